@@ -23,7 +23,7 @@ static void halve(struct spool *s)
 static void add(struct spool *s, int64_t number, int64_t start_ns, int64_t end_ns)
 {
     struct row_step_block *b = s->blocks.n ? &s->blocks.at[s->blocks.n - 1] : NULL;
-    int64_t length = end_ns - start_ns;
+    int64_t length = spool_minus(end_ns, start_ns);
     if (!b || b->steps >= s->block_steps) {
         if (s->blocks.n == BLOCKS_MAX)
             halve(s);

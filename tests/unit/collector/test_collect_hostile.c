@@ -298,6 +298,24 @@ START_TEST(test_hostile_windows)
 }
 END_TEST
 
+/* Two steps as far apart as times go, and further than a length reaches. */
+START_TEST(test_hostile_steps)
+{
+    struct spool_writer w = dead("a");
+    uint32_t name = spool_text(&w, "step");
+    w.h->window = SPOOL_WINDOWS_EVERY;
+    spool_ring_open(&w, 0, 7);
+    for (int i = 0; i < 2; i++) {
+        int64_t at = i ? INT64_MAX - 1 : INT64_MIN + 2 * START;
+        struct spool_rec_range r = {{SPOOL_REC_STEP, sizeof r, 7, at, at}, name, 0, 0, 0, 0, 0};
+        spool_append(&w, 0, &r, sizeof r);
+    }
+    finish();
+    ck_assert_int_eq(m->count[ROW_STEP_BLOCK], 2);
+    spool_end(&w);
+}
+END_TEST
+
 START_TEST(test_truncated_file)
 {
     struct spool_writer w = dead("a");
@@ -351,6 +369,7 @@ Suite *test_collect_hostile_suite(void)
     tcase_add_loop_test(t, test_hostile_headers, 0, 14);
     tcase_add_test(t, test_header_changes);
     tcase_add_test(t, test_hostile_windows);
+    tcase_add_test(t, test_hostile_steps);
     tcase_add_test(t, test_truncated_file);
     tcase_add_loop_test(t, test_cut_while_mapped, 0, 3);
     suite_add_tcase(suite, t);
