@@ -226,6 +226,18 @@ static int put_overhead(struct kineto *k, const struct kineto_event *v, int64_t 
     return PUT(ROW_OVERHEAD, r);
 }
 
+/* From the first event on, which may be so far away that there is no number for it. */
+static bool find_span(struct kineto *k, const struct kineto_event *v, int64_t *start, int64_t *end)
+{
+    if (!v->has_ts || v->bad_number || v->dur_ns < 0 || v->ts_ns > INT64_MAX / 2 ||
+        v->ts_ns < INT64_MIN / 2 || v->dur_ns > INT64_MAX / 4)
+        return false;
+    if (!k->out->epoch_ns)
+        k->out->epoch_ns = v->ts_ns ? v->ts_ns : 1;
+    return !__builtin_sub_overflow(v->ts_ns, k->out->epoch_ns, start) &&
+           !__builtin_add_overflow(*start, v->dur_ns, end);
+}
+
 int kineto_put(struct kineto *k, struct kineto_event *v)
 {
     if (kineto_fused_turn(k, v) < 0 || kineto_process_turn(k, v->pid, v->group, v->group_rank) < 0)
@@ -244,18 +256,15 @@ int kineto_put(struct kineto *k, struct kineto_event *v)
         k->skipped++;
         return 0;
     }
-    if (!v->has_ts || v->bad_number || v->dur_ns < 0 || v->ts_ns > INT64_MAX / 2 ||
-        v->ts_ns < INT64_MIN / 2 || v->dur_ns > INT64_MAX / 4) {
+    int64_t start, end;
+    if (!find_span(k, v, &start, &end)) {
         k->bad++;
         return 0;
     }
-    if (!k->out->epoch_ns)
-        k->out->epoch_ns = v->ts_ns ? v->ts_ns : 1;
-    int64_t start = v->ts_ns - k->out->epoch_ns;
     if (memory)
         return kineto_put_memory(k, v, start);
     bool host = v->category == KINETO_RUNTIME || v->category == KINETO_CPU_OP;
-    kineto_process_saw(k, start, start + v->dur_ns, host ? v->pid : -1);
+    kineto_process_saw(k, start, end, host ? v->pid : -1);
     k->have_mask |= 1u << v->category;
     switch (v->category) {
     case KINETO_KERNEL:

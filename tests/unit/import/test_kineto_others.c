@@ -1,5 +1,5 @@
-/* The Kineto importer on what others write in its format: JAX and TensorFlow, SYCL; and on the
- * allocator's events. */
+/* The Kineto importer on what others write in its format: JAX and TensorFlow, SYCL; on the
+ * allocator's events; and on times that are far apart. */
 #include "analyzer/import/import.h"
 #include "tests/unit/memory_sink.h"
 
@@ -177,6 +177,25 @@ START_TEST(sycl_by_its_categories)
 }
 END_TEST
 
+/* The first event sets the start; from there the second lasts longer than numbers reach. */
+START_TEST(far_apart_events_are_left_out_and_counted)
+{
+    int rc;
+    struct err e = ERR_INIT;
+    struct memory *m =
+        import("[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\",\"pid\":0,\"tid\":7,"
+               "\"ts\":-4500000000000000,\"dur\":1},"
+               "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"b\",\"pid\":0,\"tid\":7,"
+               "\"ts\":4500000000000000,\"dur\":2000000000000000}]",
+               &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(m->count[ROW_KERNEL], 1);
+    ck_assert_str_eq(memory_text(m, KERNEL(m).name), "a");
+    ck_assert_int_eq(memory_health(m, "bad-events"), 1);
+    memory_free(m);
+}
+END_TEST
+
 Suite *test_kineto_others_suite(void);
 Suite *test_kineto_others_suite(void)
 {
@@ -187,6 +206,7 @@ Suite *test_kineto_others_suite(void)
     tcase_add_test(t, memory_that_is_reserved);
     tcase_add_test(t, xla_without_categories);
     tcase_add_test(t, sycl_by_its_categories);
+    tcase_add_test(t, far_apart_events_are_left_out_and_counted);
     suite_add_tcase(s, t);
     return s;
 }
