@@ -16,9 +16,9 @@ import os
 import sys
 import time
 
-# enum hook_kind
-(NOTE, AFTER, RESULT, WAIT, FETCH, COLLATE, PIN, RANGE, BACKWARD, READ, COPY, SYNC, BEGIN,
- BEFORE_BACKWARD, TRAIN, STEP_BEGIN, COMPILER, STEP, STEP_END) = range(19)
+# enum hook_kind: each becomes a number here, which the agent tells (find_kinds)
+KINDS = ("NOTE", "AFTER", "RESULT", "WAIT", "FETCH", "COLLATE", "PIN", "RANGE", "BACKWARD", "READ", "COPY", "SYNC",
+         "BEGIN", "BEFORE_BACKWARD", "TRAIN", "STEP_BEGIN", "COMPILER", "STEP", "STEP_END")
 READS = ("item", "tolist", "numpy", "cpu", "nonzero", "masked_select", "equal", "__bool__",
          "__int__", "__float__", "__index__", "__repr__", "__format__", "__array__")
 COPIES = ("to", "cuda")
@@ -101,8 +101,8 @@ def watch(callable, name, kind, label, note=None, stays=False):
     return lambda: held and agent.gpuprof_hook_detach(held.pop())
 
 
-def once(owner, name, note, kind=NOTE, calls=1):
-    """Calls note for the first calls of owner.name, and then restores owner.name."""
+def once(owner, name, note, kind=None, calls=1):
+    """Calls note for the first calls of owner.name, before each or as `kind` has it, and then restores owner.name."""
     left = [calls]
 
     @guarded
@@ -114,7 +114,7 @@ def once(owner, name, note, kind=NOTE, calls=1):
         return left[0] <= 0
 
     told.__name__ = note.__name__
-    undo = wrap(owner, name, kind, note=told)
+    undo = wrap(owner, name, NOTE if kind is None else kind, note=told)
     return undo
 
 
@@ -194,7 +194,13 @@ def find_agent():
     library.gpuprof_hook_attach.argtypes = [ctypes.py_object, number, text, text, number,
                                             ctypes.c_void_p]
     library.gpuprof_hook_detach.argtypes = [ctypes.c_void_p]
+    library.gpuprof_hook_kind.argtypes = [text]
     return library
+
+
+def find_kinds():
+    """-1: one that the agent does not know, and refuses to watch."""
+    globals().update((name, agent.gpuprof_hook_kind(name.encode())) for name in KINDS)
 
 
 @guarded
@@ -219,6 +225,7 @@ def install(module, itself):
     global torch, this, agent, torch_folder, only_steps
     try:
         agent = find_agent()
+        find_kinds()
     except AttributeError:
         return {}  # no agent here
     torch, this = module, itself

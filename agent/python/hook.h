@@ -19,14 +19,20 @@ AGENT_EXPORT void gpuprof_hook_range(const char *name, int64_t start_ns, int64_t
 AGENT_EXPORT void gpuprof_hook_fact(const char *key, const char *value);
 AGENT_EXPORT void gpuprof_hook_health(const char *code, const char *text);
 
+// clang-format off
 /* Watches a Python function, or a function or method in C, in place: the object stays what and
- * where it is (hook_function.c, hook_method.c). kind        enum hook_kind name        of the range
+ * where it is (hook_function.c, hook_method.c).
+ *   kind        enum hook_kind
+ *   name        of the range
  *   skip        files whose path begins with this are not the user's (NULL: all are)
- *   everywhere  calls from Python count, too; 0: it is called by the interpreter alone, as __next__
- * is; 2: they count even while a compiler looks at it (Python 3.11 only; hook_type.c) note called
- * with its arguments (or result: below), None = nothing; what it raises is dropped; it is called no
- * more once it has returned True The caller holds the interpreter's lock. A handle for
- * gpuprof_hook_detach; NULL: it cannot be watched. */
+ *   everywhere  1: calls from Python count, too
+ *               0: it is called by the interpreter alone, as __next__ is
+ *               2: they count even while a compiler looks at it (Python 3.11 only; hook_type.c)
+ *   note        called with its arguments (or result: below), None = nothing; what it raises is
+ *               dropped; it is called no more once it has returned True
+ * The caller holds the interpreter's lock. A handle for gpuprof_hook_detach; NULL: it cannot be
+ * watched. */
+// clang-format on
 AGENT_EXPORT void *gpuprof_hook_attach(void *callable, int kind, const char *name, const char *skip,
                                        int everywhere, void *note);
 AGENT_EXPORT void gpuprof_hook_detach(void *handle);
@@ -59,6 +65,7 @@ enum hook_kind {
     HOOK_IMPORT,          /* a module was imported (hook_import.c) */
     HOOK_KINDS
 };
+AGENT_EXPORT int gpuprof_hook_kind(const char *name); /* "NOTE" of HOOK_NOTE; -1: there is none */
 /* Python 3.11: functions get their types back, since a compiler is about to look at them; that of
  * HOOK_STEP_END is not among them when its steps are to stay. */
 AGENT_EXPORT void gpuprof_hook_compiling(void);

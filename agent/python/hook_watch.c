@@ -31,9 +31,24 @@ void gpuprof_hook_loading(int number)
     loader = number;
 }
 
+int gpuprof_hook_kind(const char *name)
+{
+#define KIND(name) [HOOK_##name] = #name
+    static const char *const names[HOOK_KINDS] = {
+        KIND(NOTE),       KIND(AFTER),    KIND(RESULT), KIND(WAIT),     KIND(FETCH),
+        KIND(COLLATE),    KIND(PIN),      KIND(RANGE),  KIND(BACKWARD), KIND(READ),
+        KIND(COPY),       KIND(SYNC),     KIND(BEGIN),  KIND(TRAIN),    KIND(BEFORE_BACKWARD),
+        KIND(STEP_BEGIN), KIND(COMPILER), KIND(STEP),   KIND(STEP_END), KIND(IMPORT)};
+#undef KIND
+    for (int i = 0; i < HOOK_KINDS; i++)
+        if (names[i] && strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
 struct watch *watch_new(int kind, const char *name, const char *skip, void *note)
 {
-    struct watch *w = calloc(1, sizeof *w);
+    struct watch *w = kind >= 0 && kind < HOOK_KINDS ? calloc(1, sizeof *w) : NULL;
     if (!w)
         return NULL;
     snprintf(w->name, sizeof w->name, "%s", name);

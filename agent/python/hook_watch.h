@@ -54,7 +54,7 @@ void *act_as_tuple(const struct act *a, void **kwargs);
 void *act_go(const struct act *a);                                       /* the call itself */
 void *act_go_adding(const struct act *a, const char *name, void *value); /* with one more by name */
 
-/* hook_watch.c. A new one; NULL: no memory. */
+/* hook_watch.c. A new one; NULL: no such kind, or no memory. */
 struct watch *watch_new(int kind, const char *name, const char *skip, void *note);
 /* The call, inside of every watch from `w` on. As the call: a new reference or NULL. */
 void *watch_run(struct watch *w, struct act *a);

@@ -72,7 +72,7 @@ agent.gpuprof_hook_wrap.argtypes = [ctypes.py_object, n, s, s, p]
 agent.gpuprof_hook_attach.restype = p
 agent.gpuprof_hook_attach.argtypes = [ctypes.py_object, n, s, s, n, p]
 agent.gpuprof_hook_detach.argtypes = [p]
-NOTE, AFTER, RESULT, RANGE = 0, 1, 2, 7
+KINDS = NOTE, AFTER, RESULT, RANGE = [agent.gpuprof_hook_kind(k) for k in (b"NOTE", b"AFTER", b"RESULT", b"RANGE")]
 def attach(f, kind, note=None):
     return agent.gpuprof_hook_attach(f, kind, b"name", b"", 1, id(note) if note else None)
 def wrap(f, kind, note=None):
@@ -97,13 +97,13 @@ for error in (ValueError, KeyboardInterrupt, SystemExit):
     def note(*args): raise error("in a note")
     for kind in (NOTE, AFTER, RESULT):
         for f in watched(kind, note):
-            try: print(error.__name__, kind, f(1))
+            try: print(error.__name__, KINDS.index(kind), f(1))
             except BaseException as what:
-                print(error.__name__, kind, "came through", what.__traceback__.tb_next is None)
+                print(error.__name__, KINDS.index(kind), "came through", what.__traceback__.tb_next is None)
 for kind in (NOTE, AFTER, RESULT, RANGE):
     for f in watched(kind):
         try: f(None)
-        except LookupError as what: print(kind, what, what.__traceback__.tb_next.tb_next is None)
+        except LookupError as what: print(KINDS.index(kind), what, what.__traceback__.tb_next.tb_next is None)
 class C:
     def m(self, x): return (self.y, x)
     y = 4
@@ -133,6 +133,7 @@ handle = attach(plain, NOTE, lambda *a, **k: None)
 for i in range(100000): plain(1, b=i)
 after = sys.getrefcount(plain), sys.getrefcount(twice), sys.getrefcount("b")
 print([b - a for a, b in zip(before, after)])
+print([bool(attach(plain, kind)) for kind in (-1, 1000)], wrap(plain, 1000) is plain, agent.gpuprof_hook_kind(b"NONE"))
 """
 
 
@@ -144,10 +145,10 @@ def contract(test, python):
     want += "".join(f"ValueError {kind} 3\n" * 2 for kind in range(3))
     for error in ("KeyboardInterrupt", "SystemExit"):
         want += "".join(f"{error} {kind} came through True\n" * 2 for kind in range(3))
-    want += "".join(f"{kind} none True\n" * 2 for kind in (0, 1, 2, 7))
+    want += "".join(f"{kind} none True\n" * 2 for kind in range(4))
     want += "(4, 5) (4, 6) m True True\nTrue (4, 7)\nTrue\n"
     want += "True True False True False False False False False 1 X True\n"
-    want += "1 True [False, False]\n[True, True]\n[1, 0, 0]\n"
+    want += "1 True [False, False]\n[True, True]\n[1, 0, 0]\n[False, False] True -1\n"
     test.check(done.stdout == want, "what is watched does what hook.h says",
                f"{done.stdout!r} instead of {want!r}; {done.stderr[-500:]}")
 
