@@ -83,6 +83,7 @@ static const struct {
     {"PyList_Append", (void **)&py.list_append},
     {"PyImport_GetModuleDict", (void **)&py.modules},
     {"PyThreadState_Get", (void **)&py.thread},
+    {"PyWeakref_NewRef", (void **)&py.weak_new},
     {"_Py_TrueStruct", &py.true_object},
     {"_Py_FalseStruct", &py.false_object},
     {"_Py_NoneStruct", &py.none},

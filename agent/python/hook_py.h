@@ -37,6 +37,7 @@ struct hook_py {
     int (*dict_set)(void *dict, const char *name, void *value);
     int (*dict_put)(void *dict, void *name, void *value);
     int (*list_append)(void *list, void *item);
+    void *(*weak_new)(void *object, void *callback);
     void *(*modules)(void);                                              /* sys.modules, borrowed */
     void *(*thread)(void);                                               /* PyThreadState_Get */
     void (*enter_tracing)(void *thread), (*leave_tracing)(void *thread); /* since 3.11, else NULL */

@@ -14,7 +14,9 @@ static struct {
     unsigned others;
     bool told_begin;
     int64_t began_ns, last_ns;
-    void *seen[SEEN];
+    struct seen {
+        void *optimizer, *ref; /* weak; NULL: there is none of such an object */
+    } seen[SEEN];
     size_t seen_count;
     void *after; /* called after each step, or NULL */
 } steps;
@@ -44,15 +46,41 @@ void hook_step_begin(struct act *a)
     steps.began_ns = clock_now_ns();
 }
 
+/* Another one may be where one was that is gone. */
+static bool is_same(const struct seen *s)
+{
+    void *there = s->ref ? py.call_one(s->ref, NULL) : NULL;
+    bool same = !s->ref || there == s->optimizer;
+    if (there)
+        py.decref(there);
+    else if (s->ref)
+        py.error_clear();
+    return same;
+}
+
+/* Is this its first step? Remembers it. */
+static bool is_new(void *optimizer)
+{
+    size_t i = 0;
+    while (i < steps.seen_count && steps.seen[i].optimizer != optimizer)
+        i++;
+    if (i == SEEN || (i < steps.seen_count && is_same(&steps.seen[i])))
+        return false;
+    if (i < steps.seen_count)
+        py.decref(steps.seen[i].ref);
+    else
+        steps.seen_count++;
+    steps.seen[i] = (struct seen){optimizer, py.weak_new(optimizer, NULL)};
+    if (!steps.seen[i].ref)
+        py.error_clear();
+    return true;
+}
+
 /* What it raises is dropped here. */
 static void first_step(struct watch *w, void *optimizer)
 {
-    for (size_t i = 0; i < steps.seen_count; i++)
-        if (steps.seen[i] == optimizer)
-            return;
-    if (steps.seen_count == SEEN)
+    if (!is_new(optimizer))
         return;
-    steps.seen[steps.seen_count++] = optimizer;
     void *args = py.tuple_new(1);
     if (args) {
         py.incref(optimizer);

@@ -136,6 +136,20 @@ print([b - a for a, b in zip(before, after)])
 print([bool(attach(plain, kind)) for kind in (-1, 1000)], wrap(plain, 1000) is plain, agent.gpuprof_hook_kind(b"NONE"))
 """
 
+# A second optimizer takes the place of the first one: in a full row of them no other is free.
+REPLACED = """
+import torch
+weights = [torch.nn.Parameter("cuda")]
+row = [torch.optim.SGD(weights) for _ in range(2000)]
+row[1000].step()
+place, names = id(row[1000]), sorted(vars(row[1000]))
+row[1000] = None
+others = []
+while len(others) < 5000 and place not in map(id, others[-1:]): others.append(torch.optim.Nested(weights))
+print(id(others[-1]) == place, names == sorted(vars(others[-1])))
+others[-1].step()
+"""
+
 
 def contract(test, python):
     done, profile = test.traced([python, test.write("contract.py", CONTRACT)])
@@ -186,6 +200,14 @@ def plain(test, program, fake):
                         "gpuprof.step": 3, "backward": 4, "zero_grad": 4}.items():
         test.check(marks.get(name) == count, f"{count} of '{name}'", marks)
     test.check(not any(":39" in name for name in marks), "copies that do not wait are none", marks)
+
+
+def replaced(test, python, fake):
+    profile = test.same("an optimizer in the place of another", [python, test.write("replaced.py", REPLACED)],
+                        PYTHONPATH=fake)
+    test.check(test.plain.stdout == "True True\n", "one is where the other was", test.plain.stdout)
+    said = facts(profile).get("torch.optimizer", "")
+    test.check(said.startswith("Nested("), "and is told of at its first step", said)
 
 
 def compiled(test, program, fake):
@@ -265,6 +287,7 @@ def main():
     program = [python, test.write("train.py", TRAIN)]
     contract(test, python)
     plain(test, program, fake)
+    replaced(test, python, fake)
     compiled(test, program, fake)
     settings(test, program, fake)
     steps_alone(test, program, fake)
