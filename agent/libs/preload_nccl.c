@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { NCCL_INTERNAL_ERROR = 3, COMMS = 256 };
+enum { NCCL_SUCCESS = 0, NCCL_INTERNAL_ERROR = 3, NCCL_IN_PROGRESS = 7, COMMS = 256 };
 
 typedef void *comm_t;
 typedef struct {
@@ -155,7 +155,7 @@ NCCL(ncclRecv, (void *out, size_t count, int type, int peer, comm_t comm, void *
         if (!real)                                                                                 \
             return NCCL_INTERNAL_ERROR;                                                            \
         int status = real ARGS;                                                                    \
-        if (comm && *comm)                                                                         \
+        if ((status == NCCL_SUCCESS || status == NCCL_IN_PROGRESS) && comm && *comm)               \
             keep(*comm, number_of_id(&id));                                                        \
         return status;                                                                             \
     }
