@@ -25,8 +25,8 @@ int err_wrap(struct err *e, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(prefix, sizeof prefix, fmt, ap);
     va_end(ap);
-    snprintf(e->text, sizeof e->text, "%s: %.*s", prefix, (int)(sizeof old - sizeof prefix - 3),
-             old);
+    snprintf(e->text, sizeof e->text, "%s: %.*s", prefix,
+             (int)(sizeof e->text - strlen(prefix) - sizeof ": "), old);
     return -1;
 }
 

@@ -69,6 +69,12 @@ START_TEST(errors_carry_one_line)
     ck_assert_int_eq(err_wrap(&e, "file %d", 3), -1);
     ck_assert_str_eq(e.text, "file 3: cannot read x");
     ck_assert_int_eq(err_set(NULL, "nobody listens"), -1);
+    err_set(&e, "%0400d", 7); /* the cause is cut to the room left behind the prefix, and no more */
+    err_wrap(&e, "file");
+    ck_assert_uint_eq(strlen(e.text), 406);
+    ck_assert_str_eq(e.text + 400, "000007");
+    err_wrap(&e, "%0400d", 8);
+    ck_assert_uint_eq(strlen(e.text), sizeof e.text - 1);
 }
 END_TEST
 
