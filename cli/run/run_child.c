@@ -94,6 +94,7 @@ int child_start(struct child *c, char **argv, const struct run_device *d, const 
     set_environment(argv[0], d, agent, folder);
     signals_open(argv);
     c->pid = fork();
+    int failed = errno; /* what follows changes it */
     if (c->pid == 0)
         run_program(argv, report[1]);
     signals_for(c->pid > 0 ? c->pid : 0);
@@ -102,7 +103,7 @@ int child_start(struct child *c, char **argv, const struct run_device *d, const 
     ssize_t n = c->pid > 0 ? read(report[0], &why, sizeof why) : 0;
     close(report[0]);
     if (c->pid < 0) {
-        err_set(e, "cannot start a program: %s", strerror(errno));
+        err_set(e, "cannot start a program: %s", strerror(failed));
         return RUN_FAILED;
     }
     if (n == sizeof why) {
