@@ -92,7 +92,7 @@ static struct store *create(const char *path, int as, const char *tag, struct er
     }
     s->db = sql_open(s->place.partial, SQL_CREATE, e);
     if (!s->db)
-        err_set(e, "%s: cannot be created: %s", path, strerror(errno));
+        err_wrap(e, "%s: cannot be created", path);
     char version[64];
     snprintf(version, sizeof version, "PRAGMA user_version = %d", STORE_SCHEMA_VERSION);
     /* The tables are on the disk before the program takes the rest of it. */
