@@ -315,23 +315,26 @@ static void close_data(struct data *d)
     free(d->detail);
 }
 
+static int write_packed(struct data *d, struct err *e)
+{
+    FILE *packed = packed_open(d->p->f);
+    if (!packed)
+        return err_no_memory(e);
+    choose_steps(d);
+    json_start(&d->j, packed);
+    d->j.shown = true;
+    int rc = write_all(d);
+    if (fclose(packed) && rc == 0)
+        return export_done(d->p->f, e);
+    return rc ? err_no_memory(e) : 0;
+}
+
 int page_data(const struct page *p, struct err *e)
 {
     struct data d;
-    int rc = open_data(&d, p);
-    if (rc == 0 && page_data_after_find(&d, e))
-        rc = -1;
-    FILE *packed = rc == 0 ? packed_open(p->f) : NULL;
-    if (packed) {
-        choose_steps(&d);
-        json_start(&d.j, packed);
-        d.j.shown = true;
-        rc = write_all(&d);
-        if (fclose(packed) && rc == 0)
-            rc = export_done(p->f, e) ? -2 : 0;
-    }
+    int rc = open_data(&d, p) ? err_no_memory(e) : page_data_after_find(&d, e);
+    if (rc == 0)
+        rc = write_packed(&d, e);
     close_data(&d);
-    if (rc == -2)
-        return -1;
-    return rc || !packed ? err_set(e, "out of memory") : 0;
+    return rc;
 }
