@@ -26,8 +26,6 @@ void nccl_payload(struct open_range *r, const struct nvtx_payload *p);
 void nccl_begin(const struct open_range *r);
 /* Writes the CALL record of a collective that has ended. */
 void nccl_record(struct thread *t, const struct open_range *r, int64_t end_ns);
-/* One that is not recorded: it counts on its communicator all the same. */
-void nccl_skip(const struct open_range *r);
 
 /* ---- NCCL's calls as a hook sees them (preload_nccl.c) ---- */
 

@@ -7,12 +7,7 @@
 
 int rules_run(struct advice *a, struct err *e); /* outcomes and ranking, rank.c */
 void rules_rank(struct advice *a);              /* the findings, best first */
-/* Sentences about training without a GPU, or "": verdict_cpu.c */
-const char *cpu_reads(struct advice *a);
-const char *cpu_waiting_rank(struct advice *a);
-/* Threads that PyTorch computes with; 0 = not known. */
-int cpu_threads(const struct advice *a);
-void verdict_write(struct advice *a); /* verdict.c */
+void verdict_write(struct advice *a);           /* verdict.c */
 
 /* predict.c: a finding that fires, with a change that can be replayed; what n findings save
  * together, with an interval. */

@@ -97,7 +97,8 @@ static const char *parts_text(struct advice *a)
     return text ? text : "";
 }
 
-int cpu_threads(const struct advice *a)
+/* Threads that PyTorch computes with; 0 = not known. */
+static int cpu_threads(const struct advice *a)
 {
     const char *text = timeline_meta(a->facts->tl, "torch.num_threads");
     int n = text ? atoi(text) : 0;

@@ -153,16 +153,12 @@ void json_end(struct json *j, char close)
 
 void json_str(struct json *j, const char *key, const char *value)
 {
-    if (!value)
+    if (!value) {
         json_null(j, key);
-    else
-        json_strn(j, key, value, strlen(value));
-}
-
-void json_strn(struct json *j, const char *key, const char *value, size_t n)
-{
+        return;
+    }
     item(j, key);
-    quote(j, value, n);
+    quote(j, value, strlen(value));
 }
 
 static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334"

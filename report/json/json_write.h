@@ -34,7 +34,6 @@ void json_start(struct json *j, FILE *f);
 void json_begin(struct json *j, const char *key, char open);
 void json_end(struct json *j, char close);
 void json_str(struct json *j, const char *key, const char *value); /* NULL value -> null */
-void json_strn(struct json *j, const char *key, const char *value, size_t n);
 void json_int(struct json *j, const char *key, int64_t v);
 void json_num(struct json *j, const char *key, double v, int decimals);
 void json_us(struct json *j, const char *key, int64_t ns); /* microseconds, exactly 3 decimals */
