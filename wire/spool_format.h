@@ -223,12 +223,12 @@ struct spool_rec_meta {
 };
 
 /* Keys of META records (the last one of a key counts):
- *   command (its words, each with a NUL behind it), exe, rank, local_rank, world_size, env.NAME (a
- * short list, agent/core/about.c) driver_version, runtime_version, cupti_version, cudnn_version,
- * cublas_version, nccl_version (as the libraries number themselves), libcupti (its path)
- *   cost.range_ns, cost.call_ns: what one range, one library call costs the target, as measured
- *   cbid.runtime.N, cbid.driver.N: name of the API function N, without the _vNNNN that CUPTI
- *     appends; written before the first buffer that mentions N becomes READY */
+ *   command          its words, each with a NUL behind it
+ *   exe, rank, local_rank, world_size, libcupti (its path), env.NAME (a short list, about.c)
+ *   LIBRARY_version  of driver, runtime, cupti, cudnn, cublas, nccl, as they number themselves
+ *   cost.range_ns, cost.call_ns  what one range, one library call costs the target, as measured
+ *   cbid.LAYER.N     name of the API function N of LAYER (runtime, driver), without the _vNNNN of
+ *                    CUPTI; written before the first buffer that mentions N becomes READY */
 
 enum spool_severity { SPOOL_INFO, SPOOL_WARNING, SPOOL_ERROR };
 struct spool_rec_health {

@@ -69,7 +69,7 @@ struct shifted {
     struct VEC(int64_t) processes; /* of this file, by its own ids */
 };
 
-/* Which members refer to which table; -1 ends a list. Everything else is a plain number. */
+/* The table that a member refers to; ROW_KINDS: none, it is a plain number. */
 static enum row_kind referenced(const char *column)
 {
     static const struct {

@@ -67,10 +67,10 @@ int trial_record(const struct trial *t, const char *profile, const char *log, co
 /* A rerun that is not timed, recorded in full: does the program obey? Sets c->refused, refusal,
  * silent; and t->marks to false where marks mislead. */
 int trial_probe(struct trial *t, struct tried *c, struct err *e);
-/* One rerun, added to the arm of the change (NULL: without any). -1 with *e set: it failed (status
- * and last lines are in *e). */
 /* Of a full recording: marks mislead where the host runs ahead of the GPU. Grows t->warm. */
 bool trial_marks_tell(struct trial *t, const struct advice *a);
+/* One rerun, added to the arm of the change (NULL: without any). -1 with *e set: it failed (status
+ * and last lines are in *e). */
 int trial_again(struct trial *t, struct tried *c, struct err *e);
 void trial_remove(struct trial *t);
 

@@ -1,14 +1,14 @@
 /* The virtual GPU's core (libvgpu-core.so): devices, streams, events, copy engines, memory and the
- * record store. The shims (cudart, cupti, cublas, cublasLt, cudnn, nvml), each with the real soname
- * and version node, translate the vendor's calls into these.
+ * record store. The shims (shims/LIBRARY/), each with the real soname and version node, translate
+ * the vendor's calls into these.
  *
  * Time. The device timeline is computed, not waited for: end = max(submit + latency, previous end +
  * gap, waits) + duration, in CLOCK_MONOTONIC nanoseconds. Only what the host may see (a
  * synchronisation, a blocking copy, a full queue) sleeps until shortly before and then spins. So
  * the recorded device times are exact even when this machine's scheduler is not.
  *
- * No arithmetic is done: memory is real host memory (so copies really copy), kernels only take
- * time.
+ * Memory is real host memory, so copies really copy. Kernels only take time, but for those whose
+ * results the host reads (values/).
  *
  * Chosen by name: GPUPROF_VGPU=MODEL[,key=value...] (a100-80, devices=2, seed=1, noise=0.01, ...);
  * without it the shims refuse to start with one line. The device's name announces it:
