@@ -17,6 +17,7 @@ static const int64_t most_ns = 200000000; /* rows that are in no spool are lost 
 /* Of the collector itself, as bytes; its windows follow. */
 struct state {
     uint32_t version, bytes;
+    char program[32]; /* the gpuprof that wrote it: another one may mean other things by a member */
     int64_t start_ns, ids[ROW_KINDS], newest_ns, bad_files;
     uint64_t processes;
     int64_t max_bytes, from_ns, left_out;
@@ -42,6 +43,7 @@ static int put_own(struct collector *c, struct err *e)
 {
     struct state s = {.version = VERSION,
                       .bytes = sizeof s,
+                      .program = GPUPROF_VERSION,
                       .start_ns = c->start_ns,
                       .newest_ns = c->out.newest_ns,
                       .bad_files = c->bad_files,
@@ -166,7 +168,8 @@ static int read_own(struct collector *c, const uint8_t *at, size_t n)
     if (n < sizeof s)
         return -1;
     memcpy(&s, at, sizeof s);
-    if (s.version != VERSION || s.bytes != sizeof s ||
+    s.program[sizeof s.program - 1] = 0;
+    if (s.version != VERSION || s.bytes != sizeof s || strcmp(s.program, GPUPROF_VERSION) != 0 ||
         s.windows != (n - sizeof s) / sizeof *c->out.times.at.at)
         return -1;
     c->start_ns = s.start_ns;

@@ -238,11 +238,22 @@ START_TEST(test_killed_before_the_file_went)
 }
 END_TEST
 
+static void is_refused(void)
+{
+    struct err e = ERR_INIT;
+    struct sink out;
+    struct memory *rows = memory_new(&out);
+    struct collector *next = collect_open(dir, START, out, &e);
+    ck_assert_int_eq(collect_resume(next, &(struct collect_states){get_state, NULL}, &e), -1);
+    ck_assert_ptr_nonnull(strstr(e.text, "another version"));
+    collect_close(next);
+    memory_free(rows);
+}
+
 /* Cut short or of another version, states are refused, not believed. */
 START_TEST(test_damaged_states)
 {
     struct err e = ERR_INIT;
-    struct sink out;
     struct spool_writer w = started();
     drain();
     ck_assert_int_eq(collect_commit(c, &e), 0);
@@ -257,12 +268,12 @@ START_TEST(test_damaged_states)
         memory_free(after);
     }
     state[0].n--;
-    struct memory *rows = memory_new(&out);
-    struct collector *next = collect_open(dir, START, out, &e);
-    ck_assert_int_eq(collect_resume(next, &(struct collect_states){get_state, NULL}, &e), -1);
-    ck_assert_ptr_nonnull(strstr(e.text, "another version"));
-    collect_close(next);
-    memory_free(rows);
+    is_refused();
+    state[0].n++;
+    char *version = memmem(state[0].bytes, state[0].n, GPUPROF_VERSION, sizeof GPUPROF_VERSION);
+    ck_assert_ptr_nonnull(version);
+    version[0]++;
+    is_refused();
     spool_end(&w);
 }
 END_TEST
