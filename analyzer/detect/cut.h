@@ -25,6 +25,7 @@ struct cut {
     double copies;     /* of the segments: with a copy between host and GPU */
     double computing;  /* of the segments: with more than copies from and to the host */
     double layers;     /* of the segments: with what a layer of a deep network has */
+    bool guessed; /* alike is all that they are: found where nothing else says what a step is */
 };
 
 struct scratch {

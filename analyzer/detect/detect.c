@@ -2,7 +2,8 @@
  * occur once in a step; periods are what many distinct operations agree on. Periods nest: layers in
  * a step, micro-batches in a step, steps between two evaluations. The step is the shortest period
  * that holds an update of the parameters; where none is known by its name, a copy between host and
- * GPU; and of which little happens more seldom than it.
+ * GPU; and of which little happens more seldom than it. Where that finds nothing, a period of equal
+ * segments with a wait of the host in each may be the step: that is said to be doubtful.
  *
  *   tokens in launch order -> occurrence counts -> H[K] + H[K+1] votes -> for each K the operation
  *   that cuts best (coverage, regularity, host gap before it) -> the period -> steady state
@@ -12,6 +13,7 @@
 #include "analyzer/detect/cut.h"
 #include "analyzer/detect/judge.h"
 #include "analyzer/detect/layers.h"
+#include "analyzer/detect/waits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,12 +93,14 @@ static int find_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size
     return found;
 }
 
-/* The same, in the order in which they are believed. */
+/* The same, in the order in which they are believed. `guess`: those that are found last of all. */
 static int all_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size_t wanted,
-                    struct scratch *w)
+                    bool guess, struct scratch *w)
 {
     if (wanted)
         return cut_into(&cuts[0], s, wanted, w);
+    if (guess)
+        return find_cuts(cuts, s, 1, judge_same, w);
     int found = cut_at_updates(&cuts[0], s, w);
     if (!found)
         found = find_cuts(cuts, s, VOTES_MIN, judge_steps, w);
@@ -217,6 +221,8 @@ static const char *doubt_of(const struct sequence *s, const struct cut *c, doubl
     else if (outer)
         more = arena_printf(arena, "; %.1f of them may be one step, because others occur %zu times",
                             (double)c->k / (double)outer, outer);
+    else if (c->guessed)
+        more = "; all are the same, but each may also be a part of a step, or several";
     else if (few)
         more = "; so few may also be parts of one step, because none updates parameters";
     if (inner)
@@ -247,22 +253,21 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
     size_t outer = sure ? 0 : outer_period(s, c, w);
     if (!sure) /* what most of the time goes into would be no step */
         d->confidence = fmax(0, fmin(d->confidence, fmin(c->steady, 1 - c->regularity)));
-    bool few = !sure && c->k <= CUT_FEW;
-    if (c->votes && (outer || c->from || layers || few)) /* else the user gave the number */
+    bool few = !sure && c->k <= CUT_FEW, given = c->votes == 0;
+    if (!given && (outer || c->from || layers || few || c->guessed))
         d->confidence = fmin(d->confidence, DOUBT);
     d->text =
-        c->votes == 0
-            ? arena_printf(arena, "cut into %zu steps, as given", d->count)
-            : arena_printf(arena, "detected: %zu operation%s once in each of %zu steps%s", c->votes,
-                           c->votes == 1 ? " that occurs" : "s that occur", d->count,
-                           c->token == s->update ? ", the optimizer's among them" : "");
-    if (d->text && c->votes && d->confidence < SURE)
+        given ? arena_printf(arena, "cut into %zu steps, as given", d->count)
+              : arena_printf(arena, "detected: %zu operation%s once in each of %zu steps%s",
+                             c->votes, c->votes == 1 ? " that occurs" : "s that occur", d->count,
+                             c->token == s->update ? ", the optimizer's among them" : "");
+    if (d->text && !given && d->confidence < SURE)
         d->doubt = doubt_of(s, c, d->confidence, outer, layers, few, arena);
     return d->text ? 0 : -1;
 }
 
 static int detect(struct detected *d, const struct timeline *t, const struct sequence_of *of,
-                  size_t wanted, struct arena *arena)
+                  size_t wanted, bool guess, struct arena *arena)
 {
     struct sequence s;
     struct scratch w = {0};
@@ -276,9 +281,11 @@ static int detect(struct detected *d, const struct timeline *t, const struct seq
         rc = w.v && w.seen && w.count ? 0 : -1;
     }
     if (rc == 0 && s.n >= 2)
-        rc = all_cuts(cuts, &s, wanted, &w);
+        rc = all_cuts(cuts, &s, wanted, guess, &w);
     if (rc > 0 && !wanted)
         rc = layers_left_out(cuts, rc, &s, t, of->process);
+    if (rc > 0 && guess)
+        rc = waits_left_out(cuts, rc, &s, t, of->process);
     if (rc > 0)
         c = choose_cut(cuts, (size_t)rc);
     if (c)
@@ -343,7 +350,9 @@ int detect_steps(struct detected *d, const struct timeline *t, uint32_t process,
                                         {process, b.device, false}};
     int rc = 0;
     for (size_t i = !b.even; i < (b.device == TL_NONE ? 3 : 4) && rc == 0 && !d->text; i++)
-        rc = detect(d, t, &tried[i], wanted, arena);
+        rc = detect(d, t, &tried[i], wanted, false, arena);
+    if (rc == 0 && !d->text && !wanted && t->op_count)
+        rc = detect(d, t, &tried[!b.even], wanted, true, arena);
     if (rc < 0)
         return err_no_memory(e);
     if (!d->text && wanted)

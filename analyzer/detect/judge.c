@@ -58,3 +58,18 @@ int judge_exact(struct cut *c, const struct sequence *s, struct scratch *w)
     bool loops = cut_hint(c) == HINT_COPIES || (c->k >= MANY && c->votes > 1);
     return c->alike >= NEARLY && c->steady >= NEARLY && loops && !moves_only(c);
 }
+
+int judge_same(struct cut *c, const struct sequence *s, struct scratch *w)
+{
+    const double ALL = 0.999, NEARLY = 0.9, MOST = 0.85, HALF = 0.5, ENOUGH = 0.6;
+    const size_t MANY = 100;
+    if (c->k < OFTEN || c->coverage < ALL_SAMPLED || c->similarity < ALL ||
+        cut_splits_calls(s, c->token) || !cut_fills_recording(s, c->token, w->v))
+        return 0;
+    if (cut_judge(c, s, w) < 0)
+        return -1;
+    c->guessed = true;
+    bool reads = cut_hint(c) == HINT_COPIES && c->k >= MANY; /* and acts now and then on it */
+    return c->alike >= MOST && c->within >= (reads ? ENOUGH : NEARLY) && c->steady >= TOO_LITTLE &&
+           c->layers < HALF && !layers_once(c) && !moves_only(c);
+}

@@ -17,5 +17,9 @@ judgement judge_behind;
 /* Steps of a few operations: without much that could agree on them they are exactly the same, and
  * nearly all that is done. A copy from or to the host is among them, or they are very many. */
 judgement judge_exact;
+/* Segments that are the same one by one, and nearly all that is done from the first to the last.
+ * Few operations need to agree on them, and others may come more often. It is a guess, and needs
+ * another sign (waits.h). */
+judgement judge_same;
 
 #endif

@@ -1,0 +1,165 @@
+/* Loops of programs in C without marks: a few kernels, and a wait for the GPU behind them; and what
+ * must not be taken for such a loop. */
+#include "tests/unit/build_timeline.h"
+
+#include <check.h>
+
+/* Launches it; returns when the host goes on. */
+static int64_t kernel(struct builder *b, const char *name, int64_t at, int64_t *gpu, int64_t length)
+{
+    *gpu = *gpu > at + US(8) ? *gpu : at + US(8);
+    build_kernel(b, name, at, *gpu, length);
+    *gpu += length + US(1);
+    return at + US(6);
+}
+
+static int64_t wait_for(struct builder *b, int64_t at, int64_t gpu)
+{
+    build_sync(b, at, gpu > at ? gpu - at : US(1));
+    return (gpu > at ? gpu : at + US(1)) + US(5);
+}
+
+static void doubted(const struct steps *s, size_t count)
+{
+    ck_assert_int_eq(s->source, STEPS_DETECTED);
+    ck_assert_uint_eq(s->count, count);
+    ck_assert_double_le(s->confidence, 0.6);
+    ck_assert_ptr_nonnull(s->doubt);
+}
+
+/* Thirteen equal copies go to the GPU; then two kernels, eleven times. */
+static const struct steps *two_kernels(struct builder *b, bool wait)
+{
+    int64_t at = MS(1), gpu = 0;
+    *b = build_start();
+    for (int i = 0; i < 13; i++, at += US(40))
+        build_copy(b, 1, 1, 2, true, 105096, at, US(10), at + US(12), US(19));
+    at = MS(3);
+    for (int i = 0; i < 11; i++) {
+        at = kernel(b, "seed_lines", at, &gpu, MS(2));
+        at = kernel(b, "fit_lines", at, &gpu, MS(12));
+        at = wait ? wait_for(b, at, gpu) : at;
+    }
+    return &build_analyze(b)->facts->steps;
+}
+
+START_TEST(two_kernels_and_a_wait_are_a_doubtful_step)
+{
+    struct builder b;
+    doubted(two_kernels(&b, true), 10);
+    build_end(&b);
+    ck_assert_int_eq(two_kernels(&b, false)->source, STEPS_NONE); /* as layers would be */
+    build_end(&b);
+}
+END_TEST
+
+/* One kernel, 50 times, between the copies of what it reads and writes. */
+static const struct steps *one_kernel(struct builder *b, bool wait)
+{
+    int64_t at = MS(1), gpu = 0;
+    *b = build_start();
+    build_copy(b, 1, 1, 2, true, 512 << 20, at, US(10), at + US(12), MS(130));
+    at = gpu = MS(140);
+    for (int i = 0; i < 50; i++) {
+        at = kernel(b, "solve", at, &gpu, MS(10));
+        at = wait ? wait_for(b, at, gpu) : at;
+    }
+    build_copy(b, 2, 2, 1, true, 512 << 20, gpu, US(10), gpu + US(12), MS(130));
+    return &build_analyze(b)->facts->steps;
+}
+
+START_TEST(one_kernel_and_a_wait_are_a_doubtful_step)
+{
+    struct builder b;
+    doubted(one_kernel(&b, true), 49);
+    build_end(&b);
+    const struct steps *s = one_kernel(&b, false);
+    ck_assert_int_eq(s->source, STEPS_NONE);
+    ck_assert_ptr_nonnull(s->doubt);
+    build_end(&b);
+}
+END_TEST
+
+/* Each step reduces a hundred times; before the first one the same reductions run now and then. */
+START_TEST(a_long_step_is_found_around_a_loop_within_it)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1), gpu = 0;
+    for (int i = 0; i < 40; i++) {
+        at = kernel(&b, "prepare", at, &gpu, US(5));
+        at = kernel(&b, "sort", at, &gpu, US(5));
+    }
+    for (int i = 0; i < 26; i++) {
+        at = kernel(&b, "residuals", at, &gpu, MS(50));
+        for (int k = 0; k < 100; k++) {
+            at = kernel(&b, "reduce_tiles", at, &gpu, US(20));
+            at = kernel(&b, "reduce_last", at, &gpu, US(6));
+        }
+        at = kernel(&b, "scan", at, &gpu, MS(7));
+        at = kernel(&b, "copy", at, &gpu, MS(2));
+    }
+    doubted(&build_analyze(&b)->facts->steps, 25);
+    build_end(&b);
+}
+END_TEST
+
+/* The host reads whether anything changed; now and then, at no regular distance, it goes on with
+ * something else, which takes a fourth of the GPU's time. */
+START_TEST(a_readback_in_each_of_many_is_a_doubtful_step)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1), gpu = 0;
+    size_t n = 0;
+    for (unsigned chance = 1, i = 0; i < 1200; i++, n++) {
+        at = kernel(&b, "reset_changed", at, &gpu, US(2));
+        at = kernel(&b, "solve", at, &gpu, US(4));
+        build_copy(&b, 2, 2, 1, false, 4, at, gpu + US(8) - at, gpu + US(2), US(1));
+        at = gpu + US(12);
+        chance = chance * 1103515245 + 12345;
+        if ((chance >> 16) % 13)
+            continue;
+        char name[32];
+        for (unsigned k = 0; k < 2 + (chance >> 20) % 4; k++) {
+            snprintf(name, sizeof name, "other_%u", (chance >> 18) % 3 + k);
+            at = kernel(&b, name, at, &gpu, US(9));
+        }
+        build_copy(&b, 2, 2, 1, false, 4, at, gpu + US(8) - at, gpu + US(2), US(1));
+        at = gpu + US(12);
+    }
+    doubted(&build_analyze(&b)->facts->steps, n - 1);
+    build_end(&b);
+}
+END_TEST
+
+/* Layers of a deep network whose weights come from the host, which waits for them. */
+START_TEST(layers_that_the_host_waits_for_are_no_steps)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1), gpu = 0;
+    for (int i = 0; i < 40; i++)
+        at = kernel(&b, "vectorized_elementwise_kernel_add", at, &gpu, US(20));
+    for (int i = 0; i < 12; i++) {
+        at = kernel(&b, "vectorized_layer_norm_kernel", at, &gpu, US(15));
+        at = kernel(&b, "ampere_sgemm_128x64_tn", at, &gpu, US(100));
+        at = kernel(&b, "softmax_warp_forward", at, &gpu, US(15));
+        at = kernel(&b, "ampere_sgemm_64x64_nn", at, &gpu, US(100));
+        at = wait_for(&b, at, gpu);
+    }
+    ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_loops_suite(void);
+Suite *test_loops_suite(void)
+{
+    Suite *s = suite_create("loops");
+    TCase *c = tcase_create("loops");
+    tcase_add_test(c, two_kernels_and_a_wait_are_a_doubtful_step);
+    tcase_add_test(c, one_kernel_and_a_wait_are_a_doubtful_step);
+    tcase_add_test(c, a_long_step_is_found_around_a_loop_within_it);
+    tcase_add_test(c, a_readback_in_each_of_many_is_a_doubtful_step);
+    tcase_add_test(c, layers_that_the_host_waits_for_are_no_steps);
+    suite_add_tcase(s, c);
+    return s;
+}
