@@ -89,6 +89,23 @@ START_TEST(other_advice_is_about_long_waits_for_data)
 }
 END_TEST
 
+static void allocates(struct builder *b, int64_t from, int64_t to)
+{
+    build_api(b, "cudaMalloc", from, to - from);
+}
+
+/* Few steps allocate, so allocation-in-loop says nothing of it. */
+START_TEST(a_pool_that_grows_is_left_to_no_silent_rule)
+{
+    struct builder b = loop(allocates, false);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "long-steps", RULE_SUPPRESSED);
+    case_verdict(a, "allocation-in-loop", RULE_SILENT);
+    ck_assert_ptr_null(strstr(case_outcome(a, "long-steps")->why, "allocation-in-loop"));
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(nobody_knows_why_the_same_work_takes_longer)
 {
     struct builder b = loop(NULL, true);
@@ -113,6 +130,7 @@ Suite *rule_long_steps_suite(void)
     tcase_add_test(t, pauses_in_no_range);
     tcase_add_test(t, a_thread_without_a_core_has_long_steps);
     tcase_add_test(t, other_advice_is_about_long_waits_for_data);
+    tcase_add_test(t, a_pool_that_grows_is_left_to_no_silent_rule);
     tcase_add_test(t, nobody_knows_why_the_same_work_takes_longer);
     tcase_add_test(t, equal_steps_are_not_long);
     suite_add_tcase(s, t);

@@ -39,6 +39,9 @@ static bool every_so_many(const struct steps *s)
 static const char *elsewhere(const struct facts *f, struct outcome *o)
 {
     o->verdict = RULE_SUPPRESSED;
+    if (f->long_part == PART_IDLE_ALLOC && query_steps_with(f, PART_IDLE_ALLOC) * 2 < f->steps.used)
+        return "the long steps allocate memory, which most steps do not: a pool that still grows, "
+               "or memory to allocate before the loop";
     if (f->long_part < PART_DATA && others[f->long_part])
         return others[f->long_part];
     if (f->long_part == PART_IDLE_HOST && f->long_in && strcmp(f->long_in, "gc") == 0)
