@@ -12,9 +12,13 @@ struct mark_group {
     int64_t covered_ns, end_ns; /* all of them together; the last one's end */
     enum spool_step_mark mark;
     int64_t rank; /* of its process, -1 */
+    bool counted; /* no word for a step alone: "Coarse Level 3" (steps_counted.c) */
 };
 struct mark_group steps_marks(const struct timeline *t);
 /* Whose steps count where two recordings have marks: a's rather than b's. */
 bool steps_better_marks(const struct mark_group *a, const struct mark_group *b);
+/* Ranges whose names differ in a number that rises, which hold most of the GPU's work. */
+struct mark_group steps_counted(const struct timeline *t);
+bool steps_counted_alike(const char *a, const char *b); /* names of such ranges */
 
 #endif

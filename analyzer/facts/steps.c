@@ -42,8 +42,8 @@ struct mark_group steps_marks(const struct timeline *t)
                 continue;
             struct mark_group *g = &group[r->depth][m];
             if (g->count++ == 0)
-                *g = (struct mark_group){th, r->depth, i, 1,
-                                         0,  0,        m, t->processes[thread->process].rank};
+                *g = (struct mark_group){
+                    th, r->depth, i, 1, 0, 0, m, t->processes[thread->process].rank, false};
             g->covered_ns += r->end_ns - r->start_ns;
             g->end_ns = r->end_ns > g->end_ns ? r->end_ns : g->end_ns;
         }
@@ -52,7 +52,16 @@ struct mark_group steps_marks(const struct timeline *t)
                 if (group[d][m].count && (!best.count || steps_better_marks(&group[d][m], &best)))
                     best = group[d][m];
     }
-    return best;
+    struct mark_group counted = best.count < 2 ? steps_counted(t) : best;
+    return counted.count ? counted : best;
+}
+
+static bool is_of(const struct mark_group *g, const struct timeline *t, const struct range *r)
+{
+    const char *name = tl_text(t, r->name);
+    return r->depth == g->depth &&
+           (g->counted ? steps_counted_alike(tl_text(t, t->ranges[g->first].name), name)
+                       : spool_step_mark(name) == g->mark);
 }
 
 /* Ranges of the group become steps: start to next start. The last one ends with its range; when
@@ -71,7 +80,7 @@ static int steps_from_marks(struct facts *f, const struct mark_group *g)
     size_t gaps = 0;
     for (uint32_t i = g->first; i < thread->first_range + thread->ranges; i++) {
         const struct range *r = &t->ranges[i];
-        if (r->depth != g->depth || spool_step_mark(tl_text(t, r->name)) != g->mark)
+        if (!is_of(g, t, r))
             continue;
         if (s->count) {
             struct step *last = &s->at[s->count - 1];
@@ -94,10 +103,12 @@ static int steps_from_marks(struct facts *f, const struct mark_group *g)
     if (g->mark == SPOOL_STEP_HOOK)
         s->source_text = "from one optimizer step to the next";
     else
-        s->source_text = arena_printf(
-            &f->arena,
-            g->mark == SPOOL_STEP_FRAMEWORK ? "profiler marks from '%s' on" : "NVTX ranges '%s'",
-            tl_text(t, t->ranges[g->first].name));
+        s->source_text =
+            arena_printf(&f->arena,
+                         g->mark == SPOOL_STEP_FRAMEWORK ? "profiler marks from '%s' on"
+                         : g->counted                    ? "NVTX ranges from '%s' on"
+                                                         : "NVTX ranges '%s'",
+                         tl_text(t, t->ranges[g->first].name));
     return s->source_text ? 0 : -1;
 }
 
