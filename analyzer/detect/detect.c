@@ -248,6 +248,7 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
     for (size_t i = 0; i < d->count; i++)
         d->at[i] = (struct span){s->time[p[i]], s->time[p[i + 1]]};
     d->votes = c->votes;
+    d->guessed = c->guessed;
     bool sure = cut_hint(c) == HINT_UPDATES; /* whatever came before the loop, or after it */
     d->confidence = fmin(fmin(c->coverage, c->similarity), sure ? c->within : c->whole);
     size_t outer = sure ? 0 : outer_period(s, c, w);

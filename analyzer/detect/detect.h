@@ -14,6 +14,7 @@ struct detected {
     size_t votes;
     const char *text;  /* for people; NULL = nothing found */
     const char *doubt; /* why others may be the steps, for people; NULL = nothing says so */
+    bool guessed;      /* that they are all the same is all that is known */
 };
 /* Steps from repetition alone. `wanted`: how many the user says there are, 0 = nothing is said. The
  * arena owns what it returns. 0, or -1 with *e set: no memory, or not so many. */

@@ -285,6 +285,15 @@ static bool replayed_later(const struct timeline *t, const struct mark_group *ma
            replays >= after;
 }
 
+/* A guess, in a program that mostly sets up: what takes the time is worth more to know. */
+static bool beside_the_point(const struct facts *f, const struct detected *d)
+{
+    enum { PARTS = 5 };
+    bool wider;
+    struct span w = steps_window(f, &wider);
+    return d->guessed && (f->tl->gpu_end_ns - f->tl->gpu_start_ns) * PARTS < w.end_ns - w.start_ns;
+}
+
 static int without_marks(struct facts *f)
 {
     if (f->on_cpu && steps_from_batches(f) < 0)
@@ -324,11 +333,11 @@ int steps_find(struct facts *f, struct err *e)
         return err_no_memory(e);
     if (marks.count && replayed_later(f->tl, &marks, &d))
         marks.count = 0;
-    int rc = given                     ? steps_from_detection(f, &d)
-             : one_pass(f->tl, &marks) ? steps_from_window(f)
-             : marks.count             ? steps_from_marks(f, &marks)
-             : d.text                  ? steps_from_detection(f, &d)
-                                       : without_marks(f);
+    int rc = given                                ? steps_from_detection(f, &d)
+             : one_pass(f->tl, &marks)            ? steps_from_window(f)
+             : marks.count                        ? steps_from_marks(f, &marks)
+             : d.text && !beside_the_point(f, &d) ? steps_from_detection(f, &d)
+                                                  : without_marks(f);
     if (rc < 0)
         return err_no_memory(e);
     if (!analysis_of_window(f))

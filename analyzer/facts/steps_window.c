@@ -84,6 +84,11 @@ static const char *one_kernel(const struct facts *f, struct arena *arena)
                         tl_text(t, name), same);
 }
 
+struct span steps_window(const struct facts *f, bool *wider)
+{
+    return with_set_up(f, (struct span){f->tl->gpu_start_ns, f->tl->gpu_end_ns}, wider);
+}
+
 int steps_from_window(struct facts *f)
 {
     struct steps *s = &f->steps;
@@ -96,7 +101,7 @@ int steps_from_window(struct facts *f)
     if (!s->at)
         return -1;
     s->doubt = one_kernel(f, &f->arena);
-    struct span w = with_set_up(f, (struct span){f->tl->gpu_start_ns, f->tl->gpu_end_ns}, &wider);
+    struct span w = steps_window(f, &wider);
     s->source_text = wider ? "no step repeats: from the first allocation or loading of code to the "
                              "last work or freeing"
                            : "no step repeats: from the GPU's first work to its last";

@@ -80,6 +80,21 @@ START_TEST(one_kernel_and_a_wait_are_a_doubtful_step)
 }
 END_TEST
 
+/* The program allocates for a second, then launches the same kernel for 2 ms. */
+START_TEST(a_guess_is_not_worth_more_than_what_takes_the_time)
+{
+    struct builder b = build_start();
+    build_api(&b, "cudaMalloc", MS(1), MS(1000));
+    int64_t at = MS(1002), gpu = 0;
+    for (int i = 0; i < 100; i++) {
+        at = kernel(&b, "generation", at, &gpu, US(8));
+        at = wait_for(&b, at, gpu);
+    }
+    ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
+    build_end(&b);
+}
+END_TEST
+
 /* Each step reduces a hundred times; before the first one the same reductions run now and then. */
 START_TEST(a_long_step_is_found_around_a_loop_within_it)
 {
@@ -157,6 +172,7 @@ Suite *test_loops_suite(void)
     TCase *c = tcase_create("loops");
     tcase_add_test(c, two_kernels_and_a_wait_are_a_doubtful_step);
     tcase_add_test(c, one_kernel_and_a_wait_are_a_doubtful_step);
+    tcase_add_test(c, a_guess_is_not_worth_more_than_what_takes_the_time);
     tcase_add_test(c, a_long_step_is_found_around_a_loop_within_it);
     tcase_add_test(c, a_readback_in_each_of_many_is_a_doubtful_step);
     tcase_add_test(c, layers_that_the_host_waits_for_are_no_steps);
