@@ -70,7 +70,7 @@ static void write_trust(const struct page *p)
 
 static void write_header(const struct page *p)
 {
-    struct text notice, device;
+    struct text notice, device, covers;
     const struct steps *s = &p->a->facts->steps;
     if (text_virtual(&notice, p->a))
         page_put(p, "<aside class=\"virtual\">%s</aside>\n", text_virtual(&notice, p->a));
@@ -86,6 +86,8 @@ static void write_header(const struct page *p)
                 s->count == 1 ? ""
                 : s->batches  ? "es"
                               : "s");
+    if (text_covers(&covers, p->a))
+        page_put(p, "; %s", covers.s);
     if (p->a->facts->on_cpu)
         page_put(p, " &middot; no GPU was used");
     write_date(p);

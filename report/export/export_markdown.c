@@ -131,6 +131,8 @@ static void write_breakdown(const struct advice *a, FILE *f)
                 text_ms(&m, a->facts->step_ns));
     fprintf(f, "; %zu of %zu %s%s used.\n\n", a->facts->steps.used, a->facts->steps.count, word,
             a->facts->steps.batches ? "es" : "s");
+    if (text_covers(&m, a))
+        fprintf(f, "Careful: %s.\n\n", m.s);
     if (text_rate(&m, a))
         fprintf(f, "%s.\n\n", m.s);
     write_parts(a, f);

@@ -58,6 +58,8 @@ static void write_steps(struct json_tree *j, const struct advice *a)
     tree_str(j, "source", text_step_source(s->source));
     tree_str(j, "source_text", s->source_text);
     tree_num(j, "confidence", s->confidence, 3);
+    if (text_covered_pct(a) >= 0)
+        tree_num(j, "covered_pct", text_covered_pct(a), 3);
     if (s->doubt)
         tree_str(j, "doubt", s->doubt);
     if (s->detected_median_ns > 0) {

@@ -23,6 +23,10 @@ const char *text_between(struct text *b, int64_t low_ns, int64_t high_ns); /* "5
 /* "7.87 batches per second, 504 samples per second (batches of 64)"; NULL where nothing but the
  * time of a step says so (on a GPU). */
 const char *text_rate(struct text *b, const struct advice *a);
+/* How much of the time from the GPU's first work to its last all steps take; -1: not known. */
+double text_covered_pct(const struct advice *a);
+/* "the steps cover 3 % of the recording's 6.51 s; ..."; NULL where they cover half or more. */
+const char *text_covers(struct text *b, const struct advice *a);
 /* Is it known where the time of a step goes? */
 bool text_has_parts(const struct advice *a);
 double percent_of(int64_t part, int64_t whole); /* 0 when whole is 0 */

@@ -85,3 +85,27 @@ const char *text_order(struct text *b, const struct advice *a, const struct expo
              bound ? " Where only the most is known, it follows a cautious part of that." : "");
     return b->s;
 }
+
+double text_covered_pct(const struct advice *a)
+{
+    const struct steps *s = &a->facts->steps;
+    int64_t all = a->facts->gpu.window_ns;
+    if (s->used == 0 || all <= 0 || a->facts->on_cpu || analysis_of_window(a->facts))
+        return -1;
+    double pct = 100.0 * (double)s->count * (double)s->pace_ns / (double)all;
+    return pct < 100 ? pct : 100;
+}
+
+const char *text_covers(struct text *b, const struct advice *a)
+{
+    const double HALF = 50;
+    struct text time;
+    double pct = text_covered_pct(a);
+    if (pct < 0 || pct >= HALF)
+        return NULL;
+    snprintf(b->s, sizeof b->s,
+             "the %s cover %.*f %% of the recording's %s; the numbers are not about the rest",
+             a->facts->steps.batches ? "batches" : "steps", pct < 1 ? 1 : 0, pct,
+             text_time(&time, a->facts->gpu.window_ns));
+    return b->s;
+}

@@ -169,6 +169,38 @@ START_TEST(says_what_to_do_without_a_finding)
 END_TEST
 
 /* A remedy of one line of its own is whole; what is cut says so. */
+/* Ten steps of 2 ms, then one kernel more, `later_ms` behind them. */
+static struct advice *steps_and_more(struct builder *b, int later_ms)
+{
+    *b = build_start();
+    for (int i = 0; i < 10; i++) {
+        build_kernel(b, "gemm", MS(1 + 2 * i), MS(1 + 2 * i) + US(10), MS(1.5));
+        build_range(b, "step", MS(1 + 2 * i), MS(3 + 2 * i));
+    }
+    build_kernel(b, "other", MS(21 + later_ms), MS(21 + later_ms) + US(10), MS(1));
+    return build_analyze(b);
+}
+
+START_TEST(says_that_steps_are_a_small_part)
+{
+    static const char part[] = "the steps cover 10 % of the recording's 201 ms";
+    struct builder b;
+    struct advice *a = steps_and_more(&b, 180);
+    for (int detail = DETAIL_USUAL; detail <= DETAIL_ALL; detail++) {
+        char *out = told(a, (enum detail)detail, 200, false);
+        ck_assert_msg(strstr(out, part), "%s", out);
+        free(out);
+    }
+    ck_assert_double_eq_tol(text_covered_pct(a), 10, 0.2);
+    build_end(&b);
+    a = steps_and_more(&b, 8);
+    char *out = told(a, DETAIL_USUAL, 200, false);
+    ck_assert_ptr_null(strstr(out, "steps cover"));
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(cuts_with_dots)
 {
     static const char text[] = "one two three four five six seven";
@@ -269,6 +301,7 @@ Suite *test_term_suite(void)
     tcase_add_test(c, keeps_numbers_beside_their_units);
     tcase_add_test(c, tells_as_much_as_it_is_asked_for);
     tcase_add_test(c, answers_on_one_screen);
+    tcase_add_test(c, says_that_steps_are_a_small_part);
     tcase_add_test(c, cuts_with_dots);
     tcase_add_test(c, explains_an_order_that_surprises);
     tcase_add_test(c, says_what_to_do_without_a_finding);
