@@ -126,10 +126,11 @@ static bool on_gpu(struct facts *f, size_t i, const struct work *w)
 }
 
 /* The last of marks that leave time between them seems cut off on the host; its work is all there.
- */
+ * Where steps were detected the last one holds other work, though of as many operations. */
 static void keep_last(struct steps *s)
 {
-    struct step *last = s->count > 1 ? &s->at[s->count - 1] : NULL;
+    bool marked = s->source != STEPS_DETECTED;
+    struct step *last = marked && s->count > 1 ? &s->at[s->count - 1] : NULL;
     if (last && !last->used && last->ops && last->ops == last[-1].ops && last[-1].used)
         last->used = 1;
 }

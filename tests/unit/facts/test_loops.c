@@ -146,6 +146,30 @@ START_TEST(a_readback_in_each_of_many_is_a_doubtful_step)
 }
 END_TEST
 
+/* Behind the loop, from its last copy on, come as many operations as a step has; but no kernel. */
+START_TEST(what_follows_the_loop_is_no_step_of_it)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1), gpu = 0;
+    for (int i = 0; i < 40; i++) {
+        gpu = at + US(6);
+        build_memset(&b, 4, at, gpu, US(1));
+        gpu += US(1);
+        at = kernel(&b, "spread", at + US(2), &gpu, US(8));
+        at = wait_for(&b, at, gpu);
+        build_copy(&b, 2, 2, 1, false, 4, at, US(8), at + US(4), US(1));
+        at += US(9);
+    }
+    for (int i = 0; i < 3; i++, at += US(20)) /* the last one is as those in the loop */
+        build_copy(&b, 2, 2, 1, false, i < 2 ? 30000 + i : 4, at, US(8), at + US(4), US(1));
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    ck_assert_int_eq(s->source, STEPS_DETECTED);
+    ck_assert_uint_eq(s->count, 40);
+    ck_assert(!s->at[39].used);
+    build_end(&b);
+}
+END_TEST
+
 /* Layers of a deep network whose weights come from the host, which waits for them. */
 START_TEST(layers_that_the_host_waits_for_are_no_steps)
 {
@@ -175,6 +199,7 @@ Suite *test_loops_suite(void)
     tcase_add_test(c, a_guess_is_not_worth_more_than_what_takes_the_time);
     tcase_add_test(c, a_long_step_is_found_around_a_loop_within_it);
     tcase_add_test(c, a_readback_in_each_of_many_is_a_doubtful_step);
+    tcase_add_test(c, what_follows_the_loop_is_no_step_of_it);
     tcase_add_test(c, layers_that_the_host_waits_for_are_no_steps);
     suite_add_tcase(s, c);
     return s;
