@@ -5,6 +5,7 @@
  * Cost: a replay for each of the few places in the step at which the host is blocked longest. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/query.h"
+#include "analyzer/queries/waits.h"
 
 #include <stdlib.h>
 
@@ -128,11 +129,54 @@ static const struct step_wait *best_alone(struct engine *x, const struct outcome
     return best;
 }
 
-/* "cudaStreamSynchronize in 'loss'" */
-static const char *wait_text(const struct facts *f, struct arena *arena, const struct step_wait *p)
+/* What the call copies: ", 8.2 kB to the host"; "" where it copies nothing. */
+static const char *copied(const struct timeline *t, struct arena *arena, uint32_t call)
 {
-    const char *call = tl_text(f->tl, f->tl->apis[p->call].name), *in = query_range_of(f, p->call);
-    return in ? arena_printf(arena, "%s in '%s'", call, in) : call;
+    static const char *const units[] = {"B", "kB", "MB", "GB"};
+    const struct api *c = &t->apis[call];
+    if (c->op == TL_NONE || t->ops[c->op].kind != OP_COPY)
+        return "";
+    const struct op *o = &t->ops[c->op];
+    double n = (double)o->bytes;
+    size_t unit = 0;
+    for (; n >= 1000 && unit < sizeof units / sizeof *units - 1; unit++)
+        n /= 1000;
+    return arena_printf(arena, ", %.*f %s%s", unit && n < 10 ? 1 : 0, n, units[unit],
+                        o->copy_kind == COPY_D2H   ? " to the host"
+                        : o->copy_kind == COPY_H2D ? " to the GPU"
+                                                   : "");
+}
+
+static const char *ordinal(struct arena *arena, size_t n)
+{
+    static const char *const ends[] = {"th", "st", "nd", "rd"};
+    return arena_printf(arena, "%zu%s", n, ends[n % 10 < 4 && n / 10 % 10 != 1 ? n % 10 : 0]);
+}
+
+/* "the 3rd of these waits (cudaMemcpy, 8.2 kB to the host, in 'loss')": the name is that of many.
+ */
+static const char *wait_text(const struct facts *f, struct arena *arena, const struct step_wait *p,
+                              size_t nth)
+{
+    const char *in = query_range_of(f, p->call);
+    return arena_printf(arena, "the %s of these waits (%s%s%s%s%s)", ordinal(arena, nth),
+                        tl_text(f->tl, f->tl->apis[p->call].name), copied(f->tl, arena, p->call),
+                        in ? ", in '" : "", in ? in : "", in ? "'" : "");
+}
+
+/* What the host waits for longest is a wait for its own sake, and yet reading a result later saves
+ * most: then both are the change. */
+static void advise_reading(struct advice *a, struct outcome *o, const struct step_wait *best)
+{
+    const struct timeline *t = a->facts->tl;
+    struct query_waits why;
+    query_waits(a->facts, &why);
+    if (why.most != WAIT_EXPLICIT || !query_reads_back(t, &t->apis[best->call]))
+        return;
+    const struct remedy *read = &o->rule->remedy, *now = &o->remedy;
+    o->remedy =
+        (struct remedy){arena_printf(&a->arena, "%s; %s", read->pytorch, now->pytorch),
+                        now->tensorflow, arena_printf(&a->arena, "%s; %s", read->cuda, now->cuda)};
 }
 
 /* A saving far above the idle time after the waits looks like a contradiction: say where it comes
@@ -164,18 +208,19 @@ void predict_waits(struct advice *a, struct engine *x, struct outcome *o)
         return;
     const char *one = time_text(&a->arena, best->saves_ns),
                *all = time_text(&a->arena, o->saves_mid_ns);
-    const char *where = wait_text(a->facts, &a->arena, best);
     if (best->saves_ns * 100 < a->facts->step_ns)
         o->summary = arena_printf(
             &a->arena,
             "%s. Removing only one of these waits saves almost nothing (at most %s), because "
             "the next one waits instead; removing all of them saves %s",
             o->summary, one, all);
-    else
-        o->summary = arena_printf(&a->arena,
-                                  "%s. Of these waits, removing only %s saves %s, removing all of "
-                                  "them saves %s",
-                                  o->summary, where, one, all);
+    else {
+        const char *where = wait_text(a->facts, &a->arena, best, (size_t)(best - p.at) + 1);
+        advise_reading(a, o, best);
+        o->summary =
+            arena_printf(&a->arena, "%s. Removing only %s saves %s, removing all of them saves %s",
+                         o->summary, where, one, all);
+    }
     outcome_evidence(o, "saved per step by removing only the best one of the waits",
                      (double)best->saves_ns / 1e6, "ms", NULL);
 }

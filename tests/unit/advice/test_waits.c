@@ -1,5 +1,6 @@
 /* What a finding about waits says of its saving. */
 #include "tests/unit/replay_steps.h"
+#include "tests/unit/rule_case.h"
 
 #include <string.h>
 
@@ -40,11 +41,43 @@ START_TEST(a_saving_above_the_idle_time_has_its_reason)
 }
 END_TEST
 
+/* Three waits, each for the kernel before it: for a short and a long one for their own sake, then
+ * for a result. The host's longest work comes behind the last. */
+static void fill_waits_and_a_result(struct builder *b, int64_t at)
+{
+    static const int64_t kernel[] = {MS(1), MS(3), MS(2)};
+    for (int i = 0; i < 3; i++) {
+        build_kernel(b, "k", at, at + US(10), kernel[i]);
+        if (i < 2)
+            build_api(b, "cudaDeviceSynchronize", at + US(15), kernel[i]);
+        else
+            build_copy(b, 2, 2, 1, false, 8192, at + US(15), kernel[i] + US(20),
+                       at + US(12) + kernel[i], US(5));
+        at += kernel[i] + US(100);
+    }
+}
+
+START_TEST(the_best_single_wait_is_named_by_its_place)
+{
+    struct bench x = bench_start(MS(10), fill_waits_and_a_result);
+    const struct outcome *o = case_outcome(x.b.a, "sync-in-loop");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_msg(strstr(o->summary, "cudaDeviceSynchronize waits for the GPU"), "%s", o->summary);
+    ck_assert_msg(strstr(o->summary, "Removing only the 3rd of these waits (cudaMemcpy, 8.2 kB to "
+                                     "the host) saves "),
+                  "%s", o->summary);
+    ck_assert_ptr_nonnull(strstr(o->remedy.cuda, "cudaMemcpyAsync"));
+    ck_assert_ptr_nonnull(strstr(o->remedy.cuda, "cudaDeviceSynchronize"));
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_waits_suite(void)
 {
     Suite *s = suite_create("waits");
     TCase *t = tcase_create("waits");
     tcase_add_test(t, a_saving_above_the_idle_time_has_its_reason);
+    tcase_add_test(t, the_best_single_wait_is_named_by_its_place);
     suite_add_tcase(s, t);
     return s;
 }
