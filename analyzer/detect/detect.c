@@ -222,7 +222,7 @@ static const char *doubt_of(const struct sequence *s, const struct cut *c, doubl
         more = arena_printf(arena, "; %.1f of them may be one step, because others occur %zu times",
                             (double)c->k / (double)outer, outer);
     else if (c->guessed)
-        more = "; all are the same, but each may also be a part of a step, or several";
+        more = "; they look alike, but each may also be a part of a step, or several";
     else if (few)
         more = "; so few may also be parts of one step, because none updates parameters";
     if (inner)
@@ -339,7 +339,7 @@ static int busiest_of_several(struct busiest *b, const struct timeline *t, uint3
 }
 
 int detect_steps(struct detected *d, const struct timeline *t, uint32_t process, size_t wanted,
-                 struct arena *arena, struct err *e)
+                 bool guess, struct arena *arena, struct err *e)
 {
     *d = (struct detected){0};
     struct busiest b;
@@ -352,7 +352,7 @@ int detect_steps(struct detected *d, const struct timeline *t, uint32_t process,
     int rc = 0;
     for (size_t i = !b.even; i < (b.device == TL_NONE ? 3 : 4) && rc == 0 && !d->text; i++)
         rc = detect(d, t, &tried[i], wanted, false, arena);
-    if (rc == 0 && !d->text && !wanted && t->op_count)
+    if (rc == 0 && !d->text && !wanted && guess && t->op_count)
         rc = detect(d, t, &tried[!b.even], wanted, true, arena);
     if (rc < 0)
         return err_no_memory(e);

@@ -16,10 +16,11 @@ struct detected {
     const char *doubt; /* why others may be the steps, for people; NULL = nothing says so */
     bool guessed;      /* that they are all the same is all that is known */
 };
-/* Steps from repetition alone. `wanted`: how many the user says there are, 0 = nothing is said. The
- * arena owns what it returns. 0, or -1 with *e set: no memory, or not so many. */
+/* Steps from repetition alone. `wanted`: how many the user says there are, 0 = nothing is said.
+ * `guess`: where nothing else is found, what is only alike may be the steps. The arena owns what it
+ * returns. 0, or -1 with *e set: no memory, or not so many. */
 int detect_steps(struct detected *d, const struct timeline *t, uint32_t process, size_t wanted,
-                 struct arena *arena, struct err *e);
+                 bool guess, struct arena *arena, struct err *e);
 /* From one launch of a kernel whose name holds `kernel` to the next; fails where there are not
  * two. */
 int detect_given(struct detected *d, const struct timeline *t, uint32_t process, const char *kernel,

@@ -303,7 +303,7 @@ static int without_marks(struct facts *f)
 
 /* What the user says of the steps comes before marks. Returns whether anything is, -1: it cannot
  * be. */
-static int as_given(struct facts *f, struct detected *d, struct err *e)
+static int as_given(struct facts *f, bool marked, struct detected *d, struct err *e)
 {
     const char *kernel = timeline_meta(f->tl, "steps.kernel");
     const char *count = timeline_meta(f->tl, "steps.count");
@@ -313,7 +313,7 @@ static int as_given(struct facts *f, struct detected *d, struct err *e)
     if (kernel)
         rc = detect_given(d, f->tl, f->steps.process, kernel, &f->arena, e);
     else if (f->tl->process_count)
-        rc = detect_steps(d, f->tl, f->steps.process, wanted, &f->arena, e);
+        rc = detect_steps(d, f->tl, f->steps.process, wanted, !marked, &f->arena, e);
     return rc < 0 ? -1 : kernel || wanted;
 }
 
@@ -325,7 +325,7 @@ int steps_find(struct facts *f, struct err *e)
         return err_no_memory(e);
     if (marks.count && f->tl->op_count && f->tl->threads[marks.thread].process != f->steps.process)
         marks.count = 0;
-    int given = as_given(f, &d, e);
+    int given = as_given(f, marks.count > 0, &d, e);
     if (given < 0)
         return -1;
     f->steps.detected_count = d.count;

@@ -80,6 +80,24 @@ START_TEST(one_kernel_and_a_wait_are_a_doubtful_step)
 }
 END_TEST
 
+START_TEST(marks_need_no_guess)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1), gpu = 0;
+    for (int i = 0; i < 50; i++) {
+        int64_t start = at;
+        at = kernel(&b, "solve", at, &gpu, MS(1));
+        at = wait_for(&b, at, gpu);
+        if (i % 10 == 9)
+            build_range(&b, "step", start - US(5), at);
+    }
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    ck_assert_int_eq(s->source, STEPS_NVTX);
+    ck_assert_uint_eq(s->detected_count, 0);
+    build_end(&b);
+}
+END_TEST
+
 /* The program allocates for a second, then launches the same kernel for 2 ms. */
 START_TEST(a_guess_is_not_worth_more_than_what_takes_the_time)
 {
@@ -196,6 +214,7 @@ Suite *test_loops_suite(void)
     TCase *c = tcase_create("loops");
     tcase_add_test(c, two_kernels_and_a_wait_are_a_doubtful_step);
     tcase_add_test(c, one_kernel_and_a_wait_are_a_doubtful_step);
+    tcase_add_test(c, marks_need_no_guess);
     tcase_add_test(c, a_guess_is_not_worth_more_than_what_takes_the_time);
     tcase_add_test(c, a_long_step_is_found_around_a_loop_within_it);
     tcase_add_test(c, a_readback_in_each_of_many_is_a_doubtful_step);
