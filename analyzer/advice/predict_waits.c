@@ -156,7 +156,7 @@ static const char *ordinal(struct arena *arena, size_t n)
 /* "the 3rd of these waits (cudaMemcpy, 8.2 kB to the host, in 'loss')": the name is that of many.
  */
 static const char *wait_text(const struct facts *f, struct arena *arena, const struct step_wait *p,
-                              size_t nth)
+                             size_t nth)
 {
     const char *in = query_range_of(f, p->call);
     return arena_printf(arena, "the %s of these waits (%s%s%s%s%s)", ordinal(arena, nth),
