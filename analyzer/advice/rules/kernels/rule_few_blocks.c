@@ -1,0 +1,236 @@
+/* Kernels whose launch cannot fill the GPU: fewer blocks than it has multiprocessors, or blocks of
+ * a few threads. Other kernels that run meanwhile fill it, too. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+#include <stdlib.h>
+
+enum {
+    WARP = 32,        /* threads that take the same instruction */
+    WARPS = 4,        /* that a multiprocessor serves at once, one per scheduler */
+    SHORT_NS = 20000, /* shorter: most is the start and the end, which more blocks do not change */
+    MOST_FILLED_PCT = 50, /* more: other sizes would be cut differently, nothing is claimed */
+    LEAST_PCT = 5         /* of the step */
+};
+
+/* The share of the GPU that it can keep at work, of all lanes that take an instruction at once; 1
+ * where the launch is not known. */
+static double filled(const struct facts *f, const struct op *o)
+{
+    double blocks = (double)o->grid[0] * o->grid[1] * o->grid[2];
+    int64_t threads = (int64_t)o->block[0] * o->block[1] * o->block[2];
+    int64_t warps = (threads + WARP - 1) / WARP;
+    if (blocks <= 0 || threads <= 0 || o->in_graph == GRAPH_WHOLE)
+        return 1;
+    double at_once = blocks * (double)(warps < WARPS ? warps : WARPS);
+    double share = at_once / ((double)f->device->sm_count * WARPS);
+    return (share < 1 ? share : 1) * (double)threads / (double)(warps * WARP);
+}
+
+/* Communication waits for others: its blocks are few on purpose. */
+static bool is_small(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    return o->class.family != FAMILY_COMM && o->end_ns - o->start_ns >= SHORT_NS &&
+           query_used(f, op) && filled(f, o) * 100 <= MOST_FILLED_PCT;
+}
+
+/* What runs at a moment. GPUs run no more than 128 kernels at once. */
+struct running {
+    uint32_t op;
+    double filled;
+    bool small;
+};
+struct scan {
+    const struct facts *f;
+    struct running at[128];
+    size_t n;
+    int64_t now_ns;
+    double *empty_ns; /* by name: time of its small launches times the share that stands empty */
+    double all_ns;
+};
+
+/* Charges the time until `until_ns` to the small kernels that run, which share what is empty. */
+static void pass_time(struct scan *s, int64_t until_ns)
+{
+    double sum = 0, small = 0, ns = (double)(until_ns - s->now_ns);
+    for (size_t i = 0; i < s->n; i++) {
+        sum += s->at[i].filled;
+        small += s->at[i].small;
+    }
+    s->now_ns = until_ns;
+    if (sum >= 1 || small == 0)
+        return;
+    s->all_ns += ns * (1 - sum);
+    for (size_t i = 0; i < s->n; i++)
+        if (s->at[i].small)
+            s->empty_ns[s->f->tl->ops[s->at[i].op].full_name] += ns * (1 - sum) / small;
+}
+
+/* Ends, in order, what ends before `until_ns`. */
+static void end_before(struct scan *s, int64_t until_ns)
+{
+    const struct op *ops = s->f->tl->ops;
+    while (s->n) {
+        size_t first = 0;
+        for (size_t i = 1; i < s->n; i++)
+            if (ops[s->at[i].op].end_ns < ops[s->at[first].op].end_ns)
+                first = i;
+        if (ops[s->at[first].op].end_ns > until_ns)
+            break;
+        pass_time(s, ops[s->at[first].op].end_ns);
+        s->at[first] = s->at[--s->n];
+    }
+    pass_time(s, until_ns);
+}
+
+static void scan_all(struct scan *s)
+{
+    const struct timeline *t = s->f->tl;
+    s->now_ns = t->gpu_start_ns;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        bool here = s->f->steps.device == TL_NONE || tl_op_device(t, i) == s->f->steps.device;
+        if (t->ops[i].kind != OP_KERNEL || !here)
+            continue;
+        end_before(s, t->ops[i].start_ns);
+        if (s->n < sizeof s->at / sizeof *s->at)
+            s->at[s->n++] = (struct running){i, filled(s->f, &t->ops[i]), is_small(s->f, i)};
+    }
+    end_before(s, INT64_MAX);
+}
+
+struct small {
+    int64_t count, ns; /* over the used steps */
+    uint32_t longest;  /* of those of one name, if given */
+};
+
+static struct small small_of(const struct facts *f, uint32_t name)
+{
+    struct small s = {.longest = TL_NONE};
+    const struct op *ops = f->tl->ops;
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        if (ops[i].kind != OP_KERNEL || (name && ops[i].full_name != name) || !is_small(f, i))
+            continue;
+        int64_t ns = ops[i].end_ns - ops[i].start_ns;
+        s.count++;
+        s.ns += ns;
+        if (s.longest == TL_NONE || ns > ops[s.longest].end_ns - ops[s.longest].start_ns)
+            s.longest = i;
+    }
+    return s;
+}
+
+/* "2, 3" of a grid of 2 * 3 * 1. */
+static const char *size_text(struct arena *arena, int64_t x, int64_t y, int64_t z)
+{
+    if (y == 1 && z == 1)
+        return arena_printf(arena, "%lld", (long long)x);
+    if (z == 1)
+        return arena_printf(arena, "(%lld, %lld)", (long long)x, (long long)y);
+    return arena_printf(arena, "(%lld, %lld, %lld)", (long long)x, (long long)y, (long long)z);
+}
+
+static const char *launch_text(const struct facts *f, struct arena *arena, const struct op *o)
+{
+    const char *grid = size_text(arena, o->grid[0], o->grid[1], o->grid[2]);
+    const char *block = size_text(arena, o->block[0], o->block[1], o->block[2]);
+    return arena_printf(arena, "%.60s<<<%s, %s>>>", tl_text(f->tl, o->name), grid ? grid : "",
+                        block ? block : "");
+}
+
+static void fire(const struct facts *f, struct arena *arena, struct outcome *o, uint32_t name,
+                 int64_t empty)
+{
+    struct small all = small_of(f, 0), one = small_of(f, name);
+    const struct op *op = &f->tl->ops[one.longest];
+    const char *rows = "SELECT * FROM kernel WHERE end_ns - start_ns >= 20000 AND (grid_x * grid_y "
+                       "* grid_z * min(block_x * block_y * block_z, 128) <= 64 * (SELECT "
+                       "max(sm_count) FROM device) OR block_x * block_y * block_z <= 16) ORDER BY "
+                       "end_ns - start_ns DESC";
+    const char *launch = launch_text(f, arena, op);
+    outcome_evidence(o, "kernels of 20 us and longer that cannot fill the GPU, per step",
+                     (double)all.count / (double)f->steps.used, "count", rows);
+    outcome_evidence(o, "their time per step", ms(per_step(f, all.ns)), "ms", rows);
+    outcome_evidence(o, arena_printf(arena, "time of '%.60s' per step", tl_text(f->tl, op->name)),
+                     ms(per_step(f, one.ns)), "ms", rows);
+    outcome_evidence(o, "its blocks, in the longest launch",
+                     (double)op->grid[0] * op->grid[1] * op->grid[2], "count", rows);
+    outcome_evidence(o, "its threads per block", (double)op->block[0] * op->block[1] * op->block[2],
+                     "count", rows);
+    outcome_evidence(o, "multiprocessors of the GPU", (double)f->device->sm_count, "count",
+                     "SELECT * FROM device");
+    outcome_evidence(o, "the most that this launch can keep at work of the GPU",
+                     100 * filled(f, op), "%", NULL);
+    o->error_class = ERROR_KERNEL_MODEL;
+    outcome_fires(o, empty,
+                  arena_printf(arena,
+                               "kernels that cannot fill the GPU run for %s per step; most of it "
+                               "is %s on %lld multiprocessors, which keeps at most %.2g %% of "
+                               "their lanes at work",
+                               query_time(arena, per_step(f, all.ns)), launch ? launch : "a kernel",
+                               (long long)f->device->sm_count, 100 * filled(f, op)));
+    outcome_example_op(o, f->tl, one.longest, "longest launch of it");
+}
+
+static void check_few_blocks(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    if (!f->device || f->device->sm_count <= 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: how many multiprocessors the GPU has";
+        return;
+    }
+    int64_t small = per_step(f, small_of(f, 0).ns);
+    o->why =
+        arena_printf(arena, "kernels that cannot fill the GPU take %.3f ms per step", ms(small));
+    if (small * 100 < f->step_ns * LEAST_PCT)
+        return;
+    struct scan s = {.f = f};
+    s.empty_ns = arena_array(arena, f->tl->strings.n + 1, sizeof *s.empty_ns);
+    if (!s.empty_ns)
+        return;
+    scan_all(&s);
+    int64_t empty = per_step(f, (int64_t)s.all_ns);
+    empty = empty < f->breakdown_ns[PART_COMPUTE] ? empty : f->breakdown_ns[PART_COMPUTE];
+    o->why = arena_printf(arena,
+                          "kernels that cannot fill the GPU take %.3f ms per step, but leave it "
+                          "empty for %.3f ms only: others run beside them",
+                          ms(small), ms(empty));
+    if (empty * 100 < f->step_ns * LEAST_PCT)
+        return;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < f->tl->strings.n; i++)
+        most = s.empty_ns[i] > s.empty_ns[most] ? i : most;
+    fire(f, arena, o, most, empty);
+}
+
+const struct rule rule_few_blocks = {
+    .id = "few-blocks",
+    .title = "Launch enough blocks to fill the GPU",
+    .needs = HAVE_KERNELS | HAVE_DEVICE | HAVE_STEPS,
+    .check = check_few_blocks,
+    .in_window = true,
+    .looks_for = "Kernels of 20 us and longer whose blocks and threads reach at most half "
+                 "of the GPU's lanes, where no other kernel fills the rest, for 5 % of the step.",
+    .doc =
+        "A block runs on one multiprocessor, and a warp of 32 threads takes one instruction at a "
+        "time. A kernel with fewer blocks than multiprocessors leaves the rest of the GPU "
+        "empty; so does a block of fewer than 32 threads, which takes a whole warp. Other "
+        "kernels at the same time fill what is left, and count. The bound is the time of these "
+        "kernels multiplied by the share that stands empty: it assumes that their work can be "
+        "split evenly. A kernel that is serial by nature, that waits for memory or that starts "
+        "its blocks on purpose (a persistent one) gains less. A multiprocessor counts as full "
+        "from four warps on, one for each of its schedulers.",
+    .remedy =
+        {"give these operators more to do at once: a larger batch, one batched call in place of a "
+         "loop of small ones; for products with few rows and columns and a long inner size "
+         "split-K (torch.compile(mode='max-autotune')); in a Triton kernel a program for each "
+         "multiprocessor at least",
+         "give these operators more to do at once: a larger batch, one batched call "
+         "(tf.vectorized_map) in place of a loop of small ones; tf.function(jit_compile=True) "
+         "joins small operators",
+         "start more blocks than the GPU has multiprocessors, of 128 threads and more "
+         "(cudaOccupancyMaxPotentialBlockSize gives both), and let each thread take its share in a "
+         "grid-stride loop: for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x "
+         "* blockDim.x); independent launches: side by side, on several streams"},
+    .tips = {{"fill-gpu", "Start enough blocks and threads to fill the GPU", NULL}},
+};
