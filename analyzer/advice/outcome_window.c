@@ -69,7 +69,7 @@ static const char *of_window(struct arena *arena, const char *text)
 
 void outcome_of_window(struct arena *arena, struct outcome *o)
 {
-    if (o->rule->window_title)
+    if (o->rule->window_title && o->title == o->rule->title)
         o->title = o->rule->window_title;
     o->why = of_window(arena, o->why);
     o->summary = of_window(arena, o->summary);

@@ -4,6 +4,7 @@
 #include "analyzer/advice/verdict.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/query.h"
+#include "analyzer/queries/warm.h"
 #include "base/size.h"
 
 #include <ctype.h>
@@ -255,14 +256,22 @@ static void write_class(struct advice *a)
     }
 }
 
-/* A window that goes to setting up: what that is, and no saving. */
+/* A window that goes to setting up, or to the end of the program: what that is, and no saving. */
 static void window_of_start_up(struct advice *a)
 {
     char window[160];
+    struct query_warm w = query_warm_up(a->facts);
+    const char *what = 2 * w.down_ns > w.ns
+                           ? "Tear-down: what ends the program behind the GPU's last "
+                             "work takes"
+                       : 2 * w.context_ns > w.ns
+                           ? "Start-up: warm-up, most of it the first call, which creates the CUDA "
+                             "context, takes"
+                           : "Start-up: warm-up takes";
     a->verdict_class = "start-up";
-    a->verdict = arena_printf(&a->arena, "Start-up: warm-up takes %.0f %% of %s.",
-                              share(a, a->ranked[0]->saves_high_ns),
-                              step_words(a, "", window, sizeof window));
+    a->verdict =
+        arena_printf(&a->arena, "%s %.0f %% of %s.", what, share(a, a->ranked[0]->saves_high_ns),
+                     step_words(a, "", window, sizeof window));
     a->why = why_text(a);
     a->next = verdict_next(a);
 }

@@ -31,8 +31,8 @@ int steps_from_batches(struct facts *f);
 /* steps_window.c, -1: out of memory. No step repeats: the window takes its place; count stays 0
  * where no GPU was at work. */
 int steps_from_window(struct facts *f);
-/* The window: from the GPU's first work to its last, and `wider` if setting up belongs to it. */
-struct span steps_window(const struct facts *f, bool *wider);
+/* The window: from the GPU's first work to its last, and wider if setting up belongs to it. */
+struct span steps_window(const struct facts *f);
 /* cpu_parts.c */
 bool cpu_is_all(const struct timeline *t); /* no GPU was at work, and none should have been */
 struct cpu_spans *cpu_spans_find(const struct facts *f, uint32_t thread); /* NULL: no memory */

@@ -289,8 +289,7 @@ static bool replayed_later(const struct timeline *t, const struct mark_group *ma
 static bool beside_the_point(const struct facts *f, const struct detected *d)
 {
     enum { PARTS = 5 };
-    bool wider;
-    struct span w = steps_window(f, &wider);
+    struct span w = steps_window(f);
     return d->guessed && (f->tl->gpu_end_ns - f->tl->gpu_start_ns) * PARTS < w.end_ns - w.start_ns;
 }
 

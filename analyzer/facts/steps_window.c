@@ -31,8 +31,9 @@ static bool belongs(int64_t ns, int64_t stretch_ns, int64_t work_ns)
     return ns * WORTH >= work_ns && 2 * ns >= stretch_ns;
 }
 
-/* Takes in what was allocated and loaded before and behind the GPU's work. */
-static struct span with_set_up(const struct facts *f, struct span work, bool *wider)
+/* Takes in what was allocated and loaded before the GPU's work, and freed and unloaded behind it.
+ */
+static struct span with_set_up(const struct facts *f, struct span work)
 {
     const struct timeline *t = f->tl;
     struct span all = work;
@@ -54,8 +55,20 @@ static struct span with_set_up(const struct facts *f, struct span work, bool *wi
         all.start_ns = work.start_ns;
     if (!belongs(behind_ns, all.end_ns - work.end_ns, length))
         all.end_ns = work.end_ns;
-    *wider = all.start_ns < work.start_ns || all.end_ns > work.end_ns;
     return all;
+}
+
+static const char *ends_text(struct span all, struct span work)
+{
+    bool before = all.start_ns<work.start_ns, behind = all.end_ns> work.end_ns;
+    return before && behind
+               ? "no step repeats: from the first allocation or loading of code to the "
+                 "last freeing or unloading"
+           : before ? "no step repeats: from the first allocation or loading of code to the "
+                      "GPU's last work"
+           : behind ? "no step repeats: from the GPU's first work to the last freeing or "
+                      "unloading"
+                    : "no step repeats: from the GPU's first work to its last";
 }
 
 /* A program whose step is one kernel repeats nothing but that: steps of one kernel would be found
@@ -84,15 +97,14 @@ static const char *one_kernel(const struct facts *f, struct arena *arena)
                         tl_text(t, name), same);
 }
 
-struct span steps_window(const struct facts *f, bool *wider)
+struct span steps_window(const struct facts *f)
 {
-    return with_set_up(f, (struct span){f->tl->gpu_start_ns, f->tl->gpu_end_ns}, wider);
+    return with_set_up(f, (struct span){f->tl->gpu_start_ns, f->tl->gpu_end_ns});
 }
 
 int steps_from_window(struct facts *f)
 {
     struct steps *s = &f->steps;
-    bool wider;
     s->source = STEPS_NONE;
     s->source_text = "no step repeats";
     if (f->tl->op_count == 0)
@@ -101,10 +113,8 @@ int steps_from_window(struct facts *f)
     if (!s->at)
         return -1;
     s->doubt = one_kernel(f, &f->arena);
-    struct span w = steps_window(f, &wider);
-    s->source_text = wider ? "no step repeats: from the first allocation or loading of code to the "
-                             "last work or freeing"
-                           : "no step repeats: from the GPU's first work to its last";
+    struct span work = {f->tl->gpu_start_ns, f->tl->gpu_end_ns}, w = steps_window(f);
+    s->source_text = ends_text(w, work);
     w = longest_recorded(f, w.start_ns, w.end_ns);
     s->at[0] = (struct step){.start_ns = w.start_ns, .end_ns = w.end_ns, .used = 1};
     s->count = 1;

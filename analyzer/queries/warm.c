@@ -9,7 +9,10 @@
 enum {
     LONG_NS = 5000000, /* a launch, an allocation or a query never takes this long again */
     SEVERAL = 4,       /* long calls of one name; beyond that the program does it all the time */
-    NEAR_NS = 1000000  /* what was compiled runs at once */
+    NEAR_NS = 1000000, /* what was compiled runs at once */
+    CONTEXT_NS = 20000000, /* to create a context takes longer than that */
+    BEFORE_NS = 1000000,   /* questions before it: how many devices there are */
+    DWARFS = 10            /* times as long as the next call of its name */
 };
 
 static bool one_time_kind(unsigned kind)
@@ -49,24 +52,79 @@ static struct set_up set_up_of(const struct facts *f)
     return s;
 }
 
+/* Moves pages each time that the program asks for it. */
+static bool prefetches(const struct timeline *t, const struct api *c)
+{
+    return c->kind == API_OTHER && strstr(tl_text(t, c->name), "MemPrefetch");
+}
+
 static bool candidate(const struct facts *f, const struct set_up *set_up, const struct api *c)
 {
-    bool counts = c->end_ns - c->start_ns >= LONG_NS ? one_time_kind(c->kind)
-                  : c->kind == API_MODULE            ? set_up->code
-                                                     : set_up->memory && about_memory(c->kind);
+    bool counts = c->end_ns - c->start_ns >= LONG_NS
+                      ? one_time_kind(c->kind) && !prefetches(f->tl, c)
+                  : c->kind == API_MODULE ? set_up->code
+                                          : set_up->memory && about_memory(c->kind);
     return counts && f->tl->threads[c->thread].process == f->steps.process;
 }
 
-static void count_call(struct query_warm *w, const struct api *c)
+/* Where the call's time on the host is counted. */
+static int64_t *sum_of(struct query_warm *w, const struct api *c)
 {
-    int64_t ns = c->layer == 0 ? c->end_ns - c->start_ns : 0;
-    w->calls++;
-    if (about_memory(c->kind))
-        w->memory_ns += ns;
-    else if (c->kind == API_MODULE)
-        w->code_ns += ns;
-    else
-        w->first_ns += ns;
+    return about_memory(c->kind)   ? &w->memory_ns
+           : c->kind == API_MODULE ? &w->code_ns
+                                   : &w->first_ns;
+}
+
+static void count_call(const struct timeline *t, struct query_warm *w, uint32_t call)
+{
+    const struct api *c = &t->apis[call];
+    int64_t ns = c->end_ns - c->start_ns;
+    bool down = c->start_ns >= t->gpu_end_ns;
+    uint32_t *longest = down ? &w->down : &w->longest;
+    *(down ? &w->down_calls : &w->calls) += 1;
+    if (!down && c->layer == 0)
+        *sum_of(w, c) += ns;
+    if (*longest == TL_NONE || ns > t->apis[*longest].end_ns - t->apis[*longest].start_ns)
+        *longest = call;
+}
+
+/* The recording has the start of the process: PyTorch's profiler begins later, and so may gpuprof.
+ */
+static bool from_the_start(const struct facts *f)
+{
+    const char *source = timeline_meta(f->tl, "source");
+    return !(source && strcmp(source, "kineto") == 0) &&
+           !(f->window_count && f->windows[0].leads_in);
+}
+
+/* The longest call creates the context if no other call of the process took time before it, and
+ * none of its name comes near it: a cudaMalloc takes as long again, or it is not the allocation
+ * that does. To pin memory takes its time, so there another call must tell. */
+static void find_context(const struct facts *f, struct query_warm *w)
+{
+    const struct timeline *t = f->tl;
+    const struct api *x = w->longest == TL_NONE ? NULL : &t->apis[w->longest];
+    if (!x || x->end_ns - x->start_ns < CONTEXT_NS || x->start_ns > t->gpu_start_ns ||
+        !from_the_start(f))
+        return;
+    int64_t next = 0;
+    bool others = x->kind != API_HOST_ALLOC;
+    for (size_t i = 0; i < t->api_count; i++) {
+        const struct api *c = &t->apis[i];
+        int64_t ns = c->end_ns - c->start_ns;
+        if (c == x || t->threads[c->thread].process != f->steps.process)
+            continue;
+        if (c->end_ns <= x->start_ns && ns >= BEFORE_NS)
+            return;
+        others |= c->name == x->name;
+        next = c->name == x->name && ns > next ? ns : next;
+    }
+    if (!others || next * DWARFS > x->end_ns - x->start_ns)
+        return;
+    w->context = w->longest;
+    w->context_ns = x->end_ns - x->start_ns;
+    if (x->layer == 0)
+        *sum_of(w, x) -= w->context_ns;
 }
 
 /* A thread that stands in line for a core makes long calls of all kinds. */
@@ -96,10 +154,7 @@ static int long_calls(const struct facts *f, struct spans *out, struct query_war
             break;
         }
         *s = (struct span){c->start_ns, c->end_ns};
-        count_call(w, c);
-        if (w->longest == TL_NONE ||
-            c->end_ns - c->start_ns > t->apis[w->longest].end_ns - t->apis[w->longest].start_ns)
-            w->longest = i;
+        count_call(t, w, i);
     }
     /* Calls come by thread and start: a thread's spans are in order, those of several are not. */
     for (size_t i = 1; i < found.n; i++)
@@ -143,6 +198,7 @@ static void take_gap(const struct facts *f, const struct gap *g, const struct sp
             idle = host + gap_ns(f, g, PART_IDLE_ALLOC) + gap_ns(f, g, PART_IDLE_LAUNCH);
     covered = covered < idle ? covered : idle;
     w->calls_ns += covered;
+    w->down_ns += g->start_ns >= f->tl->gpu_end_ns ? covered : 0;
     w->host_ns += covered < host ? covered : host;
     int64_t rest = host - (covered < host ? covered : host);
     uint32_t mark = rest >= LONG_NS ? compiled_at(f->tl, marks, n, g) : TL_NONE;
@@ -157,7 +213,8 @@ struct query_warm query_warm_up(const struct facts *f)
 {
     enum { MARKS = 64 };
     const struct timeline *t = f->tl;
-    struct query_warm w = {.longest = TL_NONE, .compiled = TL_NONE};
+    struct query_warm w = {
+        .longest = TL_NONE, .down = TL_NONE, .context = TL_NONE, .compiled = TL_NONE};
     struct spans calls = {0};
     uint32_t marks[MARKS];
     size_t n = 0;
@@ -172,6 +229,7 @@ struct query_warm query_warm_up(const struct facts *f)
                          &w);
         }
     spans_release(&calls);
+    find_context(f, &w);
     w.ns = w.calls_ns + w.compile_ns;
     return w;
 }

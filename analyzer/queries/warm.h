@@ -1,5 +1,6 @@
 /* One-time work inside what is analysed: contexts, first allocations, code that is loaded or
- * compiled on first use. Only time in which the GPU was idle for it. */
+ * compiled on first use; behind the GPU's last work what ends all that. Only time in which the GPU
+ * was idle for it. */
 #ifndef GPUPROF_QUERIES_WARM_H
 #define GPUPROF_QUERIES_WARM_H
 
@@ -10,12 +11,18 @@ struct query_warm {
     int64_t host_ns;    /* of that, counted under 'other host work' */
     int64_t calls_ns;   /* of ns: inside long first calls */
     int64_t compile_ns; /* of ns: before code that was just compiled */
-    int64_t memory_ns;  /* the host in those that allocate or free */
+    int64_t down_ns;    /* of ns: behind the GPU's last work */
+    int64_t memory_ns;  /* the host in those that allocate or free; not in that of the context */
     int64_t code_ns;    /* the host in those that load or unload code, contexts included */
     int64_t first_ns;   /* the host in the rest: launches that load code, and others */
-    int64_t calls;
-    uint32_t longest;  /* api index, TL_NONE */
-    uint32_t compiled; /* range index of a compilation's result, TL_NONE */
+    int64_t context_ns; /* the host in the call that creates the context */
+    int64_t calls;      /* that begin before the end of the GPU's last work */
+    int64_t down_calls; /* the others */
+    uint32_t longest;   /* of calls: api index, TL_NONE */
+    uint32_t down;      /* the longest of down_calls: api index, TL_NONE */
+    uint32_t context;   /* the process's first call, where it dwarfs the others: it creates the CUDA
+                           context, whatever its name: api index, TL_NONE */
+    uint32_t compiled;  /* range index of a compilation's result, TL_NONE */
 };
 /* Cost: one pass over calls, ranges and gaps. */
 struct query_warm query_warm_up(const struct facts *f);

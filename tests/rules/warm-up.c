@@ -49,6 +49,93 @@ START_TEST(test_few_operations_have_one_verdict)
 }
 END_TEST
 
+/* A program of one kernel: its first call, of `first` ms; if `before`, a call of 30 ms comes first;
+ * `more` allocations of `each` ms; `end` ms of freeing behind the work. */
+static struct builder program_of(double first, bool before, int more, double each, double end)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    if (before) {
+        build_api(&b, "cudaHostAlloc", at, MS(30));
+        at += MS(30);
+    }
+    build_api(&b, "cudaMalloc", at, MS(first));
+    at += MS(first);
+    for (int i = 0; i < more; i++, at += MS(each))
+        build_api(&b, "cudaMalloc", at, MS(each));
+    for (int i = 0; i < 12; i++, at += MS(1)) {
+        char name[32];
+        snprintf(name, sizeof name, "kernel_%c", 'a' + i);
+        build_kernel(&b, name, at, at + US(10), US(900));
+    }
+    if (end > 0)
+        build_api(&b, "cudaFree", at, MS(end));
+    return b;
+}
+
+/* The first call pays for the context, whatever its name: other allocations take next to nothing.
+ */
+START_TEST(test_context)
+{
+    struct builder b = program_of(200, false, 2, 0.1, 0);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_outcome(a, "warm-up");
+    case_verdict(a, "warm-up", RULE_FIRES);
+    ck_assert_ptr_nonnull(strstr(o->summary, "200 ms of it in the process's first call, a "
+                                             "cudaMalloc, which creates the CUDA context"));
+    ck_assert_ptr_null(strstr(outcome_remedy(a->facts, o), "allocate once"));
+    ck_assert_ptr_nonnull(strstr(outcome_remedy(a->facts, o), "nvidia-smi -pm 1"));
+    ck_assert_ptr_nonnull(strstr(a->verdict, "creates the CUDA context, takes"));
+    ck_assert_ptr_nonnull(strstr(a->facts->steps.source_text, "to the GPU's last work"));
+    build_end(&b);
+}
+END_TEST
+
+/* An allocation that is no first call, or no longer than others of its name; a recording of
+ * PyTorch's begins with the context made. */
+START_TEST(test_no_context)
+{
+    for (int i = 0; i < 3; i++) {
+        struct builder b = program_of(200, i == 0, 2, i == 1 ? 100 : 0.1, 0);
+        if (i == 2)
+            build_meta(&b, "source", "kineto");
+        const struct advice *a = build_analyze(&b);
+        const struct outcome *o = case_outcome(a, "warm-up");
+        case_verdict(a, "warm-up", RULE_FIRES);
+        ck_assert_ptr_null(strstr(o->summary, "context"));
+        ck_assert_ptr_nonnull(strstr(outcome_remedy(a->facts, o), "allocate once"));
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* What comes behind the last work starts nothing. */
+START_TEST(test_tear_down)
+{
+    struct builder b = program_of(1, false, 0, 0, 80);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_outcome(a, "warm-up");
+    case_verdict(a, "warm-up", RULE_FIRES);
+    ck_assert_ptr_null(strstr(o->summary, "warm-up"));
+    ck_assert_ptr_nonnull(strstr(o->summary, "behind the GPU's last work, 1 call to free"));
+    ck_assert_ptr_nonnull(strstr(o->title, "the end of the program"));
+    ck_assert_ptr_nonnull(strstr(a->verdict, "Tear-down"));
+    ck_assert_ptr_null(strstr(a->facts->steps.source_text, "allocation"));
+    build_end(&b);
+}
+END_TEST
+
+/* The program asks for it each time. */
+START_TEST(test_prefetch)
+{
+    struct builder b = program_of(1, false, 0, 0, 0);
+    build_api(&b, "cudaMemPrefetchAsync", MS(15), MS(60));
+    build_kernel(&b, "last", MS(76), MS(76) + US(10), MS(1));
+    case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_no_warm_up)
 {
     struct builder b = build_start();
@@ -65,6 +152,10 @@ Suite *rule_warm_up_suite(void)
     TCase *t = tcase_create("warm-up");
     tcase_add_test(t, test_warm_up);
     tcase_add_test(t, test_few_operations_have_one_verdict);
+    tcase_add_test(t, test_context);
+    tcase_add_test(t, test_no_context);
+    tcase_add_test(t, test_tear_down);
+    tcase_add_test(t, test_prefetch);
     tcase_add_test(t, test_no_warm_up);
     suite_add_tcase(s, t);
     return s;

@@ -18,16 +18,126 @@ static const char *kinds_text(const struct facts *f, struct arena *arena,
     return arena_printf(arena, "%s%s", memory ? memory : "", code ? code : "");
 }
 
+#define LATER                                                                                      \
+    "let the loop run longer, or record later: gpuprof run --delay; if this is all that the "      \
+    "program does, "
 /* Nothing repeats: there may be no loop. */
-static const struct remedy remedy_of_window = {"let the loop run longer, or record later: gpuprof "
-                                               "run --delay; if this is all that the program "
-                                               "does, load and allocate less",
-                                               "let the loop run longer, or record later: gpuprof "
-                                               "run --delay; if this is all that the program "
-                                               "does, load and allocate less",
-                                               "let the loop run longer, or record later: gpuprof "
-                                               "run --delay; if this is all that the program "
-                                               "does, allocate once, in few calls"};
+static const struct remedy remedy_of_window = {LATER "load and allocate less",
+                                               LATER "load and allocate less",
+                                               LATER "allocate once, in few calls"};
+
+#define CONTEXT                                                                                    \
+    "do the work of many runs in one process; keep the driver loaded (nvidia-smi -pm 1); show "    \
+    "the "                                                                                         \
+    "program only the GPUs that it uses (CUDA_VISIBLE_DEVICES); "
+/* The first call of any name pays for the context. */
+static const struct remedy remedy_of_context = {
+    CONTEXT "load code when it is first used (CUDA_MODULE_LOADING=LAZY); or record later: gpuprof "
+            "run --delay",
+    CONTEXT "load code when it is first used (CUDA_MODULE_LOADING=LAZY); or record later: gpuprof "
+            "run --delay",
+    CONTEXT "less device code: compile for fewer architectures, load it when it is first used "
+            "(CUDA_MODULE_LOADING=LAZY); or record later: gpuprof run --delay"};
+
+#define AT_THE_END                                                                                 \
+    "the driver takes back memory and code when the process ends: what frees and unloads right "   \
+    "before that can go; "
+static const struct remedy remedy_of_end = {
+    AT_THE_END "or end the recording before it: stop the profiler behind the last step",
+    AT_THE_END "or end the recording before it: tf.profiler.experimental.stop() behind the last "
+               "step",
+    AT_THE_END "or end the recording before it: cudaProfilerStop() with gpuprof run --range "
+               "cuda-profiler, or nsys profile --capture-range=cudaProfilerApi"};
+
+/* "; longest: a cudaMalloc of 60 ms" */
+static const char *longest_text(const struct facts *f, struct arena *arena, uint32_t call)
+{
+    const struct api *c = &f->tl->apis[call];
+    return arena_printf(arena, "; longest: a %s of %s", tl_text(f->tl, c->name),
+                        time_text(arena, c->end_ns - c->start_ns));
+}
+
+static const char *what_most(const struct facts *f, struct arena *arena, const struct query_warm *w)
+{
+    if (w->compile_ns > w->calls_ns)
+        return arena_printf(arena, ", most of it compilation before '%s'",
+                            tl_text(f->tl, f->tl->ranges[w->compiled].name));
+    if (w->context != TL_NONE)
+        return arena_printf(arena,
+                            "; %s of it in the process's first call, a %s, which creates the CUDA "
+                            "context, and takes that time whatever call it is",
+                            time_text(arena, w->context_ns),
+                            tl_text(f->tl, f->tl->apis[w->context].name));
+    return w->longest != TL_NONE ? longest_text(f, arena, w->longest) : "";
+}
+
+static const char *start_text(const struct facts *f, struct arena *arena,
+                              const struct query_warm *w)
+{
+    const char *kinds = kinds_text(f, arena, w), *most = what_most(f, arena, w);
+    return arena_printf(
+        arena,
+        "the window contains warm-up: the GPU waits %s %swhile the program loads or "
+        "compiles code and first allocates memory%s%s",
+        time_text(arena, per_step(f, w->ns - w->down_ns)), f->steps.used > 1 ? "per step " : "",
+        kinds ? kinds : "", most ? most : "");
+}
+
+static const char *end_text(const struct facts *f, struct arena *arena, const struct query_warm *w)
+{
+    const char *longest = longest_text(f, arena, w->down);
+    bool one = w->down_calls == 1;
+    return arena_printf(arena,
+                        "behind the GPU's last work, %lld call%s to free memory, unload code or "
+                        "end otherwise take%s %s%s",
+                        (long long)w->down_calls, one ? "" : "s", one ? "s" : "",
+                        time_text(arena, w->down_ns), longest ? longest : "");
+}
+
+/* Of a window, what begins and what ends; else there is no end. */
+static const char *summary(const struct facts *f, struct arena *arena, const struct query_warm *w)
+{
+    const char *start = start_text(f, arena, w);
+    if (w->down == TL_NONE || w->down_ns * 20 < w->ns)
+        return start;
+    const char *end = end_text(f, arena, w);
+    if ((w->ns - w->down_ns) * 20 < w->ns || !start || !end)
+        return end ? end : start;
+    return arena_printf(arena, "%s; %s", start, end);
+}
+
+static void evidence(const struct facts *f, struct outcome *o, const struct query_warm *w)
+{
+    bool window = analysis_of_window(f);
+    const char *rows =
+        window
+            ? "SELECT a.*, s.text FROM api a JOIN string s ON s.id = a.name WHERE end_ns - "
+              "start_ns >= 5000000 OR s.text LIKE '%alloc%' OR s.text LIKE '%Free%' OR s.text LIKE "
+              "'%Module%' OR s.text LIKE '%Library%' OR s.text LIKE '%Ctx%' OR s.text LIKE "
+              "'%Host%egister%' OR s.text LIKE '%Link%' OR s.text LIKE '%Init%' ORDER BY end_ns - "
+              "start_ns DESC"
+            : "SELECT a.*, s.text FROM api a JOIN string s ON s.id = a.name WHERE end_ns - "
+              "start_ns >= 5000000 ORDER BY end_ns - start_ns DESC";
+    outcome_evidence(o, "GPU idle during one-time work", ms(w->ns), "ms", NULL);
+    outcome_evidence(o,
+                     window ? "calls that load, create or allocate"
+                            : "calls of 5 ms and more that load, create or allocate",
+                     (double)w->calls, "count", rows);
+    outcome_evidence(o, "GPU idle during these calls", ms(w->calls_ns - w->down_ns), "ms", rows);
+    if (w->context != TL_NONE)
+        outcome_evidence(o, "host in the first call, which creates the CUDA context",
+                         ms(w->context_ns), "ms", rows);
+    if (window && w->memory_ns)
+        outcome_evidence(o, "host in calls that allocate or free memory", ms(w->memory_ns), "ms",
+                         NULL);
+    if (window && w->code_ns)
+        outcome_evidence(o, "host in calls that load or unload code", ms(w->code_ns), "ms", NULL);
+    if (w->down != TL_NONE)
+        outcome_evidence(o, "GPU idle in such calls behind its last work", ms(w->down_ns), "ms",
+                         rows);
+    if (w->compile_ns)
+        outcome_evidence(o, "GPU idle before freshly compiled code", ms(w->compile_ns), "ms", NULL);
+}
 
 static void check_warm_up(const struct facts *f, struct arena *arena, struct outcome *o)
 {
@@ -36,45 +146,16 @@ static void check_warm_up(const struct facts *f, struct arena *arena, struct out
     o->why = arena_printf(arena, "%.3f ms per step of one-time work", ms(each));
     if (each * (analysis_of_window(f) ? 10 : 100) < f->step_ns) /* a window may set up once */
         return;
-    const char *rows =
-        analysis_of_window(f)
-            ? "SELECT a.*, s.text FROM api a JOIN string s ON s.id = a.name WHERE end_ns - "
-              "start_ns >= 5000000 OR s.text LIKE '%alloc%' OR s.text LIKE '%Free%' OR s.text LIKE "
-              "'%Module%' OR s.text LIKE '%Library%' OR s.text LIKE '%Ctx%' OR s.text LIKE "
-              "'%Host%egister%' OR s.text LIKE '%Link%' OR s.text LIKE '%Init%' ORDER BY end_ns - "
-              "start_ns DESC"
-            : "SELECT a.*, s.text FROM api a JOIN string s ON s.id = a.name WHERE end_ns - "
-              "start_ns >= 5000000 ORDER BY end_ns - start_ns DESC";
-    outcome_evidence(o, "GPU idle during one-time work", ms(w.ns), "ms", NULL);
-    outcome_evidence(o,
-                     analysis_of_window(f) ? "calls that load, create or allocate"
-                                           : "calls of 5 ms and more that load, create or allocate",
-                     (double)w.calls, "count", rows);
-    outcome_evidence(o, "GPU idle during these calls", ms(w.calls_ns), "ms", rows);
-    if (analysis_of_window(f) && w.memory_ns)
-        outcome_evidence(o, "host in calls that allocate or free memory", ms(w.memory_ns), "ms",
-                         NULL);
-    if (analysis_of_window(f) && w.code_ns)
-        outcome_evidence(o, "host in calls that load or unload code", ms(w.code_ns), "ms", NULL);
-    if (w.compile_ns)
-        outcome_evidence(o, "GPU idle before freshly compiled code", ms(w.compile_ns), "ms", NULL);
-    const char *what = "";
-    if (w.compile_ns > w.calls_ns)
-        what = arena_printf(arena, ", most of it compilation before '%s'",
-                            tl_text(f->tl, f->tl->ranges[w.compiled].name));
-    else if (w.longest != TL_NONE)
-        what = arena_printf(
-            arena, "; longest: a %s of %s", tl_text(f->tl, f->tl->apis[w.longest].name),
-            time_text(arena, f->tl->apis[w.longest].end_ns - f->tl->apis[w.longest].start_ns));
-    outcome_fires(o, each,
-                  arena_printf(arena,
-                               "the window contains warm-up: the GPU waits %s %swhile the program "
-                               "loads or compiles code and first allocates memory%s%s",
-                               time_text(arena, each), f->steps.used > 1 ? "per step " : "",
-                               kinds_text(f, arena, &w), what));
-    if (analysis_of_window(f))
-        o->remedy = remedy_of_window;
-    outcome_example_call(o, f->tl, w.longest, "longest one-time call");
+    evidence(f, o, &w);
+    outcome_fires(o, each, summary(f, arena, &w));
+    bool ends = 2 * w.down_ns > w.ns;
+    if (analysis_of_window(f)) {
+        o->remedy = ends                      ? remedy_of_end
+                    : 2 * w.context_ns > w.ns ? remedy_of_context
+                                              : remedy_of_window;
+        o->title = ends ? "Leave the end of the program out, or shorten it" : o->title;
+    }
+    outcome_example_call(o, f->tl, ends ? w.down : w.longest, "longest one-time call");
     if (w.compiled != TL_NONE)
         outcome_example(o, f->tl->ranges[w.compiled].start_ns, f->tl->ranges[w.compiled].end_ns,
                         "runs right after it was compiled", TL_NONE);
@@ -88,10 +169,14 @@ const struct rule rule_warm_up = {
     .in_window = true,
     .looks_for = "A GPU that idles during single long calls (contexts, first allocations, lazy "
                  "loading on the first launch) and before code that was just compiled.",
-    .doc = "The first steps load code, create contexts, allocate and compile. None of this happens "
-           "again, so a recording of these steps shows little about the loop, and advice from it "
-           "(larger batches, more workers) is wrong. Start recording after about ten steps. If "
-           "start-up time itself matters, keep the compilation caches, and warm up before serving.",
+    .doc =
+        "The first steps load code, create contexts, allocate and compile. None of this happens "
+        "again, so a recording of these steps shows little about the loop, and advice from it "
+        "(larger batches, more workers) is wrong. Start recording after about ten steps. If "
+        "start-up time itself matters, keep the compilation caches, and warm up before serving. "
+        "The first call of a process creates the CUDA context and loads the program's code, "
+        "whatever the call is: a cudaMalloc that does so is no slow allocation. Calls behind the "
+        "GPU's last work free and unload, and are the program's end.",
     .remedy = {"torch.profiler.schedule(skip_first=10, wait=1, warmup=3, active=5), or gpuprof run "
                "--steps 10:20",
                "profile from the tenth step: tf.profiler.experimental.start after warm-up, or "

@@ -167,7 +167,7 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o, 
                                "kernels that cannot fill the GPU run for %s per step; most of it "
                                "is %s on %lld multiprocessors, which keeps at most %.2g %% of "
                                "their lanes at work",
-                               query_time(arena, per_step(f, all.ns)), launch ? launch : "a kernel",
+                               time_text(arena, per_step(f, all.ns)), launch ? launch : "a kernel",
                                (long long)f->device->sm_count, 100 * filled(f, op)));
     outcome_example_op(o, f->tl, one.longest, "longest launch of it");
 }
