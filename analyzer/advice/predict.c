@@ -193,7 +193,7 @@ static void raise_bounds(struct advice *a, struct engine *x)
         struct outcome *o = &a->outcomes[i];
         if (o->verdict != RULE_FIRES || o->edit.kind == EDIT_NONE)
             continue;
-        int64_t most = engine_most(x, &o->edit);
+        int64_t most = engine_within(engine_most(x, &o->edit), o->limit_ns);
         o->saves_high_ns = most > o->saves_high_ns ? most : o->saves_high_ns;
     }
 }

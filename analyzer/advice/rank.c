@@ -68,13 +68,29 @@ static bool crosses_bus(const struct op *o)
 
 enum { WINDOW_LEAST_PCT = 2 /* seen once: less may be chance */ };
 
-/* A window that is mostly start-up: what else is in it says nothing. */
-static bool start_up_fills(const struct facts *f)
+/* From the GPU's first work to its last, in the window. */
+static int64_t stretch_of_work(const struct facts *f)
 {
-    return analysis_of_window(f) && 2 * query_warm_up(f).ns > f->step_ns;
+    const struct step *s = &f->steps.at[0];
+    int64_t from = f->tl->gpu_start_ns, to = f->tl->gpu_end_ns;
+    return (to < s->end_ns ? to : s->end_ns) - (from > s->start_ns ? from : s->start_ns);
 }
 
-static uint32_t have_of(const struct advice *a)
+/* What any change beside start-up can save at most. A window that is mostly start-up: of the rest
+ * what lies between the GPU's first work and its last; 0 where start-up is most of that, too: then
+ * what else is in it says nothing. */
+static int64_t most_to_save(const struct facts *f)
+{
+    if (!analysis_of_window(f))
+        return f->step_ns;
+    struct query_warm w = query_warm_up(f);
+    int64_t work_ns = stretch_of_work(f);
+    if (2 * w.ns <= f->step_ns)
+        return f->step_ns;
+    return 2 * w.inside_ns > work_ns ? 0 : work_ns - w.inside_ns;
+}
+
+static uint32_t have_of(const struct advice *a, int64_t most_ns)
 {
     uint32_t have = (a->facts->tl->have & ~(uint32_t)HAVE_STEPS) | HAVE_NODES;
     int64_t kernels_ns = 0, opaque_ns = 0;
@@ -92,9 +108,8 @@ static uint32_t have_of(const struct advice *a)
         have |= HAVE_WAITS;
     if (opaque_ns * 10 > kernels_ns)
         have &= ~(uint32_t)HAVE_NODES;
-    return a->facts->step_ns <= 0 || query_thin(a->facts, NULL) || start_up_fills(a->facts)
-               ? have
-               : have | HAVE_STEPS;
+    return a->facts->step_ns <= 0 || query_thin(a->facts, NULL) || most_ns == 0 ? have
+                                                                                : have | HAVE_STEPS;
 }
 
 static int64_t at_most(int64_t v, int64_t limit)
@@ -110,7 +125,7 @@ bool outcome_wants_gpu(const struct facts *f, const struct outcome *o)
                              HAVE_COLLECTIVES | HAVE_NODES);
 }
 
-static void ask(struct advice *a, struct outcome *o, uint32_t have)
+static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most_ns)
 {
     if (analysis_of_window(a->facts) && !o->rule->in_window)
         have &= ~(uint32_t)HAVE_STEPS;
@@ -125,8 +140,9 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have)
     if (o->verdict != RULE_FIRES)
         return;
     /* Sums over streams that work side by side can exceed the step; a saving cannot. */
-    o->saves_mid_ns = at_most(o->saves_mid_ns, a->facts->step_ns);
-    o->saves_high_ns = at_most(o->saves_high_ns, a->facts->step_ns);
+    o->limit_ns = o->rule->start_up ? a->facts->step_ns : most_ns;
+    o->saves_mid_ns = at_most(o->saves_mid_ns, o->limit_ns);
+    o->saves_high_ns = at_most(o->saves_high_ns, o->limit_ns);
     int least_pct = analysis_of_window(a->facts) ? WINDOW_LEAST_PCT : 1;
     if (o->saves_high_ns <= 0 || o->saves_high_ns * 100 < a->facts->step_ns * least_pct) {
         o->verdict = RULE_SILENT;
@@ -193,11 +209,12 @@ int rules_run(struct advice *a, struct err *e)
     if (!a->outcomes || !a->ranked)
         return err_no_memory(e);
     a->outcome_count = rule_count;
-    uint32_t have = have_of(a);
+    int64_t most_ns = most_to_save(a->facts);
+    uint32_t have = have_of(a, most_ns);
     for (size_t i = 0; i < rule_count; i++) {
         a->outcomes[i].rule = rules[i];
         a->outcomes[i].title = rules[i]->title;
-        ask(a, &a->outcomes[i], have);
+        ask(a, &a->outcomes[i], have, most_ns);
         if (analysis_of_window(a->facts))
             outcome_of_window(&a->arena, &a->outcomes[i]);
     }

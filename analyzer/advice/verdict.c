@@ -270,8 +270,8 @@ static void window_of_start_up(struct advice *a)
                            : "Start-up: warm-up takes";
     a->verdict_class = "start-up";
     a->verdict =
-        arena_printf(&a->arena, "%s %.0f %% of %s.", what, share(a, a->ranked[0]->saves_high_ns),
-                     step_words(a, "", window, sizeof window));
+        arena_printf(&a->arena, "%s %.0f %% of %s.%s", what, share(a, a->ranked[0]->saves_high_ns),
+                     step_words(a, "", window, sizeof window), verdict_rest(a));
     a->why = why_text(a);
     a->next = verdict_next(a);
 }

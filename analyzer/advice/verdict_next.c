@@ -126,6 +126,16 @@ const char *verdict_saving(struct advice *a)
              : "";
 }
 
+const char *verdict_rest(struct advice *a)
+{
+    const struct outcome *o = a->ranked_count > 1 ? a->ranked[1] : NULL;
+    return o ? arena_printf(&a->arena,
+                            " What to change first in the rest, from the GPU's first work to its "
+                            "last: %s, %s.",
+                            o->title, saving_words(a, o))
+             : "";
+}
+
 /* Before anything else is judged. */
 static const char *free_a_core(const struct advice *a)
 {

@@ -190,6 +190,16 @@ static uint32_t compiled_at(const struct timeline *t, const uint32_t *marks, siz
     return TL_NONE;
 }
 
+/* Of `ns` in that gap, by where it lies. */
+static void place_in(const struct timeline *t, const struct gap *g, int64_t ns,
+                     struct query_warm *w)
+{
+    if (g->start_ns >= t->gpu_end_ns)
+        w->down_ns += ns;
+    else if (g->start_ns >= t->gpu_start_ns)
+        w->inside_ns += ns;
+}
+
 static void take_gap(const struct facts *f, const struct gap *g, const struct spans *calls,
                      const uint32_t *marks, size_t n, struct query_warm *w)
 {
@@ -198,13 +208,14 @@ static void take_gap(const struct facts *f, const struct gap *g, const struct sp
             idle = host + gap_ns(f, g, PART_IDLE_ALLOC) + gap_ns(f, g, PART_IDLE_LAUNCH);
     covered = covered < idle ? covered : idle;
     w->calls_ns += covered;
-    w->down_ns += g->start_ns >= f->tl->gpu_end_ns ? covered : 0;
+    place_in(f->tl, g, covered, w);
     w->host_ns += covered < host ? covered : host;
     int64_t rest = host - (covered < host ? covered : host);
     uint32_t mark = rest >= LONG_NS ? compiled_at(f->tl, marks, n, g) : TL_NONE;
     if (mark == TL_NONE)
         return;
     w->compile_ns += rest;
+    place_in(f->tl, g, rest, w);
     w->host_ns += rest;
     w->compiled = mark;
 }

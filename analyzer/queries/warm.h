@@ -12,6 +12,7 @@ struct query_warm {
     int64_t calls_ns;   /* of ns: inside long first calls */
     int64_t compile_ns; /* of ns: before code that was just compiled */
     int64_t down_ns;    /* of ns: behind the GPU's last work */
+    int64_t inside_ns;  /* of ns: between the GPU's first work and its last */
     int64_t memory_ns;  /* the host in those that allocate or free; not in that of the context */
     int64_t code_ns;    /* the host in those that load or unload code, contexts included */
     int64_t first_ns;   /* the host in the rest: launches that load code, and others */

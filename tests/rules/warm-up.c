@@ -125,6 +125,45 @@ START_TEST(test_tear_down)
 }
 END_TEST
 
+/* Behind the context, 90 ms in which one thread computes: that is named, too, and no saving reaches
+ * into what the start takes. */
+START_TEST(test_the_rest)
+{
+    struct builder b = program_of(200, false, 0, 0, 0);
+    int64_t call = build_api(&b, "cudaLaunchKernel", MS(213), CALL_NS);
+    build_kernel_of(&b, "serial(float*)", call, MS(213) + US(10), MS(90), 1);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_ge(a->ranked_count, 2);
+    ck_assert_str_eq(a->ranked[0]->rule->id, "warm-up");
+    case_verdict(a, "few-blocks", RULE_FIRES);
+    ck_assert_ptr_nonnull(strstr(a->verdict, "in the rest, from the GPU's first work"));
+    for (size_t i = 1; i < a->ranked_count; i++)
+        ck_assert_int_le(a->ranked[i]->saves_high_ns, MS(103));
+    ck_assert_str_eq(a->verdict_class, "start-up");
+    build_end(&b);
+}
+END_TEST
+
+/* Launches one after another, with gaps: many at once would save them, but no more than the GPU's
+ * own stretch has. */
+START_TEST(test_the_rest_is_a_limit)
+{
+    struct builder b = build_start();
+    build_api(&b, "cudaMalloc", MS(1), MS(200));
+    for (int i = 0; i < 3000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "kernel_%d", i * i % 997);
+        build_kernel(&b, name, MS(202) + US(20) * i, MS(202) + US(20) * i + US(10), US(3));
+    }
+    const struct advice *a = build_analyze(&b);
+    struct err e = ERR_INIT;
+    ck_assert_int_eq(advice_predict(b.a, &e), 0);
+    case_verdict(a, "cuda-graphs", RULE_FIRES);
+    ck_assert_int_le(case_outcome(a, "cuda-graphs")->saves_high_ns, MS(60));
+    build_end(&b);
+}
+END_TEST
+
 /* The program asks for it each time. */
 START_TEST(test_prefetch)
 {
@@ -155,6 +194,8 @@ Suite *rule_warm_up_suite(void)
     tcase_add_test(t, test_context);
     tcase_add_test(t, test_no_context);
     tcase_add_test(t, test_tear_down);
+    tcase_add_test(t, test_the_rest);
+    tcase_add_test(t, test_the_rest_is_a_limit);
     tcase_add_test(t, test_prefetch);
     tcase_add_test(t, test_no_warm_up);
     suite_add_tcase(s, t);
