@@ -56,6 +56,35 @@ static bool launches_recorded(const struct timeline *t)
     return t->op_count > 0 && unknown * 10 < t->op_count;
 }
 
+/* Exposed copies, where no rule has an answer: which they are. */
+static const char *copies_text(struct advice *a)
+{
+    const struct totals *t = &a->facts->totals;
+    const struct copy_total *c = NULL;
+    for (size_t i = 0; i < t->copy_count; i++)
+        if (!c || t->copies[i].exposed_ns > c->exposed_ns)
+            c = &t->copies[i];
+    if (!c || c->total_ns <= 0 || (c->kind != COPY_H2D && c->kind != COPY_D2H))
+        return NULL;
+    bool to = c->kind == COPY_H2D, one = c->count == 1;
+    unsigned kind = to ? c->src_kind : c->dst_kind;
+    char ns[24];
+    const char *memory = kind == MEMORY_PAGEABLE  ? "pageable memory"
+                         : kind == MEMORY_PINNED  ? "pinned memory"
+                         : kind == MEMORY_MANAGED ? "managed memory"
+                                                  : "host memory";
+    return arena_printf(
+        &a->arena,
+        "Copy less, or beside kernels: %lld cop%s %s %s (%.1f MB at %.1f GB/s) take%s %s without "
+        "compute%s.",
+        (long long)c->count, one ? "y" : "ies", to ? "to the GPU from" : "from the GPU to", memory,
+        (double)c->bytes / 1e6, (double)c->bytes / (double)c->total_ns, one ? "s" : "",
+        time_words(ns, sizeof ns, c->exposed_ns),
+        kind == MEMORY_PAGEABLE ? "; a buffer that is used more than once is worth pinning, one "
+                                  "that is used once is not"
+                                : "");
+}
+
 /* What to do about a part that is most of what is lost, where no rule that fired comes near it. */
 static const char *unanswered(struct advice *a)
 {
@@ -74,6 +103,8 @@ static const char *unanswered(struct advice *a)
                                 ? "torch.compile(model), fused operations, a larger batch"
                                 : "merge small kernels, or give each one more work",
                             why ? " CUDA graph: " : "", why ? why : "", why ? "." : "");
+    if (most == PART_COPY && analysis_of_window(a->facts))
+        return copies_text(a);
     if (most == PART_UNEXPLAINED && launches_recorded(a->facts->tl))
         return "Record a longer part: when this recording began, the GPU may have been at work on "
                "what was launched before.";

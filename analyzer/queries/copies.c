@@ -2,16 +2,12 @@
  * Cost: totals were made with the analysis; what comes back is one pass over all operations. */
 #include "analyzer/queries/query.h"
 
-struct query_copies query_h2d(const struct facts *f, enum memory_kind from)
+static struct query_copies copies_of(const struct facts *f, uint8_t kind, enum memory_kind host)
 {
     struct query_copies c = {.longest = TL_NONE};
-    int64_t blocked_all = 0;
     for (size_t i = 0; i < f->totals.copy_count; i++) {
         const struct copy_total *t = &f->totals.copies[i];
-        if (t->kind != COPY_H2D)
-            continue;
-        blocked_all += t->host_blocked_ns;
-        if (t->src_kind != from)
+        if (t->kind != kind || (kind == COPY_H2D ? t->src_kind : t->dst_kind) != host)
             continue;
         c.count += t->count;
         c.bytes += t->bytes;
@@ -20,10 +16,25 @@ struct query_copies query_h2d(const struct facts *f, enum memory_kind from)
         c.blocked_ns += t->host_blocked_ns;
         c.longest = t->longest;
     }
+    return c;
+}
+
+struct query_copies query_h2d(const struct facts *f, enum memory_kind from)
+{
+    struct query_copies c = copies_of(f, COPY_H2D, from);
+    int64_t blocked_all = 0;
+    for (size_t i = 0; i < f->totals.copy_count; i++)
+        if (f->totals.copies[i].kind == COPY_H2D)
+            blocked_all += f->totals.copies[i].host_blocked_ns;
     if (blocked_all > 0)
         c.idle_ns = (int64_t)((double)f->breakdown_ns[PART_IDLE_COPY] * (double)c.blocked_ns /
                               (double)blocked_all);
     return c;
+}
+
+struct query_copies query_d2h(const struct facts *f, enum memory_kind to)
+{
+    return copies_of(f, COPY_D2H, to);
 }
 
 int64_t query_exposed(const struct facts *f, const struct query_copies *c)
@@ -75,7 +86,7 @@ static struct size *size_of(struct size *of, size_t *n, int64_t bytes)
     return &of[(*n)++];
 }
 
-bool query_h2d_recurs(const struct facts *f, enum memory_kind from)
+static bool recurs(const struct facts *f, uint8_t kind, enum memory_kind host)
 {
     enum { OFTEN = 8 };
     struct size of[SIZES];
@@ -83,7 +94,8 @@ bool query_h2d_recurs(const struct facts *f, enum memory_kind from)
     int64_t all = 0, recur = 0;
     for (uint32_t i = 0; i < f->tl->op_count; i++) {
         const struct op *o = &f->tl->ops[i];
-        if (o->kind != OP_COPY || o->copy_kind != COPY_H2D || o->src_kind != from)
+        if (o->kind != OP_COPY || o->copy_kind != kind ||
+            (kind == COPY_H2D ? o->src_kind : o->dst_kind) != host)
             continue;
         struct size *s = size_of(of, &n, o->bytes);
         if (s)
@@ -93,6 +105,16 @@ bool query_h2d_recurs(const struct facts *f, enum memory_kind from)
     for (size_t i = 0; i < n; i++)
         recur += of[i].down >= OFTEN ? of[i].bytes * of[i].down : 0;
     return recur * 2 > all;
+}
+
+bool query_h2d_recurs(const struct facts *f, enum memory_kind from)
+{
+    return recurs(f, COPY_H2D, from);
+}
+
+bool query_d2h_recurs(const struct facts *f, enum memory_kind to)
+{
+    return recurs(f, COPY_D2H, to);
 }
 
 double query_comes_back_pct(const struct facts *f)

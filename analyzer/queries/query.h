@@ -67,19 +67,21 @@ size_t query_steps_with(const struct facts *f, enum part part);
 
 enum { QUERY_SMALL_COPY = 65536 /* bytes; a batch is larger */ };
 
-/* H2D copies from one kind of host memory. */
+/* Copies to the GPU from one kind of host memory, or from the GPU to it. */
 struct query_copies {
     int64_t count, bytes, total_ns, exposed_ns, blocked_ns;
     int64_t idle_ns; /* per step: its share of PART_IDLE_COPY, by time blocked */
     uint32_t longest;
 };
 struct query_copies query_h2d(const struct facts *f, enum memory_kind from);
+struct query_copies query_d2h(const struct facts *f, enum memory_kind to); /* idle_ns is 0 */
 /* Does the program itself wait for most copies of batches? The driver makes it wait for pageable
  * memory; with pinned memory only this would. */
 bool query_h2d_waited(const struct facts *f, enum memory_kind from);
 /* Do most of the bytes come in copies whose size recurs, as those of a loop do? A program that
  * fills its arrays once has none. */
 bool query_h2d_recurs(const struct facts *f, enum memory_kind from);
+bool query_d2h_recurs(const struct facts *f, enum memory_kind to);
 /* Per step, copies with nothing beside them: no more than the median step has of that. */
 int64_t query_exposed(const struct facts *f, const struct query_copies *c);
 /* Share of the bytes copied to the GPU that were copied from it before, told by their sizes:

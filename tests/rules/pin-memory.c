@@ -139,6 +139,68 @@ START_TEST(test_a_few_bytes)
 }
 END_TEST
 
+/* 18 MB from the GPU at 3 GB/s, in 6 ms of 10, which the host waits for. */
+static void fill_back(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(10), MS(3));
+    build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 18000000, at + MS(3.1), MS(6.1),
+               at + MS(3.2), MS(6));
+}
+
+/* On an A100 pinned copies reach 26.8 GB/s at best: 11 % of that time remains. */
+START_TEST(test_from_the_gpu)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_back);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_outcome(a, "pin-memory");
+    case_verdict(a, "pin-memory", RULE_FIRES);
+    ck_assert(o->upper_bound);
+    ck_assert_int_ge(o->saves_high_ns, MS(5.2));
+    ck_assert_int_le(o->saves_high_ns, MS(5.5));
+    ck_assert_ptr_nonnull(strstr(o->summary, "1 copies from the GPU (3.0 GB/s)"));
+    ck_assert_ptr_null(o->setting); /* the loader has no part in it */
+    ck_assert_ptr_nonnull(strstr(outcome_remedy(a->facts, o), "both directions"));
+    build_end(&b);
+}
+END_TEST
+
+static void fill_scalar(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(10), MS(8));
+    for (int i = 0; i < 4; i++)
+        build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 4, at + MS(8.1 + 0.3 * i),
+                   US(260), at + MS(8.2 + 0.3 * i), US(150));
+}
+
+/* Numbers that are read back are another rule's. */
+START_TEST(test_numbers)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_scalar);
+    case_verdict(build_analyze(&b), "pin-memory", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+/* One copy of all results: no finding, but the next step names it, with kind and rate. */
+START_TEST(test_results_once)
+{
+    struct builder b = build_start();
+    build_kernel(&b, "first", MS(1), MS(1) + US(10), MS(40));
+    build_kernel(&b, "second", MS(2), MS(41) + US(20), MS(40));
+    build_copy(&b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 800000000, MS(3), MS(280),
+               MS(82), MS(200));
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "pin-memory", RULE_SILENT);
+    ck_assert_ptr_nonnull(
+        strstr(case_outcome(a, "pin-memory")->why, "1 from it (800.0 MB at 4.0 GB/s)"));
+    ck_assert_ptr_nonnull(strstr(a->next, "1 copy from the GPU to pageable memory (800.0 MB at 4.0 "
+                                          "GB/s) takes 200 ms"));
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_pin_memory_suite(void)
 {
     Suite *s = suite_create("pin-memory");
@@ -150,6 +212,9 @@ Suite *rule_pin_memory_suite(void)
     tcase_add_test(t, test_no_copies);
     tcase_add_test(t, test_without_a_loop);
     tcase_add_test(t, test_a_few_bytes);
+    tcase_add_test(t, test_from_the_gpu);
+    tcase_add_test(t, test_numbers);
+    tcase_add_test(t, test_results_once);
     suite_add_tcase(s, t);
     return s;
 }

@@ -1,4 +1,4 @@
-/* Host-to-device copies from pageable memory: staged by the driver while the host waits. */
+/* Copies between the GPU and pageable memory: staged by the driver while the host waits. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/query.h"
@@ -7,15 +7,14 @@
 
 /* Did copies from pinned memory show what this machine can do? Large ones alone tell. Without them
  * the saving rests on a range of usual rates, and is no matter of dependencies alone. */
-static bool pinned_rate_seen(const struct facts *f)
+static bool tells_rate(const struct query_copies *c)
 {
-    for (size_t i = 0; i < f->totals.copy_count; i++) {
-        const struct copy_total *t = &f->totals.copies[i];
-        if (t->kind == COPY_H2D && t->src_kind == MEMORY_PINNED && t->count > 0 &&
-            t->bytes / t->count > 1 << 20)
-            return true;
-    }
-    return false;
+    return c->count > 0 && c->bytes / c->count > 1 << 20;
+}
+
+static double rate_of(const struct query_copies *c)
+{
+    return c->total_ns > 0 ? (double)c->bytes / (double)c->total_ns : 0;
 }
 
 /* The loader pins its batches, or there is none: these copies are of something else, and the
@@ -38,21 +37,155 @@ static void name_others(const struct facts *f, struct arena *arena, struct outco
                      loader ? "the loader pins its batches" : "no DataLoader makes them");
 }
 
-enum { A_FEW_BYTES = 4096 /* each, on average */ };
+enum { A_FEW_BYTES = 4096 /* each, on average */, NO_SMALL_PART = 4 /* of the cost: a quarter */ };
+
+struct pageable {
+    struct query_copies up, back; /* to the GPU; from it, none where they cost next to nothing */
+    int64_t up_ns, back_ns;       /* per step, without compute because of them */
+    bool both;                    /* those from the GPU are no small part */
+};
+
+static struct pageable pageable_of(const struct facts *f)
+{
+    struct pageable p = {.up = query_h2d(f, MEMORY_PAGEABLE),
+                         .back = query_d2h(f, MEMORY_PAGEABLE)};
+    p.up_ns = per_step(f, p.up.exposed_ns) + p.up.idle_ns;
+    p.back_ns = query_exposed(f, &p.back);
+    bool once = analysis_of_window(f) && !query_d2h_recurs(f, MEMORY_PAGEABLE);
+    if (once || p.back.bytes < p.back.count * A_FEW_BYTES || p.back_ns * 100 < f->step_ns) {
+        p.back = (struct query_copies){.longest = TL_NONE};
+        p.back_ns = 0;
+    }
+    p.both = p.back_ns * NO_SMALL_PART >= p.up_ns && p.back_ns > 0;
+    return p;
+}
+
+/* What there is, where it is no finding. */
+static const char *once_text(const struct facts *f, struct arena *arena)
+{
+    struct query_copies up = query_h2d(f, MEMORY_PAGEABLE), back = query_d2h(f, MEMORY_PAGEABLE);
+    return arena_printf(
+        arena,
+        "pageable memory: %lld copies to the GPU (%.1f MB at %.1f GB/s), %lld from it (%.1f MB at "
+        "%.1f GB/s); the program copies its buffers a few times only: to pin them takes as long",
+        (long long)up.count, (double)up.bytes / 1e6, rate_of(&up), (long long)back.count,
+        (double)back.bytes / 1e6, rate_of(&back));
+}
+
+/* What remains of the time of copies in both directions, at least: at the rate of pinned ones that
+ * was seen, else at 85 % of the PCIe generation's rate, as in edit_pin. The replay knows how the
+ * host waits for copies to the GPU only, so this stays a bound. */
+static double remains(const struct facts *f, const struct pageable *p)
+{
+    struct query_copies up = query_h2d(f, MEMORY_PINNED), back = query_d2h(f, MEMORY_PINNED);
+    int64_t major = f->device ? f->device->cc_major : 0;
+    double best = 0.85 * (major >= 9 ? 63.0 : major == 8 ? 31.5 : 15.75);
+    if (tells_rate(&up) || tells_rate(&back))
+        best = 1.1 * (rate_of(&up) > rate_of(&back) ? rate_of(&up) : rate_of(&back));
+    struct query_copies all = p->up;
+    all.bytes += p->back.bytes, all.total_ns += p->back.total_ns;
+    double left = rate_of(&all) / best;
+    return left < 1 ? left : 1;
+}
+
+static void add_evidence(const struct facts *f, struct outcome *o, const struct pageable *p)
+{
+    const char *up =
+        "SELECT * FROM copy WHERE kind = 1 AND src_kind = 1 ORDER BY end_ns - start_ns DESC";
+    const char *back =
+        "SELECT * FROM copy WHERE kind = 2 AND dst_kind = 1 ORDER BY end_ns - start_ns DESC";
+    double used = (double)f->steps.used;
+    if (p->up.count) {
+        outcome_evidence(o, "pageable H2D copies per step", (double)p->up.count / used, "count",
+                         up);
+        outcome_evidence(o, "bytes per step", (double)each_step(f, p->up.bytes) / 1e6, "MB", up);
+        if (p->up.total_ns > 0)
+            outcome_evidence(o, "rate", rate_of(&p->up), "GB/s", up);
+    }
+    if (p->back.count) {
+        outcome_evidence(o, "pageable D2H copies per step", (double)p->back.count / used, "count",
+                         back);
+        outcome_evidence(o, "their rate", rate_of(&p->back), "GB/s", back);
+    }
+    outcome_evidence(o, "host blocked in them per step",
+                     ms(per_step(f, p->up.blocked_ns + p->back.blocked_ns)), "ms",
+                     p->up.count ? up : back);
+    outcome_evidence(o, "time without compute because of them, per step", ms(p->up_ns + p->back_ns),
+                     "ms", p->up.count ? up : back);
+}
+
+static const char *summary(const struct facts *f, struct arena *arena, const struct pageable *p)
+{
+    double used = (double)f->steps.used;
+    const char *cost = time_text(arena, p->up_ns + p->back_ns);
+    if (!p->back.count)
+        return arena_printf(arena,
+                            "%.0f copies per step read pageable memory at %.1f GB/s; the GPU "
+                            "computes nothing for %s because of them",
+                            (double)p->up.count / used, rate_of(&p->up), cost);
+    const char *up = p->up.count ? arena_printf(arena, "%.0f copies to the GPU (%.1f GB/s) and ",
+                                                (double)p->up.count / used, rate_of(&p->up))
+                                 : "";
+    return arena_printf(arena,
+                        "%s%.0f copies from the GPU (%.1f GB/s) per step use pageable memory; the "
+                        "GPU computes nothing for %s because of them",
+                        up ? up : "", (double)p->back.count / used, rate_of(&p->back), cost);
+}
+
+/* The loader has no part in what comes from the GPU. */
+static void advise_both(struct outcome *o)
+{
+    o->title = "Pin the host buffers that are copied to and from the GPU";
+    o->elsewhere = true;
+    o->remedy = (struct remedy){
+        "copy results into a buffer that is pinned once: buffer = torch.empty(..., "
+        "pin_memory=True), then buffer.copy_(tensor, non_blocking=True) and one wait before it is "
+        "read; inputs: DataLoader(..., pin_memory=True)",
+        "keep results on the GPU, and fetch them in one array at the end; pass the dataset, not "
+        "NumPy arrays, to the model",
+        "cudaHostAlloc (or cudaHostRegister once) for the buffers, then cudaMemcpyAsync in both "
+        "directions, and one cudaStreamSynchronize before the host reads"};
+}
+
+static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
+                 const struct pageable *p)
+{
+    struct query_copies up = query_h2d(f, MEMORY_PINNED), back = query_d2h(f, MEMORY_PINNED);
+    add_evidence(f, o, p);
+    if (!tells_rate(p->both ? &back : &up)) {
+        outcome_evidence(o, "pinned copies seen (without any, their rate is a range)", 0, "count",
+                         NULL);
+        o->error_class = ERROR_KERNEL_MODEL;
+    }
+    int64_t most = p->up_ns + p->back_ns;
+    if (p->both) {
+        most = (int64_t)((double)most * (1 - remains(f, p)));
+        advise_both(o);
+    } else {
+        o->edit.kind = EDIT_PIN;
+        o->setting =
+            query_h2d_waited(f, MEMORY_PAGEABLE) ? "pin_memory=1;non_blocking=1" : "pin_memory=1";
+        name_others(f, arena, o);
+    }
+    outcome_fires(o, most, summary(f, arena, p));
+    outcome_example_op(o, f->tl, p->up_ns >= p->back_ns ? p->up.longest : p->back.longest,
+                       "longest pageable copy");
+    outcome_example_gaps(o, f, PART_IDLE_COPY, "GPU idle, host blocked in a copy");
+}
 
 static void check_pin_memory(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct query_copies c = query_h2d(f, MEMORY_PAGEABLE);
-    int64_t exposed = per_step(f, c.exposed_ns) + c.idle_ns;
-    if (c.count == 0) {
-        o->why = "no host-to-device copy reads pageable memory";
+    struct pageable p = pageable_of(f);
+    int64_t exposed = p.up_ns + p.back_ns;
+    if (p.up.count + query_d2h(f, MEMORY_PAGEABLE).count == 0) {
+        o->why = "no copy between host and GPU uses pageable memory";
         return;
     }
-    if (analysis_of_window(f) && !query_h2d_recurs(f, MEMORY_PAGEABLE)) {
-        o->why = "the program copies its buffers a few times only: to pin them takes as long";
+    if (analysis_of_window(f) && !p.back.count && !query_h2d_recurs(f, MEMORY_PAGEABLE)) {
+        o->why = once_text(f, arena);
         return;
     }
-    if (c.bytes < c.count * A_FEW_BYTES) {
+    if (!p.back.count && p.up.bytes < p.up.count * A_FEW_BYTES) {
         o->why = "the copies from pageable memory are of a few bytes each: the driver takes these "
                  "along with the launch, pinned or not";
         return;
@@ -60,33 +193,7 @@ static void check_pin_memory(const struct facts *f, struct arena *arena, struct 
     o->why = arena_printf(arena, "pageable copies cost %.3f ms per step", ms(exposed));
     if (exposed * 100 < f->step_ns)
         return;
-    const char *rows =
-        "SELECT * FROM copy WHERE kind = 1 AND src_kind = 1 ORDER BY end_ns - start_ns DESC";
-    outcome_evidence(o, "pageable H2D copies per step", (double)c.count / (double)f->steps.used,
-                     "count", rows);
-    outcome_evidence(o, "bytes per step", (double)each_step(f, c.bytes) / 1e6, "MB", rows);
-    if (c.total_ns > 0)
-        outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
-    outcome_evidence(o, "host blocked in them per step", ms(per_step(f, c.blocked_ns)), "ms", rows);
-    outcome_evidence(o, "time without compute because of them, per step", ms(exposed), "ms", rows);
-    if (!pinned_rate_seen(f)) {
-        outcome_evidence(o, "pinned copies seen (without any, their rate is a range)", 0, "count",
-                         NULL);
-        o->error_class = ERROR_KERNEL_MODEL;
-    }
-    o->edit.kind = EDIT_PIN;
-    o->setting =
-        query_h2d_waited(f, MEMORY_PAGEABLE) ? "pin_memory=1;non_blocking=1" : "pin_memory=1";
-    name_others(f, arena, o);
-    outcome_fires(o, exposed,
-                  arena_printf(arena,
-                               "%.0f copies per step read pageable memory at %.1f GB/s; the GPU "
-                               "computes nothing for %s because of them",
-                               (double)c.count / (double)f->steps.used,
-                               c.total_ns > 0 ? (double)c.bytes / (double)c.total_ns : 0.0,
-                               time_text(arena, exposed)));
-    outcome_example_op(o, f->tl, c.longest, "longest pageable copy");
-    outcome_example_gaps(o, f, PART_IDLE_COPY, "GPU idle, host blocked in a copy");
+    fire(f, arena, o, &p);
 }
 
 const struct rule rule_pin_memory = {
@@ -96,9 +203,9 @@ const struct rule rule_pin_memory = {
     .check = check_pin_memory,
     .in_window = true,
     .program = {.line = "torch.loader.made", .now = "torch.loader"},
-    .looks_for = "H2D copies from pageable memory, and the time in which no kernel computes "
-                 "because of them.",
-    .doc = "The driver stages a copy from pageable memory through its own pinned buffer: the copy "
+    .looks_for = "Copies between the GPU and pageable memory, and the time in which no kernel "
+                 "computes because of them.",
+    .doc = "The driver stages a copy from or to pageable memory through its own pinned buffer: it "
            "is slower, the host waits for the staging, and the copy cannot overlap with kernels. "
            "Pinning pays if the copies make the step longer. Calling .pin_memory() before .to() "
            "inside the loop does not pay, because pinning itself is slow.",
