@@ -89,6 +89,8 @@ void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary)
 /* A finding's remedy with what the program was seen to do now, by file and line; its setting is
  * dropped where the program's runtime does not obey it (outcome_program.c). */
 void outcome_in_program(const struct facts *f, struct arena *arena, struct outcome *o);
+/* The same of a program of OpenACC or OpenMP, which makes no CUDA calls itself. */
+void outcome_of_directives(const struct facts *f, struct outcome *o);
 /* "k=v;k=v": false when the program's runtime said which settings it obeys, and not all of these.
  */
 bool outcome_obeyed(const struct facts *f, const char *settings);

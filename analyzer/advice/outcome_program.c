@@ -3,6 +3,7 @@
  * setting that is advised? This changes words, no number. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/input/feed.h"
+#include "analyzer/queries/query.h"
 
 #include <string.h>
 
@@ -82,4 +83,13 @@ void outcome_in_program(const struct facts *f, struct arena *arena, struct outco
     o->remedy.pytorch =
         arena_printf(arena, "%s%s%s%s%s%s%s", line ? line : "", line ? ": " : "", o->remedy.pytorch,
                      now ? "; now " : "", plain ? name : "", plain ? ": " : "", now ? now : "");
+}
+
+void outcome_of_directives(const struct facts *f, struct outcome *o)
+{
+    if (!o->rule->directives || outcome_framework(f) != FRAMEWORK_CUDA || !query_of_directives(f))
+        return;
+    o->remedy.cuda = o->rule->directives;
+    o->title = o->rule->one_launch ? "Queue the step without waits, in fewer constructs" : o->title;
+    o->setting = NULL;
 }

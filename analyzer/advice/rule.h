@@ -29,6 +29,8 @@ struct rule {
     const char *looks_for;            /* doc: what evidence */
     const char *doc;                  /* doc: why it costs time, when the advice does not hold */
     struct remedy remedy;             /* general form, for explain and docs */
+    const char *directives;           /* in place of remedy.cuda where a compiler makes the calls
+                                         (OpenACC, OpenMP); NULL: remedy.cuda holds there, too */
     const char *setting;              /* name of the setting: "num_workers"; NULL */
     struct program_facts program;
     bool about_input;      /* how batches are made, rather than what is done with them */

@@ -2,6 +2,7 @@
 #include "analyzer/queries/query.h"
 #include "analyzer/timeline/classify.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static bool is_framework(const struct facts *f, const char *name)
@@ -25,4 +26,42 @@ bool query_of_xla(const struct facts *f)
         if (classify_xla(s->text[i]))
             return true;
     return false;
+}
+
+/* "solve_F1L204_2" behind nvkernel_: file, line, loop. */
+static bool ends_as_openmp(const char *name)
+{
+    const char *f = strstr(name, "_F");
+    while (f && !(isdigit((unsigned char)f[2]) && strchr(f, 'L')))
+        f = strstr(f + 1, "_F");
+    return f != NULL;
+}
+
+/* "kmeans_235_gpu", "main_53_gpu__red": function and line. */
+static bool ends_as_openacc(const char *name)
+{
+    const char *gpu = strstr(name, "_gpu");
+    size_t digits = 0;
+    if (!gpu || strpbrk(name, " :(<") || (gpu[4] && strncmp(gpu + 4, "__", 2) != 0))
+        return false;
+    while (gpu - digits > name && isdigit((unsigned char)gpu[-1 - (long)digits]))
+        digits++;
+    return digits >= 2 && gpu - digits > name && gpu[-1 - (long)digits] == '_';
+}
+
+static bool is_directive(const char *name)
+{
+    return strncmp(name, "__pgi_uacc_", 11) == 0 || strncmp(name, "__omp_offloading_", 17) == 0 ||
+           (strncmp(name, "nvkernel_", 9) == 0 && ends_as_openmp(name)) || ends_as_openacc(name);
+}
+
+bool query_of_directives(const struct facts *f)
+{
+    int64_t all = 0, such = 0;
+    for (size_t i = 0; i < f->totals.kernel_count; i++) {
+        const struct kernel_total *k = &f->totals.kernels[i];
+        all += k->count;
+        such += is_directive(tl_text(f->tl, f->tl->ops[k->longest].full_name)) ? k->count : 0;
+    }
+    return such * 2 > all;
 }

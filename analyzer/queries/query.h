@@ -113,6 +113,9 @@ struct query_launches query_launches(const struct facts *f);
 bool query_of_python(const struct facts *f);
 /* JAX or TensorFlow with XLA's compiler. Cost: a look at each of the recording's texts. */
 bool query_of_xla(const struct facts *f);
+/* OpenACC or OpenMP: the compiler's runtime makes the calls, and the program marks its loops. Told
+ * by the names that compilers give to most kernels. */
+bool query_of_directives(const struct facts *f);
 /* A step or two that hold fewer than ten GPU operations (their number in *ops unless NULL) and
  * little computing, or a window of less than a millisecond that does. */
 bool query_thin(const struct facts *f, size_t *ops);

@@ -31,6 +31,44 @@ START_TEST(test_allocation_in_loop)
 }
 END_TEST
 
+static const char *kernel_name;
+
+static void fill_named(struct builder *b, int64_t at)
+{
+    build_kernel(b, kernel_name, at, at + US(10), MS(7));
+    build_api(b, "cuMemAlloc_v2", at + MS(7.02), MS(1.6));
+    build_kernel(b, kernel_name, at + MS(8.7), at + MS(8.71), MS(1.29));
+}
+
+/* The runtime of a compiler allocates: the program marks loops, and cannot call cudaMallocAsync. */
+START_TEST(test_directives)
+{
+    static const struct {
+        const char *name;
+        bool directive;
+    } names[] = {{"__pgi_uacc_cuda_fill_42_gpu", true},
+                 {"kmeans_235_gpu", true},
+                 {"main_53_gpu__red", true},
+                 {"nvkernel_solve_F1L204_2", true},
+                 {"__omp_offloading_10302_c0ffee_main_l12", true},
+                 {"matmul_v2_gpu", false},
+                 {"conv_2_gpu", false},
+                 {"add_16_gpu(float*)", false},
+                 {"nvkernel_Flat", false}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct builder b = build_start();
+        kernel_name = names[i].name;
+        case_loop(&b, fill_named);
+        const struct advice *a = build_analyze(&b);
+        const struct outcome *o = case_outcome(a, "allocation-in-loop");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        ck_assert_msg(!strstr(outcome_remedy(a->facts, o), "acc data") != names[i].directive,
+                      "%s: %s", names[i].name, outcome_remedy(a->facts, o));
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* The host allocates during 5 ms, and does something else during 3 ms. */
 static void fill_allocations_and_work(struct builder *b, int64_t at)
 {
@@ -84,6 +122,7 @@ Suite *rule_allocation_in_loop_suite(void)
 {
     Suite *s = suite_create("allocation-in-loop");
     TCase *t = tcase_create("allocation-in-loop");
+    tcase_add_test(t, test_directives);
     tcase_add_test(t, test_verdict);
     tcase_add_test(t, test_allocation_in_loop);
     tcase_add_test(t, test_without_a_pool);

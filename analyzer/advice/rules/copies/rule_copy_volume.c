@@ -76,6 +76,9 @@ const struct rule rule_copy_volume = {
                "tf.device('/gpu:0') for variables; cast inputs on the GPU, not before the copy",
                "cudaMalloc once and keep what every step reads; copy the packed form and unpack in "
                "a kernel"},
+    .directives =
+        "keep the arrays on the GPU over the loop: acc data or omp target data around it, and "
+        "acc update or omp target update for the part that the host reads",
     .setting = "offload",
     .tips = {{"overlap-copies", "Copy without blocking, on a separate stream, one batch ahead",
               NULL}},

@@ -114,5 +114,7 @@ const struct rule rule_managed_memory = {
                "cudaMemPrefetchAsync(p, bytes, device, stream) before the first kernel, and to the "
                "host before it reads; cudaMemAdviseSetReadMostly for constants; or cudaMalloc with "
                "cudaMemcpyAsync from pinned memory"},
+    .directives = "compile for memory of its own (nvc -gpu=mem:separate, and no "
+                  "-gpu=managed), with acc data or omp target data around the loop",
     .tips = {{"prefetch-managed", "Prefetch unified memory, or use ordinary GPU memory", NULL}},
 };

@@ -133,6 +133,9 @@ const struct rule rule_overlap_copies = {
                "dataset.apply(tf.data.experimental.prefetch_to_device('/gpu:0'))",
                "a second stream, cudaMemcpyAsync into the other of two device buffers, "
                "cudaEventRecord and cudaStreamWaitEvent"},
+    .directives =
+        "update the next part with async(2) while async(1) computes (OpenMP: target update "
+        "nowait with depend), and wait only before its use",
     .setting = "non_blocking",
     .tips = {{"overlap-copies", "Copy without blocking, on a separate stream, one batch ahead",
               NULL}},

@@ -213,6 +213,10 @@ const struct rule rule_pin_memory = {
         {"DataLoader(..., pin_memory=True), then batch.to(device, non_blocking=True)",
          "tf.data pins its own buffers: pass the dataset, not NumPy arrays, to the model",
          "cudaHostAlloc (or cudaHostRegister once) for the batch slots, then cudaMemcpyAsync"},
+    .directives =
+        "let the compiler allocate pinned memory (nvc -gpu=pinned; OpenMP: an allocator with "
+        "the trait pinned), and copy less often: acc data or omp target data around the "
+        "loop",
     .setting = "pin_memory",
     .tips = {{"pinned-memory", "Copy batches from pinned memory", NULL}},
 };

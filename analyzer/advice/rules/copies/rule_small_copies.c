@@ -134,5 +134,7 @@ const struct rule rule_small_copies = {
                "tf.constant outside the step; random numbers by tf.random on the GPU",
                "copy constants once before the loop; pass scalars as kernel arguments; pack the "
                "rest into one pinned buffer and one cudaMemcpyAsync"},
+    .directives = "acc data or omp target data around the loop, so that constructs copy nothing; "
+                  "firstprivate for scalars; one update for neighbouring parts",
     .tips = {{"device-tensors", "Create constants and small tensors on the device", NULL}},
 };

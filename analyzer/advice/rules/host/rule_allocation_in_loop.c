@@ -114,5 +114,9 @@ const struct rule rule_allocation_in_loop = {
                "leave the default allocator on (BFC), or TF_GPU_ALLOCATOR=cuda_malloc_async",
                "allocate once before the loop and reuse (an arena), or "
                "cudaMallocAsync/cudaFreeAsync with cudaMemPoolAttrReleaseThreshold raised"},
+    .directives =
+        "a data region around the loop: #pragma acc data copyin(...) create(...), or #pragma "
+        "omp target data map(...): the runtime then allocates once, and constructs in it "
+        "find their arrays (present)",
     .tips = {{"allocator", "Keep allocations out of the loop", NULL}},
 };

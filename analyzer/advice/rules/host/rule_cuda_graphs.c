@@ -304,6 +304,9 @@ const struct rule rule_cuda_graphs = {
                "outside XLA's graphs: "
                "XLA_FLAGS=--xla_gpu_enable_command_buffer=+COLLECTIVES",
                "cudaStreamBeginCapture around the step once, then cudaGraphLaunch"},
+    .directives =
+        "queue the constructs without waits (OpenACC: async(1), OpenMP: nowait), and join "
+        "neighbouring loops in one construct",
     .setting = "cuda_graph",
     .one_launch = true,
     .tips = {{"cuda-graphs", "Replay the step as a CUDA graph",

@@ -227,6 +227,9 @@ const struct rule rule_host_work = {
                "keep it inside tf.function (in JAX, jax.jit), or in dataset.map(..., "
                "num_parallel_calls=AUTOTUNE)",
                "move it to another thread, or do it while the next step's work is queued"},
+    .directives =
+        "give that loop to the GPU as well (acc parallel loop, omp target teams loop), or do it "
+        "while constructs run (async, nowait)",
     .tips = {{"no-sync-reads", "Do not read results (.item(), .cpu(), print) in every step", NULL},
              {"compiled-steps", "Wrap the step in tf.function instead of running it eagerly",
               "gpuprof sees that launches come too slowly, but not which wrapper is missing"}},

@@ -281,6 +281,10 @@ const struct rule rule_sync_in_loop = {
                "read metrics every N steps; model.compile(steps_per_execution=N)",
                "cudaMemcpyAsync the result into pinned memory, record an event, and read it one "
                "step later"},
+    .directives =
+        "queue the constructs (OpenACC: async(1), OpenMP: nowait with depend), and wait once "
+        "before the host reads (wait, taskwait); keep what the host need not see on the "
+        "GPU: acc data or omp target data around the loop",
     .setting = "sync_every",
     .tips = {{"no-sync-reads", "Do not read results (.item(), .cpu(), print) in every step", NULL}},
 };

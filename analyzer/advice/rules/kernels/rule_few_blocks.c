@@ -232,5 +232,10 @@ const struct rule rule_few_blocks = {
          "(cudaOccupancyMaxPotentialBlockSize gives both), and let each thread take its share in a "
          "grid-stride loop: for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x "
          "* blockDim.x); independent launches: side by side, on several streams"},
+    .directives =
+        "parallelize more of the loops: collapse(N), gang and vector on the right ones (OpenMP: "
+        "target teams distribute parallel for), reduction clauses in place of a loop that "
+        "runs alone; num_gangs and vector_length (num_teams, thread_limit) only where the "
+        "compiler chose too few",
     .tips = {{"fill-gpu", "Start enough blocks and threads to fill the GPU", NULL}},
 };
