@@ -50,6 +50,25 @@ static void without_pool(const struct churn *c, double steps, struct outcome *o)
                         "and no torch.cuda.empty_cache() in the loop";
 }
 
+/* "once", "3.5 times" */
+static const char *times(struct arena *arena, double n)
+{
+    if (n == 1)
+        return "once";
+    return arena_printf(arena, "%.*f times", n < 10 && n != (double)(int64_t)n ? 1 : 0, n);
+}
+
+/* "allocates memory 3 times and frees it once" */
+static const char *what_it_does(struct arena *arena, double allocations, double frees)
+{
+    if (frees == 0)
+        return arena_printf(arena, "allocates memory %s", times(arena, allocations));
+    if (allocations == 0)
+        return arena_printf(arena, "frees memory %s", times(arena, frees));
+    return arena_printf(arena, "allocates memory %s and frees it %s", times(arena, allocations),
+                        times(arena, frees));
+}
+
 static void check_allocation_in_loop(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct churn c = churn_of(f);
@@ -84,11 +103,12 @@ static void check_allocation_in_loop(const struct facts *f, struct arena *arena,
     outcome_evidence(o, "host time in these calls per step", ms(per_step(f, c.ns)), "ms", rows);
     o->edit = (struct edit){.kind = EDIT_REMOVE, .calls = silences};
     const char *where = query_gap_range(f, PART_IDLE_ALLOC);
+    const char *what = what_it_does(arena, (double)(c.allocations + c.host_allocations) / used,
+                                    (double)c.frees / used);
     outcome_fires(o, idle,
-                  arena_printf(arena,
-                               "the program allocates and frees memory %.0f times %s%s%s%s; the "
-                               "GPU idles for %s meanwhile",
-                               (double)all / used, window ? "in the recording" : "per step",
+                  arena_printf(arena, "the program %s %s%s%s%s; the GPU idles for %s meanwhile",
+                               what ? what : "allocates memory",
+                               window ? "in the recording" : "per step",
                                where ? " (in range '" : "", where ? where : "", where ? "')" : "",
                                time_text(arena, idle)));
     without_pool(&c, used, o);
