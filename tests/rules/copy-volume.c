@@ -40,6 +40,32 @@ START_TEST(test_offloaded)
 }
 END_TEST
 
+static void fill_both_ways(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 800000, at, US(5), at + US(10),
+               MS(5));
+    build_kernel(b, case_gemm, at + US(20), at + MS(5) + US(12), US(900));
+    build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, true, 800000, at + US(30), US(5),
+               at + MS(6), MS(3));
+}
+
+/* The bound counts both ways, and so do the words; less than 10 MB has figures behind the point. */
+START_TEST(test_back)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_both_ways);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "copy-volume", RULE_FIRES);
+    const struct outcome *o = case_outcome(a, "copy-volume");
+    ck_assert_msg(strstr(o->summary, "0.800 MB per step to the GPU in 5.00 ms, and most of it back "
+                                     "in 3.00 ms") != NULL,
+                  "%s", o->summary);
+    ck_assert_int_ge(o->saves_high_ns, MS(7.9));
+    ck_assert_int_le(o->saves_high_ns, MS(8.1));
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_copies_that_fit)
 {
     struct builder b = build_start();
@@ -55,6 +81,7 @@ Suite *rule_copy_volume_suite(void)
     Suite *s = suite_create("copy-volume");
     TCase *t = tcase_create("copy-volume");
     tcase_add_test(t, test_offloaded);
+    tcase_add_test(t, test_back);
     tcase_add_test(t, test_copies_that_fit);
     suite_add_tcase(s, t);
     return s;

@@ -24,6 +24,27 @@ static struct query_copies all_h2d(const struct facts *f)
     return sum;
 }
 
+/* Exposed, per step. What is not fetched need not be put back either; 0: other data come back. */
+static int64_t puts_back(const struct facts *f, int64_t exposed)
+{
+    int64_t ns = 0, most = f->breakdown_ns[PART_COPY] - exposed;
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        ns += query_d2h(f, sources[i]).exposed_ns;
+    ns = per_step(f, ns);
+    return query_comes_back_pct(f) > 50 && most > 0 ? ns < most ? ns : most : 0;
+}
+
+static const char *volume_text(const struct facts *f, struct arena *arena,
+                               const struct query_copies *c, int64_t exposed, int64_t back)
+{
+    double mb = (double)c->bytes / (double)f->steps.used / 1e6;
+    const char *up = arena_printf(arena, "the program copies %.*f MB per step to the GPU in %s",
+                                  mb < 10 ? 3 : 0, mb, time_text(arena, exposed));
+    return back > 0 ? arena_printf(arena, "%s, and most of it back in %s", up ? up : "",
+                                   time_text(arena, back))
+                    : up;
+}
+
 static void check_copy_volume(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_copies c = all_h2d(f);
@@ -46,14 +67,17 @@ static void check_copy_volume(const struct facts *f, struct arena *arena, struct
     outcome_evidence(
         o, "time of computing and communication per step, which copies could overlap with",
         ms(hidden_at_most), "ms", NULL);
-    /* What is not fetched need not be put back either. */
-    bool back = query_comes_back_pct(f) > 50;
-    outcome_fires(o, back ? f->breakdown_ns[PART_COPY] : exposed,
+    int64_t back = puts_back(f, exposed);
+    if (back > 0)
+        outcome_evidence(o,
+                         "exposed time per step of the copies back, by their sizes the same data",
+                         ms(back), "ms", "SELECT * FROM copy WHERE kind = 2 ORDER BY bytes DESC");
+    const char *volume = volume_text(f, arena, &c, exposed, back);
+    outcome_fires(o, exposed + back,
                   arena_printf(arena,
-                               "the program copies %.0f MB per step to the GPU in %s, but the "
-                               "GPU computes for only %s: overlap cannot hide the copies",
-                               (double)c.bytes / (double)f->steps.used / 1e6,
-                               time_text(arena, exposed), time_text(arena, hidden_at_most)));
+                               "%s, but the GPU computes for only %s: overlap cannot hide the "
+                               "copies",
+                               volume ? volume : "", time_text(arena, hidden_at_most)));
     o->setting = "offload=0";
     outcome_example_op(o, f->tl, c.longest, "longest copy");
 }
