@@ -41,6 +41,35 @@ static void fill_sync(struct builder *b, int64_t at)
                 at + US(9990)); /* what comes between is seen by the GPU */
 }
 
+static bool timed;
+
+/* A wait for an event behind the kernel; `timed`: with one before the kernel as well. */
+static void fill_event(struct builder *b, int64_t at)
+{
+    if (timed)
+        build_api(b, "cudaEventRecord_v3020", at, US(3));
+    build_kernel(b, case_gemm, at + US(5), at + US(20), MS(7));
+    build_api(b, "cudaEventRecord_v3020", at + US(30), US(3));
+    build_api(b, "cudaEventSynchronize_v3020", at + US(40), MS(7));
+}
+
+/* What measures time is told so, and nobody is told of calls that the program does not make. */
+START_TEST(test_timing)
+{
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        timed = i;
+        case_loop(&b, fill_event);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "sync-in-loop", RULE_FIRES);
+        const char *remedy = outcome_remedy(a->facts, case_outcome(a, "sync-in-loop"));
+        ck_assert_int_eq(strstr(remedy, "a pair of cudaEventRecord") != NULL, timed);
+        ck_assert_int_eq(strstr(remedy, "instead of cudaEventSynchronize:") != NULL, !timed);
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* Half of the time without a core: which of both leaves the GPU idle cannot be told. */
 START_TEST(test_no_core_for_much_of_the_step)
 {
@@ -335,6 +364,7 @@ Suite *rule_sync_in_loop_suite(void)
     Suite *s = suite_create("sync-in-loop");
     TCase *t = tcase_create("sync-in-loop");
     tcase_add_test(t, test_no_core_is_no_synchronisation);
+    tcase_add_test(t, test_timing);
     tcase_add_test(t, test_sync);
     tcase_add_test(t, test_names_the_line_that_waits_longest);
     tcase_add_test(t, actions_cannot_be_read_later);

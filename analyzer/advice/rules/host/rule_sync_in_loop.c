@@ -73,9 +73,66 @@ static const struct waiting *worst(const struct syncs *s)
     return w;
 }
 
-/* The remedy for what makes the host wait most; the general one where nothing tells. */
-static void advise(struct outcome *o, const struct query_waits *w, bool reads)
+/* "cudaEventSynchronize" of "cudaEventSynchronize_v3020" */
+static const char *plain_name(const struct facts *f, struct arena *arena, const struct waiting *w)
 {
+    const char *name = tl_text(f->tl, w->name), *version = strstr(name, "_v");
+    return arena_printf(arena, "%.*s", version ? (int)(version - name) : 60, name);
+}
+
+/* The call waits for an event that was recorded right before, and so was another one, with work in
+ * between: so are times measured. */
+static bool measures_time(const struct timeline *t, uint32_t api)
+{
+    enum { BEHIND = 64 /* calls between the two events */ };
+    const struct api *c = &t->apis[api];
+    uint32_t first = t->threads[c->thread].first_api;
+    if (c->kind != API_SYNC_EVENT || api == first || t->apis[api - 1].kind != API_EVENT_RECORD)
+        return false;
+    bool work = false;
+    for (uint32_t i = api - 1; i > first && api - i < BEHIND; i--) {
+        const struct api *before = &t->apis[i - 1];
+        if (before->kind == API_SYNC_EVENT)
+            return false;
+        if (before->kind == API_EVENT_RECORD)
+            return work;
+        work |= before->op != TL_NONE;
+    }
+    return false;
+}
+
+/* Most of the time that the host waits goes to such calls. */
+static bool mostly_timing(const struct facts *f, const struct syncs *s, const bool *others)
+{
+    int64_t ns = 0;
+    const struct timeline *t = f->tl;
+    for (uint32_t i = 0; i < t->api_count; i++)
+        if (!(others && others[i]) && t->threads[t->apis[i].thread].process == f->steps.process &&
+            query_step_at(f, t->apis[i].start_ns) != TL_NONE && measures_time(t, i))
+            ns += t->apis[i].end_ns - t->apis[i].start_ns;
+    return ns * 2 > s->blocked_ns;
+}
+
+static void advise_for_timing(struct outcome *o)
+{
+    o->setting = NULL;
+    o->remedy = (struct remedy){
+        "the waits end a measurement of time: keep the events of each pass "
+        "(torch.cuda.Event(enable_timing=True)) in a list, and call elapsed_time after the loop, "
+        "behind one torch.cuda.synchronize()",
+        o->rule->remedy.tensorflow,
+        "the waits stand right behind a pair of cudaEventRecord, as in a measurement of time: keep "
+        "the events of each pass in an array, and read the times once after the loop "
+        "(cudaEventSynchronize for the last one, then cudaEventElapsedTime)"};
+}
+
+/* The remedy for what makes the host wait most; the general one where nothing tells. */
+static void advise(const struct facts *f, struct arena *arena, struct outcome *o,
+                   const struct query_waits *w, const struct syncs *s)
+{
+    bool reads = s->read_backs > 0;
+    const struct waiting *most = worst(s);
+    const char *name = most ? plain_name(f, arena, most) : "cudaStreamSynchronize";
     static const char *const by_cause[WAIT_CAUSES] = {
         [WAIT_MASK] = "x[mask], nonzero, masked_select and unique wait for the size of their "
                       "result: torch.where(mask, x, 0), multiplying by the mask, topk and "
@@ -96,13 +153,17 @@ static void advise(struct outcome *o, const struct query_waits *w, bool reads)
                             "without non_blocking=True; let streams wait for each other instead "
                             "(stream.wait_stream, stream.wait_event), so that the host continues",
                             r->remedy.tensorflow,
-                            "cudaStreamWaitEvent instead of cudaStreamSynchronize: streams wait "
-                            "for each other, and the host continues"};
+                            arena_printf(arena,
+                                         "cudaStreamWaitEvent instead of %s: streams wait for each "
+                                         "other, and the host continues",
+                                         name)};
     if (by_cause[w->most])
         o->remedy = (struct remedy){
             by_cause[w->most], r->remedy.tensorflow,
-            w->most == WAIT_UPLOAD     ? "leave out cudaStreamSynchronize behind a copy to the "
-                                         "GPU: the stream keeps the order"
+            w->most == WAIT_UPLOAD     ? arena_printf(arena,
+                                                      "leave out %s behind a copy to the GPU: the "
+                                                          "stream keeps the order",
+                                                      name)
             : w->most == WAIT_EXPLICIT ? "remove cudaDeviceSynchronize from the loop; wait only "
                                          "for the event of the result that you need"
                                        : r->remedy.cuda};
@@ -179,7 +240,9 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     outcome_evidence(o, "results read back (D2H) per step", (double)s->read_backs / used, "count",
                      "SELECT * FROM copy WHERE kind = 2");
     if (s->scalars)
-        outcome_evidence(o, "of them, single numbers, as .item() reads them",
+        outcome_evidence(o,
+                         query_of_python(f) ? "of them, single numbers, as .item() reads them"
+                                            : "of them, single numbers (64 bytes and less)",
                          (double)s->scalars / used, "count",
                          "SELECT * FROM copy WHERE kind = 2 AND bytes <= 64");
     if (why->count[WAIT_MASK])
@@ -249,12 +312,14 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     add_evidence(f, o, &s, &why, idle);
     o->setting = NULL;
     if (!advise_for_actions(f, o)) {
-        advise(o, &why, s.read_backs > 0);
+        advise(f, arena, o, &why, &s);
         o->edit = (struct edit){.kind = EDIT_UNSYNC, .keep_marks = others};
         o->setting = why.most == WAIT_MASK     ? NULL
                      : why.most == WAIT_UPLOAD ? "non_blocking=1"
                                                : "sync_every=100";
         advise_for_trainer(f, o, worst(&s));
+        if (why.most == WAIT_OTHER && mostly_timing(f, &s, others))
+            advise_for_timing(o);
     }
     fire(f, arena, o, worst(&s), idle);
 }
