@@ -139,6 +139,19 @@ static bool waits_for_late_rank(const struct advice *a)
     return false;
 }
 
+/* In the words of what made the recording. */
+static const char *record_more(const struct advice *a)
+{
+    const char *source = timeline_meta(a->facts->tl, "source");
+    if (source && strcmp(source, "nsys") == 0)
+        return "Record several steps of the real loop, after warm-up: nsys profile "
+               "--delay=SECONDS --duration=SECONDS.";
+    return query_of_python(a->facts)
+               ? "Record several steps of the real loop, after warm-up: "
+                 "torch.profiler.schedule(skip_first=10, wait=1, warmup=3, active=5)."
+               : "Record several steps of the real loop, after warm-up.";
+}
+
 /* A step or two with next to no GPU work in them: whatever fills the rest, it is not training. */
 static void few_ops(struct advice *a, size_t ops)
 {
@@ -150,11 +163,7 @@ static void few_ops(struct advice *a, size_t ops)
                      : a->facts->steps.used == 1  ? "one step"
                                                   : "two steps",
                      a->facts->steps.used == 1 ? "s" : "", ops, ops == 1 ? "" : "s"),
-        why_text(a),
-        query_of_python(a->facts)
-            ? "Record several steps of the real loop, after warm-up: "
-              "torch.profiler.schedule(skip_first=10, wait=1, warmup=3, active=5)."
-            : "Record several steps of the real loop, after warm-up.");
+        why_text(a), record_more(a));
 }
 
 /* One step or two, mostly start-up: true of nothing that comes after. */

@@ -102,7 +102,18 @@ START_TEST(test_unseen)
     build_api(&b, "cudaMallocManaged_v6000", MS(1), US(100));
     pages = 0;
     case_loop(&b, fill_touched);
-    case_verdict(build_analyze(&b), "managed-memory", RULE_CANNOT_TELL);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "managed-memory", RULE_CANNOT_TELL);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "managed-memory")->why, "`nsys profile` records"));
+    build_end(&b);
+    b = build_start(); /* Nsight made it: then an option is missing */
+    build_meta(&b, "source", "nsys");
+    build_api(&b, "cudaMallocManaged_v6000", MS(1), US(100));
+    case_loop(&b, fill_touched);
+    a = build_analyze(&b);
+    case_verdict(a, "managed-memory", RULE_CANNOT_TELL);
+    ck_assert_ptr_nonnull(
+        strstr(case_outcome(a, "managed-memory")->why, "--cuda-um-gpu-page-faults=true"));
     build_end(&b);
 }
 END_TEST

@@ -23,6 +23,13 @@ START_TEST(test_small_copies)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "small-copies", RULE_FIRES);
     ck_assert_int_ge(case_outcome(a, "small-copies")->saves_high_ns, US(500));
+    ck_assert_ptr_null(strstr(case_outcome(a, "small-copies")->title, "tensors"));
+    build_end(&b);
+    b = build_start(); /* Python has tensors */
+    build_meta(&b, "framework", "pytorch");
+    case_loop(&b, fill_small);
+    a = build_analyze(&b);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "small-copies")->title, "tensors"));
     build_end(&b);
     b = build_start();
     copies = 2;

@@ -211,6 +211,24 @@ START_TEST(next_to_nothing_is_not_enough)
 }
 END_TEST
 
+/* What to record is said in the words of what recorded. */
+START_TEST(not_enough_says_what_to_record)
+{
+    static const char *const sources[] = {"nsys", "kineto"}, *const words[] = {
+                                                                 "nsys profile --delay=",
+                                                                 "torch.profiler.schedule("};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        build_meta(&b, "source", sources[i]);
+        build_meta(&b, "exe", "/usr/bin/python3");
+        build_kernel(&b, "one", MS(1), MS(1) + US(10), US(20));
+        build_kernel(&b, "two", MS(40), MS(40) + US(10), US(20));
+        ck_assert_ptr_nonnull(strstr(build_analyze(&b)->next, words[i]));
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* One kernel of some microseconds keeps the GPU busy all the time, and says nothing of a program;
  * one of a second is the program. */
 START_TEST(a_kernel_that_somebody_tried_is_not_enough)
@@ -317,6 +335,7 @@ Suite *test_window_suite(void)
     tcase_add_test(c, the_first_work_counts);
     tcase_add_test(c, setting_up_belongs_to_a_window);
     tcase_add_test(c, next_to_nothing_is_not_enough);
+    tcase_add_test(c, not_enough_says_what_to_record);
     tcase_add_test(c, a_kernel_that_somebody_tried_is_not_enough);
     tcase_add_test(c, bounds_of_a_window_are_replayed);
     tcase_add_test(c, windows_of_the_same_work_are_compared);

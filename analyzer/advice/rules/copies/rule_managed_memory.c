@@ -49,9 +49,15 @@ static bool may_migrate_unseen(const struct facts *f)
 static void say_none(const struct facts *f, struct outcome *o)
 {
     bool unseen = may_migrate_unseen(f);
-    o->why = unseen ? "the program allocates managed memory, and the recording contains no "
-                      "migration; `nsys profile` records them"
-                    : "no managed memory moved";
+    const char *source = timeline_meta(f->tl, "source");
+    bool nsys = source && strcmp(source, "nsys") == 0;
+    o->why = !unseen ? "no managed memory moved"
+             : nsys  ? "the program allocates managed memory, and the recording contains no "
+                       "migration: nsys profile --cuda-um-cpu-page-faults=true "
+                       "--cuda-um-gpu-page-faults=true records the faults as well (Windows and WSL "
+                       "report neither)"
+                     : "the program allocates managed memory, and the recording contains no "
+                       "migration; `nsys profile` records them";
     if (unseen)
         o->verdict = RULE_CANNOT_TELL;
 }

@@ -114,6 +114,8 @@ static void check_small_copies(const struct facts *f, struct arena *arena, struc
         o, cost,
         arena_printf(arena, "every step sends %lld copies of a few bytes to the GPU one by one: %s",
                      (long long)count, time_text(arena, cost)));
+    if (outcome_framework(f) == FRAMEWORK_CUDA) /* which has no tensors */
+        o->title = "Keep small data on the GPU, or send them together";
     outcome_example_op(o, f->tl, ops.longest, "longest of them");
 }
 
