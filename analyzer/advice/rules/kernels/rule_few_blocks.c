@@ -216,7 +216,7 @@ const struct rule rule_few_blocks = {
         "time. A kernel with fewer blocks than multiprocessors leaves the rest of the GPU "
         "empty; so does a block of fewer than 32 threads, which takes a whole warp. Other "
         "kernels at the same time fill what is left, and count. The bound is the time of these "
-        "kernels multiplied by the share that stands empty: it assumes that their work can be "
+        "kernels multiplied by the share that is empty: it assumes that their work can be "
         "split evenly. A kernel that is serial by nature, that waits for memory or that starts "
         "its blocks on purpose (a persistent one) gains less. A multiprocessor counts as full "
         "from four warps on, one for each of its schedulers.",
