@@ -164,6 +164,29 @@ START_TEST(test_the_rest_is_a_limit)
 }
 END_TEST
 
+/* Where start-up lies between the GPU's work, rules that need no loop still say what they saw. */
+START_TEST(test_start_up_between_work)
+{
+    struct builder b = build_start();
+    build_kernel(&b, case_gemm, MS(0), US(10), MS(5));
+    int64_t call = build_api(&b, "cudaLaunchKernel", MS(5), MS(60)), at = MS(70);
+    build_kernel_of(&b, "vectorized_layer_norm_kernel", call, MS(65), MS(5), 64);
+    for (int i = 0; i < 30; i++, at += US(800)) {
+        char name[32];
+        snprintf(name, sizeof name, "kernel_%d", i * i);
+        build_api(&b, "cudaMalloc", at, US(300));
+        build_api(&b, "cudaFree", at + US(300), US(300));
+        build_kernel(&b, name, at + US(610), at + US(620), US(170));
+    }
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(a->ranked[0]->rule->id, "warm-up");
+    ck_assert_str_eq(a->verdict_class, "start-up");
+    case_verdict(a, "allocation-in-loop", RULE_FIRES);
+    case_verdict(a, "cuda-graphs", RULE_CANNOT_TELL);
+    build_end(&b);
+}
+END_TEST
+
 /* The program asks for it each time. */
 START_TEST(test_prefetch)
 {
@@ -196,6 +219,7 @@ Suite *rule_warm_up_suite(void)
     tcase_add_test(t, test_tear_down);
     tcase_add_test(t, test_the_rest);
     tcase_add_test(t, test_the_rest_is_a_limit);
+    tcase_add_test(t, test_start_up_between_work);
     tcase_add_test(t, test_prefetch);
     tcase_add_test(t, test_no_warm_up);
     suite_add_tcase(s, t);
