@@ -173,6 +173,12 @@ static bool mostly_warm_up(const struct advice *a)
            2 * a->ranked[0]->saves_high_ns > a->facts->step_ns;
 }
 
+/* Of a window: the call that creates the context is counted by its name, as an allocation. */
+static int64_t context_ns(const struct advice *a)
+{
+    return analysis_of_window(a->facts) ? query_warm_up(a->facts).context_ns : 0;
+}
+
 /* What the host does may have little to do with launching, or be a matter of memory alone. The
  * share is that of the group. */
 static const char *clause_of(const struct advice *a, const struct group *g)
@@ -183,6 +189,9 @@ static const char *clause_of(const struct advice *a, const struct group *g)
         return g->clause;
     if (50 * part[PART_IDLE_HOST] > 49 * all)
         return "the GPU waits while the host does other work during";
+    if (2 * part[PART_IDLE_ALLOC] > all && 2 * context_ns(a) > all)
+        return "the GPU waits while the host creates the CUDA context, in its first call, and for "
+               "other host work during";
     if (50 * part[PART_IDLE_ALLOC] > 49 * all)
         return "the GPU waits while the host allocates or frees memory during";
     if (2 * part[PART_IDLE_HOST] > all)

@@ -97,6 +97,12 @@ static bool from_the_start(const struct facts *f)
            !(f->window_count && f->windows[0].leads_in);
 }
 
+/* Libraries are read before there is a context. */
+static bool needs_no_context(const struct timeline *t, const struct api *c)
+{
+    return strstr(tl_text(t, c->name), "LibraryLoad") != NULL;
+}
+
 /* The longest call creates the context if no other call of the process took time before it, and
  * none of its name comes near it: a cudaMalloc takes as long again, or it is not the allocation
  * that does. To pin memory takes its time, so there another call must tell. */
@@ -114,7 +120,7 @@ static void find_context(const struct facts *f, struct query_warm *w)
         int64_t ns = c->end_ns - c->start_ns;
         if (c == x || t->threads[c->thread].process != f->steps.process)
             continue;
-        if (c->end_ns <= x->start_ns && ns >= BEFORE_NS)
+        if (c->end_ns <= x->start_ns && ns >= BEFORE_NS && !needs_no_context(t, c))
             return;
         others |= c->name == x->name;
         next = c->name == x->name && ns > next ? ns : next;

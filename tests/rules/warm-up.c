@@ -51,12 +51,13 @@ END_TEST
 
 /* A program of one kernel: its first call, of `first` ms; if `before`, a call of 30 ms comes first;
  * `more` allocations of `each` ms; `end` ms of freeing behind the work. */
-static struct builder program_of(double first, bool before, int more, double each, double end)
+static struct builder program_of(double first, const char *before, int more, double each,
+                                 double end)
 {
     struct builder b = build_start();
     int64_t at = MS(1);
     if (before) {
-        build_api(&b, "cudaHostAlloc", at, MS(30));
+        build_api(&b, before, at, MS(30));
         at += MS(30);
     }
     build_api(&b, "cudaMalloc", at, MS(first));
@@ -77,11 +78,11 @@ static struct builder program_of(double first, bool before, int more, double eac
  */
 START_TEST(test_context)
 {
-    struct builder b = program_of(200, false, 2, 0.1, 0);
+    struct builder b = program_of(200, "cuLibraryLoadData", 2, 0.1, 0);
     const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_outcome(a, "warm-up");
     case_verdict(a, "warm-up", RULE_FIRES);
-    ck_assert_ptr_nonnull(strstr(o->summary, "200 ms of it in the process's first call, a "
+    ck_assert_ptr_nonnull(strstr(o->summary, "200 ms of it in the first call to the GPU, a "
                                              "cudaMalloc, which creates the CUDA context"));
     ck_assert_ptr_null(strstr(outcome_remedy(a->facts, o), "allocate once"));
     ck_assert_ptr_nonnull(strstr(outcome_remedy(a->facts, o), "nvidia-smi -pm 1"));
@@ -96,7 +97,8 @@ END_TEST
 START_TEST(test_no_context)
 {
     for (int i = 0; i < 3; i++) {
-        struct builder b = program_of(200, i == 0, 2, i == 1 ? 100 : 0.1, 0);
+        struct builder b =
+            program_of(200, i == 0 ? "cudaHostAlloc" : NULL, 2, i == 1 ? 100 : 0.1, 0);
         if (i == 2)
             build_meta(&b, "source", "kineto");
         const struct advice *a = build_analyze(&b);
@@ -112,7 +114,7 @@ END_TEST
 /* What comes behind the last work starts nothing. */
 START_TEST(test_tear_down)
 {
-    struct builder b = program_of(1, false, 0, 0, 80);
+    struct builder b = program_of(1, NULL, 0, 0, 80);
     const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_outcome(a, "warm-up");
     case_verdict(a, "warm-up", RULE_FIRES);
@@ -129,7 +131,7 @@ END_TEST
  * into what the start takes. */
 START_TEST(test_the_rest)
 {
-    struct builder b = program_of(200, false, 0, 0, 0);
+    struct builder b = program_of(200, NULL, 0, 0, 0);
     int64_t call = build_api(&b, "cudaLaunchKernel", MS(213), CALL_NS);
     build_kernel_of(&b, "serial(float*)", call, MS(213) + US(10), MS(90), 1);
     const struct advice *a = build_analyze(&b);
@@ -187,10 +189,22 @@ START_TEST(test_start_up_between_work)
 }
 END_TEST
 
+/* A host-bound window: the context is no allocation there, either. */
+START_TEST(test_context_in_verdict)
+{
+    struct builder b = program_of(45, NULL, 0, 0, 0);
+    build_kernel(&b, "last", MS(75), MS(75) + US(10), MS(40));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(a->verdict_class, "host");
+    ck_assert_ptr_null(strstr(a->verdict, "allocates or frees"));
+    build_end(&b);
+}
+END_TEST
+
 /* The program asks for it each time. */
 START_TEST(test_prefetch)
 {
-    struct builder b = program_of(1, false, 0, 0, 0);
+    struct builder b = program_of(1, NULL, 0, 0, 0);
     build_api(&b, "cudaMemPrefetchAsync", MS(15), MS(60));
     build_kernel(&b, "last", MS(76), MS(76) + US(10), MS(1));
     case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
@@ -220,6 +234,7 @@ Suite *rule_warm_up_suite(void)
     tcase_add_test(t, test_the_rest);
     tcase_add_test(t, test_the_rest_is_a_limit);
     tcase_add_test(t, test_start_up_between_work);
+    tcase_add_test(t, test_context_in_verdict);
     tcase_add_test(t, test_prefetch);
     tcase_add_test(t, test_no_warm_up);
     suite_add_tcase(s, t);

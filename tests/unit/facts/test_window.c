@@ -185,7 +185,7 @@ START_TEST(setting_up_belongs_to_a_window)
     ck_assert_ptr_nonnull(strstr(a->verdict, "of the recorded window"));
     const struct outcome *o = case_outcome(a, "warm-up");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
-    ck_assert_ptr_nonnull(strstr(o->summary, "60.0 ms of it in the process's first call"));
+    ck_assert_ptr_nonnull(strstr(o->summary, "60.0 ms of it in the first call to the GPU"));
     ck_assert_ptr_nonnull(strstr(o->summary, "last work, 40 calls to free memory, unload code or "
                                              "end otherwise take 40.0 ms"));
     ck_assert_ptr_nonnull(strstr(a->facts->steps.source_text, "last freeing or unloading"));

@@ -64,7 +64,7 @@ static const char *what_most(const struct facts *f, struct arena *arena, const s
                             tl_text(f->tl, f->tl->ranges[w->compiled].name));
     if (w->context != TL_NONE)
         return arena_printf(arena,
-                            "; %s of it in the process's first call, a %s, which creates the CUDA "
+                            "; %s of it in the first call to the GPU, a %s, which creates the CUDA "
                             "context, and takes that time whatever call it is",
                             time_text(arena, w->context_ns),
                             tl_text(f->tl, f->tl->apis[w->context].name));
