@@ -103,6 +103,9 @@ START_TEST(test_not_few)
     struct builder b = loop_of(64, 256, 1, "add(int, float*, float*)");
     case_verdict(build_analyze(&b), "few-blocks", RULE_SILENT);
     build_end(&b);
+    b = loop_of(3, 128, 1, case_gemm); /* cuBLAS cut it */
+    case_verdict(build_analyze(&b), "few-blocks", RULE_SILENT);
+    build_end(&b);
     b = loop_of(2, 256, 1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL");
     case_verdict(build_analyze(&b), "few-blocks", RULE_SILENT);
     build_end(&b);

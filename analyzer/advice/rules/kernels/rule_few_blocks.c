@@ -27,12 +27,22 @@ static double filled(const struct facts *f, const struct op *o)
     return (share < 1 ? share : 1) * (double)threads / (double)(warps * WARP);
 }
 
+/* cuDNN, cuBLAS and CUTLASS choose how to cut the work, by sizes that a program rarely can change
+ * but by its batch: rule batch-size. Persistent kernels start few blocks on purpose. */
+static bool library_cuts(const struct facts *f, const struct op *o)
+{
+    return o->class.pass != PASS_NONE ||
+           query_name_has(tl_text(f->tl, o->full_name),
+                          "cudnn|cublas|cutlass|xmma|nvjet|ampere_|volta_|turing_|maxwell_|hopper_|"
+                          "ersist|flash_|fmha");
+}
+
 /* Communication waits for others: its blocks are few on purpose. */
 static bool is_small(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
     return o->class.family != FAMILY_COMM && o->end_ns - o->start_ns >= SHORT_NS &&
-           query_used(f, op) && filled(f, o) * 100 <= MOST_FILLED_PCT;
+           filled(f, o) * 100 <= MOST_FILLED_PCT && query_used(f, op) && !library_cuts(f, o);
 }
 
 /* What runs at a moment. GPUs run no more than 128 kernels at once. */
@@ -209,8 +219,9 @@ const struct rule rule_few_blocks = {
     .needs = HAVE_KERNELS | HAVE_DEVICE | HAVE_STEPS,
     .check = check_few_blocks,
     .in_window = true,
-    .looks_for = "Kernels of 20 us and longer whose blocks and threads reach at most half "
-                 "of the GPU's lanes, where no other kernel fills the rest, for 5 % of the step.",
+    .looks_for = "Kernels of 20 us and longer, those of cuDNN and cuBLAS aside, whose blocks and "
+                 "threads reach at most half of the GPU's lanes, where no other kernel fills the "
+                 "rest, for 5 % of the step.",
     .doc =
         "A block runs on one multiprocessor, and a warp of 32 threads takes one instruction at a "
         "time. A kernel with fewer blocks than multiprocessors leaves the rest of the GPU "
@@ -218,8 +229,10 @@ const struct rule rule_few_blocks = {
         "kernels at the same time fill what is left, and count. The bound is the time of these "
         "kernels multiplied by the share that is empty: it assumes that their work can be "
         "split evenly. A kernel that is serial by nature, that waits for memory or that starts "
-        "its blocks on purpose (a persistent one) gains less. A multiprocessor counts as full "
-        "from four warps on, one for each of its schedulers.",
+        "its blocks on purpose (a persistent one) gains less. Kernels of cuDNN, "
+        "cuBLAS and CUTLASS are left out: the library cuts their work, and a larger batch is what "
+        "changes it (batch-size). A multiprocessor counts as full from four warps on, one for each "
+        "of its schedulers.",
     .remedy =
         {"give these operators more to do at once: a larger batch, one batched call in place of a "
          "loop of small ones; for products with few rows and columns and a long inner size "
