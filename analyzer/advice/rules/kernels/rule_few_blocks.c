@@ -106,7 +106,7 @@ static void scan_all(struct scan *s)
         if (s->n < sizeof s->at / sizeof *s->at)
             s->at[s->n++] = (struct running){i, filled(s->f, &t->ops[i]), is_small(s->f, i)};
     }
-    end_before(s, INT64_MAX);
+    end_before(s, t->gpu_end_ns);
 }
 
 struct small {
