@@ -68,13 +68,50 @@ static void write_trust(const struct page *p)
     page_put(p, "</p>\n");
 }
 
+/* How many ranks the recording has; 0 where nothing says so. */
+static size_t count_ranks(const struct page *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->t->process_count; i++) {
+        size_t k = 0;
+        while (k < i && p->t->processes[k].rank != p->t->processes[i].rank)
+            k++;
+        n += p->t->processes[i].rank >= 0 && k == i;
+    }
+    return n;
+}
+
+/* Of several ranks or files: that the page is not about one of them alone, and whose the numbers
+ * are. */
+static void write_ranks(const struct page *p)
+{
+    uint32_t process = p->a->facts->steps.process;
+    size_t ranks = count_ranks(p);
+    int64_t rank = process < p->t->process_count ? p->t->processes[process].rank : -1;
+    if (ranks > 1 && rank >= 0)
+        fprintf(p->f, " &middot; %zu ranks; the numbers are of rank %lld unless they name another",
+                ranks, (long long)rank);
+}
+
+/* The command that was recorded, else the file, else how many files. */
+static void write_title(const struct page *p)
+{
+    const char *title = p->o->title ? p->o->title : "profile";
+    const char *source = p->o->source ? p->o->source : "", *slash = strrchr(source, '/');
+    page_put(p, "<header>\n<h1>%s", title);
+    if (p->o->file_count > 1 && strcmp(title, slash ? slash + 1 : source) == 0)
+        fprintf(p->f, " and %zu more file%s", p->o->file_count - 1,
+                p->o->file_count > 2 ? "s" : "");
+    page_put(p, "</h1>\n");
+}
+
 static void write_header(const struct page *p)
 {
     struct text notice, device, covers;
     const struct steps *s = &p->a->facts->steps;
     if (text_virtual(&notice, p->a))
         page_put(p, "<aside class=\"virtual\">%s</aside>\n", text_virtual(&notice, p->a));
-    page_put(p, "<header>\n<h1>%s</h1>\n", p->o->title ? p->o->title : "profile");
+    write_title(p);
     snprintf(device.s, sizeof device.s, "%.150s", /* said above of a virtual one */
              facts_virtual(p->a->facts) ? "" : text_device(p->a));
     page_put(p, "<p class=\"sub\">%s", device.s);
@@ -90,6 +127,7 @@ static void write_header(const struct page *p)
         page_put(p, "; %s", covers.s);
     if (p->a->facts->on_cpu)
         page_put(p, " &middot; no GPU was used");
+    write_ranks(p);
     write_date(p);
     page_put(p, "</p>\n");
     write_trust(p);
@@ -299,6 +337,8 @@ static int html_analysis(const struct advice *a, const struct export_options *o,
                          struct err *e)
 {
     struct page p = {.f = f, .a = a, .t = a->facts->tl, .o = o};
+    if (page_data_open(&p, e))
+        return -1;
     write_top(&p);
     write_header(&p);
     page_put(&p, "<main>\n");
@@ -306,7 +346,9 @@ static int html_analysis(const struct advice *a, const struct export_options *o,
     write_numbers(&p);
     write_sections(&p);
     page_put(&p, "</main>\n<script type=\"application/octet-stream\" id=\"data\">");
-    if (page_data(&p, e))
+    int rc = page_data_write(&p, e);
+    page_data_close(p.data);
+    if (rc)
         return -1;
     page_put(&p, "</script>\n<script>\n");
     const char *const scripts[] = {asset_common_js,         asset_timeline_js,

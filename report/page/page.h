@@ -5,8 +5,11 @@
 
 #include "report/export.h"
 
+struct data; /* behind the timeline */
+
 struct page {
     FILE *f;
+    struct data *data;
     const struct advice *a;
     const struct timeline *t;
     const struct export_options *o;
@@ -38,18 +41,34 @@ void page_host(const struct page *p);
 void page_threads(const struct page *p); /* within it; nothing without samples */
 void page_about(const struct page *p);
 
-/* The data of the timeline, packed: at most PAGE_EVENTS events, whole steps, those that say most
- * first. -1 with *e set. */
+/* The data of the timeline: at most PAGE_EVENTS events, whole steps, those that say most first.
+ * They are chosen when it is opened, which is before any button is written. -1 with *e set. */
 enum { PAGE_EVENTS = 120000 };
-int page_data(const struct page *p, struct err *e);
+int page_data_open(struct page *p, struct err *e);
+int page_data_write(const struct page *p, struct err *e); /* packed */
+void page_data_close(struct data *d);
+/* Are the events of a step there, or without one (TL_NONE) those around a moment? */
+bool page_has_events(const struct page *p, uint32_t step, int64_t start_ns);
+/* The op that is a kernel's longest call, else the longest on the page; TL_NONE: none is. */
+uint32_t page_longest(const struct page *p, const struct kernel_total *k);
+uint32_t page_step_of(const struct page *p, uint32_t op); /* TL_NONE */
+
+/* What the lists show: rows of the table of kernels, the longest gaps, the longest steps. */
+enum { PAGE_KERNELS = 150, PAGE_GAPS = 20, PAGE_OUTLIERS = 4 };
+/* Indices of the longest ones that stand out, how many of them; *all: how many there are. */
+size_t page_long_steps(const struct advice *a, size_t shown[PAGE_OUTLIERS], size_t *all);
+/* Gaps of used steps, the longest first; malloc'ed, NULL without memory. */
+const struct gap **page_longest_gaps(const struct page *p, size_t *n);
 
 /* A name that is shortened in its middle where it finds no room; `full`, or NULL for the same, is
  * what the pointer and the clipboard get. */
 void page_name(const struct page *p, const char *shown, const char *full);
 const char *page_during(const struct page *p, const struct gap *g); /* "" where nothing says it */
 
-/* A button that shows a span on the timeline; hidden without JavaScript. */
-void page_zoom_button(const struct page *p, int64_t start_ns, int64_t end_ns, const char *text);
+/* A button that shows a span of a step, or of one that is looked for (TL_NONE), on the timeline;
+ * hidden without JavaScript. Nothing where its events are not on the page. */
+void page_zoom_button(const struct page *p, int64_t start_ns, int64_t end_ns, uint32_t step,
+                      const char *text);
 
 /* Index of the used step nearest to this quantile of the used ones by length; TL_NONE without. */
 uint32_t page_step_at(const struct advice *a, double quantile);

@@ -225,20 +225,28 @@ static void write_gap(const struct page *p, const struct gap *g)
         fprintf(p->f, "<td>%lld</td><td>", (long long)facts_step_number(p->a->facts, g->step));
     else
         page_put(p, "<td></td><td>");
-    page_zoom_button(p, g->start_ns, g->end_ns, "show");
+    page_zoom_button(p, g->start_ns, g->end_ns, g->step, "show");
     page_put(p, "</td></tr>\n");
+}
+
+const struct gap **page_longest_gaps(const struct page *p, size_t *n)
+{
+    const struct facts *f = p->a->facts;
+    const struct gap **order = malloc((f->gap_count + 1) * sizeof *order);
+    *n = 0;
+    for (size_t i = 0; order && i < f->gap_count; i++)
+        if (f->gaps[i].step != TL_NONE && f->steps.at[f->gaps[i].step].used)
+            order[(*n)++] = &f->gaps[i];
+    if (order)
+        qsort(order, *n, sizeof *order, longest_first);
+    return order;
 }
 
 void page_idle(const struct page *p)
 {
-    enum { SHOWN = 20 };
     struct text t;
-    const struct gap **order = malloc((p->a->facts->gap_count + 1) * sizeof *order);
-    size_t n = 0;
-    for (size_t i = 0; order && i < p->a->facts->gap_count; i++)
-        if (p->a->facts->gaps[i].step != TL_NONE &&
-            p->a->facts->steps.at[p->a->facts->gaps[i].step].used)
-            order[n++] = &p->a->facts->gaps[i];
+    size_t n;
+    const struct gap **order = page_longest_gaps(p, &n);
     page_put(p, "<section id=\"idle\"><h2>When the GPU idles</h2>\n");
     if (n == 0) {
         page_put(p, "<p>Every gap in the analysed time is shorter than %s.</p></section>\n",
@@ -246,7 +254,6 @@ void page_idle(const struct page *p)
         free(order);
         return;
     }
-    qsort(order, n, sizeof *order, longest_first);
     page_put(p,
              "<p class=\"dim\">Idle time of the whole recording by the length of the gap, coloured "
              "by cause. It shows whether many short gaps or a few long ones cost the most.</p>\n");
@@ -258,7 +265,7 @@ void page_idle(const struct page *p)
     if (!analysis_of_window(p->a->facts))
         page_put(p, "<th>step</th>");
     page_put(p, "<th>where</th></tr></thead><tbody>\n");
-    for (size_t i = 0; i < n && i < SHOWN; i++)
+    for (size_t i = 0; i < n && i < PAGE_GAPS; i++)
         write_gap(p, order[i]);
     page_put(p, "</tbody></table></div></section>\n");
     free(order);

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { BARS = 400, OUTLIERS = 4 };
+enum { BARS = 400 };
 
 static int64_t length(const struct step *s)
 {
@@ -117,31 +117,36 @@ static void write_outlier(const struct page *p, size_t i, size_t median)
         const char *during = page_during(p, g);
         page_put(p, ", its longest gap %s", text_ms(&t, g->end_ns - g->start_ns));
         page_put(p, *during ? ", during <code>%s</code> " : " ", during);
-        page_zoom_button(p, g->start_ns, g->end_ns, "show");
+        page_zoom_button(p, g->start_ns, g->end_ns, (uint32_t)i, "show");
     }
     page_put(p, "</li>\n");
 }
 
-/* Steps of at least 1.2 times the median one, the longest first. */
-void page_outliers(const struct page *p)
+/* Of at least 1.2 times the median one. */
+size_t page_long_steps(const struct advice *a, size_t shown[PAGE_OUTLIERS], size_t *all)
 {
-    const struct facts *f = p->a->facts;
-    const struct steps *s = &f->steps;
-    size_t shown[OUTLIERS], n = 0, all = 0;
-    uint32_t median = page_step_at(p->a, 0.5);
-    if (median == TL_NONE || s->used < 2 || s->median_ns <= 0)
-        return;
+    const struct steps *s = &a->facts->steps;
+    size_t n = 0;
+    *all = 0;
+    if (page_step_at(a, 0.5) == TL_NONE || s->used < 2 || s->median_ns <= 0)
+        return 0;
     for (size_t i = 0; i < s->count; i++) {
         if (length(&s->at[i]) < s->median_ns / 5 * 6 || s->at[i].estimated)
             continue;
-        all++;
-        size_t at = n < OUTLIERS ? n++ : OUTLIERS;
+        ++*all;
+        size_t at = n < PAGE_OUTLIERS ? n++ : PAGE_OUTLIERS;
         for (; at > 0 && length(&s->at[i]) > length(&s->at[shown[at - 1]]); at--)
-            if (at < OUTLIERS)
+            if (at < PAGE_OUTLIERS)
                 shown[at] = shown[at - 1];
-        if (at < OUTLIERS)
+        if (at < PAGE_OUTLIERS)
             shown[at] = i;
     }
+    return n;
+}
+
+void page_outliers(const struct page *p)
+{
+    size_t shown[PAGE_OUTLIERS], all, n = page_long_steps(p->a, shown, &all);
     if (n == 0)
         return;
     fprintf(p->f, "<h3>%s</h3>\n<ul class=\"outliers\">\n",
@@ -149,7 +154,7 @@ void page_outliers(const struct page *p)
             : n > 1 ? "The long steps"
                     : "The long step");
     for (size_t i = 0; i < n; i++)
-        write_outlier(p, shown[i], median);
+        write_outlier(p, shown[i], page_step_at(p->a, 0.5));
     if (all > n)
         fprintf(p->f, "<li>%zu more take at least 1.2 times the median.</li>\n", all - n);
     page_put(p, "</ul>\n");

@@ -1,5 +1,5 @@
-/* The data behind the timeline while it is written: page_data.c has the events and their choice,
- * page_data_steps.c the rest. */
+/* The data behind the timeline while it is written: page_choice.c chooses the events, page_data.c
+ * writes them, page_data_steps.c the rest. */
 #ifndef GPUPROF_REPORT_PAGE_EVENTS_PAGE_DATA_H
 #define GPUPROF_REPORT_PAGE_EVENTS_PAGE_DATA_H
 
@@ -23,12 +23,20 @@ struct data {
     struct str_table mores; /* what is shown of events besides their names */
     uint32_t *events;       /* per step */
     bool *detail;           /* per step: its events are on the page */
+    uint32_t *longest; /* by string id, unless all are there: of a kernel the longest call that is,
+                          TL_NONE */
     bool all;
     const char **shown; /* ranks whose lanes are on the page, page_shown.h */
     struct after after[PAGE_AFTER];
     size_t after_count;
     int64_t window_from_ns, window_to_ns; /* where no whole step fits: this part of one; 0, 0 */
 };
+
+int data_choose(struct data *d);                              /* -1: out of memory */
+bool data_wanted(const struct data *d, const struct item *i); /* it is on the page */
+/* Whether the lanes of a process, or that of a thread, are. */
+bool data_shows(const struct data *d, uint32_t process);
+bool data_shows_thread(const struct data *d, uint32_t thread);
 
 void page_data_steps(struct data *d);
 void page_data_gaps(struct data *d); /* of the steps whose events are on the page */
@@ -38,7 +46,6 @@ void page_data_findings(struct data *d);
 int page_data_after_find(struct data *d, struct err *e);
 void page_data_after(struct data *d);
 /* Of a row: of a stream (TL_NONE), or of a thread. */
-void page_data_after_row(struct data *d, uint32_t thread,
-                         bool (*wanted)(const struct data *, const struct item *));
+void page_data_after_row(struct data *d, uint32_t thread);
 
 #endif

@@ -56,13 +56,12 @@ enum { COLUMNS = 3 };
 
 /* Of a stream: the numbers of its operations that are still there, how far each moves, and how much
  * longer it takes. */
-static void write_ops(struct data *d, const struct after *one, int column,
-                      bool (*wanted)(const struct data *, const struct item *))
+static void write_ops(struct data *d, const struct after *one, int column)
 {
     int64_t number = 0, last = 0, start_ns, end_ns;
     for (size_t k = 0; k < d->items.n; k++) {
         const struct item *i = &d->items.at[k];
-        if (!wanted(d, i))
+        if (!data_wanted(d, i))
             continue;
         number++;
         if (i->kind != ITEM_OP || !replayed_op(&one->step, i->index, &start_ns, &end_ns))
@@ -95,8 +94,7 @@ static void write_moments(struct data *d, const struct after *one, int column, u
     }
 }
 
-void page_data_after_row(struct data *d, uint32_t thread,
-                         bool (*wanted)(const struct data *, const struct item *))
+void page_data_after_row(struct data *d, uint32_t thread)
 {
     json_begin(&d->j, "after", '[');
     for (size_t i = 0; i < d->after_count; i++) {
@@ -106,7 +104,7 @@ void page_data_after_row(struct data *d, uint32_t thread,
         for (int column = 0; column < COLUMNS; column++) {
             json_begin(&d->j, NULL, '[');
             if (thread == TL_NONE)
-                write_ops(d, &d->after[i], column, wanted);
+                write_ops(d, &d->after[i], column);
             else
                 write_moments(d, &d->after[i], column, thread);
             json_end(&d->j, ']');

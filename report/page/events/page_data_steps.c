@@ -1,6 +1,7 @@
 /* Of the data behind the timeline: the steps, the gaps, the places of the findings. */
 #include "report/page/events/page_data.h"
 
+#include "report/page/events/page_lanes.h"
 #include "report/words/text.h"
 
 void page_data_steps(struct data *d)
@@ -56,6 +57,7 @@ void page_data_gaps(struct data *d)
 {
     const struct advice *a = d->p->a;
     static const char *const keys[] = {"start", "length", "part"};
+    char gpu[96];
     json_begin(&d->j, "gaps", '{');
     for (int column = 0; column < 3; column++) {
         int64_t last = 0;
@@ -72,6 +74,8 @@ void page_data_gaps(struct data *d)
         }
         json_end(&d->j, ']');
     }
+    page_gpu_name(d->p, d->steps->process, d->steps->device, gpu, sizeof gpu);
+    json_str(&d->j, "gpu", gpu);
     json_end(&d->j, '}');
 }
 

@@ -47,6 +47,23 @@ static const char *prefix(const struct timeline *t, uint32_t process, char *out,
     return out;
 }
 
+/* Whether another GPU of the same process has work. */
+static bool several_gpus(const struct timeline *t, uint32_t process, uint32_t device)
+{
+    for (size_t i = 0; i < t->stream_count; i++)
+        if (t->streams[i].process == process && t->streams[i].device != device && t->streams[i].ops)
+            return true;
+    return false;
+}
+
+void page_gpu_name(const struct page *p, uint32_t process, uint32_t device, char *out, size_t n)
+{
+    char rank[48], number[24] = "";
+    if (device < p->t->device_count && several_gpus(p->t, process, device))
+        snprintf(number, sizeof number, " %lld", (long long)p->t->devices[device].ordinal);
+    snprintf(out, n, "%sGPU%s", prefix(p->t, process, rank, sizeof rank), number);
+}
+
 void page_stream_name(const struct page *p, uint32_t stream, char *out, size_t n)
 {
     const struct stream *s = &p->t->streams[stream];
