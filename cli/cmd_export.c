@@ -57,7 +57,7 @@ static int run(int argc, char **argv)
     /* a trace says what the page says */
     if (load_predicted((const char *const *)argv, (size_t)argc, load_history(NULL), &l, &e))
         return fail(&e);
-    return export_loaded(&l, argv[0], format, output, force);
+    return export_loaded(&l, (const char *const *)argv, (size_t)argc, format, output, force);
 }
 
 const struct command cmd_export = {

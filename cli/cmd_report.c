@@ -53,7 +53,7 @@ static int run(int argc, char **argv)
         return fail(&e);
     if (load_predicted((const char *const *)argv, (size_t)argc, load_history(NULL), &l, &e))
         return fail(&e);
-    return export_loaded(&l, argv[0], "html", output, force);
+    return export_loaded(&l, (const char *const *)argv, (size_t)argc, "html", output, force);
 }
 
 const struct command cmd_report = {

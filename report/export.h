@@ -13,8 +13,10 @@
 enum detail { DETAIL_USUAL, DETAIL_BRIEF, DETAIL_ALL };
 
 struct export_options {
-    const char *title;       /* the command line profiled, or the file's name */
-    const char *source;      /* path of the profile */
+    const char *title;        /* the command line profiled, or the file's name */
+    const char *source;       /* path of the profile */
+    const char *const *files; /* all that were named, as they are shown; NULL: source alone */
+    size_t file_count;
     const char *base_source; /* diff, gate: path of the baseline, NULL */
     const char *virtual_gpu; /* diff, gate: name of the virtual GPU on either side, NULL */
     int top;                 /* findings to show; 0 = all */

@@ -4,6 +4,7 @@
 #include "cli/common/output.h"
 
 #include <stdio_ext.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -100,14 +101,20 @@ int export_to_fd(const struct exporter *x, const struct exported *what,
     return output_open_fd(&out, fd, e) ? -1 : export_into(&out, x, what, o, e);
 }
 
-int export_loaded(struct loaded *l, const char *profile, const char *format, const char *path,
-                  bool force)
+int export_loaded(struct loaded *l, const char *const *files, size_t n, const char *format,
+                  const char *path, bool force)
 {
     struct err e = ERR_INIT;
     struct exported what = {.analysis = l->analysis};
     const struct exporter *x = export_format(format, &what, &e);
-    struct export_options o = load_options(l, profile);
+    struct export_options o = load_options(l, files[0]);
+    const char **shown = calloc(n, sizeof *shown);
+    for (size_t i = 0; shown && i < n; i++)
+        shown[i] = load_shown(files[i]);
+    o.files = shown;
+    o.file_count = shown ? n : 0;
     int status = !x || export_to(x, &what, &o, path, force, &e) ? fail(&e) : 0;
+    free(shown);
     if (status == 0 && strcmp(path, "-") != 0)
         say("wrote %s", path);
     load_release(l);

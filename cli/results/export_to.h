@@ -25,8 +25,9 @@ int export_to(const struct exporter *x, const struct exported *what, const struc
 /* Gzipped into the open file `fd`, which stays open. */
 int export_to_fd(const struct exporter *x, const struct exported *what,
                  const struct export_options *o, int fd, struct err *e);
-/* All of it, by the exporter `format`: writes `path`, says so, and releases *l. An exit status. */
-int export_loaded(struct loaded *l, const char *profile, const char *format, const char *path,
-                  bool force);
+/* All of it, by the exporter `format`: writes `path`, says so, and releases *l. An exit status.
+ * `files`: what was loaded, n of them. */
+int export_loaded(struct loaded *l, const char *const *files, size_t n, const char *format,
+                  const char *path, bool force);
 
 #endif

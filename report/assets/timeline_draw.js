@@ -94,7 +94,7 @@ Object.assign(Timeline.prototype, {
         const g = this.data.gaps, y = this.gapLine;
         if (!g.start.length) return; /* no GPU was at work */
         c.fillStyle = this.dim;
-        c.fillText('GPU idle, by cause', 4, y - 7);
+        c.fillText(g.gpu + ' idle, by cause', 4, y - 7);
         let last = -1;
         for (let i = Math.max(0, upperBound(g.start, this.view[0]) - 1); i < g.start.length; i++) {
             if (g.start[i] > this.view[1]) break;

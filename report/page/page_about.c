@@ -54,18 +54,58 @@ static void write_metas(const struct page *p)
     page_put(p, "</tbody></table></div></details>\n");
 }
 
+/* A path as a shell takes it for one word. */
+static void put_argument(const struct page *p, const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_@%+=:,./-";
+    if (*path == '-')
+        fputs("./", p->f);
+    if (*path && path[strspn(path, plain)] == 0) {
+        xml_text(p->f, path);
+        return;
+    }
+    xml_text(p->f, "'");
+    for (size_t n; *path; path += n) {
+        n = strcspn(path, "'");
+        xml_text_n(p->f, path, n);
+        if (path[n] == '\'') {
+            xml_text(p->f, "'\\''");
+            n++;
+        }
+    }
+    xml_text(p->f, "'");
+}
+
+/* What the page was made from, and the command that opens all of it elsewhere. */
+static void write_files(const struct page *p)
+{
+    enum { MOST = 64 };
+    const char *source = p->o->source ? p->o->source : "FILE";
+    bool several = p->o->files && p->o->file_count > 1;
+    const char *const *files = several ? p->o->files : &source;
+    size_t all = several ? p->o->file_count : 1, n = all < MOST ? all : MOST;
+    page_put(p, "<p>gpuprof " GPUPROF_VERSION " made this page from ");
+    for (size_t i = 0; i < n; i++)
+        page_put(p, i ? ", <code>%s</code>" : "<code>%s</code>", files[i]);
+    if (all > n)
+        fprintf(p->f, " and %zu more", all - n);
+    page_put(p, ". The page is one file and makes no network request, so you can mail or archive "
+                "it.</p>\n<p>To open the same run in Perfetto: <code>gpuprof export");
+    for (size_t i = 0; i < n; i++) {
+        fputc(' ', p->f);
+        put_argument(p, files[i]);
+    }
+    page_put(p, "%s -o trace.json.gz</code>, then <code>gpuprof view trace.json.gz</code>.</p>\n",
+             all > n ? " ..." : "");
+}
+
 void page_about(const struct page *p)
 {
     const char *word = analysis_step_word(p->a->facts);
     write_health(p);
     page_put(p, "<section id=\"about\"><h2>About this page</h2>\n");
-    page_put(p, "<p>gpuprof " GPUPROF_VERSION " made this page from <code>%s</code>.",
-             p->o->source ? p->o->source : "");
-    page_put(p,
-             " The page is one file and makes no network request, so you can mail or archive "
-             "it.</p>\n<p>To open the same run in Perfetto: <code>gpuprof export %s -o "
-             "trace.json.gz</code>, then <code>gpuprof view trace.json.gz</code>.</p>\n",
-             p->o->source ? p->o->source : "FILE");
+    write_files(p);
     page_put(
         p,
         "<details><summary>Words</summary><dl "

@@ -1,7 +1,7 @@
 /* The page of a job of many ranks: a late node is a band of the heat map, few ranks are drawn one by one, and all are in the table. */
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
-import {readFileSync, statSync} from 'node:fs';
+import {copyFileSync, readdirSync, readFileSync, statSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {join} from 'node:path';
 import test, {after, before} from 'node:test';
@@ -72,6 +72,24 @@ test('few ranks are drawn one by one, the late ones among them', async () => {
     assert.ok(labels.some(label => late(Number(label.match(/\d+/)[0]))), labels.join('; '));
     const lanes = await page.evaluate(() => new Set(window.gpuprofPage.timeline.data.rows.map(r => (r.name.match(/^rank \d+/) || [''])[0])).size);
     assert.equal(lanes, labels.length);
+});
+
+test('the page says how many ranks there are, and whose its numbers and gaps are', async () => {
+    assert.match(await page.locator('header .sub').innerText(), /64 ranks; the numbers are of rank 0 unless they name another/);
+    assert.match(await page.evaluate(() => window.gpuprofPage.data.gaps.gpu), /^rank 0: GPU/);
+});
+
+test('a page of several files names them all, as a shell takes them', async () => {
+    const [first, second] = [0, 1].map(rank => files.at(`rank ${rank}.json.gz`));
+    for (const [rank, path] of [first, second].entries())
+        copyFileSync(files.at('job/' + readdirSync(files.at('job')).find(name => name.includes(`rank${rank}.`))), path);
+    files.run('report', second, first, '-o', files.at('two.html'));
+    const other = await open(browser, files.at('two.html'), {javaScriptEnabled: false});
+    assert.equal(await other.page.locator('h1').innerText(), 'rank 1.json.gz and 1 more file');
+    const about = await other.page.locator('#about').innerText();
+    assert.ok(about.includes(`made this page from ${second}, ${first}.`), about);
+    assert.ok(about.includes(`gpuprof export '${second}' '${first}' -o trace.json.gz`), about);
+    await other.close();
 });
 
 test('the table has all ranks', async () => {
