@@ -18,6 +18,17 @@ function upperBound(list, v) {
     return low;
 }
 
+/* Spans, in any order, as spans that do not touch. */
+function union(spans) {
+    const out = [];
+    for (const [start, end] of spans.sort((a, b) => a[0] - b[0])) {
+        const last = out.at(-1);
+        if (!last || start > last[1]) out.push([start, end]);
+        else last[1] = Math.max(last[1], end);
+    }
+    return out;
+}
+
 function formatTime(ns) {
     const a = Math.abs(ns);
     const [v, unit] = a < 1e3 ? [ns, 'ns'] : a < 1e6 ? [ns / 1e3, 'us'] : a < 1e9 ? [ns / 1e6, 'ms'] : [ns / 1e9, 's'];

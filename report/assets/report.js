@@ -44,6 +44,31 @@ class Page {
         return Math.max(upperBound(this.data.steps.start, ns) - 1, 0);
     }
 
+    /* The time on the GPU of which the parts of a step are: later than the step where the host runs ahead. */
+    gpuSpan(step) {
+        const s = this.data.steps, end = s.start[step] + s.until[step];
+        return [end - s.length[step], end];
+    }
+
+    /* How many of the steps whose GPU time lies in a span have their events on the page, and how many have not. */
+    coverage(from, to) {
+        const s = this.data.steps, [first, last] = this.data.window, out = [0, 0];
+        if (this.data.all) return [1, 0];
+        if (last) return from < last && to > first ? [1, from < first || to > last] : [0, 1];
+        for (let i = 0; i < s.start.length; i++) {
+            const [start, end] = this.gpuSpan(i);
+            if (start < to && end > from) out[s.detail[i] ? 0 : 1]++;
+        }
+        return out;
+    }
+
+    /* The step to choose for a span: that of the GPU, unless only the host's events are there. */
+    stepOf(from, to) {
+        const at = (from + to) / 2, host = this.stepAt(at), {start, detail} = this.data.steps;
+        const gpu = start.findIndex((_, i) => this.gpuSpan(i)[0] <= at && at < this.gpuSpan(i)[1]);
+        return gpu < 0 || detail[host] || !detail[gpu] ? host : gpu;
+    }
+
     /* Moves the view to a moment of the run; into another step where it lies in one. */
     go(ns) {
         const [from, to] = this.timeline.view, half = (to - from) / 2, whole = this.timeline.home[1] - this.timeline.home[0] > 0.99 * (this.data.to - this.data.from);
@@ -160,7 +185,7 @@ class Page {
         byId('findnext').addEventListener('click', () => this.match(1));
         byId('findlast').addEventListener('click', () => this.match(-1));
         for (const button of document.querySelectorAll('button.zoom'))
-            button.addEventListener('click', () => this.show(Number(button.dataset.from), Number(button.dataset.to)));
+            button.addEventListener('click', ({currentTarget: {dataset: d}}) => this.show(Number(d.from), Number(d.to), d.step && Number(d.step)));
     }
 
     match(by) {
@@ -193,10 +218,10 @@ class Page {
     }
 
     /* Zooms to a span from elsewhere on the page, with its surroundings. */
-    show(from, to) {
-        const step = upperBound(this.data.steps.start, (from + to) / 2) - 1;
-        if (step >= 0) this.choose(step);
+    show(from, to, step) {
         const margin = Math.max((to - from) * 0.5, 2000);
+        this.choose(step ?? this.stepOf(from, to));
+        this.timeline.reach(from - margin, to + margin);
         this.timeline.setView(from - margin, to + margin);
         this.timeline.selection = [from, to];
         this.timeline.draw();
@@ -219,93 +244,9 @@ class Page {
         where.textContent = name + (s.used[this.step] ? '' : ' (not used)') + ', ' + formatTime(s.length[this.step]) +
             '; in view ' + formatTime(to - from) + '.' + shown;
     }
-
-    rows(pairs) {
-        const table = element('table');
-        for (const [name, value] of pairs) {
-            const row = table.insertRow();
-            row.append(element('th', name), element('td', value));
-        }
-        byId('details').replaceChildren(table);
-    }
-
-    facts(hit) {
-        if (hit.gap !== undefined) {
-            const g = this.data.gaps;
-            return [['GPU idle', this.data.partTitles[g.part[hit.gap]]], ['length', formatTime(g.length[hit.gap])]];
-        }
-        if (hit.finding !== undefined) {
-            const f = this.data.findings[hit.finding];
-            const out = [['finding ' + f.rank, f.title], ['here', f.text || ''], ['length', formatTime(f.length)]];
-            return f.caller ? [...out, ['called from', f.caller]] : out;
-        }
-        if (hit.label) return [[hit.label.name, 'click to ' + (hit.pin ? hit.label.pinned ? 'unpin' : 'pin to the top' : hit.label.open ? 'fold' : 'unfold')]];
-        const {row, i} = hit, start = row.start[i], names = this.data.names;
-        const after = this.data.after[this.timeline.after];
-        const zero = after ? after.from : this.stepCount() ? this.data.steps.start[this.step] : this.data.from;
-        const out = [[row.name, names[row.text[i]]], ['length', formatTime(row.length[i])],
-                     ['starts at', formatTime(start - zero) + ' into the step']];
-        if (row.more[i]) out.push([row.kind === 'gpu' ? 'size' : 'shape', this.data.mores[row.more[i]]]);
-        if (row.of) return [...out, ['recorded', formatTime(row.of.length[row.was[i]]) + ' long, ' + formatTime(row.of.start[row.was[i]] - zero) + ' into the step']];
-        return out.concat(this.origin(hit));
-    }
-
-    /* Who launched it, from within which operators. */
-    origin(hit) {
-        const {timeline, data: {names, mores}} = this, host = hit.row.kind === 'host';
-        const launch = host ? hit : timeline.partners(hit)[0], out = [];
-        if (!launch) return out;
-        const outer = timeline.around(launch).slice(0, 3);
-        if (outer.length) out.push([host ? 'within' : 'operator', outer.map(j => names[launch.row.text[j]]).join(', in ')]);
-        const shape = outer.find(j => launch.row.more[j]);
-        if (shape !== undefined) out.push(['shape', mores[launch.row.more[shape]]]);
-        if (!host)
-            out.push(['launched', formatTime(hit.row.start[hit.i] - launch.row.start[launch.i]) + ' before, by ' + names[launch.row.text[launch.i]] + ' on ' + launch.row.name]);
-        else if (timeline.partners(hit).length)
-            out.push(['launches', timeline.partners(hit).slice(0, 3).map(w => names[w.row.text[w.i]]).join(', ') + (timeline.partners(hit).length > 3 ? ', ...' : '')]);
-        return out;
-    }
-
-    hover(hit, x, y) {
-        const tip = byId('tip'), frame = byId('frame');
-        tip.hidden = !hit;
-        if (!hit) return;
-        tip.replaceChildren(...this.facts(hit).map(([name, value]) => {
-            const line = element('div');
-            line.append(element('span', name + ': '), value);
-            return line;
-        }));
-        const left = Math.min(x + 14, frame.clientWidth - tip.offsetWidth - 4);
-        tip.style.left = Math.max(left, 0) + 'px';
-        tip.style.top = frame.offsetTop + (y + 20 + tip.offsetHeight > frame.clientHeight ? y - tip.offsetHeight - 10 : y + 18) + 'px';
-    }
-
-    pick(hit) {
-        if (!hit || hit.label) {
-            this.details();
-            return;
-        }
-        this.rows(this.facts(hit));
-        const after = hit.finding !== undefined && this.after.buttonOf(this.data.findings[hit.finding].rank);
-        if (after) byId('details').append(after);
-        const other = hit.row && this.timeline.partners(hit)[0];
-        if (!other) return;
-        const button = element('button', hit.row.kind === 'gpu' ? 'go to its launch' : 'go to its work on the GPU');
-        button.addEventListener('click', () => this.timeline.showEvent(other));
-        byId('details').append(button);
-    }
-
-    select(span) {
-        const sums = this.timeline.sums(...span);
-        const pairs = [['selected', formatTime(sums.span) + ', ' + sums.count + ' GPU operations']];
-        sums.busy.forEach((ns, i) => ns > 0 && pairs.push([this.data.partTitles[i], formatTime(ns) + ', ' + (ns / sums.span * 100).toFixed(1) + ' %']));
-        this.rows(pairs);
-    }
-
-    details() {
-        byId('details').replaceChildren();
-    }
 }
+
+Object.assign(Page.prototype, pageDetails);
 
 /* On paper everything is unfolded, and the timeline is drawn in the light colours; afterwards all is as before. */
 let unfolded = [];

@@ -136,6 +136,14 @@ class Timeline {
         this.callbacks.viewed(this.view);
     }
 
+    /* Widens what the rows are chosen for. */
+    reach(from, to) {
+        const before = this.home[0];
+        this.home = [Math.min(before, from), Math.max(this.home[1], to)];
+        this.offset += before - this.home[0];
+        this.layout();
+    }
+
     zoom(factor, at) {
         const [from, to] = this.view, center = at === undefined ? (from + to) / 2 : at;
         const limit = (this.data.to - this.data.from) * 1.1;
@@ -152,21 +160,30 @@ class Timeline {
         this.setView(...this.home);
     }
 
-    /* Sums of a span: GPU time by class and idle time by cause, clipped to the span. */
+    /* The parts of a span, as the breakdown has them, on the GPU whose idle time is known: where several operations run at
+     * once, computing comes before communication, and that before copies. */
     sums(from, to) {
-        const out = {span: to - from, busy: Array(this.partColor.length).fill(0), count: 0};
-        const clip = (start, length) => Math.max(0, Math.min(start + length, to) - Math.max(start, from));
+        const g = this.data.gaps, parts = Array(this.partColor.length).fill(0), work = [[], [], []];
+        const clip = (start, length) => [Math.max(start, from), Math.min(start + length, to)];
         for (const row of this.data.rows) {
-            if (row.kind !== 'gpu') continue;
+            if (row.kind !== 'gpu' || row.gpu !== g.gpu) continue;
             for (let i = 0; i < row.start.length; i++) {
-                const ns = clip(row.start[i], row.length[i]);
-                out.busy[row.class[i]] += ns;
-                out.count += ns > 0;
+                const span = clip(row.start[i], row.length[i]);
+                if (span[1] > span[0]) work[row.class[i]].push(span);
             }
         }
-        const g = this.data.gaps;
-        for (let i = 0; i < g.start.length; i++) out.busy[g.part[i]] += clip(g.start[i], g.length[i]);
-        return out;
+        let covered = [], before = 0;
+        work.forEach((spans, part) => {
+            covered = union(covered.concat(spans));
+            const all = covered.reduce((sum, [start, end]) => sum + end - start, 0);
+            parts[part] = all - before;
+            before = all;
+        });
+        for (let i = 0; i < g.start.length; i++) {
+            const [start, end] = clip(g.start[i], g.length[i]);
+            if (end > start) parts[g.part[i]] += end - start;
+        }
+        return {span: to - from, parts, count: work.flat().length};
     }
 
     /* Rows that have anything in the span, those that are pinned first; above them, and always in
