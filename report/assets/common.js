@@ -18,6 +18,12 @@ function upperBound(list, v) {
     return low;
 }
 
+/* A colour (#rrggbb) over another, of which it lets the rest through. */
+function mix(over, below, share) {
+    const parts = color => [1, 3, 5].map(i => parseInt(color.slice(i, i + 2), 16)), under = parts(below);
+    return '#' + parts(over).map((v, i) => Math.round(v * share + under[i] * (1 - share)).toString(16).padStart(2, '0')).join('');
+}
+
 /* Spans, in any order, as spans that do not touch. */
 function union(spans) {
     const out = [];
@@ -29,8 +35,14 @@ function union(spans) {
     return out;
 }
 
-function formatTime(ns) {
-    const a = Math.abs(ns);
-    const [v, unit] = a < 1e3 ? [ns, 'ns'] : a < 1e6 ? [ns / 1e3, 'us'] : a < 1e9 ? [ns / 1e6, 'ms'] : [ns / 1e9, 's'];
+/* To three digits; with `tick` to as many as tell apart what is a tick apart. */
+function formatTime(ns, tick) {
+    const a = Math.abs(ns), [scale, unit] = a < 1e3 ? [1, 'ns'] : a < 1e6 ? [1e3, 'us'] : a < 1e9 ? [1e6, 'ms'] : [1e9, 's'], v = ns / scale;
+    if (tick) return v.toFixed(Math.max(0, Math.ceil(Math.log10(scale / tick) - 1e-9))) + ' ' + unit;
     return (a < 1e3 || Math.abs(v) >= 99.95 ? v.toFixed(0) : v.toPrecision(3)) + ' ' + unit;
+}
+
+/* A moment: of a millisecond or more to the microsecond. */
+function formatMoment(ns) {
+    return formatTime(ns, Math.abs(ns) < 1e6 ? 0 : 1e3);
 }

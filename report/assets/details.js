@@ -10,6 +10,15 @@ const pageDetails = {
         byId('details').replaceChildren(table);
     },
 
+    /* From where a moment is counted, and the words for that. */
+    zero(at) {
+        const after = this.data.after[this.timeline.after], s = this.data.steps, end = this.gpuSpan(this.step)[1];
+        if (after) return [after.from, ' into the step'];
+        if (this.whole || !(at >= s.start[0])) return [this.data.from, ' into the recording'];
+        const step = at >= s.start[this.step] && at < end ? this.step : this.stepAt(at);
+        return [s.start[step], ' into ' + (this.data.unit === 'window' ? 'the window' : this.data.unit + ' ' + s.number[step])];
+    },
+
     facts(hit) {
         if (hit.gap !== undefined) {
             const g = this.data.gaps;
@@ -21,13 +30,11 @@ const pageDetails = {
             return f.caller ? [...out, ['called from', f.caller]] : out;
         }
         if (hit.label) return [[hit.label.name, 'click to ' + (hit.pin ? hit.label.pinned ? 'unpin' : 'pin to the top' : hit.label.open ? 'fold' : 'unfold')]];
-        const {row, i} = hit, start = row.start[i], names = this.data.names;
-        const after = this.data.after[this.timeline.after];
-        const zero = after ? after.from : this.stepCount() ? this.data.steps.start[this.step] : this.data.from;
+        const {row, i} = hit, start = row.start[i], names = this.data.names, [zero, into] = this.zero(start);
         const out = [[row.name, names[row.text[i]]], ['length', formatTime(row.length[i])],
-                     ['starts at', formatTime(start - zero) + ' into the step']];
+                     ['starts at', formatMoment(start - zero) + into]];
         if (row.more[i]) out.push([row.kind === 'gpu' ? 'size' : 'shape', this.data.mores[row.more[i]]]);
-        if (row.of) return [...out, ['recorded', formatTime(row.of.length[row.was[i]]) + ' long, ' + formatTime(row.of.start[row.was[i]] - zero) + ' into the step']];
+        if (row.of) return [...out, ['recorded', formatTime(row.of.length[row.was[i]]) + ' long, ' + formatMoment(row.of.start[row.was[i]] - zero) + into]];
         return out.concat(this.origin(hit));
     },
 

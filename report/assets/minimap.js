@@ -6,8 +6,11 @@ class Minimap {
         let down = false;
         const at = e => {
             const box = canvas.getBoundingClientRect();
-            this.go(data.from + (e.clientX - box.left) / box.width * (data.to - data.from));
+            this.go(this.from + (e.clientX - box.left) / box.width * (this.to - this.from));
         };
+        const s = data.steps, margin = s.length[0] * 0.05; /* a window is all that there is to see */
+        this.from = data.unit === 'window' && margin ? Math.max(data.from, s.start[0] - margin) : data.from;
+        this.to = data.unit === 'window' && margin ? Math.min(data.to, s.start[0] + s.until[0] + margin) : data.to;
         canvas.addEventListener('pointerdown', e => {
             down = true;
             canvas.setPointerCapture(e.pointerId);
@@ -18,7 +21,7 @@ class Minimap {
     }
 
     x(ns) {
-        return (ns - this.data.from) / (this.data.to - this.data.from) * this.width;
+        return (ns - this.from) / (this.to - this.from) * this.width;
     }
 
     draw() {
@@ -40,7 +43,7 @@ class Minimap {
         const s = this.data.steps, parts = this.data.partTitles.length;
         let last = -1;
         for (let i = 0; i < s.start.length; i++) {
-            const from = this.x(s.start[i]), to = Math.min(this.x(s.start[i] + s.until[i]), i + 1 < s.start.length ? this.x(s.start[i + 1]) : Infinity);
+            const from = this.x(s.start[i]), next = i + 1 < s.start.length ? Math.min(s.start[i + 1], s.start[i] + s.until[i]) : s.start[i] + s.length[i], to = this.x(next);
             if (to < last + 0.7) continue;
             last = to;
             c.globalAlpha = s.used[i] ? 1 : 0.4;
@@ -62,7 +65,7 @@ class Minimap {
 
     drawGaps(c, height) {
         const g = this.data.gaps;
-        c.fillStyle = this.timeline.partColor[0];
+        c.fillStyle = g.start.length ? this.timeline.partColor[0] : this.timeline.line; /* no GPU: nothing to tell apart */
         c.fillRect(0, 5, this.width, height - 5);
         for (let i = 0; i < g.start.length; i++) {
             c.fillStyle = this.timeline.partColor[g.part[i]];

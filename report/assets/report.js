@@ -17,6 +17,9 @@ async function unpack(base64) {
     return JSON.parse(await new Response(stream).text());
 }
 
+/* A step is shown up to so many of its lengths, if its work on the GPU ends later. */
+const AHEAD = 1.6;
+
 /* Everything that depends on the chosen step. */
 class Page {
     constructor(data) {
@@ -28,7 +31,8 @@ class Page {
             selected: span => this.select(span),
             viewed: () => this.describe(),
             leave: ns => this.choose(this.stepAt(ns)),
-            lanes: () => this.lanes(),
+            lanes: () => { this.lanes(); this.describe(); },
+            match: by => this.match(by),
             recolor: () => this.redraw(),
             step: by => this.choose(this.step + by),
         });
@@ -71,8 +75,8 @@ class Page {
 
     /* Moves the view to a moment of the run; into another step where it lies in one. */
     go(ns) {
-        const [from, to] = this.timeline.view, half = (to - from) / 2, whole = this.timeline.home[1] - this.timeline.home[0] > 0.99 * (this.data.to - this.data.from);
-        if (this.stepCount() && !whole && this.stepAt(ns) !== this.step) this.choose(this.stepAt(ns));
+        const [from, to] = this.timeline.view, half = (to - from) / 2;
+        if (this.stepCount() && !this.whole && this.stepAt(ns) !== this.step) this.choose(this.stepAt(ns));
         else this.timeline.setView(ns - half, ns + half);
     }
 
@@ -83,7 +87,10 @@ class Page {
     }
 
     wholeRun() {
+        this.whole = true;
+        this.after.drop();
         this.timeline.setHome(this.data.from, this.data.to, 0);
+        this.details();
     }
 
     stepCount() {
@@ -93,14 +100,14 @@ class Page {
     choose(step) {
         const s = this.data.steps;
         if (!this.stepCount()) {
-            this.timeline.setHome(this.data.from, this.data.to, 0);
-            this.describe();
+            this.wholeRun();
             return;
         }
+        this.whole = false;
         this.step = Math.min(Math.max(step, 0), this.stepCount() - 1);
         this.after.drop();
         const start = s.start[this.step];
-        const until = Math.min(Math.max(s.length[this.step], s.until[this.step]), 1.6 * s.length[this.step]);
+        const until = Math.min(Math.max(s.length[this.step], s.until[this.step]), AHEAD * s.length[this.step]);
         const margin = until * 0.02;
         const [from, to] = this.data.window;
         if (to && this.step === this.data.chosen) this.timeline.setHome(from, to, 0);
@@ -170,6 +177,7 @@ class Page {
         byId('prev').addEventListener('click', () => this.choose(this.step - 1));
         byId('next').addEventListener('click', () => this.choose(this.step + 1));
         byId('run').addEventListener('click', () => this.wholeRun());
+        byId('gpuwork').addEventListener('click', () => this.showGpuWork());
         byId('fit').addEventListener('click', () => this.stepCount() ? this.choose(this.step) : this.timeline.fit());
         byId('zoomin').addEventListener('click', () => this.timeline.zoom(0.5));
         byId('zoomout').addEventListener('click', () => this.timeline.zoom(2));
@@ -231,18 +239,43 @@ class Page {
     }
 
     describe() {
-        const [from, to] = this.timeline.view, s = this.data.steps, where = byId('where');
+        const [from, to] = this.timeline.view, s = this.data.steps, lanes = new Set(this.timeline.lines.map(l => l.row)).size, frame = byId('frame');
+        const name = !this.stepCount() ? 'gpuprof found no steps; the whole recording'
+            : this.whole ? 'The whole run, ' + this.count(s.start.length)
+            : (this.data.unit === 'window' ? 'The window' : 'Step ' + s.number[this.step]) + (s.used[this.step] ? '' : ' (not used)') + ', ' + formatTime(s.length[this.step]);
+        byId('gpuwork').hidden = this.whole || !this.runsLater();
+        byId('where').textContent = name + '; in view ' + formatTime(to - from) + '.' + this.lacks() +
+            (this.whole || !this.runsLater() ? '' : ' The GPU does its work ' + this.gpuSpan(this.step).map(at => formatTime(at - s.start[this.step])).join(' to ') + ' after its start.') +
+            (frame.scrollHeight > frame.clientHeight + 20 ? ' ' + lanes + ' lanes: scroll to see all.' : '');
         if (this.minimap) this.minimap.draw();
-        if (!this.stepCount()) {
-            where.textContent = 'gpuprof found no steps; the whole recording, ' + formatTime(to - from) + ' in view.';
-            return;
-        }
-        const shown = s.detail[this.step] ? ''
-            : this.data.window.length && this.step === this.data.chosen ? ' It has more events than fit on a page: the page shows the first ' + formatTime(this.data.window[1] - this.data.window[0]) + '.'
-            : ' This page does not contain its single events, only those of the steps around the median.';
-        const name = this.data.unit === 'window' ? 'The window' : 'Step ' + s.number[this.step];
-        where.textContent = name + (s.used[this.step] ? '' : ' (not used)') + ', ' + formatTime(s.length[this.step]) +
-            '; in view ' + formatTime(to - from) + '.' + shown;
+    }
+
+    count(n) {
+        const {unit} = this.data;
+        return n + ' ' + unit + (n === 1 ? '' : unit.endsWith('ch') ? 'es' : 's');
+    }
+
+    /* What of the events in view is not on the page. */
+    lacks() {
+        const {steps: {detail}, window: [first, last], chosen, all} = this.data;
+        if (!this.stepCount() || all) return '';
+        const there = detail.filter(Boolean).length;
+        if (last) return this.whole || this.step === chosen ? ' It has more events than fit on a page: the page shows the first ' + formatTime(last - first) + '.'
+            : ' Its single events are not on this page.';
+        if (this.whole) return there < detail.length ? ' The page has the single events of ' + this.count(there) + '.' : '';
+        return detail[this.step] ? '' : ' This page does not contain its single events, only those of the steps around the median.';
+    }
+
+    /* The host runs so far ahead that the view of the step ends before its work on the GPU does. */
+    runsLater() {
+        const s = this.data.steps;
+        return s.detail[this.step] && s.until[this.step] > AHEAD * s.length[this.step];
+    }
+
+    showGpuWork() {
+        const [from, to] = this.gpuSpan(this.step), margin = (to - from) * 0.02;
+        this.timeline.reach(from - margin, to + margin);
+        this.timeline.setView(from - margin, to + margin);
     }
 }
 

@@ -89,11 +89,8 @@ class Timeline {
         this.accent = get('--accent');
         this.onPart = get('--on-part');
         this.onLight = get('--on-light');
-    }
-
-    color(cls) {
-        const parts = this.partColor.length; /* classes behind the parts: range, library call, API call */
-        return cls < parts ? this.partColor[cls] : this.hostColor[cls - parts];
+        this.colors = [...this.partColor, ...this.hostColor]; /* classes behind the parts: range, library call, API call */
+        this.pale = this.colors.map(color => mix(color, this.card, 0.25));
     }
 
     textColor(cls) {
@@ -121,8 +118,11 @@ class Timeline {
     }
 
     setView(from, to) {
-        const least = 200, span = Math.max(to - from, least), middle = (from + to) / 2;
-        this.view = [middle - span / 2, middle + span / 2];
+        const least = 200, {data, home} = this, margin = (data.to - data.from) * 0.05;
+        const first = Math.min(data.from - margin, home[0]), last = Math.max(data.to + margin, home[1]);
+        const span = Math.min(Math.max(to - from, least), last - first), middle = (from + to) / 2;
+        const start = Math.min(Math.max(middle - span / 2, first), last - span);
+        this.view = [start, start + span];
         this.draw();
         this.callbacks.viewed(this.view);
     }

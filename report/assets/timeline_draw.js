@@ -46,7 +46,7 @@ Object.assign(Timeline.prototype, {
             const x = Math.round(this.x(t + zero)) + 0.5;
             c.moveTo(x, 16);
             c.lineTo(x, height);
-            c.fillText(t === 0 ? '0' : formatTime(t), x + 3, 8);
+            c.fillText(Math.abs(t) < unit / 2 ? '0' : formatTime(t, unit), x + 3, 8);
         }
         c.stroke();
     },
@@ -115,26 +115,29 @@ Object.assign(Timeline.prototype, {
         c.fillText(text.length > room ? text.slice(0, room - 1) + '\u2026' : text, left + 3, y);
     },
 
+    /* With something to find all is pale first, so that of what shares a pixel the matches are seen. */
     drawTrack(c, line) {
+        this.drawEvents(c, line, this.find ? this.pale : this.colors, null, 0.8);
+        if (this.find) this.drawEvents(c, line, this.colors, this.hits, 2);
+    },
+
+    /* All of a track, or those whose names are `wanted`; each at least so wide. */
+    drawEvents(c, line, colors, wanted, least) {
         const {row, track, y, height} = line, starts = track.starts;
-        let k = Math.max(0, upperBound(starts, this.view[0]) - 1);
+        let k = Math.max(0, upperBound(starts, this.view[0]) - 1), last = -1;
         while (k < starts.length && starts[k] < this.view[1]) {
             const i = track.index[k], left = Math.max(this.x(row.start[i]), 0);
             const right = Math.min(this.x(row.start[i] + row.length[i]), this.width), width = right - left;
-            if (right < 0) {
-                k++;
-                continue;
+            if (right >= 0 && !(wanted && (!wanted[row.text[i]] || right < last))) {
+                c.fillStyle = colors[row.class[i]];
+                last = left + Math.max(width > 3 ? width - 0.5 : width, least);
+                c.fillRect(left, y, last - left, height);
+                if (width > 24 && row.open)
+                    this.fitText(c, this.data.names[row.text[i]], left, right, y + 8, this.find && !wanted ? this.dim : this.textColor(row.class[i]));
             }
-            const hit = this.find && this.hits[row.text[i]];
-            c.globalAlpha = this.find && !hit ? 0.25 : 1;
-            c.fillStyle = this.color(row.class[i]);
-            c.fillRect(left, y, Math.max(width > 3 ? width - 0.5 : width, hit ? 2 : 0.8), height);
-            if (width > 24 && row.open)
-                this.fitText(c, this.data.names[row.text[i]], left, right, y + 8, this.textColor(row.class[i]));
             /* of what begins within this pixel only the last can reach beyond it */
-            k = width < 1 && !this.find ? Math.max(k + 1, upperBound(starts, this.ns(left + 0.8)) - 1) : k + 1;
+            k = width < 1 && !wanted ? Math.max(k + 1, upperBound(starts, this.ns(left + 0.8)) - 1) : k + 1;
         }
-        c.globalAlpha = 1;
     },
 
     drawSteps(c) {

@@ -9,9 +9,10 @@ Object.assign(Timeline.prototype, {
             return [e.clientX - box.left, e.clientY - box.top];
         };
         c.addEventListener('wheel', e => {
-            if (!e.ctrlKey && !e.metaKey && document.activeElement !== c) return;
+            const sideways = Math.abs(e.deltaX) > Math.abs(e.deltaY);
+            if (!e.ctrlKey && !e.metaKey && !(sideways && document.activeElement === c)) return; /* scrolls the lanes, or the page */
             e.preventDefault();
-            if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) this.move(Math.sign(e.deltaX) * 0.05);
+            if (sideways) this.move(Math.sign(e.deltaX) * 0.05);
             else this.zoom(e.deltaY > 0 ? 1.25 : 0.8, this.ns(where(e)[0]));
         }, {passive: false});
         c.addEventListener('pointerdown', e => {
@@ -77,8 +78,8 @@ Object.assign(Timeline.prototype, {
             ArrowLeft: () => this.callbacks.step(-1), ArrowRight: () => this.callbacks.step(1),
             l: () => this.follow(), c: () => this.picked && this.toggle(this.picked.row, 'open'),
             p: () => this.picked && this.toggle(this.picked.row, 'pinned'),
-            n: () => this.nextMatch(1), N: () => this.nextMatch(-1),
-            Escape: () => { this.selection = this.picked = null; this.draw(); this.callbacks.picked(null); },
+            n: () => this.callbacks.match(1), N: () => this.callbacks.match(-1),
+            Escape: () => { this.selection = this.picked = null; this.draw(); this.callbacks.picked(null); this.canvas.blur(); },
         };
         if (e.ctrlKey || e.metaKey || e.altKey || !actions[e.key]) return;
         e.preventDefault();

@@ -4,13 +4,14 @@ import {writeFileSync} from 'node:fs';
 import test, {after, before} from 'node:test';
 import {launch, makeFiles, open, richTrace} from './setup.mjs';
 
-/* Six steps of 10 ms: a copy of 6 ms, beside it a kernel of 4 ms, both on GPU 0; on GPU 1 a kernel that never ends. */
-function busyTrace() {
+/* Six steps of 10 ms: a copy of 6 ms, beside it a kernel of 4 ms, both on GPU 0; on GPU 1 a kernel that never ends. The GPUs
+ * work so many microseconds behind the host. */
+function busyTrace(behind) {
     const events = [], host = {pid: 4242, tid: 4242};
     let correlation = 1;
     const work = (call, cat, name, launched, device, stream, ts, dur, args) => {
         events.push({ph: 'X', cat: 'cuda_runtime', name: call, ...host, ts: launched, dur: 5, args: {correlation}},
-            {ph: 'X', cat, name, pid: device, tid: stream, ts, dur, args: {device, stream, correlation, ...args}});
+            {ph: 'X', cat, name, pid: device, tid: stream, ts: ts + behind, dur, args: {device, stream, correlation, ...args}});
         correlation++;
     };
     const launch = {grid: [64, 1, 1], block: [256, 1, 1]};
@@ -33,7 +34,8 @@ before(async () => {
         writeFileSync(files.at(name + '.json'), JSON.stringify(trace));
         files.run('report', files.at(name + '.json'), '-o', files.at(name + '.html'));
     };
-    make('busy', busyTrace());
+    make('busy', busyTrace(0));
+    make('ahead', busyTrace(40000));
     make('many', richTrace(74));
 });
 after(async () => {
@@ -88,4 +90,21 @@ test('what buttons lead to is on the page', async () => {
     assert.match(gap, /1\.00 ms; its events are not on this page/);
     assert.deepEqual(bad, []);
     await close();
+});
+
+test('a step leads to its work on the GPU where the host runs ahead', async () => {
+    const {page, bad, close} = await ready('ahead');
+    await page.evaluate(() => window.gpuprofPage.choose(2));
+    assert.match(await page.locator('#where').textContent(), /The GPU does its work 37\.0 ms to 47\.0 ms after its start\./);
+    await page.locator('#gpuwork').click();
+    const seen = await page.evaluate(() => {
+        const {timeline} = window.gpuprofPage, [from, to] = window.gpuprofPage.gpuSpan(2), row = timeline.lines.find(l => l.row.kind === 'gpu')?.row;
+        return {in: timeline.view[0] <= from && timeline.view[1] >= to, row: Boolean(row)};
+    });
+    assert.deepEqual(seen, {in: true, row: true});
+    assert.deepEqual(bad, []);
+    await close();
+    const other = await ready('busy');
+    assert.ok(!await other.page.locator('#gpuwork').isVisible());
+    await other.close();
 });

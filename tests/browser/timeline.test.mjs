@@ -82,14 +82,19 @@ test('find goes from match to match through the run, and pales the rest', async 
     assert.equal(new Set(seen).size, 10);
     assert.ok(steps.size >= 4, 'it leaves the step');
     assert.match(await page.locator('#found').textContent(), /^\d+ of 10$/);
-    const alphas = await page.evaluate(() => {
-        const {timeline} = window.gpuprofPage, seen = new Set(), c = timeline.context, plain = c.fillRect;
-        c.fillRect = function (...box) { seen.add(c.globalAlpha.toFixed(2)); plain.apply(c, box); };
-        timeline.draw();
+    const drawn = await page.evaluate(() => {
+        const {timeline} = window.gpuprofPage, seen = [], c = timeline.context, plain = c.fillRect;
+        c.fillRect = function (...box) { seen.push([c.fillStyle, box[2]]); plain.apply(c, box); };
+        for (const line of timeline.lines.filter(l => l.track)) timeline.drawLine(c, line);
         delete c.fillRect;
-        return [...seen].sort();
+        return {pale: seen.filter(([color]) => timeline.pale.includes(color)).length, matches: seen.filter(([color]) => timeline.colors.includes(color))};
     });
-    assert.deepEqual(alphas, ['0.25', '1.00']);
+    assert.ok(drawn.pale > 10 && drawn.matches.length > 0, JSON.stringify(drawn));
+    assert.ok(drawn.matches.every(([, width]) => width >= 2), 'a match can be seen');
+    await page.locator('#canvas').focus();
+    await page.keyboard.press('n');
+    const counted = await page.evaluate(() => window.gpuprofPage.timeline.match + 1);
+    assert.equal(await page.locator('#found').textContent(), counted + ' of 10');
     assert.deepEqual(bad, []);
     await close();
 });
@@ -106,6 +111,7 @@ test('the minimap shows the run and moves the view', async () => {
     await page.locator('#run').click();
     const {view, data} = await page.evaluate(() => ({view: window.gpuprofPage.timeline.view, data: [window.gpuprofPage.data.from, window.gpuprofPage.data.to]}));
     assert.deepEqual(view, data);
+    assert.match(await page.locator('#where').textContent(), /^The whole run, 10 steps; in view 5\d\d ms\./);
     await page.locator('#fit').click();
     assert.ok(await page.evaluate(() => window.gpuprofPage.timeline.view[1] - window.gpuprofPage.timeline.view[0]) < 1e8);
     assert.deepEqual(bad, []);
@@ -144,6 +150,60 @@ test('findings are marked where they happened', async () => {
     const text = await page.locator('#details').innerText();
     assert.match(text, new RegExp('finding ' + finding.rank));
     assert.ok(text.includes(finding.title));
+    assert.deepEqual(bad, []);
+    await close();
+});
+
+test('the scale tells its ticks apart, and moments have microseconds', async () => {
+    const {page, bad, close} = await ready();
+    const words = await page.evaluate(() => {
+        const {timeline, data} = window.gpuprofPage, at = data.steps.start[3] + 3e6, out = [];
+        window.gpuprofPage.wholeRun();
+        for (const span of [3000, 40e3, 2e6, 3e8]) {
+            const words = [], c = timeline.context, plain = c.fillText;
+            timeline.setView(at, at + span);
+            c.fillText = function (text, ...where) { words.push(text); plain.call(c, text, ...where); };
+            timeline.drawScale(c, 100);
+            delete c.fillText;
+            out.push(words);
+        }
+        const row = data.rows.find(r => r.kind === 'gpu');
+        out.push(window.gpuprofPage.facts({row, i: 5000}).map(f => f.join(' ')));
+        window.gpuprofPage.choose(3);
+        out.push(window.gpuprofPage.facts({row, i: 5000}).map(f => f.join(' ')));
+        return out;
+    });
+    for (const labels of words.slice(0, 4)) {
+        assert.ok(labels.length >= 3, labels.join());
+        assert.equal(new Set(labels).size, labels.length, labels.join());
+    }
+    assert.match(words[4].join(), /starts at \d+\.\d{3} ms into the recording/);
+    assert.match(words[5].join(), /starts at \d+\.\d{3} ms into step 4/);
+    assert.deepEqual(bad, []);
+    await close();
+});
+
+test('the view stays at the recording, the wheel zooms with Ctrl alone, Escape leaves', async () => {
+    const {page, bad, close} = await ready();
+    const view = () => page.evaluate(() => window.gpuprofPage.timeline.view);
+    const [from, to] = await page.evaluate(() => [window.gpuprofPage.data.from, window.gpuprofPage.data.to]);
+    await page.locator('#canvas').click({position: {x: 400, y: 60}});
+    for (let k = 0; k < 60; k++) await page.keyboard.press('d');
+    assert.ok((await view())[1] <= to + (to - from) * 0.0501);
+    for (let k = 0; k < 30; k++) await page.keyboard.press('s');
+    assert.ok((await view())[0] >= from - (to - from) * 0.0501);
+    const before = await view(), scrolled = await page.evaluate(() => window.scrollY);
+    await page.mouse.wheel(0, 200);
+    await page.waitForFunction(y => window.scrollY !== y, scrolled);
+    assert.deepEqual(await view(), before);
+    await page.locator('#canvas').hover({position: {x: 400, y: 60}});
+    await page.keyboard.down('Control');
+    await page.mouse.wheel(0, -200);
+    await page.keyboard.up('Control');
+    await page.waitForFunction(span => window.gpuprofPage.timeline.view[1] - window.gpuprofPage.timeline.view[0] < span, before[1] - before[0]);
+    await page.locator('#canvas').focus();
+    await page.keyboard.press('Escape');
+    assert.notEqual(await page.evaluate(() => document.activeElement.id), 'canvas');
     assert.deepEqual(bad, []);
     await close();
 });
