@@ -9,8 +9,8 @@ class Minimap {
             this.go(this.from + (e.clientX - box.left) / box.width * (this.to - this.from));
         };
         const s = data.steps, margin = s.length[0] * 0.05; /* a window is all that there is to see */
-        this.from = data.unit === 'window' && margin ? Math.max(data.from, s.start[0] - margin) : data.from;
-        this.to = data.unit === 'window' && margin ? Math.min(data.to, s.start[0] + s.until[0] + margin) : data.to;
+        this.from = data.unit === 'window' && margin ? s.start[0] - margin : data.from;
+        this.to = data.unit === 'window' && margin ? s.start[0] + s.until[0] + margin : data.to;
         canvas.addEventListener('pointerdown', e => {
             down = true;
             canvas.setPointerCapture(e.pointerId);
@@ -32,8 +32,9 @@ class Minimap {
         this.canvas.style.height = height + 'px';
         const c = this.canvas.getContext('2d');
         c.setTransform(ratio, 0, 0, ratio, 0, 0);
-        this.drawSteps(c, height);
-        if (!this.data.steps.start.length) this.drawGaps(c, height);
+        const {steps, unit, gaps, all} = this.data; /* a window is one bar: when the GPU idles in it says more */
+        if (!steps.start.length || (unit === 'window' && gaps.start.length && all)) this.drawGaps(c, height);
+        else this.drawSteps(c, height);
         c.fillStyle = this.timeline.accent;
         for (const f of this.data.findings) c.fillRect(this.x(f.start), 0, Math.max(this.x(f.start + f.length) - this.x(f.start), 2), 3);
         this.drawView(c, height);
@@ -66,7 +67,8 @@ class Minimap {
     drawGaps(c, height) {
         const g = this.data.gaps;
         c.fillStyle = g.start.length ? this.timeline.partColor[0] : this.timeline.line; /* no GPU: nothing to tell apart */
-        c.fillRect(0, 5, this.width, height - 5);
+        const [start, end] = this.data.unit === 'window' ? [this.data.steps.start[0], this.data.steps.start[0] + this.data.steps.until[0]] : [this.from, this.to];
+        c.fillRect(this.x(start), 5, this.x(end) - this.x(start), height - 5);
         for (let i = 0; i < g.start.length; i++) {
             c.fillStyle = this.timeline.partColor[g.part[i]];
             c.fillRect(this.x(g.start[i]), 5, this.x(g.start[i] + g.length[i]) - this.x(g.start[i]), height - 5);
