@@ -131,8 +131,10 @@ void page_steps(const struct page *p)
     if (p->a->facts->step_parts && text_has_parts(p->a))
         page_put(p, "<p class=\"dim\">Colours as under \"Where a %s goes\".</p>\n",
                  analysis_step_word(p->a->facts));
-    page_put(p, "<div class=\"plot\"><span class=\"ytop\">%s</span><div id=\"strip\">",
+    page_put(p, "<div class=\"plot\"><span class=\"ytop\">%s</span>",
              text_time(&top, (int64_t)most));
+    page_strip_tops(p, most);
+    page_put(p, "<div id=\"strip\">");
     svg_open(p->f, 1000, 100, "strip", label);
     page_strip(p, most);
     if (s->used)

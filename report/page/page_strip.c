@@ -14,13 +14,26 @@ static int64_t length(const struct step *s)
     return s->to_ns - s->from_ns;
 }
 
+/* How many steps share a bar. */
+static size_t steps_in_bar(const struct steps *s)
+{
+    return (s->count + BARS - 1) / BARS;
+}
+
+/* The numbers leave out those whose length is not known, too. */
+static bool counts(const struct step *s)
+{
+    return s->used && s->length_ns > 0;
+}
+
 /* The longest of the steps that share a bar, those that count first. */
 static size_t shown_step(const struct steps *s, size_t from, size_t n)
 {
     size_t best = from;
     for (size_t i = from; i < from + n && i < s->count; i++) {
-        bool better = s->at[i].used != s->at[best].used ? s->at[i].used != 0
-                                                        : length(&s->at[i]) > length(&s->at[best]);
+        bool better = counts(&s->at[i]) != counts(&s->at[best])
+                          ? counts(&s->at[i])
+                          : length(&s->at[i]) > length(&s->at[best]);
         if (better)
             best = i;
     }
@@ -32,7 +45,7 @@ static size_t shown_step(const struct steps *s, size_t from, size_t n)
 static void write_part(const struct page *p, int part, bool used, double most)
 {
     const struct steps *s = &p->a->facts->steps;
-    size_t each = (s->count + BARS - 1) / BARS;
+    size_t each = steps_in_bar(s);
     double width = 1000.0 * (double)each / (double)s->count;
     char class[8];
     snprintf(class, sizeof class, "p%d", part);
@@ -42,7 +55,7 @@ static void write_part(const struct page *p, int part, bool used, double most)
         double scale = 100 / fmax(most, (double)length(&s->at[k])), below = 0;
         const int64_t *parts = p->a->facts->step_parts ? p->a->facts->step_parts[k] : NULL;
         double height = scale * (double)(parts ? parts[part] : length(&s->at[k]));
-        if ((s->at[k].used != 0) != used || height < 0.3)
+        if (counts(&s->at[k]) != used || height < 0.3)
             continue;
         for (int q = 0; parts && q < part; q++)
             below += scale * (double)parts[q];
@@ -56,6 +69,46 @@ static void write_part(const struct page *p, int part, bool used, double most)
         svg_bars_end(p->f);
 }
 
+/* The bars that end above the top have a gap there. */
+static void write_cuts(const struct page *p, double most)
+{
+    const struct steps *s = &p->a->facts->steps;
+    size_t each = steps_in_bar(s);
+    double width = 1000.0 * (double)each / (double)s->count;
+    bool any = false;
+    for (size_t i = 0; i < s->count; i += each) {
+        if ((double)length(&s->at[shown_step(s, i, each)]) <= most)
+            continue;
+        if (!any)
+            svg_bars_begin(p->f, "cut");
+        any = true;
+        svg_bar(p->f, 1000.0 * (double)i / (double)s->count, 6, width, 3);
+        svg_bar(p->f, 1000.0 * (double)i / (double)s->count, 12, width, 3);
+    }
+    if (any)
+        svg_bars_end(p->f);
+}
+
+void page_strip_tops(const struct page *p, double most)
+{
+    enum { LABELS = 4, APART = 16 }; /* percent of the width */
+    const struct steps *s = &p->a->facts->steps;
+    size_t each = steps_in_bar(s), n = 0;
+    double last = -APART;
+    struct text t;
+    for (size_t i = 0; i < s->count && n < LABELS; i += each) {
+        size_t k = shown_step(s, i, each);
+        double at = 100.0 * (double)i / (double)s->count;
+        if ((double)length(&s->at[k]) <= most || at < last + APART)
+            continue;
+        n++;
+        last = at;
+        fprintf(p->f, "<span class=\"top\" style=\"left:clamp(7rem,%.1f%%,100%% - 8rem)\">", at);
+        fprintf(p->f, "step %lld: ", (long long)facts_step_number(p->a->facts, k));
+        page_put(p, "%s</span>", text_time(&t, length(&s->at[k])));
+    }
+}
+
 void page_strip(const struct page *p, double most)
 {
     for (int used = 1; used >= 0; used--) {
@@ -65,6 +118,7 @@ void page_strip(const struct page *p, double most)
                 write_part(p, part, used, most);
         fputs("</g>", p->f);
     }
+    write_cuts(p, most);
 }
 
 /* The part of which a step has most more than the median one. */
@@ -105,7 +159,7 @@ static void write_outlier(const struct page *p, size_t i, size_t median)
             (long long)facts_step_number(f, i));
     page_put(p, "%s, ", text_ms(&t, length(s)));
     fprintf(p->f, "%.1f times the median%s", (double)length(s) / (double)f->steps.median_ns,
-            s->used ? "" : ", left out of the numbers");
+            counts(s) ? "" : ", left out of the numbers");
     const struct gap *g = part >= 0 ? longest_gap(f, i, part) : NULL;
     if (part >= 0)
         page_put(p, ": %s more <i class=\"swatch p", text_ms(&t, extra));

@@ -1,7 +1,8 @@
 /* The strip of steps: bars in the colours of the legend, and why a long step is long. */
 import assert from 'node:assert/strict';
+import {writeFileSync} from 'node:fs';
 import test, {after, before} from 'node:test';
-import {launch, makeFiles, open} from './setup.mjs';
+import {launch, makeFiles, open, richTrace} from './setup.mjs';
 
 let files, browser;
 before(async () => {
@@ -34,4 +35,28 @@ test('the step that waits for its data is explained', async () => {
     assert.equal(await page.evaluate(() => window.gpuprofPage.step), 4);
     assert.deepEqual(bad, []);
     await close();
+});
+
+test('a bar that is cut has a gap and its length, and no label covers a bar', async () => {
+    const long = richTrace(12), by = 800000; /* the first step starts so much earlier */
+    for (const event of long.traceEvents)
+        if (event.name === 'ProfilerStep#0') event.dur += by;
+        else event.ts += by;
+    writeFileSync(files.at('long.json'), JSON.stringify(long));
+    files.run('report', files.at('long.json'), '-o', files.at('long.html'));
+    for (const width of [390, 1280]) {
+        const {page, bad, close} = await open(browser, files.at('long.html'), {viewport: {width, height: 900}});
+        assert.equal(await page.locator('#strip .cut').count(), 1);
+        const [label, ...others] = await page.locator('#steps .top:visible').all();
+        assert.match(await label.innerText(), /^step 1: 8\d\d ms$/);
+        const plot = await page.locator('#strip').boundingBox(), top = await page.locator('#steps .ytop').boundingBox();
+        let last = top;
+        for (const span of [label, ...others]) {
+            const box = await span.boundingBox();
+            assert.ok(box.x >= last.x + last.width && box.x + box.width <= width && box.y + box.height <= plot.y + 1, JSON.stringify([box, last, plot]));
+            last = box;
+        }
+        assert.deepEqual(bad, []);
+        await close();
+    }
 });
