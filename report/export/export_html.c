@@ -226,6 +226,21 @@ static void write_busy_tile(const struct page *p)
     tile(p, "GPU busy", v.s, m.s);
 }
 
+/* Of the time in collectives, how much has computing beside it: in the step, else in all that was
+ * recorded. */
+static double hidden_pct(const struct page *p)
+{
+    const struct facts *f = p->a->facts;
+    int64_t all = 0;
+    for (size_t i = 0; i < f->totals.kernel_count; i++)
+        if (f->totals.kernels[i].class.family == FAMILY_COMM)
+            all += f->totals.kernels[i].total_ns;
+    double exposed = has_parts(p) && all
+                         ? percent_of(f->breakdown_ns[PART_COMM], facts_per_step(f, all))
+                         : 100 * f->gpu.comm_exposed_pct / f->gpu.comm_pct;
+    return exposed < 100 ? 100 - exposed : 0;
+}
+
 /* Communication where there is any, else copies or what the GPU waits for: what takes most. */
 static void write_waiting_tile(const struct page *p)
 {
@@ -240,8 +255,7 @@ static void write_waiting_tile(const struct page *p)
         snprintf(v.s, sizeof v.s, "%.1f %%",
                  has_parts(p) ? percent_of(a->facts->breakdown_ns[PART_COMM], a->facts->step_ns)
                               : g->comm_exposed_pct);
-        snprintf(m.s, sizeof m.s, "%.0f %% of all communication is hidden",
-                 100 - 100 * g->comm_exposed_pct / g->comm_pct);
+        snprintf(m.s, sizeof m.s, "%.0f %% of all communication is hidden", hidden_pct(p));
         tile(p, "exposed communication", v.s, m.s);
     } else if (has_parts(p) && a->facts->breakdown_ns[most] > 0) {
         const char *colon = strstr(part_title[most], ": ");

@@ -17,9 +17,31 @@ START_TEST(test_more_exchange_than_computing)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "exposed-communication", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "exposed-communication");
-    ck_assert_msg(strstr(o->remedy.pytorch, "no_sync()") == o->remedy.pytorch + 24, "%s",
+    ck_assert_msg(strstr(o->remedy.pytorch, "no_sync()") == o->remedy.pytorch + 6, "%s",
                   o->remedy.pytorch);
     ck_assert_msg(strstr(o->summary, "too short to hide more than 1."), "%s", o->summary);
+    ck_assert_msg(strncmp(o->title, "Communicate less", 16) == 0, "%s", o->title);
+    build_end(&b);
+}
+END_TEST
+
+/* A little more than half of it can be hidden: the rest is promised to nobody. */
+static void fill_half_hidden(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(20), US(3480));
+    build_kernel(b, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", at + US(10), at + US(3510),
+                 US(6480));
+}
+
+START_TEST(test_promises_what_overlap_can_hide)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_half_hidden);
+    const struct outcome *o = case_outcome(build_analyze(&b), "exposed-communication");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_msg(o->saves_high_ns < US(3600) && o->saves_high_ns > US(3400), "%lld",
+                  (long long)o->saves_high_ns);
+    ck_assert_str_eq(o->title, "Overlap communication with computing");
     build_end(&b);
 }
 END_TEST
@@ -152,6 +174,7 @@ Suite *rule_exposed_communication_suite(void)
     Suite *s = suite_create("exposed-communication");
     TCase *t = tcase_create("exposed-communication");
     tcase_add_test(t, test_more_exchange_than_computing);
+    tcase_add_test(t, test_promises_what_overlap_can_hide);
     tcase_add_test(t, test_exposed);
     tcase_add_test(t, test_overlapped);
     tcase_add_test(t, test_scattered);

@@ -87,16 +87,22 @@ static int64_t beside(const struct facts *f)
     return rest > 0 ? rest : 0;
 }
 
-/* Where exchanging takes longer than everything else, overlapping alone is no remedy. */
+/* Where exchanging takes longer than everything else, overlapping alone is no remedy, and the title
+ * promises none. *saved: what is exposed, and comes to what the advice can save of it at most. */
 static const char *too_much(const struct facts *f, struct arena *arena, struct outcome *o,
-                            int64_t exposed, int64_t waiting)
+                            int64_t waiting, int64_t *saved)
 {
     int64_t hidden_at_most = beside(f) + waiting;
-    if (2 * hidden_at_most > exposed)
+    if (hidden_at_most >= *saved)
         return "";
     outcome_evidence(o, "of that, overlap could hide at most", ms(hidden_at_most), "ms", NULL);
+    if (2 * hidden_at_most > *saved) {
+        *saved = hidden_at_most;
+        return "";
+    }
+    o->title = "Communicate less, and overlap the rest with computing";
     o->remedy = (struct remedy){
-        "communicate less: model.no_sync() over several micro-batches, a larger batch per GPU, "
+        "model.no_sync() over several micro-batches, a larger batch per GPU, "
         "gradients in bf16 (DDP's bf16_compress_hook; FSDP MixedPrecision(reduce_dtype)), FSDP "
         "HYBRID_SHARD within a node; then overlap the rest",
         "accumulate gradients over several batches before apply_gradients; larger batches; 16-bit "
@@ -177,8 +183,9 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
                                     : 0;
     if (scattered)
         gather(o);
-    const char *beyond = too_much(f, arena, o, exposed, waiting);
-    outcome_fires(o, exposed + launching,
+    int64_t saved = exposed;
+    const char *beyond = too_much(f, arena, o, waiting, &saved);
+    outcome_fires(o, saved + launching,
                   summary(f, arena, &all, exposed, launching, hidden, beyond));
     o->edit.kind = EDIT_HIDE_COMM;
     if (hidden < 5) /* nothing runs beside it: there is a switch for that */
