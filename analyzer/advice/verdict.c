@@ -18,7 +18,7 @@ static const struct group {
     uint32_t parts;
 } groups[] = {
     {"input", "Input-bound", "the GPU waits for data during", 1u << PART_IDLE_INPUT},
-    {"host", "Host-bound", "the GPU waits for the host to launch work during",
+    {"host", "Host-bound", "the GPU waits for the host during",
      1u << PART_IDLE_LAUNCH | 1u << PART_IDLE_HOST | 1u << PART_IDLE_ALLOC},
     {"communication", "Communication-bound", "exposed communication takes", 1u << PART_COMM},
     {"copy", "Copy-bound", "exposed copies take", 1u << PART_COPY | 1u << PART_IDLE_COPY},
@@ -173,14 +173,7 @@ static bool mostly_warm_up(const struct advice *a)
            2 * a->ranked[0]->saves_high_ns > a->facts->step_ns;
 }
 
-/* Of a window: the call that creates the context is counted by its name, as an allocation. */
-static int64_t context_ns(const struct advice *a)
-{
-    return analysis_of_window(a->facts) ? query_warm_up(a->facts).context_ns : 0;
-}
-
-/* What the host does may have little to do with launching, or be a matter of memory alone. The
- * share is that of the group. */
+/* What the host does while the GPU waits for it: one thing, else see host_parts. */
 static const char *clause_of(const struct advice *a, const struct group *g)
 {
     const int64_t *part = a->facts->breakdown_ns;
@@ -194,11 +187,41 @@ static const char *clause_of(const struct advice *a, const struct group *g)
                "other host work during";
     if (50 * part[PART_IDLE_ALLOC] > 49 * all)
         return "the GPU waits while the host allocates or frees memory during";
-    if (2 * part[PART_IDLE_HOST] > all)
-        return "the GPU waits for the host, which mostly does other work, during";
-    if (2 * part[PART_IDLE_ALLOC] > all)
-        return "the GPU waits for the host, which mostly allocates or frees memory, during";
+    if (50 * part[PART_IDLE_LAUNCH] > 49 * all)
+        return "the GPU waits for the host to launch work during";
     return g->clause;
+}
+
+/* " (launches 62 %, other work 22 %, allocating 12 %)": what the share is the sum of. */
+static const char *host_parts(struct advice *a, const struct group *g)
+{
+    static const struct {
+        enum part part;
+        const char *words;
+    } parts[] = {{PART_IDLE_LAUNCH, "launches"},
+                 {PART_IDLE_HOST, "other work"},
+                 {PART_IDLE_ALLOC, "allocating"}};
+    char text[96] = "";
+    size_t n = 0;
+    bool told[3] = {false};
+    int64_t all = group_ns(a, g->parts);
+    if (!(g->parts >> PART_IDLE_HOST & 1))
+        return "";
+    for (size_t turn = 0; turn < 3; turn++) {
+        int64_t most = -1;
+        size_t best = 0;
+        for (size_t i = 0; i < 3; i++) {
+            int64_t ns = a->facts->breakdown_ns[parts[i].part];
+            if (!told[i] && ns > most)
+                most = ns, best = i;
+        }
+        if (share(a, most) < 0.5 || (turn == 0 && 50 * most > 49 * all))
+            break;
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %.0f %%", turn ? ", " : " (",
+                              parts[best].words, share(a, most));
+        told[best] = true;
+    }
+    return n ? arena_printf(&a->arena, "%s)", text) : "";
 }
 
 /* The training thread lacks a core, and no finding is surely worth as much. */
@@ -252,8 +275,8 @@ static void write_class(struct advice *a)
                                (long long)r->at[r->late].rank, lost, step);
     } else if (lost >= 10 && lost > compute) {
         a->verdict_class = g->class;
-        a->verdict =
-            arena_printf(&a->arena, "%s: %s %.0f %% of %s", g->label, clause_of(a, g), lost, step);
+        a->verdict = arena_printf(&a->arena, "%s: %s %.0f %% of %s%s", g->label, clause_of(a, g),
+                                  lost, step, host_parts(a, g));
     } else if (compute >= 70) {
         a->verdict_class = "gpu";
         a->verdict = arena_printf(&a->arena, "GPU-bound: kernels compute during %.0f %% of %s",
@@ -261,9 +284,9 @@ static void write_class(struct advice *a)
     } else if (lost >= 10) {
         a->verdict_class = g->class;
         a->verdict = arena_printf(
-            &a->arena, "Partly %c%s: kernels compute during %.0f %% of %s, and %s %.0f %%",
-            tolower((unsigned char)g->label[0]), g->label + 1, compute, step, clause_of(a, g),
-            lost);
+            &a->arena, "Partly %c%s: kernels compute during %.0f %% of %s, and %s %.0f %%%s",
+            tolower((unsigned char)g->label[0]), g->label + 1, compute, step, clause_of(a, g), lost,
+            host_parts(a, g));
     } else {
         a->verdict_class = "balanced";
         step_words(a, "the", step, sizeof step);
