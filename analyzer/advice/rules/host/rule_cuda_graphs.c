@@ -203,7 +203,11 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
         "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE '%Launch%'");
     outcome_evidence(o, "kernels under 10 us", short_pct, "%",
                      "SELECT * FROM kernel WHERE end_ns - start_ns < 10000");
-    outcome_evidence_idle(o, f, "GPU idle between launches per step", ms(idle), PART_IDLE_LAUNCH);
+    outcome_evidence_idle(o, f,
+                          idle < f->breakdown_ns[PART_IDLE_LAUNCH]
+                              ? "GPU idle between launches per step, less what other rules count"
+                              : "GPU idle between launches per step",
+                          ms(idle), PART_IDLE_LAUNCH);
     if (s->steps > 1)
         outcome_evidence(o, "steps that launch the same",
                          100.0 * (double)s->alike / (double)s->steps, "%", NULL);

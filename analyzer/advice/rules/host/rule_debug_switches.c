@@ -30,7 +30,8 @@ static void blocking_evidence(struct outcome *o, const struct debug *d, int64_t 
     outcome_evidence(o, "CUDA_LAUNCH_BLOCKING is set", d->of.set, "",
                      d->of.set ? "SELECT * FROM fact WHERE key = 'env.CUDA_LAUNCH_BLOCKING'"
                                : NULL);
-    outcome_evidence(o, "GPU idle between launches per step", ms(idle), "ms", NULL);
+    outcome_evidence(o, "GPU idle while the host launches or does other work, per step", ms(idle),
+                     "ms", NULL);
 }
 
 static void check_evidence(const struct facts *f, struct outcome *o, const struct query_checks *k)
