@@ -5,12 +5,23 @@
 #include "report/page/xml.h"
 #include "report/words/text.h"
 
-static void write_row(const struct page *p, const char *what, int64_t step_ns, int64_t low_ns,
-                      int64_t high_ns)
+/* What saves nothing as long as those above it are not made is no finding of its own. */
+static bool is_listed(const struct page *p, const struct outcome *one)
+{
+    const struct outcome *o;
+    for (size_t i = 0; (o = shown_finding(p->a, p->o, i)); i++)
+        if (o == one)
+            return true;
+    return false;
+}
+
+static void write_row(const struct page *p, const char *what, bool listed, int64_t step_ns,
+                      int64_t low_ns, int64_t high_ns)
 {
     struct text t;
     double share = percent_of(step_ns, p->a->facts->step_ns);
-    page_put(p, "<tr><th scope=\"row\">%s</th><td>%s</td>", what, text_ms(&t, step_ns));
+    page_put(p, "<tr><th scope=\"row\">%s%s</th><td>%s</td>", what,
+             listed ? "" : " (only after the ones above)", text_ms(&t, step_ns));
     if (high_ns > low_ns)
         page_put(p, "<td class=\"dim\">%s</td>", text_between(&t, low_ns, high_ns));
     else
@@ -25,10 +36,11 @@ void page_after(const struct page *p)
     if (a->stack_count == 0 || p->o->rule)
         return;
     page_put(p, "<table class=\"after\"><caption>Replayed time of a step as you add one change "
-                "after another</caption><tbody>\n");
-    write_row(p, "as recorded", p->a->facts->step_ns, 0, 0);
+                "after another. The next is the one that saves most on top of those above; CUDA "
+                "graphs come behind the rest.</caption><tbody>\n");
+    write_row(p, "as recorded", true, p->a->facts->step_ns, 0, 0);
     for (size_t i = 0; i < a->stack_count; i++)
-        write_row(p, a->stack[i].outcome->title, a->stack[i].step_ns, a->stack[i].step_low_ns,
-                  a->stack[i].step_high_ns);
+        write_row(p, a->stack[i].outcome->title, is_listed(p, a->stack[i].outcome),
+                  a->stack[i].step_ns, a->stack[i].step_low_ns, a->stack[i].step_high_ns);
     page_put(p, "</tbody></table>\n");
 }

@@ -160,8 +160,6 @@ void page_findings(const struct page *p)
         write_finding(p, o, i);
     if (shown_finding(p->a, p->o, 0))
         page_put(p, "</ol>\n");
-    write_trials(p);
-    page_after(p);
     struct text order;
     if (p->a->ranked_count > 1)
         page_put(
@@ -169,6 +167,8 @@ void page_findings(const struct page *p)
             "<p class=\"dim\">%s The savings overlap: together, the changes save less than the "
             "sum.</p>\n",
             text_order(&order, p->a, p->o) ? order.s : "");
+    write_trials(p);
+    page_after(p);
     if (p->a->ranked_count && !p->a->whatif.trusted && p->a->whatif.why_not)
         page_put(p, "<p class=\"dim\">No predictions, %s.</p>\n", p->a->whatif.why_not);
     if (p->a->ranked_count && p->a->whatif.trusted && p->a->whatif.wider)

@@ -73,16 +73,23 @@ static int64_t shown_ns(const struct outcome *x)
 const char *text_order(struct text *b, const struct advice *a, const struct export_options *o)
 {
     const struct outcome *x, *before = NULL;
-    bool bound = false, mixed = false;
+    bool bound = false, mixed = false, last = false, larger = false;
     for (size_t i = 0; (x = shown_finding(a, o, i)); before = x, i++) {
-        mixed |= before && before->rule->changes_training == x->rule->changes_training &&
-                 shown_ns(x) > shown_ns(before);
+        bool more = before && shown_ns(x) > shown_ns(before);
+        bool begins = before && !before->rule->changes_training && x->rule->changes_training;
+        mixed |= more && !begins;
+        last |= begins;
+        larger |= begins && more;
         bound |= x->upper_bound;
     }
-    if (!mixed)
+    if (!mixed && !larger)
         return NULL;
-    snprintf(b->s, sizeof b->s, "The order follows what each change saves at least.%s",
-             bound ? " Where only the most is known, it follows a cautious part of that." : "");
+    snprintf(b->s, sizeof b->s, "%s%s.%s",
+             !mixed ? "What changes the training comes last"
+                    : "The order follows what each change saves at least",
+             mixed && last ? "; what changes the training comes last" : "",
+             mixed && bound ? " Where only the most is known, it follows a cautious part of that."
+                            : "");
     return b->s;
 }
 

@@ -146,7 +146,14 @@ START_TEST(explains_an_order_that_surprises)
     ck_assert_int_eq(first->rule->changes_training, second->rule->changes_training);
     a->ranked[0] = second, a->ranked[1] = first;
     ck_assert_ptr_nonnull(text_order(&text, a, &o));
-    ck_assert_ptr_nonnull(strstr(text.s, "what each change saves at least"));
+    ck_assert_ptr_nonnull(strstr(text.s, "The order follows what each change saves at least."));
+    struct outcome other = *first;
+    struct rule learns = *first->rule;
+    learns.changes_training = true;
+    other.rule = &learns;
+    a->ranked[1] = &other;
+    ck_assert_str_eq(text_order(&text, a, &o), "What changes the training comes last.");
+    a->ranked[1] = first;
     char *brief = told(a, DETAIL_BRIEF, 100, false);
     ck_assert_ptr_nonnull(strstr(brief, "The order follows"));
     free(brief);
