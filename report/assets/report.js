@@ -295,7 +295,7 @@ async function start() {
     document.querySelectorAll('table.sortable').forEach(makeSortable);
     document.querySelectorAll('.heatmap').forEach(makeHeat);
     if (byId('kerneltable')) makeFilter(byId('kernelfilter'), byId('kerneltable'), byId('kernelcount'));
-    document.addEventListener('copy', copyWholeName);
+    document.addEventListener('copy', copyWhole);
     window.addEventListener('beforeprint', () => print(true));
     window.addEventListener('afterprint', () => print(false));
     if (!byId('canvas')) { /* nothing was recorded that a timeline could show */

@@ -45,12 +45,28 @@ function makeFilter(input, table, status) {
     });
 }
 
-/* What is copied out of a shortened name is the whole of it, as it was recorded. */
-function copyWholeName(e) {
+/* A cell as text: whole names, no buttons that lead elsewhere. */
+function cellText(cell) {
+    const copy = cell.cloneNode(true);
+    for (const name of copy.querySelectorAll('.mid')) name.textContent = name.title;
+    for (const button of copy.querySelectorAll('button.zoom')) button.remove();
+    return copy.textContent.trim();
+}
+
+/* Of a table what a selection touches: a line for each row, a tab between cells. */
+function copiedRows(table, range) {
+    return [...table.rows].filter(row => !row.hidden && range.intersectsNode(row))
+        .map(row => [...row.cells].filter(cell => range.intersectsNode(cell)).map(cellText).join('\t')).join('\n');
+}
+
+/* What is copied out of a shortened name is the whole of it, as it was recorded, alone and in rows. */
+function copyWhole(e) {
     const selection = document.getSelection();
-    const nameOf = node => (node && node.nodeType === 3 ? node.parentElement : node)?.closest?.('.mid');
-    const name = nameOf(selection.anchorNode);
-    if (!name || name !== nameOf(selection.focusNode) || selection.isCollapsed) return;
-    e.clipboardData.setData('text/plain', name.title);
+    if (selection.isCollapsed) return;
+    const range = selection.getRangeAt(0), {commonAncestorContainer: node} = range, around = node.nodeType === 3 ? node.parentElement : node;
+    const name = around.closest('.mid'), cell = around.closest('td, th'), table = around.closest('table.data');
+    const text = name ? name.title : table && (!cell || cell.querySelector('.mid')) ? copiedRows(table, range) : '';
+    if (!text) return;
+    e.clipboardData.setData('text/plain', text);
     e.preventDefault();
 }

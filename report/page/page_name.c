@@ -1,4 +1,5 @@
-/* Names of kernels, calls and ranges: long, and most telling at both ends. */
+/* Names of kernels, calls and ranges: long, and most telling at both ends. A name is one text, so
+ * that a browser finds it; the style sheet lays its end over it where it does not fit. */
 #include "report/page/page.h"
 #include "report/page/xml.h"
 
@@ -11,13 +12,6 @@ static size_t tail_start(const char *s, size_t n, size_t tail)
     while (at < n && ((unsigned char)s[at] & 0xc0) == 0x80)
         at++;
     return at;
-}
-
-static void put_part(const struct page *p, const char *s, size_t n)
-{
-    fputs("<span>", p->f);
-    xml_text_n(p->f, s, n);
-    fputs("</span>", p->f);
 }
 
 /* The call that fills most of the gap, else the range around it. Where the host was between calls
@@ -37,10 +31,9 @@ const char *page_during(const struct page *p, const struct gap *g)
 void page_name(const struct page *p, const char *shown, const char *full)
 {
     enum { SHORT = 24, TAIL = 12 };
-    size_t n = strlen(shown), at = n > SHORT ? tail_start(shown, n, TAIL) : n;
-    page_put(p, "<span class=\"mid\" title=\"%s\">", full ? full : shown);
-    put_part(p, shown, at);
-    if (at < n)
-        put_part(p, shown + at, n - at);
-    page_put(p, "</span>");
+    size_t n = strlen(shown);
+    page_put(p, "<span class=\"mid\" title=\"%s\"", full ? full : shown);
+    if (n > SHORT)
+        page_put(p, " data-tail=\"%s\"", shown + tail_start(shown, n, TAIL));
+    page_put(p, "><span>%s</span></span>", shown);
 }

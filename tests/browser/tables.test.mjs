@@ -62,11 +62,14 @@ test('the lengths below the histogram of gaps keep their units', async () => {
 });
 
 test('a long name keeps both ends, and is copied whole', async () => {
-    const {page, bad, close} = await ready({viewport: {width: 390, height: 800}});
+    const {page, bad, close} = await ready({viewport: {width: 1280, height: 800}});
     const name = page.locator('#kerneltable .mid', {hasText: 'vectorized'}).first();
-    const [head, tail] = await name.locator('span').all();
-    assert.ok(await head.evaluate(e => e.scrollWidth > e.clientWidth), 'it lacks room');
-    assert.ok(await tail.evaluate(e => e.scrollWidth <= e.clientWidth), 'its end is whole');
+    assert.ok(await name.evaluate(e => e.scrollHeight > e.clientHeight), 'it lacks room');
+    assert.match(await name.evaluate(e => getComputedStyle(e, '::after').content), /3ul> >"$/);
+    assert.ok(await name.evaluate(e => e.clientHeight < 30), 'one line is seen');
+    await page.setViewportSize({width: 390, height: 800});
+    assert.equal(await name.evaluate(e => getComputedStyle(e, '::after').content), 'none');
+    assert.ok(await name.evaluate(e => e.clientHeight > 30), 'two lines are seen');
     assert.match(await name.getAttribute('title'), /CUDAFunctor_add<float>, std::array<char\*, 3ul>\)$/);
     const copied = await name.evaluate(e => {
         document.getSelection().selectAllChildren(e);
@@ -75,6 +78,39 @@ test('a long name keeps both ends, and is copied whole', async () => {
         return data.getData('text/plain');
     });
     assert.equal(copied, longName);
+    assert.deepEqual(bad, []);
+    await close();
+});
+
+test('a browser finds a long name, and rows are copied as rows', async () => {
+    const {page, bad, close} = await ready();
+    const shown = await page.locator('#kerneltable .mid', {hasText: 'vectorized'}).first().textContent();
+    assert.ok(shown.length > 50, shown);
+    assert.ok(await page.evaluate(text => window.find(text, false, false, true), shown.slice(4, -4)), shown);
+    const rows = await page.locator('#kerneltable tbody').evaluate(body => {
+        document.getSelection().selectAllChildren(body);
+        const data = new DataTransfer();
+        body.dispatchEvent(new ClipboardEvent('copy', {clipboardData: data, bubbles: true, cancelable: true}));
+        return data.getData('text/plain').split('\n').map(row => row.split('\t'));
+    });
+    assert.deepEqual(rows.map(row => row.length), [10, 10]);
+    assert.deepEqual(rows.map(row => row[2]), ['730', '730']);
+    assert.deepEqual(rows.map(row => row[0]).sort(), ['ampere_sgemm_128x128_tn', longName]);
+    assert.deepEqual(bad, []);
+    await close();
+});
+
+test('the heads of a table stand over their columns', async () => {
+    const {page, bad, close} = await ready({viewport: {width: 700, height: 900}});
+    const ends = await page.locator('#kerneltable').evaluate(table => [...table.tHead.rows[0].cells].slice(2, 9).map((th, k) => {
+        const end = node => {
+            const range = document.createRange();
+            range.selectNodeContents(node);
+            return range.getBoundingClientRect();
+        };
+        return [end(th.querySelector('button')).right - end(table.tBodies[0].rows[0].cells[k + 2]).right, end(th.querySelector('button')).bottom];
+    }));
+    for (const [off, bottom] of ends) assert.ok(Math.abs(off) < 1 && Math.abs(bottom - ends[0][1]) < 2, JSON.stringify(ends));
     assert.deepEqual(bad, []);
     await close();
 });
