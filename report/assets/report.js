@@ -287,6 +287,7 @@ function print(on) {
     if (on) unfolded = [...document.querySelectorAll('details:not([open]):not(.lanes)')];
     unfolded.forEach(d => { d.open = on; });
     document.documentElement.classList.toggle('printing', on);
+    window.gpuprofPage?.timeline.forPaper(on);
     window.gpuprofPage?.redraw();
 }
 

@@ -186,6 +186,18 @@ class Timeline {
         return {span: to - from, parts, count: work.flat().length};
     }
 
+    /* On paper nobody scrolls: the GPU's rows, if there are any, folded where they would fill more than a sheet. */
+    forPaper(on) {
+        const rows = this.data.rows, sheet = 1.2 * this.width;
+        if (on === Boolean(this.paper)) return;
+        if (!on) rows.forEach(row => { row.open = this.paper.get(row); });
+        this.paper = on ? new Map(rows.map(row => [row, row.open])) : null;
+        this.layout();
+        if (!on || this.height < sheet) return;
+        rows.forEach(row => { row.open = false; });
+        this.layout();
+    }
+
     /* Rows that have anything in the span, those that are pinned first; above them, and always in
      * sight, the scale, the findings and the causes of idle time. */
     layout() {
@@ -202,7 +214,8 @@ class Timeline {
             const i = upperBound(row.start, to);
             return i > 0 && row.start[0] < to && row.start.some((s, k) => s < to && s + row.length[k] > from);
         };
-        const rows = this.data.rows.filter(shown);
+        const gpu = this.paper && this.data.rows.some(row => row.kind === 'gpu' && shown(row));
+        const rows = this.data.rows.filter(row => shown(row) && (!gpu || row.kind === 'gpu'));
         for (const row of [...rows.filter(r => r.pinned), ...rows.filter(r => !r.pinned)]) {
             y = this.linesOf(row, y);
             const after = this.afterRow(row, this.after);

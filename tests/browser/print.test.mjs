@@ -41,9 +41,13 @@ for (const colorScheme of ['light', 'dark'])
         assert.deepEqual(await page.evaluate(() => [window.gpuprofPage.timeline.ink, getComputedStyle(document.body).color]), ['#1b2129', 'rgb(27, 33, 41)']);
         const [canvas, frame] = await page.evaluate(() => ['canvas', 'frame'].map(id => document.getElementById(id).getBoundingClientRect()).map(b => b.width));
         assert.ok(Math.abs(canvas - frame) < 4, 'the timeline is as wide as the paper');
+        assert.deepEqual(await page.evaluate(() => [...new Set(window.gpuprofPage.timeline.lines.map(l => l.row.kind))]), ['gpu']);
+        const sizes = await page.evaluate(() => ['.tiles dd', 'h2', '#breakdown .legend', 'body', '.data'].map(what => parseFloat(getComputedStyle(document.querySelector(what)).fontSize)));
+        assert.ok(sizes[0] > sizes[1] && sizes[1] > sizes[3] && sizes[3] > sizes[2] && sizes[3] > sizes[4], 'type sizes ' + sizes);
         await page.emulateMedia({media: 'screen'});
         await page.evaluate(() => window.dispatchEvent(new Event('afterprint')));
         assert.equal(await page.locator('details:not([open])').count(), folded);
+        assert.ok(await page.evaluate(() => window.gpuprofPage.timeline.lines.some(l => l.row.kind === 'host')));
         assert.deepEqual(bad, []);
         await close();
     });
