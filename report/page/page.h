@@ -22,10 +22,10 @@ void page_findings(const struct page *p);
 void page_after(const struct page *p);     /* a step with one change after the other */
 void page_breakdown(const struct page *p); /* bars: where the median, p95 and worst step go */
 void page_steps(const struct page *p);     /* the strip */
-void page_strip(const struct page *p, double most_ns); /* its bars, within an open plot */
+void page_strip(const struct page *p, double most_ns);      /* its bars, within an open plot */
 void page_strip_tops(const struct page *p, double most_ns); /* lengths of those that are cut */
-void page_outliers(const struct page *p);              /* what the long ones have more of */
-void page_timeline(const struct page *p);              /* what the canvas needs around it */
+void page_outliers(const struct page *p);                   /* what the long ones have more of */
+void page_timeline(const struct page *p);                   /* what the canvas needs around it */
 bool page_has_curves(const struct page *p);
 void page_curves(const struct page *p); /* sampled: utilisation, memory, clock, power */
 void page_idle(const struct page *p);
