@@ -81,13 +81,23 @@ static size_t count_ranks(const struct page *p)
     return n;
 }
 
-/* Of several ranks or files: that the page is not about one of them alone, and whose the numbers
- * are. */
+/* The one that the steps and their parts are of; -1: not known. */
+static int64_t analysed_rank(const struct page *p)
+{
+    const struct steps *s = &p->a->facts->steps;
+    const struct ranks *r = &p->a->facts->ranks;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->at[i].process == s->process && r->at[i].device == s->device)
+            return r->at[i].rank;
+    return s->process < p->t->process_count ? p->t->processes[s->process].rank : -1;
+}
+
+/* Of several ranks: that the page is not about one of them alone, and whose the numbers are. */
 static void write_ranks(const struct page *p)
 {
-    uint32_t process = p->a->facts->steps.process;
-    size_t ranks = count_ranks(p);
-    int64_t rank = process < p->t->process_count ? p->t->processes[process].rank : -1;
+    size_t told = count_ranks(p), compared = p->a->facts->ranks.count;
+    size_t ranks = told > compared ? told : compared;
+    int64_t rank = analysed_rank(p);
     if (ranks > 1 && rank >= 0)
         fprintf(p->f, " &middot; %zu ranks; the numbers are of rank %lld unless they name another",
                 ranks, (long long)rank);

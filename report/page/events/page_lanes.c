@@ -33,17 +33,35 @@ struct lane_order *page_lane_order(const struct timeline *t, bool threads, uint3
     return order;
 }
 
-/* "rank 3: " in front of what belongs to one of several processes; "" where there is one. */
-static const char *prefix(const struct timeline *t, uint32_t process, char *out, size_t n)
+/* As it is recorded, else as the ranks are compared, if the process is one of them; -1. */
+static int64_t rank_of(const struct page *p, uint32_t process)
 {
-    const struct row_process *p = process_of(t, process);
+    const struct row_process *row = process_of(p->t, process);
+    const struct ranks *r = &p->a->facts->ranks;
+    int64_t rank = row ? row->rank : -1;
+    size_t n = 0;
+    if (rank >= 0)
+        return rank;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->at[i].process == process) {
+            rank = r->at[i].rank;
+            n++;
+        }
+    return n == 1 ? rank : -1;
+}
+
+/* "rank 3: " in front of what belongs to one of several processes; "" where there is one. */
+static const char *prefix(const struct page *p, uint32_t process, char *out, size_t n)
+{
+    const struct row_process *row = process_of(p->t, process);
+    int64_t rank = rank_of(p, process);
     out[0] = 0;
-    if (t->process_count < 2 || !p)
+    if (p->t->process_count < 2 || !row)
         return out;
-    if (p->rank >= 0)
-        snprintf(out, n, "rank %lld: ", (long long)p->rank);
+    if (rank >= 0)
+        snprintf(out, n, "rank %lld: ", (long long)rank);
     else
-        snprintf(out, n, "process %lld: ", (long long)p->pid);
+        snprintf(out, n, "process %lld: ", (long long)row->pid);
     return out;
 }
 
@@ -61,7 +79,7 @@ void page_gpu_name(const struct page *p, uint32_t process, uint32_t device, char
     char rank[48], number[24] = "";
     if (device < p->t->device_count && several_gpus(p->t, process, device))
         snprintf(number, sizeof number, " %lld", (long long)p->t->devices[device].ordinal);
-    snprintf(out, n, "%sGPU%s", prefix(p->t, process, rank, sizeof rank), number);
+    snprintf(out, n, "%sGPU%s", prefix(p, process, rank, sizeof rank), number);
 }
 
 void page_stream_name(const struct page *p, uint32_t stream, char *out, size_t n)
@@ -69,7 +87,7 @@ void page_stream_name(const struct page *p, uint32_t stream, char *out, size_t n
     const struct stream *s = &p->t->streams[stream];
     long long device = s->device < p->t->device_count ? p->t->devices[s->device].ordinal : 0;
     char rank[48];
-    snprintf(out, n, "%sGPU %lld, stream %lld", prefix(p->t, s->process, rank, sizeof rank), device,
+    snprintf(out, n, "%sGPU %lld, stream %lld", prefix(p, s->process, rank, sizeof rank), device,
              (long long)s->row.stream);
 }
 
@@ -77,6 +95,6 @@ void page_thread_name(const struct page *p, uint32_t thread, char *out, size_t n
 {
     char rank[48];
     struct text name;
-    snprintf(out, n, "%s%.150s", prefix(p->t, p->t->threads[thread].process, rank, sizeof rank),
+    snprintf(out, n, "%s%.150s", prefix(p, p->t->threads[thread].process, rank, sizeof rank),
              text_thread(&name, p->a, thread));
 }
