@@ -134,8 +134,9 @@ static const char *why_not_now(const struct facts *f, struct arena *arena,
 static const char *summary(const struct facts *f, struct arena *arena, const struct query_ops *all,
                            int64_t exposed, int64_t launching, double hidden, const char *beyond)
 {
-    const char *overlapped =
-        hidden < 5 ? "never overlapped" : arena_printf(arena, "only %.0f %% overlapped", hidden);
+    const char *overlapped = hidden < 5 ? "never overlapped"
+                                        : arena_printf(arena, "%s%.0f %% overlapped",
+                                                       hidden < 50 ? "only " : "", hidden);
     const char *idles = launching * 100 > f->step_ns
                             ? arena_printf(arena, ", and it idles for %s until their launch",
                                            time_text(arena, launching))
