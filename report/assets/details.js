@@ -22,7 +22,7 @@ const pageDetails = {
     facts(hit) {
         if (hit.gap !== undefined) {
             const g = this.data.gaps;
-            return [['GPU idle', this.data.partTitles[g.part[hit.gap]]], ['length', formatTime(g.length[hit.gap])]];
+            return [[g.gpu + ' idle', this.data.partTitles[g.part[hit.gap]]], ['length', formatTime(g.length[hit.gap])]];
         }
         if (hit.finding !== undefined) {
             const f = this.data.findings[hit.finding];
