@@ -108,3 +108,22 @@ test('a step leads to its work on the GPU where the host runs ahead', async () =
     assert.ok(!await other.page.locator('#gpuwork').isVisible());
     await other.close();
 });
+
+test('without steps no button chooses one, and without a GPU nothing is green', async () => {
+    const host = {pid: 4242, tid: 4242, ph: 'X', cat: 'cpu_op'};
+    writeFileSync(files.at('host.json'), JSON.stringify({schemaVersion: 1, baseTimeNanoseconds: 0, traceEvents: [
+        {...host, name: 'aten::mm', ts: 1000, dur: 800}, {...host, name: 'aten::add', ts: 2000, dur: 300}]}));
+    files.run('report', files.at('host.json'), '-o', files.at('host.html'));
+    const {page, bad, close} = await ready('host');
+    assert.equal(await page.evaluate(() => window.gpuprofPage.stepCount()), 0);
+    for (const id of ['prev', 'next', 'run', 'gpuwork']) assert.ok(!await page.locator('#' + id).isVisible(), id);
+    assert.equal(await page.locator('#fit').innerText(), 'whole recording');
+    const green = await page.evaluate(() => {
+        const {timeline, minimap} = window.gpuprofPage, c = minimap.canvas.getContext('2d'), wanted = parseInt(timeline.partColor[0].slice(1), 16);
+        const {data} = c.getImageData(minimap.canvas.width / 2, minimap.canvas.height / 2, 1, 1);
+        return (data[0] << 16 | data[1] << 8 | data[2]) === wanted;
+    });
+    assert.ok(!green);
+    assert.deepEqual(bad, []);
+    await close();
+});
