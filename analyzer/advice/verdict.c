@@ -173,6 +173,14 @@ static bool mostly_warm_up(const struct advice *a)
            2 * a->ranked[0]->saves_high_ns > a->facts->step_ns;
 }
 
+/* Of a window: the call that creates the context is counted by its name, as an allocation. */
+static bool creates_context(const struct advice *a, const struct group *g)
+{
+    int64_t all = group_ns(a, g->parts);
+    return analysis_of_window(a->facts) && 2 * a->facts->breakdown_ns[PART_IDLE_ALLOC] > all &&
+           2 * query_warm_up(a->facts).context_ns > all;
+}
+
 /* What the host does while the GPU waits for it: one thing, else see host_parts. */
 static const char *clause_of(const struct advice *a, const struct group *g)
 {
@@ -182,7 +190,7 @@ static const char *clause_of(const struct advice *a, const struct group *g)
         return g->clause;
     if (50 * part[PART_IDLE_HOST] > 49 * all)
         return "the GPU waits while the host does other work during";
-    if (2 * part[PART_IDLE_ALLOC] > all && 2 * context_ns(a) > all)
+    if (creates_context(a, g))
         return "the GPU waits while the host creates the CUDA context, in its first call, and for "
                "other host work during";
     if (50 * part[PART_IDLE_ALLOC] > 49 * all)
@@ -205,7 +213,7 @@ static const char *host_parts(struct advice *a, const struct group *g)
     size_t n = 0;
     bool told[3] = {false};
     int64_t all = group_ns(a, g->parts);
-    if (!(g->parts >> PART_IDLE_HOST & 1))
+    if (!(g->parts >> PART_IDLE_HOST & 1) || creates_context(a, g))
         return "";
     for (size_t turn = 0; turn < 3; turn++) {
         int64_t most = -1;

@@ -210,11 +210,14 @@ int page_data_open(struct page *p, struct err *e)
 {
     struct data *d = calloc(1, sizeof *d);
     p->data = d;
-    if (d && fill(d, p) == 0 && page_data_after_find(d, e) == 0 && data_choose(d) == 0)
+    int rc = d && fill(d, p) == 0 ? page_data_after_find(d, e) : err_no_memory(e);
+    if (rc == 0 && data_choose(d) < 0)
+        rc = err_no_memory(e);
+    if (rc == 0)
         return 0;
     page_data_close(d);
     p->data = NULL;
-    return err_set(e, "out of memory");
+    return rc;
 }
 
 int page_data_write(const struct page *p, struct err *e)
@@ -222,11 +225,11 @@ int page_data_write(const struct page *p, struct err *e)
     struct data *d = p->data;
     FILE *packed = packed_open(p->f);
     if (!packed)
-        return err_set(e, "out of memory");
+        return err_no_memory(e);
     json_start(&d->j, packed);
     d->j.shown = true;
     int rc = write_all(d);
     if (fclose(packed) && rc == 0 && export_done(p->f, e))
         return -1;
-    return rc ? err_set(e, "out of memory") : 0;
+    return rc ? err_no_memory(e) : 0;
 }
