@@ -6,15 +6,12 @@
  *   launch time of each operation -> the step that it belongs to -> that step's end on the GPU
  *   everything launched before a step began -> where its time begins
  *
- * Where nothing was recorded before a step, its length is not known; where few are known, it is
- * taken for what the host or the GPU spent on it, whichever is longer. Cost: one pass over the
- * operations. */
+ * Where nothing was recorded before a step, its length is not known, and it does not count; where
+ * none is known, it is taken for what the host or the GPU spent on it, whichever is longer. Cost:
+ * one pass over the operations. */
 #include "analyzer/facts/passes.h"
-#include "analyzer/measure/median.h"
 
 #include <stdlib.h>
-
-enum { KNOWN_ENOUGH = 3 };
 
 struct work { /* of a step, on the device that is looked at; times may lie before 0 */
     int64_t first_ns, last_ns;
@@ -93,7 +90,7 @@ static bool follows(const struct facts *f, size_t i)
 }
 
 /* Where the step begins is not known: as long as the host took, or the GPU. Behind the last work of
- * a step that no other follows lies what the host did until its end. */
+ * a step that no other with work follows lies what the host did until its end. */
 static void estimate(struct step *s, const struct work *w, bool followed)
 {
     int64_t on_gpu = w->any ? w->last_ns - w->first_ns : 0;
@@ -104,8 +101,8 @@ static void estimate(struct step *s, const struct work *w, bool followed)
         s->from_ns = s->start_ns;
 }
 
-/* Places step i; true when it is known where its time begins. */
-static bool on_gpu(struct facts *f, size_t i, const struct work *w)
+/* Places step i. */
+static void on_gpu(struct facts *f, size_t i, const struct work *w)
 {
     struct step *s = &f->steps.at[i];
     int64_t least = i ? s[-1].to_ns : INT64_MIN;
@@ -115,14 +112,13 @@ static bool on_gpu(struct facts *f, size_t i, const struct work *w)
         s->from_ns = w->before_ns;
         s->to_ns = followed ? w[1].before_ns : w->any ? w->last_ns : s->end_ns;
     } else {
-        estimate(s, w, followed);
+        estimate(s, w, followed && w[1].any);
     }
     s->from_ns = s->from_ns > least ? s->from_ns : least;
     s->to_ns = s->to_ns > s->from_ns ? s->to_ns : s->from_ns;
     s->length_ns = known ? s->to_ns - s->from_ns : s->length_ns;
     s->estimated = !known;
     s->used &= w->any; /* the pace is that of steps with work */
-    return known;
 }
 
 /* The last of marks that leave time between them seems cut off on the host; its work is all there.
@@ -135,27 +131,18 @@ static void keep_last(struct steps *s)
         last->used = 1;
 }
 
-/* Estimates stand in only where few lengths are known. What happened in a step that seems much
- * longer than those is no part of them either. */
-static int settle_unknown(struct steps *s, size_t known)
+/* Estimates stand in only where no length is known: a step whose beginning is missing has no more
+ * of what happens there, and in one sum with whole steps its shares are none of theirs. */
+static void settle_unknown(struct steps *s)
 {
-    if (known < KNOWN_ENOUGH)
-        return 0;
-    int64_t *v = malloc(s->count * sizeof *v);
-    size_t n = 0;
-    for (size_t i = 0; v && i < s->count; i++)
-        if (s->at[i].used && !s->at[i].estimated)
-            v[n++] = s->at[i].length_ns;
-    int64_t median = v ? median_ns(v, n) : 0;
-    for (size_t i = 0; v && i < s->count; i++) {
-        struct step *e = &s->at[i];
-        if (!e->estimated)
-            continue;
-        e->used &= median == 0 || e->length_ns * 2 <= median * 3;
-        e->length_ns = 0;
-    }
-    free(v);
-    return v ? 0 : -1;
+    size_t known = 0;
+    for (size_t i = 0; i < s->count; i++)
+        known += s->at[i].used && !s->at[i].estimated;
+    for (size_t i = 0; known && i < s->count; i++)
+        if (s->at[i].estimated) {
+            s->at[i].used = 0;
+            s->at[i].length_ns = 0;
+        }
 }
 
 int steps_lengths(struct facts *f)
@@ -170,15 +157,13 @@ int steps_lengths(struct facts *f)
         return -1;
     for (size_t i = 0; i <= s->count; i++)
         w[i].before_ns = NONE;
-    int rc = 0;
-    size_t known = 0;
     s->on_gpu = find_work(f, w) * 2 >= s->count;
     for (size_t i = 0; s->on_gpu && i < s->count; i++)
-        known += on_gpu(f, i, &w[i]);
+        on_gpu(f, i, &w[i]);
     if (s->on_gpu) {
         keep_last(s);
-        rc = settle_unknown(s, known);
+        settle_unknown(s);
     }
     free(w);
-    return rc;
+    return 0;
 }

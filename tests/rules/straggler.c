@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { RANKS = 3, STEPS = 6 };
+enum { RANKS = 3, STEPS = 7 }; /* the first does not count: nobody knows where it begins */
 
 struct fleet {
     struct timeline *t;
@@ -151,7 +151,7 @@ START_TEST(late_rank_is_named)
     case_verdict(f.a, "straggler", RULE_FIRES);
     const struct outcome *o = case_outcome(f.a, "straggler");
     ck_assert_int_eq(o->saves_high_ns, MS(3));
-    ck_assert_uint_eq(r->wait_count, STEPS); /* rank 0 is the one analysed */
+    ck_assert_uint_eq(r->wait_count, STEPS - 1); /* rank 0 is the one analysed */
     ck_assert_int_eq(r->waits[0].spare_ns, MS(3));
     ck_assert_ptr_nonnull(strstr(o->summary, "rank 1 is late"));
     end(&f);

@@ -122,14 +122,14 @@ START_TEST(the_rule_says_what_more_workers_would_bring)
 }
 END_TEST
 
-/* What torch.profiler records with active=2. */
+/* What torch.profiler records with active=3: it is not known where the first one begins. */
 START_TEST(two_batches_are_enough_if_both_were_awaited)
 {
-    struct bench x = bench_start_of(2, MS(10), fill_held_up);
-    ck_assert_uint_eq(found(&x), 2);
+    struct bench x = bench_start_of(3, MS(10), fill_held_up);
+    ck_assert_uint_eq(found(&x), 3);
     ck_assert_str_eq(x.b.a->ranked[0]->title, "Give the loader more workers");
     bench_end(&x);
-    x = bench_start_of(1, MS(10), fill_held_up);
+    x = bench_start_of(2, MS(10), fill_held_up);
     ck_assert_uint_eq(found(&x), 0);
     bench_end(&x);
 }

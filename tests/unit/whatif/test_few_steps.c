@@ -17,11 +17,12 @@ static struct edit scale(bool (*ops)(const struct facts *, uint32_t), double by)
     return (struct edit){.kind = EDIT_SCALE, .ops = ops, .good = by, .bad = by};
 }
 
+/* The first of several is left out: it is not known where it begins. */
 START_TEST(a_step_repeated_takes_as_long_as_one_of_many)
 {
-    for (int steps = 1; steps < 4; steps++) {
+    for (int steps = 1; steps < 5; steps++) {
         struct bench x = bench_start_of(steps, MS(5), fill_host_bound);
-        ck_assert_uint_eq(x.g->recorded_steps, (size_t)steps);
+        ck_assert_uint_eq(x.g->recorded_steps, (size_t)(steps > 1 ? steps - 1 : 1));
         ck_assert_uint_ge(x.g->steps, 6);
         ck_assert_int_le(llabs(bench_step(&x) - MS(5)), US(10));
         bench_end(&x);

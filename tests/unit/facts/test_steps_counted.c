@@ -1,0 +1,58 @@
+/* Which steps count: of unknown beginning, of two speeds, long ones. What is told of them fits
+ * together. */
+#include "tests/unit/build_timeline.h"
+
+#include <check.h>
+
+/* `kernels` of `ns` each, launched every 100 us from `at` on, in a marked step that the host ends
+ * `pause` later. Returns its end. */
+static int64_t marked_step(struct builder *b, int64_t at, int kernels, int64_t ns, int64_t pause)
+{
+    int64_t start = at;
+    for (int k = 0; k < kernels; k++, at += US(100))
+        build_kernel(b, k % 2 ? "volta_sgemm_128x64_nn" : "relu_kernel", at, at + US(10), ns);
+    build_range(b, "step", start, at + pause);
+    return at + pause;
+}
+
+/* Nothing was recorded before the first of two steps: its time begins with its first kernel. */
+START_TEST(one_known_step_is_enough)
+{
+    for (int more = 0; more < 2; more++) {
+        struct builder b = build_start();
+        int64_t at = marked_step(&b, MS(1), 10, US(40), 0);
+        for (int i = 0; i <= more; i++)
+            at = marked_step(&b, at + MS(5), 10, US(80), 0);
+        const struct facts *f = build_analyze(&b)->facts;
+        ck_assert_uint_eq(f->steps.at[0].used, 0);
+        ck_assert_uint_eq(f->steps.used, (size_t)more + 1);
+        ck_assert_int_le(llabs(f->step_ns - MS(6)), US(40));
+        ck_assert_int_le(llabs(f->breakdown_ns[PART_COMPUTE] - 10 * US(80)), US(6));
+        ck_assert_int_eq(f->totals.kernel_count_all, 10 * (more + 1));
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* If no beginning is known, a step is what the host did in it, and its parts are those of that. */
+START_TEST(a_step_alone_counts)
+{
+    struct builder b = build_start();
+    marked_step(&b, MS(1), 10, US(80), 0);
+    build_range(&b, "step", MS(5), MS(6)); /* nothing runs in it */
+    const struct facts *f = build_analyze(&b)->facts;
+    ck_assert_uint_eq(f->steps.used, 1);
+    ck_assert_int_eq(f->breakdown_ns[PART_COMPUTE], 10 * US(80));
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_steps_counted_suite(void)
+{
+    Suite *s = suite_create("steps_counted");
+    TCase *c = tcase_create("steps_counted");
+    tcase_add_test(c, one_known_step_is_enough);
+    tcase_add_test(c, a_step_alone_counts);
+    suite_add_tcase(s, c);
+    return s;
+}
