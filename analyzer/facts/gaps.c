@@ -51,6 +51,7 @@ static int list_gap(struct pass *p, const struct charge *c, int64_t from, int64_
         return 0;
     }
     struct gap *g = vec_push(&p->gaps);
+    struct span longest = {c->longest_from_ns, c->longest_from_ns + c->longest_ns};
     if (!g)
         return -1;
     *g = (struct gap){.start_ns = from,
@@ -58,7 +59,7 @@ static int list_gap(struct pass *p, const struct charge *c, int64_t from, int64_
                       .step = step_with_most(&p->a->steps, k, from, to),
                       .before_op = x,
                       .api = c->api,
-                      .range = range_place_at(p->a->tl, p->parent, c->thread, c->middle_ns)};
+                      .range = range_place_of(p->a->tl, p->parent, c->thread, longest)};
     return share_out(p, g, c);
 }
 
@@ -89,7 +90,7 @@ static int charge_gap(struct pass *p, int64_t from, int64_t to, uint32_t x, size
         }
         if (piece.longest_ns > whole.longest_ns) {
             whole.longest_ns = piece.longest_ns;
-            whole.middle_ns = piece.middle_ns;
+            whole.longest_from_ns = piece.longest_from_ns;
             whole.api = piece.api;
             whole.thread = piece.thread;
         }

@@ -21,7 +21,7 @@ struct drain { /* a call that blocked the host while the GPU worked */
 
 struct charge { /* of the piece at hand */
     int64_t by_part[PART_COUNT];
-    int64_t longest_ns, middle_ns; /* the piece charged in one go that is longest */
+    int64_t longest_ns, longest_from_ns; /* the piece charged in one go that is longest */
     uint32_t api;
     uint32_t thread;
 };

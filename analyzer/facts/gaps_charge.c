@@ -35,7 +35,7 @@ static void charge(struct charge *c, enum part part, int64_t from, int64_t to, u
     c->by_part[part] += to - from;
     if (to - from > c->longest_ns) {
         c->longest_ns = to - from;
-        c->middle_ns = from + (to - from) / 2;
+        c->longest_from_ns = from;
         c->api = api;
         c->thread = thread;
     }

@@ -3,6 +3,7 @@
 #include "wire/spool_format.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 uint32_t *range_parents(const struct timeline *t)
 {
@@ -39,11 +40,33 @@ uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thr
     return i;
 }
 
+/* Marks of steps, functions of Python itself, and those that all modules of PyTorch run through. */
+static bool no_place(const char *name)
+{
+    return spool_step_mark(name) != SPOOL_STEP_NONE || strncmp(name, "<built-in ", 10) == 0 ||
+           strstr(name, "torch/nn/modules/module.py(");
+}
+
 uint32_t range_place_at(const struct timeline *t, const uint32_t *parent, uint32_t thread,
                         int64_t at_ns)
 {
     uint32_t i = range_at(t, parent, thread, at_ns);
-    while (i != TL_NONE && spool_step_mark(tl_text(t, t->ranges[i].name)) != SPOOL_STEP_NONE)
+    while (i != TL_NONE && no_place(tl_text(t, t->ranges[i].name)))
         i = parent[i];
+    return i;
+}
+
+uint32_t range_place_of(const struct timeline *t, const uint32_t *parent, uint32_t thread,
+                        struct span most_of)
+{
+    int64_t length = most_of.end_ns - most_of.start_ns;
+    uint32_t i = range_at(t, parent, thread, most_of.start_ns + length / 2);
+    for (; i != TL_NONE; i = parent[i]) {
+        const struct range *r = &t->ranges[i];
+        int64_t from = r->start_ns > most_of.start_ns ? r->start_ns : most_of.start_ns;
+        int64_t to = r->end_ns < most_of.end_ns ? r->end_ns : most_of.end_ns;
+        if ((to - from) * 2 >= length && !no_place(tl_text(t, r->name)))
+            break;
+    }
     return i;
 }

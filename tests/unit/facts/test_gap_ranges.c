@@ -84,6 +84,28 @@ START_TEST(a_thread_without_a_range_waits_for_the_one_that_called_last)
 }
 END_TEST
 
+/* Frames as Python's stacks have them: short ones in which the middle of the gap happens to lie,
+ * and those of every program. */
+static void fill_frames(struct builder *b, int64_t at)
+{
+    build_range_at(b, "hooks.py(268): _set_context", 1, at + US(100), at + MS(4));
+    build_range_at(b, "torch/nn/modules/module.py(2868): named_modules", 2, at + US(200),
+                   at + MS(3.9));
+    build_range_at(b, "<built-in function next>", 3, at + US(300), at + MS(3.8));
+    build_range_at(b, "hooks.py(12): of_one", 4, at + MS(1.9), at + MS(2.1));
+    build_kernel(b, "k", at + MS(4), at + MS(4) + US(10), MS(6) - US(10));
+}
+
+START_TEST(the_range_holds_most_of_the_gap_and_says_where_it_is)
+{
+    struct builder b = build_start();
+    const struct advice *a = run(&b, fill_frames);
+    ck_assert(gap_in(a, "hooks.py(268): _set_context"));
+    ck_assert_ptr_nonnull(strstr(a->why, "_set_context"));
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_gap_ranges_suite(void);
 Suite *test_gap_ranges_suite(void)
 {
@@ -91,6 +113,7 @@ Suite *test_gap_ranges_suite(void)
     TCase *c = tcase_create("gap_ranges");
     tcase_add_test(c, long_host_work_is_named_by_its_range);
     tcase_add_test(c, the_range_is_that_of_the_thread_that_launches);
+    tcase_add_test(c, the_range_holds_most_of_the_gap_and_says_where_it_is);
     tcase_add_test(c, a_thread_without_a_range_waits_for_the_one_that_called_last);
     suite_add_tcase(s, c);
     return s;
