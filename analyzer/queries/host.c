@@ -56,7 +56,8 @@ static void add_idle(const struct facts *f, const struct spans *spans, struct qu
         int64_t ns = spans_covered(spans, g->start_ns, g->end_ns), host;
         host = gap_ns(f, g, PART_IDLE_HOST);
         h->idle_ns += ns;
-        h->host_ns += ns < host ? ns : host;
+        h->of_gap[i] = ns < host ? ns : host;
+        h->host_ns += h->of_gap[i];
     }
 }
 
@@ -66,7 +67,8 @@ int query_host_copies(const struct facts *f, struct arena *arena, struct query_h
     *h = (struct query_host_copies){.longest = TL_NONE};
     h->marks = arena_array(arena, f->tl->range_count + 1, sizeof *h->marks);
     struct name_test copy = name_test_open(f->tl, says_copy);
-    int rc = h->marks ? find_copies(f, &copy, h, &spans) : -1;
+    h->of_gap = arena_array(arena, f->gap_count, sizeof *h->of_gap);
+    int rc = h->marks && h->of_gap ? find_copies(f, &copy, h, &spans) : -1;
     if (rc == 0)
         add_idle(f, &spans, h);
     name_test_close(&copy);

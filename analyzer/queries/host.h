@@ -11,6 +11,7 @@ struct query_host_copies {
     int64_t host_ns;  /* of that, counted under 'other host work' */
     uint32_t longest; /* range index, TL_NONE */
     bool *marks;      /* by range: is such a copy */
+    int64_t *of_gap;  /* of each of f->gaps: its part of host_ns */
 };
 /* -1: out of memory. */
 int query_host_copies(const struct facts *f, struct arena *arena, struct query_host_copies *h);

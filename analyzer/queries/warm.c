@@ -226,7 +226,7 @@ static void take_gap(const struct facts *f, const struct gap *g, const struct sp
     w->compiled = mark;
 }
 
-struct query_warm query_warm_up(const struct facts *f)
+struct query_warm query_warm_gaps(const struct facts *f, int64_t *host)
 {
     enum { MARKS = 64 };
     const struct timeline *t = f->tl;
@@ -241,12 +241,20 @@ struct query_warm query_warm_up(const struct facts *f)
     if ((lacks_core(f) ? spans_index(&calls) : long_calls(f, &calls, &w)) == 0)
         for (size_t i = 0; i < f->gap_count; i++) {
             uint32_t step = f->gaps[i].step;
+            int64_t before = w.host_ns;
             if (step != TL_NONE && f->steps.at[step].used)
                 take_gap(f, &f->gaps[i], &calls, marks, n < SEVERAL || f->steps.used <= 1 ? n : 0,
                          &w);
+            if (host)
+                host[i] = w.host_ns - before;
         }
     spans_release(&calls);
     find_context(f, &w);
     w.ns = w.calls_ns + w.compile_ns;
     return w;
+}
+
+struct query_warm query_warm_up(const struct facts *f)
+{
+    return query_warm_gaps(f, NULL);
 }

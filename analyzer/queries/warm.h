@@ -27,5 +27,7 @@ struct query_warm {
 };
 /* Cost: one pass over calls, ranges and gaps. */
 struct query_warm query_warm_up(const struct facts *f);
+/* The same; what of each gap is part of host_ns goes to `host`, one for each of f->gaps. */
+struct query_warm query_warm_gaps(const struct facts *f, int64_t *host);
 
 #endif

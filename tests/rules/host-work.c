@@ -147,6 +147,29 @@ START_TEST(waiting_is_no_work)
 }
 END_TEST
 
+/* What is set aside as one-time work is no place to look at for the rest. */
+START_TEST(the_place_is_that_of_what_is_left)
+{
+    struct builder b = build_start();
+    build_kernel(&b, case_gemm, MS(0), US(10), MS(5));
+    build_range(&b, "aten::add_", MS(5), MS(31));
+    int64_t call = build_api(&b, "cudaLaunchKernel", MS(5), MS(25));
+    build_kernel_of(&b, "first_kernel", call, MS(30), MS(1), 64);
+    build_range(&b, "prepare", MS(31), MS(50));
+    for (int i = 0; i < 10; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "layer_%d", i);
+        build_kernel(&b, name, MS(50) + US(10 * i), MS(51 + 3 * i), MS(3));
+    }
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "host-work", RULE_FIRES);
+    const struct outcome *o = case_outcome(a, "host-work");
+    ck_assert_ptr_nonnull(strstr(o->summary, "'prepare'"));
+    ck_assert_ptr_null(strstr(o->summary, "aten::add_"));
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_host_work_suite(void)
 {
     Suite *s = suite_create("host-work");
@@ -158,6 +181,7 @@ Suite *rule_host_work_suite(void)
     tcase_add_test(t, the_backward_thread_needs_a_core_too);
     tcase_add_test(t, waiting_is_no_work);
     tcase_add_test(t, a_backward_pass_on_the_cpu);
+    tcase_add_test(t, the_place_is_that_of_what_is_left);
     suite_add_tcase(s, t);
     return s;
 }

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The innermost range that holds most of it, unless that is the step itself; with its share. */
-static const char *where_most(const struct facts *f, int64_t *in_it)
+/* The innermost range that holds most of it, unless that is the step itself; with its share.
+ * `other`: what of each gap is not counted. */
+static const char *where_most(const struct facts *f, const int64_t *other, int64_t *in_it)
 {
     int64_t *sum = calloc((size_t)f->tl->strings.n + 1, sizeof *sum);
     uint32_t best = 0;
@@ -20,7 +21,7 @@ static const char *where_most(const struct facts *f, int64_t *in_it)
         const struct range *r = &f->tl->ranges[g->range];
         if ((r->end_ns - r->start_ns) * 10 >= f->step_ns * 9)
             continue;
-        sum[r->name] += gap_ns(f, g, PART_IDLE_HOST);
+        sum[r->name] += gap_ns(f, g, PART_IDLE_HOST) - other[i];
         if (sum[r->name] > sum[best])
             best = r->name;
     }
@@ -29,14 +30,23 @@ static const char *where_most(const struct facts *f, int64_t *in_it)
     return *in_it ? tl_text(f->tl, best) : NULL;
 }
 
-/* What other rules name by its cause: one-time work, copies on the host. */
-static int64_t explained_elsewhere(const struct facts *f, struct arena *arena)
+/* What other rules name by its cause: one-time work, copies on the host. Of each gap; NULL: no
+ * memory. */
+static const int64_t *explained_elsewhere(const struct facts *f, struct arena *arena, int64_t *ns)
 {
     struct query_host_copies copies;
-    int64_t ns = query_warm_up(f).host_ns;
-    if (query_host_copies(f, arena, &copies) == 0)
-        ns += copies.host_ns;
-    return per_step(f, ns);
+    int64_t *other = arena_array(arena, f->gap_count, sizeof *other);
+    *ns = 0;
+    if (!other || query_host_copies(f, arena, &copies) < 0)
+        return NULL;
+    query_warm_gaps(f, other);
+    for (size_t i = 0; i < f->gap_count; i++) {
+        int64_t host = gap_ns(f, &f->gaps[i], PART_IDLE_HOST);
+        other[i] += copies.of_gap[i];
+        other[i] = other[i] < host ? other[i] : host;
+        *ns += other[i];
+    }
+    return other;
 }
 
 /* torch.compile's own code: what it wrote into its cache, and its marks. */
@@ -165,11 +175,13 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
 
 static void check_host_work(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    int64_t all = f->breakdown_ns[PART_IDLE_HOST] - explained_elsewhere(f, arena), inside;
+    int64_t elsewhere, inside;
+    const int64_t *other = explained_elsewhere(f, arena, &elsewhere);
+    int64_t all = f->breakdown_ns[PART_IDLE_HOST] - per_step(f, elsewhere);
     int64_t lost = without_core(f, all), idle = all - lost;
     o->why = arena_printf(arena, "the GPU waits %.3f ms per step for other work of the host",
                           ms(all > 0 ? all : 0));
-    if (all * 100 < f->step_ns)
+    if (!other || all * 100 < f->step_ns)
         return;
     size_t with_it = query_steps_with(f, PART_IDLE_HOST);
     if (with_it * 2 < f->steps.used) {
@@ -186,7 +198,7 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
                               time_text(arena, f->host.starved_ns));
         return;
     }
-    const char *where = where_most(f, &inside);
+    const char *where = where_most(f, other, &inside);
     if (per_step(f, inside) * 2 < all)
         where = NULL;
     outcome_evidence_idle(o, f, "GPU idle while the host does other work per step", ms(all),
