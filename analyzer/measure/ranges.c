@@ -40,11 +40,12 @@ uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thr
     return i;
 }
 
-/* Marks of steps, functions of Python itself, and those that all modules of PyTorch run through. */
+/* Marks of steps, functions of Python itself, code without a file, and what all modules of PyTorch
+ * run through. */
 static bool no_place(const char *name)
 {
     return spool_step_mark(name) != SPOOL_STEP_NONE || strncmp(name, "<built-in ", 10) == 0 ||
-           strstr(name, "torch/nn/modules/module.py(");
+           strncmp(name, "<string>(", 9) == 0 || strstr(name, "torch/nn/modules/module.py(");
 }
 
 uint32_t range_place_at(const struct timeline *t, const uint32_t *parent, uint32_t thread,
