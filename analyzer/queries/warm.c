@@ -1,6 +1,6 @@
 #include "analyzer/queries/warm.h"
 
-#include "analyzer/measure/spans.h"
+#include "analyzer/queries/once.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -133,25 +133,48 @@ static void find_context(const struct facts *f, struct query_warm *w)
         *sum_of(w, x) -= w->context_ns;
 }
 
+struct found VEC(struct span);
+
 /* A thread that stands in line for a core makes long calls of all kinds. */
 static bool lacks_core(const struct facts *f)
 {
     return f->host.starved_ns * 10 >= f->step_ns && f->step_ns > 0;
 }
 
-/* Long first calls, merged. -1: out of memory. */
-static int long_calls(const struct facts *f, struct spans *out, struct query_warm *w)
+/* Captures, unless the program captures all the time. */
+static int add_captures(const struct facts *f, struct found *found, struct spans *captures,
+                        struct query_warm *w)
+{
+    struct query_captures c;
+    int rc = query_captures(f, &c);
+    bool once = c.n <= SEVERAL || f->steps.count == 1;
+    for (size_t i = 0; rc == 0 && once && i < c.n; i++) {
+        if (query_step_at(f, c.at[i].start_ns) == TL_NONE)
+            continue;
+        struct span *s = vec_push(found);
+        if (s)
+            *s = c.at[i];
+        rc = s ? spans_add(captures, c.at[i].start_ns, c.at[i].end_ns) : -1;
+        w->captures++;
+    }
+    free(c.at);
+    return rc < 0 ? -1 : spans_index(captures);
+}
+
+/* Long first calls and captures, merged. -1: out of memory. */
+static int long_calls(const struct facts *f, struct spans *out, struct spans *captures,
+                      struct query_warm *w)
 {
     const struct timeline *t = f->tl;
-    struct VEC(struct span) found = {0};
+    struct found found = {0};
     uint32_t *seen = calloc((size_t)t->strings.n + 1, sizeof *seen);
     const struct set_up set_up = set_up_of(f);
-    int rc = seen ? 0 : -1;
+    int rc = seen ? add_captures(f, &found, captures, w) : -1;
     for (size_t i = 0; rc == 0 && i < t->api_count; i++)
         seen[t->apis[i].name] += candidate(f, &set_up, &t->apis[i]);
     for (uint32_t i = 0; rc == 0 && i < t->api_count; i++) {
         const struct api *c = &t->apis[i];
-        if (!candidate(f, &set_up, c) || (f->steps.used > 1 && seen[c->name] > SEVERAL) ||
+        if (!candidate(f, &set_up, c) || (f->steps.count > 1 && seen[c->name] > SEVERAL) ||
             query_step_at(f, c->start_ns) == TL_NONE)
             continue;
         struct span *s = vec_push(&found);
@@ -184,14 +207,20 @@ static bool compiles(const char *name)
            strstr(name, "convert_frame") || strstr(name, "triton.compile");
 }
 
+struct signs {
+    struct spans calls, captures; /* calls: with captures */
+    uint32_t marks[64];           /* ranges of compilation */
+    size_t n;
+    uint32_t *first; /* query_first_compiled's */
+};
+
 /* A range of that kind that begins inside the gap, or just behind it; TL_NONE without. */
-static uint32_t compiled_at(const struct timeline *t, const uint32_t *marks, size_t n,
-                            const struct gap *g)
+static uint32_t compiled_at(const struct timeline *t, const struct signs *s, const struct gap *g)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct range *r = &t->ranges[marks[i]];
+    for (size_t i = 0; i < s->n; i++) {
+        const struct range *r = &t->ranges[s->marks[i]];
         if (r->start_ns >= g->start_ns && r->start_ns < g->end_ns + NEAR_NS)
-            return marks[i];
+            return s->marks[i];
     }
     return TL_NONE;
 }
@@ -206,49 +235,76 @@ static void place_in(const struct timeline *t, const struct gap *g, int64_t ns,
         w->inside_ns += ns;
 }
 
-static void take_gap(const struct facts *f, const struct gap *g, const struct spans *calls,
-                     const uint32_t *marks, size_t n, struct query_warm *w)
+/* The gap ends with a kernel that is compiled when it is first used. */
+static bool first_use(const struct timeline *t, const struct signs *s, const struct gap *g)
 {
-    int64_t covered = spans_covered(calls, g->start_ns, g->end_ns);
+    return g->before_op != TL_NONE && s->first[t->ops[g->before_op].name] == g->before_op;
+}
+
+static void take_gap(const struct facts *f, const struct gap *g, const struct signs *s,
+                     struct query_warm *w)
+{
+    int64_t covered = spans_covered(&s->calls, g->start_ns, g->end_ns);
+    int64_t captured = spans_covered(&s->captures, g->start_ns, g->end_ns);
     int64_t host = gap_ns(f, g, PART_IDLE_HOST),
             idle = host + gap_ns(f, g, PART_IDLE_ALLOC) + gap_ns(f, g, PART_IDLE_LAUNCH);
     covered = covered < idle ? covered : idle;
     w->calls_ns += covered;
     place_in(f->tl, g, covered, w);
+    w->capture_ns += captured < covered ? captured : covered;
     w->host_ns += covered < host ? covered : host;
     int64_t rest = host - (covered < host ? covered : host);
-    uint32_t mark = rest >= LONG_NS ? compiled_at(f->tl, marks, n, g) : TL_NONE;
-    if (mark == TL_NONE)
+    if (rest < LONG_NS)
+        return;
+    uint32_t mark = compiled_at(f->tl, s, g);
+    if (mark != TL_NONE)
+        w->compiled = mark;
+    else if (first_use(f->tl, s, g))
+        w->compiled_op = g->before_op;
+    else
         return;
     w->compile_ns += rest;
     place_in(f->tl, g, rest, w);
     w->host_ns += rest;
-    w->compiled = mark;
+}
+
+/* -1: out of memory. */
+static int find_signs(const struct facts *f, struct signs *s, struct query_warm *w)
+{
+    const struct timeline *t = f->tl;
+    for (uint32_t i = 0; i < t->range_count && s->n < sizeof s->marks / sizeof *s->marks; i++)
+        if (compiles(tl_text(t, t->ranges[i].name)))
+            s->marks[s->n++] = i;
+    if (s->n >= SEVERAL && f->steps.count > 1)
+        s->n = 0;
+    s->first = query_first_compiled(f, LONG_NS);
+    if (!s->first)
+        return -1;
+    if (lacks_core(f))
+        return spans_index(&s->calls) < 0 ? -1 : spans_index(&s->captures);
+    return long_calls(f, &s->calls, &s->captures, w);
 }
 
 struct query_warm query_warm_gaps(const struct facts *f, int64_t *host)
 {
-    enum { MARKS = 64 };
-    const struct timeline *t = f->tl;
-    struct query_warm w = {
-        .longest = TL_NONE, .down = TL_NONE, .context = TL_NONE, .compiled = TL_NONE};
-    struct spans calls = {0};
-    uint32_t marks[MARKS];
-    size_t n = 0;
-    for (uint32_t i = 0; i < t->range_count && n < MARKS; i++)
-        if (compiles(tl_text(t, t->ranges[i].name)))
-            marks[n++] = i;
-    if ((lacks_core(f) ? spans_index(&calls) : long_calls(f, &calls, &w)) == 0)
+    struct query_warm w = {.longest = TL_NONE,
+                           .down = TL_NONE,
+                           .context = TL_NONE,
+                           .compiled = TL_NONE,
+                           .compiled_op = TL_NONE};
+    struct signs s = {0};
+    if (find_signs(f, &s, &w) == 0)
         for (size_t i = 0; i < f->gap_count; i++) {
             uint32_t step = f->gaps[i].step;
             int64_t before = w.host_ns;
             if (step != TL_NONE && f->steps.at[step].used)
-                take_gap(f, &f->gaps[i], &calls, marks, n < SEVERAL || f->steps.used <= 1 ? n : 0,
-                         &w);
+                take_gap(f, &f->gaps[i], &s, &w);
             if (host)
                 host[i] = w.host_ns - before;
         }
-    spans_release(&calls);
+    spans_release(&s.calls);
+    spans_release(&s.captures);
+    free(s.first);
     find_context(f, &w);
     w.ns = w.calls_ns + w.compile_ns;
     return w;
@@ -257,4 +313,11 @@ struct query_warm query_warm_gaps(const struct facts *f, int64_t *host)
 struct query_warm query_warm_up(const struct facts *f)
 {
     return query_warm_gaps(f, NULL);
+}
+
+const char *query_compiled(const struct facts *f, const struct query_warm *w)
+{
+    return w->compiled != TL_NONE      ? tl_text(f->tl, f->tl->ranges[w->compiled].name)
+           : w->compiled_op != TL_NONE ? tl_text(f->tl, f->tl->ops[w->compiled_op].name)
+                                       : NULL;
 }

@@ -1,6 +1,7 @@
 /* Launch-bound: the GPU runs dry because the host cannot launch small kernels fast enough. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/host.h"
+#include "analyzer/queries/once.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/waits.h"
 
@@ -158,6 +159,9 @@ static const char *no_use(const struct facts *f, struct arena *arena, const stru
                "launches";
     if (s->graph_pct > 50)
         return "CUDA graphs already launch most kernels";
+    if (query_captures_seen(f))
+        return "the program captures CUDA graphs in this recording: record later, when it launches "
+               "them";
     if (query_launches(f).block)
         return "every launch waits for its kernel, as with CUDA_LAUNCH_BLOCKING=1: switch that off "
                "first";

@@ -2,6 +2,7 @@
  * framework overhead. Named by the range in which it falls. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/host.h"
+#include "analyzer/queries/once.h"
 #include "analyzer/queries/waits.h"
 #include "analyzer/queries/warm.h"
 
@@ -213,7 +214,7 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
                         lost,
                         per_step(f, inside),
                         where,
-                        where && is_compiled(where),
+                        where && is_compiled(where) && query_captures_seen(f) == 0,
                         waits_for_others(f, idle)};
     fire(f, arena, o, &told);
 }

@@ -60,8 +60,11 @@ static const char *longest_text(const struct facts *f, struct arena *arena, uint
 static const char *what_most(const struct facts *f, struct arena *arena, const struct query_warm *w)
 {
     if (w->compile_ns > w->calls_ns)
-        return arena_printf(arena, ", most of it compilation before '%s'",
-                            tl_text(f->tl, f->tl->ranges[w->compiled].name));
+        return arena_printf(arena, ", most of it compilation before '%s'", query_compiled(f, w));
+    if (w->capture_ns * 2 > w->ns)
+        return arena_printf(arena, ", most of it (%s) while it captures %lld CUDA graph%s",
+                            time_text(arena, per_step(f, w->capture_ns)), (long long)w->captures,
+                            w->captures == 1 ? "" : "s");
     if (w->context != TL_NONE)
         return arena_printf(arena,
                             "; %s of it in the first call to the GPU, a %s, which creates the CUDA "
@@ -135,6 +138,9 @@ static void evidence(const struct facts *f, struct outcome *o, const struct quer
     if (w->down != TL_NONE)
         outcome_evidence(o, "GPU idle in such calls behind its last work", ms(w->down_ns), "ms",
                          rows);
+    if (w->captures)
+        outcome_evidence(o, "GPU idle while CUDA graphs are captured", ms(w->capture_ns), "ms",
+                         NULL);
     if (w->compile_ns)
         outcome_evidence(o, "GPU idle before freshly compiled code", ms(w->compile_ns), "ms", NULL);
 }
