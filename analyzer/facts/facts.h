@@ -42,7 +42,7 @@ struct steps {
     int64_t median_ns, p95_ns, min_ns, max_ns, mean_ns; /* of the used ones' lengths */
     int64_t pace_ns;            /* mean of the used and the slow ones: what the loop takes */
     size_t slow;                /* how many are that */
-    int64_t short_ns, long_ns;  /* median of those that are not slow; mean of the slow ones */
+    int64_t short_ns, long_ns;  /* mean of those that are not slow, and of the slow ones */
     bool recurs;                /* slow ones recur: they are used, and the mean is what counts */
     double cv;                  /* standard deviation / mean of the used ones that are not slow */
     double confidence;          /* 0..1; 1 for marked steps */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* The two kinds of steps that `v`, sorted, falls into at best (least squares); 0: one kind. Long
- * ones take half as much again, and are not most of all. */
+ * ones take half as much again, and are half of all at most. */
 static int64_t border(const int64_t *v, size_t n)
 {
     double all = 0, low = 0, best = 0;
@@ -24,7 +24,7 @@ static int64_t border(const int64_t *v, size_t n)
             at = i;
         }
     }
-    if (at == 0 || (n - at) * 5 > n * 3)
+    if (at == 0 || (n - at) * 2 > n)
         return 0;
     low = 0;
     for (size_t i = 0; i < at; i++)
@@ -84,10 +84,9 @@ int steps_find_long(struct steps *s, bool on_cpu)
         s->slow += x->slow;
         all += same_work(x) ? (double)x->length_ns : 0;
         slow += x->slow ? (double)x->length_ns : 0;
-        if (same_work(x) && !x->slow)
-            v[n++] = x->length_ns;
+        n += same_work(x) && !x->slow;
     }
-    s->short_ns = median_ns(v, n);
+    s->short_ns = n ? (int64_t)((all - slow) / (double)n + 0.5) : 0;
     s->long_ns = s->slow ? (int64_t)(slow / (double)s->slow) : 0;
     s->pace_ns = n + s->slow ? (int64_t)(all / (double)(n + s->slow) + 0.5) : 0;
     s->recurs = recurs(s, on_cpu);

@@ -47,12 +47,47 @@ START_TEST(a_step_alone_counts)
 }
 END_TEST
 
+/* What long steps take and what the others take add up to what the loop takes. */
+START_TEST(long_steps_and_the_others_make_up_the_mean)
+{
+    static const int64_t pauses[] = {9, 9, 21, 99}; /* ms */
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    for (int i = 0; i < 28; i++)
+        at = marked_step(&b, at, 10, US(80), MS(pauses[i % 4]));
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    ck_assert(s->recurs && s->slow >= 6 && s->used > 2 * s->slow);
+    int64_t slow = (int64_t)s->slow, others = (int64_t)s->used - slow;
+    ck_assert_int_gt(s->short_ns, s->min_ns * 5 / 4);
+    ck_assert_int_le(llabs(slow * s->long_ns + others * s->short_ns - (slow + others) * s->pace_ns),
+                     US(1));
+    build_end(&b);
+}
+END_TEST
+
+/* Most steps are no exception. */
+START_TEST(the_majority_is_not_called_long)
+{
+    for (int fewer = 0; fewer < 2; fewer++) { /* the pause lengthens the step behind it */
+        struct builder b = build_start();
+        int64_t at = MS(1);
+        for (int i = 0; i < 10; i++)
+            at = marked_step(&b, at, 10, US(80), i % 2 == fewer ? MS(20) : MS(1));
+        const struct steps *s = &build_analyze(&b)->facts->steps;
+        ck_assert_uint_eq(s->slow, fewer ? 4 : 0);
+        build_end(&b);
+    }
+}
+END_TEST
+
 Suite *test_steps_counted_suite(void)
 {
     Suite *s = suite_create("steps_counted");
     TCase *c = tcase_create("steps_counted");
     tcase_add_test(c, one_known_step_is_enough);
     tcase_add_test(c, a_step_alone_counts);
+    tcase_add_test(c, long_steps_and_the_others_make_up_the_mean);
+    tcase_add_test(c, the_majority_is_not_called_long);
     suite_add_tcase(s, c);
     return s;
 }
