@@ -54,7 +54,10 @@ static const char *step_words(const struct advice *a, const char *which, char *o
         return out;
     }
     size_t n = (size_t)snprintf(out, size, "%s ", which);
-    if (analysis_by_mean(a->facts))
+    if (analysis_by_mean(a->facts) && s->slow == 0)
+        snprintf(out + n, size - n, "%s step on average (two kinds in turn, median %s)", step,
+                 time_words(median, sizeof median, s->median_ns));
+    else if (analysis_by_mean(a->facts))
         snprintf(out + n, size - n, "%s step on average (median %s; %zu of %zu steps %s longer)",
                  step, time_words(median, sizeof median, s->median_ns), s->slow, s->used,
                  s->slow == 1 ? "is" : "are");

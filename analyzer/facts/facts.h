@@ -44,6 +44,7 @@ struct steps {
     size_t slow;                /* how many are that */
     int64_t short_ns, long_ns;  /* mean of those that are not slow, and of the slow ones */
     bool recurs;                /* slow ones recur: they are used, and the mean is what counts */
+    bool alternate;             /* two kinds in turn: the same */
     double cv;                  /* standard deviation / mean of the used ones that are not slow */
     double confidence;          /* 0..1; 1 for marked steps */
     int64_t detected_median_ns; /* what repetition says beside given marks; 0 = nothing repeats */

@@ -45,9 +45,39 @@ static void drop_pipeline_fill(struct steps *s, int64_t median, int64_t deviatio
     }
 }
 
+/* Two kinds of steps in turn, as where parameters are updated in every second one: the loop takes
+ * the mean of both. */
+static bool alternates(const struct steps *s)
+{
+    enum { LEAST = 5, APART_PCT = 10, ALIKE_PCT = 3 };
+    int64_t least = INT64_MAX, most = 0;
+    size_t n = 0;
+    bool more = false;
+    for (size_t i = 0; i < s->count; i++) {
+        int64_t ops = s->at[i].used ? s->at[i].ops : 0;
+        least = ops && ops < least ? ops : least;
+        most = ops > most ? ops : most;
+    }
+    if (most == 0 || (most - least) * 100 < least * APART_PCT)
+        return false;
+    for (size_t i = 0; i < s->count; i++) {
+        int64_t ops = s->at[i].ops;
+        if (!s->at[i].used)
+            continue;
+        bool of_more = (most - ops) * 100 <= most * ALIKE_PCT;
+        bool of_less = (ops - least) * 100 <= least * ALIKE_PCT;
+        if (of_more == of_less || (n && of_more == more))
+            return false;
+        more = of_more;
+        n++;
+    }
+    return n >= LEAST;
+}
+
 /* Out go: the first of ten and more (autotuning, lazy loading), lengths beyond six deviations and a
  * quarter of the median, and steps with other work (evaluation, checkpoints: operations 15 % off).
- * Never more than two fifths of the steps, so that a two-speed loop keeps both speeds. */
+ * Never more than two fifths of the steps, and none of two kinds in turn, so that a two-speed loop
+ * keeps both speeds. */
 static int choose_used(struct steps *s)
 {
     int64_t *v = malloc((s->count + 1) * sizeof *v), deviation, ops;
@@ -70,7 +100,8 @@ static int choose_used(struct steps *s)
         left += s->at[i].used && !odd;
         out += s->at[i].used && odd;
     }
-    if (s->count >= 3 && left * 2 >= out * 3)
+    s->alternate = alternates(s);
+    if (s->count >= 3 && left * 2 >= out * 3 && !s->alternate)
         for (size_t i = 0; i < s->count; i++)
             if (v[i]) {
                 s->at[i].other = v[i] & WORK && s->at[i].length_ns > median;
@@ -120,8 +151,9 @@ void steps_explain_other(struct facts *f)
     enum { FIRST = 2, SHARE_PCT = 20 };
     const struct steps *s = &f->steps;
     double all = 0, other = 0;
-    size_t n = 0;
+    size_t n = 0, of = 0;
     for (size_t i = FIRST; i < s->count; i++) {
+        of += s->at[i].length_ns > 0;
         all += (double)s->at[i].length_ns;
         other += s->at[i].other ? (double)s->at[i].length_ns : 0;
         n += s->at[i].other;
@@ -132,10 +164,10 @@ void steps_explain_other(struct facts *f)
     f->other_ns = (int64_t)(other / (double)n);
     f->other_text =
         arena_printf(&f->arena,
-                     "%zu of %zu steps contain%s other work (evaluation, a second model, an agent "
-                     "at play) and take%s %.4g ms%s, "
-                     "%.0f %% of the loop's time: the numbers here are not about %s",
-                     n, s->count, n == 1 ? "s" : "", n == 1 ? "s" : "", (double)f->other_ns / 1e6,
+                     "%zu of the %zu steps behind the first two contain%s other work (evaluation, "
+                     "a second model, an agent at play) and take%s %.4g ms%s, "
+                     "%.0f %% of their time: the numbers here are not about %s",
+                     n, of, n == 1 ? "s" : "", n == 1 ? "s" : "", (double)f->other_ns / 1e6,
                      n == 1 ? "" : " on average", 100 * other / all, n == 1 ? "it" : "them");
 }
 

@@ -89,7 +89,7 @@ int steps_find_long(struct steps *s, bool on_cpu)
     s->short_ns = n ? (int64_t)((all - slow) / (double)n + 0.5) : 0;
     s->long_ns = s->slow ? (int64_t)(slow / (double)s->slow) : 0;
     s->pace_ns = n + s->slow ? (int64_t)(all / (double)(n + s->slow) + 0.5) : 0;
-    s->recurs = recurs(s, on_cpu);
+    s->recurs = recurs(s, on_cpu) || (s->alternate && s->slow == 0);
     for (size_t i = 0; s->recurs && i < s->count; i++)
         s->at[i].used |= s->at[i].slow;
     s->used += s->recurs ? s->slow : 0;

@@ -114,8 +114,8 @@ static void write_breakdown(const struct terminal *t, const struct advice *a)
         return;
     char pace[48] = "";
     if (analysis_by_mean(a->facts))
-        snprintf(pace, sizeof pace, ", %s on average with long steps",
-                 text_ms(&m, a->facts->steps.pace_ns));
+        snprintf(pace, sizeof pace, ", %s on average%s", text_ms(&m, a->facts->steps.pace_ns),
+                 a->facts->steps.slow ? " with long steps" : "");
     const char *source = a->facts->steps.source_text ? a->facts->steps.source_text : "";
     const char *label = analysis_of_window(a->facts) ? "Window"
                         : a->facts->steps.batches    ? "Batch"

@@ -80,6 +80,40 @@ START_TEST(the_majority_is_not_called_long)
 }
 END_TEST
 
+/* Parameters are updated in every second step, or something else is done in every fourth. */
+START_TEST(two_kinds_of_steps_in_turn_count_both)
+{
+    for (int turns = 2; turns < 5; turns += 2) {
+        struct builder b = build_start();
+        int64_t at = MS(1);
+        for (int i = 0; i < 9; i++)
+            at = marked_step(&b, at, i % turns == 1 ? 24 : 20, US(90), 0);
+        const struct advice *a = build_analyze(&b);
+        const struct steps *s = &a->facts->steps;
+        ck_assert_uint_eq(s->used, turns == 2 ? 8 : 6);
+        ck_assert_int_eq(s->recurs, turns == 2);
+        ck_assert_int_le(llabs(a->facts->step_ns - MS(turns == 2 ? 2.2 : 2)), US(10));
+        ck_assert_int_eq(strstr(a->verdict, "two kinds in turn") != NULL, turns == 2);
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* The first two steps are no part of the share, nor of what it is said to be a share of. */
+START_TEST(other_work_is_a_share_of_the_steps_looked_at)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    for (int i = 0; i < 9; i++)
+        at = marked_step(&b, at, i == 5 || i == 6 ? 60 : 20, US(90), 0);
+    const struct facts *f = build_analyze(&b)->facts;
+    ck_assert_uint_eq(f->other_steps, 2);
+    ck_assert_ptr_nonnull(strstr(f->other_text, "2 of the 7 steps behind the first two"));
+    ck_assert_ptr_nonnull(strstr(f->other_text, "55 % of their time")); /* 12 of 22 ms */
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_steps_counted_suite(void)
 {
     Suite *s = suite_create("steps_counted");
@@ -87,6 +121,8 @@ Suite *test_steps_counted_suite(void)
     tcase_add_test(c, one_known_step_is_enough);
     tcase_add_test(c, a_step_alone_counts);
     tcase_add_test(c, long_steps_and_the_others_make_up_the_mean);
+    tcase_add_test(c, two_kinds_of_steps_in_turn_count_both);
+    tcase_add_test(c, other_work_is_a_share_of_the_steps_looked_at);
     tcase_add_test(c, the_majority_is_not_called_long);
     suite_add_tcase(s, c);
     return s;
