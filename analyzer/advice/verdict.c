@@ -354,7 +354,7 @@ void verdict_write(struct advice *a)
         return;
     }
     size_t ops;
-    if (verdict_launches_failed(a) || verdict_launches_lost(a))
+    if (verdict_launches_failed(a) || verdict_launches_lost(a) || verdict_graphs_lost(a))
         return;
     bool thin = query_thin(a->facts, &ops), start_up = mostly_warm_up(a);
     /* Of an operation or two that take no time it is chance what fills the rest. */

@@ -19,6 +19,9 @@ bool verdict_unreached(struct advice *a);
 /* Too many launches in the steps have no record of the GPU's work. */
 bool verdict_launches_failed(struct advice *a); /* most of what it launches never runs */
 bool verdict_launches_lost(struct advice *a);
+/* Most of what seems idle time between queued kernels lies amid graphs; and that is most of what is
+ * lost. */
+bool verdict_graphs_lost(struct advice *a);
 /* What of the evidence is missing, as a sentence behind the reason, or "". */
 const char *verdict_missing(struct advice *a);
 /* verdict_cpu.c: of a program that computes without a GPU; the same where no step was found. */

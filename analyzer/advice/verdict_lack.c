@@ -166,6 +166,36 @@ bool verdict_launches_lost(struct advice *a)
     return true;
 }
 
+static const char *graph_holes(struct advice *a)
+{
+    const struct facts *f = a->facts;
+    int64_t ns = facts_per_step(f, f->health.graph_holes_ns);
+    return arena_printf(&a->arena,
+                        "For %s %s the GPU seems to idle amid CUDA graphs that were launched, for "
+                        "milliseconds at a time: most likely records of their kernels are missing, "
+                        "and the GPU is at work.",
+                        query_time(&a->arena, ns), analysis_per_step(f));
+}
+
+bool verdict_graphs_lost(struct advice *a)
+{
+    const struct facts *f = a->facts;
+    int64_t holes = facts_per_step(f, f->health.graph_holes_ns);
+    if (holes * 2 <= f->breakdown_ns[PART_IDLE_QUEUED] ||
+        holes * 100 <= f->step_ns * LOST_TOO_MANY_PCT)
+        return false;
+    verdict_not_enough(
+        a,
+        arena_printf(&a->arena,
+                     "Not enough data: records of kernels in CUDA graphs seem to be missing for "
+                     "%.0f %% %s.",
+                     100.0 * (double)holes / (double)f->step_ns, analysis_of_step(f)),
+        graph_holes(a),
+        "Record again with newer CUPTI and driver, or without graphs, to see what the kernels "
+        "take.");
+    return true;
+}
+
 static bool has_health(const struct advice *a, const char *code)
 {
     for (size_t i = 0; i < a->facts->tl->health_count; i++)
@@ -182,7 +212,9 @@ const char *verdict_missing(struct advice *a)
     if (h->calls_failed)
         return arena_printf(&a->arena, " %s: the GPU does nothing of what these ask for.",
                             failed_words(a));
-    if (h->launches_lost * 100 > h->launches)
+    if (facts_per_step(a->facts, h->graph_holes_ns) * 100 > a->facts->step_ns)
+        text = arena_printf(&a->arena, " %s", graph_holes(a));
+    else if (h->launches_lost * 100 > h->launches)
         text = arena_printf(&a->arena,
                             " The GPU records of %zu of %zu launches in the steps are missing: the "
                             "GPU may be busy where it appears idle.",

@@ -94,6 +94,7 @@ static int run_passes(struct facts *f, struct err *e)
     if (rc < 0 || ranks_measure(f, e) < 0 || cpu_ranks_measure(f, e) < 0 || host_measure(f, e) < 0)
         return -1;
     health_measure(f);
+    graph_holes_measure(f);
     steps_explain_long(f);
     steps_explain_other(f);
     facts_check(f);

@@ -48,6 +48,7 @@ int totals_sum(struct facts *f, const struct activity *act, struct err *e);
 int ranks_measure(struct facts *f, struct err *e); /* ranks/ */
 int host_measure(struct facts *f, struct err *e);
 void health_measure(struct facts *f);
-void launches_measure(struct facts *f); /* launches.c */
+void launches_measure(struct facts *f);    /* launches.c */
+void graph_holes_measure(struct facts *f); /* graph_holes.c, once gaps are charged */
 
 #endif

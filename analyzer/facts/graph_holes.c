@@ -1,0 +1,30 @@
+/* CUDA graphs that were recorded in part. What a graph launches follows within microseconds, so a
+ * GPU that seems to idle for milliseconds amid a graph, or before it although it was launched, is
+ * at work on what has no record. Cost: one pass over the gaps. */
+#include "analyzer/facts/passes.h"
+
+enum { HOLE_NS = 1000000, OFTEN = 3 };
+
+static bool of_graph(const struct timeline *t, uint32_t op)
+{
+    const struct op *o = &t->ops[op];
+    return o->in_graph == GRAPH_NODE || (o->in_graph == GRAPH_NONE && o->api != TL_NONE &&
+                                         t->apis[o->api].kind == API_GRAPH_LAUNCH);
+}
+
+void graph_holes_measure(struct facts *f)
+{
+    int64_t sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        int64_t ns = gap_ns(f, g, PART_IDLE_QUEUED);
+        if (ns < HOLE_NS || g->step == TL_NONE || !f->steps.at[g->step].used ||
+            g->before_op == TL_NONE || !of_graph(f->tl, g->before_op))
+            continue;
+        sum += ns;
+        n++;
+    }
+    if (n >= OFTEN) /* the first launch of a graph may take its time */
+        f->health.graph_holes_ns = sum;
+}

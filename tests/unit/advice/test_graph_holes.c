@@ -1,0 +1,58 @@
+/* Records of kernels in CUDA graphs that are missing look like idle time. */
+#include "tests/unit/rule_case.h"
+
+/* Steps of 10 ms: a graph of four kernels, the last one `hole` behind the third; then as long an
+ * idle time before a kernel launched early. */
+static const struct advice *steps_with(struct builder *b, int64_t hole, bool graph)
+{
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        int64_t launch = build_api(b, graph ? "cudaGraphLaunch" : "cudaLaunchKernel", at, CALL_NS);
+        for (int k = 0; k < 4; k++) {
+            int64_t start = at + US(10) + MS(k) + (k == 3 ? hole : 0);
+            int64_t call = graph || k == 0
+                               ? launch
+                               : build_api(b, "cudaLaunchKernel", at + US(10 * k), CALL_NS);
+            build_kernel_of(b, case_gemm, call, start, MS(1), 64);
+        }
+        build_range(b, "step", at, at + MS(10));
+    }
+    return build_analyze(b);
+}
+
+START_TEST(a_gpu_that_idles_amid_a_graph_is_at_work)
+{
+    for (int graph = 0; graph < 2; graph++) {
+        struct builder b = build_start();
+        const struct advice *a = steps_with(&b, MS(5), graph);
+        int64_t holes = facts_per_step(a->facts, a->facts->health.graph_holes_ns);
+        ck_assert_int_le(llabs(holes - (graph ? MS(5) : 0)), US(20));
+        ck_assert_int_eq(strstr(a->verdict, "Queue-bound") != NULL, !graph);
+        ck_assert_int_eq(strstr(a->verdict, "seem to be missing for 50 %") != NULL, graph);
+        build_end(&b);
+    }
+}
+END_TEST
+
+START_TEST(few_holes_are_told_beside_the_reason)
+{
+    for (int ms = 0; ms < 2; ms++) {
+        struct builder b = build_start();
+        const struct advice *a = steps_with(&b, ms ? US(1100) : US(900), true);
+        ck_assert_int_eq(a->facts->health.graph_holes_ns > 0, ms);
+        ck_assert_int_eq(strstr(a->why, "records of their kernels are missing") != NULL, ms);
+        ck_assert_ptr_null(strstr(a->verdict, "seem to be missing"));
+        build_end(&b);
+    }
+}
+END_TEST
+
+Suite *test_graph_holes_suite(void)
+{
+    Suite *s = suite_create("graph_holes");
+    TCase *c = tcase_create("graph_holes");
+    tcase_add_test(c, a_gpu_that_idles_amid_a_graph_is_at_work);
+    tcase_add_test(c, few_holes_are_told_beside_the_reason);
+    suite_add_tcase(s, c);
+    return s;
+}
