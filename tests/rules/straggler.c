@@ -11,6 +11,8 @@ struct fleet {
     struct sink sink;
     struct advice *a;
     int64_t id;
+    bool alone;    /* nothing but collectives was recorded: no step repeats */
+    bool once;     /* work differs in the first step alone */
     bool in_turns; /* ranks 0 and 1 swap their work in every other step */
     bool numbered; /* calls were recorded; all transfers are alike */
     int64_t nodes; /* hosts that the ranks run on in turn; 0 = not recorded */
@@ -91,10 +93,13 @@ static void one_rank(struct fleet *f, int64_t rank, const double *work, int64_t 
                                  .start_ns = at - MS(0.05),
                                  .end_ns = at + MS(9.95),
                                  .name = text(f, "ProfilerStep#1")};
-        put(f, ROW_RANGE, &step);
+        if (!f->alone)
+            put(f, ROW_RANGE, &step);
         double own = work[f->in_turns && rank < 2 && i % 2 ? 1 - rank : rank];
         double transfer = f->numbered ? 1 : 1 + 0.1 * (i * i % 7);
-        kernel(f, rank, "volta_sgemm_128x64_nn", at, at + MS(own));
+        own = f->once && i ? last : own;
+        if (!f->alone)
+            kernel(f, rank, "volta_sgemm_128x64_nn", at, at + MS(own));
         if (i < skipped) /* the recording begins amid a step */
             continue;
         kernel(f, rank, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", at + MS(own),
@@ -253,6 +258,32 @@ START_TEST(recorded_numbers_match_whatever_the_clocks_say)
 }
 END_TEST
 
+/* Collectives that nothing marks as steps: the same is true of all that was recorded. */
+START_TEST(a_window_has_a_late_rank_too)
+{
+    for (int once = 0; once < 2; once++) {
+        struct fleet f = start();
+        const double work[RANKS] = {4, 7, 4};
+        f.alone = true;
+        f.once = once;
+        for (int r = 0; r < RANKS; r++)
+            one_rank(&f, r, work, 0, 0);
+        look(&f);
+        ck_assert(analysis_of_window(f.a->facts));
+        case_verdict(f.a, "straggler", once ? RULE_SILENT : RULE_FIRES);
+        const struct outcome *o = case_outcome(f.a, "straggler");
+        if (!once) {
+            ck_assert_ptr_nonnull(strstr(o->summary, "rank 1 is late"));
+            ck_assert_ptr_nonnull(strstr(o->summary, "in the window"));
+            ck_assert_ptr_null(strstr(o->summary, "step"));
+            ck_assert_ptr_null(strstr(o->summary, "idles")); /* nobody knows between what */
+            ck_assert_int_le(llabs(o->saves_high_ns - STEPS * MS(3)), MS(0.1));
+        }
+        end(&f);
+    }
+}
+END_TEST
+
 START_TEST(ranks_that_are_late_in_turns_are_no_straggler)
 {
     struct fleet f = start();
@@ -312,6 +343,7 @@ Suite *rule_straggler_suite(void)
     tcase_add_test(c, a_rank_without_a_core_is_no_straggler);
     tcase_add_test(c, recordings_may_begin_at_different_collectives);
     tcase_add_test(c, recorded_numbers_match_whatever_the_clocks_say);
+    tcase_add_test(c, a_window_has_a_late_rank_too);
     tcase_add_test(c, ranks_that_are_late_in_turns_are_no_straggler);
     tcase_add_test(c, punctual_ranks_have_no_straggler);
     tcase_add_test(c, one_rank_cannot_tell);

@@ -123,9 +123,12 @@ static const char *why_host(const struct pair *p, int64_t more_ns)
               : NULL;
 }
 
-/* At least half of the lateness must show, or nothing is said. */
+/* At least half of the lateness must show, or nothing is said. Where collectives alone were
+ * recorded nobody knows what is between them. */
 static int explain(struct facts *f, struct pair *p, int64_t late_ns)
 {
+    if (p->late.compute_ns == 0 && p->other.compute_ns == 0)
+        return 0;
     int64_t kernels =
         per_step(p->late.compute_ns, p->scale_late) - per_step(p->other.compute_ns, p->scale_other);
     int64_t host =

@@ -170,6 +170,23 @@ static bool has_another_cause(const struct facts *f, struct arena *arena, struct
     return false;
 }
 
+/* Once in every other step; where none repeats, in every other collective, and not in one alone, as
+ * when the ranks start one after the other. */
+static bool is_often(const struct facts *f)
+{
+    const struct ranks *r = &f->ranks;
+    const struct rank_heat *h = &r->by_place;
+    int64_t late_count = r->at[r->late].late_count, sum = 0, most = 0;
+    if (!analysis_of_window(f))
+        return late_count * 2 >= (int64_t)f->steps.used;
+    for (size_t i = 0; i < h->columns; i++) {
+        int64_t ns = h->late_ns[r->late * h->columns + i];
+        sum += ns;
+        most = ns > most ? ns : most;
+    }
+    return late_count * 2 >= r->collectives && most * 2 <= sum;
+}
+
 static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                  const struct rank_facts *late, int64_t gain)
 {
@@ -217,15 +234,12 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
                           "%.3f ms per step more than the next rank",
                           (long long)late->rank, (long long)late->late_count,
                           (long long)r->collectives, ms(gain));
-    bool often = late->late_count * 2 >= (int64_t)f->steps.used; /* once in every other step */
-    bool late_enough = often && gain * 100 >= f->step_ns;
+    bool late_enough = is_often(f) && gain * 100 >= f->step_ns;
     if (f->tl->missing_ranks > 0 && (!late_enough || may_be_another(f, gain))) {
         doubt(f, arena, o, gain);
         return;
     }
-    if (!late_enough)
-        return;
-    if (has_another_cause(f, arena, o, late, gain))
+    if (!late_enough || has_another_cause(f, arena, o, late, gain))
         return;
     fire(f, arena, o, late, gain);
 }
@@ -235,6 +249,7 @@ const struct rule rule_straggler = {
     .title = "Speed up the late rank",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_straggler,
+    .in_window = true,
     .looks_for = "Collectives, matched over all ranks, in which the others wait for the rank that "
                  "arrives last.",
     .doc =
