@@ -174,7 +174,7 @@ static const char *graph_holes(struct advice *a)
                         "For %s %s the GPU seems to idle amid CUDA graphs that were launched, for "
                         "milliseconds at a time: most likely records of their kernels are missing, "
                         "and the GPU is at work.",
-                        query_time(&a->arena, ns), analysis_per_step(f));
+                        time_text(&a->arena, ns), analysis_per_step(f));
 }
 
 bool verdict_graphs_lost(struct advice *a)

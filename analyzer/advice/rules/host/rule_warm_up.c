@@ -61,9 +61,11 @@ static const char *what_most(const struct facts *f, struct arena *arena, const s
 {
     if (w->compile_ns > w->calls_ns)
         return arena_printf(arena, ", most of it compilation before '%s'", query_compiled(f, w));
-    if (w->capture_ns * 2 > w->ns)
-        return arena_printf(arena, ", most of it (%s) while it captures %lld CUDA graph%s",
-                            time_text(arena, per_step(f, w->capture_ns)), (long long)w->captures,
+    if (w->capture_ns * 10 > w->ns)
+        return arena_printf(arena, ", %s%s%s while it captures %lld CUDA graph%s",
+                            w->capture_ns * 2 > w->ns ? "most of it (" : "",
+                            time_text(arena, per_step(f, w->capture_ns)),
+                            w->capture_ns * 2 > w->ns ? ")" : "", (long long)w->captures,
                             w->captures == 1 ? "" : "s");
     if (w->context != TL_NONE)
         return arena_printf(arena,
