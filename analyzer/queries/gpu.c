@@ -1,10 +1,16 @@
 #include "analyzer/queries/gpu.h"
 
-/* Before its first step a program has not allocated what it trains with. */
+#include <string.h>
+
+/* Before its first step a program has not allocated what it trains with. PyTorch's profiler begins
+ * amid the loop: there a step that does not count, because it is not known where it begins, is none
+ * of the program's first. */
 static int64_t trains_from(const struct facts *f)
 {
+    const char *source = timeline_meta(f->tl, "source");
+    bool amid = source && strcmp(source, "kineto") == 0;
     for (size_t i = 0; f->steps.source != STEPS_NONE && i < f->steps.count; i++)
-        if (f->steps.at[i].used)
+        if (f->steps.at[i].used || (amid && f->steps.at[i].estimated))
             return f->steps.at[i].start_ns;
     return INT64_MIN;
 }

@@ -58,6 +58,25 @@ START_TEST(memory_that_xla_reserved)
 }
 END_TEST
 
+/* Memory as PyTorch's profiler reports it, when it grows: in the first step, which does not count.
+ */
+START_TEST(memory_looked_at_before_the_steps_that_count)
+{
+    for (int amid = 0; amid < 2; amid++) {
+        struct builder b = build_start();
+        blocks = 27;
+        if (amid)
+            build_meta(&b, "source", "kineto");
+        case_loop(&b, fill_small_kernels);
+        sample(&b, MS(105), 1400, 0, (int64_t)9 << 30);
+        const struct advice *a = build_analyze(&b);
+        ck_assert_uint_eq(a->facts->steps.at[0].used, 0);
+        case_verdict(a, "batch-size", amid ? RULE_FIRES : RULE_CANNOT_TELL);
+        build_end(&b);
+    }
+}
+END_TEST
+
 static void fill_small_kernels_and_batch(struct builder *b, int64_t at)
 {
     build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 100000, at, US(1), at + US(2),
@@ -194,6 +213,7 @@ Suite *rule_batch_size_suite(void)
     tcase_add_test(t, test_batch_size);
     tcase_add_test(t, memory_that_xla_reserved);
     tcase_add_test(t, batches_of_its_own);
+    tcase_add_test(t, memory_looked_at_before_the_steps_that_count);
     tcase_add_test(t, steps_that_train_on_all_data);
     tcase_add_test(t, an_agent_that_acts_in_each_step);
     tcase_add_test(t, memory_before_the_steps_is_not_enough);
