@@ -107,10 +107,23 @@ uint32_t query_before(const struct timeline *t, uint32_t op)
 enum query_take query_is_optimizer(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
-    if (o->kind != OP_KERNEL || o->class.family != FAMILY_OPTIMIZER)
+    bool inside = o->in_update && o->class.family != FAMILY_COMM; /* an exchange is none */
+    if (o->kind != OP_KERNEL || (o->class.family != FAMILY_OPTIMIZER && !inside))
         return QUERY_NO;
     const char *name = tl_text(f->tl, o->full_name); /* loss scaling has a rule of its own */
     return strstr(name, "finite") || strstr(name, "amp_unscale") ? QUERY_NO : QUERY_ALL;
+}
+
+static enum query_take is_product_of_update(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    return o->kind == OP_KERNEL && o->in_update && o->class.family == FAMILY_GEMM ? QUERY_BUSY
+                                                                                  : QUERY_NO;
+}
+
+int64_t query_optimizer_products(const struct facts *f)
+{
+    return each_step(f, query_ops(f, is_product_of_update).count);
 }
 
 static bool zeroes(const struct op *o)
@@ -154,7 +167,7 @@ static bool many(const struct facts *f, const struct query_ops *ops, int64_t lea
 bool query_optimizer_unfused(const struct facts *f, struct query_ops *ops)
 {
     *ops = query_ops(f, query_is_optimizer);
-    return many(f, ops, QUERY_MANY_OPTIMIZER_OPS);
+    return many(f, ops, QUERY_MANY_OPTIMIZER_OPS) && query_optimizer_products(f) == 0;
 }
 
 bool query_zeroing_scattered(const struct facts *f, struct query_ops *ops)

@@ -46,7 +46,11 @@ struct query_ops query_ops_of(const struct facts *f, query_pick *pick, const voi
 /* The operation before `op` on its stream, TL_NONE. */
 uint32_t query_before(const struct timeline *t, uint32_t op);
 
+/* A kernel of an optimizer, told by its name or by the range around its launch. */
 enum query_take query_is_optimizer(const struct facts *f, uint32_t op);
+/* Products of matrices per step that the update itself computes (Muon, Shampoo): no flag of an
+ * optimizer puts such an update into one kernel. */
+int64_t query_optimizer_products(const struct facts *f);
 /* Small memsets and fills, several in a row on one stream: zeroing tensor by tensor. */
 enum query_take query_is_zeroing(const struct facts *f, uint32_t op);
 

@@ -102,6 +102,8 @@ int build_join(struct build *b, struct err *e); /* correlations, timeline_join.c
 int build_name(struct build *b, struct err *e); /* names and classes, timeline_join.c */
 enum api_kind api_kind_of(const char *name);    /* api_kind.c */
 
+/* timeline_update.c: fills in_update, when the calls are in their places. -1: out of memory */
+int build_updates(struct timeline *t);
 /* timeline_finish.c: a warning of the recording's health. -1: out of memory. */
 int build_health(struct build *b, const char *code, const char *text, int64_t value);
 /* timeline_ranks.c: fills t.missing_ranks and warns of them. -1: out of memory. */

@@ -73,6 +73,7 @@ struct op {
     int8_t is_async;            /* copies: 1, 0, -1 */
     uint8_t in_graph;           /* enum graph_part */
     uint8_t comm;               /* enum comm_kind; of a collective */
+    uint8_t in_update;          /* 1: launched in the step of an optimizer */
     struct kernel_class class;
 };
 

@@ -167,6 +167,8 @@ int timeline_finish(struct timeline *t, struct err *e)
     hand_over(b);
     if (build_callers(b) < 0)
         return err_set(e, "out of memory while reading who calls");
+    if (build_updates(t) < 0)
+        return err_set(e, "out of memory while looking for updates");
     find_span(t);
     t->have = have_of(t);
     b->finished = true;

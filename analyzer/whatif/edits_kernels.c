@@ -21,8 +21,6 @@ void edit_keep_gradients(const struct edit *x, const struct graph *g, struct pla
 static bool fuses(const struct edit *x, const struct graph *g, uint32_t i)
 {
     bool told = x->ops || x->op_marks;
-    if (!told && g->classes[i].family != FAMILY_OPTIMIZER)
-        return false;
     if (!edit_op(g, i))
         return false;
     return told ? edit_picks(x, g, g->tasks[i].source)

@@ -18,6 +18,82 @@ static void fill_fused(struct builder *b, int64_t at)
                  US(3270));
 }
 
+/* The same in kernels of any pointwise operation, inside the range of an optimizer's step; the host
+ * is slow. `closure`: the backward pass runs in the step as well. */
+static void fill_plain_of(struct builder *b, int64_t at, const char *range, bool closure)
+{
+    static const char *const name[] = {"vectorized_elementwise_kernel<4, MulScalarFunctor<float>>",
+                                       "vectorized_elementwise_kernel<4, AddFunctor<float>>"};
+    build_kernel(b, case_gemm, at + US(10), at + US(30), US(5000));
+    int64_t from = closure ? at + US(9000) : at + US(5100);
+    for (int i = 0; i < 160; i++) {
+        int64_t call = at + US(5120) + US(20 * i);
+        build_kernel(b, name[i % 2], call, call + US(8), US(10));
+    }
+    build_range(b, range, at + US(5100), at + US(9100));
+    if (closure)
+        build_range_at(b, "autograd::engine::evaluate_function: AddBackward0", 2, at + US(5200),
+                       from);
+}
+
+static void fill_plain(struct builder *b, int64_t at)
+{
+    fill_plain_of(b, at, "Optimizer.step#SGD.step", false);
+}
+
+static void fill_closure(struct builder *b, int64_t at)
+{
+    fill_plain_of(b, at, "Optimizer.step#SGD.step", true);
+}
+
+static void fill_own_class(struct builder *b, int64_t at)
+{
+    fill_plain_of(b, at, "Optimizer.step#Lion.step", false);
+}
+
+static void fill_muon(struct builder *b, int64_t at)
+{
+    fill_plain_of(b, at, "Optimizer.step#Muon.step", false);
+    build_kernel(b, case_gemm, at + US(8900), at + US(8950), US(200));
+}
+
+/* A loop over the parameters, told by the range around it. */
+START_TEST(test_plain)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_plain);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_outcome(a, "fused-optimizer");
+    case_verdict(a, "fused-optimizer", RULE_FIRES);
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "torch.optim.SGD(params, fused=True)"));
+    ck_assert_ptr_nonnull(strstr(o->summary, "160 small kernels"));
+    ck_assert_int_gt(o->saves_high_ns, MS(2));
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_own_class);
+    o = case_outcome(build_analyze(&b), "fused-optimizer");
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "Lion.step"));
+    ck_assert_ptr_null(o->setting);
+    build_end(&b);
+}
+END_TEST
+
+/* What a closure computes is no update; one that multiplies matrices is no candidate. */
+START_TEST(test_no_candidate)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_closure);
+    case_verdict(build_analyze(&b), "fused-optimizer", RULE_SILENT);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_muon);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "fused-optimizer", RULE_SILENT);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "fused-optimizer")->why, "products of matrices"));
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_optimizer)
 {
     struct builder b = build_start();
@@ -39,6 +115,8 @@ Suite *rule_fused_optimizer_suite(void)
     Suite *s = suite_create("fused-optimizer");
     TCase *t = tcase_create("fused-optimizer");
     tcase_add_test(t, test_optimizer);
+    tcase_add_test(t, test_plain);
+    tcase_add_test(t, test_no_candidate);
     suite_add_tcase(s, t);
     return s;
 }

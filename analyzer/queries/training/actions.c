@@ -77,7 +77,7 @@ static int add_work(struct events *v, const struct facts *f)
         if (t->streams[o->stream].process != f->steps.process || o->api == TL_NONE)
             continue;
         const struct api *c = &t->apis[o->api];
-        if (o->kind == OP_KERNEL && o->class.family == FAMILY_OPTIMIZER)
+        if (o->kind == OP_KERNEL && (o->class.family == FAMILY_OPTIMIZER || o->in_update))
             rc = add(v, TRAINING, c->start_ns, 0);
         else if (o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes > A_NUMBER)
             rc = add(v, UPLOAD, c->start_ns, 0);

@@ -25,7 +25,8 @@ static struct evaluation measure_evaluation(const struct facts *f, struct arena 
         if (o->kind != OP_KERNEL || o->api == TL_NONE || !inside[o->api])
             continue;
         bool train = query_name_has(tl_text(t, o->full_name), training_only);
-        bool backward = o->class.pass == PASS_WGRAD || o->class.family == FAMILY_OPTIMIZER;
+        bool backward =
+            o->class.pass == PASS_WGRAD || o->class.family == FAMILY_OPTIMIZER || o->in_update;
         e.backward += backward;
         if (!train && !backward)
             continue;

@@ -1,0 +1,104 @@
+/* timeline_finish: which operations an optimizer's step launched, told by the range around it.
+ * A framework's simple update consists of the pointwise kernels that everything else uses as well:
+ * their names do not tell. */
+#include "analyzer/timeline/build.h"
+#include "analyzer/timeline/name_test.h"
+
+/* PyTorch's record_function, and gpuprof's hook. */
+static bool is_update(const char *name)
+{
+    return strncmp(name, "Optimizer.step#", 15) == 0 || strcmp(name, "optimizer.step") == 0;
+}
+
+/* The same two, for the backward pass. */
+static bool is_backward(const char *name)
+{
+    return strncmp(name, "autograd::engine::evaluate_function", 35) == 0 ||
+           strcmp(name, "backward") == 0;
+}
+
+struct update {
+    int64_t from_ns, start_ns, end_ns; /* from: where its own work begins */
+};
+
+struct updates { /* by (thread, start), the outermost ones */
+    struct VEC(struct update) at;
+    uint32_t *first; /* by thread, and one more */
+};
+
+static int find_updates(const struct timeline *t, struct updates *u)
+{
+    struct name_test named = name_test_open(t, is_update);
+    int rc = 0;
+    for (uint32_t k = 0; k < t->thread_count && rc == 0; k++) {
+        const struct thread *th = &t->threads[k];
+        u->first[k] = (uint32_t)u->at.n;
+        int64_t until = INT64_MIN;
+        for (uint32_t i = th->first_range; i < th->first_range + th->ranges && rc == 0; i++) {
+            const struct range *r = &t->ranges[i];
+            if (r->start_ns < until || !name_test(&named, r->name))
+                continue;
+            struct update *x = vec_push(&u->at);
+            rc = x ? 0 : -1;
+            if (x)
+                *x = (struct update){r->start_ns, r->start_ns, r->end_ns};
+            until = r->end_ns;
+        }
+    }
+    u->first[t->thread_count] = (uint32_t)u->at.n;
+    name_test_close(&named);
+    return rc;
+}
+
+/* The thread's update at that time, NULL. */
+static struct update *update_at(const struct updates *u, uint32_t thread, int64_t ns)
+{
+    size_t first = u->first[thread], low = first, high = u->first[thread + 1];
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (u->at.at[mid].start_ns <= ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low > first && u->at.at[low - 1].end_ns > ns ? &u->at.at[low - 1] : NULL;
+}
+
+/* An optimizer that is given a closure (Lightning does so) computes forward and backward in its
+ * step: its own work comes behind them, whichever threads they run on. */
+static void leave_out_closures(const struct timeline *t, const struct updates *u)
+{
+    struct name_test named = name_test_open(t, is_backward);
+    for (size_t i = 0; i < t->range_count; i++) {
+        const struct range *r = &t->ranges[i];
+        if (!name_test(&named, r->name))
+            continue;
+        for (uint32_t k = 0; k < t->thread_count; k++) {
+            if (u->first[k] == u->first[k + 1] ||
+                t->threads[k].process != t->threads[r->thread].process)
+                continue;
+            struct update *x = update_at(u, k, r->start_ns);
+            if (x && r->end_ns > x->from_ns)
+                x->from_ns = r->end_ns;
+        }
+    }
+    name_test_close(&named);
+}
+
+int build_updates(struct timeline *t)
+{
+    struct updates u = {.first = calloc(t->thread_count + 1, sizeof *u.first)};
+    int rc = u.first ? find_updates(t, &u) : -1;
+    if (rc == 0 && u.at.n)
+        leave_out_closures(t, &u);
+    for (size_t i = 0; rc == 0 && u.at.n && i < t->op_count; i++) {
+        if (t->ops[i].api == TL_NONE)
+            continue;
+        const struct api *c = &t->apis[t->ops[i].api];
+        const struct update *x = update_at(&u, c->thread, c->start_ns);
+        t->ops[i].in_update = x && c->start_ns >= x->from_ns;
+    }
+    vec_release(&u.at);
+    free(u.first);
+    return rc;
+}
