@@ -180,6 +180,30 @@ START_TEST(pinning_long_copies_saves_their_excess)
 }
 END_TEST
 
+/* batch.to(device) and its labels behind the last step's work, each with a wait right behind it;
+ * then slow launches, for which the GPU idles. */
+static void fill_to_device(struct builder *b, int64_t at)
+{
+    build_meta(b, "exe", "/usr/bin/python3");
+    build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 3 << 20, at, US(2000),
+               at + US(1500), US(480));
+    build_sync(b, at + US(2002), US(10));
+    build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 256, at + US(2020), US(20),
+               at + US(2030), US(2));
+    build_sync(b, at + US(2042), US(6));
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "k", at + US(2100 + 300 * i), at + US(2110 + 300 * i),
+                     i < 9 ? US(100) : US(6690));
+}
+
+START_TEST(pinned_copies_that_do_not_block_let_the_host_run_ahead)
+{
+    struct bench x = bench_start(MS(10), fill_to_device);
+    ck_assert_int_gt(saves(&x, (struct edit){.kind = EDIT_PIN}), US(1500));
+    bench_end(&x);
+}
+END_TEST
+
 START_TEST(not_waiting_for_a_gpu_that_is_far_behind_saves_nothing)
 {
     struct bench x = bench_start(MS(8) + US(100), fill_gpu_bound);
@@ -350,6 +374,7 @@ Suite *test_whatif_suite(void)
     tcase_add_test(c, autocast_keeps_softmax_and_casts_operands);
     tcase_add_test(c, pinning_short_copies_saves_nothing);
     tcase_add_test(c, pinning_long_copies_saves_their_excess);
+    tcase_add_test(c, pinned_copies_that_do_not_block_let_the_host_run_ahead);
     tcase_add_test(c, not_waiting_for_a_gpu_that_is_far_behind_saves_nothing);
     tcase_add_test(c, not_waiting_hides_what_the_host_does_next);
     tcase_add_test(c, workers_take_decoding_off_the_step_until_they_are_the_slowest);
