@@ -16,6 +16,12 @@ struct query_host_copies {
 /* -1: out of memory. */
 int query_host_copies(const struct facts *f, struct arena *arena, struct query_host_copies *h);
 
+/* A pause between two launches that is longer is the program's own work (a batch, a file, Python's
+ * collector); a framework's way from one operator to the next takes 10 to 100 us in published
+ * traces, ten times that under a profiler with stacks. Whoever launches less still does that work.
+ */
+enum { QUERY_OWN_WORK_NS = 1000000 };
+
 /* Per step, the GPU waits for what the host does: launches too slowly, starts over after a wait, or
  * works on something else. */
 int64_t query_awaits_host(const struct facts *f);

@@ -113,11 +113,21 @@ void edit_unsync(const struct edit *x, const struct graph *g, struct plan *p, co
     free(parent);
 }
 
+/* What comes once, while code is loaded and memory is first allocated, is in a window, and no
+ * launch less takes it away; nor the calls about memory. */
+static bool stays_anyway(const struct graph *g, const struct task *t)
+{
+    const struct api *c = &g->a->tl->apis[t->source];
+    return c->kind == API_ALLOC || c->kind == API_FREE || c->kind == API_HOST_ALLOC ||
+           c->kind == API_MODULE || (g->once && t->dur_ns >= QUERY_OWN_WORK_NS);
+}
+
 /* A bound: the host spends nothing on a step but what it does with results that it waited for, with
- * memory and with batches, and work follows work without delay. */
+ * memory and with batches, and on work of its own, and work follows work without delay. */
 static void graph_at_most(const struct graph *g, struct plan *p)
 {
     bool waited[2] = {false, false}; /* on this thread, on another */
+    bool crowded = query_short_of_cpu(g->a);
     p->node_lag_permille = 0;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
@@ -130,7 +140,8 @@ static void graph_at_most(const struct graph *g, struct plan *p)
             p->mark[i] |= PLAN_DROP;
         else if (t->kind == TASK_WAIT || t->kind == TASK_GET || t->kind == TASK_LOAD)
             *result = true;
-        else if (t->kind == TASK_HOST_API || !*result)
+        else if (t->kind == TASK_HOST_API ? !stays_anyway(g, t)
+                                          : !*result && (crowded || t->dur_ns < QUERY_OWN_WORK_NS))
             p->dur[i] = 0;
         if (is_launch(g, i))
             *result = false;
@@ -180,7 +191,7 @@ void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, con
         if (t->lane < g->streams || t->flags & TASK_BEHIND)
             continue;
         if (t->kind == TASK_HOST_GAP) {
-            if (t->dur_ns >= 10 * HOST_PAUSE_NS)
+            if (t->dur_ns >= QUERY_OWN_WORK_NS)
                 p->dur[i] = (int64_t)((double)p->dur[i] * pause_left);
             pause = i;
             continue;
@@ -192,11 +203,11 @@ void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, con
         bool launch = is_launch(g, i) && !is_collective(g, t) && !(model_only && is_of_loop(g, t));
         bool stays = launch || (inside && is_captured(g, t));
         if (stays && inside && pause != TASK_NONE && t->prev == pause &&
-            g->tasks[pause].dur_ns < 10 * HOST_PAUSE_NS)
+            g->tasks[pause].dur_ns < QUERY_OWN_WORK_NS)
             p->dur[pause] = 0;
         if (launch && p->dur[i] == 0)
             continue; /* another change has taken it out */
-        if (stays)
+        if (stays && !(g->once && stays_anyway(g, t)))
             p->dur[i] = !inside ? GRAPH_LAUNCH_NS : launch ? node_ns : 0;
         inside = stays;
         pause = TASK_NONE;

@@ -259,6 +259,75 @@ START_TEST(test_launches_of_a_window)
 }
 END_TEST
 
+/* The same behind a first launch that loads code for 10 ms: no launch less takes that away. */
+START_TEST(test_warm_up_is_no_launch)
+{
+    char name[32];
+    struct builder b = build_start();
+    build_kernel(&b, "first", MS(89), MS(89) + US(8), US(5));
+    int64_t correlation = build_api(&b, "cudaLaunchKernel", MS(89.1), MS(10));
+    build_kernel_of(&b, "loaded", correlation, MS(99.1), US(5), 64);
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "kernel_%d", i);
+        build_kernel(&b, name, MS(100) + US(100 * i), MS(100) + US(100 * i + 8), US(5));
+    }
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_outcome(a, "cuda-graphs");
+    ck_assert(analysis_of_window(a->facts));
+    ck_assert_msg(o->verdict == RULE_FIRES, "%s", o->why);
+    ck_assert_msg(o->saves_high_ns < MS(11), "%lld", (long long)o->saves_high_ns);
+    build_end(&b);
+}
+END_TEST
+
+static void fill_one_launch(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), MS(5));
+}
+
+static void fill_few_launches(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 7; i++)
+        build_kernel(b, small, at + US(100 * i), at + US(100 * i + 8), US(5));
+    build_kernel(b, case_gemm, at + US(700), at + US(710), MS(9));
+}
+
+/* A graph of one launch is a launch. */
+START_TEST(test_too_few_for_a_graph)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_one_launch);
+    case_verdict(build_analyze(&b), "cuda-graphs", RULE_SILENT);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_few_launches);
+    case_verdict(build_analyze(&b), "cuda-graphs", RULE_FIRES); /* eight */
+    build_end(&b);
+}
+END_TEST
+
+/* Zeroing has a finding of its own, but the host is busy with launches throughout. */
+static void fill_zeroing(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 40; i++)
+        build_memset(b, 4096, at + US(40 * i), at + US(40 * i + 8), US(5));
+    for (int i = 0; i < 200; i++)
+        build_kernel(b, small, at + US(1600 + 40 * i), at + US(1610 + 40 * i),
+                     US(i < 199 ? 39.5 : 430));
+}
+
+START_TEST(test_others_explain_the_idle_time)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_zeroing);
+    const struct outcome *o = case_outcome(build_analyze(&b), "cuda-graphs");
+    ck_assert_msg(o->verdict == RULE_FIRES, "%s", o->why);
+    ck_assert_msg(strstr(o->summary, "findings of their own") != NULL, "%s", o->summary);
+    ck_assert_ptr_nonnull(strstr(o->summary, "keeps the host busy"));
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_cuda_graphs_suite(void)
 {
     Suite *s = suite_create("cuda-graphs");
@@ -273,6 +342,9 @@ Suite *rule_cuda_graphs_suite(void)
     tcase_add_test(t, test_one_step_repeats_nothing);
     tcase_add_test(t, test_graphs_in_use);
     tcase_add_test(t, test_launches_of_a_window);
+    tcase_add_test(t, test_warm_up_is_no_launch);
+    tcase_add_test(t, test_too_few_for_a_graph);
+    tcase_add_test(t, test_others_explain_the_idle_time);
     suite_add_tcase(s, t);
     return s;
 }

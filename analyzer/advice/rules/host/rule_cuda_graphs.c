@@ -1,141 +1,12 @@
 /* Launch-bound: the GPU runs dry because the host cannot launch small kernels fast enough. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/capture.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/once.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/waits.h"
 
-#include <stdlib.h>
-
 enum { SAME_STEPS_PCT = 75, REGION_PCT = 50 };
-
-struct shape { /* of the used steps, for the question whether they can be captured */
-    size_t steps;
-    int64_t kernels_min, kernels_max;
-    size_t alike;         /* steps that launch exactly what the most usual step launches */
-    double graph_pct;     /* of the kernels: launched by graphs already */
-    double region_pct;    /* of the launches: in the longest stretch that nothing interrupts */
-    uint32_t interrupter; /* index of a call that ends such stretches, TL_NONE */
-};
-
-/* ---- do the steps repeat? ---- */
-
-struct content {
-    int64_t kernels, in_graph;
-    uint64_t sum; /* of what is launched, whatever the order */
-};
-
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static int by_sum(const void *x, const void *y)
-{
-    const struct content *a = x, *b = y;
-    return (a->sum > b->sum) - (a->sum < b->sum);
-}
-
-static int compare_contents(const struct facts *f, struct shape *s)
-{
-    const struct timeline *t = f->tl;
-    struct content *c = calloc(f->steps.count + 1, sizeof *c);
-    int64_t all = 0, in_graph = 0;
-    if (!c)
-        return -1;
-    for (uint32_t i = 0; i < t->op_count; i++) {
-        const struct op *o = &t->ops[i];
-        if (o->kind != OP_KERNEL || !query_used(f, i))
-            continue;
-        struct content *k = &c[f->steps.op_step[i]];
-        k->kernels++;
-        k->in_graph += o->in_graph != GRAPH_NONE;
-        k->sum += mix(mix((uint64_t)o->full_name << 32 | o->grid[0]) + o->grid[1]);
-    }
-    for (size_t i = 0; i < f->steps.count; i++) {
-        if (!f->steps.at[i].used)
-            continue;
-        s->kernels_min = c[i].kernels < s->kernels_min ? c[i].kernels : s->kernels_min;
-        s->kernels_max = c[i].kernels > s->kernels_max ? c[i].kernels : s->kernels_max;
-        all += c[i].kernels;
-        in_graph += c[i].in_graph;
-        c[s->steps++] = c[i];
-    }
-    qsort(c, s->steps, sizeof *c, by_sum);
-    for (size_t i = 0, j; i < s->steps; i = j) {
-        for (j = i; j < s->steps && c[j].sum == c[i].sum; j++)
-            ;
-        s->alike = j - i > s->alike ? j - i : s->alike;
-    }
-    s->graph_pct = all ? 100.0 * (double)in_graph / (double)all : 0;
-    free(c);
-    return 0;
-}
-
-/* ---- can a step be captured? ---- */
-
-struct mark { /* a launch, or a call that no capture survives */
-    int64_t ns;
-    uint32_t step, api;
-    bool stops;
-};
-
-static int by_time(const void *x, const void *y)
-{
-    const struct mark *a = x, *b = y;
-    return (a->ns > b->ns) - (a->ns < b->ns);
-}
-
-static size_t collect_marks(const struct facts *f, struct mark *m)
-{
-    const struct timeline *t = f->tl;
-    size_t n = 0;
-    for (uint32_t i = 0; i < t->api_count; i++) {
-        const struct api *c = &t->apis[i];
-        bool launch = c->op != TL_NONE && t->ops[c->op].kind == OP_KERNEL;
-        bool stops = query_stops_capture(t, c);
-        if ((!launch && !stops) || t->threads[c->thread].process != f->steps.process)
-            continue;
-        uint32_t step = query_step_at(f, c->start_ns);
-        if (step != TL_NONE)
-            m[n++] = (struct mark){c->start_ns, step, i, stops};
-    }
-    return n;
-}
-
-/* Launches in each step's longest uninterrupted stretch, over all launches. */
-static int measure_regions(const struct facts *f, struct shape *s)
-{
-    struct mark *m = malloc((f->tl->api_count + 1) * sizeof *m);
-    if (!m)
-        return -1;
-    size_t n = collect_marks(f, m), all = 0, covered = 0, best = 0, run = 0;
-    qsort(m, n, sizeof *m, by_time);
-    for (size_t i = 0; i < n; i++) {
-        if (i && m[i].step != m[i - 1].step) {
-            covered += best;
-            best = run = 0;
-        }
-        if (m[i].stops) {
-            bool amid = run && i + 1 < n && m[i + 1].step == m[i].step;
-            if (amid && s->interrupter == TL_NONE)
-                s->interrupter = m[i].api;
-            run = 0;
-            continue;
-        }
-        all++;
-        run++;
-        best = run > best ? run : best;
-    }
-    covered += best;
-    s->region_pct = all ? 100.0 * (double)covered / (double)all : 100;
-    free(m);
-    return 0;
-}
-
-/* ---- the rule ---- */
 
 /* Launching time that other rules explain by their own cause. */
 static int64_t claimed_elsewhere(const struct facts *f)
@@ -151,8 +22,50 @@ static int64_t claimed_elsewhere(const struct facts *f)
     return per_step(f, ns);
 }
 
+/* What the host does per step to launch: the calls and its way from one to the next, but for waits,
+ * exchanges and work of its own. A call that is longer waits for room in the queue. */
+static int64_t launching_ns(const struct facts *f)
+{
+    enum { CALL_MOST_NS = 50000 };
+    const struct timeline *t = f->tl;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < t->api_count; i++) {
+        const struct api *c = &t->apis[i];
+        const struct thread *th = &t->threads[c->thread];
+        if (th->process != f->steps.process || query_stops_capture(t, c) ||
+            query_step_at(f, c->start_ns) == TL_NONE ||
+            (c->op != TL_NONE && t->ops[c->op].class.family == FAMILY_COMM))
+            continue;
+        int64_t call = c->end_ns - c->start_ns;
+        int64_t pause = i > th->first_api ? c->start_ns - c[-1].end_ns : 0;
+        sum += call < CALL_MOST_NS ? call : CALL_MOST_NS;
+        sum += pause > 0 && pause < QUERY_OWN_WORK_NS ? pause : 0;
+    }
+    return per_step(f, sum);
+}
+
+/* Idle time that goes with the launches, per step: waits for them, pauses of the host that are no
+ * work of its own, and what passes between two queued kernels. A capture takes pauses out only
+ * where it reaches. */
+static int64_t goes_with_launches(const struct facts *f, const struct query_capture *s)
+{
+    enum { QUEUED_START_NS = 50000 }; /* what is longer waits for something else (query.c) */
+    bool crowded = query_short_of_cpu(f);
+    int64_t short_ns = 0, queued = 0;
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step == TL_NONE || !f->steps.at[g->step].used)
+            continue;
+        int64_t host = gap_ns(f, g, PART_IDLE_HOST), start = gap_ns(f, g, PART_IDLE_QUEUED);
+        short_ns += crowded || host < QUERY_OWN_WORK_NS ? host : 0;
+        queued += start <= QUEUED_START_NS ? start : 0;
+    }
+    int64_t pauses = (int64_t)((double)per_step(f, short_ns) * s->region_pct / 100);
+    return f->breakdown_ns[PART_IDLE_LAUNCH] + pauses + per_step(f, queued);
+}
+
 /* Why fewer launches would not help; NULL when they would. */
-static const char *no_use(const struct facts *f, struct arena *arena, const struct shape *s)
+static const char *no_use(const struct facts *f, struct arena *arena, const struct query_capture *s)
 {
     if (query_is_platform(f, "xpu"))
         return "this GPU's runtime has no CUDA graphs: torch.compile and larger batches reduce the "
@@ -174,7 +87,8 @@ static const char *no_use(const struct facts *f, struct arena *arena, const stru
 }
 
 /* Why one graph cannot hold a step; NULL when it can. */
-static const char *obstacle(const struct facts *f, struct arena *arena, const struct shape *s)
+static const char *obstacle(const struct facts *f, struct arena *arena,
+                            const struct query_capture *s)
 {
     if (query_replicated(f, arena))
         return "one process drives several GPUs in turn, which no graph can contain: see "
@@ -199,7 +113,7 @@ static const char *obstacle(const struct facts *f, struct arena *arena, const st
     return NULL;
 }
 
-static void add_evidence(const struct facts *f, struct outcome *o, const struct shape *s,
+static void add_evidence(const struct facts *f, struct outcome *o, const struct query_capture *s,
                          int64_t idle, double short_pct)
 {
     outcome_evidence(
@@ -241,19 +155,58 @@ static const struct remedy
                       "fewer, larger kernels; what repeats: cudaStreamBeginCapture once, "
                       "then cudaGraphLaunch"};
 
-/* Of a window with so few, chance says as much. */
-enum { WINDOW_LAUNCHES = 20 };
+enum {
+    WINDOW_LAUNCHES = 20, /* of a window with fewer, chance says as much */
+    GRAPH_LAUNCHES = 8    /* a graph's own launch takes the host about as long as two kernels', in
+                             published traces 8 to 20 us: of fewer it saves next to nothing */
+};
+
+/* The cause in a sentence. What follows from it may be longer: a host that is done with its
+ * launches is early with everything else, a batch for example. */
+static const char *summary_of(const struct facts *f, struct arena *arena, int64_t launches,
+                              double short_pct, int64_t idle, int64_t host)
+{
+    const char *once = f->steps.used < 2 && !analysis_of_window(f)
+                           ? "; the recording contains only one step, so check that every step "
+                             "launches the same kernels"
+                           : "";
+    const char *busy = host * 2 > f->step_ns
+                           ? arena_printf(arena, "; launching keeps the host busy for %s per step",
+                                          time_text(arena, host))
+                           : "";
+    int64_t all = f->breakdown_ns[PART_IDLE_LAUNCH];
+    const char *others = idle * 2 < all
+                             ? arena_printf(arena,
+                                            " (%s of it in series of launches with findings of "
+                                            "their own)",
+                                            time_text(arena, all - idle))
+                             : "";
+    return arena_printf(arena,
+                        "%lld launches per step, %.0f %% of the kernels under 10 us: the GPU waits "
+                        "%s per step for the next launch%s%s%s",
+                        (long long)launches, short_pct, time_text(arena, *others ? all : idle),
+                        others, busy, once);
+}
+
+/* Anything to gain, whatever stands in the way? The idle time that other rules explain remains this
+ * one's as well where launching takes the host most of the step. */
+static bool launch_bound(const struct facts *f, int64_t idle, int64_t host)
+{
+    int64_t least = analysis_of_window(f) ? WINDOW_LAUNCHES : 1;
+    int64_t all = f->breakdown_ns[PART_IDLE_LAUNCH];
+    return f->totals.launches >= least &&
+           (idle * 100 >= f->step_ns || (all * 100 >= f->step_ns && host * 2 > f->step_ns));
+}
 
 static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    int64_t idle = f->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(f);
-    int64_t least = analysis_of_window(f) ? WINDOW_LAUNCHES : 1;
-    struct shape s = {.kernels_min = INT64_MAX, .interrupter = TL_NONE};
-    o->why = arena_printf(arena, "launching leaves the GPU idle for %.3f ms per step",
-                          ms(idle > 0 ? idle : 0));
-    if (idle * 100 < f->step_ns || f->totals.launches < least)
+    int64_t idle = f->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(f), host = launching_ns(f);
+    struct query_capture s;
+    idle = idle > 0 ? idle : 0;
+    o->why = arena_printf(arena, "launching leaves the GPU idle for %.3f ms per step", ms(idle));
+    if (!launch_bound(f, idle, host))
         return;
-    if (compare_contents(f, &s) < 0 || measure_regions(f, &s) < 0 || s.steps == 0) {
+    if (query_capture(f, &s) < 0 || s.steps == 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";
         return;
@@ -266,6 +219,13 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
         o->why = why_not;
         return;
     }
+    if (!analysis_of_window(f) && s.region < GRAPH_LAUNCHES) {
+        o->why = arena_printf(arena,
+                              "a graph could replace %lld launch%s per step, which saves "
+                              "next to nothing",
+                              (long long)s.region, s.region == 1 ? "" : "es");
+        return;
+    }
     double short_pct = f->totals.kernel_count_all ? 100.0 * (double)f->totals.short_kernels /
                                                         (double)f->totals.kernel_count_all
                                                   : 0;
@@ -275,19 +235,14 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
     spare_shards(f, o);
     if (analysis_of_window(f))
         o->remedy = s.region_pct < REGION_PCT ? fewer : fewer_or_graph;
-    o->most_ns = f->breakdown_ns[PART_IDLE_LAUNCH] + f->breakdown_ns[PART_IDLE_HOST] +
-                 f->breakdown_ns[PART_IDLE_QUEUED];
+    o->most_ns = goes_with_launches(f, &s);
+    outcome_evidence(o, "GPU idle that goes with the launches, per step", ms(o->most_ns), "ms",
+                     NULL);
+    outcome_evidence(o, "the host's time for them per step", ms(host), "ms", NULL);
     o->setting = "cuda_graph=1";
-    outcome_fires(o, idle,
-                  arena_printf(arena,
-                               "%.0f launches per step, %.0f %% of the kernels under 10 us: the "
-                               "GPU waits %s per step for the next launch%s",
-                               (double)f->totals.launches / (double)s.steps, short_pct,
-                               time_text(arena, idle),
-                               s.steps < 2 && !analysis_of_window(f)
-                                   ? "; the recording contains only one step, so "
-                                     "check that every step launches the same kernels"
-                                   : ""));
+    outcome_fires(
+        o, idle,
+        summary_of(f, arena, f->totals.launches / (int64_t)s.steps, short_pct, idle, host));
     outcome_example_gaps(o, f, PART_IDLE_LAUNCH, "GPU idle, next kernel not launched yet");
 }
 

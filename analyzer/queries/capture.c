@@ -1,0 +1,130 @@
+/* See capture.h. */
+#include "analyzer/queries/capture.h"
+
+#include "analyzer/queries/waits.h"
+
+#include <stdlib.h>
+
+/* ---- do the steps repeat? ---- */
+
+struct content {
+    int64_t kernels, in_graph;
+    uint64_t sum; /* of what is launched, whatever the order */
+};
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static int by_sum(const void *x, const void *y)
+{
+    const struct content *a = x, *b = y;
+    return (a->sum > b->sum) - (a->sum < b->sum);
+}
+
+static int contents(const struct facts *f, struct query_capture *s)
+{
+    const struct timeline *t = f->tl;
+    struct content *c = calloc(f->steps.count + 1, sizeof *c);
+    int64_t all = 0, in_graph = 0;
+    if (!c)
+        return -1;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        if (o->kind != OP_KERNEL || !query_used(f, i))
+            continue;
+        struct content *k = &c[f->steps.op_step[i]];
+        k->kernels++;
+        k->in_graph += o->in_graph != GRAPH_NONE;
+        k->sum += mix(mix((uint64_t)o->full_name << 32 | o->grid[0]) + o->grid[1]);
+    }
+    for (size_t i = 0; i < f->steps.count; i++) {
+        if (!f->steps.at[i].used)
+            continue;
+        s->kernels_min = c[i].kernels < s->kernels_min ? c[i].kernels : s->kernels_min;
+        s->kernels_max = c[i].kernels > s->kernels_max ? c[i].kernels : s->kernels_max;
+        all += c[i].kernels;
+        in_graph += c[i].in_graph;
+        c[s->steps++] = c[i];
+    }
+    qsort(c, s->steps, sizeof *c, by_sum);
+    for (size_t i = 0, j; i < s->steps; i = j) {
+        for (j = i; j < s->steps && c[j].sum == c[i].sum; j++)
+            ;
+        s->alike = j - i > s->alike ? j - i : s->alike;
+    }
+    s->graph_pct = all ? 100.0 * (double)in_graph / (double)all : 0;
+    free(c);
+    return 0;
+}
+
+/* ---- can a step be captured? ---- */
+
+struct mark { /* a launch, or a call that no capture survives */
+    int64_t ns;
+    uint32_t step, api;
+    bool stops;
+};
+
+static int by_time(const void *x, const void *y)
+{
+    const struct mark *a = x, *b = y;
+    return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
+static size_t collect_marks(const struct facts *f, struct mark *m)
+{
+    const struct timeline *t = f->tl;
+    size_t n = 0;
+    for (uint32_t i = 0; i < t->api_count; i++) {
+        const struct api *c = &t->apis[i];
+        bool launch = c->op != TL_NONE && t->ops[c->op].kind == OP_KERNEL;
+        bool stops = query_stops_capture(t, c);
+        if ((!launch && !stops) || t->threads[c->thread].process != f->steps.process)
+            continue;
+        uint32_t step = query_step_at(f, c->start_ns);
+        if (step != TL_NONE)
+            m[n++] = (struct mark){c->start_ns, step, i, stops};
+    }
+    return n;
+}
+
+/* Launches in each step's longest uninterrupted stretch, over all launches. */
+static int regions(const struct facts *f, struct query_capture *s)
+{
+    struct mark *m = malloc((f->tl->api_count + 1) * sizeof *m);
+    if (!m)
+        return -1;
+    size_t n = collect_marks(f, m), all = 0, covered = 0, best = 0, run = 0;
+    qsort(m, n, sizeof *m, by_time);
+    for (size_t i = 0; i < n; i++) {
+        if (i && m[i].step != m[i - 1].step) {
+            covered += best;
+            best = run = 0;
+        }
+        if (m[i].stops) {
+            bool amid = run && i + 1 < n && m[i + 1].step == m[i].step;
+            if (amid && s->interrupter == TL_NONE)
+                s->interrupter = m[i].api;
+            run = 0;
+            continue;
+        }
+        all++;
+        run++;
+        best = run > best ? run : best;
+    }
+    covered += best;
+    s->region = each_step(f, (int64_t)covered);
+    s->region_pct = all ? 100.0 * (double)covered / (double)all : 100;
+    free(m);
+    return 0;
+}
+
+int query_capture(const struct facts *f, struct query_capture *s)
+{
+    *s = (struct query_capture){.kernels_min = INT64_MAX, .interrupter = TL_NONE};
+    return contents(f, s) < 0 || regions(f, s) < 0 ? -1 : 0;
+}
