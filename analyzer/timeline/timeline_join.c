@@ -258,6 +258,17 @@ static int mark_collectives(struct build *b)
     return rc;
 }
 
+/* Not every source says that a kernel belongs to a graph; what launched it does. */
+static void mark_graphs(struct build *b)
+{
+    for (size_t i = 0; i < b->ops.n; i++) {
+        struct op *o = &b->ops.at[i];
+        if (o->in_graph == GRAPH_NONE && o->api != TL_NONE &&
+            b->apis.at[o->api].kind == API_GRAPH_LAUNCH)
+            o->in_graph = GRAPH_NODE;
+    }
+}
+
 int build_name(struct build *b, struct err *e)
 {
     struct named *named = calloc((size_t)b->t.strings.n + 1, sizeof *named);
@@ -289,6 +300,7 @@ int build_name(struct build *b, struct err *e)
     free(named);
     if (rc < 0 || mark_collectives(b) < 0)
         return err_set(e, "out of memory while naming kernels");
+    mark_graphs(b);
     refine(b);
     return 0;
 }
