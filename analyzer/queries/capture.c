@@ -1,6 +1,8 @@
 /* See capture.h. */
 #include "analyzer/queries/capture.h"
 
+#include "analyzer/measure/spans.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/waits.h"
 
 #include <stdlib.h>
@@ -127,4 +129,47 @@ int query_capture(const struct facts *f, struct query_capture *s)
 {
     *s = (struct query_capture){.kernels_min = INT64_MAX, .interrupter = TL_NONE};
     return contents(f, s) < 0 || regions(f, s) < 0 ? -1 : 0;
+}
+
+static int by_start(const void *x, const void *y)
+{
+    const struct span *a = x, *b = y;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* A call with the way to it. One that is longer waits for room in the queue. */
+static bool launching(const struct facts *f, uint32_t call, struct span *s)
+{
+    enum { CALL_MOST_NS = 50000 };
+    const struct timeline *t = f->tl;
+    const struct api *c = &t->apis[call];
+    const struct thread *th = &t->threads[c->thread];
+    if (th->process != f->steps.process || query_stops_capture(t, c) ||
+        query_step_at(f, c->start_ns) == TL_NONE ||
+        (c->op != TL_NONE && t->ops[c->op].class.family == FAMILY_COMM))
+        return false;
+    int64_t pause = call > th->first_api ? c->start_ns - c[-1].end_ns : 0;
+    int64_t end = c->start_ns + CALL_MOST_NS;
+    s->start_ns = c->start_ns - (pause > 0 && pause < QUERY_OWN_WORK_NS ? pause : 0);
+    s->end_ns = c->end_ns < end ? c->end_ns : end;
+    return true;
+}
+
+int64_t query_launching_ns(const struct facts *f)
+{
+    struct span *at = malloc((f->tl->api_count + 1) * sizeof *at);
+    size_t n = 0;
+    int64_t sum = 0, until = INT64_MIN;
+    if (!at)
+        return -1;
+    for (uint32_t i = 0; i < f->tl->api_count; i++)
+        n += launching(f, i, &at[n]);
+    qsort(at, n, sizeof *at, by_start);
+    for (size_t i = 0; i < n; i++) {
+        int64_t from = at[i].start_ns > until ? at[i].start_ns : until;
+        sum += at[i].end_ns > from ? at[i].end_ns - from : 0;
+        until = at[i].end_ns > until ? at[i].end_ns : until;
+    }
+    free(at);
+    return per_step(f, sum);
 }

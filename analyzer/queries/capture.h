@@ -18,4 +18,8 @@ struct query_capture {
 /* -1: out of memory. */
 int query_capture(const struct facts *f, struct query_capture *s);
 
+/* What the host does per step to launch, on whichever thread: the calls and its way from one to the
+ * next, but for waits, exchanges and work of its own. -1: out of memory. */
+int64_t query_launching_ns(const struct facts *f);
+
 #endif

@@ -22,28 +22,6 @@ static int64_t claimed_elsewhere(const struct facts *f)
     return per_step(f, ns);
 }
 
-/* What the host does per step to launch: the calls and its way from one to the next, but for waits,
- * exchanges and work of its own. A call that is longer waits for room in the queue. */
-static int64_t launching_ns(const struct facts *f)
-{
-    enum { CALL_MOST_NS = 50000 };
-    const struct timeline *t = f->tl;
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < t->api_count; i++) {
-        const struct api *c = &t->apis[i];
-        const struct thread *th = &t->threads[c->thread];
-        if (th->process != f->steps.process || query_stops_capture(t, c) ||
-            query_step_at(f, c->start_ns) == TL_NONE ||
-            (c->op != TL_NONE && t->ops[c->op].class.family == FAMILY_COMM))
-            continue;
-        int64_t call = c->end_ns - c->start_ns;
-        int64_t pause = i > th->first_api ? c->start_ns - c[-1].end_ns : 0;
-        sum += call < CALL_MOST_NS ? call : CALL_MOST_NS;
-        sum += pause > 0 && pause < QUERY_OWN_WORK_NS ? pause : 0;
-    }
-    return per_step(f, sum);
-}
-
 /* Idle time that goes with the launches, per step: waits for them, pauses of the host that are no
  * work of its own, and what passes between two queued kernels. A capture takes pauses out only
  * where it reaches. */
@@ -200,13 +178,15 @@ static bool launch_bound(const struct facts *f, int64_t idle, int64_t host)
 
 static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    int64_t idle = f->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(f), host = launching_ns(f);
+    int64_t idle = f->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(f), host = 0;
     struct query_capture s;
     idle = idle > 0 ? idle : 0;
     o->why = arena_printf(arena, "launching leaves the GPU idle for %.3f ms per step", ms(idle));
+    if (f->breakdown_ns[PART_IDLE_LAUNCH] * 100 >= f->step_ns)
+        host = query_launching_ns(f);
     if (!launch_bound(f, idle, host))
         return;
-    if (query_capture(f, &s) < 0 || s.steps == 0) {
+    if (host < 0 || query_capture(f, &s) < 0 || s.steps == 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";
         return;
