@@ -62,6 +62,8 @@ enum comm_kind comm_kind_of(const char *group, const char *collective);
 void build_bounds(struct build *b);
 /* Adds a number that is not negative to a total, unless that came to more than `most`. */
 bool clean_total(int64_t v, int64_t most, int64_t *total);
+/* Memory that a block of the kernel shares: KiB, rounded up; as many as fit. */
+uint8_t clean_shared(const struct row_kernel *k);
 /* Bounds all numbers of a row that is kept whole. false: leave it out. */
 bool clean_row(struct build *b, enum row_kind kind, void *row);
 

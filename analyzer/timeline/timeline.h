@@ -74,6 +74,8 @@ struct op {
     uint8_t in_graph;           /* enum graph_part */
     uint8_t comm;               /* enum comm_kind; of a collective */
     uint8_t in_update;          /* 1: launched in the step of an optimizer */
+    uint8_t registers;          /* of a kernel, per thread; 0: not known */
+    uint8_t shared_kib;         /* of a kernel, per block */
     struct kernel_class class;
 };
 

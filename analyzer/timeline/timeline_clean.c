@@ -103,3 +103,13 @@ int put_os_call(struct build *b, const struct row_range *r, int64_t end_ns)
     call->name = r->name < b->t.strings.n ? r->name : 0;
     return 0;
 }
+
+uint8_t clean_shared(const struct row_kernel *k)
+{
+    int64_t bytes = 0;
+    if (k->smem_static > 0 && k->smem_static <= INT32_MAX)
+        bytes += k->smem_static;
+    if (k->smem_dynamic > 0 && k->smem_dynamic <= INT32_MAX)
+        bytes += k->smem_dynamic;
+    return (uint8_t)(bytes / 1024 < UINT8_MAX ? (bytes + 1023) / 1024 : UINT8_MAX);
+}

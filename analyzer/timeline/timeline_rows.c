@@ -69,6 +69,8 @@ int put_kernel(struct build *b, const void *row)
                       .block = {(uint16_t)launched(b, k->block_x, 1024),
                                 (uint16_t)launched(b, k->block_y, 1024),
                                 (uint16_t)launched(b, k->block_z, 1024)},
+                      .registers = clamp8(k->registers),
+                      .shared_kib = clean_shared(k),
                       .kind = OP_KERNEL,
                       .is_async = -1,
                       .in_graph = k->graph > 0 && k->graph_node == 0 && k->grid_x == 0

@@ -13,17 +13,63 @@ static bool updates(const struct graph *g, uint32_t i)
     return query_is_optimizer(g->a, op) != QUERY_NO || query_is_zeroing(g->a, op) != QUERY_NO;
 }
 
-/* How much longer a kernel takes for `times` the work: in proportion, or, where its blocks do not
- * fill the device, by whole waves of as many blocks as are resident. */
-static double by_waves(const struct op *o, int64_t processors, double resident, int times)
+struct processor { /* what a multiprocessor holds */
+    int64_t threads, shared_kib;
+};
+
+/* NVIDIA's table of technical specifications per compute capability. Registers: 65,536 on all of
+ * these. */
+static struct processor processor_of(const struct row_device *v)
 {
+    switch (v->cc_major * 10 + v->cc_minor) {
+    case 75:
+        return (struct processor){1024, 64};
+    case 80:
+    case 87:
+        return (struct processor){v->cc_minor ? 1536 : 2048, 164};
+    case 86:
+    case 89:
+    case 120:
+        return (struct processor){1536, 100};
+    case 90:
+    case 100:
+        return (struct processor){2048, 228};
+    default:
+        return (struct processor){2048, 96};
+    }
+}
+
+/* Blocks of the kernel that a multiprocessor holds at once, told by what each takes; `drawn` where
+ * that was not recorded. */
+static double resident(const struct facts *f, const struct op *o, double drawn)
+{
+    enum { REGISTERS = 65536, WARP = 32, GRAIN = 256 /* registers, of a warp */, BLOCKS = 32 };
+    int64_t warps = ((int64_t)o->block[0] * o->block[1] * o->block[2] + WARP - 1) / WARP;
+    if (!f->device || o->registers == 0 || warps == 0 || !query_nvidia(f))
+        return drawn;
+    struct processor p = processor_of(f->device);
+    int64_t each = (o->registers * WARP + GRAIN - 1) / GRAIN * GRAIN * warps;
+    int64_t n = REGISTERS / each, by_threads = p.threads / (warps * WARP);
+    int64_t by_shared = p.shared_kib / (o->shared_kib + 1); /* and one that CUDA takes */
+    n = by_threads < n ? by_threads : n;
+    n = by_shared < n ? by_shared : n;
+    return n < 1 ? 1 : n < BLOCKS ? (double)n : BLOCKS;
+}
+
+/* How much longer a kernel takes for `times` the work: in proportion, or, where its blocks do not
+ * fill the device, by whole waves of as many blocks as are resident. One with a block for each
+ * multiprocessor may be busy everywhere: then in proportion as well. */
+static double by_waves(const struct facts *f, const struct op *o, int times, const struct draw *d)
+{
+    int64_t processors = f->device ? f->device->sm_count : 0;
     double blocks = (double)o->grid[0] * o->grid[1] * o->grid[2];
-    double wave = (double)processors * resident;
+    double wave = (double)processors * resident(f, o, draw_between(d, 0, 4, 1));
     if (blocks <= 0 || wave <= 0 || blocks >= 4 * wave)
         return times;
     int64_t now = (int64_t)(blocks / wave) + 1, then = (int64_t)(blocks * times / wave) + 1;
     double by = (double)then / (double)now;
-    return by < times ? by : times;
+    by = by < times ? by : times;
+    return blocks >= (double)processors ? draw_between(d, 0, by, times) : by;
 }
 
 /* `workers` times the batch: kernels, copies and loading grow, launches, the update and
@@ -31,8 +77,6 @@ static double by_waves(const struct op *o, int64_t processors, double resident, 
 void edit_batch(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     int times = x->workers > 1 ? x->workers : 1;
-    double resident = draw_between(d, 0, 4, 1);
-    int64_t processors = g->a->device ? g->a->device->sm_count : 0;
     p->work *= times;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
@@ -41,7 +85,7 @@ void edit_batch(const struct edit *x, const struct graph *g, struct plan *p, con
             p->dur[i] *= times;
         if (!o || edit_exchange(g, i) || updates(g, i))
             continue;
-        double by = o->kind == OP_KERNEL ? by_waves(o, processors, resident, times) : times;
+        double by = o->kind == OP_KERNEL ? by_waves(g->a, o, times, d) : times;
         int64_t ramp = p->dur[i] < RAMP_NS ? p->dur[i] : RAMP_NS;
         p->dur[i] = ramp + (int64_t)((double)(p->dur[i] - ramp) * by);
     }

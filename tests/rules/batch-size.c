@@ -104,6 +104,31 @@ START_TEST(batches_of_its_own)
 }
 END_TEST
 
+/* A launch each 200 us for kernels of 20 us that fill the GPU, under PyTorch; nothing trains. */
+static void fill_calls_of_a_model(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 50; i++) {
+        int64_t c = build_api(b, "cudaLaunchKernel", at + US(200 * i), CALL_NS);
+        build_kernel_of(b, "ampere_bf16_s16816gemm_bf16_64x64_tn", c, at + US(200 * i + 8), US(20),
+                        864);
+    }
+    build_range(b, "aten::linear", at, at + US(50));
+}
+
+START_TEST(full_kernels_of_a_forward_pass)
+{
+    struct builder b;
+    const struct advice *a = gauged(&b, fill_calls_of_a_model, 1400, 0, (int64_t)9 << 30);
+    const struct outcome *o = case_outcome(a, "batch-size");
+    case_verdict(a, "batch-size", RULE_FIRES);
+    ck_assert_ptr_null(strstr(o->summary, "too small"));
+    ck_assert_ptr_nonnull(strstr(o->summary, "waits"));
+    ck_assert_ptr_null(strstr(o->remedy.pytorch, "learning rate"));
+    ck_assert_ptr_null(strstr(o->remedy.pytorch, "DataLoader"));
+    build_end(&b);
+}
+END_TEST
+
 static void fill_graph_layers(struct builder *b, int64_t at)
 {
     fill_small_kernels(b, at);
@@ -217,6 +242,7 @@ Suite *rule_batch_size_suite(void)
     tcase_add_test(t, steps_that_train_on_all_data);
     tcase_add_test(t, an_agent_that_acts_in_each_step);
     tcase_add_test(t, memory_before_the_steps_is_not_enough);
+    tcase_add_test(t, full_kernels_of_a_forward_pass);
     suite_add_tcase(s, t);
     return s;
 }

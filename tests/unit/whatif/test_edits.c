@@ -104,6 +104,41 @@ START_TEST(a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace)
 }
 END_TEST
 
+/* Eight kernels of 192 blocks that have a multiprocessor each to themselves: full, and a half. */
+static void fill_full(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 8; i++) {
+        struct row_kernel r = {.id = ++b->next_id,
+                               .process = 1,
+                               .stream = b->stream,
+                               .start_ns = at + US(10) + MS(i),
+                               .end_ns = at + US(10) + MS(i + 1),
+                               .name = build_text(b, "k"),
+                               .correlation =
+                                   build_api(b, "cudaLaunchKernel", at + US(10 * i), CALL_NS),
+                               .grid_x = 192,
+                               .grid_y = 1,
+                               .grid_z = 1,
+                               .block_x = 256,
+                               .block_y = 1,
+                               .block_z = 1,
+                               .registers = 255};
+        build_put(b, ROW_KERNEL, &r);
+    }
+    build_sync(b, at + US(100), MS(8) - US(80));
+}
+
+START_TEST(a_larger_batch_does_not_speed_up_a_gpu_that_is_full)
+{
+    struct edit more = {.kind = EDIT_BATCH, .workers = 8};
+    struct bench x = bench_start(MS(8) + US(100), fill_full);
+    int64_t best = with(&x, more, &lucky), worst = with(&x, more, &unlucky);
+    ck_assert_msg(best > MS(7.3), "%lld", (long long)best); /* 2 waves become 15 */
+    ck_assert_msg(worst > MS(7.95), "%lld", (long long)worst);
+    bench_end(&x);
+}
+END_TEST
+
 /* ---- syncs ---- */
 
 /* Ten kernels of 1 ms issued at once, two waits for them one behind the other, then 4 ms of host
@@ -328,6 +363,7 @@ Suite *test_edits_suite(void)
     tcase_add_test(c, joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each);
     tcase_add_test(c, joined_softmax_takes_half_of_the_longest_at_best);
     tcase_add_test(c, a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace);
+    tcase_add_test(c, a_larger_batch_does_not_speed_up_a_gpu_that_is_full);
     tcase_add_test(c, one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain);
     tcase_add_test(c, a_wait_moves_on_to_what_frees_memory);
     tcase_add_test(c, what_is_done_with_a_result_goes_with_the_wait_for_it);

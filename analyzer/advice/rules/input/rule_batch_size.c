@@ -3,6 +3,8 @@
 #include "analyzer/queries/gpu.h"
 #include "analyzer/queries/training/actions.h"
 
+#include <string.h>
+
 enum { LEAST_PCT = 25 /* of the step, below which a larger batch is not the point */ };
 
 static bool grows_with_batch(const struct facts *f, const struct op *o)
@@ -87,6 +89,63 @@ static int times_that_fit(int64_t used, int64_t all)
     return times;
 }
 
+/* What the recording says of the program: does it train, does a loader make its batches? Where
+ * neither shows, it is taken for what most programs are. */
+struct program {
+    bool trains, loads;
+};
+
+static struct program program_of(const struct facts *f)
+{
+    bool of_torch = false;
+    struct program p = {false, f->tl->loader_count || timeline_meta(f->tl, "torch.loader")};
+    for (uint32_t i = 0; i < f->tl->strings.n; i++) {
+        const char *name = f->tl->strings.text[i];
+        of_torch |= strncmp(name, "aten::", 6) == 0;
+        p.loads |= strncmp(name, "enumerate(DataLoader)", 21) == 0;
+        p.trains |= strncmp(name, "autograd::engine", 16) == 0 || strcmp(name, "backward") == 0 ||
+                    strncmp(name, "Optimizer.step", 14) == 0;
+    }
+    for (uint32_t i = 0; i < f->tl->op_count && !p.trains; i++) {
+        uint8_t pass = f->tl->ops[i].class.pass;
+        p.trains = pass == PASS_DGRAD || pass == PASS_WGRAD || query_is_optimizer(f, i) != QUERY_NO;
+    }
+    p.trains |= !of_torch;
+    p.loads |= !of_torch && !timeline_meta(f->tl, "torch.settings");
+    return p;
+}
+
+/* The remedy in words that fit the program. */
+static void choose_remedy(const struct facts *f, struct outcome *o)
+{
+    struct program p = program_of(f);
+    o->remedy = o->rule->remedy;
+    if (!p.trains)
+        o->remedy.pytorch = p.loads ? "DataLoader(batch_size=N): more samples a call of the model"
+                                    : "more samples a call of the model, where the program makes "
+                                      "its inputs";
+    else if (!p.loads)
+        o->remedy.pytorch = "more samples a step where the program makes its batches, with the "
+                            "learning rate scaled and warmed up";
+}
+
+/* Only what was seen: kernels that leave multiprocessors empty, or a host that is slow with them.
+ */
+static const char *summary_of(struct arena *arena, const struct fill *f, int64_t idle, int times)
+{
+    if (f->empty_ns * 10 < idle)
+        return arena_printf(arena,
+                            "the GPU waits %.1f ms of each step for launches, and has memory for "
+                            "%d times the batch: more samples would share these waits, and the "
+                            "host's work",
+                            ms(idle), times);
+    return arena_printf(arena,
+                        "the kernels are too small for this GPU, which has memory for %d times the "
+                        "batch: %.1f ms of each step are empty multiprocessors and waits for "
+                        "launches; more samples would share them, and the host's work",
+                        times, ms(f->empty_ns + idle));
+}
+
 static void advise(const struct facts *facts, struct arena *arena, struct outcome *o,
                    const struct fill *f, int64_t idle, const struct query_gpu *g, int times)
 {
@@ -103,20 +162,10 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
                      "SELECT * FROM gpu_sample ORDER BY memory_used_bytes DESC");
     outcome_evidence(o, "memory of the GPU", (double)facts->device->memory_bytes / 1e9, "GB",
                      "SELECT * FROM device");
-    bool hooked = timeline_meta(facts->tl, "torch.settings") != NULL;
-    if (hooked && !timeline_meta(facts->tl, "torch.loader"))
-        o->remedy = (struct remedy){"more samples a step where the program makes its batches, with "
-                                    "the learning rate scaled and warmed up",
-                                    o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+    choose_remedy(facts, o);
     o->error_class = ERROR_RERUN_DECIDES;
     o->edit = (struct edit){.kind = EDIT_BATCH, .workers = times};
-    outcome_fires(
-        o, (f->empty_ns + idle) / times * (times - 1),
-        arena_printf(arena,
-                     "the kernels are too small for this GPU, which has memory for %d times the "
-                     "batch: %.1f ms of each step are empty multiprocessors and waits for "
-                     "launches; more samples would share them, and the host's work",
-                     times, ms(f->empty_ns + idle)));
+    outcome_fires(o, (f->empty_ns + idle) / times * (times - 1), summary_of(arena, f, idle, times));
 }
 
 /* A larger batch is impossible, or does not make the program faster. */
