@@ -23,8 +23,8 @@ struct query_copies query_h2d(const struct facts *f, enum memory_kind from)
 {
     struct query_copies c = copies_of(f, COPY_H2D, from);
     int64_t blocked_all = 0;
-    for (size_t i = 0; i < f->totals.copy_count; i++)
-        if (f->totals.copies[i].kind == COPY_H2D)
+    for (size_t i = 0; i < f->totals.copy_count; i++) /* to read back waits for a result */
+        if (f->totals.copies[i].kind != COPY_D2H)
             blocked_all += f->totals.copies[i].host_blocked_ns;
     if (blocked_all > 0)
         c.idle_ns = (int64_t)((double)f->breakdown_ns[PART_IDLE_COPY] * (double)c.blocked_ns /

@@ -73,6 +73,43 @@ START_TEST(test_python)
 }
 END_TEST
 
+/* Small copies that are over at once, from calls that take long. */
+static void fill_long_calls(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 20; i++)
+        build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 2048, at + US(100 * i), US(95),
+                   at + US(100 * i + 93), US(1));
+    build_kernel(b, case_gemm, at + MS(2), at + MS(2) + US(10), US(7900));
+}
+
+/* And the idle time in calls that copy on the GPU is not theirs. */
+static void fill_copies_on_the_gpu(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 2048, at, US(5), at + US(10),
+               US(1));
+    for (int i = 1; i < 20; i++)
+        build_copy(b, COPY_D2D, MEMORY_DEVICE, MEMORY_DEVICE, true, 2048, at + US(100 * i), US(95),
+                   at + US(100 * i + 93), US(1));
+    build_kernel(b, case_gemm, at + MS(2), at + MS(2) + US(10), US(7900));
+}
+
+START_TEST(test_long_calls)
+{
+    struct builder b = build_start();
+    build_meta(&b, "exe", "/usr/bin/python3");
+    case_loop(&b, fill_long_calls);
+    const struct outcome *o = case_outcome(build_analyze(&b), "overlap-copies");
+    ck_assert_msg(o->verdict == RULE_FIRES, "%s", o->why);
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "into one copy"));
+    build_end(&b);
+    b = build_start();
+    build_meta(&b, "exe", "/usr/bin/python3");
+    case_loop(&b, fill_copies_on_the_gpu);
+    case_verdict(build_analyze(&b), "overlap-copies", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
 /* The same in turns on two streams, for a GPU that has nothing else to do: it is done already. */
 static void fill_turns(struct builder *b, int64_t at)
 {
@@ -124,6 +161,7 @@ Suite *rule_overlap_copies_suite(void)
     tcase_add_test(t, test_turns);
     tcase_add_test(t, test_put_back);
     tcase_add_test(t, test_python);
+    tcase_add_test(t, test_long_calls);
     suite_add_tcase(s, t);
     return s;
 }

@@ -7,8 +7,9 @@ enum {
 };
 
 /* What to change, and what gpuprof can try of it. PyTorch makes its copies on the stream that
- * computes: without non_blocking=True the host waits for them as well, and that goes first. */
-static void advise(const struct facts *f, struct outcome *o)
+ * computes: without non_blocking=True the host waits for them as well, and that goes first. Nor
+ * does a side stream help where the GPU idles because the host is in calls that copy. */
+static void advise(const struct facts *f, struct outcome *o, bool in_calls)
 {
     const struct rule *r = o->rule;
     o->edit.kind = EDIT_OVERLAP;
@@ -19,7 +20,10 @@ static void advise(const struct facts *f, struct outcome *o)
     o->edit.in_stream = query_h2d_waited(f, MEMORY_PINNED);
     o->setting = o->edit.in_stream ? "non_blocking=1" : NULL;
     o->remedy = (struct remedy){
-        o->edit.in_stream
+        !o->edit.in_stream && in_calls
+            ? "the GPU waits while the host makes the copies, not while they run: put small "
+              "tensors into one copy, or make them on the GPU; non_blocking=True where a copy waits"
+        : o->edit.in_stream
             ? "batch.to(device, non_blocking=True): the host waits for each copy now; a side "
               "stream (torch.cuda.Stream + wait_stream) one batch ahead hides what remains"
             : "the host does not wait for the copies, but they run on the stream that computes: "
@@ -101,7 +105,7 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
         return;
     }
     add_evidence(f, o, &c, copying);
-    advise(f, o);
+    advise(f, o, c.idle_ns > copying);
     if (beside < copying)
         outcome_evidence(o, "time per step that they could overlap with", ms(beside), "ms", NULL);
     outcome_fires(
