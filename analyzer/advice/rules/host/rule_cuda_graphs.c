@@ -238,9 +238,10 @@ const struct rule rule_cuda_graphs = {
     .doc = "Each launch costs the host some microseconds; shorter kernels empty the queue. A graph "
            "launches the whole step at once. A long cudaLaunchKernel with a full queue is the "
            "opposite case (the GPU is the bottleneck), so gpuprof does not count it. gpuprof does "
-           "not advise a graph if kernels or grids change from step to step; if a wait for the "
-           "GPU, an allocation or a copy of pageable memory occurs between the launches; if the "
-           "program already uses graphs; or if the launching thread has no core.",
+           "not advise a graph of fewer than eight launches; nor if kernels or grids change from "
+           "step to step; if a wait for the GPU, an allocation or a copy of pageable memory occurs "
+           "between the launches; if the program already uses graphs; or if the launching thread "
+           "has no core.",
     .remedy = {"torch.compile(model, mode='reduce-overhead'), or "
                "torch.cuda.graphs.make_graphed_callables; a larger batch helps as well",
                "@tf.function(jit_compile=True) around the step (in JAX, jax.jit); what stays "

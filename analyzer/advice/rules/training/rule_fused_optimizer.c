@@ -126,7 +126,9 @@ const struct rule rule_fused_optimizer = {
         "Dozens of small optimizer kernels per step instead of a few kernels over all tensors.",
     .doc = "An update is a pass over the parameters and their state. Launched per tensor, it "
            "consists mostly of launches and half-empty kernels. A fused (or at least foreach) "
-           "optimizer reads and writes everything once. The bound is the time of these kernels and "
+           "optimizer reads and writes everything once. Kernels count as the optimizer's by their "
+           "names, or if they are launched in the range that PyTorch puts around its step (behind "
+           "the backward pass of a closure). The bound is the time of these kernels and "
            "the gaps between them; one pass over the bytes remains.",
     .remedy = {"torch.optim.AdamW(params, fused=True) (or foreach=True)",
                "optimizer inside tf.function(jit_compile=True)",
