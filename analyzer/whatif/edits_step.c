@@ -3,7 +3,7 @@
 
 #include "analyzer/queries/ranks/comm.h"
 
-#include <stdlib.h>
+#include <math.h>
 
 enum { RAMP_NS = 3000 }; /* of a kernel, whatever it works on */
 
@@ -39,14 +39,15 @@ static struct processor processor_of(const struct row_device *v)
     }
 }
 
-/* Blocks of the kernel that a multiprocessor holds at once, told by what each takes; `drawn` where
+/* Blocks of the kernel that a multiprocessor holds at once, told by what each takes; USUAL where
  * that was not recorded. */
-static double resident(const struct facts *f, const struct op *o, double drawn)
+static double resident(const struct facts *f, const struct op *o)
 {
     enum { REGISTERS = 65536, WARP = 32, GRAIN = 256 /* registers, of a warp */, BLOCKS = 32 };
+    enum { USUAL = 4 };
     int64_t warps = ((int64_t)o->block[0] * o->block[1] * o->block[2] + WARP - 1) / WARP;
     if (!f->device || o->registers == 0 || warps == 0 || !query_nvidia(f))
-        return drawn;
+        return USUAL;
     struct processor p = processor_of(f->device);
     int64_t each = (o->registers * WARP + GRAIN - 1) / GRAIN * GRAIN * warps;
     int64_t n = REGISTERS / each, by_threads = p.threads / (warps * WARP);
@@ -56,20 +57,24 @@ static double resident(const struct facts *f, const struct op *o, double drawn)
     return n < 1 ? 1 : n < BLOCKS ? (double)n : BLOCKS;
 }
 
+static double waves(double blocks, double wave, int times)
+{
+    double by = ceil(blocks * times / wave) / ceil(blocks / wave);
+    return by < times ? by : times;
+}
+
 /* How much longer a kernel takes for `times` the work: in proportion, or, where its blocks do not
- * fill the device, by whole waves of as many blocks as are resident. One with a block for each
- * multiprocessor may be busy everywhere: then in proportion as well. */
+ * fill the device, by whole waves: at best of as many blocks as are resident, at worst of one for
+ * each multiprocessor, which may be busy with that. */
 static double by_waves(const struct facts *f, const struct op *o, int times, const struct draw *d)
 {
-    int64_t processors = f->device ? f->device->sm_count : 0;
+    double processors = f->device ? (double)f->device->sm_count : 0;
     double blocks = (double)o->grid[0] * o->grid[1] * o->grid[2];
-    double wave = (double)processors * resident(f, o, draw_between(d, 0, 4, 1));
+    double wave = processors * resident(f, o);
     if (blocks <= 0 || wave <= 0 || blocks >= 4 * wave)
         return times;
-    int64_t now = (int64_t)(blocks / wave) + 1, then = (int64_t)(blocks * times / wave) + 1;
-    double by = (double)then / (double)now;
-    by = by < times ? by : times;
-    return blocks >= (double)processors ? draw_between(d, 0, by, times) : by;
+    double worst = blocks >= processors ? times : waves(blocks, processors, times);
+    return draw_between(d, 0, waves(blocks, wave, times), worst);
 }
 
 /* `workers` times the batch: kernels, copies and loading grow, launches, the update and

@@ -201,8 +201,8 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
     }
     if (!analysis_of_window(f) && s.region < GRAPH_LAUNCHES) {
         o->why = arena_printf(arena,
-                              "a graph could replace %lld launch%s per step, which saves "
-                              "next to nothing",
+                              "a graph could replace only %lld launch%s per step, and its own "
+                              "launch takes as long as a few",
                               (long long)s.region, s.region == 1 ? "" : "es");
         return;
     }
