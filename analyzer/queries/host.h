@@ -17,9 +17,9 @@ struct query_host_copies {
 int query_host_copies(const struct facts *f, struct arena *arena, struct query_host_copies *h);
 
 /* A pause between two launches that is longer is the program's own work (a batch, a file, Python's
- * collector); a framework's way from one operator to the next takes 10 to 100 us in published
- * traces, ten times that under a profiler with stacks. Whoever launches less still does that work.
- */
+ * collector), which whoever launches less still does. A framework's way from one operator to the
+ * next: in five published traces 20 to 50 us in the middle, 0.13 to 0.28 ms at the 99th percentile
+ * of those that do not wait. */
 enum { QUERY_OWN_WORK_NS = 1000000 };
 
 /* Per step, the GPU waits for what the host does: launches too slowly, starts over after a wait, or

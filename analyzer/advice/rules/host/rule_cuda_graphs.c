@@ -135,8 +135,8 @@ static const struct remedy
 
 enum {
     WINDOW_LAUNCHES = 20, /* of a window with fewer, chance says as much */
-    GRAPH_LAUNCHES = 8    /* a graph's own launch takes the host about as long as two kernels', in
-                             published traces 8 to 20 us: of fewer it saves next to nothing */
+    GRAPH_LAUNCHES = 8    /* a graph's own launch takes the host 20 us in published traces, a
+                             kernel's 8: of a few it saves next to nothing */
 };
 
 /* The cause in a sentence. What follows from it may be longer: a host that is done with its
