@@ -109,7 +109,7 @@ static void check_fused_optimizer(const struct facts *f, struct arena *arena, st
     o->edit.kind = EDIT_FUSE;
     advise(f, arena, o, &u);
     const char *host =
-        arena_printf(arena, "; the host takes %s to launch them", query_time(arena, u.host_ns));
+        arena_printf(arena, "; the host takes %s to launch them", time_text(arena, u.host_ns));
     outcome_fires(o, cost,
                   arena_printf(arena, "the optimizer runs %lld small kernels in %.1f ms per step%s",
                                (long long)count, ms(cost), u.host_ns > cost ? host : ""));
