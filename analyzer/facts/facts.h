@@ -1,9 +1,7 @@
 /* The facts: everything that was measured, worked out from a timeline. Nothing here advises
  * anybody. Once computed, the facts stay as they are: the what-if engine, the rules and the
  * exporters read them. All `_ns` are int64 nanoseconds; "per step" means divided by steps.used.
- *
- * Passes in order (facts.c): steps -> gaps -> totals -> ranks -> host -> health.
- */
+ * Passes in order (facts.c): steps -> gaps -> totals -> ranks -> host -> health. */
 #ifndef GPUPROF_FACTS_FACTS_H
 #define GPUPROF_FACTS_FACTS_H
 

@@ -170,6 +170,8 @@ static double remains(const struct graph *g, uint32_t i, const struct types *t, 
     case FAMILY_POOL:
     case FAMILY_BIAS:
     case FAMILY_SOFTMAX:
+        if (query_is_optimizer(g->a, g->tasks[i].source) != QUERY_NO)
+            return update;
         return g->classes[i].traits & TRAIT_HALF ? 1 : moved(g, i, t, d);
     case FAMILY_OPTIMIZER:
         return update;

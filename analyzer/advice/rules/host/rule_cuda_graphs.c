@@ -53,9 +53,6 @@ static const char *no_use(const struct facts *f, struct arena *arena, const stru
     if (query_captures_seen(f))
         return "the program captures CUDA graphs in this recording: record later, when it launches "
                "them";
-    if (query_captures_seen(f))
-        return "the program captures CUDA graphs in this recording: record later, when it launches "
-               "them";
     if (query_launches(f).block)
         return "every launch waits for its kernel, as with CUDA_LAUNCH_BLOCKING=1: switch that off "
                "first";
