@@ -124,7 +124,10 @@ static int link_ops(struct maker *m)
     return 0;
 }
 
-/* What was queued before the window and ends in it, and what nobody is known to have launched. */
+/* What was queued before the window and ends in it, and what nobody is known to have launched. Not
+ * pages of managed memory that move: they are in no stream, no call waits for them, and who touched
+ * them, a kernel or the host, is as much longer (CUDA C++ Programming Guide, "Unified Memory").
+ */
 static int put_orphans(struct maker *m)
 {
     const struct timeline *t = m->t;
@@ -132,7 +135,7 @@ static int put_orphans(struct maker *m)
     m->failed |= !goes_on;
     for (uint32_t i = 0; i < t->op_count && !m->failed; i++) {
         const struct op *o = &t->ops[i];
-        if (t->streams[o->stream].process != m->a->steps.process)
+        if (t->streams[o->stream].process != m->a->steps.process || tl_migrates(o))
             continue;
         bool known = o->api != TL_NONE, in = o->start_ns >= m->g->start_ns;
         bool before = known ? t->apis[o->api].start_ns < m->g->start_ns : !goes_on[o->stream];

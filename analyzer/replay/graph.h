@@ -126,6 +126,8 @@ void graph_residuals(struct graph *g);
 uint32_t graph_made_room(const struct facts *f, uint32_t api);
 bool graph_ran_inside(const struct facts *f, uint32_t api);
 uint32_t graph_polled_op(const struct facts *f, int64_t from_ns, int64_t to_ns);
+int64_t graph_page_back(const struct facts *f, int64_t from, int64_t to);
+uint32_t graph_ended_by(const struct graph *g, uint32_t from, int64_t at_ns);
 
 enum { GRAPH_STEPS_ENOUGH = 4 }; /* fewer are repeated */
 enum {

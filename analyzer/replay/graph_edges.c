@@ -28,6 +28,7 @@ struct joiner {
     size_t *queued;     /* by stream */
     struct idmap marks; /* the recording of an event, by its event_sync */
     struct guess guess;
+    bool pages_move; /* of managed memory, to the host and back */
     struct VEC(struct edge) edges;
 };
 
@@ -257,6 +258,21 @@ static int join_load(struct joiner *j, uint32_t i)
     return join_idle_load(j, i);
 }
 
+/* The host reads in managed memory what the GPU had in it: not before that was done. */
+static int join_pages(struct joiner *j, uint32_t i)
+{
+    const struct task *t = &j->g->tasks[i];
+    int64_t at_ns = j->g->start_ns + t->at_ns;
+    int64_t back = graph_page_back(j->g->a, at_ns, at_ns + t->dur_ns);
+    int rc = 0;
+    for (uint32_t s = 0; back >= 0 && rc == 0 && s < j->g->streams; s++) {
+        uint32_t from = graph_ended_by(j->g, j->last[s], back - j->g->start_ns);
+        int64_t end = from == TASK_NONE ? 0 : task_end(&j->g->tasks[from]);
+        rc = edge_from(j, i, from, end > t->at_ns ? t->at_ns - end : 0);
+    }
+    return rc;
+}
+
 static int join_task(struct joiner *j, uint32_t i)
 {
     struct task *t = &j->g->tasks[i];
@@ -272,6 +288,9 @@ static int join_task(struct joiner *j, uint32_t i)
         j->api_end[t->source] = i;
     if (t->flags & TASK_HANDED)
         rc = edge_from(j, i, j->api_end[t->source], 0);
+    if (j->pages_move && t->kind == TASK_HOST_GAP &&
+        t->lane == j->g->streams + j->g->a->steps.main_thread)
+        rc = join_pages(j, i);
     if (rc == 0 && task_on_gpu(t))
         rc = join_gpu(j, i);
     if (t->kind == TASK_WAIT)
@@ -306,6 +325,7 @@ int graph_join(struct graph *g, struct err *e)
     g->tails = indices(g->count);
     enum { STREAMS_MOST = 256 }; /* each wait looks at all of them */
     j.guess.on = g->streams <= STREAMS_MOST && graph_events_missing(g->a);
+    j.pages_move = g->streams <= STREAMS_MOST && graph_page_back(g->a, INT64_MIN, INT64_MAX) >= 0;
     j.guess.seen = calloc(g->streams + 1, sizeof *j.guess.seen);
     j.guess.held = indices(g->streams);
     int rc = j.guess.seen && j.guess.held && j.api_task && j.op_task && j.api_end && j.last &&

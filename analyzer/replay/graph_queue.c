@@ -75,7 +75,8 @@ static int learn_from_frees(struct maker *m)
         return -1;
     for (size_t i = 0; i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
-        if (t->streams[o->stream].process == m->a->steps.process && o->end_ns > most)
+        if (t->streams[o->stream].process == m->a->steps.process && !tl_migrates(o) &&
+            o->end_ns > most)
             most = o->end_ns;
         m->ended[i] = most;
     }

@@ -1,0 +1,36 @@
+/* Pages of managed memory that the host brings back. It reads there what kernels have written, and
+ * no call waits for that: the wait that stands before it cannot go without another one in its
+ * place. */
+#include "analyzer/replay/graph.h"
+
+/* When the first page comes back to the host in [from, to); -1: none does. */
+int64_t graph_page_back(const struct facts *f, int64_t from, int64_t to)
+{
+    const struct timeline *t = f->tl;
+    size_t low = 0, high = t->op_count;
+    while (low < high) { /* first one that starts from `from` on */
+        size_t mid = low + (high - low) / 2;
+        if (t->ops[mid].start_ns < from)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (; low < t->op_count && t->ops[low].start_ns < to; low++)
+        if (tl_migrates(&t->ops[low]) && t->ops[low].copy_kind == COPY_D2H &&
+            t->streams[t->ops[low].stream].process == f->steps.process)
+            return t->ops[low].start_ns;
+    return -1;
+}
+
+/* The last work at or before `from` in its stream that had ended by then; TASK_NONE. */
+uint32_t graph_ended_by(const struct graph *g, uint32_t from, int64_t at_ns)
+{
+    enum { LOOKED_BACK = 1000 };
+    for (int n = 0; from != TASK_NONE && n < LOOKED_BACK; n++) {
+        const struct task *t = &g->tasks[from];
+        if (t->kind < TASK_EV_REC && task_end(t) <= at_ns)
+            return from;
+        from = t->prev;
+    }
+    return TASK_NONE;
+}
