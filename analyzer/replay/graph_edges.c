@@ -19,22 +19,31 @@ struct guess {
 struct joiner {
     struct graph *g;
     const struct timeline *t;
-    uint32_t *api_task; /* HOST_API task by API call */
-    uint32_t *api_end;  /* the task with which the call comes back: that one, or its WAIT */
-    uint32_t *op_task;  /* by operation */
-    uint32_t *last;     /* by lane */
-    uint32_t *get_of;   /* by batch number */
-    uint32_t *ring;     /* by stream and place: the last QUEUE_DEPTH tasks */
-    size_t *queued;     /* by stream */
-    struct idmap marks; /* the recording of an event, by its event_sync */
+    uint32_t *api_task;  /* HOST_API task by API call */
+    uint32_t *api_end;   /* the task with which the call comes back: that one, or its WAIT */
+    uint32_t *op_task;   /* by operation */
+    uint32_t *last;      /* by lane */
+    uint32_t *get_of;    /* by batch number */
+    uint32_t *ring;      /* by stream and place: the last QUEUE_DEPTH tasks */
+    size_t *queued;      /* by stream */
+    struct idmap marks;  /* the recording of an event, by its event_sync */
+    struct idmap latest; /* where recordings have no such number: the last one, by its event */
     struct guess guess;
     bool pages_move; /* of managed memory, to the host and back */
     struct VEC(struct edge) edges;
 };
 
-static uint32_t find_mark(const struct joiner *j, int64_t event_sync)
+/* Ids of events are numbers within a context, and a wait does not say which. */
+enum { OF_TWO_CONTEXTS = UINT32_MAX - 1 };
+
+/* CUPTI counts recordings from 12.8 on. Before, a wait names the event alone, and is for its last
+ * recording so far (CUDA Runtime API, cudaEventRecord). */
+static uint32_t find_mark(const struct joiner *j, const struct sync *s)
 {
-    return event_sync < 0 ? TASK_NONE : idmap_get(&j->marks, event_sync);
+    if (s->event_sync >= 0)
+        return idmap_get(&j->marks, s->event_sync);
+    uint32_t last = s->event < 0 ? TASK_NONE : idmap_get(&j->latest, s->event);
+    return last == OF_TWO_CONTEXTS ? TASK_NONE : last;
 }
 
 static int edge_from(struct joiner *j, uint32_t to, uint32_t from, int64_t lag_ns)
@@ -179,7 +188,7 @@ static int join_wait(struct joiner *j, uint32_t i)
     }
     const struct sync *s = c->sync == TL_NONE ? NULL : &j->t->syncs[c->sync];
     if (c->kind == API_SYNC_EVENT) {
-        uint32_t from = s ? find_mark(j, s->event_sync) : TASK_NONE;
+        uint32_t from = s ? find_mark(j, s) : TASK_NONE;
         j->g->tails[i] = WAIT_NOTHING;
         if (from != TASK_NONE && j->last[j->g->tasks[from].lane] == from)
             t->flags |= TASK_DRAINS;
@@ -217,11 +226,23 @@ static int join_idle_load(struct joiner *j, uint32_t i)
     return edge_from(j, i, from, 0);
 }
 
+static int64_t context_of(const struct joiner *j, uint32_t task)
+{
+    return j->t->streams[j->g->tasks[task].lane].row.context;
+}
+
 /* The recording of an event: what waits for its number waits for this task from now on. */
 static int put_mark(struct joiner *j, uint32_t i)
 {
-    int64_t event_sync = j->t->events[j->g->tasks[i].source].event_sync;
-    return event_sync < 0 ? 0 : idmap_set(&j->marks, event_sync, i);
+    const struct event_record *r = &j->t->events[j->g->tasks[i].source];
+    if (r->event_sync >= 0)
+        return idmap_set(&j->marks, r->event_sync, i);
+    if (r->event < 0)
+        return 0;
+    uint32_t last = idmap_get(&j->latest, r->event);
+    bool one =
+        last == TASK_NONE || (last != OF_TWO_CONTEXTS && context_of(j, last) == context_of(j, i));
+    return idmap_set(&j->latest, r->event, one ? i : OF_TWO_CONTEXTS);
 }
 
 /* What runs on a stream: behind the call that put it there, and behind what its stream waits for.
@@ -240,7 +261,7 @@ static int join_gpu(struct joiner *j, uint32_t i)
     if (t->kind == TASK_EV_REC)
         return put_mark(j, i);
     if (t->kind == TASK_EV_WAIT)
-        return edge_from(j, i, find_mark(j, j->t->syncs[t->source].event_sync), 0);
+        return edge_from(j, i, find_mark(j, &j->t->syncs[t->source]), 0);
     j->op_task[t->source] = i;
     join_queue(j, i);
     return guess_waits(j, i);
@@ -346,5 +367,6 @@ int graph_join(struct graph *g, struct err *e)
     free(j.guess.seen);
     free(j.guess.held);
     idmap_release(&j.marks);
+    idmap_release(&j.latest);
     return rc < 0 ? err_no_memory(e) : 0;
 }

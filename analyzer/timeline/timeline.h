@@ -126,13 +126,14 @@ struct sync {
     int64_t row;
     uint32_t stream; /* index, TL_NONE = all */
     uint32_t api;    /* index, TL_NONE */
+    int64_t event;   /* id within its context, -1 */
     int64_t event_sync;
     uint8_t type; /* enum sync_type */
 };
 
 struct event_record {
     uint32_t stream, api;
-    int64_t event_sync;
+    int64_t event, event_sync;
 };
 
 struct range {

@@ -153,6 +153,7 @@ int put_sync(struct build *b, const void *row)
                           .end_ns = end,
                           .row = s->id,
                           .api = TL_NONE,
+                          .event = s->event,
                           .event_sync = s->event_sync,
                           .type = clamp8(s->type)};
     *refs = (struct refs){s->process, s->stream, s->correlation};
@@ -166,7 +167,7 @@ int put_event(struct build *b, const void *row)
     struct refs *refs = event ? vec_push(&b->event_refs) : NULL;
     if (!refs)
         return -1;
-    *event = (struct event_record){.api = TL_NONE, .event_sync = v->event_sync};
+    *event = (struct event_record){.api = TL_NONE, .event = v->event, .event_sync = v->event_sync};
     *refs = (struct refs){v->process, v->stream, v->correlation};
     return 0;
 }

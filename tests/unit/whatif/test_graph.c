@@ -143,19 +143,25 @@ START_TEST(a_silent_thread_goes_on_when_the_other_one_hands_over)
 END_TEST
 
 /* cudaEventRecord; stream -1: the source does not say which. */
-static void record_event(struct builder *b, int64_t at, int64_t stream, int64_t event_sync)
+static void record_event_of(struct builder *b, int64_t at, int64_t stream, int64_t event,
+                            int64_t event_sync)
 {
     struct row_event r = {.id = ++b->next_id,
                           .process = 1,
                           .stream = stream,
-                          .event = -1,
+                          .event = event,
                           .event_sync = event_sync,
                           .device_ns = -1};
     r.correlation = build_api(b, "cudaEventRecord", at, US(5));
     build_put(b, ROW_EVENT, &r);
 }
 
-static void wait_for_event(struct builder *b, int64_t at, int64_t event_sync)
+static void record_event(struct builder *b, int64_t at, int64_t stream, int64_t event_sync)
+{
+    record_event_of(b, at, stream, -1, event_sync);
+}
+
+static void wait_for_event_of(struct builder *b, int64_t at, int64_t event, int64_t event_sync)
 {
     struct row_sync r = {.id = ++b->next_id,
                          .process = 1,
@@ -163,10 +169,15 @@ static void wait_for_event(struct builder *b, int64_t at, int64_t event_sync)
                          .end_ns = at + US(10),
                          .type = SYNC_EVENT,
                          .stream = -1,
-                         .event = -1,
+                         .event = event,
                          .event_sync = event_sync};
     r.correlation = build_api(b, "cudaEventSynchronize", at, US(10));
     build_put(b, ROW_SYNC, &r);
+}
+
+static void wait_for_event(struct builder *b, int64_t at, int64_t event_sync)
+{
+    wait_for_event_of(b, at, -1, event_sync);
 }
 
 static void fill_events_of_no_stream(struct builder *b, int64_t at)
@@ -214,6 +225,46 @@ START_TEST(a_wait_is_for_the_last_recording_of_its_event)
         }
     }
     ck_assert_uint_eq(joined, x.g->steps);
+    bench_end(&x);
+}
+END_TEST
+
+/* Before CUPTI counts recordings: two events that are recorded in each step. */
+static void fill_events_by_id(struct builder *b, int64_t at)
+{
+    fill_host_bound(b, at);
+    record_event_of(b, at + US(4700), 1, 1, -1);
+    record_event_of(b, at + US(4720), 1, 2, -1);
+    wait_for_event_of(b, at + US(4740), 2, -1);
+}
+
+/* As many events, of streams in two contexts, have the same id: which one is meant is not known. */
+static void fill_events_of_two_contexts(struct builder *b, int64_t at)
+{
+    struct row_stream other = {.id = 3, .process = 1, .device = 1, .context = 2, .stream = 7};
+    if (at == MS(100))
+        build_put(b, ROW_STREAM, &other);
+    fill_host_bound(b, at);
+    record_event_of(b, at + US(4700), 3, 2, -1);
+    record_event_of(b, at + US(4720), 1, 2, -1);
+    wait_for_event_of(b, at + US(4740), 2, -1);
+}
+
+START_TEST(without_a_number_a_wait_is_for_the_events_last_recording)
+{
+    struct bench x = bench_start(MS(5), _i ? fill_events_of_two_contexts : fill_events_by_id);
+    size_t joined = 0;
+    for (uint32_t i = 0; i < x.g->count; i++) {
+        const struct task *t = &x.g->tasks[i];
+        for (uint32_t k = t->edge; t->kind == TASK_WAIT && k < t->edge + t->edges; k++) {
+            const struct task *from = &x.g->tasks[x.g->edges[k].from];
+            ck_assert_int_eq(from->kind, TASK_EV_REC);
+            ck_assert_int_eq(x.b.t->events[from->source].event, 2);
+            ck_assert_int_eq(from->step, t->step);
+            joined++;
+        }
+    }
+    ck_assert_uint_eq(joined, _i ? 0 : x.g->steps);
     bench_end(&x);
 }
 END_TEST
@@ -269,6 +320,7 @@ Suite *test_graph_suite(void)
     tcase_add_test(c, a_silent_thread_goes_on_when_the_other_one_hands_over);
     tcase_add_test(c, an_event_of_unknown_stream_is_nobodys);
     tcase_add_test(c, a_wait_is_for_the_last_recording_of_its_event);
+    tcase_add_loop_test(c, without_a_number_a_wait_is_for_the_events_last_recording, 0, 2);
     tcase_add_test(c, nodes_of_a_graph_are_ordered_by_the_stream_of_its_launch);
     tcase_add_test(c, what_a_profiler_does_behind_the_last_call_is_no_part_of_a_step);
     suite_add_tcase(s, c);
