@@ -49,7 +49,7 @@ static const char *doubt(struct engine *x, const struct whatif *w)
                                                                        : w->identity_error_pct);
     if (off_pct(w->pace_ns, f->step_ns) > PACE_MOST_PCT)
         return arena_printf(
-            m, "attribution only: the replayed step takes %.0f %% %s than the recorded one",
+            m, "attribution only: the replayed step is %.0f %% %s than the recorded one",
             off_pct(w->pace_ns, f->step_ns), w->pace_ns > f->step_ns ? "longer" : "shorter");
     return NULL;
 }
@@ -98,8 +98,8 @@ static void engine_assume(struct engine *x, struct whatif *w)
     if (off > PACE_PCT) {
         w->scatter_pct = off;
         assume(x, w, 0,
-               arena_printf(x->arena, "the replayed step takes %.0f %% %s than the recorded one",
-                            off, w->pace_ns > x->f->step_ns ? "longer" : "shorter"));
+               arena_printf(x->arena, "the replayed step is %.0f %% %s than the recorded one", off,
+                            w->pace_ns > x->f->step_ns ? "longer" : "shorter"));
     }
     bool differ = w->holdout_error_pct < 0 && w->steps >= GRAPH_STEPS_ENOUGH;
     if (differ || s->cv * 100 > SCATTER_PCT || w->holdout_error_pct > HOLDOUT_PCT) {
@@ -107,7 +107,9 @@ static void engine_assume(struct engine *x, struct whatif *w)
         bool vary = differ || s->cv * 100 > SCATTER_PCT;
         assume(x, w, 0,
                arena_printf(x->arena,
-                            differ ? "the steps do different work, and their times vary by %.0f %%"
+                            differ && s->cv * 100 < 1 ? "the steps do different work"
+                            : differ
+                                ? "the steps do different work, and their times vary by %.0f %%"
                             : vary ? "the step times vary by %.0f %%"
                                    : "steps predict each other only within %.0f %%",
                             vary ? 100 * s->cv : w->holdout_error_pct));
