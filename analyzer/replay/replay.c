@@ -1,6 +1,5 @@
 #include "analyzer/replay/replay.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,8 +66,9 @@ struct pass {
     const struct plan *p;
     int64_t ready;
     uint32_t bind;
-    int64_t engine; /* end of the last detached copy */
-    int64_t await;  /* detached copy that the next kernel needs, INT64_MIN */
+    int64_t engine;  /* end of the last detached copy */
+    int64_t await;   /* detached copy that the next kernel needs, INT64_MIN */
+    uint32_t latest; /* ASSUME_ORDER: the kernel that ended last when recorded, TASK_NONE */
     uint32_t await_task;
     int64_t free_at[POOL_MAX];
     uint32_t main;          /* lane of the training thread */
@@ -168,6 +168,18 @@ static int64_t behind(const struct pass *x, const struct task *t, uint32_t i)
                                      : t->prev_lag_ns;
 }
 
+/* Kernels of one device that did not run beside each other, in the order in which they did. */
+static void after_latest(struct pass *x, const struct task *t, uint32_t i)
+{
+    const struct timeline *tl = x->g->a->tl;
+    if (t->kind != TASK_KERNEL || tl->streams[t->lane].device != x->g->a->steps.device)
+        return;
+    const struct task *last = x->latest == TASK_NONE ? NULL : &x->g->tasks[x->latest];
+    if (last && task_end(last) <= t->at_ns)
+        after(x, x->r->end[x->latest], x->latest);
+    x->latest = last && task_end(last) > task_end(t) ? x->latest : i;
+}
+
 static void gather(struct pass *x, const struct task *t, uint32_t i)
 {
     const struct replay *r = x->r;
@@ -187,6 +199,8 @@ static void gather(struct pass *x, const struct task *t, uint32_t i)
         after(x, r->end[x->g->edges[e].from] + lag(x, x->g->edges[e].lag_ns), x->g->edges[e].from);
     if (t->kind == TASK_WAIT)
         after_tails(x, t, i);
+    if (x->p->assume & ASSUME_ORDER)
+        after_latest(x, t, i);
     if (detached)
         after(x, x->engine, i);
     else if (gpu)
@@ -297,7 +311,8 @@ static void step_times(struct replay *r, const struct graph *g)
 
 int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p)
 {
-    struct pass x = {.r = r, .g = g, .p = p, .engine = INT64_MIN, .await = INT64_MIN};
+    struct pass x = {
+        .r = r, .g = g, .p = p, .engine = INT64_MIN, .await = INT64_MIN, .latest = TASK_NONE};
     x.main = (uint32_t)g->streams + g->a->steps.main_thread;
     if (g->count == 0)
         return r->step_ns = 0;
@@ -336,60 +351,4 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
     r->ran_dry = x.behind * 4 <= x.begun;
     step_times(r, g);
     return r->step_ns;
-}
-
-/* Per step, for how long the training process keeps a core busy in this replay. */
-static double host_busy(const struct replay *r, const struct graph *g, const struct plan *p)
-{
-    uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
-    double busy = 0;
-    for (uint32_t i = 0; i < g->count; i++) {
-        const struct task *t = &g->tasks[i];
-        if (t->lane != lane || p->mark[i] & PLAN_DROP)
-            continue;
-        if (t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP)
-            busy += p->pool.busy * (double)(r->end[i] - r->start[i]);
-        else if (t->kind == TASK_GET || t->kind == TASK_LOAD)
-            busy += (double)(r->end[i] - r->start[i]);
-        else if (t->kind == TASK_WAIT && t->prev != TASK_NONE)
-            busy += p->pool.spin * (double)(r->end[i] - r->end[t->prev]);
-    }
-    return busy / (double)g->steps;
-}
-
-/* How much longer a batch takes on its worker, of `ns` a step: the training process leaves the
- * workers so many cores. */
-static double crowded(const struct replay *r, const struct graph *g, const struct plan *p,
-                      int64_t ns)
-{
-    const struct pool *pool = &p->pool;
-    double left = pool->cores - host_busy(r, g, p) / (double)ns;
-    double share = left > 0.1 ? pool->workers / left : pool->workers / 0.1;
-    return pool->slower * (1 + pool->cpu * (share > 1 ? share - 1 : 0));
-}
-
-/* Workers that keep up with the steps have cores to spare; those that do not are all busy, and
- * share what the training process leaves them. What they are assumed to take and what then comes
- * out must agree: the secant method on the logarithm of their ratio, for the one swings about the
- * other, and the wider the more of its cores the training process takes. */
-int64_t replay_settle(struct replay *r, const struct graph *g, struct plan *p)
-{
-    struct pool *pool = &p->pool;
-    int64_t ns = 0;
-    double at = log(fmax(pool->slower, 1e-3)), last = 0, last_off = 0;
-    pool->stretch = pool->slower;
-    for (int pass = 0; pass < (pool->workers > 0 ? 4 : 1); pass++) {
-        ns = replay_run(r, g, p);
-        if (pool->workers == 0 || pool->cores == 0 || ns <= 0)
-            break;
-        double off = log(crowded(r, g, p, ns)) - at,
-               slope = pass ? (off - last_off) / (at - last) : -2;
-        last = at;
-        last_off = off;
-        if (fabs(off) < 1e-3)
-            break;
-        at -= off / (slope < -1 ? slope : -1);
-        pool->stretch = exp(at);
-    }
-    return ns;
 }

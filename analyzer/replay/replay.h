@@ -31,8 +31,9 @@ enum plan_mark {
 enum assumption {
     ASSUME_NO_EVENTS = 1, /* guessed dependencies do not hold: what they explain stays in place */
     ASSUME_STALLS_DATED =
-        2,              /* what nothing explains ends when it did in its step, whatever changes */
-    ASSUME_END_WAIT = 4 /* the host waits for the GPU at the end of each step */
+        2,               /* what nothing explains ends when it did in its step, whatever changes */
+    ASSUME_END_WAIT = 4, /* the host waits for the GPU at the end of each step */
+    ASSUME_ORDER = 8     /* kernels of several streams follow each other as they did */
 };
 
 struct plan {

@@ -85,8 +85,9 @@ int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_
 }
 
 /* What a step takes at least under the plan: the work that stays on its fullest stream runs one
- * after the other. Collectives do not count, their times hold waiting. Nor does what began behind
- * the window: as much, of the steps before, ran in it. Of the step as reported. */
+ * after the other, and so do kernels that fill the GPU, in whatever streams. Collectives do not
+ * count, their times hold waiting. Nor does what began behind the window: as much, of the steps
+ * before, ran in it. Of the step as reported. */
 static int64_t work_left_ns(const struct engine *x)
 {
     const struct graph *g = x->g;
@@ -101,6 +102,7 @@ static int64_t work_left_ns(const struct engine *x)
     for (size_t i = 0; sum && i < g->streams; i++)
         most = fmax(sum[i], most);
     free(sum);
+    most = fmax(most, room_needed_ns(&x->room, g, x->plan.dur, x->plan.mark, PLAN_DROP));
     double share = g->length_ns > 0 ? most / x->plan.work / (double)g->length_ns : 0;
     return (int64_t)(fmin(share, 1) * (double)x->f->step_ns); /* hostile times exceed it */
 }
@@ -124,6 +126,7 @@ int64_t engine_most(struct engine *x, const struct edit *edit)
         left = work < left ? work : left;
     }
     int64_t input = input_left_ns(x, edit);
+    left = edit_of_host(edit->kind) && x->work_ns > left ? x->work_ns : left;
     int64_t limit = x->f->step_ns - (left > input ? left : input);
     return engine_within(engine_to_median(x, best), limit > 0 ? limit : 0);
 }
@@ -210,13 +213,25 @@ static int64_t copies_left_ns(const struct facts *f)
     return engine_within(facts_per_step(f, query_h2d(f, MEMORY_PINNED).total_ns), f->step_ns);
 }
 
-int64_t engine_floor_ns(const struct engine *x, const struct edit *const *edits, size_t n)
+/* The work that the edits leave, where all unknowns are at their good end. */
+static int64_t edited_left_ns(struct engine *x, const struct edit *const *edits, size_t n)
 {
+    const struct draw lucky = {{0, 0, 0}};
+    plan_reset(&x->plan, x->g);
+    x->plan.most = false;
     for (size_t i = 0; i < n; i++)
-        if (edits[i]->kind == EDIT_OVERLAP)
-            return copies_left_ns(x->f);
-    if (!of_host(edits, n))
-        return 0;
+        edit_apply(edits[i], x->g, &x->plan, &lucky);
+    return engine_within(work_left_ns(x), x->f->step_ns);
+}
+
+int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_t n)
+{
+    if (!of_host(edits, n)) {
+        int64_t work = edited_left_ns(x, edits, n), copies = 0;
+        for (size_t i = 0; i < n; i++)
+            copies = edits[i]->kind == EDIT_OVERLAP ? copies_left_ns(x->f) : copies;
+        return work > copies ? work : copies;
+    }
     int64_t input = n == 1 ? input_left_ns(x, edits[0]) : 0;
     return input > x->work_ns ? input : x->work_ns;
 }
@@ -253,8 +268,13 @@ static int make_ready(struct engine *x)
     if (plan_init(&x->plan, x->g) < 0 || replay_init(&x->now, x->g) < 0 ||
         replay_init(&x->then, x->g) < 0)
         return -1;
+    if (room_measure(&x->room, x->g) < 0)
+        return -1;
     x->host = host_pace_of(x->g);
-    x->work_ns = engine_within(work_left_ns(x), x->f->step_ns);
+    int64_t busiest = room_busiest_ns(x->f), window = work_left_ns(x);
+    if (busiest < 0)
+        return -1;
+    x->work_ns = engine_within(busiest > window ? busiest : window, x->f->step_ns);
     return 0;
 }
 
@@ -263,6 +283,7 @@ void engine_close(struct engine *x)
     plan_release(&x->plan);
     replay_release(&x->now);
     replay_release(&x->then);
+    room_release(&x->room);
     graph_free(x->g);
 }
 

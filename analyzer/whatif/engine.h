@@ -5,11 +5,12 @@
 
 #include "analyzer/whatif/edits.h"
 #include "analyzer/whatif/host_pace.h"
+#include "analyzer/whatif/room.h"
 
 enum {
     DRAWS = 24,
     CORNERS = 2, /* behind the draws: all unknowns near their good, and near their bad end */
-    ASSUMPTIONS_MOST = 4
+    ASSUMPTIONS_MOST = 5
 };
 
 struct engine {
@@ -21,7 +22,9 @@ struct engine {
     unsigned assume[ASSUMPTIONS_MOST]; /* the first one is the likeliest: none of enum assumption */
     int assumptions;
     struct host_pace host;
-    int64_t work_ns; /* of the fullest stream, per step as reported: no host's edit goes below */
+    struct room room;
+    int64_t work_ns; /* per step as reported, of the fullest stream or of kernels that fill the GPU:
+                        no host's edit goes below */
     bool no_wait;    /* how far the host runs ahead was not recorded */
     int64_t base_ns[ASSUMPTIONS_MOST]
                    [DRAWS + CORNERS]; /* pace of the recorded steps; 0 = not replayed yet */
@@ -55,7 +58,7 @@ struct span_ns engine_span(struct engine *x, const struct whatif *w,
                            const struct edit *const *edits, size_t n);
 
 /* How long a step stays at least with all of these changes, whatever the replay says. */
-int64_t engine_floor_ns(const struct engine *x, const struct edit *const *edits, size_t n);
+int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_t n);
 
 static inline int64_t engine_within(int64_t v, int64_t high)
 {

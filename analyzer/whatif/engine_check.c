@@ -94,6 +94,9 @@ static void engine_assume(struct engine *x, struct whatif *w)
     if (x->no_wait)
         assume(x, w, x->now.ran_dry ? ASSUME_END_WAIT : 0,
                "the recording contains no wait of the host for the GPU");
+    if (x->room.apart && w->waits > 0)
+        assume(x, w, ASSUME_ORDER,
+               "no kernel ran beside one of another stream: the waits may keep their order");
     double off = off_pct(w->pace_ns, x->f->step_ns);
     if (off > PACE_PCT) {
         w->scatter_pct = off;

@@ -1,0 +1,61 @@
+/* Workers in place of the recorded loading: how long they take for a batch, and so the pace,
+ * depends on the cores that the pace leaves them. */
+#include "analyzer/replay/replay.h"
+
+#include <math.h>
+
+/* Per step, for how long the training process keeps a core busy in this replay. */
+static double host_busy(const struct replay *r, const struct graph *g, const struct plan *p)
+{
+    uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
+    double busy = 0;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->lane != lane || p->mark[i] & PLAN_DROP)
+            continue;
+        if (t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP)
+            busy += p->pool.busy * (double)(r->end[i] - r->start[i]);
+        else if (t->kind == TASK_GET || t->kind == TASK_LOAD)
+            busy += (double)(r->end[i] - r->start[i]);
+        else if (t->kind == TASK_WAIT && t->prev != TASK_NONE)
+            busy += p->pool.spin * (double)(r->end[i] - r->end[t->prev]);
+    }
+    return busy / (double)g->steps;
+}
+
+/* How much longer a batch takes on its worker, of `ns` a step: the training process leaves the
+ * workers so many cores. */
+static double crowded(const struct replay *r, const struct graph *g, const struct plan *p,
+                      int64_t ns)
+{
+    const struct pool *pool = &p->pool;
+    double left = pool->cores - host_busy(r, g, p) / (double)ns;
+    double share = left > 0.1 ? pool->workers / left : pool->workers / 0.1;
+    return pool->slower * (1 + pool->cpu * (share > 1 ? share - 1 : 0));
+}
+
+/* Workers that keep up with the steps have cores to spare; those that do not are all busy, and
+ * share what the training process leaves them. What they are assumed to take and what then comes
+ * out must agree: the secant method on the logarithm of their ratio, for the one swings about the
+ * other, and the wider the more of its cores the training process takes. */
+int64_t replay_settle(struct replay *r, const struct graph *g, struct plan *p)
+{
+    struct pool *pool = &p->pool;
+    int64_t ns = 0;
+    double at = log(fmax(pool->slower, 1e-3)), last = 0, last_off = 0;
+    pool->stretch = pool->slower;
+    for (int pass = 0; pass < (pool->workers > 0 ? 4 : 1); pass++) {
+        ns = replay_run(r, g, p);
+        if (pool->workers == 0 || pool->cores == 0 || ns <= 0)
+            break;
+        double off = log(crowded(r, g, p, ns)) - at,
+               slope = pass ? (off - last_off) / (at - last) : -2;
+        last = at;
+        last_off = off;
+        if (fabs(off) < 1e-3)
+            break;
+        at -= off / (slope < -1 ? slope : -1);
+        pool->stretch = exp(at);
+    }
+    return ns;
+}

@@ -1,0 +1,150 @@
+/* See room.h. */
+#include "analyzer/whatif/room.h"
+
+#include "analyzer/timeline/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": blocks and threads
+ * that a multiprocessor holds at most. Registers and shared memory may allow fewer: then a kernel
+ * takes more room than this says. */
+static const struct {
+    int64_t capability, blocks, threads;
+} limits[] = {
+    {30, 16, 2048}, {50, 32, 2048}, {75, 16, 1024},  {80, 32, 2048},  {86, 16, 1536},
+    {89, 24, 1536}, {90, 32, 2048}, {100, 32, 2048}, {120, 24, 1536},
+};
+
+/* The share of the GPU that a kernel's blocks fill, 0: not known. */
+static double filled(const struct op *o, const struct row_device *d)
+{
+    size_t k = sizeof limits / sizeof *limits;
+    while (k > 0 && limits[k - 1].capability > d->cc_major * 10 + d->cc_minor)
+        k--;
+    double blocks = (double)o->grid[0] * o->grid[1] * o->grid[2];
+    int64_t threads = (int64_t)o->block[0] * o->block[1] * o->block[2];
+    threads = (threads + 31) / 32 * 32;
+    if (k == 0 || d->sm_count <= 0 || blocks <= 0 || threads <= 0)
+        return 0;
+    int64_t fit = limits[k - 1].threads / threads;
+    fit = fit > limits[k - 1].blocks ? limits[k - 1].blocks : fit > 0 ? fit : 1;
+    return fmin(1, blocks / ((double)fit * (double)d->sm_count));
+}
+
+enum { BESIDE_MOST = 128 }; /* grids that run at the same time: the same table */
+
+struct sweep {
+    struct room *r;
+    const struct graph *g;
+    double fill[BESIDE_MOST];
+    uint32_t task[BESIDE_MOST];
+    size_t n;
+    int64_t at_ns;        /* so far */
+    double ns, beside_ns; /* time of kernels; in which at least two ran */
+};
+
+/* What runs until `to` shares the GPU: where it is more than full, each has its part of it. */
+static void share_until(struct sweep *s, int64_t to)
+{
+    while (s->n && s->at_ns < to) {
+        int64_t next = to;
+        double full = 0;
+        for (size_t i = 0; i < s->n; i++) {
+            int64_t end = task_end(&s->g->tasks[s->task[i]]);
+            next = end < next ? end : next;
+            full += s->fill[i];
+        }
+        double ns = next > s->at_ns ? (double)(next - s->at_ns) : 0;
+        s->ns += ns;
+        s->beside_ns += s->n > 1 ? ns : 0;
+        for (size_t i = s->n; i-- > 0;) {
+            uint32_t k = s->task[i];
+            s->r->share[k] += (float)(ns * s->fill[i] / fmax(1, full));
+            if (task_end(&s->g->tasks[k]) > next)
+                continue;
+            s->task[i] = s->task[--s->n];
+            s->fill[i] = s->fill[s->n];
+        }
+        s->at_ns = next > s->at_ns ? next : s->at_ns;
+    }
+    s->at_ns = to;
+}
+
+/* Kernels of the device of the steps, by start. -1: out of memory. */
+static int list_kernels(const struct graph *g, struct sort_key **keys, size_t *n, bool *several)
+{
+    uint32_t lane = TASK_NONE;
+    *n = 0;
+    *keys = malloc((g->recorded + 1) * sizeof **keys);
+    for (uint32_t i = 0; *keys && i < g->recorded; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->kind != TASK_KERNEL || t->at_ns >= g->length_ns ||
+            g->a->tl->streams[t->lane].device != g->a->steps.device)
+            continue;
+        (*keys)[(*n)++] = (struct sort_key){.time = t->at_ns, .index = i};
+        *several |= lane != TASK_NONE && lane != t->lane;
+        lane = t->lane;
+    }
+    return *keys ? sort_keys(*keys, *n) : -1;
+}
+
+int room_measure(struct room *r, const struct graph *g)
+{
+    enum { BESIDE_PCT = 1 }; /* a kernel begins while the last blocks of another one end */
+    struct sort_key *keys;
+    struct sweep s = {.r = r, .g = g, .at_ns = INT64_MIN};
+    size_t n;
+    bool several = false;
+    int rc = list_kernels(g, &keys, &n, &several);
+    r->share = calloc(g->recorded + 1, sizeof *r->share);
+    for (size_t i = 0; rc >= 0 && r->share && i < n; i++) {
+        const struct task *t = &g->tasks[keys[i].index];
+        share_until(&s, t->at_ns);
+        if (s.n == BESIDE_MOST)
+            continue;
+        s.fill[s.n] = g->a->device ? filled(&g->a->tl->ops[t->source], g->a->device) : 0;
+        s.task[s.n++] = keys[i].index;
+    }
+    if (rc >= 0 && r->share)
+        share_until(&s, INT64_MAX);
+    for (size_t i = 0; r->share && i < g->recorded; i++)
+        r->share[i] = g->tasks[i].dur_ns > 0 ? r->share[i] / (float)g->tasks[i].dur_ns : 0;
+    r->apart = several && s.beside_ns * 100 < s.ns * BESIDE_PCT;
+    free(keys);
+    return rc < 0 || !r->share ? -1 : 0;
+}
+
+int64_t room_busiest_ns(const struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    int64_t *busy = calloc(t->stream_count + 1, sizeof *busy), most = 0;
+    for (uint32_t i = 0; busy && i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        uint32_t k = f->steps.op_step[i];
+        if (k != TL_NONE && f->steps.at[k].used && !tl_migrates(o) &&
+            o->class.family != FAMILY_COMM)
+            busy[o->stream] += o->end_ns - o->start_ns;
+    }
+    for (size_t i = 0; busy && i < t->stream_count; i++)
+        most = busy[i] > most ? busy[i] : most;
+    bool failed = !busy;
+    free(busy);
+    return failed ? -1 : facts_per_step(f, most);
+}
+
+void room_release(struct room *r)
+{
+    free(r->share);
+    *r = (struct room){0};
+}
+
+double room_needed_ns(const struct room *r, const struct graph *g, const int64_t *dur,
+                      const uint8_t *mark, uint8_t without)
+{
+    double sum = 0;
+    for (size_t i = 0; r->share && i < g->recorded; i++)
+        if (r->share[i] > 0 && !(mark[i] & without))
+            sum += (double)r->share[i] * (double)dur[i];
+    return sum;
+}

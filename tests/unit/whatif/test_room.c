@@ -1,0 +1,113 @@
+/* Kernels in several streams, and how much of them can run at the same time. */
+#include "tests/unit/replay_steps.h"
+
+static int64_t blocks, beside_ns;
+
+static void put_kernel(struct builder *b, int64_t stream, int64_t call, int64_t at)
+{
+    b->stream = stream;
+    int64_t correlation = build_api(b, "cudaLaunchKernel", call, CALL_NS);
+    build_kernel_of(b, "level", correlation, at, MS(4), blocks);
+}
+
+/* Two kernels of 4 ms in two streams, a wait behind each; 2 ms of the step are the host's. */
+static void fill_apart(struct builder *b, int64_t at)
+{
+    put_kernel(b, 1, at, at + US(10));
+    build_sync(b, at + US(20), MS(4));
+    put_kernel(b, 2, at + MS(5), at + MS(5) + US(10) - beside_ns);
+    build_sync(b, at + MS(5) + US(20), MS(4));
+    b->stream = 1;
+}
+
+static struct span_ns unsync(struct bench *x)
+{
+    return bench_span(x, (struct edit){.kind = EDIT_UNSYNC});
+}
+
+/* An A100 holds 864 blocks of 256 threads: no kernel of 2048 leaves room for another one. */
+START_TEST(kernels_that_fill_the_gpu_do_not_run_beside_each_other)
+{
+    blocks = 2048, beside_ns = 0;
+    struct bench x = bench_start(MS(10), fill_apart);
+    struct span_ns s = unsync(&x);
+    ck_assert_int_le(s.high_ns, MS(2) + US(10));
+    ck_assert_int_ge(s.high_ns, MS(1.7));
+    bench_end(&x);
+}
+END_TEST
+
+/* Small ones may. But where none was seen to, the waits may be there to keep their order. */
+START_TEST(kernels_that_never_ran_beside_each_other_may_have_an_order)
+{
+    blocks = 64, beside_ns = 0;
+    struct bench x = bench_start(MS(10), fill_apart);
+    struct span_ns s = unsync(&x);
+    ck_assert_int_gt(s.high_ns, MS(3));
+    ck_assert_int_le(s.low_ns, MS(2));
+    ck_assert_ptr_nonnull(strstr(x.b.a->whatif.wider, "the waits may keep their order"));
+    bench_end(&x);
+}
+END_TEST
+
+static void fill_beside(struct builder *b, int64_t at)
+{
+    put_kernel(b, 1, at, at + US(10));
+    put_kernel(b, 2, at + US(10), at + US(20));
+    build_sync(b, at + US(20), MS(4) + US(10));
+    b->stream = 1;
+}
+
+/* What is full when two run is shared: each had half of it. */
+START_TEST(kernels_that_ran_beside_each_other_have_none)
+{
+    blocks = 2048;
+    struct bench x = bench_start(MS(10), fill_beside);
+    struct span_ns s = unsync(&x);
+    ck_assert_ptr_null(x.b.a->whatif.wider);
+    ck_assert_int_gt(s.low_ns, MS(3));
+    ck_assert_int_le(s.high_ns, MS(6) + US(10));
+    bench_end(&x);
+}
+END_TEST
+
+/* Steps that become shorter: those that are replayed, the last ones, hardly compute. */
+START_TEST(a_bound_leaves_the_busiest_stream_of_all_steps)
+{
+    struct builder b = build_start();
+    struct err e = ERR_INIT;
+    int64_t at = MS(100);
+    for (int i = 0; i < 60; i++) {
+        int64_t ns = i < 30 ? MS(4) : MS(3);
+        build_kernel(&b, "k", at + US(10), at + US(20), i < 30 ? MS(3.8) : MS(1));
+        build_sync(&b, at + US(30), ns - US(100));
+        build_range(&b, "step", at, at + ns);
+        at += ns;
+    }
+    const struct facts *f = build_analyze(&b)->facts;
+    struct arena arena = {0};
+    struct whatif w;
+    struct engine engine;
+    ck_assert_int_eq(engine_open(&engine, f, &arena, &w, &e), 0);
+    ck_assert_int_eq(engine_check(&engine, &w), 0);
+    ck_assert_int_ge(engine.work_ns, f->breakdown_ns[PART_COMPUTE] - US(50));
+    struct edit edit = {.kind = EDIT_UNSYNC};
+    engine.base_ns[0][0] = engine.now.pace_ns * 4; /* as where the replay is far off */
+    ck_assert_int_le(engine_most(&engine, &edit), f->step_ns - engine.work_ns);
+    engine_close(&engine);
+    arena_release(&arena);
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_room_suite(void)
+{
+    Suite *s = suite_create("room");
+    TCase *c = tcase_create("room");
+    tcase_add_test(c, kernels_that_fill_the_gpu_do_not_run_beside_each_other);
+    tcase_add_test(c, kernels_that_never_ran_beside_each_other_may_have_an_order);
+    tcase_add_test(c, kernels_that_ran_beside_each_other_have_none);
+    tcase_add_test(c, a_bound_leaves_the_busiest_stream_of_all_steps);
+    suite_add_tcase(s, c);
+    return s;
+}
