@@ -88,9 +88,33 @@ static void bound_more(const struct advice *a, struct engine *x, struct outcome 
         o->saves_high_ns = engine_within(most, a->facts->step_ns);
 }
 
+/* Copies hide behind the work beside them, and no further: that much the rule has measured. */
+static struct span_ns within_measured(const struct outcome *o, struct span_ns s)
+{
+    int64_t most = o->saves_high_ns;
+    if (o->edit.kind != EDIT_OVERLAP || s.high_ns <= most)
+        return s;
+    s.low_ns = engine_within(s.low_ns, most);
+    int64_t middle = (s.low_ns + most) / 2;
+    return (struct span_ns){s.low_ns, s.mid_ns < middle ? s.mid_ns : middle, most};
+}
+
+/* A saving above what the finding measures looks like a contradiction: say where it comes from.
+ * That of waits does so itself (predict_waits.c). */
+static void explain_above(struct outcome *o, int64_t measured_ns)
+{
+    enum { MORE_PCT = 5 };
+    if (o->edit.kind == EDIT_UNSYNC || measured_ns <= 0 ||
+        o->saves_mid_ns * 100 <= measured_ns * (100 + MORE_PCT))
+        return;
+    outcome_evidence(o, "of the saving, because launches and other work move up",
+                     (double)(o->saves_mid_ns - measured_ns) / 1e6, "ms", NULL);
+}
+
 static void predict(struct advice *a, struct engine *x, struct outcome *o)
 {
     const struct outcome *one = o;
+    int64_t measured_ns = o->saves_high_ns;
     const struct edit *edit = &o->edit;
     int64_t direct_ns = a->facts->breakdown_ns[PART_IDLE_LAUNCH];
     struct span_ns own = engine_span(x, &a->whatif, &edit, 1), s;
@@ -98,7 +122,7 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
      * launches goes is not. */
     if (o->edit.kind == EDIT_GRAPH && own.low_ns > direct_ns)
         own.low_ns = direct_ns;
-    s = widen(a, own, &one, 1);
+    s = within_measured(o, widen(a, own, &one, 1));
     /* Where no wait of the host was recorded, the replay launches at the recorded times, as if the
      * host did not follow. The others' waiting itself was recorded: that much may go. */
     if (x->no_wait && o->edit.kind == EDIT_PUNCTUAL && o->saves_high_ns > s.high_ns) {
@@ -119,6 +143,7 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
         (int64_t)(past_miss(a, o->edit.kind, &o->widened_after) * (double)a->facts->step_ns);
     if (o->edit.kind == EDIT_UNSYNC && !negligible(a, o->saves_mid_ns))
         predict_waits(a, x, o);
+    explain_above(o, measured_ns);
 }
 
 /* By call: does a finding of its own remove it (of clipping, of loss scaling)? NULL: none does. */
@@ -159,6 +184,18 @@ static const struct stacked *stacked_as(const struct advice *a, const struct out
         if (a->stack[i].outcome == o)
             return &a->stack[i];
     return NULL;
+}
+
+/* A change may save more behind others than alone: what they leave was hidden by them. */
+static void explain_stack(struct advice *a)
+{
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        struct outcome *o = &a->outcomes[i];
+        const struct stacked *s = stacked_as(a, o);
+        if (s && s != a->stack && s->saves_ns > o->saves_high_ns)
+            outcome_evidence(o, "saved after the changes before it, which hide a part of it now",
+                             (double)s->saves_ns / 1e6, "ms", NULL);
+    }
 }
 
 /* What saves next to nothing by itself is not advised now. Behind other changes it may be worth it.
@@ -212,6 +249,7 @@ static int predict_with(struct advice *a, struct engine *x, struct err *e)
     predict_all(a, x);
     rules_rank(a); /* what heads it may have its turn first */
     predict_stack(a, x);
+    explain_stack(a);
     put_off(a);
     return 0;
 }

@@ -1,0 +1,66 @@
+/* What a finding says that it saves, against what it has measured. */
+#include "tests/unit/replay_steps.h"
+#include "tests/unit/rule_case.h"
+
+static double evidence(const struct outcome *o, const char *start)
+{
+    for (size_t i = 0; i < o->evidence_count; i++)
+        if (strncmp(o->evidence[i].text, start, strlen(start)) == 0)
+            return o->evidence[i].value;
+    return -1;
+}
+
+/* A copy of 8 ms that nobody waits for, then kernels of 1 ms, twice 0.4 ms behind it; the host is
+ * three steps ahead. */
+static void fill_copy(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 200000000, at - MS(30), US(5),
+               at + US(20), MS(8));
+    build_kernel(b, "gemm", at + US(10) - MS(30), at + MS(8.42), MS(0.5));
+    build_kernel(b, "gemm", at + US(16) - MS(30), at + MS(9.32), MS(0.5));
+}
+
+START_TEST(copies_hide_behind_no_more_than_the_work_beside_them)
+{
+    struct bench x = bench_start(MS(10), fill_copy);
+    const struct outcome *o = case_outcome(x.b.a, "overlap-copies");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_int_le(o->saves_high_ns, MS(1) + US(10));
+    ck_assert_int_gt(o->saves_high_ns, US(900));
+    ck_assert_int_le(o->saves_mid_ns, o->saves_high_ns);
+    bench_end(&x);
+}
+END_TEST
+
+/* Hundred launches set the pace, and forty memsets of gradients that take 2 us each. */
+static void fill_zeroing(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 100; i++)
+        build_kernel(b, "k", at + US(50 * i), at + US(50 * i) + US(10), US(5));
+    for (int i = 0; i < 40; i++)
+        build_memset(b, 4096, at + MS(5) + US(20 * i), at + MS(5) + US(20 * i + 8), US(2));
+    build_sync(b, at + US(5900), US(5));
+}
+
+START_TEST(a_saving_above_what_is_measured_says_why)
+{
+    struct bench x = bench_start(MS(6), fill_zeroing);
+    const struct outcome *o = case_outcome(x.b.a, "zero-grad");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert(!o->upper_bound);
+    double more = evidence(o, "of the saving, because launches and other work move up");
+    ck_assert_double_gt(more, 0.02);
+    ck_assert_double_lt(more, (double)o->saves_mid_ns / 1e6);
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_predict_suite(void)
+{
+    Suite *s = suite_create("predict");
+    TCase *c = tcase_create("predict");
+    tcase_add_test(c, copies_hide_behind_no_more_than_the_work_beside_them);
+    tcase_add_test(c, a_saving_above_what_is_measured_says_why);
+    suite_add_tcase(s, c);
+    return s;
+}
