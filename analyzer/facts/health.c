@@ -1,6 +1,8 @@
 /* Self-checks: what was lost, what stays unexplained, what the profiler itself cost. */
 #include "analyzer/facts/passes.h"
 
+#include "analyzer/timeline/sort.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,21 +36,48 @@ static double agent_ns(const struct timeline *t)
     return range * (double)t->range_count + call * (double)t->call_count;
 }
 
+/* Of CUPTI's and Nsight's names; they begin with capitals or not. */
+static bool costs_the_program(const char *name)
+{
+    return strcasestr(name, "flush") || strcasestr(name, "instrument") ||
+           strcasestr(name, "resource");
+}
+
+/* Time of CUPTI's overhead records, one within another counted once, as far as it was recorded what
+ * the program did: what is flushed when it exits holds up nothing that anybody looks at. -1: out of
+ * memory. */
+static int64_t overhead_ns(const struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    struct sort_key *keys = malloc((t->overhead_count + 1) * sizeof *keys);
+    int64_t cost = 0, until = t->start_ns;
+    size_t n = 0;
+    for (size_t i = 0; keys && i < t->overhead_count; i++)
+        if (costs_the_program(tl_text(t, t->overheads[i].name)))
+            keys[n++] = (struct sort_key){.time = t->overheads[i].start_ns, .index = (uint32_t)i};
+    int rc = keys ? sort_keys(keys, n) : -1;
+    for (size_t k = 0; rc >= 0 && k < n; k++) {
+        const struct row_overhead *o = &t->overheads[keys[k].index];
+        int64_t from = o->start_ns > until ? o->start_ns : until;
+        int64_t to = o->end_ns < t->end_ns ? o->end_ns : t->end_ns;
+        if (to <= from)
+            continue;
+        cost += recorded_known(f, from, to);
+        until = to;
+    }
+    free(keys);
+    return rc < 0 ? -1 : cost;
+}
+
 /* The profiler's own time on the program's threads, from CUPTI's overhead records and the agent's
  * measured cost. */
 static double overhead_pct(const struct facts *f)
 {
     const struct timeline *t = f->tl;
-    int64_t cost = 0;
-    for (size_t i = 0; i < t->overhead_count; i++) {
-        const struct row_overhead *o = &t->overheads[i];
-        const char *name = tl_text(t, o->name);
-        if (strstr(name, "flush") || strstr(name, "instrument") || strstr(name, "resource"))
-            cost += o->end_ns - o->start_ns;
-    }
+    int64_t cost = overhead_ns(f);
     int64_t span = recorded_length_ns(f);
     double own = agent_ns(t);
-    if (span <= 0 || (own < 0 && !t->overhead_count))
+    if (span <= 0 || cost < 0 || (own < 0 && !t->overhead_count))
         return -1;
     return 100.0 * ((double)cost + (own > 0 ? own : 0)) / (double)span;
 }

@@ -298,6 +298,28 @@ START_TEST(an_absurd_cost_of_records_is_no_cost)
 }
 END_TEST
 
+static void put_overhead(struct builder *b, const char *name, int64_t start, int64_t end)
+{
+    struct row_overhead o = {.id = ++b->next_id, .process = 1, .thread = 1};
+    o.start_ns = start, o.end_ns = end, o.name = build_text(b, name);
+    build_put(b, ROW_OVERHEAD, &o);
+}
+
+START_TEST(overhead_counts_once_and_within_the_recording)
+{
+    struct builder b = build_start();
+    build_range(&b, "step", MS(100), MS(200));
+    build_kernel(&b, "only", MS(101), MS(102), MS(5));
+    put_overhead(&b, "CUPTI Buffer flush", MS(112), MS(114)); /* part of the next one */
+    put_overhead(&b, "CUDA profiling data flush on context created", MS(110), MS(118));
+    put_overhead(&b, "CUPTI Resource Management", MS(120), MS(122));
+    put_overhead(&b, "CUDA profiling initialization", MS(130), MS(150));
+    put_overhead(&b, "CUDA profiling data flush on process exit", MS(195), MS(300));
+    ck_assert_double_eq_tol(build_analyze(&b)->facts->health.overhead_pct, 15, 0.01);
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_facts_suite(void)
 {
     Suite *s = suite_create("facts");
@@ -314,6 +336,7 @@ Suite *test_facts_suite(void)
     tcase_add_test(c, a_busy_gpu_is_the_verdict);
     tcase_add_test(c, one_recording_without_steps_is_not_called_a_step);
     tcase_add_test(c, the_loops_thread_takes_batches_and_updates_parameters);
+    tcase_add_test(c, overhead_counts_once_and_within_the_recording);
     tcase_add_loop_test(c, an_absurd_cost_of_records_is_no_cost, 0, 5);
     suite_add_tcase(s, c);
     return s;
