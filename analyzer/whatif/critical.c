@@ -17,23 +17,17 @@
 #include <string.h>
 
 const char *const path_key[PATH_CLASSES] = {
-    [PATH_INPUT] = "input",
-    [PATH_HOST] = "host",
-    [PATH_LAUNCH] = "launch",
-    [PATH_ALLOC] = "alloc",
-    [PATH_SYNC] = "sync",
-    [PATH_COPY] = "copy",
-    [PATH_MATRIX] = "matrix",
-    [PATH_KERNEL] = "kernel",
-    [PATH_COMM] = "comm",
-    [PATH_QUEUED] = "queued",
-    [PATH_UNEXPLAINED] = "unexplained",
+    [PATH_INPUT] = "input", [PATH_HOST] = "host",     [PATH_LAUNCH] = "launch",
+    [PATH_ALLOC] = "alloc", [PATH_MODULE] = "module", [PATH_SYNC] = "sync",
+    [PATH_COPY] = "copy",   [PATH_MATRIX] = "matrix", [PATH_KERNEL] = "kernel",
+    [PATH_COMM] = "comm",   [PATH_QUEUED] = "queued", [PATH_UNEXPLAINED] = "unexplained",
 };
 const char *const path_title[PATH_CLASSES] = {
     [PATH_INPUT] = "making and handing over batches",
     [PATH_HOST] = "host code between CUDA calls",
     [PATH_LAUNCH] = "CUDA calls, and the time from call to GPU",
     [PATH_ALLOC] = "allocating and freeing",
+    [PATH_MODULE] = "loading and unloading code",
     [PATH_SYNC] = "returning from a wait",
     [PATH_COPY] = "copies and memsets",
     [PATH_MATRIX] = "matrix kernels",
@@ -54,8 +48,9 @@ static enum path_class class_of_call(uint8_t kind)
     case API_ALLOC:
     case API_FREE:
     case API_HOST_ALLOC:
-    case API_MODULE:
         return PATH_ALLOC;
+    case API_MODULE:
+        return PATH_MODULE;
     case API_SYNC_DEVICE:
     case API_SYNC_STREAM:
     case API_SYNC_EVENT:

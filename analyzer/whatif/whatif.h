@@ -75,7 +75,8 @@ enum path_class {
     PATH_HOST,   /* the program between CUDA calls */
     PATH_LAUNCH, /* CUDA calls, and from the call to the GPU */
     PATH_ALLOC,
-    PATH_SYNC, /* calls that wait, without what they wait for */
+    PATH_MODULE, /* and making and ending contexts */
+    PATH_SYNC,   /* calls that wait, without what they wait for */
     PATH_COPY,
     PATH_MATRIX,
     PATH_KERNEL, /* other kernels */

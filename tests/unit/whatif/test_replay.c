@@ -233,6 +233,24 @@ START_TEST(a_bound_leaves_the_work_of_the_fullest_stream)
 }
 END_TEST
 
+static void fill_loading(struct builder *b, int64_t at)
+{
+    build_api(b, "cuModuleLoadData", at + US(10), MS(3));
+    build_api(b, "cudaMalloc", at + MS(4), MS(1));
+    build_kernel(b, "k", at + MS(6), at + MS(6) + US(10), MS(1));
+    build_sync(b, at + MS(6) + US(10), MS(1) + US(10));
+}
+
+START_TEST(loading_code_is_not_allocating)
+{
+    struct bench x = bench_start(MS(8), fill_loading);
+    const struct path_share *path = x.b.a->whatif.path;
+    ck_assert_int_le(llabs(path[PATH_MODULE].path_ns - MS(3)), US(20));
+    ck_assert_int_le(llabs(path[PATH_ALLOC].path_ns - MS(1)), US(20));
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_replay_suite(void)
 {
     Suite *s = suite_create("replay");
@@ -244,6 +262,7 @@ Suite *test_replay_suite(void)
     tcase_add_test(c, a_removed_wait_moves_to_the_next_one);
     tcase_add_test(c, a_step_that_is_rarely_long_does_not_set_the_pace);
     tcase_add_test(c, a_thread_that_is_silent_for_steps_ends_none_of_them);
+    tcase_add_test(c, loading_code_is_not_allocating);
     tcase_add_loop_test(c, a_bound_leaves_the_work_of_the_fullest_stream, 0, 2);
     tcase_add_loop_test(c, the_critical_path_tiles_the_step_and_idle_time_is_charged_completely, 0,
                         FILLS);
