@@ -38,11 +38,12 @@ struct steps {
     uint32_t *op_step;  /* per op: step index, TL_NONE outside of all */
     int64_t *launch_ns; /* per op: when it was launched, as far as that can be told */
     int64_t median_ns, p95_ns, min_ns, max_ns, mean_ns; /* of the used ones' lengths */
-    int64_t pace_ns;            /* mean of the used and the slow ones: what the loop takes */
-    size_t slow;                /* how many are that */
-    int64_t short_ns, long_ns;  /* mean of those that are not slow, and of the slow ones */
-    bool recurs;                /* slow ones recur: they are used, and the mean is what counts */
-    bool alternate;             /* two kinds in turn: the same */
+    int64_t pace_ns;           /* mean of the used and the slow ones: what the loop takes */
+    size_t slow;               /* how many are that */
+    int64_t short_ns, long_ns; /* mean of those that are not slow, and of the slow ones */
+    bool recurs;               /* slow ones recur: they are used, and the mean is what counts */
+    bool alternate;            /* two kinds in turn: the same */
+    int64_t drift_from_ns, drift_to_ns; /* from the first to the last; 0: they become no shorter */
     double cv;                  /* standard deviation / mean of the used ones that are not slow */
     double confidence;          /* 0..1; 1 for marked steps */
     int64_t detected_median_ns; /* what repetition says beside given marks; 0 = nothing repeats */

@@ -69,6 +69,35 @@ static bool recurs(const struct steps *s, bool on_cpu)
     return s->slow > early && n >= 4 && s->pace_ns * 4 > s->short_ns * 5;
 }
 
+/* Whether the length follows the step's number, as where a matrix is eliminated row by row: medians
+ * of eight parts of the loop go one way. `v` is scratch. */
+static void find_drift(struct steps *s, int64_t *v)
+{
+    enum { PARTS = 8, EACH = 4, NOISE_PCT = 5 };
+    int64_t median[PARTS];
+    size_t n = 0, at = 0;
+    bool falls = true, rises = true;
+    s->drift_from_ns = s->drift_to_ns = 0;
+    for (size_t i = 0; i < s->count; i++)
+        n += same_work(&s->at[i]);
+    if (n < (size_t)PARTS * EACH)
+        return;
+    for (size_t k = 0, seen = 0; k < PARTS; k++) {
+        size_t in = 0;
+        for (; at < s->count && seen < n * (k + 1) / PARTS; at++)
+            if (same_work(&s->at[at])) {
+                v[in++] = s->at[at].length_ns;
+                seen++;
+            }
+        median[k] = median_ns(v, in);
+        falls &= k == 0 || median[k] * 100 <= median[k - 1] * (100 + NOISE_PCT);
+        rises &= k == 0 || median[k] * (100 + NOISE_PCT) >= median[k - 1] * 100;
+    }
+    int64_t from = median[0], to = median[PARTS - 1];
+    if ((falls && from * 2 > to * 3) || (rises && to * 2 > from * 3))
+        s->drift_from_ns = from, s->drift_to_ns = to;
+}
+
 int steps_find_long(struct steps *s, bool on_cpu)
 {
     int64_t *v = malloc((s->count + 1) * sizeof *v);
@@ -90,6 +119,7 @@ int steps_find_long(struct steps *s, bool on_cpu)
     s->long_ns = s->slow ? (int64_t)(slow / (double)s->slow) : 0;
     s->pace_ns = n + s->slow ? (int64_t)(all / (double)(n + s->slow) + 0.5) : 0;
     s->recurs = recurs(s, on_cpu) || (s->alternate && s->slow == 0);
+    find_drift(s, v);
     for (size_t i = 0; s->recurs && i < s->count; i++)
         s->at[i].used |= s->at[i].slow;
     s->used += s->recurs ? s->slow : 0;
@@ -149,6 +179,16 @@ static bool worth_telling(const struct steps *s)
     return s->slow && s->short_ns > 0 && s->pace_ns * 20 > s->short_ns * 21;
 }
 
+static const char *drift_text(struct facts *f, const char *why)
+{
+    const struct steps *s = &f->steps;
+    return arena_printf(&f->arena,
+                        "the %s%s become %s in the course of the loop: from %.4g ms to %.4g ms%s",
+                        analysis_step_word(f), s->batches ? "es" : "s",
+                        s->drift_to_ns < s->drift_from_ns ? "shorter" : "longer",
+                        (double)s->drift_from_ns / 1e6, (double)s->drift_to_ns / 1e6, why);
+}
+
 void steps_explain_long(struct facts *f)
 {
     const struct steps *s = &f->steps;
@@ -170,8 +210,11 @@ void steps_explain_long(struct facts *f)
                            s->slow == 1 ? "one spends" : "ones spend", analysis_part_title(f, most),
                            (double)extra / 1e6, in ? ", most of it in '" : "", in ? in : "",
                            in ? "'" : "");
-    f->long_text = arena_printf(&f->arena, "%zu of %zu %s%s take%s %.4g ms, the others %.4g ms%s",
-                                s->slow, steps_like(s), analysis_step_word(f),
-                                s->batches ? "es" : "s", s->slow == 1 ? "s" : "",
-                                (double)s->long_ns / 1e6, (double)s->short_ns / 1e6, why);
+    f->long_text =
+        s->drift_to_ns
+            ? drift_text(f, why)
+            : arena_printf(&f->arena, "%zu of %zu %s%s take%s %.4g ms, the others %.4g ms%s",
+                           s->slow, steps_like(s), analysis_step_word(f), s->batches ? "es" : "s",
+                           s->slow == 1 ? "s" : "", (double)s->long_ns / 1e6,
+                           (double)s->short_ns / 1e6, why);
 }

@@ -5,12 +5,14 @@
 #include "analyzer/queries/query.h"
 #include "wire/spool_format.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     STEPS_MAX = 32,
     STEPS_ENOUGH = 6,
+    SETTLE = 3,           /* one in so many, the first ones, does not count */
     CALLS_ENOUGH = 200000 /* of the training thread: then STEPS_ENOUGH are enough */
 };
 
@@ -81,6 +83,25 @@ static int64_t window_end(const struct maker *m, size_t end)
     return ns < last->end_ns ? ns : last->end_ns;
 }
 
+/* Where steps become shorter or longer, the end of those of the last `run` that are as long as one
+ * is on average: the last ones are like none but themselves. */
+static size_t typical_end(const struct maker *m, size_t end, size_t run)
+{
+    const struct step *at = m->a->steps.at;
+    size_t most = run > STEPS_MAX ? STEPS_MAX : run, counted = most - most / SETTLE, best = end;
+    double sum = 0, least = -1;
+    for (size_t i = end - run; m->a->steps.drift_to_ns && i < end; i++) {
+        sum += (double)at[i].length_ns;
+        sum -= i >= end - run + counted ? (double)at[i - counted].length_ns : 0;
+        double off = fabs(sum / (double)counted - (double)m->a->step_ns);
+        if (i + 1 < end - run + most || (least >= 0 && off >= least))
+            continue;
+        least = off;
+        best = i + 1;
+    }
+    return best;
+}
+
 static void find_window(struct maker *m)
 {
     const struct steps *s = &m->a->steps;
@@ -95,10 +116,11 @@ static void find_window(struct maker *m)
     }
     if (best == 0 || s->main_thread >= m->t->thread_count)
         return;
+    end = typical_end(m, end, best);
     m->g->steps = steps_wanted(m, end, best > STEPS_MAX ? STEPS_MAX : best);
     m->g->recorded_steps = m->g->steps;
     m->g->once = analysis_of_window(m->a);
-    m->g->skip = m->g->steps / 3;
+    m->g->skip = m->g->steps / SETTLE;
     m->g->first = (uint32_t)(end - m->g->steps);
     m->g->start_ns = s->at[m->g->first].start_ns;
     m->end_ns = window_end(m, end);

@@ -97,6 +97,12 @@ static void engine_assume(struct engine *x, struct whatif *w)
     if (x->room.apart && w->waits > 0)
         assume(x, w, ASSUME_ORDER,
                "no kernel ran beside one of another stream: the waits may keep their order");
+    if (s->drift_to_ns)
+        assume(x, w, 0,
+               arena_printf(x->arena,
+                            "the steps become %s in the course of the loop, and those of average "
+                            "length are replayed",
+                            s->drift_to_ns < s->drift_from_ns ? "shorter" : "longer"));
     double off = off_pct(w->pace_ns, x->f->step_ns);
     if (off > PACE_PCT) {
         w->scatter_pct = off;
