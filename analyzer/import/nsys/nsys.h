@@ -107,6 +107,8 @@ int nsys_context_ran(struct nsys *n, int64_t process, int64_t context, int64_t d
 int64_t nsys_waited_stream(struct nsys *n, struct sql_stmt *q, int col, int64_t process);
 int nsys_put_places(struct nsys *n);
 int nsys_put_devices(struct nsys *n);
+/* Behind all other rows: what the export lacks. */
+int nsys_put_notes(struct nsys *n);
 /* Behind nsys_put_devices: GPU_METRICS, thinned out to a sample per GPU and 10 ms. */
 int nsys_put_metrics(struct nsys *n);
 

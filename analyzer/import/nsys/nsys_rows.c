@@ -318,28 +318,7 @@ static int put_facts(struct nsys *n)
         return -1;
     if (put_meta(n, "source", "nsys") < 0 || put_meta(n, "have", text) < 0)
         return -1;
-    if (n->graph_whole) {
-        struct row_health h = {
-            ++n->ids[ROW_HEALTH],
-            1,
-            1,
-            nsys_intern(n, "graphs-opaque"),
-            nsys_intern(n, "Nsight Systems traced each CUDA graph as a whole and did not record "
-                           "its kernels (nsys profile --cuda-graph-trace=node)"),
-            0};
-        if (PUT(ROW_HEALTH, h) < 0)
-            return -1;
-    }
-    if (n->bad) {
-        struct row_health h = {++n->ids[ROW_HEALTH],
-                               1,
-                               1,
-                               nsys_intern(n, "bad-events"),
-                               nsys_intern(n, "records without usable times were left out"),
-                               n->bad};
-        return PUT(ROW_HEALTH, h);
-    }
-    return 0;
+    return nsys_put_notes(n);
 }
 
 /* Time 0: the first GPU operation or CUDA call; several exports of one host share the UTC scale. */
@@ -374,7 +353,8 @@ const char *nsys_strange_table(struct sql *db)
                                          "TARGET_INFO_GPU",
                                          "TARGET_INFO_SESSION_START_TIME",
                                          "TARGET_INFO_GPU_METRICS",
-                                         "GPU_METRICS"};
+                                         "GPU_METRICS",
+                                         "DIAGNOSTIC_EVENT"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (sql_has_else(db, others[i]))
             return others[i];

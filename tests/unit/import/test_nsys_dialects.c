@@ -182,6 +182,32 @@ START_TEST(test_hostile_metrics)
 }
 END_TEST
 
+/* Nsight's own complaints about CUDA: the reason first, each once, and no questions. */
+START_TEST(test_diagnostics)
+{
+    read_export(STRINGS NVTX
+                "CREATE TABLE DIAGNOSTIC_EVENT (timestamp INT, timestampType INT, source INT, "
+                "severity INT, text TEXT, globalPid INT);"
+                "INSERT INTO DIAGNOSTIC_EVENT VALUES (0, 2, 3, 1, 'CUDA injection initialized.', 0)"
+                ",(1, 2, 3, 2, 'Not all CUDA events might have been collected.', 0)"
+                ",(2, 2, 3, 2, 'Not all CUDA events might have been collected.', 0)"
+                ",(3, 2, 3, 2, 'No NVTX events collected. Does the process use NVTX?', 0)"
+                ",(4, 2, 3, 2, 'No CUDA events collected. Does the process use CUDA?', 0)"
+                ",(5, 2, 2, 2, 'Unable to collect CPU samples. perf event paranoid level is 2.', 0)"
+                ",(6, 2, 1, 3, 'ActivityFlushAll returned 15: CUPTI_ERROR_NOT_INITIALIZED\nx', 0)"
+                ",(7, 2, 1, 2, 'Installed CUDA driver version (13.3) is not supported', 0)");
+    static const char *const texts[] = {"Installed CUDA driver version (13.3) is not supported",
+                                        "ActivityFlushAll returned 15: CUPTI_ERROR_NOT_INITIALIZED",
+                                        "Not all CUDA events might have been collected."};
+    ck_assert_int_eq(m->count[ROW_HEALTH], 3);
+    for (int i = 0; i < 3; i++) {
+        const struct row_health *h = MEMORY_ROW(m, health, ROW_HEALTH, i);
+        ck_assert_str_eq(memory_text(m, h->text), texts[i]);
+        ck_assert_int_eq(h->severity, i == 1 ? 2 : 1);
+    }
+}
+END_TEST
+
 Suite *test_nsys_dialects_suite(void)
 {
     Suite *suite = suite_create("nsys_dialects");
@@ -193,6 +219,7 @@ Suite *test_nsys_dialects_suite(void)
     tcase_add_test(t, test_domains);
     tcase_add_test(t, test_bare_2020);
     tcase_add_test(t, test_array_copies);
+    tcase_add_test(t, test_diagnostics);
     tcase_add_test(t, test_gpu_metrics);
     tcase_add_test(t, test_hostile_metrics);
     suite_add_tcase(suite, t);
