@@ -72,7 +72,9 @@ static int64_t legacy_end(const struct graph *g, const int64_t *tail, const stru
     if (flags < 0 || flags & STREAM_NON_BLOCKING)
         return end;
     for (uint32_t s = 0; s < g->streams; s++)
-        if (s != t->lane && all[s].row.flags >= 0 && !(all[s].row.flags & STREAM_NON_BLOCKING) &&
+        if (s != t->lane && all[s].row.context == all[t->lane].row.context &&
+            all[s].device == all[t->lane].device && all[s].row.flags >= 0 &&
+            !(all[s].row.flags & STREAM_NON_BLOCKING) &&
             ((flags | all[s].row.flags) & STREAM_LEGACY_DEFAULT) && tail[s] > end)
             end = tail[s];
     return end;

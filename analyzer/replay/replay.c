@@ -88,7 +88,7 @@ static void after(struct pass *x, int64_t ns, uint32_t task)
     }
 }
 
-/* The legacy default stream and the blocking streams wait for each other. */
+/* The legacy default stream and the blocking streams of its context wait for each other. */
 static void after_legacy(struct pass *x, const struct task *t)
 {
     const struct stream *all = x->g->a->tl->streams;
@@ -96,7 +96,9 @@ static void after_legacy(struct pass *x, const struct task *t)
     if (flags < 0 || flags & STREAM_NON_BLOCKING || t->flags & TASK_NO_LEGACY)
         return;
     for (uint32_t s = 0; s < x->g->streams; s++)
-        if (s != t->lane && all[s].row.flags >= 0 && !(all[s].row.flags & STREAM_NON_BLOCKING) &&
+        if (s != t->lane && all[s].row.context == all[t->lane].row.context &&
+            all[s].device == all[t->lane].device && all[s].row.flags >= 0 &&
+            !(all[s].row.flags & STREAM_NON_BLOCKING) &&
             ((flags | all[s].row.flags) & STREAM_LEGACY_DEFAULT) && x->r->tail[s] != INT64_MIN)
             after(x, x->r->tail[s], x->r->tail_task[s]);
 }

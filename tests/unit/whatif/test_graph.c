@@ -269,6 +269,44 @@ START_TEST(without_a_number_a_wait_is_for_the_events_last_recording)
 }
 END_TEST
 
+/* A kernel in the legacy default stream of context 1 or 2, then one in a blocking stream of 1. */
+static int64_t legacy_context;
+
+static void fill_legacy(struct builder *b, int64_t at)
+{
+    struct row_stream legacy = {.id = 3,
+                                .process = 1,
+                                .device = 1,
+                                .context = legacy_context,
+                                .stream = 7,
+                                .flags = STREAM_LEGACY_DEFAULT};
+    if (at == MS(100))
+        build_put(b, ROW_STREAM, &legacy);
+    b->stream = 3;
+    build_kernel(b, "first", at, at + US(10), MS(1));
+    b->stream = 1;
+    build_kernel(b, "then", at + MS(1.5), at + MS(1.6), MS(1));
+    build_sync(b, at + MS(1.7), MS(1));
+}
+
+START_TEST(the_legacy_default_stream_holds_up_its_own_context)
+{
+    legacy_context = 1 + _i;
+    struct bench x = bench_start(MS(6), fill_legacy);
+    uint32_t legacy = x.b.t->ops[0].stream;
+    for (uint32_t i = 0; i < x.g->count; i++)
+        if (x.g->tasks[i].kind == TASK_KERNEL && x.g->tasks[i].lane == legacy)
+            x.plan.dur[i] = MS(3);
+    bench_step(&x);
+    for (uint32_t i = 0; i < x.g->count; i++) {
+        const struct task *t = &x.g->tasks[i];
+        if (t->kind == TASK_KERNEL && t->lane != legacy)
+            ck_assert_int_eq(x.r.start[i] > t->at_ns + MS(1), _i == 0);
+    }
+    bench_end(&x);
+}
+END_TEST
+
 /* torch.profiler writes its file within the last step. */
 START_TEST(what_a_profiler_does_behind_the_last_call_is_no_part_of_a_step)
 {
@@ -320,6 +358,7 @@ Suite *test_graph_suite(void)
     tcase_add_test(c, a_silent_thread_goes_on_when_the_other_one_hands_over);
     tcase_add_test(c, an_event_of_unknown_stream_is_nobodys);
     tcase_add_test(c, a_wait_is_for_the_last_recording_of_its_event);
+    tcase_add_loop_test(c, the_legacy_default_stream_holds_up_its_own_context, 0, 2);
     tcase_add_loop_test(c, without_a_number_a_wait_is_for_the_events_last_recording, 0, 2);
     tcase_add_test(c, nodes_of_a_graph_are_ordered_by_the_stream_of_its_launch);
     tcase_add_test(c, what_a_profiler_does_behind_the_last_call_is_no_part_of_a_step);
