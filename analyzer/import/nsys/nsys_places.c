@@ -240,8 +240,42 @@ static int64_t pid_of(int64_t global)
     return global >> 24 & 0xffffff;
 }
 
+/* How each stream was made. The table names it by process, context and number. */
+static int read_stream_flags(struct nsys *n)
+{
+    static const char *const columns[] = {"processId", "contextId", "streamId", "flag", NULL};
+    /* CUpti_ActivityStreamFlag: unknown, default, non-blocking, the null stream */
+    static const int64_t kinds[] = {-1, 0, STREAM_NON_BLOCKING, STREAM_LEGACY_DEFAULT};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
+    struct keymap flag_of = {0};
+    int rc = 0;
+    if (!sql_has_table(n->db, "TARGET_INFO_CUDA_STREAM"))
+        return 0;
+    struct sql_stmt *q = nsys_open_table(n, "TARGET_INFO_CUDA_STREAM", columns);
+    while (q && rc == 0 && (rc = sql_step(q, n->e)) == 1) {
+        struct key key = {{sql_int(q, 0), sql_int(q, 1), sql_int(q, 2)}};
+        int64_t flag = nsys_known(q, 3);
+        rc = keymap_get(&flag_of, key) == KEYMAP_NONE &&
+                     keymap_put(&flag_of, key, flag > 0 && flag < KINDS ? (uint32_t)flag : 0) < 0
+                 ? -1
+                 : 0;
+    }
+    for (size_t i = 0; i < n->streams.n; i++) {
+        struct nsys_stream *s = &n->streams.at[i];
+        int64_t pid = pid_of(n->processes.at[s->process - 1].global_pid);
+        uint32_t flag = keymap_get(&flag_of, (struct key){{pid, s->context, s->stream}});
+        if (flag != KEYMAP_NONE)
+            s->flags = kinds[flag];
+    }
+    keymap_release(&flag_of);
+    sql_finalize(q);
+    return q && rc >= 0 ? 0 : -1;
+}
+
 int nsys_put_places(struct nsys *n)
 {
+    if (read_stream_flags(n) < 0)
+        return -1;
     for (size_t i = 0; i < n->processes.n; i++) {
         struct row_process p = {.id = (int64_t)i + 1,
                                 .pid = pid_of(n->processes.at[i].global_pid),
@@ -262,10 +296,13 @@ int nsys_put_places(struct nsys *n)
     }
     for (size_t i = 0; i < n->streams.n; i++) {
         const struct nsys_stream *s = &n->streams.at[i];
-        struct row_stream r = {
-            (int64_t)i + 1, s->process, device_id(n, s->process, s->device),
-            s->context,     s->stream,  s->stream == 7 ? STREAM_LEGACY_DEFAULT : s->flags,
-            s->priority};
+        struct row_stream r = {(int64_t)i + 1,
+                               s->process,
+                               device_id(n, s->process, s->device),
+                               s->context,
+                               s->stream,
+                               s->stream == 7 && s->flags < 0 ? STREAM_LEGACY_DEFAULT : s->flags,
+                               s->priority};
         if (PUT(ROW_STREAM, r) < 0)
             return -1;
     }

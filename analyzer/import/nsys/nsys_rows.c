@@ -354,7 +354,8 @@ const char *nsys_strange_table(struct sql *db)
                                          "TARGET_INFO_SESSION_START_TIME",
                                          "TARGET_INFO_GPU_METRICS",
                                          "GPU_METRICS",
-                                         "DIAGNOSTIC_EVENT"};
+                                         "DIAGNOSTIC_EVENT",
+                                         "TARGET_INFO_CUDA_STREAM"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (sql_has_else(db, others[i]))
             return others[i];

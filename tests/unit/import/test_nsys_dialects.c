@@ -182,6 +182,26 @@ START_TEST(test_hostile_metrics)
 }
 END_TEST
 
+/* Number 7 is a context's first stream, the legacy default one, where no table says more. */
+START_TEST(test_kinds_of_streams)
+{
+    read_export(STRINGS KERNEL_2020
+                "CREATE TABLE TARGET_INFO_CUDA_STREAM (streamId INT, hwId INT, vmId INT, processId "
+                "INT, contextId INT, priority INT, flag INT);"
+                "INSERT INTO TARGET_INFO_CUDA_STREAM VALUES (7, 0, 1, 66, 1, 0, 3), "
+                "(13, 0, 1, 66, 1, 0, 1), (14, 0, 1, 66, 1, 0, 2), (14, 0, 1, 66, 2, 0, 1);"
+                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES "
+                "(10, 20, 0, 1, 7, 1, " PID ", 1, 1), (30, 40, 0, 1, 13, 2, " PID ", 1, 1), "
+                "(50, 60, 0, 1, 14, 3, " PID ", 1, 1), (70, 80, 0, 1, 15, 4, " PID ", 1, 1), "
+                "(90, 95, 0, 3, 7, 5, " PID ", 1, 1)");
+    static const int64_t flags[] = {STREAM_LEGACY_DEFAULT, 0, STREAM_NON_BLOCKING, -1,
+                                    STREAM_LEGACY_DEFAULT};
+    ck_assert_int_eq(m->count[ROW_STREAM], 5);
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(MEMORY_ROW(m, stream, ROW_STREAM, i)->flags, flags[i]);
+}
+END_TEST
+
 /* Nsight's own complaints about CUDA: the reason first, each once, and no questions. */
 START_TEST(test_diagnostics)
 {
@@ -220,6 +240,7 @@ Suite *test_nsys_dialects_suite(void)
     tcase_add_test(t, test_bare_2020);
     tcase_add_test(t, test_array_copies);
     tcase_add_test(t, test_diagnostics);
+    tcase_add_test(t, test_kinds_of_streams);
     tcase_add_test(t, test_gpu_metrics);
     tcase_add_test(t, test_hostile_metrics);
     suite_add_tcase(suite, t);
