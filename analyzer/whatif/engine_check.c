@@ -94,9 +94,12 @@ static void engine_assume(struct engine *x, struct whatif *w)
     if (x->no_wait)
         assume(x, w, x->now.ran_dry ? ASSUME_END_WAIT : 0,
                "the recording contains no wait of the host for the GPU");
-    if (x->room.apart && w->waits > 0)
+    if (x->room.apart && w->waits > 0) { /* what was seen comes first */
         assume(x, w, ASSUME_ORDER,
                "no kernel ran beside one of another stream: the waits may keep their order");
+        x->assume[x->assumptions - 1] = x->assume[0];
+        x->assume[0] = ASSUME_ORDER;
+    }
     if (s->drift_to_ns)
         assume(x, w, 0,
                arena_printf(x->arena,

@@ -45,6 +45,7 @@ START_TEST(kernels_that_never_ran_beside_each_other_may_have_an_order)
     struct span_ns s = unsync(&x);
     ck_assert_int_gt(s.high_ns, MS(3));
     ck_assert_int_le(s.low_ns, MS(2));
+    ck_assert_int_le(s.mid_ns, MS(2));
     ck_assert_ptr_nonnull(strstr(x.b.a->whatif.wider, "the waits may keep their order"));
     bench_end(&x);
 }
