@@ -43,7 +43,7 @@ struct steps {
     int64_t short_ns, long_ns; /* mean of those that are not slow, and of the slow ones */
     bool recurs;               /* slow ones recur: they are used, and the mean is what counts */
     bool alternate;            /* two kinds in turn: the same */
-    int64_t drift_from_ns, drift_to_ns; /* from the first to the last; 0: they become no shorter */
+    int64_t drift_from_ns, drift_to_ns; /* from first to last they become shorter or longer; or 0 */
     double cv;                  /* standard deviation / mean of the used ones that are not slow */
     double confidence;          /* 0..1; 1 for marked steps */
     int64_t detected_median_ns; /* what repetition says beside given marks; 0 = nothing repeats */
@@ -51,8 +51,7 @@ struct steps {
     bool on_gpu;          /* lengths are the GPU's: from the end of a step's work to the next's */
     bool batches;         /* no step was marked: one goes from one batch to the next */
     uint32_t main_thread; /* index: that of the marks, else the one that launches most */
-    uint32_t process;     /* index: whose steps these are */
-    uint32_t device;      /* index: whose GPU time is broken down */
+    uint32_t process, device; /* indices: whose steps, and whose GPU time is broken down */
 };
 
 /* A window of the run that was recorded in full. */

@@ -332,6 +332,21 @@ static uint32_t *indices(size_t n)
     return p ? memset(p, 0xff, (n + 1) * sizeof *p) : NULL;
 }
 
+static void release(struct joiner *j)
+{
+    free(j->api_task);
+    free(j->api_end);
+    free(j->op_task);
+    free(j->last);
+    free(j->get_of);
+    free(j->ring);
+    free(j->queued);
+    free(j->guess.seen);
+    free(j->guess.held);
+    idmap_release(&j->marks);
+    idmap_release(&j->latest);
+}
+
 int graph_join(struct graph *g, struct err *e)
 {
     struct joiner j = {.g = g, .t = g->a->tl};
@@ -357,16 +372,6 @@ int graph_join(struct graph *g, struct err *e)
         rc = join_task(&j, i);
     g->edges = j.edges.at;
     g->edge_count = j.edges.n;
-    free(j.api_task);
-    free(j.api_end);
-    free(j.op_task);
-    free(j.last);
-    free(j.get_of);
-    free(j.ring);
-    free(j.queued);
-    free(j.guess.seen);
-    free(j.guess.held);
-    idmap_release(&j.marks);
-    idmap_release(&j.latest);
+    release(&j);
     return rc < 0 ? err_no_memory(e) : 0;
 }

@@ -71,6 +71,23 @@ static void assume(struct engine *x, struct whatif *w, unsigned assumption, cons
     w->wider = w->wider ? arena_printf(x->arena, "%s; %s", w->wider, because) : because;
 }
 
+static void assume_order(struct engine *x, struct whatif *w)
+{
+    const struct steps *s = &x->f->steps;
+    if (x->room.apart && w->waits > 0) { /* what was seen comes first */
+        assume(x, w, ASSUME_ORDER,
+               "no kernel ran beside one of another stream: the waits may keep their order");
+        x->assume[x->assumptions - 1] = x->assume[0];
+        x->assume[0] = ASSUME_ORDER;
+    }
+    if (s->drift_to_ns)
+        assume(x, w, 0,
+               arena_printf(x->arena,
+                            "the steps become %s in the course of the loop, and those of average "
+                            "length are replayed",
+                            s->drift_to_ns < s->drift_from_ns ? "shorter" : "longer"));
+}
+
 /* What was not recorded does not silence the predictions: their intervals hold both ways in which
  * it may have been, and what steps that differ may be off by. */
 static void engine_assume(struct engine *x, struct whatif *w)
@@ -94,18 +111,7 @@ static void engine_assume(struct engine *x, struct whatif *w)
     if (x->no_wait)
         assume(x, w, x->now.ran_dry ? ASSUME_END_WAIT : 0,
                "the recording contains no wait of the host for the GPU");
-    if (x->room.apart && w->waits > 0) { /* what was seen comes first */
-        assume(x, w, ASSUME_ORDER,
-               "no kernel ran beside one of another stream: the waits may keep their order");
-        x->assume[x->assumptions - 1] = x->assume[0];
-        x->assume[0] = ASSUME_ORDER;
-    }
-    if (s->drift_to_ns)
-        assume(x, w, 0,
-               arena_printf(x->arena,
-                            "the steps become %s in the course of the loop, and those of average "
-                            "length are replayed",
-                            s->drift_to_ns < s->drift_from_ns ? "shorter" : "longer"));
+    assume_order(x, w);
     double off = off_pct(w->pace_ns, x->f->step_ns);
     if (off > PACE_PCT) {
         w->scatter_pct = off;
