@@ -62,7 +62,7 @@ static int64_t overhead_ns(const struct facts *f)
         int64_t to = o->end_ns < t->end_ns ? o->end_ns : t->end_ns;
         if (to <= from)
             continue;
-        cost += recorded_known(f, from, to);
+        cost += recorded_known_ns(f, from, to);
         until = to;
     }
     free(keys);
