@@ -37,38 +37,6 @@ static bool same_work(const struct step *s)
     return (s->used || s->slow) && s->length_ns;
 }
 
-/* Marks as slow what is beyond the border, where there is one. */
-static void mark(struct steps *s, int64_t *v)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < s->count; i++)
-        if (same_work(&s->at[i]))
-            v[n++] = s->at[i].length_ns;
-    sort_ns(v, n);
-    int64_t from = border(v, n);
-    for (size_t i = 0; from && i < s->count; i++)
-        if (same_work(&s->at[i])) {
-            s->at[i].slow = s->at[i].length_ns >= from;
-            s->at[i].used = !s->at[i].slow;
-        }
-}
-
-/* Three and more, one in twenty; or fewer behind the first two, that take a fifth of all time:
- * whoever records nine steps sees once what comes in every ninth. Without a GPU two are enough:
- * validation, workers that are started for each epoch. */
-static bool recurs(const struct steps *s, bool on_cpu)
-{
-    enum { FIRST = 2 };
-    size_t n = s->used + s->slow, early = 0;
-    for (size_t i = 0; i < s->count && i < FIRST; i++)
-        early += s->at[i].slow;
-    if (on_cpu)
-        return s->slow >= 2 && s->pace_ns * 20 > s->short_ns * 21;
-    if (s->slow >= 3 && s->slow * 20 >= n)
-        return s->pace_ns * 20 > s->short_ns * 21;
-    return s->slow > early && n >= 4 && s->pace_ns * 4 > s->short_ns * 5;
-}
-
 /* Whether the length follows the step's number, as where a matrix is eliminated row by row: medians
  * of eight parts of the loop go one way. `v` is scratch. */
 static void find_drift(struct steps *s, int64_t *v)
@@ -98,6 +66,40 @@ static void find_drift(struct steps *s, int64_t *v)
         s->drift_from_ns = from, s->drift_to_ns = to;
 }
 
+/* Marks as slow what is beyond the border, where there is one; of lengths that follow the step's
+ * number, the upper half. */
+static void mark(struct steps *s, int64_t *v)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (same_work(&s->at[i]))
+            v[n++] = s->at[i].length_ns;
+    sort_ns(v, n);
+    int64_t middle = s->drift_to_ns ? v[n / 2] : 0, from = border(v, n);
+    from = from ? from : middle;
+    for (size_t i = 0; from && i < s->count; i++)
+        if (same_work(&s->at[i])) {
+            s->at[i].slow = s->at[i].length_ns >= from;
+            s->at[i].used = !s->at[i].slow;
+        }
+}
+
+/* Three and more, one in twenty; or fewer behind the first two, that take a fifth of all time:
+ * whoever records nine steps sees once what comes in every ninth. Without a GPU two are enough:
+ * validation, workers that are started for each epoch. */
+static bool recurs(const struct steps *s, bool on_cpu)
+{
+    enum { FIRST = 2 };
+    size_t n = s->used + s->slow, early = 0;
+    for (size_t i = 0; i < s->count && i < FIRST; i++)
+        early += s->at[i].slow;
+    if (on_cpu)
+        return s->slow >= 2 && s->pace_ns * 20 > s->short_ns * 21;
+    if (s->slow >= 3 && s->slow * 20 >= n)
+        return s->pace_ns * 20 > s->short_ns * 21;
+    return s->slow > early && n >= 4 && s->pace_ns * 4 > s->short_ns * 5;
+}
+
 int steps_find_long(struct steps *s, bool on_cpu)
 {
     int64_t *v = malloc((s->count + 1) * sizeof *v);
@@ -105,6 +107,7 @@ int steps_find_long(struct steps *s, bool on_cpu)
     size_t n = 0;
     if (!v)
         return -1;
+    find_drift(s, v);
     mark(s, v);
     s->used = s->slow = 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -119,7 +122,6 @@ int steps_find_long(struct steps *s, bool on_cpu)
     s->long_ns = s->slow ? (int64_t)(slow / (double)s->slow) : 0;
     s->pace_ns = n + s->slow ? (int64_t)(all / (double)(n + s->slow) + 0.5) : 0;
     s->recurs = recurs(s, on_cpu) || (s->alternate && s->slow == 0);
-    find_drift(s, v);
     for (size_t i = 0; s->recurs && i < s->count; i++)
         s->at[i].used |= s->at[i].slow;
     s->used += s->recurs ? s->slow : 0;
