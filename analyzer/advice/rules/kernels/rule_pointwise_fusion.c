@@ -163,7 +163,7 @@ static void check_pointwise_fusion(const struct facts *f, struct arena *arena, s
 
 const struct rule rule_pointwise_fusion = {
     .id = "pointwise-fusion",
-    .title = "Fuse chains of operations that mostly move data",
+    .title = "Fuse chains of memory-bound kernels",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_pointwise_fusion,
     .in_window = true,
