@@ -76,6 +76,10 @@ static void mark(struct steps *s, int64_t *v)
             v[n++] = s->at[i].length_ns;
     sort_ns(v, n);
     int64_t middle = s->drift_to_ns ? v[n / 2] : 0, from = border(v, n);
+    if (from && from == v[n - 1] && v[n - 2] < from) { /* a single one hides what recurs */
+        int64_t recurs_from = border(v, n - 1);
+        from = recurs_from ? recurs_from : from;
+    }
     from = from ? from : middle;
     for (size_t i = 0; from && i < s->count; i++)
         if (same_work(&s->at[i])) {

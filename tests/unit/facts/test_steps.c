@@ -213,6 +213,25 @@ START_TEST(where_the_host_runs_ahead_a_step_takes_what_the_gpu_takes)
 }
 END_TEST
 
+/* A pause of a second, once: those that wait are still told from the others. */
+START_TEST(one_pause_does_not_hide_long_steps_that_recur)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    for (int i = 0; i < 20; i++) {
+        int64_t start = at, wait = i == 10 ? MS(1000) : i % 4 == 3 ? MS(90) : US(100);
+        build_range_at(&b, "DataLoader.__next__", 1, at, at + wait);
+        build_kernel(&b, "k", at + wait + US(10), at + wait + US(20), MS(9));
+        at += wait + MS(10);
+        build_range_at(&b, "step", 0, start, at);
+    }
+    const struct facts *f = build_analyze(&b)->facts;
+    ck_assert(f->steps.recurs);
+    ck_assert_uint_eq(f->steps.slow, 6);
+    build_end(&b);
+}
+END_TEST
+
 /* Every fourth step waits for its batch. */
 START_TEST(long_steps_that_recur_are_told_with_their_cause)
 {
@@ -293,6 +312,7 @@ Suite *test_steps_suite(void)
     tcase_add_test(c, kernels_before_the_first_mark_and_a_cut_last_step_stay_out);
     tcase_add_test(c, an_operation_belongs_to_the_step_that_launched_it);
     tcase_add_test(c, where_the_host_runs_ahead_a_step_takes_what_the_gpu_takes);
+    tcase_add_test(c, one_pause_does_not_hide_long_steps_that_recur);
     tcase_add_test(c, long_steps_that_recur_are_told_with_their_cause);
     tcase_add_test(c, nested_marks_choose_the_outer_one);
     tcase_add_test(c, work_launched_before_the_recording_does_not_halve_the_step);
