@@ -64,25 +64,29 @@ static struct update *update_at(const struct updates *u, uint32_t thread, int64_
     return low > first && u->at.at[low - 1].end_ns > ns ? &u->at.at[low - 1] : NULL;
 }
 
+/* Its updates begin behind the backward passes in them of thread `k`. */
+static void leave_out(const struct timeline *t, const struct updates *u, uint32_t thread,
+                      uint32_t k, const struct name_test *backward)
+{
+    const struct thread *th = &t->threads[k];
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
+        const struct range *r = &t->ranges[i];
+        struct update *x = name_test(backward, r->name) ? update_at(u, thread, r->start_ns) : NULL;
+        if (x && r->end_ns > x->from_ns)
+            x->from_ns = r->end_ns;
+    }
+}
+
 /* An optimizer that is given a closure (Lightning does so) computes forward and backward in its
- * step: its own work comes behind them, whichever threads they run on. */
+ * step: its own work comes behind them, whichever threads of the process they run on. */
 static void leave_out_closures(const struct timeline *t, const struct updates *u)
 {
-    struct name_test named = name_test_open(t, is_backward);
-    for (size_t i = 0; i < t->range_count; i++) {
-        const struct range *r = &t->ranges[i];
-        if (!name_test(&named, r->name))
-            continue;
-        for (uint32_t k = 0; k < t->thread_count; k++) {
-            if (u->first[k] == u->first[k + 1] ||
-                t->threads[k].process != t->threads[r->thread].process)
-                continue;
-            struct update *x = update_at(u, k, r->start_ns);
-            if (x && r->end_ns > x->from_ns)
-                x->from_ns = r->end_ns;
-        }
-    }
-    name_test_close(&named);
+    struct name_test backward = name_test_open(t, is_backward);
+    for (uint32_t own = 0; own < t->thread_count; own++)
+        for (uint32_t k = 0; u->first[own] < u->first[own + 1] && k < t->thread_count; k++)
+            if (t->threads[k].process == t->threads[own].process)
+                leave_out(t, u, own, k, &backward);
+    name_test_close(&backward);
 }
 
 int build_updates(struct timeline *t)
