@@ -178,11 +178,16 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
 {
     int64_t elsewhere, inside;
     const int64_t *other = explained_elsewhere(f, arena, &elsewhere);
+    if (!other) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "out of memory";
+        return;
+    }
     int64_t all = f->breakdown_ns[PART_IDLE_HOST] - per_step(f, elsewhere);
     int64_t lost = without_core(f, all), idle = all - lost;
     o->why = arena_printf(arena, "the GPU waits %.3f ms per step for other work of the host",
                           ms(all > 0 ? all : 0));
-    if (!other || all * 100 < f->step_ns)
+    if (all * 100 < f->step_ns)
         return;
     size_t with_it = query_steps_with(f, PART_IDLE_HOST);
     if (with_it * 2 < f->steps.used) {

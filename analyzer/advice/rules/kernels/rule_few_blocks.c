@@ -196,8 +196,11 @@ static void check_few_blocks(const struct facts *f, struct arena *arena, struct 
         return;
     struct scan s = {.f = f};
     s.empty_ns = arena_array(arena, f->tl->strings.n + 1, sizeof *s.empty_ns);
-    if (!s.empty_ns)
+    if (!s.empty_ns) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "out of memory";
         return;
+    }
     scan_all(&s);
     int64_t empty = per_step(f, (int64_t)s.all_ns);
     empty = empty < f->breakdown_ns[PART_COMPUTE] ? empty : f->breakdown_ns[PART_COMPUTE];
