@@ -1,6 +1,6 @@
-/* Which GPU it is, where the recording does not say: kernels are built for an architecture, and
- * their names tell it. A kernel for one runs on it and on later ones of its line, so a name bounds
- * the compute capability from below and no more. */
+/* Which GPU it is, and what such a one holds and moves. Where the recording does not say which, the
+ * kernels' names tell it: a kernel is built for an architecture and runs on it and on later ones of
+ * its line, so a name bounds the compute capability from below and no more. */
 #include "analyzer/queries/query.h"
 
 #include <ctype.h>
@@ -47,4 +47,46 @@ int query_cc_major(const struct facts *f, bool *told)
         best = major > best ? major : best;
     }
     return best;
+}
+
+/* x16 of generation 5, 4 and 3, one way. */
+double query_pcie_rate(const struct facts *f)
+{
+    int64_t major = f->device ? f->device->cc_major : 0;
+    return major >= 9 ? 63.0 : major == 8 ? 31.5 : 15.75;
+}
+
+/* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". Registers: 65,536
+ * of 32 bits on all of these. */
+static const struct processor {
+    int64_t capability, blocks, threads, shared_kib;
+} processors[] = {
+    {30, 16, 2048, 48},  {50, 32, 2048, 64},   {61, 32, 2048, 96},   {75, 16, 1024, 64},
+    {80, 32, 2048, 164}, {86, 16, 1536, 100},  {87, 16, 1536, 164},  {89, 24, 1536, 100},
+    {90, 32, 2048, 228}, {100, 32, 2048, 228}, {120, 24, 1536, 100},
+};
+
+static const struct processor *processor_of(const struct row_device *v)
+{
+    size_t k = sizeof processors / sizeof *processors;
+    while (k > 0 && processors[k - 1].capability > v->cc_major * 10 + v->cc_minor)
+        k--;
+    return k ? &processors[k - 1] : NULL;
+}
+
+int64_t query_resident_blocks(const struct facts *f, const struct op *o)
+{
+    enum { REGISTERS = 65536, WARP = 32, GRAIN = 256 /* registers, of a warp */ };
+    int64_t warps = ((int64_t)o->block[0] * o->block[1] * o->block[2] + WARP - 1) / WARP;
+    const struct processor *p = f->device && query_nvidia(f) ? processor_of(f->device) : NULL;
+    if (!p || warps == 0)
+        return 0;
+    int64_t each = (o->registers * WARP + GRAIN - 1) / GRAIN * GRAIN * warps;
+    int64_t n = p->threads / (warps * WARP);
+    int64_t by_registers = each ? REGISTERS / each : n;
+    int64_t by_shared = p->shared_kib / (o->shared_kib + 1); /* and one that CUDA takes */
+    n = by_registers < n ? by_registers : n;
+    n = by_shared < n ? by_shared : n;
+    n = p->blocks < n ? p->blocks : n;
+    return n < 1 ? 1 : n;
 }

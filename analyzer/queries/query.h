@@ -102,6 +102,10 @@ const char *query_range_of(const struct facts *f, uint32_t api);
 /* Compute capability, major. `told`: it was recorded; else kernels' names bound it from below; -1 =
  * not known. */
 int query_cc_major(const struct facts *f, bool *told);
+double query_pcie_rate(const struct facts *f); /* bytes per ns, one way, of such a GPU's PCIe */
+/* Blocks of the kernel that a multiprocessor holds at once, by threads, and by registers and shared
+ * memory as far as they were recorded; 0: not known. */
+int64_t query_resident_blocks(const struct facts *f, const struct op *o);
 bool query_nvidia(const struct facts *f);                        /* not a HIP or SYCL profile */
 bool query_is_platform(const struct facts *f, const char *name); /* "hip", "xpu" */
 bool query_find_seen(const struct facts *f);                     /* cuDNN autotuning was recorded */

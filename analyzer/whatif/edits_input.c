@@ -156,10 +156,8 @@ static double pinned_rate(const struct graph *g, const struct draw *d)
     }
     if (best > 0)
         return best * draw_between(d, 0, 1, 0.95);
-    int64_t major = g->a->device ? g->a->device->cc_major : 0;
-    return draw_between(d, 0, 0.85, major >= 9 ? 0.4 : 0.7) * (major >= 9   ? 63.0
-                                                               : major == 8 ? 31.5
-                                                                            : 15.75);
+    bool fifth = g->a->device && g->a->device->cc_major >= 9; /* generation */
+    return draw_between(d, 0, 0.85, fifth ? 0.4 : 0.7) * query_pcie_rate(g->a);
 }
 
 static const struct op *upload_of(const struct timeline *t, uint32_t api, uint8_t from)

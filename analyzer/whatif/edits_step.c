@@ -13,48 +13,13 @@ static bool updates(const struct graph *g, uint32_t i)
     return query_is_optimizer(g->a, op) != QUERY_NO || query_is_zeroing(g->a, op) != QUERY_NO;
 }
 
-struct processor { /* what a multiprocessor holds */
-    int64_t threads, shared_kib;
-};
-
-/* NVIDIA's table of technical specifications per compute capability. Registers: 65,536 on all of
- * these. */
-static struct processor processor_of(const struct row_device *v)
-{
-    switch (v->cc_major * 10 + v->cc_minor) {
-    case 75:
-        return (struct processor){1024, 64};
-    case 80:
-    case 87:
-        return (struct processor){v->cc_minor ? 1536 : 2048, 164};
-    case 86:
-    case 89:
-    case 120:
-        return (struct processor){1536, 100};
-    case 90:
-    case 100:
-        return (struct processor){2048, 228};
-    default:
-        return (struct processor){2048, 96};
-    }
-}
-
-/* Blocks of the kernel that a multiprocessor holds at once, told by what each takes; USUAL where
- * that was not recorded. */
+/* Blocks of the kernel that a multiprocessor holds at once; USUAL where its registers were not
+ * recorded. */
 static double resident(const struct facts *f, const struct op *o)
 {
-    enum { REGISTERS = 65536, WARP = 32, GRAIN = 256 /* registers, of a warp */, BLOCKS = 32 };
     enum { USUAL = 4 };
-    int64_t warps = ((int64_t)o->block[0] * o->block[1] * o->block[2] + WARP - 1) / WARP;
-    if (!f->device || o->registers == 0 || warps == 0 || !query_nvidia(f))
-        return USUAL;
-    struct processor p = processor_of(f->device);
-    int64_t each = (o->registers * WARP + GRAIN - 1) / GRAIN * GRAIN * warps;
-    int64_t n = REGISTERS / each, by_threads = p.threads / (warps * WARP);
-    int64_t by_shared = p.shared_kib / (o->shared_kib + 1); /* and one that CUDA takes */
-    n = by_threads < n ? by_threads : n;
-    n = by_shared < n ? by_shared : n;
-    return n < 1 ? 1 : n < BLOCKS ? (double)n : BLOCKS;
+    int64_t n = o->registers ? query_resident_blocks(f, o) : 0;
+    return n ? (double)n : USUAL;
 }
 
 static double waves(double blocks, double wave, int times)

@@ -1,38 +1,24 @@
 /* See room.h. */
 #include "analyzer/whatif/room.h"
 
+#include "analyzer/queries/query.h"
 #include "analyzer/timeline/sort.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": blocks and threads
- * that a multiprocessor holds at most. Registers and shared memory may allow fewer: then a kernel
- * takes more room than this says. */
-static const struct {
-    int64_t capability, blocks, threads;
-} limits[] = {
-    {30, 16, 2048}, {50, 32, 2048}, {75, 16, 1024},  {80, 32, 2048},  {86, 16, 1536},
-    {89, 24, 1536}, {90, 32, 2048}, {100, 32, 2048}, {120, 24, 1536},
-};
-
-/* The share of the GPU that a kernel's blocks fill, 0: not known. */
-static double filled(const struct op *o, const struct row_device *d)
+/* The share of the GPU that a kernel's blocks fill, 0: not known. Where registers and shared memory
+ * were not recorded, they may allow fewer blocks: then it fills more than this says. */
+static double filled(const struct facts *f, const struct op *o)
 {
-    size_t k = sizeof limits / sizeof *limits;
-    while (k > 0 && limits[k - 1].capability > d->cc_major * 10 + d->cc_minor)
-        k--;
     double blocks = (double)o->grid[0] * o->grid[1] * o->grid[2];
-    int64_t threads = (int64_t)o->block[0] * o->block[1] * o->block[2];
-    threads = (threads + 31) / 32 * 32;
-    if (k == 0 || d->sm_count <= 0 || blocks <= 0 || threads <= 0)
+    int64_t fit = query_resident_blocks(f, o);
+    if (fit == 0 || f->device->sm_count <= 0 || blocks <= 0)
         return 0;
-    int64_t fit = limits[k - 1].threads / threads;
-    fit = fit > limits[k - 1].blocks ? limits[k - 1].blocks : fit > 0 ? fit : 1;
-    return fmin(1, blocks / ((double)fit * (double)d->sm_count));
+    return fmin(1, blocks / ((double)fit * (double)f->device->sm_count));
 }
 
-enum { BESIDE_MOST = 128 }; /* grids that run at the same time: the same table */
+enum { BESIDE_MOST = 128 }; /* grids that run at the same time: CUDA C++ Programming Guide */
 
 struct sweep {
     struct room *r;
@@ -103,7 +89,7 @@ int room_measure(struct room *r, const struct graph *g)
         share_until(&s, t->at_ns);
         if (s.n == BESIDE_MOST)
             continue;
-        s.fill[s.n] = g->a->device ? filled(&g->a->tl->ops[t->source], g->a->device) : 0;
+        s.fill[s.n] = filled(g->a, &g->a->tl->ops[t->source]);
         s.task[s.n++] = keys[i].index;
     }
     if (rc >= 0 && r->share)

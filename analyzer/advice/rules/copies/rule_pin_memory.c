@@ -78,8 +78,7 @@ static const char *once_text(const struct facts *f, struct arena *arena)
 static double remains(const struct facts *f, const struct pageable *p)
 {
     struct query_copies up = query_h2d(f, MEMORY_PINNED), back = query_d2h(f, MEMORY_PINNED);
-    int64_t major = f->device ? f->device->cc_major : 0;
-    double best = 0.85 * (major >= 9 ? 63.0 : major == 8 ? 31.5 : 15.75);
+    double best = 0.85 * query_pcie_rate(f);
     if (tells_rate(&up) || tells_rate(&back))
         best = 1.1 * (rate_of(&up) > rate_of(&back) ? rate_of(&up) : rate_of(&back));
     struct query_copies all = p->up;
