@@ -93,6 +93,7 @@ bool peer_wants(uint32_t kind);
 void peer_dropped(size_t n);
 bool peer_ended(void); /* a session has, since last asked */
 uint32_t peer_sessions(void);
+bool peer_holds(void); /* a flush of ours would give it its buffers back before it asks */
 
 /* ---- its buffers while CUPTI has them (peer_out.c) ---- */
 
@@ -100,6 +101,7 @@ void peer_forget(void); /* in a new process */
 void peer_goes_out(uint8_t *buffer, size_t size);
 /* Before the client gets it: nobody reads it any more. True: it was copied already. */
 bool peer_comes_back(const uint8_t *buffer);
+bool peer_is_out(void);       /* CUPTI has one */
 bool peer_pending(void);      /* some of them hold records that are not copied */
 void peer_keep_pending(void); /* copies those */
 

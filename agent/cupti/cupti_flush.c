@@ -78,7 +78,8 @@ static void poll_dropped(void)
 
 static struct cupti_progress flush(struct thread *t, bool forced)
 {
-    if (!cupti.waiting) {
+    bool finishing = atomic_load(&finish_asked) != FINISH_NONE;
+    if (!cupti.waiting && (finishing || !peer_holds())) {
         cupti.api.ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
         poll_dropped();
     }
@@ -155,7 +156,8 @@ static void after_peer(struct thread *t)
     tell_of_peer(t);
     if (!peer_ended())
         return;
-    cupti.api.ActivityFlushAll(0);
+    if (!peer_holds())
+        cupti.api.ActivityFlushAll(0);
     if (!peer_present())
         cupti_register();
 }

@@ -53,6 +53,14 @@ bool peer_comes_back(const uint8_t *buffer)
     return false;
 }
 
+bool peer_is_out(void)
+{
+    for (int i = 0; i < OUT; i++)
+        if (atomic_load(&out[i].buffer))
+            return true;
+    return false;
+}
+
 void peer_goes_out(uint8_t *buffer, size_t size)
 {
     peer_comes_back(buffer); /* it did, without our knowing */
