@@ -28,8 +28,9 @@ static const CUpti_ActivityKind kinds[] = {
 
 /* Reported once, when CUPTI starts or the thing is created. */
 static const CUpti_ActivityKind one_shots[] = {
-    CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM,
-    CUPTI_ACTIVITY_KIND_PCIE,   CUPTI_ACTIVITY_KIND_NVLINK,
+    CUPTI_ACTIVITY_KIND_DEVICE,
+    CUPTI_ACTIVITY_KIND_CONTEXT,
+    CUPTI_ACTIVITY_KIND_STREAM,
 };
 
 /* Calls that are frequent, cheap and say nothing (CUPTI 12.5 and newer can leave them out). */
@@ -51,6 +52,8 @@ static const uint16_t quiet_driver[] = {
     CUPTI_DRIVER_TRACE_CBID_cuCtxGetDevice,
     CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxGetState,
     CUPTI_DRIVER_TRACE_CBID_cuKernelGetAttribute,
+    CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, /* the runtime asks at each launch */
+    CUPTI_DRIVER_TRACE_CBID_cuDeviceGetAttribute,
     CUPTI_DRIVER_TRACE_CBID_cuPointerGetAttribute,
     CUPTI_DRIVER_TRACE_CBID_cuPointerGetAttributes,
     CUPTI_DRIVER_TRACE_CBID_cuGetErrorString,

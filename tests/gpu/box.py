@@ -55,8 +55,12 @@ class Box:
         self.gpuprof = os.path.join(self.bin, "gpuprof")
         self.source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         self.out, self.device, self.rows, self.note = os.path.abspath(out), device, [], None
-        self.virtual = device.startswith("virtual")
+        self.virtual, self.parts = device.startswith("virtual"), []
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("GPUPROF")}
+
+    def chosen(self, names):
+        """Those of a case's parts that were asked for; all where none was."""
+        return [n for n in names if not self.parts or any(n.startswith(p) for p in self.parts)]
 
     def program(self, name):
         path = os.path.join(self.bin, name)

@@ -24,6 +24,8 @@ def run(box):
             box.row(trainer, f"not run: {why}")
             continue
         for size, options in sizes.items():
+            if not box.chosen([f"{trainer}-{size}"]):
+                continue
             one_size(box, f"{trainer} {size}", [program, *options])
             ran += 1
     box.row("program sizes measured", ran, "", "at least 3", ran >= 3)

@@ -11,7 +11,7 @@ def run(box):
     python, version = box.python()
     box.row("PyTorch", version)
     steps = 12 if box.virtual else 40
-    for name in SCRIPTS:
+    for name in box.chosen(SCRIPTS):
         script = os.path.join(box.source, "examples", name, "train.py")
         try:
             one(box, name, [python, script, "--steps", str(steps)], steps)

@@ -26,14 +26,15 @@ def run(box):
     if not os.path.exists(script):
         raise RuntimeError("torch_resnet.py is not there")
     box.row("PyTorch", version)
-    programs = {name: [python, script, "--deterministic", "--steps", "24", *options] for name, (options, _, _) in CASES.items()}
+    programs = {name: [python, script, "--deterministic", "--steps", "24", *CASES[name][0]] for name in box.chosen(CASES)}
     plain = without_gpuprof(box, programs)
-    for name, (_, wanted, unwanted) in CASES.items():
+    for name, program in programs.items():
         try:
-            one(box, name, programs[name], plain[name], wanted, unwanted)
+            one(box, name, program, plain[name], *CASES[name][1:])
         except Exception as why:  # noqa: BLE001 one way of running must not stop the others
             box.row(f"{name}: not run", str(why)[-200:], "", "runs", False)
-    torchrun(box, python, script)
+    if box.chosen(["torchrun"]):
+        torchrun(box, python, script)
 
 
 def losses(done):
@@ -41,14 +42,14 @@ def losses(done):
 
 
 def without_gpuprof(box, programs):
-    """All at once, as only their losses are asked for: name -> losses, or None where the program failed."""
+    """Some at once, as only their losses are asked for: name -> losses, or None where the program failed."""
     def run_one(program):
         try:
             return losses(box.plain(program, 100))
         except Exception:  # noqa: BLE001 the row of this program will say that nothing could be compared
             return None
 
-    with concurrent.futures.ThreadPoolExecutor(1 if box.virtual else len(programs)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(1 if box.virtual else 4) as pool:
         return dict(zip(programs, pool.map(run_one, programs.values())))
 
 

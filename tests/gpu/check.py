@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Shows on a real GPU what the virtual one can only rehearse, and measures the card.
 
-    check.py BUILD OUT [--device auto|virtual:MODEL] [CASE...]      check.py --list
+    check.py BUILD OUT [--device auto|virtual:MODEL] [CASE[:PART,PART]...]      check.py --list
 
-Each case (case_NAME.py beside this file) runs in a process of its own, with a time limit, and fails alone. Writes
+Each case (case_NAME.py beside this file) runs in a process of its own, with a time limit, and fails alone; of some cases a
+PART (of its table of ways to run) can be asked for. Writes
 OUT/result.json and OUT/result.md, small artefacts as OUT/CASE-*, and prints the table last. With --device virtual:MODEL it
 rehearses: everything that can run without a card runs, and every row says so. Never changes the card's settings.
 Exit status: 0 when every case ran and met its aims or was skipped with a reason, 1 otherwise, 2 for wrong usage.
@@ -40,7 +41,8 @@ def cases():
 def run_here(o, name):
     """The child's side: one case, its outcome as JSON in OUT/.NAME.json."""
     box, outcome = Box(o.build, o.out, o.device), {"status": "ran", "why": ""}
-    box.note = box.path(f".{name}.json")
+    name, _, parts = name.partition(":")
+    box.note, box.parts = box.path(f".{name}.json"), [p for p in parts.split(",") if p]
     try:
         cases()[name].run(box)
     except Skip as why:
@@ -54,7 +56,7 @@ def run_here(o, name):
 
 def run_case(o, name, module):
     """One case in a process group of its own, so that its end leaves nothing running."""
-    note = os.path.join(o.out, f".{name}.json")
+    note = os.path.join(o.out, f".{name.partition(':')[0]}.json")
     start = time.monotonic()
     child = subprocess.Popen([sys.executable, os.path.abspath(__file__), o.build, o.out, "--device", o.device, "--child", name],
                              start_new_session=True)
@@ -134,7 +136,7 @@ def main():
         return 0
     if not o.build or not o.out or not os.access(os.path.join(o.build, "bin", "gpuprof"), os.X_OK):
         p.error("BUILD must be a folder with bin/gpuprof, and OUT a folder for the results")
-    unknown = [name for name in o.only if name not in known]
+    unknown = [name for name in o.only if name.partition(":")[0] not in known]
     if unknown:
         p.error(f"no case {', '.join(unknown)}; --list names them")
     os.makedirs(o.out, exist_ok=True)
@@ -143,8 +145,9 @@ def main():
         return 0
     result = {"schema": 1, "rehearsal": o.device.startswith("virtual"), "machine": machine(o), "cases": []}
     for name in o.only or known:
-        print(f"{name}: {known[name].TITLE} ...", flush=True)
-        result["cases"].append(run_case(o, name, known[name]))
+        module = known[name.partition(":")[0]]
+        print(f"{name}: {module.TITLE} ...", flush=True)
+        result["cases"].append(run_case(o, name, module))
         for file, text in (("result.json", json.dumps(result, indent=1)), ("result.md", markdown(result))):
             with open(os.path.join(o.out, file), "w", encoding="utf-8") as f:
                 f.write(text)  # after every case: what was measured stays if the rest is cut off

@@ -92,6 +92,8 @@ static const struct tier tiers[] = {
       CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD,
       CUPTI_ACTIVITY_KIND_CUDA_EVENT}},
 };
+static const struct tier serial = {"serial_kernels", {CUPTI_ACTIVITY_KIND_KERNEL}};
+static const struct tier off_again = {"none_again", {}};
 static const struct tier graph_level = {"whole_graphs", {CUPTI_ACTIVITY_KIND_GRAPH_TRACE}};
 
 static bool enable(const struct tier *t)
@@ -215,6 +217,37 @@ static void long_graphs(const struct tier *t, cudaStream_t stream, size_t millio
     disable(t);
 }
 
+// Long grids: CUPTI times kernels by code that it adds to them, so that blocks may cost, too.
+static void blocks(const struct tier *t, cudaStream_t stream)
+{
+    static const int counts[] = {1, 1024, 16384, 131072, 1048576};
+    enum { LAUNCHES = 100 };
+    cudaEvent_t begin, end;
+    if (!enable(t))
+        return;
+    CHECK_CUDA(cudaEventCreate(&begin));
+    CHECK_CUDA(cudaEventCreate(&end));
+    for (int n : counts) {
+        std::vector<double> us;
+        for (int i = 0; i < TRIES; i++) {
+            float ms;
+            CHECK_CUDA(cudaEventRecord(begin, stream));
+            for (int j = 0; j < LAUNCHES; j++)
+                nothing<<<n, 256, 0, stream>>>();
+            CHECK_CUDA(cudaEventRecord(end, stream));
+            CHECK_CUDA(cudaEventSynchronize(end));
+            CHECK_CUDA(cudaEventElapsedTime(&ms, begin, end));
+            us.push_back(ms * 1e3 / LAUNCHES);
+        }
+        char what[64];
+        snprintf(what, sizeof what, "period_of_%d_blocks", n);
+        print_of(what, t, middle(us), "us");
+    }
+    CHECK_CUDA(cudaEventDestroy(begin));
+    CHECK_CUDA(cudaEventDestroy(end));
+    disable(t);
+}
+
 // A flush every so many launches: what does asking for what is complete cost?
 static void flushes(cudaStream_t stream)
 {
@@ -248,6 +281,8 @@ int main(int argc, char **argv)
     CHECK_CUDA(cudaDeviceSynchronize());
     for (const struct tier &t : tiers)
         launches(&t, stream);
+    for (const struct tier *t : {&tiers[0], &tiers[1], &tiers[4], &off_again, &serial})
+        blocks(t, stream);
     for (const struct tier &t : tiers)
         graphs(&t, stream);
     graphs(&graph_level, stream);
