@@ -1,5 +1,5 @@
 /* How fast this card does the work of training: matrix products by type, size and alignment,
- * convolutions by type, layout and pass, batch normalisation by layout. Prints
+ * convolutions by type, layout and pass, batch normalisation by layout and form of call. Prints
  * NAME<TAB>VALUE<TAB>UNIT: TFLOP/s for products and convolutions, GB/s for normalisation (tensor
  * bytes passed over, 2 passes forward, 3 backward). Algorithms are cuDNN's own measured choice
  * within 256 MiB. Ends in about twenty seconds; 77 without a GPU.
@@ -214,7 +214,25 @@ struct normalisation {
     float *
         scale; /* scale, shift, means, variances and gradients in turn, a row of 2048 floats each */
     bool backward;
+    bool extended; /* by the calls that take a workspace and a reserve */
 };
+
+/* The reserve is the second half of the workspace. */
+static int normalise_extended(struct box *b, const struct normalisation *n, float *const *row)
+{
+    enum { HALF = WORKSPACE / 2 };
+    const cudnnBatchNormOps_t ops = CUDNN_BATCHNORM_OPS_BN;
+    float one = 1, zero = 0;
+    if (!n->backward)
+        return (int)cudnnBatchNormalizationForwardTrainingEx(
+            b->dnn, n->mode, ops, &one, &zero, n->x, b->x, NULL, NULL, n->x, b->y, n->parameters,
+            row[0], row[1], 0.1, row[2], row[3], 1e-5, row[4], row[5], NULL, b->workspace, HALF,
+            b->workspace + HALF, HALF);
+    return (int)cudnnBatchNormalizationBackwardEx(
+        b->dnn, n->mode, ops, &one, &zero, &one, &zero, n->x, b->x, NULL, NULL, n->x, b->y, NULL,
+        NULL, n->x, b->w, n->parameters, row[0], NULL, row[6], row[7], 1e-5, row[4], row[5], NULL,
+        b->workspace, HALF, b->workspace + HALF, HALF);
+}
 
 static int normalise(struct box *b, const struct normalisation *n)
 {
@@ -222,6 +240,8 @@ static int normalise(struct box *b, const struct normalisation *n)
     float *row[8];
     for (int i = 0; i < 8; i++)
         row[i] = at + 2048 * i;
+    if (n->extended)
+        return normalise_extended(b, n, row);
     if (!n->backward)
         return (int)cudnnBatchNormalizationForwardTraining(
             b->dnn, n->mode, &one, &zero, n->x, b->x, n->x, b->y, n->parameters, row[0], row[1],
@@ -246,9 +266,10 @@ static void normalisations(struct box *b)
     CHECK_DNN(cudnnCreateTensorDescriptor(&n.parameters));
     for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++) {
         const struct precision *p = &precisions[i];
-        for (int kind = 0; kind < 3 && strcmp(p->name, "tf32") != 0; kind++) {
-            static const char *const kinds[] = {"nchw", "nhwc", "nhwc_persistent"};
-            n.mode = kind == 2 ? CUDNN_BATCHNORM_SPATIAL_PERSISTENT : CUDNN_BATCHNORM_SPATIAL;
+        for (int kind = 0; kind < 4 && strcmp(p->name, "tf32") != 0; kind++) {
+            static const char *const kinds[] = {"nchw", "nhwc", "nhwc_persistent", "nhwc_ex"};
+            n.extended = kind == 3;
+            n.mode = kind >= 2 ? CUDNN_BATCHNORM_SPATIAL_PERSISTENT : CUDNN_BATCHNORM_SPATIAL;
             CHECK_DNN(cudnnSetTensor4dDescriptor(n.x, kind ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW,
                                                  p->dnn, BATCH, CHANNELS, SIDE, SIDE));
             CHECK_DNN(cudnnDeriveBNTensorDescriptor(n.parameters, n.x, n.mode));
