@@ -6,11 +6,17 @@ ORDER, LIMIT_S = 70, 150
 
 
 def run(box):
-    found = box.figures(box.plain([box.program("gpu_cupti_cost"), "1" if box.virtual else "4"], 90))
+    if box.chosen(["cost"]):
+        cost(box)
+    if box.chosen(["ranges"]):
+        library_ranges(box)
+
+
+def cost(box):
+    found = box.figures(box.plain([box.program("gpu_cupti_cost"), "1" if box.virtual else "2"], 60))
     for what, most in (("untimed", 0), ("dropped", 0)):
         for name in [n for n in found if re.match(f"long_graph_{what}_", n)]:
             box.row(f"{name} of millions", found[name], "records", f"{most}", found[name] <= most)
-    library_ranges(box)
 
 
 def library_ranges(box):
