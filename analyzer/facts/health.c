@@ -128,12 +128,12 @@ static void measure_windows(struct facts *f)
                   "%s%zu of %lld steps recorded, %.3g %% of the run's time, in %zu window%s: all "
                   "percentages refer to this part; the mean over all steps is %.3g ms",
                   asked, inside, (long long)h->run_steps, h->recorded_pct, f->window_count,
-                  f->window_count > 1 ? "es" : "", (double)h->run_mean_ns / 1e6)
+                  f->window_count > 1 ? "s" : "", (double)h->run_mean_ns / 1e6)
             : arena_printf(&f->arena,
                            "%s%.3g %% of the run's time recorded, in %zu window%s: all percentages "
                            "refer to this part",
                            asked, h->recorded_pct, f->window_count,
-                           f->window_count > 1 ? "es" : "");
+                           f->window_count > 1 ? "s" : "");
 }
 
 void health_measure(struct facts *f)

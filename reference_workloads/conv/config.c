@@ -101,6 +101,8 @@ static const struct setting rows[] = {
         "blocks of GPU memory allocated and freed per step"),
     ROW("extra-copy", SETTING_INT, extra_copies, 0, 100, NULL,
         "times that a batch is copied on the host before it goes to the GPU"),
+    ROW("profile-every", SETTING_INT, profile_every, 0, 1e9, NULL,
+        "steps without, and as many with cudaProfilerStart, in turn; 0: none"),
     ROW("retune-every", SETTING_INT, retune_every, 0, 1e9, NULL,
         "steps between searches for algorithms, as if shapes had changed; 0: one at the start"),
     ROW("disk-mbps", SETTING_INT, disk_mbps, 0, 1e6, NULL,

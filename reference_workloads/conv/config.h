@@ -26,7 +26,8 @@ struct config {
     int eval_every, eval_training;
     int no_nvtx, nvtx_layers;
     /* burdens.h */
-    int launch_blocking, small_copies, alloc_per_step, extra_copies, retune_every, disk_mbps;
+    int launch_blocking, small_copies, alloc_per_step, extra_copies, retune_every, disk_mbps,
+        profile_every;
     int check_nan, busy_threads, offload;
 };
 

@@ -5,6 +5,7 @@
  * in trainer.h. It ends with `pace_step_ms=...` (see clock.h) and
  * `median_step_ms=...`.
  */
+#include "reference_workloads/common/blocks.h"
 #include "reference_workloads/common/clock.h"
 #include "reference_workloads/common/nvtx.h"
 #include "reference_workloads/conv/trainer.h"
@@ -25,6 +26,7 @@ int main(int argc, char **argv)
     int warmup = t.config.warmup < t.config.steps ? t.config.warmup : 0;
     printf("pace_step_ms=%.3f\n",
            (double)pace_ns(step_ns + warmup, (size_t)(t.config.steps - warmup)) / 1e6);
+    blocks_print(t.config.profile_every, step_ns, t.config.steps, warmup);
     printf("median_step_ms=%.3f\n", trainer_median_ms(&t, step_ns));
     free(step_ns);
     return 0;

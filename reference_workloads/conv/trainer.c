@@ -1,6 +1,7 @@
 /* See trainer.h. */
 #include "reference_workloads/conv/trainer.h"
 
+#include "reference_workloads/common/blocks.h"
 #include "reference_workloads/common/clock.h"
 #include "reference_workloads/common/nvtx.h"
 
@@ -278,6 +279,7 @@ void trainer_close(struct trainer *t)
 void trainer_run(struct trainer *t, int64_t *step_ns)
 {
     for (int step = 0; step < t->config.steps; step++) {
+        blocks_step(t->config.profile_every, step);
         int64_t start_ns = clock_now_ns();
         trainer_step(t, step);
         step_ns[step] = clock_now_ns() - start_ns;

@@ -63,6 +63,8 @@ static const struct setting rows[] = {
         "steps between waits for the loss; 0: none, read it late"),
     ROW("log-work-us", SETTING_INT, log_work_us, 0, 1e6, NULL,
         "host work after each read of the loss, or of the norm: metrics, logs"),
+    ROW("profile-every", SETTING_INT, profile_every, 0, 1e9, NULL,
+        "steps without, and as many with cudaProfilerStart, in turn; 0: none"),
     ROW("host-overhead-us", SETTING_INT, host_overhead_us, 0, 1e6, NULL,
         "host work per operation, as a framework has"),
     ROW("no-nvtx", SETTING_FLAG, no_nvtx, 0, 1, NULL, "no NVTX ranges"),

@@ -10,7 +10,7 @@ enum clip { CLIP_NONE, CLIP_PER_TENSOR, CLIP_FUSED, CLIP_SYNC };
 
 struct config {
     /* the model and the run */
-    int layers, heads, width, context, vocab, batch, steps, warmup, seed;
+    int layers, heads, width, context, vocab, batch, steps, warmup, seed, profile_every;
     float learning_rate, weight_decay, clip_norm;
     /* the GPU's work */
     int precision, pad_vocab, fuse_pointwise, clip, optimizer, checkpoint, alloc_per_step, clones;

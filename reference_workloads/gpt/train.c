@@ -10,6 +10,7 @@
  *
  * and the host stays at most two steps ahead of the GPU. It ends with `pace_step_ms=...` and
  * `median_step_ms=...`. */
+#include "reference_workloads/common/blocks.h"
 #include "reference_workloads/common/clock.h"
 #include "reference_workloads/common/nvtx.h"
 #include "reference_workloads/gpt/data.h"
@@ -193,6 +194,7 @@ int main(int argc, char **argv)
     int steps = t.config.steps, warmup = t.config.warmup < steps ? t.config.warmup : 0;
     int64_t *step_ns = check_alloc((size_t)steps * sizeof *step_ns);
     for (int step = 0; step < steps; step++) {
+        blocks_step(t.config.profile_every, step);
         int64_t start_ns = clock_now_ns();
         step_once(&t, step);
         step_ns[step] = clock_now_ns() - start_ns;
@@ -202,6 +204,7 @@ int main(int argc, char **argv)
         print_queued_loss(&t);
     trainer_close(&t);
     size_t counted = (size_t)(steps - warmup);
+    blocks_print(t.config.profile_every, step_ns, steps, warmup);
     printf("pace_step_ms=%.3f\n", (double)pace_ns(step_ns + warmup, counted) / 1e6);
     printf("median_step_ms=%.3f\n", (double)median_ns(step_ns + warmup, counted) / 1e6);
     free(step_ns);

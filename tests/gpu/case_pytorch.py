@@ -18,6 +18,7 @@ CASES = {
     "compiled": (["--mode", "compile"], set(), set()),
     "profiler-inside": (["--mode", "amp", "--channels-last", "--profiler"], set(), set()),
 }
+AT_ONCE = 6 # where only losses and counts are asked for: parts that are named run side by side, and their times say little
 
 
 def run(box):
@@ -28,11 +29,15 @@ def run(box):
     box.row("PyTorch", version)
     programs = {name: [python, script, "--deterministic", "--steps", "24", *CASES[name][0]] for name in box.chosen(CASES)}
     plain = without_gpuprof(box, programs)
-    for name, program in programs.items():
+
+    def tried(name):
         try:
-            one(box, name, program, plain[name], *CASES[name][1:])
+            one(box, name, programs[name], plain[name], *CASES[name][1:])
         except Exception as why:  # noqa: BLE001 one way of running must not stop the others
             box.row(f"{name}: not run", str(why)[-200:], "", "runs", False)
+
+    with concurrent.futures.ThreadPoolExecutor(1 if box.virtual or not box.parts else AT_ONCE) as pool:
+        list(pool.map(tried, programs))
     if box.chosen(["torchrun"]):
         torchrun(box, python, script)
 
@@ -49,7 +54,7 @@ def without_gpuprof(box, programs):
         except Exception:  # noqa: BLE001 the row of this program will say that nothing could be compared
             return None
 
-    with concurrent.futures.ThreadPoolExecutor(1 if box.virtual else 4) as pool:
+    with concurrent.futures.ThreadPoolExecutor(1 if box.virtual else AT_ONCE) as pool:
         return dict(zip(programs, pool.map(run_one, programs.values())))
 
 
@@ -59,7 +64,8 @@ def one(box, name, program, plain, wanted, unwanted):
     box.row(f"{name}: losses with and without gpuprof", len(losses(recorded)), "steps", "bit-equal", same)
     report = box.analyze(profile)
     box.row(f"{name}: step", report["steps"]["median_ms"], "ms")
-    box.row(f"{name}: steps found", report["steps"]["count"], "steps", "24 or 23", report["steps"]["count"] in (23, 24))
+    most = 27 if name == "graphs" else 24 # three warm-up steps before the capture
+    box.row(f"{name}: steps found", report["steps"]["count"], "steps", f"23 to {most}", 23 <= report["steps"]["count"] <= most)
     box.row(f"{name}: records dropped", report["health"]["dropped"], "records", "0", report["health"]["dropped"] == 0)
     rules = [f["rule"] for f in report["findings"]]
     box.row(f"{name}: findings", ", ".join(rules[:4]) or "none", "", " or ".join(sorted(wanted)),
