@@ -41,64 +41,17 @@ static void layer_end(const struct model *m)
 
 /* ---- forward ---- */
 
-static const double epsilon = 1e-5, running_share = 0.1;
-
-static struct norm_values norm_values(const struct model *m, const struct unit *u)
-{
-    return (struct norm_values){
-        model_master(m, u->gamma), model_master(m, u->beta), u->saved_mean,  u->saved_inverse,
-        u->running_mean,           u->running_variance,      (float)epsilon, (float)running_share};
-}
-
-static struct shape output_shape(const struct model *m, const struct unit *u)
+struct shape model_output_shape(const struct model *m, const struct unit *u)
 {
     return (struct shape){m->n, u->k, u->p, u->q, m->config->channels_last};
 }
 
-/* 1 when cuDNN has no code for this type and layout: then the trainer's own takes over. */
-static int declined(cudnnStatus_t rc)
+int model_declined(cudnnStatus_t rc)
 {
     if (rc == CUDNN_STATUS_NOT_SUPPORTED)
         return 1;
     cudnnCheck(rc);
     return 0;
-}
-
-static int cudnn_norm_forward(struct model *m, struct unit *u)
-{
-    return !declined(cudnnBatchNormalizationForwardTraining(
-        m->cudnn, m->norm_mode, &one, &zero, u->y_desc, u->conv_out, u->y_desc, u->out,
-        u->norm_desc, model_master(m, u->gamma), model_master(m, u->beta), running_share,
-        u->running_mean, u->running_variance, epsilon, u->saved_mean, u->saved_inverse));
-}
-
-static void norm_inference(struct model *m, struct unit *u)
-{
-    struct norm_values v = norm_values(m, u);
-    struct shape s = output_shape(m, u);
-    if (m->own_norm ||
-        declined(cudnnBatchNormalizationForwardInference(
-            m->cudnn, m->norm_mode, &one, &zero, u->y_desc, u->conv_out, u->y_desc, u->out,
-            u->norm_desc, v.gamma, v.beta, v.running_mean, v.running_variance, epsilon)))
-        kernel_norm_inference(m->stream, m->type, &s, &v, u->conv_out, u->out);
-}
-
-static void norm_forward(struct model *m, struct unit *u)
-{
-    model_host_overhead(m);
-    if (m->evaluating && !m->config->eval_training) {
-        norm_inference(m, u);
-        return;
-    }
-    if (!m->own_norm && !cudnn_norm_forward(m, u)) {
-        m->norm_mode = CUDNN_BATCHNORM_SPATIAL; /* the slower of its two ways */
-        m->own_norm = !cudnn_norm_forward(m, u);
-    }
-    if (m->own_norm) {
-        struct norm_values v = norm_values(m, u);
-        struct shape s = output_shape(m, u);
-        kernel_norm_forward(m->stream, m->type, &s, &v, u->conv_out, u->out, m->norm_sums);
-    }
 }
 
 /* x (n, c, h, w) -> out (n, k, p, q) */
@@ -115,6 +68,7 @@ static void unit_forward(struct model *m, struct unit *u)
         cudnnCheck(cudnnAddTensor(m->cudnn, &one, u->bias_desc, model_weight(m, u->bias), &one,
                                   u->y_desc, u->conv_out));
     }
+    model_host_overhead(m);
     norm_forward(m, u);
     if (u->relu) {
         model_host_overhead(m);
@@ -156,9 +110,9 @@ static void stem_pool_forward(struct model *m)
     struct shape s = pooled_shape(m);
     const void *x = m->units[0].out;
     model_host_overhead(m);
-    m->own_pool =
-        m->own_pool || declined(cudnnPoolingForward(m->cudnn, m->stem_pool, &one, m->stem_desc, x,
-                                                    &zero, m->pooled_desc, m->pooled));
+    m->own_pool = m->own_pool ||
+                  model_declined(cudnnPoolingForward(m->cudnn, m->stem_pool, &one, m->stem_desc, x,
+                                                     &zero, m->pooled_desc, m->pooled));
     if (m->own_pool)
         kernel_pool_max_forward(m->stream, m->type, &s, x, m->pooled);
 }
@@ -168,28 +122,29 @@ static void stem_pool_backward(struct model *m, const void *dy, void *dx)
     struct shape s = pooled_shape(m);
     const void *x = m->units[0].out;
     model_host_overhead(m);
-    if (m->own_pool || declined(cudnnPoolingBackward(m->cudnn, m->stem_pool, &one, m->pooled_desc,
-                                                     m->pooled, m->pooled_desc, dy, m->stem_desc, x,
-                                                     &zero, m->stem_desc, dx)))
+    if (m->own_pool || model_declined(cudnnPoolingBackward(
+                           m->cudnn, m->stem_pool, &one, m->pooled_desc, m->pooled, m->pooled_desc,
+                           dy, m->stem_desc, x, &zero, m->stem_desc, dx)))
         kernel_pool_max_backward(m->stream, m->type, &s, x, dy, dx);
 }
 
 static void last_pool_forward(struct model *m, const struct unit *last)
 {
-    struct shape s = output_shape(m, last);
+    struct shape s = model_output_shape(m, last);
     model_host_overhead(m);
-    if (m->own_pool || declined(cudnnPoolingForward(m->cudnn, m->last_pool, &one, m->last_desc,
-                                                    last->out, &zero, m->feature_desc, m->feature)))
+    if (m->own_pool ||
+        model_declined(cudnnPoolingForward(m->cudnn, m->last_pool, &one, m->last_desc, last->out,
+                                           &zero, m->feature_desc, m->feature)))
         kernel_pool_mean_forward(m->stream, m->type, &s, last->out, m->feature);
 }
 
 static void last_pool_backward(struct model *m, const struct unit *last, const void *dy, void *dx)
 {
-    struct shape s = output_shape(m, last);
+    struct shape s = model_output_shape(m, last);
     model_host_overhead(m);
-    if (m->own_pool || declined(cudnnPoolingBackward(m->cudnn, m->last_pool, &one, m->feature_desc,
-                                                     m->feature, m->feature_desc, dy, m->last_desc,
-                                                     last->out, &zero, m->last_desc, dx)))
+    if (m->own_pool || model_declined(cudnnPoolingBackward(
+                           m->cudnn, m->last_pool, &one, m->feature_desc, m->feature,
+                           m->feature_desc, dy, m->last_desc, last->out, &zero, m->last_desc, dx)))
         kernel_pool_mean_backward(m->stream, m->type, &s, dy, dx);
 }
 
@@ -268,24 +223,14 @@ void model_evaluate(struct model *m, int which)
 
 /* dy -> gradients of gamma and beta, and dconv; dy is the gradient after the ReLU, if there is one
  */
-static void norm_backward(struct model *m, struct unit *u, void *dy, void *dconv)
+static void normalised_backward(struct model *m, struct unit *u, void *dy, void *dconv)
 {
     if (u->relu) {
         model_host_overhead(m);
         kernel_relu_backward(m->stream, m->type, dy, u->out, elements(m, u));
     }
     model_host_overhead(m);
-    float *dgamma = model_gradient(m, u->gamma), *dbeta = model_gradient(m, u->beta);
-    if (m->own_norm ||
-        declined(cudnnBatchNormalizationBackward(
-            m->cudnn, m->norm_mode, &one, &zero, &one, gradient_beta(m), u->y_desc, u->conv_out,
-            u->y_desc, dy, u->y_desc, dconv, u->norm_desc, model_master(m, u->gamma), dgamma, dbeta,
-            epsilon, u->saved_mean, u->saved_inverse))) {
-        struct norm_values v = norm_values(m, u);
-        struct shape s = output_shape(m, u);
-        kernel_norm_backward(m->stream, m->type, &s, &v, u->conv_out, dy, dconv, m->norm_sums,
-                             dgamma, dbeta, *gradient_beta(m) != 0);
-    }
+    norm_backward(m, u, dy, dconv, gradient_beta(m));
     if (u->bias >= 0) {
         model_host_overhead(m);
         cudnnCheck(cudnnConvolutionBackwardBias(m->cudnn, &one, u->y_desc, dconv, gradient_beta(m),
@@ -329,7 +274,7 @@ static void block_backward(struct model *m, struct block *b)
     for (int i = b->units - 1; i >= 0; i--) {
         struct unit *u = b->unit[i];
         layer_begin(m, u);
-        norm_backward(m, u, (void *)dy, e);
+        normalised_backward(m, u, (void *)dy, e);
         filter_backward(m, u, e);
         if (i > 0)
             data_backward(m, u, e, &zero, f);
@@ -339,7 +284,7 @@ static void block_backward(struct model *m, struct block *b)
     /* the shortcut: d becomes its share of the input's gradient */
     if (b->shortcut) {
         layer_begin(m, b->shortcut);
-        norm_backward(m, b->shortcut, d, f);
+        normalised_backward(m, b->shortcut, d, f);
         filter_backward(m, b->shortcut, f);
         data_backward(m, b->shortcut, f, &zero, d);
         layer_end(m);
@@ -368,7 +313,7 @@ void model_backward(struct model *m)
         block_backward(m, &m->blocks[i]);
     stem_pool_backward(m, m->grad[0], m->grad[1]);
     layer_begin(m, stem);
-    norm_backward(m, stem, m->grad[1], m->grad[2]);
+    normalised_backward(m, stem, m->grad[1], m->grad[2]);
     filter_backward(m, stem, m->grad[2]);
     layer_end(m);
 }

@@ -171,12 +171,14 @@ static void plan_activations(struct model *m, struct arena_plan *plan)
         ask(plan, &u->saved_inverse, (size_t)u->k * sizeof(float));
         ask(plan, &u->running_mean, (size_t)u->k * sizeof(float));
         ask(plan, &u->running_variance, (size_t)u->k * sizeof(float));
+        ask(plan, &u->reserve, u->reserve_bytes);
         largest = count > largest ? count : largest;
     }
     for (int i = 0; i < 3; i++)
         ask(plan, &m->grad[i], largest * bytes);
     size_t n = (size_t)m->n, classes = (size_t)m->config->classes;
     ask(plan, &m->norm_sums, 2 * (size_t)m->features * sizeof(float));
+    ask(plan, &m->norm_workspace, m->norm_workspace_bytes);
     ask(plan, &m->input, input_count(&m->units[0], m->n) * bytes);
     ask(plan, &m->pooled, output_count(&m->units[0], m->n) / 4 * bytes);
     ask(plan, &m->feature, n * (size_t)m->features * bytes);
@@ -310,6 +312,10 @@ void model_open(struct model *m, const struct config *c, size_t slot_bytes, size
     cublasCheck(cublasSetStream(m->cublas, m->stream));
 
     add_layers(m);
+    for (int i = 0; i < m->unit_count; i++)
+        describe_unit(m, &m->units[i]);
+    describe_pools(m);
+    norm_sizes(m);
     struct arena_plan *plan = check_alloc(sizeof *plan);
     plan_groups(m, plan);
     plan_activations(m, plan);
@@ -325,9 +331,6 @@ void model_open(struct model *m, const struct config *c, size_t slot_bytes, size
 
     cublasCheck(cublasSetWorkspace(m->cublas, m->blas_workspace, BLAS_WORKSPACE));
     connect(m);
-    for (int i = 0; i < m->unit_count; i++)
-        describe_unit(m, &m->units[i]);
-    describe_pools(m);
     model_choose_algorithms(m);
     initialise(m); /* last: measuring algorithms writes into their outputs */
 }

@@ -55,6 +55,8 @@ struct unit {
     void *out;                              /* (n, k, p, q) T */
     float *saved_mean, *saved_inverse;      /* (k) of this step's batch */
     float *running_mean, *running_variance; /* (k) */
+    void *reserve;                          /* the extended normalisation's, forward to backward */
+    size_t reserve_bytes;
     cudnnTensorDescriptor_t x_desc, y_desc, norm_desc, bias_desc;
     cudnnFilterDescriptor_t w_desc;
     cudnnConvolutionDescriptor_t conv[PASS_COUNT];
@@ -72,6 +74,7 @@ struct model {
     cudnnDataType_t cudnn_type;
     cudnnTensorFormat_t format;
     cudnnBatchNormMode_t norm_mode;
+    int norm_extended;      /* by the calls with workspace and reserve (norm.c) */
     int own_norm, own_pool; /* cuDNN declined, or --own-layers */
     cudnnHandle_t cudnn;
     cublasHandle_t cublas;
@@ -106,6 +109,8 @@ struct model {
     float *scratch;     /* largest group, float: the unfused optimizer's */
     void *workspace;    /* workspace_mb for cuDNN */
     size_t workspace_bytes;
+    void *norm_workspace;
+    size_t norm_workspace_bytes;
     void *blas_workspace;
     struct loss_scale *scale;
     void *staged[2]; /* batches as the loader made them: pixels, labels */
@@ -120,6 +125,16 @@ void model_close(struct model *m);
 
 /* algorithms.c: chooses how cuDNN computes every convolution, by asking or by measuring. */
 void model_choose_algorithms(struct model *m);
+
+/* norm.c: batch normalisation, conv_out -> out and dy -> dconv; `beta` tells whether gradients of
+ * the parameters are added to what is there. norm_sizes asks what memory it takes. */
+void norm_sizes(struct model *m);
+void norm_forward(struct model *m, struct unit *u);
+void norm_backward(struct model *m, struct unit *u, const void *dy, void *dconv, const float *beta);
+
+struct shape model_output_shape(const struct model *m, const struct unit *u);
+/* 1 when cuDNN has no code for this type and layout: then the trainer's own takes over */
+int model_declined(cudnnStatus_t rc);
 
 /* layers.c: the work of a step, or of part `part` of one, on m->stream, on the batch in
  * staged[which]. */
