@@ -221,6 +221,45 @@ START_TEST(test_workspace_limit_removes_candidates)
 }
 END_TEST
 
+static void norm_params(const struct layer *l, cudnnTensorDescriptor_t *params)
+{
+    DNN(cudnnCreateTensorDescriptor(params));
+    DNN(cudnnDeriveBNTensorDescriptor(*params, l->x, CUDNN_BATCHNORM_SPATIAL_PERSISTENT));
+}
+
+START_TEST(test_plain_norm_strides)
+{
+    const float one = 1, zero = 0;
+    const cudnnBatchNormMode_t mode = CUDNN_BATCHNORM_SPATIAL_PERSISTENT;
+    cudnnTensorDescriptor_t params;
+    on_device("h200");
+    struct layer plain =
+        layer(CUDNN_DATA_BFLOAT16, CUDNN_TENSOR_NHWC, 56, 1, 1, CUDNN_TENSOR_OP_MATH);
+    norm_params(&plain, &params);
+    DNN(cudnnBatchNormalizationForwardTraining(plain.h, mode, &one, &zero, plain.x, plain.at,
+                                               plain.y, plain.at, params, plain.at, plain.at, 0.1,
+                                               plain.at, plain.at, 1e-5, plain.at, plain.at));
+    DNN(cudnnBatchNormalizationBackward(plain.h, mode, &one, &zero, &one, &zero, plain.x, plain.at,
+                                        plain.y, plain.at, plain.x, plain.at, params, plain.at,
+                                        plain.at, plain.at, 1e-5, plain.at, plain.at));
+    ck_assert_int_eq(launched("bn_fw_tr_1C11_singlereadI13__nv_bfloat16"), 1);
+    ck_assert_int_eq(launched("bn_bw_1C11_singlereadI13__nv_bfloat16"), 1);
+    int64_t slow = device_ns();
+    struct layer l = layer(CUDNN_DATA_BFLOAT16, CUDNN_TENSOR_NHWC, 56, 1, 1, CUDNN_TENSOR_OP_MATH);
+    norm_params(&l, &params);
+    DNN(cudnnBatchNormalizationForwardTrainingEx(
+        l.h, mode, CUDNN_BATCHNORM_OPS_BN, &one, &zero, l.x, l.at, NULL, NULL, l.y, l.at, params,
+        l.at, l.at, 0.1, l.at, l.at, 1e-5, l.at, l.at, NULL, l.at, 1 << 20, NULL, 0));
+    DNN(cudnnBatchNormalizationBackwardEx(l.h, mode, CUDNN_BATCHNORM_OPS_BN, &one, &zero, &one,
+                                          &zero, l.x, l.at, NULL, NULL, l.y, l.at, NULL, NULL, l.x,
+                                          l.at, params, l.at, NULL, l.at, l.at, 1e-5, l.at, l.at,
+                                          NULL, l.at, 1 << 20, NULL, 0));
+    ck_assert_int_eq(launched("batchnorm_fwtr_nhwc_semiPersist"), 1);
+    ck_assert_int_eq(launched("batchnorm_bwtr_nhwc_semiPersist"), 1);
+    ck_assert_int_gt(slow, 20 * device_ns());
+}
+END_TEST
+
 START_TEST(test_norm)
 {
     const float one = 1, zero = 0;
@@ -229,12 +268,7 @@ START_TEST(test_norm)
     cudnnTensorDescriptor_t params;
     cudnnActivationDescriptor_t relu;
     size_t reserve = 0, workspace = 0;
-    DNN(cudnnCreateTensorDescriptor(&params));
-    DNN(cudnnDeriveBNTensorDescriptor(params, l.x, CUDNN_BATCHNORM_SPATIAL_PERSISTENT));
-    DNN(cudnnBatchNormalizationForwardTraining(l.h, CUDNN_BATCHNORM_SPATIAL_PERSISTENT, &one, &zero,
-                                               l.x, l.at, l.y, l.at, params, l.at, l.at, 0.1, l.at,
-                                               l.at, 1e-5, l.at, l.at));
-    ck_assert_int_eq(launched("batchnorm_fwtr_nhwc_semiPersist"), 1);
+    norm_params(&l, &params);
     DNN(cudnnCreateActivationDescriptor(&relu));
     DNN(cudnnSetActivationDescriptor(relu, CUDNN_ACTIVATION_RELU, CUDNN_NOT_PROPAGATE_NAN, 0));
     cudnnBatchNormOps_t fused = CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION;
@@ -329,6 +363,7 @@ Suite *test_vgpu_cudnn_suite(void)
     tcase_add_loop_test(t, test_guess_is_slower_than_search, 0, 4);
     tcase_add_test(t, test_workspace_limit_removes_candidates);
     tcase_add_test(t, test_norm);
+    tcase_add_test(t, test_plain_norm_strides);
     tcase_add_test(t, test_other_layers);
     suite_add_tcase(suite, t);
     return suite;
