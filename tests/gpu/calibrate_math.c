@@ -1,7 +1,7 @@
 /* How fast this card does the work of training: matrix products by type, size and alignment,
  * convolutions by type, layout and pass, batch normalisation by layout and form of call. Prints
  * NAME<TAB>VALUE<TAB>UNIT: TFLOP/s for products and convolutions, GB/s for normalisation (tensor
- * bytes passed over, 2 passes forward, 3 backward). Algorithms are cuDNN's own measured choice
+ * bytes passed over, 3 passes forward, 5 backward). Algorithms are cuDNN's own measured choice
  * within 256 MiB. Ends in about twenty seconds; 77 without a GPU.
  */
 #include "tests/gpu/measure.h"
