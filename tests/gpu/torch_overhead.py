@@ -2,12 +2,13 @@
 """What recording costs a step of ResNet-50 in PyTorch, within one process: blocks of steps in turn
 without a profiler and with one, so that the same algorithms, clocks and host serve both.
 
-    torch_overhead.py [--batch N] [--steps-of-block N] [--rounds N] WAY...
+    torch_overhead.py [--batch N,N...] [--steps-of-block N] [--rounds N] WAY...
 
 WAY: off, range (between cudaProfilerStart and Stop, which gpuprof run --range cuda-profiler obeys),
 kineto-gpu and kineto-all (torch.profiler with CUDA activities, and with CPU activities as well).
-Prints WAY_step_ms=... and WAY_host_ms=... (the launching thread's own CPU time), medians over the
-rounds of the mean step of a block, and each round's.
+Prints for each way and batch size N WAY_N_step_ms=... and WAY_N_host_ms=... (the launching
+thread's own CPU time): the median over the rounds of the mean step of a block, and each round's;
+and WAY_N_step_pct=... and WAY_N_host_pct=..., how much longer than `off` in the same round.
 """
 import argparse
 import resource
@@ -45,7 +46,7 @@ WAYS = {"off": Off, "range": Range, "kineto-gpu": lambda: profile(activities=[Pr
 def arguments():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("ways", nargs="+", choices=list(WAYS))
-    p.add_argument("--batch", type=int, default=4)
+    p.add_argument("--batch", default="4")
     p.add_argument("--steps-of-block", type=int, default=20)
     p.add_argument("--rounds", type=int, default=8)
     return p.parse_args()
@@ -70,9 +71,8 @@ def block(step, way, count):
         return 1e3 * (time.perf_counter() - began) / count, 1e3 * (queued - cpu) / count
 
 
-def main():
-    o = arguments()
-    settings = argparse.Namespace(mode="amp", batch=o.batch, size=224, channels_last=True, deterministic=True, tf32=True,
+def measure(o, batch):
+    settings = argparse.Namespace(mode="amp", batch=batch, size=224, channels_last=True, deterministic=True, tf32=True,
                                   device="cuda", workers=None, decode=False)
     torch_resnet.settings(settings)
     trainer = torch_resnet.Trainer(settings)
@@ -84,8 +84,17 @@ def main():
         for way in o.ways[n % len(o.ways):] + o.ways[:n % len(o.ways)]:
             found[way].append(block(lambda: trainer.step(x, y), way, o.steps_of_block))
     for way, rounds in found.items():
-        print(f"{way}_step_ms={statistics.median(ms for ms, _ in rounds):.4f}", *(f"{ms:.2f}" for ms, _ in rounds))
-        print(f"{way}_host_ms={statistics.median(ms for _, ms in rounds):.4f}", *(f"{ms:.2f}" for _, ms in rounds))
+        for k, of in enumerate(("step", "host")):
+            ms = [r[k] for r in rounds]
+            more = [100 * (r[k] / off[k] - 1) for r, off in zip(rounds, found["off"])]
+            print(f"{way}_{batch}_{of}_ms={statistics.median(ms):.4f}", *(f"{v:.2f}" for v in ms))
+            print(f"{way}_{batch}_{of}_pct={statistics.median(more):.3f}", *(f"{v:.1f}" for v in more))
+
+
+def main():
+    o = arguments()
+    for batch in o.batch.split(","):
+        measure(o, int(batch))
 
 
 if __name__ == "__main__":
