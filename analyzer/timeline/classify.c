@@ -120,6 +120,7 @@ static const struct name_rule tensor_rules[] = {
     {"dgrad2d_alg|wgrad_alg0|wgrad_alg1|gemv|gemmSN|gemmk1|dot_kernel|sgemm_largek|magma_sgemm",
      NULL, TRI_NO},
     {"direct_kernel|depthwise|fft2d_|fft1d_|naive_conv", NULL, TRI_NO},
+    {"convolve_common_engine_float|dgrad_alg1_engine", NULL, TRI_NO},
     {"Cijk_", "_MI16x|_MI32x|_MI4x|_MI16_|_MI32_", TRI_YES},
 };
 

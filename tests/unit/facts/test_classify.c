@@ -33,6 +33,10 @@ static const struct {
      TRI_NO, SPOOL_DT_F32, 0, PASS_FWD},
     {"void implicit_convolve_sgemm<float, float, 1024, 6, 7, 3, 3, 5, 1, false, true, true>(int)",
      FAMILY_CONV, TRI_NO, SPOOL_DT_F32, 0, PASS_FWD},
+    {"void convolve_common_engine_float_NHWC<__half, __half, 128, 6, 7, 3, 3, 5, true>(int)",
+     FAMILY_CONV, TRI_NO, SPOOL_DT_F16, SPOOL_LAYOUT_NHWC, PASS_FWD},
+    {"void cudnn::detail::dgrad_alg1_engine<__half, 128, 6, 8, 3, 3, 5, false, true>(int)",
+     FAMILY_CONV, TRI_NO, SPOOL_DT_F16, 0, PASS_DGRAD},
     {"void gemmSN_NN_kernel<float, 128, 2, 4, 8, 4, 4, false>(int)", FAMILY_GEMM, TRI_NO,
      SPOOL_DT_F32, 0, 0},
     /* tensor cores */
