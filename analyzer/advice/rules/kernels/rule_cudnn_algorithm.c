@@ -6,6 +6,7 @@
  * the upper quartile. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
+#include "analyzer/queries/shapes.h"
 
 #include "wire/spool_format.h"
 
@@ -19,37 +20,6 @@ struct conv {
     uint32_t op;
 };
 
-static int64_t out_size(int64_t in, int64_t k, int64_t stride, int64_t pad, int64_t dilation)
-{
-    int64_t reach = (dilation > 0 ? dilation : 1) * (k - 1) + 1;
-    return stride > 0 && in + 2 * pad >= reach ? (in + 2 * pad - reach) / stride + 1 : 0;
-}
-
-static double conv_flops(const struct row_call *c)
-{
-    const int64_t *d = c->dim; /* n c h w k r s stride pad dilation groups */
-    int64_t groups = d[10] > 0 ? d[10] : 1;
-    int64_t p = out_size(d[2], d[5], d[7], d[8], d[9]), q = out_size(d[3], d[6], d[7], d[8], d[9]);
-    return 2.0 * (double)d[0] * (double)d[4] * (double)p * (double)q * (double)d[1] /
-           (double)groups * (double)d[5] * (double)d[6];
-}
-
-/* GPU time of what the call launched in used steps, without layout conversions. */
-static int64_t call_time(const struct facts *f, const struct call *c, uint32_t *op)
-{
-    const struct timeline *t = f->tl;
-    int64_t ns = 0;
-    for (uint32_t i = 0; c->first_api != TL_NONE && i < c->apis; i++) {
-        uint32_t o = t->apis[c->first_api + i].op;
-        if (o == TL_NONE || t->ops[o].kind != OP_KERNEL ||
-            t->ops[o].class.family == FAMILY_LAYOUT || !query_used(f, o))
-            continue;
-        ns += t->ops[o].end_ns - t->ops[o].start_ns;
-        *op = o;
-    }
-    return ns;
-}
-
 static int by_rate(const void *x, const void *y)
 {
     const struct conv *a = x, *b = y;
@@ -62,14 +32,15 @@ static size_t collect(const struct facts *f, struct conv *out)
     size_t n = 0;
     for (size_t i = 0; i < f->tl->call_count; i++) {
         const struct call *c = &f->tl->calls[i];
-        if (c->row.family < SPOOL_CALL_CONV_FWD || c->row.family > SPOOL_CALL_CONV_WGRAD ||
-            c->row.dim[1] < 16)
+        if (!query_is_conv(&c->row) || c->row.dim[1] < 16)
             continue; /* the first layer's few channels are slow whatever the algorithm */
-        uint32_t op = TL_NONE;
-        struct conv v = {(int)(c->row.family * 64 + (c->row.dim[5] > 1) * 32 + c->row.in_type),
-                         conv_flops(&c->row), call_time(f, c, &op), op};
-        if (v.flops > 0 && v.ns > 0)
-            out[n++] = v;
+        struct conv v = {.kind =
+                             (int)(c->row.family * 64 + (c->row.dim[5] > 1) * 32 + c->row.in_type),
+                         .flops = query_conv_flops(&c->row),
+                         .op = TL_NONE};
+        v.ns = query_call_ns(f, c, &v.op);
+        if (v.flops > 0 && v.ns > 0 && !query_conv_off_tensor_cores(f, c, v.op))
+            out[n++] = v; /* those are the business of cuda-core-convolutions */
     }
     return n;
 }

@@ -1,0 +1,113 @@
+#include "analyzer/queries/shapes.h"
+
+#include "wire/spool_format.h"
+
+#include <string.h>
+
+bool query_is_conv(const struct row_call *c)
+{
+    return c->family >= SPOOL_CALL_CONV_FWD && c->family <= SPOOL_CALL_CONV_WGRAD;
+}
+
+static int64_t out_size(int64_t in, int64_t k, int64_t stride, int64_t pad, int64_t dilation)
+{
+    int64_t reach = (dilation > 0 ? dilation : 1) * (k - 1) + 1;
+    return stride > 0 && in + 2 * pad >= reach ? (in + 2 * pad - reach) / stride + 1 : 0;
+}
+
+/* dim: n c h w k r s stride pad dilation groups */
+static double out_elements(const struct row_call *c)
+{
+    const int64_t *d = c->dim;
+    int64_t p = out_size(d[2], d[5], d[7], d[8], d[9]), q = out_size(d[3], d[6], d[7], d[8], d[9]);
+    return (double)d[0] * (double)d[4] * (double)p * (double)q;
+}
+
+static double filter_elements(const struct row_call *c) /* of one output channel */
+{
+    const int64_t *d = c->dim;
+    return (double)d[1] / (double)(d[10] > 0 ? d[10] : 1) * (double)d[5] * (double)d[6];
+}
+
+double query_conv_flops(const struct row_call *c)
+{
+    return 2.0 * out_elements(c) * filter_elements(c);
+}
+
+static double in_elements(const struct row_call *c)
+{
+    return (double)c->dim[0] * (double)c->dim[1] * (double)c->dim[2] * (double)c->dim[3];
+}
+
+static double bytes_of(int64_t type)
+{
+    switch (type) {
+    case SPOOL_DT_F64:
+        return 8;
+    case SPOOL_DT_F32:
+    case SPOOL_DT_TF32:
+        return 4;
+    case SPOOL_DT_F16:
+    case SPOOL_DT_BF16:
+        return 2;
+    default:
+        return 0;
+    }
+}
+
+double query_conv_bytes(const struct row_call *c)
+{
+    return bytes_of(c->in_type) *
+           (in_elements(c) + out_elements(c) + (double)c->dim[4] * filter_elements(c));
+}
+
+/* Forward reads one tensor and writes another; backward reads two and writes a third. */
+double query_norm_bytes(const struct facts *f, const struct row_call *c)
+{
+    bool backward = strstr(tl_text(f->tl, c->function), "Backward") != NULL;
+    return bytes_of(c->in_type) * in_elements(c) * (backward ? 3 : 2);
+}
+
+int64_t query_call_ns(const struct facts *f, const struct call *c, uint32_t *longest)
+{
+    const struct timeline *t = f->tl;
+    int64_t ns = 0, most = 0;
+    for (uint32_t i = 0; c->first_api != TL_NONE && i < c->apis; i++) {
+        uint32_t o = t->apis[c->first_api + i].op;
+        if (o == TL_NONE || t->ops[o].kind != OP_KERNEL ||
+            t->ops[o].class.family == FAMILY_LAYOUT || !query_used(f, o))
+            continue;
+        int64_t own = t->ops[o].end_ns - t->ops[o].start_ns;
+        ns += own;
+        if (own > most) {
+            most = own;
+            *longest = o;
+        }
+    }
+    return ns;
+}
+
+/* Grouped and depthwise convolutions have kernels of their own on CUDA cores; 0 groups: not known,
+ * so it may be one. Fewer channels than a vector are of no use to tensor cores. */
+bool query_conv_in_16_bits(const struct row_call *c)
+{
+    enum { FEW_CHANNELS = 8 };
+    bool half = c->in_type == SPOOL_DT_F16 || c->in_type == SPOOL_DT_BF16;
+    return query_is_conv(c) && half && c->in_layout == SPOOL_LAYOUT_NHWC && c->dim[10] == 1 &&
+           c->dim[1] >= FEW_CHANNELS && c->dim[4] >= FEW_CHANNELS;
+}
+
+bool query_conv_off_tensor_cores(const struct facts *f, const struct call *c, uint32_t op)
+{
+    if (op == TL_NONE || !query_conv_in_16_bits(&c->row))
+        return false;
+    const struct kernel_class *k = &f->tl->ops[op].class;
+    return (k->family == FAMILY_CONV || k->family == FAMILY_GEMM) && k->tensor == TRI_NO;
+}
+
+double query_memory_rate(const struct facts *f)
+{
+    return f->device && f->device->memory_bytes_per_s > 0
+               ? (double)f->device->memory_bytes_per_s / 1e9
+               : 0;
+}

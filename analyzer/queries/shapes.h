@@ -1,0 +1,22 @@
+/* What the shapes of a library call tell: its arithmetic, the bytes that it has to move, and how
+ * long its kernels take. */
+#ifndef GPUPROF_QUERIES_SHAPES_H
+#define GPUPROF_QUERIES_SHAPES_H
+
+#include "analyzer/queries/query.h"
+
+bool query_is_conv(const struct row_call *c);
+double query_conv_flops(const struct row_call *c);
+/* Each tensor once: what no kernel can avoid. 0: a size is not known. */
+double query_conv_bytes(const struct row_call *c);
+double query_norm_bytes(const struct facts *f, const struct row_call *c);
+/* GPU time of what the call launched in used steps, without layout conversions, and its longest
+ * kernel: left as it is where there is none. */
+int64_t query_call_ns(const struct facts *f, const struct call *c, uint32_t *longest);
+/* A convolution of 16-bit numbers in channels-last, neither grouped nor of a few channels, whose
+ * work a kernel does that by its name uses no tensor cores. `op`: the call's longest kernel. */
+bool query_conv_off_tensor_cores(const struct facts *f, const struct call *c, uint32_t op);
+bool query_conv_in_16_bits(const struct row_call *c); /* such a one, on whatever cores */
+double query_memory_rate(const struct facts *f);      /* of the GPU, bytes per ns; 0: not known */
+
+#endif
