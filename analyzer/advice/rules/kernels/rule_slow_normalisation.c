@@ -1,0 +1,182 @@
+/* Batch normalisation in channels-last that moves its tensors at a small part of the memory's rate.
+ *
+ * A normalisation waits for memory: its least time is that of the bytes which it has to move, and
+ * both are in the recorded call and the device's row. cuDNN's kernels for NCHW accept NHWC, too:
+ * there they take one channel at a time, two bytes out of each line of memory. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+#include "analyzer/queries/shapes.h"
+
+#include "wire/spool_format.h"
+
+#include <string.h>
+
+enum {
+    FLOOR_NS = 3000, /* of a kernel, whatever it moves */
+    SLOW = 8         /* takes so many times its least time */
+};
+/* Fast kernels in practice: PyTorch's for channels-last reach 0.18 of an H200's rate in a whole
+ * ResNet-50 (two passes each way, many small tensors). */
+static const double WORST_SHARE = 0.125;
+
+struct found {
+    bool *marks;              /* by operation */
+    int64_t count, ns;        /* over the used steps */
+    double bytes;             /* that they have to move */
+    double best_ns, worst_ns; /* what fast kernels would take */
+    int64_t calls;            /* in channels-last, slow or not */
+    bool bf16;
+    uint32_t longest;
+};
+
+static void add_call(const struct facts *f, const struct call *c, struct found *x)
+{
+    uint32_t op = TL_NONE;
+    int64_t ns = query_call_ns(f, c, &op);
+    double bytes = query_norm_bytes(f, &c->row), rate = query_memory_rate(f);
+    if (op == TL_NONE || bytes <= 0)
+        return;
+    x->calls++;
+    double best = bytes / rate + FLOOR_NS, worst = bytes / rate / WORST_SHARE + 2.0 * FLOOR_NS;
+    if (rate <= 0 || (double)ns < best * SLOW)
+        return;
+    const struct timeline *t = f->tl;
+    for (uint32_t i = 0; i < c->apis; i++)
+        if (t->apis[c->first_api + i].op != TL_NONE && t->apis[c->first_api + i].ops == 1)
+            x->marks[t->apis[c->first_api + i].op] = true;
+    x->count++;
+    x->ns += ns;
+    x->bytes += bytes;
+    x->best_ns += best;
+    x->worst_ns += worst < (double)ns ? worst : (double)ns;
+    x->bf16 = x->bf16 || c->row.in_type == SPOOL_DT_BF16;
+    if (x->longest == TL_NONE || t->ops[op].end_ns - t->ops[op].start_ns >
+                                     t->ops[x->longest].end_ns - t->ops[x->longest].start_ns)
+        x->longest = op;
+}
+
+static struct found find(const struct facts *f, struct arena *arena)
+{
+    struct found x = {.longest = TL_NONE};
+    x.marks = arena_array(arena, f->tl->op_count + 1, sizeof *x.marks);
+    for (size_t i = 0; x.marks && i < f->tl->call_count; i++) {
+        const struct row_call *r = &f->tl->calls[i].row;
+        if (r->family == SPOOL_CALL_NORM && r->in_layout == SPOOL_LAYOUT_NHWC)
+            add_call(f, &f->tl->calls[i], &x);
+    }
+    return x;
+}
+
+/* Kernels that are slow in channels-last, and fast in NCHW. */
+static enum query_take may_be_slow(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    return o->kind == OP_KERNEL && o->class.family == FAMILY_NORM &&
+                   query_name_has(tl_text(f->tl, o->full_name),
+                                  "bn_fw_tr_1C11_singleread|bn_bw_1C11_singleread")
+               ? QUERY_BUSY
+               : QUERY_NO;
+}
+
+/* False, and the outcome says why, where sizes or the memory's rate are not known. PyTorch gives
+ * cuDNN's plain calls nothing in channels-last: it has kernels of its own for that. */
+static bool can_tell(const struct facts *f, struct arena *arena, const struct found *x,
+                     struct outcome *o)
+{
+    int64_t cost = per_step(f, query_ops(f, may_be_slow).busy_ns);
+    o->why =
+        arena_printf(arena, "cuDNN's kernels for normalisation take %.3f ms per step", ms(cost));
+    bool calls = (f->tl->have & HAVE_CALLS) != 0;
+    if (x->calls == 0 && (calls || cost * 100 < f->step_ns || query_of_python(f)))
+        return false;
+    if (!x->marks || !calls) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: the sizes of the tensors that cuDNN normalises (gpuprof run "
+                 "records them)";
+        return false;
+    }
+    if (x->calls > 0 && query_memory_rate(f) <= 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: the bandwidth of the GPU's memory";
+        return false;
+    }
+    return true;
+}
+
+static void advise(struct outcome *o, const struct found *x)
+{
+    o->remedy = o->rule->remedy;
+    if (x->bf16)
+        o->remedy.cuda =
+            "batch normalisation by cuDNN's graph API (CUDNN_BACKEND_OPERATION_NORM_FORWARD and "
+            "_BACKWARD descriptors, NHWC, BF16), or a kernel in which neighbouring threads take "
+            "neighbouring channels; in FP16, cudnnBatchNormalizationForwardTrainingEx and "
+            "BackwardEx with CUDNN_BATCHNORM_SPATIAL_PERSISTENT do";
+}
+
+static void check_slow_normalisation(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct found x = find(f, arena);
+    if (!can_tell(f, arena, &x, o))
+        return;
+    int64_t each = per_step(f, x.ns), lost = per_step(f, x.ns - (int64_t)x.best_ns);
+    o->why = arena_printf(arena,
+                          "%.3f ms per step in normalisation in channels-last far below the "
+                          "memory's rate",
+                          ms(each));
+    if (x.count == 0 || lost * 100 < f->step_ns)
+        return;
+    double share = 100 * x.bytes / (double)x.ns / query_memory_rate(f);
+    const char *rows = "SELECT * FROM library_call WHERE family = 5 AND in_layout = 2";
+    outcome_evidence(o, "slow calls of batch normalisation per step",
+                     (double)x.count / (double)f->steps.used, "count", rows);
+    outcome_evidence(o, "their GPU time per step", ms(each), "ms",
+                     "SELECT * FROM kernel_time WHERE name LIKE '%bn_%'");
+    outcome_evidence(o, "their share of the step", share_pct(f, each), "%", NULL);
+    outcome_evidence(o, "bytes that they have to move per step",
+                     x.bytes / (double)f->steps.used / 1e6, "MB", rows);
+    outcome_evidence(o, "rate at which they do", x.bytes / (double)x.ns, "GB/s", rows);
+    outcome_evidence(o, "rate of the GPU's memory", query_memory_rate(f), "GB/s",
+                     "SELECT * FROM device");
+    o->error_class = ERROR_KERNEL_MODEL;
+    o->edit = (struct edit){.kind = EDIT_SCALE,
+                            .op_marks = x.marks,
+                            .good = x.best_ns / (double)x.ns,
+                            .bad = x.worst_ns / (double)x.ns};
+    advise(o, &x);
+    outcome_fires(o, lost,
+                  arena_printf(arena,
+                               "batch normalisation takes %.1f ms per step and moves its tensors "
+                               "at %.2g %% of the memory's rate: these cuDNN kernels are not made "
+                               "for channels-last",
+                               ms(each), share));
+    outcome_example_op(o, f->tl, x.longest, "longest normalisation");
+}
+
+const struct rule rule_slow_normalisation = {
+    .id = "slow-normalisation",
+    .title = "Use batch normalisation that is made for channels-last",
+    .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
+    .check = check_slow_normalisation,
+    .in_window = true,
+    .looks_for = "cuDNN's batch normalisation of tensors in NHWC that takes more than eight times "
+                 "as long as the memory needs for the bytes (from the sizes in the recorded calls, "
+                 "and the GPU's bandwidth).",
+    .doc = "Normalisation computes little: the memory's rate is its limit. cuDNN's plain calls "
+           "accept NHWC, but their kernels take one channel at a time, and use two bytes of each "
+           "line of memory that they read; gpuprof saw them at 1 % of an H200's rate. The "
+           "extended calls have kernels for NHWC in FP16, with channels that are a multiple of 4, "
+           "if workspace and reserve space are given; the graph API has them for BF16 as well. "
+           "The persistent mode bounds the range of values that it sums: watch the loss. gpuprof "
+           "takes the full bandwidth as the best case, and an eighth of it as the worst.",
+    .remedy =
+        {"nn.BatchNorm2d in autocast, with model and input in memory_format=torch.channels_last: "
+         "PyTorch then takes kernels that are made for NHWC",
+         "keras.layers.BatchNormalization on 4-D tensors (the fused kernel) with "
+         "TF_USE_CUDNN_BATCHNORM_SPATIAL_PERSISTENT=1",
+         "cudnnBatchNormalizationForwardTrainingEx and BackwardEx with "
+         "CUDNN_BATCHNORM_SPATIAL_PERSISTENT, tensors in NHWC and FP16, and the workspace and "
+         "reserve space that cudnnGetBatchNormalization...Size ask for; or cuDNN's graph API"},
+    .tips = {{"nhwc-normalisation", "Use cuDNN's NHWC kernels for batch normalisation",
+              "seen in gpuprof's own recordings, which have the sizes"}},
+};

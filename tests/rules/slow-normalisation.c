@@ -1,0 +1,117 @@
+/* When slow-normalisation fires, when it stays silent, when it cannot tell. */
+#include "tests/rules/gpu.h"
+#include "tests/unit/rule_case.h"
+
+static const char forward[] =
+    "void cudnn::bn_fw_tr_1C11_singleread<__half, 512, false, 2, 2, 0>(int)";
+static const char backward[] =
+    "void cudnn::bn_bw_1C11_singleread<__half, 512, false, 3, 2, 0>(int)";
+
+/* 51 MB forward and 77 MB backward: 25 and 38 us at the rate of an A100's memory. */
+static struct row_call norm_of(int64_t at, int64_t layout, int64_t type)
+{
+    return (struct row_call){.start_ns = at,
+                             .end_ns = at + US(9),
+                             .family = SPOOL_CALL_NORM,
+                             .in_type = type,
+                             .in_layout = layout,
+                             .dim = {64, 64, 56, 56}};
+}
+
+static void pair(struct builder *b, int64_t at, int64_t layout, int64_t type, int64_t length)
+{
+    build_call(b, norm_of(at, layout, type), "cudnnBatchNormalizationForwardTraining");
+    build_kernel(b, forward, at + US(2), at + US(100), length);
+    build_call(b, norm_of(at + US(10), layout, type), "cudnnBatchNormalizationBackward");
+    build_kernel(b, backward, at + US(12), at + US(101) + length, length);
+    build_kernel(b, case_gemm, at + US(22), at + US(102) + 2 * length, MS(9.8) - 2 * length);
+    build_sync(b, at + US(100), US(9850));
+}
+
+static void fill_slow(struct builder *b, int64_t at)
+{
+    pair(b, at, SPOOL_LAYOUT_NHWC, SPOOL_DT_F16, MS(2));
+}
+
+static void fill_slow_bf16(struct builder *b, int64_t at)
+{
+    pair(b, at, SPOOL_LAYOUT_NHWC, SPOOL_DT_BF16, MS(2));
+}
+
+static void fill_nchw(struct builder *b, int64_t at)
+{
+    pair(b, at, SPOOL_LAYOUT_NCHW, SPOOL_DT_F16, MS(2));
+}
+
+static void fill_fast(struct builder *b, int64_t at)
+{
+    pair(b, at, SPOOL_LAYOUT_NHWC, SPOOL_DT_F16, US(120));
+}
+
+static void fill_without_normalisation(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(2), at + US(100), MS(9.8));
+}
+
+START_TEST(slow_kernels_in_channels_last)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_slow);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "slow-normalisation", MS(3.93));
+    ck_assert_int_eq(o->error_class, ERROR_KERNEL_MODEL);
+    ck_assert_ptr_nonnull(strstr(o->remedy.cuda, "SPATIAL_PERSISTENT"));
+    ck_assert_double_eq_tol(o->evidence[0].value, 2, 1e-9);
+    ck_assert_double_eq_tol(o->evidence[3].value, 128.45, 0.1); /* MB */
+    ck_assert_double_eq_tol(o->evidence[4].value, 32.1, 0.1);   /* GB/s */
+    struct err e = ERR_INIT;
+    ck_assert_int_eq(advice_predict(b.a, &e), 0);
+    ck_assert(!o->upper_bound);
+    ck_assert_int_ge(o->saves_low_ns, MS(3)); /* 0.5 ms are left at an eighth of the rate */
+    ck_assert_int_le(o->saves_high_ns, MS(4));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(words_are_of_the_type)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_slow_bf16);
+    const struct outcome *o = case_first(build_analyze(&b), "slow-normalisation", MS(3.93));
+    ck_assert_ptr_nonnull(strstr(o->remedy.cuda, "graph API"));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(silent_where_it_is_fast_or_in_nchw)
+{
+    static case_fill *const fills[] = {fill_fast, fill_nchw, fill_without_normalisation};
+    struct builder b = build_start();
+    case_loop(&b, fills[_i]);
+    case_verdict(build_analyze(&b), "slow-normalisation", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(cannot_tell_without_sizes)
+{
+    case_cannot_tell(fill_slow, "kernels,api,ranges", "slow-normalisation");
+    struct builder b = build_start();
+    build_meta(&b, "have", "kernels,api,ranges");
+    case_loop(&b, fill_without_normalisation);
+    case_verdict(build_analyze(&b), "slow-normalisation", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_slow_normalisation_suite(void)
+{
+    Suite *s = suite_create("slow-normalisation");
+    TCase *t = tcase_create("slow-normalisation");
+    tcase_add_test(t, slow_kernels_in_channels_last);
+    tcase_add_test(t, words_are_of_the_type);
+    tcase_add_loop_test(t, silent_where_it_is_fast_or_in_nchw, 0, 3);
+    tcase_add_test(t, cannot_tell_without_sizes);
+    suite_add_tcase(s, t);
+    return s;
+}
