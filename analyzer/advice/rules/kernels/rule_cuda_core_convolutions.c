@@ -1,0 +1,283 @@
+/* Convolutions of 16-bit numbers that cuDNN computes without tensor cores.
+ *
+ * What tensor cores would make of them is in the same profile, where other convolutions of it run
+ * there: a convolution would compute at their rate, and take no less than the shortest of them, nor
+ * than its bytes take. Without such twins the ratio of the peak rates is all that is known. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+#include "analyzer/queries/shapes.h"
+
+#include "wire/spool_format.h"
+
+#include <stdlib.h>
+
+enum { COMPARED = 20 /* twins, at least */ };
+
+struct conv {
+    double flops, bytes, ns;
+    const struct call *call;
+    uint32_t op;
+};
+
+struct found {
+    struct conv *slow, *twins; /* off and on tensor cores, in used steps */
+    size_t slow_count, twin_count;
+    double low_rate, high_rate, short_ns, usual_ns; /* of the twins */
+    bool *marks;
+    double ns, best_ns, worst_ns; /* of those that would gain, over the used steps */
+    int64_t count, odd;           /* of them: with channels that are no multiple of 8 */
+    uint32_t longest;
+};
+
+static int by_rate(const void *x, const void *y)
+{
+    const struct conv *a = x, *b = y;
+    double ra = a->flops / a->ns, rb = b->flops / b->ns;
+    return (ra > rb) - (ra < rb);
+}
+
+static int by_time(const void *x, const void *y)
+{
+    const struct conv *a = x, *b = y;
+    return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
+static void collect(const struct facts *f, struct found *x)
+{
+    bool told, bf16 = query_cc_major(f, &told) >= 8;
+    for (size_t i = 0; i < f->tl->call_count; i++) {
+        const struct call *c = &f->tl->calls[i];
+        if (!query_conv_in_16_bits(&c->row) || (c->row.in_type == SPOOL_DT_BF16 && !bf16))
+            continue;
+        struct conv v = {.flops = query_conv_flops(&c->row),
+                         .bytes = query_conv_bytes(&c->row),
+                         .call = c,
+                         .op = TL_NONE};
+        v.ns = (double)query_call_ns(f, c, &v.op);
+        if (v.ns <= 0 || v.flops <= 0)
+            continue;
+        if (query_conv_off_tensor_cores(f, c, v.op))
+            x->slow[x->slow_count++] = v;
+        else if (f->tl->ops[v.op].class.tensor == TRI_YES)
+            x->twins[x->twin_count++] = v;
+    }
+}
+
+static void learn(struct found *x)
+{
+    size_t n = x->twin_count;
+    if (n < COMPARED)
+        return;
+    qsort(x->twins, n, sizeof *x->twins, by_time);
+    x->short_ns = x->twins[0].ns;
+    x->usual_ns = x->twins[n / 2].ns;
+    qsort(x->twins, n, sizeof *x->twins, by_rate);
+    x->low_rate = x->twins[n / 10].flops / x->twins[n / 10].ns;
+    x->high_rate = x->twins[n * 3 / 4].flops / x->twins[n * 3 / 4].ns;
+}
+
+static double most(double a, double b, double c)
+{
+    double m = a > b ? a : b;
+    return m > c ? m : c;
+}
+
+/* The range of what the convolution would take on tensor cores. Peak rates of 16 bits there and of
+ * FP32 on CUDA cores: 8 to 1 on Volta and Turing, 15 to 1 and more on later ones for servers. */
+static void range_of(const struct found *x, const struct conv *v, double rate, double *best,
+                     double *worst)
+{
+    double bytes_ns = rate > 0 ? v->bytes / rate : 0;
+    if (x->twin_count >= COMPARED) {
+        *best = most(v->flops / x->high_rate, x->short_ns, bytes_ns);
+        *worst = most(v->flops / x->low_rate, x->usual_ns, bytes_ns);
+    } else {
+        *best = most(v->ns / 15, bytes_ns, 0);
+        *worst = most(v->ns / 2, bytes_ns, 0);
+    }
+}
+
+static void add_slow(const struct facts *f, struct found *x)
+{
+    const struct timeline *t = f->tl;
+    double most_ns = 0;
+    for (size_t i = 0; i < x->slow_count; i++) {
+        const struct conv *v = &x->slow[i];
+        double best, worst;
+        range_of(x, v, query_memory_rate(f), &best, &worst);
+        if (worst >= v->ns)
+            continue;
+        for (uint32_t k = v->call->first_api; k < v->call->first_api + v->call->apis; k++)
+            if (t->apis[k].op != TL_NONE && t->apis[k].ops == 1)
+                x->marks[t->apis[k].op] = true;
+        x->count++;
+        x->odd += v->call->row.dim[1] % 8 != 0 || v->call->row.dim[4] % 8 != 0;
+        x->ns += v->ns;
+        x->best_ns += best;
+        x->worst_ns += worst;
+        if (v->ns > most_ns) {
+            most_ns = v->ns;
+            x->longest = v->op;
+        }
+    }
+}
+
+static void advise(const struct facts *f, struct outcome *o, const struct found *x)
+{
+    o->remedy = o->rule->remedy;
+    if (query_find_seen(f))
+        o->remedy.cuda =
+            "call cudnnFind*AlgorithmEx twice and use the second answer: the first launch of a "
+            "kernel includes loading it, so a slow kernel that is loaded already may win; or take "
+            "cudnnGetConvolution*Algorithm_v7, or cuDNN's graph API. CUDNN_TENSOR_OP_MATH, and a "
+            "workspace of some 100 MB, in the search and in the call";
+    else
+        o->setting = "cudnn_benchmark=1";
+    if (x->odd > 0)
+        o->remedy.pytorch = "use channels that are multiples of 8, and "
+                            "torch.backends.cudnn.benchmark = True";
+}
+
+static void add_evidence(const struct facts *f, struct outcome *o, const struct found *x,
+                         int64_t each)
+{
+    const char *rows = "SELECT * FROM library_call WHERE family IN (2, 3, 4)";
+    outcome_evidence(o, "16-bit convolutions without tensor cores per step",
+                     (double)x->count / (double)f->steps.used, "count", rows);
+    outcome_evidence(o, "their GPU time per step", ms(each), "ms",
+                     "SELECT * FROM kernel_time WHERE name LIKE '%alg0%' OR name LIKE '%convolve%' "
+                     "OR name LIKE '%engine%' OR name LIKE '%direct%' OR name LIKE '%ffma%'");
+    outcome_evidence(o, "their share of the step", share_pct(f, each), "%", NULL);
+    double flops = 0, ns = 0;
+    for (size_t i = 0; i < x->slow_count; i++) {
+        flops += x->slow[i].flops;
+        ns += x->slow[i].ns;
+    }
+    outcome_evidence(o, "rate of convolutions without tensor cores", flops / ns / 1e3, "TFLOP/s",
+                     rows);
+    if (x->twin_count >= COMPARED) {
+        outcome_evidence(o, "convolutions on tensor cores per step",
+                         (double)x->twin_count / (double)f->steps.used, "count", rows);
+        outcome_evidence(o, "their rate, upper quartile", x->high_rate / 1e3, "TFLOP/s", rows);
+    }
+    if (x->odd > 0)
+        outcome_evidence(o, "of the slow ones, with channels that are no multiple of 8, per step",
+                         (double)x->odd / (double)f->steps.used, "count", rows);
+    size_t searches = 0;
+    for (size_t i = 0; i < f->tl->call_count; i++)
+        searches += f->tl->calls[i].row.family == SPOOL_CALL_FIND;
+    outcome_evidence(o, "searches for an algorithm in the profile", (double)searches, "count",
+                     "SELECT * FROM library_call WHERE family = 11");
+}
+
+static void judge(const struct facts *f, struct arena *arena, struct outcome *o, struct found *x)
+{
+    learn(x);
+    add_slow(f, x);
+    int64_t each = per_step(f, (int64_t)x->ns), lost = per_step(f, (int64_t)(x->ns - x->best_ns));
+    o->why = arena_printf(arena,
+                          "%.3f ms per step of 16-bit convolutions could run faster on tensor "
+                          "cores",
+                          ms(each));
+    if (x->count == 0 || lost * 100 < f->step_ns)
+        return;
+    add_evidence(f, o, x, each);
+    o->error_class = ERROR_KERNEL_MODEL;
+    o->edit = (struct edit){.kind = EDIT_SCALE,
+                            .op_marks = x->marks,
+                            .good = x->best_ns / x->ns,
+                            .bad = x->worst_ns / x->ns};
+    advise(f, o, x);
+    outcome_fires(o, lost,
+                  arena_printf(arena,
+                               "%.0f convolutions per step have 16-bit operands and run on CUDA "
+                               "cores all the same: %.1f ms (longest: %s)",
+                               (double)x->count / (double)f->steps.used, ms(each),
+                               tl_text(f->tl, f->tl->ops[x->longest].name)));
+    outcome_example_op(o, f->tl, x->longest, "longest 16-bit convolution on CUDA cores");
+}
+
+/* By its name a convolution on CUDA cores in 16 bits, grouped or not. */
+static enum query_take may_be_slow(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    return o->kind == OP_KERNEL && o->class.family == FAMILY_CONV && o->class.tensor == TRI_NO &&
+                   o->class.half
+               ? QUERY_BUSY
+               : QUERY_NO;
+}
+
+/* False, and the outcome says why, where there is nothing to find or too little is known. */
+static bool can_tell(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    int64_t cost = per_step(f, query_ops(f, may_be_slow).busy_ns);
+    bool told;
+    o->why = "no convolutions of cuDNN's";
+    if (f->totals.family_ns[FAMILY_CONV] == 0 || !query_nvidia(f))
+        return false;
+    if (query_cc_major(f, &told) < 7 && told) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = "this GPU has no tensor cores";
+        return false;
+    }
+    if (f->tl->have & HAVE_CALLS)
+        return true;
+    o->why = arena_printf(arena, "%.3f ms per step of 16-bit convolutions on CUDA cores", ms(cost));
+    if (cost * 100 >= f->step_ns) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: whether the 16-bit convolutions on CUDA cores are grouped, which "
+                 "need such kernels (gpuprof run records it of cuDNN's calls)";
+    }
+    return false;
+}
+
+static void check_cuda_core_convolutions(const struct facts *f, struct arena *arena,
+                                         struct outcome *o)
+{
+    if (!can_tell(f, arena, o))
+        return;
+    size_t n = f->tl->call_count + 1;
+    struct found x = {.slow = malloc(n * sizeof *x.slow),
+                      .twins = malloc(n * sizeof *x.twins),
+                      .marks = arena_array(arena, f->tl->op_count + 1, sizeof *x.marks),
+                      .longest = TL_NONE};
+    if (x.slow && x.twins && x.marks) {
+        collect(f, &x);
+        judge(f, arena, o, &x);
+    }
+    free(x.slow);
+    free(x.twins);
+}
+
+const struct rule rule_cuda_core_convolutions = {
+    .id = "cuda-core-convolutions",
+    .title = "Have 16-bit convolutions computed by tensor cores",
+    .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
+    .check = check_cuda_core_convolutions,
+    .in_window = true,
+    .program = {.now = "torch.cudnn.benchmark"},
+    .looks_for =
+        "Calls of cuDNN's convolutions with 16-bit tensors in channels-last, one group and "
+        "eight channels or more, whose kernels' names mean CUDA cores (wgrad_alg0, "
+        "implicit_convolve_sgemm, convolve_common_engine_float, ffma).",
+    .doc = "Types of 16 bits do not ensure tensor cores: the algorithm decides. cuDNN's search "
+           "times each algorithm once, and the first launch of a kernel includes loading its "
+           "module (CUDA_MODULE_LOADING=LAZY is the default), so an algorithm without tensor cores "
+           "may win that is ten times slower. A small workspace, CUDNN_DEFAULT_MATH in the call, "
+           "or channels that are no multiple of 8 also lead there. Grouped and depthwise "
+           "convolutions, and those of fewer than eight channels, have such kernels for good "
+           "reasons, and gpuprof leaves them out, as it does where the number of groups was not "
+           "recorded. The saving is what these convolutions would take at the rates of those of "
+           "the same program that run on tensor cores; if there are too few of them, half of their "
+           "time at worst, and a fifteenth at best.",
+    .remedy =
+        {"torch.backends.cudnn.benchmark = True, channels that are multiples of 8, and model and "
+         "input in memory_format=torch.channels_last",
+         "channels that are multiples of 8; leave TF_CUDNN_USE_AUTOTUNE=1 (the default)",
+         "cudnnSetConvolutionMathType(CUDNN_TENSOR_OP_MATH), and cudnnFind*AlgorithmEx called "
+         "twice, with a workspace of some 100 MB; channels that are multiples of 8; or cuDNN's "
+         "graph API"},
+    .setting = "cudnn_benchmark",
+    .tips = {{"tensor-core-algorithm", "Check that 16-bit convolutions use tensor cores",
+              "seen in gpuprof's own recordings, which have the number of groups"}},
+};

@@ -1,0 +1,182 @@
+/* When cuda-core-convolutions fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/gpu.h"
+#include "tests/unit/rule_case.h"
+
+static const char slow[] =
+    "void wgrad_alg0_engine_NHWC<__nv_bfloat16, 128, 6, 7, 3, 3, 5, false, 512>(int, int, int)";
+
+struct pair { /* a forward convolution on tensor cores, and the filter's gradient on CUDA cores */
+    int64_t type, layout, channels, groups;
+    const char *name;
+    int64_t length;
+};
+
+static void pairs(struct builder *b, int64_t at, struct pair p)
+{
+    int64_t gpu = at + US(100);
+    for (int i = 0; i < 2; i++) {
+        struct row_call c = {.start_ns = at + US(20) * i,
+                             .end_ns = at + US(20) * i + US(9),
+                             .family = SPOOL_CALL_CONV_FWD,
+                             .in_type = p.type,
+                             .in_layout = p.layout,
+                             .algo = 1,
+                             .dim = {32, p.channels, 56, 56, 64, 3, 3, 1, 1, 1, p.groups}};
+        build_call(b, c, "cudnnConvolutionForward");
+        build_kernel(b, conv, c.start_ns + US(2), gpu, US(100));
+        gpu += US(101);
+        c.start_ns += US(10);
+        c.end_ns += US(10);
+        c.family = SPOOL_CALL_CONV_WGRAD;
+        c.algo = 0;
+        build_call(b, c, "cudnnConvolutionBackwardFilter");
+        build_kernel(b, p.name, c.start_ns + US(2), gpu, p.length);
+        gpu += p.length + US(1);
+    }
+    build_kernel(b, case_gemm, at + US(50), gpu, at + MS(9.9) - gpu);
+    build_sync(b, at + US(100), US(9850));
+}
+
+static const struct pair usual = {SPOOL_DT_BF16, SPOOL_LAYOUT_NHWC, 64, 1, slow, MS(3)};
+
+static void fill_slow(struct builder *b, int64_t at)
+{
+    pairs(b, at, usual);
+}
+
+static void fill_grouped(struct builder *b, int64_t at)
+{
+    struct pair p = usual;
+    p.groups = 64;
+    pairs(b, at, p);
+}
+
+static void fill_groups_unknown(struct builder *b, int64_t at)
+{
+    struct pair p = usual;
+    p.groups = 0;
+    pairs(b, at, p);
+}
+
+static void fill_first_layer(struct builder *b, int64_t at)
+{
+    struct pair p = usual;
+    p.channels = 3;
+    pairs(b, at, p);
+}
+
+static void fill_fp32(struct builder *b, int64_t at)
+{
+    struct pair p = usual;
+    p.type = SPOOL_DT_F32;
+    pairs(b, at, p);
+}
+
+static void fill_tensor(struct builder *b, int64_t at)
+{
+    struct pair p = usual;
+    p.name = conv;
+    pairs(b, at, p);
+}
+
+static void fill_as_fast(struct builder *b, int64_t at) /* as those on tensor cores */
+{
+    struct pair p = usual;
+    p.length = US(90);
+    pairs(b, at, p);
+}
+
+static void fill_without_convolutions(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(2), at + US(100), MS(9.8));
+}
+
+static void search(struct builder *b)
+{
+    struct row_call find = {.start_ns = MS(50), .end_ns = MS(60), .family = SPOOL_CALL_FIND};
+    build_call(b, find, "cudnnFindConvolutionBackwardFilterAlgorithmEx");
+}
+
+/* Each takes 3 ms, its twin on tensor cores 0.1. */
+START_TEST(convolutions_that_a_search_left_on_cuda_cores)
+{
+    struct builder b = build_start();
+    search(&b);
+    case_loop(&b, fill_slow);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "cuda-core-convolutions", MS(5.8));
+    ck_assert_ptr_null(o->setting); /* it searches already */
+    ck_assert_ptr_nonnull(strstr(o->remedy.cuda, "twice"));
+    ck_assert_double_eq_tol(o->evidence[0].value, 2, 1e-9);
+    ck_assert_double_eq_tol(o->evidence[1].value, 6, 0.01);
+    QUIET(a, "cudnn-algorithm", "tensor-cores", "channels-last");
+    struct err e = ERR_INIT;
+    ck_assert_int_eq(advice_predict(b.a, &e), 0);
+    ck_assert(!o->upper_bound);
+    ck_assert_int_ge(o->saves_low_ns, MS(5));
+    ck_assert_int_le(o->saves_high_ns, MS(6));
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(without_a_search_one_is_advised)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_slow);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(case_first(a, "cuda-core-convolutions", MS(5.8))->setting,
+                     "cudnn_benchmark=1");
+    QUIET(a, "cudnn-algorithm", "tensor-cores");
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(silent_where_such_kernels_are_right)
+{
+    static case_fill *const fills[] = {
+        fill_grouped, fill_groups_unknown, fill_first_layer,         fill_fp32,
+        fill_tensor,  fill_as_fast,        fill_without_convolutions};
+    struct builder b = build_start();
+    search(&b);
+    case_loop(&b, fills[_i]);
+    case_verdict(build_analyze(&b), "cuda-core-convolutions", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(refused_without_tensor_cores)
+{
+    struct builder b = build_start_on("Tesla P100", 6, 0);
+    case_loop(&b, fill_slow);
+    case_verdict(build_analyze(&b), "cuda-core-convolutions", RULE_SUPPRESSED);
+    build_end(&b);
+    b = build_start_on("Tesla V100", 7, 0); /* none for BF16 */
+    case_loop(&b, fill_slow);
+    case_verdict(build_analyze(&b), "cuda-core-convolutions", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(cannot_tell_without_groups)
+{
+    case_cannot_tell(fill_slow, "kernels,api,ranges", "cuda-core-convolutions");
+    struct builder b = build_start();
+    build_meta(&b, "have", "kernels,api,ranges");
+    case_loop(&b, fill_tensor);
+    case_verdict(build_analyze(&b), "cuda-core-convolutions", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+Suite *rule_cuda_core_convolutions_suite(void)
+{
+    Suite *s = suite_create("cuda-core-convolutions");
+    TCase *t = tcase_create("cuda-core-convolutions");
+    tcase_add_test(t, convolutions_that_a_search_left_on_cuda_cores);
+    tcase_add_test(t, without_a_search_one_is_advised);
+    tcase_add_loop_test(t, silent_where_such_kernels_are_right, 0, 7);
+    tcase_add_test(t, refused_without_tensor_cores);
+    tcase_add_test(t, cannot_tell_without_groups);
+    suite_add_tcase(s, t);
+    return s;
+}
