@@ -15,7 +15,7 @@ enum {
     FLOOR_NS = 3000, /* of a kernel, whatever it moves */
     SLOW = 8         /* takes so many times its least time */
 };
-/* Fast kernels in practice: PyTorch's for channels-last reach 0.18 of an H200's rate in a whole
+/* Fast kernels in practice: PyTorch's for channels-last reach 0.19 of an H200's rate in a whole
  * ResNet-50 (two passes each way, many small tensors). */
 static const double WORST_SHARE = 0.125;
 
