@@ -244,6 +244,9 @@ static void check_cuda_core_convolutions(const struct facts *f, struct arena *ar
     if (x.slow && x.twins && x.marks) {
         collect(f, &x);
         judge(f, arena, o, &x);
+    } else {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "out of memory";
     }
     free(x.slow);
     free(x.twins);

@@ -89,7 +89,7 @@ static bool can_tell(const struct facts *f, struct arena *arena, const struct fo
     bool calls = (f->tl->have & HAVE_CALLS) != 0;
     if (x->calls == 0 && (calls || cost * 100 < f->step_ns || query_of_python(f)))
         return false;
-    if (!x->marks || !calls) {
+    if (!calls) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: the sizes of the tensors that cuDNN normalises (gpuprof run "
                  "records them)";
@@ -117,6 +117,11 @@ static void advise(struct outcome *o, const struct found *x)
 static void check_slow_normalisation(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct found x = find(f, arena);
+    if (!x.marks) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "out of memory";
+        return;
+    }
     if (!can_tell(f, arena, &x, o))
         return;
     int64_t each = per_step(f, x.ns), lost = per_step(f, x.ns - (int64_t)x.best_ns);
