@@ -132,8 +132,7 @@ static void measure_windows(struct facts *f)
             : arena_printf(&f->arena,
                            "%s%.3g %% of the run's time recorded, in %zu window%s: all percentages "
                            "refer to this part",
-                           asked, h->recorded_pct, f->window_count,
-                           f->window_count > 1 ? "s" : "");
+                           asked, h->recorded_pct, f->window_count, f->window_count > 1 ? "s" : "");
 }
 
 void health_measure(struct facts *f)
