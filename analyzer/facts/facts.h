@@ -167,16 +167,16 @@ struct host_facts {
 };
 
 /* Self-checks. */
-
 struct health_facts {
-    int64_t dropped;        /* records lost, all causes */
-    double unexplained_pct; /* of step time */
-    double overhead_pct; /* the profiler's own measured cost of the program's threads, -1 unknown */
-    size_t warnings;     /* health rows of severity >= 1 */
-    double recorded_pct; /* of the process' time: 100 where it was not recorded in windows */
-    int64_t run_steps;   /* steps of the run, also between the windows; 0 = not counted */
-    int64_t run_mean_ns; /* of one of those */
-    const char *recorded_text;      /* one sentence about it; NULL: all was recorded */
+    int64_t dropped;           /* records lost, all causes */
+    double unexplained_pct;    /* of step time */
+    double overhead_pct;       /* the profiler's cost to the program's threads, -1 unknown */
+    double cupti_pct;          /* of that, CUPTI's records by what they cost on other machines */
+    size_t warnings;           /* health rows of severity >= 1 */
+    double recorded_pct;       /* of the process' time: 100 where it was not recorded in windows */
+    int64_t run_steps;         /* steps of the run, also between the windows; 0 = not counted */
+    int64_t run_mean_ns;       /* of one of those */
+    const char *recorded_text; /* one sentence about it; NULL: all was recorded */
     size_t launches, launches_lost; /* in used steps; those without a record of the GPU's work */
     int64_t graph_holes_ns;         /* GPU seems idle amid graphs, over the used steps: most likely
                                        records of their kernels are missing */

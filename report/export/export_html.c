@@ -56,7 +56,7 @@ static void write_trust(const struct page *p)
     else
         page_put(p, "%s", text_lost(&n, p->a));
     if (h->overhead_pct >= 0)
-        fprintf(p->f, " &middot; profiler overhead %.2f %%", h->overhead_pct);
+        page_put(p, " &middot; profiler overhead %s", text_overhead(&n, p->a));
     if (!p->a->facts->on_cpu && text_has_parts(p->a))
         fprintf(p->f, " &middot; unexplained %.1f %% %s", h->unexplained_pct,
                 analysis_of_step(p->a->facts));

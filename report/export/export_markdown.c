@@ -162,15 +162,13 @@ static void write_others(const struct advice *a, const struct export_options *o,
 
 static void write_health(const struct advice *a, FILE *f)
 {
-    char overhead[48] = "not measured", unexplained[48] = "";
-    struct text lost;
-    if (a->facts->health.overhead_pct >= 0)
-        snprintf(overhead, sizeof overhead, "%.2f %%", a->facts->health.overhead_pct);
+    char unexplained[48] = "";
+    struct text lost, overhead;
     if (!a->facts->on_cpu)
         snprintf(unexplained, sizeof unexplained, "unexplained %.1f %%; ",
                  a->facts->health.unexplained_pct);
     fprintf(f, "### Health\n\n%s; %sprofiler overhead %s.\n", text_lost(&lost, a), unexplained,
-            overhead);
+            text_overhead(&overhead, a));
     if (a->facts->health.recorded_text)
         markdown_printf(f, "\nRecorded: %s.\n", a->facts->health.recorded_text);
     for (size_t i = 0; i < a->facts->tl->health_count; i++) {

@@ -171,15 +171,13 @@ static void write_path(const struct terminal *t, const struct whatif *w)
 
 static void write_health(const struct terminal *t, const struct advice *a, enum detail detail)
 {
-    struct text n, line;
-    char overhead[48] = "not measured", unexplained[48] = "";
-    if (a->facts->health.overhead_pct >= 0)
-        snprintf(overhead, sizeof overhead, "%.2f %%", a->facts->health.overhead_pct);
+    struct text n, line, overhead;
+    char unexplained[48] = "";
     if (a->facts->health.unexplained_pct >= 0.05)
         snprintf(unexplained, sizeof unexplained, "; unexplained %.1f %% %s",
                  a->facts->health.unexplained_pct, analysis_of_step(a->facts));
     snprintf(line.s, sizeof line.s, "%.100s%s; profiler overhead %s", text_lost(&n, a), unexplained,
-             overhead);
+             text_overhead(&overhead, a));
     term_labelled(t, "Health", a->facts->health.dropped ? INK_BAD : INK_DIM, line.s);
     if (a->facts->tl->op_count && text_replay(&line, &a->whatif))
         term_labelled(t, "Replay", a->whatif.trusted ? INK_DIM : INK_WARN, line.s);

@@ -16,11 +16,8 @@ static void write_health(const struct page *p)
     if (!p->a->facts->on_cpu && text_has_parts(p->a))
         fprintf(p->f, "<dt>unexplained</dt><dd>%.1f %% %s</dd>", h->unexplained_pct,
                 analysis_of_step(p->a->facts));
-    if (h->overhead_pct < 0)
-        page_put(p, "<dt>profiler overhead</dt><dd>not measured</dd>");
-    else
-        fprintf(p->f, "<dt>profiler overhead</dt><dd>%.2f %% of the program's threads</dd>",
-                h->overhead_pct);
+    page_put(p, "<dt>profiler overhead</dt><dd>%s%s</dd>", text_overhead(&b, p->a),
+             h->overhead_pct < 0 ? "" : " of the program's threads");
     if (!p->a->facts->on_cpu && text_replay(&b, &p->a->whatif))
         page_put(p, "<dt>replay</dt><dd>%s</dd>", b.s);
     page_put(p, "</dl>\n");

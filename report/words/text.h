@@ -53,6 +53,9 @@ const char *text_thread(struct text *b, const struct advice *a, uint32_t thread)
 
 /* "0 records lost"; of a trace that others recorded, that it does not tell. */
 const char *text_lost(struct text *b, const struct advice *a);
+/* What recording cost the program's threads: "0.21 %"; "about 5 %" where CUPTI's part is in it,
+ * which was measured on other machines; "not measured". */
+const char *text_overhead(struct text *b, const struct advice *a);
 
 /* How far the replay behind the predictions may be trusted: "6 steps replayed; one foretells
  * another within 1.5 % (p95 3.9 %); unexplained 0.1 % of the critical path"; NULL when nothing was

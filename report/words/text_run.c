@@ -22,6 +22,18 @@ const char *text_lost(struct text *b, const struct advice *a)
     return b->s;
 }
 
+const char *text_overhead(struct text *b, const struct advice *a)
+{
+    const struct health_facts *h = &a->facts->health;
+    if (h->overhead_pct < 0)
+        snprintf(b->s, sizeof b->s, "not measured");
+    else if (h->cupti_pct > 0)
+        snprintf(b->s, sizeof b->s, "about %.*f %%", h->overhead_pct < 1, h->overhead_pct);
+    else
+        snprintf(b->s, sizeof b->s, "%.2f %%", h->overhead_pct);
+    return b->s;
+}
+
 /* What may have ended the program, if it uses what kernels compute; "" if they compute. */
 static const char *no_results(const struct facts *f, int signal)
 {
