@@ -41,8 +41,8 @@ static int newest_first(const struct dirent **a, const struct dirent **b)
     return alphasort(b, a);
 }
 
-/* The vendor's libraries that it stands in for, for LD_PRELOAD: before LD_LIBRARY_PATH comes a
- * program's RPATH, which in PyTorch's wheels leads to the vendor's own. */
+/* The vendor's libraries that it stands in for, for LD_PRELOAD; how many; -1: no room. Before
+ * LD_LIBRARY_PATH comes a program's RPATH, which in PyTorch's wheels leads to the vendor's own. */
 static int list_libraries(const char *folder, char *out, size_t n)
 {
     struct dirent **list;
@@ -56,13 +56,16 @@ static int list_libraries(const char *folder, char *out, size_t n)
     }
     if (count >= 0)
         free(list);
-    return count > 0 && used < n ? 0 : -1;
+    return used < n ? count : -1;
 }
 
 static int choose_virtual(struct run_device *d, const char *model, struct err *e)
 {
     char path[PATH_MAX + 300], known[256];
-    if (run_folder_virtual_gpu(d->library, sizeof d->library) != 0)
+    int libraries = run_folder_virtual_gpu(d->library, sizeof d->library) == 0
+                        ? list_libraries(d->library, d->preload, sizeof d->preload)
+                        : 0;
+    if (libraries == 0)
         return err_set(
             e, "this build of gpuprof has no virtual GPU (building it needs the CUDA Toolkit)");
     d->is_virtual = true;
@@ -72,7 +75,7 @@ static int choose_virtual(struct run_device *d, const char *model, struct err *e
             sizeof d->nvml ||
         (size_t)snprintf(d->reach, sizeof d->reach, "%s/libvgpu-reach.so", d->library) >=
             sizeof d->reach ||
-        list_libraries(d->library, d->preload, sizeof d->preload) < 0)
+        libraries < 0)
         return err_set(e, "the path of the virtual GPU is too long");
     size_t n = strcspn(model, ",");
     bool short_name = n == strlen("a100") && strncmp(model, "a100", n) == 0; /* the usual one */
