@@ -32,6 +32,26 @@ static double element_bytes(const char *name)
     return 4;
 }
 
+/* A conversion whose name says from which type into which; 0: the name does not. */
+static double bytes_converted(const char *name)
+{
+    static const char part[] = "27converting_copy_kernel_cudaI";
+    const char *at = strstr(name, part);
+    double bytes = 0;
+    if (!at)
+        return 0;
+    at += sizeof part - 1;
+    for (int i = 0; i < 2; i++) {
+        size_t length = *at == 'N' ? strcspn(at, "E") + 1 : 1;
+        if (length > 1) /* 8 bits: Float8_e4m3fn and others */
+            bytes += strstr(at, "Float8") && strstr(at, "Float8") < at + length ? 1 : 2;
+        else
+            bytes += *at == 'b' ? 1 : *at == 'd' || *at == 'l' ? 8 : 4;
+        at += length;
+    }
+    return bytes;
+}
+
 static int64_t integer(const struct torch_launch *l, int i, bool wide)
 {
     int64_t v = 0;
@@ -71,7 +91,9 @@ static double elementwise(const struct torch_launch *l)
         per_thread = strstr(name, "18elementwise_kernelILi128ELi2E") ? 2 : 4;
     double elements = l->threads * per_thread, bytes = tensors * each;
     if (strstr(name, "float16_copy") || strstr(name, "float32_copy"))
-        bytes = 6;  /* between two bytes and four */
+        bytes = 6; /* between two bytes and four */
+    if (bytes_converted(name) > 0)
+        bytes = bytes_converted(name);
     if (vectorized) /* two bytes each way: 0.72 to 0.84 on H100; three tensors: 0.88 to 0.92 */
         return torch_memory(l, elements * bytes, bytes <= 4 ? 0.8 : l->p->pointwise_eff);
     double least = strstr(name, "index_elementwise")      ? indexed_bytes

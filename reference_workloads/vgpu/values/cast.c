@@ -31,9 +31,19 @@ bool vg_small(const void *p, size_t bytes)
            vg_writable((const char *)p + bytes - 1);
 }
 
+/* Since PyTorch 2.15 a kernel of its own turns flags into doubles; into integers: elements.c. */
+static bool from_flags(const char *name)
+{
+    return strstr(name, "27converting_copy_kernel_cudaIbdE") &&
+           (strstr(name, "2at6native29vectorized_elementwise_kernel") ||
+            strstr(name, "2at6native27unrolled_elementwise_kernel"));
+}
+
 bool vg_casts(const char *name)
 {
     const char *at = strstr(name, "2at6native27unrolled_elementwise_kernel");
+    if (from_flags(name))
+        return true;
     return at && strstr(at, "direct_copy_kernel_cuda") && strstr(at, "12LoadWithCastILi1E") &&
            strstr(at, "13StoreWithCastILi1E");
 }
@@ -102,23 +112,13 @@ static void cast(char *to, int to_type, const char *from, int type)
         memcpy(to, &integer, bytes_of(to_type));
 }
 
-/* Arguments: how many, the functor, the addresses of result and input, two calculators of offsets
- * (trivial ones), and for load and store a type and the bytes of an element. */
-void vg_cast(void *const *args)
+struct cast {
+    int8_t type;
+    uint32_t bytes;
+};
+
+static void each_value(char *const at[2], int32_t n, struct cast load, struct cast store)
 {
-    struct {
-        int8_t type;
-        uint32_t bytes;
-    } load, store;
-    int32_t n;
-    char *at[2];
-    for (int i = 0; i < 7; i++)
-        if (!args[i])
-            return;
-    memcpy(&n, args[0], sizeof n);
-    memcpy(at, args[2], sizeof at);
-    memcpy(&load, args[5], sizeof load);
-    memcpy(&store, args[6], sizeof store);
     bool numbers = is_number(load.type) || is_number(store.type);
     int32_t most = numbers ? MOST_NUMBERS : VG_MOST_INTEGERS;
     if (n <= 0 || n > most || bytes_of(load.type) != load.bytes || load.bytes == 0 ||
@@ -136,4 +136,25 @@ void vg_cast(void *const *args)
     }
     for (size_t i = 0; i < (size_t)n; i++)
         cast(at[0] + i * store.bytes, store.type, at[1] + i * load.bytes, load.type);
+}
+
+/* Arguments: how many, the functor, the addresses of result and input; where the name does not say
+ * the types, two calculators of offsets (trivial ones), and for load and store a type and the bytes
+ * of an element. */
+void vg_cast(const char *name, void *const *args)
+{
+    struct cast load = {BOOL, 1}, store = {F64, 8};
+    bool told = from_flags(name);
+    int32_t n;
+    char *at[2];
+    for (int i = 0; i < (told ? 3 : 7); i++)
+        if (!args[i])
+            return;
+    memcpy(&n, args[0], sizeof n);
+    memcpy(at, args[2], sizeof at);
+    if (!told) {
+        memcpy(&load, args[5], sizeof load);
+        memcpy(&store, args[6], sizeof store);
+    }
+    each_value(at, n, load, store);
 }

@@ -27,7 +27,7 @@ unsigned vg_integer_bytes(int type);
 int64_t vg_integer_at(const char *from, int type);
 
 bool vg_casts(const char *name); /* a mangled one */
-/* Casts a few values, if the types are ones that it knows; the kernel's arguments. */
-void vg_cast(void *const *args);
+/* Casts a few values, if the types are ones that it knows; the kernel's name and arguments. */
+void vg_cast(const char *name, void *const *args);
 
 #endif

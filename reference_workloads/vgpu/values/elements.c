@@ -25,7 +25,7 @@ enum does {
 /* How a functor is told, and what it holds: which comparison, a scalar. */
 static const struct functor {
     const char *name, *also; /* parts of the kernel's name */
-    const char *bytes;       /* of an element of each operand */
+    const char *bytes;       /* of an element of each operand; b, i: a flag, an int, that is cast */
     enum does does;
     signed char how, scalar, scale; /* where its members lie, in bytes; -1: none */
 } functors[] = {
@@ -55,6 +55,8 @@ static const struct functor {
     {"23logical_not_kernel_cuda", "EUlbE_", "11", NOT, -1, -1, -1},
     {"23direct_copy_kernel_cuda", "EUllE_", "88", COPY, -1, -1, -1},
     {"23direct_copy_kernel_cuda", "EUlbE_", "11", COPY, -1, -1, -1},
+    {"27converting_copy_kernel_cudaIblE", "", "8b", COPY, -1, -1, -1},
+    {"27converting_copy_kernel_cudaIilE", "", "8i", COPY, -1, -1, -1},
     {"18masked_fill_kernel", "EUllbE_", "881", FILL, -1, 0, -1},
     {"17where_kernel_impl", "EUlbmmE_", "8188", CHOOSE, -1, -1, -1},
 };
@@ -115,6 +117,18 @@ static bool read_casts(struct work *w, const char *name, void *const *args)
     return vg_integer_bytes(stored) == w->bytes[0];
 }
 
+/* As the functor says: vg_integer_at() knows those that are cast. */
+static void read_operands(struct work *w)
+{
+    enum { INT = 3, BOOL = 11 }; /* c10::ScalarType */
+    w->operands = (uint32_t)strlen(w->f->bytes);
+    for (uint32_t k = 0; k < w->operands; k++) {
+        char is = w->f->bytes[k];
+        w->type[k] = is == 'b' ? BOOL : is == 'i' ? INT : -1;
+        w->bytes[k] = w->type[k] >= 0 ? vg_integer_bytes(w->type[k]) : (size_t)(is - '0');
+    }
+}
+
 /* Arguments: how many, the functor, the addresses, and what casts; or how many, and a calculator of
  * offsets, the addresses and the functor in one. */
 static bool read_work(struct work *w, const char *name, void *const *args)
@@ -125,11 +139,7 @@ static bool read_work(struct work *w, const char *name, void *const *args)
         return false;
     memcpy(&n, args[0], sizeof n);
     w->n = (uint32_t)n;
-    w->operands = (uint32_t)strlen(w->f->bytes);
-    for (uint32_t k = 0; k < w->operands; k++) {
-        w->bytes[k] = (size_t)(w->f->bytes[k] - '0');
-        w->type[k] = -1;
-    }
+    read_operands(w);
     size_t addresses = w->operands * sizeof *w->at, dims = 4 + 25 * 12,
            calculator = (dims + 25 * 4 * (size_t)w->operands + 7) / 8 * 8;
     if (in_vectors(name)) {

@@ -269,7 +269,7 @@ void vg_results_write(_Atomic(const struct vg_results *) *known, const char *nam
     else if (r->what == A_COUNT || r->what == A_SET)
         put_count(r, args);
     else if (r->what == A_CAST)
-        vg_cast(args);
+        vg_cast(name, args);
     else if (r->what == INTEGERS)
         vg_integers_write(r->place, name, args, grid);
     else

@@ -154,6 +154,19 @@ START_TEST(test_refusals)
 }
 END_TEST
 
+/* A program refuses a cuDNN that is older than the one it was built with. */
+START_TEST(test_version_is_later_than_programs_ask_for)
+{
+    int major = 0, minor = 0, patch = -1;
+    DNN(cudnnGetProperty(MAJOR_VERSION, &major));
+    DNN(cudnnGetProperty(MINOR_VERSION, &minor));
+    DNN(cudnnGetProperty(PATCH_LEVEL, &patch));
+    ck_assert_int_eq(major, CUDNN_MAJOR);
+    ck_assert_int_eq(minor, 99);
+    ck_assert_uint_eq(cudnnGetVersion(), (size_t)(major * 10000 + minor * 100 + patch));
+}
+END_TEST
+
 /* The first answer of a guess against the first of a search. */
 static void guess_and_find(const struct layer *l, size_t limit,
                            cudnnConvolutionFwdAlgoPerf_t *guess,
@@ -360,6 +373,7 @@ Suite *test_vgpu_cudnn_suite(void)
     tcase_add_test(t, test_math_type);
     tcase_add_test(t, test_volta);
     tcase_add_test(t, test_refusals);
+    tcase_add_test(t, test_version_is_later_than_programs_ask_for);
     tcase_add_loop_test(t, test_guess_is_slower_than_search, 0, 4);
     tcase_add_test(t, test_workspace_limit_removes_candidates);
     tcase_add_test(t, test_norm);

@@ -115,6 +115,32 @@ START_TEST(elements_taken_one_by_one_cost_more_than_their_bytes)
 }
 END_TEST
 
+/* Since PyTorch 2.15 all conversions have one kernel, whose name says both types. */
+START_TEST(conversions_move_the_bytes_of_both_types)
+{
+#define OF(types)                                                                                  \
+    "_ZN2at6native29vectorized_elementwise_kernelILi8EZNS0_27converting_copy_kernel_cudaI" types   \
+    "EEvRNS_18TensorIteratorBaseEEUlfE_St5arrayIPcLm2EELb0EEEviT0_T1_"
+    static const struct {
+        const char *name;
+        double bytes;
+    } kernels[] = {{OF("fN3c108BFloat16E"), 6},
+                   {OF("N3c104HalfEf"), 6},
+                   {OF("N3c104HalfENS3_11Float8_e5m2E"), 3},
+                   {OF("fN3c1014Float8_e8m0fnuE"), 5},
+                   {OF("bl"), 9},
+                   {OF("il"), 12}};
+    struct vg_profile p = device();
+    double elements = 100000.0 * 128 * 8;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        double share = kernels[i].bytes <= 4 ? 0.8 : p.pointwise_eff;
+        double bytes = bytes_of(&p, cost(&p, kernels[i].name, 100000, 128, NULL), share);
+        ck_assert_double_eq_tol(bytes / elements, kernels[i].bytes, 0.1);
+    }
+#undef OF
+}
+END_TEST
+
 /* ReduceConfig behind the functor: element size, inputs and outputs, and the block as its mark. */
 START_TEST(reductions_read_what_their_argument_says)
 {
@@ -179,6 +205,7 @@ Suite *test_vgpu_torch_suite(void)
     tcase_add_test(t, lists_are_read_from_the_argument);
     tcase_add_test(t, rows_are_in_the_arguments);
     tcase_add_test(t, elements_taken_one_by_one_cost_more_than_their_bytes);
+    tcase_add_test(t, conversions_move_the_bytes_of_both_types);
     tcase_add_test(t, reductions_read_what_their_argument_says);
     tcase_add_test(t, fused_attention_costs_its_products);
     tcase_add_test(t, other_kernels_are_left_to_the_table);

@@ -37,9 +37,13 @@ cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t *stream)
     return CUDNN_STATUS_SUCCESS;
 }
 
+/* PyTorch refuses a cuDNN of an earlier minor version than the one that it was built with, which
+ * may be later than the headers here. */
+enum { LATEST_MINOR = 99 };
+
 size_t cudnnGetVersion(void)
 {
-    return CUDNN_VERSION;
+    return CUDNN_MAJOR * 10000 + LATEST_MINOR * 100;
 }
 
 size_t cudnnGetMaxDeviceVersion(void)
@@ -60,10 +64,10 @@ cudnnStatus_t cudnnGetProperty(libraryPropertyType type, int *value)
         *value = CUDNN_MAJOR;
         return CUDNN_STATUS_SUCCESS;
     case MINOR_VERSION:
-        *value = CUDNN_MINOR;
+        *value = LATEST_MINOR;
         return CUDNN_STATUS_SUCCESS;
     case PATCH_LEVEL:
-        *value = CUDNN_PATCHLEVEL;
+        *value = 0;
         return CUDNN_STATUS_SUCCESS;
     default:
         return CUDNN_STATUS_INVALID_VALUE;

@@ -147,6 +147,50 @@ START_TEST(masks_and_integers_go_together)
 }
 END_TEST
 
+#define CONVERTING "ZNS0_27converting_copy_kernel_cudaI"
+
+/* To integers and numbers of 8 bytes, as PyTorch does since 2.15. */
+START_TEST(flags_and_ints_are_converted)
+{
+    static const char flags, ints, by_offsets, numbers;
+    choose("h100");
+    struct {
+        int32_t dims;
+        uint32_t sizes[25][3], strides[25][2];
+        char *at[2];
+    } p = {.dims = 1, .sizes = {{4}}, .strides = {{8, 2}}};
+    int64_t is[3][4];
+    double number[4];
+    int32_t n = 4, none = 0, were[4] = {-5, 70000, 0, 9};
+    char *to;
+    OK(cudaMalloc((void **)&to, 512));
+    OK(cudaMemcpy(to + 256, "\1\0\1\1\0\7\1\0", 8, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(to + 320, were, sizeof were, cudaMemcpyHostToDevice));
+    char *at[2] = {to, to + 256};
+    void *args[] = {&n, &none, at}, *strided[] = {&n, &p};
+    run_named(&flags, VECTORIZED(CONVERTING "blEEvRNS_18TensorIteratorBaseEEUlbE_", "2"), args);
+    at[0] = to + 32;
+    at[1] = to + 320;
+    run_named(&ints, VECTORIZED(CONVERTING "ilEEvRNS_18TensorIteratorBaseEEUliE_", "2"), args);
+    p.at[0] = to + 64;
+    p.at[1] = to + 256;
+    run_named(
+        &by_offsets,
+        "_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_22gpu_kernel_impl_nocastI" CONVERTING
+        "blEEvRNS_18TensorIteratorBaseEEUlbE_EEvS5_RKT_EUliE_EEviT1_",
+        strided);
+    at[0] = to + 96;
+    at[1] = to + 256;
+    run_named(&numbers, VECTORIZED(CONVERTING "bdEEvRNS_18TensorIteratorBaseEEUlbE_", "2"), args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(number, to + 96, sizeof number, cudaMemcpyDeviceToHost));
+    ck_assert(is[0][0] == 1 && is[0][1] == 0 && is[0][2] == 1 && is[0][3] == 1);
+    ck_assert(is[1][0] == -5 && is[1][1] == 70000 && is[1][2] == 0 && is[1][3] == 9);
+    ck_assert(is[2][0] == 1 && is[2][1] == 1 && is[2][2] == 0 && is[2][3] == 1);
+    ck_assert(number[0] == 1 && number[1] == 0 && number[2] == 1 && number[3] == 1);
+}
+END_TEST
+
 Suite *test_vgpu_elements_suite(void);
 
 Suite *test_vgpu_elements_suite(void)
@@ -156,6 +200,7 @@ Suite *test_vgpu_elements_suite(void)
     tcase_add_test(t, integers_are_compared);
     tcase_add_test(t, integers_are_added);
     tcase_add_test(t, masks_and_integers_go_together);
+    tcase_add_test(t, flags_and_ints_are_converted);
     suite_add_tcase(s, t);
     return s;
 }
