@@ -138,6 +138,10 @@ static const struct {
      "TensorIteratorBase&)"
      "::{lambda()#3}>(int)",
      FAMILY_CAST, TRI_NO, 0, 0, 0},
+    {"void at::native::vectorized_elementwise_kernel<8, at::native::converting_copy_kernel_cuda<"
+     "float, c10::BFloat16>(at::TensorIteratorBase&)::{lambda(float)#1}, "
+     "std::array<char*, 2ul>, false>(int)",
+     FAMILY_CAST, TRI_NO, SPOOL_DT_BF16, 0, 0},
     {"void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int)",
      FAMILY_FILL, TRI_NO, SPOOL_DT_F32, 0, 0},
     {"void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<at::native::"
