@@ -21,7 +21,7 @@ double torch_number_behind(const char *name, const char *text, double unset)
 /* What the name says of the elements' type; sums of half-precision values are of four bytes. */
 static double element_bytes(const char *name)
 {
-    static const char *const two[] = {"BFloat16", "c104Half", "bfloat16_copy", "float16_copy"};
+    static const char *const two[] = {"BFloat16", "4HalfE", "bfloat16_copy", "float16_copy"};
     static const char *const eight[] = {"EUldE_", "EUllE_", "FunctorIl", "FunctorId", "addIlE"};
     for (size_t i = 0; i < sizeof two / sizeof *two; i++)
         if (strstr(name, two[i]))
@@ -74,6 +74,15 @@ double torch_memory(const struct torch_launch *l, double bytes, double share)
  * four columns. Others, seen afterwards: 10 to 11 on H100 (Qwen 1.5, TimeSformer). */
 static const double strided_bytes = 11.5, converted_bytes = 13, indexed_bytes = 20;
 
+/* The first argument, where the launch tells its arguments; how many each thread takes has changed
+ * from version to version. */
+static double elements_of(const struct torch_launch *l, double per_thread)
+{
+    enum { MOST_PER_THREAD = 32 };
+    double n = (double)(int32_t)integer(l, 0, false);
+    return n > 0 && n <= l->threads * MOST_PER_THREAD ? n : l->threads * per_thread;
+}
+
 static double elementwise(const struct torch_launch *l)
 {
     const char *name = l->name;
@@ -89,7 +98,7 @@ static double elementwise(const struct torch_launch *l)
         per_thread = strstr(name, "ELb0EEEvi") || strstr(name, "ELb1EEEvi") ? 8 : 4;
     else if (strstr(name, "18elementwise_kernelILi"))
         per_thread = strstr(name, "18elementwise_kernelILi128ELi2E") ? 2 : 4;
-    double elements = l->threads * per_thread, bytes = tensors * each;
+    double elements = elements_of(l, per_thread), bytes = tensors * each;
     if (strstr(name, "float16_copy") || strstr(name, "float32_copy"))
         bytes = 6; /* between two bytes and four */
     if (bytes_converted(name) > 0)

@@ -115,6 +115,27 @@ START_TEST(elements_taken_one_by_one_cost_more_than_their_bytes)
 }
 END_TEST
 
+/* Eight by each thread, of which the names of some versions do not tell. */
+START_TEST(elements_are_counted_by_the_argument)
+{
+#define OF(functor, more)                                                                          \
+    "_ZN2at6native29vectorized_elementwise_kernelILi4E" functor "St5arrayIPcLm2E" more "EEviT0_"   \
+                                                                                       "T1_"
+    static const char *const kernels[] = {OF("NS0_13AUnaryFunctorIfff", ""),
+                                          OF("NS0_13AUnaryFunctorIfff", "ELb0"),
+                                          OF("clamp_scalarEUlNS5_4HalfEE_", "")};
+    struct vg_profile p = device();
+    int n = 100000 * 128 * 8 - 77;
+    void *args[] = {&n};
+    for (int i = 0; i < 3; i++) {
+        double each = i < 2 ? 4 : 2, share = i < 2 ? p.pointwise_eff : 0.8;
+        double bytes = bytes_of(&p, cost(&p, kernels[i], 100000, 128, args), share);
+        ck_assert_double_eq_tol(bytes / n, 2 * each, 0.1);
+    }
+#undef OF
+}
+END_TEST
+
 /* Since PyTorch 2.15 all conversions have one kernel, whose name says both types. */
 START_TEST(conversions_move_the_bytes_of_both_types)
 {
@@ -205,6 +226,7 @@ Suite *test_vgpu_torch_suite(void)
     tcase_add_test(t, lists_are_read_from_the_argument);
     tcase_add_test(t, rows_are_in_the_arguments);
     tcase_add_test(t, elements_taken_one_by_one_cost_more_than_their_bytes);
+    tcase_add_test(t, elements_are_counted_by_the_argument);
     tcase_add_test(t, conversions_move_the_bytes_of_both_types);
     tcase_add_test(t, reductions_read_what_their_argument_says);
     tcase_add_test(t, fused_attention_costs_its_products);
