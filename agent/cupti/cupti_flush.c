@@ -78,8 +78,7 @@ static void poll_dropped(void)
 
 static struct cupti_progress flush(struct thread *t, bool forced)
 {
-    bool finishing = atomic_load(&finish_asked) != FINISH_NONE;
-    if (!cupti.waiting && (finishing || !peer_holds())) {
+    if (!cupti.waiting) {
         cupti.api.ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
         poll_dropped();
     }
@@ -190,7 +189,7 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     if (now >= p->next_flush_ns && cupti_buffers_scarce()) {
         p->next_flush_ns = now + p->flush_ms * 1000000ll; /* each flush takes buffers half full */
     } else if (now >= p->next_flush_ns) {
-        struct cupti_progress more = flush(t, false);
+        struct cupti_progress more = peer_holds() ? cupti_publish(t, true) : flush(t, false);
         bool busy = done.buffers || more.buffers;
         done.records |= more.records;
         p->flush_ms = busy ? FLUSH_MS : slower(p->flush_ms, IDLE_MS);

@@ -57,7 +57,7 @@ void silence_begin(void)
 
 void silence_watch(struct thread *t, bool records, int64_t now_ns)
 {
-    if (records || s.heard_ns == 0 || window_closed()) {
+    if (records || s.heard_ns == 0 || window_closed() || peer_holds()) {
         ended(t, now_ns);
         s.heard_ns = cupti_names_seen().launches ? now_ns : 0;
         s.rings = ring_bytes();
