@@ -31,7 +31,7 @@ said() { # said WHAT LINE: the program printed it
 
 # We are first, the client comes and goes: both get everything.
 all=("kernels 600" "named 600" "copies 30" "memsets 30" "ranges 30" "untimed 0" "dropped 0" "health cupti-shared")
-for does in plain subscribe clock finalize,subscribe; do
+for does in plain subscribe clock finalize,subscribe kineto; do
     for cupti in 12.4 13.0; do
         export GPUPROF_VGPU=h200,cupti=$cupti
         GPUPROF_TEST_PEER=$peer GPUPROF_TEST_PEER_DOES=$does "$gpu" 30 >"$work/plain"
@@ -49,6 +49,11 @@ export GPUPROF_VGPU=h200
 traced "$gpu" GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=plain -- 30 return 0 5
 said "in flight" "peer: kernels 200 copies 10 calls [0-9]* others 0 unknown 0 bad times 0 failed 0"
 seen "in flight" "kernels 605" "untimed 0" "dropped 0"
+
+# It keeps its buffers to itself for seconds: that is no silence.
+traced "$gpu" GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=hold -- 330 return 22
+seen "stays" "kernels 6600" "ranges 330"
+grep -q silent "$work/seen" && fail "stays: taken for silence"
 
 # ... in threads that are cancelled, which without us is no matter.
 traced "$gpu" GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=cancel -- 30 return 0 5
