@@ -59,6 +59,7 @@ static const struct functor {
     {"27converting_copy_kernel_cudaIilE", "", "8i", COPY, -1, -1, -1},
     {"18masked_fill_kernel", "EUllbE_", "881", FILL, -1, 0, -1},
     {"17where_kernel_impl", "EUlbmmE_", "8188", CHOOSE, -1, -1, -1},
+    {"17where_kernel_impl", "EUlbllE_", "8188", CHOOSE, -1, -1, -1}, /* of PyTorch 2.11 */
 };
 
 /* One element behind the other. */

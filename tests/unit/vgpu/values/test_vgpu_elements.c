@@ -77,10 +77,15 @@ START_TEST(integers_are_added)
 }
 END_TEST
 
-/* where(): at to + 72, by the mask at to + 320. */
+#define WHERE(operands)                                                                            \
+    "_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_22gpu_kernel_impl_nocastIZZZNS0_49_"         \
+    "GLOBAL__N__0_16_TensorCompare_cu_71e06f4e17where_kernel_implERNS_14TensorIteratorEEN"         \
+    "KUlvE_clEvENKUlvE2_clEvE" operands "_EEvRNS_18TensorIteratorBaseERKT_EUliE_EEviT1_"
+
+/* where(): of PyTorch 2.14 at to + 72 and of 2.11 at to + 96, by the mask at to + 320. */
 static void choose_by_mask(int32_t n, char *to)
 {
-    static const char choose_by;
+    static const char choose_by, chose_by;
     struct {
         int32_t dims;
         uint32_t sizes[25][3], strides[25][4];
@@ -90,11 +95,9 @@ static void choose_by_mask(int32_t n, char *to)
     p.sizes[0][0] = 3;
     memcpy(p.strides[0], strides, sizeof strides);
     void *args[] = {&n, &p};
-    run_named(&choose_by,
-              "_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_22gpu_kernel_impl_nocastIZZZNS0_49_"
-              "GLOBAL__N__0_16_TensorCompare_cu_71e06f4e17where_kernel_implERNS_14TensorIteratorEEN"
-              "KUlvE_clEvENKUlvE2_clEvEUlbmmE_EEvRNS_18TensorIteratorBaseERKT_EUliE_EEviT1_",
-              args);
+    run_named(&choose_by, WHERE("UlbmmE"), args);
+    p.at[0] = to + 96;
+    run_named(&chose_by, WHERE("UlbllE"), args);
 }
 
 /* A mask beside integers of 8 bytes: cast as it is loaded, filled, chosen by; rounded down by 4. */
@@ -111,7 +114,7 @@ START_TEST(masks_and_integers_go_together)
         int8_t type;
         uint32_t bytes;
     } store = {I64, 8};
-    int64_t x[3] = {1, 1, -5}, is[4][3], nine = 9, by[2] = {0, 4};
+    int64_t x[3] = {1, 1, -5}, is[5][3], nine = 9, by[2] = {0, 4};
     int32_t n = 3, none = 0;
     char *to;
     OK(cudaMalloc((void **)&to, 512));
@@ -144,6 +147,7 @@ START_TEST(masks_and_integers_go_together)
     ck_assert(is[1][0] == 9 && is[1][1] == 1 && is[1][2] == 9);
     ck_assert(is[2][0] == 0 && is[2][1] == 0 && is[2][2] == -2);
     ck_assert(is[3][0] == 1 && is[3][1] == 1 && is[3][2] == -5);
+    ck_assert_mem_eq(is[4], is[3], sizeof is[3]);
 }
 END_TEST
 
