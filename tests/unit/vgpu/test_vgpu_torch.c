@@ -120,7 +120,7 @@ START_TEST(elements_are_counted_by_the_argument)
 {
 #define OF(functor, more)                                                                          \
     "_ZN2at6native29vectorized_elementwise_kernelILi4E" functor "St5arrayIPcLm2E" more "EEviT0_"   \
-                                                                                       "T1_"
+    "T1_"
     static const char *const kernels[] = {OF("NS0_13AUnaryFunctorIfff", ""),
                                           OF("NS0_13AUnaryFunctorIfff", "ELb0"),
                                           OF("clamp_scalarEUlNS5_4HalfEE_", "")};
