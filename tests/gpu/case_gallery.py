@@ -21,7 +21,7 @@ def run(box):
 
 def one(box, name, program, steps):
     profile = box.path(f"gallery-{name}.gpuprof")
-    done = box.run([box.gpuprof, "try", "--json", "-q", "-f", "--runs", "2" if box.parts else "3", "--device", box.device, "-o", profile, "--", *program],
+    done = box.run([box.gpuprof, "try", "--json", "-q", "-f", "--runs", "3", "--device", box.device, "-o", profile, "--", *program],
                    150, None)
     box.keep(f"gallery-{name}.txt", box.run([box.gpuprof, "analyze", "-v", "--color", "never", profile]).stdout)
     report = box.analyze(profile)
