@@ -11,6 +11,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 
 
@@ -56,6 +57,7 @@ class Box:
         self.source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         self.out, self.device, self.rows, self.note = os.path.abspath(out), device, [], None
         self.virtual, self.parts = device.startswith("virtual"), []
+        self.writing = threading.Lock() # some cases measure in several threads
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("GPUPROF")}
 
     def chosen(self, names):
@@ -126,8 +128,9 @@ class Box:
 
     def row(self, what, value, unit="", aim="", good=None):
         """One line of the result. `good`: whether the aim is met; None where there is no aim."""
-        self.rows.append({"what": what, "value": value, "unit": unit, "aim": aim, "good": good})
-        self.save({})
+        with self.writing:
+            self.rows.append({"what": what, "value": value, "unit": unit, "aim": aim, "good": good})
+            self.save({})
 
     def save(self, outcome):
         """Into the note that the parent reads: the rows up to now stay if the case is stopped."""
