@@ -292,8 +292,7 @@ static void choose_types(struct model *m)
                     : m->type == DTYPE_BF16 ? CUDNN_DATA_BFLOAT16
                                             : CUDNN_DATA_FLOAT;
     m->format = nhwc ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
-    m->norm_mode =
-        nhwc && m->type != DTYPE_F32 ? CUDNN_BATCHNORM_SPATIAL_PERSISTENT : CUDNN_BATCHNORM_SPATIAL;
+    m->norm_mode = nhwc ? CUDNN_BATCHNORM_SPATIAL_PERSISTENT : CUDNN_BATCHNORM_SPATIAL;
 }
 
 void model_open(struct model *m, const struct config *c, size_t slot_bytes, size_t labels_offset)

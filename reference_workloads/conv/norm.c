@@ -1,6 +1,6 @@
 /* Batch normalisation: by cuDNN, or by the trainer's own kernels where cuDNN declines.
  *
- * Half types in NHWC go through cuDNN's extended calls, which take a workspace and a reserve (what
+ * NHWC goes through cuDNN's extended calls, which take a workspace and a reserve (what
  * the forward pass leaves for the backward pass): its fast kernels for that layout run in these
  * alone. The plain calls read the tensor channel by channel, a few percent as fast.
  */
