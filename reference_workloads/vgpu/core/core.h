@@ -39,6 +39,11 @@ struct vg_profile {
     double gemm_align1, gemm_align_small; /* factors for operands not aligned to 16 bytes */
     double conv_fp32_eff, conv_fp32_nhwc_eff, conv_tf32_eff, conv_half_eff, conv_first_eff;
     double conv_memory_eff;
+    /* optional keys, with what stands for them in profile.c */
+    double gemm_align1_tf32, conv_k0, conv_product;
+    double conv_fp32_wgrad_eff, conv_tf32_wgrad_eff, conv_half_wgrad_eff;
+    double bn_nhwc_fwd_eff, bn_nhwc_bwd_eff, bn_half_nchw, bn_strided_eff, bn_channels;
+    double cudnn_conv_host_ns, cudnn_product_host_ns, block_start_ns;
     double bn_fwd_eff, bn_bwd_eff, pointwise_eff, pool_eff, layout_eff, optimizer_eff;
     double l2_share, l2_speed; /* tensors below this share of L2 move that much faster */
     double gemm_fixed_ns, conv_fixed_ns;
@@ -106,6 +111,8 @@ struct vg_kernel {
  */
 /* A cudaLaunchKernel with its API record, host cost, correlation id, queueing and capture. */
 int vg_library_launch(struct vg_stream *stream, const struct vg_kernel *k);
+/* What the library itself computes on the host in a call that began then. */
+void vg_library_host(int64_t start_ns, double host_ns);
 /* An asynchronous copy, a wait for the stream (as cudnnFind does between its trials), device memory
  * of the library's own (handles' workspaces). */
 int vg_library_copy(struct vg_stream *stream, void *dst, const void *src, size_t bytes);
@@ -154,6 +161,9 @@ struct vg_conv { /* pass-independent shape; x = N C H W, w = K C/groups R S, y =
 };
 enum vg_pass { VG_FWD, VG_DGRAD, VG_WGRAD };
 int64_t vg_cost_conv(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass);
+/* A 1x1 filter without stride that cuDNN leaves to cuBLASLt, where the profile says that it does.
+ */
+bool vg_conv_is_product(const struct vg_profile *p, const struct vg_conv *c);
 /* The layout conversions around one convolution: tensor cores work in NHWC. TF32 has kernels for
  * NCHW only where the filter is 1x1 with stride 1, half precision none. */
 struct vg_conversions {

@@ -158,6 +158,11 @@ int vg_library_launch(struct vg_stream *stream, const struct vg_kernel *k)
     return vg_api_exit(&api, bad);
 }
 
+void vg_library_host(int64_t start_ns, double host_ns)
+{
+    vg_spin_until(start_ns + (int64_t)host_ns);
+}
+
 int vg_library_copy(struct vg_stream *stream, void *dst, const void *src, size_t bytes)
 {
     struct vg_stream *s;

@@ -77,7 +77,9 @@ static double alignment_factor(const struct vg_profile *p, enum vg_dtype t, int 
     int bytes = align * (int)vg_dtype_bytes(t);
     if (align <= 0 || bytes >= 16)
         return 1;
-    return align == 1 ? p->gemm_align1 : p->gemm_align_small;
+    if (align != 1)
+        return p->gemm_align_small;
+    return t == VG_TF32 ? p->gemm_align1_tf32 : p->gemm_align1;
 }
 
 int64_t vg_cost_gemm(const struct vg_profile *p, enum vg_dtype t, int64_t m, int64_t n, int64_t k,
@@ -113,15 +115,6 @@ int64_t vg_cost_gemm(const struct vg_profile *p, enum vg_dtype t, int64_t m, int
     return (int64_t)at_least(fmax(compute, memory) + p->gemm_fixed_ns, p->kernel_min_ns);
 }
 
-static double conv_efficiency(const struct vg_profile *p, const struct vg_conv *c)
-{
-    if (!on_tensor_cores(p, c->type))
-        return c->layout == VG_NHWC ? p->conv_fp32_nhwc_eff : p->conv_fp32_eff;
-    if (c->c / c->groups <= 4) /* an image's three channels leave most of a tensor core idle */
-        return p->conv_first_eff;
-    return c->type == VG_TF32 ? p->conv_tf32_eff : p->conv_half_eff;
-}
-
 struct product {
     double m, n, k; /* of one group's implicit matrix product */
 };
@@ -142,6 +135,24 @@ static struct product implicit_product(const struct vg_conv *c, enum vg_pass pas
     return (struct product){pixels, out, in * window};
 }
 
+static double conv_efficiency(const struct vg_profile *p, const struct vg_conv *c,
+                              enum vg_pass pass)
+{
+    bool wgrad = pass == VG_WGRAD;
+    if (!on_tensor_cores(p, c->type)) {
+        double eff = wgrad ? p->conv_fp32_wgrad_eff : p->conv_fp32_eff;
+        return c->layout == VG_NHWC ? p->conv_fp32_nhwc_eff : eff;
+    }
+    if (c->c / c->groups <= 4) /* an image's three channels leave most of a tensor core idle */
+        return p->conv_first_eff;
+    if (wgrad)
+        return c->type == VG_TF32 ? p->conv_tf32_wgrad_eff : p->conv_half_wgrad_eff;
+    double eff = c->type == VG_TF32 ? p->conv_tf32_eff : p->conv_half_eff;
+    double k =
+        implicit_product(c, pass).k; /* as in vg_cost_gemm: what filling the pipeline costs */
+    return eff * k / (k + p->conv_k0);
+}
+
 /* The fitted efficiencies are averages over layers that fill the device. A smaller one fills it in
  * part: 64x64 tiles, and wgrad's long K in slices of 512 (assumed). */
 static double conv_fill(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass)
@@ -152,13 +163,31 @@ static double conv_fill(const struct vg_profile *p, const struct vg_conv *c, enu
     return fmin(1, tiles * slices / p->sm_count);
 }
 
+bool vg_conv_is_product(const struct vg_profile *p, const struct vg_conv *c)
+{
+    return p->conv_product > 0 && c->r == 1 && c->s == 1 && c->stride == 1 && c->groups == 1 &&
+           c->c > 4 && on_tensor_cores(p, c->type);
+}
+
+static int64_t cost_of_product(const struct vg_profile *p, const struct vg_conv *c,
+                               enum vg_pass pass)
+{
+    struct product g = implicit_product(c, pass);
+    int64_t both = c->c | c->k, align = both & -both;
+    int64_t ns = vg_cost_gemm(p, c->type, (int64_t)g.m, (int64_t)g.n, (int64_t)g.k, 1,
+                              align > 16 ? 16 : (int)align);
+    return (int64_t)((double)ns / p->conv_product);
+}
+
 int64_t vg_cost_conv(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass)
 {
+    if (vg_conv_is_product(p, c))
+        return cost_of_product(p, c, pass);
     double x = (double)(c->n * c->c * c->h * c->w), y = (double)(c->n * c->k * c->p * c->q);
     double w = (double)(c->k * (c->c / c->groups) * c->r * c->s);
     double flops = 2 * y * (double)(c->c / c->groups) * (double)(c->r * c->s);
     double bytes = (x + y + w) * (double)vg_dtype_bytes(c->type);
-    double rate = peak_flops(p, c->type) * conv_efficiency(p, c) * conv_fill(p, c, pass);
+    double rate = peak_flops(p, c->type) * conv_efficiency(p, c, pass) * conv_fill(p, c, pass);
     double compute = flops / rate * 1e9;
     double memory = bytes / (p->memory_bytes_per_s * p->conv_memory_eff) * 1e9;
     return (int64_t)at_least(fmax(compute, memory) + p->conv_fixed_ns, p->kernel_min_ns);

@@ -251,6 +251,7 @@ static cudnnStatus_t convolve(cudnnHandle_t h, const struct convolution *d, enum
 {
     struct conv_problem problem;
     struct conv_plan plan;
+    int64_t start = vg_now_ns();
     cudnnStatus_t status = conv_problem_make(h, d->x, d->w, d->c, d->y, &problem);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
@@ -258,6 +259,9 @@ static cudnnStatus_t convolve(cudnnHandle_t h, const struct convolution *d, enum
     if (plan.status != CUDNN_STATUS_SUCCESS)
         return plan.status;
     NEED(plan.workspace <= workspace_bytes && (plan.workspace == 0 || workspace));
+    const struct vg_profile *p = cudnn_profile(h);
+    bool product = plan.tensor && vg_conv_is_product(p, &problem.conv);
+    vg_library_host(start, product ? p->cudnn_product_host_ns : p->cudnn_conv_host_ns);
     return conv_plan_run(h, &plan);
 }
 

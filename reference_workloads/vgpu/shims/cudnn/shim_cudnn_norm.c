@@ -3,9 +3,11 @@
  * times backward, at the share of the bandwidth that public traces show. NHWC without the
  * persistent mode falls back to the general kernel (half as fast again: assumed).
  *
- * That holds for the Ex calls. The plain ones take half types in NHWC a channel at a time, with the
- * kernel for NCHW: every element costs a sector of memory. */
+ * That holds for the Ex calls. The plain ones take NHWC a channel at a time, with the kernel for
+ * NCHW: every element costs a sector of memory. */
 #include "reference_workloads/vgpu/shims/cudnn/shim_cudnn.h"
+
+#include <math.h>
 
 static const struct typed_name fw_nchw = {
     "_ZN5cudnn25bn_fw_tr_1C11_kernel_NCHWIffiLi512ELb1ELi1ELb1EEEv17cudnnTensorStructPKT_S1_PS2_"
@@ -114,21 +116,11 @@ static cudnnStatus_t check_ops(cudnnBatchNormMode_t mode, cudnnBatchNormOps_t op
                : CUDNN_STATUS_NOT_SUPPORTED;
 }
 
-/* How much slower that is: on an H200 with cuDNN 9.19, ResNet-50's layers at batch 64 run at 83
- * GB/s forward (3 passes) and 90 GB/s backward (5 passes), nearly the same for every shape. */
-static const double strided_slowdown = 30;
-
-static bool strided(bool plain, cudnnTensorDescriptor_t x)
+static cudnnStatus_t normalise(cudnnHandle_t h, cudnnTensorDescriptor_t x,
+                               const struct typed_name *name, double bytes, double passes,
+                               double eff)
 {
-    return plain && tensor_layout(x) == VG_NHWC && half_precision(x);
-}
-
-static cudnnStatus_t normalise(cudnnHandle_t h, cudnnBatchNormMode_t mode,
-                               cudnnTensorDescriptor_t x, const struct typed_name *name,
-                               double passes, double eff)
-{
-    bool slow = tensor_layout(x) == VG_NHWC && half_precision(x) && !persistent(mode);
-    int64_t ns = vg_cost_norm(cudnn_profile(h), tensor_bytes(x), passes, slow ? eff / 1.5 : eff);
+    int64_t ns = vg_cost_norm(cudnn_profile(h), bytes, passes, eff);
     struct vg_kernel k = {.name = typed_name(name, x->type),
                           .grid = {(unsigned)x->dim[1], 1, 1},
                           .block = {512, 1, 1},
@@ -138,30 +130,55 @@ static cudnnStatus_t normalise(cudnnHandle_t h, cudnnBatchNormMode_t mode,
     return cudnn_launch(h, &k);
 }
 
+/* The plain calls in NHWC go channel by channel: as measured, the time follows the elements,
+ * whatever their type, and the mode without persistence takes 1.4 times as long. */
+static cudnnStatus_t normalise_strided(cudnnHandle_t h, cudnnBatchNormMode_t mode,
+                                       cudnnTensorDescriptor_t x, const struct typed_name *name,
+                                       double passes)
+{
+    const struct vg_profile *p = cudnn_profile(h);
+    double eff = persistent(mode) ? p->bn_strided_eff : p->bn_strided_eff / 1.4;
+    return normalise(h, x, name, 4.0 * (double)tensor_elements(x), passes, eff);
+}
+
+/* In NCHW a block works on a channel: with few channels most of the device is idle. Shares of
+ * layers with 64 and 256 channels on an H200 are as 1 to 3. Half types may be paced by elements.
+ */
+static double share_of(const struct vg_profile *p, cudnnTensorDescriptor_t x, double nchw,
+                       double nhwc, cudnnBatchNormMode_t mode)
+{
+    if (tensor_layout(x) != VG_NHWC) {
+        double channels = (double)x->dim[1];
+        double idle = channels < p->bn_channels ? pow(channels / p->bn_channels, 0.8) : 1;
+        return nchw * idle * (half_precision(x) ? p->bn_half_nchw : 1);
+    }
+    return half_precision(x) && !persistent(mode) ? nhwc / 1.5 : nhwc;
+}
+
 static cudnnStatus_t run_forward(cudnnHandle_t h, cudnnBatchNormMode_t mode, bool plain,
                                  cudnnBatchNormOps_t ops, cudnnTensorDescriptor_t x)
 {
+    const struct vg_profile *p = cudnn_profile(h);
     const struct typed_name *name = &fw_nchw;
-    double eff = cudnn_profile(h)->bn_fwd_eff;
-    if (strided(plain, x))
-        return normalise(h, CUDNN_BATCHNORM_SPATIAL_PERSISTENT, x, &fw_single, 3,
-                         eff / strided_slowdown);
+    if (plain && tensor_layout(x) == VG_NHWC)
+        return normalise_strided(h, mode, x, &fw_single, 3);
     if (tensor_layout(x) == VG_NHWC)
         name = &fw_nhwc;
     else if (persistent(mode))
         name = &fw_single;
     double passes = ops == CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION ? 4 : 3;
-    return normalise(h, mode, x, name, passes, eff);
+    return normalise(h, x, name, tensor_bytes(x), passes,
+                     share_of(p, x, p->bn_fwd_eff, p->bn_nhwc_fwd_eff, mode));
 }
 
 static cudnnStatus_t run_backward(cudnnHandle_t h, cudnnBatchNormMode_t mode, bool plain,
                                   cudnnBatchNormOps_t ops, cudnnTensorDescriptor_t x)
 {
+    const struct vg_profile *p = cudnn_profile(h);
     const struct typed_name *name = &bw_nchw;
-    double passes = 5, eff = cudnn_profile(h)->bn_bwd_eff;
-    if (strided(plain, x))
-        return normalise(h, CUDNN_BATCHNORM_SPATIAL_PERSISTENT, x, &bw_single, passes,
-                         eff / strided_slowdown);
+    double passes = 5;
+    if (plain && tensor_layout(x) == VG_NHWC)
+        return normalise_strided(h, mode, x, &bw_single, passes);
     if (ops == CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION) {
         name = &bw_add_relu;
         passes = 6;
@@ -172,7 +189,8 @@ static cudnnStatus_t run_backward(cudnnHandle_t h, cudnnBatchNormMode_t mode, bo
     } else if (persistent(mode)) {
         name = &bw_single;
     }
-    return normalise(h, mode, x, name, passes, eff);
+    return normalise(h, x, name, tensor_bytes(x), passes,
+                     share_of(p, x, p->bn_bwd_eff, p->bn_nhwc_bwd_eff, mode));
 }
 
 cudnnStatus_t cudnnDeriveBNTensorDescriptor(cudnnTensorDescriptor_t derived,
@@ -203,8 +221,8 @@ cudnnStatus_t cudnnBatchNormalizationForwardInference(
     NEED(handle && alpha && beta && x && y && scale && bias && mean && variance && epsilon >= 0);
     NEED(yDesc && yDesc->set && tensor_same_shape(xDesc, yDesc) && per_channel(params, xDesc));
     bool nhwc = tensor_layout(xDesc) == VG_NHWC;
-    return normalise(handle, CUDNN_BATCHNORM_SPATIAL_PERSISTENT, xDesc,
-                     nhwc ? &inf_nhwc : &inf_nchw, 2, cudnn_profile(handle)->pointwise_eff);
+    return normalise(handle, xDesc, nhwc ? &inf_nhwc : &inf_nchw, tensor_bytes(xDesc), 2,
+                     cudnn_profile(handle)->pointwise_eff);
 }
 
 cudnnStatus_t cudnnBatchNormalizationForwardTraining(
