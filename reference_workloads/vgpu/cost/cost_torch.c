@@ -305,7 +305,8 @@ static const struct family {
                 {"13reduce_kernelI", reduction},
                 {"flash_fwd", torch_flash},
                 {"flash_bwd", torch_flash},
-                {"fmha_cutlass", torch_fmha}};
+                {"fmha_cutlass", torch_fmha},
+                {"_channels_last_kernel", torch_channels_last_norm}};
 
 /* Names are searched once: they stay where they are. */
 static const struct family *family_of(const char *name)

@@ -17,6 +17,7 @@ double torch_number_behind(const char *name, const char *text, double unset);
 /* ns that so many bytes take at that share of the memory's rate. */
 double torch_memory(const struct torch_launch *l, double bytes, double share);
 
+double torch_channels_last_norm(const struct torch_launch *l);
 double torch_flash(const struct torch_launch *l);
 double torch_fmha(const struct torch_launch *l);
 
