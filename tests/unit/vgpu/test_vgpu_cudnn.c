@@ -234,6 +234,21 @@ START_TEST(test_workspace_limit_removes_candidates)
 }
 END_TEST
 
+START_TEST(test_host_of_convolutions)
+{
+    on_device("h200");
+    for (int window = 1; window <= 3; window += 2) {
+        struct layer l =
+            layer(CUDNN_DATA_BFLOAT16, CUDNN_TENSOR_NHWC, 56, window, 1, CUDNN_TENSOR_OP_MATH);
+        const struct vg_profile *p = vg_profile(0);
+        int64_t from = vg_now_ns();
+        DNN(forward(&l, 1, PLENTY));
+        double least = window == 1 ? p->cudnn_product_host_ns : p->cudnn_conv_host_ns;
+        ck_assert_int_ge(vg_now_ns() - from, (int64_t)(least + p->launch_library_host_ns));
+    }
+}
+END_TEST
+
 static void norm_params(const struct layer *l, cudnnTensorDescriptor_t *params)
 {
     DNN(cudnnCreateTensorDescriptor(params));
@@ -376,6 +391,7 @@ Suite *test_vgpu_cudnn_suite(void)
     tcase_add_test(t, test_version_is_later_than_programs_ask_for);
     tcase_add_loop_test(t, test_guess_is_slower_than_search, 0, 4);
     tcase_add_test(t, test_workspace_limit_removes_candidates);
+    tcase_add_test(t, test_host_of_convolutions);
     tcase_add_test(t, test_norm);
     tcase_add_test(t, test_plain_norm_strides);
     tcase_add_test(t, test_other_layers);

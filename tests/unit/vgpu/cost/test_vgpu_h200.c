@@ -1,0 +1,153 @@
+/* The H200's profile against the card that it was fitted to (docs/measurements/h200-2026-11.md):
+ * kernel times of the calibration in us. As they were used for the fit, this guards the
+ * implementation, not the model. */
+#include "tests/unit/vgpu_profile.h"
+
+#include <math.h>
+
+Suite *test_vgpu_h200_suite(void);
+
+static void within(const char *what, int64_t ns, double measured_us, double share)
+{
+    double us = (double)ns / 1e3;
+    ck_assert_msg(fabs(us / measured_us - 1) <= share, "%s: %.1f us, measured %.1f (%+.0f %%)",
+                  what, us, measured_us, 100 * (us / measured_us - 1));
+}
+
+START_TEST(products)
+{
+    static const struct {
+        const char *name;
+        enum vg_dtype type;
+        int64_t size, align;
+        double us;
+    } cases[] = {{"bf16 512", VG_BF16, 512, 8, 3.1},      {"bf16 1024", VG_BF16, 1024, 8, 5.25},
+                 {"bf16 2048", VG_BF16, 2048, 8, 22.4},   {"bf16 4096", VG_BF16, 4096, 8, 154.6},
+                 {"bf16 8192", VG_BF16, 8192, 8, 1221.6}, {"fp16 4095", VG_F16, 4095, 1, 904},
+                 {"tf32 4096", VG_TF32, 4096, 4, 314.2},  {"tf32 4095", VG_TF32, 4095, 1, 999.6},
+                 {"fp32 2048", VG_F32, 2048, 4, 341},     {"fp32 8192", VG_F32, 8192, 4, 21508}};
+    struct vg_profile p = load("h200");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t n = cases[i].size;
+        within(cases[i].name, vg_cost_gemm(&p, cases[i].type, n, n, n, 1, (int)cases[i].align),
+               cases[i].us, 0.2);
+    }
+}
+END_TEST
+
+/* Half precision and TF32 in NHWC, batch 64: forward, data gradient, weight gradient. */
+START_TEST(convolutions)
+{
+    static const struct {
+        enum vg_dtype type;
+        int64_t in, out, size, window;
+        double us[3];
+    } cases[] = {{VG_BF16, 64, 64, 56, 3, {35.8, 41.4, 42.4}},
+                 {VG_BF16, 256, 256, 14, 3, {27.2, 26.8, 33.3}},
+                 {VG_BF16, 64, 256, 56, 1, {36, 33.3, 37}},
+                 {VG_BF16, 512, 2048, 7, 1, {11.8, 10, 11.3}},
+                 {VG_TF32, 64, 64, 56, 3, {69.1, 73.5, 156.9}},
+                 {VG_TF32, 256, 256, 14, 3, {42.8, 51.9, 97.8}},
+                 {VG_TF32, 64, 256, 56, 1, {75.2, 65.1, 69.8}}};
+    struct vg_profile p = load("h200");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t size = cases[i].size, window = cases[i].window;
+        struct vg_conv c = {.n = 64,
+                            .c = cases[i].in,
+                            .h = size,
+                            .w = size,
+                            .k = cases[i].out,
+                            .r = window,
+                            .s = window,
+                            .p = size,
+                            .q = size,
+                            .stride = 1,
+                            .pad = window / 2,
+                            .dilation = 1,
+                            .groups = 1,
+                            .type = cases[i].type,
+                            .layout = VG_NHWC};
+        for (int pass = VG_FWD; pass <= VG_WGRAD; pass++) {
+            char name[64];
+            snprintf(name, sizeof name, "case %zu, pass %d", i, pass);
+            within(name, vg_cost_conv(&p, &c, (enum vg_pass)pass), cases[i].us[pass], 0.35);
+        }
+    }
+}
+END_TEST
+
+/* 64 x 256 x 56 x 56 in half precision, as PyTorch's layers of 32 x 64 x 112 x 112. */
+START_TEST(normalisation)
+{
+    struct vg_profile p = load("h200");
+    double bytes = 64.0 * 256 * 56 * 56 * 2;
+    within("forward", vg_cost_norm(&p, bytes, 3, p.bn_nhwc_fwd_eff), 109.2, 0.1);
+    within("backward", vg_cost_norm(&p, bytes, 5, p.bn_nhwc_bwd_eff), 129.4, 0.1);
+    within("forward, strided", vg_cost_norm(&p, 2 * bytes, 3, p.bn_strided_eff), 4039, 0.15);
+    within("backward, strided", vg_cost_norm(&p, 2 * bytes, 5, p.bn_strided_eff), 6706, 0.15);
+    within("forward, NCHW", vg_cost_norm(&p, bytes, 3, p.bn_fwd_eff * p.bn_half_nchw), 209.5, 0.15);
+    within("backward, NCHW", vg_cost_norm(&p, bytes, 5, p.bn_bwd_eff * p.bn_half_nchw), 332, 0.15);
+}
+END_TEST
+
+/* The four kernels of PyTorch's normalisation take rows and channels from their arguments. */
+START_TEST(channels_last_norm_of_pytorch)
+{
+    static const struct {
+        const char *name;
+        int rows_at;
+        double us; /* mean of ResNet-50's 53 layers at batch 32 */
+    } kernels[] = {
+        {"_ZN2at6native50batch_norm_collect_statistics_channels_last_kernelINS0_3VarEN3c108BFloat16"
+         "EfLi4EEEvPKT0_PT1_S9_PVS8_PiiiS8_",
+         5, 26.2},
+        {"_ZN2at6native47batch_norm_transform_input_channels_last_kernelIN3c108BFloat16EffLi4EEEvPK"
+         "T_S6_PKT0_S9_PKT1_SC_PS4_iib",
+         7, 10.8},
+        {"_ZN2at6native47batch_norm_backward_reduce_channels_last_kernelILi4EN3c108BFloat16EffEEvPK"
+         "T0_S6_PKT1_S9_PS7_SA_PT2_SC_PVS7_Piii",
+         10, 19.6},
+        {"_ZN2at6native46batch_norm_backward_elemt_channels_last_kernelILi4EN3c108BFloat16EffEEvPKT"
+         "0_S6_PKT1_S9_PKT2_S9_S9_PS4_S7_ii",
+         9, 13.9},
+    };
+    const unsigned grid[3] = {8, 64, 1}, block[3] = {16, 32, 1};
+    struct vg_profile p = load("h200");
+    int rows = 32 * 56 * 56, channels = 67; /* as many bytes as the layers have on average */
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        void *args[16] = {NULL};
+        args[kernels[i].rows_at] = &rows;
+        args[kernels[i].rows_at + 1] = &channels;
+        within(kernels[i].name, vg_cost_torch(&p, kernels[i].name, grid, block, args),
+               kernels[i].us, 0.15);
+        ck_assert_int_eq(vg_cost_torch(&p, kernels[i].name, grid, block, NULL), -1);
+    }
+}
+END_TEST
+
+/* A profile without the keys that only this card's has. */
+START_TEST(keys_that_may_be_left_out)
+{
+    struct vg_profile a = load("a100-80"), h = load("h200");
+    ck_assert_double_eq(a.conv_half_wgrad_eff, a.conv_half_eff);
+    ck_assert_double_eq(a.bn_nhwc_fwd_eff, a.bn_fwd_eff);
+    ck_assert_double_eq(a.gemm_align1_tf32, a.gemm_align1);
+    ck_assert_double_eq(a.bn_half_nchw, 1);
+    ck_assert_double_eq(a.bn_strided_eff, h.bn_strided_eff);
+    ck_assert_double_eq(a.cudnn_conv_host_ns, 0);
+    ck_assert_double_gt(h.cudnn_product_host_ns, h.cudnn_conv_host_ns);
+}
+END_TEST
+
+Suite *test_vgpu_h200_suite(void)
+{
+    Suite *suite = suite_create("vgpu_h200");
+    TCase *t = tcase_create("vgpu_h200");
+    tcase_add_test(t, products);
+    tcase_add_test(t, convolutions);
+    tcase_add_test(t, normalisation);
+    tcase_add_test(t, channels_last_norm_of_pytorch);
+    tcase_add_test(t, keys_that_may_be_left_out);
+    suite_add_tcase(suite, t);
+    return suite;
+}
