@@ -40,7 +40,7 @@ struct vg_profile {
     double conv_fp32_eff, conv_fp32_nhwc_eff, conv_tf32_eff, conv_half_eff, conv_first_eff;
     double conv_memory_eff;
     /* optional keys, with what stands for them in profile.c */
-    double gemm_align1_tf32, conv_k0, conv_product;
+    double gemm_align1_tf32, conv_k0, conv_product, conv_fp32_first_eff;
     double conv_fp32_wgrad_eff, conv_tf32_wgrad_eff, conv_half_wgrad_eff;
     double bn_nhwc_fwd_eff, bn_nhwc_bwd_eff, bn_half_nchw, bn_strided_eff, bn_channels;
     double cudnn_conv_host_ns, cudnn_product_host_ns, block_start_ns;

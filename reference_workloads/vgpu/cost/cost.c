@@ -138,12 +138,13 @@ static struct product implicit_product(const struct vg_conv *c, enum vg_pass pas
 static double conv_efficiency(const struct vg_profile *p, const struct vg_conv *c,
                               enum vg_pass pass)
 {
-    bool wgrad = pass == VG_WGRAD;
+    bool wgrad = pass == VG_WGRAD, first = c->c / c->groups <= 4;
     if (!on_tensor_cores(p, c->type)) {
         double eff = wgrad ? p->conv_fp32_wgrad_eff : p->conv_fp32_eff;
-        return c->layout == VG_NHWC ? p->conv_fp32_nhwc_eff : eff;
+        eff = c->layout == VG_NHWC ? p->conv_fp32_nhwc_eff : eff;
+        return first ? fmin(eff, p->conv_fp32_first_eff) : eff;
     }
-    if (c->c / c->groups <= 4) /* an image's three channels leave most of a tensor core idle */
+    if (first) /* an image's three channels leave most of a tensor core idle */
         return p->conv_first_eff;
     if (wgrad)
         return c->type == VG_TF32 ? p->conv_tf32_wgrad_eff : p->conv_half_wgrad_eff;
