@@ -48,6 +48,15 @@ static void fill_fast(struct builder *b, int64_t at)
     pair(b, at, SPOOL_LAYOUT_NHWC, SPOOL_DT_F16, US(120));
 }
 
+static void fill_extended(struct builder *b, int64_t at)
+{
+    build_call(b, norm_of(at, SPOOL_LAYOUT_NHWC, SPOOL_DT_F16),
+               "cudnnBatchNormalizationForwardTrainingEx");
+    build_kernel(b, forward, at + US(2), at + US(100), MS(2));
+    build_kernel(b, case_gemm, at + US(22), at + US(101) + MS(2), MS(7.8));
+    build_sync(b, at + US(100), US(9850));
+}
+
 static void fill_without_normalisation(struct builder *b, int64_t at)
 {
     build_kernel(b, case_gemm, at + US(2), at + US(100), MS(9.8));
@@ -85,7 +94,8 @@ END_TEST
 
 START_TEST(silent_where_it_is_fast_or_in_nchw)
 {
-    static case_fill *const fills[] = {fill_fast, fill_nchw, fill_without_normalisation};
+    static case_fill *const fills[] = {fill_fast, fill_nchw, fill_extended,
+                                       fill_without_normalisation};
     struct builder b = build_start();
     case_loop(&b, fills[_i]);
     case_verdict(build_analyze(&b), "slow-normalisation", RULE_SILENT);
@@ -110,7 +120,7 @@ Suite *rule_slow_normalisation_suite(void)
     TCase *t = tcase_create("slow-normalisation");
     tcase_add_test(t, slow_kernels_in_channels_last);
     tcase_add_test(t, fires_in_bf16_as_well);
-    tcase_add_loop_test(t, silent_where_it_is_fast_or_in_nchw, 0, 3);
+    tcase_add_loop_test(t, silent_where_it_is_fast_or_in_nchw, 0, 4);
     tcase_add_test(t, cannot_tell_without_sizes);
     suite_add_tcase(s, t);
     return s;

@@ -28,6 +28,14 @@ struct found {
     uint32_t longest;
 };
 
+/* By the calls that are advised. */
+static bool is_extended(const struct facts *f, const struct call *c)
+{
+    const char *name = tl_text(f->tl, c->row.function);
+    size_t n = name ? strlen(name) : 0;
+    return n > 2 && strcmp(name + n - 2, "Ex") == 0;
+}
+
 static void add_call(const struct facts *f, const struct call *c, struct found *x)
 {
     uint32_t op = TL_NONE;
@@ -37,7 +45,7 @@ static void add_call(const struct facts *f, const struct call *c, struct found *
         return;
     x->calls++;
     double best = bytes / rate + FLOOR_NS, worst = bytes / rate / WORST_SHARE + 2.0 * FLOOR_NS;
-    if (rate <= 0 || (double)ns < best * SLOW)
+    if (rate <= 0 || (double)ns < best * SLOW || is_extended(f, c))
         return;
     const struct timeline *t = f->tl;
     for (uint32_t i = 0; i < c->apis; i++)
@@ -153,7 +161,7 @@ const struct rule rule_slow_normalisation = {
     .in_window = true,
     .looks_for = "cuDNN's batch normalisation of tensors in NHWC that takes more than eight times "
                  "as long as the memory needs for the bytes (from the sizes in the recorded calls, "
-                 "and the GPU's bandwidth).",
+                 "and the GPU's bandwidth), by other calls than the extended ones.",
     .doc = "Normalisation computes little: the memory's rate is its limit. cuDNN's plain calls "
            "accept NHWC, but their kernels take one channel at a time, and use two bytes of each "
            "line of memory that they read: 1 to 3 % of an H200's rate. The extended calls have "
