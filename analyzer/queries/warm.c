@@ -24,6 +24,7 @@ static bool one_time_kind(unsigned kind)
     case API_HOST_ALLOC:
     case API_MODULE:
     case API_OTHER:
+    case API_LOOKUP:
         return true;
     default: /* copies and waits are long for reasons of their own */
         return false;

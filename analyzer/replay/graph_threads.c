@@ -9,6 +9,7 @@ enum {
     COPY_TAIL_NS = 100000,
     TURN_AWAITED_NS = 200000, /* shorter silence is a thread's own work */
     SILENCE_NS = 50000,       /* of the other thread, once this one goes on */
+    LOOKUP_NS = 50000,        /* longer, it does something else than to answer */
     POLL_NS = 50000,          /* polls of a loop that waits are closer than that */
     POLLS_MIN = 4
 };
@@ -93,6 +94,13 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
     }
 }
 
+/* Part of the host's work before the launch that it is about: whether it was recorded changes
+ * nothing. The first one for a function may load that. */
+static bool is_aside(const struct api *c)
+{
+    return c->kind == API_LOOKUP && c->op == TL_NONE && c->end_ns - c->start_ns < LOOKUP_NS;
+}
+
 /* A silent thread that goes on at `to`, while another one was busy until shortly before and falls
  * silent: it was handed the turn (the thread that runs backward, and back). Returns that one's last
  * call, TL_NONE. */
@@ -103,11 +111,15 @@ static uint32_t handed_over(const struct maker *m, uint32_t thread, int64_t from
         const struct thread *th = &m->t->threads[k];
         if (k == thread || th->process != m->a->steps.process || th->apis == 0)
             continue;
-        uint32_t low = timeline_api_from(m->t, th, to);
+        uint32_t low = timeline_api_from(m->t, th, to), next = low, end = th->first_api + th->apis;
+        while (low > th->first_api && is_aside(&m->t->apis[low - 1]))
+            low--;
+        while (next < end && is_aside(&m->t->apis[next]))
+            next++;
         if (low == th->first_api)
             continue;
         const struct api *c = &m->t->apis[low - 1];
-        bool silent = low == th->first_api + th->apis || c[1].start_ns >= to + SILENCE_NS;
+        bool silent = next == end || m->t->apis[next].start_ns >= to + SILENCE_NS;
         if (silent && c->start_ns >= from && c->end_ns <= to && c->start_ns >= m->g->start_ns &&
             (best == TL_NONE || c->end_ns > m->t->apis[best].end_ns))
             best = low - 1;
@@ -183,7 +195,7 @@ int graph_put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of)
     m->mark = 0;
     for (uint32_t i = th->first_api; i < th->first_api + th->apis; i++) {
         const struct api *c = &m->t->apis[i];
-        if (c->start_ns < m->g->start_ns || c->start_ns >= m->end_ns)
+        if (c->start_ns < m->g->start_ns || c->start_ns >= m->end_ns || is_aside(c))
             continue;
         if (c->start_ns > cursor && (any || handed_over(m, thread, cursor, c->start_ns) != TL_NONE))
             put_pause(m, thread, cursor, c->start_ns);

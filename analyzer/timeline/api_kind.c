@@ -56,6 +56,12 @@ static const struct {
     {"CtxDestroy", API_MODULE},
     {"PrimaryCtx", API_MODULE},
     {"DeviceReset", API_MODULE},
+    {"DeviceGetAttribute", API_LOOKUP},
+    {"FuncGetAttribute", API_LOOKUP},
+    {"FuncSetAttribute", API_LOOKUP},
+    {"KernelGet", API_LOOKUP},
+    {"CtxGetLimit", API_LOOKUP},
+    {"OccupancyMaxActiveBlocks", API_LOOKUP},
 };
 
 enum api_kind api_kind_of(const char *name)

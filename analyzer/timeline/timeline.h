@@ -118,7 +118,8 @@ enum api_kind {
     API_ALLOC,
     API_FREE,
     API_HOST_ALLOC,
-    API_MODULE /* loading and unloading code, making and ending contexts */
+    API_MODULE, /* loading and unloading code, making and ending contexts */
+    API_LOOKUP  /* about a function or a device, beside launches: the agent may leave them out */
 };
 
 struct sync {
