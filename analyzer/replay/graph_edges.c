@@ -178,7 +178,7 @@ static int join_wait(struct joiner *j, uint32_t i)
         uint32_t done = op == TL_NONE ? TASK_NONE : j->op_task[op];
         j->g->tails[i] = WAIT_NOTHING;
         t->flags |= done == TASK_NONE ? TASK_ROOT : 0; /* it ended before the window began */
-        return edge_from(j, i, done, 0);
+        return join_done(j, i, done);
     }
     if (c->kind == API_EVENT_QUERY) {
         int64_t from = t->prev == TASK_NONE ? 0 : task_end(&j->g->tasks[t->prev]);

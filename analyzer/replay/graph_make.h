@@ -31,6 +31,8 @@ struct maker {
     uint32_t *first_op, *next_op; /* ops of an API call */
     uint32_t *home;               /* by stream: the one that orders its work, graph_homes.c */
     int64_t *ended;               /* by op: when all that began no later had; NULL: not asked yet */
+    int64_t launch_ns;            /* of the host, for a launch that waits for nothing; 0: not
+                                     asked yet */
     bool frees_wait;              /* as they should, and were not seen not to */
     int64_t end_ns;
     bool failed;
@@ -46,6 +48,8 @@ int graph_put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of)
 int graph_find_homes(struct maker *m);
 /* Puts one operation on the stream that orders it. */
 void graph_put_op(struct maker *m, uint32_t op, int64_t key);
+/* What a launch takes of the host where it waits for nothing. */
+int64_t graph_launch_ns(struct maker *m);
 /* Until when the call, a free, waited for the device; -1: it does not wait. */
 int64_t graph_free_waited(struct maker *m, uint32_t api);
 /* Batches: the training thread's marks, and what workers make. -1: out of memory. */

@@ -3,14 +3,20 @@
  * one pass over the operations where any memory is freed. */
 #include "analyzer/replay/graph_make.h"
 
+#include "analyzer/measure/median.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+enum { BLOCKED_NS = 20000 };
+
 /* A launch into a full queue comes back when the stream is done with an operation far ahead of its
- * own: that one, TL_NONE when it was something else that took the call so long. */
+ * own: that one, TL_NONE when it was something else that took the call so long. Where the queue
+ * holds as many as are documented, it was full, and drivers may notice room a while after it is
+ * there (H200: up to 0.4 ms): then it is the last one that ended. */
 uint32_t graph_made_room(const struct facts *f, uint32_t api)
 {
-    enum { BLOCKED_NS = 20000, LOOKED_BACK = 8 };
+    enum { LOOKED_BACK = 64 };
     const struct timeline *t = f->tl;
     const struct api *c = &t->apis[api];
     uint32_t low = 0, high = c->op;
@@ -26,8 +32,10 @@ uint32_t graph_made_room(const struct facts *f, uint32_t api)
     }
     for (uint32_t k = low; k-- > 0 && low - k <= LOOKED_BACK;) {
         const struct op *o = &t->ops[k];
-        if (o->stream == t->ops[c->op].stream && o->end_ns <= c->end_ns)
-            return o->end_ns + BLOCKED_NS > c->end_ns && c->op - k >= QUEUE_DEPTH / 2 ? k : TL_NONE;
+        if (o->stream != t->ops[c->op].stream || o->end_ns > c->end_ns)
+            continue;
+        bool at_once = o->end_ns + BLOCKED_NS > c->end_ns;
+        return c->op - k >= (at_once ? QUEUE_DEPTH / 2 : QUEUE_DEPTH) ? k : TL_NONE;
     }
     return TL_NONE;
 }
@@ -40,6 +48,22 @@ bool graph_ran_inside(const struct facts *f, uint32_t api)
         return false;
     const struct op *o = &f->tl->ops[c->op];
     return o->kind == OP_KERNEL && o->end_ns <= c->end_ns;
+}
+
+int64_t graph_launch_ns(struct maker *m)
+{
+    enum { SEEN_MOST = 4096, UNKNOWN_NS = 2000 };
+    int64_t seen[SEEN_MOST];
+    size_t n = 0;
+    for (size_t i = 0; m->launch_ns == 0 && i < m->t->api_count && n < SEEN_MOST; i++) {
+        const struct api *c = &m->t->apis[i];
+        int64_t ns = c->end_ns - c->start_ns;
+        if (c->kind == API_LAUNCH && ns < BLOCKED_NS && c->start_ns >= m->g->start_ns)
+            seen[n++] = ns;
+    }
+    if (m->launch_ns == 0)
+        m->launch_ns = n ? median_ns(seen, n) : UNKNOWN_NS;
+    return m->launch_ns;
 }
 
 static bool frees_now(const struct timeline *t, const struct api *c)

@@ -68,7 +68,8 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
     bool waits = (!copies && wait == CALL_AWAITS_GPU) || copy_wait || for_kernel ||
                  graph_made_room(m->a, api) != TL_NONE;
     int64_t length = c->end_ns - c->start_ns,
-            own = waits && length > CALL_OWN_NS ? CALL_OWN_NS : length;
+            usual = c->kind == API_LAUNCH && !for_kernel ? graph_launch_ns(m) : CALL_OWN_NS,
+            own = waits && length > usual ? usual : length;
     int64_t idle = graph_free_waited(m, api);
     if (idle >= 0) { /* waits first, then works */
         graph_put(m, TASK_WAIT, c->start_ns, lane, c->start_ns, idle, api);

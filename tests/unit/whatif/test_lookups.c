@@ -1,0 +1,79 @@
+/* Calls beside a launch that only ask: whether they were recorded changes nothing. And launches
+ * into a full queue: what they take of the host is what others take. */
+#include "tests/unit/replay_steps.h"
+
+static bool asks;
+
+static bool of_casts(const struct facts *f, uint32_t op)
+{
+    return strcmp(tl_text(f->tl, f->tl->ops[op].name), "cast") == 0;
+}
+
+/* Every 100 us the host launches 5 us of work, every other one a cast; before each it asks about
+ * the function. */
+static void fill_asking(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 40; i++) {
+        int64_t call = at + US(100) * i;
+        if (asks) {
+            build_api(b, "cuKernelGetName", call + US(30), US(1));
+            build_api(b, "cudaFuncGetAttributes", call + US(50), US(4));
+        }
+        build_kernel(b, i % 2 ? "cast" : "k", call + US(90), call + US(97), US(5));
+    }
+    build_sync(b, at + MS(4), US(20));
+}
+
+static struct span_ns without_casts(bool asked)
+{
+    asks = asked;
+    struct bench x = bench_start(MS(4.1), fill_asking);
+    struct span_ns s = bench_span(&x, (struct edit){.kind = EDIT_REMOVE, .ops = of_casts});
+    bench_end(&x);
+    return s;
+}
+
+START_TEST(questions_are_work_of_the_host)
+{
+    struct span_ns with = without_casts(true), without = without_casts(false);
+    ck_assert_int_eq(with.low_ns, without.low_ns);
+    ck_assert_int_eq(with.mid_ns, without.mid_ns);
+    ck_assert_int_eq(with.high_ns, without.high_ns);
+    ck_assert_int_ge(with.mid_ns, MS(1.5));
+}
+END_TEST
+
+enum { LAUNCHES = 400, AHEAD = 1100 };
+
+/* 400 kernels of 20 us each step, 1,100 launches ahead: the host, which needs 5 us for each, waits
+ * in the launch of every fourth for room, and the driver notices 60 us late. */
+static void fill_full_queue(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < LAUNCHES; i++) {
+        int64_t call = at + US(80) * (i / 4) + (i % 4 ? US(60) + US(5) * (i % 4) : 0);
+        int64_t correlation = build_api(b, "cudaLaunchKernel", call, i % 4 ? US(5) : US(65));
+        build_kernel_of(b, "k", correlation, at + US(20) * (i + AHEAD), US(20), 64);
+    }
+}
+
+START_TEST(a_launch_that_waits_for_room_takes_what_others_take)
+{
+    struct bench x = bench_start(US(20) * LAUNCHES, fill_full_queue);
+    for (uint32_t i = 0; i < x.g->count; i++)
+        if (task_on_gpu(&x.g->tasks[i]))
+            x.plan.dur[i] = US(1);
+    ck_assert_int_le(bench_step(&x), US(5.5) * LAUNCHES);
+    ck_assert_int_ge(bench_step(&x), US(4.5) * LAUNCHES);
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_lookups_suite(void)
+{
+    Suite *s = suite_create("lookups");
+    TCase *c = tcase_create("lookups");
+    tcase_add_test(c, questions_are_work_of_the_host);
+    tcase_add_test(c, a_launch_that_waits_for_room_takes_what_others_take);
+    suite_add_tcase(s, c);
+    return s;
+}
