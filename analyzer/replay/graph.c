@@ -226,6 +226,22 @@ static int repeat(struct graph *g, struct err *e)
     return graph_unroll(g, by_steps[g->steps].turns, e);
 }
 
+/* The host stays a few steps ahead and waits for what was queued before the window: these waits
+ * keep their lengths, whatever changes. Their steps do not count, if enough others are left. */
+static void leave_out_open_waits(struct graph *g)
+{
+    enum { COUNTED = 2 };
+    size_t last = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        if (t->kind == TASK_WAIT && t->flags & TASK_STALL && t->edges == 0 &&
+            g->tails[i] == WAIT_NOTHING && !(t->flags & TASK_COPY_WAIT))
+            last = t->step;
+    }
+    if (last > g->skip && last + COUNTED < g->steps)
+        g->skip = last;
+}
+
 struct graph *graph_build(const struct facts *f, struct err *e)
 {
     struct graph *g = calloc(1, sizeof *g);
@@ -258,8 +274,10 @@ struct graph *graph_build(const struct facts *f, struct err *e)
         graph_free(g);
         return NULL;
     }
-    if (g->count)
+    if (g->count) {
         graph_residuals(g);
+        leave_out_open_waits(g);
+    }
     g->recorded = g->count;
     if (g->count && repeat(g, e) < 0) {
         graph_free(g);

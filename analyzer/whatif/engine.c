@@ -84,26 +84,11 @@ int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_
     return saved_under(x, 0, edits, n, draw, false);
 }
 
-/* What a step takes at least under the plan: the work that stays on its fullest stream runs one
- * after the other, and so do kernels that fill the GPU, in whatever streams. Collectives do not
- * count, their times hold waiting. Nor does what began behind the window: as much, of the steps
- * before, ran in it. Of the step as reported. */
+/* What a step takes at least under the plan, as reported. */
 static int64_t work_left_ns(const struct engine *x)
 {
-    const struct graph *g = x->g;
-    double *sum = calloc(g->streams + 1, sizeof *sum), most = 0;
-    for (size_t i = 0; sum && i < g->recorded; i++) {
-        const struct task *t = &g->tasks[i];
-        bool work = t->kind == TASK_KERNEL || t->kind == TASK_COPY || t->kind == TASK_MEMSET;
-        if (work && t->at_ns < g->length_ns && t->lane < g->streams &&
-            !(x->plan.mark[i] & (PLAN_DROP | PLAN_DETACH)))
-            sum[t->lane] += (double)x->plan.dur[i];
-    }
-    for (size_t i = 0; sum && i < g->streams; i++)
-        most = fmax(sum[i], most);
-    free(sum);
-    most = fmax(most, room_needed_ns(&x->room, g, x->plan.dur, x->plan.mark, PLAN_DROP));
-    double share = g->length_ns > 0 ? most / x->plan.work / (double)g->length_ns : 0;
+    double most = room_left_ns(&x->room, x->g, &x->plan);
+    double share = x->g->length_ns > 0 ? most / x->plan.work / (double)x->g->length_ns : 0;
     return (int64_t)(fmin(share, 1) * (double)x->f->step_ns); /* hostile times exceed it */
 }
 
@@ -236,6 +221,16 @@ int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_
     return input > x->work_ns ? input : x->work_ns;
 }
 
+/* Widened, and no more than the limit. Where the replay says more than can be, its lower end is as
+ * wrong as its middle: the interval keeps its width below the limit. */
+static struct span_ns within(struct span_ns s, int64_t wide, int64_t limit)
+{
+    int64_t half = s.mid_ns - s.low_ns + wide;
+    int64_t mid = engine_within(s.mid_ns, limit), low = engine_within(s.low_ns - wide, limit);
+    low = low < limit - half ? low : engine_within(limit - half, limit);
+    return (struct span_ns){low, mid, engine_within(s.high_ns + wide, limit)};
+}
+
 struct span_ns engine_span(struct engine *x, const struct whatif *w,
                            const struct edit *const *edits, size_t n)
 {
@@ -259,8 +254,7 @@ struct span_ns engine_span(struct engine *x, const struct whatif *w,
     int64_t limit = step - engine_floor_ns(x, edits, n);
     if (n == 1 && edits[0]->kind == EDIT_OVERLAP && s.low_ns - wide > limit)
         return (struct span_ns){0, limit / 2, limit}; /* the replay says no more than that */
-    return (struct span_ns){engine_within(s.low_ns - wide, limit), engine_within(s.mid_ns, limit),
-                            engine_within(s.high_ns + wide, limit)};
+    return within(s, wide, limit);
 }
 
 static int make_ready(struct engine *x)

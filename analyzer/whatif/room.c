@@ -125,12 +125,50 @@ void room_release(struct room *r)
     *r = (struct room){0};
 }
 
-double room_needed_ns(const struct room *r, const struct graph *g, const int64_t *dur,
-                      const uint8_t *mark, uint8_t without)
+struct work {                                 /* of the GPU; as recorded, and now */
+    double left_ns;                           /* in the window, its calls known */
+    double known_was_ns, known_is_ns;         /* the same, and what began behind the window */
+    double of_nobody_was_ns, of_nobody_is_ns; /* in the window, its calls not known */
+};
+
+static void add_work(struct work *w, double share, const struct graph *g, const struct plan *p,
+                     uint32_t i, uint8_t without)
 {
-    double sum = 0;
-    for (size_t i = 0; r->share && i < g->recorded; i++)
-        if (r->share[i] > 0 && !(mark[i] & without))
-            sum += (double)r->share[i] * (double)dur[i];
-    return sum;
+    const struct task *t = &g->tasks[i];
+    bool known = g->a->tl->ops[t->source].api != TL_NONE, in_window = t->at_ns < g->length_ns;
+    double was = share * (double)p->was[i];
+    double is = p->mark[i] & without ? 0 : share * (double)p->dur[i];
+    w->left_ns += known && in_window ? is : 0;
+    w->known_was_ns += known ? was : 0;
+    w->known_is_ns += known ? is : 0;
+    w->of_nobody_was_ns += !known && in_window ? was : 0;
+    w->of_nobody_is_ns += !known && in_window ? is : 0;
+}
+
+/* What steps before the window left over: where nobody knows who launched it, an edit may not find
+ * it. Then it loses the share that the others lose. */
+static double left_of(const struct work *w)
+{
+    bool found = w->of_nobody_is_ns < w->of_nobody_was_ns || w->known_was_ns <= 0;
+    return w->left_ns +
+           (found ? w->of_nobody_is_ns : w->of_nobody_was_ns * w->known_is_ns / w->known_was_ns);
+}
+
+double room_left_ns(const struct room *r, const struct graph *g, const struct plan *p)
+{
+    struct work *of = calloc(g->streams + 1, sizeof *of), room = {0};
+    double most = 0;
+    for (uint32_t i = 0; of && i < g->recorded; i++) {
+        const struct task *t = &g->tasks[i];
+        if ((t->kind != TASK_KERNEL && t->kind != TASK_COPY && t->kind != TASK_MEMSET) ||
+            t->lane >= g->streams)
+            continue;
+        add_work(&of[t->lane], 1, g, p, i, PLAN_DROP | PLAN_DETACH);
+        if (r->share)
+            add_work(&room, (double)r->share[i], g, p, i, PLAN_DROP);
+    }
+    for (size_t i = 0; of && i < g->streams; i++)
+        most = fmax(most, left_of(&of[i]));
+    free(of);
+    return fmax(most, left_of(&room));
 }

@@ -2,7 +2,7 @@
 #ifndef GPUPROF_WHATIF_ROOM_H
 #define GPUPROF_WHATIF_ROOM_H
 
-#include "analyzer/replay/graph.h"
+#include "analyzer/replay/replay.h"
 
 struct room {
     float *share; /* by recorded task: of its length, so much that nothing else can use; of a kernel
@@ -16,9 +16,10 @@ int room_measure(struct room *r, const struct graph *g);
  * their times hold waiting. -1: out of memory. Cost: one pass over the operations. */
 int64_t room_busiest_ns(const struct facts *f);
 void room_release(struct room *r);
-/* What the kernels need at least of the GPU, with these lengths of the tasks, without those that
- * are marked so; over all recorded steps. */
-double room_needed_ns(const struct room *r, const struct graph *g, const int64_t *dur,
-                      const uint8_t *mark, uint8_t without);
+/* What the recorded steps take of the GPU at least under the plan: the work that stays on the
+ * fullest stream runs one after the other, and so do kernels that fill the GPU, in whatever streams.
+ * Collectives do not count, their times hold waiting. Nor does what began behind the window: as
+ * much, of the steps before, ran in it. */
+double room_left_ns(const struct room *r, const struct graph *g, const struct plan *p);
 
 #endif
