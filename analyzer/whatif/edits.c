@@ -13,13 +13,18 @@ bool edit_drop_launched(const struct graph *g, struct plan *p, uint32_t i)
 
 void edit_drop(const struct graph *g, struct plan *p, uint32_t i)
 {
+    edit_drop_with(g, p, i, 1);
+}
+
+void edit_drop_with(const struct graph *g, struct plan *p, uint32_t i, double part)
+{
     if (!edit_drop_launched(g, p, i))
         return;
     uint32_t call = g->tasks[i].issue;
     uint32_t pause = g->tasks[call].prev;
     if (pause != TASK_NONE && g->tasks[pause].kind == TASK_HOST_GAP &&
         (p->most || g->tasks[pause].dur_ns < HOST_PAUSE_NS))
-        p->dur[pause] = 0;
+        p->dur[pause] = (int64_t)((double)p->dur[pause] * (1 - part));
 }
 
 bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op)

@@ -46,6 +46,8 @@ static inline bool edit_exchange(const struct graph *g, uint32_t i)
 /* Removes GPU work together with its launch and the host's pause before that: a short one, for a
  * bound any. */
 void edit_drop(const struct graph *g, struct plan *p, uint32_t i);
+/* The same with a part of the pause: the rest is of operators that stay. */
+void edit_drop_with(const struct graph *g, struct plan *p, uint32_t i, double part);
 /* The same, but the pause stays: a library launched it inside a call that the program still makes.
  * False: others were launched with it, so their call stays as well. */
 bool edit_drop_launched(const struct graph *g, struct plan *p, uint32_t i);

@@ -17,9 +17,9 @@ int room_measure(struct room *r, const struct graph *g);
 int64_t room_busiest_ns(const struct facts *f);
 void room_release(struct room *r);
 /* What the recorded steps take of the GPU at least under the plan: the work that stays on the
- * fullest stream runs one after the other, and so do kernels that fill the GPU, in whatever streams.
- * Collectives do not count, their times hold waiting. Nor does what began behind the window: as
- * much, of the steps before, ran in it. */
+ * fullest stream runs one after the other, and so do kernels that fill the GPU, in whatever
+ * streams. Collectives do not count, their times hold waiting. Nor does what began behind the
+ * window: as much, of the steps before, ran in it. */
 double room_left_ns(const struct room *r, const struct graph *g, const struct plan *p);
 
 #endif

@@ -59,6 +59,7 @@ struct edit {
     const bool *keep_marks;            /* EDIT_UNSYNC: calls whose waits are not the program's */
     const bool *claimed_marks;         /* EDIT_UNSYNC: calls that another change removes */
     const bool *gone_marks; /* EDIT_FUSE, EDIT_SCALE: of op_marks, work that others do on the way */
+    bool within;            /* EDIT_FUSE: `ops` are steps of operators that stay */
     bool pauses;            /* EDIT_REMOVE: nor what the host does between two such calls */
     bool layout;      /* EDIT_PRECISION: in channels-last as well, so nothing converts layouts */
     double good, bad; /* EDIT_SCALE: the range of the factor; EDIT_FUSE: 0, 0 is not known;

@@ -43,6 +43,28 @@ START_TEST(questions_are_work_of_the_host)
 }
 END_TEST
 
+static struct span_ns fused(bool within)
+{
+    asks = false;
+    struct bench x = bench_start(MS(4.1), fill_asking);
+    struct span_ns s = bench_span(
+        &x, (struct edit){.kind = EDIT_FUSE, .ops = of_casts, .bad = 1, .within = within});
+    bench_end(&x);
+    return s;
+}
+
+/* 19 of 20 casts go, each with its call of 4 us; of 96 us before it, all or 0.6. */
+START_TEST(a_part_of_an_operator_leaves_some_of_the_pause_before_it)
+{
+    struct span_ns alone = fused(false), within = fused(true);
+    ck_assert_int_ge(alone.low_ns, 19 * US(90));
+    ck_assert_int_le(within.low_ns, 19 * US(4 + 96 * 0.7));
+    ck_assert_int_ge(within.low_ns, 19 * US(4 + 96 * 0.55));
+    ck_assert_int_ge(within.high_ns, 19 * US(4 + 96 * 0.9));
+    ck_assert_int_le(within.high_ns, alone.high_ns);
+}
+END_TEST
+
 enum { LAUNCHES = 400, AHEAD = 1100 };
 
 /* 400 kernels of 20 us each step, 1,100 launches ahead: the host, which needs 5 us for each, waits
@@ -73,6 +95,7 @@ Suite *test_lookups_suite(void)
     Suite *s = suite_create("lookups");
     TCase *c = tcase_create("lookups");
     tcase_add_test(c, questions_are_work_of_the_host);
+    tcase_add_test(c, a_part_of_an_operator_leaves_some_of_the_pause_before_it);
     tcase_add_test(c, a_launch_that_waits_for_room_takes_what_others_take);
     suite_add_tcase(s, c);
     return s;

@@ -40,7 +40,7 @@ static void check_type_casts(const struct facts *f, struct arena *arena, struct 
     outcome_evidence(o, "their GPU time per step", ms(per_step(f, ops.busy_ns)), "ms", rows);
     outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, ops.idle_ns)), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit = (struct edit){.kind = EDIT_FUSE, .ops = goes, .bad = BYTES_LEFT};
+    o->edit = (struct edit){.kind = EDIT_FUSE, .ops = goes, .bad = BYTES_LEFT, .within = true};
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "%lld kernels per step convert values from one type to another: "
