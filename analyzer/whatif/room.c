@@ -126,32 +126,31 @@ void room_release(struct room *r)
 }
 
 struct work {                                 /* of the GPU; as recorded, and now */
-    double left_ns;                           /* in the window, its calls known */
-    double known_was_ns, known_is_ns;         /* the same, and what began behind the window */
-    double of_nobody_was_ns, of_nobody_is_ns; /* in the window, its calls not known */
+    double left_ns;                           /* launched in the window, and begun in it */
+    double launched_was_ns, launched_is_ns;   /* launched in the window */
+    double left_over_was_ns, left_over_is_ns; /* of before, in the window */
 };
 
 static void add_work(struct work *w, double share, const struct graph *g, const struct plan *p,
                      uint32_t i, uint8_t without)
 {
     const struct task *t = &g->tasks[i];
-    bool known = g->a->tl->ops[t->source].api != TL_NONE, in_window = t->at_ns < g->length_ns;
+    bool launched = t->issue != TASK_NONE, in_window = t->at_ns < g->length_ns;
     double was = share * (double)p->was[i];
     double is = p->mark[i] & without ? 0 : share * (double)p->dur[i];
-    w->left_ns += known && in_window ? is : 0;
-    w->known_was_ns += known ? was : 0;
-    w->known_is_ns += known ? is : 0;
-    w->of_nobody_was_ns += !known && in_window ? was : 0;
-    w->of_nobody_is_ns += !known && in_window ? is : 0;
+    w->left_ns += launched && in_window ? is : 0;
+    w->launched_was_ns += launched ? was : 0;
+    w->launched_is_ns += launched ? is : 0;
+    w->left_over_was_ns += !launched && in_window ? was : 0;
+    w->left_over_is_ns += !launched && in_window ? is : 0;
 }
 
-/* What steps before the window left over: where nobody knows who launched it, an edit may not find
- * it. Then it loses the share that the others lose. */
+/* What steps before the window left over: an edit may not find all of it, as nobody may know who
+ * launched it, or in which step. It loses at least the share that the others lose. */
 static double left_of(const struct work *w)
 {
-    bool found = w->of_nobody_is_ns < w->of_nobody_was_ns || w->known_was_ns <= 0;
-    return w->left_ns +
-           (found ? w->of_nobody_is_ns : w->of_nobody_was_ns * w->known_is_ns / w->known_was_ns);
+    double share = w->launched_was_ns > 0 ? w->launched_is_ns / w->launched_was_ns : 1;
+    return w->left_ns + fmin(w->left_over_is_ns, w->left_over_was_ns * share);
 }
 
 double room_left_ns(const struct room *r, const struct graph *g, const struct plan *p)
