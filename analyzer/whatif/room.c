@@ -136,13 +136,12 @@ static void add_work(struct work *w, double share, const struct graph *g, const 
 {
     const struct task *t = &g->tasks[i];
     bool launched = t->issue != TASK_NONE, in_window = t->at_ns < g->length_ns;
-    double was = share * (double)p->was[i];
-    double is = p->mark[i] & without ? 0 : share * (double)p->dur[i];
-    w->left_ns += launched && in_window ? is : 0;
+    double was = (double)p->was[i], is = p->mark[i] & without ? 0 : (double)p->dur[i];
+    w->left_ns += launched && in_window ? share * is : 0;
     w->launched_was_ns += launched ? was : 0;
     w->launched_is_ns += launched ? is : 0;
-    w->left_over_was_ns += !launched && in_window ? was : 0;
-    w->left_over_is_ns += !launched && in_window ? is : 0;
+    w->left_over_was_ns += !launched && in_window ? share * was : 0;
+    w->left_over_is_ns += !launched && in_window ? share * is : 0;
 }
 
 /* What steps before the window left over: an edit may not find all of it, as nobody may know who
