@@ -19,6 +19,7 @@ struct unroller {
     uint32_t *first_work;  /* by lane: the first operation that is not left over */
     uint32_t *left;        /* operations that were left over, in order */
     size_t left_count;
+    int64_t *first_ns;   /* by lane: when the first that is known to be launched here began */
     size_t *each, *from; /* by lane: operations of a turn; where they begin in `work` */
     size_t *done;        /* by lane: of this turn, so far */
     uint32_t *work;      /* operations lane by lane, turn by turn */
@@ -45,20 +46,36 @@ static bool of_batch(const struct task *t)
     return t->kind == TASK_GET || t->kind == TASK_LOAD;
 }
 
-static void look_at_recorded(struct unroller *u)
+/* By lane, for another one may have begun at once what was launched: a copy, ahead of the kernels
+ * of steps before. Lanes without any: the first of all. */
+static void find_first(struct unroller *u)
 {
     const struct graph *g = u->g;
     int64_t first_ns = INT64_MAX;
+    for (size_t lane = 0; lane < g->lanes; lane++)
+        u->first_ns[lane] = INT64_MAX;
+    for (size_t i = 0; i < u->recorded; i++) {
+        const struct task *t = &g->tasks[i];
+        if (!task_on_gpu(t) || t->issue == TASK_NONE)
+            continue;
+        first_ns = t->at_ns < first_ns ? t->at_ns : first_ns;
+        if (is_work(t) && t->at_ns < u->first_ns[t->lane])
+            u->first_ns[t->lane] = t->at_ns;
+    }
+    first_ns = first_ns == INT64_MAX ? INT64_MIN : first_ns;
+    for (size_t lane = 0; lane < g->lanes; lane++)
+        u->first_ns[lane] = u->first_ns[lane] == INT64_MAX ? first_ns : u->first_ns[lane];
+}
+
+static void look_at_recorded(struct unroller *u)
+{
+    const struct graph *g = u->g;
     memset(u->last, 0xff, (g->lanes + 1) * sizeof *u->last);
     memset(u->first_work, 0xff, (g->lanes + 1) * sizeof *u->first_work);
-    for (size_t i = 0; i < u->recorded; i++)
-        if (task_on_gpu(&g->tasks[i]) && g->tasks[i].issue != TASK_NONE &&
-            g->tasks[i].at_ns < first_ns)
-            first_ns = g->tasks[i].at_ns;
-    first_ns = first_ns == INT64_MAX ? INT64_MIN : first_ns;
+    find_first(u);
     for (uint32_t i = 0; i < u->recorded; i++) {
         const struct task *t = &g->tasks[i];
-        u->copy[i] = left_over(g, t, first_ns) ? TASK_NONE : i;
+        u->copy[i] = left_over(g, t, u->first_ns[t->lane]) ? TASK_NONE : i;
         u->last[t->lane] = i;
         if (u->copy[i] == TASK_NONE)
             u->left[u->left_count++] = i;
@@ -293,11 +310,12 @@ static int start(struct unroller *u, size_t turns)
     u->first_work = calloc(g->lanes + 1, sizeof *u->first_work);
     u->get_of = malloc((g->gets + 1) * sizeof *u->get_of);
     u->left = calloc(g->count + 1, sizeof *u->left);
+    u->first_ns = calloc(g->lanes + 1, sizeof *u->first_ns);
     u->each = calloc(g->lanes + 1, sizeof *u->each);
     u->from = calloc(g->lanes + 1, sizeof *u->from);
     u->done = calloc(g->lanes + 1, sizeof *u->done);
-    if (!u->copy || !u->last || !u->get_of || !u->left || !u->first_work || !u->each || !u->from ||
-        !u->done)
+    if (!u->first_ns || !u->copy || !u->last || !u->get_of || !u->left || !u->first_work ||
+        !u->each || !u->from || !u->done)
         return -1;
     memset(u->get_of, 0xff, (g->gets + 1) * sizeof *u->get_of);
     look_at_recorded(u);
@@ -312,6 +330,7 @@ static void finish(struct unroller *u)
     free(u->get_of);
     free(u->left);
     free(u->each);
+    free(u->first_ns);
     free(u->from);
     free(u->done);
     free(u->work);

@@ -34,6 +34,9 @@ static void fill_ahead(struct builder *b, int64_t at)
     wait.correlation = build_api(b, "cudaEventSynchronize", at, MS(8) + US(10));
     build_put(b, ROW_SYNC, &wait);
     build_kernel(b, "slow", at + MS(8.1), gpu_start(at), MS(9.7));
+    b->stream = 2; /* nothing holds that one up */
+    build_memset(b, 4096, at + MS(8.12), at + MS(8.13), US(2));
+    b->stream = 1;
     mark.correlation = build_api(b, "cudaEventRecord", at + MS(8.2), CALL_NS);
     build_put(b, ROW_EVENT, &mark);
     step_number++;
@@ -69,6 +72,19 @@ START_TEST(waits_that_reach_out_of_the_recording_hide_nothing)
 }
 END_TEST
 
+/* Of two and three steps, what other streams do at once does not say where the work of before ends.
+ */
+START_TEST(few_steps_know_what_was_left_over)
+{
+    for (int steps = 3; steps < 5; steps++) {
+        struct span_ns s = shorter(2, steps);
+        ck_assert_int_ge(s.low_ns, MS(6));
+        ck_assert_int_ge(s.mid_ns, MS(7.5));
+        ck_assert_int_le(s.mid_ns, MS(8.2));
+    }
+}
+END_TEST
+
 /* The work of before keeps its length in the replay: that limits nothing, and what is limited is
  * not certain. */
 START_TEST(no_interval_is_without_width)
@@ -86,6 +102,7 @@ Suite *test_ahead_suite(void)
     Suite *s = suite_create("ahead");
     TCase *c = tcase_create("ahead");
     tcase_add_test(c, waits_that_reach_out_of_the_recording_hide_nothing);
+    tcase_add_test(c, few_steps_know_what_was_left_over);
     tcase_add_test(c, no_interval_is_without_width);
     suite_add_tcase(s, c);
     return s;
