@@ -69,6 +69,13 @@ static int64_t overhead_ns(const struct facts *f)
     return rc < 0 ? -1 : cost;
 }
 
+/* Of the process that the steps are of: other ranks pay for themselves. */
+static bool pays(const struct facts *f, uint32_t api)
+{
+    const struct timeline *t = f->tl;
+    return !f->steps.count || t->threads[t->apis[api].thread].process == f->steps.process;
+}
+
 /* What CUPTI's records cost the threads that call CUDA, which CUPTI does not tell: about 0.5 us a
  * call and 0.56 us an operation on the GPU more (docs/measurements/h200-2026-11.md: a launch takes
  * 3.40 us, 3.96 with its kernel recorded, 4.47 with the call as well). Steps measured with and
@@ -86,14 +93,15 @@ static double cupti_pct(const struct facts *f)
     if (facts_virtual(f) || agent_ns(t) < 0 || span <= 0)
         return 0;
     for (size_t i = 0; i < t->api_count; i++) {
-        if (t->apis[i].start_ns < from || t->apis[i].start_ns >= to)
+        if (t->apis[i].start_ns < from || t->apis[i].start_ns >= to || !pays(f, (uint32_t)i))
             continue;
         called += (double)(t->apis[i].end_ns - t->apis[i].start_ns);
         cost += CALL_NS;
     }
     for (size_t i = 0; i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
-        if (o->api != TL_NONE && !o->in_graph && o->start_ns >= from && o->start_ns < to)
+        if (o->api != TL_NONE && !o->in_graph && o->start_ns >= from && o->start_ns < to &&
+            pays(f, o->api))
             cost += OPERATION_NS;
     }
     return 100 * (called > span ? cost / called : cost / span);

@@ -63,6 +63,8 @@ int64_t graph_launch_ns(struct maker *m)
     }
     if (m->launch_ns == 0)
         m->launch_ns = n ? median_ns(seen, n) : UNKNOWN_NS;
+    if (m->launch_ns <= 0)
+        m->launch_ns = 1; /* asked, and shorter than the recording's clock can tell */
     return m->launch_ns;
 }
 
