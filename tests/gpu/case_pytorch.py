@@ -4,7 +4,7 @@ import os
 import re
 
 TITLE = "PyTorch ResNet-50: eager FP32, TF32, AMP, compiled, graphs, loaders, .item(), profiler inside, torchrun"
-ORDER, LIMIT_S = 20, 180
+ORDER, LIMIT_S = 20, 240
 
 # name: options of torch_resnet.py, rules of which one must be among the first two findings, rules that must not appear
 CASES = {
