@@ -207,7 +207,7 @@ static void write_samples(struct chrome *c)
         chrome_counter(c, pid, at_ns, "GPU utilisation", "%", s->util_pct);
         chrome_counter(c, pid, at_ns, "GPU memory used", "bytes", s->memory_used_bytes);
         chrome_counter(c, pid, at_ns, "SM clock", "MHz", s->sm_clock_mhz);
-        chrome_counter(c, pid, at_ns, "power", "mW", s->power_mw);
+        chrome_counter(c, pid, at_ns, "power", "W", s->power_mw < 0 ? -1 : s->power_mw / 1000);
     }
 }
 
