@@ -106,6 +106,8 @@ enum api_kind api_kind_of(const char *name);    /* api_kind.c */
 
 /* timeline_update.c: fills in_update, when the calls are in their places. -1: out of memory */
 int build_updates(struct timeline *t);
+/* timeline_conv.c: the products that convolutions compute become convolutions; then, too. */
+int build_convolutions(struct timeline *t);
 /* timeline_finish.c: a warning of the recording's health. -1: out of memory. */
 int build_health(struct build *b, const char *code, const char *text, int64_t value);
 /* timeline_ranks.c: fills t.missing_ranks and warns of them. -1: out of memory. */

@@ -54,6 +54,50 @@ START_TEST(test_misaligned)
 }
 END_TEST
 
+/* The picture of 7 x 7 is odd, and no channel of it. */
+static void fill_odd_picture(struct builder *b, int64_t at)
+{
+    struct row_call r = {.family = SPOOL_CALL_CONV_FWD,
+                         .in_type = SPOOL_DT_BF16,
+                         .in_layout = SPOOL_LAYOUT_NCHW,
+                         .start_ns = at + US(9),
+                         .end_ns = at + US(30),
+                         .dim = {64, 512, 7, 7, 2048, 1, 1, 1, 0, 1, 1}};
+    build_kernel(b, "cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_nn_align2", at + US(10),
+                 at + US(40), MS(6));
+    build_call(b, r, "cudnnConvolutionForward");
+    build_sync(b, at + US(100), MS(6) + US(-50));
+}
+
+START_TEST(test_odd_picture)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_odd_picture);
+    case_verdict(build_analyze(&b), "misaligned-kernels", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+/* Three channels, which become four. No vocabulary is the cause. */
+static void fill_padding(struct builder *b, int64_t at)
+{
+    build_kernel(b, "nhwcAddPaddingKernel<__half, __half, float, true, 0>", at + US(10),
+                 at + US(20), MS(6));
+    build_kernel(b, case_gemm, at + US(30), at + US(6020), US(3900));
+}
+
+START_TEST(test_padding)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_padding);
+    struct advice *a = build_analyze(&b);
+    case_verdict(a, "misaligned-kernels", RULE_FIRES);
+    ck_assert_ptr_null(case_outcome(a, "misaligned-kernels")->setting);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "misaligned-kernels")->summary, "channels"));
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_aligned)
 {
     struct builder b = build_start();
@@ -70,6 +114,8 @@ Suite *rule_misaligned_kernels_suite(void)
     TCase *t = tcase_create("misaligned-kernels");
     tcase_add_test(t, test_misaligned_products_against_aligned_ones);
     tcase_add_test(t, test_misaligned);
+    tcase_add_test(t, test_odd_picture);
+    tcase_add_test(t, test_padding);
     tcase_add_test(t, test_aligned);
     suite_add_tcase(s, t);
     return s;

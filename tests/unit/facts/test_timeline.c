@@ -66,6 +66,31 @@ START_TEST(graph_launch_owns_many_operations)
 }
 END_TEST
 
+/* A 1x1 convolution runs a kernel that is named a product: its operator tells, and a graph's
+ * kernels are what those of that name were outside of it. */
+START_TEST(products_of_convolutions_are_convolutions)
+{
+    static const char both[] = "volta_sgemm_128x64_nn", conv[] = "volta_sgemm_32x128_nn";
+    struct builder b = build_start();
+    build_range(&b, "aten::conv2d", US(0), US(100));
+    build_range_at(&b, "aten::cudnn_convolution", 2, US(10), US(60));
+    build_range(&b, "aten::linear", US(100), US(200));
+    build_kernel(&b, conv, US(20), US(30), US(5));
+    build_kernel(&b, both, US(40), US(50), US(5));
+    build_kernel(&b, both, US(70), US(80), US(5)); /* between its end and the next's begin */
+    build_kernel(&b, both, US(120), US(130), US(5));
+    int64_t c = build_api(&b, "cudaGraphLaunch", US(300), US(10));
+    build_kernel_of(&b, conv, c, US(320), US(8), 1);
+    build_kernel_of(&b, both, c, US(330), US(8), 1);
+    struct timeline *t = build_finish(&b);
+    static const uint8_t family[] = {FAMILY_CONV, FAMILY_CONV, FAMILY_GEMM,
+                                     FAMILY_GEMM, FAMILY_CONV, FAMILY_GEMM};
+    for (size_t i = 0; i < sizeof family; i++)
+        ck_assert_uint_eq(t->ops[i].class.family, family[i]);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(correlations_are_per_process)
 {
     struct builder b = build_start();
@@ -307,6 +332,7 @@ Suite *test_timeline_suite(void)
     tcase_add_test(c, joins_operations_to_calls);
     tcase_add_test(c, nested_driver_call_gives_its_kernels_to_the_outer_call);
     tcase_add_test(c, graph_launch_owns_many_operations);
+    tcase_add_test(c, products_of_convolutions_are_convolutions);
     tcase_add_test(c, correlations_are_per_process);
     tcase_add_test(c, library_calls_find_their_api_calls);
     tcase_add_test(c, impossible_rows_are_counted_not_believed);

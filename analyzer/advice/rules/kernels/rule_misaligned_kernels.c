@@ -10,31 +10,29 @@
 
 enum { WIDTHS = 32 /* distinct odd sizes that are told apart */ };
 
-/* Kernels that load single elements, and those that copy operands to padded places first. */
-struct misaligned {
-    int64_t ns, count, padding_ns;
-    const struct kernel_total *worst;
-};
-
-static struct misaligned misaligned_kernels(const struct facts *f)
+static bool is_padding(const struct facts *f, const struct op *o)
 {
-    struct misaligned m = {0, 0, 0, NULL};
-    for (size_t i = 0; i < f->totals.kernel_count; i++) {
-        const struct kernel_total *k = &f->totals.kernels[i];
-        bool matrix = k->class.family == FAMILY_GEMM || k->class.family == FAMILY_CONV;
-        bool pads = k->class.family == FAMILY_LAYOUT &&
-                    strstr(tl_text(f->tl, k->name), "AddPadding") != NULL;
-        bool narrow =
-            matrix && k->class.tensor == TRI_YES && (k->class.align == 1 || k->class.align == 2);
-        if (!pads && !narrow)
-            continue;
-        m.ns += k->total_ns;
-        m.count += k->count;
-        m.padding_ns += pads ? k->total_ns : 0;
-        if (!m.worst || k->total_ns > m.worst->total_ns)
-            m.worst = k;
-    }
-    return m;
+    return o->class.family == FAMILY_LAYOUT &&
+           strstr(tl_text(f->tl, o->full_name), "AddPadding") != NULL;
+}
+
+static enum query_take is_padding_op(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    return o->kind == OP_KERNEL && is_padding(f, o) ? QUERY_BUSY : QUERY_NO;
+}
+
+/* Kernels that load single elements, and those that copy operands to padded places first. In NCHW
+ * the odd size of a convolution is that of the picture, which no padding of channels changes: rule
+ * channels-last is about it. */
+static enum query_take is_misaligned(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    bool matrix = o->class.family == FAMILY_GEMM ||
+                  (o->class.family == FAMILY_CONV && o->class.layout == SPOOL_LAYOUT_NHWC);
+    bool narrow =
+        matrix && o->class.tensor == TRI_YES && (o->class.align == 1 || o->class.align == 2);
+    return o->kind == OP_KERNEL && (narrow || is_padding(f, o)) ? QUERY_BUSY : QUERY_NO;
 }
 
 /* The size that is not a multiple of 8 in most of the recorded products of 16-bit types; 0 where
@@ -151,32 +149,42 @@ static struct edit aligned_edit(const struct facts *f, struct arena *arena)
 
 static void check_misaligned_kernels(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct misaligned m = misaligned_kernels(f);
-    int64_t each = per_step(f, m.ns), size = odd_size(f);
+    struct query_ops m = query_ops(f, is_misaligned), pads = query_ops(f, is_padding_op);
+    int64_t each = per_step(f, m.busy_ns), size = odd_size(f);
     o->why = arena_printf(arena, "%.3f ms per step in misaligned matrix kernels", ms(each));
-    if (!m.worst || each * 100 < f->step_ns)
+    if (m.longest == TL_NONE || each * 100 < f->step_ns)
         return;
     const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
                        "'%align1%' OR s.text LIKE '%align2%' OR s.text LIKE '%AddPadding%'";
     outcome_evidence(o, "matrix kernels with alignment 1 or 2, and padding kernels, per step",
                      (double)m.count / (double)f->steps.used, "count", rows);
     outcome_evidence(o, "time in them per step", ms(each), "ms", rows);
-    if (m.padding_ns > 0)
-        outcome_evidence(o, "of that, copying to padded operands", ms(per_step(f, m.padding_ns)),
+    if (pads.busy_ns > 0)
+        outcome_evidence(o, "of that, copying to padded operands", ms(per_step(f, pads.busy_ns)),
                          "ms", rows);
     if (size > 0)
         outcome_evidence(o, "size that is not a multiple of 8 in most products", (double)size, "",
                          NULL);
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit = aligned_edit(f, arena);
-    o->setting = "pad_vocab=1";
+    const char *longest = tl_text(f->tl, f->tl->ops[m.longest].name);
     const char *which = size > 0 ? arena_printf(arena, "%lld", (long long)size) : "a dimension";
-    outcome_fires(o, each,
-                  arena_printf(arena,
-                               "matrix kernels load operands element by element for %.1f ms per "
-                               "step (longest: %s): %s is not a multiple of 8",
-                               ms(each), tl_text(f->tl, m.worst->name), which));
-    outcome_example_op(o, f->tl, m.worst->longest, "longest misaligned kernel");
+    if (pads.busy_ns == m.busy_ns) { /* of convolutions: no product has such a size */
+        outcome_fires(
+            o, each,
+            arena_printf(arena,
+                         "convolutions copy operands to padded places for %.1f ms per "
+                         "step (longest: %s): a number of channels is not a multiple of 8",
+                         ms(each), longest));
+    } else {
+        o->setting = "pad_vocab=1";
+        outcome_fires(o, each,
+                      arena_printf(arena,
+                                   "matrix kernels load operands element by element for %.1f ms "
+                                   "per step (longest: %s): %s is not a multiple of 8",
+                                   ms(each), longest, which));
+    }
+    outcome_example_op(o, f->tl, m.longest, "longest misaligned kernel");
 }
 
 const struct rule rule_misaligned_kernels = {
