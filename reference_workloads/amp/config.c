@@ -70,7 +70,7 @@ void amp_config_read(struct amp_config *c, int argc, char **argv)
                   "GPUPROF_APPLY=\"name=value;...\" changes settings, too.\n");
     config_check(&c->conv);
     if (c->conv.cuda_graph && (c->scaler == SCALER_SYNC || c->overflow_every > 0))
-        die(2, "a CUDA graph can hold neither scaler=sync nor overflow-every");
+        die(2, "cuda_graph is refused: a graph holds neither scaler=sync nor overflow-every");
 }
 
 void amp_config_print(const struct amp_config *c)

@@ -109,7 +109,7 @@ static void check(const struct config *c)
     if (c->width % c->heads != 0 || c->width / c->heads % 8 != 0)
         die(2, "%d heads do not divide a width of %d into multiples of 8", c->heads, c->width);
     if (c->cuda_graph && (c->clip == CLIP_SYNC || c->alloc_per_step))
-        die(2, "a CUDA graph can hold neither clip=sync nor alloc-per-step");
+        die(2, "cuda_graph is refused: a graph holds neither clip=sync nor alloc-per-step");
 }
 
 void config_read(struct config *c, int argc, char **argv)
