@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 enum {
-    SPARE_PCT = 10 /* a stream's work may reach into a step beside its own that does not count */
+    SPARE_PCT = 10 /* a stream's work may reach into a step beside its own that does not count: at
+                      the ends of the recording one step's at most, between others a little */
 };
 
 static const char *check_parts(struct facts *f)
@@ -51,8 +52,8 @@ static const char *check_streams(struct facts *f)
     for (size_t i = 0; busy && i < t->stream_count; i++)
         most = busy[i] > most ? busy[i] : most;
     free(busy);
-    int64_t each = facts_per_step(f, most);
-    if (f->steps.used && each > f->step_ns + f->step_ns * SPARE_PCT / 100)
+    int64_t each = facts_per_step(f, most), used = (int64_t)f->steps.used;
+    if (used && each > f->step_ns + f->step_ns * SPARE_PCT / 100 + f->step_ns / used)
         return arena_printf(&f->arena, "one stream works for %.3f ms per step of %.3f ms",
                             (double)each / 1e6, (double)f->step_ns / 1e6);
     return NULL;

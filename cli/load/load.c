@@ -234,7 +234,8 @@ int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct e
     const char *wrong = l->analysis ? l->analysis->facts->contradiction : NULL;
     if (wrong) { /* no report is better than one that contradicts itself */
         err_set(e,
-                "%s: gpuprof refuses to analyse it, because its numbers contradict each other: %s",
+                "%s: gpuprof refuses to analyse it, because its numbers contradict each other: %s; "
+                "record more steps",
                 load_shown(files.at[0]), wrong);
         import_list_release(&files);
         load_release(l);
