@@ -57,6 +57,7 @@ enum spool_counter {
     SPOOL_DISCARDED,      /* records of CUPTI's that found no room in the spool */
     SPOOL_TOO_DEEP,       /* ranges not written: nested too deep */
     SPOOL_RINGS_LEFT,     /* full rings that a thread has left for another one; no loss */
+    SPOOL_CUPTI_UNASKED,  /* records dropped like SPOOL_CUPTI_DROPPED, but outside of a window */
     SPOOL_COUNTERS = 16
 };
 

@@ -14,7 +14,8 @@ enum {
     TAIL_STEPS = 4,  /* queued work runs on after a window: so long, within these */
     TAIL_MIN_MS = 50,
     TAIL_MAX_MS = 2000,
-    OFF_MIN_MS = 1000 /* CUPTI stays on in shorter pauses */
+    OFF_MIN_MS = 1000, /* CUPTI stays on in shorter pauses */
+    SETTLE_MS = 50     /* until CUPTI is on where the collector says so; it says so 200 ms early */
 };
 
 /* The plan, and where the program is in it. Changed by the thread that marks steps, under `busy`.
@@ -26,7 +27,7 @@ static struct {
     _Atomic bool open;      /* by the plan */
     _Atomic bool paused;    /* by the collector */
     _Atomic uint64_t steps; /* begun */
-    _Atomic int64_t gpu_until_ns, pace_ns, last_ns;
+    _Atomic int64_t gpu_until_ns, pace_ns, last_ns, settled_ns;
     _Atomic uint64_t counted; /* marks, see counted_as; 0 = none seen. Every thread asks */
     atomic_flag busy;
     _Atomic uint64_t seen[SEEN]; /* name << 8 | mark + 1, of this process's strings */
@@ -123,9 +124,17 @@ void window_obey(uint32_t control)
     bool pause = control == SPOOL_PAUSE;
     if (control == SPOOL_STOP || atomic_load(&g.paused) == pause)
         return;
-    atomic_store(&g.gpu_until_ns, clock_now_ns() + TAIL_MIN_MS * 1000000ll);
+    int64_t now_ns = clock_now_ns();
+    atomic_store(&g.gpu_until_ns, now_ns + TAIL_MIN_MS * 1000000ll);
+    atomic_store(&g.settled_ns, now_ns + SETTLE_MS * 1000000ll);
     atomic_store(&g.paused, pause);
     publish();
+    cupti_attend(); /* whoever has seen it first: its thread looks ten times a second */
+}
+
+bool window_counts(int64_t now_ns)
+{
+    return !window_closed() && now_ns >= atomic_load(&g.settled_ns);
 }
 
 bool window_lets(enum spool_rec_kind kind, uint32_t control)

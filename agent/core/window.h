@@ -32,6 +32,8 @@ bool window_is_step(const struct thread *t, uint32_t name, unsigned depth);
 void window_profiler(bool start); /* cudaProfilerStart, cudaProfilerStop */
 /* Whether CUPTI's kinds should be on: open, soon to be, or work of a closed window still runs. */
 bool window_wants_cupti(int64_t now_ns);
+/* Whether a record that CUPTI drops now is missing from what is to be recorded. */
+bool window_counts(int64_t now_ns);
 bool window_by_profiler(void); /* are cudaProfilerStart and Stop to be watched? */
 
 #endif

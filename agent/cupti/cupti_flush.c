@@ -66,14 +66,28 @@ bool cupti_attend(void)
     return true;
 }
 
+static bool counted = true; /* at the last look at what was dropped (window_counts) */
+
+/* What is dropped where nobody wants it, most of all while the kinds are turned on or off and the
+ * program goes on launching, is no loss: it is counted apart. In doubt it is one. */
 static void poll_dropped(void)
 {
     size_t n = 0;
+    bool counts = window_counts(clock_now_ns());
     if (cupti.api.ActivityGetNumDroppedRecords &&
         cupti.api.ActivityGetNumDroppedRecords(NULL, 0, &n) == CUPTI_SUCCESS && n) {
-        agent_count(SPOOL_CUPTI_DROPPED, n);
+        agent_count(counts || counted ? SPOOL_CUPTI_DROPPED : SPOOL_CUPTI_UNASKED, n);
         peer_dropped(n);
     }
+    counted = counts;
+}
+
+/* Around the moments in which CUPTI is turned on or off, often enough to tell what these cost. */
+static void watch_switch(int64_t now_ns)
+{
+    bool counts = window_counts(now_ns);
+    if (!cupti.waiting && (counts != counted || (!counts && atomic_load(&cupti.kinds_on))))
+        poll_dropped();
 }
 
 static struct cupti_progress flush(struct thread *t, bool forced)
@@ -197,6 +211,7 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     }
     p->records |= done.records;
     window_obey(atomic_load_explicit(&agent.spool->control, memory_order_relaxed));
+    watch_switch(now);
     cupti_switch(window_wants_cupti(now));
     callers_refresh(t);
     if (now >= p->next_anchor_ns) {
@@ -229,6 +244,7 @@ static void *flush_thread(void *arg)
     struct thread *t = thread_enter(); /* NULL without room for a ring: flushes all the same */
     agent_thread.is_agent = true;
     silence_begin();
+    counted = true; /* a forked child inherits it */
     struct pace p = {.flush_ms = FLUSH_MS, .walk_ms = WALK_MS};
     uint32_t asked;
     for (;;) {

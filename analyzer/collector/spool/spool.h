@@ -125,6 +125,15 @@ struct spool_guard {
 void spool_guard_begin(struct spool_guard *g, void *map, size_t size);
 void spool_guard_end(struct spool_guard *g);
 
+/* What a process has lost so far, or the collector of it. */
+struct spool_losses {
+    int64_t counter[SPOOL_COUNTERS]; /* by the agent */
+    int64_t unnamed;                 /* called by their address */
+    int64_t off_clock;               /* records left out because the clock was set */
+    int64_t untimed, in_flight, unknown_kinds, cut_buffers, bad_records;
+    int64_t unasked; /* untimed ones that belong to no window */
+};
+
 struct spool {
     char *path;
     struct spool_guard guard;
@@ -187,9 +196,11 @@ struct spool {
 
     struct spool_callers *callers; /* NULL: no stack came so far */
 
-    int64_t unnamed, unnamed_devices; /* called by their address */
-    int64_t off_clock;                /* records left out because the clock was set */
-    int64_t untimed, in_flight, unknown_kinds, cut_buffers, bad_records;
+    struct spool_losses lost, lost_before; /* before: the window that was asked for */
+    int64_t unnamed_devices;
+    int64_t
+        unplaced;    /* untimed records that the buffer being read has shown since the last timed */
+    int64_t near_ns; /* when that was, profile time; -1 = it had none */
     bool unfinished; /* the buffer that is read is one that CUPTI has not handed over */
     bool has_ranges, has_calls, has_loader, has_events;
     bool done, gone; /* read to its end; and its file is removed */
@@ -286,6 +297,10 @@ void spool_add_step(struct spool *s, const struct spool_rec_range *r);
 void spool_put_steps(struct spool *s, struct spool_out *out);
 /* Rows known only at the end: process, threads, streams, devices, health. */
 void spool_put_ends(struct spool *s, struct spool_out *out);
+/* All counters of the agent's, as they are now. */
+void spool_read_counters(struct spool *s);
+/* Untimed records that wait to be placed: they count as lost where a window was open at near_ns. */
+void spool_place_untimed(struct spool *s, const struct spool_out *out);
 /* A warning about what is missing; nothing for 0. */
 void spool_put_loss(struct spool *s, struct spool_out *out, const char *code, const char *text,
                     int64_t value);

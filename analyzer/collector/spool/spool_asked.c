@@ -2,9 +2,9 @@
  * begins a moment after it was asked for; it ends when its steps are done, or its time. */
 #include "analyzer/collector/spool/spool.h"
 
-/* Agents look at the collector's word ten times a second. Without step marks a window lasts
- * `unmarked`. */
-static const int64_t start_ns = 150000000, unmarked_ns = 10000000000;
+/* Agents are told 200 ms before a window begins (spool_control.c), and that at the next drain.
+ * Without step marks a window lasts `unmarked`. */
+static const int64_t start_ns = 250000000, unmarked_ns = 10000000000;
 
 struct row_recorded *spool_asked(const struct spool_times *t)
 {
@@ -63,8 +63,11 @@ void spool_ask_advance(struct spool_times *t, struct spool *const *spools, size_
     struct row_recorded *w = spool_asked(t);
     if (!w || now_ns < w->start_ns)
         return;
-    for (size_t i = 0; i < n && !t->based; i++)
+    for (size_t i = 0; i < n && !t->based; i++) {
         spools[i]->asked_from = spool_steps_begun(spools[i]);
+        spool_read_counters(spools[i]);
+        spools[i]->lost_before = spools[i]->lost;
+    }
     t->based = true;
     if (w->end_ns != INT64_MAX)
         return;

@@ -15,7 +15,7 @@ static void walk(struct spool *s, struct spool_out *out, const uint8_t *data, ui
             return;
         uint32_t stride = kind < SPOOL_STRIDES ? s->h->stride[kind] : 0;
         if (stride < 8 || stride > bytes - at) {
-            s->cut_buffers++;
+            s->lost.cut_buffers++;
             return;
         }
         spool_put_record(s, out, data + at, stride);
@@ -65,7 +65,10 @@ static void drain_one(struct spool *s, struct spool_out *out, uint32_t index, bo
         bytes = valid < bytes ? valid : bytes;
     }
     s->unfinished = atomic_load(&d->state) == SPOOL_OWNED;
+    s->near_ns = -1;
     walk(s, out, data, bytes);
+    if (s->unplaced)
+        spool_place_untimed(s, out);
     s->unfinished = false;
     if (adopt)
         return; /* nobody will use it again; leave the file as it was found */

@@ -3,7 +3,8 @@
 #include "analyzer/collector/spool/spool.h"
 
 enum { THIN_MAX = 12 };
-static const int64_t early_ns = 100000000; /* agents look at the word ten times a second */
+/* Agents look at the word ten times a second, and then CUPTI needs a moment to be turned on. */
+static const int64_t early_ns = 200000000;
 
 bool spool_leads(const struct spool *s)
 {

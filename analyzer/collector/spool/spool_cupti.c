@@ -66,47 +66,62 @@ static uint32_t device_of(const struct spool *s, uint32_t context)
     return UINT32_MAX;
 }
 
+/* Where CUPTI is turned on or off while the program launches, some records have no times, and
+ * nobody asked for them. A record's neighbours in its buffer tell when it was. */
+void spool_place_untimed(struct spool *s, const struct spool_out *out)
+{
+    bool asked = s->near_ns < 0 || spool_in_window(out, s->near_ns, true);
+    *(asked ? &s->lost.untimed : &s->lost.unasked) += s->unplaced;
+    s->unplaced = 0;
+}
+
 /* Profile times of a span; damaged ones wrap around instead of being undefined. */
-static bool place(struct spool *s, int64_t start, int64_t end, int64_t *start_ns, int64_t *end_ns)
+static bool place(struct spool *s, const struct spool_out *out, int64_t start, int64_t end,
+                  int64_t *start_ns, int64_t *end_ns)
 {
     bool known = spool_cupti_span(s, start, end, start_ns, end_ns);
-    s->off_clock += !known;
-    if (known && *end_ns > s->newest_ns)
+    s->lost.off_clock += !known;
+    if (!known)
+        return false;
+    if (*end_ns > s->newest_ns)
         s->newest_ns = *end_ns;
-    return known;
+    s->near_ns = *start_ns;
+    if (s->unplaced)
+        spool_place_untimed(s, out);
+    return true;
 }
 
 /* Of GPU work; false when CUPTI could not time it (0, 0), or it was cut off: while it ran, or, in a
  * buffer that CUPTI still had when the process was killed, before it began. */
-static bool place_work(struct spool *s, int64_t start, int64_t end, int64_t *start_ns,
-                       int64_t *end_ns)
+static bool place_work(struct spool *s, const struct spool_out *out, int64_t start, int64_t end,
+                       int64_t *start_ns, int64_t *end_ns)
 {
     if (!end && (start || s->unfinished)) {
-        s->in_flight++;
+        s->lost.in_flight++;
         return false;
     }
     if (start <= 0 || end < start) {
         if (start > 0 && s->segments.n > 1) /* the clock was set back while it ran */
-            s->off_clock++;
+            s->lost.off_clock++;
         else
-            s->untimed++;
+            s->unplaced++;
         return false;
     }
-    return place(s, start, end, start_ns, end_ns);
+    return place(s, out, start, end, start_ns, end_ns);
 }
 
 /* Of host work. The GPU's may end long after what was called last. */
-static bool place_call(struct spool *s, int64_t start, int64_t end, int64_t *start_ns,
-                       int64_t *end_ns)
+static bool place_call(struct spool *s, const struct spool_out *out, int64_t start, int64_t end,
+                       int64_t *start_ns, int64_t *end_ns)
 {
     if (start <= 0 || end < start) {
         if (start > 0 && s->segments.n > 1)
-            s->off_clock++;
+            s->lost.off_clock++;
         else
-            s->untimed++;
+            s->unplaced++;
         return false;
     }
-    if (!place(s, start, end, start_ns, end_ns))
+    if (!place(s, out, start, end, start_ns, end_ns))
         return false;
     if (!s->cupti_told || *end_ns > s->last_record_ns)
         s->last_record_ns = *end_ns;
@@ -120,11 +135,11 @@ static void put_kernel(struct spool *s, struct spool_out *out, const struct reco
 {
     TAKE(kernel, k, r);
     struct row_kernel row = {.process = s->process};
-    if (!place_work(s, k.start, k.end, &row.start_ns, &row.end_ns))
+    if (!place_work(s, out, k.start, k.end, &row.start_ns, &row.end_ns))
         return;
     row.id = ++out->ids[ROW_KERNEL];
     row.stream = stream_id(s, out, k.device, k.context, k.stream);
-    row.name = spool_name(s, out, k.name, &s->unnamed);
+    row.name = spool_name(s, out, k.name, &s->lost.unnamed);
     row.correlation = correlation(s, k.correlation);
     row.grid_x = k.grid[0], row.grid_y = k.grid[1], row.grid_z = k.grid[2];
     row.block_x = k.block[0], row.block_y = k.block[1], row.block_z = k.block[2];
@@ -138,7 +153,7 @@ static void put_copy(struct spool *s, struct spool_out *out, const struct record
 {
     TAKE(copy, c, r);
     struct row_copy row = {.process = s->process, .peer_device = -1};
-    if (!place_work(s, c.start, c.end, &row.start_ns, &row.end_ns))
+    if (!place_work(s, out, c.start, c.end, &row.start_ns, &row.end_ns))
         return;
     row.id = ++out->ids[ROW_COPY];
     row.stream = stream_id(s, out, c.device, c.context, c.stream);
@@ -154,7 +169,7 @@ static void put_peer_copy(struct spool *s, struct spool_out *out, const struct r
 {
     TAKE(peer_copy, c, r);
     struct row_copy row = {.process = s->process};
-    if (!place_work(s, c.start, c.end, &row.start_ns, &row.end_ns))
+    if (!place_work(s, out, c.start, c.end, &row.start_ns, &row.end_ns))
         return;
     row.id = ++out->ids[ROW_COPY];
     row.stream = stream_id(s, out, c.device, c.context, c.stream);
@@ -171,7 +186,7 @@ static void put_memset(struct spool *s, struct spool_out *out, const struct reco
 {
     TAKE(memset, m, r);
     struct row_memset row = {.process = s->process};
-    if (!place_work(s, m.start, m.end, &row.start_ns, &row.end_ns))
+    if (!place_work(s, out, m.start, m.end, &row.start_ns, &row.end_ns))
         return;
     row.id = ++out->ids[ROW_MEMSET];
     row.stream = stream_id(s, out, m.device, m.context, m.stream);
@@ -186,7 +201,7 @@ static void put_graph(struct spool *s, struct spool_out *out, const struct recor
 {
     TAKE(graph, g, r);
     struct row_kernel row = {.process = s->process};
-    if (!place_work(s, g.start, g.end, &row.start_ns, &row.end_ns))
+    if (!place_work(s, out, g.start, g.end, &row.start_ns, &row.end_ns))
         return;
     row.id = ++out->ids[ROW_KERNEL];
     row.stream = stream_id(s, out, g.device, g.context, g.stream);
@@ -212,7 +227,7 @@ static void put_api(struct spool *s, struct spool_out *out, const struct record 
 {
     TAKE(api, a, r);
     struct row_api row = {.process = s->process, .layer = a.kind == CUPTI_DRIVER};
-    if (!place_call(s, a.start, a.end, &row.start_ns, &row.end_ns))
+    if (!place_call(s, out, a.start, a.end, &row.start_ns, &row.end_ns))
         return;
     row.id = ++out->ids[ROW_API];
     row.thread = spool_thread_id(s, out, a.tid);
@@ -227,7 +242,7 @@ static void put_sync(struct spool *s, struct spool_out *out, const struct record
 {
     TAKE(sync, y, r);
     struct row_sync row = {.process = s->process, .stream = -1, .event = -1, .event_sync = -1};
-    if (!place_call(s, y.start, y.end, &row.start_ns, &row.end_ns))
+    if (!place_call(s, out, y.start, y.end, &row.start_ns, &row.end_ns))
         return;
     row.id = ++out->ids[ROW_SYNC];
     row.type = y.type;
@@ -268,7 +283,7 @@ static void put_overhead(struct spool *s, struct spool_out *out, const struct re
     struct row_overhead row = {.process = s->process, .thread = -1};
     if (o.start <= 0 || o.end < o.start)
         return;
-    if (!place(s, o.start, o.end, &row.start_ns, &row.end_ns))
+    if (!place(s, out, o.start, o.end, &row.start_ns, &row.end_ns))
         return;
     uint32_t what = o.what >> 16; /* numbered in steps of 65536, but for the compiler */
     row.id = ++out->ids[ROW_OVERHEAD];

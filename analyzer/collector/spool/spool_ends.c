@@ -17,6 +17,20 @@ void spool_put_loss(struct spool *s, struct spool_out *out, const char *code, co
     put_health(s, out, 1, code, text, value);
 }
 
+void spool_read_counters(struct spool *s)
+{
+    for (int i = 0; s->h && i < SPOOL_COUNTERS; i++)
+        s->lost.counter[i] = (int64_t)atomic_load(&s->h->counter[i]);
+}
+
+/* Since the window began that somebody asked for. */
+static int64_t counted(const struct spool *s, enum spool_counter c)
+{
+    return s->lost.counter[c] - s->lost_before.counter[c];
+}
+
+#define LOST(what) (s->lost.what - s->lost_before.what)
+
 /* Losses that the agent counted. */
 static void put_counted(struct spool *s, struct spool_out *out)
 {
@@ -42,32 +56,37 @@ static void put_counted(struct spool *s, struct spool_out *out)
          "another profiler in the program took activity buffers"},
     };
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
-        put_health(s, out, 1, losses[i].code, losses[i].text,
-                   (int64_t)atomic_load(&s->h->counter[losses[i].counter]));
+        put_health(s, out, 1, losses[i].code, losses[i].text, counted(s, losses[i].counter));
 }
 
 /* Records that are there, but not in the profile. */
 static void put_left_out(struct spool *s, struct spool_out *out)
 {
-    put_health(s, out, 1, "untimed", "records without usable times were left out", s->untimed);
+    put_health(s, out, 1, "untimed", "records without usable times were left out", LOST(untimed));
     put_health(s, out, 1, "names-missing",
                "kernels without names, because the process was killed first: they are called "
                "kernel@ADDRESS, and sums by name lack them",
-               s->unnamed);
+               LOST(unnamed));
+    put_health(
+        s, out, 0, "unasked",
+        "CUPTI records lost outside of the windows, while CUPTI was turned on or off: nothing "
+        "is missing from what was to be recorded",
+        counted(s, SPOOL_CUPTI_UNASKED) + LOST(unasked));
     put_health(s, out, 0, "in-flight",
-               "GPU operations queued or still running at the end were left out", s->in_flight);
+               "GPU operations queued or still running at the end were left out", LOST(in_flight));
     put_health(s, out, 0, "unknown-kinds",
-               "records of kinds that this version does not know were skipped", s->unknown_kinds);
+               "records of kinds that this version does not know were skipped",
+               LOST(unknown_kinds));
     put_health(s, out, 1, "spool-cut",
                "the program truncated the file with its records: unread records are lost",
                s->guard.cut);
     put_health(s, out, 1, "cut-buffers", "gpuprof could read some activity buffers only in part",
-               s->cut_buffers);
-    put_health(s, out, 1, "bad-records", "damaged host records were left out", s->bad_records);
+               LOST(cut_buffers));
+    put_health(s, out, 1, "bad-records", "damaged host records were left out", LOST(bad_records));
     put_health(s, out, 1, "off-clock",
                "CUPTI records left out because the real-time clock changed meanwhile: their times "
                "are unknown",
-               s->off_clock);
+               LOST(off_clock));
     put_health(s, out, 1, "clock-set",
                "changes of the real-time clock during the run: the moments around them count as "
                "not recorded",
@@ -92,16 +111,17 @@ static void put_without_windows(struct spool *s, struct spool_out *out)
 
 static void put_losses(struct spool *s, struct spool_out *out)
 {
+    spool_read_counters(s);
     put_counted(s, out);
     put_left_out(s, out);
     put_without_windows(s, out);
     put_health(s, out, 0, "rings-left",
                "times that a thread of the program filled a ring of host records and went on in "
                "another one, because the collector got no core in time; nothing is lost by that",
-               (int64_t)atomic_load(&s->h->counter[SPOOL_RINGS_LEFT]));
+               counted(s, SPOOL_RINGS_LEFT));
     put_health(s, out, 0, "agent-cpu",
                "nanoseconds that the agent's own thread computed; the overhead contains them",
-               (int64_t)atomic_load(&s->h->counter[SPOOL_SELF_NS]));
+               counted(s, SPOOL_SELF_NS));
 }
 
 /* Row id of a device; made here when work ran on it but no record describes it (a process killed

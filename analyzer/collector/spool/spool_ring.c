@@ -182,7 +182,7 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
     if (kind == SPOOL_REC_PAD || kind == SPOOL_REC_STACK)
         return;
     if (kind >= sizeof least || size < least[kind]) {
-        s->unknown_kinds++;
+        s->lost.unknown_kinds++;
         return;
     }
     const struct spool_rec *head = record;
@@ -226,7 +226,7 @@ static void drain_ring(struct spool *s, struct spool_out *out, const struct spoo
     uint64_t given = atomic_load_explicit(&ring->tail, memory_order_relaxed);
     uint64_t tail = s->read[i] ? s->read[i] : given, from = tail;
     if (head < tail || head - tail > bytes || (head != tail && (head | tail) % 8)) {
-        s->bad_records++;
+        s->lost.bad_records++;
         tail = head;
     }
     union {
@@ -240,7 +240,7 @@ static void drain_ring(struct spool *s, struct spool_out *out, const struct spoo
         memcpy(&kind, data + at, sizeof kind);
         memcpy(&size, data + at + 2, sizeof size);
         if (size < 8 || size % 8 || size > left || size > head - tail) {
-            s->bad_records++;
+            s->lost.bad_records++;
             tail = head;
             break;
         }

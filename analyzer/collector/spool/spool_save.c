@@ -110,14 +110,15 @@ static void walk_times(struct walk *w, struct spool *s)
 
 static void walk_losses(struct walk *w, struct spool *s)
 {
-    ONE(s->unnamed);
+    ONE(s->lost.unnamed);
     ONE(s->unnamed_devices);
-    ONE(s->off_clock);
-    ONE(s->untimed);
-    ONE(s->in_flight);
-    ONE(s->unknown_kinds);
-    ONE(s->cut_buffers);
-    ONE(s->bad_records);
+    ONE(s->lost.off_clock);
+    ONE(s->lost.untimed);
+    ONE(s->lost.unasked);
+    ONE(s->lost.in_flight);
+    ONE(s->lost.unknown_kinds);
+    ONE(s->lost.cut_buffers);
+    ONE(s->lost.bad_records);
 }
 
 /* Names of API functions: few of all have one. */

@@ -163,7 +163,7 @@ void spool_add_stack(struct spool *s, struct spool_out *out, const void *record,
     if (size >= sizeof r)
         memcpy(&r, record, sizeof r);
     if (size < sizeof r || r.bytes > size - sizeof r || r.bytes > sizeof bytes) {
-        s->bad_records++;
+        s->lost.bad_records++;
         return;
     }
     memcpy(bytes, (const char *)record + sizeof r, r.bytes);

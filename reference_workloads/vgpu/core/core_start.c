@@ -80,6 +80,7 @@ static bool options_known(char *why, size_t n)
                                        "drop",
                                        "late",
                                        "slow_return",
+                                       "switch_loss",
                                        "disorder",
                                        "untimed_after",
                                        "busy_subscriber",

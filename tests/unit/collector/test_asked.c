@@ -88,6 +88,46 @@ START_TEST(test_steps)
 }
 END_TEST
 
+/* What is lost before the window and behind it, most of all while CUPTI is turned on or off, is not
+ * missing from it; what the agent's thread used before it is not of it. */
+START_TEST(test_losses)
+{
+    _Atomic uint64_t *counter = w.h->counter;
+    int64_t before, inside;
+    uint64_t at = 0;
+    atomic_store(&counter[SPOOL_CUPTI_DROPPED], 100);
+    atomic_store(&counter[SPOOL_RING_FULL], 30);
+    atomic_store(&counter[SPOOL_SELF_NS], 5000);
+    drain();
+    collect_ask(c, 0, 3600000000000);
+    before = now();
+    until_open();
+    usleep(2000);
+    inside = now();
+    atomic_store(&counter[SPOOL_CUPTI_DROPPED], 103);
+    atomic_store(&counter[SPOOL_CUPTI_UNASKED], 20);
+    atomic_store(&counter[SPOOL_SELF_NS], 7000);
+    spool_anchor(&w, START + inside, stamp(inside));
+    for (uint32_t i = 1; i <= 4; i++)
+        spool_kernel(&w, 0, &at, 0, 0, i, 0x1000); /* before the window: the next one says so */
+    spool_kernel(&w, 0, &at, stamp(before), stamp(before + 100), 5, 0x1000);
+    spool_kernel(&w, 0, &at, stamp(inside), stamp(inside + 100), 6, 0x1000);
+    for (uint32_t i = 7; i <= 8; i++)
+        spool_kernel(&w, 0, &at, 0, 0, i, 0x1000); /* in it */
+    spool_state(&w, 0, SPOOL_READY, at);
+    drain();
+    collect_ask_end(c);
+    atomic_store(&w.h->sealed, 1);
+    finish();
+    ck_assert_int_eq(KERNELS, 1);
+    ck_assert_int_eq(memory_health(m, "cupti-dropped"), 3);
+    ck_assert_int_eq(memory_health(m, "ring-full"), -1);
+    ck_assert_int_eq(memory_health(m, "untimed"), 2);
+    ck_assert_int_eq(memory_health(m, "unasked"), 24);
+    ck_assert_int_eq(memory_health(m, "agent-cpu"), 2000);
+}
+END_TEST
+
 /* Of two that count, the slower one is waited for, but not for ever. */
 START_TEST(test_two_count)
 {
@@ -136,6 +176,7 @@ Suite *test_asked_suite(void)
     tcase_add_checked_fixture(t, begin, end);
     tcase_add_test(t, test_nothing_before);
     tcase_add_test(t, test_steps);
+    tcase_add_test(t, test_losses);
     tcase_add_loop_test(t, test_two_count, 0, 2);
     tcase_add_test(t, test_ended_early);
     suite_add_tcase(s, t);

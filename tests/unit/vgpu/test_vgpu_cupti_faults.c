@@ -79,6 +79,37 @@ START_TEST(untimed_records)
 }
 END_TEST
 
+static void *turn_on(void *arg)
+{
+    CUPTI(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+    return arg;
+}
+
+/* The thread that turns kernels on loses none. */
+START_TEST(lost_while_switched_on)
+{
+    int untimed = 0;
+    pthread_t other;
+    begin("h200,switch_loss=60000", usual, 1);
+    for (int i = 0; i < 2; i++) {
+        CUPTI(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+        if (i == 0) {
+            turn_on(NULL);
+        } else {
+            ck_assert_int_eq(pthread_create(&other, NULL, turn_on, NULL), 0);
+            pthread_join(other, NULL);
+        }
+        launch_many(20);
+        settle();
+        untimed = 0;
+        for (int k = 0; k < seen.kernels; k++)
+            untimed += seen.kernel[k].start == 0 && seen.kernel[k].end == 0;
+        ck_assert_int_eq(untimed, i * 20);
+    }
+    ck_assert_int_eq(seen.kernels, 40);
+}
+END_TEST
+
 START_TEST(late_records)
 {
     begin("h200,late=300", usual, 1);
@@ -144,6 +175,7 @@ Suite *test_vgpu_cupti_faults_suite(void)
     tcase_add_test(t, no_buffer_crashes_old_releases);
     tcase_add_test(t, disorder);
     tcase_add_test(t, untimed_records);
+    tcase_add_test(t, lost_while_switched_on);
     tcase_add_test(t, late_records);
     tcase_add_test(t, clock_step);
     tcase_add_test(t, stolen_callbacks);

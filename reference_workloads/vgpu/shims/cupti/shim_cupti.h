@@ -9,11 +9,14 @@
  * Misbehaviour, each as some release or neighbour of CUPTI does it:
  *   drop=P                      this share of the records is lost and counted as dropped
  *   late=MS                     stamps of device work become known so much later
- *   slow_return=MS              CUPTI's own thread takes so long between two buffers that it hands
- * back disorder=1                  records of a buffer in no order untimed_after=N device records
- * after the Nth have start = end = 0 busy_subscriber=1           cuptiSubscribe: 39, another tool
- * was first steal_callbacks_after=MS    another client registers its buffer callbacks (until ours
- * do again) kernels_off_after=MS        another client turns the kind of kernels off, for good
+ *   slow_return=MS              a pause of CUPTI's own thread between two buffers that it returns
+ *   disorder=1                  records of a buffer in no order
+ *   untimed_after=N             device records after the Nth have start = end = 0
+ *   switch_loss=MS              for so long after kinds were turned on again on another thread, a
+ *                               thread's kernels have start = end = 0, and its calls are dropped
+ *   busy_subscriber=1           cuptiSubscribe: 39, another tool was first
+ *   steal_callbacks_after=MS    another client registers its callbacks (until ours do again)
+ *   kernels_off_after=MS        another client turns the kind of kernels off, for good
  *   clock_step=S:MS             the real-time clock is stepped by S seconds after MS
  *   null_buffer_crash=1         no buffer on request: crash, as before 12.9; else a counted drop
  *   wrap_correlation=1          correlation ids start just below 2^32
@@ -38,6 +41,7 @@ bool cupti_kind_legacy(uint32_t kind);
 struct misbehaviour {
     double drop;
     int64_t late_ns, slow_return_ns, steal_at_ns, kernels_off_at_ns, step_at_ns, step_ns;
+    int64_t switch_loss_ns;
     uint64_t untimed_after; /* 0 = never */
     bool disorder, busy_subscriber, null_crash;
 };
@@ -49,6 +53,7 @@ void cupti_clock_follow(void); /* learns the offset of the real-time clock again
 
 /* Kinds. */
 bool cupti_kind_on(uint32_t kind);
+bool cupti_switching(void); /* another thread turned kernels on a moment ago (switch_loss) */
 bool cupti_api_on(uint32_t kind, uint32_t cbid);
 uint32_t cupti_thread_id(void);
 

@@ -84,6 +84,7 @@ const struct misbehaviour *cupti_faults(void)
         }
         f.drop = vg_option("drop", 0);
         f.late_ns = (int64_t)(vg_option("late", 0) * 1e6);
+        f.switch_loss_ns = (int64_t)(vg_option("switch_loss", 0) * 1e6);
         f.slow_return_ns = (int64_t)(vg_option("slow_return", 0) * 1e6);
         f.steal_at_ns = steal_ms >= 0 ? now + (int64_t)(steal_ms * 1e6) : 0;
         f.kernels_off_at_ns = off_ms >= 0 ? now + (int64_t)(off_ms * 1e6) : 0;
@@ -122,6 +123,27 @@ uint32_t cupti_thread_id(void)
     return own_tid;
 }
 
+static _Atomic int64_t switched_ns; /* kernels were turned on once more; 0 = never */
+static _Atomic long switched_by;    /* thread */
+
+bool cupti_switching(void)
+{
+    int64_t loss = cupti_faults()->switch_loss_ns;
+    return loss && switched_ns && vg_now_ns() - switched_ns < loss &&
+           switched_by != syscall(SYS_gettid);
+}
+
+static void note_switch(uint32_t kind)
+{
+    static _Atomic bool before;
+    if (kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || enabled[kind])
+        return;
+    if (atomic_exchange(&before, true)) {
+        switched_by = syscall(SYS_gettid);
+        switched_ns = vg_now_ns();
+    }
+}
+
 static CUptiResult enable(CUpti_ActivityKind kind, bool dump)
 {
     uint32_t k = (uint32_t)kind;
@@ -135,6 +157,7 @@ static CUptiResult enable(CUpti_ActivityKind kind, bool dump)
         runtime_off[i] = 0;
     for (int i = 0; k == CUPTI_ACTIVITY_KIND_DRIVER && i < CBIDS; i++)
         driver_off[i] = 0;
+    note_switch(k);
     enabled[k] = true;
     cupti_listen();
     if (dump || k == CUPTI_ACTIVITY_KIND_DEVICE)

@@ -130,7 +130,11 @@ void buffer_append(const void *record, size_t bytes, const struct timing *t)
     pthread_mutex_lock(&lock);
     struct slot *s = slot_here();
     double share = cupti_faults()->drop;
-    bool lost = !s || (share > 0 && (double)(buffer_random() >> 11) / 9007199254740992.0 < share);
+    bool switching = cupti_switching();
+    if (switching)
+        h.t = (struct timing){0, 0, h.t.start_at, h.t.end_at}; /* never known */
+    bool lost = !s || (switching && !t) ||
+                (share > 0 && (double)(buffer_random() >> 11) / 9007199254740992.0 < share);
     struct buffer *b = lost ? NULL : s->current;
     if (b && !buffer_has_room(b, stride)) {
         retire(b);

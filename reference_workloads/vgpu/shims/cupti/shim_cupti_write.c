@@ -19,6 +19,8 @@ uint64_t buffer_random(void)
 
 static void put_times(uint8_t *record, const struct timing *t)
 {
+    if (t->end_ns == 0)
+        return;
     uint64_t start = cupti_stamp(t->start_ns), end = cupti_stamp(t->end_ns);
     uint64_t limit = cupti_faults()->untimed_after;
     timed_records++;
