@@ -24,6 +24,7 @@ static struct {
     enum spool_window_plan plan;
     uint64_t every, window; /* steps */
     uint64_t first, end;    /* of the next or present window; its first is one to lead in */
+    uint64_t near;          /* the window that CUPTI is already turned on for; 0 = none */
     _Atomic bool open;      /* by the plan */
     _Atomic bool paused;    /* by the collector */
     _Atomic uint64_t steps; /* begun */
@@ -274,5 +275,7 @@ bool window_wants_cupti(int64_t now_ns)
         return true;
     int64_t pace_ns = atomic_load(&g.pace_ns);
     uint64_t left = first - s - 1;
-    return left < (uint64_t)INT32_MAX && (int64_t)left * pace_ns < OFF_MIN_MS * 1000000ll;
+    if (left < (uint64_t)INT32_MAX && (int64_t)left * pace_ns < OFF_MIN_MS * 1000000ll)
+        g.near = first;
+    return g.near == first; /* longer steps do not turn it off again */
 }

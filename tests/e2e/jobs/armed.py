@@ -23,11 +23,11 @@ ANSWER_S = 60
 class Run:
     """A trainer under `gpuprof run --armed` that goes on until it is ended."""
 
-    def __init__(self, build, name, *options, steps=100000):
+    def __init__(self, build, name, *options, steps=100000, device=DEVICE):
         self.build, self.output = build, build.path(f"{name}.gpuprof")
         self.stdout, self.stderr = build.path(f"{name}.out"), build.path(f"{name}.err")
         with open(self.stdout, "w", encoding="utf-8") as out, open(self.stderr, "w", encoding="utf-8") as err:
-            self.process = subprocess.Popen([build.gpuprof, "run", *options, "--device", DEVICE, "-o", self.output, "--",
+            self.process = subprocess.Popen([build.gpuprof, "run", *options, "--device", device, "-o", self.output, "--",
                                              build.train, *TRAIN, "--steps", str(steps)], stdout=out, stderr=err, env=build.env,
                                             cwd=build.folder.name)
         until(lambda: "step" in self.text(self.stdout))
@@ -84,6 +84,7 @@ class Window:
         self.kernels = db.execute("SELECT min(start_ns), max(start_ns), count(*) FROM kernel").fetchone()
         self.run_steps = db.execute("SELECT sum(steps) FROM step_block").fetchone()[0]
         self.findings = db.execute("SELECT count(*) FROM result").fetchone()[0]
+        self.health = dict(db.execute("SELECT code, value FROM health_note"))
         db.close()
 
     def alone(self):
@@ -116,6 +117,19 @@ def by_record(build, checks, run):
                  "half a second, asked of the program's process, with no word", f"{status} {err!r} {vars(three)}")
     shown = build.run([build.gpuprof, "analyze", "-v", run.window(3)])
     checks.check("window 3 (0.5 s, from step" in re.sub(r"\s+", " ", shown.stdout), "analyze names the window", shown.stdout[-500:])
+
+
+def while_it_launches(build, checks):
+    """CUPTI loses records where it is turned on while the program launches: that is before the window, so it lacks nothing."""
+    run = Run(build, "switched", "--armed", device=f"{DEVICE},switch_loss=20")
+    for number in (1, 2):
+        status, _, err = answer(ask(build, "-q", "--steps", "20", str(run.process.pid)))
+        window = Window(run.window(number))
+        lost = {k: v for k, v in window.health.items() if k in ("cupti-dropped", "untimed")}
+        checks.check(status == 0 and not lost, f"window {number}: nothing is lost while CUPTI is turned on", f"{err} {window.health}")
+        checks.check(window.calls[0] - window.start < 2e7 and window.kernels[0] - window.start < 2e7,
+                     f"window {number}: recorded from its begin", str(vars(window)))
+    run.end()
 
 
 def by_others(build, checks, run):
@@ -214,6 +228,7 @@ def main():
     checks.check(status == 0 and "median_step_ms=" in quiet.text(quiet.stdout) and not glob.glob(build.path("quiet*.gpuprof")),
                  "nobody asks: no profile", f"{status} {quiet.text(quiet.stderr)}")
     while_it_begins(build, checks)
+    while_it_launches(build, checks)
     metrics(build, checks)
     done = build.run([build.gpuprof, "run", "--armed", "--every", "10", "--window", "2", "true"])
     checks.check(done.returncode == 2 and "--armed excludes" in done.stderr, "--armed and --every", done.stderr)

@@ -64,6 +64,16 @@ def stepped(build, checks):
         checks.check(steps["mean_ms"] < 1.5 * steps["median_ms"], f"{what}: no step lasts as long", str(steps))
 
 
+def switched(build, checks):
+    """Between windows CUPTI is off. Turned on while the program launches, it loses records before the window begins."""
+    profile = build.path("switched.gpuprof")
+    run = build.run([build.gpuprof, "run", "-q", "-f", "--device", f"{DEVICE},switch_loss=20", "--every", "500", "--window", "10", "-o",
+                     profile, "--", build.train, "--depth", "18", "--batch", "16", "--data", "fixed", "--steps", "1100"])
+    rows = health(profile)
+    checks.check(run.returncode == 0 and rows.get("unasked", 0) > 20, "losses between windows are told apart", f"{run.stderr} {rows}")
+    checks.check("cupti-dropped" not in rows and "untimed" not in rows, "... and are none of the windows'", str(rows))
+
+
 def lost(build, checks):
     """More threads at once than rings: every range is there or counted, once, and all say the same number."""
     threads, ranges = 1100, 10
@@ -123,6 +133,7 @@ def main():
     stolen(build, checks)
     kernels_off(build, checks)
     stepped(build, checks)
+    switched(build, checks)
     lost(build, checks)
     cut(build, checks)
     sound(build, checks)
