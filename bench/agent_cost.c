@@ -1,7 +1,8 @@
 /* agent_cost AGENT: what the agent costs the program's own threads, per event. Runs itself without
- * the agent, with the agent loaded but idle, and with the agent recording, and prints the three and
- * the difference. The rings are emptied between bursts, as the collector does. Best of many bursts:
- * the machine's noise is not the agent's cost. */
+ * the agent, with the agent loaded but idle, between windows (as with run --armed until somebody
+ * asks), and recording, and prints the four and what recording adds. The rings are emptied between
+ * bursts, as the collector does. Best of many bursts: the machine's noise is not the agent's cost.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -139,7 +140,8 @@ static int child(void)
 }
 
 /* One run of this program in a given environment; its numbers. */
-static int run(const char *self, const char *agent, const char *dir, double ns[EVENTS])
+static int run(const char *self, const char *agent, const char *dir, const char *window,
+               double ns[EVENTS])
 {
     int out[2];
     if (pipe(out) != 0)
@@ -152,6 +154,8 @@ static int run(const char *self, const char *agent, const char *dir, double ns[E
             setenv("LD_PRELOAD", agent, 1);
         if (dir)
             setenv("GPUPROF_DIR", dir, 1);
+        if (window)
+            setenv("GPUPROF_WINDOW", window, 1);
         dup2(out[1], 1);
         close(out[0]);
         close(out[1]);
@@ -186,7 +190,7 @@ static void clean(const char *dir)
 
 int main(int argc, char **argv)
 {
-    double without[EVENTS], idle[EVENTS], with[EVENTS];
+    double without[EVENTS], idle[EVENTS], closed[EVENTS], with[EVENTS];
     char dir[] = "/tmp/gpuprof-bench-XXXXXX";
     if (argc == 2 && strcmp(argv[1], "--child") == 0)
         return child();
@@ -196,20 +200,21 @@ int main(int argc, char **argv)
     }
     if (!mkdtemp(dir))
         return 1;
-    int failed = run("/proc/self/exe", NULL, NULL, without) ||
-                 run("/proc/self/exe", argv[1], NULL, idle) ||
-                 run("/proc/self/exe", argv[1], dir, with);
+    int failed = run("/proc/self/exe", NULL, NULL, NULL, without) ||
+                 run("/proc/self/exe", argv[1], NULL, NULL, idle) ||
+                 run("/proc/self/exe", argv[1], dir, "closed", closed) ||
+                 run("/proc/self/exe", argv[1], dir, NULL, with);
     clean(dir);
     if (failed) {
         fprintf(stderr, "agent_cost: a run failed\n");
         return 1;
     }
     double least = measure(floor_range);
-    printf("%-26s %10s %10s %10s %12s %13s\n", "ns per event", "no agent", "idle", "recording",
-           "agent adds", "of the floor");
+    printf("%-26s %10s %10s %10s %10s %12s %13s\n", "ns per event", "no agent", "idle", "between",
+           "recording", "agent adds", "of the floor");
     for (int i = 0; i < EVENTS; i++)
-        printf("%-26s %10.1f %10.1f %10.1f %12.1f %13.2f\n", events[i].name, without[i], idle[i],
-               with[i], with[i] - without[i], (with[i] - without[i]) / least);
+        printf("%-26s %10.1f %10.1f %10.1f %10.1f %12.1f %13.2f\n", events[i].name, without[i],
+               idle[i], closed[i], with[i], with[i] - without[i], (with[i] - without[i]) / least);
     printf("floor: two readings of the clock and a copy of a record, %.1f ns\n", least);
     return 0;
 }

@@ -5,6 +5,8 @@
 #include "agent/core/clock.h"
 #include "agent/core/window.h"
 
+static const int64_t UNWANTED = INT64_MIN; /* as a range's start: none was read */
+
 static void record(struct thread *t, const struct open_range *r, uint32_t tid, unsigned depth,
                    int64_t end_ns)
 {
@@ -27,6 +29,12 @@ static void record(struct thread *t, const struct open_range *r, uint32_t tid, u
         nccl_record(t, r, end_ns);
 }
 
+/* Between windows: it is no mark of a step, so its end will write nothing. */
+static bool unwanted(const struct open_range *r)
+{
+    return window_closed() && !r->name && !r->comm;
+}
+
 void ranges_push(struct thread *t, const struct open_range *r)
 {
     unsigned depth = t->block->depth++;
@@ -34,7 +42,7 @@ void ranges_push(struct thread *t, const struct open_range *r)
         return;
     struct open_range *open = &t->block->open[depth];
     *open = *r;
-    open->start_ns = clock_now_ns();
+    open->start_ns = unwanted(r) ? UNWANTED : clock_now_ns();
     window_step(t, r->name, depth, open->start_ns, false);
     if (AGENT_UNLIKELY(r->comm))
         nccl_begin(open);
@@ -42,7 +50,6 @@ void ranges_push(struct thread *t, const struct open_range *r)
 
 void ranges_pop(struct thread *t, uint32_t domain)
 {
-    int64_t now = clock_now_ns();
     struct thread_block *b = t->block;
     if (b->depth == 0)
         return;
@@ -56,7 +63,8 @@ void ranges_pop(struct thread *t, uint32_t domain)
         i--;
     if (b->open[i].domain != domain)
         return;
-    record(t, &b->open[i], t->tid, i, now);
+    if (b->open[i].start_ns != UNWANTED)
+        record(t, &b->open[i], t->tid, i, clock_now_ns());
     b->depth--;
     if (AGENT_UNLIKELY(i < b->depth)) /* domains may overlap */
         memmove(&b->open[i], &b->open[i + 1], (b->depth - i) * sizeof b->open[0]);

@@ -234,7 +234,7 @@ void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t bytes)
         agent_count(SPOOL_NO_RING, 1);
         return NULL;
     }
-    uint32_t control = atomic_load_explicit(&agent.spool->control, memory_order_relaxed);
+    uint32_t control = spool_control();
     if (AGENT_UNLIKELY((control != SPOOL_RUN || window_closed()) && !t->is_agent)) {
         if (control == SPOOL_STOP)
             agent_stop_asked();

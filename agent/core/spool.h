@@ -26,6 +26,11 @@ int spool_grow(uint64_t off, uint64_t len);
 void spool_seal(void);
 void spool_wake(void); /* tells a waiting collector that there is something to take */
 
+static inline uint32_t spool_control(void) /* the collector's word */
+{
+    return atomic_load_explicit(&agent.spool->control, memory_order_relaxed);
+}
+
 static inline struct spool_buffer_desc *spool_descs(void)
 {
     return (struct spool_buffer_desc *)((char *)agent.spool + agent.spool->descs_off);

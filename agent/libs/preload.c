@@ -2,6 +2,7 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/resolve.h"
+#include "agent/core/window.h"
 
 #define HOOK_ABSENT ((void *)-1)
 
@@ -37,6 +38,10 @@ bool hook_begin(struct hook_call *c)
     struct thread *t = thread_enter();
     if (!t)
         return false;
+    if (AGENT_UNLIKELY(window_closed()) && !window_lets(SPOOL_REC_CALL, spool_control())) {
+        thread_leave(t); /* nothing listens: no clock is read, and nothing is looked up */
+        return false;
+    }
     bool outermost = !t->in_call;
     t->in_call = true;
     thread_leave(t);
