@@ -8,8 +8,13 @@
 /* At the beginning of each step. every: steps of a block; 0: nothing is done. */
 void blocks_step(int every, int step);
 
-/* Prints unrecorded_step_ms=... and recorded_step_ms=..., the medians of the step lengths in each
- * kind of block, without the first steps of each block and of the run. */
+/* Prints, without the warm-up and the beginning of each block (four steps, and 0.15 s: make blocks
+ * longer than that):
+ *   unrecorded_step_ms, recorded_step_ms    the median block of each kind: its median step
+ *   recorded_pct                            how much longer a recorded block's step is than those
+ * of its two neighbours, median; and recorded_least_pct, recorded_most_pct switch_on_ms,
+ * switch_off_ms             what a border of blocks costs: the call, and how much longer than
+ * others the four steps behind it take */
 void blocks_print(int every, const int64_t *step_ns, int steps, int warmup);
 
 #endif

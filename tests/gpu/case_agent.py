@@ -3,15 +3,17 @@
 TITLE = "the agent alone: steps with and without recording in one process, losses of records, clocks, callback ids"
 ORDER, LIMIT_S = 10, 110
 
-SIZES = {
+FAST = ["--depth", "18", "--batch", "16", "--image", "96", "--data", "fixed"]
+SIZES = { # steps of a block: 0.4 s
     "train_conv": {
-        "small": ["--depth", "18", "--batch", "16", "--image", "96", "--steps", "320", "--data", "fixed"],
-        "slow-host": ["--depth", "18", "--batch", "16", "--image", "96", "--steps", "320", "--data", "fixed", "--host-overhead-us", "60"],
-        "middle": ["--depth", "50", "--batch", "64", "--steps", "120", "--data", "fixed"],
+        "small": (100, FAST),
+        "slow-host": (32, [*FAST, "--host-overhead-us", "60"]),
+        "middle": (20, ["--depth", "50", "--batch", "64", "--data", "fixed"]),
     },
-    "train_gpt": {"small": ["--steps", "320", "--layers", "2"], "middle": ["--steps", "160"]},
+    "train_gpt": {"small": (70, ["--layers", "2"]), "middle": (26, [])},
 }
-BLOCK = ["--profile-every", "20"]
+BLOCKS = 9
+BARE = ["env", "-u", "LD_PRELOAD"] # CUDA loads the agent all the same, but no call of a library goes through it
 
 
 def run(box):
@@ -22,24 +24,31 @@ def run(box):
         except Exception as why:  # noqa: BLE001 a trainer that was not built must not stop the others
             box.row(trainer, f"not run: {why}")
             continue
-        for size, options in sizes.items():
+        for size, (block, options) in sizes.items():
             if not box.chosen([f"{trainer}-{size}"]):
                 continue
-            one_size(box, f"{trainer} {size}", [program, *options])
+            one_size(box, f"{trainer} {size}", [program, *options], block)
             ran += 1
     box.row("program sizes measured", ran, "", "at least 3", ran >= 3 or bool(box.parts))
 
 
-def one_size(box, name, program):
+def one_size(box, name, program, block):
     """Blocks of steps in turn with and without recording: other processes would choose other algorithms."""
-    _, done = box.profile("agent-blocks", [*program, *BLOCK], options=["--range", "cuda-profiler"])
-    plain, recorded = done.number("unrecorded_step_ms"), done.number("recorded_step_ms")
+    blocks = [*program, "--steps", str(BLOCKS * block), "--profile-every", str(block)]
+    _, done = box.profile("agent-blocks", blocks, options=["--range", "cuda-profiler"])
+    _, bare = box.profile("agent-bare", [*BARE, *blocks], options=["--range", "cuda-profiler"])
+    plain = done.number("unrecorded_step_ms")
     profile, whole = box.profile("agent-" + name.replace(" ", "-"), [*program, "--steps", "40"])
     launches = box.one(profile, "SELECT count(*) FROM kernel") / float(box.analyze(profile)["steps"]["count"] or 1)
     limit = 0.5 if name.endswith("middle") else 2 # the others wait for launches
-    cost = 100 * (recorded / plain - 1)
+    cost = done.number("recorded_pct")
     box.row(f"{name}: step without recording", plain, "ms")
     box.row(f"{name}: cost of recording ({launches / plain * 1e3:.0f} launches/s)", cost, "% of a step", f"<= {limit} %", cost <= limit)
+    box.row(f"{name}: ... per launch", cost / 100 * plain * 1e3 / launches if launches else 0, "us")
+    box.row(f"{name}: ... least and most of the blocks", f"{done.number('recorded_least_pct'):.2f} to {done.number('recorded_most_pct'):.2f}", "%")
+    box.row(f"{name}: ... by CUPTI alone, no library call recorded", bare.number("recorded_pct"), "% of a step")
+    box.row(f"{name}: turning CUPTI on, once", done.number("switch_on_ms"), "ms")
+    box.row(f"{name}: turning CUPTI off, once", done.number("switch_off_ms"), "ms")
     health(box, name, profile, whole.number("median_step_ms"))
 
 
