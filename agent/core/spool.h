@@ -66,13 +66,23 @@ struct open_range {
     uint16_t flags;
 };
 
-enum { THREAD_STRINGS = 128, THREAD_RANGES = 128 };
+/* What a library said of the descriptors of a call (agent/libs/preload_descriptors.c). */
+enum { SHAPE_OF = 4, SHAPE_DIMS = 11 };
+struct call_shape {
+    const void *of[SHAPE_OF];
+    uint32_t changes;
+    uint8_t in_type, weight_type, out_type, compute_type, in_layout, weight_layout, math;
+    int32_t dim[SHAPE_DIMS];
+};
+
+enum { THREAD_STRINGS = 128, THREAD_RANGES = 128, THREAD_SHAPES = 512 };
 
 struct thread_block {
     struct {
         const char *text;
         uint32_t id;
     } cache[THREAD_STRINGS];
+    struct call_shape shape[THREAD_SHAPES];
     unsigned depth; /* open pushes; those beyond THREAD_RANGES are only counted */
     struct open_range open[THREAD_RANGES];
 };

@@ -65,11 +65,10 @@ static void put_nchw(struct spool_rec_call *r, const struct tensor *t)
     r->dim[W] = t->rank > 2 ? t->dim[t->rank - 1] : 0;
 }
 
-void cudnn_fill_tensor(struct spool_rec_call *r, enum spool_call_family family,
-                       cudnnTensorDescriptor_t x, cudnnTensorDescriptor_t y)
+static void put_tensors(struct spool_rec_call *r, cudnnTensorDescriptor_t x,
+                        cudnnTensorDescriptor_t y)
 {
     struct tensor in, out;
-    r->family = (uint8_t)family;
     if (tensor_get(x, &in)) {
         r->in_type = cudnn_dtype(in.type);
         r->in_layout = layout_of(&in);
@@ -77,6 +76,18 @@ void cudnn_fill_tensor(struct spool_rec_call *r, enum spool_call_family family,
     }
     if (tensor_get(y, &out))
         r->out_type = cudnn_dtype(out.type);
+}
+
+void cudnn_fill_tensor(struct spool_rec_call *r, enum spool_call_family family,
+                       cudnnTensorDescriptor_t x, cudnnTensorDescriptor_t y)
+{
+    const void *const of[SHAPE_OF] = {x, NULL, y, NULL};
+    r->family = (uint8_t)family;
+    if (cudnn_recall(r, of))
+        return;
+    uint32_t at = cudnn_changes();
+    put_tensors(r, x, y);
+    cudnn_keep(r, of, at);
 }
 
 static void put_filter(struct spool_rec_call *r, cudnnFilterDescriptor_t w)
@@ -140,9 +151,15 @@ void cudnn_fill_conv(struct spool_rec_call *r, enum spool_call_family family,
                      cudnnTensorDescriptor_t y, cudnnConvolutionDescriptor_t conv, int algo,
                      size_t workspace)
 {
-    cudnn_fill_tensor(r, family, x, y);
-    put_filter(r, w);
-    put_conv(r, conv);
+    const void *const of[SHAPE_OF] = {x, w, y, conv};
+    r->family = (uint8_t)family;
     r->algo = algo;
     r->bytes = (int64_t)workspace;
+    if (cudnn_recall(r, of))
+        return;
+    uint32_t at = cudnn_changes();
+    put_tensors(r, x, y);
+    put_filter(r, w);
+    put_conv(r, conv);
+    cudnn_keep(r, of, at);
 }

@@ -16,6 +16,12 @@ static inline uint8_t cudnn_layout(int64_t channels, int64_t channel_stride, int
     return last_stride == 1 ? SPOOL_LAYOUT_NCHW : SPOOL_LAYOUT_UNKNOWN;
 }
 
+/* What was heard of these descriptors, into the record; false: they have to be asked. Read the
+ * changes before asking, and keep what was heard under them. */
+bool cudnn_recall(struct spool_rec_call *r, const void *const of[SHAPE_OF]);
+uint32_t cudnn_changes(void);
+void cudnn_keep(const struct spool_rec_call *r, const void *const of[SHAPE_OF], uint32_t at);
+
 /* A convolution: x and w whichever of input, gradient and weights they are; NULL where not known.
  */
 void cudnn_fill_conv(struct spool_rec_call *r, enum spool_call_family family,

@@ -1,6 +1,7 @@
 /* Builds descriptors with the real cuDNN and cuBLASLt, which load and answer without a GPU, and
  * makes the calls that need one with a handle of none: they fail, after the agent has seen what
- * they are about. `real cudnn|cublaslt LIBRARY`; exit status 77: the library is not there. */
+ * they are about. `real cudnn|descriptors|cublaslt LIBRARY`; exit status 77: the library is not
+ * there. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,6 +91,49 @@ static void use_cudnn(void)
     printf("execute fails: %d\n", FN(cudnnBackendExecute)(NULL, graph, NULL) != 0);
 }
 
+static void convolve(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t w,
+                     cudnnConvolutionDescriptor_t conv, cudnnTensorDescriptor_t y)
+{
+    float one = 1, zero = 0;
+    if (FN(cudnnConvolutionForward)(NULL, &one, x, &one, w, &one, conv, 1, NULL, 0, &zero, y,
+                                    &zero) == 0)
+        failed = 1;
+}
+
+/* The same descriptors in several calls, and set anew between them: each time another one, and at
+ * last one in the place of one that was destroyed. */
+static void use_descriptors(void)
+{
+    cudnnTensorDescriptor_t x, y;
+    cudnnFilterDescriptor_t w;
+    cudnnConvolutionDescriptor_t conv;
+    TRY(cudnnCreateTensorDescriptor, &x);
+    TRY(cudnnCreateTensorDescriptor, &y);
+    TRY(cudnnCreateFilterDescriptor, &w);
+    TRY(cudnnCreateConvolutionDescriptor, &conv);
+    TRY(cudnnSetTensor4dDescriptor, x, CUDNN_TENSOR_NCHW, CUDNN_DATA_HALF, 8, 16, 32, 32);
+    TRY(cudnnSetTensor4dDescriptor, y, CUDNN_TENSOR_NCHW, CUDNN_DATA_HALF, 8, 64, 32, 32);
+    TRY(cudnnSetFilter4dDescriptor, w, CUDNN_DATA_HALF, CUDNN_TENSOR_NCHW, 64, 16, 3, 3);
+    TRY(cudnnSetConvolution2dDescriptor, conv, 1, 1, 1, 1, 1, 1, CUDNN_CROSS_CORRELATION,
+        CUDNN_DATA_FLOAT);
+    convolve(x, w, conv, y);
+    convolve(x, w, conv, y);
+    TRY(cudnnSetTensor4dDescriptor, x, CUDNN_TENSOR_NHWC, CUDNN_DATA_HALF, 9, 16, 32, 32);
+    convolve(x, w, conv, y);
+    TRY(cudnnSetFilter4dDescriptor, w, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, 65, 16, 5, 5);
+    convolve(x, w, conv, y);
+    TRY(cudnnSetConvolution2dDescriptor, conv, 2, 2, 3, 3, 1, 1, CUDNN_CROSS_CORRELATION,
+        CUDNN_DATA_HALF);
+    TRY(cudnnSetConvolutionGroupCount, conv, 4);
+    convolve(x, w, conv, y);
+    TRY(cudnnDestroyTensorDescriptor, x);
+    TRY(cudnnCreateTensorDescriptor, &x);
+    TRY(cudnnSetTensorNdDescriptor, x, CUDNN_DATA_FLOAT, 4, (int[]){7, 16, 32, 32},
+        (int[]){16 * 32 * 32, 32 * 32, 32, 1});
+    convolve(x, w, conv, y);
+    convolve(x, w, conv, y);
+}
+
 static void use_cublaslt(void)
 {
     cublasLtMatmulDesc_t desc = NULL;
@@ -117,6 +161,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "cudnn") == 0)
         use_cudnn();
+    else if (strcmp(argv[1], "descriptors") == 0)
+        use_descriptors();
     else
         use_cublaslt();
     return failed;
