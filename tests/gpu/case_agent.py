@@ -1,7 +1,7 @@
 """The agent on each trainer at two sizes: what it costs, what it loses, what it learnt about CUPTI."""
 
 TITLE = "the agent alone: steps with and without recording in one process, losses of records, clocks, callback ids"
-ORDER, LIMIT_S = 10, 110
+ORDER, LIMIT_S = 10, 160
 
 FAST = ["--depth", "18", "--batch", "16", "--image", "96", "--data", "fixed"]
 SIZES = { # steps of a block: 0.4 s
@@ -13,6 +13,7 @@ SIZES = { # steps of a block: 0.4 s
     "train_gpt": {"small": (70, ["--layers", "2"]), "middle": (26, [])},
 }
 BLOCKS = 9
+ALONE = {"kernels": "10", "kernels and calls": "10,5,4", "all that gpuprof asks for": "10,1,22,2,5,4,38,36,17,48"} # CUPTI_ACTIVITY_KIND
 BARE = ["env", "-u", "LD_PRELOAD"] # CUDA loads the agent all the same, but no call of a library goes through it
 
 
@@ -46,10 +47,20 @@ def one_size(box, name, program, block):
     box.row(f"{name}: cost of recording ({launches / plain * 1e3:.0f} launches/s)", cost, "% of a step", f"<= {limit} %", cost <= limit)
     box.row(f"{name}: ... per launch", cost / 100 * plain * 1e3 / launches if launches else 0, "us")
     box.row(f"{name}: ... least and most of the blocks", f"{done.number('recorded_least_pct'):.2f} to {done.number('recorded_most_pct'):.2f}", "%")
-    box.row(f"{name}: ... by CUPTI alone, no library call recorded", bare.number("recorded_pct"), "% of a step")
+    box.row(f"{name}: ... by gpuprof without its hooks in cuBLAS and cuDNN", bare.number("recorded_pct"), "% of a step")
+    if name in ("train_conv small", "train_conv middle"):
+        alone(box, name, blocks)
     box.row(f"{name}: turning CUPTI on, once", done.number("switch_on_ms"), "ms")
     box.row(f"{name}: turning CUPTI off, once", done.number("switch_off_ms"), "ms")
     health(box, name, profile, whole.number("median_step_ms"))
+
+
+def alone(box, name, blocks):
+    """The same blocks with CUPTI and nothing of gpuprof's: what its kinds cost in this program."""
+    library = box.program("libgpu_cupti_alone.so")
+    for what, kinds in ALONE.items():
+        done = box.plain(blocks, CUDA_INJECTION64_PATH=library, CUPTI_ALONE=kinds)
+        box.row(f"{name}: CUPTI without gpuprof, {what}", done.number("recorded_pct"), "% of a step")
 
 
 def health(box, name, profile, printed_ms):

@@ -20,7 +20,7 @@ from torch.profiler import ProfilerActivity, profile
 
 import torch_resnet
 
-SETTLE = 3  # steps of a block before its clock starts: profilers start up in them
+SETTLE, SETTLE_S = 3, 0.2  # of a block before its clock starts: profilers start up in them, or record on for queued work
 
 
 class Range:
@@ -60,7 +60,10 @@ def thread_cpu():
 def block(step, way, count):
     """Milliseconds of a step, by the clock and of this thread's CPU time."""
     with WAYS[way]():
+        settled = time.perf_counter() + SETTLE_S
         for _ in range(SETTLE):
+            step()
+        while time.perf_counter() < settled:
             step()
         torch.cuda.synchronize()
         began, cpu = time.perf_counter(), thread_cpu()
