@@ -147,12 +147,18 @@ int64_t kineto_thread_id(struct kineto *k, int64_t tid)
 int kineto_device_add(struct kineto *k, const struct kineto_device *d)
 {
     struct key key = {{(int64_t)d->process, d->ordinal}};
-    uint32_t at = (uint32_t)k->devices.n;
+    uint32_t at = (uint32_t)k->devices.n, known = keymap_get(&k->device_of, key);
+    if (known != KEYMAP_NONE && !k->devices.at[known].name) { /* its events came before */
+        int64_t reserved = k->devices.at[known].reserved;
+        k->devices.at[known] = *d;
+        k->devices.at[known].reserved = reserved;
+        return 0;
+    }
     struct kineto_device *slot = vec_push(&k->devices);
     if (!slot)
         return err_set(k->e, "out of memory");
     *slot = *d;
-    if (keymap_get(&k->device_of, key) == KEYMAP_NONE && keymap_put(&k->device_of, key, at) < 0)
+    if (known == KEYMAP_NONE && keymap_put(&k->device_of, key, at) < 0)
         return err_set(k->e, "out of memory");
     return 0;
 }

@@ -120,6 +120,29 @@ START_TEST(memory_that_is_reserved)
 }
 END_TEST
 
+/* Tools that write a trace anew put its header behind the events. */
+START_TEST(devices_behind_the_events)
+{
+    int rc;
+    struct err e = ERR_INIT;
+    struct memory *m = import(
+        "{\"traceEvents\": ["
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":3,\"dur\":1,"
+        "\"args\":{\"device\":0,\"stream\":7,\"correlation\":7}}], \"deviceProperties\": "
+        "[{\"id\": 0, \"name\": \"NVIDIA H200\", \"numSms\": 132}, {\"id\": 1, \"name\": \"NVIDIA "
+        "H200\", \"numSms\": 132}]}",
+        &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_int_eq(m->count[ROW_DEVICE], 2);
+    for (int i = 0; i < 2; i++) {
+        const struct row_device *d = (const struct row_device *)m->rows[ROW_DEVICE][i];
+        ck_assert_int_eq(d->sm_count, 132);
+        ck_assert_int_eq(d->ordinal, i);
+    }
+    memory_free(m);
+}
+END_TEST
+
 /* JAX and TensorFlow write no categories: processes and threads tell. */
 START_TEST(xla_without_categories)
 {
@@ -204,6 +227,7 @@ Suite *test_kineto_others_suite(void)
     tcase_add_test(t, cuda_names_no_hip);
     tcase_add_test(t, cuda_versions);
     tcase_add_test(t, memory_that_is_reserved);
+    tcase_add_test(t, devices_behind_the_events);
     tcase_add_test(t, xla_without_categories);
     tcase_add_test(t, sycl_by_its_categories);
     tcase_add_test(t, far_apart_events_are_left_out_and_counted);
