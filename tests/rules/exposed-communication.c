@@ -107,6 +107,27 @@ START_TEST(test_scattered)
 }
 END_TEST
 
+static void fill_all_with_all(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(100), US(5900));
+    build_kernel(b, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", at + US(20),
+                 at + MS(6), US(3000));
+    build_kernel(b, nccl, at + US(30), at + MS(9), US(980));
+}
+
+/* What each rank sends to each is no gradient: no bucket of DDP holds it. */
+START_TEST(test_all_with_all)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_all_with_all);
+    const struct outcome *o = case_outcome(build_analyze(&b), "exposed-communication");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_msg(strstr(o->remedy.pytorch, "all-to-all"), "%s", o->remedy.pytorch);
+    ck_assert_ptr_null(strstr(o->remedy.pytorch, "bucket_cap_mb"));
+    build_end(&b);
+}
+END_TEST
+
 /* The layers of a model that is split over GPUs. */
 static void fill_layers(struct builder *b, int64_t at)
 {
@@ -178,6 +199,7 @@ Suite *rule_exposed_communication_suite(void)
     tcase_add_test(t, test_exposed);
     tcase_add_test(t, test_overlapped);
     tcase_add_test(t, test_scattered);
+    tcase_add_test(t, test_all_with_all);
     tcase_add_test(t, test_inference);
     tcase_add_test(t, test_nothing_to_overlap_with);
     tcase_add_test(t, test_no_collectives);

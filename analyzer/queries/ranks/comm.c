@@ -139,3 +139,18 @@ const struct rank_facts *query_own_rank(const struct facts *f)
             return &f->ranks.at[i];
     return NULL;
 }
+
+static enum query_take sends_to_ranks(const struct facts *f, uint32_t op)
+{
+    const struct timeline *t = f->tl;
+    return t->ops[op].kind == OP_KERNEL && t->ops[op].comm == COMM_GRADIENTS &&
+                   query_name_has(tl_text(t, t->ops[op].name),
+                                  "SendRecv|AllToAll|AlltoAll|alltoall|all_to_all")
+               ? QUERY_BUSY
+               : QUERY_NO;
+}
+
+struct query_ops query_all_with_all(const struct facts *f)
+{
+    return query_ops(f, sends_to_ranks);
+}

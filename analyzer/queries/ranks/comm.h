@@ -25,6 +25,10 @@ struct query_comm {
 };
 struct query_comm query_comm(const struct facts *f, enum comm_kind kind);
 
+/* Kernels in which all ranks send to all (embeddings, experts), or of which nothing says for whom:
+ * sends and receives of a pipeline look alike. */
+struct query_ops query_all_with_all(const struct facts *f);
+
 /* The analysed device among the ranks, NULL when it is alone. */
 const struct rank_facts *query_own_rank(const struct facts *f);
 

@@ -1,5 +1,6 @@
 /* The host waits for the GPU inside the step and then starts over with an empty queue. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/training/actions.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/training/checks.h"
@@ -277,7 +278,8 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
 static bool advise_for_actions(const struct facts *f, struct outcome *o)
 {
     struct query_actions a = query_actions(f);
-    if (a.count == 0 || a.ns * 2 < a.all_ns || (size_t)a.count * 2 < f->steps.used)
+    if (a.count == 0 || a.ns * 2 < a.all_ns || (size_t)a.count * 2 < f->steps.used ||
+        query_all_with_all(f).count > 0) /* whoever sends to all reads the sizes of what comes */
         return false;
     double used = (double)(f->steps.used ? f->steps.used : 1);
     outcome_evidence(o, "of them, read before the next data come, with no backward pass (actions)",

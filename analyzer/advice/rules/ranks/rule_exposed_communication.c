@@ -76,6 +76,21 @@ static void split_layers(const struct facts *f, struct arena *arena, struct outc
     outcome_example_op(o, f->tl, model->ops.longest, "longest collective");
 }
 
+/* Each rank gets its part of the others' data (embeddings, experts). That is no gradient: no bucket
+ * and no backward pass hides it. */
+static void exchange_earlier(struct outcome *o)
+{
+    o->setting = NULL;
+    o->remedy = (struct remedy){
+        "begin each all-to-all (async_op=True) before its result is needed: that of the next batch "
+        "while this one computes (torchrec: TrainPipelineSparseDist), or one half of the batch "
+        "while the other half computes; send 16-bit values (torchrec: qcomms), and fewer bytes "
+        "between nodes",
+        NULL,
+        "send one half of the batch on a second stream while the other half computes; send 16-bit "
+        "values"};
+}
+
 /* Per step: the time in which no collective runs. No more of them than that can be hidden. */
 static int64_t beside(const struct facts *f)
 {
@@ -192,7 +207,9 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     if (hidden < 5) /* nothing runs beside it: there is a switch for that */
         o->setting = "overlap=1";
     o->error_class = ERROR_KERNEL_MODEL;
-    if (query_only_infers(f))
+    if (2 * query_all_with_all(f).busy_ns > all.busy_ns)
+        exchange_earlier(o);
+    else if (query_only_infers(f))
         between_layers(o);
     outcome_example_op(o, f->tl, all.longest, "longest collective");
 }
