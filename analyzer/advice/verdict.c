@@ -75,29 +75,13 @@ static const struct group *largest_group(const struct advice *a)
     return best;
 }
 
-/* Where the host is while the GPU waits for other work of it: the range that most of it lies in. */
+/* Where the host is while the GPU waits for other work of it, if most of that is in one place. */
 static const char *host_work_text(struct advice *a)
 {
-    int64_t *by_name = calloc((size_t)a->facts->tl->strings.n + 1, sizeof *by_name), all = 0;
-    uint32_t best = 0;
-    for (size_t i = 0; by_name && i < a->facts->gap_count; i++) {
-        const struct gap *g = &a->facts->gaps[i];
-        if (g->step == TL_NONE || !a->facts->steps.at[g->step].used)
-            continue;
-        all += gap_ns(a->facts, g, PART_IDLE_HOST);
-        const struct range *r = g->range == TL_NONE ? NULL : &a->facts->tl->ranges[g->range];
-        if (!r || (r->end_ns - r->start_ns) * 10 >= a->facts->step_ns * 9) /* the step itself */
-            continue;
-        uint32_t name = r->name;
-        by_name[name] += gap_ns(a->facts, g, PART_IDLE_HOST);
-        if (by_name[name] > by_name[best])
-            best = name;
-    }
-    bool most = by_name && best && by_name[best] * 2 > all;
-    free(by_name);
-    return most ? arena_printf(&a->arena, " Most of the other host work runs in '%s'.",
-                               tl_text(a->facts->tl, best))
-                : "";
+    struct query_places p = query_host_places(a->facts, NULL);
+    return p.in_most * 2 > p.all
+               ? arena_printf(&a->arena, " Most of the other host work runs in '%s'.", p.most)
+               : "";
 }
 
 /* The three largest parts. */

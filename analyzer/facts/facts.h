@@ -178,8 +178,8 @@ struct health_facts {
     int64_t run_mean_ns;       /* of one of those */
     const char *recorded_text; /* one sentence about it; NULL: all was recorded */
     size_t launches, launches_lost; /* in used steps; those without a record of the GPU's work */
-    int64_t graph_holes_ns;         /* GPU seems idle amid graphs, over the used steps: most likely
-                                       records of their kernels are missing */
+    int64_t graph_holes_ns;  /* idle amid graphs, over the used steps: their kernels lack records */
+    size_t python_functions; /* calls of them that PyTorch's profiler recorded (with_stack=True) */
     size_t calls_to_launch, calls_failed; /* in the recording; those that returned an error */
     uint16_t first_error;                 /* of these */
 };

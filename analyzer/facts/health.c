@@ -173,6 +173,18 @@ static void measure_windows(struct facts *f)
                            asked, h->recorded_pct, f->window_count, f->window_count > 1 ? "s" : "");
 }
 
+/* Functions of Python that PyTorch's profiler recorded (with_stack=True). */
+static size_t python_functions(const struct timeline *t)
+{
+    uint32_t domain = 0;
+    size_t n = 0;
+    while (domain < t->strings.n && strcmp(t->strings.text[domain], "python") != 0)
+        domain++;
+    for (size_t i = 0; domain < t->strings.n && i < t->range_count; i++)
+        n += t->ranges[i].domain == domain;
+    return n;
+}
+
 void health_measure(struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -187,6 +199,7 @@ void health_measure(struct facts *f)
             100.0 * (double)f->breakdown_ns[PART_UNEXPLAINED] / (double)f->step_ns;
     f->health.cupti_pct = cupti_pct(f);
     f->health.overhead_pct = overhead_pct(f);
+    f->health.python_functions = python_functions(t);
     measure_windows(f);
     launches_measure(f);
 }

@@ -3,6 +3,9 @@
 #include "analyzer/measure/spans.h"
 #include "analyzer/timeline/name_test.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static bool says_copy(const char *name)
 {
     return query_name_has(name, "aten::clone|aten::contiguous|aten::pin_memory|aten::_pin_memory|"
@@ -92,4 +95,37 @@ bool query_short_of_cpu(const struct facts *f)
     enum { STARVED_PCT = 30, IDLE_PCT = 10 };
     return share_pct(f, f->host.starved_ns) >= STARVED_PCT &&
            share_pct(f, query_awaits_host(f)) >= IDLE_PCT;
+}
+
+/* An operator is no step, however long it takes. */
+static bool is_the_step(const struct facts *f, const struct range *r)
+{
+    bool is_operator = strcmp(tl_text(f->tl, r->domain), "cpu_op") == 0 ||
+                       strncmp(tl_text(f->tl, r->name), "aten::", 6) == 0;
+    return !is_operator && (r->end_ns - r->start_ns) * 10 >= f->step_ns * 9;
+}
+
+struct query_places query_host_places(const struct facts *f, const int64_t *other)
+{
+    int64_t *sum = calloc((size_t)f->tl->strings.n + 1, sizeof *sum);
+    struct query_places p = {0};
+    uint32_t best = 0;
+    for (size_t i = 0; sum && i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step == TL_NONE || !f->steps.at[g->step].used)
+            continue;
+        int64_t ns = gap_ns(f, g, PART_IDLE_HOST) - (other ? other[i] : 0);
+        p.all += ns;
+        if (g->range == TL_NONE || is_the_step(f, &f->tl->ranges[g->range]))
+            continue;
+        uint32_t name = f->tl->ranges[g->range].name;
+        p.named += ns;
+        sum[name] += ns;
+        if (sum[name] > sum[best])
+            best = name;
+    }
+    p.in_most = sum && best ? sum[best] : 0;
+    p.most = p.in_most ? tl_text(f->tl, best) : NULL;
+    free(sum);
+    return p;
 }

@@ -170,6 +170,71 @@ START_TEST(the_place_is_that_of_what_is_left)
 }
 END_TEST
 
+/* An operator on the CPU, in place of the whole step. */
+static void fill_operator(struct builder *b, int64_t at)
+{
+    build_range_in(b, "cpu_op", "aten::normal_", 1, at, at + US(9400));
+    build_kernel(b, case_gemm, at + US(9400), at + US(9410), US(580));
+}
+
+START_TEST(an_operator_is_named_however_long)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_operator);
+    const struct outcome *o = case_outcome(build_analyze(&b), "host-work");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_msg(strstr(o->summary, "in 'aten::normal_'"), "%s", o->summary);
+    build_end(&b);
+}
+END_TEST
+
+static const char *spread_domain;
+
+/* No place has half of it, and all of it lies in one. */
+static void fill_spread(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 3; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "part %d", i);
+        int64_t from = at + MS(3 * i), to = from + MS(2);
+        build_range_in(b, spread_domain, name, 1, from, to);
+        build_kernel(b, case_gemm, to, to + US(10), i < 2 ? US(990) : US(1990));
+    }
+}
+
+START_TEST(many_places_are_no_place_outside)
+{
+    for (int python = 0; python < 2; python++) {
+        struct builder b = build_start();
+        spread_domain = python ? "python" : "cpu_op";
+        case_loop(&b, fill_spread);
+        const struct advice *a = build_analyze(&b);
+        const struct outcome *o = case_outcome(a, "host-work");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        ck_assert_msg(strstr(o->summary, "in many places, the most ("), "%s", o->summary);
+        ck_assert_msg(strstr(o->summary, "in 'part "), "%s", o->summary);
+        ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "torch.compile(model)"));
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "with_stack=True") == NULL, python);
+        ck_assert_int_eq((int)a->facts->health.python_functions, python ? 3 * CASE_STEPS : 0);
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* What was recorded with stacks need not be recorded with them again. */
+START_TEST(no_advice_to_record_the_stacks_that_are_there)
+{
+    struct builder b = build_start();
+    build_range_in(&b, "python", "train.py(7): main", 0, MS(90), MS(230));
+    case_loop(&b, fill_absence);
+    const struct outcome *o = case_outcome(build_analyze(&b), "host-work");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_msg(strstr(o->summary, "in Python between operators"), "%s", o->summary);
+    ck_assert_ptr_null(strstr(o->remedy.pytorch, "with_stack=True"));
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_host_work_suite(void)
 {
     Suite *s = suite_create("host-work");
@@ -182,6 +247,9 @@ Suite *rule_host_work_suite(void)
     tcase_add_test(t, waiting_is_no_work);
     tcase_add_test(t, a_backward_pass_on_the_cpu);
     tcase_add_test(t, the_place_is_that_of_what_is_left);
+    tcase_add_test(t, an_operator_is_named_however_long);
+    tcase_add_test(t, many_places_are_no_place_outside);
+    tcase_add_test(t, no_advice_to_record_the_stacks_that_are_there);
     suite_add_tcase(s, t);
     return s;
 }

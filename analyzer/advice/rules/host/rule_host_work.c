@@ -6,30 +6,14 @@
 #include "analyzer/queries/waits.h"
 #include "analyzer/queries/warm.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* The innermost range that holds most of it, unless that is the step itself; with its share.
- * `other`: what of each gap is not counted. */
-static const char *where_most(const struct facts *f, const int64_t *other, int64_t *in_it)
-{
-    int64_t *sum = calloc((size_t)f->tl->strings.n + 1, sizeof *sum);
-    uint32_t best = 0;
-    for (size_t i = 0; sum && i < f->gap_count; i++) {
-        const struct gap *g = &f->gaps[i];
-        if (g->step == TL_NONE || !f->steps.at[g->step].used || g->range == TL_NONE)
-            continue;
-        const struct range *r = &f->tl->ranges[g->range];
-        if ((r->end_ns - r->start_ns) * 10 >= f->step_ns * 9)
-            continue;
-        sum[r->name] += gap_ns(f, g, PART_IDLE_HOST) - other[i];
-        if (sum[r->name] > sum[best])
-            best = r->name;
-    }
-    *in_it = sum && best ? sum[best] : 0;
-    free(sum);
-    return *in_it ? tl_text(f->tl, best) : NULL;
-}
+#define REMEDY                                                                                     \
+    "move it to the GPU (torch ops, torchvision.transforms.v2), to loader workers or another "     \
+    "thread, or run it every N steps"
+#define REMEDY_SPREAD                                                                              \
+    "torch.compile(model), which runs less Python between launches, or fewer and larger operators"
+#define SEE_LINES "; record with torch.profiler.profile(with_stack=True) to see the lines"
 
 /* What other rules name by its cause: one-time work, copies on the host. Of each gap; NULL: no
  * memory. */
@@ -107,21 +91,32 @@ static void advise_waiting(const struct facts *f, struct outcome *o)
 
 struct told { /* per step */
     int64_t all, lost, inside;
-    const char *where; /* the range that holds most of it, NULL */
+    const char *where;  /* the range that holds more than half of it, NULL */
+    const char *mostly; /* where many do: the one that holds most of it, NULL */
     bool compiled, waits;
 };
+
+static const char *place_text(const struct facts *f, struct arena *arena, const struct told *t)
+{
+    if (t->where)
+        return arena_printf(arena, ", most of it (%s) in %s'%s'", time_text(arena, t->inside),
+                            t->compiled ? "torch.compile's launching code, " : "",
+                            short_name(t->where));
+    if (t->mostly)
+        return arena_printf(arena, " in many places, the most (%s) in '%s'",
+                            time_text(arena, t->inside), short_name(t->mostly));
+    if (f->health.python_functions > 0)
+        return " in Python between operators";
+    return f->tl->have & HAVE_RANGES && !t->waits
+               ? " outside all recorded ranges (Python between operators)"
+               : " outside all recorded ranges";
+}
 
 static const char *summary(const struct facts *f, struct arena *arena, const struct told *t)
 {
     const char *does =
         t->waits ? "waits for something else and computes nothing" : "does other work";
-    const char *place =
-        t->where ? arena_printf(arena, ", most of it (%s) in %s'%s'", time_text(arena, t->inside),
-                                t->compiled ? "torch.compile's launching code, " : "",
-                                short_name(t->where))
-                 : arena_printf(
-                       arena, " outside all recorded ranges%s",
-                       f->tl->have & HAVE_RANGES && !t->waits ? " (Python between operators)" : "");
+    const char *place = place_text(f, arena, t);
     const char *core = t->lost * 10 >= t->all
                            ? arena_printf(arena, "; for up to %s of that its threads had no core",
                                           time_text(arena, t->lost))
@@ -168,6 +163,10 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
             "once; if shapes or host code prevent that, torch._inductor.config.cpp_wrapper = True "
             "removes Python from its launches",
             o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+    else if (f->health.python_functions > 0) /* its lines are known */
+        o->remedy.pytorch = t->mostly ? REMEDY_SPREAD : REMEDY;
+    else if (t->mostly)
+        o->remedy.pytorch = REMEDY_SPREAD SEE_LINES;
     outcome_fires(o, t->all - t->lost, summary(f, arena, t));
     outcome_example_gaps(o, f, PART_IDLE_HOST,
                          t->waits ? "GPU idle, host waiting for something else"
@@ -176,7 +175,7 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
 
 static void check_host_work(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    int64_t elsewhere, inside;
+    int64_t elsewhere;
     const int64_t *other = explained_elsewhere(f, arena, &elsewhere);
     if (!other) {
         o->verdict = RULE_CANNOT_TELL;
@@ -204,9 +203,8 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
                               time_text(arena, f->host.starved_ns));
         return;
     }
-    const char *where = where_most(f, other, &inside);
-    if (per_step(f, inside) * 2 < all)
-        where = NULL;
+    struct query_places p = query_host_places(f, other);
+    const char *where = per_step(f, p.in_most) * 2 < all ? NULL : p.most;
     outcome_evidence_idle(o, f, "GPU idle while the host does other work per step", ms(all),
                           PART_IDLE_HOST);
     if (lost > 0)
@@ -214,13 +212,14 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
                          ms(lost), "ms", "SELECT * FROM host_sample");
     if (where)
         outcome_evidence(o, arena_printf(arena, "of that, inside '%s'", short_name(where)),
-                         ms(per_step(f, inside)), "ms", NULL);
-    struct told told = {all,
-                        lost,
-                        per_step(f, inside),
-                        where,
-                        where && is_compiled(where) && query_captures_seen(f) == 0,
-                        waits_for_others(f, idle)};
+                         ms(per_step(f, p.in_most)), "ms", NULL);
+    struct told told = {.all = all,
+                        .lost = lost,
+                        .inside = per_step(f, p.in_most),
+                        .where = where,
+                        .mostly = !where && per_step(f, p.named) * 2 >= all ? p.most : NULL,
+                        .compiled = where && is_compiled(where) && query_captures_seen(f) == 0,
+                        .waits = waits_for_others(f, idle)};
     fire(f, arena, o, &told);
 }
 
@@ -239,9 +238,7 @@ const struct rule rule_host_work = {
            "name more precise. Time in which its threads were ready but had no core is left out. "
            "If they mostly sleep meanwhile, the finding says that the host waits. The bound is the "
            "whole idle time, because gpuprof cannot know how much of the work can go or move.",
-    .remedy = {"move it to the GPU (torch ops, torchvision.transforms.v2), to loader workers or "
-               "another thread, or run it every N steps; record with "
-               "torch.profiler.profile(with_stack=True) to see the lines",
+    .remedy = {REMEDY SEE_LINES,
                "keep it inside tf.function (in JAX, jax.jit), or in dataset.map(..., "
                "num_parallel_calls=AUTOTUNE)",
                "move it to another thread, or do it while the next step's work is queued"},
