@@ -133,6 +133,8 @@ static void write_breakdown(const struct advice *a, FILE *f)
             a->facts->steps.batches ? "es" : "s");
     if (text_covers(&m, a))
         fprintf(f, "Careful: %s.\n\n", m.s);
+    if (text_stacks(&m, a))
+        fprintf(f, "Careful: %s.\n\n", m.s);
     if (text_rate(&m, a))
         fprintf(f, "%s.\n\n", m.s);
     write_parts(a, f);

@@ -97,6 +97,8 @@ static void write_doubts(const struct terminal *t, const struct advice *a, int l
     char line[512];
     if (text_covers(&lost, a))
         term_labelled(t, "Careful", INK_WARN, lost.s);
+    if (text_stacks(&lost, a))
+        term_labelled(t, "Careful", INK_WARN, lost.s);
     if (a->facts->steps.doubt)
         term_labelled(t, "Careful", INK_WARN, a->facts->steps.doubt);
     if (a->facts->health.dropped)

@@ -27,6 +27,8 @@ const char *text_rate(struct text *b, const struct advice *a);
 double text_covered_pct(const struct advice *a);
 /* "the steps cover 3 % of the recording's 6.51 s; ..."; NULL where they cover half or more. */
 const char *text_covers(struct text *b, const struct advice *a);
+/* That recording Python's functions slowed the host that the GPU waits for; NULL: neither. */
+const char *text_stacks(struct text *b, const struct advice *a);
 /* Is it known where the time of a step goes? */
 bool text_has_parts(const struct advice *a);
 double percent_of(int64_t part, int64_t whole); /* 0 when whole is 0 */

@@ -52,6 +52,28 @@ START_TEST(keeps_to_the_width)
 }
 END_TEST
 
+/* Ten calls of Python functions a step hold up no host, a thousand do. */
+START_TEST(says_that_stacks_slow_the_host)
+{
+    static const int calls[] = {10, 1000};
+    for (int k = 0; k < 2; k++) {
+        struct builder b = build_start();
+        for (int i = 0; i < 4; i++) {
+            int64_t at = MS(10) * i + MS(1);
+            build_range(&b, "step", at, at + MS(10) - US(5));
+            for (int c = 0; c < calls[k]; c++)
+                build_range_in(&b, "python", "layer.py(3): forward", 1, at + US(4 * c),
+                               at + US(4 * c + 3));
+            build_kernel(&b, "gemm", at + MS(5), at + MS(5) + US(10), MS(4));
+        }
+        char *out = told(build_analyze(&b), DETAIL_USUAL, 200, false);
+        ck_assert_msg((strstr(out, "4,000 calls of Python functions") != NULL) == k, "%s", out);
+        free(out);
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* Every word of the title stands there, however narrow its column. */
 START_TEST(cuts_no_title)
 {
@@ -305,6 +327,7 @@ Suite *test_term_suite(void)
     TCase *c = tcase_create("term");
     tcase_add_test(c, keeps_to_the_width);
     tcase_add_test(c, cuts_no_title);
+    tcase_add_test(c, says_that_stacks_slow_the_host);
     tcase_add_test(c, keeps_numbers_beside_their_units);
     tcase_add_test(c, tells_as_much_as_it_is_asked_for);
     tcase_add_test(c, answers_on_one_screen);
