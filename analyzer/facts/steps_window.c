@@ -5,6 +5,8 @@
  * run that was recorded in parts it is the part with most in it. Cost: one pass over the calls. */
 #include "analyzer/facts/passes.h"
 
+#include <stdlib.h>
+
 enum { WORTH = 10 /* what lies around the window and takes one part in so many belongs to it */ };
 
 static bool sets_up(unsigned kind)
@@ -56,6 +58,33 @@ static struct span with_set_up(const struct facts *f, struct span work)
     if (!belongs(behind_ns, all.end_ns - work.end_ns, length))
         all.end_ns = work.end_ns;
     return all;
+}
+
+/* A stream's first operation that starts long after its call has returned waited for work that was
+ * launched before the recording: until then the GPU was not idle, and nobody knows what it did.
+ * Where hardly anything else ran before, what is known begins there, if that is a tenth at least.
+ */
+static int64_t known_from(const struct facts *f, struct span work)
+{
+    enum { WAITS_NS = 1000000, HARDLY = 100 };
+    const struct timeline *t = f->tl;
+    bool *seen = calloc(t->stream_count + 1, sizeof *seen);
+    int64_t from = work.start_ns, done = 0;
+    for (size_t i = 0; seen && i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        int64_t at = o->start_ns - work.start_ns;
+        if (at > 0 && done * HARDLY >= at)
+            break;
+        if (!seen[o->stream] && o->api != TL_NONE &&
+            o->start_ns - t->apis[o->api].end_ns > WAITS_NS &&
+            at * WORTH >= work.end_ns - work.start_ns &&
+            (work.end_ns - o->start_ns) * WORTH >= work.end_ns - work.start_ns)
+            from = o->start_ns;
+        seen[o->stream] = true;
+        done += o->end_ns - o->start_ns;
+    }
+    free(seen);
+    return from;
 }
 
 static const char *ends_text(struct span all, struct span work)
@@ -115,6 +144,11 @@ int steps_from_window(struct facts *f)
     s->doubt = one_kernel(f, &f->arena);
     struct span work = {f->tl->gpu_start_ns, f->tl->gpu_end_ns}, w = steps_window(f);
     s->source_text = ends_text(w, work);
+    int64_t from = w.start_ns == work.start_ns ? known_from(f, work) : w.start_ns;
+    if (from > w.start_ns)
+        s->source_text = "no step repeats: from the end of what was launched before the recording "
+                         "to the GPU's last work";
+    w.start_ns = from;
     w = longest_recorded(f, w.start_ns, w.end_ns);
     s->at[0] = (struct step){.start_ns = w.start_ns, .end_ns = w.end_ns, .used = 1};
     s->count = 1;

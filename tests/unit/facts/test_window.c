@@ -46,6 +46,27 @@ START_TEST(copies_of_a_window_are_its_answer)
 }
 END_TEST
 
+/* What was launched before the recording holds a stream up for 50 ms: nothing is known of them. */
+START_TEST(begins_behind_what_was_launched_before)
+{
+    for (int held = 0; held < 2; held++) {
+        struct builder b = build_start();
+        build_stream(&b, 2, 1);
+        build_kernel(&b, "first", MS(5), MS(5) + US(10), US(10));
+        b.stream = 2;
+        build_kernel(&b, "held up", held ? MS(5) + US(30) : MS(55), MS(55) + US(10), US(10));
+        kernels(&b, 12, MS(56), US(980));
+        const struct facts *f = build_analyze(&b)->facts;
+        ck_assert(analysis_of_window(f));
+        ck_assert_int_eq(f->step_ns > MS(20), !held);
+        ck_assert_int_eq(strstr(f->steps.source_text, "launched before the recording") != NULL,
+                         held);
+        ck_assert_int_lt(held ? f->breakdown_ns[PART_UNEXPLAINED] : 0, MS(1));
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* Nobody but the user knows whether each run of the only kernel is a step. */
 START_TEST(one_kernel_may_be_a_step)
 {
@@ -328,6 +349,7 @@ Suite *test_window_suite(void)
     TCase *c = tcase_create("window");
     tcase_add_test(c, copies_of_a_window_are_its_answer);
     tcase_add_test(c, one_kernel_may_be_a_step);
+    tcase_add_test(c, begins_behind_what_was_launched_before);
     tcase_add_test(c, rules_of_steps_are_not_asked);
     tcase_add_test(c, nothing_is_said_of_a_step);
     tcase_add_test(c, the_page_tells_of_a_window);
