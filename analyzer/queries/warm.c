@@ -250,9 +250,10 @@ static void take_gap(const struct facts *f, const struct gap *g, const struct si
     int64_t host = gap_ns(f, g, PART_IDLE_HOST),
             idle = host + gap_ns(f, g, PART_IDLE_ALLOC) + gap_ns(f, g, PART_IDLE_LAUNCH);
     covered = covered < idle ? covered : idle;
+    captured = captured < covered ? captured : covered;
     w->calls_ns += covered;
-    place_in(f->tl, g, covered, w);
-    w->capture_ns += captured < covered ? captured : covered;
+    w->capture_ns += captured;
+    place_in(f->tl, g, g->start_ns < f->tl->gpu_end_ns ? covered : covered - captured, w);
     w->host_ns += covered < host ? covered : host;
     int64_t rest = host - (covered < host ? covered : host);
     if (rest < LONG_NS)

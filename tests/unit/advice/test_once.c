@@ -47,6 +47,21 @@ START_TEST(a_capture_is_one_time_work)
 }
 END_TEST
 
+/* A capture that no work follows ends nothing. */
+START_TEST(a_capture_behind_all_work_is_no_end)
+{
+    struct builder b = build_start();
+    layers(&b, 0, 40);
+    capture(&b, MS(13));
+    build_range(&b, "step", 0, MS(79));
+    struct query_warm w = query_warm_up(build_analyze(&b)->facts);
+    ck_assert_int_eq(w.captures, 1);
+    ck_assert_int_gt(w.capture_ns, MS(60));
+    ck_assert_int_lt(w.down_ns, MS(1));
+    build_end(&b);
+}
+END_TEST
+
 /* Launches come too slowly in both, but graphs are what the program already makes. */
 START_TEST(who_captures_graphs_is_not_told_to)
 {
@@ -91,6 +106,7 @@ Suite *test_once_suite(void)
     Suite *s = suite_create("once");
     TCase *t = tcase_create("once");
     tcase_add_test(t, a_capture_is_one_time_work);
+    tcase_add_test(t, a_capture_behind_all_work_is_no_end);
     tcase_add_test(t, who_captures_graphs_is_not_told_to);
     tcase_add_test(t, a_kernel_is_compiled_before_its_first_launch);
     suite_add_tcase(s, t);
