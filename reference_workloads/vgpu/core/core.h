@@ -40,11 +40,14 @@ struct vg_profile {
     double conv_fp32_eff, conv_fp32_nhwc_eff, conv_tf32_eff, conv_half_eff, conv_first_eff;
     double conv_memory_eff;
     /* optional keys, with what stands for them in profile.c */
-    double gemm_align1_tf32, conv_k0, conv_product, conv_fp32_first_eff;
+    double gemm_align1_tf32, conv_k0, conv_product, conv_fp32_first_eff, conv_direct_eff;
     double conv_fp32_wgrad_eff, conv_tf32_wgrad_eff, conv_half_wgrad_eff;
-    double bn_nhwc_fwd_eff, bn_nhwc_bwd_eff, bn_half_nchw, bn_strided_eff, bn_channels;
-    double cudnn_conv_host_ns, cudnn_product_host_ns, block_start_ns;
-    double bn_fwd_eff, bn_bwd_eff, pointwise_eff, pool_eff, layout_eff, optimizer_eff;
+    double bn_nhwc_fwd_eff, bn_nhwc_bwd_eff, bn_half_fwd_clocks, bn_half_bwd_clocks, bn_strided_eff,
+        bn_channels;
+    double cudnn_conv_host_ns, cudnn_product_host_ns, cudnn_direct_host_ns, block_start_ns;
+    double cudnn_fp32_product_host_ns, bn_nhwc_fixed_ns, layout_fp32_eff;
+    double bn_fwd_eff, bn_bwd_eff, pointwise_eff, pool_eff, pool_bwd_clocks, layout_eff,
+        optimizer_eff;
     double l2_share, l2_speed; /* tensors below this share of L2 move that much faster */
     double gemm_fixed_ns, conv_fixed_ns;
     /* host and queue, ns */
@@ -158,9 +161,15 @@ struct vg_conv { /* pass-independent shape; x = N C H W, w = K C/groups R S, y =
     int64_t n, c, h, w, k, r, s, p, q, stride, pad, dilation, groups;
     enum vg_dtype type;
     enum vg_layout layout;
+    bool adds; /* to what the result holds */
 };
 enum vg_pass { VG_FWD, VG_DGRAD, VG_WGRAD };
 int64_t vg_cost_conv(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass);
+/* Without tensor cores on NHWC (cost_direct.c), where the profile has conv_direct_eff: algorithm 0,
+ * and the kernel for NCHW that the others use between conversions. */
+int64_t vg_cost_direct(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass);
+int64_t vg_cost_fp32_tiles(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass,
+                           bool *scattered);
 /* A 1x1 filter without stride that cuDNN leaves to cuBLASLt, where the profile says that it does.
  */
 bool vg_conv_is_product(const struct vg_profile *p, const struct vg_conv *c);
@@ -171,12 +180,17 @@ struct vg_conversions {
     double out_bytes;   /* back to NCHW, after; 0 = none */
 };
 struct vg_conversions vg_conv_conversions(const struct vg_conv *c, enum vg_pass pass);
-int64_t vg_cost_layout(const struct vg_profile *p, double bytes);
+/* `adds`: to what is there. */
+int64_t vg_cost_layout(const struct vg_profile *p, double bytes, enum vg_dtype t, bool adds);
 /* `passes` reads and writes of `bytes` at a share `eff` of the memory bandwidth; L2 where it fits.
  */
 int64_t vg_cost_memory(const struct vg_profile *p, double bytes, double passes, double eff);
 /* The same without help from L2: normalisation, whose published shares are averages over layers. */
 int64_t vg_cost_norm(const struct vg_profile *p, double bytes, double passes, double eff);
+/* Half types in NCHW, channels of `each` elements, where the profile has bn_half_fwd_clocks
+ * (cost_norm.c). */
+int64_t vg_cost_norm_half_nchw(const struct vg_profile *p, double channels, double each,
+                               bool backward);
 /* A collective of `ranks` devices of one node from the last arrival on (cost_link.c). `bytes`: the
  * whole vector; for VG_PAIR what this device sends or receives, whichever is more. */
 enum vg_collective {

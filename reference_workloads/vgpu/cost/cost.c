@@ -170,6 +170,16 @@ bool vg_conv_is_product(const struct vg_profile *p, const struct vg_conv *c)
            c->c > 4 && on_tensor_cores(p, c->type);
 }
 
+/* Reading the result that is added to. */
+static double adding_ns(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass)
+{
+    double result = pass == VG_FWD     ? (double)(c->n * c->k * c->p * c->q)
+                    : pass == VG_DGRAD ? (double)(c->n * c->c * c->h * c->w)
+                                       : (double)(c->k * (c->c / c->groups) * c->r * c->s);
+    double bytes = c->adds ? result * (double)vg_dtype_bytes(c->type) : 0;
+    return bytes / (p->memory_bytes_per_s * p->gemm_memory_eff) * 1e9;
+}
+
 static int64_t cost_of_product(const struct vg_profile *p, const struct vg_conv *c,
                                enum vg_pass pass)
 {
@@ -177,7 +187,7 @@ static int64_t cost_of_product(const struct vg_profile *p, const struct vg_conv 
     int64_t both = c->c | c->k, align = both & -both;
     int64_t ns = vg_cost_gemm(p, c->type, (int64_t)g.m, (int64_t)g.n, (int64_t)g.k, 1,
                               align > 16 ? 16 : (int)align);
-    return (int64_t)((double)ns / p->conv_product);
+    return (int64_t)((double)ns / p->conv_product + adding_ns(p, c, pass));
 }
 
 int64_t vg_cost_conv(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass)
@@ -191,7 +201,8 @@ int64_t vg_cost_conv(const struct vg_profile *p, const struct vg_conv *c, enum v
     double rate = peak_flops(p, c->type) * conv_efficiency(p, c, pass) * conv_fill(p, c, pass);
     double compute = flops / rate * 1e9;
     double memory = bytes / (p->memory_bytes_per_s * p->conv_memory_eff) * 1e9;
-    return (int64_t)at_least(fmax(compute, memory) + p->conv_fixed_ns, p->kernel_min_ns);
+    return (int64_t)at_least(fmax(compute, memory) + p->conv_fixed_ns, p->kernel_min_ns) +
+           (int64_t)adding_ns(p, c, pass);
 }
 
 struct vg_conversions vg_conv_conversions(const struct vg_conv *c, enum vg_pass pass)
@@ -204,7 +215,8 @@ struct vg_conversions vg_conv_conversions(const struct vg_conv *c, enum vg_pass 
     double size = (double)vg_dtype_bytes(c->type);
     double x = (double)(c->n * c->c * c->h * c->w) * size;
     double y = (double)(c->n * c->k * c->p * c->q) * size;
-    double w = (double)(c->k * (c->c / c->groups) * c->r * c->s) * size;
+    /* filters of 1x1 lie alike in both layouts */
+    double w = c->r * c->s > 1 ? (double)(c->k * (c->c / c->groups) * c->r * c->s) * size : 0;
     switch (pass) {
     case VG_FWD: /* TF32 has kernels that write NCHW themselves */
         v = (struct vg_conversions){{x, w}, half ? y : 0};
@@ -236,7 +248,9 @@ int64_t vg_cost_norm(const struct vg_profile *p, double bytes, double passes, do
     return (int64_t)memory_ns(p, bytes, passes, eff);
 }
 
-int64_t vg_cost_layout(const struct vg_profile *p, double bytes)
+/* What is added to has to be read as well, a few bytes at a time: 1.7 to 2.3 times as long. */
+int64_t vg_cost_layout(const struct vg_profile *p, double bytes, enum vg_dtype t, bool adds)
 {
-    return (int64_t)memory_ns(p, bytes, 2, p->layout_eff);
+    double eff = vg_dtype_bytes(t) == 4 ? p->layout_fp32_eff : p->layout_eff;
+    return (int64_t)memory_ns(p, bytes, adds ? 3.8 : 2, eff);
 }

@@ -75,23 +75,30 @@ static const struct key {
     KEY(FRACTION, gemm_align1_tf32, gemm_align1_tf32),
     KEY(COUNT, conv_k0, conv_k0),
     KEY(FRACTION, conv_product, conv_product),
+    KEY(FRACTION, conv_direct_eff, conv_direct_eff),
     KEY(FRACTION, conv_fp32_first_eff, conv_fp32_first_eff),
     KEY(FRACTION, conv_fp32_wgrad_eff, conv_fp32_wgrad_eff),
     KEY(FRACTION, conv_tf32_wgrad_eff, conv_tf32_wgrad_eff),
     KEY(FRACTION, conv_half_wgrad_eff, conv_half_wgrad_eff),
     KEY(FRACTION, bn_nhwc_fwd_eff, bn_nhwc_fwd_eff),
     KEY(FRACTION, bn_nhwc_bwd_eff, bn_nhwc_bwd_eff),
-    KEY(FRACTION, bn_half_nchw, bn_half_nchw),
+    KEY(COUNT, bn_half_fwd_clocks, bn_half_fwd_clocks),
+    KEY(COUNT, bn_half_bwd_clocks, bn_half_bwd_clocks),
+    KEY(COUNT, pool_bwd_clocks, pool_bwd_clocks),
     KEY(FRACTION, bn_strided_eff, bn_strided_eff),
     KEY(COUNT, bn_channels, bn_channels),
     KEY(TIME, block_start, block_start_ns),
     KEY(TIME, cudnn_conv_host, cudnn_conv_host_ns),
     KEY(TIME, cudnn_product_host, cudnn_product_host_ns),
+    KEY(TIME, cudnn_fp32_product_host, cudnn_fp32_product_host_ns),
+    KEY(TIME, cudnn_direct_host, cudnn_direct_host_ns),
+    KEY(TIME, bn_nhwc_fixed, bn_nhwc_fixed_ns),
     KEY(FRACTION, bn_fwd_eff, bn_fwd_eff),
     KEY(FRACTION, bn_bwd_eff, bn_bwd_eff),
     KEY(FRACTION, pointwise_eff, pointwise_eff),
     KEY(FRACTION, pool_eff, pool_eff),
     KEY(FRACTION, layout_eff, layout_eff),
+    KEY(FRACTION, layout_fp32_eff, layout_fp32_eff),
     KEY(FRACTION, optimizer_eff, optimizer_eff),
     KEY(FRACTION, l2_share, l2_share),
     KEY(FRACTION, l2_speed, l2_speed),
@@ -147,12 +154,19 @@ static const struct {
     {"conv_half_wgrad_eff", "conv_half_eff", 0},
     {"bn_nhwc_fwd_eff", "bn_fwd_eff", 0},
     {"bn_nhwc_bwd_eff", "bn_bwd_eff", 0},
-    {"bn_half_nchw", NULL, 1},
+    {"bn_half_fwd_clocks", NULL, 0}, /* half types in NCHW take FP32's rate in bytes */
+    {"bn_half_bwd_clocks", NULL, 0},
+    {"pool_bwd_clocks", NULL, 0},    /* pooling is as fast as its bytes */
     {"bn_strided_eff", NULL, 0.029}, /* as on H200: it wastes what memory moves on every card */
     {"bn_channels", NULL, 0},        /* shares are means over layers of all widths */
     {"block_start", NULL, 0},
     {"cudnn_conv_host", NULL, 0},
     {"cudnn_product_host", NULL, 0},
+    {"cudnn_fp32_product_host", "cudnn_product_host", 0},
+    {"cudnn_direct_host", "cudnn_conv_host", 0},
+    {"bn_nhwc_fixed", NULL, 0},
+    {"layout_fp32_eff", "layout_eff", 0},
+    {"conv_direct_eff", NULL, 0}, /* algorithm 0 reaches tensor cores in NHWC, too */
 };
 
 static const struct key *find_key(const char *name)

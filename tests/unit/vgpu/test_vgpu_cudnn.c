@@ -87,7 +87,7 @@ START_TEST(test_tf32_nchw_converts_but_pointwise)
     ck_assert_int_eq(launched("tf32"), 1);
     struct layer strided = layer(CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW, 56, 1, 2, CUDNN_DEFAULT_MATH);
     DNN(forward(&strided, 1, PLENTY));
-    ck_assert_int_eq(launched("nchwToNhwcKernel"), 2);
+    ck_assert_int_eq(launched("nchwToNhwcKernel"), 1); /* a filter of 1x1 lies alike in both */
 }
 END_TEST
 

@@ -113,7 +113,8 @@ struct conv_plan {
     int kernels;
     struct vg_kernel kernel[CONV_MAX_KERNELS];
     int64_t duration_ns; /* sum */
-    bool heuristic;      /* what the library would guess without trying */
+    double host_ns;      /* what the library computes before it launches */
+    bool heuristic;      /* what it would guess without trying */
 };
 
 cudnnStatus_t conv_problem_make(cudnnHandle_t h, cudnnTensorDescriptor_t x,
@@ -125,6 +126,15 @@ int conv_algo_count(enum vg_pass pass);
 /* status in *out says whether that algorithm does it. */
 void conv_plan_make(const struct vg_profile *p, const struct conv_problem *c, enum vg_pass pass,
                     int algo, struct conv_plan *out);
+/* Add a kernel to a plan: a pass over memory, and the one that multiplies. */
+void conv_plan_flat(struct conv_plan *plan, const char *name, double bytes, double ns);
+void conv_plan_product(struct conv_plan *plan, const struct vg_conv *c, enum vg_pass pass,
+                       const char *name, double ns);
+/* shim_cudnn_direct.c */
+void conv_plan_direct(const struct vg_profile *p, const struct conv_problem *q, enum vg_pass pass,
+                      struct conv_plan *plan);
+void conv_plan_fp32_tiles(const struct vg_profile *p, const struct conv_problem *q,
+                          enum vg_pass pass, struct conv_plan *plan);
 cudnnStatus_t conv_plan_run(cudnnHandle_t h, const struct conv_plan *plan);
 
 #endif

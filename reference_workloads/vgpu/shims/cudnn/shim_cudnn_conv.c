@@ -246,8 +246,16 @@ struct convolution {
     cudnnConvolutionDescriptor_t c;
 };
 
+/* The factor of what the result holds has the computing type; all types but double take a float. */
+static bool adds(const struct convolution *d, const void *beta)
+{
+    return d->c->compute == CUDNN_DATA_DOUBLE ? *(const double *)beta != 0
+                                              : *(const float *)beta != 0;
+}
+
 static cudnnStatus_t convolve(cudnnHandle_t h, const struct convolution *d, enum vg_pass pass,
-                              int algo, const void *workspace, size_t workspace_bytes)
+                              int algo, const void *beta, const void *workspace,
+                              size_t workspace_bytes)
 {
     struct conv_problem problem;
     struct conv_plan plan;
@@ -255,13 +263,12 @@ static cudnnStatus_t convolve(cudnnHandle_t h, const struct convolution *d, enum
     cudnnStatus_t status = conv_problem_make(h, d->x, d->w, d->c, d->y, &problem);
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
+    problem.conv.adds = beta && adds(d, beta);
     conv_plan_make(cudnn_profile(h), &problem, pass, algo, &plan);
     if (plan.status != CUDNN_STATUS_SUCCESS)
         return plan.status;
     NEED(plan.workspace <= workspace_bytes && (plan.workspace == 0 || workspace));
-    const struct vg_profile *p = cudnn_profile(h);
-    bool product = plan.tensor && vg_conv_is_product(p, &problem.conv);
-    vg_library_host(start, product ? p->cudnn_product_host_ns : p->cudnn_conv_host_ns);
+    vg_library_host(start, plan.host_ns);
     return conv_plan_run(h, &plan);
 }
 
@@ -275,7 +282,7 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
 {
     NEED(alpha && beta && x && w && y);
     struct convolution d = {.x = xDesc, .y = yDesc, .w = wDesc, .c = convDesc};
-    return convolve(handle, &d, VG_FWD, (int)algo, workSpace, bytes);
+    return convolve(handle, &d, VG_FWD, (int)algo, beta, workSpace, bytes);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alpha,
@@ -288,7 +295,7 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alp
 {
     NEED(alpha && beta && w && dy && dx);
     struct convolution d = {.x = dxDesc, .y = dyDesc, .w = wDesc, .c = convDesc};
-    return convolve(handle, &d, VG_DGRAD, (int)algo, workSpace, bytes);
+    return convolve(handle, &d, VG_DGRAD, (int)algo, beta, workSpace, bytes);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *alpha,
@@ -301,7 +308,7 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *a
 {
     NEED(alpha && beta && x && dy && dw);
     struct convolution d = {.x = xDesc, .y = dyDesc, .w = dwDesc, .c = convDesc};
-    return convolve(handle, &d, VG_WGRAD, (int)algo, workSpace, bytes);
+    return convolve(handle, &d, VG_WGRAD, (int)algo, beta, workSpace, bytes);
 }
 
 /* Convolution, bias and activation in one: where the kernel cannot add them itself, a pass follows.
@@ -318,7 +325,7 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(
     NEED(biasDesc && biasDesc->set && activation && activation->set);
     NEED(yDesc && yDesc->set && biasDesc->nd >= 2 && biasDesc->dim[1] == yDesc->dim[1]);
     struct convolution d = {.x = xDesc, .y = yDesc, .w = wDesc, .c = convDesc};
-    cudnnStatus_t status = convolve(handle, &d, VG_FWD, (int)algo, workSpace, bytes);
+    cudnnStatus_t status = convolve(handle, &d, VG_FWD, (int)algo, NULL, workSpace, bytes);
     if (status != CUDNN_STATUS_SUCCESS || tensor_layout(yDesc) == VG_NHWC)
         return status;
     const float one = 1;

@@ -116,11 +116,9 @@ static cudnnStatus_t check_ops(cudnnBatchNormMode_t mode, cudnnBatchNormOps_t op
                : CUDNN_STATUS_NOT_SUPPORTED;
 }
 
-static cudnnStatus_t normalise(cudnnHandle_t h, cudnnTensorDescriptor_t x,
-                               const struct typed_name *name, double bytes, double passes,
-                               double eff)
+static cudnnStatus_t launch(cudnnHandle_t h, cudnnTensorDescriptor_t x,
+                            const struct typed_name *name, int64_t ns)
 {
-    int64_t ns = vg_cost_norm(cudnn_profile(h), bytes, passes, eff);
     struct vg_kernel k = {.name = typed_name(name, x->type),
                           .grid = {(unsigned)x->dim[1], 1, 1},
                           .block = {512, 1, 1},
@@ -128,6 +126,17 @@ static cudnnStatus_t normalise(cudnnHandle_t h, cudnnTensorDescriptor_t x,
                           .smem_dynamic = 4096,
                           .duration_ns = ns};
     return cudnn_launch(h, &k);
+}
+
+static cudnnStatus_t normalise(cudnnHandle_t h, cudnnTensorDescriptor_t x,
+                               const struct typed_name *name, double bytes, double passes,
+                               double eff)
+{
+    const struct vg_profile *p = cudnn_profile(h);
+    int64_t ns = vg_cost_norm(p, bytes, passes, eff);
+    if (tensor_layout(x) == VG_NHWC)
+        ns += (int64_t)p->bn_nhwc_fixed_ns;
+    return launch(h, x, name, ns);
 }
 
 /* The plain calls in NHWC go channel by channel: as measured, the time follows the elements,
@@ -142,23 +151,33 @@ static cudnnStatus_t normalise_strided(cudnnHandle_t h, cudnnBatchNormMode_t mod
 }
 
 /* In NCHW a block works on a channel: with few channels most of the device is idle. Shares of
- * layers with 64 and 256 channels on an H200 are as 1 to 3. Half types may be paced by elements.
- */
+ * layers with 64 and 256 channels on an H200 are as 1 to 3. */
 static double share_of(const struct vg_profile *p, cudnnTensorDescriptor_t x, double nchw,
                        double nhwc, cudnnBatchNormMode_t mode)
 {
     if (tensor_layout(x) != VG_NHWC) {
         double channels = (double)x->dim[1];
         double idle = channels < p->bn_channels ? pow(channels / p->bn_channels, 0.8) : 1;
-        return nchw * idle * (half_precision(x) ? p->bn_half_nchw : 1);
+        return nchw * idle;
     }
     return half_precision(x) && !persistent(mode) ? nhwc / 1.5 : nhwc;
+}
+
+static cudnnStatus_t run(cudnnHandle_t h, cudnnBatchNormMode_t mode, cudnnTensorDescriptor_t x,
+                         const struct typed_name *name, double passes, bool backward)
+{
+    const struct vg_profile *p = cudnn_profile(h);
+    double channels = (double)x->dim[1], each = (double)tensor_elements(x) / channels;
+    if (half_precision(x) && tensor_layout(x) != VG_NHWC && p->bn_half_fwd_clocks > 0)
+        return launch(h, x, name, vg_cost_norm_half_nchw(p, channels, each, backward));
+    return normalise(h, x, name, tensor_bytes(x), passes,
+                     backward ? share_of(p, x, p->bn_bwd_eff, p->bn_nhwc_bwd_eff, mode)
+                              : share_of(p, x, p->bn_fwd_eff, p->bn_nhwc_fwd_eff, mode));
 }
 
 static cudnnStatus_t run_forward(cudnnHandle_t h, cudnnBatchNormMode_t mode, bool plain,
                                  cudnnBatchNormOps_t ops, cudnnTensorDescriptor_t x)
 {
-    const struct vg_profile *p = cudnn_profile(h);
     const struct typed_name *name = &fw_nchw;
     if (plain && tensor_layout(x) == VG_NHWC)
         return normalise_strided(h, mode, x, &fw_single, 3);
@@ -166,15 +185,12 @@ static cudnnStatus_t run_forward(cudnnHandle_t h, cudnnBatchNormMode_t mode, boo
         name = &fw_nhwc;
     else if (persistent(mode))
         name = &fw_single;
-    double passes = ops == CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION ? 4 : 3;
-    return normalise(h, x, name, tensor_bytes(x), passes,
-                     share_of(p, x, p->bn_fwd_eff, p->bn_nhwc_fwd_eff, mode));
+    return run(h, mode, x, name, ops == CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION ? 4 : 3, false);
 }
 
 static cudnnStatus_t run_backward(cudnnHandle_t h, cudnnBatchNormMode_t mode, bool plain,
                                   cudnnBatchNormOps_t ops, cudnnTensorDescriptor_t x)
 {
-    const struct vg_profile *p = cudnn_profile(h);
     const struct typed_name *name = &bw_nchw;
     double passes = 5;
     if (plain && tensor_layout(x) == VG_NHWC)
@@ -189,8 +205,7 @@ static cudnnStatus_t run_backward(cudnnHandle_t h, cudnnBatchNormMode_t mode, bo
     } else if (persistent(mode)) {
         name = &bw_single;
     }
-    return normalise(h, x, name, tensor_bytes(x), passes,
-                     share_of(p, x, p->bn_bwd_eff, p->bn_nhwc_bwd_eff, mode));
+    return run(h, mode, x, name, passes, true);
 }
 
 cudnnStatus_t cudnnDeriveBNTensorDescriptor(cudnnTensorDescriptor_t derived,

@@ -271,7 +271,8 @@ cudnnStatus_t cudnnTransformTensor(cudnnHandle_t handle, const void *alpha,
     enum vg_dtype type = cudnn_dtype(xDesc->type);
     return cudnn_launch_flat(handle, to == VG_NHWC ? vg_name_to_nhwc(type) : vg_name_to_nchw(type),
                              tensor_elements(xDesc), 1024,
-                             vg_cost_layout(cudnn_profile(handle), tensor_bytes(xDesc)));
+                             vg_cost_layout(cudnn_profile(handle), tensor_bytes(xDesc),
+                                            cudnn_dtype(xDesc->type), false));
 }
 
 cudnnStatus_t cudnnDropoutGetStatesSize(cudnnHandle_t handle, size_t *size)

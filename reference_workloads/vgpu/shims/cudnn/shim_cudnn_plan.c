@@ -5,8 +5,8 @@
  * depends on the algorithm and, within a range, on the shape (a hash: the same shape is always
  * alike). Tensor cores are reached by the precomputed implicit product and, for 3x3 filters in
  * NCHW, by the unfused Winograd transform, as documented; in NHWC the plain implicit product
- * reaches them too, with a tile that suits it less (assumed). The factors are assumptions
- * throughout: they stand in for the 1.05 to 1.3 by which a guessed algorithm is slower than a
+ * reaches them too, with a tile that suits it less (assumed), unless the profile says that it is
+ * another kernel (shim_cudnn_direct.c). The factors are assumptions throughout: they stand in for the 1.05 to 1.3 by which a guessed algorithm is slower than a
  * searched one. */
 #include "reference_workloads/vgpu/shims/cudnn/shim_cudnn.h"
 
@@ -141,7 +141,7 @@ static void add_kernel(struct conv_plan *plan, struct vg_kernel k)
     plan->kernel[plan->kernels++] = k;
 }
 
-static void add_flat(struct conv_plan *plan, const char *name, double bytes, double ns)
+void conv_plan_flat(struct conv_plan *plan, const char *name, double bytes, double ns)
 {
     double blocks = bytes / 4096;
     add_kernel(plan, (struct vg_kernel){.name = name,
@@ -151,8 +151,8 @@ static void add_flat(struct conv_plan *plan, const char *name, double bytes, dou
                                         .duration_ns = (int64_t)ns});
 }
 
-static void add_product(struct conv_plan *plan, const struct vg_conv *c, enum vg_pass pass,
-                        const char *name, double ns)
+void conv_plan_product(struct conv_plan *plan, const struct vg_conv *c, enum vg_pass pass,
+                       const char *name, double ns)
 {
     int64_t m = c->n * c->p * c->q, n = c->k;
     if (pass == VG_DGRAD) {
@@ -168,13 +168,36 @@ static void add_product(struct conv_plan *plan, const struct vg_conv *c, enum vg
     add_kernel(plan, k);
 }
 
-/* A 1x1 layer in NCHW is a batched product as it lies, where its pictures are aligned (seen with
- * cuDNN 9.19 on an H200: 56 x 56 is not converted, 7 x 7 is). */
-static struct vg_conversions conversions(const struct vg_profile *p, const struct vg_conv *c,
-                                         enum vg_pass pass)
+static double converting_ns(const struct vg_profile *p, const struct vg_conv *c,
+                            const struct vg_conversions *v)
 {
-    struct vg_conversions none = {{0, 0}, 0};
-    return vg_conv_is_product(p, c) && c->p * c->q % 8 == 0 ? none : vg_conv_conversions(c, pass);
+    double ns = 0;
+    for (int i = 0; i < 2; i++)
+        if (v->in_bytes[i] > 0)
+            ns += (double)vg_cost_layout(p, v->in_bytes[i], c->type, false);
+    return v->out_bytes > 0 ? ns + (double)vg_cost_layout(p, v->out_bytes, c->type, c->adds) : ns;
+}
+
+/* A 1x1 layer in NCHW is a batched product as it lies, where its pictures are aligned (seen with
+ * cuDNN 9.19 on an H200: 56 x 56 is not converted, 7 x 7 is). 14 x 14 is aligned in part: a slower
+ * product, unless converting takes less; its weight gradient is converted always. Sets *unaligned
+ * to what the slower product takes. */
+static struct vg_conversions conversions(const struct vg_profile *p, const struct vg_conv *c,
+                                         enum vg_pass pass, double *unaligned)
+{
+    struct vg_conversions none = {{0, 0}, 0}, v = vg_conv_conversions(c, pass);
+    int64_t picture = c->p * c->q, n = pass == VG_FWD ? c->k : c->c, k = c->c + c->k - n;
+    *unaligned = 0;
+    if (!vg_conv_is_product(p, c) || v.in_bytes[0] <= 0 || picture % 8 == 0)
+        return vg_conv_is_product(p, c) ? none : v;
+    if (pass == VG_WGRAD || picture % 2 != 0)
+        return v;
+    double product =
+        (double)vg_cost_gemm(p, c->type, picture, n, k, c->n, (int)(picture & -picture));
+    if (product > converting_ns(p, c, &v) + (double)vg_cost_conv(p, c, pass))
+        return v;
+    *unaligned = product;
+    return none;
 }
 
 /* The implicit product on tensor cores, between the conversions that NCHW costs. */
@@ -182,23 +205,26 @@ static void plan_tensor(const struct vg_profile *p, const struct conv_problem *q
                         bool other_tile, double factor, struct conv_plan *plan)
 {
     const struct vg_conv *c = &q->conv;
-    struct vg_conversions v = conversions(p, c, pass);
-    double ns = (double)vg_cost_conv(p, c, pass) * factor;
+    double unaligned;
+    struct vg_conversions v = conversions(p, c, pass, &unaligned);
+    struct vg_conv own = *c;
+    own.adds &= v.out_bytes <= 0; /* else the conversion adds */
+    double ns = (unaligned > 0 ? unaligned : (double)vg_cost_conv(p, &own, pass)) * factor;
     for (int i = 0; i < 2; i++)
         if (v.in_bytes[i] > 0)
-            add_flat(plan, vg_name_to_nhwc(c->type), v.in_bytes[i],
-                     (double)vg_cost_layout(p, v.in_bytes[i]));
+            conv_plan_flat(plan, vg_name_to_nhwc(c->type), v.in_bytes[i],
+                           (double)vg_cost_layout(p, v.in_bytes[i], c->type, false));
     if (c->layout == VG_NCHW && v.in_bytes[0] <= 0) { /* 1x1: a batched product as it lies */
-        int align = c->type == VG_TF32 ? 4 : 8;
+        int align = unaligned > 0 ? 2 : c->type == VG_TF32 ? 4 : 8;
         struct vg_product g = {c->type, false, pass == VG_DGRAD, c->p * c->q, c->k, c->c,
                                c->n,    align};
-        add_product(plan, c, pass, vg_name_gemm(p, &g, 0), ns);
+        conv_plan_product(plan, c, pass, vg_name_gemm(p, &g, 0), ns);
     } else {
-        add_product(plan, c, pass, vg_name_conv(p, c, pass, other_tile), ns);
+        conv_plan_product(plan, c, pass, vg_name_conv(p, c, pass, other_tile), ns);
     }
     if (v.out_bytes > 0)
-        add_flat(plan, vg_name_to_nchw(c->type), v.out_bytes,
-                 (double)vg_cost_layout(p, v.out_bytes));
+        conv_plan_flat(plan, vg_name_to_nchw(c->type), v.out_bytes,
+                       (double)vg_cost_layout(p, v.out_bytes, c->type, c->adds));
 }
 
 /* Transform the inputs, multiply, transform back. */
@@ -232,14 +258,15 @@ static void plan_transformed(const struct vg_profile *p, const struct conv_probl
         wino ? c->type : VG_F32, false, false, c->n * c->p * c->q / 16 + 1, c->k, c->c, 36, 4};
     if (wino && q->data != CUDNN_DATA_FLOAT)
         g.align = 8;
-    add_flat(plan, names[0], z.x, 0.16 * ns);
-    add_flat(plan, names[1], z.w, 0.06 * ns);
-    add_product(plan, c, pass,
-                wino ? vg_name_gemm(p, &g, 0)
-                     : "_Z12cgemm_largekILb0ELb0ELb0ELb0ELi4ELi4ELi4ELi3ELi3ELi16EEvP6float2PKS0_"
-                       "S3_iiiiiiS3_S3_S0_S0_iiPiS4_",
-                0.64 * ns);
-    add_flat(plan, names[2], z.y, 0.14 * ns);
+    conv_plan_flat(plan, names[0], z.x, 0.16 * ns);
+    conv_plan_flat(plan, names[1], z.w, 0.06 * ns);
+    conv_plan_product(
+        plan, c, pass,
+        wino ? vg_name_gemm(p, &g, 0)
+             : "_Z12cgemm_largekILb0ELb0ELb0ELb0ELi4ELi4ELi4ELi3ELi3ELi16EEvP6float2PKS0_"
+               "S3_iiiiiiS3_S3_S0_S0_iiPiS4_",
+        0.64 * ns);
+    conv_plan_flat(plan, names[2], z.y, 0.14 * ns);
 }
 
 static const char *winograd_name(const struct vg_profile *p)
@@ -262,30 +289,31 @@ static void plan_ordinary(const struct vg_profile *p, const struct conv_problem 
     double best = (double)vg_cost_conv(p, &plain, pass), guess = guessed_factor(&plain, pass);
     switch (kind) {
     case IMPLICIT:
-        add_product(plan, &plain, pass,
-                    plain.layout == VG_NHWC ? vg_name_conv(p, &plain, pass, true) : engines[pass],
-                    best * guess);
+        conv_plan_product(plan, &plain, pass,
+                          plain.layout == VG_NHWC ? vg_name_conv(p, &plain, pass, true)
+                                                  : engines[pass],
+                          best * guess);
         break;
     case PRECOMPUTED:
         if (plain.layout == VG_NCHW)
-            add_flat(plan,
-                     "_ZN14cask__5x_cudnn20computeOffsetsKernelILb0ELb0EEEvNS_"
-                     "20ComputeOffsetsParamsE",
-                     1, p->kernel_min_ns);
-        add_product(plan, &plain, pass, vg_name_conv(p, &plain, pass, false),
-                    fits ? best * 1.18 : best);
+            conv_plan_flat(plan,
+                           "_ZN14cask__5x_cudnn20computeOffsetsKernelILb0ELb0EEEvNS_"
+                           "20ComputeOffsetsParamsE",
+                           1, p->kernel_min_ns);
+        conv_plan_product(plan, &plain, pass, vg_name_conv(p, &plain, pass, false),
+                          fits ? best * 1.18 : best);
         break;
     case EXPLICIT:
-        add_flat(plan,
-                 "_ZN5cudnn19engines_precompiled15im2col4d_kernelIflEEvNS0_15im2col4d_paramsE"
-                 "22cudnnConvolutionStruct17cudnnTensorStructPKT_PS5_",
-                 sizes_of(q).x, 0.4 * best);
-        add_product(plan, &plain, pass,
-                    p->cc_major >= 8 ? "ampere_sgemm_128x64_nn" : "volta_sgemm_128x64_nn",
-                    1.1 * best);
+        conv_plan_flat(plan,
+                       "_ZN5cudnn19engines_precompiled15im2col4d_kernelIflEEvNS0_15im2col4d_paramsE"
+                       "22cudnnConvolutionStruct17cudnnTensorStructPKT_PS5_",
+                       sizes_of(q).x, 0.4 * best);
+        conv_plan_product(plan, &plain, pass,
+                          p->cc_major >= 8 ? "ampere_sgemm_128x64_nn" : "volta_sgemm_128x64_nn",
+                          1.1 * best);
         break;
     case WINOGRAD:
-        add_product(plan, &plain, pass, winograd_name(p), best);
+        conv_plan_product(plan, &plain, pass, winograd_name(p), best);
         break;
     case WINOGRAD_UNFUSED:
         plan_transformed(p, q, pass, kind, best * 1.08, plan);
@@ -302,8 +330,10 @@ static void plan_ordinary(const struct vg_profile *p, const struct conv_problem 
 }
 
 /* Which one the library takes without trying: hardly ever the best. */
-static bool is_guess(const struct conv_problem *q, enum kind kind)
+static bool is_guess(const struct vg_profile *p, const struct conv_problem *q, enum kind kind)
 {
+    if (q->tensor && q->conv.layout == VG_NHWC && p->conv_direct_eff > 0)
+        return kind == PRECOMPUTED;
     if (q->tensor && q->conv.layout == VG_NCHW)
         return kind == (winograd_fits(&q->conv) ? WINOGRAD_UNFUSED : PRECOMPUTED);
     return kind == IMPLICIT;
@@ -325,9 +355,13 @@ void conv_plan_make(const struct vg_profile *p, const struct conv_problem *q, en
         return;
     bool nhwc = q->conv.layout == VG_NHWC;
     plan->status = CUDNN_STATUS_SUCCESS;
-    plan->tensor = q->tensor &&
-                   (kind == PRECOMPUTED || kind == WINOGRAD_UNFUSED || (kind == IMPLICIT && nhwc));
-    plan->heuristic = is_guess(q, kind);
+    bool direct = kind == IMPLICIT && p->conv_direct_eff > 0 &&
+                  (nhwc || (pass == VG_FWD && q->data != CUDNN_DATA_FLOAT));
+    plan->tensor = q->tensor && (kind == PRECOMPUTED || kind == WINOGRAD_UNFUSED ||
+                                 (kind == IMPLICIT && nhwc && !direct));
+    plan->host_ns = plan->tensor && vg_conv_is_product(p, &q->conv) ? p->cudnn_product_host_ns
+                                                                    : p->cudnn_conv_host_ns;
+    plan->heuristic = is_guess(p, q, kind);
     plan->workspace = (size_t)workspace_of(q, pass, kind, plan->tensor);
     if (plan->tensor && q->data != CUDNN_DATA_FLOAT)
         plan->math = CUDNN_TENSOR_OP_MATH;
@@ -336,7 +370,11 @@ void conv_plan_make(const struct vg_profile *p, const struct conv_problem *q, en
     else
         plan->math = CUDNN_FMA_MATH;
     double guess = guessed_factor(&q->conv, pass);
-    if (!plan->tensor) {
+    if (direct) {
+        conv_plan_direct(p, q, pass, plan);
+    } else if (!plan->tensor && nhwc && p->conv_direct_eff > 0 && q->data == CUDNN_DATA_FLOAT) {
+        conv_plan_fp32_tiles(p, q, pass, plan);
+    } else if (!plan->tensor) {
         plan_ordinary(p, q, pass, kind, plan);
     } else if (kind == WINOGRAD_UNFUSED) {
         struct conv_plan best = {0};

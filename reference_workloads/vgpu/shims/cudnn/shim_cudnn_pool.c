@@ -211,6 +211,9 @@ cudnnStatus_t cudnnPoolingBackward(cudnnHandle_t handle, const cudnnPoolingDescr
                                            : &pool_avg_bw;
     const struct vg_profile *p = cudnn_profile(handle);
     double bytes = tensor_bytes(xDesc) + tensor_bytes(yDesc); /* an average needs no x and y */
+    int64_t ns = vg_cost_norm(p, bytes, max ? 2 : 1, p->pool_eff);
+    double clocks = (double)tensor_elements(xDesc) * p->pool_bwd_clocks / p->sm_count;
+    int64_t searching = max ? (int64_t)(clocks / p->clock_mhz * 1e3) : 0; /* whose maximum it is */
     return cudnn_launch_flat(handle, typed_name(name, xDesc->type), tensor_elements(xDesc), 256,
-                             vg_cost_norm(p, bytes, max ? 2 : 1, p->pool_eff));
+                             searching > ns ? searching : ns);
 }

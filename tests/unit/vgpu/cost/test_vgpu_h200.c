@@ -76,6 +76,85 @@ START_TEST(convolutions)
 }
 END_TEST
 
+static struct vg_conv of(int64_t n, int64_t c, int64_t h, int64_t k, int64_t r, int64_t stride,
+                         enum vg_dtype type)
+{
+    return (struct vg_conv){.n = n,
+                            .c = c,
+                            .h = h,
+                            .w = h,
+                            .k = k,
+                            .r = r,
+                            .s = r,
+                            .p = (h - 1) / stride + 1,
+                            .q = (h - 1) / stride + 1,
+                            .stride = stride,
+                            .pad = r / 2,
+                            .dilation = 1,
+                            .groups = 1,
+                            .type = type,
+                            .layout = VG_NHWC};
+}
+
+/* Trials of algorithm 0 on NHWC: of train_conv in FP32 (batch 16) and of train_amp (batch 8). */
+START_TEST(direct_convolutions)
+{
+    static const struct {
+        int64_t n, c, h, k, r, stride;
+        enum vg_dtype type;
+        enum vg_pass pass;
+        double us;
+    } cases[] = {{16, 1024, 14, 512, 1, 1, VG_F32, VG_FWD, 229},
+                 {16, 256, 14, 1024, 1, 1, VG_F32, VG_FWD, 183},
+                 {16, 3, 224, 64, 7, 2, VG_F32, VG_FWD, 192},
+                 {16, 128, 28, 128, 3, 1, VG_F32, VG_WGRAD, 204},
+                 {16, 256, 56, 64, 1, 1, VG_F32, VG_DGRAD, 3490},
+                 {8, 2048, 4, 512, 1, 1, VG_F16, VG_FWD, 281},
+                 {8, 64, 32, 256, 1, 1, VG_F16, VG_FWD, 21.1},
+                 {8, 512, 4, 2048, 1, 1, VG_F16, VG_WGRAD, 85.6},
+                 {8, 256, 32, 64, 1, 1, VG_F16, VG_WGRAD, 105}};
+    struct vg_profile p = load("h200");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct vg_conv c = of(cases[i].n, cases[i].c, cases[i].h, cases[i].k, cases[i].r,
+                              cases[i].stride, cases[i].type);
+        char name[64];
+        snprintf(name, sizeof name, "case %zu", i);
+        within(name, vg_cost_direct(&p, &c, cases[i].pass), cases[i].us, 0.2);
+    }
+}
+END_TEST
+
+/* FP32's other algorithms work on tiles; a gradient over a stride may be scattered. */
+START_TEST(fp32_convolutions_on_tiles)
+{
+    struct vg_profile p = load("h200");
+    struct vg_conv c = of(16, 128, 28, 128, 3, 1, VG_F32);
+    bool scattered;
+    within("forward", vg_cost_fp32_tiles(&p, &c, VG_FWD, &scattered), 127, 0.2);
+    within("data", vg_cost_fp32_tiles(&p, &c, VG_DGRAD, &scattered), 154, 0.2);
+    ck_assert(!scattered);
+    c = of(16, 256, 28, 256, 3, 2, VG_F32);
+    within("strided data", vg_cost_fp32_tiles(&p, &c, VG_DGRAD, &scattered), 199, 0.2);
+    ck_assert(scattered);
+    c = of(16, 512, 14, 512, 3, 2, VG_F32);
+    within("weights", vg_cost_fp32_tiles(&p, &c, VG_WGRAD, &scattered), 113, 0.2);
+}
+END_TEST
+
+/* A gradient that is added to what is there reads it: 256 channels of 56 x 56, batch 64. */
+START_TEST(adding_reads_the_result)
+{
+    struct vg_profile p = load("h200");
+    struct vg_conv c = of(64, 256, 56, 64, 1, 1, VG_BF16);
+    int64_t alone = vg_cost_conv(&p, &c, VG_DGRAD);
+    c.adds = true;
+    within("added", vg_cost_conv(&p, &c, VG_DGRAD) - alone, 25.2, 0.05);
+    double bytes = 16.0 * 256 * 56 * 56 * 4;
+    within("converted", vg_cost_layout(&p, bytes, VG_F32, false), 28.7, 0.1);
+    within("converted and added", vg_cost_layout(&p, bytes, VG_F32, true), 51.8, 0.1);
+}
+END_TEST
+
 /* 64 x 256 x 56 x 56 in half precision, as PyTorch's layers of 32 x 64 x 112 x 112. */
 START_TEST(normalisation)
 {
@@ -85,8 +164,8 @@ START_TEST(normalisation)
     within("backward", vg_cost_norm(&p, bytes, 5, p.bn_nhwc_bwd_eff), 129.4, 0.1);
     within("forward, strided", vg_cost_norm(&p, 2 * bytes, 3, p.bn_strided_eff), 4039, 0.15);
     within("backward, strided", vg_cost_norm(&p, 2 * bytes, 5, p.bn_strided_eff), 6706, 0.15);
-    within("forward, NCHW", vg_cost_norm(&p, bytes, 3, p.bn_fwd_eff * p.bn_half_nchw), 209.5, 0.15);
-    within("backward, NCHW", vg_cost_norm(&p, bytes, 5, p.bn_bwd_eff * p.bn_half_nchw), 332, 0.15);
+    within("forward, NCHW", vg_cost_norm_half_nchw(&p, 256, 64.0 * 56 * 56, false), 209.5, 0.15);
+    within("backward, NCHW", vg_cost_norm_half_nchw(&p, 256, 64.0 * 56 * 56, true), 332, 0.15);
 }
 END_TEST
 
@@ -132,7 +211,10 @@ START_TEST(keys_that_may_be_left_out)
     ck_assert_double_eq(a.conv_half_wgrad_eff, a.conv_half_eff);
     ck_assert_double_eq(a.bn_nhwc_fwd_eff, a.bn_fwd_eff);
     ck_assert_double_eq(a.gemm_align1_tf32, a.gemm_align1);
-    ck_assert_double_eq(a.bn_half_nchw, 1);
+    ck_assert_double_eq(a.bn_half_fwd_clocks, 0);
+    ck_assert_double_eq(a.conv_direct_eff, 0);
+    ck_assert_double_eq(a.cudnn_direct_host_ns, 0);
+    ck_assert_double_eq(a.layout_fp32_eff, a.layout_eff);
     ck_assert_double_eq(a.bn_strided_eff, h.bn_strided_eff);
     ck_assert_double_eq(a.cudnn_conv_host_ns, 0);
     ck_assert_double_gt(h.cudnn_product_host_ns, h.cudnn_conv_host_ns);
@@ -145,6 +227,9 @@ Suite *test_vgpu_h200_suite(void)
     TCase *t = tcase_create("vgpu_h200");
     tcase_add_test(t, products);
     tcase_add_test(t, convolutions);
+    tcase_add_test(t, direct_convolutions);
+    tcase_add_test(t, fp32_convolutions_on_tiles);
+    tcase_add_test(t, adding_reads_the_result);
     tcase_add_test(t, normalisation);
     tcase_add_test(t, channels_last_norm_of_pytorch);
     tcase_add_test(t, keys_that_may_be_left_out);
