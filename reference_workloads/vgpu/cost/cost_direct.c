@@ -1,6 +1,7 @@
 /* Convolutions without tensor cores as cuDNN 9.19 does them on NHWC, each by the blocks that its
  * kernels launch. Fitted to its trials of algorithms on one H200, in recordings of train_conv
- * (ResNet-50, batch 16, FP32) and of train_amp (ResNet-50, batch 8, 128 x 128, FP16); a profile
+ * (ResNet-50, batch 16, FP32) and of train_amp (ResNet-50, batch 8, 128 x 128, FP16), the weight
+ * gradients also to PyTorch's ResNet-50 in FP32 (batch 32, NCHW, where cuDNN guesses); a profile
  * that leaves conv_direct_eff out does not use them.
  *
  * A direct kernel has no workspace: each block walks along the whole of C R S, so that a deep layer
@@ -100,23 +101,42 @@ static double dense_data_ns(const struct vg_profile *p, const struct vg_conv *c)
            (p->fp32_flops * share) * 1e9;
 }
 
-int64_t vg_cost_fp32_tiles(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass,
-                           bool *scattered)
+/* Weights: a tile walks over all pixels, in 34 ns each, however many tiles there are; the device
+ * reaches 36 TFLOP/s. */
+static double weight_tiles_ns(const struct vg_profile *p, const struct vg_conv *c)
 {
-    double ns, k = depth(c);
-    *scattered = false;
+    double share = 0.54 * filled(depth(c), (double)c->k, 150);
+    return fmax(flops(c) / (p->fp32_flops * share) * 1e9, pixels(c) * 34.4);
+}
+
+/* Of 3 x 3 by Winograd's transforms, whose products need fewer multiplications than are counted:
+ * 67 to 83 TFLOP/s, with 64 channels 25. */
+int64_t vg_cost_fp32_winograd_weights(const struct vg_profile *p, const struct vg_conv *c)
+{
+    double share = fmin((double)c->c, (double)c->k) < 128 ? 0.37 : 1.12;
+    return (int64_t)(flops(c) / (p->fp32_flops * share) * 1e9 + p->kernel_min_ns);
+}
+
+/* A weight gradient in slices: 350 us with 32 images, and 20 TFLOP/s. */
+static double sliced_ns(const struct vg_profile *p, const struct vg_conv *c)
+{
+    return 11e3 * (double)c->n + flops(c) / (p->fp32_flops * 0.3) * 1e9;
+}
+
+int64_t vg_cost_fp32_tiles(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass,
+                           enum vg_fp32_kernel *kernel)
+{
+    double ns, other, k = depth(c);
     if (pass == VG_FWD) {
         double share = 0.46 * filled(pixels(c), (double)c->k, 150) * k / (k + 25);
-        ns = flops(c) / (p->fp32_flops * share) * 1e9;
+        other = ns = flops(c) / (p->fp32_flops * share) * 1e9;
     } else if (pass == VG_WGRAD) {
-        double share = 0.54 * filled(depth(c), (double)c->k, 250);
-        ns = flops(c) / (p->fp32_flops * share) * 1e9;
+        ns = weight_tiles_ns(p, c);
+        other = sliced_ns(p, c);
     } else {
-        ns = dense_data_ns(p, c);
-        /* It computes a stride's zeros, too, unless scattering is faster. */
-        double other = c->stride > 1 && c->groups == 1 ? scattered_ns(p, c) : ns;
-        *scattered = other < ns;
-        ns = fmin(ns, other);
+        ns = dense_data_ns(p, c); /* of a stride, it computes the zeros as well */
+        other = c->stride > 1 && c->groups == 1 ? scattered_ns(p, c) : ns;
     }
-    return (int64_t)(ns + p->kernel_min_ns);
+    *kernel = other >= ns ? VG_FP32_TILES : pass == VG_WGRAD ? VG_FP32_SLICED : VG_FP32_SCATTERED;
+    return (int64_t)(fmin(ns, other) + p->kernel_min_ns);
 }

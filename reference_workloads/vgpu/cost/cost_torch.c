@@ -306,7 +306,8 @@ static const struct family {
                 {"flash_fwd", torch_flash},
                 {"flash_bwd", torch_flash},
                 {"fmha_cutlass", torch_fmha},
-                {"_channels_last_kernel", torch_channels_last_norm}};
+                {"_channels_last_kernel", torch_channels_last_norm},
+                {"batch_norm_", torch_norm}};
 
 /* Names are searched once: they stay where they are. */
 static const struct family *family_of(const char *name)

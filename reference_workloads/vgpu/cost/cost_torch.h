@@ -18,6 +18,7 @@ double torch_number_behind(const char *name, const char *text, double unset);
 double torch_memory(const struct torch_launch *l, double bytes, double share);
 
 double torch_channels_last_norm(const struct torch_launch *l);
+double torch_norm(const struct torch_launch *l);
 double torch_flash(const struct torch_launch *l);
 double torch_fmha(const struct torch_launch *l);
 

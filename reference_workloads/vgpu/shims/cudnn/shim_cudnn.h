@@ -100,6 +100,7 @@ struct conv_problem {
     cudnnDataType_t data;
     bool tensor; /* tensor cores are there, fit and are allowed */
     cudnnMathType_t math;
+    bool graph; /* of cuDNN's graphs: a guess is not tried */
 };
 
 enum { CONV_MAX_KERNELS = 6, CONV_MAX_ALGOS = 8 };

@@ -10,6 +10,9 @@
 #define SCATTER(tile)                                                                              \
     "_ZN5cudnn6detail14dgrad2d_alg1_1IfLi0E" tile                                                  \
     "Lb0ELb1EEEviiiPKT_iS4_iPS2_18kernel_grad_paramsyiyifii"
+#define SLICED                                                                                     \
+    "_ZN5cudnn3cnn17wgrad_alg1_engineIffLi128ELi5ELi5ELi3ELi3ELi3ELb0ELb1EEEviiiPKT_iPT0_S4_18"    \
+    "kernel_grad_paramsyiffiiPiS8_ii"
 #define SMALL "Li1024ELi5ELi5ELi3ELi3ELi3E"
 #define WIDE  "Li128ELi6ELi7ELi3ELi3ELi5E"
 #define TILES(pass, layouts, index)                                                                \
@@ -52,37 +55,50 @@ void conv_plan_direct(const struct vg_profile *p, const struct conv_problem *q, 
     plan->host_ns = p->cudnn_direct_host_ns;
 }
 
-/* Filters of 1x1 lie alike in both layouts. */
+/* The tiles of FP32 read and write NCHW, but for those of the weight gradient. Filters of 1x1 lie
+ * alike in both layouts. */
 static struct vg_conversions around(const struct vg_conv *c, enum vg_pass pass)
 {
     double x = (double)(c->n * c->c * c->h * c->w) * 4, y = (double)(c->n * c->k * c->p * c->q) * 4;
     double w = c->r * c->s > 1 ? (double)(c->k * (c->c / c->groups) * c->r * c->s) * 4 : 0;
+    if ((c->layout == VG_NCHW) != (pass == VG_WGRAD))
+        return (struct vg_conversions){{0, 0}, 0};
     if (pass == VG_FWD)
         return (struct vg_conversions){{x, w}, y};
     if (pass == VG_DGRAD)
         return (struct vg_conversions){{y, w}, x};
-    return (struct vg_conversions){{0, 0}, 0};
+    return (struct vg_conversions){{x, y}, w};
 }
 
-void conv_plan_fp32_tiles(const struct vg_profile *p, const struct conv_problem *q,
-                          enum vg_pass pass, struct conv_plan *plan)
+static const char *tiles_name(enum vg_pass pass, enum vg_fp32_kernel kernel)
 {
     static const char *const names[] = {
         [VG_FWD] = TILES("fprop", "nchwkcrs_nchw", "") "aligna4_alignc4_execute_kernel__5x_cudnn",
         [VG_DGRAD] = TILES("dgrad", "nchwkcrs_nchw", "") "aligna4_alignc4_execute_kernel__5x_cudnn",
         [VG_WGRAD] = TILES("wgrad", "nhwckrsc_nhwc", "indexed_") "execute_kernel__5x_cudnn"};
+    return kernel == VG_FP32_SCATTERED ? SCATTER("Li6ELi6ELi5ELi4ELi4E")
+           : kernel == VG_FP32_SLICED  ? SLICED
+                                       : names[pass];
+}
+
+void conv_plan_fp32_tiles(const struct vg_profile *p, const struct conv_problem *q,
+                          enum vg_pass pass, struct conv_plan *plan)
+{
     const struct vg_conv *c = &q->conv;
     struct vg_conversions v = around(c, pass);
-    bool scattered;
-    double ns = (double)vg_cost_fp32_tiles(p, c, pass, &scattered);
+    enum vg_fp32_kernel kernel;
+    double ns = (double)vg_cost_fp32_tiles(p, c, pass, &kernel);
+    if (kernel == VG_FP32_SLICED)
+        v = (struct vg_conversions){{0, 0}, 0};
+    bool in = c->layout == VG_NHWC; /* into NCHW, and back */
     for (int i = 0; i < 2; i++)
         if (v.in_bytes[i] > 0)
-            conv_plan_flat(plan, vg_name_to_nchw(VG_F32), v.in_bytes[i],
-                           (double)vg_cost_layout(p, v.in_bytes[i], VG_F32, false));
-    conv_plan_product(plan, c, pass, scattered ? SCATTER("Li6ELi6ELi5ELi4ELi4E") : names[pass], ns);
+            conv_plan_flat(plan, in ? vg_name_to_nchw(VG_F32) : vg_name_to_nhwc(VG_F32),
+                           v.in_bytes[i], (double)vg_cost_layout(p, v.in_bytes[i], VG_F32, false));
+    conv_plan_product(plan, c, pass, tiles_name(pass, kernel), ns);
     if (v.out_bytes > 0)
-        conv_plan_flat(plan, vg_name_to_nhwc(VG_F32), v.out_bytes,
+        conv_plan_flat(plan, in ? vg_name_to_nhwc(VG_F32) : vg_name_to_nchw(VG_F32), v.out_bytes,
                        (double)vg_cost_layout(p, v.out_bytes, VG_F32, c->adds));
-    if (c->r * c->s == 1 && c->stride == 1)
+    if (in && c->r * c->s == 1 && c->stride == 1)
         plan->host_ns = p->cudnn_fp32_product_host_ns;
 }

@@ -126,7 +126,8 @@ static struct conv_problem problem_of(const struct backend *op, int i, bool fma)
                  .groups = in > 0 ? dimension(x, 1) / in : 1,
                  .layout = channels_last(x) || channels_last(y) ? VG_NHWC : VG_NCHW},
         .data = data_type(x),
-        .math = fma ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH};
+        .math = fma ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH,
+        .graph = true};
     if (q.conv.groups < 1)
         q.conv.groups = 1;
     conv_choose_arithmetic(vg_profile(vg_current_device()), &q);

@@ -6,8 +6,8 @@
  * alike). Tensor cores are reached by the precomputed implicit product and, for 3x3 filters in
  * NCHW, by the unfused Winograd transform, as documented; in NHWC the plain implicit product
  * reaches them too, with a tile that suits it less (assumed), unless the profile says that it is
- * another kernel (shim_cudnn_direct.c). The factors are assumptions throughout: they stand in for the 1.05 to 1.3 by which a guessed algorithm is slower than a
- * searched one. */
+ * another kernel (shim_cudnn_direct.c). The factors are assumptions throughout: they stand in for
+ * the 1.05 to 1.3 by which a guessed algorithm is slower than a searched one. */
 #include "reference_workloads/vgpu/shims/cudnn/shim_cudnn.h"
 
 #include <string.h>
@@ -180,17 +180,19 @@ static double converting_ns(const struct vg_profile *p, const struct vg_conv *c,
 
 /* A 1x1 layer in NCHW is a batched product as it lies, where its pictures are aligned (seen with
  * cuDNN 9.19 on an H200: 56 x 56 is not converted, 7 x 7 is). 14 x 14 is aligned in part: a slower
- * product, unless converting takes less; its weight gradient is converted always. Sets *unaligned
+ * product, unless converting takes less; its weight gradient is converted always, and all where
+ * cuDNN's graphs guess. Sets *unaligned
  * to what the slower product takes. */
-static struct vg_conversions conversions(const struct vg_profile *p, const struct vg_conv *c,
+static struct vg_conversions conversions(const struct vg_profile *p, const struct conv_problem *q,
                                          enum vg_pass pass, double *unaligned)
 {
+    const struct vg_conv *c = &q->conv;
     struct vg_conversions none = {{0, 0}, 0}, v = vg_conv_conversions(c, pass);
     int64_t picture = c->p * c->q, n = pass == VG_FWD ? c->k : c->c, k = c->c + c->k - n;
     *unaligned = 0;
     if (!vg_conv_is_product(p, c) || v.in_bytes[0] <= 0 || picture % 8 == 0)
         return vg_conv_is_product(p, c) ? none : v;
-    if (pass == VG_WGRAD || picture % 2 != 0)
+    if (pass == VG_WGRAD || picture % 2 != 0 || q->graph)
         return v;
     double product =
         (double)vg_cost_gemm(p, c->type, picture, n, k, c->n, (int)(picture & -picture));
@@ -206,7 +208,7 @@ static void plan_tensor(const struct vg_profile *p, const struct conv_problem *q
 {
     const struct vg_conv *c = &q->conv;
     double unaligned;
-    struct vg_conversions v = conversions(p, c, pass, &unaligned);
+    struct vg_conversions v = conversions(p, q, pass, &unaligned);
     struct vg_conv own = *c;
     own.adds &= v.out_bytes <= 0; /* else the conversion adds */
     double ns = (unaligned > 0 ? unaligned : (double)vg_cost_conv(p, &own, pass)) * factor;
@@ -276,6 +278,13 @@ static const char *winograd_name(const struct vg_profile *p)
                : "_5x_cudnn_volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1";
 }
 
+static double unfused_ns(const struct vg_profile *p, const struct conv_problem *q,
+                         enum vg_pass pass, double best)
+{
+    bool known = q->graph && pass == VG_WGRAD && p->conv_direct_eff > 0;
+    return known ? (double)vg_cost_fp32_winograd_weights(p, &q->conv) : best * 1.08;
+}
+
 /* Ordinary arithmetic. For 3x3 filters Winograd is what the cost model's average stands for. */
 static void plan_ordinary(const struct vg_profile *p, const struct conv_problem *q,
                           enum vg_pass pass, enum kind kind, struct conv_plan *plan)
@@ -316,7 +325,7 @@ static void plan_ordinary(const struct vg_profile *p, const struct conv_problem 
         conv_plan_product(plan, &plain, pass, winograd_name(p), best);
         break;
     case WINOGRAD_UNFUSED:
-        plan_transformed(p, q, pass, kind, best * 1.08, plan);
+        plan_transformed(p, q, pass, kind, unfused_ns(p, q, pass, best), plan);
         break;
     case FFT_TILED:
         plan_transformed(p, q, pass, kind, best * 1.5, plan);
@@ -330,9 +339,13 @@ static void plan_ordinary(const struct vg_profile *p, const struct conv_problem 
 }
 
 /* Which one the library takes without trying: hardly ever the best. */
-static bool is_guess(const struct vg_profile *p, const struct conv_problem *q, enum kind kind)
+static bool is_guess(const struct vg_profile *p, const struct conv_problem *q, enum vg_pass pass,
+                     enum kind kind)
 {
-    if (q->tensor && q->conv.layout == VG_NHWC && p->conv_direct_eff > 0)
+    if (q->graph && !q->tensor && pass == VG_WGRAD && winograd_fits(&q->conv) &&
+        p->conv_direct_eff > 0)
+        return kind == WINOGRAD_UNFUSED;
+    if ((q->tensor ? q->conv.layout == VG_NHWC : q->graph) && p->conv_direct_eff > 0)
         return kind == PRECOMPUTED;
     if (q->tensor && q->conv.layout == VG_NCHW)
         return kind == (winograd_fits(&q->conv) ? WINOGRAD_UNFUSED : PRECOMPUTED);
@@ -361,7 +374,7 @@ void conv_plan_make(const struct vg_profile *p, const struct conv_problem *q, en
                                  (kind == IMPLICIT && nhwc && !direct));
     plan->host_ns = plan->tensor && vg_conv_is_product(p, &q->conv) ? p->cudnn_product_host_ns
                                                                     : p->cudnn_conv_host_ns;
-    plan->heuristic = is_guess(p, q, kind);
+    plan->heuristic = is_guess(p, q, pass, kind);
     plan->workspace = (size_t)workspace_of(q, pass, kind, plan->tensor);
     if (plan->tensor && q->data != CUDNN_DATA_FLOAT)
         plan->math = CUDNN_TENSOR_OP_MATH;
@@ -372,7 +385,8 @@ void conv_plan_make(const struct vg_profile *p, const struct conv_problem *q, en
     double guess = guessed_factor(&q->conv, pass);
     if (direct) {
         conv_plan_direct(p, q, pass, plan);
-    } else if (!plan->tensor && nhwc && p->conv_direct_eff > 0 && q->data == CUDNN_DATA_FLOAT) {
+    } else if (!plan->tensor && (nhwc || (q->graph && kind == PRECOMPUTED)) &&
+               p->conv_direct_eff > 0 && q->data == CUDNN_DATA_FLOAT) {
         conv_plan_fp32_tiles(p, q, pass, plan);
     } else if (!plan->tensor) {
         plan_ordinary(p, q, pass, kind, plan);

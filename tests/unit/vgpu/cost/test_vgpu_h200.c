@@ -129,15 +129,18 @@ START_TEST(fp32_convolutions_on_tiles)
 {
     struct vg_profile p = load("h200");
     struct vg_conv c = of(16, 128, 28, 128, 3, 1, VG_F32);
-    bool scattered;
-    within("forward", vg_cost_fp32_tiles(&p, &c, VG_FWD, &scattered), 127, 0.2);
-    within("data", vg_cost_fp32_tiles(&p, &c, VG_DGRAD, &scattered), 154, 0.2);
-    ck_assert(!scattered);
+    enum vg_fp32_kernel kernel;
+    within("forward", vg_cost_fp32_tiles(&p, &c, VG_FWD, &kernel), 127, 0.2);
+    within("data", vg_cost_fp32_tiles(&p, &c, VG_DGRAD, &kernel), 154, 0.2);
+    ck_assert_int_eq(kernel, VG_FP32_TILES);
     c = of(16, 256, 28, 256, 3, 2, VG_F32);
-    within("strided data", vg_cost_fp32_tiles(&p, &c, VG_DGRAD, &scattered), 199, 0.2);
-    ck_assert(scattered);
+    within("strided data", vg_cost_fp32_tiles(&p, &c, VG_DGRAD, &kernel), 199, 0.2);
+    ck_assert_int_eq(kernel, VG_FP32_SCATTERED);
     c = of(16, 512, 14, 512, 3, 2, VG_F32);
-    within("weights", vg_cost_fp32_tiles(&p, &c, VG_WGRAD, &scattered), 113, 0.2);
+    within("weights", vg_cost_fp32_tiles(&p, &c, VG_WGRAD, &kernel), 113, 0.2);
+    c = of(32, 64, 56, 256, 1, 1, VG_F32);
+    within("weights of many places", vg_cost_fp32_tiles(&p, &c, VG_WGRAD, &kernel), 605, 0.2);
+    ck_assert_int_eq(kernel, VG_FP32_SLICED);
 }
 END_TEST
 
@@ -204,6 +207,53 @@ START_TEST(channels_last_norm_of_pytorch)
 }
 END_TEST
 
+/* In NCHW a block has a channel, and the first argument is a tensor with its sizes. */
+START_TEST(norm_of_pytorch_by_channels)
+{
+    static const struct {
+        const char *name;
+        double us[2]; /* 64 channels, a mean of sizes; 256 channels */
+    } kernels[] = {{"_ZN2at6native36batch_norm_collect_statistics_kernelINS0_3VarEN3c108BFloat16ES4"
+                    "_fiEEvN5torch10headeronly",
+                    {97, 86.4}},
+                   {"_ZN2at6native26batch_norm_backward_kernelIN3c108BFloat16EffiEEvN5torch10"
+                    "headeronly",
+                    {235.8, 205.8}}};
+    struct vg_profile p = load("h200");
+    struct {
+        void *data;
+        int size[3], stride[3];
+    } tensor = {NULL, {32, 64, 4480}, {0}};
+    void *args[1] = {&tensor};
+    unsigned grid[3] = {64, 1, 1}, block[3] = {512, 1, 1};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        tensor.size[1] = 64, tensor.size[2] = 4480; /* six layers of 56 x 56, one of 112 x 112 */
+        within("64", vg_cost_torch(&p, kernels[i].name, grid, block, args), kernels[i].us[0], 0.2);
+        tensor.size[1] = 256, tensor.size[2] = 2666; /* four of 56 x 56, one of 28 x 28 */
+        within("256", vg_cost_torch(&p, kernels[i].name, grid, block, args), kernels[i].us[1],
+               0.25);
+        ck_assert_int_eq(vg_cost_torch(&p, kernels[i].name, grid, block, NULL), -1);
+    }
+}
+END_TEST
+
+/* With batch 8 a thread waits for its rows: 1568 of them in 98 turns. */
+START_TEST(rows_that_a_thread_waits_for)
+{
+    struct vg_profile p = load("h200");
+    void *args[16] = {0};
+    int rows = 1568, channels = 256;
+    unsigned grid[3] = {8, 1, 1}, block[3] = {32, 16, 1};
+    args[5] = &rows, args[6] = &channels;
+    within("statistics",
+           vg_cost_torch(&p,
+                         "_ZN2at6native50batch_norm_collect_statistics_channels_last_kernelINS0_3"
+                         "VarEN3c108BFloat16EfLi4EEEvPKT0_PT1_S9_PVS8_PiiiS8_",
+                         grid, block, args),
+           26.6, 0.1);
+}
+END_TEST
+
 /* A profile without the keys that only this card's has. */
 START_TEST(keys_that_may_be_left_out)
 {
@@ -232,6 +282,8 @@ Suite *test_vgpu_h200_suite(void)
     tcase_add_test(t, adding_reads_the_result);
     tcase_add_test(t, normalisation);
     tcase_add_test(t, channels_last_norm_of_pytorch);
+    tcase_add_test(t, norm_of_pytorch_by_channels);
+    tcase_add_test(t, rows_that_a_thread_waits_for);
     tcase_add_test(t, keys_that_may_be_left_out);
     suite_add_tcase(suite, t);
     return suite;
