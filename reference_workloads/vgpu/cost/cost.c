@@ -145,7 +145,7 @@ static double conv_efficiency(const struct vg_profile *p, const struct vg_conv *
         return first ? fmin(eff, p->conv_fp32_first_eff) : eff;
     }
     if (first) /* an image's three channels leave most of a tensor core idle */
-        return p->conv_first_eff;
+        return wgrad ? p->conv_first_wgrad_eff : p->conv_first_eff;
     if (wgrad)
         return c->type == VG_TF32 ? p->conv_tf32_wgrad_eff : p->conv_half_wgrad_eff;
     double eff = c->type == VG_TF32 ? p->conv_tf32_eff : p->conv_half_eff;

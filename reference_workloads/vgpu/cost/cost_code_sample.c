@@ -1,8 +1,8 @@
-/* Which warps are run, and what they stand for. Blocks from eighths of the grid, in each direction,
- * give what a block does (of a triangle of the grid it is not alike); the first and the last one
- * show how far its accesses reach. Of a block the first warp, its neighbour, the middle and the
- * last one run: what the later ones find already touched tells how much of its data a block's warps
- * share. */
+/* Which warps are run, and what they stand for. Blocks from quarters of the grid, in each
+ * direction, give what a block does (of a triangle of the grid it is not alike); the first and the
+ * last one show how far its accesses reach. Of a block the first warp, its neighbour, the middle
+ * and the last one run: what the later ones find already touched tells how much of its data a
+ * block's warps share. */
 #include "reference_workloads/vgpu/cost/cost_code.h"
 
 #include <math.h>
@@ -45,13 +45,16 @@ static int64_t min_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* One of the blocks that stand for all: no two in the same part of a direction. */
+/* One of the blocks that stand for all: no two in the same part of a direction, and each elsewhere
+ * in its part, by the golden section: the middles of all would have the same place in a row where a
+ * kernel takes it from the block's number. */
 static uint64_t sample_index(const unsigned *grid, int i)
 {
     static const unsigned part[3][BLOCKS] = {{0, 1, 2, 3}, {1, 3, 0, 2}, {2, 0, 3, 1}};
+    static const double within[BLOCKS] = {0.618, 0.236, 0.854, 0.472};
     uint64_t index = 0;
     for (int d = 2; d >= 0; d--)
-        index = index * grid[d] + (uint64_t)grid[d] * (2 * part[d][i] + 1) / (2 * BLOCKS);
+        index = index * grid[d] + (uint64_t)(grid[d] * (part[d][i] + within[i]) / BLOCKS);
     return index;
 }
 

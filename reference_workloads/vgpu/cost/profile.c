@@ -76,6 +76,7 @@ static const struct key {
     KEY(COUNT, conv_k0, conv_k0),
     KEY(FRACTION, conv_product, conv_product),
     KEY(FRACTION, conv_direct_eff, conv_direct_eff),
+    KEY(FRACTION, conv_first_wgrad_eff, conv_first_wgrad_eff),
     KEY(FRACTION, conv_fp32_first_eff, conv_fp32_first_eff),
     KEY(FRACTION, conv_fp32_wgrad_eff, conv_fp32_wgrad_eff),
     KEY(FRACTION, conv_tf32_wgrad_eff, conv_tf32_wgrad_eff),
@@ -149,6 +150,7 @@ static const struct {
     {"conv_k0", NULL, 0},      /* as fast for few channels as for many */
     {"conv_product", NULL, 0}, /* 1x1 filters are convolutions like others */
     {"conv_fp32_first_eff", "conv_fp32_eff", 0},
+    {"conv_first_wgrad_eff", "conv_first_eff", 0},
     {"conv_fp32_wgrad_eff", "conv_fp32_eff", 0},
     {"conv_tf32_wgrad_eff", "conv_tf32_eff", 0},
     {"conv_half_wgrad_eff", "conv_half_eff", 0},

@@ -93,6 +93,7 @@ struct ptx_inst {
     uint8_t combine;        /* setp: 0, or OP_AND, OP_OR, OP_XOR with a third predicate */
     bool guard_not, approx; /* approx: by the special function unit alone */
     bool combine_not;       /* ... which is negated */
+    bool constant;          /* a load of what nobody writes meanwhile (.nc) */
     bool steers;            /* a branch or an address depends on its result */
     uint8_t outs, ins;      /* how many of `out` and `in` are used */
     int guard;              /* register of a predicate; -1: none */

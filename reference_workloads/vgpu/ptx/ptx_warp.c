@@ -130,7 +130,7 @@ static void start(struct ptx_run *r, unsigned warp)
     memset(r->data, 0, (size_t)k->reg_count * sizeof *r->data);
     memset(r->loop, 0, (size_t)k->inst_count * sizeof *r->loop);
     memset(r->at, 0, sizeof r->at);
-    r->now = r->latest = 0;
+    r->now = r->latest = r->stored = 0;
     r->alive = 0;
     for (int i = 0; i < k->constant_count; i++)
         set_all(r, k->constant[i].reg, k->constant[i].value);
@@ -161,7 +161,8 @@ static double max_of(double a, double b)
 }
 
 /* When the instruction can start: its operands are there. Between branches the compiler has put
- * loads first, so that one that waits holds up none but those that need it. */
+ * loads first, so that one that waits holds up none but those that need it; but none goes before a
+ * store, which may be to the same place. */
 static double issue_time(const struct ptx_run *r, const struct ptx_inst *i)
 {
     double t = r->now;
@@ -169,6 +170,8 @@ static double issue_time(const struct ptx_run *r, const struct ptx_inst *i)
         t = max_of(t, (double)r->ready[i->in[n]]);
     if (i->guard >= 0)
         t = max_of(t, (double)r->ready[i->guard]);
+    bool behind = i->op == OP_LOAD && !i->constant && i->space <= S_GLOBAL;
+    t = behind ? max_of(t, r->stored) : t;
     return i->address >= 0 ? max_of(t, (double)r->ready[i->address]) : t;
 }
 
@@ -260,6 +263,8 @@ static void step(struct ptx_run *r, int at, uint32_t mask)
         r->ready[i->out[n]] = (float)(t + latency);
     r->now += (double)p->issue;
     r->latest = max_of(r->latest, t);
+    if (i->op == OP_STORE && i->space <= S_GLOBAL)
+        r->stored = max_of(r->stored, t);
     if (i->op == OP_BARRIER)
         r->now = max_of(r->now, r->latest + latency);
 }

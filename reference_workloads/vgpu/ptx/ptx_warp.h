@@ -32,6 +32,7 @@ struct ptx_run {
     /* of the warp that runs */
     struct ptx_tally *sum;
     double now, latest; /* cycle; in which the last instruction since a branch started */
+    double stored;      /* in which the last store to global memory did */
     uint32_t alive;
     int at[PTX_LANES];
 };
