@@ -87,14 +87,42 @@ int64_t query_call_ns(const struct facts *f, const struct call *c, uint32_t *lon
     return ns;
 }
 
+bool query_in_16_bits(const struct row_call *c)
+{
+    return c->in_type == SPOOL_DT_F16 || c->in_type == SPOOL_DT_BF16;
+}
+
+bool query_norm_extended(const struct facts *f, const struct row_call *c)
+{
+    const char *name = tl_text(f->tl, c->function);
+    size_t n = name ? strlen(name) : 0;
+    return n > 2 && strcmp(name + n - 2, "Ex") == 0;
+}
+
+const uint32_t *query_op_calls(const struct facts *f, struct arena *arena)
+{
+    const struct timeline *t = f->tl;
+    uint32_t *calls = arena_array(arena, t->op_count + 1, sizeof *calls);
+    for (size_t i = 0; calls && i < t->op_count; i++)
+        calls[i] = TL_NONE;
+    for (size_t i = 0; calls && i < t->call_count; i++) {
+        const struct call *c = &t->calls[i];
+        for (uint32_t k = 0; c->first_api != TL_NONE && k < c->apis; k++) {
+            const struct api *a = &t->apis[c->first_api + k];
+            if (a->op != TL_NONE && a->ops == 1)
+                calls[a->op] = (uint32_t)i;
+        }
+    }
+    return calls;
+}
+
 /* Grouped and depthwise convolutions have kernels of their own on CUDA cores; 0 groups: not known,
  * so it may be one. Fewer channels than a vector are of no use to tensor cores. */
 bool query_conv_in_16_bits(const struct row_call *c)
 {
     enum { FEW_CHANNELS = 8 };
-    bool half = c->in_type == SPOOL_DT_F16 || c->in_type == SPOOL_DT_BF16;
-    return query_is_conv(c) && half && c->in_layout == SPOOL_LAYOUT_NHWC && c->dim[10] == 1 &&
-           c->dim[1] >= FEW_CHANNELS && c->dim[4] >= FEW_CHANNELS;
+    return query_is_conv(c) && query_in_16_bits(c) && c->in_layout == SPOOL_LAYOUT_NHWC &&
+           c->dim[10] == 1 && c->dim[1] >= FEW_CHANNELS && c->dim[4] >= FEW_CHANNELS;
 }
 
 bool query_conv_off_tensor_cores(const struct facts *f, const struct call *c, uint32_t op)

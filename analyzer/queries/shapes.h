@@ -17,6 +17,12 @@ int64_t query_call_ns(const struct facts *f, const struct call *c, uint32_t *lon
  * work a kernel does that by its name uses no tensor cores. `op`: the call's longest kernel. */
 bool query_conv_off_tensor_cores(const struct facts *f, const struct call *c, uint32_t op);
 bool query_conv_in_16_bits(const struct row_call *c); /* such a one, on whatever cores */
-double query_memory_rate(const struct facts *f);      /* of the GPU, bytes per ns; 0: not known */
+bool query_in_16_bits(const struct row_call *c);      /* its operands */
+/* Batch normalisation by cuDNN's extended calls, which have kernels for channels-last. */
+bool query_norm_extended(const struct facts *f, const struct row_call *c);
+double query_memory_rate(const struct facts *f); /* of the GPU, bytes per ns; 0: not known */
+/* By operation: index of the library call with shapes that launched it, TL_NONE. NULL without
+ * memory. */
+const uint32_t *query_op_calls(const struct facts *f, struct arena *arena);
 
 #endif

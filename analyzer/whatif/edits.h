@@ -52,6 +52,10 @@ void edit_drop_with(const struct graph *g, struct plan *p, uint32_t i, double pa
  * False: others were launched with it, so their call stays as well. */
 bool edit_drop_launched(const struct graph *g, struct plan *p, uint32_t i);
 
+/* What is left of an FP32 kernel's time on tensor cores, where these reach `share` of the share of
+ * the peak rate that it reached. */
+double edit_on_tensor_cores(const struct graph *g, double share);
+
 /* Is the edit about this operation? */
 bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op);
 
@@ -61,7 +65,8 @@ edit_fn edit_workers, edit_pin, edit_overlap; /* edits_input.c */
 edit_fn edit_more_workers, edit_read_free;
 edit_fn edit_unsync, edit_graph, edit_unblock, edit_skip; /* edits_host.c */
 edit_fn edit_keep_gradients, edit_fuse, edit_algorithm;   /* edits_kernels.c */
-edit_fn edit_layout, edit_precision;                      /* edits_precision.c */
+edit_fn edit_precision;                                   /* edits_precision.c */
+edit_fn edit_layout;                                      /* edits_layout.c */
 edit_fn edit_remove, edit_scale, edit_join;               /* edits_rules.c */
 edit_fn edit_batch, edit_accumulate;                      /* edits_step.c */
 edit_fn edit_hide_comm, edit_bucket, edit_punctual;       /* edits_comm.c */

@@ -1,4 +1,4 @@
-/* Edits of the type and the layout of numbers, with the range of what is not known about them: peak
+/* The edit of the type of numbers, with the range of what is not known about them: peak
  * rates by compute capability (public), and the share of them that kernels reach in practice. */
 #include "analyzer/whatif/edits.h"
 
@@ -35,40 +35,10 @@ static double share_kept(const struct graph *g, uint32_t i, const struct draw *d
     return draw_around(d, 0, 1.2, halves ? 0.5 : 1.0, 0.25);
 }
 
-static double on_tensor_cores(const struct graph *g, double share)
+double edit_on_tensor_cores(const struct graph *g, double share)
 {
     double by = peak_ratio(g) / share;
     return by > 1 ? 1 : by;
-}
-
-/* A convolution in another layout. An NHWC kernel stays the one it is: only the conversions around
- * it go. One of 16-bit numbers on CUDA cores may have been kept from tensor cores by its layout
- * alone, or for another reason. Others were chosen: few are faster there, and those of few channels
- * leave most of a tensor core idle. Those that the library guessed may take x->good of the time. */
-static double conv_in_nhwc(const struct edit *x, const struct graph *g, uint32_t i,
-                           const struct draw *d)
-{
-    if (in_nhwc(g, i))
-        return 1;
-    if (edit_picks(x, g, g->tasks[i].source))
-        return draw_between(d, 2, on_tensor_cores(g, 1), 1);
-    return draw_around(d, 0, x->good > 0 ? x->good : 0.9, 1.1, 1.3);
-}
-
-void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
-{
-    for (uint32_t i = 0; i < g->count; i++) {
-        const struct op *o = edit_op(g, i);
-        if (!o || o->kind != OP_KERNEL)
-            continue;
-        if (o->class.family == FAMILY_LAYOUT)
-            edit_drop_launched(g, p, i);
-        else if (o->class.family == FAMILY_CONV)
-            p->dur[i] = (int64_t)((double)p->dur[i] * conv_in_nhwc(x, g, i, d));
-        else if (o->class.family == FAMILY_NORM || o->class.family == FAMILY_POOL)
-            p->dur[i] =
-                (int64_t)((double)p->dur[i] * draw_between(d, 1, 0.95, 1.05)); /* the same bytes */
-    }
 }
 
 /* Weights that stay in FP32 are cast each step, 6 bytes a parameter where an optimizer moves 20
@@ -139,7 +109,8 @@ static double in_16_bits(const struct graph *g, uint32_t i, const struct types *
         return draw_around(d, 0, t->layout && c->family == FAMILY_CONV ? 0.33 : 0.42, 0.5, 0.8);
     if (c->family == FAMILY_ATTENTION)
         return c->dtype == SPOOL_DT_F32 ? draw_around(d, 0, 0.125, 0.33, 0.7) : 1;
-    return g->classes[i].traits & TRAIT_NO_TENSOR ? on_tensor_cores(g, share_kept(g, i, d)) : 1;
+    return g->classes[i].traits & TRAIT_NO_TENSOR ? edit_on_tensor_cores(g, share_kept(g, i, d))
+                                                  : 1;
 }
 
 /* What is left of a kernel that moves numbers: half the bytes at best. Autocast keeps softmax and

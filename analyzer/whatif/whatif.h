@@ -58,6 +58,7 @@ struct edit {
     const bool *range_marks;           /* EDIT_SKIP: by range */
     const bool *keep_marks;            /* EDIT_UNSYNC: calls whose waits are not the program's */
     const bool *claimed_marks;         /* EDIT_UNSYNC: calls that another change removes */
+    const uint32_t *op_calls;          /* EDIT_LAYOUT: query_op_calls() */
     const bool *gone_marks; /* EDIT_FUSE, EDIT_SCALE: of op_marks, work that others do on the way */
     bool within;            /* EDIT_FUSE: `ops` are steps of operators that stay */
     bool pauses;            /* EDIT_REMOVE: nor what the host does between two such calls */

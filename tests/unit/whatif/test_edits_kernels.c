@@ -1,4 +1,4 @@
-/* Edits of kernels that become one, of calls that vanish, and of layouts. */
+/* Edits of kernels that become one, and of calls that vanish. */
 #include "tests/unit/edit_case.h"
 #include "tests/unit/rule_case.h"
 
@@ -128,43 +128,6 @@ START_TEST(the_call_that_converted_is_still_made)
 }
 END_TEST
 
-static void fill_layouts(struct builder *b, int64_t at)
-{
-    static const char *const names[] = {
-        "void cudnn::engines_precompiled::nchwToNhwcKernel<float>()",
-        "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x32",
-        "void implicit_convolve_sgemm<float>()", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>()"};
-    for (int i = 0; i < 4; i++)
-        build_kernel(b, names[i], at + US(10 * i), at + US(100) + MS(i), MS(1));
-    build_sync(b, at + US(100), MS(4) - US(10));
-}
-
-static bool on_cuda_cores(const struct facts *f, uint32_t op)
-{
-    return strstr(tl_text(f->tl, f->tl->ops[op].full_name), "sgemm") != NULL;
-}
-
-/* The conversion goes, the NHWC kernel stays as it is; the convolution on CUDA cores becomes one on
- * tensor cores, or stays, too, or another that suits it less; normalising moves the same bytes. */
-START_TEST(another_layout_spares_conversions_and_may_open_tensor_cores)
-{
-    struct bench x = bench_start(MS(5), fill_layouts);
-    struct edit plain = {.kind = EDIT_LAYOUT};
-    struct edit picked = {.kind = EDIT_LAYOUT, .ops = on_cuda_cores};
-    ck_assert_int_gt(with(&x, plain, &unlucky), MS(4.3));
-    ck_assert_int_lt(with(&x, plain, &unlucky), MS(4.4));
-    ck_assert_int_gt(with(&x, plain, &lucky), MS(3.8));
-    ck_assert_int_lt(with(&x, plain, &lucky), MS(4));
-    int64_t chosen = with(&x, plain, &lucky);
-    plain.good = 0.5; /* a guess of the library's may turn out better in the other layout */
-    ck_assert_int_le(llabs(chosen - with(&x, plain, &lucky) - US(400)), US(20));
-    ck_assert_int_gt(with(&x, picked, &unlucky), MS(4));
-    ck_assert_int_gt(with(&x, picked, &lucky), MS(2.9));
-    ck_assert_int_lt(with(&x, picked, &lucky), MS(3.1));
-    bench_end(&x);
-}
-END_TEST
-
 Suite *test_edits_kernels_suite(void)
 {
     Suite *s = suite_create("edits of kernels");
@@ -174,7 +137,6 @@ Suite *test_edits_kernels_suite(void)
     tcase_add_loop_test(c, one_kernel_fills_what_many_leave_empty, 0, 4);
     tcase_add_test(c, what_lies_between_two_calls_that_vanish_may_vanish_with_them);
     tcase_add_test(c, the_call_that_converted_is_still_made);
-    tcase_add_test(c, another_layout_spares_conversions_and_may_open_tensor_cores);
     suite_add_tcase(s, c);
     return s;
 }

@@ -28,14 +28,6 @@ struct found {
     uint32_t longest;
 };
 
-/* By the calls that are advised. */
-static bool is_extended(const struct facts *f, const struct call *c)
-{
-    const char *name = tl_text(f->tl, c->row.function);
-    size_t n = name ? strlen(name) : 0;
-    return n > 2 && strcmp(name + n - 2, "Ex") == 0;
-}
-
 static void add_call(const struct facts *f, const struct call *c, struct found *x)
 {
     uint32_t op = TL_NONE;
@@ -45,7 +37,7 @@ static void add_call(const struct facts *f, const struct call *c, struct found *
         return;
     x->calls++;
     double best = bytes / rate + FLOOR_NS, worst = bytes / rate / WORST_SHARE + 2.0 * FLOOR_NS;
-    if (rate <= 0 || (double)ns < best * SLOW || is_extended(f, c))
+    if (rate <= 0 || (double)ns < best * SLOW || query_norm_extended(f, &c->row))
         return;
     const struct timeline *t = f->tl;
     for (uint32_t i = 0; i < c->apis; i++)

@@ -1,0 +1,143 @@
+/* The edit of the layout of images: from NCHW to NHWC.
+ *
+ * Where ranges say "ResNet-50 on an H200": train_conv with batches of 64 in BF16, recorded in both
+ * layouts with algorithms that cuDNN 9.19 measured, and compared call by call (docs/measurements).
+ */
+#include "analyzer/whatif/edits.h"
+
+#include "analyzer/queries/query.h"
+#include "analyzer/queries/shapes.h"
+#include "wire/spool_format.h"
+
+#include <string.h>
+
+enum {
+    FEW_CHANNELS = 8,    /* fewer than a vector of tensor cores */
+    NORM_FLOOR_NS = 3000 /* of a kernel, whatever it moves */
+};
+
+/* The recorded call that launched it; NULL: not known. */
+static const struct call *call_of(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    uint32_t c = x->op_calls ? x->op_calls[g->tasks[i].source] : TL_NONE;
+    return c == TL_NONE ? NULL : &g->a->tl->calls[c];
+}
+
+static bool is_half(const struct kernel_class *c)
+{
+    return c->half || c->dtype == SPOOL_DT_F16 || c->dtype == SPOOL_DT_BF16;
+}
+
+/* A 1x1 convolution in NCHW is a product whose rows are images: a side of 14 or 7 makes them start
+ * at odd places, and the kernel loads two elements at a time or one. In NHWC a row has as many
+ * elements as there are channels. */
+static bool held_up_by_rows(const struct kernel_class *c, const struct row_call *r)
+{
+    bool narrow = c->tensor == TRI_YES && (c->align == 1 || c->align == 2);
+    return narrow && r && query_in_16_bits(r) && r->dim[1] % 8 == 0 && r->dim[4] % 8 == 0;
+}
+
+/* What is left of a convolution. An NHWC kernel stays the one that it is: only the conversions
+ * around it go. ResNet-50 on an H200: 1.00 of those; 0.28 to 0.33 of those with odd rows; 0.09 of
+ * one of 16 bits on CUDA cores that NCHW kept there, which may be for another reason; 0.51 of one
+ * with three channels; of the other products 0.6 to 1.2 each, and 0.93 of all. What leaves most of
+ * a tensor core idle may take longer (rows of the virtual GPU with few channels). FP32 without
+ * tensor cores reaches a half of its rate in NHWC, of eight shapes 0.9 to 3.5 times the time.
+ * Convolutions that the library guessed may take x->good of the time. */
+static double conv_left(const struct edit *x, const struct graph *g, uint32_t i,
+                        const struct draw *d)
+{
+    const struct kernel_class *c = &edit_op(g, i)->class;
+    const struct call *call = call_of(x, g, i);
+    const struct row_call *r = call ? &call->row : NULL;
+    double lucky = x->good > 0 ? x->good : 1;
+    if (c->layout == SPOOL_LAYOUT_NHWC)
+        return 1;
+    if (edit_picks(x, g, g->tasks[i].source))
+        return draw_around(d, 2, edit_on_tensor_cores(g, 1), 0.3, 1);
+    if (held_up_by_rows(c, r))
+        return draw_around(d, 0, 0.25, 0.32, 0.6);
+    if (c->tensor == TRI_NO && r && query_in_16_bits(r) && r->dim[1] < FEW_CHANNELS)
+        return draw_around(d, 0, 0.5, 0.9, 1.3);
+    if (c->tensor == TRI_NO && !is_half(c) && !(r && query_in_16_bits(r)))
+        return draw_around(d, 0, lucky, 1.7, 3);
+    return draw_around(d, 0, 0.9 * lucky, 1, 1.3);
+}
+
+/* Batch normalisation in NHWC waits for memory: the share of its rate that it reaches in a whole
+ * ResNet-50 on an H200, beyond a floor for each call, is 0.36 forward and 0.44 backward in BF16,
+ * 0.40 and 0.51 in FP32 (cuDNN's extended calls); PyTorch's own kernels reach 0.19. */
+static double norm_share(const struct graph *g, const struct draw *d)
+{
+    return query_of_python(g->a) ? draw_around(d, 1, 0.4, 0.2, 0.14)
+                                 : draw_around(d, 1, 0.55, 0.4, 0.25);
+}
+
+/* Without sizes, by the name. cuDNN's kernels for NCHW that read their tensors several times kept
+ * 0.28 in that ResNet-50 in 16 bits; in FP32 they reach as much as the best in NHWC. The others
+ * keep their bytes: they took 0.88 backward, and 1.46 forward. */
+static double norm_by_name(const struct graph *g, uint32_t i, const struct draw *d)
+{
+    const struct op *o = edit_op(g, i);
+    const char *name = tl_text(g->a->tl, o->full_name);
+    bool again = query_name_has(name, "bn_fw_tr_1C11_kernel|bn_bw_1C11_kernel");
+    if (again && is_half(&o->class))
+        return draw_around(d, 1, 0.2, 0.4, 1);
+    return draw_around(d, 1, 0.85, 1, 1.3);
+}
+
+static double norm_left(const struct edit *x, const struct graph *g, uint32_t i,
+                        const struct draw *d)
+{
+    const struct call *c = call_of(x, g, i);
+    if (edit_op(g, i)->class.by_row || (c && c->row.in_layout == SPOOL_LAYOUT_NHWC))
+        return 1;
+    uint32_t longest = TL_NONE;
+    double rate = query_memory_rate(g->a), bytes = c ? query_norm_bytes(g->a, &c->row) : 0;
+    double ns = c ? (double)query_call_ns(g->a, c, &longest) : 0;
+    if (rate <= 0 || bytes <= 0 || ns <= 0)
+        return norm_by_name(g, i, d);
+    return (NORM_FLOOR_NS + bytes / rate / norm_share(g, d)) / ns;
+}
+
+/* Pooling: 0.56 of the time by cuDNN in that ResNet-50, of single calls 0.09 to 1.4; PyTorch's own
+ * kernels move the same bytes. */
+static double pool_left(const struct graph *g, const struct draw *d)
+{
+    return query_of_python(g->a) ? draw_between(d, 1, 0.8, 1.05)
+                                 : draw_around(d, 1, 0.5, 0.6, 1.05);
+}
+
+static double left_of(const struct edit *x, const struct graph *g, uint32_t i, const struct draw *d)
+{
+    switch (edit_op(g, i)->class.family) {
+    case FAMILY_CONV:
+        return conv_left(x, g, i, d);
+    case FAMILY_NORM:
+        return norm_left(x, g, i, d);
+    case FAMILY_POOL:
+        return pool_left(g, d);
+    default:
+        return 1;
+    }
+}
+
+/* The library made it for a call whose tensors are in NHWC already. */
+static bool in_nhwc_already(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    const struct call *c = call_of(x, g, i);
+    return c && c->row.in_layout == SPOOL_LAYOUT_NHWC;
+}
+
+void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct op *o = edit_op(g, i);
+        if (!o || o->kind != OP_KERNEL || in_nhwc_already(x, g, i))
+            continue;
+        if (o->class.family == FAMILY_LAYOUT)
+            edit_drop_launched(g, p, i);
+        else
+            p->dur[i] = (int64_t)((double)p->dur[i] * left_of(x, g, i, d));
+    }
+}

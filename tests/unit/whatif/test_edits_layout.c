@@ -1,0 +1,90 @@
+/* The edit of the layout of images. */
+#include "tests/unit/edit_case.h"
+#include "analyzer/queries/shapes.h"
+#include "tests/unit/rule_case.h"
+
+static void fill_layouts(struct builder *b, int64_t at)
+{
+    static const char *const names[] = {
+        "void cudnn::engines_precompiled::nchwToNhwcKernel<float>()",
+        "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize128x128x32",
+        "void implicit_convolve_sgemm<float>()", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>()"};
+    for (int i = 0; i < 4; i++)
+        build_kernel(b, names[i], at + US(10 * i), at + US(100) + MS(i), MS(1));
+    build_sync(b, at + US(100), MS(4) - US(10));
+}
+
+static bool on_cuda_cores(const struct facts *f, uint32_t op)
+{
+    return strstr(tl_text(f->tl, f->tl->ops[op].full_name), "sgemm") != NULL;
+}
+
+/* Of 5 ms one is the host's. The conversion goes, the NHWC kernel stays as it is; the convolution
+ * on CUDA cores becomes one on tensor cores, or stays, or, in FP32, one that suits it less. */
+START_TEST(another_layout_spares_conversions_and_may_open_tensor_cores)
+{
+    struct bench x = bench_start(MS(5), fill_layouts);
+    struct edit plain = {.kind = EDIT_LAYOUT};
+    struct edit picked = {.kind = EDIT_LAYOUT, .ops = on_cuda_cores};
+    ck_assert_int_le(llabs(with(&x, plain, &unlucky) - MS(6.3)), US(20));
+    ck_assert_int_le(llabs(with(&x, plain, &lucky) - MS(3.85)), US(20));
+    plain.good = 0.5; /* a guess of the library's may turn out better in the other layout */
+    ck_assert_int_le(llabs(with(&x, plain, &lucky) - MS(3.35)), US(20));
+    ck_assert_int_le(llabs(with(&x, picked, &unlucky) - MS(4.3)), US(20));
+    ck_assert_int_le(llabs(with(&x, picked, &lucky) - MS(2.91)), US(20));
+    bench_end(&x);
+}
+END_TEST
+
+static void call_of(struct builder *b, int64_t at, int64_t family, int64_t layout,
+                    const char *function)
+{
+    struct row_call c = {.start_ns = at,
+                         .end_ns = at + US(9),
+                         .family = family,
+                         .in_type = SPOOL_DT_BF16,
+                         .in_layout = layout,
+                         .dim = {64, 64, 56, 56, 256, 1, 1, 1, 0, 1, 1}};
+    build_call(b, c, function);
+}
+
+/* A normalisation of 51 MB at a fortieth of an A100's rate, a product of odd rows, and a conversion
+ * for a convolution whose tensors are in NHWC. */
+static void fill_calls(struct builder *b, int64_t at)
+{
+    call_of(b, at, SPOOL_CALL_NORM, SPOOL_LAYOUT_NCHW, "cudnnBatchNormalizationForwardTraining");
+    build_kernel(b, "void cudnn::bn_fw_tr_1C11_kernel_NCHW<__nv_bfloat16>()", at + US(2),
+                 at + US(100), MS(1));
+    call_of(b, at + US(10), SPOOL_CALL_CONV_FWD, SPOOL_LAYOUT_NCHW, "cudnnConvolutionForward");
+    build_kernel(b, "cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_64x3_nn_align2", at + US(12),
+                 at + US(100) + MS(1), MS(1));
+    call_of(b, at + US(20), SPOOL_CALL_CONV_FWD, SPOOL_LAYOUT_NHWC, "cudnnConvolutionForward");
+    build_kernel(b, "void cudnn::engines_precompiled::nhwcToNchwKernel<__nv_bfloat16>()",
+                 at + US(22), at + US(100) + MS(2), MS(1));
+    build_kernel(b, "long_one", at + US(40), at + US(100) + MS(3), MS(1));
+    build_sync(b, at + US(100), MS(4) - US(10));
+}
+
+/* 25 us of bytes take 63 at 40 % of the rate, and the kernel's 3; the product keeps a third. */
+START_TEST(sizes_tell_what_normalisation_takes_and_calls_what_is_in_nhwc_already)
+{
+    struct bench x = bench_start(MS(5), fill_calls);
+    struct edit edit = {.kind = EDIT_LAYOUT,
+                        .op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena)};
+    int64_t before = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
+    ck_assert_int_le(llabs(before - with(&x, edit, &middle) - US(934 + 680)), US(20));
+    edit.op_calls = NULL; /* by names alone, the conversion goes, too */
+    ck_assert_int_le(llabs(before - with(&x, edit, &middle) - US(600 + 1000)), US(20));
+    bench_end(&x);
+}
+END_TEST
+
+Suite *test_edits_layout_suite(void)
+{
+    Suite *s = suite_create("edits of the layout");
+    TCase *c = tcase_create("edits of the layout");
+    tcase_add_test(c, another_layout_spares_conversions_and_may_open_tensor_cores);
+    tcase_add_test(c, sizes_tell_what_normalisation_takes_and_calls_what_is_in_nhwc_already);
+    suite_add_tcase(s, c);
+    return s;
+}
