@@ -67,12 +67,76 @@ START_TEST(test_layouts_of_fp32_convolutions)
 }
 END_TEST
 
+static void call_of(struct builder *b, int64_t at, struct row_call c, const char *function)
+{
+    c.start_ns = at;
+    c.end_ns = at + US(8);
+    build_call(b, c, function);
+}
+
+static void fill_call_in(struct builder *b, int64_t at, int64_t layout, const char *normalise)
+{
+    struct row_call c = {.family = SPOOL_CALL_CONV_FWD,
+                         .in_type = SPOOL_DT_BF16,
+                         .in_layout = layout,
+                         .dim = {64, 64, 56, 56, 64, 3, 3, 1, 1, 1, 1}};
+    call_of(b, at, c, "cudnnConvolutionForward");
+    build_kernel(b, to_nhwc, at + US(1), at + US(10), MS(2));
+    build_kernel(b, conv, at + US(6), at + US(2011), US(6000));
+    c.family = SPOOL_CALL_NORM;
+    call_of(b, at + US(10), c, normalise);
+    build_kernel(b, "void cudnn::bn_fw_tr_1C11_kernel_NCHW<__nv_bfloat16, float>", at + US(12),
+                 at + US(8012), US(1900));
+}
+
+static void fill_nhwc_call(struct builder *b, int64_t at)
+{
+    fill_call_in(b, at, SPOOL_LAYOUT_NHWC, "cudnnBatchNormalizationForwardTrainingEx");
+}
+
+static void fill_nchw_call(struct builder *b, int64_t at)
+{
+    fill_call_in(b, at, SPOOL_LAYOUT_NCHW, "cudnnBatchNormalizationForwardTrainingEx");
+}
+
+static void fill_plain_call(struct builder *b, int64_t at)
+{
+    fill_call_in(b, at, SPOOL_LAYOUT_NCHW, "cudnnBatchNormalizationForwardTraining");
+}
+
+/* The library converts tensors in NHWC for kernels of its own; in NCHW normalisation gains, too,
+ * and wants calls that have kernels for NHWC. */
+START_TEST(test_layouts_of_calls)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_nhwc_call);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "channels-last", RULE_SUPPRESSED);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "channels-last")->why, "channels-last already"));
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_nchw_call);
+    a = build_analyze(&b);
+    /* 51 MB take 25 us at the rate of the memory */
+    const struct outcome *o = case_first(a, "channels-last", US(3875));
+    ck_assert_ptr_null(strstr(o->remedy.cuda, "BatchNormalization"));
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_plain_call);
+    a = build_analyze(&b);
+    o = case_first(a, "channels-last", US(3875));
+    ck_assert_ptr_nonnull(strstr(o->remedy.cuda, "cudnnBatchNormalization...Ex"));
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_channels_last_suite(void)
 {
     Suite *s = suite_create("channels-last");
     TCase *t = tcase_create("channels-last");
     tcase_add_test(t, test_layouts);
     tcase_add_test(t, test_layouts_of_fp32_convolutions);
+    tcase_add_test(t, test_layouts_of_calls);
     suite_add_tcase(s, t);
     return s;
 }

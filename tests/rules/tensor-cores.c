@@ -41,6 +41,21 @@ static void fill_half_operands(struct builder *b, int64_t at)
     fill_fp32(b, at);
 }
 
+/* The library converts tensors in NHWC for a kernel in NCHW. */
+static void fill_given_nhwc(struct builder *b, int64_t at)
+{
+    struct row_call c = {.start_ns = at + US(9),
+                         .end_ns = at + US(14.5),
+                         .family = SPOOL_CALL_CONV_FWD,
+                         .in_type = SPOOL_DT_F32,
+                         .in_layout = SPOOL_LAYOUT_NHWC};
+    build_call(b, c, "cudnnConvolutionForward");
+    build_kernel(b,
+                 "sm80_xmma_fprop_implicit_gemm_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize32x32x8_"
+                 "stage3_warpsize1x2x1_g1_ffma_aligna4_alignc4_execute_kernel__5x_cudnn",
+                 at + US(10), at + US(100), MS(6));
+}
+
 static void fill_vector(struct builder *b, int64_t at)
 {
     build_kernel(b, "void gemv2T_kernel_val<int, int, float, float, float>", at + US(10),
@@ -94,6 +109,12 @@ START_TEST(test_fp32_with_layout)
     case_loop(&b, fill_conv_nhwc);
     o = case_first(build_analyze(&b), "tensor-cores", MS(6));
     ck_assert_str_eq(o->setting, "precision=bf16");
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_given_nhwc);
+    o = case_first(build_analyze(&b), "tensor-cores", MS(6));
+    ck_assert_str_eq(o->setting, "precision=bf16");
+    ck_assert(o->edit.layout); /* in 16 bits nothing converts them */
     build_end(&b);
     b = build_start();
     build_meta(&b, "torch.weights.memory_format", "channels_last"); /* applied already */

@@ -2,6 +2,7 @@
  * would do: products, convolutions and attention. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
+#include "analyzer/queries/shapes.h"
 
 #include "wire/spool_format.h"
 
@@ -93,12 +94,33 @@ static int64_t tf32_cost(const struct facts *f)
     return cost * WORTH_16_BITS < f->step_ns || half.busy_ns * IN_USE > tf32.busy_ns ? 0 : cost;
 }
 
-/* Those that the library would surround with conversions: cuDNN has no 16-bit kernels for NCHW. */
-static enum query_take is_fp32_conv_in_nchw(const struct facts *f, uint32_t op, const void *half)
+struct found {
+    const bool *half;
+    const uint32_t *calls; /* by operation */
+    struct query_ops fp32;
+    int64_t cost_ns, tf32_ns; /* per step */
+};
+
+/* By the call, where that was recorded: a kernel for NCHW may be the library's own choice. */
+static bool is_fp32_conv_of(const struct facts *f, uint32_t op, const struct found *x, bool nhwc)
 {
     const struct kernel_class *c = &f->tl->ops[op].class;
-    bool is = c->family == FAMILY_CONV && c->layout != SPOOL_LAYOUT_NHWC;
-    return is ? is_fp32_matrix(f, op, half) : QUERY_NO;
+    uint32_t call = x->calls ? x->calls[op] : TL_NONE;
+    int64_t layout = call == TL_NONE ? c->layout : f->tl->calls[call].row.in_layout;
+    return c->family == FAMILY_CONV && (layout == SPOOL_LAYOUT_NHWC) == nhwc &&
+           is_fp32_matrix(f, op, x->half) != QUERY_NO;
+}
+
+/* Those that the library would surround with conversions: cuDNN has no 16-bit kernels for NCHW. */
+static enum query_take is_fp32_conv_in_nchw(const struct facts *f, uint32_t op, const void *found)
+{
+    return is_fp32_conv_of(f, op, found, false) ? QUERY_ALL : QUERY_NO;
+}
+
+/* And those whose tensors need no conversion in 16 bits. */
+static enum query_take is_fp32_conv_in_nhwc(const struct facts *f, uint32_t op, const void *found)
+{
+    return is_fp32_conv_of(f, op, found, true) ? QUERY_ALL : QUERY_NO;
 }
 
 /* PyTorch's hook tells what kernels' names may not. */
@@ -152,12 +174,6 @@ static void advise(struct outcome *o, int cc_major, bool tf32)
 }
 
 enum { WORTH_A_LAYOUT = 10 /* such convolutions take one part in so many of the FP32 work */ };
-
-struct found {
-    const bool *half;
-    struct query_ops fp32;
-    int64_t cost_ns, tf32_ns; /* per step */
-};
 
 static void add_evidence(const struct facts *f, struct outcome *o, const struct found *x)
 {
@@ -215,7 +231,7 @@ static bool has_tensor_cores(const struct facts *f, struct outcome *o, int *cc_m
 
 static void check_tensor_cores(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct found x = {.half = given_half(f, arena)};
+    struct found x = {.half = given_half(f, arena), .calls = query_op_calls(f, arena)};
     int cc_major;
     x.fp32 = query_ops_of(f, is_fp32_matrix, x.half);
     x.cost_ns = per_step(f, x.fp32.busy_ns);
@@ -229,7 +245,9 @@ static void check_tensor_cores(const struct facts *f, struct arena *arena, struc
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit.kind = EDIT_PRECISION;
     advise(o, cc_major, x.tf32_ns > x.cost_ns);
-    struct query_ops nchw = query_ops_of(f, is_fp32_conv_in_nchw, x.half);
+    struct query_ops nchw = query_ops_of(f, is_fp32_conv_in_nchw, &x);
+    struct query_ops nhwc = query_ops_of(f, is_fp32_conv_in_nhwc, &x);
+    o->edit.layout = nhwc.busy_ns > nchw.busy_ns || weights_in_nhwc(f);
     if (nchw.busy_ns * WORTH_A_LAYOUT > x.fp32.busy_ns && !weights_in_nhwc(f)) {
         outcome_evidence(o, "of them, convolutions not in channels-last, per step",
                          ms(per_step(f, nchw.busy_ns)), "ms", NULL);
