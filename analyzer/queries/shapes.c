@@ -99,6 +99,20 @@ bool query_norm_extended(const struct facts *f, const struct row_call *c)
     return n > 2 && strcmp(name + n - 2, "Ex") == 0;
 }
 
+int64_t query_images_layout(const struct facts *f)
+{
+    int64_t layout = SPOOL_LAYOUT_UNKNOWN;
+    for (size_t i = 0; i < f->tl->call_count; i++) {
+        const struct row_call *r = &f->tl->calls[i].row;
+        if (!query_is_conv(r))
+            continue;
+        if (layout != SPOOL_LAYOUT_UNKNOWN && r->in_layout != layout)
+            return SPOOL_LAYOUT_UNKNOWN;
+        layout = r->in_layout;
+    }
+    return layout;
+}
+
 const uint32_t *query_op_calls(const struct facts *f, struct arena *arena)
 {
     const struct timeline *t = f->tl;

@@ -20,6 +20,10 @@ bool query_conv_in_16_bits(const struct row_call *c); /* such a one, on whatever
 bool query_in_16_bits(const struct row_call *c);      /* its operands */
 /* Batch normalisation by cuDNN's extended calls, which have kernels for channels-last. */
 bool query_norm_extended(const struct facts *f, const struct row_call *c);
+/* The layout of all recorded convolutions, in steps or before them; SPOOL_LAYOUT_UNKNOWN where they
+ * differ or there is none. It holds for those in CUDA graphs, whose calls are those of the capture.
+ */
+int64_t query_images_layout(const struct facts *f);
 double query_memory_rate(const struct facts *f); /* of the GPU, bytes per ns; 0: not known */
 /* By operation: index of the library call with shapes that launched it, TL_NONE. NULL without
  * memory. */

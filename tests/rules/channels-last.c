@@ -130,6 +130,17 @@ START_TEST(test_layouts_of_calls)
 }
 END_TEST
 
+/* As in a CUDA graph: the kernels have no calls, but those recorded before the capture say NHWC. */
+START_TEST(test_layouts_of_calls_before_the_capture)
+{
+    struct builder b = build_start();
+    fill_nhwc_call(&b, MS(50));
+    case_loop(&b, fill_layouts);
+    case_verdict(build_analyze(&b), "channels-last", RULE_SUPPRESSED);
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_channels_last_suite(void)
 {
     Suite *s = suite_create("channels-last");
@@ -137,6 +148,7 @@ Suite *rule_channels_last_suite(void)
     tcase_add_test(t, test_layouts);
     tcase_add_test(t, test_layouts_of_fp32_convolutions);
     tcase_add_test(t, test_layouts_of_calls);
+    tcase_add_test(t, test_layouts_of_calls_before_the_capture);
     suite_add_tcase(s, t);
     return s;
 }

@@ -5,12 +5,19 @@
 
 #include "wire/spool_format.h"
 
+/* By operation: the recorded call. In a CUDA graph it is not known, and all calls' layout holds. */
+struct source {
+    const uint32_t *calls;
+    int64_t layout;
+};
+
 /* Was the call behind it given NHWC? Then the program keeps that layout already, and what the
  * library converts is for kernels of its own. */
-static bool given_nhwc(const struct facts *f, uint32_t op, const uint32_t *calls)
+static bool given_nhwc(const struct facts *f, uint32_t op, const struct source *s)
 {
-    uint32_t c = calls ? calls[op] : TL_NONE;
-    return c != TL_NONE && f->tl->calls[c].row.in_layout == SPOOL_LAYOUT_NHWC;
+    uint32_t c = s->calls[op];
+    int64_t layout = c == TL_NONE ? s->layout : f->tl->calls[c].row.in_layout;
+    return layout == SPOOL_LAYOUT_NHWC;
 }
 
 static bool converts(const struct facts *f, uint32_t op)
@@ -19,14 +26,14 @@ static bool converts(const struct facts *f, uint32_t op)
     return o->kind == OP_KERNEL && o->class.family == FAMILY_LAYOUT;
 }
 
-static enum query_take is_layout(const struct facts *f, uint32_t op, const void *calls)
+static enum query_take is_layout(const struct facts *f, uint32_t op, const void *source)
 {
-    return converts(f, op) && !given_nhwc(f, op, calls) ? QUERY_ALL : QUERY_NO;
+    return converts(f, op) && !given_nhwc(f, op, source) ? QUERY_ALL : QUERY_NO;
 }
 
-static enum query_take is_library_layout(const struct facts *f, uint32_t op, const void *calls)
+static enum query_take is_library_layout(const struct facts *f, uint32_t op, const void *source)
 {
-    return converts(f, op) && given_nhwc(f, op, calls) ? QUERY_ALL : QUERY_NO;
+    return converts(f, op) && given_nhwc(f, op, source) ? QUERY_ALL : QUERY_NO;
 }
 
 enum { FEW_CHANNELS = 8 }; /* fewer than a vector: of no use to tensor cores in any layout */
@@ -106,9 +113,9 @@ static bool refused(const struct facts *f, struct outcome *o, const uint32_t *ca
 
 /* False, and the outcome says why, where there is nothing to convert for. */
 static bool worth_it(const struct facts *f, struct arena *arena, struct outcome *o,
-                     const uint32_t *calls, int64_t cost)
+                     const struct source *s, int64_t cost)
 {
-    int64_t others = per_step(f, query_ops_of(f, is_library_layout, calls).busy_ns);
+    int64_t others = per_step(f, query_ops_of(f, is_library_layout, s).busy_ns);
     o->why = arena_printf(arena, "layout conversions take %.3f ms per step", ms(cost));
     if (cost * 100 < f->step_ns && others * 100 >= f->step_ns) {
         o->verdict = RULE_SUPPRESSED;
@@ -120,7 +127,7 @@ static bool worth_it(const struct facts *f, struct arena *arena, struct outcome 
     if (cost * 100 < f->step_ns)
         return false;
     if (f->totals.family_ns[FAMILY_CONV] > 0)
-        return !refused(f, o, calls);
+        return !refused(f, o, s->calls);
     o->why = arena_printf(arena,
                           "%.3f ms of transposes per step, but no convolution that would no "
                           "longer need them with channels-last",
@@ -158,9 +165,10 @@ static void check_channels_last(const struct facts *f, struct arena *arena, stru
         o->why = "out of memory";
         return;
     }
-    struct query_ops ops = query_ops_of(f, is_layout, calls);
+    const struct source source = {calls, query_images_layout(f)};
+    struct query_ops ops = query_ops_of(f, is_layout, &source);
     int64_t cost = per_step(f, ops.busy_ns);
-    if (!worth_it(f, arena, o, calls, cost))
+    if (!worth_it(f, arena, o, &source, cost))
         return;
     struct norms n = norms_in_nchw(f);
     add_evidence(f, o, &ops, &n);

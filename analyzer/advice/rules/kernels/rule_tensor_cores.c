@@ -97,6 +97,7 @@ static int64_t tf32_cost(const struct facts *f)
 struct found {
     const bool *half;
     const uint32_t *calls; /* by operation */
+    int64_t layout;        /* of all calls: that of work in CUDA graphs */
     struct query_ops fp32;
     int64_t cost_ns, tf32_ns; /* per step */
 };
@@ -106,7 +107,8 @@ static bool is_fp32_conv_of(const struct facts *f, uint32_t op, const struct fou
 {
     const struct kernel_class *c = &f->tl->ops[op].class;
     uint32_t call = x->calls ? x->calls[op] : TL_NONE;
-    int64_t layout = call == TL_NONE ? c->layout : f->tl->calls[call].row.in_layout;
+    int64_t layout = call != TL_NONE ? f->tl->calls[call].row.in_layout : x->layout;
+    layout = layout == SPOOL_LAYOUT_UNKNOWN ? c->layout : layout;
     return c->family == FAMILY_CONV && (layout == SPOOL_LAYOUT_NHWC) == nhwc &&
            is_fp32_matrix(f, op, x->half) != QUERY_NO;
 }
@@ -231,7 +233,9 @@ static bool has_tensor_cores(const struct facts *f, struct outcome *o, int *cc_m
 
 static void check_tensor_cores(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct found x = {.half = given_half(f, arena), .calls = query_op_calls(f, arena)};
+    struct found x = {.half = given_half(f, arena),
+                      .calls = query_op_calls(f, arena),
+                      .layout = query_images_layout(f)};
     int cc_major;
     x.fp32 = query_ops_of(f, is_fp32_matrix, x.half);
     x.cost_ns = per_step(f, x.fp32.busy_ns);
