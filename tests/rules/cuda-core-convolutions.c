@@ -119,6 +119,57 @@ START_TEST(convolutions_that_a_search_left_on_cuda_cores)
 }
 END_TEST
 
+START_TEST(who_searches_twice_takes_another_answer)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 4; i++) /* of two convolutions */
+        search(&b);
+    case_loop(&b, fill_slow);
+    const struct outcome *o = case_first(build_analyze(&b), "cuda-core-convolutions", MS(5.8));
+    ck_assert_ptr_nonnull(strstr(o->remedy.cuda, "mathType"));
+    build_end(&b);
+}
+END_TEST
+
+static void fill_graph_of(struct builder *b, int64_t at, const char *name)
+{
+    struct row_kernel r = {.id = ++b->next_id,
+                           .process = 1,
+                           .stream = b->stream,
+                           .start_ns = at + US(100),
+                           .end_ns = at + US(100) + MS(6),
+                           .name = build_text(b, name),
+                           .correlation = build_api(b, "cudaGraphLaunch", at, US(20)),
+                           .grid_x = 1,
+                           .block_x = 32,
+                           .graph = 7,
+                           .graph_node = 1};
+    build_put(b, ROW_KERNEL, &r);
+}
+
+static void fill_graph(struct builder *b, int64_t at)
+{
+    fill_graph_of(b, at, slow);
+}
+
+/* Calls were recorded before the capture alone; there the names have sizes. */
+START_TEST(in_a_graph_names_from_before_the_capture_tell)
+{
+    static case_fill *const before[] = {fill_slow, fill_grouped};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        before[i](&b, MS(50));
+        case_loop(&b, fill_graph);
+        const struct advice *a = build_analyze(&b);
+        if (i == 0)
+            case_first(a, "cuda-core-convolutions", MS(5.6)); /* 14 parts of 15 */
+        else
+            case_verdict(a, "cuda-core-convolutions", RULE_SILENT);
+        build_end(&b);
+    }
+}
+END_TEST
+
 START_TEST(without_a_search_one_is_advised)
 {
     struct builder b = build_start();
@@ -174,6 +225,8 @@ Suite *rule_cuda_core_convolutions_suite(void)
     TCase *t = tcase_create("cuda-core-convolutions");
     tcase_add_test(t, convolutions_that_a_search_left_on_cuda_cores);
     tcase_add_test(t, without_a_search_one_is_advised);
+    tcase_add_test(t, who_searches_twice_takes_another_answer);
+    tcase_add_test(t, in_a_graph_names_from_before_the_capture_tell);
     tcase_add_loop_test(t, silent_where_such_kernels_are_right, 0, 7);
     tcase_add_test(t, refused_without_tensor_cores);
     tcase_add_test(t, cannot_tell_without_groups);

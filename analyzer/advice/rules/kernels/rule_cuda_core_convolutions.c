@@ -10,12 +10,13 @@
 #include "wire/spool_format.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { COMPARED = 20 /* twins, at least */ };
 
 struct conv {
     double flops, bytes, ns;
-    const struct call *call;
+    const struct call *call; /* NULL in a CUDA graph, whose calls were made at the capture */
     uint32_t op;
 };
 
@@ -63,6 +64,67 @@ static void collect(const struct facts *f, struct found *x)
     }
 }
 
+/* By text: do nearly all convolutions that launched kernels of this name belong on tensor cores?
+ * The first layer, of three channels, may share it. */
+static bool is_name_of_slow(const struct facts *f, uint32_t name)
+{
+    const struct timeline *t = f->tl;
+    size_t slow = 0, all = 0;
+    for (size_t i = 0; i < t->call_count; i++) {
+        const struct call *c = &t->calls[i];
+        for (uint32_t k = 0; query_is_conv(&c->row) && c->first_api != TL_NONE && k < c->apis;
+             k++) {
+            uint32_t op = t->apis[c->first_api + k].op;
+            if (op == TL_NONE || t->ops[op].full_name != name)
+                continue;
+            slow += query_conv_off_tensor_cores(f, c, op);
+            all++;
+        }
+    }
+    return all > 0 && slow * 10 >= all * 9;
+}
+
+static bool is_in_graph(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    return o->in_graph == GRAPH_NODE && o->class.family == FAMILY_CONV &&
+           o->class.tensor == TRI_NO && query_used(f, op);
+}
+
+static size_t count_in_graphs(const struct facts *f)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < f->tl->op_count; i++)
+        n += is_in_graph(f, i);
+    return n;
+}
+
+/* Kernels in graphs, by the names that they had outside, before the capture. */
+static void collect_from_graphs(const struct facts *f, struct found *x)
+{
+    enum { NAMES = 64 };
+    uint32_t names[NAMES];
+    bool slow[NAMES];
+    size_t n = 0;
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        const struct op *o = &f->tl->ops[i];
+        if (!is_in_graph(f, i))
+            continue;
+        size_t k = 0;
+        while (k < n && names[k] != o->full_name)
+            k++;
+        if (k == NAMES)
+            continue;
+        if (k == n) {
+            names[n] = o->full_name;
+            slow[n++] = is_name_of_slow(f, o->full_name);
+        }
+        if (slow[k])
+            x->slow[x->slow_count++] =
+                (struct conv){.ns = (double)(o->end_ns - o->start_ns), .op = i};
+    }
+}
+
 static void learn(struct found *x)
 {
     size_t n = x->twin_count;
@@ -88,7 +150,7 @@ static void range_of(const struct found *x, const struct conv *v, double rate, d
                      double *worst)
 {
     double bytes_ns = rate > 0 ? v->bytes / rate : 0;
-    if (x->twin_count >= COMPARED) {
+    if (x->twin_count >= COMPARED && v->call) {
         *best = most(v->flops / x->high_rate, x->short_ns, bytes_ns);
         *worst = most(v->flops / x->low_rate, x->usual_ns, bytes_ns);
     } else {
@@ -107,11 +169,14 @@ static void add_slow(const struct facts *f, struct found *x)
         range_of(x, v, query_memory_rate(f), &best, &worst);
         if (worst >= v->ns)
             continue;
-        for (uint32_t k = v->call->first_api; k < v->call->first_api + v->call->apis; k++)
-            if (t->apis[k].op != TL_NONE && t->apis[k].ops == 1)
-                x->marks[t->apis[k].op] = true;
+        x->marks[v->op] = true;
+        for (uint32_t k = 0; v->call && k < v->call->apis; k++) {
+            const struct api *a = &t->apis[v->call->first_api + k];
+            if (a->op != TL_NONE && a->ops == 1)
+                x->marks[a->op] = true;
+        }
         x->count++;
-        x->odd += v->call->row.dim[1] % 8 != 0 || v->call->row.dim[4] % 8 != 0;
+        x->odd += v->call && (v->call->row.dim[1] % 8 != 0 || v->call->row.dim[4] % 8 != 0);
         x->ns += v->ns;
         x->best_ns += best;
         x->worst_ns += worst;
@@ -122,10 +187,42 @@ static void add_slow(const struct facts *f, struct found *x)
     }
 }
 
+/* Distinct convolutions among the recorded calls. */
+static size_t shapes_of(const struct facts *f)
+{
+    enum { SHAPES = 1024 };
+    const struct row_call *seen[SHAPES];
+    size_t n = 0;
+    for (size_t i = 0; i < f->tl->call_count; i++) {
+        const struct row_call *r = &f->tl->calls[i].row;
+        size_t k = 0;
+        while (k < n &&
+               (seen[k]->family != r->family || memcmp(seen[k]->dim, r->dim, sizeof r->dim) != 0))
+            k++;
+        if (query_is_conv(r) && k == n && n < SHAPES)
+            seen[n++] = r;
+    }
+    return n;
+}
+
+static size_t searches_of(const struct facts *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->tl->call_count; i++)
+        n += f->tl->calls[i].row.family == SPOOL_CALL_FIND;
+    return n;
+}
+
 static void advise(const struct facts *f, struct outcome *o, const struct found *x)
 {
     o->remedy = o->rule->remedy;
-    if (query_find_seen(f))
+    if (query_find_seen(f) && searches_of(f) >= 2 * shapes_of(f))
+        o->remedy.cuda =
+            "of what cudnnFind*AlgorithmEx answers, take the first algorithm whose mathType is "
+            "CUDNN_TENSOR_OP_MATH: this program searches twice already, and an algorithm without "
+            "tensor cores wins all the same; or take cudnnGetConvolution*Algorithm_v7, or cuDNN's "
+            "graph API";
+    else if (query_find_seen(f))
         o->remedy.cuda =
             "call cudnnFind*AlgorithmEx twice and use the second answer: the first launch of a "
             "kernel includes loading it, so a slow kernel that is loaded already may win; or take "
@@ -151,10 +248,11 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     double flops = 0, ns = 0;
     for (size_t i = 0; i < x->slow_count; i++) {
         flops += x->slow[i].flops;
-        ns += x->slow[i].ns;
+        ns += x->slow[i].call ? x->slow[i].ns : 0;
     }
-    outcome_evidence(o, "rate of convolutions without tensor cores", flops / ns / 1e3, "TFLOP/s",
-                     rows);
+    if (flops > 0)
+        outcome_evidence(o, "rate of convolutions without tensor cores", flops / ns / 1e3,
+                         "TFLOP/s", rows);
     if (x->twin_count >= COMPARED) {
         outcome_evidence(o, "convolutions on tensor cores per step",
                          (double)x->twin_count / (double)f->steps.used, "count", rows);
@@ -163,10 +261,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     if (x->odd > 0)
         outcome_evidence(o, "of the slow ones, with channels that are no multiple of 8, per step",
                          (double)x->odd / (double)f->steps.used, "count", rows);
-    size_t searches = 0;
-    for (size_t i = 0; i < f->tl->call_count; i++)
-        searches += f->tl->calls[i].row.family == SPOOL_CALL_FIND;
-    outcome_evidence(o, "searches for an algorithm in the profile", (double)searches, "count",
+    outcome_evidence(o, "searches for an algorithm in the profile", (double)searches_of(f), "count",
                      "SELECT * FROM library_call WHERE family = 11");
 }
 
@@ -236,13 +331,14 @@ static void check_cuda_core_convolutions(const struct facts *f, struct arena *ar
 {
     if (!can_tell(f, arena, o))
         return;
-    size_t n = f->tl->call_count + 1;
+    size_t n = f->tl->call_count + count_in_graphs(f) + 1;
     struct found x = {.slow = malloc(n * sizeof *x.slow),
                       .twins = malloc(n * sizeof *x.twins),
                       .marks = arena_array(arena, f->tl->op_count + 1, sizeof *x.marks),
                       .longest = TL_NONE};
     if (x.slow && x.twins && x.marks) {
         collect(f, &x);
+        collect_from_graphs(f, &x);
         judge(f, arena, o, &x);
     } else {
         o->verdict = RULE_CANNOT_TELL;
