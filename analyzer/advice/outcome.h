@@ -54,7 +54,9 @@ struct outcome {
     struct example examples[3];
     size_t example_count;
     struct remedy remedy;
-    bool elsewhere;      /* not about what the rule's program_facts name: the remedy stands alone */
+    bool later;     /* silent now: nothing is lost by it, but may be once others are applied. Its
+                       edit and remedy are there */
+    bool elsewhere; /* not about what the rule's program_facts name: the remedy stands alone */
     const char *setting; /* GPUPROF_APPLY text that applies it, e.g. "num_workers=4"; NULL: none, or
                          the recorded program does not obey it */
 };

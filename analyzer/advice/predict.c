@@ -198,6 +198,21 @@ static void explain_stack(struct advice *a)
     }
 }
 
+/* What is lost by it now is nothing, and the stack found a place for it all the same. */
+static void tell_later(struct advice *a)
+{
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        struct outcome *o = &a->outcomes[i];
+        const struct stacked *then = o->later ? stacked_as(a, o) : NULL;
+        if (!then)
+            continue;
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(&a->arena,
+                              "of no use now (%s); it saves %.2f ms after the changes before it",
+                              o->why, (double)then->saves_ns / 1e6);
+    }
+}
+
 /* What saves next to nothing by itself is not advised now. Behind other changes it may be worth it.
  */
 static void put_off(struct advice *a)
@@ -250,6 +265,7 @@ static int predict_with(struct advice *a, struct engine *x, struct err *e)
     rules_rank(a); /* what heads it may have its turn first */
     predict_stack(a, x);
     explain_stack(a);
+    tell_later(a);
     put_off(a);
     return 0;
 }

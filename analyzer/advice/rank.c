@@ -137,6 +137,10 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most
         return;
     }
     o->rule->check(a->facts, &a->arena, o);
+    if (o->later) {
+        outcome_of_directives(a->facts, o);
+        outcome_in_program(a->facts, &a->arena, o);
+    }
     if (o->verdict != RULE_FIRES)
         return;
     /* Sums over streams that work side by side can exceed the step; a saving cannot. */

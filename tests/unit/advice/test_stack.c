@@ -85,6 +85,50 @@ START_TEST(what_changes_the_training_is_not_put_on_the_others)
 }
 END_TEST
 
+static void fill_products(struct builder *b, int64_t at, int64_t apart)
+{
+    for (int i = 0; i < 100; i++)
+        build_kernel(b, "volta_sgemm_128x64_nn", at + apart * i, at + US(10) + US(100) * i,
+                     US(100));
+    build_sync(b, at + apart * 100, MS(10) + US(12) - apart * 100);
+}
+
+static void fill_slow_host(struct builder *b, int64_t at)
+{
+    fill_products(b, at, US(60));
+}
+
+static void fill_fast_host(struct builder *b, int64_t at)
+{
+    fill_products(b, at, US(4));
+}
+
+static const struct outcome *graphs_of(const struct advice *a)
+{
+    for (size_t i = 0; i < a->outcome_count; i++)
+        if (strcmp(a->outcomes[i].rule->id, "cuda-graphs") == 0)
+            return &a->outcomes[i];
+    ck_abort_msg("no such rule");
+}
+
+/* The GPU computes all the time. On tensor cores it would wait for launches, where these are slow.
+ */
+START_TEST(a_graph_waits_until_the_host_sets_the_pace)
+{
+    struct bench x = bench_start(MS(10) + US(20), fill_slow_host);
+    check_order(&x, "tensor-cores", "cuda-graphs");
+    ck_assert_int_eq(graphs_of(x.b.a)->verdict, RULE_SUPPRESSED);
+    ck_assert_ptr_nonnull(strstr(graphs_of(x.b.a)->why, "after the changes before it"));
+    for (size_t i = 0; i < x.b.a->ranked_count; i++)
+        ck_assert_ptr_ne(x.b.a->ranked[i], graphs_of(x.b.a));
+    bench_end(&x);
+    x = bench_start(MS(10) + US(20), fill_fast_host);
+    ck_assert_int_eq(graphs_of(x.b.a)->verdict, RULE_SILENT);
+    ck_assert_uint_le(x.b.a->stack_count, 1);
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_stack_suite(void)
 {
     Suite *s = suite_create("stack");
@@ -92,6 +136,7 @@ Suite *test_stack_suite(void)
     tcase_add_test(c, graphs_come_behind_what_changes_the_launches_that_they_hold);
     tcase_add_test(c, the_cause_of_waiting_for_data_comes_first);
     tcase_add_test(c, what_changes_the_training_is_not_put_on_the_others);
+    tcase_add_test(c, a_graph_waits_until_the_host_sets_the_pace);
     suite_add_tcase(s, c);
     return s;
 }

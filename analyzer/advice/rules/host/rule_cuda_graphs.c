@@ -42,8 +42,9 @@ static int64_t goes_with_launches(const struct facts *f, const struct query_capt
     return f->breakdown_ns[PART_IDLE_LAUNCH] + pauses + per_step(f, queued);
 }
 
-/* Why fewer launches would not help; NULL when they would. */
-static const char *no_use(const struct facts *f, struct arena *arena, const struct query_capture *s)
+/* Why fewer launches would not help; NULL when they would. `now`: the GPU waits for launches. */
+static const char *no_use(const struct facts *f, struct arena *arena, const struct query_capture *s,
+                          bool now)
 {
     if (query_is_platform(f, "xpu"))
         return "this GPU's runtime has no CUDA graphs: torch.compile and larger batches reduce the "
@@ -56,7 +57,7 @@ static const char *no_use(const struct facts *f, struct arena *arena, const stru
     if (query_launches(f).block)
         return "every launch waits for its kernel, as with CUDA_LAUNCH_BLOCKING=1: switch that off "
                "first";
-    if (query_crowded_out(f))
+    if (now && query_crowded_out(f))
         return arena_printf(arena,
                             "the training thread was ready to launch but had no core for %s "
                             "per step: other programs, or too many threads, take the cores",
@@ -176,6 +177,47 @@ static bool launch_bound(const struct facts *f, int64_t idle, int64_t host)
            (idle * 100 >= f->step_ns || (all * 100 >= f->step_ns && host * 2 > f->step_ns));
 }
 
+/* Why not, in the outcome; else true. */
+static bool fits(const struct facts *f, struct arena *arena, struct outcome *o,
+                 const struct query_capture *s, bool now)
+{
+    const char *why_not = no_use(f, arena, s, now);
+    if (!why_not && !analysis_of_window(f))
+        why_not = obstacle(f, arena, s);
+    if (why_not) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = why_not;
+        return false;
+    }
+    if (!analysis_of_window(f) && s->region < GRAPH_LAUNCHES) {
+        o->why = arena_printf(arena,
+                              "a graph could replace only %lld launch%s per step, and its own "
+                              "launch takes as long as a few",
+                              (long long)s->region, s->region == 1 ? "" : "es");
+        return false;
+    }
+    return true;
+}
+
+enum { WORTH_LATER = 10 /* launching keeps the host busy for one part in so many of the step */ };
+
+/* The GPU has more to do than the host. Once it has less, the host may set the pace. */
+static void look_ahead(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_capture s;
+    int64_t host = analysis_of_window(f) ? 0 : query_launching_ns(f);
+    const char *why = o->why;
+    if (host * WORTH_LATER < f->step_ns || query_capture(f, &s) < 0 || s.steps < 2)
+        return;
+    o->later = fits(f, arena, o, &s, false) && !timeline_meta(f->tl, "torch.fsdp");
+    o->verdict = RULE_SILENT;
+    o->why = why;
+    o->error_class = ERROR_STRUCTURAL;
+    o->edit.kind = o->later ? EDIT_GRAPH : EDIT_NONE;
+    o->setting = o->later ? "cuda_graph=1" : NULL;
+    o->remedy = o->rule->remedy;
+}
+
 static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     int64_t idle = f->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(f), host = 0;
@@ -184,28 +226,17 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
     o->why = arena_printf(arena, "launching leaves the GPU idle for %.3f ms per step", ms(idle));
     if (f->breakdown_ns[PART_IDLE_LAUNCH] * 100 >= f->step_ns)
         host = query_launching_ns(f);
-    if (!launch_bound(f, idle, host))
+    if (!launch_bound(f, idle, host)) {
+        look_ahead(f, arena, o);
         return;
+    }
     if (host < 0 || query_capture(f, &s) < 0 || s.steps == 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";
         return;
     }
-    const char *why_not = no_use(f, arena, &s);
-    if (!why_not && !analysis_of_window(f))
-        why_not = obstacle(f, arena, &s);
-    if (why_not) {
-        o->verdict = RULE_SUPPRESSED;
-        o->why = why_not;
+    if (!fits(f, arena, o, &s, true))
         return;
-    }
-    if (!analysis_of_window(f) && s.region < GRAPH_LAUNCHES) {
-        o->why = arena_printf(arena,
-                              "a graph could replace only %lld launch%s per step, and its own "
-                              "launch takes as long as a few",
-                              (long long)s.region, s.region == 1 ? "" : "es");
-        return;
-    }
     double short_pct = f->totals.kernel_count_all ? 100.0 * (double)f->totals.short_kernels /
                                                         (double)f->totals.kernel_count_all
                                                   : 0;
@@ -235,13 +266,16 @@ const struct rule rule_cuda_graphs = {
     .check = check_cuda_graphs,
     .looks_for = "A GPU that idles between kernels because the next launch has not arrived yet; "
                  "many short kernels; the same kernels in every step.",
-    .doc = "Each launch costs the host some microseconds; shorter kernels empty the queue. A graph "
-           "launches the whole step at once. A long cudaLaunchKernel with a full queue is the "
-           "opposite case (the GPU is the bottleneck), so gpuprof does not count it. gpuprof does "
-           "not advise a graph of fewer than eight launches; nor if kernels or grids change from "
-           "step to step; if a wait for the GPU, an allocation or a copy of pageable memory occurs "
-           "between the launches; if the program already uses graphs; or if the launching thread "
-           "has no core.",
+    .doc =
+        "Each launch costs the host some microseconds; shorter kernels empty the queue. A graph "
+        "launches the whole step at once. A long cudaLaunchKernel with a full queue is the "
+        "opposite case (the GPU is the bottleneck), so gpuprof does not count it. Where the GPU is "
+        "the bottleneck now, a graph comes behind the changes that shorten its work, if the "
+        "replay finds that launches would then set the pace. gpuprof does "
+        "not advise a graph of fewer than eight launches; nor if kernels or grids change from "
+        "step to step; if a wait for the GPU, an allocation or a copy of pageable memory occurs "
+        "between the launches; if the program already uses graphs; or if the launching thread "
+        "has no core.",
     .remedy = {"torch.compile(model, mode='reduce-overhead'), or "
                "torch.cuda.graphs.make_graphed_callables; a larger batch helps as well",
                "@tf.function(jit_compile=True) around the step (in JAX, jax.jit); what stays "
