@@ -275,8 +275,8 @@ def judge(o, store, model, case):
                         step - last["step_low_ms"]))
     rows = [r for r in rows if r]
     best = max((r["measured"] for r in rows if r["class"] != "stacked"), default=None)
-    first = report["findings"][0]["setting"] if report["findings"] else None
-    got = saved_pct(store, model, case, first) if first else 0.0
+    first = report["findings"][0]["setting"] if report["findings"] else ""
+    got = saved_pct(store, model, case, first) if first else 0.0 if first == "" else None # None: no setting carries it out
     planted = next((f for f in report["findings"] if f["rule"] == case.rule), None)
     if o.device == "auto":
         model = report["device"]["name"]
