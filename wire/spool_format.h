@@ -9,9 +9,8 @@
  * room means a counted drop. Each word shared by both sides is atomic and is written by one side
  * only, except buffer_desc.state, which hands a buffer back and forth (state machine below).
  *
- * Clocks. Ring records are CLOCK_MONOTONIC nanoseconds. CUPTI's records carry CUPTI's clock
- * (CLOCK_REALTIME on Linux by default); `anchors` relate the two and show when the real-time clock
- * was stepped.
+ * Clocks. Ring records are CLOCK_MONOTONIC nanoseconds, CUPTI's have its own clock (by default
+ * CLOCK_REALTIME); `anchors` relate the two and show when the real-time clock was stepped.
  *
  * The file is sparse: only what is in use has disk blocks (buffers, rings and strings are added as
  * the target needs them). Read descriptors, counts and offsets first, and touch nothing else.
