@@ -38,11 +38,16 @@ struct spool_limit {
     int64_t left_out; /* rows */
 };
 
+/* Agents are told so long before a window: they look ten times a second, and then CUPTI needs a
+ * moment to be turned on. */
+#define SPOOL_EARLY_NS INT64_C(200000000)
+
 /* Windows of the run by time, chosen by the collector. None: all of it. */
 struct spool_times {
     int64_t every_ns, window_ns, until_ns; /* every 0: once; until INT64_MAX: to the end */
     struct VEC(struct row_recorded) at;    /* past, present, and the next one */
     bool asked;    /* there is a window when somebody asks for one, and only the newest is kept */
+    bool told;     /* the agents are to record, so that it can begin */
     bool based;    /* it has begun: the processes' steps until then are known */
     int64_t steps; /* it lasts so many steps; 0 = as long as it was made */
 };

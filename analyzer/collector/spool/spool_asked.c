@@ -2,9 +2,8 @@
  * begins a moment after it was asked for; it ends when its steps are done, or its time. */
 #include "analyzer/collector/spool/spool.h"
 
-/* Agents are told 200 ms before a window begins (spool_control.c), and that at the next drain.
- * Without step marks a window lasts `unmarked`. */
-static const int64_t start_ns = 250000000, unmarked_ns = 10000000000;
+/* When a window begins that is asked for now, at the earliest; how long it lasts without marks. */
+static const int64_t start_ns = SPOOL_EARLY_NS + 50000000, unmarked_ns = 10000000000;
 
 struct row_recorded *spool_asked(const struct spool_times *t)
 {
@@ -15,7 +14,7 @@ void spool_ask(struct spool_times *t, int64_t now_ns, int64_t steps, int64_t len
 {
     t->at.n = 0;
     t->steps = steps;
-    t->based = false;
+    t->told = t->based = false;
     t->until_ns = INT64_MAX;
     spool_times_add(t, now_ns + start_ns, steps ? INT64_MAX : length_ns);
 }
@@ -58,9 +57,26 @@ static bool enough(struct spool *const *spools, size_t n, int64_t steps)
     return most >= steps && (least >= steps || most >= 2 * steps);
 }
 
+/* We may have got no core since it was asked for. */
+static void begin_later(struct row_recorded *w, int64_t from_ns)
+{
+    int64_t later_ns = from_ns - w->start_ns;
+    if (later_ns <= 0)
+        return;
+    w->start_ns = from_ns;
+    if (w->end_ns == INT64_MAX)
+        return;
+    w->end_ns += later_ns;
+    w->gpu_end_ns += later_ns;
+}
+
 void spool_ask_advance(struct spool_times *t, struct spool *const *spools, size_t n, int64_t now_ns)
 {
     struct row_recorded *w = spool_asked(t);
+    if (w && !t->told && now_ns + SPOOL_EARLY_NS > w->start_ns) { /* they are told now */
+        begin_later(w, now_ns + SPOOL_EARLY_NS - 1);
+        t->told = true;
+    }
     if (!w || now_ns < w->start_ns)
         return;
     for (size_t i = 0; i < n && !t->based; i++) {

@@ -3,8 +3,6 @@
 #include "analyzer/collector/spool/spool.h"
 
 enum { THIN_MAX = 12 };
-/* Agents look at the word ten times a second, and then CUPTI needs a moment to be turned on. */
-static const int64_t early_ns = 200000000;
 
 bool spool_leads(const struct spool *s)
 {
@@ -61,7 +59,8 @@ void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_
     spool_ask_advance(&out->times, spools, n, now_ns);
     if (out->limit.reached && out->times.asked)
         spool_ask_end(&out->times, now_ns);
-    bool pause = out->limit.reached || !spool_times_open(&out->times, now_ns, now_ns + early_ns);
+    bool pause =
+        out->limit.reached || !spool_times_open(&out->times, now_ns, now_ns + SPOOL_EARLY_NS);
     for (size_t i = 0; i < n; i++) /* all leaders before any that follows, in whichever order */
         if (!spools[i]->done && spools[i]->h && spools[i]->fixed.window != SPOOL_WINDOWS_ALL)
             spool_read_windows(spools[i]);

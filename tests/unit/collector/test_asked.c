@@ -40,8 +40,10 @@ static void kernel_at(int64_t ns)
 
 static void until_open(void)
 {
-    for (int i = 0; i < 400 && now() <= collect_ask_began(c); i++)
+    for (int i = 0; i < 400 && now() <= collect_ask_began(c); i++) {
         usleep(1000);
+        drain();
+    }
     drain();
 }
 
@@ -85,6 +87,24 @@ START_TEST(test_steps)
     ck_assert_int_eq(m->count[ROW_RECORDED], 1);
     const struct row_recorded *r = MEMORY_ROW(m, recorded, ROW_RECORDED, 0);
     ck_assert(r->start_ns == collect_ask_began(c) && r->end_ns < now() && r->first_step == -1);
+}
+END_TEST
+
+/* The recorder gets no core for a while: the agents are told late, so the window begins late. */
+START_TEST(test_told_late)
+{
+    drain();
+    collect_ask(c, 0, 50000000);
+    usleep(400000);
+    ck_assert_uint_eq(atomic_load(&w.h->control), SPOOL_PAUSE);
+    drain();
+    ck_assert_uint_eq(atomic_load(&w.h->control), SPOOL_RUN);
+    ck_assert_int_gt(collect_ask_began(c), now());
+    ck_assert(!collect_ask_has_begun(c));
+    until_open();
+    ck_assert(collect_ask_has_begun(c));
+    atomic_store(&w.h->sealed, 1);
+    finish();
 }
 END_TEST
 
@@ -176,6 +196,7 @@ Suite *test_asked_suite(void)
     tcase_add_checked_fixture(t, begin, end);
     tcase_add_test(t, test_nothing_before);
     tcase_add_test(t, test_steps);
+    tcase_add_test(t, test_told_late);
     tcase_add_test(t, test_losses);
     tcase_add_loop_test(t, test_two_count, 0, 2);
     tcase_add_test(t, test_ended_early);
