@@ -100,6 +100,27 @@ START_TEST(other_threads_of_the_trainer_take_cores_from_workers)
 }
 END_TEST
 
+/* Each has a core, and yet they share memory and clocks; one alone takes what the thread took. */
+START_TEST(many_workers_may_take_longer_for_a_batch_than_one)
+{
+    struct bench x = bench_start(MS(10), fill_host);
+    static const double longest[] = {1.05, 1.233, 1.417, 1.6, 1.6};
+    for (int m = 1; m <= 5; m++) {
+        struct edit edit = {.kind = EDIT_WORKERS, .workers = m};
+        plan_reset(&x.plan, x.g);
+        edit_apply(&edit, x.g, &x.plan, &(struct draw){{1, 0.5, 0.5}});
+        ck_assert_double_eq_tol(x.plan.pool.slower, longest[m - 1], 0.001);
+        edit_apply(&edit, x.g, &x.plan, &(struct draw){{0.5, 0.5, 0.5}});
+        ck_assert_double_eq(x.plan.pool.slower, 1);
+    }
+    x.b.a->own->host.loader_workers = 4; /* recorded beside each other */
+    struct edit edit = {.kind = EDIT_WORKERS, .workers = 4};
+    edit_apply(&edit, x.g, &x.plan, &(struct draw){{1, 0.5, 0.5}});
+    ck_assert_double_eq_tol(x.plan.pool.slower, 1.05, 0.001);
+    bench_end(&x);
+}
+END_TEST
+
 static void fill_waits(struct builder *b, int64_t at)
 {
     row(b, SPOOL_LOADER_WAIT, 1, -1, at, at + MS(4));
@@ -172,6 +193,7 @@ Suite *test_loader_rows_suite(void)
     tcase_add_test(t, workers_take_what_the_training_thread_makes_in_its_waits);
     tcase_add_test(t, a_batch_from_another_process_takes_its_way);
     tcase_add_test(t, other_threads_of_the_trainer_take_cores_from_workers);
+    tcase_add_test(t, many_workers_may_take_longer_for_a_batch_than_one);
     tcase_add_test(t, a_batch_is_taken_when_its_worker_has_fetched_it);
     tcase_add_test(t, workers_of_another_rank_make_no_batch_of_this_one);
     tcase_add_test(t, waits_alone_do_not_say_who_makes_the_batches);
