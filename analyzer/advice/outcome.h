@@ -41,9 +41,10 @@ struct outcome {
     const char *why;     /* suppressed, cannot tell: one sentence; fine: the measured value */
     const char *summary; /* fires: one sentence with the numbers */
     int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* per step */
-    int64_t most_ns;                 /* 0, or more than the exclusive time may be saved: this */
-    int64_t limit_ns;                /* but no more: what is left of a window beside start-up */
-    bool upper_bound;                /* true: high is the most that it could save */
+    int64_t least_ns; /* predicted: the low end if the host keeps its recorded pace */
+    int64_t most_ns;  /* 0, or more than the exclusive time may be saved: this */
+    int64_t limit_ns; /* but no more: what is left of a window beside start-up */
+    bool upper_bound; /* true: high is the most that it could save */
     int64_t own_low_ns, own_high_ns; /* predicted: before past trials widened it (past.h) */
     int64_t widened_ns;   /* of that, added at either end because of past trials (past.h) */
     size_t widened_after; /* so many of them */

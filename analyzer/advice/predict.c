@@ -35,7 +35,8 @@ static struct span_ns widen(const struct advice *a, struct span_ns s,
         most = fmax(most, past_miss(a, o[i]->edit.kind, &trials));
     int64_t wide = (int64_t)(most * (double)a->facts->step_ns);
     return (struct span_ns){engine_within(s.low_ns - wide, s.low_ns), s.mid_ns,
-                            engine_within(s.high_ns + wide, a->facts->step_ns)};
+                            engine_within(s.high_ns + wide, a->facts->step_ns),
+                            engine_within(s.least_ns - wide, s.least_ns)};
 }
 
 struct span_ns predict_span(const struct advice *a, struct engine *x,
@@ -95,8 +96,9 @@ static struct span_ns within_measured(const struct outcome *o, struct span_ns s)
     if (o->edit.kind != EDIT_OVERLAP || s.high_ns <= most)
         return s;
     s.low_ns = engine_within(s.low_ns, most);
-    int64_t middle = (s.low_ns + most) / 2;
-    return (struct span_ns){s.low_ns, s.mid_ns < middle ? s.mid_ns : middle, most};
+    s.least_ns = engine_within(s.least_ns, most);
+    int64_t middle = (s.least_ns + most) / 2;
+    return (struct span_ns){s.low_ns, s.mid_ns < middle ? s.mid_ns : middle, most, s.least_ns};
 }
 
 /* A saving above what the finding measures looks like a contradiction: say where it comes from.
@@ -120,8 +122,10 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
     struct span_ns own = engine_span(x, &a->whatif, &edit, 1), s;
     /* That other host work then fits behind the GPU is inferred; that the idle time between
      * launches goes is not. */
-    if (o->edit.kind == EDIT_GRAPH && own.low_ns > direct_ns)
-        own.low_ns = direct_ns;
+    if (o->edit.kind == EDIT_GRAPH) {
+        own.low_ns = own.low_ns < direct_ns ? own.low_ns : direct_ns;
+        own.least_ns = own.least_ns < direct_ns ? own.least_ns : direct_ns;
+    }
     s = within_measured(o, widen(a, own, &one, 1));
     /* Where no wait of the host was recorded, the replay launches at the recorded times, as if the
      * host did not follow. The others' waiting itself was recorded: that much may go. */
@@ -136,6 +140,7 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
     o->own_low_ns = own.low_ns;
     o->own_high_ns = own.high_ns;
     o->saves_low_ns = s.low_ns;
+    o->least_ns = s.least_ns;
     o->saves_mid_ns = s.mid_ns;
     o->saves_high_ns = s.high_ns;
     o->upper_bound = false;

@@ -29,7 +29,7 @@ static enum turn turn_of(const struct advice *a, const struct outcome *o)
 /* What it saves at least of what it saves here: as much of it as of what it saves alone. */
 static double least(const struct outcome *o, int64_t more_ns)
 {
-    return o->saves_mid_ns > 0 ? (double)more_ns * (double)o->saves_low_ns / (double)o->saves_mid_ns
+    return o->saves_mid_ns > 0 ? (double)more_ns * (double)o->least_ns / (double)o->saves_mid_ns
                                : 0;
 }
 
@@ -108,7 +108,7 @@ void predict_stack(struct advice *a, struct engine *x)
         chosen[n] = c.outcome;
         struct span_ns s = n ? predict_span(a, x, chosen, n + 1)
                              : (struct span_ns){c.outcome->saves_low_ns, c.outcome->saves_mid_ns,
-                                                c.outcome->saves_high_ns};
+                                                c.outcome->saves_high_ns, c.outcome->least_ns};
         int64_t saved = engine_within(told(s, c.together_ns, n == 0), step);
         if (saved <= told_sum) { /* the replay gives it less than its finding claims */
             out.at[out.n++] = c.outcome;

@@ -159,13 +159,15 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most
     outcome_in_program(a->facts, &a->arena, o);
 }
 
-/* Predictions compete by what they save at least. Upper bounds compete by their middle: all of it
+/* Predictions compete by what they save at least while the host keeps its recorded pace: in another
+ * run all of them meet the same host. Upper bounds compete by their middle: all of it
  * where the time is idle or exposed (structural), half where kernels would only become faster by an
  * unknown amount. What changes the training itself comes behind all that does not: it is a choice,
  * not a repair. */
 static int64_t worth(const struct outcome *o)
 {
-    return o->upper_bound ? o->saves_mid_ns : o->saves_low_ns;
+    int64_t least = o->least_ns > o->saves_low_ns ? o->least_ns : o->saves_low_ns;
+    return o->upper_bound ? o->saves_mid_ns : least;
 }
 
 static int by_worth(const void *a, const void *b)

@@ -224,7 +224,7 @@ static bool short_of_cpu(const struct advice *a)
 {
     int64_t idle = query_awaits_host(a->facts), starved = a->facts->host.starved_ns;
     return query_short_of_cpu(a->facts) &&
-           (a->ranked_count == 0 || a->ranked[0]->saves_low_ns < (starved < idle ? starved : idle));
+           (a->ranked_count == 0 || a->ranked[0]->least_ns < (starved < idle ? starved : idle));
 }
 
 /* Behind the reason, where that is not the verdict. */

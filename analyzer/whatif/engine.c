@@ -28,6 +28,7 @@ static struct draw draw_of(int n)
     static const double by[DRAW_DIMENSIONS] = {0.6180339887498949, 0.7548776662466927,
                                                0.8191725133961645};
     struct draw d;
+    n = n < FIRST_RUN ? n : 0;
     for (int k = 0; k < DRAW_DIMENSIONS; k++)
         d.u[k] = n == DRAWS ? 0.1 : n > DRAWS ? 0.9 : fmod(0.5 + by[k] * n, 1.0);
     return d;
@@ -39,7 +40,7 @@ static struct draw draw_of(int n)
 static void spare_recording(struct engine *x, int draw, unsigned assume)
 {
     enum { CALL_RECORD_NS = 500 };
-    double u = fmod(0.5 + 0.4142135623730951 * draw, 1.0);
+    double u = fmod(0.5 + 0.4142135623730951 * (draw < FIRST_RUN ? draw : 0), 1.0);
     int64_t each = (int64_t)(CALL_RECORD_NS * fmax(0, u - 0.3) / 0.7);
     plan_reset(&x->plan, x->g);
     x->plan.assume = assume;
@@ -53,6 +54,11 @@ static void spare_recording(struct engine *x, int draw, unsigned assume)
  * where the host sets the pace in both, or in neither. */
 static void vary_host(struct engine *x, int draw)
 {
+    static const double of_run[RUNS] = {0.1, 0.3, 0.7, 0.9};
+    if (draw >= FIRST_RUN) {
+        host_pace_of_run(x->g, &x->plan, of_run[draw - FIRST_RUN]);
+        return;
+    }
     double u = draw == DRAWS  ? 0.1
                : draw > DRAWS ? 0.9
                               : fmod(0.5 + 0.7320508075688772 * draw, 1.0);
@@ -136,7 +142,9 @@ static struct span_ns span_under(struct engine *x, int assumption, const struct 
     for (int i = 0; i < draws; i++)
         saved[i] = engine_to_median(x, saved_under(x, assumption, edits, n, i, false));
     qsort(saved, (size_t)draws, sizeof *saved, by_ns);
-    return (struct span_ns){saved[draws / 10], saved[draws / 2], saved[draws - 1 - draws / 10]};
+    return (struct span_ns){.low_ns = saved[draws / 10],
+                            .mid_ns = saved[draws / 2],
+                            .high_ns = saved[draws - 1 - draws / 10]};
 }
 
 /* In place of many draws: the middle, and all unknowns near their good and their bad end. */
@@ -147,7 +155,7 @@ static struct span_ns span_of_corners(struct engine *x, const struct edit *const
         saved[i] = engine_to_median(x, saved_under(x, 0, edits, n, i ? DRAWS + i - 1 : 0, false));
     int64_t mid = saved[0];
     qsort(saved, 1 + CORNERS, sizeof *saved, by_ns);
-    return (struct span_ns){saved[0], mid, saved[CORNERS]};
+    return (struct span_ns){.low_ns = saved[0], .mid_ns = mid, .high_ns = saved[CORNERS]};
 }
 
 /* Takes in what comes out where the other ways are assumed; in a large graph their middle, with as
@@ -167,6 +175,24 @@ static struct span_ns span_with_others(struct engine *x, const struct edit *cons
         s.low_ns = other.low_ns < s.low_ns ? other.low_ns : s.low_ns;
         s.high_ns = other.high_ns > s.high_ns ? other.high_ns : s.high_ns;
     }
+    return s;
+}
+
+/* Takes in what the change saves in another run, as a share of that run's step: it may be most
+ * where host and GPU take as long. That run's pace has nothing to do with the other unknowns, and
+ * does not move the middle. */
+static struct span_ns span_of_runs(struct engine *x, struct span_ns s,
+                                   const struct edit *const *edits, size_t n)
+{
+    int64_t usual = engine_to_median(x, engine_saved_by(x, edits, n, 0));
+    int64_t less = 0, more = 0;
+    for (int run = FIRST_RUN; run < ALL_DRAWS; run++) {
+        int64_t away = engine_to_median(x, engine_saved_by(x, edits, n, run)) - usual;
+        less = -away > less ? -away : less;
+        more = away > more ? away : more;
+    }
+    s.low_ns = s.mid_ns - (int64_t)hypot((double)(s.mid_ns - s.low_ns), (double)less);
+    s.high_ns = s.mid_ns + (int64_t)hypot((double)(s.high_ns - s.mid_ns), (double)more);
     return s;
 }
 
@@ -228,7 +254,18 @@ static struct span_ns within(struct span_ns s, int64_t wide, int64_t limit)
     int64_t half = s.mid_ns - s.low_ns + wide;
     int64_t mid = engine_within(s.mid_ns, limit), low = engine_within(s.low_ns - wide, limit);
     low = low < limit - half ? low : engine_within(limit - half, limit);
-    return (struct span_ns){low, mid, engine_within(s.high_ns + wide, limit)};
+    return (struct span_ns){low, mid, engine_within(s.high_ns + wide, limit), low};
+}
+
+/* As the recorded run says, and on hosts of other runs: no more than the recorded step allows. */
+static struct span_ns within_runs(struct engine *x, struct span_ns s, int64_t wide, int64_t limit,
+                                  const struct edit *const *edits, size_t n)
+{
+    struct span_ns recorded = within(s, wide, limit);
+    struct span_ns any = within(span_of_runs(x, s, edits, n), wide, limit);
+    recorded.low_ns = any.low_ns < recorded.low_ns ? any.low_ns : recorded.low_ns;
+    recorded.high_ns = any.high_ns > recorded.high_ns ? any.high_ns : recorded.high_ns;
+    return recorded;
 }
 
 struct span_ns engine_span(struct engine *x, const struct whatif *w,
@@ -253,8 +290,8 @@ struct span_ns engine_span(struct engine *x, const struct whatif *w,
     wide += few_steps_ns(w, step, s.mid_ns);
     int64_t limit = step - engine_floor_ns(x, edits, n);
     if (n == 1 && edits[0]->kind == EDIT_OVERLAP && s.low_ns - wide > limit)
-        return (struct span_ns){0, limit / 2, limit}; /* the replay says no more than that */
-    return within(s, wide, limit);
+        return (struct span_ns){0, limit / 2, limit, 0}; /* the replay says no more than that */
+    return within_runs(x, s, wide, limit, edits, n);
 }
 
 static int make_ready(struct engine *x)

@@ -10,6 +10,9 @@
 enum {
     DRAWS = 24,
     CORNERS = 2, /* behind the draws: all unknowns near their good, and near their bad end */
+    RUNS = 4,    /* the middle, where the host is faster or slower than when recorded */
+    FIRST_RUN = DRAWS + CORNERS,
+    ALL_DRAWS = FIRST_RUN + RUNS,
     ASSUMPTIONS_MOST = 5
 };
 
@@ -27,7 +30,7 @@ struct engine {
                         no host's edit goes below */
     bool no_wait;    /* how far the host runs ahead was not recorded */
     int64_t base_ns[ASSUMPTIONS_MOST]
-                   [DRAWS + CORNERS]; /* pace of the recorded steps; 0 = not replayed yet */
+                   [ALL_DRAWS]; /* pace of the recorded steps; 0 = not replayed yet */
 };
 
 /* Draws the graph and fills the first figures of w. `arena` owns every text that the engine makes.

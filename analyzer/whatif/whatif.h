@@ -129,6 +129,7 @@ struct whatif {
 
 struct span_ns { /* what is saved per step: the middle, and 80 % of the draws with our own doubt */
     int64_t low_ns, mid_ns, high_ns;
+    int64_t least_ns; /* the low end if the host keeps its recorded pace; at least low_ns */
 };
 
 #endif

@@ -56,7 +56,7 @@ static int predict(struct tried *c, const struct trial *t, struct loaded *l, str
         return 0;
     if (c->advice_count == 1) {
         const struct outcome *o = c->advice[0];
-        s = (struct span_ns){o->saves_low_ns, o->saves_mid_ns, o->saves_high_ns};
+        s = (struct span_ns){o->saves_low_ns, o->saves_mid_ns, o->saves_high_ns, o->least_ns};
         rc = !o->upper_bound;
         snprintf(c->edit, sizeof c->edit, "%s", edit_name(o->edit.kind));
         c->own_low = (double)o->own_low_ns / (double)t->step_ns;

@@ -1,4 +1,5 @@
 /* What a finding says that it saves, against what it has measured. */
+#include "analyzer/advice/passes.h"
 #include "tests/unit/replay_steps.h"
 #include "tests/unit/rule_case.h"
 
@@ -55,12 +56,38 @@ START_TEST(a_saving_above_what_is_measured_says_why)
 }
 END_TEST
 
+static struct outcome *outcome_of(struct advice *a, const char *rule)
+{
+    for (size_t i = 0; i < a->outcome_count; i++)
+        if (strcmp(a->outcomes[i].rule->id, rule) == 0)
+            return &a->outcomes[i];
+    ck_abort_msg("no rule %s", rule);
+}
+
+/* In another run both meet the same host: that its pace is not known puts neither behind. */
+START_TEST(findings_compete_at_the_recorded_pace_of_the_host)
+{
+    struct bench x = bench_start(MS(6), fill_zeroing);
+    struct outcome *one = outcome_of(x.b.a, "zero-grad"), *two = outcome_of(x.b.a, "cuda-graphs");
+    ck_assert(one->verdict == RULE_FIRES && two->verdict == RULE_FIRES && !two->upper_bound);
+    one->saves_low_ns = MS(4), one->least_ns = MS(5);
+    two->saves_low_ns = two->least_ns = MS(4.5);
+    rules_rank(x.b.a);
+    ck_assert_ptr_eq(x.b.a->ranked[0], one);
+    two->least_ns = MS(5.5);
+    rules_rank(x.b.a);
+    ck_assert_ptr_eq(x.b.a->ranked[0], two);
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_predict_suite(void)
 {
     Suite *s = suite_create("predict");
     TCase *c = tcase_create("predict");
     tcase_add_test(c, copies_hide_behind_no_more_than_the_work_beside_them);
     tcase_add_test(c, a_saving_above_what_is_measured_says_why);
+    tcase_add_test(c, findings_compete_at_the_recorded_pace_of_the_host);
     suite_add_tcase(s, c);
     return s;
 }

@@ -1,5 +1,5 @@
-/* The host's own pace varies: an interval holds that where a change leaves the host as the limit,
- * and nowhere else. */
+/* The host's own pace varies, within a recording and from run to run: an interval holds that where
+ * the host is the limit either before a change or after it, and nowhere else. */
 #include "tests/unit/edit_case.h"
 
 enum { MANY_STEPS = 33 };
@@ -29,10 +29,11 @@ static int64_t width(int64_t swing, double good, double bad)
     return s.high_ns - s.low_ns;
 }
 
-/* The kernel ends long before the host has: the step takes what the host takes. */
+/* The kernel ends long before the host has: the step takes what the host takes. That other runs
+ * differ widens the interval as well; the larger of both decides. */
 START_TEST(host_that_becomes_the_limit_widens_the_interval)
 {
-    ck_assert_int_gt(width(20, 0.1, 0.2), width(0, 0.1, 0.2) + US(400));
+    ck_assert_int_gt(width(40, 0.1, 0.2), width(0, 0.1, 0.2) + US(400));
 }
 END_TEST
 
@@ -58,6 +59,66 @@ START_TEST(few_steps_say_nothing_about_the_pace)
 }
 END_TEST
 
+/* 4 ms of the host's work, then 4 ms of the GPU's, for which the host waits. */
+static void fill_in_turn(struct builder *b, int64_t at)
+{
+    for (int i = 1; i <= 40; i++)
+        build_api(b, "cudaEventRecord", at + US(100 * i) - US(50), US(10));
+    build_kernel(b, "k", at + MS(4), at + MS(4) + US(10), MS(3.9));
+    build_sync(b, at + MS(4) + US(10), MS(3.9) + US(10));
+}
+
+static struct span_ns saved(int64_t period, void (*fill)(struct builder *, int64_t),
+                            struct edit edit)
+{
+    struct bench x = bench_start_of(MANY_STEPS, period, fill);
+    struct span_ns s = bench_span(&x, edit);
+    bench_end(&x);
+    return s;
+}
+
+/* Without the wait the longer one hides the other: half of the step where they take as long, and
+ * less on a slower host as well as on a faster one. The change itself has no unknowns. */
+START_TEST(another_runs_pace_widens_what_host_and_gpu_share)
+{
+    struct span_ns s = saved(MS(8), fill_in_turn, (struct edit){.kind = EDIT_UNSYNC});
+    ck_assert_int_gt(s.mid_ns, MS(3.5));
+    ck_assert_int_lt(s.low_ns, s.least_ns - US(150));
+    ck_assert_int_gt(s.least_ns, s.mid_ns - US(200));
+}
+END_TEST
+
+static void check_narrow(struct span_ns s, int64_t step)
+{
+    ck_assert_int_le(s.high_ns - s.low_ns, step * 3 / 100);
+    ck_assert_int_ge(s.low_ns, s.least_ns - step / 200);
+}
+
+START_TEST(another_runs_pace_means_nothing_where_one_side_sets_it_throughout)
+{
+    struct edit less = {.kind = EDIT_SCALE, .ops = is_k, .good = 0.5, .bad = 0.5};
+    check_narrow(saved(MS(8), fill_gpu_bound, less), MS(8));
+    check_narrow(saved(MS(5), fill_host_bound, (struct edit){.kind = EDIT_UNSYNC}), MS(5));
+}
+END_TEST
+
+static void fill_batch_of_host(struct builder *b, int64_t at)
+{
+    build_range(b, "data.decode", at, at + MS(6));
+    for (int i = 0; i < 40; i++)
+        build_kernel(b, "k", at + MS(6) + US(100 * i), at + MS(6) + US(100 * i + 10), US(5));
+}
+
+/* Making batches is the host's work, too: a faster host makes them as much faster. */
+START_TEST(a_run_loads_at_its_hosts_pace)
+{
+    struct edit edit = {.kind = EDIT_WORKERS, .workers = 1};
+    struct span_ns s = saved(MS(10), fill_batch_of_host, edit);
+    ck_assert_int_gt(s.mid_ns, MS(3.5));
+    ck_assert_int_ge(s.low_ns, s.least_ns - US(100));
+}
+END_TEST
+
 Suite *test_host_pace_suite(void)
 {
     Suite *s = suite_create("the host's pace");
@@ -65,6 +126,9 @@ Suite *test_host_pace_suite(void)
     tcase_add_test(c, host_that_becomes_the_limit_widens_the_interval);
     tcase_add_test(c, host_that_stays_hidden_does_not);
     tcase_add_test(c, few_steps_say_nothing_about_the_pace);
+    tcase_add_test(c, another_runs_pace_widens_what_host_and_gpu_share);
+    tcase_add_test(c, another_runs_pace_means_nothing_where_one_side_sets_it_throughout);
+    tcase_add_test(c, a_run_loads_at_its_hosts_pace);
     suite_add_tcase(s, c);
     return s;
 }
