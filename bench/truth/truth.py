@@ -23,6 +23,7 @@ import sys
 import time
 
 from drawn import draw
+from scatter import saved_range
 from truth_text import drawn_text, summary, table, text
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -229,8 +230,10 @@ def row(store, model, case, report, what, arm, kind, mid, low, high, floor=0):
     measured = saved_pct(store, model, case, arm)
     if measured is None:
         return None
+    times = [store.times(model, case.name, a) for a in ("", arm)]
+    least, most = saved_range(*times)
     r = {"model": model, "case": case.name, "what": what, "setting": arm, "class": kind,
-         "step": statistics.median(store.times(model, case.name, "")), "measured": measured}
+         "step": statistics.median(times[0]), "measured": measured, "measured_low": least, "measured_high": most}
     if mid is None:
         bound = None if high is None else 100 * high / step
         return {**r, "mid": None, "bound": bound,
@@ -358,7 +361,8 @@ def main():
         out = "\n".join(drawn_text(o, judged))
     else:
         title, *rest = text(o, judged)
-        out = "\n".join([title, "", *real_pairs(o), "## The virtual GPU", *rest])
+        what = "## The virtual GPU" if o.device == "virtual" else "## This machine's GPU"
+        out = "\n".join([title, "", *real_pairs(o), what, *rest])
     if o.write:
         with open(o.write, "w", encoding="utf-8") as f:
             f.write(out)

@@ -1,20 +1,24 @@
 """What truth.py has judged: as Markdown the figures that sum it up and the misses, as data a row for each prediction."""
 import statistics
 
-HEAD = ("| GPU | case | change | class | step ms | predicted % | interval | measured % | "
-        "error, points | in interval |\n|---|---|---|---|---|---|---|---|---|---|")
+import scatter
+
+HEAD = ("| GPU | case | change | class | step ms | predicted % | interval | measured % | its runs | "
+        "error, points | in interval | ranges overlap |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
+OF_RUNS = ("`its runs` is the least and the most that a pair of runs measured, one without and one with the change. "
+           "`in interval` asks whether the predicted interval holds what the medians say, `ranges overlap` whether it holds what some pair says.")
 
 
 def line(r):
     head = (f"| {r['model']} | {r['case']} | {r['what']} (`{r['setting']}`) | {r['class']} | "
             f"{r['step']:.2f} | ")
+    measured = f"{r['measured']:.1f} | {r['measured_low']:.1f} to {r['measured_high']:.1f} | "
+    if r["mid"] is None and r.get("bound") is None:
+        return head + f"not predicted | | {measured}| | |"
+    judged = f"{'yes' if r['covered'] else 'no'} | {'yes' if scatter.overlaps(r) else 'no'} |"
     if r["mid"] is None:
-        if r.get("bound") is None:
-            return head + f"not predicted | | {r['measured']:.1f} | | |"
-        return head + (f"at most {r['bound']:.1f} | | {r['measured']:.1f} | | "
-                       f"{'yes' if r['covered'] else 'no'} |")
-    return head + (f"{r['mid']:.1f} | {r['low']:.1f} to {r['high']:.1f} | {r['measured']:.1f} | "
-                   f"{r['error']:+.1f} | {'yes' if r['covered'] else 'no'} |")
+        return head + f"at most {r['bound']:.1f} | | {measured}| {judged}"
+    return head + f"{r['mid']:.1f} | {r['low']:.1f} to {r['high']:.1f} | {measured}{r['error']:+.1f} | {judged}"
 
 
 def cells(row):
@@ -59,6 +63,7 @@ def summary(judged):
     if pairs:
         out.append(f"Several changes at once: {len(pairs)} predictions, {spread(pairs)}; "
                    f"{sum(e <= 3 for e in pairs)} within 3 points.")
+    out += scatter.said(said)
     hits = [j["hit"] for j in judged if j["hit"] is not None and j["case"].kind != "nothing"]
     if hits:
         out.append(f"First recommendation the best one, or within 2 points of it: {sum(hits)} of "
@@ -82,6 +87,18 @@ def misses(r):
     return abs(r["error"]) > limit if limit else not r["covered"]
 
 
+def apart(rows):
+    """What is off: rows that miss, and rows of which the runs decide nothing."""
+    return [r for r in rows if not scatter.undecided(r)], [r for r in rows if scatter.undecided(r)]
+
+
+def undecided_text(rows):
+    return ["## Where the runs do not decide", "",
+            f"As far off by the median of the runs, but the runs of one program differ so much that a pair of them agrees with the "
+            f"prediction: their range is wider than {scatter.WIDE_POINTS} points and overlaps the interval. These rows are neither "
+            f"hits nor misses. The figures above that count points count them.", "", HEAD, *map(line, rows), ""] if rows else []
+
+
 def text(o, judged):
     """Lines of Markdown."""
     out = ["# Do the predictions come true?", "",
@@ -89,6 +106,8 @@ def text(o, judged):
            "`gpuprof analyze` predicted from that recording, then the program was rerun unrecorded, "
            f"without and with each advised setting, in turn, {o.repeats} times each, once more where "
            "these differ by over 5 %; medians are compared. Percent and points are shares of the step's time. "
+           "The runs of one program differ among themselves, where the host sets the pace often by a tenth or more: "
+           "a range beside each measured value says what its runs allow. Of so few runs it is no confidence interval. "
            "Where no setting carries out a finding, a switch of the bundled trainer takes the planted fault out "
            "(`launch_blocking=0`, `extra_copy=0`); gpuprof does not advise these switches. `truth.tsv` has a row for each "
            "prediction.", "",
@@ -98,12 +117,12 @@ def text(o, judged):
            "", *[f"- {s}" for s in summary(judged)], ""]
     if o.notes:
         out += [*open(o.notes, encoding="utf-8").read().rstrip().split("\n"), ""]
-    missed = [r for j in judged for r in j["rows"] if r["mid"] is not None and misses(r)]
+    missed, open_rows = apart([r for j in judged for r in j["rows"] if r["mid"] is not None and misses(r)])
     if missed:
         out += ["## Where they miss", "",
                 "Structural changes more than 2 points off, several at once more than 3, and "
-                "others outside of their interval.", "", HEAD, *map(line, missed), ""]
-    return out
+                f"others outside of their interval. {OF_RUNS}", "", HEAD, *map(line, missed), ""]
+    return out + undecided_text(open_rows)
 
 
 def drawn_text(o, judged):
@@ -121,13 +140,13 @@ def drawn_text(o, judged):
            *[f"- {s}" for s in summary(judged)], ""]
     if o.notes:
         out += [*open(o.notes, encoding="utf-8").read().rstrip().split("\n"), ""]
-    missed = [r for j in judged for r in j["rows"]
-              if (r["mid"] is not None and misses(r)) or (r.get("bound") is not None and not r["covered"])]
+    missed, open_rows = apart([r for j in judged for r in j["rows"]
+                               if (r["mid"] is not None and misses(r)) or (r.get("bound") is not None and not r["covered"])])
     if missed:
         out += ["## Where they miss", "",
                 "Structural changes more than 2 points off, several at once more than 3, others outside of their interval, "
-                "and bounds that the rerun exceeds by more than 1 point.", "", HEAD, *map(line, missed), "",
+                f"and bounds that the rerun exceeds by more than 1 point. {OF_RUNS}", "", HEAD, *map(line, missed), "",
                 "What was run:", "",
                 *[f"- {j['case'].name} on {j['model']}: `{j['case'].trainer} {j['case'].args}`" for j in judged
                   if any(r in j["rows"] for r in missed)], ""]
-    return out
+    return out + undecided_text(open_rows)
