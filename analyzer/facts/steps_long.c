@@ -89,8 +89,8 @@ static void mark(struct steps *s, int64_t *v)
 }
 
 /* Three and more, one in twenty; or fewer behind the first two, that take a fifth of all time:
- * whoever records nine steps sees once what comes in every ninth. Without a GPU two are enough:
- * validation, workers that are started for each epoch. */
+ * whoever records nine steps sees once what comes in every ninth. Half of two or three steps are no
+ * exception. Without a GPU two are enough: validation, workers that are started for each epoch. */
 static bool recurs(const struct steps *s, bool on_cpu)
 {
     enum { FIRST = 2 };
@@ -101,7 +101,7 @@ static bool recurs(const struct steps *s, bool on_cpu)
         return s->slow >= 2 && s->pace_ns * 20 > s->short_ns * 21;
     if (s->slow >= 3 && s->slow * 20 >= n)
         return s->pace_ns * 20 > s->short_ns * 21;
-    return s->slow > early && n >= 4 && s->pace_ns * 4 > s->short_ns * 5;
+    return s->slow > early && (n >= 4 || s->slow * 2 >= n) && s->pace_ns * 4 > s->short_ns * 5;
 }
 
 int steps_find_long(struct steps *s, bool on_cpu)

@@ -80,6 +80,25 @@ START_TEST(the_majority_is_not_called_long)
 }
 END_TEST
 
+/* Of two steps whose lengths are known nobody can say which is the exception; of three, one is. */
+START_TEST(half_of_few_steps_are_no_exception)
+{
+    for (int more = 0; more < 2; more++) {
+        struct builder b = build_start();
+        int64_t at = marked_step(&b, MS(1), 10, US(80), MS(9)); /* its beginning is not known */
+        at = marked_step(&b, at, 10, US(80), MS(9));
+        if (more)
+            at = marked_step(&b, at, 10, US(80), MS(9));
+        at = marked_step(&b, at + MS(20), 10, US(80), MS(9));
+        const struct facts *f = build_analyze(&b)->facts;
+        ck_assert_int_eq(f->steps.recurs, !more);
+        ck_assert_uint_eq(f->steps.used, 2);
+        ck_assert_int_le(llabs(f->step_ns - (more ? MS(10) : MS(20))), US(500));
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* Parameters are updated in every second step, or something else is done in every fourth. */
 START_TEST(two_kinds_of_steps_in_turn_count_both)
 {
@@ -121,6 +140,7 @@ Suite *test_steps_counted_suite(void)
     tcase_add_test(c, one_known_step_is_enough);
     tcase_add_test(c, a_step_alone_counts);
     tcase_add_test(c, long_steps_and_the_others_make_up_the_mean);
+    tcase_add_test(c, half_of_few_steps_are_no_exception);
     tcase_add_test(c, two_kinds_of_steps_in_turn_count_both);
     tcase_add_test(c, other_work_is_a_share_of_the_steps_looked_at);
     tcase_add_test(c, the_majority_is_not_called_long);
