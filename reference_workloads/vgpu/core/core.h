@@ -169,6 +169,9 @@ int64_t vg_cost_conv(const struct vg_profile *p, const struct vg_conv *c, enum v
 /* Without tensor cores on NHWC (cost_direct.c), where the profile has conv_direct_eff: algorithm 0,
  * and the kernel for NCHW that the others use between conversions. */
 int64_t vg_cost_direct(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass);
+/* What it takes longer where it adds numbers that are not 0. */
+int64_t vg_cost_direct_contention(const struct vg_profile *p, const struct vg_conv *c,
+                                  enum vg_pass pass);
 enum vg_fp32_kernel { VG_FP32_TILES, VG_FP32_SCATTERED, VG_FP32_SLICED };
 int64_t vg_cost_fp32_tiles(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass,
                            enum vg_fp32_kernel *kernel);

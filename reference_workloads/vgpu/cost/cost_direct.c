@@ -51,17 +51,31 @@ static double forward_ns(const struct vg_profile *p, const struct vg_conv *c)
     return depth(c) * step * each * 1e9;
 }
 
+static double weight_blocks(const struct vg_conv *c)
+{
+    return ceil(depth(c) / 64) * ceil((double)c->k / 128) * (double)c->n;
+}
+
 /* FP32 adds its slices by reductions in the second-level cache: 17.7 TFLOP/s, and 8 us. Half types
  * take a slice per image and add it by an exchange of each weight: 102 billion a second. */
 static double weight_ns(const struct vg_profile *p, const struct vg_conv *c)
 {
     if (!half_type(c))
         return flops(c) / (p->fp32_flops * p->conv_direct_eff * 0.91) * 1e9 + 8e3;
-    double blocks = ceil(depth(c) / 64) * ceil((double)c->k / 128) * (double)c->n;
     double step = 2 * 64 * 128 / each_flops(p, p->conv_direct_eff * 1.2);
-    double walk = pixels(c) / (double)c->n * step * fmax(1, blocks / (2 * p->sm_count));
+    double walk = pixels(c) / (double)c->n * step * fmax(1, weight_blocks(c) / (2 * p->sm_count));
     double adds = depth(c) * (double)(c->k * c->n) / 102e9;
     return (walk + adds) * 1e9 + 12e3;
+}
+
+/* In training it takes longer than in trials: 16 us an image where all blocks run at once. It seems
+ * that an exchange is repeated where another image's slice came first, which zeros do not show. */
+int64_t vg_cost_direct_contention(const struct vg_profile *p, const struct vg_conv *c,
+                                  enum vg_pass pass)
+{
+    if (pass != VG_WGRAD || !half_type(c))
+        return 0;
+    return (int64_t)(16e3 * (double)c->n * fmin(1, 2.0 * p->sm_count / weight_blocks(c)));
 }
 
 /* cuDNN's kernel for gradients of grouped data has no tiles: 0.47 TFLOP/s. */

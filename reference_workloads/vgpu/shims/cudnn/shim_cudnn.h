@@ -114,6 +114,7 @@ struct conv_plan {
     int kernels;
     struct vg_kernel kernel[CONV_MAX_KERNELS];
     int64_t duration_ns; /* sum */
+    int64_t untried_ns;  /* of it, what a search does not see */
     double host_ns;      /* what the library computes before it launches */
     bool heuristic;      /* what it would guess without trying */
 };

@@ -82,7 +82,8 @@ static cudnnStatus_t try_all(const struct search *s, size_t limit,
         status = conv_plan_run(s->handle, plan);
         if (vg_library_sync((struct vg_stream *)s->handle->stream) != 0)
             status = CUDNN_STATUS_EXECUTION_FAILED_CUDART;
-        out[i].time_ms = (float)((plan->host_ns + (double)plan->duration_ns) * vg_noise() / 1e6);
+        double device = (double)(plan->duration_ns - plan->untried_ns);
+        out[i].time_ms = (float)((plan->host_ns + device) * vg_noise() / 1e6);
     }
     if (status == CUDNN_STATUS_SUCCESS)
         qsort(out, (size_t)*n, sizeof out[0], by_time);

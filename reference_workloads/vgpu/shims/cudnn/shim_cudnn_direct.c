@@ -50,8 +50,9 @@ void conv_plan_direct(const struct vg_profile *p, const struct conv_problem *q, 
     if (pass == VG_FWD && c->r * c->s == 1 && q->data != CUDNN_DATA_FLOAT)
         n = &pointwise;
     plain.type = cudnn_dtype(q->data);
+    plan->untried_ns = vg_cost_direct_contention(p, &plain, pass);
     conv_plan_product(plan, c, pass, typed_name(n, q->data),
-                      (double)vg_cost_direct(p, &plain, pass));
+                      (double)(vg_cost_direct(p, &plain, pass) + plan->untried_ns));
     plan->host_ns = p->cudnn_direct_host_ns;
 }
 

@@ -121,6 +121,11 @@ START_TEST(direct_convolutions)
         snprintf(name, sizeof name, "case %zu", i);
         within(name, vg_cost_direct(&p, &c, cases[i].pass), cases[i].us, 0.2);
     }
+    struct vg_conv half = of(8, 1024, 8, 256, 1, 1, VG_F16), single = half;
+    within("contention", vg_cost_direct_contention(&p, &half, VG_WGRAD), 133, 0.2);
+    single.type = VG_F32;
+    ck_assert_int_eq(vg_cost_direct_contention(&p, &single, VG_WGRAD), 0);
+    ck_assert_int_eq(vg_cost_direct_contention(&p, &half, VG_FWD), 0);
 }
 END_TEST
 
