@@ -13,12 +13,15 @@ import weakref
 fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
 apply = hook.here["apply"]
 MOST = 32  # loaders that are told apart
+BEGIN = 4  # SPOOL_LOADER_BEGIN of wire/spool_format.h
 made_at = {}  # id of a loader: the line that made it
-made_by = {}  # id of a loader: the framework whose trainer made it
+made_by = {}  # id of a loader: the packages whose code made it
 given = {}  # id of a dataset: a reference to it, and the program's line that first gave it to a loader
 number_of = {}  # id of a loader, or what tells it from others (kind_of): its number
 used = {}  # number: how many loaders have it
 iterators = {}  # id of an iterator: the number of its loader
+others = {}  # id of a loader that is no DataLoader of PyTorch's: a reference to it
+began = {}  # id of an iterator over such a loader: when its workers began to start
 
 
 def own_place():
@@ -34,27 +37,30 @@ def own_place():
     return hook.user_place()
 
 
-def framework():
-    """transformers, where its Trainer makes the loader that is being made: it has arguments of its own
-    for what the loader gets."""
+def makers():
+    """The packages whose code makes the loader, innermost first: some have arguments of their own for what it
+    gets. Of Transformers only its Trainer counts."""
+    found = []
     frame = sys._getframe(1)
     while frame:
         path = frame.f_code.co_filename
-        if path.endswith("/transformers/trainer.py"):
-            return "transformers"
-        if not path.startswith((hook.FOLDER, hook.torch_folder, "<")) and "-packages/" not in path:
-            return None
+        inside = path.rpartition("-packages/")[2].partition("/")[0]
+        if not path.startswith((hook.FOLDER, hook.torch_folder, "<")):
+            if "-packages/" not in path:
+                break
+            if inside != "transformers" or path.endswith("/transformers/trainer.py"):
+                found.append(inside.replace(".py", ""))
         frame = frame.f_back
-    return None
+    return " ".join(list(dict.fromkeys(found))[:8])
 
 
-def line_of(dataset):
-    """Where the program makes the loader that is being made: a library (Accelerate, Lightning) puts
-    another in its place, of the same dataset and with its settings."""
+def made_where(dataset):
+    """The line at which the program makes the loader that is being made, and who makes it: a library
+    (Accelerate, Lightning) puts another in its place, of the same dataset and with its settings."""
     place = own_place()
     reference, line = given.get(id(dataset), (None, None))
     if hook.user_place() != place:  # a library's line
-        return line if reference and reference() is dataset else place
+        return (line, "") if reference and reference() is dataset else (place, makers())
     if not reference or reference() is not dataset:
         if len(given) >= 8 * MOST:
             given.clear()
@@ -62,7 +68,7 @@ def line_of(dataset):
             given[id(dataset)] = weakref.ref(dataset), place
         except TypeError:
             pass  # such as a list
-    return place
+    return place, ""
 
 
 # ---- what a loader is -------------------------------------------------------------------------
@@ -71,7 +77,7 @@ def batch_size_of(loader):
     """A library (Accelerate) hands over a sampler of batches, which knows their size. No property of
     the program's is asked."""
     known = getattr(getattr(loader, "batch_sampler", None), "__dict__", {}).get("batch_size")
-    return loader.batch_size or (known if isinstance(known, int) else None)
+    return getattr(loader, "batch_size", None) or (known if isinstance(known, int) else None)
 
 
 def settings_of(loader):
@@ -79,15 +85,15 @@ def settings_of(loader):
     if loader.num_workers:
         names += ("prefetch_factor", "persistent_workers")
     values = ((n, batch_size_of(loader) if n == "batch_size" else getattr(loader, n, None)) for n in names)
-    text = ", ".join(f"{n}={v}" for n, v in values)
+    text = ", ".join(f"{n}={v}" for n, v in values if v is not None or hasattr(loader, n))
     return f"{type(loader).__name__}({text})"
 
 
 def kind_of(loader, made, place):
     """Tells a loader that is made anew for each loop from the others. Nothing of the program's is
     called for it: even a length may print, or take its time."""
-    return (made, place, type(loader.dataset), type(getattr(loader, "sampler", None)), loader.batch_size,
-            loader.num_workers)
+    return (made, place, type(loader.dataset), type(getattr(loader, "sampler", None)),
+            getattr(loader, "batch_size", None), loader.num_workers)
 
 
 def where_is(function):
@@ -125,12 +131,14 @@ def note_dataset(number, dataset):
 def describe(loader, number, made, place):
     key = f"torch.loader.{number}"
     fact(key, settings_of(loader))
-    fact(key + ".made", made)
+    if made:
+        fact(key + ".made", made)
     fact(key + ".where", place)
-    if made_by.get(id(loader)):
-        fact(key + ".by", made_by[id(loader)])
+    by = makers() if is_other(loader) else made_by.get(id(loader))
+    if by:
+        fact(key + ".by", by)
     note_dataset(number, loader.dataset)
-    collate = where_is(loader.collate_fn)
+    collate = where_is(getattr(loader, "collate_fn", None))
     if collate:
         fact(key + ".collate", collate)
     if loader.num_workers:
@@ -140,15 +148,31 @@ def describe(loader, number, made, place):
     if number == 1:
         fact("torch.loader", settings_of(loader))
         fact("torch.loader.where", place)
-        fact("torch.loader.made", made)
+        if made:
+            fact("torch.loader.made", made)
+
+
+def is_other(loader):
+    """Not PyTorch's class, but handed to its iterators (fastai): nothing told where it was made."""
+    return not isinstance(loader, hook.torch.utils.data.DataLoader)
+
+
+def known_number(loader):
+    """An id may have been another's, unless the loader itself told that it was made."""
+    if is_other(loader):
+        reference = others.get(id(loader))
+        if not reference or reference() is not loader:
+            others[id(loader)] = weakref.ref(loader)
+            return None
+    return number_of.get(id(loader))
 
 
 def number_for(loader):
-    number = number_of.get(id(loader))
+    number = known_number(loader)
     if number:
         return number
     place = own_place()
-    made = made_at.get(id(loader), place)
+    made = None if is_other(loader) else made_at.get(id(loader), place)
     kind = kind_of(loader, made, place)
     number = number_of.get(kind)
     if number is None:
@@ -176,7 +200,19 @@ def note_iterated(loader, *_, **__):
 
 @guarded
 def note_iterator(iterator, loader, *_, **__):
-    iterators[id(iterator)] = number_of.get(id(loader), 0)
+    """Before its workers start. A class may make its iterators without DataLoader.__iter__."""
+    number = iterators[id(iterator)] = number_for(loader)
+    hook.agent.gpuprof_hook_loading(number)
+    if is_other(loader):
+        began[id(iterator)] = hook.now()
+
+
+@guarded
+def note_started(iterator, *_, **__):
+    """Once its workers have been asked for the first batches."""
+    start_ns = began.pop(id(iterator), None)
+    if start_ns:
+        hook.agent.gpuprof_hook_loader(BEGIN, -1, iterators.get(id(iterator), 0), start_ns, hook.now(), -1)
 
 
 def note_next(iterator, *_, **__):
@@ -188,8 +224,7 @@ def note_next(iterator, *_, **__):
 def note_set(loader, name, value=None, *_):
     """The first thing that a loader sets of itself, by the line that makes it."""
     if name == "dataset":
-        made_at[id(loader)] = line_of(value)
-        made_by[id(loader)] = framework()
+        made_at[id(loader)], made_by[id(loader)] = made_where(value)
         number_of.pop(id(loader), None)
 
 
@@ -230,8 +265,10 @@ def hook_dataloader(module):
     if "__setattr__" in vars(module.DataLoader):
         wrap(module.DataLoader, "__setattr__", hook.NOTE, note=note_set)
     wrap(module.DataLoader, "__iter__", hook.BEGIN, note=note_iterated)
+    wrap(module.DataLoader, "_get_iterator", hook.BEGIN, note=note_iterated)  # of classes with an __iter__ of their own
     wrap(module._DatasetKind, "create_fetcher", hook.RESULT, note=note_fetcher)
     wrap(module._BaseDataLoaderIter, "__init__", hook.NOTE, note=note_iterator)
+    wrap(module._MultiProcessingDataLoaderIter, "_reset", hook.AFTER, note=note_started)
     wrap(module._BaseDataLoaderIter, "__next__", hook.WAIT)
     once(module._BaseDataLoaderIter, "__next__", note_batch, hook.RESULT)
 

@@ -184,6 +184,7 @@ def find_agent():
     library.gpuprof_hook_range.argtypes = [text, i64, i64, number]
     for name in ("worker", "loading", "non_blocking", "evaluating"):
         getattr(library, f"gpuprof_hook_{name}").argtypes = [number]
+    library.gpuprof_hook_loader.argtypes = [number, number, number, i64, i64, i64]
     library.gpuprof_hook_plain.argtypes = [ctypes.c_void_p]
     library.gpuprof_hook_after_step.argtypes = [ctypes.py_object]
     library.gpuprof_hook_gc.argtypes = [ctypes.py_object, ctypes.py_object]

@@ -83,7 +83,7 @@ int steps_from_batches(struct facts *f)
     s->main_thread = thread;
     s->process = t->threads[thread].process;
     s->source = STEPS_FRAMEWORK;
-    s->source_text = "from one batch to the next (no optimizer step ran)";
+    s->source_text = "from one batch to the next (no optimizer step repeated)";
     s->confidence = 1;
     s->batches = true;
     return 0;

@@ -92,6 +92,39 @@ def clone():
     exec(compile("def train(data, make): return make(data, batch_size=8)",
                  "/home/me/transformers/examples/run.py", "exec"), program)
     for x, y in program["train"](Data(32), DataLoader): step(x, y)
+def endless():
+    library = {"DataLoader": DataLoader}
+    exec(compile('''
+class Endless(DataLoader):
+    iterator = None
+    def __iter__(self):
+        if self.iterator is None: self.iterator = self._get_iterator()
+        for _ in range(4): yield next(self.iterator)
+def train(data): return Endless(data, batch_size=8, num_workers=1)
+''', "/lib/site-packages/ultralytics/data/build.py", "exec"), library)
+    loader = library["train"](Data(96, 0.005))  # line 94
+    for epoch in range(3):
+        for x, y in loader: step(x, y)  # line 96
+def foreign():
+    library = {"dataloader": torch.utils.data.dataloader}
+    exec(compile('''
+class Fake:
+    _IterableDataset_len_called, _auto_collation, drop_last, generator = None, False, False, None
+    _dataset_kind, timeout, persistent_workers = dataloader._DatasetKind.Iterable, 0, False
+    prefetch_factor, pin_memory, pin_memory_device, worker_init_fn = 2, False, "", None
+    multiprocessing_context, in_order, _get_shared_seed = None, True, None
+    def __init__(self, batches, workers): self.dataset, self.batches, self.num_workers = self, batches, workers
+    _index_sampler = property(lambda self: range(100))
+    def collate_fn(self, batch): return batch
+    def __iter__(self): return iter(self.batches)
+def train(batches, workers, step):
+    fake = Fake(batches, workers)
+    for epoch in range(3):
+        kind = dataloader._MultiProcessingDataLoaderIter if workers else dataloader._SingleProcessDataLoaderIter
+        for batch in kind(fake): step(*batch)
+''', "/lib/site-packages/fastai/data/load.py", "exec"), library)
+    batches = [(torch.ones(8, 4), torch.ones(8).long())] * 5
+    for workers in (0, 1): library["train"](batches, workers, step)  # line 116
 def confined():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     collate()
@@ -161,6 +194,27 @@ def what_makes_batches(test, script):
     test.check(seen.get(1, {}).get(0) == 8, "waits of a thread that reads ahead", seen)
 
 
+def loaders_of_libraries(test, script):
+    profile = test.same("a class that begins its loops itself", [PYTHON, script, "endless"])
+    seen, said = waits(profile), facts(profile)
+    test.check(seen.get(1, {}).get(0) == 12 and seen.get(1, {}).get(4) == 1, "its waits and its only loop", seen)
+    test.check(seen.get(1, {}).get(1, 0) >= 12, "its worker knows it", seen)
+    for key, text in {"made": "loading_case.py:94", "where": "loading_case.py:96", "by": "ultralytics"}.items():
+        test.check(said.get("torch.loader.1." + key) == text, f"fact {key}", said)
+    test.check("Endless(num_workers=1, batch_size=8" in said.get("torch.loader.1", ""), "its settings", said)
+    profile = test.same("a loader that is not PyTorch's", [PYTHON, script, "foreign"])
+    seen, said = waits(profile), facts(profile)
+    for number in (1, 2):
+        test.check(seen.get(number, {}).get(0) == 15, "its waits", seen)
+        test.check(said.get(f"torch.loader.{number}.by") == "fastai" and f"torch.loader.{number}.made" not in said,
+                   "who made it, but not where", said)
+        test.check(said.get(f"torch.loader.{number}.where") == "loading_case.py:116", "where it is used", said)
+        test.check(f"torch.loader.{number}.anew" not in said, "is the same in each loop", said)
+    test.check(said.get("torch.loader.2") == "Fake(num_workers=1, pin_memory=False, prefetch_factor=2, "
+               "persistent_workers=False)", "its settings, without those that it lacks", said)
+    test.check(seen.get(2, {}).get(4) == 3, "starts of its workers", seen)
+
+
 def start_of_workers(test, script):
     profile = test.same("workers", [PYTHON, script, "workers"])
     seen, said = waits(profile), facts(profile)
@@ -187,7 +241,7 @@ def main():
         sys.exit(77)
     test = Test(sys.argv[1])
     script = test.write("loading_case.py", SCRIPT)
-    for case in (which_loader, one_of_two, what_makes_batches, start_of_workers, collector):
+    for case in (which_loader, one_of_two, what_makes_batches, loaders_of_libraries, start_of_workers, collector):
         case(test, script)
     said = facts(test.same("confined by itself", [PYTHON, script, "confined"]))
     test.check(said.get("process_cores") == "1", "cores of the program itself", said)

@@ -72,7 +72,7 @@ const char *query_feed_fact(const struct facts *facts, struct arena *arena, cons
 /* A saving of `ns` in a mean step, as the same share of the median step, which all findings are in.
  */
 int64_t query_feed_share(const struct facts *facts, const struct feed *f, double ns);
-/* "DataLoader(..., num_workers=2)", in the words of the trainer that makes the loader. */
+/* "DataLoader(..., num_workers=2)", in the words of the library that makes the loader. */
 const char *query_feed_remedy(const struct facts *facts, struct arena *arena, const struct feed *f,
                               const char *remedy);
 /* "train.py:42: REMEDY; now DataLoader(num_workers=0)" */

@@ -139,27 +139,61 @@ int64_t query_feed_share(const struct facts *facts, const struct feed *f, double
     return (int64_t)(ns / f->step_ns * (double)facts->step_ns);
 }
 
-/* The Transformers' Trainer takes what its loader gets by arguments of its own: DataLoader(...,
- * num_workers=2) is TrainingArguments(..., dataloader_num_workers=2). */
-static const char *for_trainer(struct arena *arena, const char *remedy)
+/* What a library calls the settings of the loader that it makes, as its reference documents them:
+ * DataLoader(..., num_workers=2) is OPEN, BEFOREnum_workers=2CLOSE. */
+struct own_words {
+    const char *package, *open, *before, *workers, *close;
+    bool only_workers; /* it has no words for other settings */
+};
+static const struct own_words libraries[] = {
+    {"transformers", "TrainingArguments(...", "dataloader_", "num_workers", ")", false},
+    {"ultralytics", "train(...", "", "workers", ")", true},
+    {"fastai", "dataloaders(...", "", "num_workers", ")", false},
+    {"skorch", "NeuralNet(...", "iterator_train__", "num_workers", ")", false},
+    {"speechbrain", "fit(..., train_loader_kwargs=dict(...", "", "num_workers", "))", false},
+    {"timm", "create_loader(...", "", "num_workers", ")", false},
+    {"keras", "fit(DataLoader(...", "", "num_workers", "))", false}, /* in place of arrays */
+};
+
+/* `by`: the packages whose code makes the loader, innermost first. NULL: none with words of its
+ * own. */
+static const struct own_words *words_of(const char *by)
 {
-    static const char call[] = "DataLoader(...";
-    const char *at = remedy + sizeof call - 1, *out = "TrainingArguments(...";
+    for (; by && *by; by += strcspn(by, " "), by += *by == ' ') {
+        size_t n = strcspn(by, " ");
+        for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+            if (strlen(libraries[i].package) == n && strncmp(libraries[i].package, by, n) == 0)
+                return &libraries[i];
+    }
+    return NULL;
+}
+
+static const char *in_words(struct arena *arena, const struct own_words *w, const char *remedy)
+{
+    static const char call[] = "DataLoader(...", workers[] = "num_workers";
+    const char *at = remedy + sizeof call - 1, *out = w->open;
+    bool said = false;
     if (strncmp(remedy, call, sizeof call - 1) != 0)
         return remedy;
-    while (out && strncmp(at, ", ", 2) == 0) {
+    while (strncmp(at, ", ", 2) == 0) {
         size_t n = strcspn(at + 2, ",)");
-        out = arena_printf(arena, "%s, dataloader_%.*s", out, (int)n, at + 2);
+        bool is_workers = strncmp(at + 2, workers, sizeof workers - 1) == 0;
+        size_t skip = is_workers ? sizeof workers - 1 : 0;
+        if (is_workers || !w->only_workers) {
+            out = arena_printf(arena, "%s, %s%s%.*s", out, w->before, is_workers ? w->workers : "",
+                               (int)(n - skip), at + 2 + skip);
+            said = true;
+        }
         at += 2 + n;
     }
-    return arena_printf(arena, "%s%s", out, at);
+    return said && *at == ')' ? arena_printf(arena, "%s%s%s", out, w->close, at + 1) : remedy;
 }
 
 const char *query_feed_remedy(const struct facts *facts, struct arena *arena, const struct feed *f,
                               const char *remedy)
 {
-    const char *by = query_feed_fact(facts, arena, f, "by");
-    return by && strcmp(by, "transformers") == 0 ? for_trainer(arena, remedy) : remedy;
+    const struct own_words *w = words_of(query_feed_fact(facts, arena, f, "by"));
+    return w ? in_words(arena, w, remedy) : remedy;
 }
 
 const char *query_feed_line(const struct facts *facts, struct arena *arena, const struct feed *f,
