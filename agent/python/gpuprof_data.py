@@ -134,7 +134,10 @@ def describe(loader, number, made, place):
     if made:
         fact(key + ".made", made)
     fact(key + ".where", place)
-    by = makers() if is_other(loader) else made_by.get(id(loader))
+    by = made_by.get(id(loader))
+    if is_other(loader):
+        by = makers()
+        fact(key + ".foreign", "handed to PyTorch's iterators")
     if by:
         fact(key + ".by", by)
     note_dataset(number, loader.dataset)

@@ -47,11 +47,72 @@ START_TEST(workers_started_in_each_loop)
 }
 END_TEST
 
+/* fastai hands PyTorch a loader of its own for each loop: nothing keeps its workers. */
+START_TEST(a_class_of_a_library)
+{
+    struct program p = usual;
+    p.workers = 2;
+    p.wait_ms = 0.5;
+    p.rest_ms = 9;
+    p.feed_loop = 8;
+    p.begin_ms = 40;
+    p.first_ms = 60;
+    p.end_ms = 10;
+    struct builder b = feed_loop(&p);
+    build_meta(&b, "torch.loader.1", "Fake(num_workers=2, persistent_workers=False)");
+    build_meta(&b, "torch.loader.made", "other.py:1"); /* of another loader */
+    build_meta(&b, "torch.loader.1.by", "fastai");
+    build_meta(&b, "torch.loader.1.foreign", "handed to PyTorch's iterators");
+    const struct outcome *o = case_outcome(build_analyze(&b), "worker-startup");
+    ck_assert(o->verdict == RULE_FIRES && !o->setting && o->upper_bound);
+    ck_assert_str_eq(
+        o->remedy.pytorch,
+        "dataloaders(..., num_workers=N), with fewer workers or none: the library starts "
+        "them anew for each loop; now Fake(num_workers=2, persistent_workers=False)");
+    build_end(&b);
+}
+END_TEST
+
+static void in_words_of(const char *by, bool foreign, const char *remedy)
+{
+    struct builder b = feed_loop(&usual);
+    build_meta(&b, "torch.loader.1.made", "a.py:1");
+    build_meta(&b, "torch.loader.1.by", by);
+    if (foreign)
+        build_meta(&b, "torch.loader.1.foreign", "handed to PyTorch's iterators");
+    const struct outcome *o = case_outcome(build_analyze(&b), "data-loading");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_str_eq(o->remedy.pytorch, remedy);
+    ck_assert_int_eq(o->setting == NULL, foreign);
+    build_end(&b);
+}
+
+START_TEST(in_the_words_of_a_library)
+{
+    in_words_of("ultralytics", false, "a.py:1: train(..., workers=3)");
+    in_words_of("unknown keras", false,
+                "a.py:1: fit(DataLoader(..., num_workers=3, persistent_workers=True))");
+    in_words_of("speechbrain", false,
+                "a.py:1: fit(..., train_loader_kwargs=dict(..., num_workers=3, "
+                "persistent_workers=True))");
+    in_words_of("skorch", false,
+                "a.py:1: NeuralNet(..., iterator_train__num_workers=3, "
+                "iterator_train__persistent_workers=True)");
+    in_words_of("sentence_transformers transformers", false,
+                "a.py:1: TrainingArguments(..., dataloader_num_workers=3, "
+                "dataloader_persistent_workers=True)");
+    in_words_of("fastai", true, "dataloaders(..., num_workers=3)");
+    in_words_of("timmy", false, "a.py:1: DataLoader(..., num_workers=3, persistent_workers=True)");
+}
+END_TEST
+
 Suite *rule_worker_startup_suite(void)
 {
     Suite *s = suite_create("worker-startup");
     TCase *t = tcase_create("worker-startup");
     tcase_add_test(t, workers_started_in_each_loop);
+    tcase_add_test(t, a_class_of_a_library);
+    tcase_add_test(t, in_the_words_of_a_library);
     suite_add_tcase(s, t);
     return s;
 }

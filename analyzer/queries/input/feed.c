@@ -256,7 +256,8 @@ static void settings(const struct facts *facts, struct arena *arena, struct feed
     int told = workers ? atoi(workers + strlen("num_workers=")) : -1;
     f->have = told > f->have ? told : f->have;
     f->persistent = now && strstr(now, "persistent_workers=True");
-    f->anew = query_feed_fact(facts, arena, f, "anew") != NULL;
+    f->foreign = query_feed_fact(facts, arena, f, "foreign") != NULL;
+    f->anew = f->foreign || query_feed_fact(facts, arena, f, "anew") != NULL;
     f->iterable = iterable != NULL;
     f->shards = iterable && strcmp(iterable, "shards") == 0;
 }

@@ -22,6 +22,7 @@ struct feed {
     int have;                /* workers; -1 = not known */
     bool persistent;         /* they outlive a loop */
     bool anew;               /* the loader is made anew for each loop */
+    bool foreign;            /* a library's own class, which no setting reaches */
     bool iterable;           /* an IterableDataset ... */
     bool shards;             /* ... whose workers deliver a part each */
     double batches;          /* in a step; 0 = none was seen being made */

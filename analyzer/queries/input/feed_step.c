@@ -148,7 +148,7 @@ struct own_words {
 static const struct own_words libraries[] = {
     {"transformers", "TrainingArguments(...", "dataloader_", "num_workers", ")", false},
     {"ultralytics", "train(...", "", "workers", ")", true},
-    {"fastai", "dataloaders(...", "", "num_workers", ")", false},
+    {"fastai", "dataloaders(...", "", "num_workers", ")", true},
     {"skorch", "NeuralNet(...", "iterator_train__", "num_workers", ")", false},
     {"speechbrain", "fit(..., train_loader_kwargs=dict(...", "", "num_workers", "))", false},
     {"timm", "create_loader(...", "", "num_workers", ")", false},
@@ -199,7 +199,7 @@ const char *query_feed_remedy(const struct facts *facts, struct arena *arena, co
 const char *query_feed_line(const struct facts *facts, struct arena *arena, const struct feed *f,
                             const char *remedy)
 {
-    const char *made = query_feed_fact(facts, arena, f, "made"),
+    const char *made = f->foreign ? NULL : query_feed_fact(facts, arena, f, "made"),
                *now = query_feed_fact(facts, arena, f, NULL);
     return arena_printf(arena, "%s%s%s%s%s", made ? made : "", made ? ": " : "",
                         query_feed_remedy(facts, arena, f, remedy), now ? "; now " : "",
@@ -210,6 +210,8 @@ const char *query_feed_setting(const struct facts *facts, struct arena *arena, c
                                const char *settings)
 {
     const char *made = query_feed_fact(facts, arena, f, "made");
+    if (f->foreign)
+        return NULL;
     if (f->loaders < 2 || !made)
         return settings;
     return arena_printf(arena, "%s;loader=%s", settings, made);

@@ -156,7 +156,7 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
         .kind = EDIT_WORKERS, .workers = n, .cores = hooked && feed.others ? feed.cores : 0};
     if (hooked)
         o->edit.hand_over = way_of(&feed);
-    o->setting = arena_printf(arena, "num_workers=%d", n);
+    o->setting = hooked && feed.foreign ? NULL : arena_printf(arena, "num_workers=%d", n);
     o->remedy.pytorch =
         arena_printf(arena, "DataLoader(..., num_workers=%d, persistent_workers=True)", n);
     if (hooked)

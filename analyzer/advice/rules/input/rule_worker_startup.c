@@ -43,8 +43,11 @@ static void check_worker_startup(const struct facts *facts, struct arena *arena,
     o->remedy = o->rule->remedy;
     o->remedy.pytorch = query_feed_line(
         facts, arena, &f,
-        f.anew ? "create the DataLoader once, before the loop over the epochs, with "
-                 "persistent_workers=True"
+        f.foreign
+            ? "DataLoader(..., num_workers=N), with fewer workers or none: the library starts "
+              "them anew for each loop"
+        : f.anew ? "create the DataLoader once, before the loop over the epochs, with "
+                   "persistent_workers=True"
         : spawns
             ? "DataLoader(..., persistent_workers=True); multiprocessing_context=\"fork\" also "
               "makes the first start faster, if the program has no threads and uses no GPU yet"
@@ -58,6 +61,8 @@ static void check_worker_startup(const struct facts *facts, struct arena *arena,
                                where ? " at " : "", where ? where : "", f.have,
                                f.have == 1 ? "" : "s", f.startup_ns / 1e6, each / 1e6,
                                f.step_ns / 1e6));
+    if (f.foreign)
+        return;
     /* Kept workers are still told of the new loop and make its first batch. */
     o->saves_low_ns = o->saves_high_ns * 6 / 10;
     o->saves_mid_ns = o->saves_high_ns * 9 / 10;
