@@ -106,7 +106,7 @@ def where_is(function):
     if code is None or code.co_filename.startswith(hook.torch_folder):
         return None
     name = getattr(function, "__qualname__", code.co_name).replace("<locals>.", "")
-    return f"{name} {os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+    return f"{name} {hook.short(code.co_filename)}:{code.co_firstlineno}"
 
 
 def note_dataset(number, dataset):
@@ -177,7 +177,7 @@ def number_for(loader):
     place = own_place()
     made = None if is_other(loader) else made_at.get(id(loader), place)
     kind = kind_of(loader, made, place)
-    number = number_of.get(kind)
+    number = None if is_other(loader) else number_of.get(kind)
     if number is None:
         number = number_of[kind] = min(len(used) + 1, MOST)
         if number not in used:

@@ -118,16 +118,20 @@ def once(owner, name, note, kind=None, calls=1):
     return undo
 
 
+def short(path):
+    """The name of a file of the program's; of an installed package's, with its folder."""
+    for installed in ("/site-packages/", "/dist-packages/"):
+        path = path.partition(installed)[2] or path
+    return path if not path.startswith("/") else os.path.basename(path)
+
+
 def user_place():
     """file:line of the innermost frame outside PyTorch and this hook."""
     frame = sys._getframe(1)
     while frame:
         path = frame.f_code.co_filename
         if not path.startswith((FOLDER, torch_folder)):
-            for installed in ("/site-packages/", "/dist-packages/"):
-                path = path.partition(installed)[2] or path
-            short = path if not path.startswith("/") else os.path.basename(path)
-            return f"{short}:{frame.f_lineno}"
+            return f"{short(path)}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
 

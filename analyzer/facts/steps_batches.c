@@ -1,12 +1,14 @@
-/* A loop without an optimizer (inference, evaluation, a trainer of its own): one batch of a loader
- * is one step, from where the loop asks for it to where it asks for the next one. Cost: one pass
- * over the loader's records, sorted by time. */
+/* A loop without an optimizer of PyTorch's (inference, evaluation; fastai and Keras have their
+ * own): one batch of a loader is one step, from where the loop asks for it to where it asks for the
+ * next one. Where there are backward passes, the batches of a validation are none. Cost: one pass
+ * over the loader's records and the thread's ranges, sorted by time. */
 #include "analyzer/facts/passes.h"
 
 #include "base/vec.h"
 #include "wire/spool_format.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { LEAST_BATCHES = 4 };
 
@@ -42,12 +44,66 @@ static uint32_t thread_of_loop(const struct timeline *t, size_t *batches)
 struct asked {
     int64_t ns;
     bool batch; /* got one */
+    bool trains;
 };
 
 static int by_time(const void *a, const void *b)
 {
     const struct asked *x = a, *y = b;
     return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+/* Those behind which a backward pass begins before the next one. */
+static size_t which_train(const struct timeline *t, uint32_t thread, struct asked *asked, size_t n)
+{
+    const struct thread *th = &t->threads[thread];
+    size_t trains = 0;
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
+        const struct range *r = &t->ranges[i];
+        size_t low = 0, high = n;
+        if (strcmp(tl_text(t, r->name), "backward") != 0)
+            continue;
+        while (low < high) {
+            size_t mid = low + (high - low) / 2;
+            if (asked[mid].ns <= r->start_ns)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        if (low && !asked[low - 1].trains)
+            trains += asked[low - 1].trains = true;
+    }
+    return trains;
+}
+
+static void push_step(struct steps *s, int64_t start_ns, int64_t end_ns)
+{
+    if (end_ns > start_ns)
+        s->at[s->count++] = (struct step){.start_ns = start_ns, .end_ns = end_ns, .used = 1};
+}
+
+/* As from one optimizer step to the next: what lies between two batches belongs to the first. */
+static void steps_of_training(struct steps *s, const struct asked *asked, size_t n)
+{
+    size_t last = n;
+    for (size_t i = 0; i < n; i++) {
+        if (!asked[i].trains)
+            continue;
+        if (last < n)
+            push_step(s, asked[last].ns, asked[i].ns);
+        last = i;
+    }
+    if (last + 1 < n)
+        push_step(s, asked[last].ns, asked[last + 1].ns);
+    s->source_text = "from one batch with a backward pass to the next (no optimizer step repeated)";
+}
+
+static void steps_of_all(struct steps *s, const struct asked *asked, size_t n)
+{
+    for (size_t i = 0; i + 1 < n; i++)
+        if (asked[i].batch)
+            push_step(s, asked[i].ns, asked[i + 1].ns);
+    s->source_text = "from one batch to the next (no optimizer step repeated)";
 }
 
 int steps_from_batches(struct facts *f)
@@ -64,7 +120,8 @@ int steps_from_batches(struct facts *f)
         if (!asks(&t->loaders[i]) || timeline_thread_index(t, t->loaders[i].thread) != thread)
             continue;
         if ((p = vec_push(&asked)))
-            *p = (struct asked){t->loaders[i].start_ns, t->loaders[i].what == SPOOL_LOADER_WAIT};
+            *p = (struct asked){t->loaders[i].start_ns, t->loaders[i].what == SPOOL_LOADER_WAIT,
+                                false};
         else
             break;
     }
@@ -75,15 +132,14 @@ int steps_from_batches(struct facts *f)
     }
     if (asked.n)
         qsort(asked.at, asked.n, sizeof *asked.at, by_time);
-    for (size_t i = 0; i + 1 < asked.n; i++)
-        if (asked.at[i].batch && asked.at[i + 1].ns > asked.at[i].ns)
-            s->at[s->count++] =
-                (struct step){.start_ns = asked.at[i].ns, .end_ns = asked.at[i + 1].ns, .used = 1};
+    if (which_train(t, thread, asked.at, asked.n) >= LEAST_BATCHES)
+        steps_of_training(s, asked.at, asked.n);
+    else
+        steps_of_all(s, asked.at, asked.n);
     vec_release(&asked);
     s->main_thread = thread;
     s->process = t->threads[thread].process;
     s->source = STEPS_FRAMEWORK;
-    s->source_text = "from one batch to the next (no optimizer step repeated)";
     s->confidence = 1;
     s->batches = true;
     return 0;

@@ -67,12 +67,34 @@ START_TEST(a_backward_pass_is_no_loading)
 }
 END_TEST
 
+/* No optimizer of PyTorch's steps. Validation asks for batches, but no backward pass follows those.
+ */
+START_TEST(batches_with_a_backward_pass)
+{
+    struct builder b = start();
+    double at = 100;
+    for (int i = 1; i <= 24; i++, at += 10) {
+        span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 1, at, 1, -1);
+        build_range(&b, "backward", MS(at + 5), MS(at + 8));
+        for (int v = 0; i % 8 == 0 && v < 4; v++, at += 5)
+            span_of(&b, v == 3 ? SPOOL_LOADER_END : SPOOL_LOADER_WAIT, 1, -1, 2, at + 10, 1, -1);
+    }
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    ck_assert_uint_eq(s->count, 24);
+    ck_assert_int_eq(s->median_ns, MS(10));
+    ck_assert_int_eq(s->at[7].end_ns - s->at[7].start_ns, MS(30));
+    ck_assert(s->batches && strstr(s->source_text, "backward"));
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_cpu_loading_suite(void)
 {
     Suite *s = suite_create("cpu_loading");
     TCase *c = tcase_create("cpu_loading");
     tcase_add_test(c, workers_start_where_there_are_any);
     tcase_add_test(c, a_backward_pass_is_no_loading);
+    tcase_add_test(c, batches_with_a_backward_pass);
     suite_add_tcase(s, c);
     return s;
 }
