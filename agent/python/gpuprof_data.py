@@ -92,7 +92,8 @@ def settings_of(loader):
 def kind_of(loader, made, place):
     """Tells a loader that is made anew for each loop from the others. Nothing of the program's is
     called for it: even a length may print, or take its time."""
-    return (made, place, type(loader.dataset), type(getattr(loader, "sampler", None)),
+    dataset = type(loader.dataset)  # by name: of a class within a function there is a new one each time
+    return (made, place, dataset.__module__, dataset.__qualname__, type(getattr(loader, "sampler", None)),
             getattr(loader, "batch_size", None), loader.num_workers)
 
 

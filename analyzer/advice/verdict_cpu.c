@@ -49,6 +49,12 @@ static const struct cpu_group *largest_group(const struct advice *a)
     return best;
 }
 
+/* Libraries of agents that play (Stable-Baselines3) call model.eval() for each game. */
+static bool may_play(const struct advice *a)
+{
+    return !a->facts->tl->loader_count;
+}
+
 /* "127 ms step", "average 127 ms step (median 94.0 ms)". */
 static const char *step_words(struct advice *a)
 {
@@ -178,7 +184,8 @@ static const char *beside_text(struct advice *a)
     }
     if (!count)
         return "";
-    return arena_printf(&a->arena, " Validation also runs %lld time%s, %s each time.",
+    return arena_printf(&a->arena, " %s also runs %lld time%s, %s each time.",
+                        may_play(a) ? "Something behind model.eval()" : "Validation",
                         (long long)count, count == 1 ? "" : "s",
                         time_words(each, sizeof each, sum / count));
 }
@@ -219,6 +226,11 @@ static const char *open_text(struct advice *a, const struct cpu_group *g)
     if (g->parts >> PART_GC & 1)
         return "Call gc.freeze() once the model and the data are built; or gc.disable(), and "
                "gc.collect() between epochs.";
+    if (g->parts >> PART_VALIDATION & 1 && may_play(a))
+        return "After model.eval() an agent plays (try more environments at once, each in a "
+               "process "
+               "of its own), or a validation runs (less often, on fewer samples, in larger "
+               "batches).";
     if (g->parts >> PART_VALIDATION & 1)
         return "Validate less often, on fewer samples, or in larger batches.";
     if (g->parts >> PART_OTHER & 1)
@@ -258,8 +270,11 @@ void verdict_cpu(struct advice *a)
         a->verdict = arena_printf(&a->arena, "%s %s %.0f %% of each %s.%s", g->sentence,
                                   names_take(a, g), most, step_words(a), verdict_saving(a));
     else
-        a->verdict = arena_printf(&a->arena, "%s %.0f %% of each %s.%s", g->sentence, most,
-                                  step_words(a), verdict_saving(a));
+        a->verdict = arena_printf(&a->arena, "%s %.0f %% of each %s.%s",
+                                  g->parts >> PART_VALIDATION & 1 && may_play(a)
+                                      ? "What runs after model.eval() takes"
+                                      : g->sentence,
+                                  most, step_words(a), verdict_saving(a));
     a->next = a->ranked_count ? arena_printf(&a->arena, "%s: %s", a->ranked[0]->title,
                                              outcome_remedy(a->facts, a->ranked[0]))
                               : open_text(a, g);

@@ -26,9 +26,11 @@ struct found {
 };
 
 /* Without a loader nothing tells when the forward pass begins: the program may make its batch, or
- * play a game, before it. */
+ * play a game, before it. Nor is what runs after model.eval() a validation for certain. */
 const char *analysis_part_title(const struct facts *f, int part)
 {
+    if (part == PART_VALIDATION && !f->tl->loader_count)
+        return "after model.eval()";
     if (part != PART_FORWARD)
         return part_title[part];
     if (!f->breakdown_ns[PART_BACKWARD])

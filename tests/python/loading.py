@@ -60,6 +60,10 @@ def workers():
 def anew():
     for epoch in range(3):
         for x, y in DataLoader(Data(32), batch_size=8): step(x, y)
+def local():
+    for epoch in range(3):
+        class Local(Data): pass  # another class each time
+        for x, y in DataLoader(Local(32), batch_size=8): step(x, y)
 def ahead():
     ready = queue.Queue(1)
     def read():
@@ -73,13 +77,13 @@ def ahead():
 def garbage():
     held = [[i, {}] for i in range(200000)]
     for x, y in DataLoader(Data(96), batch_size=8):
-        gc.collect()  # line 65
+        gc.collect()  # line 69
         step(x, y)
 def prepared():
     library = {}
     exec(compile("def prepare(loader): return type(loader)(loader.dataset, batch_size=loader.batch_size)",
                  "/lib/site-packages/library/a.py", "exec"), library)
-    loader = DataLoader(Data(32), batch_size=8)  # line 71
+    loader = DataLoader(Data(32), batch_size=8)  # line 75
     loader = library["prepare"](loader)
     for x, y in loader: step(x, y)
 def trainer():
@@ -102,9 +106,9 @@ class Endless(DataLoader):
         for _ in range(4): yield next(self.iterator)
 def train(data): return Endless(data, batch_size=8, num_workers=1)
 ''', "/lib/site-packages/ultralytics/data/build.py", "exec"), library)
-    loader = library["train"](Data(96, 0.005))  # line 94
+    loader = library["train"](Data(96, 0.005))  # line 98
     for epoch in range(3):
-        for x, y in loader: step(x, y)  # line 96
+        for x, y in loader: step(x, y)  # line 100
 def foreign():
     library = {"dataloader": torch.utils.data.dataloader}
     exec(compile('''
@@ -124,7 +128,7 @@ def train(batches, workers, step):
         for batch in kind(fake): step(*batch)
 ''', "/lib/site-packages/fastai/data/load.py", "exec"), library)
     batches = [(torch.ones(8, 4), torch.ones(8).long())] * 5
-    for workers in (0, 1): library["train"](batches, workers, step)  # line 116
+    for workers in (0, 1): library["train"](batches, workers, step)  # line 120
 def confined():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     collate()
@@ -182,7 +186,7 @@ def what_makes_batches(test, script):
     test.check(said.get("torch.loader.1.iterable") == "does not shard" and
                said.get("torch.loader.2.iterable") == "shards", "who divides itself", said)
     said = facts(test.same("a loader that a library makes from the program's", [PYTHON, script, "prepared"]))
-    test.check(said.get("torch.loader.1.made") == "loading_case.py:71", "the program's line is named", said)
+    test.check(said.get("torch.loader.1.made") == "loading_case.py:75", "the program's line is named", said)
     test.check("torch.loader.1.by" not in said, "no trainer made it", said)
     said = facts(test.same("a loader that a trainer makes", [PYTHON, script, "trainer"]))
     test.check(said.get("torch.loader.1.by") == "transformers", "whose arguments are others", said)
@@ -190,6 +194,8 @@ def what_makes_batches(test, script):
     test.check("torch.loader.1.by" not in said, "makes its loader itself", said)
     said = facts(test.same("made anew", [PYTHON, script, "anew"]))
     test.check("torch.loader.1.anew" in said and "torch.loader.2" not in said, "one loader, made anew", said)
+    said = facts(test.same("classes within a function", [PYTHON, script, "local"]))
+    test.check("torch.loader.1.anew" in said and "torch.loader.2" not in said, "one loader by its name", said)
     seen = waits(test.same("read ahead", [PYTHON, script, "ahead"]))
     test.check(seen.get(1, {}).get(0) == 8, "waits of a thread that reads ahead", seen)
 
@@ -199,7 +205,7 @@ def loaders_of_libraries(test, script):
     seen, said = waits(profile), facts(profile)
     test.check(seen.get(1, {}).get(0) == 12 and seen.get(1, {}).get(4) == 1, "its waits and its only loop", seen)
     test.check(seen.get(1, {}).get(1, 0) >= 12, "its worker knows it", seen)
-    for key, text in {"made": "loading_case.py:94", "where": "loading_case.py:96", "by": "ultralytics"}.items():
+    for key, text in {"made": "loading_case.py:98", "where": "loading_case.py:100", "by": "ultralytics"}.items():
         test.check(said.get("torch.loader.1." + key) == text, f"fact {key}", said)
     test.check("Endless(num_workers=1, batch_size=8" in said.get("torch.loader.1", ""), "its settings", said)
     profile = test.same("a loader that is not PyTorch's", [PYTHON, script, "foreign"])
@@ -208,7 +214,7 @@ def loaders_of_libraries(test, script):
         test.check(seen.get(number, {}).get(0) == 15, "its waits", seen)
         test.check(said.get(f"torch.loader.{number}.by") == "fastai" and f"torch.loader.{number}.made" not in said,
                    "who made it, but not where", said)
-        test.check(said.get(f"torch.loader.{number}.where") == "loading_case.py:116", "where it is used", said)
+        test.check(said.get(f"torch.loader.{number}.where") == "loading_case.py:120", "where it is used", said)
         test.check(f"torch.loader.{number}.anew" not in said, "is the same in each loop", said)
     test.check(said.get("torch.loader.2") == "Fake(num_workers=1, pin_memory=False, prefetch_factor=2, "
                "persistent_workers=False)", "its settings, without those that it lacks", said)
@@ -227,9 +233,9 @@ def start_of_workers(test, script):
 def collector(test, script):
     profile = test.same("garbage", [PYTHON, script, "garbage"])
     said = facts(profile)
-    test.check(said.get("torch.gc.asked") == "loading_case.py:65", "who collects garbage", said)
+    test.check(said.get("torch.gc.asked") == "loading_case.py:69", "who collects garbage", said)
     found = findings(test, profile).get("gc-pauses", {})
-    test.check("loading_case.py:65" in json.dumps(found), "the pauses are a finding", found)
+    test.check("loading_case.py:69" in json.dumps(found), "the pauses are a finding", found)
     done, profile = test.traced([PYTHON, script, "garbage"], GPUPROF_APPLY="gc=freeze")
     test.check(done.stdout == "frozen True\n", "what is alive is frozen on request", done.stdout + done.stderr)
     test.check(facts(profile).get("apply.gc", "").startswith("applied"), "and says so", facts(profile))

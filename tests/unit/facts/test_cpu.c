@@ -224,6 +224,24 @@ START_TEST(batches_where_nothing_trains)
 }
 END_TEST
 
+/* An agent that plays does so after model.eval(): no validation, as far as anybody can tell. */
+START_TEST(an_agent_that_plays)
+{
+    struct builder b = start();
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        build_range_at(&b, "gpuprof.step", 0, at, at + MS(10));
+        build_range(&b, "validation", at, at + MS(6));
+        build_range(&b, "backward", at + MS(7), at + MS(9));
+    }
+    const struct advice *a = build_analyze(&b);
+    ck_assert_ptr_nonnull(strstr(a->verdict, "What runs after model.eval() takes 60 %"));
+    ck_assert_ptr_nonnull(strstr(a->why, "after model.eval() 6.00 ms"));
+    ck_assert_ptr_nonnull(strstr(a->next, "environments"));
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(no_word_about_a_gpu_that_is_not_there)
 {
     static const char *const formats[] = {"term", "markdown", "html"};
@@ -337,6 +355,7 @@ Suite *test_cpu_suite(void)
     tcase_add_test(c, what_recurs_is_in_the_mean);
     tcase_add_test(c, validation_that_a_backward_pass_ends);
     tcase_add_test(c, batches_where_nothing_trains);
+    tcase_add_test(c, an_agent_that_plays);
     tcase_add_test(c, no_word_about_a_gpu_that_is_not_there);
     tcase_add_test(c, budgets_of_a_run_without_a_gpu);
     tcase_add_test(c, no_steps_and_why);
