@@ -1,4 +1,5 @@
 /* When pin-memory fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/feed.h"
 #include "tests/rules/host.h"
 #include "tests/unit/rule_case.h"
 
@@ -40,6 +41,31 @@ START_TEST(test_loader_pins_already)
         ck_assert_int_eq(o->setting == NULL, pins);
         build_end(&b);
     }
+}
+END_TEST
+
+static void fill_fed(struct builder *b, int64_t at)
+{
+    fill_pageable(b, at);
+    span_of(b, SPOOL_LOADER_WAIT, b->thread, -1, 1, (double)at / 1e6, 0.1, -1);
+}
+
+/* fastai's loader: no setting of a rerun reaches it, and nobody knows the line that made it. */
+START_TEST(test_loader_of_a_library)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.loader.made", "other.py:1");
+    build_meta(&b, "torch.loader.1", "Fake(num_workers=0, pin_memory=False)");
+    build_meta(&b, "torch.loader.1.by", "fastai");
+    build_meta(&b, "torch.loader.1.foreign", "handed to PyTorch's iterators");
+    case_loop(&b, fill_fed);
+    const struct outcome *o = case_outcome(build_analyze(&b), "pin-memory");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_ptr_null(o->setting);
+    ck_assert_str_eq(o->remedy.pytorch,
+                     "dataloaders(..., pin_memory=True), then batch.to(device, "
+                     "non_blocking=True); now Fake(num_workers=0, pin_memory=False)");
+    build_end(&b);
 }
 END_TEST
 
@@ -208,6 +234,7 @@ Suite *rule_pin_memory_suite(void)
     tcase_add_test(t, test_pageable);
     tcase_add_test(t, test_loader_pins_already);
     tcase_add_test(t, test_no_loader);
+    tcase_add_test(t, test_loader_of_a_library);
     tcase_add_test(t, test_waiting_for_it);
     tcase_add_test(t, test_no_copies);
     tcase_add_test(t, test_without_a_loop);

@@ -76,7 +76,7 @@ END_TEST
 static void in_words_of(const char *by, bool foreign, const char *remedy)
 {
     struct builder b = feed_loop(&usual);
-    build_meta(&b, "torch.loader.1.made", "a.py:1");
+    build_meta(&b, foreign ? "torch.loader.made" : "torch.loader.1.made", "a.py:1");
     build_meta(&b, "torch.loader.1.by", by);
     if (foreign)
         build_meta(&b, "torch.loader.1.foreign", "handed to PyTorch's iterators");

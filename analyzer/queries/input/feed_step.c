@@ -130,8 +130,9 @@ const char *query_feed_fact(const struct facts *facts, struct arena *arena, cons
     int number = f->loader > 0 ? f->loader : 1;
     const char *value =
         timeline_meta(facts->tl, arena_printf(arena, "torch.loader.%d%s%s", number, dot, rest));
-    return value ? value
-                 : timeline_meta(facts->tl, arena_printf(arena, "torch.loader%s%s", dot, rest));
+    return value || f->foreign /* which has no line of its own */
+               ? value
+               : timeline_meta(facts->tl, arena_printf(arena, "torch.loader%s%s", dot, rest));
 }
 
 int64_t query_feed_share(const struct facts *facts, const struct feed *f, double ns)
@@ -143,16 +144,16 @@ int64_t query_feed_share(const struct facts *facts, const struct feed *f, double
  * DataLoader(..., num_workers=2) is OPEN, BEFOREnum_workers=2CLOSE. */
 struct own_words {
     const char *package, *open, *before, *workers, *close;
-    bool only_workers; /* it has no words for other settings */
+    const char *others; /* the setting that it has words for besides; NULL: for all */
 };
 static const struct own_words libraries[] = {
-    {"transformers", "TrainingArguments(...", "dataloader_", "num_workers", ")", false},
-    {"ultralytics", "train(...", "", "workers", ")", true},
-    {"fastai", "dataloaders(...", "", "num_workers", ")", true},
-    {"skorch", "NeuralNet(...", "iterator_train__", "num_workers", ")", false},
-    {"speechbrain", "fit(..., train_loader_kwargs=dict(...", "", "num_workers", "))", false},
-    {"timm", "create_loader(...", "", "num_workers", ")", false},
-    {"keras", "fit(DataLoader(...", "", "num_workers", "))", false}, /* in place of arrays */
+    {"transformers", "TrainingArguments(...", "dataloader_", "num_workers", ")", NULL},
+    {"ultralytics", "train(...", "", "workers", ")", ""},
+    {"fastai", "dataloaders(...", "", "num_workers", ")", "pin_memory"},
+    {"skorch", "NeuralNet(...", "iterator_train__", "num_workers", ")", NULL},
+    {"speechbrain", "fit(..., train_loader_kwargs=dict(...", "", "num_workers", "))", NULL},
+    {"timm", "create_loader(...", "", "num_workers", ")", NULL},
+    {"keras", "fit(DataLoader(...", "", "num_workers", "))", NULL}, /* in place of arrays */
 };
 
 /* `by`: the packages whose code makes the loader, innermost first. NULL: none with words of its
@@ -168,6 +169,12 @@ static const struct own_words *words_of(const char *by)
     return NULL;
 }
 
+static bool has_words_for(const struct own_words *w, const char *setting)
+{
+    size_t n = w->others ? strlen(w->others) : 0;
+    return !w->others || (n && strncmp(setting, w->others, n) == 0);
+}
+
 static const char *in_words(struct arena *arena, const struct own_words *w, const char *remedy)
 {
     static const char call[] = "DataLoader(...", workers[] = "num_workers";
@@ -179,7 +186,7 @@ static const char *in_words(struct arena *arena, const struct own_words *w, cons
         size_t n = strcspn(at + 2, ",)");
         bool is_workers = strncmp(at + 2, workers, sizeof workers - 1) == 0;
         size_t skip = is_workers ? sizeof workers - 1 : 0;
-        if (is_workers || !w->only_workers) {
+        if (is_workers || has_words_for(w, at + 2)) {
             out = arena_printf(arena, "%s, %s%s%.*s", out, w->before, is_workers ? w->workers : "",
                                (int)(n - skip), at + 2 + skip);
             said = true;
@@ -199,7 +206,7 @@ const char *query_feed_remedy(const struct facts *facts, struct arena *arena, co
 const char *query_feed_line(const struct facts *facts, struct arena *arena, const struct feed *f,
                             const char *remedy)
 {
-    const char *made = f->foreign ? NULL : query_feed_fact(facts, arena, f, "made"),
+    const char *made = query_feed_fact(facts, arena, f, "made"),
                *now = query_feed_fact(facts, arena, f, NULL);
     return arena_printf(arena, "%s%s%s%s%s", made ? made : "", made ? ": " : "",
                         query_feed_remedy(facts, arena, f, remedy), now ? "; now " : "",

@@ -22,9 +22,15 @@ static double rate_of(const struct query_copies *c)
 static void name_others(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct feed feed;
-    const char *loader = query_feed(f, arena, &feed) ? query_feed_fact(f, arena, &feed, NULL)
-                                                     : timeline_meta(f->tl, "torch.loader");
+    bool fed = query_feed(f, arena, &feed);
+    const char *loader =
+        fed ? query_feed_fact(f, arena, &feed, NULL) : timeline_meta(f->tl, "torch.loader");
     bool hooked = timeline_meta(f->tl, "torch.settings") != NULL;
+    if (fed && loader) {
+        o->remedy = o->rule->remedy;
+        o->remedy.pytorch = query_feed_remedy(f, arena, &feed, o->remedy.pytorch);
+        o->setting = feed.foreign ? NULL : o->setting;
+    }
     if (loader ? !strstr(loader, "pin_memory=True") : !hooked)
         return;
     o->elsewhere = true;
