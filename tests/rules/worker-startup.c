@@ -89,7 +89,6 @@ static void in_words_of(const char *by, bool foreign, const char *remedy)
 
 START_TEST(in_the_words_of_a_library)
 {
-    in_words_of("ultralytics", false, "a.py:1: train(..., workers=3)");
     in_words_of("unknown keras", false,
                 "a.py:1: fit(DataLoader(..., num_workers=3, persistent_workers=True))");
     in_words_of("speechbrain", false,
@@ -102,6 +101,11 @@ START_TEST(in_the_words_of_a_library)
                 "a.py:1: TrainingArguments(..., dataloader_num_workers=3, "
                 "dataloader_persistent_workers=True)");
     in_words_of("fastai", true, "dataloaders(..., num_workers=3)");
+    struct builder b = feed_loop(&usual);
+    build_meta(&b, "torch.loader.1.by", "ultralytics");
+    const struct outcome *o = case_outcome(build_analyze(&b), "data-loading");
+    ck_assert(o->verdict == RULE_SUPPRESSED && strstr(o->why, "ultralytics starts no workers"));
+    build_end(&b);
     in_words_of("timmy", false, "a.py:1: DataLoader(..., num_workers=3, persistent_workers=True)");
 }
 END_TEST

@@ -76,6 +76,9 @@ int64_t query_feed_share(const struct facts *facts, const struct feed *f, double
 /* "DataLoader(..., num_workers=2)", in the words of the library that makes the loader. */
 const char *query_feed_remedy(const struct facts *facts, struct arena *arena, const struct feed *f,
                               const char *remedy);
+/* The library that makes the loader, if it starts no workers on the CPU whatever it is told. */
+const char *query_feed_refuses_workers(const struct facts *facts, struct arena *arena,
+                                       const struct feed *f);
 /* "train.py:42: REMEDY; now DataLoader(num_workers=0)" */
 const char *query_feed_line(const struct facts *facts, struct arena *arena, const struct feed *f,
                             const char *remedy);

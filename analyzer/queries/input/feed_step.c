@@ -145,15 +145,16 @@ int64_t query_feed_share(const struct facts *facts, const struct feed *f, double
 struct own_words {
     const char *package, *open, *before, *workers, *close;
     const char *others; /* the setting that it has words for besides; NULL: for all */
+    bool none_on_cpu;   /* it starts no workers where it trains without a GPU */
 };
 static const struct own_words libraries[] = {
-    {"transformers", "TrainingArguments(...", "dataloader_", "num_workers", ")", NULL},
-    {"ultralytics", "train(...", "", "workers", ")", ""},
-    {"fastai", "dataloaders(...", "", "num_workers", ")", "pin_memory"},
-    {"skorch", "NeuralNet(...", "iterator_train__", "num_workers", ")", NULL},
-    {"speechbrain", "fit(..., train_loader_kwargs=dict(...", "", "num_workers", "))", NULL},
-    {"timm", "create_loader(...", "", "num_workers", ")", NULL},
-    {"keras", "fit(DataLoader(...", "", "num_workers", "))", NULL}, /* in place of arrays */
+    {"transformers", "TrainingArguments(...", "dataloader_", "num_workers", ")", NULL, false},
+    {"ultralytics", "train(...", "", "workers", ")", "", true},
+    {"fastai", "dataloaders(...", "", "num_workers", ")", "pin_memory", false},
+    {"skorch", "NeuralNet(...", "iterator_train__", "num_workers", ")", NULL, false},
+    {"speechbrain", "fit(..., train_loader_kwargs=dict(...", "", "num_workers", "))", NULL, false},
+    {"timm", "create_loader(...", "", "num_workers", ")", NULL, false},
+    {"keras", "fit(DataLoader(...", "", "num_workers", "))", NULL, false}, /* in place of arrays */
 };
 
 /* `by`: the packages whose code makes the loader, innermost first. NULL: none with words of its
@@ -201,6 +202,13 @@ const char *query_feed_remedy(const struct facts *facts, struct arena *arena, co
 {
     const struct own_words *w = words_of(query_feed_fact(facts, arena, f, "by"));
     return w ? in_words(arena, w, remedy) : remedy;
+}
+
+const char *query_feed_refuses_workers(const struct facts *facts, struct arena *arena,
+                                       const struct feed *f)
+{
+    const struct own_words *w = words_of(query_feed_fact(facts, arena, f, "by"));
+    return w && w->none_on_cpu && facts->on_cpu ? w->package : NULL;
 }
 
 const char *query_feed_line(const struct facts *facts, struct arena *arena, const struct feed *f,

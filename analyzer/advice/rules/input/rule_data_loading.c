@@ -187,6 +187,15 @@ static void check_data_loading(const struct facts *facts, struct arena *arena, s
         arena_printf(arena, "the training thread waits %.3f ms per step for data", f.wait_ns / 1e6);
     if (f.wait_ns * 20 < f.step_ns)
         return;
+    const char *library = query_feed_refuses_workers(facts, arena, &f);
+    if (library) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(
+            arena,
+            "%s starts no workers where it trains on the CPU: make each batch cheaper instead%s",
+            library, whose(facts, arena, &f));
+        return;
+    }
     o->remedy = o->rule->remedy;
     bool told = f.batches > 0 && f.fetch_ns > 0 && f.cores > 0 && (f.have <= 0 || f.sleep_known);
     int n = told ? query_feed_best(&f) : -1;
