@@ -67,7 +67,7 @@ START_TEST(waits_that_reach_out_of_the_recording_hide_nothing)
         ck_assert_int_ge(s.low_ns, MS(7));
         ck_assert_int_le(s.low_ns, MS(by < 3 ? 7.9 : 8.6));
         ck_assert_int_ge(s.high_ns, MS(7.9));
-        ck_assert_int_le(s.high_ns, MS(by < 3 ? 8.4 : 8.9));
+        ck_assert_int_le(s.high_ns, MS(by < 3 ? 8.5 : 8.9));
     }
 }
 END_TEST
