@@ -73,6 +73,7 @@ void outcome_in_program(const struct facts *f, struct arena *arena, struct outco
 {
     if (o->setting && !outcome_obeyed(f, o->setting))
         o->setting = NULL;
+    o->remedy.pytorch = query_library_remedy(f, arena, o->remedy.pytorch);
     const struct program_facts *facts = &o->rule->program;
     const char *line = facts->line ? fact(f, arena, facts->line) : NULL;
     const char *now = facts->now ? fact(f, arena, facts->now) : NULL;

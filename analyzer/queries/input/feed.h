@@ -76,6 +76,10 @@ int64_t query_feed_share(const struct facts *facts, const struct feed *f, double
 /* "DataLoader(..., num_workers=2)", in the words of the library that makes the loader. */
 const char *query_feed_remedy(const struct facts *facts, struct arena *arena, const struct feed *f,
                               const char *remedy);
+/* "torch.compile(model), ...", in the words of the library that makes the first loader, and so
+ * trains. */
+const char *query_library_remedy(const struct facts *facts, struct arena *arena,
+                                 const char *remedy);
 /* The library that makes the loader, if it starts no workers on the CPU whatever it is told. */
 const char *query_feed_refuses_workers(const struct facts *facts, struct arena *arena,
                                        const struct feed *f);

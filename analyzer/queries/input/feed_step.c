@@ -231,3 +231,32 @@ const char *query_feed_setting(const struct facts *facts, struct arena *arena, c
         return settings;
     return arena_printf(arena, "%s;loader=%s", settings, made);
 }
+
+/* ---- what else a library that trains has words for ---- */
+
+static const char autocast[] = "with torch.autocast('cuda', dtype=torch.bfloat16): ...";
+static const char compile[] = "torch.compile(model)";
+static const char graphs[] = "torch.compile(model, mode='reduce-overhead')";
+static const struct {
+    const char *package, *torch, *own;
+} calls[] = {
+    {"transformers", autocast, "TrainingArguments(..., bf16=True)"},
+    {"transformers", compile, "TrainingArguments(..., torch_compile=True)"},
+    {"transformers", graphs, "TrainingArguments(..., torch_compile_mode='reduce-overhead')"},
+    {"ultralytics", autocast, "train(..., amp='bf16')"},
+    {"ultralytics", compile, "train(..., compile=True)"},
+    {"ultralytics", graphs, "train(..., compile='reduce-overhead')"},
+    {"fastai", autocast, "learn.to_bf16()"},
+};
+
+const char *query_library_remedy(const struct facts *facts, struct arena *arena, const char *remedy)
+{
+    const char *by = timeline_meta(facts->tl, "torch.loader.1.by");
+    const struct own_words *w = words_of(by);
+    for (size_t i = 0; w && remedy && i < sizeof calls / sizeof calls[0]; i++) {
+        size_t n = strlen(calls[i].torch);
+        if (strcmp(calls[i].package, w->package) == 0 && strncmp(remedy, calls[i].torch, n) == 0)
+            return arena_printf(arena, "%s%s", calls[i].own, remedy + n);
+    }
+    return remedy;
+}
