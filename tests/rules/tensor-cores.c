@@ -74,23 +74,6 @@ START_TEST(test_products_with_vectors)
 }
 END_TEST
 
-START_TEST(in_the_words_of_a_library)
-{
-    static const char *const said[][2] = {
-        {"accelerate transformers", "TrainingArguments(..., bf16=True)"},
-        {"ultralytics", "train(..., amp='bf16')"},
-        {"lightning", "with torch.autocast('cuda'"}};
-    for (int i = 0; i < 3; i++) {
-        struct builder b = build_start_on("NVIDIA A100", 8, 0);
-        build_meta(&b, "torch.loader.1.by", said[i][0]);
-        case_loop(&b, fill_fp32);
-        const char *remedy = case_first(build_analyze(&b), "tensor-cores", MS(6))->remedy.pytorch;
-        ck_assert_msg(strncmp(remedy, said[i][1], strlen(said[i][1])) == 0, "%s", remedy);
-        build_end(&b);
-    }
-}
-END_TEST
-
 START_TEST(test_fp32)
 {
     static const struct {
@@ -390,7 +373,6 @@ Suite *rule_tensor_cores_suite(void)
     Suite *s = suite_create("tensor-cores");
     TCase *t = tcase_create("tensor-cores");
     tcase_add_test(t, test_fp32);
-    tcase_add_test(t, in_the_words_of_a_library);
     tcase_add_test(t, test_setting_by_program);
     tcase_add_test(t, test_products_with_vectors);
     tcase_add_test(t, test_fp32_with_layout);
