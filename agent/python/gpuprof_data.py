@@ -272,9 +272,11 @@ def hook_dataloader(module):
     wrap(module.DataLoader, "_get_iterator", hook.BEGIN, note=note_iterated)  # of classes with an __iter__ of their own
     wrap(module._DatasetKind, "create_fetcher", hook.RESULT, note=note_fetcher)
     wrap(module._BaseDataLoaderIter, "__init__", hook.NOTE, note=note_iterator)
-    wrap(module._MultiProcessingDataLoaderIter, "_reset", hook.AFTER, note=note_started)
     wrap(module._BaseDataLoaderIter, "__next__", hook.WAIT)
     once(module._BaseDataLoaderIter, "__next__", note_batch, hook.RESULT)
+    workers = getattr(module, "_MultiProcessingDataLoaderIter", None)
+    if workers is not None:
+        wrap(workers, "_reset", hook.AFTER, note=note_started)
 
 
 def hook_fetch(module):

@@ -36,6 +36,14 @@ def recorder(pid):
     return next(p for p in children if os.getsid(p) == p)
 
 
+class Rows(dict):
+    """And what the recording says of its health, which is not compared."""
+    health = ()
+
+    def __str__(self):
+        return f"{super().__repr__()} {self.health}"
+
+
 def rows(profile):
     """How many each table has; and whether names, threads and streams of them are sound."""
     if not os.path.exists(profile):
@@ -45,7 +53,8 @@ def rows(profile):
     def one(query):
         return db.execute(query).fetchone()[0]
 
-    found = {t: one(f"SELECT count(*) FROM {t}") for t in TABLES}
+    found = Rows({t: one(f"SELECT count(*) FROM {t}") for t in TABLES})
+    found.health = db.execute("SELECT (SELECT text FROM string WHERE id = code), value FROM health").fetchall()
     # What the loader's workers make ahead when the program ends depends on who had a core.
     found["range"] -= one("SELECT count(*) FROM range WHERE name = (SELECT id FROM string WHERE text = 'data.decode')")
     found["names"] = one("SELECT count(DISTINCT name) FROM kernel") + one("SELECT count(DISTINCT name) FROM api")
