@@ -157,6 +157,9 @@ class Matrix:
         if not findings and self.lacks_data(analysis, profile, rule):
             self.checks.check(True, f"{name}: {rule} cannot be told without samples of memory in use")
             return
+        told = next((f for f in findings if f["rule"] == rule), None)
+        if told and told["setting"] and told["setting"] == findings[0]["setting"]:
+            first = rule  # two rules see one cause from two sides, and the same setting takes it away
         if first != rule and lacks_cores(analysis):
             self.checks.check(True, f"{name}: the verdict is that the training thread has no core")
             return
