@@ -263,7 +263,8 @@ def note_checkpoint(*_, **__):
 
 def hook_checkpoint(module):
     for name in ("check_backward_validity", "_checkpoint_without_reentrant",
-                 "_checkpoint_without_reentrant_generator"):
+                 "_checkpoint_without_reentrant_generator",
+                 "_checkpoint_without_reentrant_generator_impl"):  # since PyTorch 2.15
         once(module, name, note_checkpoint)
 
 
