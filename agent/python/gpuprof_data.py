@@ -166,6 +166,8 @@ def known_number(loader):
     if is_other(loader):
         reference = others.get(id(loader))
         if not reference or reference() is not loader:
+            if len(others) >= 8 * MOST:
+                others.clear()
             others[id(loader)] = weakref.ref(loader)
             return None
     return number_of.get(id(loader))
@@ -207,7 +209,7 @@ def note_iterator(iterator, loader, *_, **__):
     """Before its workers start. A class may make its iterators without DataLoader.__iter__."""
     number = iterators[id(iterator)] = number_for(loader)
     hook.agent.gpuprof_hook_loading(number)
-    if is_other(loader):
+    if is_other(loader) and loader.num_workers:
         began[id(iterator)] = hook.now()
 
 

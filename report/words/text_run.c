@@ -96,12 +96,12 @@ const char *text_order(struct text *b, const struct advice *a, const struct expo
     }
     if (!mixed && !larger)
         return NULL;
-    snprintf(b->s, sizeof b->s, "%s%s.%s",
-             !mixed ? "What changes the training comes last"
-                    : "The order follows what each change saves at least",
-             mixed && last ? "; what changes the training comes last" : "",
-             mixed && bound ? " Where only the most is known, it follows a cautious part of that."
-                            : "");
+    snprintf(
+        b->s, sizeof b->s, "%s%s.%s",
+        !mixed ? "What changes the training comes last"
+               : "The order follows what each change saves at least if the host keeps its pace",
+        mixed && last ? "; what changes the training comes last" : "",
+        mixed && bound ? " Where only the most is known, it follows a cautious part of that." : "");
     return b->s;
 }
 

@@ -190,16 +190,18 @@ static void add_slow(const struct facts *f, struct found *x)
 /* Distinct convolutions among the recorded calls. */
 static size_t shapes_of(const struct facts *f)
 {
-    enum { SHAPES = 1024 };
+    enum { SHAPES = 256 };
     const struct row_call *seen[SHAPES];
     size_t n = 0;
     for (size_t i = 0; i < f->tl->call_count; i++) {
         const struct row_call *r = &f->tl->calls[i].row;
         size_t k = 0;
+        if (!query_is_conv(r))
+            continue;
         while (k < n &&
                (seen[k]->family != r->family || memcmp(seen[k]->dim, r->dim, sizeof r->dim) != 0))
             k++;
-        if (query_is_conv(r) && k == n && n < SHAPES)
+        if (k == n && n < SHAPES)
             seen[n++] = r;
     }
     return n;
