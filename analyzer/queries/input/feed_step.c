@@ -243,7 +243,7 @@ static const struct {
     {"transformers", autocast, "TrainingArguments(..., bf16=True)"},
     {"transformers", compile, "TrainingArguments(..., torch_compile=True)"},
     {"transformers", graphs, "TrainingArguments(..., torch_compile_mode='reduce-overhead')"},
-    {"ultralytics", autocast, "train(..., amp='bf16')"},
+    {"ultralytics", autocast, "train(..., amp=True)"},
     {"ultralytics", compile, "train(..., compile=True)"},
     {"ultralytics", graphs, "train(..., compile='reduce-overhead')"},
     {"fastai", autocast, "learn.to_bf16()"},

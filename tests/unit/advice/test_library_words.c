@@ -13,7 +13,7 @@ START_TEST(precision)
 {
     static const char *const said[][2] = {
         {"accelerate transformers", "TrainingArguments(..., bf16=True)"},
-        {"ultralytics", "train(..., amp='bf16')"},
+        {"ultralytics", "train(..., amp=True)"},
         {"lightning", "with torch.autocast('cuda'"}};
     for (int i = 0; i < 3; i++) {
         struct builder b = build_start_on("NVIDIA A100", 8, 0);
