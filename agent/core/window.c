@@ -11,6 +11,8 @@ _Atomic bool window_is_closed;
 enum {
     EARLY_STEPS = 2, /* CUPTI is turned on so many steps before they are needed */
     SEEN = 64,       /* names of marks, and of others, remembered */
+    PACED = 64,      /* the pace is the mean of so many steps: a host that runs ahead of the GPU
+                        is quick for some, and slow again */
     TAIL_STEPS = 4,  /* queued work runs on after a window: so long, within these */
     TAIL_MIN_MS = 50,
     TAIL_MAX_MS = 2000,
@@ -28,7 +30,8 @@ static struct {
     _Atomic bool open;      /* by the plan */
     _Atomic bool paused;    /* by the collector */
     _Atomic uint64_t steps; /* begun */
-    _Atomic int64_t gpu_until_ns, pace_ns, last_ns, settled_ns;
+    _Atomic int64_t gpu_until_ns, pace_ns, settled_ns;
+    int64_t began_ns[PACED];  /* by step % PACED */
     _Atomic uint64_t counted; /* marks, see counted_as; 0 = none seen. Every thread asks */
     atomic_flag busy;
     _Atomic uint64_t seen[SEEN]; /* name << 8 | mark + 1, of this process's strings */
@@ -207,11 +210,11 @@ static void next_window(void)
 
 static void begin_step(int64_t now_ns)
 {
-    uint64_t s = atomic_fetch_add(&g.steps, 1) + 1;
-    int64_t before_ns = atomic_exchange(&g.last_ns, now_ns);
+    uint64_t s = atomic_fetch_add(&g.steps, 1) + 1, over = s - 1 < PACED ? s - 1 : PACED;
     atomic_store(&agent.spool->steps, s);
-    if (before_ns)
-        atomic_store(&g.pace_ns, now_ns - before_ns);
+    if (over)
+        atomic_store(&g.pace_ns, (now_ns - g.began_ns[(s - over) % PACED]) / (int64_t)over);
+    g.began_ns[s % PACED] = now_ns;
     if (g.plan != SPOOL_WINDOWS_EVERY && g.plan != SPOOL_WINDOWS_STEPS)
         return;
     bool open = atomic_load(&g.open);

@@ -203,9 +203,8 @@ struct spool {
 
     struct spool_losses lost, lost_before; /* before: the window that was asked for */
     int64_t unnamed_devices;
-    int64_t
-        unplaced;    /* untimed records that the buffer being read has shown since the last timed */
-    int64_t near_ns; /* when that was, profile time; -1 = it had none */
+    int64_t unplaced; /* untimed records that came since the last timed one, of any buffer */
+    int64_t near_ns;  /* when that was, profile time; -1 = none came so far */
     bool unfinished; /* the buffer that is read is one that CUPTI has not handed over */
     bool has_ranges, has_calls, has_loader, has_events;
     bool done, gone; /* read to its end; and its file is removed */

@@ -65,10 +65,7 @@ static void drain_one(struct spool *s, struct spool_out *out, uint32_t index, bo
         bytes = valid < bytes ? valid : bytes;
     }
     s->unfinished = atomic_load(&d->state) == SPOOL_OWNED;
-    s->near_ns = -1;
     walk(s, out, data, bytes);
-    if (s->unplaced)
-        spool_place_untimed(s, out);
     s->unfinished = false;
     if (adopt)
         return; /* nobody will use it again; leave the file as it was found */

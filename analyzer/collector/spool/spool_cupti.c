@@ -67,7 +67,8 @@ static uint32_t device_of(const struct spool *s, uint32_t context)
 }
 
 /* Where CUPTI is turned on or off while the program launches, some records have no times, and
- * nobody asked for them. A record's neighbours in its buffer tell when it was. */
+ * nobody asked for them. The next record with times tells when they were, in this buffer or a later
+ * one: a buffer may hold nothing else. At the end it is the one before them. */
 void spool_place_untimed(struct spool *s, const struct spool_out *out)
 {
     bool asked = s->near_ns < 0 || spool_in_window(out, s->near_ns, true);

@@ -112,6 +112,7 @@ static void put_without_windows(struct spool *s, struct spool_out *out)
 static void put_losses(struct spool *s, struct spool_out *out)
 {
     spool_read_counters(s);
+    spool_place_untimed(s, out);
     put_counted(s, out);
     put_left_out(s, out);
     put_without_windows(s, out);

@@ -84,6 +84,7 @@ int spool_open(struct spool *s, const char *path, struct err *e)
     }
     s->row = (struct row_process){
         .pid = s->fixed.pid, .ppid = s->fixed.ppid, .rank = -1, .local_rank = -1, .world_size = -1};
+    s->near_ns = -1;
     return 0;
 }
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 struct walk {
     struct spool_bytes *to; /* NULL: it reads */
@@ -115,6 +115,8 @@ static void walk_losses(struct walk *w, struct spool *s)
     ONE(s->lost.off_clock);
     ONE(s->lost.untimed);
     ONE(s->lost.unasked);
+    ONE(s->unplaced);
+    ONE(s->near_ns);
     ONE(s->lost.in_flight);
     ONE(s->lost.unknown_kinds);
     ONE(s->lost.cut_buffers);

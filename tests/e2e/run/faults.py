@@ -67,8 +67,8 @@ def stepped(build, checks):
 def switched(build, checks):
     """Between windows CUPTI is off. Turned on while the program launches, it loses records before the window begins."""
     profile = build.path("switched.gpuprof")
-    run = build.run([build.gpuprof, "run", "-q", "-f", "--device", f"{DEVICE},switch_loss=20", "--every", "500", "--window", "10", "-o",
-                     profile, "--", build.train, "--depth", "18", "--batch", "16", "--data", "fixed", "--steps", "1100"])
+    run = build.run([build.gpuprof, "run", "-q", "-f", "--device", f"{DEVICE},switch_loss=20", "--every", "200", "--window", "5", "-o",
+                     profile, "--", build.train, "--depth", "18", "--batch", "128", "--data", "fixed", "--steps", "250"])
     rows = health(profile)
     checks.check(run.returncode == 0 and rows.get("unasked", 0) > 20, "losses between windows are told apart", f"{run.stderr} {rows}")
     checks.check("cupti-dropped" not in rows and "untimed" not in rows, "... and are none of the windows'", str(rows))

@@ -129,7 +129,10 @@ START_TEST(test_losses)
     atomic_store(&counter[SPOOL_SELF_NS], 7000);
     spool_anchor(&w, START + inside, stamp(inside));
     for (uint32_t i = 1; i <= 4; i++)
-        spool_kernel(&w, 0, &at, 0, 0, i, 0x1000); /* before the window: the next one says so */
+        spool_kernel(&w, 0, &at, 0, 0, i, 0x1000); /* before the window: the next one says so, */
+    spool_state(&w, 0, SPOOL_READY, at);           /* although it is in another buffer */
+    drain();
+    at = 0;
     spool_kernel(&w, 0, &at, stamp(before), stamp(before + 100), 5, 0x1000);
     spool_kernel(&w, 0, &at, stamp(inside), stamp(inside + 100), 6, 0x1000);
     for (uint32_t i = 7; i <= 8; i++)
