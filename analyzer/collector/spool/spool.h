@@ -205,7 +205,7 @@ struct spool {
     int64_t unnamed_devices;
     int64_t unplaced; /* untimed records that came since the last timed one, of any buffer */
     int64_t near_ns;  /* when that was, profile time; -1 = none came so far */
-    bool unfinished; /* the buffer that is read is one that CUPTI has not handed over */
+    bool unfinished;  /* the buffer that is read is one that CUPTI has not handed over */
     bool has_ranges, has_calls, has_loader, has_events;
     bool done, gone; /* read to its end; and its file is removed */
 };
