@@ -76,11 +76,11 @@ finish() {
 # Tests labelled `timed` judge milliseconds of the virtual GPU, which lives on the real clock: they have the machine
 # alone. The others run side by side, one more than there are cores, because much of them waits.
 if [ "$what" = long ]; then
-    run "" "$build" -L long
+    run "" "$build" -L long -j "$jobs"
     finish
 fi
 echo "== release =="
-run "" "$build" -LE timed -j $((jobs + 1))
+run "" "$build" -LE 'timed|long' -j $((jobs + 1))
 run "" "$build" -L timed -LE long
 sanitized asan "gpuprof unit_tests properties" -R '^(unit|golden)\.' -j "$jobs"
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then

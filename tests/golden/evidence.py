@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The rows behind every number: each query that stands beside the evidence of a finding lists rows in the profile that
-the trace becomes: of those that standins.py writes, and, where FOLDER is there, of real ones.
-Usage: evidence.py GPUPROF FOLDER."""
+the trace becomes: of those that standins.py writes, and, where FOLDER is there, of each Nth real one.
+Usage: evidence.py GPUPROF FOLDER N."""
 import glob
 import json
 import os
@@ -33,9 +33,9 @@ def empty(gpuprof, trace, profile):
 
 
 def main():
-    gpuprof, folder = sys.argv[1:3]
+    gpuprof, folder, every = *sys.argv[1:3], int(sys.argv[3])
     traces = sorted(glob.glob(os.path.join(folder, "**", "*.json.gz"), recursive=True) +
-                    glob.glob(os.path.join(folder, "**", "*.sqlite.gz"), recursive=True))
+                    glob.glob(os.path.join(folder, "**", "*.sqlite.gz"), recursive=True))[::every]
     if not traces:
         print("left out: no recordings in ../shared/traces")
     failed = queries = 0

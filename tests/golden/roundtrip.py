@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A trace, or a folder of ranks, that was imported and exported again as a Chrome trace keeps its GPU work, to the
 nanosecond, passes lint-trace and differs from itself by nothing; what differs between two traces is told. Of those that
-standins.py writes, and, where FOLDER is there, of real ones. Usage: roundtrip.py GPUPROF FOLDER."""
+standins.py writes, and, where FOLDER is there, of each Nth real one. Usage: roundtrip.py GPUPROF FOLDER N."""
 import concurrent.futures
 import json
 import os
@@ -91,14 +91,14 @@ def compare(gpuprof, folder):
 
 
 def main():
-    gpuprof, folder = sys.argv[1:3]
+    gpuprof, folder, every = *sys.argv[1:3], int(sys.argv[3])
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
         own = os.path.join(scratch, "own")
         paths = {row[0]: os.path.join(own, row[0]) for row in standins.make(own)}
         real = os.path.isdir(folder)
         if real:
             known = rows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces.tsv"))
-            paths.update((row[0], os.path.join(folder, row[0])) for row in known)
+            paths.update((row[0], os.path.join(folder, row[0])) for row in known[::every])
         else:
             print("left out: no recordings in ../shared/traces")
         cases = {name: pool.submit(lambda *a: list(check(*a)), gpuprof, path, os.path.join(scratch, f"{i}.json.gz"))

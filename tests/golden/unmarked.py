@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kineto traces with the marks of their steps taken away: repetition finds the same steps, at most one trace in twenty comes
-out wrong, and what is wrong has low confidence. First one that standins.py writes, then real ones where FOLDER is there.
-Usage: unmarked.py GPUPROF FOLDER."""
+out wrong, and what is wrong has low confidence. First one that standins.py writes, then each Nth real one where FOLDER is
+there. Usage: unmarked.py GPUPROF FOLDER N."""
 import gzip
 import json
 import os
@@ -20,12 +20,12 @@ EDGES = 2       # steps that repetition may lack: the first has no begin, the la
 LENGTH_PCT = 5  # that the median may lie outside of the marked steps' shortest and longest
 
 
-def traces(folder, tmp):
+def traces(folder, every, tmp):
     """Paths of our own trace and of the folder's."""
     standins.make(tmp)
     yield os.path.join(tmp, OWN)
-    for at, _, names in sorted(os.walk(folder)):
-        yield from (os.path.join(at, name) for name in sorted(names) if name.endswith(".json.gz"))
+    real = [os.path.join(at, name) for at, _, names in sorted(os.walk(folder)) for name in sorted(names)]
+    yield from [path for path in real if path.endswith(".json.gz")][::every]
 
 
 def analyze(gpuprof, content, path):
@@ -53,12 +53,12 @@ def compare(gpuprof, trace, path):
 
 
 def main():
-    gpuprof, folder = sys.argv[1:3]
+    gpuprof, folder, every = *sys.argv[1:3], int(sys.argv[3])
     if not os.path.isdir(folder):
         print("left out: no recordings in ../shared/traces")
     compared, wrong, sure = 0, [], []
     with tempfile.TemporaryDirectory() as tmp:
-        for trace in traces(folder, tmp):
+        for trace in traces(folder, every, tmp):
             pair = compare(gpuprof, trace, os.path.join(tmp, "trace.json"))
             if not pair:
                 continue
