@@ -97,7 +97,7 @@ def main():
         paths = {row[0]: os.path.join(own, row[0]) for row in standins.make(own)}
         real = os.path.isdir(folder)
         if real:
-            known = rows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces.tsv"))
+            known = list(rows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces.tsv")))
             paths.update((row[0], os.path.join(folder, row[0])) for row in known[::every])
         else:
             print("left out: no recordings in ../shared/traces")
