@@ -154,3 +154,30 @@ struct query_ops query_all_with_all(const struct facts *f)
 {
     return query_ops(f, sends_to_ranks);
 }
+
+/* PyTorch's operators and annotations of the process group. */
+static bool names_all_with_all(const struct facts *f)
+{
+    for (size_t i = 0; i < f->tl->range_count; i++)
+        if (query_name_has(tl_text(f->tl, f->tl->ranges[i].name), "all_to_all|alltoall"))
+            return true;
+    return false;
+}
+
+int64_t query_unnamed_sends(const struct facts *f, struct arena *arena)
+{
+    const struct timeline *t = f->tl;
+    int64_t sum = 0;
+    if (names_all_with_all(f))
+        return 0;
+    bool *named = arena_array(arena, t->op_count + 1, sizeof *named);
+    for (size_t i = 0; named && i < t->collective_count; i++)
+        if (t->collectives[i].op != TL_NONE)
+            named[t->collectives[i].op] = true;
+    for (uint32_t i = 0; named && i < t->op_count; i++)
+        if (t->ops[i].kind == OP_KERNEL && !named[i] && query_used(f, i) &&
+            query_name_has(tl_text(t, t->ops[i].name),
+                           "ncclDevKernel_SendRecv|ncclKernel_SendRecv"))
+            sum += t->ops[i].end_ns - t->ops[i].start_ns;
+    return per_step(f, sum);
+}

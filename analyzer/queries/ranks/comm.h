@@ -29,6 +29,10 @@ struct query_comm query_comm(const struct facts *f, enum comm_kind kind);
  * sends and receives of a pipeline look alike. */
 struct query_ops query_all_with_all(const struct facts *f);
 
+/* Time per step in kernels that send and receive, of which nothing says for whom: no call that was
+ * recorded with them, and no operator of the program. */
+int64_t query_unnamed_sends(const struct facts *f, struct arena *arena);
+
 /* The analysed device among the ranks, NULL when it is alone. */
 const struct rank_facts *query_own_rank(const struct facts *f);
 

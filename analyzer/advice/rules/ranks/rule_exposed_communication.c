@@ -91,6 +91,28 @@ static void exchange_earlier(struct outcome *o)
         "values"};
 }
 
+/* A pipeline's stages send each other the same kernels, and no overlap hides that one waits for
+ * another. */
+static void exchange_or_pipeline(struct arena *arena, struct outcome *o)
+{
+    exchange_earlier(o);
+    o->edit.kind = EDIT_NONE;
+    o->error_class = ERROR_RERUN_DECIDES;
+    o->summary = arena_printf(arena,
+                              "%s; nothing recorded says whether they belong to an exchange "
+                              "of all with all or to the stages of a pipeline",
+                              o->summary);
+    o->remedy.pytorch = arena_printf(
+        arena,
+        "stages of a pipeline: more micro-batches per step, and the same work for each "
+        "stage (see pipeline-bubble). Exchange of all with all: %s",
+        o->remedy.pytorch);
+    o->remedy.cuda = arena_printf(arena,
+                                  "stages of a pipeline: more micro-batches per step. "
+                                  "Exchange of all with all: %s",
+                                  o->remedy.cuda);
+}
+
 /* Per step: the time in which no collective runs. No more of them than that can be hidden. */
 static int64_t beside(const struct facts *f)
 {
@@ -207,7 +229,9 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     if (hidden < 5) /* nothing runs beside it: there is a switch for that */
         o->setting = "overlap=1";
     o->error_class = ERROR_KERNEL_MODEL;
-    if (2 * query_all_with_all(f).busy_ns > all.busy_ns)
+    if (2 * query_unnamed_sends(f, arena) > per_step(f, all.busy_ns))
+        exchange_or_pipeline(arena, o);
+    else if (2 * query_all_with_all(f).busy_ns > all.busy_ns)
         exchange_earlier(o);
     else if (query_only_infers(f))
         between_layers(o);

@@ -2,24 +2,6 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/ranks/comm.h"
 
-/* Time per step in kernels that send and receive, of which nothing says for whom: the same kernels
- * exchange all with all. */
-static int64_t not_recorded(const struct facts *f, struct arena *arena)
-{
-    const struct timeline *t = f->tl;
-    int64_t sum = 0;
-    bool *recorded = arena_array(arena, t->op_count + 1, sizeof *recorded);
-    for (size_t i = 0; recorded && i < t->collective_count; i++)
-        if (t->collectives[i].op != TL_NONE)
-            recorded[t->collectives[i].op] = true;
-    for (uint32_t i = 0; recorded && i < t->op_count; i++)
-        if (t->ops[i].kind == OP_KERNEL && !recorded[i] && query_used(f, i) &&
-            query_name_has(tl_text(t, t->ops[i].name),
-                           "ncclDevKernel_SendRecv|ncclKernel_SendRecv"))
-            sum += t->ops[i].end_ns - t->ops[i].start_ns;
-    return per_step(f, sum);
-}
-
 static void check_pipeline_bubble(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     const char *rows =
@@ -31,7 +13,7 @@ static void check_pipeline_bubble(const struct facts *f, struct arena *arena, st
                  ? arena_printf(arena, "the GPU waits in sends and receives for %.3f ms per step",
                                 ms(pairs.exposed_ns))
                  : "no sends and receives between ranks";
-    int64_t unknown = not_recorded(f, arena);
+    int64_t unknown = query_unnamed_sends(f, arena);
     if (pairs.exposed_ns * 100 < f->step_ns && unknown * 100 >= f->step_ns) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: whether the kernels of sends and receives belong to a pipeline or "
