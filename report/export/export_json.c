@@ -24,6 +24,10 @@ static void write_finding(struct json_tree *j, const struct outcome *o)
     tree_ms(j, "low", o->saves_low_ns);
     tree_ms(j, "mid", o->saves_mid_ns);
     tree_ms(j, "high", o->saves_high_ns);
+    if (o->upper_bound)
+        tree_str(j, "least", NULL);
+    else
+        tree_ms(j, "least", o->least_ns > o->saves_low_ns ? o->least_ns : o->saves_low_ns);
     tree_end(j);
     tree_ms(j, "widened_ms", o->widened_ns);
     tree_int(j, "widened_after_trials", (int64_t)o->widened_after);

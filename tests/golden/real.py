@@ -64,6 +64,9 @@ def check(result, row):
     for finding in found:
         if finding["kind"] == "predicted" and not finding["saves_ms"]["low"] < finding["saves_ms"]["high"]:
             yield f"{finding['rule']} is certain: {finding['saves_ms']}"
+        saves = finding["saves_ms"]
+        if saves["least"] is not None and not saves["low"] <= saves["least"] <= saves["high"]:
+            yield f"{finding['rule']} saves at least what is outside of its interval: {saves}"
         if finding["rule"] not in allowed.split():
             yield f"advises {finding['rule']}: {finding['summary']}"
 
