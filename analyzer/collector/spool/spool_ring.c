@@ -271,15 +271,17 @@ static void free_closed(struct spool_ring *ring)
         atomic_compare_exchange_strong(&ring->state, &state, SPOOL_RING_CLOSED);
 }
 
-/* Of a thread that goes on elsewhere; the ring that may be read now, ring_count: none. */
+/* Of a thread that goes on elsewhere; the ring that may be read now, ring_count: none. That one is
+ * let go first: who is killed in between leaves no ring that waits for one that is free. */
 static uint32_t free_left(struct spool *s, struct spool_ring *rings, uint32_t i)
 {
-    uint32_t next = atomic_exchange(&rings[i].next, 0);
+    uint32_t next = atomic_load(&rings[i].next);
+    bool goes_on = next != 0 && next <= s->fixed.ring_count;
+    if (goes_on)
+        atomic_store(&rings[next - 1].after, 0);
+    atomic_store(&rings[i].next, 0);
     atomic_store_explicit(&rings[i].state, SPOOL_RING_FREE, memory_order_release);
-    if (next == 0 || next > s->fixed.ring_count)
-        return s->fixed.ring_count;
-    atomic_store_explicit(&rings[next - 1].after, 0, memory_order_release);
-    return next - 1;
+    return goes_on ? next - 1 : s->fixed.ring_count;
 }
 
 /* A ring, and those in which its thread went on. */
