@@ -50,6 +50,7 @@ const struct misbehaviour *cupti_faults(void);
 /* Stamps. */
 uint64_t cupti_stamp(int64_t monotonic_ns);
 void cupti_clock_follow(void); /* learns the offset of the real-time clock again */
+void cupti_clock_own(CUpti_TimestampCallbackFunc f); /* stamps are the client's; NULL: no longer */
 
 /* Kinds. */
 bool cupti_kind_on(uint32_t kind);

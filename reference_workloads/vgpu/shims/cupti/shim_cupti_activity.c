@@ -1,11 +1,10 @@
-/* The activity interface: kinds, filters, attributes, flushes, clock. */
+/* The activity interface: kinds, filters, attributes, flushes. */
 #include "reference_workloads/vgpu/shims/cupti/shim_cupti.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ATTRIBUTES = 16, CBIDS = 1024 };
@@ -14,55 +13,7 @@ static _Atomic bool enabled[KINDS];
 static _Atomic uint8_t runtime_off[CBIDS], driver_off[CBIDS];
 static size_t attributes[ATTRIBUTES] = {3200000, 8u << 20, 250, 65536, 250, 0, 3, 3, 0, 1};
 static CUpti_ActivityThreadIdType thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
-static _Atomic int64_t clock_offset_ns;
 static _Thread_local uint32_t own_tid;
-static _Atomic(CUpti_TimestampCallbackFunc) own_clock;
-static int64_t own_first_ns;
-static uint64_t own_first;
-
-static int64_t clock_ns(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-void cupti_clock_follow(void)
-{
-    int64_t best = INT64_MAX, offset = 0;
-    for (int i = 0; i < 4; i++) {
-        int64_t before = clock_ns(CLOCK_MONOTONIC), real = clock_ns(CLOCK_REALTIME);
-        int64_t after = clock_ns(CLOCK_MONOTONIC);
-        if (after - before < best) {
-            best = after - before;
-            offset = real - before - (after - before) / 2;
-        }
-    }
-    int64_t moved = offset - clock_offset_ns;
-    if (moved > 1000 || moved < -1000) /* below that it is the measurement's own noise */
-        clock_offset_ns = offset;
-}
-
-/* By the clock that the client has registered: on a straight line through its first reading and one
- * of now. */
-static uint64_t own_stamp(int64_t monotonic_ns, CUpti_TimestampCallbackFunc f)
-{
-    int64_t now = vg_now_ns();
-    double rate = now > own_first_ns ? (double)(f() - own_first) / (double)(now - own_first_ns) : 1;
-    return own_first + (uint64_t)(int64_t)((double)(monotonic_ns - own_first_ns) * rate);
-}
-
-uint64_t cupti_stamp(int64_t monotonic_ns)
-{
-    CUpti_TimestampCallbackFunc own = own_clock;
-    if (own)
-        return own_stamp(monotonic_ns, own);
-    if (clock_offset_ns == 0)
-        cupti_clock_follow();
-    const struct misbehaviour *f = cupti_faults();
-    int64_t step = f->step_at_ns && monotonic_ns >= f->step_at_ns ? f->step_ns : 0;
-    return (uint64_t)(monotonic_ns + clock_offset_ns + step);
-}
 
 const struct misbehaviour *cupti_faults(void)
 {
@@ -381,9 +332,7 @@ CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f
 {
     if (!f)
         return CUPTI_ERROR_INVALID_PARAMETER;
-    own_first_ns = vg_now_ns();
-    own_first = f();
-    own_clock = f;
+    cupti_clock_own(f);
     return CUPTI_SUCCESS;
 }
 
@@ -394,6 +343,6 @@ CUptiResult cuptiFinalize(void)
     buffers_flush(true);
     buffers_register(NULL, NULL);
     callbacks_end();
-    own_clock = NULL;
+    cupti_clock_own(NULL);
     return CUPTI_SUCCESS;
 }
