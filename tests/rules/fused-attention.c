@@ -47,6 +47,21 @@ static void fill_backward(struct builder *b, int64_t at)
         {masks, US(400)}, {case_gemm, US(400)}, {case_gemm, US(400)});
 }
 
+/* The softmax is the program's own, and on the default stream; the products are not. */
+static void fill_streams(struct builder *b, int64_t at)
+{
+    static const int64_t lengths[] = {400, 400, 600, 400, 400};
+    int64_t gpu = at + US(100);
+    for (size_t i = 0; i < 5; i++) {
+        b->stream = i == 2 ? 2 : 1;
+        build_kernel(b, i == 2 ? "my_softmax_backward_kernel" : case_gemm, at + US(5) * (int64_t)i,
+                     gpu, US(lengths[i]));
+        gpu += US(lengths[i]);
+    }
+    b->stream = 1;
+    build_kernel(b, norms, at + US(90), gpu, at + US(9950) - gpu);
+}
+
 /* Products in TF32, beside which fused kernels are slow. */
 static void fill_tf32(struct builder *b, int64_t at)
 {
@@ -96,6 +111,11 @@ START_TEST(test_fused_attention)
     case_loop(&b, fill_backward);
     o = case_first(build_analyze(&b), "fused-attention", US(2200));
     ck_assert_ptr_nonnull(strstr(o->summary, "(0 forward and 1 backward per step)"));
+    build_end(&b);
+    b = build_start();
+    build_stream(&b, 2, 1);
+    case_loop(&b, fill_streams);
+    case_first(build_analyze(&b), "fused-attention", US(1800));
     build_end(&b);
     b = build_start();
     case_loop(&b, fill_tf32);

@@ -25,9 +25,14 @@ static const struct factors {
 } from_16_bit = {0.25, 1.3}, from_16_bit_unaligned = {0.12, 1.1}, from_16_bit_old = {0.5, 1.5},
   from_fp32 = {0.6, 1.7}, not_worth = {0, 0};
 
+/* By op: the one before and the one after it, TL_NONE. */
+struct neighbours {
+    uint32_t *before, *after;
+};
+
 struct attention {
-    uint32_t *before, *after; /* by op: its neighbours on the stream */
-    bool *marks, *gone;       /* by op: of an attention; of those, all but the products */
+    struct neighbours on_stream, on_device;
+    bool *marks, *gone; /* by op: of an attention; of those, all but the products */
     int64_t products_ns, between_ns, fp32_ns, tf32_ns, unaligned_ns;
     int64_t forward, backward; /* softmaxes */
     uint32_t longest;          /* softmax */
@@ -120,26 +125,41 @@ static void take(const struct facts *f, struct attention *a, uint32_t i, bool go
     a->unaligned_ns += o->class.align == 1 || o->class.align == 2 ? ns : 0;
 }
 
-/* `op` is a softmax: are there products on both sides? Then all of it is attention. */
+/* The products on both sides of a softmax, `products`, and what lies between, `row`; how many
+ * products: 0 where one is missing. */
+static size_t products_around(const struct facts *f, const struct neighbours *by, uint32_t op,
+                              bool backward, uint32_t *products, uint32_t *row, size_t *n)
+{
+    const uint32_t *const sides[] = {by->before, by->after};
+    size_t found = 0;
+    *n = 0;
+    for (int side = 0; side < 2; side++) {
+        uint32_t at = next_product(f, sides[side], op, row, n);
+        if (at == TL_NONE)
+            return 0;
+        products[found++] = at;
+        size_t unused = *n;
+        at = backward ? next_product(f, sides[side], at, row, &unused) : TL_NONE;
+        if (backward && at == TL_NONE)
+            return 0;
+        if (backward)
+            products[found++] = at;
+    }
+    return found;
+}
+
+/* `op` is a softmax: are there products on both sides? Then all of it is attention. A program's own
+ * softmax may be on the default stream, which waits for the others, as they wait for it. */
 static void look_around(const struct facts *f, struct attention *a, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
     bool backward = query_name_has(tl_text(f->tl, o->full_name), "ackward|_bwd");
-    const uint32_t *const sides[] = {a->before, a->after};
     uint32_t row[2 * BACKWARD * (FAR + 1)], products[2 * BACKWARD];
-    size_t n = 0, found = 0;
-    for (int side = 0; side < 2; side++) {
-        uint32_t at = next_product(f, sides[side], op, row, &n);
-        if (at == TL_NONE)
-            return;
-        products[found++] = at;
-        size_t unused = n;
-        at = backward ? next_product(f, sides[side], at, row, &unused) : TL_NONE;
-        if (backward && at == TL_NONE)
-            return;
-        if (backward)
-            products[found++] = at;
-    }
+    size_t n, found = products_around(f, &a->on_stream, op, backward, products, row, &n);
+    if (!found)
+        found = products_around(f, &a->on_device, op, backward, products, row, &n);
+    if (!found)
+        return;
     for (size_t k = 0; k < found; k++)
         take(f, a, products[k], false);
     for (size_t k = 0; k < n; k++)
@@ -151,27 +171,49 @@ static void look_around(const struct facts *f, struct attention *a, uint32_t op)
         a->longest = op;
 }
 
+static void put_behind(struct neighbours *by, uint32_t *last, uint32_t i)
+{
+    by->before[i] = *last;
+    by->after[i] = TL_NONE;
+    if (*last != TL_NONE)
+        by->after[*last] = i;
+    *last = i;
+}
+
+static bool neighbours(const struct timeline *t, struct arena *arena, struct attention *a)
+{
+    struct neighbours *const each[] = {&a->on_stream, &a->on_device};
+    uint32_t *of_stream = arena_array(arena, t->stream_count + 1, sizeof *of_stream);
+    uint32_t *of_device = arena_array(arena, t->device_count + 1, sizeof *of_device);
+    bool room = of_stream && of_device;
+    for (int k = 0; k < 2; k++) {
+        each[k]->before = arena_array(arena, t->op_count + 1, sizeof(uint32_t));
+        each[k]->after = arena_array(arena, t->op_count + 1, sizeof(uint32_t));
+        room = room && each[k]->before && each[k]->after;
+    }
+    if (!room)
+        return false;
+    for (size_t s = 0; s < t->stream_count; s++)
+        of_stream[s] = TL_NONE;
+    for (size_t d = 0; d <= t->device_count; d++) /* the last: nobody knows which */
+        of_device[d] = TL_NONE;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        uint32_t device = tl_op_device(t, i);
+        put_behind(&a->on_stream, &of_stream[t->ops[i].stream], i);
+        put_behind(&a->on_device,
+                   &of_device[device < t->device_count ? device : (uint32_t)t->device_count], i);
+    }
+    return true;
+}
+
 /* -1 without memory. */
 static int find(const struct facts *f, struct arena *arena, struct attention *a)
 {
     const struct timeline *t = f->tl;
-    uint32_t *last = arena_array(arena, t->stream_count + 1, sizeof *last);
-    a->before = arena_array(arena, t->op_count + 1, sizeof *a->before);
-    a->after = arena_array(arena, t->op_count + 1, sizeof *a->after);
     a->marks = arena_array(arena, t->op_count + 1, sizeof *a->marks);
     a->gone = arena_array(arena, t->op_count + 1, sizeof *a->gone);
-    if (!last || !a->before || !a->after || !a->marks || !a->gone)
+    if (!a->marks || !a->gone || !neighbours(t, arena, a))
         return -1;
-    for (size_t s = 0; s < t->stream_count; s++)
-        last[s] = TL_NONE;
-    for (uint32_t i = 0; i < t->op_count; i++) {
-        uint32_t *of_stream = &last[t->ops[i].stream];
-        a->before[i] = *of_stream;
-        a->after[i] = TL_NONE;
-        if (*of_stream != TL_NONE)
-            a->after[*of_stream] = i;
-        *of_stream = i;
-    }
     for (uint32_t i = 0; i < t->op_count; i++)
         if (query_used(f, i) && softmax(f, &t->ops[i]))
             look_around(f, a, i);
