@@ -64,6 +64,17 @@ static bool is_of(const struct mark_group *g, const struct timeline *t, const st
                        : spool_step_mark(name) == g->mark);
 }
 
+/* By the first name; without its number where the names say by themselves what they are. */
+static const char *source_text(struct facts *f, const struct mark_group *g)
+{
+    const char *name = tl_text(f->tl, f->tl->ranges[g->first].name);
+    if (g->mark == SPOOL_STEP_FRAMEWORK)
+        return arena_printf(&f->arena, "profiler marks from '%s' on", name);
+    if (g->counted)
+        return arena_printf(&f->arena, "NVTX ranges from '%s' on", name);
+    return arena_printf(&f->arena, "NVTX ranges '%.*s'", (int)spool_step_base(name), name);
+}
+
 /* Ranges of the group become steps: start to next start. The last one ends with its range; when
  * ranges do not touch, that leaves out what comes between, and the step is cut off. */
 static int steps_from_marks(struct facts *f, const struct mark_group *g)
@@ -103,12 +114,7 @@ static int steps_from_marks(struct facts *f, const struct mark_group *g)
     if (g->mark == SPOOL_STEP_HOOK)
         s->source_text = "from one optimizer step to the next";
     else
-        s->source_text =
-            arena_printf(&f->arena,
-                         g->mark == SPOOL_STEP_FRAMEWORK ? "profiler marks from '%s' on"
-                         : g->counted                    ? "NVTX ranges from '%s' on"
-                                                         : "NVTX ranges '%s'",
-                         tl_text(t, t->ranges[g->first].name));
+        s->source_text = source_text(f, g);
     return s->source_text ? 0 : -1;
 }
 
