@@ -107,7 +107,7 @@ static const char *place_text(const struct facts *f, struct arena *arena, const 
                             time_text(arena, t->inside), short_name(t->mostly));
     if (f->health.python_functions > 0)
         return " in Python between operators";
-    return f->tl->have & HAVE_RANGES && !t->waits
+    return f->tl->have & HAVE_RANGES && !t->waits && query_of_python(f)
                ? " outside all recorded ranges (Python between operators)"
                : " outside all recorded ranges";
 }
