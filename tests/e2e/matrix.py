@@ -329,17 +329,18 @@ class Full:
 
 
 def unmarked(build, checks, *arguments):
-    """Without NVTX: the step that is detected is the one that the trainer itself measures. The two medians are of
-    different steps (each leaves out its own warm-up), so the run is long, and other work on the machine in one of them
-    moves it by some percent. A wrong period is wrong by half and more."""
+    """Without NVTX: the step that is detected is the one that the trainer itself measures. Its pace is a mean of fewer
+    steps than ours, so where other programs stall some of the steps it lies between our median and our mean. A wrong
+    period is wrong by half and more."""
     what = " ".join(["unmarked", *arguments])
     profile, run = build.profile("unmarked", "--no-nvtx", "--steps", "120", *arguments)
     steps, printed = build.analyze(profile)["steps"], printed_pace_ms(run.stdout)
-    close = abs(steps["median_ms"] - printed) <= 0.05 * printed
+    least, most = sorted((steps["median_ms"], steps["mean_ms"]))
+    close = 0.95 * least <= printed <= 1.05 * most
     checks.check(steps["source"] == "detected", f"{what}: steps are detected",
                  f"source is {steps['source']}")
     checks.check(close, f"{what}: the detected step is within 5 % of the trainer's own",
-                 f"{steps['median_ms']:.3f} ms, the trainer says {printed:.3f} ms")
+                 f"median {steps['median_ms']:.3f} ms, mean {steps['mean_ms']:.3f} ms, the trainer says {printed:.3f} ms")
 
 
 def options_of(arguments):
