@@ -82,7 +82,7 @@ fi
 echo "== release =="
 run "" "$build" -LE 'timed|long' -j $((jobs + 1))
 run "" "$build" -L timed -LE long
-sanitized asan "gpuprof unit_tests properties" -R '^(unit|golden)\.' -j "$jobs"
+sanitized asan "gpuprof unit_tests properties" -R '^(unit|golden)\.' -j $((jobs + 1))
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then
     sanitized tsan "gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_marks_library agent_look" \
         -R '^(unit\.test_(spool|nvtx)|agent\.threads)$'

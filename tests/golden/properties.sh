@@ -1,7 +1,7 @@
 #!/bin/sh
-# What must hold of every replay (properties.c), on the traces that standins.py writes, on real ones and on fresh profiles of
-# the trainers. Usage: properties.sh BUILD TRACES. What is absent is said.
-build=$1 traces=$2
+# What must hold of every replay (properties.c), on the traces that standins.py writes, on each Nth real one and on fresh
+# profiles of the trainers. Usage: properties.sh BUILD TRACES N. What is absent is said.
+build=$1 traces=$2 every=$3 n=0
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
@@ -27,7 +27,8 @@ set -- "$folder"/*.gpuprof
 
 if [ -d "$traces" ]; then
     for trace in "$traces"/*.gz "$traces"/*/*.gz; do
-        set -- "$@" "$trace"
+        [ $((n % every)) != 0 ] || set -- "$@" "$trace"
+        n=$((n + 1))
     done
 else
     echo "left out: no recordings in ../shared/traces"
