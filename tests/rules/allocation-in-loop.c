@@ -5,12 +5,12 @@ static int allocating_steps;
 
 static void fill_allocations(struct builder *b, int64_t at)
 {
-    build_kernel(b, "gemm", at, at + US(10), MS(7));
+    build_kernel(b, case_gemm, at, at + US(10), MS(7));
     if (allocating_steps-- > 0) {
         build_api(b, "cudaFree", at + US(20), MS(7.1));
         build_api(b, "cudaMalloc", at + MS(7.13), MS(1.5));
     }
-    build_kernel(b, "gemm", at + MS(8.7), at + MS(8.71), MS(1.29));
+    build_kernel(b, case_gemm, at + MS(8.7), at + MS(8.71), MS(1.29));
 }
 
 START_TEST(test_allocation_in_loop)
@@ -73,9 +73,9 @@ END_TEST
 /* The host allocates during 5 ms, and does something else during 3 ms. */
 static void fill_allocations_and_work(struct builder *b, int64_t at)
 {
-    build_kernel(b, "gemm", at, at + US(10), MS(1));
+    build_kernel(b, case_gemm, at, at + US(10), MS(1));
     build_api(b, "cudaMalloc", at + MS(1.01), MS(5));
-    build_kernel(b, "gemm", at + MS(9), at + MS(9.01), US(990));
+    build_kernel(b, case_gemm, at + MS(9), at + MS(9.01), US(990));
 }
 
 /* The verdict's share is that of all of it, so it does not say that all goes to memory. */
@@ -101,7 +101,7 @@ static void fill_tensors(struct builder *b, int64_t at)
     for (int i = 0; i < tensors; i++) {
         int64_t from = at + each * i;
         build_api(b, "cudaMalloc", from, each / 8);
-        build_kernel(b, "gemm", from + each / 4, from + each / 2, each / 8);
+        build_kernel(b, case_gemm, from + each / 4, from + each / 2, each / 8);
         build_api(b, "cudaFree", from + each * 5 / 8, each / 4);
     }
 }

@@ -5,21 +5,21 @@ static void fill_blocking(struct builder *b, int64_t at)
 {
     for (int i = 0; i < 50; i++) {
         int64_t t = at + US(200 * i), c = build_api(b, "cudaLaunchKernel", t, US(160));
-        build_kernel_of(b, "gemm", c, t + US(8), US(145), 64);
+        build_kernel_of(b, case_gemm, c, t + US(8), US(145), 64);
     }
 }
 
 static void fill_async(struct builder *b, int64_t at)
 {
     for (int i = 0; i < 50; i++)
-        build_kernel(b, "gemm", at + US(10 * i), at + US(200 * i + 20), US(198));
+        build_kernel(b, case_gemm, at + US(10 * i), at + US(200 * i + 20), US(198));
 }
 
 static void fill_checks(struct builder *b, int64_t at)
 {
     for (int i = 0; i < 20; i++) {
         int64_t t = at + US(480 * i);
-        build_kernel(b, "gemm", t, t + US(10), US(300));
+        build_kernel(b, case_gemm, t, t + US(10), US(300));
         build_kernel(b, "isnan_kernel(float const*, int)", t + US(8), t + US(310), US(20));
         build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 4, t + US(15), US(325),
                    t + US(332), US(2));

@@ -1,0 +1,160 @@
+/* Products and convolutions in kernels of the program's own, where cuBLAS and cuDNN have fast ones.
+ */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+
+#include <string.h>
+
+enum { LEAST_PCT = 5 /* of the step */ };
+
+/* What people call a kernel that multiplies, convolves, or makes gradients of weights. */
+static const char computes[] =
+    "matmul|mat_mul|MatMul|matMul|Matmul|matrixMul|matrix_mul|MatrixMul|matrixmul|gemm|Gemm|GEMM|"
+    "conv2d|conv2D|Conv2d|Conv2D|conv3d|convolution|Convolution|conv_forward|conv_backward|"
+    "convForward|convBackward|linear_forward|linear_backward|linearForward|linearBackward|"
+    "linearLayer|linear_layer|fc_forward|fc_backward|fully_connected|fullyConnected|dweight|"
+    "dWeight|weight_grad|weightGrad|grad_weight|gradWeight";
+
+/* Names of libraries and of what generates kernels; those that use tensor cores are tuned already.
+ * cuBLAS and cuDNN have a few kernels without a prefix: the second line and the third. */
+static const char of_library[] =
+    "cutlass|xmma|nvjet|cublas|cudnn|ampere_|volta_|turing_|maxwell_|pascal_|kepler|hopper_|"
+    "gemv|gemmk1|gemmSN|gemm2x2|gemm_kernel2x2|splitK|dot_kernel|magma|Cijk_|ck_|bgemm|"
+    "convolve_|grouped_direct|nchw_hw_packed|fft2d|wgrad_|dgrad|compute_gemm_pointers|"
+    "triton|native|cub::|thrust|flash|fmha|marlin|deep_gemm|fbgemm|tilelang|nvte|"
+    "mma|tensor|Tensor|igemm|mul_mat_q|quant";
+
+/* "matmul_backward_bias" adds up rows; "dweight_dbias" multiplies as well. */
+static bool only_bias(const char *name)
+{
+    return query_name_has(name, "backward_bias|bias_backward|bias_grad|grad_bias|biasGrad") &&
+           !query_name_has(name, "eight");
+}
+
+/* Libraries keep theirs in namespaces: "cutlass::Kernel<...>", "_ZN7cutlass...". A namespace in the
+ * arguments or the template's arguments says nothing. */
+static bool in_namespace(const char *name)
+{
+    if (strncmp(name, "_Z", 2) == 0)
+        return name[2] == 'N';
+    const char *colons = strstr(name, "::");
+    return colons && (size_t)(colons - name) < strcspn(name, "<(");
+}
+
+struct own {
+    bool *called;      /* by op: a recorded call of a library launched it */
+    bool *looked, *is; /* by text */
+    int64_t *ns;       /* by text, over the used steps */
+    int64_t count, all_ns;
+    uint32_t longest; /* of the name that takes longest */
+};
+
+static bool is_own(const struct facts *f, struct own *x, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    if (o->kind != OP_KERNEL || x->called[op] || !query_used(f, op))
+        return false;
+    if (!x->looked[o->full_name]) {
+        const char *name = tl_text(f->tl, o->full_name);
+        x->looked[o->full_name] = true;
+        x->is[o->full_name] = query_name_has(name, computes) && !query_name_has(name, of_library) &&
+                              !in_namespace(name) && !only_bias(name) &&
+                              o->class.family != FAMILY_NORM && o->class.family != FAMILY_BIAS;
+    }
+    return x->is[o->full_name];
+}
+
+/* False without memory. */
+static bool find(const struct facts *f, struct arena *arena, struct own *x)
+{
+    const struct timeline *t = f->tl;
+    x->called = arena_array(arena, t->op_count + 1, sizeof *x->called);
+    x->looked = arena_array(arena, t->strings.n + 1, sizeof *x->looked);
+    x->is = arena_array(arena, t->strings.n + 1, sizeof *x->is);
+    x->ns = arena_array(arena, t->strings.n + 1, sizeof *x->ns);
+    if (!x->called || !x->looked || !x->is || !x->ns)
+        return false;
+    for (size_t i = 0; i < t->call_count; i++)
+        for (uint32_t k = 0; t->calls[i].first_api != TL_NONE && k < t->calls[i].apis; k++)
+            if (t->apis[t->calls[i].first_api + k].op != TL_NONE)
+                x->called[t->apis[t->calls[i].first_api + k].op] = true;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        if (!is_own(f, x, i))
+            continue;
+        const struct op *o = &t->ops[i];
+        x->count++;
+        x->all_ns += o->end_ns - o->start_ns;
+        x->ns[o->full_name] += o->end_ns - o->start_ns;
+        most = x->ns[o->full_name] > x->ns[most] ? o->full_name : most;
+    }
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        const struct op *o = &t->ops[i], *best = x->longest == TL_NONE ? NULL : &t->ops[x->longest];
+        if (is_own(f, x, i) && o->full_name == most &&
+            (!best || o->end_ns - o->start_ns > best->end_ns - best->start_ns))
+            x->longest = i;
+    }
+    return true;
+}
+
+static void check_own_matrix_kernels(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct own x = {.longest = TL_NONE};
+    if (!find(f, arena, &x)) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "out of memory";
+        return;
+    }
+    int64_t all = per_step(f, x.all_ns);
+    o->why = arena_printf(arena, "the program's own matrix kernels take %.3f ms per step", ms(all));
+    if (query_of_python(f)) {
+        o->why = "Python calls libraries for its products and convolutions";
+        return;
+    }
+    if (x.longest == TL_NONE || all * 100 < f->step_ns * LEAST_PCT)
+        return;
+    const struct op *most = &f->tl->ops[x.longest];
+    const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%mul%' OR name LIKE '%gemm%' OR "
+                       "name LIKE '%conv%' OR name LIKE '%linear%' OR name LIKE '%fc\\_%' ESCAPE "
+                       "'\\' OR name LIKE '%connected%' OR name LIKE '%weight%'";
+    outcome_evidence(o, "such kernels per step", (double)x.count / (double)f->steps.used, "count",
+                     rows);
+    outcome_evidence(o, "their GPU time per step", ms(all), "ms", rows);
+    outcome_evidence(o, arena_printf(arena, "of that, '%.60s'", tl_text(f->tl, most->name)),
+                     ms(per_step(f, x.ns[most->full_name])), "ms", rows);
+    o->error_class = ERROR_KERNEL_MODEL;
+    outcome_fires(o, all,
+                  arena_printf(arena,
+                               "kernels of the program's own compute products or convolutions for "
+                               "%.1f ms of each %.1f ms step, most of it %.60s (%.1f ms); how much "
+                               "faster a library's are depends on how well these use the GPU",
+                               ms(all), ms(f->step_ns), tl_text(f->tl, most->name),
+                               ms(per_step(f, x.ns[most->full_name]))));
+    outcome_example_op(o, f->tl, x.longest, "longest launch of it");
+}
+
+const struct rule rule_own_matrix_kernels = {
+    .id = "own-matrix-kernels",
+    .title = "Let cuBLAS and cuDNN compute products and convolutions",
+    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .check = check_own_matrix_kernels,
+    .in_window = true,
+    .looks_for = "Kernels of the program's own, by their names (matmul, gemm, conv2d, dweight, "
+                 "...), that take 5 % of the step: of no library, not launched by a library's "
+                 "call, in a program that Python does not drive.",
+    .doc = "A product of 4096 x 4096 numbers in FP32 reaches 1 to 9 % of cuBLAS's rate where it is "
+           "written down in the obvious way, 13 % with tiles in shared memory, 37 to 78 % with "
+           "tiles in registers as well, and over 90 % with tiles for warps and a search for their "
+           "sizes (S. Boehm 2022, \"How to Optimize a CUDA Matmul Kernel for cuBLAS-like "
+           "Performance\", on an A6000). Tensor cores are faster again: their peak in TF32 is 8 "
+           "times that of FP32 on an A100. The shapes are not recorded, so the bound is all of "
+           "the kernels' time. A kernel that multiplies small matrices, or does other work as "
+           "well, may be right as it is.",
+    .remedy = {"torch.matmul, F.linear and F.conv2d, which call cuBLAS and cuDNN",
+               "tf.matmul, tf.nn.conv2d, which call cuBLAS and cuDNN",
+               "cublasLtMatmul or cublasGemmEx (CUBLAS_COMPUTE_32F_FAST_TF32, or BF16 tensors, for "
+               "the tensor cores; epilogues add bias and activation); "
+               "cudnnConvolutionForward/BackwardData/BackwardFilter or cuDNN's graph API; CUTLASS "
+               "where other work must be fused with the product"},
+    .tips = {{"library-kernels", "Leave products and convolutions to cuBLAS and cuDNN", NULL}},
+};

@@ -1,0 +1,113 @@
+/* When own-matrix-kernels fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/unit/rule_case.h"
+
+static const char *kernel;
+
+/* 6 ms of it in a step of 10, and a product of cuBLAS. */
+static void fill(struct builder *b, int64_t at)
+{
+    build_kernel(b, kernel, at + US(10), at + US(500), MS(6));
+    build_kernel(b, case_gemm, at + US(20), at + US(6500), MS(2));
+}
+
+START_TEST(test_own)
+{
+    static const char *const own[] = {
+        "_Z22matmul_forward_kernel4PfPKfS1_S1_ii",
+        "matrixMultiply(float const*, float const*, float*, int, int)",
+        "_Z30dweight_dbias_backward_kernel1ILi64ELi64EEvPfS0_S0_S0_iiiii",
+        "void conv2d_k3_forward_kernel3<8, 256>(float*, float*, ns::view<float>, int)",
+        "sgemm_naive"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        struct builder b = build_start();
+        kernel = own[i];
+        case_loop(&b, fill);
+        const struct advice *a = build_analyze(&b);
+        const struct outcome *o = case_first(a, "own-matrix-kernels", MS(6));
+        ck_assert(o->upper_bound);
+        ck_assert_ptr_nonnull(strstr(o->summary, "6.0 ms of each 10.0 ms step"));
+        ck_assert_ptr_nonnull(strstr(outcome_remedy(a->facts, o), "cublasLtMatmul"));
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* Libraries' kernels, with a namespace and without; bias, norms and pictures' kernels. */
+START_TEST(test_others)
+{
+    static const char *const others[] = {
+        "void cutlass::Kernel2<cutlass_80_tensorop_gemm>(Params)",
+        "_ZN2at6native12_GLOBAL__N_131conv_depthwise2d_forward_kernelIfEEvv",
+        "void gemmk1_kernel<int, float, 256, 5, false>(cublasGemmk1Params)",
+        "implicit_convolve_sgemm",
+        "conv2d_grouped_direct_kernel",
+        "my_wmma_gemm_kernel(__half const*, float*)",
+        "_Z28matmul_backward_bias_kernel9IfLb1EEvPT_PKS0_iii",
+        "_Z20layernorm_forward_kernelPfS_",
+        "blur(uchar4*, int)"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct builder b = build_start();
+        kernel = others[i];
+        case_loop(&b, fill);
+        case_verdict(build_analyze(&b), "own-matrix-kernels", RULE_SILENT);
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* 4 % of the step. */
+static void fill_little(struct builder *b, int64_t at)
+{
+    build_kernel(b, kernel, at + US(10), at + US(500), US(400));
+    build_kernel(b, case_gemm, at + US(20), at + MS(1), MS(8));
+}
+
+static void fill_called(struct builder *b, int64_t at)
+{
+    int64_t correlation = build_api(b, "cudaLaunchKernel", at + US(10), CALL_NS);
+    build_kernel_of(b, kernel, correlation, at + US(500), MS(6), 64);
+    struct row_call call = {.start_ns = at + US(9), .end_ns = at + US(30)};
+    build_call(b, call, "cublasSgemm_v2");
+    build_kernel(b, case_gemm, at + US(40), at + US(6500), MS(2));
+}
+
+START_TEST(test_not_its_own)
+{
+    kernel = "matmul(float const*, float*)";
+    struct builder b = build_start();
+    case_loop(&b, fill_little);
+    case_verdict(build_analyze(&b), "own-matrix-kernels", RULE_SILENT);
+    build_end(&b);
+    b = build_start();
+    build_meta(&b, "exe", "/usr/bin/python3.11");
+    case_loop(&b, fill);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "own-matrix-kernels", RULE_SILENT);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "own-matrix-kernels")->why, "Python"));
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_called);
+    case_verdict(build_analyze(&b), "own-matrix-kernels", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(test_cannot_tell)
+{
+    kernel = "matmul(float const*, float*)";
+    case_cannot_tell(fill, "copies,api,ranges", "own-matrix-kernels");
+}
+END_TEST
+
+Suite *rule_own_matrix_kernels_suite(void);
+Suite *rule_own_matrix_kernels_suite(void)
+{
+    Suite *s = suite_create("own-matrix-kernels");
+    TCase *t = tcase_create("own-matrix-kernels");
+    tcase_add_test(t, test_own);
+    tcase_add_test(t, test_others);
+    tcase_add_test(t, test_not_its_own);
+    tcase_add_test(t, test_cannot_tell);
+    suite_add_tcase(s, t);
+    return s;
+}
