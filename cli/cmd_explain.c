@@ -35,6 +35,7 @@ static int run(int argc, char **argv)
     section(&t, "In PyTorch", r->remedy.pytorch);
     section(&t, "In TensorFlow", r->remedy.tensorflow);
     section(&t, "In CUDA C", r->remedy.cuda);
+    section(&t, "In C++ with libtorch", r->libtorch);
     section(&t, "In OpenACC, OpenMP", r->directives);
     if (r->setting)
         printf("\nTo measure it, if the program applies the setting\n  gpuprof try --apply "

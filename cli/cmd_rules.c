@@ -153,6 +153,7 @@ static void write_markdown(void)
         paragraph("PyTorch.", r->remedy.pytorch);
         paragraph("TensorFlow.", r->remedy.tensorflow);
         paragraph("CUDA C.", r->remedy.cuda);
+        paragraph("C++ with libtorch.", r->libtorch);
         paragraph("OpenACC, OpenMP.", r->directives);
         if (r->setting)
             printf("Setting: `%s`.\n\n", r->setting);

@@ -122,6 +122,12 @@ enum framework outcome_framework(const struct facts *f)
                                 : FRAMEWORK_CUDA;
 }
 
+const char *outcome_framework_name(const struct facts *f, enum framework framework)
+{
+    static const char *const names[FRAMEWORKS] = {"PyTorch", "TensorFlow", "CUDA C"};
+    return framework == FRAMEWORK_CUDA && query_of_libtorch(f) ? "C++, libtorch" : names[framework];
+}
+
 const char *outcome_remedy(const struct facts *f, const struct outcome *o)
 {
     const struct remedy *own = &o->remedy, *general = &o->rule->remedy;

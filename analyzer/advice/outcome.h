@@ -69,6 +69,8 @@ bool outcome_wants_gpu(const struct facts *f, const struct outcome *o);
  * and TensorFlow. */
 enum framework { FRAMEWORK_PYTORCH, FRAMEWORK_XLA, FRAMEWORK_CUDA, FRAMEWORKS };
 enum framework outcome_framework(const struct facts *f);
+/* "CUDA C"; of a program that calls libtorch "C++, libtorch". */
+const char *outcome_framework_name(const struct facts *f, enum framework framework);
 /* The remedy in the words of that framework. Never NULL. */
 const char *outcome_remedy(const struct facts *f, const struct outcome *o);
 void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,
@@ -92,8 +94,9 @@ void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary)
 /* A finding's remedy with what the program was seen to do now, by file and line; its setting is
  * dropped where the program's runtime does not obey it (outcome_program.c). */
 void outcome_in_program(const struct facts *f, struct arena *arena, struct outcome *o);
-/* The same of a program of OpenACC or OpenMP, which makes no CUDA calls itself. */
-void outcome_of_directives(const struct facts *f, struct outcome *o);
+/* The remedy for CUDA in the words of a program that makes no CUDA calls itself: of OpenACC or
+ * OpenMP, or of PyTorch's library in C++. */
+void outcome_in_words(const struct facts *f, struct outcome *o);
 /* "k=v;k=v": false when the program's runtime said which settings it obeys, and not all of these.
  */
 bool outcome_obeyed(const struct facts *f, const char *settings);

@@ -86,9 +86,13 @@ void outcome_in_program(const struct facts *f, struct arena *arena, struct outco
                      now ? "; now " : "", plain ? name : "", plain ? ": " : "", now ? now : "");
 }
 
-void outcome_of_directives(const struct facts *f, struct outcome *o)
+void outcome_in_words(const struct facts *f, struct outcome *o)
 {
-    if (!o->rule->directives || outcome_framework(f) != FRAMEWORK_CUDA || !query_of_directives(f))
+    if (outcome_framework(f) != FRAMEWORK_CUDA)
+        return;
+    if (o->rule->libtorch && query_of_libtorch(f))
+        o->remedy.cuda = o->rule->libtorch;
+    if (!o->rule->directives || !query_of_directives(f))
         return;
     o->remedy.cuda = o->rule->directives;
     o->title = o->rule->one_launch ? "Queue the step without waits, in fewer constructs" : o->title;

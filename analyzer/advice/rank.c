@@ -138,7 +138,7 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most
     }
     o->rule->check(a->facts, &a->arena, o);
     if (o->later) {
-        outcome_of_directives(a->facts, o);
+        outcome_in_words(a->facts, o);
         outcome_in_program(a->facts, &a->arena, o);
     }
     if (o->verdict != RULE_FIRES)
@@ -155,7 +155,7 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most
                          (double)o->saves_high_ns / 1e6, least_pct, analysis_of_step(a->facts));
         return;
     }
-    outcome_of_directives(a->facts, o);
+    outcome_in_words(a->facts, o);
     outcome_in_program(a->facts, &a->arena, o);
 }
 

@@ -31,6 +31,7 @@ struct rule {
     struct remedy remedy;             /* general form, for explain and docs */
     const char *directives;           /* in place of remedy.cuda where a compiler makes the calls
                                          (OpenACC, OpenMP); NULL: remedy.cuda holds there, too */
+    const char *libtorch;             /* the same where C++ calls PyTorch's library */
     const char *setting;              /* name of the setting: "num_workers"; NULL */
     struct program_facts program;
     bool about_input;      /* how batches are made, rather than what is done with them */

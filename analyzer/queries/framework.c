@@ -14,7 +14,17 @@ static bool is_framework(const struct facts *f, const char *name)
 bool query_of_python(const struct facts *f)
 {
     const char *exe = timeline_meta(f->tl, "exe");
-    return (exe && strstr(exe, "python")) || is_framework(f, "pytorch");
+    return (exe && strstr(exe, "python")) || timeline_meta(f->tl, "python.version") ||
+           is_framework(f, "pytorch");
+}
+
+bool query_of_libtorch(const struct facts *f)
+{
+    bool pytorch = false;
+    for (size_t i = 0; i < f->totals.kernel_count && !pytorch; i++)
+        pytorch = query_name_has(tl_text(f->tl, f->tl->ops[f->totals.kernels[i].longest].full_name),
+                                 "at::native|2at6native");
+    return pytorch && !query_of_python(f);
 }
 
 bool query_of_xla(const struct facts *f)

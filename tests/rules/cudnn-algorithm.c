@@ -125,6 +125,35 @@ START_TEST(test_algorithm_by_name)
 }
 END_TEST
 
+static void fill_slow_libtorch(struct builder *b, int64_t at)
+{
+    convolutions(b, at, true);
+    build_kernel(b, "void at::native::vectorized_elementwise_kernel<4>", at + US(200),
+                 at + US(9950), US(5));
+}
+
+/* PyTorch's kernels without Python: the words are libtorch's. */
+START_TEST(test_libtorch)
+{
+    static const char *const meta[][2] = {
+        {"exe", "/home/u/train"}, {"exe", "/usr/bin/python3.11"}, {"python.version", "3.12.3"}};
+    for (size_t i = 0; i < sizeof meta / sizeof *meta; i++) {
+        struct builder b = build_start();
+        build_meta(&b, meta[i][0], meta[i][1]);
+        case_loop(&b, fill_slow_libtorch);
+        const struct advice *a = build_analyze(&b);
+        const struct outcome *o = case_outcome(a, "cudnn-algorithm");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        ck_assert_msg((strstr(outcome_remedy(a->facts, o), "setBenchmarkCuDNN") != NULL) ==
+                          (i == 0),
+                      "%s", outcome_remedy(a->facts, o));
+        ck_assert_str_eq(outcome_framework_name(a->facts, outcome_framework(a->facts)),
+                         i == 0 ? "C++, libtorch" : "PyTorch");
+        build_end(&b);
+    }
+}
+END_TEST
+
 Suite *rule_cudnn_algorithm_suite(void)
 {
     Suite *s = suite_create("cudnn-algorithm");
@@ -134,6 +163,7 @@ Suite *rule_cudnn_algorithm_suite(void)
     tcase_add_test(t, test_algorithm_measured_already);
     tcase_add_test(t, test_algorithm_of_xla);
     tcase_add_test(t, test_algorithm_by_name);
+    tcase_add_test(t, test_libtorch);
     suite_add_tcase(s, t);
     return s;
 }

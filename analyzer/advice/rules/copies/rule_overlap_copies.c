@@ -137,6 +137,9 @@ const struct rule rule_overlap_copies = {
                "dataset.apply(tf.data.experimental.prefetch_to_device('/gpu:0'))",
                "a second stream, cudaMemcpyAsync into the other of two device buffers, "
                "cudaEventRecord and cudaStreamWaitEvent"},
+    .libtorch = "the next batch: .to(device, torch::kFloat, /*non_blocking=*/true) from pinned "
+                "memory under a c10::cuda::CUDAStreamGuard of getStreamFromPool(), and an "
+                "at::cuda::CUDAEvent that the step waits for",
     .directives =
         "update the next part with async(2) while async(1) computes (OpenMP: target update "
         "nowait with depend), and wait only before its use",

@@ -282,6 +282,9 @@ const struct rule rule_cuda_graphs = {
                "outside XLA's graphs: "
                "XLA_FLAGS=--xla_gpu_enable_command_buffer=+COLLECTIVES",
                "cudaStreamBeginCapture around the step once, then cudaGraphLaunch"},
+    .libtorch = "at::cuda::CUDAGraph: on a stream of getStreamFromPool, some steps as usual, then "
+                "capture_begin() and capture_end() around one with inputs that stay in place, then "
+                "copy_() into these inputs and replay()",
     .directives =
         "queue the constructs without waits (OpenACC: async(1), OpenMP: nowait), and join "
         "neighbouring loops in one construct",

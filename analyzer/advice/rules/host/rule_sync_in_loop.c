@@ -348,6 +348,8 @@ const struct rule rule_sync_in_loop = {
                "read metrics every N steps; model.compile(steps_per_execution=N)",
                "cudaMemcpyAsync the result into pinned memory, record an event, and read it one "
                "step later"},
+    .libtorch = "total += loss.detach() on the GPU, and total.item<float>() every hundred steps; "
+                "no tensor in an if or a print of the loop",
     .directives =
         "queue the constructs (OpenACC: async(1), OpenMP: nowait with depend), and wait once "
         "before the host reads (wait, taskwait); keep what the host need not see on the "

@@ -267,6 +267,8 @@ const struct rule rule_batch_size = {
     .remedy = {"DataLoader(batch_size=N), with the learning rate scaled and warmed up",
                "dataset.batch(N), with the learning rate scaled and warmed up",
                "a larger batch dimension in the descriptors; scale the learning rate"},
+    .libtorch = "torch::data::DataLoaderOptions().batch_size(N), with the learning rate scaled and "
+                "warmed up",
     .setting = "batch",
     .changes_training = true,
     .tips = {{"larger-batch", "Use the largest batch that fits in memory",

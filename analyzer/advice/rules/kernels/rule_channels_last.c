@@ -213,6 +213,9 @@ const struct rule rule_channels_last = {
          "x.to(memory_format=torch.channels_last)",
          "data_format='channels_last' (the default) in every layer; leave the layout optimizer on",
          "CUDNN_TENSOR_NHWC for tensors and filters (KRSC)"},
+    .libtorch = "x = x.contiguous(torch::MemoryFormat::ChannelsLast), and "
+                "p.set_data(p.contiguous(torch::MemoryFormat::ChannelsLast)) for each parameter of "
+                "four dimensions",
     .setting = "channels_last",
     .tips = {{"channels-last", "Keep images in channels-last layout", NULL}},
 };

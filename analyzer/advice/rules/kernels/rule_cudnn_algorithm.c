@@ -173,6 +173,7 @@ const struct rule rule_cudnn_algorithm = {
            "rerun decides.",
     .remedy = {"torch.backends.cudnn.benchmark = True", "TF_CUDNN_USE_AUTOTUNE=1 (the default)",
                "cudnnFind*AlgorithmEx once per shape, with a workspace of some 100 MB"},
+    .libtorch = "at::globalContext().setBenchmarkCuDNN(true)",
     .setting = "cudnn_benchmark",
     .tips = {{"cudnn-benchmark", "Let cuDNN measure its algorithms",
               "gpuprof sees a search in its own recordings, and in imported traces it sees slow "

@@ -323,5 +323,6 @@ const struct rule rule_fused_attention = {
                "for sure needs Keras on JAX or PyTorch (keras.config.enable_flash_attention())",
                "cuDNN's graph API (scaled dot product attention, forward and backward), or "
                "FlashAttention's kernels"},
+    .libtorch = "torch::scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)",
     .tips = {{"fused-attention", "Use fused attention (FlashAttention)", NULL}},
 };

@@ -182,6 +182,9 @@ const struct rule rule_pointwise_fusion = {
                "tf.function(jit_compile=True)",
                "one kernel for the chain; biases and activations in the product's epilogue "
                "(CUBLASLT_EPILOGUE_GELU_AUX_BIAS), residual additions in the normalisation"},
+    .libtorch = "one operator in place of several (torch::gelu, torch::layer_norm, "
+                "torch::scaled_dot_product_attention), or a kernel of your own for the chain; "
+                "libtorch has no compiler",
     .setting = "fuse_pointwise",
     .tips = {{"fuse-pointwise", "Fuse chains of element-wise operations (compile, JIT)", NULL}},
 };

@@ -289,6 +289,10 @@ const struct rule rule_tensor_cores = {
         {"torch.set_float32_matmul_precision('high') for TF32; torch.autocast for bf16/fp16",
          "TF32 is on by default; keras.mixed_precision.set_global_policy(...) for 16 bit",
          "CUBLAS_COMPUTE_32F_FAST_TF32 / CUDNN_DEFAULT_MATH, or 16-bit tensors with 32F compute"},
+    .libtorch =
+        "at::autocast::set_autocast_enabled(at::kCUDA, true) and set_autocast_dtype(at::kCUDA, "
+        "at::kBFloat16) around forward and loss, clear_cache() behind them; or "
+        "at::globalContext().setAllowTF32CuBLAS(true) and setAllowTF32CuDNN(true) for TF32",
     .setting = "precision",
     .tips = {{"mixed-precision", "Train in mixed precision", NULL},
              {"tf32", "Allow TF32 for FP32 matrices on Ampere and later", NULL}},

@@ -82,6 +82,7 @@ const struct rule rule_eval_activations = {
     .remedy = {"model.eval() and with torch.inference_mode(): around validation",
                "model(x, training=False); model.evaluate does this",
                "cudnnBatchNormalizationForwardInference, and one buffer for all activations"},
+    .libtorch = "model->eval() and c10::InferenceMode guard; around validation",
     .tips = {{"no-grad-eval", "Evaluate without keeping activations for a backward pass",
               "gpuprof examines the kernels inside ranges named as evaluation"}},
 };

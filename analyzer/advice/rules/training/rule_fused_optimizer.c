@@ -133,6 +133,8 @@ const struct rule rule_fused_optimizer = {
     .remedy = {"torch.optim.AdamW(params, fused=True) (or foreach=True)",
                "optimizer inside tf.function(jit_compile=True)",
                "parameters, gradients and state in flat buffers, one kernel over them"},
+    .libtorch = "at::_fused_adamw_ on the lists of parameters, gradients and moments; "
+                "torch::optim's own launch kernels for each parameter",
     .setting = "optimizer",
     .tips = {{"fused-optimizer", "Use a fused or multi-tensor optimizer", NULL}},
 };

@@ -37,6 +37,7 @@ const struct rule rule_zero_grad = {
            "since 2.0, so the cause is old code, set_to_none=False, or explicit zero_() calls.",
     .remedy = {"optimizer.zero_grad(set_to_none=True)", "does not apply: gradients are new tensors",
                "beta = 0 in the weight-gradient call instead of cudaMemsetAsync and beta = 1"},
+    .libtorch = "optimizer.zero_grad(/*set_to_none=*/true), which is the default",
     .setting = "zero_grad",
     .tips = {{"set-to-none", "Set gradients to none instead of zeroing them", NULL}},
 };
