@@ -155,11 +155,11 @@ struct query_ops query_all_with_all(const struct facts *f)
     return query_ops(f, sends_to_ranks);
 }
 
-/* PyTorch's operators and annotations of the process group. */
+/* By PyTorch's operators and annotations of the process group, or by functions. */
 static bool names_all_with_all(const struct facts *f)
 {
-    for (size_t i = 0; i < f->tl->range_count; i++)
-        if (query_name_has(tl_text(f->tl, f->tl->ranges[i].name), "all_to_all|alltoall"))
+    for (uint32_t i = 0; i < f->tl->strings.n; i++)
+        if (query_name_has(f->tl->strings.text[i], "all_to_all|alltoall"))
             return true;
     return false;
 }
@@ -168,8 +168,6 @@ int64_t query_unnamed_sends(const struct facts *f, struct arena *arena)
 {
     const struct timeline *t = f->tl;
     int64_t sum = 0;
-    if (names_all_with_all(f))
-        return 0;
     bool *named = arena_array(arena, t->op_count + 1, sizeof *named);
     for (size_t i = 0; named && i < t->collective_count; i++)
         if (t->collectives[i].op != TL_NONE)
@@ -179,5 +177,5 @@ int64_t query_unnamed_sends(const struct facts *f, struct arena *arena)
             query_name_has(tl_text(t, t->ops[i].name),
                            "ncclDevKernel_SendRecv|ncclKernel_SendRecv"))
             sum += t->ops[i].end_ns - t->ops[i].start_ns;
-    return per_step(f, sum);
+    return sum && !names_all_with_all(f) ? per_step(f, sum) : 0;
 }
