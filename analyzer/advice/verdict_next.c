@@ -176,6 +176,36 @@ static const char *free_a_core(const struct advice *a)
                : "";
 }
 
+/* "conv_kernel" of "void net::conv_kernel<8, 256>". */
+static const char *function_of(struct advice *a, const char *kernel)
+{
+    size_t n = strcspn(kernel, "<("), from = n;
+    while (from > 0 && !strchr(": ", kernel[from - 1]))
+        from--;
+    return arena_printf(&a->arena, "%.*s", (int)(n - from), kernel + from);
+}
+
+/* Nothing to change in how kernels come; so which of them takes longest. What limits it is no
+ * matter of a timeline, and those of libraries are as they are. */
+static const char *only_kernels(struct advice *a)
+{
+    const struct totals *t = &a->facts->totals;
+    const char *none = "No rule found a change that saves more than 1 % of the step.";
+    const struct kernel_total *k = t->kernel_count ? &t->kernels[0] : NULL;
+    if (!k || 4 * k->total_ns < t->kernel_ns || share(a, a->facts->breakdown_ns[PART_COMPUTE]) < 50)
+        return none;
+    const char *name = tl_text(a->facts->tl, k->name);
+    bool of_library = k->class.family == FAMILY_GEMM || k->class.family == FAMILY_CONV ||
+                      k->class.family == FAMILY_ATTENTION || k->class.family == FAMILY_COMM;
+    const char *ncu = of_library ? ""
+                                 : arena_printf(&a->arena,
+                                                "; Nsight Compute shows what limits it: ncu "
+                                                "--kernel-name regex:%s --launch-count 3 CMD",
+                                                function_of(a, name));
+    return arena_printf(&a->arena, "%s %.0f %% of the kernels' time goes to %.80s%s.", none,
+                        100.0 * (double)k->total_ns / (double)t->kernel_ns, name, ncu ? ncu : "");
+}
+
 const char *verdict_next(struct advice *a)
 {
     const char *open = unanswered(a);
@@ -191,7 +221,5 @@ const char *verdict_next(struct advice *a)
         return free_a_core(a);
     if (open)
         return open;
-    return analysis_of_window(a->facts)
-               ? mark_steps_text(a)
-               : "No rule found a change that saves more than 1 % of the step.";
+    return analysis_of_window(a->facts) ? mark_steps_text(a) : only_kernels(a);
 }

@@ -117,6 +117,32 @@ START_TEST(test_steps_that_take_no_time_carry_no_advice)
 }
 END_TEST
 
+static const char *longest;
+
+static void fill_one_kernel(struct builder *b, int64_t at)
+{
+    build_kernel(b, longest, at + US(10), at + US(20), US(9900));
+    build_kernel(b, "settle(float*, int)", at + US(20), at + US(9930), US(60));
+}
+
+/* Nothing to change in how kernels come: the one that takes longest is named, and what looks into
+ * it, unless it is a library's. */
+START_TEST(test_only_kernels)
+{
+    static const char *const kernels[] = {"void net::advance<4>(float*, int)", case_gemm};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        longest = kernels[i];
+        case_loop(&b, fill_one_kernel);
+        const struct advice *a = build_analyze(&b);
+        ck_assert_uint_eq(a->ranked_count, 0);
+        ck_assert_msg(strstr(a->next, "99 % of the kernels' time goes to ") != NULL, "%s", a->next);
+        ck_assert_int_eq(strstr(a->next, "--kernel-name regex:advance --launch") != NULL, i == 0);
+        build_end(&b);
+    }
+}
+END_TEST
+
 Suite *test_rules_suite(void)
 {
     Suite *s = suite_create("rules");
@@ -128,6 +154,7 @@ Suite *test_rules_suite(void)
     tcase_add_test(t, hook_marks_are_steps);
     tcase_add_test(t, own_marks_win);
     tcase_add_test(t, test_names);
+    tcase_add_test(t, test_only_kernels);
     tcase_add_test(t, test_steps_that_take_no_time_carry_no_advice);
     suite_add_tcase(s, t);
     return s;
