@@ -40,6 +40,7 @@ START_TEST(test_others)
         "_ZN2at6native12_GLOBAL__N_131conv_depthwise2d_forward_kernelIfEEvv",
         "void gemmk1_kernel<int, float, 256, 5, false>(cublasGemmk1Params)",
         "implicit_convolve_sgemm",
+        "sgemm_128x128x8_NN_vec",
         "conv2d_grouped_direct_kernel",
         "my_wmma_gemm_kernel(__half const*, float*)",
         "_Z28matmul_backward_bias_kernel9IfLb1EEvPT_PKS0_iii",

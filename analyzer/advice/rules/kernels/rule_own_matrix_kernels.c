@@ -3,6 +3,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { LEAST_PCT = 5 /* of the step */ };
@@ -22,7 +23,17 @@ static const char of_library[] =
     "gemv|gemmk1|gemmSN|gemm2x2|gemm_kernel2x2|splitK|dot_kernel|magma|Cijk_|ck_|bgemm|"
     "convolve_|grouped_direct|nchw_hw_packed|fft2d|wgrad_|dgrad|compute_gemm_pointers|"
     "triton|native|cub::|thrust|flash|fmha|marlin|deep_gemm|fbgemm|tilelang|nvte|"
-    "mma|tensor|Tensor|igemm|mul_mat_q|quant";
+    "mma|tensor|Tensor|igemm|mul_mat_q|quant|gen_sgemm|gen_dgemm|fermi|LDS128|_ldg";
+
+/* "sgemm_128x128x8_NN_vec": libraries name their tiles. */
+static bool names_tile(const char *name)
+{
+    for (const char *x = strchr(name, 'x'); x; x = strchr(x + 1, 'x'))
+        if (x - name >= 2 && isdigit((unsigned char)x[-1]) && isdigit((unsigned char)x[-2]) &&
+            isdigit((unsigned char)x[1]))
+            return true;
+    return false;
+}
 
 /* "matmul_backward_bias" adds up rows; "dweight_dbias" multiplies as well. */
 static bool only_bias(const char *name)
@@ -58,7 +69,7 @@ static bool is_own(const struct facts *f, struct own *x, uint32_t op)
         const char *name = tl_text(f->tl, o->full_name);
         x->looked[o->full_name] = true;
         x->is[o->full_name] = query_name_has(name, computes) && !query_name_has(name, of_library) &&
-                              !in_namespace(name) && !only_bias(name) &&
+                              !in_namespace(name) && !names_tile(name) && !only_bias(name) &&
                               o->class.family != FAMILY_NORM && o->class.family != FAMILY_BIAS;
     }
     return x->is[o->full_name];
