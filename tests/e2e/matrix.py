@@ -113,12 +113,15 @@ class Matrix:
         """A bound is a bound, within a point of the step, and another one by which two runs may differ.
 
         Both paces are the trainer's own: a step that other work delayed once is in the profile's mean, and no advice
-        saves it. The bound is of the profile's median step, so shares of each are compared."""
-        first = analysis["findings"][0]
+        saves it. The bound is of the profile's median step, so shares of each are compared. Where steps differ, as they
+        do beside busy threads, the mean loses more than the median does: no step gets shorter than what is left of that."""
+        first, median = analysis["findings"][0], analysis["steps"]["median_ms"]
         if first["kind"] == "upper-bound":
-            most = first["saves_ms"]["high"] / analysis["steps"]["median_ms"]
-            self.checks.check(1 - after / before <= most + 0.02, f"{name}: {first['rule']} saves no more than the bound",
-                              f"{before:.2f} ms before, {after:.2f} ms after, at most {100 * most:.1f} % of it saved")
+            most = first["saves_ms"]["high"] / median
+            left = median * (1 - most)
+            self.checks.check(1 - after / before <= most + 0.02 or after >= left - 0.02 * before,
+                              f"{name}: {first['rule']} saves no more than the bound",
+                              f"{before:.2f} ms before, {after:.2f} ms after, at most {100 * most:.1f} % of {median:.2f} ms saved")
 
     def larger(self, name, trainer, model, defects, before):
         """Twice the batch takes less than twice the step, by a fifth and more."""
