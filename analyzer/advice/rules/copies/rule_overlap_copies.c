@@ -137,7 +137,7 @@ const struct rule rule_overlap_copies = {
                "dataset.apply(tf.data.experimental.prefetch_to_device('/gpu:0'))",
                "a second stream, cudaMemcpyAsync into the other of two device buffers, "
                "cudaEventRecord and cudaStreamWaitEvent"},
-    .libtorch = "the next batch: .to(device, torch::kFloat, /*non_blocking=*/true) from pinned "
+    .libtorch = "the next batch: .to(device, /*non_blocking=*/true) from pinned "
                 "memory under a c10::cuda::CUDAStreamGuard of getStreamFromPool(), and an "
                 "at::cuda::CUDAEvent that the step waits for",
     .directives =

@@ -218,7 +218,7 @@ const struct rule rule_pin_memory = {
         {"DataLoader(..., pin_memory=True), then batch.to(device, non_blocking=True)",
          "tf.data pins its own buffers: pass the dataset, not NumPy arrays, to the model",
          "cudaHostAlloc (or cudaHostRegister once) for the batch slots, then cudaMemcpyAsync"},
-    .libtorch = "batch.data.pin_memory().to(device, torch::kFloat, /*non_blocking=*/true)",
+    .libtorch = "batch.data.pin_memory().to(device, /*non_blocking=*/true)",
     .directives =
         "let the compiler allocate pinned memory (nvc -gpu=pinned; OpenMP: an allocator with "
         "the trait pinned), and copy less often: acc data or omp target data around the "

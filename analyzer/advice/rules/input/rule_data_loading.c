@@ -228,7 +228,8 @@ const struct rule rule_data_loading = {
     .remedy = {"DataLoader(..., num_workers=N, prefetch_factor=2, persistent_workers=True)",
                "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",
                "reader threads that fill a ring of batch slots ahead of the loop"},
-    .libtorch = "torch::data::DataLoaderOptions().workers(N) with a sampler that threads may share",
+    .libtorch =
+        "torch::data::DataLoaderOptions().workers(N); each thread has a copy of the dataset",
     .setting = "num_workers",
     .tips = {{"loader-workers", "Make batches in several workers, ahead of the loop", NULL}},
 };

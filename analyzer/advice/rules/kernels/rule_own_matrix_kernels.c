@@ -20,10 +20,11 @@ static const char computes[] =
  * cuBLAS and cuDNN have a few kernels without a prefix: the second line and the third. */
 static const char of_library[] =
     "cutlass|xmma|nvjet|cublas|cudnn|ampere_|volta_|turing_|maxwell_|pascal_|kepler|hopper_|"
-    "gemv|gemmk1|gemmSN|gemm2x2|gemm_kernel2x2|splitK|dot_kernel|magma|Cijk_|ck_|bgemm|"
+    "gemv|gemmk1|gemmSN|gemm2x2|gemm_kernel2x2|splitK|dot_kernel|magma|Cijk_|bgemm|"
     "convolve_|grouped_direct|nchw_hw_packed|fft2d|wgrad_|dgrad|compute_gemm_pointers|"
     "triton|native|cub::|thrust|flash|fmha|marlin|deep_gemm|fbgemm|tilelang|nvte|"
-    "mma|tensor|Tensor|igemm|mul_mat_q|quant|gen_sgemm|gen_dgemm|fermi|LDS128|_ldg";
+    "wmma|hmma|_mma|tensorop|tensor_core|tensorcore|TensorCore|igemm|mul_mat_q|quant|gen_sgemm|gen_"
+    "dgemm|fermi|LDS128|_ldg";
 
 /* "sgemm_128x128x8_NN_vec": libraries name their tiles. */
 static bool names_tile(const char *name)
