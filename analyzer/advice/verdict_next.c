@@ -3,6 +3,7 @@
 #include "analyzer/queries/query.h"
 #include "base/size.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static double share(const struct advice *a, int64_t ns)
@@ -176,13 +177,17 @@ static const char *free_a_core(const struct advice *a)
                : "";
 }
 
-/* "conv_kernel" of "void net::conv_kernel<8, 256>". */
+/* "conv_kernel" of "void net::conv_kernel<8, 256>". NULL where it is no identifier: people paste
+ * the command, and a recording may come from anywhere. */
 static const char *function_of(struct advice *a, const char *kernel)
 {
     size_t n = strcspn(kernel, "<("), from = n;
     while (from > 0 && !strchr(": ", kernel[from - 1]))
         from--;
-    return arena_printf(&a->arena, "%.*s", (int)(n - from), kernel + from);
+    for (size_t i = from; i < n; i++)
+        if (!isalnum((unsigned char)kernel[i]) && kernel[i] != '_')
+            return NULL;
+    return from == n ? NULL : arena_printf(&a->arena, "%.*s", (int)(n - from), kernel + from);
 }
 
 /* Nothing to change in how kernels come; so which of them takes longest. What limits it is no
@@ -197,11 +202,12 @@ static const char *only_kernels(struct advice *a)
     const char *name = tl_text(a->facts->tl, k->name);
     bool of_library = k->class.family == FAMILY_GEMM || k->class.family == FAMILY_CONV ||
                       k->class.family == FAMILY_ATTENTION || k->class.family == FAMILY_COMM;
-    const char *ncu = of_library ? ""
-                                 : arena_printf(&a->arena,
-                                                "; Nsight Compute shows what limits it: ncu "
-                                                "--kernel-name regex:%s --launch-count 3 CMD",
-                                                function_of(a, name));
+    const char *function = of_library ? NULL : function_of(a, name);
+    const char *ncu = !function ? ""
+                                : arena_printf(&a->arena,
+                                               "; Nsight Compute shows what limits it: ncu "
+                                               "--kernel-name regex:%s --launch-count 3 CMD",
+                                               function);
     return arena_printf(&a->arena, "%s %.0f %% of the kernels' time goes to %.80s%s.", none,
                         100.0 * (double)k->total_ns / (double)t->kernel_ns, name, ncu ? ncu : "");
 }
