@@ -2,9 +2,9 @@
 import json
 import os
 
-TITLE = "two scripts of examples/ and `gpuprof try` on them: predicted beside measured"
+TITLE = "scripts of examples/ and `gpuprof try` on them: predicted beside measured"
 ORDER, LIMIT_S = 50, 280
-SCRIPTS = ("resnet50", "gpt2")
+SCRIPTS = ("gpt2", "vit", "bert", "dlrm", "diffusion", "resnet50")
 
 
 def run(box):

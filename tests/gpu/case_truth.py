@@ -25,6 +25,10 @@ def run(box):
             seconds + 45, **box.libraries())
     with open(rows_file, encoding="utf-8") as f:
         found = json.load(f)
+    show(box, found)
+
+
+def show(box, found):
     for r in (r for r in found["rows"] if r["mid"] is not None):
         box.row(f"{r['case']}, {r['what']}: predicted {r['mid']:.1f} [{r['low']:.1f}, {r['high']:.1f}], measured", r["measured"],
                 f"% of a step saved (its runs: {r['measured_low']:.1f} to {r['measured_high']:.1f})")
