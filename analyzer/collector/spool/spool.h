@@ -130,6 +130,12 @@ struct spool_guard {
 void spool_guard_begin(struct spool_guard *g, void *map, size_t size);
 void spool_guard_end(struct spool_guard *g);
 
+/* Calls of late, for waits without times of their own. */
+enum { SPOOL_CALLS_SEEN = 64 };
+struct spool_call_seen {
+    int64_t correlation, start_ns, end_ns;
+};
+
 /* What a process has lost so far, or the collector of it. */
 struct spool_losses {
     int64_t counter[SPOOL_COUNTERS]; /* by the agent */
@@ -198,6 +204,10 @@ struct spool {
     int64_t block_steps, steps, last_step_ns, last_step_end_ns;
     struct spool_pace pace;
     int64_t asked_from; /* steps when the window that was asked for began */
+
+    struct spool_call_seen calls_seen[SPOOL_CALLS_SEEN];
+    size_t next_call;
+    struct VEC(struct row_sync) waits_held; /* until their calls come */
 
     struct spool_callers *callers; /* NULL: no stack came so far */
 
@@ -295,6 +305,9 @@ void spool_add_stack(struct spool *s, struct spool_out *out, const void *record,
 void spool_put_caller(struct spool *s, struct spool_out *out, const struct row_api *call);
 void spool_put_callers_end(struct spool *s, struct spool_out *out); /* what is missing of them */
 void spool_free_callers(struct spool *s);
+/* A wait; one that is not timed gets the times of its call, which may come later. */
+void spool_put_wait(struct spool *s, struct spool_out *out, struct row_sync *row, bool timed);
+void spool_note_caller(struct spool *s, struct spool_out *out, const struct row_api *call);
 void spool_add_silence(struct spool *s, const struct spool_rec_silent *r);
 void spool_note_call(struct spool *s, int64_t start_ns); /* of a library that works on the GPU */
 void spool_add_step(struct spool *s, const struct spool_rec_range *r);

@@ -1,5 +1,4 @@
-/* CUPTI activity records -> rows. A record is copied into its prefix struct (spool_records.h); what
- * it is too short for reads as 0. */
+/* CUPTI activity records -> rows, by prefix structs (spool_records.h): what is too short is 0. */
 #include "analyzer/collector/spool/spool.h"
 #include "analyzer/collector/spool/spool_records.h"
 
@@ -237,15 +236,16 @@ static void put_api(struct spool *s, struct spool_out *out, const struct record 
     row.result = a.result;
     spool_put(out, ROW_API, &row);
     spool_put_caller(s, out, &row);
+    spool_note_caller(s, out, &row);
 }
 
 static void put_sync(struct spool *s, struct spool_out *out, const struct record *r)
 {
     TAKE(sync, y, r);
     struct row_sync row = {.process = s->process, .stream = -1, .event = -1, .event_sync = -1};
-    if (!place_call(s, out, y.start, y.end, &row.start_ns, &row.end_ns))
+    bool timed = y.start || y.end;
+    if (timed && !place_call(s, out, y.start, y.end, &row.start_ns, &row.end_ns))
         return;
-    row.id = ++out->ids[ROW_SYNC];
     row.type = y.type;
     row.correlation = correlation(s, y.correlation);
     if (y.stream != CUPTI_NONE)
@@ -254,7 +254,7 @@ static void put_sync(struct spool *s, struct spool_out *out, const struct record
         row.event = y.event;
     if (row.event >= 0 && REACHES(r, sync, event_sync))
         row.event_sync = y.event_sync;
-    spool_put(out, ROW_SYNC, &row);
+    spool_put_wait(s, out, &row, timed);
 }
 
 static void put_event(struct spool *s, struct spool_out *out, const struct record *r)

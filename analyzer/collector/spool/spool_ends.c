@@ -112,6 +112,8 @@ static void put_without_windows(struct spool *s, struct spool_out *out)
 static void put_losses(struct spool *s, struct spool_out *out)
 {
     spool_read_counters(s);
+    s->unplaced += (int64_t)s->waits_held.n;
+    s->waits_held.n = 0;
     spool_place_untimed(s, out);
     put_counted(s, out);
     put_left_out(s, out);

@@ -120,6 +120,7 @@ void spool_close(struct spool *s)
     vec_release(&s->clock_gaps);
     vec_release(&s->windows);
     vec_release(&s->silences);
+    vec_release(&s->waits_held);
     vec_release(&s->blocks);
     free(s->path);
     *s = (struct spool){0};

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { VERSION = 2 };
+enum { VERSION = 3 };
 
 struct walk {
     struct spool_bytes *to; /* NULL: it reads */
@@ -97,6 +97,9 @@ static void walk_times(struct walk *w, struct spool *s)
     ONE(s->windows_seen);
     ONE(s->cut_correlation);
     LIST(s->silences);
+    ONE(s->calls_seen);
+    ONE(s->next_call);
+    LIST(s->waits_held);
     ONE(s->last_call_ns);
     ONE(s->last_record_ns);
     ONE(s->cupti_told);

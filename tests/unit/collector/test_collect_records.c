@@ -1,6 +1,7 @@
 /* The collector: CUPTI's records of several releases, copies, API names, what is cut or untimed. */
 #include <check.h>
 
+#include "analyzer/collector/spool/spool.h"
 #include "tests/unit/collect_spools.h"
 
 /* Older releases: the same fields, fewer of them at the end. */
@@ -234,6 +235,58 @@ START_TEST(test_untimed_and_in_flight)
 }
 END_TEST
 
+static void untimed_wait(struct spool_writer *w, uint64_t *at, uint32_t correlation)
+{
+    uint8_t *r = spool_record(w, 0, at, 38);
+    spool_set(r, 4, SYNC_EVENT, 4), spool_set(r, 24, correlation, 4), spool_set(r, 28, 1, 4),
+        spool_set(r, 32, 13, 4), spool_set(r, 36, 6, 4);
+}
+
+/* CUPTI gives some waits no times: they have those of their calls, whichever record comes first. */
+START_TEST(test_untimed_waits)
+{
+    struct spool_writer w = dead("a");
+    uint64_t at = 0;
+    spool_api(&w, 0, &at, 5, 1, stamp(10), stamp(20), 500, 41);
+    untimed_wait(&w, &at, 41);
+    untimed_wait(&w, &at, 42);
+    untimed_wait(&w, &at, 43); /* nobody tells of its call */
+    untimed_wait(&w, &at, 0);
+    spool_api(&w, 0, &at, 5, 1, stamp(30), stamp(50), 500, 42);
+    spool_state(&w, 0, SPOOL_READY, at);
+    finish();
+    ck_assert_int_eq(m->count[ROW_SYNC], 2);
+    for (int i = 0; i < 2; i++) {
+        const struct row_sync *s = MEMORY_ROW(m, sync, ROW_SYNC, i);
+        ck_assert(s->type == SYNC_EVENT && s->event == 6 && s->correlation == 41 + i);
+        ck_assert_int_eq(s->start_ns, i ? 30 : 10);
+        ck_assert_int_eq(s->end_ns, i ? 50 : 20);
+    }
+    ck_assert_int_eq(memory_health(m, "untimed"), 2);
+    spool_end(&w);
+}
+END_TEST
+
+/* More of them than are kept. */
+START_TEST(test_many_untimed_waits)
+{
+    enum { MANY = SPOOL_CALLS_SEEN + 6 }; /* a page holds them */
+    struct spool_writer w = dead("a");
+    uint64_t at = 0;
+    w.h->stride[38] = 40;
+    for (int i = 0; i < MANY; i++)
+        untimed_wait(&w, &at, 100 + (uint32_t)i);
+    spool_api(&w, 0, &at, 5, 1, stamp(30), stamp(50), 500, 100); /* forgotten */
+    spool_api(&w, 0, &at, 5, 1, stamp(60), stamp(70), 500, 100 + MANY - 1);
+    spool_state(&w, 0, SPOOL_READY, at);
+    finish();
+    ck_assert_int_eq(m->count[ROW_SYNC], 1);
+    ck_assert_int_eq(MEMORY_ROW(m, sync, ROW_SYNC, 0)->start_ns, 60);
+    ck_assert_int_eq(memory_health(m, "untimed"), MANY - 1);
+    spool_end(&w);
+}
+END_TEST
+
 /* Killed with work in the queue: it never ran, which is no fault of CUPTI's clock. */
 START_TEST(test_killed_with_a_queue)
 {
@@ -279,6 +332,8 @@ Suite *test_collect_records_suite(void)
     tcase_add_test(t, test_skipped_and_cut);
     tcase_add_test(t, test_small_strides);
     tcase_add_test(t, test_untimed_and_in_flight);
+    tcase_add_test(t, test_untimed_waits);
+    tcase_add_test(t, test_many_untimed_waits);
     tcase_add_test(t, test_killed_with_a_queue);
     tcase_add_test(t, test_correlation_wraps);
     suite_add_tcase(suite, t);
