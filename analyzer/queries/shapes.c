@@ -61,6 +61,21 @@ double query_conv_bytes(const struct row_call *c)
            (in_elements(c) + out_elements(c) + (double)c->dim[4] * filter_elements(c));
 }
 
+/* dim: m n k batch transa transb */
+double query_product_elements(const struct row_call *c)
+{
+    double m = (double)c->dim[0], n = (double)c->dim[1], k = (double)c->dim[2];
+    double batch = c->dim[3] > 1 ? (double)c->dim[3] : 1;
+    return m > 0 && n > 0 && k > 0 ? batch * (m * k + k * n + m * n) : 0;
+}
+
+/* Columns are contiguous in cuBLAS: "rows" here are what is contiguous. */
+bool query_rows_aligned(const struct row_call *c, int64_t of)
+{
+    int64_t a = c->dim[4] ? c->dim[2] : c->dim[0], b = c->dim[5] ? c->dim[1] : c->dim[2];
+    return a % of == 0 && b % of == 0 && c->dim[0] % of == 0;
+}
+
 /* Forward reads one tensor and writes another; backward reads two and writes a third. */
 double query_norm_bytes(const struct facts *f, const struct row_call *c)
 {

@@ -9,6 +9,11 @@ bool query_is_conv(const struct row_call *c);
 double query_conv_flops(const struct row_call *c);
 /* Each tensor once: what no kernel can avoid. 0: a size is not known. */
 double query_conv_bytes(const struct row_call *c);
+/* Numbers in both factors and the result of a product; 0: a size is not known. */
+double query_product_elements(const struct row_call *c);
+/* Do all rows of its matrices begin at multiples of `of` elements? As far as sizes tell: the
+ * matrices may be parts of wider ones. */
+bool query_rows_aligned(const struct row_call *c, int64_t of);
 double query_norm_bytes(const struct facts *f, const struct row_call *c);
 /* GPU time of what the call launched in used steps, without layout conversions, and its longest
  * kernel: left as it is where there is none. */

@@ -52,9 +52,13 @@ void edit_drop_with(const struct graph *g, struct plan *p, uint32_t i, double pa
  * False: others were launched with it, so their call stays as well. */
 bool edit_drop_launched(const struct graph *g, struct plan *p, uint32_t i);
 
-/* What is left of an FP32 kernel's time on tensor cores, where these reach `share` of the share of
- * the peak rate that it reached. */
+/* What is left of an FP32 kernel's time on tensor cores (edits_tensor.c), where these reach `share`
+ * of the share of the peak rate that it reached. */
 double edit_on_tensor_cores(const struct graph *g, double share);
+/* The same of the kernel of task i, by what is known of it and of its call (x->op_calls): in 16
+ * bits, or in TF32 (x->tf32). */
+double edit_matrix_left(const struct edit *x, const struct graph *g, uint32_t i,
+                        const struct draw *d);
 
 /* Is the edit about this operation? */
 bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op);

@@ -1,45 +1,10 @@
-/* The edit of the type of numbers, with the range of what is not known about them: peak
- * rates by compute capability (public), and the share of them that kernels reach in practice. */
+/* The edit of the type of numbers, with the range of what is not known about them. */
 #include "analyzer/whatif/edits.h"
 
 #include "analyzer/queries/query.h"
 #include "wire/spool_format.h"
 
 enum { KERNEL_FLOOR_NS = 3000 };
-
-/* FP32 rate over that of 16-bit tensor cores, dense: V100 15.7/125, T4 8.1/65, A100 19.5/312,
- * GA10x and Ada about 1/4, H100 67/989, B200 75/2250. */
-static double peak_ratio(const struct graph *g)
-{
-    const struct row_device *v = g->a->device;
-    if (!v || v->cc_major < 7)
-        return 1;
-    if (v->cc_major == 7)
-        return 1.0 / 8;
-    if (v->cc_major == 8)
-        return v->cc_minor == 0 ? 1.0 / 16 : 1.0 / 4;
-    return v->cc_major == 9 ? 1.0 / 15 : 1.0 / 30;
-}
-
-static bool in_nhwc(const struct graph *g, uint32_t i)
-{
-    return edit_op(g, i)->class.layout == SPOOL_LAYOUT_NHWC;
-}
-
-/* Products keep the share of the peak that they reached (Hopper: 87 % in bf16, 75 to 85 % in FP32);
- * convolutions do in NHWC, where FP32 reaches half of what it does in NCHW, else they halve it
- * (V100, ResNet-50: 87 % in FP32, 45 % in FP16). It can be 1.2 times as much, or a quarter. */
-static double share_kept(const struct graph *g, uint32_t i, const struct draw *d)
-{
-    bool halves = g->classes[i].family == FAMILY_CONV && !in_nhwc(g, i);
-    return draw_around(d, 0, 1.2, halves ? 0.5 : 1.0, 0.25);
-}
-
-double edit_on_tensor_cores(const struct graph *g, double share)
-{
-    double by = peak_ratio(g) / share;
-    return by > 1 ? 1 : by;
-}
 
 /* Weights that stay in FP32 are cast each step, 6 bytes a parameter where an optimizer moves 20
  * (SGD with momentum) to 28 (Adam); FP16 wants its gradients unscaled, too, another 8. A program
@@ -101,16 +66,15 @@ static struct types types_of(const struct edit *x, const struct graph *g)
  * precision: BERT-large 1.8 times the samples a second, ResNet-50 and ResNeXt-101 2.6 times,
  * channels-last included); one that waits for neither stays as it is. Attention in FP32, which
  * keeps its products on the chip: a third (A100, cutlass's kernels), an eighth at best. */
-static double in_16_bits(const struct graph *g, uint32_t i, const struct types *t,
-                         const struct draw *d)
+static double in_16_bits(const struct edit *x, const struct graph *g, uint32_t i,
+                         const struct types *t, const struct draw *d)
 {
     const struct kernel_class *c = &edit_op(g, i)->class;
     if (c->dtype == SPOOL_DT_TF32 && c->tensor == TRI_YES)
         return draw_around(d, 0, t->layout && c->family == FAMILY_CONV ? 0.33 : 0.42, 0.5, 0.8);
     if (c->family == FAMILY_ATTENTION)
         return c->dtype == SPOOL_DT_F32 ? draw_around(d, 0, 0.125, 0.33, 0.7) : 1;
-    return g->classes[i].traits & TRAIT_NO_TENSOR ? edit_on_tensor_cores(g, share_kept(g, i, d))
-                                                  : 1;
+    return g->classes[i].traits & TRAIT_NO_TENSOR ? edit_matrix_left(x, g, i, d) : 1;
 }
 
 /* What is left of a kernel that moves numbers: half the bytes at best. Autocast keeps softmax and
@@ -149,14 +113,14 @@ static void add_casts(const struct graph *g, struct plan *p, uint32_t i, const s
 }
 
 /* What remains of a kernel's time; what works on 16-bit numbers does not halve its bytes again. */
-static double remains(const struct graph *g, uint32_t i, const struct types *t, double update,
-                      const struct draw *d)
+static double remains(const struct edit *x, const struct graph *g, uint32_t i,
+                      const struct types *t, double update, const struct draw *d)
 {
     switch (g->classes[i].family) {
     case FAMILY_GEMM:
     case FAMILY_CONV:
     case FAMILY_ATTENTION:
-        return in_16_bits(g, i, t, d);
+        return in_16_bits(x, g, i, t, d);
     case FAMILY_ELEMENTWISE:
     case FAMILY_NORM:
     case FAMILY_POOL:
@@ -172,9 +136,28 @@ static double remains(const struct graph *g, uint32_t i, const struct types *t, 
     }
 }
 
+/* The program keeps its types, so the rest stays as it is. */
+static void in_tf32(const struct edit *x, const struct graph *g, struct plan *p,
+                    const struct draw *d)
+{
+    for (uint32_t i = 0; i < g->count; i++) {
+        uint8_t f = g->classes[i].family;
+        const struct op *o = edit_op(g, i);
+        if ((f != FAMILY_GEMM && f != FAMILY_CONV) || !o || o->class.dtype != SPOOL_DT_F32 ||
+            !(g->classes[i].traits & TRAIT_NO_TENSOR) || p->dur[i] <= KERNEL_FLOOR_NS)
+            continue;
+        p->dur[i] = KERNEL_FLOOR_NS +
+                    (int64_t)((double)(p->dur[i] - KERNEL_FLOOR_NS) * edit_matrix_left(x, g, i, d));
+    }
+}
+
 void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
                     const struct draw *d)
 {
+    if (x->tf32) {
+        in_tf32(x, g, p, d);
+        return;
+    }
     struct types t = types_of(x, g);
     double update = beside_update(g, d);
     for (uint32_t i = 0; i < g->count; i++) {
@@ -183,7 +166,7 @@ void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
             edit_drop_launched(g, p, i);
         if (f == FAMILY_UNKNOWN || p->dur[i] <= KERNEL_FLOOR_NS)
             continue;
-        double by = remains(g, i, &t, update, d);
+        double by = remains(x, g, i, &t, update, d);
         p->dur[i] = KERNEL_FLOOR_NS + (int64_t)((double)(p->dur[i] - KERNEL_FLOOR_NS) * by);
         bool product = f == FAMILY_GEMM || f == FAMILY_CONV || f == FAMILY_ATTENTION;
         if (product && by < 1 && t.autocast)

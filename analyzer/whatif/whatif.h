@@ -58,10 +58,11 @@ struct edit {
     const bool *range_marks;           /* EDIT_SKIP: by range */
     const bool *keep_marks;            /* EDIT_UNSYNC: calls whose waits are not the program's */
     const bool *claimed_marks;         /* EDIT_UNSYNC: calls that another change removes */
-    const uint32_t *op_calls;          /* EDIT_LAYOUT: query_op_calls() */
+    const uint32_t *op_calls;          /* EDIT_LAYOUT, EDIT_PRECISION: query_op_calls() */
     const bool *gone_marks; /* EDIT_FUSE, EDIT_SCALE: of op_marks, work that others do on the way */
     bool within;            /* EDIT_FUSE: `ops` are steps of operators that stay */
     bool pauses;            /* EDIT_REMOVE: nor what the host does between two such calls */
+    bool tf32;              /* EDIT_PRECISION: FP32 by tensor cores in TF32, not 16 bits */
     bool layout;      /* EDIT_PRECISION: in channels-last as well, so nothing converts layouts */
     double good, bad; /* EDIT_SCALE: the range of the factor; EDIT_FUSE: 0, 0 is not known;
                        * EDIT_LAYOUT: what may be left of a convolution, 0: as chosen */

@@ -248,6 +248,7 @@ static void check_tensor_cores(const struct facts *f, struct arena *arena, struc
     add_evidence(f, o, &x);
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit.kind = EDIT_PRECISION;
+    o->edit.op_calls = x.calls;
     advise(o, cc_major, x.tf32_ns > x.cost_ns);
     struct query_ops nchw = query_ops_of(f, is_fp32_conv_in_nchw, &x);
     struct query_ops nhwc = query_ops_of(f, is_fp32_conv_in_nhwc, &x);

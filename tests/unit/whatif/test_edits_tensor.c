@@ -1,0 +1,89 @@
+/* What tensor cores leave of products in FP32: by rates, by bytes, and by where rows begin. */
+#include "tests/unit/edit_case.h"
+#include "analyzer/queries/shapes.h"
+#include "tests/unit/rule_case.h"
+
+static const int64_t (*sizes)[4]; /* m n k batch, of the product in each step */
+
+static void fill_product(struct builder *b, int64_t at)
+{
+    const int64_t *d = *sizes;
+    struct row_call c = {.start_ns = at,
+                         .end_ns = at + US(9),
+                         .family = SPOOL_CALL_GEMM,
+                         .in_type = SPOOL_DT_F32,
+                         .dim = {d[0], d[1], d[2], d[3]}};
+    build_call(b, c, "cublasSgemm_v2");
+    build_kernel(b, "ampere_sgemm_128x64_nn", at + US(2), at + US(100), MS(8));
+    build_sync(b, at + US(20), MS(8) + US(80));
+}
+
+/* What is left of 8 ms on an A100, in the middle of what is not known. */
+static int64_t left(const int64_t dims[4], bool tf32)
+{
+    sizes = (const int64_t(*)[4])dims;
+    struct bench x = bench_start(MS(10), fill_product);
+    struct edit edit = {.kind = EDIT_PRECISION,
+                        .tf32 = tf32,
+                        .op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena)};
+    int64_t before = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
+    int64_t ns = MS(8) - (before - with(&x, edit, &middle));
+    bench_end(&x);
+    return ns;
+}
+
+static void near(int64_t ns, double ms)
+{
+    ck_assert_msg(llabs(ns - (int64_t)(ms * 1e6)) < US(20), "%lld ns, not %.3f ms", (long long)ns,
+                  ms);
+}
+
+START_TEST(rates_hold_for_large_products)
+{
+    static const int64_t square[4] = {8192, 8192, 8192, 1};
+    near(left(square, false), 8.0 / 16);
+    near(left(square, true), 8.0 / 8);
+}
+END_TEST
+
+/* 2.18 GB in 16 bits at 2,039 GB/s, 77 % of which products reach. */
+START_TEST(bytes_hold_for_products_with_a_short_side)
+{
+    static const int64_t attention[4] = {8192, 8192, 64, 16}, rest[4] = {64, 8192, 8192, 16};
+    near(left(attention, false), 1.389);
+    near(left(attention, true), 2.778);
+    near(left(rest, false), 1.389);
+}
+END_TEST
+
+START_TEST(odd_rows_take_longer)
+{
+    static const int64_t odd[4] = {4097, 4096, 4096, 1}, even[4] = {4104, 4096, 4096, 1},
+                         by_four[4] = {4100, 4096, 4096, 1};
+    near(left(even, false), 8.0 / 16);
+    near(left(odd, false), 8.0 / 8);
+    near(left(by_four, false), 8.0 / 8);
+    near(left(by_four, true), 8.0 / 8); /* four numbers of 32 bits are 16 bytes */
+    near(left(odd, true), 8.0 / 4);
+}
+END_TEST
+
+/* What holds for all of the 8 ms already cannot become shorter. */
+START_TEST(a_product_that_waits_for_memory_stays)
+{
+    static const int64_t huge[4] = {65536, 65536, 8, 4};
+    near(left(huge, true), 8);
+}
+END_TEST
+
+Suite *test_edits_tensor_suite(void)
+{
+    Suite *suite = suite_create("edits_tensor");
+    TCase *t = tcase_create("edits_tensor");
+    tcase_add_test(t, rates_hold_for_large_products);
+    tcase_add_test(t, bytes_hold_for_products_with_a_short_side);
+    tcase_add_test(t, odd_rows_take_longer);
+    tcase_add_test(t, a_product_that_waits_for_memory_stays);
+    suite_add_tcase(suite, t);
+    return suite;
+}
