@@ -79,9 +79,10 @@ static bool pays(const struct facts *f, uint32_t api)
 /* What CUPTI's records cost the threads that call CUDA, which CUPTI does not tell: about 0.5 us a
  * call and 0.56 us an operation on the GPU more (docs/measurements/h200-2026-11.md: a launch takes
  * 3.40 us, 3.96 with its kernel recorded, 4.47 with the call as well). Steps measured with and
- * without recording differ by 0.5 to 2 times of that. Threads that call at the same time wait for
- * each other's calls, not for each other's records. Per cent of the time from the first step to the
- * last (of all where there is none); 0 where no real CUPTI recorded. */
+ * without recording differ by 0.45 to 5 times of that, most where the host sets the pace. Threads
+ * that call at the same time wait for each other's calls, not for each other's records. Per cent of
+ * the time from the first step to the last (of all where there is none); 0 where no real CUPTI
+ * recorded. */
 static double cupti_pct(const struct facts *f)
 {
     enum { CALL_NS = 500, OPERATION_NS = 560 };
