@@ -40,7 +40,7 @@ START_TEST(test_misaligned_products_against_aligned_ones)
     ck_assert_int_gt(o->saves_low_ns, MS(1.85));
     ck_assert_int_gt(o->saves_mid_ns, MS(2));
     ck_assert_int_lt(o->saves_mid_ns, MS(2.35));
-    ck_assert_int_lt(o->saves_high_ns, MS(2.5));
+    ck_assert_int_lt(o->saves_high_ns, MS(2.6));
     build_end(&b);
 }
 END_TEST
