@@ -35,7 +35,7 @@ struct vg_profile {
     double memory_bytes, memory_bytes_per_s, l2_bytes;
     double fp32_flops, tf32_flops, fp16_flops, bf16_flops, fp8_flops; /* dense peaks; 0 = none */
     /* achieved share of the peak */
-    double gemm_eff, gemm_k0, gemm_fp32_eff, gemm_memory_eff;
+    double gemm_eff, gemm_k0, gemm_tiles, gemm_fp32_eff, gemm_memory_eff;
     double gemm_align1, gemm_align_small; /* factors for operands not aligned to 16 bytes */
     double conv_fp32_eff, conv_fp32_nhwc_eff, conv_tf32_eff, conv_half_eff, conv_first_eff;
     double conv_memory_eff;

@@ -82,50 +82,84 @@ static double alignment_factor(const struct vg_profile *p, enum vg_dtype t, int 
     return t == VG_TF32 ? p->gemm_align1_tf32 : p->gemm_align1;
 }
 
-/* Share of the peak of ordinary arithmetic, whose kernels come in several tiles, of which cuBLAS
- * takes the best, and cut a product along K to fill the last wave. A tile with a side of 64 reaches
- * 0.93 of one with 128, one of 64 x 64 0.76; filling the pipeline costs 30 steps of K (llm.c and
- * train_gpt in FP32 on an H200: 43 of 49 shapes within 15 %; FP32 on A100: K = 128 reaches 0.73).
- */
-static double plain_share(const struct vg_profile *p, int64_t m, int64_t n, int64_t k,
-                          int64_t batch)
+/* How a product is cut: cuBLAS takes of its kernels' tiles the best, and cuts along K as well where
+ * that fills the last wave better, down to slices of 256 numbers (assumed). */
+struct cut {
+    const struct tile {
+        int64_t m, n;
+        double share; /* of what the largest ones reach */
+    } * tiles;
+    size_t count;
+    double k0;    /* what filling the pipeline costs, in steps of K */
+    double slice; /* share that is left where K is cut */
+};
+
+static double best_cut(const struct vg_profile *p, const struct cut *c, int64_t m, int64_t n,
+                       int64_t k, int64_t batch)
 {
-    static const double of_tile[] = {1, 0.93, 0.76};
-    enum { K0 = 30, SLICES = 16, SLICE = 256 };
+    enum { SLICES = 16, SLICE = 256 };
     double best = 0;
-    for (int small = 0; small < 4; small++) {
-        int64_t tm = small & 1 ? 64 : 128, tn = small & 2 ? 64 : 128;
-        int64_t tiles = ceil_div(m, tm) * ceil_div(n, tn) * batch;
-        double fill = (double)m * (double)n * (double)batch / (double)(tiles * tm * tn);
-        fill *= of_tile[(small & 1) + (small >> 1)];
+    for (size_t i = 0; i < c->count; i++) {
+        const struct tile *t = &c->tiles[i];
+        int64_t tiles = ceil_div(m, t->m) * ceil_div(n, t->n) * batch;
+        double fill = (double)m * (double)n * (double)batch / (double)(tiles * t->m * t->n);
         for (int64_t s = 1; s <= SLICES && (s == 1 || k >= s * SLICE); s++) {
             double kk = (double)k / (double)s;
-            double share = fill * wave_share(p, tiles * s) * kk / (kk + K0) * (s > 1 ? 0.97 : 1);
+            double share = fill * t->share * wave_share(p, tiles * s) * kk / (kk + c->k0);
+            share *= s > 1 ? c->slice : 1;
             best = share > best ? share : best;
         }
     }
-    return best * p->gemm_fp32_eff;
+    return best;
 }
 
-/* The same of tensor cores, in tiles of 128. */
-static double tensor_share(const struct vg_profile *p, enum vg_dtype t, int64_t m, int64_t n,
-                           int64_t k, int64_t batch, int align)
+/* Ordinary arithmetic (llm.c and train_gpt in FP32 on an H200: 43 of 49 shapes within 15 %, and all
+ * of ViT's; FP32 on A100: K = 128 reaches 0.73 of the peak). */
+static double plain_share(const struct vg_profile *p, int64_t m, int64_t n, int64_t k,
+                          int64_t batch)
+{
+    static const struct tile tiles[] = {
+        {128, 128, 1}, {128, 64, 0.93}, {64, 128, 0.93}, {64, 64, 0.76}};
+    const struct cut cut = {tiles, sizeof tiles / sizeof *tiles, 30, 0.97};
+    return p->gemm_fp32_eff * best_cut(p, &cut, m, n, k, batch);
+}
+
+/* Kernels for tensor cores of which there are many (llm.c in BF16 on an H200: 17 of 18 shapes
+ * within 9 %; PyTorch's GPT-2, not looked at for the fit: 17 of 18 within 13 %). */
+static double several_tiles(const struct vg_profile *p, int64_t m, int64_t n, int64_t k,
+                            int64_t batch, double k0)
+{
+    static const struct tile tiles[] = {{128, 128, 1},   {128, 160, 1}, {160, 128, 1},
+                                        {128, 192, 1},   {192, 128, 1}, {128, 256, 1},
+                                        {256, 128, 1},   {192, 192, 1}, {64, 128, 0.85},
+                                        {128, 64, 0.85}, {64, 256, 1},  {256, 64, 1}};
+    const struct cut cut = {tiles, sizeof tiles / sizeof *tiles, k0, 0.9};
+    return best_cut(p, &cut, m, n, k, batch);
+}
+
+/* Tensor cores in tiles of 128. A product too small for the device is cut along K. */
+static double one_tile(const struct vg_profile *p, int64_t m, int64_t n, int64_t k, int64_t batch,
+                       double k0)
 {
     const int64_t tile = 128;
-    int64_t tiles = ceil_div(m, tile) * ceil_div(n, tile) * batch;
+    int64_t tiles = ceil_div(m, tile) * ceil_div(n, tile) * batch, slices = 1;
     double fill = (double)m * (double)n * (double)batch / (double)(tiles * tile * tile);
-    /* Best published products on H100: 0.71 of the peak in FP8, 0.80 in half precision. */
-    double eff = p->gemm_eff * alignment_factor(p, t, align) * (t == VG_F8 ? 0.88 : 1);
-    /* K0 is what filling the pipeline costs, in steps of K; where a step takes longer, because
-     * operands are not aligned, fewer pass meanwhile (unaligned on H100: products with K = 64 and
-     * 5185 reach 51 and 67 TFLOP/s). */
-    double k0 = p->gemm_k0 * alignment_factor(p, t, align);
-    /* A product too small for the device is cut along K, down to slices of 256 (assumed). */
-    int64_t slices = 1;
     if (tiles < p->sm_count && k > 256)
         slices = p->sm_count / tiles < k / 256 ? p->sm_count / tiles : k / 256;
     double kk = (double)k / (double)slices;
-    return eff * fill * wave_share(p, tiles * slices) * kk / (kk + k0);
+    return fill * wave_share(p, tiles * slices) * kk / (kk + k0);
+}
+
+/* Where operands are not aligned, a step of K takes longer, and fewer pass while the pipeline fills
+ * (unaligned on H100: products with K = 64 and 5185 reach 51 and 67 TFLOP/s). Best published
+ * products on H100: 0.71 of the peak in FP8, 0.80 in half precision. */
+static double tensor_share(const struct vg_profile *p, enum vg_dtype t, int64_t m, int64_t n,
+                           int64_t k, int64_t batch, int align)
+{
+    double aligned = alignment_factor(p, t, align), k0 = p->gemm_k0 * aligned;
+    double eff = p->gemm_eff * aligned * (t == VG_F8 ? 0.88 : 1);
+    bool several = p->gemm_tiles > 1 && aligned >= 1;
+    return eff * (several ? several_tiles : one_tile)(p, m, n, k, batch, k0);
 }
 
 int64_t vg_cost_gemm(const struct vg_profile *p, enum vg_dtype t, int64_t m, int64_t n, int64_t k,

@@ -19,6 +19,7 @@ double torch_memory(const struct torch_launch *l, double bytes, double share);
 
 double torch_channels_last_norm(const struct torch_launch *l);
 double torch_norm(const struct torch_launch *l);
+double torch_cat(const struct torch_launch *l);
 double torch_flash(const struct torch_launch *l);
 double torch_fmha(const struct torch_launch *l);
 

@@ -59,6 +59,7 @@ static double fmha_head(const struct torch_launch *l)
  * forward and 0.26 backward in one recording. */
 double torch_fmha(const struct torch_launch *l)
 {
+    enum { TILE = 64 };
     const double forward_share = 0.30, backward_share = 0.22;
     bool backward = strstr(l->name, "fmha_cutlassB") != NULL;
     const struct fmha_params *at = backward ? &fmha_backward : &fmha_forward;
@@ -76,6 +77,7 @@ double torch_fmha(const struct torch_launch *l)
         }
     }
     bool wide = strstr(l->name, "_f32_") != NULL;
+    queries = ceil(queries / TILE) * TILE, keys = ceil(keys / TILE) * TILE; /* whole tiles */
     double others = (double)l->grid[1] * l->grid[2];
     double flops = (backward ? 10 : 4) * queries * keys * head * others * (causal ? 0.5 : 1);
     double narrow = l->p->fp16_flops > 0 ? l->p->fp16_flops : l->p->fp32_flops;

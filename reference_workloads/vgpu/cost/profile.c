@@ -62,6 +62,7 @@ static const struct key {
     KEY(FLOPS, fp8, fp8_flops),
     KEY(FRACTION, gemm_eff, gemm_eff),
     KEY(COUNT, gemm_k0, gemm_k0),
+    KEY(COUNT, gemm_tiles, gemm_tiles),
     KEY(FRACTION, gemm_fp32_eff, gemm_fp32_eff),
     KEY(FRACTION, gemm_memory_eff, gemm_memory_eff),
     KEY(FRACTION, gemm_align1, gemm_align1),
