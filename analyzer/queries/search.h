@@ -14,4 +14,17 @@ struct query_search {
 };
 struct query_search query_search(const struct facts *f, struct arena *arena);
 
+/* Searches by measuring (cudnnFind...): each ran the candidates once, so the profile has their
+ * kernels. */
+struct query_trials { /* calls of the timeline's, in its order; the array is the arena's */
+    const struct call **at;
+    size_t count;
+};
+/* None without memory. */
+struct query_trials query_trials(const struct facts *f, struct arena *arena);
+/* ns of the shortest kernel on tensor cores that one of them ran for the same convolution: the same
+ * pass, type and sizes. 0: none did. */
+double query_tried_ns(const struct facts *f, const struct query_trials *x,
+                      const struct call *convolution);
+
 #endif

@@ -5,6 +5,7 @@
  * than its bytes take. Without such twins the ratio of the peak rates is all that is known. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
+#include "analyzer/queries/search.h"
 #include "analyzer/queries/shapes.h"
 
 #include "wire/spool_format.h"
@@ -24,6 +25,8 @@ struct found {
     struct conv *slow, *twins; /* off and on tensor cores, in used steps */
     size_t slow_count, twin_count;
     double low_rate, high_rate, short_ns, usual_ns; /* of the twins */
+    struct query_trials searches;
+    size_t tried; /* tried: of the slow ones, those that a search ran there */
     bool *marks;
     double ns, best_ns, worst_ns; /* of those that would gain, over the used steps */
     int64_t count, odd;           /* of them: with channels that are no multiple of 8 */
@@ -144,11 +147,18 @@ static double most(double a, double b, double c)
     return m > c ? m : c;
 }
 
-/* The range of what the convolution would take on tensor cores. Peak rates of 16 bits there and of
- * FP32 on CUDA cores: 8 to 1 on Volta and Turing, 15 to 1 and more on later ones for servers. */
-static void range_of(const struct found *x, const struct conv *v, double rate, double *best,
-                     double *worst)
+/* The range of what the convolution would take on tensor cores. A kernel of the search may need
+ * another one beside it (padding, partial sums): a third more at worst. Peak rates of 16 bits there
+ * and of FP32 on CUDA cores: 8 to 1 on Volta and Turing, 15 to 1 and more on later ones for
+ * servers. */
+static void range_of(const struct found *x, const struct conv *v, double rate, double tried,
+                     double *best, double *worst)
 {
+    if (tried > 0) {
+        *best = tried;
+        *worst = tried * 4 / 3;
+        return;
+    }
     double bytes_ns = rate > 0 ? v->bytes / rate : 0;
     if (x->twin_count >= COMPARED && v->call) {
         *best = most(v->flops / x->high_rate, x->short_ns, bytes_ns);
@@ -165,10 +175,11 @@ static void add_slow(const struct facts *f, struct found *x)
     double most_ns = 0;
     for (size_t i = 0; i < x->slow_count; i++) {
         const struct conv *v = &x->slow[i];
-        double best, worst;
-        range_of(x, v, query_memory_rate(f), &best, &worst);
+        double best, worst, tried = v->call ? query_tried_ns(f, &x->searches, v->call) : 0;
+        range_of(x, v, query_memory_rate(f), tried, &best, &worst);
         if (worst >= v->ns)
             continue;
+        x->tried += tried > 0;
         x->marks[v->op] = true;
         for (uint32_t k = 0; v->call && k < v->call->apis; k++) {
             const struct api *a = &t->apis[v->call->first_api + k];
@@ -207,22 +218,17 @@ static size_t shapes_of(const struct facts *f)
     return n;
 }
 
-static size_t searches_of(const struct facts *f)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < f->tl->call_count; i++)
-        n += f->tl->calls[i].row.family == SPOOL_CALL_FIND;
-    return n;
-}
-
 static void advise(const struct facts *f, struct outcome *o, const struct found *x)
 {
     o->remedy = o->rule->remedy;
-    if (query_find_seen(f) && searches_of(f) >= 2 * shapes_of(f))
+    if (query_find_seen(f) && x->searches.count >= 2 * shapes_of(f))
         o->remedy.cuda =
             "of what cudnnFind*AlgorithmEx answers, take the first algorithm whose mathType is "
-            "CUDNN_TENSOR_OP_MATH: this program searches twice already, and an algorithm without "
-            "tensor cores wins all the same; or take cudnnGetConvolution*Algorithm_v7, or cuDNN's "
+            "CUDNN_TENSOR_OP_MATH: the search counts what the host takes to prepare a kernel, so "
+            "one "
+            "without tensor cores wins all the same where convolutions are short; or measure them "
+            "yourself, several launches between two events; or take "
+            "cudnnGetConvolution*Algorithm_v7, or cuDNN's "
             "graph API";
     else if (query_find_seen(f))
         o->remedy.cuda =
@@ -263,8 +269,12 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     if (x->odd > 0)
         outcome_evidence(o, "of the slow ones, with channels that are no multiple of 8, per step",
                          (double)x->odd / (double)f->steps.used, "count", rows);
-    outcome_evidence(o, "searches for an algorithm in the profile", (double)searches_of(f), "count",
-                     "SELECT * FROM library_call WHERE family = 11");
+    if (x->tried)
+        outcome_evidence(
+            o, "of the slow ones, run on tensor cores by the program's own search, per step",
+            (double)x->tried / (double)f->steps.used, "count", rows);
+    outcome_evidence(o, "searches for an algorithm in the profile", (double)x->searches.count,
+                     "count", "SELECT * FROM library_call WHERE family = 11");
 }
 
 static void judge(const struct facts *f, struct arena *arena, struct outcome *o, struct found *x)
@@ -336,6 +346,7 @@ static void check_cuda_core_convolutions(const struct facts *f, struct arena *ar
     size_t n = f->tl->call_count + count_in_graphs(f) + 1;
     struct found x = {.slow = malloc(n * sizeof *x.slow),
                       .twins = malloc(n * sizeof *x.twins),
+                      .searches = query_trials(f, arena),
                       .marks = arena_array(arena, f->tl->op_count + 1, sizeof *x.marks),
                       .longest = TL_NONE};
     if (x.slow && x.twins && x.marks) {
@@ -361,16 +372,20 @@ const struct rule rule_cuda_core_convolutions = {
         "Calls of cuDNN's convolutions with 16-bit tensors in channels-last, one group and "
         "eight channels or more, whose kernels' names mean CUDA cores (wgrad_alg0, "
         "implicit_convolve_sgemm, convolve_common_engine_float, ffma).",
-    .doc = "Types of 16 bits do not ensure tensor cores: the algorithm decides. cuDNN's search "
-           "times each algorithm once, and the first launch of a kernel includes loading its "
-           "module (CUDA_MODULE_LOADING=LAZY is the default), so an algorithm without tensor cores "
-           "may win that is ten times slower. A small workspace, CUDNN_DEFAULT_MATH in the call, "
-           "or channels that are no multiple of 8 also lead there. Grouped and depthwise "
-           "convolutions, and those of fewer than eight channels, have such kernels for good "
-           "reasons, and gpuprof leaves them out, as it does where the number of groups was not "
-           "recorded. The saving is what these convolutions would take at the rates of those of "
-           "the same program that run on tensor cores; if there are too few of them, half of their "
-           "time at worst, and a fifteenth at best.",
+    .doc =
+        "Types of 16 bits do not ensure tensor cores: the algorithm decides. cuDNN's search "
+        "times each algorithm once, with what the host takes to prepare its kernel, and the first "
+        "time with loading the module as well (CUDA_MODULE_LOADING=LAZY is the default). So an "
+        "algorithm without tensor cores may win that is ten times slower: on an H200 one of "
+        "104 us won over one of 19 us that the host took 0.9 ms to prepare. A small workspace, "
+        "CUDNN_DEFAULT_MATH in the call, "
+        "or channels that are no multiple of 8 also lead there. Grouped and depthwise "
+        "convolutions, and those of fewer than eight channels, have such kernels for good "
+        "reasons, and gpuprof leaves them out, as it does where the number of groups was not "
+        "recorded. The saving is what the program's own search measured of kernels on tensor "
+        "cores for the same convolution; where it ran none, what these would take at the rates of "
+        "those of the same program that run there; if there are too few of them, half of their "
+        "time at worst, and a fifteenth at best.",
     .remedy =
         {"torch.backends.cudnn.benchmark = True, channels that are multiples of 8, and model and "
          "input in memory_format=torch.channels_last",

@@ -167,12 +167,19 @@ const struct rule rule_cudnn_algorithm = {
     .looks_for =
         "Convolutions whose rate is well below that of others of their kind, in a profile without "
         "autotuning calls; if shapes are missing, kernels of known fallback algorithms.",
-    .doc = "cuDNN's heuristic guesses an algorithm per shape. Measuring the candidates once finds "
-           "the best one, given enough workspace. This pays only for fixed shapes: with changing "
-           "shapes cuDNN measures again and again. A profile does not show how much it saves; a "
-           "rerun decides.",
-    .remedy = {"torch.backends.cudnn.benchmark = True", "TF_CUDNN_USE_AUTOTUNE=1 (the default)",
-               "cudnnFind*AlgorithmEx once per shape, with a workspace of some 100 MB"},
+    .doc =
+        "cuDNN's heuristic guesses an algorithm per shape. Measuring the candidates once finds "
+        "the best one, given enough workspace. This pays only for fixed shapes: with changing "
+        "shapes cuDNN measures again and again. cudnnFind's times contain what the host takes to "
+        "prepare a kernel: on an H200, where convolutions are short, a step that ran the "
+        "heuristic's choice in 8 ms took 18 with its answers. A profile does not show how much it "
+        "saves; a "
+        "rerun decides.",
+    .remedy =
+        {"torch.backends.cudnn.benchmark = True", "TF_CUDNN_USE_AUTOTUNE=1 (the default)",
+         "measure once per shape what cudnnGetConvolution*Algorithm_v7 lists, several launches "
+         "between two events, with a workspace of some 100 MB; cudnnFind*AlgorithmEx does that "
+         "with the host's time in it, which misleads where convolutions are short"},
     .libtorch = "at::globalContext().setBenchmarkCuDNN(true)",
     .setting = "cudnn_benchmark",
     .tips = {{"cudnn-benchmark", "Let cuDNN measure its algorithms",
