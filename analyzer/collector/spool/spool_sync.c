@@ -23,7 +23,7 @@ void spool_put_wait(struct spool *s, struct spool_out *out, struct row_sync *row
             put_as(out, row, s->calls_seen[i].start_ns, s->calls_seen[i].end_ns);
             return;
         }
-    if (s->waits_held.n == SPOOL_CALLS_SEEN) { /* the oldest has no call */
+    if (s->waits_held.n >= SPOOL_CALLS_SEEN) { /* the oldest has no call */
         s->unplaced++;
         memmove(s->waits_held.at, s->waits_held.at + 1,
                 --s->waits_held.n * sizeof *s->waits_held.at);
