@@ -43,6 +43,23 @@ static bool costs_the_program(const char *name)
            strcasestr(name, "resource");
 }
 
+/* By thread: does it call CUDA? What CUPTI does in a thread of its own, or of the agent's, while it
+ * waits for the GPU to end what it flushes, holds up no other. NULL: out of memory. */
+static bool *threads_that_call(const struct timeline *t)
+{
+    bool *calls = calloc(t->thread_count + 1, sizeof *calls);
+    for (size_t i = 0; calls && i < t->api_count; i++)
+        calls[t->apis[i].thread] = true;
+    return calls;
+}
+
+static bool is_cost(const struct timeline *t, const bool *calls, const struct row_overhead *o)
+{
+    uint32_t thread = timeline_thread_index(t, o->thread);
+    return costs_the_program(tl_text(t, o->name)) &&
+           (thread == TL_NONE || t->api_count == 0 || calls[thread]);
+}
+
 /* Time of CUPTI's overhead records, one within another counted once, as far as it was recorded what
  * the program did: what is flushed when it exits holds up nothing that anybody looks at. -1: out of
  * memory. */
@@ -50,12 +67,13 @@ static int64_t overhead_ns(const struct facts *f)
 {
     const struct timeline *t = f->tl;
     struct sort_key *keys = malloc((t->overhead_count + 1) * sizeof *keys);
+    bool *calls = threads_that_call(t);
     int64_t cost = 0, until = t->start_ns;
     size_t n = 0;
-    for (size_t i = 0; keys && i < t->overhead_count; i++)
-        if (costs_the_program(tl_text(t, t->overheads[i].name)))
+    for (size_t i = 0; keys && calls && i < t->overhead_count; i++)
+        if (is_cost(t, calls, &t->overheads[i]))
             keys[n++] = (struct sort_key){.time = t->overheads[i].start_ns, .index = (uint32_t)i};
-    int rc = keys ? sort_keys(keys, n) : -1;
+    int rc = keys && calls ? sort_keys(keys, n) : -1;
     for (size_t k = 0; rc >= 0 && k < n; k++) {
         const struct row_overhead *o = &t->overheads[keys[k].index];
         int64_t from = o->start_ns > until ? o->start_ns : until;
@@ -66,6 +84,7 @@ static int64_t overhead_ns(const struct facts *f)
         until = to;
     }
     free(keys);
+    free(calls);
     return rc < 0 ? -1 : cost;
 }
 
