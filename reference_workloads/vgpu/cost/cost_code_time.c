@@ -82,7 +82,7 @@ int64_t vg_code_time(const struct vg_profile *p, const struct code_work *w,
     /* What a kernel does holds each other up: it takes between the longest and the sum. For 63
      * kernels of llm.c on an H200 the root of squares fits best, with the latency one and a half
      * times that of a warp alone: 0.95 of the measured time in the median, 0.74 to 1.34 for four of
-     * five. Not looked at for that: 221 of unet.cu (0.96; 0.65 to 1.49), 38 of train_gpt (1.17;
+     * five. In view, but not fitted: 221 of unet.cu (0.96; 0.65 to 1.49), 38 of train_gpt (1.17;
      * 0.59 to 1.83). Starting blocks, too: 384 us and 540 for a fill by 637146 blocks (384), and 54
      * and 80 for an SGD of 11.2 million parameters by 43653 (71). */
     double work = 1e9 * hypot(hypot(fmax(busy, one_address), 1.5 * alone), moving);
