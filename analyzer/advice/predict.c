@@ -5,6 +5,7 @@
 #include "analyzer/queries/query.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { EDITS_MOST = 64 }; /* findings that are asked together */
 
@@ -114,6 +115,17 @@ static void explain_above(struct outcome *o, int64_t measured_ns)
                      (double)(o->saves_mid_ns - measured_ns) / 1e6, "ms", NULL);
 }
 
+/* "... for TF32 (44.6 ms); ...": the remedy, with what that part of it saves. */
+static const char *with_tf32(struct arena *arena, const char *remedy, const char *saves)
+{
+    static const char part[] = "for TF32";
+    const char *at = remedy ? strstr(remedy, part) : NULL;
+    if (!at)
+        return remedy;
+    at += strlen(part);
+    return arena_printf(arena, "%.*s (%s)%s", (int)(at - remedy), remedy, saves, at);
+}
+
 /* TF32 is one line and leaves the program's types as they are, where 16 bits are more work: a
  * finding about FP32 says what that alone saves. */
 static void add_tf32(struct advice *a, struct engine *x, struct outcome *o)
@@ -127,10 +139,12 @@ static void add_tf32(struct advice *a, struct engine *x, struct outcome *o)
     struct span_ns s = predict_span(a, x, &one, 1);
     if (negligible(a, s.mid_ns))
         return;
-    o->summary =
-        arena_printf(&a->arena, "%s. TF32 alone, which changes no types, saves %s (%s to %s)",
-                     o->summary, time_text(&a->arena, s.mid_ns), time_text(&a->arena, s.low_ns),
-                     time_text(&a->arena, s.high_ns));
+    const char *saves = time_text(&a->arena, s.mid_ns);
+    o->summary = arena_printf(
+        &a->arena, "%s. TF32 alone, which changes no types, saves %s (%s to %s)", o->summary, saves,
+        time_text(&a->arena, s.low_ns), time_text(&a->arena, s.high_ns));
+    o->remedy.pytorch = with_tf32(&a->arena, o->remedy.pytorch, saves);
+    o->remedy.cuda = with_tf32(&a->arena, o->remedy.cuda, saves);
     outcome_evidence(o, "saved per step by TF32 alone", (double)s.mid_ns / 1e6, "ms", NULL);
 }
 

@@ -149,7 +149,9 @@ static void advise_layout(struct arena *arena, struct outcome *o)
     r->cuda = arena_printf(arena, "%s; CUDNN_TENSOR_NHWC for tensors and filters", r->cuda);
 }
 
-static void advise(struct outcome *o, int cc_major, bool tf32)
+/* `convolves`: in FP32, which PyTorch does on Ampere and later only where somebody switched its
+ * default off. */
+static void advise(struct outcome *o, int cc_major, bool tf32, bool convolves)
 {
     if (cc_major >= 8) {
         if (tf32)
@@ -157,8 +159,11 @@ static void advise(struct outcome *o, int cc_major, bool tf32)
         o->setting = "precision=bf16";
         o->remedy = (struct remedy){
             tf32 ? "with torch.autocast('cuda', dtype=torch.bfloat16): ... around forward and loss"
-                 : "with torch.autocast('cuda', dtype=torch.bfloat16): ...; at least "
-                   "torch.set_float32_matmul_precision('high') for TF32",
+            : convolves ? "with torch.autocast('cuda', dtype=torch.bfloat16): ...; at least "
+                          "torch.set_float32_matmul_precision('high') and "
+                          "torch.backends.cudnn.allow_tf32 = True for TF32"
+                        : "with torch.autocast('cuda', dtype=torch.bfloat16): ...; at least "
+                          "torch.set_float32_matmul_precision('high') for TF32",
             "keras.mixed_precision.set_global_policy('mixed_bfloat16'); in JAX, parameters and "
             "batches "
             "as jnp.bfloat16",
@@ -249,9 +254,9 @@ static void check_tensor_cores(const struct facts *f, struct arena *arena, struc
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit.kind = EDIT_PRECISION;
     o->edit.op_calls = x.calls;
-    advise(o, cc_major, x.tf32_ns > x.cost_ns);
     struct query_ops nchw = query_ops_of(f, is_fp32_conv_in_nchw, &x);
     struct query_ops nhwc = query_ops_of(f, is_fp32_conv_in_nhwc, &x);
+    advise(o, cc_major, x.tf32_ns > x.cost_ns, nchw.count + nhwc.count > 0);
     o->edit.layout = nhwc.busy_ns > nchw.busy_ns || weights_in_nhwc(f);
     if (nchw.busy_ns * WORTH_A_LAYOUT > x.fp32.busy_ns && !weights_in_nhwc(f)) {
         outcome_evidence(o, "of them, convolutions not in channels-last, per step",
