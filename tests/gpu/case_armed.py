@@ -6,6 +6,8 @@ Two runs of a kind that are as good as each other show that the least one is no 
 import os
 import re
 
+from box import Failed
+
 TITLE = "armed: what waiting costs a launch-bound step, and twenty steps on request"
 ORDER, LIMIT_S = 55, 110
 OPTIONS = ["--depth", "18", "--batch", "16", "--image", "96", "--data", "fixed"]
@@ -15,7 +17,13 @@ AIM_PCT = 0.3
 
 def run(box):
     program = [box.program("train_conv"), *OPTIONS]
-    on_request(box, program)
+    if box.chosen(["request"]):
+        on_request(box, program)
+    if box.chosen(["waiting"]):
+        waiting(box, program)
+
+
+def waiting(box, program):
     took = {False: [], True: []}
     for i in range(2 if box.virtual else RUNS):
         for armed in (False, True) if i % 2 == 0 else (True, False):
@@ -45,8 +53,9 @@ def on_request(box, program):
     child = box.start([box.gpuprof, "run", "-q", "-f", "--armed", "--device", box.device, "-o", box.path("armed.gpuprof"), "--",
                        *program, "--steps", "100000"])
     try:
-        while not re.search("^step", child.stdout.readline()):
-            pass
+        while not re.search("^step", line := child.stdout.readline()):
+            if not line:
+                raise Failed(f"the program ended before its first step: {child.stderr.read()[-500:]}")
         done = box.run([box.gpuprof, "record", "--steps", str(ASKED), str(child.pid)], 60)
     finally:
         box.end(child)

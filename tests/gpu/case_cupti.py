@@ -8,6 +8,8 @@ ORDER, LIMIT_S = 70, 150
 def run(box):
     if box.chosen(["cost"]):
         cost(box)
+    if box.chosen(["launch"]):
+        launch(box)
     if box.chosen(["ranges"]):
         library_ranges(box)
 
@@ -17,6 +19,11 @@ def cost(box):
     for what, most in (("untimed", 0), ("dropped", 0)):
         for name in [n for n in found if re.match(f"long_graph_{what}_", n)]:
             box.row(f"{name} of millions", found[name], "records", f"{most}", found[name] <= most)
+
+
+def launch(box):
+    for how in ("none", "threads", "pinned", "device"):
+        box.figures(box.plain([box.program("gpu_cupti_launch"), how], 30), f"{how}: ")
 
 
 def library_ranges(box):
