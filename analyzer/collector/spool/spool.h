@@ -131,7 +131,10 @@ void spool_guard_begin(struct spool_guard *g, void *map, size_t size);
 void spool_guard_end(struct spool_guard *g);
 
 /* Calls of late, for waits without times of their own. */
-enum { SPOOL_CALLS_SEEN = 64 };
+enum {
+    SPOOL_CALLS_SEEN = 64,
+    SPOOL_SAME_IDS = 16, /* so many calls in a row with one correlation id: CUPTI numbers none */
+};
 struct spool_call_seen {
     int64_t correlation, start_ns, end_ns;
 };
@@ -207,6 +210,7 @@ struct spool {
 
     struct spool_call_seen calls_seen[SPOOL_CALLS_SEEN];
     size_t next_call;
+    uint32_t newest_id, same_ids;           /* of the runtime's calls; how many in a row have it */
     struct VEC(struct row_sync) waits_held; /* until their calls come */
 
     struct spool_callers *callers; /* NULL: no stack came so far */
@@ -308,6 +312,7 @@ void spool_free_callers(struct spool *s);
 /* A wait; one that is not timed gets the times of its call, which may come later. */
 void spool_put_wait(struct spool *s, struct spool_out *out, struct row_sync *row, bool timed);
 void spool_note_caller(struct spool *s, struct spool_out *out, const struct row_api *call);
+uint32_t spool_watched_id(struct spool *s, uint32_t id, int64_t layer); /* id, looked at */
 void spool_add_silence(struct spool *s, const struct spool_rec_silent *r);
 void spool_note_call(struct spool *s, int64_t start_ns); /* of a library that works on the GPU */
 void spool_add_step(struct spool *s, const struct spool_rec_range *r);

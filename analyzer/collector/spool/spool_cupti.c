@@ -23,8 +23,8 @@ struct record {
 /* 32-bit correlation ids wrap after four billion calls; rows carry them unwrapped. */
 static int64_t correlation(struct spool *s, uint32_t c)
 {
-    if (c == 0)
-        return 0; /* none */
+    if (c == 0 || s->same_ids >= SPOOL_SAME_IDS)
+        return 0; /* none, or none that says anything */
     uint64_t epoch = s->epoch;
     if (s->last_correlation > 0xc0000000u && c < 0x40000000u)
         s->epoch = ++epoch;
@@ -232,7 +232,7 @@ static void put_api(struct spool *s, struct spool_out *out, const struct record 
     row.id = ++out->ids[ROW_API];
     row.thread = spool_thread_id(s, out, a.tid);
     row.name = api_name(s, out, a.kind == CUPTI_DRIVER, a.cbid);
-    row.correlation = correlation(s, a.correlation);
+    row.correlation = correlation(s, spool_watched_id(s, a.correlation, row.layer));
     row.result = a.result;
     spool_put(out, ROW_API, &row);
     spool_put_caller(s, out, &row);
@@ -243,7 +243,7 @@ static void put_sync(struct spool *s, struct spool_out *out, const struct record
 {
     TAKE(sync, y, r);
     struct row_sync row = {.process = s->process, .stream = -1, .event = -1, .event_sync = -1};
-    bool timed = y.start || y.end;
+    bool timed = y.start; /* CUPTI may know the end alone */
     if (timed && !place_call(s, out, y.start, y.end, &row.start_ns, &row.end_ns))
         return;
     row.type = y.type;

@@ -68,6 +68,10 @@ static void put_left_out(struct spool *s, struct spool_out *out)
                "kernel@ADDRESS, and sums by name lack them",
                LOST(unnamed));
     put_health(
+        s, out, 1, "cupti-ids",
+        "CUPTI gave many calls the same number: which call launched which kernel is not known",
+        s->same_ids >= SPOOL_SAME_IDS);
+    put_health(
         s, out, 0, "unasked",
         "CUPTI records lost outside of the windows, while CUPTI was turned on or off: nothing "
         "is missing from what was to be recorded",

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { VERSION = 3 };
+enum { VERSION = 4 };
 
 struct walk {
     struct spool_bytes *to; /* NULL: it reads */
@@ -99,6 +99,8 @@ static void walk_times(struct walk *w, struct spool *s)
     LIST(s->silences);
     ONE(s->calls_seen);
     ONE(s->next_call);
+    ONE(s->newest_id);
+    ONE(s->same_ids);
     LIST(s->waits_held);
     ONE(s->last_call_ns);
     ONE(s->last_record_ns);

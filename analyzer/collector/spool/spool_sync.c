@@ -12,6 +12,17 @@ static void put_as(struct spool_out *out, struct row_sync *row, int64_t start_ns
     spool_put(out, ROW_SYNC, row);
 }
 
+/* Each call of the runtime has an id of its own. A CUPTI that stopped to number them (the agent
+ * avoids it: agent/cupti/cupti.c) says neither which call launched a kernel nor which one waits. */
+uint32_t spool_watched_id(struct spool *s, uint32_t id, int64_t layer)
+{
+    if (layer == 0 && s->same_ids < SPOOL_SAME_IDS) {
+        s->same_ids = id && id == s->newest_id ? s->same_ids + 1 : 0;
+        s->newest_id = id;
+    }
+    return id;
+}
+
 void spool_put_wait(struct spool *s, struct spool_out *out, struct row_sync *row, bool timed)
 {
     if (timed) {

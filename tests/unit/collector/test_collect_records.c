@@ -249,6 +249,7 @@ START_TEST(test_untimed_waits)
     uint64_t at = 0;
     spool_api(&w, 0, &at, 5, 1, stamp(10), stamp(20), 500, 41);
     untimed_wait(&w, &at, 41);
+    spool_set(spool_buffer(&w, 0), (uint32_t)at + 16, stamp(50), 8); /* the end alone */
     untimed_wait(&w, &at, 42);
     untimed_wait(&w, &at, 43); /* nobody tells of its call */
     untimed_wait(&w, &at, 0);
@@ -263,6 +264,26 @@ START_TEST(test_untimed_waits)
         ck_assert_int_eq(s->end_ns, i ? 50 : 20);
     }
     ck_assert_int_eq(memory_health(m, "untimed"), 2);
+    spool_end(&w);
+}
+END_TEST
+
+/* A CUPTI that numbers no calls: nothing is joined by their one number. */
+START_TEST(test_calls_without_numbers)
+{
+    struct spool_writer w = dead("a");
+    uint64_t at = 0;
+    for (int i = 0; i <= SPOOL_SAME_IDS; i++)
+        spool_api(&w, 0, &at, 5, 211, stamp(10 + 10 * i), stamp(15 + 10 * i), 500, 118);
+    spool_kernel(&w, 0, &at, stamp(400), stamp(410), 118, 0x1000);
+    untimed_wait(&w, &at, 118);
+    spool_api(&w, 0, &at, 5, 211, stamp(500), stamp(505), 500, 119);
+    spool_state(&w, 0, SPOOL_READY, at);
+    finish();
+    ck_assert_int_eq(KERNELS, 1);
+    ck_assert_int_eq(KERNEL(0)->correlation, 0);
+    ck_assert_int_eq(m->count[ROW_SYNC], 0);
+    ck_assert_int_eq(memory_health(m, "cupti-ids"), 1);
     spool_end(&w);
 }
 END_TEST
@@ -333,6 +354,7 @@ Suite *test_collect_records_suite(void)
     tcase_add_test(t, test_small_strides);
     tcase_add_test(t, test_untimed_and_in_flight);
     tcase_add_test(t, test_untimed_waits);
+    tcase_add_test(t, test_calls_without_numbers);
     tcase_add_test(t, test_many_untimed_waits);
     tcase_add_test(t, test_killed_with_a_queue);
     tcase_add_test(t, test_correlation_wraps);
