@@ -19,6 +19,20 @@ void vg_emit(const struct vg_record *r)
         s->record(r);
 }
 
+static _Atomic bool unnumbered;
+
+void vg_context_told(void)
+{
+    const struct vg_sink *s = atomic_load_explicit(&sink, memory_order_acquire);
+    if (s && s->context && !s->context())
+        atomic_store(&unnumbered, true);
+}
+
+bool vg_unnumbered(void)
+{
+    return atomic_load_explicit(&unnumbered, memory_order_relaxed);
+}
+
 struct vg_api *vg_api_current(void)
 {
     return current;
@@ -36,7 +50,9 @@ static int enter(struct vg_api *api, uint32_t cbid, bool driver)
         return bad;
     *api = (struct vg_api){.cbid = cbid, .driver = driver, .outer = current};
     api->correlation =
-        atomic_fetch_add_explicit(&vg_core.next_correlation, 1, memory_order_relaxed);
+        vg_unnumbered()
+            ? atomic_load_explicit(&vg_core.next_correlation, memory_order_relaxed)
+            : atomic_fetch_add_explicit(&vg_core.next_correlation, 1, memory_order_relaxed);
     current = api;
     const struct vg_sink *s = atomic_load_explicit(&sink, memory_order_acquire);
     if (s && s->enter)

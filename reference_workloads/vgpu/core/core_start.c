@@ -88,6 +88,7 @@ static bool options_known(char *why, size_t n)
                                        "kernels_off_after",
                                        "clock_step",
                                        "null_buffer_crash",
+                                       "copies_off_crash",
                                        "wrap_correlation",
                                        "driver_records"};
     for (const char *p = strchr(options, ','); p; p = strchr(p, ',')) {
@@ -274,9 +275,15 @@ void vg_context_unbind(void)
     bound = false;
 }
 
+void vg_context_make(int device)
+{
+    if (!atomic_exchange(&vg_core.device[device].context_made, true))
+        vg_context_told();
+}
+
 void vg_context_use(int device)
 {
-    vg_core.device[device].context_made = true;
+    vg_context_make(device);
     bound = true;
 }
 

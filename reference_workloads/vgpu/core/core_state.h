@@ -125,7 +125,10 @@ extern struct vg_core {
 } vg_core;
 
 /* Contexts as the driver sees them: one for each device; a thread has one once it used a device. */
+void vg_context_make(int device); /* the primary one, if there is none */
 void vg_context_use(int device);
+void vg_context_told(void); /* to the listener */
+bool vg_unnumbered(void);   /* all calls get the same correlation id */
 bool vg_context_bound(void);
 void vg_context_unbind(void);
 

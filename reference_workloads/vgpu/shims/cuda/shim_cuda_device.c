@@ -95,7 +95,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice d)
     OPEN(api, cuDevicePrimaryCtxRetain);
     if (!device_known(d))
         CLOSE(api, CUDA_ERROR_INVALID_DEVICE);
-    vg_core.device[d].context_made = true;
+    vg_context_make(d);
     *out = context_of(d);
     CLOSE(api, CUDA_SUCCESS);
 }
@@ -170,7 +170,7 @@ static int create(CUcontext *out, CUdevice d)
     if (!out || !device_known(d) || depth == DEPTH)
         return out ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
     below[depth++] = vg_context_bound() ? context_of(vg_current_device()) : NULL;
-    vg_core.device[d].context_made = true;
+    vg_context_make(d);
     *out = context_of(d);
     return make_current(*out);
 }

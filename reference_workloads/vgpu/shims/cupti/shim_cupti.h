@@ -19,7 +19,10 @@
  *   kernels_off_after=MS        another client turns the kind of kernels off, for good
  *   clock_step=S:MS             the real-time clock is stepped by S seconds after MS
  *   null_buffer_crash=1         no buffer on request: crash, as before 12.9; else a counted drop
+ *   copies_off_crash=1          turning copies or memsets off crashes the program, at once
  *   wrap_correlation=1          correlation ids start just below 2^32
+ * And without being asked, as 13.0.1 does: where kinds were on, and are off when the context is
+ * made with no subscriber, all later calls have the same correlation id, and waits no start.
  */
 #ifndef VGPU_SHIM_CUPTI_H
 #define VGPU_SHIM_CUPTI_H
@@ -43,7 +46,7 @@ struct misbehaviour {
     int64_t late_ns, slow_return_ns, steal_at_ns, kernels_off_at_ns, step_at_ns, step_ns;
     int64_t switch_loss_ns;
     uint64_t untimed_after; /* 0 = never */
-    bool disorder, busy_subscriber, null_crash;
+    bool disorder, busy_subscriber, null_crash, copies_off_crash;
 };
 const struct misbehaviour *cupti_faults(void);
 
@@ -54,6 +57,8 @@ void cupti_clock_own(CUpti_TimestampCallbackFunc f); /* stamps are the client's;
 
 /* Kinds. */
 bool cupti_kind_on(uint32_t kind);
+bool cupti_subscribed(void);
+bool cupti_numbers(void);   /* asked when a context is made */
 bool cupti_switching(void); /* another thread turned kernels on a moment ago (switch_loss) */
 bool cupti_api_on(uint32_t kind, uint32_t cbid);
 uint32_t cupti_thread_id(void);

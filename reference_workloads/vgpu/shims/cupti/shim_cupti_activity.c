@@ -42,6 +42,7 @@ const struct misbehaviour *cupti_faults(void)
         f.untimed_after = (uint64_t)vg_option("untimed_after", 0);
         f.disorder = vg_option("disorder", 0) != 0;
         f.busy_subscriber = vg_option("busy_subscriber", 0) != 0;
+        f.copies_off_crash = vg_option("copies_off_crash", 0) != 0;
         f.null_crash = vg_option("null_buffer_crash", 0) != 0;
         read = true;
     }
@@ -95,6 +96,14 @@ static void note_switch(uint32_t kind)
     }
 }
 
+static _Atomic bool calls_were_on;
+
+bool cupti_numbers(void)
+{
+    return !calls_were_on || enabled[CUPTI_ACTIVITY_KIND_RUNTIME] ||
+           enabled[CUPTI_ACTIVITY_KIND_DRIVER] || cupti_subscribed();
+}
+
 static CUptiResult enable(CUpti_ActivityKind kind, bool dump)
 {
     uint32_t k = (uint32_t)kind;
@@ -109,6 +118,7 @@ static CUptiResult enable(CUpti_ActivityKind kind, bool dump)
     for (int i = 0; k == CUPTI_ACTIVITY_KIND_DRIVER && i < CBIDS; i++)
         driver_off[i] = 0;
     note_switch(k);
+    calls_were_on |= k == CUPTI_ACTIVITY_KIND_RUNTIME || k == CUPTI_ACTIVITY_KIND_DRIVER;
     enabled[k] = true;
     cupti_listen();
     if (dump || k == CUPTI_ACTIVITY_KIND_DEVICE)
@@ -130,6 +140,9 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
     if ((uint32_t)kind >= KINDS || !cupti_layout()->stride[kind])
         return CUPTI_ERROR_INVALID_KIND;
+    bool copies = kind == CUPTI_ACTIVITY_KIND_MEMCPY || kind == CUPTI_ACTIVITY_KIND_MEMSET;
+    if (copies && enabled[kind] && cupti_faults()->copies_off_crash)
+        abort();
     enabled[kind] = false;
     return CUPTI_SUCCESS;
 }

@@ -14,6 +14,11 @@ struct CUpti_Subscriber_st {
     _Atomic(void *) user;
 };
 static struct CUpti_Subscriber_st subscriber;
+
+bool cupti_subscribed(void)
+{
+    return subscriber.call != NULL;
+}
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint8_t on[DOMAINS][CBIDS];
 

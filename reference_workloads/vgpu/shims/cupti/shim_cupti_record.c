@@ -110,7 +110,7 @@ static void put_sync(const struct vg_record *r)
     memset(&a, 0, sizeof a);
     a.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
     a.type = (CUpti_ActivitySynchronizationType)r->sync.type;
-    a.start = cupti_stamp(r->start_ns);
+    a.start = vg_unnumbered() ? 0 : cupti_stamp(r->start_ns);
     a.end = cupti_stamp(r->end_ns);
     a.correlationId = r->correlation;
     a.contextId = r->context_id;
@@ -277,7 +277,7 @@ static void on_exit_of(struct vg_api *api, int64_t end_ns)
 
 void cupti_listen(void)
 {
-    static const struct vg_sink sink = {callbacks_enter, on_exit_of, on_record};
+    static const struct vg_sink sink = {callbacks_enter, on_exit_of, on_record, cupti_numbers};
     vg_set_sink(&sink);
 }
 
