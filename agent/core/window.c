@@ -37,7 +37,7 @@ static struct {
     _Atomic uint64_t seen[SEEN]; /* name << 8 | mark + 1, of this process's strings */
 } g;
 
-/* "every=500,window=20", "steps=100:200", "profiler", "closed". */
+/* "every=500,window=20", "steps=100:200", "profiler", "closed"; "asked" is begin_paused's. */
 static void read_plan(void)
 {
     const char *text = agent_env("GPUPROF_WINDOW");
@@ -104,11 +104,22 @@ static void close_now(int64_t now_ns)
     publish();
 }
 
+/* "asked": nothing until somebody asks, and CUPTI stays off. The collector says so only later. */
+static void begin_paused(void)
+{
+    const char *text = agent_env("GPUPROF_WINDOW");
+    uint32_t run = SPOOL_RUN;
+    if (text && strcmp(text, "asked") == 0)
+        atomic_compare_exchange_strong(&agent.spool->control, &run, SPOOL_PAUSE);
+    atomic_store(&g.paused, atomic_load(&agent.spool->control) == SPOOL_PAUSE);
+}
+
 void window_begin(void)
 {
     memset(&g, 0, sizeof g);
     read_plan();
     agent.spool->window = g.plan;
+    begin_paused();
     if (g.plan == SPOOL_WINDOWS_PROFILER || g.plan == SPOOL_WINDOWS_ALL)
         atomic_store(&g.open, g.plan == SPOOL_WINDOWS_ALL);
     else if (g.first != UINT64_MAX)

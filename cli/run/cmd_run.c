@@ -205,6 +205,8 @@ static int run(int argc, char **argv)
     results.quiet = quiet_wanted();
     if (modules)
         setenv("GPUPROF_MODULES", "1", 1); /* for the hook in the program */
+    if (armed)
+        strcpy(plan.window, "asked");
     if (plan.window[0])
         setenv("GPUPROF_WINDOW", plan.window, 1);
     else

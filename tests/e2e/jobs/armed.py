@@ -80,6 +80,7 @@ class Window:
         self.meta = dict(db.execute("SELECT k.text, v.text FROM meta JOIN string k ON k.id = key JOIN string v ON v.id = value"))
         self.start, self.end, self.gpu_end = db.execute("SELECT start_ns, end_ns, gpu_end_ns FROM recorded").fetchone()
         self.steps = db.execute("SELECT count(*) FROM range JOIN string s ON s.id = name WHERE s.text = 'step'").fetchone()[0]
+        self.numbers = db.execute("SELECT count(DISTINCT correlation) FROM api").fetchone()[0]
         self.calls = db.execute("SELECT min(start_ns), max(start_ns), count(*) FROM api").fetchone()
         self.kernels = db.execute("SELECT min(start_ns), max(start_ns), count(*) FROM kernel").fetchone()
         self.run_steps = db.execute("SELECT sum(steps) FROM step_block").fetchone()[0]
@@ -121,12 +122,14 @@ def by_record(build, checks, run):
 
 def while_it_launches(build, checks):
     """CUPTI loses records where it is turned on while the program launches: that is before the window, so it lacks nothing."""
-    run = Run(build, "switched", "--armed", device=f"{DEVICE},switch_loss=20")
+    run = Run(build, "switched", "--armed", device=f"{DEVICE},switch_loss=20,connect=100,copies_off_crash=1")
     for number in (1, 2):
         status, _, err = answer(ask(build, "-q", "--steps", "20", str(run.process.pid)))
         window = Window(run.window(number))
         lost = {k: v for k, v in window.health.items() if k in ("cupti-dropped", "untimed")}
         checks.check(status == 0 and not lost, f"window {number}: nothing is lost while CUPTI is turned on", f"{err} {window.health}")
+        checks.check(window.numbers == window.calls[2] and "cupti-ids" not in window.health, f"window {number}: each call has its number",
+                     f"{window.numbers} of {window.calls[2]}")
     late = 2e7 + 2 * (window.end - window.start) / window.steps  # a busy machine may give the program no core
     checks.check(window.calls[0] - window.start < late and window.kernels[0] - window.start < late,
                  "the second one, in the midst of the steps, is recorded from its begin", str(vars(window)))

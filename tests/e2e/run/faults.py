@@ -67,11 +67,19 @@ def stepped(build, checks):
 def switched(build, checks):
     """Between windows CUPTI is off. Turned on while the program launches, it loses records before the window begins."""
     profile = build.path("switched.gpuprof")
-    run = build.run([build.gpuprof, "run", "-q", "-f", "--device", f"{DEVICE},switch_loss=20", "--every", "200", "--window", "5", "-o",
+    run = build.run([build.gpuprof, "run", "-q", "-f", "--device", f"{DEVICE},switch_loss=20,copies_off_crash=1", "--every", "200", "--window", "5", "-o",
                      profile, "--", build.train, "--depth", "18", "--batch", "128", "--data", "fixed", "--steps", "250"])
     rows = health(profile)
     checks.check(run.returncode == 0 and rows.get("unasked", 0) > 20, "losses between windows are told apart", f"{run.stderr} {rows}")
     checks.check("cupti-dropped" not in rows and "untimed" not in rows, "... and are none of the windows'", str(rows))
+    run = build.run([build.gpuprof, "run", "-q", "-f", "--device", f"{DEVICE},connect=700,copies_off_crash=1", "--delay", "1.5", "--duration",
+                     "0.5", "-o", profile, "--", build.train, "--depth", "18", "--batch", "128", "--data", "fixed", "--steps", "40"])
+    db = sqlite3.connect(f"file:{profile}?mode=ro", uri=True)
+    calls, numbers = db.execute("SELECT count(*), count(DISTINCT correlation) FROM api").fetchone()
+    db.close()
+    rows = health(profile)
+    checks.check(run.returncode == 0 and calls == numbers > 0 and "cupti-ids" not in rows, "--delay: each call has its number",
+                 f"{run.stderr} {calls} calls, {numbers} numbers, {rows}")
 
 
 def lost(build, checks):
