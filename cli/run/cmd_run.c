@@ -184,12 +184,11 @@ static int run(int argc, char **argv)
     int as = PLACE_NEW;
     if (argc < 1)
         return usage_error("run: name the program: gpuprof run [options] -- PROGRAM ARGS...");
-    struct run_wish wish = {delay, duration, steps, every, window, range};
+    struct run_wish wish = {delay, duration, steps, every, window, range, armed};
     if (plan_make(&plan, &wish, &e) < 0)
         return usage_error("run: %s", e.text);
-    if (armed && (delay > 0 || duration > 0 || steps || every || window || range || no_record))
-        return usage_error("run: --armed excludes --delay, --duration, --steps, --every, --range "
-                           "and --no-record");
+    if (armed && no_record)
+        return usage_error("run: --armed excludes --no-record");
     if (device_choose(&d, device, &e) < 0)
         return usage_error("run: %s", e.text);
     force = force || in_ci();
@@ -205,8 +204,6 @@ static int run(int argc, char **argv)
     results.quiet = quiet_wanted();
     if (modules)
         setenv("GPUPROF_MODULES", "1", 1); /* for the hook in the program */
-    if (armed)
-        strcpy(plan.window, "asked");
     if (plan.window[0])
         setenv("GPUPROF_WINDOW", plan.window, 1);
     else

@@ -70,6 +70,11 @@ int plan_make(struct run_plan *p, const struct run_wish *w, struct err *e)
         return err_set(e, "--delay and --duration need seconds, at least 0");
     p->times.delay_ns = (int64_t)(w->delay_s * 1e9);
     p->times.duration_ns = (int64_t)(w->duration_s * 1e9);
+    if (w->armed &&
+        (w->delay_s > 0 || w->duration_s > 0 || w->steps || w->every || w->window || w->range))
+        return err_set(e, "--armed excludes --delay, --duration, --steps, --every and --range");
+    if (w->armed)
+        strcpy(p->window, "asked");
     if ((w->steps != NULL) + (w->every || w->window) + (w->range != NULL) > 1)
         return err_set(e, "--steps, --every and --range exclude one another");
     if (w->steps) {

@@ -8,6 +8,7 @@
 struct run_wish { /* as given; 0 and NULL: not */
     double delay_s, duration_s;
     const char *steps, *every, *window, *range;
+    bool armed;
 };
 
 struct run_plan {
