@@ -1,6 +1,6 @@
 #!/bin/sh
 # usage: run.sh BUILD [long]. What `make test` runs: ctest of the release build without the long tests, unit and golden tests
-# under ASan+UBSan, the agent's under TSan; `long`: the long tests alone, for `make test-long`. Says of each test that was skipped why, and closes with "N passed, N failed, N skipped" or
+# under ASan+UBSan, the agent's under TSan; `long`: the long tests of both alone, for `make test-long`. Says of each test that was skipped why, and closes with "N passed, N failed, N skipped" or
 # "N passed, N failed: NAMES".
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -8,6 +8,7 @@ build=${1:-build} what=${2:-}
 jobs=$(nproc 2>/dev/null || echo 2)
 export PYTHONDONTWRITEBYTECODE=1 # nothing is left between the sources
 passed=0 failed=0 skipped=0 names= reasons=
+asan="gpuprof unit_tests properties" # what is built for its tests
 
 # "NAME: why" of the tests named that the last ctest in $1 skipped: the last line that each wrote
 why_skipped() {
@@ -77,12 +78,13 @@ finish() {
 # alone. The others run side by side, one more than there are cores, because much of them waits.
 if [ "$what" = long ]; then
     run "" "$build" -L long -j "$jobs"
+    sanitized asan "$asan" -L long -j $((jobs + 1))
     finish
 fi
 echo "== release =="
 run "" "$build" -LE 'timed|long' -j $((jobs + 1))
 run "" "$build" -L timed -LE long
-sanitized asan "gpuprof unit_tests properties" -R '^(unit|golden)\.' -j $((jobs + 1))
+sanitized asan "$asan" -LE long -R '^(unit|golden)\.' -j $((jobs + 1))
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then
     sanitized tsan "gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_marks_library agent_look" \
         -R '^(unit\.test_(spool|nvtx)|agent\.threads)$'

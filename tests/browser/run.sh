@@ -1,7 +1,7 @@
 #!/bin/sh
-# run.sh GPUPROF: the browser tests; 77 (skipped) without node, chromium or the packages.
+# run.sh GPUPROF FILE: the tests of a file; 77 (skipped) without node, chromium or the packages (packages.sh).
 set -u
-GPUPROF=${1:?the gpuprof binary}
+GPUPROF=${1:?the gpuprof binary} file=${2:?the file of tests}
 export GPUPROF
 cd "$(dirname "$0")" || exit 2
 skip() {
@@ -10,8 +10,7 @@ skip() {
 }
 command -v node >/dev/null || skip "no node"
 [ -x "${CHROMIUM:-/usr/bin/chromium}" ] || skip "no chromium"
-[ -d node_modules/playwright-core ] || npm ci --silent --no-audit --no-fund >/dev/null 2>&1 ||
-    skip "no network for npm ci"
+[ -d node_modules/playwright-core ] || skip "no network for npm ci"
 # Chromium leaves settings, caches and what it had mapped when it was closed. Profiles are made in TMPDIR itself: of one below
 # XDG_CONFIG_HOME it would keep the cache in XDG_CACHE_HOME, which outlives the profile.
 TMPDIR=$(mktemp -d)
@@ -19,4 +18,4 @@ XDG_CONFIG_HOME=$TMPDIR/config
 XDG_CACHE_HOME=$TMPDIR/cache
 export TMPDIR XDG_CONFIG_HOME XDG_CACHE_HOME
 trap 'rm -rf "$TMPDIR"' EXIT
-node --test --test-concurrency=1 .
+node --test "$file"
