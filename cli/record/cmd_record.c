@@ -70,6 +70,7 @@ static int show(const char *profile)
 static int follow(struct ask *a, int pid)
 {
     enum { LOOK_MS = 200 };
+    size_t states = 0;
     for (bool stopped = false;;) {
         if (interrupted && !stopped) {
             say("gpuprof ends this recording and writes its profile (Ctrl-C again: do not wait)");
@@ -91,9 +92,13 @@ static int follow(struct ask *a, int pid)
             return usage_error("record: process %d: %s", pid, rest);
         if (strncmp(line, "profile ", 8) == 0)
             return show(rest);
+        bool state = strncmp(line, "state ", 6) == 0;
+        states += state;
+        if (strcmp(line, "end") == 0 && !states)
+            say("no process of this run has marked a step yet, or all have ended");
         if (strcmp(line, "end") == 0)
             return 0;
-        if (strncmp(line, "state ", 6) == 0)
+        if (state)
             puts(rest);
         else
             say("%s", line);

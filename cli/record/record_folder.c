@@ -80,9 +80,9 @@ int record_ask_folder(const char *folder, const char *wanted)
     return 0;
 }
 
-static void tell(void *self, const char *line)
+static void tell(void *lines, const char *line)
 {
-    (void)self;
+    ++*(size_t *)lines;
     puts(line);
 }
 
@@ -104,9 +104,11 @@ int record_status_folder(const char *folder)
         if (!silent)
             break;
     }
-    size_t answered = collect_shown(folder, since_ns, tell, NULL, &silent);
+    size_t lines = 0, answered = collect_shown(folder, since_ns, tell, &lines, &silent);
     if (!answered)
         return usage_error("record: no gpuprof run in %s answers", folder);
+    if (!lines)
+        say("%s: no process has marked a step yet, or all have ended", folder);
     if (silent)
         say("%zu gpuprof run%s in %s did not answer", silent, silent == 1 ? "" : "s", folder);
     return 0;

@@ -42,18 +42,18 @@ def steps_of(profile):
 
 
 def while_it_grows(build, checks, disk):
-    run = start(build, "out/x.gpuprof", "--report", steps=300, SLURM_TMPDIR=disk)
+    run = start(build, "out/x.gpuprof", "--report", steps=600, SLURM_TMPDIR=disk)
     time.sleep(1)
     grows, beside = files(disk), files(build.path("out"))
     checks.check(any(f.endswith(".spool") for f in grows) and any(".partial" in f for f in grows), "records and profile grow on the node's disk",
                  str(grows))
     empty = [f for f in beside if os.path.isfile(build.path(f"out/{f}")) and os.path.getsize(build.path(f"out/{f}"))]
     checks.check(not empty and any(f.startswith("x.gpuprof.") for f in beside), "the name is reserved where the profile belongs", str(beside))
+    done = build.run([build.gpuprof, "record", "--status", "out"])
+    checks.check(done.returncode == 0 and "step" in done.stdout, "it answers through the profile's folder", done.stdout + done.stderr)
     done = build.run(command(build, "out/x.gpuprof", steps=5), SLURM_TMPDIR=disk)
     checks.check(done.returncode == 125 and "is being written by another gpuprof" in done.stderr, "another run with this name is refused",
                  done.stderr)
-    done = build.run([build.gpuprof, "record", "--status", "out"])
-    checks.check(done.returncode == 0 and "step" in done.stdout, "it answers through the profile's folder", done.stdout + done.stderr)
     out, err = run.communicate(timeout=240)
     checks.check(run.returncode == 0 and "median_step_ms=" in out, "the run ends as ever", out + err)
     checks.check(f"report: {os.path.join('out', 'x.html')}" in err or not err, "the page lies beside the profile", err)
@@ -61,7 +61,25 @@ def while_it_grows(build, checks, disk):
     checks.check(not files(disk) and files(build.path("out")) == ["gpuprof.record", "x.gpuprof", "x.html"], "nothing else stays",
                  str(files(disk) + files(build.path("out"))))
     steps, results = steps_of(build.path("out/x.gpuprof"))
-    checks.check(steps == 300 and results > 0, "all steps and the results are in it", f"{steps} {results}")
+    checks.check(steps == 600 and results > 0, "all steps and the results are in it", f"{steps} {results}")
+
+
+def without_steps(build, checks):
+    """Who asks where a run is gets a word also when no process can say."""
+    os.makedirs(build.path("early"))
+    run = subprocess.Popen([build.gpuprof, "run", "-q", "-o", "early/x.gpuprof", "--", "sleep", "60"], env=build.env, cwd=build.folder.name,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 30
+        while not any(f.startswith(".gpuprof-") for f in os.listdir(build.path("early"))) and time.monotonic() < end:
+            time.sleep(0.05)
+        for where in ("early", str(run.pid)):
+            done = build.run([build.gpuprof, "record", "--status", where])
+            checks.check(done.returncode == 0 and not done.stdout and "has marked a step yet" in done.stderr,
+                         f"--status {'of a folder' if where == 'early' else 'of a process'} before the first step", done.stdout + done.stderr)
+    finally:
+        run.terminate()
+        run.wait(60)
 
 
 def two_in_a_folder(build, checks, disk):
@@ -128,6 +146,7 @@ def main():
     disk = build.path("disk")
     os.mkdir(disk)
     os.mkdir(build.path("out"))
+    without_steps(build, checks)
     while_it_grows(build, checks, disk)
     two_in_a_folder(build, checks, disk)
     killed(build, checks, disk)
