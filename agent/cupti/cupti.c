@@ -27,9 +27,7 @@ static const CUpti_ActivityKind kinds[] = {
 };
 
 /* Turned on once, they stay on. Until the GPU is done with a copy or memset its record points to
- * what CUPTI allocated for it, and behind their end CUPTI 13.0.1 (API 130001) reads that when it is
- * freed: of 60 trainings on an H200 four crashed, three to four seconds after gpuprof had
- * turned off all kinds, in the thread of CUPTI that completes such records. They are few. */
+ * what CUPTI allocated for it; see must_run(). They are few. */
 static bool stays_on(CUpti_ActivityKind kind)
 {
     return kind == CUPTI_ACTIVITY_KIND_MEMCPY || kind == CUPTI_ACTIVITY_KIND_MEMCPY2 ||
@@ -210,10 +208,26 @@ bool cupti_kind_used(uint32_t kind)
     return used && on && cupti_registered();
 }
 
+/* Versions that are never turned off. 13.0.0 can deadlock then. Of 60 trainings with 13.0.1 on an
+ * H200 four crashed three to four seconds after gpuprof had turned off all kinds, in the thread of
+ * CUPTI that completes copies and memsets: it reads what is freed (docs/measurements). Whether
+ * leaving these two on is enough, no card has shown yet: GPUPROF_CUPTI_PAUSES=1 is for that. */
+static bool must_run(void)
+{
+    const char *pauses = agent_env("GPUPROF_CUPTI_PAUSES");
+    if (cupti.version == CUPTI_API_13_0_1)
+        return !pauses || strcmp(pauses, "1") != 0;
+    return cupti.version == CUPTI_API_13_0_0;
+}
+
 bool cupti_stop_kinds(void)
 {
-    if (cupti.version == CUPTI_API_13_0_0 || cupti.waiting)
+    if (cupti.waiting)
         return false;
+    if (must_run()) {
+        atomic_store(&cupti.runs_on, true);
+        return false;
+    }
     atomic_store(&cupti.kinds_on, false);
     for (size_t i = 0; i < AGENT_ARRAY_LEN(kinds); i++)
         if (!stays_on(kinds[i]) && !peer_wants((uint32_t)kinds[i]))

@@ -15,6 +15,7 @@ struct cupti {
     _Atomic uint32_t generation; /* agent.generation for which CUPTI runs; else it does not */
     _Atomic uint32_t arena;      /* buffers that have disk and pages: those below this index */
     _Atomic bool kinds_on;       /* ours, in CUPTI */
+    _Atomic bool runs_on;        /* it should be off, and this version must not be turned off */
     _Atomic bool waiting;        /* for a tool that holds CUPTI; else it is ours */
     bool thread;                 /* the agent's thread was started */
 };
@@ -25,6 +26,7 @@ extern struct cupti cupti;
 enum {
     CUPTI_API_12_9 = 27,       /* from here on a request may answer NULL */
     CUPTI_API_13_0_0 = 130000, /* disabling kernels at run time can deadlock */
+    CUPTI_API_13_0_1 = 130001, /* and crash later */
 };
 
 /* True in the process that started CUPTI, while it runs. */

@@ -122,6 +122,19 @@ static void tell_of_peer(struct thread *t)
                  peer_sessions());
 }
 
+static void tell_of_runs_on(struct thread *t)
+{
+    static bool told;
+    if (told || !atomic_load(&cupti.runs_on))
+        return;
+    told = true;
+    about_health(
+        t, SPOOL_INFO, "cupti-runs-on",
+        "This CUPTI can crash a program when it is turned off, so it stays on where nothing is to "
+        "be recorded: there, too, the program pays what recording costs.",
+        (int64_t)cupti.version);
+}
+
 bool cupti_flush_late(uint64_t up_to)
 {
     const struct timespec nap = {.tv_nsec = LATE_MS / LATE_NAPS * 1000000};
@@ -213,6 +226,7 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     window_obey(atomic_load_explicit(&agent.spool->control, memory_order_relaxed));
     watch_switch(now);
     cupti_switch(window_wants_cupti(now));
+    tell_of_runs_on(t);
     callers_refresh(t);
     if (now >= p->next_anchor_ns) {
         clock_anchor();

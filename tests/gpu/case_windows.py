@@ -1,6 +1,6 @@
 """What a run costs that records a few steps out of many: the steps of one process, recorded and not, beside each other.
 
-CUPTI is off between the windows, so the steps there serve as the measure. A cycle is what lies between the begins of two
+CUPTI is off between the windows (GPUPROF_CUPTI_PAUSES=1: see case_pauses.py), so the steps there serve as the measure. A cycle is what lies between the begins of two
 windows; its cost holds what turning CUPTI on and off takes. The agent's own cost between the windows cannot be seen here
 (case_armed.py)."""
 import os
@@ -31,7 +31,7 @@ def run(box):
         else:
             program = [box.program(program[0]), *program[1:]]
         profile, _ = box.profile("windows-" + name, [*program, "--steps", str(steps)], 60,
-                                 options=["--every", str(every), "--window", str(window)])
+                                 options=["--every", str(every), "--window", str(window)], GPUPROF_CUPTI_PAUSES="1")
         judge(box, f"{name}, {window} of {every} steps", profile, aim)
         os.remove(profile)
 

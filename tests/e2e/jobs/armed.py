@@ -23,12 +23,12 @@ ANSWER_S = 60
 class Run:
     """A trainer under `gpuprof run --armed` that goes on until it is ended."""
 
-    def __init__(self, build, name, *options, steps=100000, device=DEVICE):
+    def __init__(self, build, name, *options, steps=100000, device=DEVICE, **variables):
         self.build, self.output = build, build.path(f"{name}.gpuprof")
         self.stdout, self.stderr = build.path(f"{name}.out"), build.path(f"{name}.err")
         with open(self.stdout, "w", encoding="utf-8") as out, open(self.stderr, "w", encoding="utf-8") as err:
             self.process = subprocess.Popen([build.gpuprof, "run", *options, "--device", device, "-o", self.output, "--",
-                                             build.train, *TRAIN, "--steps", str(steps)], stdout=out, stderr=err, env=build.env,
+                                             build.train, *TRAIN, "--steps", str(steps)], stdout=out, stderr=err, env={**build.env, **variables},
                                             cwd=build.folder.name)
         until(lambda: "step" in self.text(self.stdout))
 
@@ -122,7 +122,7 @@ def by_record(build, checks, run):
 
 def while_it_launches(build, checks):
     """CUPTI loses records where it is turned on while the program launches: that is before the window, so it lacks nothing."""
-    run = Run(build, "switched", "--armed", device=f"{DEVICE},switch_loss=20,connect=100,copies_off_crash=1")
+    run = Run(build, "switched", "--armed", device=f"{DEVICE},switch_loss=20,connect=100,copies_off_crash=1", GPUPROF_CUPTI_PAUSES="1")
     for number in (1, 2):
         status, _, err = answer(ask(build, "-q", "--steps", "20", str(run.process.pid)))
         window = Window(run.window(number))

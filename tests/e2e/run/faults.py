@@ -68,18 +68,34 @@ def switched(build, checks):
     """Between windows CUPTI is off. Turned on while the program launches, it loses records before the window begins."""
     profile = build.path("switched.gpuprof")
     run = build.run([build.gpuprof, "run", "-q", "-f", "--device", f"{DEVICE},switch_loss=20,copies_off_crash=1", "--every", "200", "--window", "5", "-o",
-                     profile, "--", build.train, "--depth", "18", "--batch", "128", "--data", "fixed", "--steps", "250"])
+                     profile, "--", build.train, "--depth", "18", "--batch", "128", "--data", "fixed", "--steps", "250"], GPUPROF_CUPTI_PAUSES="1")
     rows = health(profile)
     checks.check(run.returncode == 0 and rows.get("unasked", 0) > 20, "losses between windows are told apart", f"{run.stderr} {rows}")
     checks.check("cupti-dropped" not in rows and "untimed" not in rows, "... and are none of the windows'", str(rows))
     run = build.run([build.gpuprof, "run", "-q", "-f", "--device", f"{DEVICE},connect=700,copies_off_crash=1", "--delay", "1.5", "--duration",
-                     "0.5", "-o", profile, "--", build.train, "--depth", "18", "--batch", "128", "--data", "fixed", "--steps", "40"])
+                     "0.5", "-o", profile, "--", build.train, "--depth", "18", "--batch", "128", "--data", "fixed", "--steps", "40"],
+                    GPUPROF_CUPTI_PAUSES="1")
     db = sqlite3.connect(f"file:{profile}?mode=ro", uri=True)
     calls, numbers = db.execute("SELECT count(*), count(DISTINCT correlation) FROM api").fetchone()
     db.close()
     rows = health(profile)
     checks.check(run.returncode == 0 and calls == numbers > 0 and "cupti-ids" not in rows, "--delay: each call has its number",
                  f"{run.stderr} {calls} calls, {numbers} numbers, {rows}")
+
+
+def runs_on(build, checks):
+    """A CUPTI that must not be turned off stays on between windows, the profile has the windows alone, and says so."""
+    profile = build.path("runs_on.gpuprof")
+    run = build.run([build.gpuprof, "run", "-q", "-f", "--device", f"{DEVICE},switch_loss=20", "--every", "100", "--window", "5", "-o",
+                     profile, "--", build.train, "--depth", "18", "--batch", "128", "--data", "fixed", "--steps", "220"])
+    rows = health(profile)
+    db = sqlite3.connect(f"file:{profile}?mode=ro", uri=True)
+    windows, outside = db.execute("SELECT (SELECT count(*) FROM recorded), (SELECT count(*) FROM api WHERE NOT EXISTS (SELECT 1 FROM recorded r"
+                                  " WHERE api.start_ns BETWEEN r.start_ns AND r.end_ns))").fetchone()
+    db.close()
+    checks.check(run.returncode == 0 and rows.get("cupti-runs-on") == 130001 and "unasked" not in rows, "CUPTI 13.0.1 is not turned off",
+                 f"{run.stderr} {rows}")
+    checks.check(windows >= 3 and outside == 0, "... and nothing from between the windows is kept", f"{windows} windows, {outside} calls outside")
 
 
 def lost(build, checks):
@@ -142,6 +158,7 @@ def main():
     kernels_off(build, checks)
     stepped(build, checks)
     switched(build, checks)
+    runs_on(build, checks)
     lost(build, checks)
     cut(build, checks)
     sound(build, checks)
