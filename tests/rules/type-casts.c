@@ -7,6 +7,38 @@ static void fill_few_casts(struct builder *b, int64_t at)
     many(b, cast, at, 3, US(100));
 }
 
+static int64_t cast_ns, other_ns; /* of 40 casts each */
+
+static void fill_two_kinds(struct builder *b, int64_t at)
+{
+    many(b, cast, at, 40, cast_ns);
+    many(b, cast, at + 40 * cast_ns, 40, other_ns);
+}
+
+/* Short casts are of weights and long ones of activations: the remedy is about those that are
+ * there. */
+START_TEST(test_remedies)
+{
+    static const struct {
+        int64_t one, other;
+        bool weights, activations;
+    } c[] = {
+        {US(4), US(10), true, false}, {US(40), US(60), false, true}, {US(15), US(21), true, true}};
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        cast_ns = c[i].one, other_ns = c[i].other;
+        struct builder b = build_start();
+        case_loop(&b, fill_two_kinds);
+        const struct advice *a = build_analyze(&b);
+        const char *remedy = case_outcome(a, "type-casts")->remedy.pytorch;
+        ck_assert_msg((strstr(remedy, "master weights") != NULL) == c[i].weights, "%zu: %s", i,
+                      remedy);
+        ck_assert_msg((strstr(remedy, "softmax") != NULL) == c[i].activations, "%zu: %s", i,
+                      remedy);
+        build_end(&b);
+    }
+}
+END_TEST
+
 START_TEST(test_casts)
 {
     struct builder b = build_start();
@@ -26,6 +58,7 @@ Suite *rule_type_casts_suite(void)
     Suite *s = suite_create("type-casts");
     TCase *t = tcase_create("type-casts");
     tcase_add_test(t, test_casts);
+    tcase_add_test(t, test_remedies);
     suite_add_tcase(s, t);
     return s;
 }
