@@ -5,6 +5,7 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/resolve.h"
+#include "agent/core/window.h"
 #include "agent/cupti/holder.h"
 
 struct cupti cupti;
@@ -264,7 +265,7 @@ static int begin(struct thread *t)
     }
     cupti_range_watch(t);
     agent.spool->cupti_version = cupti.version; /* from here on it is known what the GPU does */
-    bool later = atomic_load(&agent.spool->control) == SPOOL_PAUSE; /* nobody has asked yet */
+    bool later = !window_wants_cupti(clock_now_ns()); /* nobody has asked for it yet */
     atomic_store(&off, later);
     rc = later ? CUPTI_SUCCESS : enable_kinds();
     if (rc != CUPTI_SUCCESS)

@@ -15,6 +15,10 @@ import threading
 import time
 
 
+# Where steps that are not recorded serve as the measure: CUPTI is off there, also a version that gpuprof would leave on (case_pauses.py)
+PAUSES = {"GPUPROF_CUPTI_PAUSES": "1"}
+
+
 class Skip(Exception):
     """The case cannot run here; the text says why."""
 

@@ -1,4 +1,5 @@
 """The agent on each trainer at two sizes: what it costs, what it loses, what it learnt about CUPTI."""
+from box import PAUSES
 
 TITLE = "the agent alone: steps with and without recording in one process, losses of records, clocks, callback ids"
 ORDER, LIMIT_S = 10, 160
@@ -36,8 +37,8 @@ def run(box):
 def one_size(box, name, program, block):
     """Blocks of steps in turn with and without recording: other processes would choose other algorithms."""
     blocks = [*program, "--steps", str(BLOCKS * block), "--profile-every", str(block)]
-    _, done = box.profile("agent-blocks", blocks, options=["--range", "cuda-profiler"])
-    _, bare = box.profile("agent-bare", [*BARE, *blocks], options=["--range", "cuda-profiler"])
+    _, done = box.profile("agent-blocks", blocks, options=["--range", "cuda-profiler"], **PAUSES)
+    _, bare = box.profile("agent-bare", [*BARE, *blocks], options=["--range", "cuda-profiler"], **PAUSES)
     plain = done.number("unrecorded_step_ms")
     profile, whole = box.profile("agent-" + name.replace(" ", "-"), [*program, "--steps", "40"])
     launches = box.one(profile, "SELECT count(*) FROM kernel") / float(box.analyze(profile)["steps"]["count"] or 1)

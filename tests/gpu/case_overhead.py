@@ -1,6 +1,8 @@
 """What a step costs with nothing, with us, and with the PyTorch profiler, in turn on the same steps."""
 import os
 
+from box import PAUSES
+
 TITLE = "overhead side by side with the PyTorch profiler: CUPTI activities alone, and with CPU activities"
 ORDER, LIMIT_S = 40, 170
 WAYS = {"ResNet-50, AMP, batch 64": 64, "launch-bound ResNet-50, batch 4": 4}
@@ -12,7 +14,7 @@ def run(box):
     script = os.path.join(box.source, "tests", "gpu", "torch_overhead.py")
     program = [python, "-W", "ignore", script, "--batch", ",".join(str(n) for n in WAYS.values()), *ROUNDS]
     theirs = box.plain([*program, "off", "kineto-gpu", "kineto-all"], 90)
-    _, ours = box.profile("overhead", [*program, "off", "range"], 90, options=["--range", "cuda-profiler"])
+    _, ours = box.profile("overhead", [*program, "off", "range"], 90, options=["--range", "cuda-profiler"], **PAUSES)
     box.keep("overhead.txt", theirs.stdout + ours.stdout)
     for name, batch in WAYS.items():
         judge(box, name, batch, theirs, ours)

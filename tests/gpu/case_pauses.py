@@ -6,6 +6,8 @@ import concurrent.futures
 import sqlite3
 import time
 
+from box import PAUSES
+
 TITLE = "programs in which recording stops and starts: does CUPTI crash them"
 ORDER, LIMIT_S = 30, 150
 PROGRAM = ["--depth", "18", "--batch", "16", "--image", "96", "--data", "fixed", "--host-overhead-us", "60", "--steps", "660"]
@@ -27,7 +29,7 @@ def again_and_again(box, program, i, end):
     """(status, windows) of each run that began before `end`."""
     rows = []
     while not rows or time.monotonic() < end:
-        path, done = box.profile(f"pauses-{i}", program, 60, good=None, options=["--every", "300", "--window", "20"], GPUPROF_CUPTI_PAUSES="1")
+        path, done = box.profile(f"pauses-{i}", program, 60, good=None, options=["--every", "300", "--window", "20"], **PAUSES)
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
             rows.append((done.status, db.execute("SELECT count(*) FROM recorded").fetchone()[0]))
     return rows

@@ -6,6 +6,8 @@ windows; its cost holds what turning CUPTI on and off takes. The agent's own cos
 import os
 import statistics
 
+from box import PAUSES
+
 TITLE = "recording some steps out of many: the cost of the recorded ones, and of the whole run"
 ORDER, LIMIT_S = 42, 170
 AWAKE_S = 0.25 # CUPTI may be on for so long behind a window, and for EARLY steps before the next
@@ -31,7 +33,7 @@ def run(box):
         else:
             program = [box.program(program[0]), *program[1:]]
         profile, _ = box.profile("windows-" + name, [*program, "--steps", str(steps)], 60,
-                                 options=["--every", str(every), "--window", str(window)], GPUPROF_CUPTI_PAUSES="1")
+                                 options=["--every", str(every), "--window", str(window)], **PAUSES)
         judge(box, f"{name}, {window} of {every} steps", profile, aim)
         os.remove(profile)
 
