@@ -1,8 +1,8 @@
 /* Which windows of the run are recorded in full. Open: everything is. Closed: step marks alone,
  * one record a step, so that a day of training costs little; CUPTI is turned off by the agent's
- * thread (cupti_flush.c), where it outlives that (cupti.c). The window opens and closes by itself, at step marks or where the program
- * calls cudaProfilerStart and Stop ($GPUPROF_WINDOW), and for as long as the collector says so.
- * What was open when stands in the spool's header.
+ * thread (cupti_flush.c), if its version outlives that (cupti.c). The window opens and closes by
+ * itself, at step marks or where the program calls cudaProfilerStart and Stop ($GPUPROF_WINDOW),
+ * and for as long as the collector says so. What was open when stands in the spool's header.
  *
  * Step marks are the outermost ranges named like steps (spool_step_mark) of one thread; the first
  * of them are counted, others on that thread or elsewhere are not. */

@@ -103,8 +103,8 @@ struct vg_sink {
     void (*enter)(struct vg_api *api);
     void (*exit)(struct vg_api *api, int64_t end_ns);
     void (*record)(const struct vg_record *r);
-    bool (*context)(
-        void); /* a device's context is made; false: calls get no numbers from here on */
+    /* A device's context is made; false: calls get no numbers from here on. */
+    bool (*context)(void);
 };
 void vg_set_sink(const struct vg_sink *sink);
 void vg_emit(const struct vg_record *r);
