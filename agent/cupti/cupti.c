@@ -209,7 +209,7 @@ bool cupti_kind_used(uint32_t kind)
     return used && on && cupti_registered();
 }
 
-/* Versions that are never turned off. 13.0.0 can deadlock then. Of 60 trainings with 13.0.1 on an
+/* Versions that are never turned off. 13.0.0 can deadlock then. Of 63 trainings with 13.0.1 on an
  * H200 four crashed three to four seconds after gpuprof had turned off all kinds, in the thread of
  * CUPTI that completes copies and memsets: it reads what is freed (docs/measurements). Whether
  * leaving these two on is enough, no card has shown yet: GPUPROF_CUPTI_PAUSES=1 is for that. */

@@ -1,41 +1,7 @@
 /* CUPTI in a program without gpuprof: between cudaProfilerStart and cudaProfilerStop it records the
  * kinds of $CUPTI_ALONE ("10,5,4"), and throws the records away. What a program's steps cost more
  * is then CUPTI's own part. CUDA loads this by $CUDA_INJECTION64_PATH. */
-#include <cupti.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-enum { BYTES = 1 << 20, BUFFERS = 64 };
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint8_t *spare[BUFFERS];
-static int spares;
-
-static void CUPTIAPI give(uint8_t **buffer, size_t *size, size_t *most)
-{
-    pthread_mutex_lock(&lock);
-    *buffer = spares > 0 ? spare[--spares] : NULL;
-    pthread_mutex_unlock(&lock);
-    if (!*buffer)
-        *buffer = aligned_alloc(64, BYTES);
-    *size = *buffer ? BYTES : 0;
-    *most = 0;
-}
-
-static void CUPTIAPI take(CUcontext context, uint32_t stream, uint8_t *buffer, size_t size,
-                          size_t valid)
-{
-    (void)context, (void)stream, (void)size, (void)valid;
-    pthread_mutex_lock(&lock);
-    bool kept = spares < BUFFERS;
-    if (kept)
-        spare[spares++] = buffer;
-    pthread_mutex_unlock(&lock);
-    if (!kept)
-        free(buffer);
-}
+#include "tests/gpu/cupti_pool.h"
 
 static void turn(bool on)
 {
@@ -65,7 +31,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
     static const CUpti_CallbackId range[] = {CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000,
                                              CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000};
     CUpti_SubscriberHandle handle;
-    cuptiActivityRegisterCallbacks(give, take);
+    cuptiActivityRegisterCallbacks(pool_give, pool_take);
     if (cuptiSubscribe(&handle, on_call, NULL) != CUPTI_SUCCESS)
         return 0;
     for (int i = 0; i < 2; i++)

@@ -3,16 +3,16 @@
 // ways take turns in many rounds, so that a host that does not keep its speed disturbs all of them
 // alike. An argument changes how CUPTI keeps its buffers: threads (one for each thread), pinned,
 // device. Prints NAME<TAB>VALUE<TAB>UNIT. Ends in about ten seconds.
+#include "tests/gpu/cupti_pool.h"
 #include "tests/gpu/measure.h"
 
 #include <algorithm>
 #include <cupti.h>
 #include <functional>
-#include <pthread.h>
 #include <string.h>
 #include <vector>
 
-enum { ROUNDS = 25, LAUNCHES = 500, BUFFER = 1 << 20, BUFFERS = 64, WARM = 50 };
+enum { ROUNDS = 25, LAUNCHES = 500, WARM = 50 };
 
 __global__ void nothing()
 {
@@ -25,32 +25,6 @@ __global__ void wait_cycles(long long cycles)
 }
 
 // ---- CUPTI ---------------------------------------------------------------------------------
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint8_t *spare[BUFFERS];
-static int spares;
-
-static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *size, size_t *most)
-{
-    pthread_mutex_lock(&lock);
-    *buffer = spares > 0 ? spare[--spares] : NULL;
-    pthread_mutex_unlock(&lock);
-    if (!*buffer)
-        *buffer = (uint8_t *)aligned_alloc(64, BUFFER);
-    *size = *buffer ? BUFFER : 0;
-    *most = 0;
-}
-
-static void CUPTIAPI take_buffer(CUcontext, uint32_t, uint8_t *buffer, size_t, size_t)
-{
-    pthread_mutex_lock(&lock);
-    bool kept = spares < BUFFERS;
-    if (kept)
-        spare[spares++] = buffer;
-    pthread_mutex_unlock(&lock);
-    if (!kept)
-        free(buffer);
-}
 
 // As a recorder would: the time, and the number that the kernel's record will carry
 static volatile uint64_t noted;
@@ -224,7 +198,7 @@ static void set_up(const char *how)
         rc = cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED, &one,
                                        &no);
     printf("attribute_%s\t%d\tCUPTI status\n", how, (int)rc);
-    cuptiActivityRegisterCallbacks(give_buffer, take_buffer);
+    cuptiActivityRegisterCallbacks(pool_give, pool_take);
     if (cuptiSubscribe(&subscriber, on_call, NULL) != CUPTI_SUCCESS)
         subscriber = NULL;
 }
