@@ -26,6 +26,7 @@ analyzer/timeline       wire analyzer/profile
 analyzer/measure        wire analyzer/profile analyzer/timeline
 analyzer/detect         analyzer/profile analyzer/timeline analyzer/measure
 analyzer/facts          wire analyzer/profile analyzer/timeline analyzer/measure analyzer/detect
+analyzer/facts/steps    wire analyzer/timeline analyzer/measure analyzer/detect analyzer/facts
 analyzer/facts/ranks    wire analyzer/timeline analyzer/measure analyzer/facts
 analyzer/reduce         wire analyzer/profile analyzer/import analyzer/timeline analyzer/measure analyzer/facts
 analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts
