@@ -133,6 +133,14 @@ def hook_module(module):
     wrap(module.Module, "train", hook.TRAIN)
 
 
+def hook_profiler(module):
+    """Where the program's own profiler starts, stops and writes: no cost of its loop."""
+    profiler = getattr(module, "profile", None)
+    for name in ("start", "stop", "step", "__enter__", "__exit__"):
+        if hasattr(profiler, name):
+            wrap(profiler, name, hook.RANGE, "torch.profiler")
+
+
 # ---- garbage collection -----------------------------------------------------------------------
 
 pauses = {}  # line at which the collector ran: ns
@@ -271,7 +279,9 @@ def hook_checkpoint(module):
 def awaited():
     hooks = {"torch.optim.optimizer": hook_optimizer,
              "torch.amp.autocast_mode": hook_autocast,
-             "torch.nn.parallel.distributed": hook_ddp}
+             "torch.nn.parallel.distributed": hook_ddp,
+             "torch.profiler.profiler": hook_profiler,
+             "torch.autograd.profiler": hook_profiler}
     hook.here["compile"].hook_compile()
     if hook.only_steps:
         return hooks

@@ -38,8 +38,9 @@ struct steps {
     uint32_t *op_step;  /* per op: step index, TL_NONE outside of all */
     int64_t *launch_ns; /* per op: when it was launched, as far as that can be told */
     int64_t median_ns, p95_ns, min_ns, max_ns, mean_ns; /* of the used ones' lengths */
-    int64_t pace_ns;           /* mean of the used and the slow ones: what the loop takes */
-    size_t slow;               /* how many are that */
+    int64_t pace_ns;       /* mean of the used and the slow ones: what the loop takes */
+    size_t slow, profiled; /* how many are that; how many the program's own profiler takes out */
+    int64_t profiled_ns;   /* what it takes in those, added up */
     int64_t short_ns, long_ns; /* mean of those that are not slow, and of the slow ones */
     bool recurs;               /* slow ones recur: they are used, and the mean is what counts */
     bool alternate;            /* two kinds in turn: the same */
@@ -62,8 +63,6 @@ struct recorded_window {
     bool at_step;       /* it ends where a step begins */
     int64_t first_step; /* as in row_recorded */
 };
-
-/* Idle gaps of the GPU. */
 
 /* Where a step's wall time goes. Parts of a step sum to it exactly. */
 enum part {

@@ -18,6 +18,7 @@ int recorded_find(struct facts *f);
 void recorded_cut(struct facts *f);
 void recorded_drop(struct facts *f);
 int steps_drop_deserted(struct facts *f); /* steps_deserted.c; -1: out of memory */
+int steps_drop_profiled(struct facts *f); /* steps_profiled.c; -1: out of memory */
 int steps_find(struct facts *f, struct err *e);
 int steps_lengths(struct facts *f); /* -1: out of memory; steps_length.c */
 /* steps_choose.c, -1: out of memory. Which steps count, and their statistics; the median that

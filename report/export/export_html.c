@@ -137,6 +137,8 @@ static void write_header(const struct page *p)
         page_put(p, "; %s", covers.s);
     if (text_stacks(&covers, p->a))
         page_put(p, "; %s", covers.s);
+    if (text_profiler(&covers, p->a))
+        page_put(p, "; %s", covers.s);
     if (p->a->facts->on_cpu)
         page_put(p, " &middot; no GPU was used");
     write_ranks(p);

@@ -135,6 +135,8 @@ static void write_breakdown(const struct advice *a, FILE *f)
         fprintf(f, "Careful: %s.\n\n", m.s);
     if (text_stacks(&m, a))
         fprintf(f, "Careful: %s.\n\n", m.s);
+    if (text_profiler(&m, a))
+        fprintf(f, "Careful: %s.\n\n", m.s);
     if (text_rate(&m, a))
         fprintf(f, "%s.\n\n", m.s);
     write_parts(a, f);

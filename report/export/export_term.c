@@ -136,6 +136,8 @@ static void write_breakdown(const struct terminal *t, const struct advice *a)
         term_labelled(t, "Careful", INK_WARN, line.s);
     if (text_stacks(&line, a))
         term_labelled(t, "Careful", INK_WARN, line.s);
+    if (text_profiler(&line, a))
+        term_labelled(t, "Careful", INK_WARN, line.s);
     if (a->facts->steps.doubt)
         term_labelled(t, "Careful", INK_WARN, a->facts->steps.doubt);
     if (a->facts->long_text)

@@ -24,6 +24,18 @@ static void write_device(struct json_tree *j, const struct advice *a)
     tree_end(j);
 }
 
+static void write_profiled(struct json_tree *j, const struct advice *a)
+{
+    struct text text;
+    if (a->facts->steps.profiled == 0)
+        return;
+    tree_begin(j, "profiled", '{');
+    tree_int(j, "count", (int64_t)a->facts->steps.profiled);
+    tree_ms(j, "all_ms", a->facts->steps.profiled_ns);
+    tree_str(j, "text", text_profiler(&text, a));
+    tree_end(j);
+}
+
 static void write_steps(struct json_tree *j, const struct advice *a)
 {
     const struct steps *s = &a->facts->steps;
@@ -50,6 +62,7 @@ static void write_steps(struct json_tree *j, const struct advice *a)
         tree_str(j, "text", a->facts->other_text);
         tree_end(j);
     }
+    write_profiled(j, a);
     tree_ms(j, "p95_ms", s->p95_ns);
     tree_ms(j, "min_ms", s->min_ns);
     tree_ms(j, "max_ms", s->max_ns);

@@ -99,6 +99,8 @@ static void write_doubts(const struct terminal *t, const struct advice *a, int l
         term_labelled(t, "Careful", INK_WARN, lost.s);
     if (text_stacks(&lost, a))
         term_labelled(t, "Careful", INK_WARN, lost.s);
+    if (text_profiler(&lost, a))
+        term_labelled(t, "Careful", INK_WARN, lost.s);
     if (a->facts->steps.doubt)
         term_labelled(t, "Careful", INK_WARN, a->facts->steps.doubt);
     if (a->facts->health.dropped)

@@ -29,6 +29,8 @@ double text_covered_pct(const struct advice *a);
 const char *text_covers(struct text *b, const struct advice *a);
 /* That recording Python's functions slowed the host that the GPU waits for; NULL: neither. */
 const char *text_stacks(struct text *b, const struct advice *a);
+/* That the program's own profiler ran, and which steps that takes out; NULL: none. */
+const char *text_profiler(struct text *b, const struct advice *a);
 /* Is it known where the time of a step goes? */
 bool text_has_parts(const struct advice *a);
 double percent_of(int64_t part, int64_t whole); /* 0 when whole is 0 */

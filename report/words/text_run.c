@@ -158,3 +158,17 @@ const char *text_stacks(struct text *b, const struct advice *a)
              text_count(&n, (int64_t)f->health.python_functions));
     return b->s;
 }
+
+const char *text_profiler(struct text *b, const struct advice *a)
+{
+    const struct steps *s = &a->facts->steps;
+    struct text time;
+    if (s->profiled == 0)
+        return NULL;
+    snprintf(
+        b->s, sizeof b->s,
+        "the numbers leave out %zu of the %zu steps, in which the program's own torch.profiler "
+        "starts, stops or writes its trace (%s); while it records, the host takes longer",
+        s->profiled, s->count, text_time(&time, s->profiled_ns));
+    return b->s;
+}

@@ -159,7 +159,7 @@ def main_process(test, script):
     text = test.run([test.gpuprof, "analyze", profile]).stdout
     test.check("waiting for data" in text and "GPU idle" not in text,
                "the parts of a step are told, none of them of a GPU", text[:900])
-    test.check("without a GPU" in text, "it says that there was no GPU work", text[:900])
+    test.check("without a GPU" in text or "on the CPU" in text, "it says that there was no GPU work", text[:900])
     return test.plain
 
 
@@ -233,6 +233,37 @@ def settings(test):
                said)
 
 
+PROFILED = """
+import time, torch
+from torch.profiler import ProfilerActivity, profile, schedule
+model = torch.nn.Linear(16, 2)
+opt = torch.optim.SGD(model.parameters(), lr=1e-4)
+def written(prof):
+    time.sleep(0.5)
+    print("written", len(prof.key_averages()) > 0)
+with profile(activities=[ProfilerActivity.CPU], schedule=schedule(wait=5, warmup=1, active=3, repeat=1),
+             on_trace_ready=written) as prof:
+    for step in range(24):
+        opt.zero_grad()
+        model(torch.ones(4, 16)).sum().backward()
+        time.sleep(0.02)
+        opt.step()
+        prof.step()
+"""
+
+
+def profiler_of_its_own(test):
+    """The profiler writes its trace in one step of many: no cost of the loop."""
+    done, profile = test.traced([PYTHON, test.write("profiled.py", PROFILED)])
+    test.check(done.returncode == 0 and done.stdout == "written True\n", "a program with torch.profiler",
+               done.stderr[-500:])
+    test.check(ranges(profile).get("torch.profiler", 0) >= 24, "calls of torch.profiler", ranges(profile))
+    steps = json.loads(test.run([test.gpuprof, "analyze", "--json", profile]).stdout)["steps"]
+    test.check(steps.get("profiled", {}).get("count", 0) >= 1 and steps["profiled"]["all_ms"] > 500,
+               "the step in which it writes is left out", steps)
+    test.check(steps["max_ms"] < 500 and steps["used"] >= 15, "the others count", steps)
+
+
 def scripts_for_a_card(test):
     """tests/gpu's PyTorch programs still run; what they do on a card is its own check."""
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gpu")
@@ -276,7 +307,8 @@ def obeyed(test, script, plain):
         test.check(said.get(f"apply.{setting}", "").startswith("applied"), f"{setting} applied", said)
     for setting in ("pin_memory", "optimizer", "channels_last"):
         test.check(said.get(f"apply.{setting}", "").startswith("refused"), f"{setting} refused", said)
-    test.check(said.get("torch.matmul.allow_tf32") == "True", "TF32 is on", said)
+    test.check(said.get("torch.matmul.allow_tf32") == "True" or said.get("torch.matmul.precision") == "tf32",
+               "TF32 is on", said)
     iterable = HEAD + ("class I(IterableDataset):\n  def __iter__(self): return iter(range(3))\n"
                        "print(list(DataLoader(I())))")
     done, profile = test.traced([PYTHON, "-c", iterable], GPUPROF_APPLY="num_workers=2")
@@ -327,6 +359,7 @@ def main():
     workers(test, script)
     settings(test)
     scripts_for_a_card(test)
+    profiler_of_its_own(test)
     obeyed(test, script, plain)
     ddp(test)
     for what in ALONE:

@@ -351,7 +351,7 @@ int steps_find(struct facts *f, struct err *e)
         return err_no_memory(e);
     recorded_drop(f);
     if (steps_lengths(f) < 0 || (!analysis_of_window(f) && steps_drop_deserted(f) < 0) ||
-        steps_choose(&f->steps, f->on_cpu) < 0)
+        steps_drop_profiled(f) < 0 || steps_choose(&f->steps, f->on_cpu) < 0)
         return err_no_memory(e);
     return 0;
 }

@@ -1,0 +1,68 @@
+/* Steps in which the program's own profiler starts, stops or writes what it recorded: that takes
+ * seconds, once in a run, and is no cost of the loop. Such steps do not count.
+ *
+ *   ranges "torch.profiler" of the hook -> what they take of each step -> out from a twentieth on
+ *
+ * Never more than half of the steps: who profiles each step pays for it in each. Cost: one pass
+ * over the ranges of the training thread. */
+#include "analyzer/facts/passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHARE = 20 };
+
+static int64_t common(const struct step *s, const struct range *r)
+{
+    int64_t from = r->start_ns > s->from_ns ? r->start_ns : s->from_ns;
+    int64_t to = r->end_ns < s->to_ns ? r->end_ns : s->to_ns;
+    return to > from ? to - from : 0;
+}
+
+/* Of a range within another the outer one counts. A step has the time from the end of the work
+ * before it: what the host does behind a step's work makes the next one longer. */
+static void find_times(const struct facts *f, int64_t *taken)
+{
+    const struct timeline *t = f->tl;
+    const struct steps *s = &f->steps;
+    const struct thread *th = &t->threads[s->main_thread];
+    int64_t until = INT64_MIN;
+    size_t first = 0;
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++) {
+        const struct range *r = &t->ranges[i];
+        if (r->start_ns < until || strcmp(tl_text(t, r->name), "torch.profiler") != 0)
+            continue;
+        until = r->end_ns;
+        while (first < s->count && s->at[first].to_ns <= r->start_ns)
+            first++;
+        for (size_t k = first; k < s->count && s->at[k].from_ns < r->end_ns; k++)
+            taken[k] += common(&s->at[k], r);
+    }
+}
+
+int steps_drop_profiled(struct facts *f)
+{
+    struct steps *s = &f->steps;
+    if (s->main_thread >= f->tl->thread_count)
+        return 0;
+    int64_t *taken = calloc(s->count + 1, sizeof *taken);
+    size_t used = 0, out = 0;
+    if (!taken)
+        return -1;
+    find_times(f, taken);
+    for (size_t i = 0; i < s->count; i++) {
+        bool most = taken[i] * SHARE >= s->at[i].to_ns - s->at[i].from_ns && taken[i] > 0;
+        taken[i] = most ? taken[i] : 0;
+        used += s->at[i].used;
+        out += s->at[i].used && most;
+    }
+    for (size_t i = 0; out > 0 && out * 2 <= used && i < s->count; i++) {
+        if (!taken[i])
+            continue;
+        s->profiled += s->at[i].used;
+        s->profiled_ns += s->at[i].used ? taken[i] : 0;
+        s->at[i].used = 0;
+    }
+    free(taken);
+    return 0;
+}
