@@ -183,9 +183,22 @@ struct cpu_use {
     double worker_line; /* ... ready, without a core; -1 */
 };
 
+/* PyTorch's helpers compute only while the training thread does. What they have beyond that, they
+ * spin: OpenMP's threads do so for a while when their work is done, and give the core to whoever
+ * needs it. They call nothing that is recorded. */
+static double helps(const struct facts *facts, uint32_t thread, double cpu, double main_cpu)
+{
+    const struct thread *th = &facts->tl->threads[thread];
+    const char *threads = timeline_meta(facts->tl, "torch.num_threads");
+    bool helper = thread != facts->steps.main_thread && th->apis == 0 && th->ranges == 0 &&
+                  threads && atoi(threads) > 1;
+    return helper && main_cpu >= 0 && cpu > main_cpu ? main_cpu : cpu;
+}
+
 static void add_threads(const struct facts *facts, const bool *works, const struct grown *of,
                         struct cpu_use *u)
 {
+    (void)rates(&of[facts->steps.main_thread], &u->main_cpu, &u->main_line);
     double workers = 0, worker_cpu = 0, worker_line = 0, cpu, line;
     for (uint32_t i = 0; i < facts->tl->thread_count; i++) {
         if (!rates(&of[i], &cpu, &line))
@@ -193,11 +206,7 @@ static void add_threads(const struct facts *facts, const bool *works, const stru
         u->all = (u->all < 0 ? 0 : u->all) + cpu;
         u->lines = (u->lines < 0 ? 0 : u->lines) + (line > 0 ? line : 0);
         if (facts->tl->threads[i].process == facts->steps.process) {
-            u->trains = (u->trains < 0 ? 0 : u->trains) + cpu;
-            if (i == facts->steps.main_thread) {
-                u->main_cpu = cpu;
-                u->main_line = line;
-            }
+            u->trains = (u->trains < 0 ? 0 : u->trains) + helps(facts, i, cpu, u->main_cpu);
         } else if (works[facts->tl->threads[i].process] && line >= 0) {
             workers++;
             worker_cpu += cpu;

@@ -88,6 +88,25 @@ START_TEST(batches_with_a_backward_pass)
 }
 END_TEST
 
+/* A helper of PyTorch spins for 0.7 of the time in which the training thread mostly waits. */
+START_TEST(a_helper_that_spins_leaves_its_core)
+{
+    for (int helper = 0; helper < 2; helper++) {
+        struct program p = usual;
+        p.cpu_ms = 1;
+        p.cores = "2";
+        p.trains = 0.3;
+        p.idle_cores = 0.5; /* another program has the rest */
+        struct builder b = feed_loop(&p);
+        build_thread(&b, 5, "helper");
+        samples(&b, 1, 5, 500, 0.7, 0.01);
+        build_meta(&b, "torch.num_threads", helper ? "2" : "1");
+        case_verdict(build_analyze(&b), "data-loading", helper ? RULE_FIRES : RULE_SUPPRESSED);
+        build_end(&b);
+    }
+}
+END_TEST
+
 Suite *test_cpu_loading_suite(void)
 {
     Suite *s = suite_create("cpu_loading");
@@ -95,6 +114,7 @@ Suite *test_cpu_loading_suite(void)
     tcase_add_test(c, workers_start_where_there_are_any);
     tcase_add_test(c, a_backward_pass_is_no_loading);
     tcase_add_test(c, batches_with_a_backward_pass);
+    tcase_add_test(c, a_helper_that_spins_leaves_its_core);
     suite_add_tcase(s, c);
     return s;
 }
