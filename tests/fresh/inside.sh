@@ -64,7 +64,8 @@ read_out() { # one line of the README after the other
         chroot $as . env -i $environment bash -c "cd ~/gpuprof && $line" </dev/null >"$said" 2>&1 || status=$?
         if [ $status != 0 ]; then
             tail -n 400 "$said"
-            echo "fresh: status $status after $((SECONDS - began)) s: $line"
+            cp "$said" "$state/failed-$suite-$who-$cuda.log"
+            echo "fresh: status $status after $((SECONDS - began)) s: $line (all of it: $state/failed-$suite-$who-$cuda.log)"
             return 1
         fi
         tail -n 3 "$said"
