@@ -1,5 +1,5 @@
 """What the tests of the Python hook share. Standard library only; the programs under test run by
-/usr/bin/python3, whose PyTorch is the distribution's. `NAME.py BUILD`; 77: nothing to test with."""
+/usr/bin/python3, whose PyTorch is the distribution's, or by $GPUPROF_TEST_PYTHON. `NAME.py BUILD`; 77: nothing to test with."""
 import difflib
 import os
 import sqlite3
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-PYTHON = "/usr/bin/python3"
+PYTHON = os.environ.get("GPUPROF_TEST_PYTHON", "/usr/bin/python3")
 
 
 def have_torch():
