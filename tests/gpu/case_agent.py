@@ -13,7 +13,7 @@ SIZES = { # steps of a block: 0.4 s
     },
     "train_gpt": {"small": (70, ["--layers", "2"]), "middle": (26, [])},
 }
-BLOCKS = 9
+BLOCKS, REHEARSED = 9, 3
 ALONE = {"kernels": "10", "kernels and calls": "10,5,4", "all that gpuprof asks for": "10,1,22,2,5,4,38,36,17,48"} # CUPTI_ACTIVITY_KIND
 BARE = ["env", "-u", "LD_PRELOAD"] # CUDA loads the agent all the same, but no call of a library goes through it
 
@@ -36,7 +36,7 @@ def run(box):
 
 def one_size(box, name, program, block):
     """Blocks of steps in turn with and without recording: other processes would choose other algorithms."""
-    blocks = [*program, "--steps", str(BLOCKS * block), "--profile-every", str(block)]
+    blocks = [*program, "--steps", str((REHEARSED if box.virtual else BLOCKS) * block), "--profile-every", str(block)]
     _, done = box.profile("agent-blocks", blocks, options=["--range", "cuda-profiler"], **PAUSES)
     _, bare = box.profile("agent-bare", [*BARE, *blocks], options=["--range", "cuda-profiler"], **PAUSES)
     plain = done.number("unrecorded_step_ms")
