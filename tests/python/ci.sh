@@ -1,12 +1,13 @@
 #!/bin/bash
-# ci.sh BUILD: what the hook records and obeys in programs of PyTorch 2 from the package index, where it can be had (training.py).
+# ci.sh BUILD: what the hook records and obeys in programs of PyTorch 2 from the package index, where it can be had (training.py; what
+# stays the same is the matter of the sample of situations).
 # Closes with "N passed, N failed".
 set -uo pipefail
-build=$1
+build=$(cd "$1" && pwd) || exit 2
 here=$(dirname "$0")
 [ -e "$build/lib/libgpuprof_agent.so" ] && frameworks=$("$here/../transparency/frameworks.sh" "$build/frameworks") || {
     echo "python: no agent, or no PyTorch from the package index, so the hook's test is left out"
     echo "0 passed, 0 failed"
     exit 0
 }
-GPUPROF_TEST_PYTHON=${frameworks#*=} timeout 400 python3 "$here/training.py" "$build" | grep -v '^ok '
+GPUPROF_TEST_PYTHON=${frameworks#*=} timeout 400 python3 "$here/training.py" "$build" seen | grep -v '^ok '

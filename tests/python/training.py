@@ -2,7 +2,7 @@
 """The Python hook in PyTorch programs on a machine without a GPU: the same output as without; what it
 saw; the findings name file and line; settings are obeyed or refused, and said so.
 
-usage: training.py BUILD
+usage: training.py BUILD [seen]     seen: without the programs that test what stays the same
 """
 import json
 import os
@@ -356,11 +356,13 @@ def main():
     test = Test(sys.argv[1])
     script = test.write("train.py", TRAIN)
     plain = main_process(test, script)
-    workers(test, script)
     settings(test)
-    scripts_for_a_card(test)
     profiler_of_its_own(test)
     obeyed(test, script, plain)
+    if "seen" in sys.argv[2:]:
+        test.done()
+    workers(test, script)
+    scripts_for_a_card(test)
     ddp(test)
     for what in ALONE:
         test.same(what, [PYTHON, test.write("same.py", HEAD + SAME[what] + "\n")], races=what in RACES)
