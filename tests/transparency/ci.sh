@@ -12,7 +12,7 @@ fi
 frameworks=$("$here/frameworks.sh" "$build/frameworks") || frameworks=
 log=$(mktemp)
 # shellcheck disable=SC2086 # one word or none
-"$here/transparency.py" "$build" --sample 30 --seconds 120 ${frameworks:+--python $frameworks} | tee "$log"
+"$here/transparency.py" "$build" --sample 26 --seconds 100 ${frameworks:+--python $frameworks} | tee "$log"
 passed=$(grep -c '^ok ' "$log")
 failed=$(grep -c '^FAILED' "$log")
 rm -f "$log"
