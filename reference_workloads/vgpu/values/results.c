@@ -125,6 +125,38 @@ static const struct vg_results *counts(const char *name)
     return strstr(name, "23DeviceReduceByKeyKernel") ? &runs : NULL;
 }
 
+enum number { NO_NUMBER, SINGLE, BRAIN, HALF };
+
+/* The type of numbers that `part` of a name is for. */
+static enum number number_of(const char *name, const char *part)
+{
+    static const char *const types[] = {
+        [SINGLE] = "f", [BRAIN] = "N3c108BFloat16E", [HALF] = "N3c104HalfE"};
+    const char *at = strstr(name, part);
+    for (int i = SINGLE; at && i <= HALF; i++)
+        if (strncmp(at + strlen(part), types[i], strlen(types[i])) == 0)
+            return (enum number)i;
+    return NO_NUMBER;
+}
+
+static double number_at(const void *from, enum number type)
+{
+    uint32_t bits = 0;
+    float single;
+    memcpy(&bits, from, type == SINGLE ? 4 : 2);
+    bits <<= type == SINGLE ? 0 : 16;
+    if (type == HALF) {
+        int exponent = (int)(bits >> 26 & 31);
+        double part = (bits >> 16 & 1023) / 1024.0;
+        double value = exponent == 31
+                           ? (part > 0 ? NAN : INFINITY)
+                           : ldexp(part + (exponent > 0), (exponent ? exponent : 1) - 15);
+        return bits >> 31 ? -value : value;
+    }
+    memcpy(&single, &bits, sizeof single);
+    return (double)single;
+}
+
 /* all() of one value is a copy of it, so the checks that it would ask for have to write. */
 static const struct vg_results *checks(const char *name)
 {
@@ -132,8 +164,8 @@ static const struct vg_results *checks(const char *name)
     const char *at = strstr(name, "2at6native29vectorized_elementwise_kernel");
     if (at && strstr(at, "16CompareEqFunctorI") && !strstr(at, "BUnaryFunctor"))
         return &compares;
-    bool scalar = at && strstr(at, "21compare_scalar_kernelIfE"),
-         bound = at && strstr(at, "14CompareFunctorIfE");
+    bool scalar = at && number_of(at, "21compare_scalar_kernelI"),
+         bound = at && number_of(at, "14CompareFunctorI");
     return scalar || bound ? &bounds : NULL;
 }
 
@@ -215,43 +247,42 @@ static void put_count(const struct vg_results *r, void *const *args)
     *to = r->what == A_SET; /* little-endian */
 }
 
-/* Arguments: how many, the functor, the addresses of the result and of what is compared. */
-static void put_check(const char *name, enum writes what, void *const *args)
+/* What a check says of an ordinary positive number; -1: it asks something else. */
+static int check_of(const char *name, enum writes what, const char *functor, bool with_itself)
 {
     enum { EQUAL };
     enum { AT_LEAST, GREATER, AT_MOST };
-    struct {
-        int32_t how;
-        float with;
-    } compare;
+    int32_t how;
+    memcpy(&how, functor, sizeof how);
+    if (with_itself)
+        return how == EQUAL;
+    enum number type =
+        number_of(name, what == A_CHECK ? "13AUnaryFunctorI" : "21compare_scalar_kernelI");
+    double with = type ? number_at(functor + sizeof how, type) : NAN;
+    if (what == A_CHECK)
+        return isinf(with) ? how != EQUAL : -1;
+    bool holds = how == AT_LEAST || (!type            ? how == AT_MOST
+                                     : how == GREATER ? with == 0
+                                                      : with > 0);
+    return holds ? 1 : -1;
+}
+
+/* Arguments: how many, the functor, the addresses of the result and of what is compared. */
+static void put_check(const char *name, enum writes what, void *const *args)
+{
     int32_t n;
     char *at[3];
-    bool with_itself = strstr(name, "13BinaryFunctorI") != NULL, is = true;
+    bool two = strstr(name, "13BinaryFunctorI") != NULL;
     if (!args[1] || !args[2])
         return;
     memcpy(&n, args[0], sizeof n);
-    memcpy(at, args[2], (with_itself ? 3 : 1) * sizeof *at);
-    if (n != 1 || !vg_writable(at[0]))
+    memcpy(at, args[2], (two ? 3 : 1) * sizeof *at);
+    bool with_itself = what == A_CHECK && two;
+    if (n != 1 || !vg_writable(at[0]) || (with_itself && at[1] != at[2]))
         return;
-    if (what == A_CHECK && with_itself) {
-        memcpy(&compare.how, args[1], sizeof compare.how);
-        if (at[1] != at[2])
-            return;
-        is = compare.how == EQUAL;
-    } else if (what == A_CHECK) {
-        memcpy(&compare, args[1], sizeof compare);
-        if (!strstr(name, "13AUnaryFunctorIffb") || !isinf(compare.with))
-            return;
-        is = compare.how != EQUAL;
-    } else if (what == BOUNDED) {
-        memcpy(&compare, args[1], sizeof compare);
-        bool scalar = strstr(name, "14CompareFunctorIfE") == NULL, least = compare.how == AT_LEAST,
-             most = compare.how == AT_MOST;
-        if (scalar ? !least && !(compare.how == GREATER ? compare.with == 0 : compare.with > 0)
-                   : !least && !most)
-            return;
-    }
-    *at[0] = is;
+    int is = check_of(name, what, args[1], with_itself);
+    if (is >= 0)
+        *at[0] = (char)is;
 }
 
 void vg_results_write(_Atomic(const struct vg_results *) *known, const char *name,

@@ -1,7 +1,6 @@
 /* What kernels of PyTorch and CUB leave in memory where a program reads it back. */
 #include "tests/unit/vgpu_program.h"
 
-#include <math.h>
 #include <string.h>
 
 /* PyTorch's zeros() and full(): what is read back is no leftover. Other kernels write nothing. */
@@ -243,83 +242,6 @@ START_TEST(integers_are_added_up)
 }
 END_TEST
 
-#define COMPARES(functor, types, n)                                                                \
-    "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_13" functor "I" types                    \
-    "NS0_51_GLOBAL__N__a_23_CompareEQKernel_cu_b16CompareEqFunctorIfEEEESt5arrayIPcLm" n           \
-    "ELb0EEEviT0_T1_"
-
-/* x == x, x != x; abs(x) == inf, != inf: of one value, as isfinite() and isinf() ask; a
- * mask of bytes that are no flags. */
-START_TEST(checks_of_one_value_are_written)
-{
-    static const char same, scalar, both;
-    choose("h100");
-    struct {
-        int32_t how;
-        float with;
-    } functor = {0, (float)HUGE_VAL};
-    int32_t n = 1;
-    char *to, is[4];
-    OK(cudaMalloc((void **)&to, 64));
-    OK(cudaMemset(to, 7, 64));
-    char *at[3] = {to, to + 16, to + 16};
-    void *args[] = {&n, &functor, at};
-    run_named(&same, COMPARES("BinaryFunctor", "ffb", "3"), args);
-    at[0] = to + 1;
-    functor.how = 1;
-    OK(cudaLaunchKernel(&same, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
-    at[0] = to + 2;
-    run_named(&scalar, COMPARES("AUnaryFunctor", "ffb", "2"), args);
-    at[0] = to + 3;
-    functor.how = 0;
-    OK(cudaLaunchKernel(&scalar, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
-    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
-    ck_assert(is[0] == 1 && is[1] == 0 && is[2] == 1 && is[3] == 0);
-    at[2] = to + 32; /* two values: nobody knows */
-    at[0] = to + 4;
-    OK(cudaLaunchKernel(&same, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
-    at[0] = to + 5;
-    run_named(&both,
-              "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_13BinaryFunctorIbbbNS0_"
-              "17BitwiseAndFunctorIbEEEESt5arrayIPcLm3EELb0EEEviT0_T1_",
-              args);
-    at[0] = to + 6;
-    n = 2; /* a mask, of bytes that are no flags */
-    OK(cudaLaunchKernel(&both, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
-    OK(cudaMemcpy(is, to + 4, sizeof is, cudaMemcpyDeviceToHost));
-    ck_assert(is[0] == 7 && is[1] == 0 && is[2] == 0 && is[3] == 0);
-}
-END_TEST
-
-/* x > 0, x > 2, of one value. */
-START_TEST(one_value_is_compared_with_numbers)
-{
-    static const char greater;
-    choose("h100");
-    struct {
-        int32_t how;
-        float with;
-    } functor = {1, 0};
-    int32_t n = 1;
-    char *to, is[2];
-    OK(cudaMalloc((void **)&to, 64));
-    OK(cudaMemset(to, 7, 64));
-    char *at[2] = {to, to + 16};
-    void *args[] = {&n, &functor, at};
-    run_named(
-        &greater,
-        "_ZN2at6native29vectorized_elementwise_kernelILi8EZNS0_21compare_scalar_kernelIfEEvRNS_"
-        "18TensorIteratorBaseENS0_50_GLOBAL__N__30bf7ff7_17_CompareKernels_cu_8f1b29aa6OpTypeE"
-        "T_EUlfE_St5arrayIPcLm2EELb0EEEviT0_T1_",
-        args);
-    functor.with = 2;
-    at[0] = to + 1;
-    OK(cudaLaunchKernel(&greater, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
-    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
-    ck_assert(is[0] == 1 && is[1] == 7);
-}
-END_TEST
-
 /* Lengths as other integers and numbers, a flag of a number: what any() of one value is. */
 START_TEST(a_few_values_are_cast)
 {
@@ -380,8 +302,6 @@ Suite *test_vgpu_results_suite(void)
     tcase_add_test(t, small_reductions_of_pytorch_write);
     tcase_add_test(t, indices_of_a_maximum_are_written);
     tcase_add_test(t, integers_are_added_up);
-    tcase_add_test(t, checks_of_one_value_are_written);
-    tcase_add_test(t, one_value_is_compared_with_numbers);
     tcase_add_test(t, a_few_values_are_cast);
     suite_add_tcase(s, t);
     return s;
