@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-enum { MOST_OPERANDS = 4 /* the result is the first */ };
+enum {
+    MOST_OPERANDS = 4, /* the result is the first */
+    FEW = 256          /* numbers of 4 and 2 bytes: a norm or the clipped scales of a program */
+};
 
 enum does {
     COMPARE,
@@ -59,7 +62,12 @@ static const struct functor {
     {"27converting_copy_kernel_cudaIilE", "", "8i", COPY, -1, -1, -1},
     {"18masked_fill_kernel", "EUllbE_", "881", FILL, -1, 0, -1},
     {"17where_kernel_impl", "EUlbmmE_", "8188", CHOOSE, -1, -1, -1},
+    {"17where_kernel_impl", "EUlbjjE_", "4144", CHOOSE, -1, -1, -1},
+    {"17where_kernel_impl", "EUlbttE_", "2122", CHOOSE, -1, -1, -1},
     {"17where_kernel_impl", "EUlbllE_", "8188", CHOOSE, -1, -1, -1}, /* of PyTorch 2.11 */
+    {"17where_kernel_impl", "EUlbffE_", "4144", CHOOSE, -1, -1, -1},
+    {"17where_kernel_impl", "EUlbN3c108BFloat16ES", "2122", CHOOSE, -1, -1, -1},
+    {"17where_kernel_impl", "EUlbN3c104HalfES", "2122", CHOOSE, -1, -1, -1},
 };
 
 /* One element behind the other. */
@@ -153,7 +161,7 @@ static bool read_work(struct work *w, const char *name, void *const *args)
         memcpy(w->at, w->offsets + calculator, addresses);
         w->functor = w->offsets + calculator + addresses;
     }
-    return n > 0 && n <= VG_MOST_INTEGERS;
+    return n > 0 && n <= (w->bytes[0] == 4 || w->bytes[0] == 2 ? FEW : VG_MOST_INTEGERS);
 }
 
 /* False: one lies outside of its memory. */
@@ -256,12 +264,10 @@ static struct members members_of(const struct work *w)
 static int64_t value_at(const struct work *w, uint32_t k, size_t at)
 {
     const char *from = w->at[k] + at;
-    int64_t value;
+    int64_t value = 0;
     if (w->type[k] >= 0)
         return vg_integer_at(from, w->type[k]);
-    if (w->bytes[k] == 1)
-        return (unsigned char)*from;
-    memcpy(&value, from, sizeof value);
+    memcpy(&value, from, w->bytes[k]); /* little-endian, as the device */
     return value;
 }
 
@@ -284,11 +290,7 @@ static void each_element(const struct work *w, const struct members *m)
         for (uint32_t k = 1; k < w->operands; k++)
             in[k - 1] = value_at(w, k, at[k]);
         int64_t value = result(w->f, m, in);
-        char *to = w->at[0] + at[0];
-        if (w->bytes[0] == 1)
-            *to = (char)value;
-        else
-            memcpy(to, &value, sizeof value); /* little-endian, as the device */
+        memcpy(w->at[0] + at[0], &value, w->bytes[0]);
     }
 }
 

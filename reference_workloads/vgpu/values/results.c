@@ -6,11 +6,12 @@
  *   all()                      true: checks of values pass, loops that wait for all end
  *   sum, max, min of integers  theirs, if the input's memory holds what lengths and counts may be
  *   other reductions           0 (sums, means, any(), argmax(), the values and indices of max())
- *   integers and masks         what they are (integers.h): compared, added, selected, indexed,
- * joined checks of one value        true for x == x, x != inf, x >= a, x > 0, x < a > 0, x <= y, as
- *                              isfinite() and constraints of distributions ask; false for x != x
- *                              and x == inf
+ *   integers and masks         what they are (integers.h): compared, added, selected, joined
+ *   checks of one value        true for x == x, x != inf, x >= a, x > 0, x < a > 0, x <= y, as
+ *                              isfinite() and constraints of distributions ask; false for x != x,
+ *                              x == inf and x < 0
  *   other counts by CUB        0, 1 of unique()
+ *   functions of one number    0: roots and powers, as at the end of a norm (one.h)
  *   a few values cast          the values: any() and all() of one number are such a cast
  *
  * Only small results, as for copies. */
@@ -19,9 +20,9 @@
 #include "reference_workloads/vgpu/core/core_state.h"
 #include "reference_workloads/vgpu/values/cast.h"
 #include "reference_workloads/vgpu/values/integers.h"
+#include "reference_workloads/vgpu/values/one.h"
 #include "reference_workloads/vgpu/values/reduce.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -32,15 +33,15 @@ enum writes {
     ONES,
     A_COUNT,
     A_SET /* at least one is unique */,
-    A_CHECK,
-    BOUNDED,
+    ONE,
     A_CAST,
     INTEGERS
 };
 struct vg_results {
     enum writes what;
     unsigned char bytes; /* of an element */
-    unsigned char place; /* argument that is the count's address; of integers: which (integers.h) */
+    unsigned char place; /* argument that is the count's address; of integers and of one value:
+                            which (integers.h, one.h) */
 };
 
 /* A mangled type at the start of `at`, and what follows it; the bytes of the type, 0: another. */
@@ -125,49 +126,10 @@ static const struct vg_results *counts(const char *name)
     return strstr(name, "23DeviceReduceByKeyKernel") ? &runs : NULL;
 }
 
-enum number { NO_NUMBER, SINGLE, BRAIN, HALF };
-
-/* The type of numbers that `part` of a name is for. */
-static enum number number_of(const char *name, const char *part)
-{
-    static const char *const types[] = {
-        [SINGLE] = "f", [BRAIN] = "N3c108BFloat16E", [HALF] = "N3c104HalfE"};
-    const char *at = strstr(name, part);
-    for (int i = SINGLE; at && i <= HALF; i++)
-        if (strncmp(at + strlen(part), types[i], strlen(types[i])) == 0)
-            return (enum number)i;
-    return NO_NUMBER;
-}
-
-static double number_at(const void *from, enum number type)
-{
-    uint32_t bits = 0;
-    float single;
-    memcpy(&bits, from, type == SINGLE ? 4 : 2);
-    bits <<= type == SINGLE ? 0 : 16;
-    if (type == HALF) {
-        int exponent = (int)(bits >> 26 & 31);
-        double part = (bits >> 16 & 1023) / 1024.0;
-        double value = exponent == 31
-                           ? (part > 0 ? NAN : INFINITY)
-                           : ldexp(part + (exponent > 0), (exponent ? exponent : 1) - 15);
-        return bits >> 31 ? -value : value;
-    }
-    memcpy(&single, &bits, sizeof single);
-    return (double)single;
-}
-
-/* all() of one value is a copy of it, so the checks that it would ask for have to write. */
-static const struct vg_results *checks(const char *name)
-{
-    static const struct vg_results compares = {A_CHECK, 1, 2}, bounds = {BOUNDED, 1, 2};
-    const char *at = strstr(name, "2at6native29vectorized_elementwise_kernel");
-    if (at && strstr(at, "16CompareEqFunctorI") && !strstr(at, "BUnaryFunctor"))
-        return &compares;
-    bool scalar = at && number_of(at, "21compare_scalar_kernelI"),
-         bound = at && number_of(at, "14CompareFunctorI");
-    return scalar || bound ? &bounds : NULL;
-}
+static const struct vg_results ones[VG_ONES] = {[VG_COMPARED] = {ONE, 0, VG_COMPARED},
+                                                [VG_BOUNDED] = {ONE, 0, VG_BOUNDED},
+                                                [VG_NUMBER] = {ONE, 0, VG_NUMBER},
+                                                [VG_WIDE_NUMBER] = {ONE, 0, VG_WIDE_NUMBER}};
 
 static const struct vg_results *results_of(const char *name)
 {
@@ -207,10 +169,10 @@ static const struct vg_results *results_of(const char *name)
         return &cast;
     if (vg_integers_of(name))
         return &integers[vg_integers_of(name)];
-    const struct vg_results *count = counts(name), *check = checks(name);
+    const struct vg_results *count = counts(name);
     unsigned char bytes = fills(name);
-    if (count || check)
-        return count ? count : check;
+    if (count || vg_one_of(name))
+        return count ? count : &ones[vg_one_of(name)];
     if (bytes)
         return &of[A_VALUE][bytes];
     bytes = reduces(name);
@@ -247,44 +209,6 @@ static void put_count(const struct vg_results *r, void *const *args)
     *to = r->what == A_SET; /* little-endian */
 }
 
-/* What a check says of an ordinary positive number; -1: it asks something else. */
-static int check_of(const char *name, enum writes what, const char *functor, bool with_itself)
-{
-    enum { EQUAL };
-    enum { AT_LEAST, GREATER, AT_MOST };
-    int32_t how;
-    memcpy(&how, functor, sizeof how);
-    if (with_itself)
-        return how == EQUAL;
-    enum number type =
-        number_of(name, what == A_CHECK ? "13AUnaryFunctorI" : "21compare_scalar_kernelI");
-    double with = type ? number_at(functor + sizeof how, type) : NAN;
-    if (what == A_CHECK)
-        return isinf(with) ? how != EQUAL : -1;
-    bool holds = how == AT_LEAST || (!type            ? how == AT_MOST
-                                     : how == GREATER ? with == 0
-                                                      : with > 0);
-    return holds ? 1 : -1;
-}
-
-/* Arguments: how many, the functor, the addresses of the result and of what is compared. */
-static void put_check(const char *name, enum writes what, void *const *args)
-{
-    int32_t n;
-    char *at[3];
-    bool two = strstr(name, "13BinaryFunctorI") != NULL;
-    if (!args[1] || !args[2])
-        return;
-    memcpy(&n, args[0], sizeof n);
-    memcpy(at, args[2], (two ? 3 : 1) * sizeof *at);
-    bool with_itself = what == A_CHECK && two;
-    if (n != 1 || !vg_writable(at[0]) || (with_itself && at[1] != at[2]))
-        return;
-    int is = check_of(name, what, args[1], with_itself);
-    if (is >= 0)
-        *at[0] = (char)is;
-}
-
 void vg_results_write(_Atomic(const struct vg_results *) *known, const char *name,
                       void *const *args, const unsigned grid[2])
 {
@@ -295,8 +219,8 @@ void vg_results_write(_Atomic(const struct vg_results *) *known, const char *nam
         return;
     if (r->what == A_VALUE)
         fill(r->bytes, args);
-    else if (r->what == A_CHECK || r->what == BOUNDED)
-        put_check(name, r->what, args);
+    else if (r->what == ONE)
+        vg_one_write(r->place, name, args);
     else if (r->what == A_COUNT || r->what == A_SET)
         put_count(r, args);
     else if (r->what == A_CAST)

@@ -80,7 +80,7 @@ START_TEST(halves_are_checked)
 }
 END_TEST
 
-/* x > 0, x > 2, of one value. */
+/* x > 0, x > 2, x < 0, of one value. */
 START_TEST(one_value_is_compared_with_numbers)
 {
     static const char greater;
@@ -90,7 +90,7 @@ START_TEST(one_value_is_compared_with_numbers)
         float with;
     } functor = {1, 0};
     int32_t n = 1;
-    char *to, is[2];
+    char *to, is[3];
     OK(cudaMalloc((void **)&to, 64));
     OK(cudaMemset(to, 7, 64));
     char *at[2] = {to, to + 16};
@@ -104,8 +104,44 @@ START_TEST(one_value_is_compared_with_numbers)
     functor.with = 2;
     at[0] = to + 1;
     OK(cudaLaunchKernel(&greater, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
+    functor.with = 0;
+    functor.how = 3; /* less */
+    at[0] = to + 2;
+    OK(cudaLaunchKernel(&greater, (dim3){1, 1, 1}, (dim3){128, 1, 1}, args, 0, NULL));
     OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
-    ck_assert(is[0] == 1 && is[1] == 7);
+    ck_assert(is[0] == 1 && is[1] == 7 && is[2] == 0);
+}
+END_TEST
+
+#define POWER(type)                                                                                \
+    "_ZN2at6native29vectorized_elementwise_kernelILi4EZNS0_51_GLOBAL__N__a_12_PowKernel_cu_"       \
+    "b29pow_tensor_scalar_kernel_implI" type type "EEvRNS_18TensorIteratorBaseET0_EUl" type        \
+    "E_St5arrayIPcLm2EELb0EEEviS6_T1_"
+
+/* The root at the end of a norm, and whether that is infinite, in FP64. */
+START_TEST(a_function_of_one_number_is_0)
+{
+    static const char root, twice, infinite;
+    choose("h100");
+    struct {
+        int64_t how;
+        double with;
+    } functor = {0, HUGE_VAL};
+    int32_t n = 1;
+    char *to, is[32];
+    OK(cudaMalloc((void **)&to, 64));
+    OK(cudaMemset(to, 7, 64));
+    char *at[2] = {to, to + 32};
+    void *args[] = {&n, &functor, at};
+    run_named(&root, POWER("d"), args);
+    at[0] = at[1] = to + 16; /* in place: it stays */
+    run_named(&twice, POWER("f"), args);
+    at[0] = to + 24;
+    run_named(&infinite, COMPARES("AUnaryFunctor", "ddb", "2"), args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 8; i++)
+        ck_assert(is[i] == 0 && is[8 + i] == 7 && is[16 + i] == 7);
+    ck_assert(is[24] == 0 && is[25] == 7);
 }
 END_TEST
 
@@ -118,6 +154,7 @@ Suite *test_vgpu_checks_suite(void)
     tcase_add_test(t, checks_of_one_value_are_written);
     tcase_add_test(t, halves_are_checked);
     tcase_add_test(t, one_value_is_compared_with_numbers);
+    tcase_add_test(t, a_function_of_one_number_is_0);
     suite_add_tcase(s, t);
     return s;
 }

@@ -100,6 +100,30 @@ static void choose_by_mask(int32_t n, char *to)
     run_named(&chose_by, WHERE("UlbllE"), args);
 }
 
+/* where() of a few numbers moves them: of 4 bytes and of 2. */
+START_TEST(numbers_are_chosen)
+{
+    static const char wide, narrow;
+    choose("h100");
+    float x[2] = {1.5f, 2.5f}, y[2] = {-1, -2}, is[2];
+    uint16_t half[2];
+    int32_t n = 2, none = 0;
+    char *to;
+    OK(cudaMalloc((void **)&to, 512));
+    OK(cudaMemcpy(to + 64, "\0\1", 2, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(to + 128, x, sizeof x, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(to + 192, y, sizeof y, cudaMemcpyHostToDevice));
+    char *at[4] = {to, to + 64, to + 128, to + 192};
+    void *args[] = {&n, &none, at};
+    run_named(&wide, VECTORIZED("ZZZNS0_a17where_kernel_implERNS_EUlbjjE_", "4"), args);
+    OK(cudaMemcpy(is, to, sizeof is, cudaMemcpyDeviceToHost));
+    ck_assert(is[0] == y[0] && is[1] == x[1]);
+    run_named(&narrow, VECTORIZED("ZZZNS0_a17where_kernel_implERNS_EUlbttE_", "4"), args);
+    OK(cudaMemcpy(half, to, sizeof half, cudaMemcpyDeviceToHost));
+    ck_assert(half[0] == 0 && half[1] == 0x3fc0);
+}
+END_TEST
+
 /* A mask beside integers of 8 bytes: cast as it is loaded, filled, chosen by; rounded down by 4. */
 START_TEST(masks_and_integers_go_together)
 {
@@ -204,6 +228,7 @@ Suite *test_vgpu_elements_suite(void)
     tcase_add_test(t, integers_are_compared);
     tcase_add_test(t, integers_are_added);
     tcase_add_test(t, masks_and_integers_go_together);
+    tcase_add_test(t, numbers_are_chosen);
     tcase_add_test(t, flags_and_ints_are_converted);
     suite_add_tcase(s, t);
     return s;
