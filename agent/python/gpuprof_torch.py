@@ -121,8 +121,9 @@ def once(owner, name, note, kind=None, calls=1):
 def short(path):
     """The name of a file of the program's; of an installed package's, with its folder."""
     for installed in ("/site-packages/", "/dist-packages/"):
-        path = path.partition(installed)[2] or path
-    return path if not path.startswith("/") else os.path.basename(path)
+        if installed in path:
+            return path.partition(installed)[2]
+    return os.path.basename(path)
 
 
 def user_place():

@@ -170,17 +170,28 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
                                        : r->remedy.cuda};
 }
 
-/* The Trainer of Transformers reads the loss for its logs, and tests it in every step, whatever the
- * logs are. */
-static void advise_for_trainer(const struct facts *f, struct outcome *o, const struct waiting *w)
+/* The script cannot take out what an installed package calls: the hook names its place with the
+ * package's folder. The Trainer of Transformers reads the loss for its logs, and tests it in every
+ * step, whatever the logs are. */
+static void advise_for_package(const struct facts *f, struct arena *arena, struct outcome *o,
+                               const struct waiting *w)
 {
     const char *in = w ? query_range_of(f, w->longest) : NULL;
-    if (!in || strncmp(in, "sync ", 5) != 0 || !strstr(in, "transformers/trainer.py:"))
+    const char *place = in && strncmp(in, "sync ", 5) == 0 ? strrchr(in, ' ') + 1 : "";
+    int package = (int)strcspn(place, "/");
+    if (place[package] != '/')
         return;
     o->setting = NULL;
     o->remedy = (struct remedy){
-        "the Trainer waits, not the script: TrainingArguments(..., logging_nan_inf_filter=False), "
-        "without which it tests the loss in every step, and logging_steps=N",
+        strncmp(place, "transformers/trainer.py:", 24) == 0
+            ? "the Trainer waits, not the script: TrainingArguments(..., "
+              "logging_nan_inf_filter=False), without which it tests the loss in every step, and "
+              "logging_steps=N"
+            : arena_printf(arena,
+                           "%.*s waits (%s), not the script: look for its option that leaves the "
+                           "wait out or makes it rarer (logs, timers, checks), or for a newer "
+                           "version of it",
+                           package, place, place),
         o->rule->remedy.tensorflow, o->rule->remedy.cuda};
 }
 
@@ -319,7 +330,7 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
         o->setting = why.most == WAIT_MASK     ? NULL
                      : why.most == WAIT_UPLOAD ? "non_blocking=1"
                                                : "sync_every=100";
-        advise_for_trainer(f, o, worst(&s));
+        advise_for_package(f, arena, o, worst(&s));
         if (why.most == WAIT_OTHER && mostly_timing(f, &s, others))
             advise_for_timing(o);
     }
