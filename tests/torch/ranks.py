@@ -51,6 +51,13 @@ def around(build, checks, python):
             checks.check(len(n) == ranks and len(set(n.values())) == 1, f"around {name}: all ranks call as many", str(n))
 
 
+def objects(build, checks, python):
+    done = build.run([build.gpuprof, "run", "-q", "-f", "--device", "virtual:h100,devices=2", "-o", build.path("objects.gpuprof"), "--",
+                      *torchrun(python, 2), script("objects")])
+    checks.check(done.returncode == 0 and done.stdout.count(": 15 of 15") == 2, "objects arrive as they were sent",
+                 done.stdout[-300:] + done.stderr[-1500:])
+
+
 def inside(build, checks, python):
     """A profile for each rank."""
     for name, ranks in (("dies", 4), ("fsdp", 2)):
@@ -91,7 +98,7 @@ def main():
     build.env.pop("GPUPROF_TORCH", None)
     build.env["OMP_NUM_THREADS"] = "1"
     wanted = sys.argv[2:]
-    for name, part in (("around", around), ("inside", inside)):
+    for name, part in (("around", around), ("inside", inside), ("objects", objects)):
         if not wanted or name in wanted:
             part(build, checks, python)
     for how in ("exit", "kill", "raise"):

@@ -85,8 +85,10 @@ bool vg_hold_work_locked(struct vg_stream *s, const struct vg_work *w, const str
     struct vg_held *h = push_locked(s, HELD_WORK);
     h->work = *w;
     h->record = *r;
-    if (w->copy)
+    if (w->copy) {
         h->copy = *w->copy;
+        vg_awaited_add(h, h->copy.dst, h->copy.bytes);
+    }
     return true;
 }
 
@@ -232,8 +234,10 @@ static bool place_locked(struct vg_held *h)
         span = vg_place_locked(s, &h->work);
         h->record.start_ns = h->kind == HELD_EVENT ? span.end_ns : span.start_ns;
         h->record.end_ns = span.end_ns;
-        if (h->copy.bytes)
+        if (h->copy.bytes) {
             vg_copy_bytes(&h->copy, false);
+            vg_awaited_end(h);
+        }
         if (h->kind == HELD_EVENT) {
             h->moment->known = true;
             h->moment->time_ns = span.end_ns;

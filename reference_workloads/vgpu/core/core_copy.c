@@ -145,6 +145,8 @@ static void wait_and_move(struct vg_stream *s, const struct vg_copy *c, const st
         vg_sleep_until(r->start_ns);
     if (host_waits(r) && r->copy.kind == VG_COPY_DTOH)
         vg_host_drain(s, s->host_queued);
+    if (here && r->copy.kind == VG_COPY_HTOD)
+        vg_await(c->dst, c->bytes);
     if (here)
         vg_copy_bytes(c, waits);
     if (is_staged(r))

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #define PAGE       ((size_t)4096)
 #define WAITED_FOR ((size_t)1 << 20)
@@ -178,4 +179,84 @@ void vg_set_bytes(const struct vg_set *set)
         mark(&to);
         set_rows(set);
     }
+}
+
+/* ---- awaited ---- */
+
+/* Memory that a collective or a copy, which has not come yet, will write or still reads. What
+ * kernels leave, and the bytes that come from the host, is there as it is launched: so who looks at
+ * such memory, or writes it, waits for that first. A size that another rank sends is added up
+ * behind it; the next object's bytes do not spoil those that a collective still has to send.
+ * Kernels wait for sizes and flags only, since the host runs ahead of all else; and nobody waits
+ * for ever: the other rank may wait for this one. */
+enum {
+    PLACES = 256, /* at a time; what finds no place is not waited for */
+    FLAGS = 1024
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct awaited {
+    const void *owner; /* NULL: free */
+    uintptr_t from, to;
+} awaited[PLACES];
+static _Atomic int count;
+
+void vg_awaited_add(const void *owner, const void *p, size_t bytes)
+{
+    if (!p || bytes == 0)
+        return;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < PLACES; i++)
+        if (!awaited[i].owner) {
+            awaited[i] = (struct awaited){owner, (uintptr_t)p, (uintptr_t)p + bytes};
+            count++;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
+void vg_awaited_end(const void *owner)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < PLACES && count > 0; i++)
+        if (awaited[i].owner == owner) {
+            awaited[i].owner = NULL;
+            count--;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
+static bool is_awaited(uintptr_t from, uintptr_t to, uintptr_t most)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < PLACES; i++)
+        found |= awaited[i].owner && from < awaited[i].to && to > awaited[i].from &&
+                 awaited[i].to - awaited[i].from <= most;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void await(const void *p, size_t bytes, uintptr_t most)
+{
+    enum { LIMIT_NS = 2000000000, NAP_NS = 50000 };
+    uintptr_t from = (uintptr_t)p;
+    if (count == 0 || !is_awaited(from, from + bytes, most))
+        return;
+    for (int64_t until = vg_now_ns() + LIMIT_NS; vg_now_ns() < until;) {
+        vg_barriers_changed();
+        if (!is_awaited(from, from + bytes, most))
+            return;
+        nanosleep(&(struct timespec){0, NAP_NS}, NULL);
+    }
+}
+
+void vg_await(const void *p, size_t bytes)
+{
+    await(p, bytes, UINTPTR_MAX);
+}
+
+void vg_await_flags(const void *p, size_t bytes)
+{
+    await(p, bytes, FLAGS);
 }

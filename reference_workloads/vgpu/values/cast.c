@@ -13,12 +13,14 @@ enum type { U8 = 0, I8 = 1, I16 = 2, I32 = 3, I64 = 4, F32 = 6, F64 = 7, BOOL = 
 
 bool vg_writable(const void *p)
 {
+    vg_await_flags(p, 1);
     enum vg_memory_kind kind = vg_pointer(p).kind;
     return kind == VG_MEM_DEVICE || kind == VG_MEM_MANAGED;
 }
 
 struct vg_stretch vg_stretch_of(const void *p)
 {
+    vg_await_flags(p, 1);
     struct vg_pointer at = vg_pointer(p);
     if (at.kind != VG_MEM_DEVICE && at.kind != VG_MEM_MANAGED)
         return (struct vg_stretch){0, 0};
@@ -27,6 +29,7 @@ struct vg_stretch vg_stretch_of(const void *p)
 
 bool vg_small(const void *p, size_t bytes)
 {
+    vg_await_flags(p, bytes);
     return bytes > 0 && bytes <= vg_core.copy_limit && vg_writable(p) &&
            vg_writable((const char *)p + bytes - 1);
 }

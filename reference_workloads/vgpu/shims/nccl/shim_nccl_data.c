@@ -22,8 +22,11 @@ void data_keep(struct flight *f, const struct operation *const *ops, int n)
     f->ops = calloc((size_t)n, sizeof *f->ops);
     for (int i = 0; f->ops && i < n; i++)
         if (part(ops[i]) <= room) { /* the same ones on every rank */
+            bool all = ops[i]->kind == KIND_ALL_GATHER || ops[i]->kind == KIND_ALL_TO_ALL;
             room -= part(ops[i]);
             f->ops[f->ops_n++] = *ops[i];
+            vg_awaited_add(f, ops[i]->in, part(ops[i]));
+            vg_awaited_add(f, ops[i]->out, ops[i]->bytes * (all ? (size_t)ops[i]->comm->ranks : 1));
         }
 }
 
@@ -166,4 +169,5 @@ void data_take(const struct flight *f)
             take(f, &f->ops[i], at);
         at += part(&f->ops[i]);
     }
+    vg_awaited_end(f);
 }

@@ -140,6 +140,7 @@ static bool ready(void *arg, int64_t *begin_ns)
 static void done(void *arg)
 {
     struct flight *f = arg;
+    vg_awaited_end(f);
     comm_unref(f->comm);
     free(f->ops);
     free(f);
