@@ -226,13 +226,21 @@ void vg_awaited_end(const void *owner)
     pthread_mutex_unlock(&lock);
 }
 
-static bool is_awaited(uintptr_t from, uintptr_t to, uintptr_t most)
+/* Whether any of it is awaited; `forget`: from now on it is not. */
+static bool is_awaited(uintptr_t from, uintptr_t to, uintptr_t most, bool forget)
 {
     bool found = false;
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < PLACES; i++)
-        found |= awaited[i].owner && from < awaited[i].to && to > awaited[i].from &&
-                 awaited[i].to - awaited[i].from <= most;
+    for (int i = 0; i < PLACES; i++) {
+        struct awaited *a = &awaited[i];
+        if (!a->owner || from >= a->to || to <= a->from || a->to - a->from > most)
+            continue;
+        found = true;
+        if (forget) {
+            a->owner = NULL;
+            count--;
+        }
+    }
     pthread_mutex_unlock(&lock);
     return found;
 }
@@ -240,15 +248,16 @@ static bool is_awaited(uintptr_t from, uintptr_t to, uintptr_t most)
 static void await(const void *p, size_t bytes, uintptr_t most)
 {
     enum { LIMIT_NS = 2000000000, NAP_NS = 50000 };
-    uintptr_t from = (uintptr_t)p;
-    if (count == 0 || !is_awaited(from, from + bytes, most))
+    uintptr_t from = (uintptr_t)p, to = from + bytes;
+    if (count == 0 || !is_awaited(from, to, most, false))
         return;
     for (int64_t until = vg_now_ns() + LIMIT_NS; vg_now_ns() < until;) {
         vg_barriers_changed();
-        if (!is_awaited(from, from + bytes, most))
+        if (!is_awaited(from, to, most, false))
             return;
         nanosleep(&(struct timespec){0, NAP_NS}, NULL);
     }
+    is_awaited(from, to, most, true);
 }
 
 void vg_await(const void *p, size_t bytes)
