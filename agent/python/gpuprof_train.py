@@ -240,6 +240,14 @@ def hook_fully_shard(module):
     once(module.FSDPState, "_root_pre_forward", note_fully_shard)
 
 
+def note_deepspeed(engine, *_, **__):
+    fact("torch.deepspeed", f"ZeRO {engine.zero_optimization_stage()}")
+
+
+def hook_deepspeed(module):
+    once(module.DeepSpeedEngine, "step", note_deepspeed)
+
+
 # ---- graphs, clipping, checkpointing ----------------------------------------------------------
 
 def note_graph(*_, **__):
@@ -302,3 +310,6 @@ def hook_late():
                        "torch.utils.checkpoint": hook_checkpoint}.items():
         if name in sys.modules and "torch.compile" not in hook.known:
             guarded(then)(sys.modules[name])
+    engine = sys.modules.get("deepspeed.runtime.engine")  # it compiles other things than its engine
+    if engine:
+        guarded(hook_deepspeed)(engine)

@@ -31,14 +31,19 @@ END_TEST
 /* Weights that come and go in each step do not stay where a graph has them. */
 START_TEST(weights_that_are_gathered)
 {
-    struct builder b = build_start();
-    build_meta(&b, "torch.fsdp", "fully_shard");
-    case_loop(&b, fill_slow_launches);
-    const struct outcome *o = case_outcome(build_analyze(&b), "cuda-graphs");
-    ck_assert_int_eq(o->verdict, RULE_FIRES);
-    ck_assert(o->upper_bound && o->saves_low_ns == 0);
-    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "torch.compile(block)"));
-    build_end(&b);
+    static const char *const said[][3] = {{"torch.fsdp", "fully_shard", "torch.compile(block)"},
+                                          {"torch.deepspeed", "ZeRO 3", "gathers and frees"},
+                                          {"torch.deepspeed", "ZeRO 2", "reads the norm"}};
+    for (int i = 0; i < 3; i++) {
+        struct builder b = build_start();
+        build_meta(&b, said[i][0], said[i][1]);
+        case_loop(&b, fill_slow_launches);
+        const struct outcome *o = case_outcome(build_analyze(&b), "cuda-graphs");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        ck_assert(o->upper_bound && o->saves_low_ns == 0);
+        ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, said[i][2]));
+        build_end(&b);
+    }
 }
 END_TEST
 

@@ -6,6 +6,8 @@
 #include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/waits.h"
 
+#include <string.h>
+
 enum { SAME_STEPS_PCT = 75, REGION_PCT = 50 };
 
 /* Launching time that other rules explain by their own cause. */
@@ -111,16 +113,30 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     outcome_evidence(o, "launches that one capture can contain", s->region_pct, "%", NULL);
 }
 
-/* Weights that do not stay in place: fewer launches help, but nobody knows how few. */
+/* Weights that do not stay in place, norms and flags that the host reads: fewer launches help, but
+ * nobody knows how few. NULL: one graph may hold the step. */
+static const char *no_one_graph(const struct facts *f)
+{
+    const char *zero = timeline_meta(f->tl, "torch.deepspeed");
+    if (zero && strcmp(zero, "ZeRO 3") == 0)
+        return "ZeRO 3 gathers and frees weights in each step, so one graph of the step does not "
+               "fit: engine.compile(), or a larger batch";
+    if (zero)
+        return "DeepSpeed's engine reads the norm of the gradients in each step, so one graph of "
+               "the step does not fit: engine.compile(), or a larger batch";
+    if (timeline_meta(f->tl, "torch.fsdp"))
+        return "FSDP gathers and frees weights in each step, so one graph of the step does not "
+               "fit: torch.compile(block) for each block before it is sharded, or a larger batch";
+    return NULL;
+}
+
 static void spare_shards(const struct facts *f, struct outcome *o)
 {
-    if (!timeline_meta(f->tl, "torch.fsdp"))
+    const char *instead = no_one_graph(f);
+    if (!instead)
         return;
     o->edit.best_case = true;
-    o->remedy = (struct remedy){
-        "FSDP gathers and frees weights in each step, so one graph of the step does not fit: "
-        "torch.compile(block) for each block before it is sharded, or a larger batch",
-        o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+    o->remedy = (struct remedy){instead, o->rule->remedy.tensorflow, o->rule->remedy.cuda};
 }
 
 /* Nobody knows what of a window comes again; and what no graph can hold is between its launches. */
@@ -209,7 +225,7 @@ static void look_ahead(const struct facts *f, struct arena *arena, struct outcom
     const char *why = o->why;
     if (host * WORTH_LATER < f->step_ns || query_capture(f, &s) < 0 || s.steps < 2)
         return;
-    o->later = fits(f, arena, o, &s, false) && !timeline_meta(f->tl, "torch.fsdp");
+    o->later = fits(f, arena, o, &s, false) && !no_one_graph(f);
     o->verdict = RULE_SILENT;
     o->why = why;
     o->error_class = ERROR_STRUCTURAL;
