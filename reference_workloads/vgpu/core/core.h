@@ -146,9 +146,9 @@ int vg_library_barrier(struct vg_stream *stream, const struct vg_kernel *k,
                        const struct vg_barrier *barrier);
 /* Conditions of barriers may have changed: places what can be placed. From any thread. */
 void vg_barriers_changed(void);
-/* Memory that `owner`, a collective or a copy, has yet to write or to read (core_data.c). Who
- * would look at it or write it waits until that is over, two seconds at most; the second one only
- * for sizes and flags. */
+/* Memory that `owner`, a collective or a copy, has yet to write or to read (core_data.c): from
+ * _add to _end. vg_await waits until none of it is such memory, two seconds at most;
+ * vg_await_flags does so for what is as small as sizes and flags. */
 void vg_awaited_add(const void *owner, const void *p, size_t bytes);
 void vg_awaited_end(const void *owner);
 void vg_await(const void *p, size_t bytes);

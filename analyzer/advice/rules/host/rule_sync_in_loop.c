@@ -170,9 +170,9 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
                                        : r->remedy.cuda};
 }
 
-/* The script cannot take out what an installed package calls: the hook names its place with the
- * package's folder. The Trainer of Transformers reads the loss for its logs, and tests it in every
- * step, whatever the logs are. */
+/* What an installed package calls may not be the reader's to change: the hook names its place with
+ * the package's folder. The Trainer of Transformers reads the loss for its logs, and tests it in
+ * every step, whatever the logs are. */
 static void advise_for_package(const struct facts *f, struct arena *arena, struct outcome *o,
                                const struct waiting *w)
 {
@@ -181,18 +181,21 @@ static void advise_for_package(const struct facts *f, struct arena *arena, struc
     int package = (int)strcspn(place, "/");
     if (place[package] != '/')
         return;
-    o->setting = NULL;
-    o->remedy = (struct remedy){
-        strncmp(place, "transformers/trainer.py:", 24) == 0
-            ? "the Trainer waits, not the script: TrainingArguments(..., "
-              "logging_nan_inf_filter=False), without which it tests the loss in every step, and "
-              "logging_steps=N"
-            : arena_printf(arena,
-                           "%.*s waits (%s), not the script: look for its option that leaves the "
-                           "wait out or makes it rarer (logs, timers, checks), or for a newer "
-                           "version of it",
-                           package, place, place),
-        o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+    struct remedy by_cause = o->remedy.pytorch ? o->remedy : o->rule->remedy;
+    if (strncmp(place, "transformers/trainer.py:", 24) == 0) {
+        o->setting = NULL;
+        by_cause.pytorch =
+            "the Trainer waits, not the script: TrainingArguments(..., "
+            "logging_nan_inf_filter=False), without which it tests the loss in every step, and "
+            "logging_steps=N";
+    } else {
+        by_cause.pytorch =
+            arena_printf(arena,
+                         "%.*s waits (%s); if that is not your code, look for its option that "
+                         "leaves this out (logs, timers, checks); if it is: %s",
+                         package, place, place, by_cause.pytorch);
+    }
+    o->remedy = by_cause;
 }
 
 /* Waits that rules of their own explain. */
