@@ -18,6 +18,7 @@ static const char suffix[] = ".partial";
 enum {
     UNIQUE = SPOOLS_FOLDER_LETTERS, /* between the dots */
     TURN_TRIES = 300,               /* of 10 ms */
+    OLD_S = 60,                     /* younger: its writer may have no turn, and no lock yet */
     MOST_NAMES = 100000
 };
 
@@ -69,15 +70,17 @@ static pid_t writer(int folder, const char *file)
     return lock.l_type == F_UNLCK ? 0 : lock.l_pid > 0 ? lock.l_pid : -1;
 }
 
-/* Its spools are still there: the two can be imported. */
+/* Written to of late, or its spools are still there: the two can be imported. */
 static bool is_wanted(int folder, const char *file)
 {
     char spools[sizeof SPOOLS_FOLDER_TEMPLATE];
-    struct stat st;
+    struct stat st, with;
     const char *tag = file + strlen(file) - (sizeof suffix - 1) - UNIQUE;
+    if (fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) < 0 || time(NULL) - st.st_mtime < OLD_S)
+        return true;
     snprintf(spools, sizeof spools, "%s%.*s", SPOOLS_FOLDER_PREFIX, UNIQUE, tag);
-    return fstatat(folder, spools, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
-           fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0;
+    return fstatat(folder, spools, &with, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(with.st_mode) &&
+           st.st_size > 0;
 }
 
 static void remove_partial(int folder, const char *file)
@@ -88,7 +91,8 @@ static void remove_partial(int folder, const char *file)
     unlinkat(folder, file, 0);
 }
 
-/* Somebody else who writes the same profile: his process, 0 = nobody. What the dead left goes. */
+/* Somebody else who writes the same profile: his process, 0 = nobody. What the dead left goes, in
+ * time. */
 static pid_t look_for_others(int folder, const char *name, bool alone)
 {
     int copy = dup(folder);

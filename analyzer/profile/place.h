@@ -1,7 +1,7 @@
 /* Where a new profile grows, and how it gets its name. It grows in a file of its own beside the
  * profile, PATH.XXXXXX.partial, which nobody else has: made anew, never through a link. While one
  * process writes a profile, another that wants to write the same is refused. What a process that is
- * not there any more left of it is removed. */
+ * not there any more left of it is removed, once a minute has passed. */
 #ifndef GPUPROF_PROFILE_PLACE_H
 #define GPUPROF_PROFILE_PLACE_H
 

@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+#include <utime.h>
 
 static char dir[64], path[128];
 
@@ -72,6 +74,13 @@ static inline int64_t ask(const char *query)
 static inline bool exists(const char *file)
 {
     return access(file, F_OK) == 0;
+}
+
+/* An hour passes since the file was written to. */
+static inline void let_pass(const char *file)
+{
+    struct utimbuf hour_ago = {time(NULL) - 3600, time(NULL) - 3600};
+    ck_assert_int_eq(utime(file, &hour_ago), 0);
 }
 
 /* How many files of profiles that are not whole lie there. */

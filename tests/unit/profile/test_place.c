@@ -2,6 +2,8 @@
 #include "analyzer/profile/place.h"
 #include "tests/unit/store_file.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 
 /* Links lie where a careless program would write. */
@@ -100,6 +102,25 @@ START_TEST(test_many_begin_and_end_at_once)
 }
 END_TEST
 
+/* Who gets no turn goes on without; until its file is locked another takes it for what the dead
+ * left. */
+START_TEST(test_begins_without_a_turn)
+{
+    struct err e = ERR_INIT;
+    struct place a, b;
+    int folder = open(dir, O_RDONLY | O_DIRECTORY);
+    ck_assert(folder >= 0 && flock(folder, LOCK_EX) == 0);
+    ck_assert_msg(place_make(&a, path, PLACE_SPARE, NULL, &e) == 0, "%s", e.text);
+    close(folder);
+    place_taken(&a);
+    ck_assert_msg(place_make(&b, path, PLACE_SPARE, NULL, &e) == 0, "%s", e.text);
+    place_release(&b);
+    ck_assert_msg(place_put(&a, &e) == 0, "%s", e.text);
+    place_release(&a);
+    ck_assert(exists(path) && partials() == 0);
+}
+END_TEST
+
 static void write_file(const char *name, const char *text)
 {
     FILE *f = fopen(name, "w");
@@ -167,6 +188,7 @@ Suite *test_place_suite(void)
     tcase_add_test(t, test_links_are_not_followed);
     tcase_add_test(t, test_file_is_taken_away);
     tcase_add_test(t, test_many_begin_and_end_at_once);
+    tcase_add_test(t, test_begins_without_a_turn);
     tcase_add_test(t, test_grows_on_another_disk);
     tcase_add_test(t, test_name_is_taken_meanwhile);
     suite_add_tcase(suite, t);
