@@ -1,13 +1,13 @@
 #!/bin/sh
 # usage: run.sh BUILD [long]. What `make test` runs: ctest of the release build without the long tests, unit and golden tests
-# under ASan+UBSan, the agent's under TSan; `long`: the long tests of both alone, for `make test-long`. Says of each test that was skipped why, and closes with "N passed, N failed, N skipped" or
-# "N passed, N failed: NAMES".
+# under ASan+UBSan, the agent's under TSan; `long`: the long tests of both alone, for `make test-long`. Says of each test that
+# was skipped or failed why, and closes with "N passed, N failed, N skipped" or "N passed, N failed: NAMES".
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=${1:-build} what=${2:-}
 jobs=$(nproc 2>/dev/null || echo 2)
 export PYTHONDONTWRITEBYTECODE=1 # nothing is left between the sources
-passed=0 failed=0 skipped=0 names= reasons=
+passed=0 failed=0 skipped=0 names= reasons= why=
 asan="gpuprof unit_tests properties" # what is built for its tests
 
 # "NAME: why" of the tests named that the last ctest in $1 skipped: the last line that each wrote
@@ -16,6 +16,18 @@ why_skipped() {
         /^Output:$/ { reading = 1; getline; next }
         /^<end of output>$/ { reading = 0; if (index(names, " " name " ")) print name ": " said }
         reading && NF { said = $0; sub(/^([a-z_.]*: *)?skipped[:,] */, "", said) }' \
+        "$1/Testing/Temporary/LastTest.log" 2>/dev/null
+}
+
+# "failed: NAME: line" for what the test named of the last ctest in $1 said of itself: its failed checks or, where it marks
+# none, its last lines
+why_failed() {
+    awk -v name="$2" -v as="$3" '/ Testing: / { mine = $NF == name }
+        /^Output:$/ { reading = mine; getline; next }
+        /^<end of output>$/ { reading = 0 }
+        reading && NF { last[n++ % 8] = $0 }
+        reading && (/^FAILED / || /:[FE]:/) && marked < 12 { print "failed: " as ": " substr($0, 1, 600); marked++ }
+        END { for (i = n > 8 ? n - 8 : 0; !marked && i < n; i++) print "failed: " as ": " substr(last[i % 8], 1, 600) }' \
         "$1/Testing/Temporary/LastTest.log" 2>/dev/null
 }
 
@@ -34,6 +46,8 @@ run() {
         failed=$((failed + f)) passed=$((passed + n - f - s)) skipped=$((skipped + s))
         for name in $(sed -n '/^The following tests FAILED:/,$s/^[[:space:]]*[0-9]* - \([^ ]*\) (.*/\1/p' "$log"); do
             names="$names $pass$name"
+            why="$why$(why_failed "$dir" "$name" "$pass$name")
+"
         done
         [ "$s" = 0 ] || reasons="$reasons$(why_skipped "$dir" "$left" | sed "s/^/skipped: $pass/")
 "
@@ -62,7 +76,7 @@ sanitized() {
 }
 
 finish() {
-    printf '%s' "$reasons"
+    printf '%s' "$reasons" "$why"
     if [ "$failed" -gt 0 ]; then
         echo "$passed passed, $failed failed:$names"
     elif [ "$skipped" -gt 0 ]; then
