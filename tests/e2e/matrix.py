@@ -110,7 +110,8 @@ class Matrix:
         return after
 
     def within(self, name, analysis, before, after):
-        """A bound is a bound, within a point of the step, and another one by which two runs may differ.
+        """A bound is a bound, but for what two runs differ by: twelve recordings of the slow disk on two idle cores have
+        bounds from 53 to 59 % of the step, for a change that saves 56.
 
         Both paces are the trainer's own: a step that other work delayed once is in the profile's mean, and no advice
         saves it. The bound is of the profile's median step, so shares of each are compared. Where steps differ, as they
@@ -119,7 +120,7 @@ class Matrix:
         if first["kind"] == "upper-bound":
             most = first["saves_ms"]["high"] / median
             left = median * (1 - most)
-            self.checks.check(1 - after / before <= most + 0.02 or after >= left - 0.02 * before,
+            self.checks.check(1 - after / before <= most + 0.04 or after >= left - 0.04 * before,
                               f"{name}: {first['rule']} saves no more than the bound",
                               f"{before:.2f} ms before, {after:.2f} ms after, at most {100 * most:.1f} % of {median:.2f} ms saved")
 
@@ -164,7 +165,7 @@ class Matrix:
         if told and told["setting"] and told["setting"] == findings[0]["setting"]:
             first = rule  # two rules see one cause from two sides, and the same setting takes it away
         if first != rule and lacks_cores(analysis):
-            self.checks.check(True, f"{name}: the verdict is that the training thread has no core")
+            self.checks.check(True, f"{name}: it says that other work has the cores")
             return
         if not self.checks.check(first == rule, f"{name} is told as {rule}", f"first is {first} ({describe(analysis)})"):
             return
