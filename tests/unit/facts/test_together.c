@@ -36,7 +36,7 @@ static void put_kernel(int64_t process, int64_t id, const char *name, int64_t at
 
 static void put_file(int64_t i, const struct sample *f)
 {
-    char number[8], kernel[64];
+    char number[16], kernel[64];
     snprintf(number, sizeof number, "%d", (int)i - 1);
     struct row_process p = {.id = i, .pid = 10 + i, .rank = f->rank, .world_size = f->world};
     put(ROW_PROCESS, &p);
