@@ -17,6 +17,16 @@ def note_compile(*args, **kwargs):
 
 bare_steps = {}  # step of an optimizer's class as the compiler had left it: ends that it is watched
 traces_steps = False
+told_frames = False
+
+
+def watch_frames():
+    """Behind what it compiles, what is watched may hide again."""
+    global told_frames
+    module = sys.modules.get("torch._dynamo.convert_frame")
+    if module and not told_frames:
+        told_frames = True
+        hook.watch(getattr(module, "_compile", None), "_compile", hook.COMPILES, b"", stays=True)
 
 
 @guarded
@@ -25,6 +35,7 @@ def note_compiled(*args, **kwargs):
     it what tells us of steps: the step itself is watched then. In Python 3.11 what is watched has another
     type (hook_type.c), so that it is not when what is compiled may take a step itself."""
     global traces_steps
+    watch_frames()
     what = args[0] if args else kwargs.get("model")
     if what is None:  # a decorator, which will call again
         return

@@ -18,7 +18,8 @@ import time
 
 # enum hook_kind: each becomes a number here, which the agent tells (find_kinds)
 KINDS = ("NOTE", "AFTER", "RESULT", "WAIT", "FETCH", "COLLATE", "PIN", "RANGE", "BACKWARD", "READ", "COPY", "SYNC",
-         "BEGIN", "BEFORE_BACKWARD", "TRAIN", "STEP_BEGIN", "COMPILER", "STEP", "STEP_END")
+         "BEGIN", "BEFORE_BACKWARD", "TRAIN", "STEP_BEGIN", "COMPILER", "COMPILES", "STEP",
+         "STEP_END")
 READS = ("item", "tolist", "numpy", "cpu", "nonzero", "masked_select", "equal", "__bool__",
          "__int__", "__float__", "__index__", "__repr__", "__format__", "__array__")
 COPIES = ("to", "cuda")

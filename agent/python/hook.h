@@ -60,9 +60,10 @@ enum hook_kind {
     HOOK_TRAIN,           /* Module.train(mode): gpuprof_hook_evaluating */
     HOOK_STEP_BEGIN,      /* record_function.__enter__: an optimizer's step may begin */
     HOOK_COMPILER,        /* Dynamo is switched on: functions get their types back (hook_type.c) */
-    HOOK_STEP,            /* an optimizer's step; the note gets each optimizer at its first */
-    HOOK_STEP_END,        /* the end of one, the same; the range NAME from its begin, "": none */
-    HOOK_IMPORT,          /* a module was imported (hook_import.c) */
+    HOOK_COMPILES, /* it compiles: switched off meanwhile, it looks at functions all the same */
+    HOOK_STEP,     /* an optimizer's step; the note gets each optimizer at its first */
+    HOOK_STEP_END, /* the end of one, the same; the range NAME from its begin, "": none */
+    HOOK_IMPORT,   /* a module was imported (hook_import.c) */
     HOOK_KINDS
 };
 AGENT_EXPORT int gpuprof_hook_kind(const char *name); /* "NOTE" of HOOK_NOTE; -1: there is none */

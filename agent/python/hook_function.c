@@ -16,12 +16,14 @@ struct target {
     void *function; /* stays when it is let go: a thread may be on its way here */
     vector_fn *inner;
     struct watch *first; /* NULL: let go */
+    bool hides;          /* from the frame loop, while no compiler looks (hook_type.c) */
     bool hidden;
 };
 
-static struct target table[TABLE];
+static struct target table[TABLE], *taken[MOST];
 static size_t used;
-static long slot; /* of the call in a function object; 0: not looked for, -1: not found */
+static int compilers; /* threads in which one looks, under the interpreter's lock */
+static long slot;     /* of the call in a function object; 0: not looked for, -1: not found */
 
 static struct target *find(void *function)
 {
@@ -76,12 +78,26 @@ static bool take(struct target *t, void *function)
     if (at < 0 || *(void **)((char *)function + at) != (void *)py.vectorcall)
         return false;
     slot = at;
-    used += t->function == NULL;
+    if (!t->function)
+        taken[used++] = t;
     t->function = function;
     t->inner = (vector_fn *)py.vectorcall;
     py.incref(function); /* as long as it is watched, it is there to be let go */
     set_call(function, called);
     return true;
+}
+
+static void show(struct target *t)
+{
+    if (t->hidden)
+        hook_type_show(t->function);
+    t->hidden = false;
+}
+
+static void hide(struct target *t)
+{
+    if (t->hides && !t->hidden && (compilers == 0 || t->first->stays))
+        t->hidden = hook_type_hide(t->function);
 }
 
 bool hook_function_attach(struct watch *w, void *function, int everywhere)
@@ -93,16 +109,9 @@ bool hook_function_attach(struct watch *w, void *function, int everywhere)
     w->callable = function;
     w->next = t->first;
     t->first = w;
-    if (everywhere && !t->hidden)
-        t->hidden = hook_type_hide(function);
+    t->hides |= everywhere != 0;
+    hide(t);
     return true;
-}
-
-static void show(struct target *t)
-{
-    if (t->hidden)
-        hook_type_show(t->function);
-    t->hidden = false;
 }
 
 void hook_function_detach(struct watch *w)
@@ -118,30 +127,36 @@ void hook_function_detach(struct watch *w)
     if (t->first)
         return;
     show(t);
+    t->hides = false;
     if (*(void **)((char *)t->function + slot) == (void *)called)
         set_call(t->function, t->inner);
     py.decref(t->function);
 }
 
-/* It goes by the type of what it finds, and must find what is there without us. */
-void hook_function_compiling(void)
+/* A compiler goes by the type of what it finds, and must find what is there without us. About 0.1
+ * us where 60 functions are watched. */
+void hook_function_compiling(bool begins)
 {
-    for (size_t i = 0; i < TABLE; i++)
-        if (table[i].first && !table[i].first->stays)
-            show(&table[i]);
+    compilers += begins ? 1 : -1;
+    for (size_t i = 0; i < used; i++)
+        if (taken[i]->first && begins && !taken[i]->first->stays)
+            show(taken[i]);
+        else if (taken[i]->first && !begins)
+            hide(taken[i]);
 }
 
+/* Of older PyTorch nothing tells when it has done: from now on. */
 void gpuprof_hook_compiling(void)
 {
-    hook_function_compiling();
+    hook_function_compiling(true);
 }
 
 void gpuprof_hook_steps_stay(int stay)
 {
-    for (size_t i = 0; i < TABLE; i++)
-        if (table[i].first && table[i].first->kind == HOOK_STEP_END) {
-            table[i].first->stays = stay != 0;
-            if (!stay)
-                show(&table[i]);
+    for (size_t i = 0; i < used; i++)
+        if (taken[i]->first && taken[i]->first->kind == HOOK_STEP_END) {
+            taken[i]->first->stays = stay != 0;
+            if (!stay && compilers)
+                show(taken[i]);
         }
 }

@@ -15,6 +15,9 @@ static int worker = -1;
 static __thread int loader AGENT_TLS;
 static __thread bool compiling
     AGENT_TLS; /* Dynamo looks at every frame of this thread: none of ours */
+static __thread bool looked_at AGENT_TLS; /* and finds functions as they were written */
+static __thread unsigned compiles AGENT_TLS;
+static bool ends; /* it tells when it has compiled a frame (HOOK_COMPILES) */
 
 /* To ask for a thread's CPU time costs 1.2 us a batch: not where the last one took less than this.
  */
@@ -35,10 +38,11 @@ int gpuprof_hook_kind(const char *name)
 {
 #define KIND(name) [HOOK_##name] = #name
     static const char *const names[HOOK_KINDS] = {
-        KIND(NOTE),       KIND(AFTER),    KIND(RESULT), KIND(WAIT),     KIND(FETCH),
-        KIND(COLLATE),    KIND(PIN),      KIND(RANGE),  KIND(BACKWARD), KIND(READ),
-        KIND(COPY),       KIND(SYNC),     KIND(BEGIN),  KIND(TRAIN),    KIND(BEFORE_BACKWARD),
-        KIND(STEP_BEGIN), KIND(COMPILER), KIND(STEP),   KIND(STEP_END), KIND(IMPORT)};
+        KIND(NOTE),       KIND(AFTER),    KIND(RESULT),   KIND(WAIT),     KIND(FETCH),
+        KIND(COLLATE),    KIND(PIN),      KIND(RANGE),    KIND(BACKWARD), KIND(READ),
+        KIND(COPY),       KIND(SYNC),     KIND(BEGIN),    KIND(TRAIN),    KIND(BEFORE_BACKWARD),
+        KIND(STEP_BEGIN), KIND(COMPILER), KIND(COMPILES), KIND(STEP),     KIND(STEP_END),
+        KIND(IMPORT)};
 #undef KIND
     for (int i = 0; i < HOOK_KINDS; i++)
         if (names[i] && strcmp(names[i], name) == 0)
@@ -231,6 +235,26 @@ static void *afterwards(struct watch *w, struct act *a)
     return result;
 }
 
+/* Dynamo is off while it compiles, too, and after the last frame for good: then what is watched may
+ * hide again. */
+static void switch_compiler(bool on)
+{
+    compiling = on;
+    if (looked_at == on || (!on && (compiles || !ends)))
+        return;
+    looked_at = on;
+    hook_function_compiling(on);
+}
+
+static void *compile_frame(struct watch *w, struct act *a)
+{
+    ends = true;
+    compiles++;
+    void *result = watch_run(w->next, a);
+    compiles--;
+    return result;
+}
+
 static void *before(struct watch *w, struct act *a)
 {
     if (w->kind == HOOK_BEFORE_BACKWARD && accumulates(a) && tell(w, a) < 0)
@@ -239,8 +263,10 @@ static void *before(struct watch *w, struct act *a)
         look_at_mode(a);
     else if (w->kind == HOOK_STEP_BEGIN)
         hook_step_begin(a);
-    else if (w->kind == HOOK_COMPILER && (compiling = act_arg(a, 0) != py.none))
-        hook_function_compiling();
+    else if (w->kind == HOOK_COMPILER)
+        switch_compiler(act_arg(a, 0) != py.none);
+    else if (w->kind == HOOK_COMPILES)
+        return compile_frame(w, a);
     return watch_run(w->next, a);
 }
 

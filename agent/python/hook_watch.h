@@ -65,7 +65,7 @@ int watch_tell(struct watch *w, void *args, void *kwargs);
 /* hook_function.c, hook_method.c. False: it cannot be watched. */
 bool hook_function_attach(struct watch *w, void *function, int everywhere);
 void hook_function_detach(struct watch *w);
-void hook_function_compiling(void); /* a compiler looks at Python functions from now on */
+void hook_function_compiling(bool begins); /* a compiler looks at Python functions from now on */
 bool hook_method_attach(struct watch *w, void *callable);
 void hook_method_detach(struct watch *w);
 
