@@ -104,6 +104,11 @@ int build_join(struct build *b, struct err *e); /* correlations, timeline_join.c
 int build_name(struct build *b, struct err *e); /* names and classes, timeline_join.c */
 enum api_kind api_kind_of(const char *name);    /* api_kind.c */
 
+/* timeline_comm.c: the kernels of collectives whose source does not say, and what they exchange.
+ * -1: out of memory */
+void build_join_collectives(struct build *b);
+int build_mark_collectives(struct build *b);
+
 /* timeline_update.c: fills in_update, when the calls are in their places. -1: out of memory */
 int build_updates(struct timeline *t);
 /* timeline_conv.c: the products that convolutions compute become convolutions; then, too. */

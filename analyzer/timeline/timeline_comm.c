@@ -1,6 +1,8 @@
+/* Which kernel each call of a communication library launched, and what it exchanges. */
 #include "analyzer/timeline/build.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LONGEST = 96 };
@@ -43,4 +45,120 @@ enum comm_kind comm_kind_of(const char *group, const char *collective)
     if (has_any(low[1], pairs))
         return COMM_PAIR;
     return has_any(low[0], model) && !has_any(low[0], data) ? COMM_MODEL : COMM_GRADIENTS;
+}
+
+/* ---- whose kernel ---- */
+
+/* Of a thread's calls of CUDA, the first that begins at this time or later; they are sorted. */
+static size_t first_api(const struct build *b, const struct thread *t, int64_t at_ns)
+{
+    size_t low = t->first_api, high = low + t->apis;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (b->apis.at[mid].start_ns < at_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static uint32_t kernel_of(const struct build *b, size_t api)
+{
+    uint32_t op = b->apis.at[api].op;
+    return op != TL_NONE && b->ops.at[op].kind == OP_KERNEL ? op : TL_NONE;
+}
+
+/* Whether NCCL ends a group then: it launches there what was called since the group's start. */
+static bool ends_group(const struct build *b, const struct thread *t, int64_t at_ns)
+{
+    enum { NESTED = 8 };
+    size_t low = t->first_range, high = low + t->ranges;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (b->ranges.at[mid].start_ns <= at_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (size_t n = 0; n < NESTED && low > t->first_range; n++) {
+        const struct range *r = &b->ranges.at[--low];
+        if (r->end_ns >= at_ns && strcmp(tl_text(&b->t, r->name), "ncclGroupEnd") == 0)
+            return true;
+    }
+    return false;
+}
+
+void build_join_collectives(struct build *b)
+{
+    for (size_t i = 0; i < b->collectives.n; i++) {
+        struct collective *c = &b->collectives.at[i];
+        if (c->row.kernel > 0 || c->thread == TL_NONE)
+            continue;
+        const struct thread *t = &b->threads.at[c->thread];
+        size_t end = t->first_api + (size_t)t->apis, api = first_api(b, t, c->row.start_ns);
+        while (api < end && kernel_of(b, api) == TL_NONE)
+            api++;
+        if (api == end)
+            continue;
+        int64_t launched_ns = b->apis.at[api].start_ns;
+        bool own = launched_ns <= c->row.end_ns;
+        /* a rank by itself has nothing to launch */
+        if (own || (c->row.ranks != 1 && ends_group(b, t, launched_ns)))
+            c->op = kernel_of(b, api);
+    }
+}
+
+/* ---- what it exchanges ---- */
+
+static void mark_collective(const struct build *b, struct op *o, const struct row_collective *c)
+{
+    o->comm = (uint8_t)comm_kind_of(tl_text(&b->t, c->group_name), tl_text(&b->t, c->name));
+    o->class = (struct kernel_class){.family = FAMILY_COMM, .dtype = o->class.dtype};
+}
+
+/* Sends to the rank itself, or to more ranks than a stage of a pipeline has neighbours, are an
+ * exchange of all with all, which NCCL's users write as one group of sends and receives. */
+static int mark_exchanges(struct build *b)
+{
+    enum { NEIGHBOURS = 2 };
+    uint8_t *sends = calloc(b->ops.n + 1, sizeof *sends);
+    for (size_t i = 0; sends && i < b->collectives.n; i++) {
+        const struct collective *c = &b->collectives.at[i];
+        if (c->op == TL_NONE || b->ops.at[c->op].comm != COMM_PAIR ||
+            strcmp(tl_text(&b->t, c->row.name), "ncclSend") != 0)
+            continue;
+        bool itself = c->row.ranks > 1 && c->row.root == c->row.rank;
+        sends[c->op] =
+            (uint8_t)(itself ? NEIGHBOURS + 1 : sends[c->op] + (sends[c->op] < UINT8_MAX));
+        if (sends[c->op] > NEIGHBOURS)
+            b->ops.at[c->op].comm = COMM_GRADIENTS;
+    }
+    free(sends);
+    return sends ? 0 : -1;
+}
+
+/* A kernel that a recorded collective ran on communicates, whatever its name. */
+int build_mark_collectives(struct build *b)
+{
+    struct idmap kernels = {0};
+    int rc = 0;
+    for (uint32_t i = 0; i < b->collectives.n && rc == 0; i++) {
+        const struct collective *c = &b->collectives.at[i];
+        if (c->op != TL_NONE)
+            mark_collective(b, &b->ops.at[c->op], &c->row);
+        else if (c->row.kernel > 0 && idmap_get(&kernels, c->row.kernel) == TL_NONE)
+            rc = idmap_put(&kernels, c->row.kernel, i);
+    }
+    for (uint32_t i = 0; kernels.n && i < b->ops.n && rc == 0; i++) {
+        uint32_t k = TL_NONE;
+        if (b->ops.at[i].kind == OP_KERNEL)
+            k = idmap_get(&kernels, b->ops.at[i].row);
+        if (k == TL_NONE)
+            continue;
+        b->collectives.at[k].op = i;
+        mark_collective(b, &b->ops.at[i], &b->collectives.at[k].row);
+    }
+    idmap_release(&kernels);
+    return rc == 0 && b->collectives.n ? mark_exchanges(b) : rc;
 }

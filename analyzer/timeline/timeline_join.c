@@ -136,31 +136,6 @@ static void join_calls(struct build *b)
     }
 }
 
-/* The kernel that a collective's call launched, where the source does not say. One in a group is
- * launched by the group's end, outside of it. */
-static void join_collectives(struct build *b)
-{
-    for (size_t i = 0; i < b->collectives.n; i++) {
-        struct collective *c = &b->collectives.at[i];
-        if (c->row.kernel > 0 || c->thread == TL_NONE)
-            continue;
-        const struct thread *t = &b->threads.at[c->thread];
-        size_t low = t->first_api, high = low + t->apis, end = high;
-        while (low < high) {
-            size_t mid = low + (high - low) / 2;
-            if (b->apis.at[mid].start_ns < c->row.start_ns)
-                low = mid + 1;
-            else
-                high = mid;
-        }
-        for (; low < end && b->apis.at[low].start_ns <= c->row.end_ns && c->op == TL_NONE; low++) {
-            uint32_t op = b->apis.at[low].op;
-            if (op != TL_NONE && b->ops.at[op].kind == OP_KERNEL)
-                c->op = op;
-        }
-    }
-}
-
 int build_join(struct build *b, struct err *e)
 {
     struct correlations c = {0};
@@ -170,7 +145,7 @@ int build_join(struct build *b, struct err *e)
         attach(b, &c);
         slice_threads(b);
         join_calls(b);
-        join_collectives(b);
+        build_join_collectives(b);
     }
     free(c.slots);
     free(c.kept);
@@ -227,37 +202,6 @@ static void refine(struct build *b)
     }
 }
 
-static void mark_collective(const struct build *b, struct op *o, const struct row_collective *c)
-{
-    o->comm = (uint8_t)comm_kind_of(tl_text(&b->t, c->group_name), tl_text(&b->t, c->name));
-    o->class = (struct kernel_class){.family = FAMILY_COMM, .dtype = o->class.dtype};
-}
-
-/* A kernel that a recorded collective ran on communicates, whatever its name. */
-static int mark_collectives(struct build *b)
-{
-    struct idmap kernels = {0};
-    int rc = 0;
-    for (uint32_t i = 0; i < b->collectives.n && rc == 0; i++) {
-        const struct collective *c = &b->collectives.at[i];
-        if (c->op != TL_NONE)
-            mark_collective(b, &b->ops.at[c->op], &c->row);
-        else if (c->row.kernel > 0 && idmap_get(&kernels, c->row.kernel) == TL_NONE)
-            rc = idmap_put(&kernels, c->row.kernel, i);
-    }
-    for (uint32_t i = 0; kernels.n && i < b->ops.n && rc == 0; i++) {
-        uint32_t k = TL_NONE;
-        if (b->ops.at[i].kind == OP_KERNEL)
-            k = idmap_get(&kernels, b->ops.at[i].row);
-        if (k == TL_NONE)
-            continue;
-        b->collectives.at[k].op = i;
-        mark_collective(b, &b->ops.at[i], &b->collectives.at[k].row);
-    }
-    idmap_release(&kernels);
-    return rc;
-}
-
 /* Not every source says that a kernel belongs to a graph; what launched it does. */
 static void mark_graphs(struct build *b)
 {
@@ -298,7 +242,7 @@ int build_name(struct build *b, struct err *e)
         a->kind = n->api_kind;
     }
     free(named);
-    if (rc < 0 || mark_collectives(b) < 0)
+    if (rc < 0 || build_mark_collectives(b) < 0)
         return err_set(e, "out of memory while naming kernels");
     mark_graphs(b);
     refine(b);
