@@ -67,7 +67,7 @@ reference_workloads/amp reference_workloads/common reference_workloads/conv
 reference_workloads/ddp reference_workloads/common reference_workloads/conv
 reference_workloads/gpt reference_workloads/common reference_workloads/conv
 reference_workloads/vgpu/ptx
-reference_workloads/vgpu/core reference_workloads/vgpu/ptx
+reference_workloads/vgpu/core wire reference_workloads/vgpu/ptx
 reference_workloads/vgpu/values reference_workloads/vgpu/core
 reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/ptx reference_workloads/vgpu/values
 reference_workloads/vgpu/cost reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/ptx reference_workloads/vgpu/values

@@ -1,4 +1,5 @@
 #include "cli/run/run.h"
+#include "wire/vgpu_options.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -59,6 +60,17 @@ static int list_libraries(const char *folder, char *out, size_t n)
     return used < n ? count : -1;
 }
 
+static int check_options(const char *model, struct err *e)
+{
+    size_t n = 0;
+    const char *wrong = vgpu_options_wrong(model, &n);
+    return !wrong ? 0
+                  : err_set(e,
+                            "the virtual GPU has no option '%.*s'; devices=N gives the program N "
+                            "GPUs, 1 to %d",
+                            (int)n, wrong, VGPU_MOST_DEVICES);
+}
+
 static int choose_virtual(struct run_device *d, const char *model, struct err *e)
 {
     char path[PATH_MAX + 300], known[256];
@@ -86,7 +98,7 @@ static int choose_virtual(struct run_device *d, const char *model, struct err *e
     n = strcspn(model, ",");
     snprintf(path, sizeof path, "%s/profiles/%.*s.ini", d->library, (int)n, model);
     if (n > 0 && !memchr(model, '/', n) && access(path, R_OK) == 0)
-        return 0;
+        return check_options(model, e);
     known_models(d->library, known, sizeof known);
     return err_set(e, "no virtual GPU '%.*s'; the models are: %s", (int)n, model, known);
 }

@@ -67,41 +67,11 @@ double vg_option(const char *key, double unset)
 /* Keys that nobody reads are typing errors; say so instead of running something else. */
 static bool options_known(char *why, size_t n)
 {
-    static const char *const keys[] = {"devices",
-                                       "seed",
-                                       "noise",
-                                       "scale",
-                                       "copy",
-                                       "connect",
-                                       "throttle",
-                                       "throttle_from",
-                                       "throttle_for",
-                                       "cupti",
-                                       "drop",
-                                       "late",
-                                       "slow_return",
-                                       "switch_loss",
-                                       "disorder",
-                                       "untimed_after",
-                                       "busy_subscriber",
-                                       "steal_callbacks_after",
-                                       "kernels_off_after",
-                                       "clock_step",
-                                       "null_buffer_crash",
-                                       "copies_off_crash",
-                                       "wrap_correlation",
-                                       "driver_records"};
-    for (const char *p = strchr(options, ','); p; p = strchr(p, ',')) {
-        size_t len = strcspn(++p, "=,");
-        bool known = false;
-        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-            known |= strlen(keys[i]) == len && strncmp(keys[i], p, len) == 0;
-        if (!known || p[len] != '=') {
-            snprintf(why, n, "GPUPROF_VGPU: unknown option '%.*s'", (int)strcspn(p, ","), p);
-            return false;
-        }
-    }
-    return true;
+    size_t length = 0;
+    const char *wrong = vgpu_options_wrong(options, &length);
+    if (wrong)
+        snprintf(why, n, "GPUPROF_VGPU: unknown option '%.*s'", (int)length, wrong);
+    return !wrong;
 }
 
 /* How many of `count` devices CUDA_VISIBLE_DEVICES leaves: all are alike, so only the number
@@ -140,10 +110,6 @@ static int open_devices(char *why, size_t n)
     char model[64];
     snprintf(model, sizeof model, "%.*s", (int)strcspn(options, ","), options);
     int count = (int)vg_option("devices", default_devices());
-    if (count < 1 || count > VG_MAX_DEVICES) {
-        snprintf(why, n, "GPUPROF_VGPU: devices must be 1 to %d", VG_MAX_DEVICES);
-        return -1;
-    }
     count = visible(count);
     if (count == 0) {
         snprintf(why, n, "CUDA_VISIBLE_DEVICES hides all devices");

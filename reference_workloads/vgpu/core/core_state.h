@@ -5,11 +5,12 @@
 #define VGPU_CORE_STATE_H
 
 #include "reference_workloads/vgpu/core/core_record.h"
+#include "wire/vgpu_options.h"
 
 #include <pthread.h>
 
 enum {
-    VG_MAX_DEVICES = 16,
+    VG_MAX_DEVICES = VGPU_MOST_DEVICES,
     VG_STREAM_MAGIC = 0x76677374,
     VG_EVENT_MAGIC = 0x76676576,
     VG_GRAPH_MAGIC = 0x76676772,
