@@ -65,6 +65,73 @@ START_TEST(cannot_tell)
 }
 END_TEST
 
+/* NCCL launches the calls of a group at its end, where no call is any more: `peers`, the ranks that
+ * rank 1 sends to, and one receive. */
+static const char *peers;
+static int64_t of_ranks;
+static void fill_group(struct builder *b, int64_t at)
+{
+    int64_t call = at + US(60);
+    build_kernel(b, case_gemm, at + US(10), at + US(50), US(3900));
+    for (size_t i = 0; i <= strlen(peers); i++, call += US(10)) {
+        struct row_collective c = {.id = ++b->next_id,
+                                   .process = 1,
+                                   .thread = b->thread,
+                                   .start_ns = call,
+                                   .end_ns = call + US(2),
+                                   .name = build_text(b, peers[i] ? "ncclSend" : "ncclRecv"),
+                                   .kernel = -1,
+                                   .communicator = 77,
+                                   .bytes = 1 << 20,
+                                   .ranks = of_ranks,
+                                   .rank = 1,
+                                   .root = peers[i] ? peers[i] - '0' : 0};
+        build_put(b, ROW_COLLECTIVE, &c);
+    }
+    build_range_in(b, "NCCL", "ncclGroupEnd", 1, call, call + US(40));
+    b->stream = 2;
+    build_kernel(b, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage)", call + US(5), at + MS(4),
+                 US(5900));
+    b->stream = 1;
+}
+
+static const struct {
+    const char *peers;
+    int64_t ranks;
+    enum verdict stage;
+} sent[] = {
+    {"0", 2, RULE_FIRES},
+    {"", 2, RULE_FIRES},   /* to the stage before it, or to none */
+    {"02", 4, RULE_FIRES}, /* to both neighbours */
+    {"01", 2, RULE_SILENT},
+    {"023", 4, RULE_SILENT} /* all with all: with itself; with three */
+};
+
+START_TEST(test_groups)
+{
+    struct builder b;
+    peers = sent[_i].peers;
+    of_ranks = sent[_i].ranks;
+    const struct advice *a = looked(&b, fill_group);
+    case_verdict(a, "pipeline-bubble", sent[_i].stage);
+    const struct outcome *o = case_outcome(a, "exposed-communication");
+    ck_assert_int_eq(o->verdict == RULE_FIRES, sent[_i].stage == RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+/* A rank by itself launches nothing, nor does what no group's end follows. */
+START_TEST(test_no_group)
+{
+    struct builder b;
+    peers = "";
+    of_ranks = 1;
+    const struct advice *a = looked(&b, fill_group);
+    case_verdict(a, "pipeline-bubble", RULE_CANNOT_TELL);
+    build_end(&b);
+}
+END_TEST
+
 /* Twenty all-reduces of a split layer, each of 0.2 ms, behind the kernel that they belong to. */
 static const char *group_name;
 static void fill_split_layers(struct builder *b, int64_t at)
@@ -121,6 +188,8 @@ Suite *rule_pipeline_bubble_suite(void)
     tcase_add_test(t, test_bubble);
     tcase_add_test(t, test_hidden);
     tcase_add_loop_test(t, cannot_tell, 0, 2);
+    tcase_add_loop_test(t, test_groups, 0, sizeof sent / sizeof *sent);
+    tcase_add_test(t, test_no_group);
     tcase_add_loop_test(t, test_split_layers, 0, sizeof groups / sizeof *groups);
     suite_add_tcase(s, t);
     return s;
