@@ -141,7 +141,11 @@ struct vg_barrier {
     bool (*ready)(void *arg, int64_t *begin_ns);
     void (*done)(void *arg); /* on the timeline: `arg` is used no more */
     void *arg;
+    /* While a stream is captured `arg` is a plan, which stays for ever; each launch of the graph
+     * makes an `arg` of it, called without the core's lock. NULL: it cannot be captured. */
+    void *(*begin)(const void *plan);
 };
+bool vg_library_captures(struct vg_stream *stream);
 int vg_library_barrier(struct vg_stream *stream, const struct vg_kernel *k,
                        const struct vg_barrier *barrier);
 /* Conditions of barriers may have changed: places what can be placed. From any thread. */

@@ -4,15 +4,16 @@
  * order, with the times it would have had if all had been known at once; so it does not matter when
  * or on which thread that happens. Whoever must know a time (a synchronisation) waits for it here.
  *
- * Not held but waited for on the host: host functions, graph launches, and what the legacy stream
- * orders without an event. Barriers cannot be captured. */
+ * Graphs that hold barriers, or stand behind one, are laid out in rows, too (core_graph_held.c).
+ * Not held but waited for on the host: host functions, and what the legacy stream orders without an
+ * event. */
 #include "reference_workloads/vgpu/core/core_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum held_kind { HELD_WORK, HELD_EVENT, HELD_WAIT, HELD_BARRIER };
+enum held_kind { HELD_WORK, HELD_EVENT, HELD_WAIT, HELD_BARRIER, HELD_MARK, HELD_GRAPH };
 
 struct vg_held {
     enum held_kind kind;
@@ -78,10 +79,8 @@ static bool crowd_open_locked(const struct vg_stream *s, const struct vg_work *w
     return false;
 }
 
-bool vg_hold_work_locked(struct vg_stream *s, const struct vg_work *w, const struct vg_record *r)
+void vg_held_work_locked(struct vg_stream *s, const struct vg_work *w, const struct vg_record *r)
 {
-    if (!s->held && !crowd_open_locked(s, w))
-        return false;
     struct vg_held *h = push_locked(s, HELD_WORK);
     h->work = *w;
     h->record = *r;
@@ -89,12 +88,29 @@ bool vg_hold_work_locked(struct vg_stream *s, const struct vg_work *w, const str
         h->copy = *w->copy;
         vg_awaited_add(h, h->copy.dst, h->copy.bytes);
     }
+}
+
+bool vg_hold_work_locked(struct vg_stream *s, const struct vg_work *w, const struct vg_record *r)
+{
+    if (!s->held && !crowd_open_locked(s, w))
+        return false;
+    vg_held_work_locked(s, w, r);
     return true;
+}
+
+void vg_held_barrier_locked(struct vg_stream *s, const struct vg_work *w, const struct vg_record *r,
+                            const struct vg_barrier *barrier)
+{
+    struct vg_held *h = push_locked(s, HELD_BARRIER);
+    h->work = *w;
+    h->work.shares_engine = true;
+    h->record = *r;
+    h->barrier = *barrier;
 }
 
 /* ---- events ---- */
 
-static void unref_locked(struct vg_moment *m)
+void vg_moment_unref_locked(struct vg_moment *m)
 {
     if (m && --m->refs == 0)
         free(m);
@@ -102,7 +118,7 @@ static void unref_locked(struct vg_moment *m)
 
 void vg_event_forget_locked(struct vg_event *e)
 {
-    unref_locked(e->moment);
+    vg_moment_unref_locked(e->moment);
     e->moment = NULL;
 }
 
@@ -117,20 +133,48 @@ bool vg_event_settled_locked(struct vg_event *e)
     return true;
 }
 
+/* When the row has come there; a reference is the caller's. */
+static struct vg_moment *mark_locked(struct vg_stream *s, enum held_kind kind,
+                                     const struct vg_work *w, const struct vg_record *r)
+{
+    struct vg_held *h = push_locked(s, kind);
+    h->work = *w;
+    if (r)
+        h->record = *r;
+    h->moment = calloc(1, sizeof *h->moment);
+    if (!h->moment)
+        abort();
+    h->moment->refs = 2;
+    return h->moment;
+}
+
 bool vg_hold_event_locked(struct vg_stream *s, const struct vg_work *w, const struct vg_record *r,
                           struct vg_event *e)
 {
     if (!s->held)
         return false;
-    struct vg_held *h = push_locked(s, HELD_EVENT);
-    h->work = *w;
-    h->record = *r;
-    h->moment = calloc(1, sizeof *h->moment);
-    if (!h->moment)
-        abort();
-    h->moment->refs = 2;
-    e->moment = h->moment;
+    e->moment = mark_locked(s, HELD_EVENT, w, r);
     return true;
+}
+
+struct vg_moment *vg_held_mark_locked(struct vg_stream *s, const struct vg_work *w)
+{
+    return mark_locked(s, HELD_MARK, w, NULL);
+}
+
+void vg_held_after_locked(struct vg_stream *s, struct vg_moment *m)
+{
+    push_locked(s, HELD_WAIT)->moment = m;
+    m->refs++;
+}
+
+void vg_held_graph_locked(struct vg_stream *s, const struct vg_record *r, struct vg_moment *begin)
+{
+    struct vg_held *h = push_locked(s, HELD_GRAPH);
+    h->work = (struct vg_work){.is_mark = true};
+    h->record = *r;
+    h->moment = begin;
+    begin->refs++;
 }
 
 bool vg_hold_wait_locked(struct vg_stream *s, struct vg_event *e)
@@ -146,34 +190,6 @@ bool vg_hold_wait_locked(struct vg_stream *s, struct vg_event *e)
     h->moment = e->moment;
     h->moment->refs++;
     return true;
-}
-
-/* ---- crowding ---- */
-
-int64_t vg_crowded_locked(const struct vg_device *d, int64_t start_ns, int64_t duration_ns)
-{
-    enum { ROOM = sizeof d->crowd / sizeof *d->crowd };
-    double more_ns = 0;
-    unsigned n = d->crowd_n < ROOM ? d->crowd_n : ROOM;
-    for (unsigned i = 0; i < n; i++) {
-        const struct vg_crowd *c = &d->crowd[i];
-        int64_t from = c->start_ns > start_ns ? c->start_ns : start_ns;
-        int64_t to = c->end_ns < start_ns + duration_ns ? c->end_ns : start_ns + duration_ns;
-        if (to > from)
-            more_ns += (double)(to - from) * c->slower;
-    }
-    return duration_ns + (int64_t)more_ns;
-}
-
-/* The kernel's blocks each hold a multiprocessor from its start on. */
-static struct vg_crowd *crowd_locked(struct vg_device *d, const struct vg_kernel *k, int64_t start)
-{
-    enum { ROOM = sizeof d->crowd / sizeof *d->crowd };
-    double held = (double)k->grid[0], all = (double)d->profile.sm_count;
-    struct vg_crowd *c = &d->crowd[d->crowd_n++ % ROOM];
-    d->crowd_open++;
-    *c = (struct vg_crowd){start, INT64_MAX, held < all ? held / (all - held) : 1};
-    return c;
 }
 
 /* ---- placing ---- */
@@ -193,7 +209,7 @@ static bool pass_barrier_locked(struct vg_held *h)
     if (!h->arrived && !h->barrier.arrive(h->barrier.arg, start))
         return false;
     if (!h->arrived)
-        h->crowd = crowd_locked(&vg_core.device[h->stream->device], &h->record.kernel, start);
+        h->crowd = vg_crowd_locked(&vg_core.device[h->stream->device], &h->record.kernel, start);
     h->arrived = true;
     if (!h->barrier.ready(h->barrier.arg, &begin))
         return false;
@@ -232,13 +248,15 @@ static bool place_locked(struct vg_held *h)
         if (crowd_open_locked(s, &h->work) && vg_now_ns() - h->since_ns < CROWD_PATIENCE_NS)
             return false;
         span = vg_place_locked(s, &h->work);
-        h->record.start_ns = h->kind == HELD_EVENT ? span.end_ns : span.start_ns;
+        h->record.start_ns = h->kind == HELD_EVENT   ? span.end_ns
+                             : h->kind == HELD_GRAPH ? h->moment->time_ns
+                                                     : span.start_ns;
         h->record.end_ns = span.end_ns;
         if (h->copy.bytes) {
             vg_copy_bytes(&h->copy, false);
             vg_awaited_end(h);
         }
-        if (h->kind == HELD_EVENT) {
+        if (h->kind == HELD_EVENT || h->kind == HELD_MARK) {
             h->moment->known = true;
             h->moment->time_ns = span.end_ns;
         }
@@ -284,7 +302,7 @@ void vg_barriers_changed(void)
     struct vg_held *placed = place_all_locked();
     pthread_mutex_unlock(&vg_core.lock);
     for (struct vg_held *h = placed; h; h = h->next) {
-        if (h->kind != HELD_WAIT)
+        if (h->kind != HELD_WAIT && h->kind != HELD_MARK)
             vg_emit(&h->record);
         if (h->kind == HELD_BARRIER)
             h->barrier.done(h->barrier.arg);
@@ -296,7 +314,7 @@ void vg_barriers_changed(void)
         struct vg_held *h = placed;
         placed = h->next;
         h->stream->emitting--;
-        unref_locked(h->moment);
+        vg_moment_unref_locked(h->moment);
         free(h);
     }
     pthread_cond_broadcast(&progress);
@@ -352,47 +370,4 @@ void vg_settle_legacy(struct vg_stream *s)
          o = vg_stream_after(d, o))
         if (o != s && o->held && !(o->flags & 1))
             vg_settle(o);
-}
-
-/* ---- the barrier itself ---- */
-
-static int submit_barrier(struct vg_stream *s, const struct vg_kernel *k,
-                          const struct vg_barrier *barrier)
-{
-    const struct vg_profile *p = &vg_core.device[s->device].profile;
-    struct vg_api *api = vg_api_current();
-    if (s->capture)
-        return VG_CAPTURE_UNSUPPORTED;
-    api->host_ns = (int64_t)p->launch_library_host_ns;
-    api->symbol = k->name;
-    vg_settle_legacy(s);
-    struct vg_record r = vg_record_on(s, VG_REC_KERNEL);
-    r.kernel = *k;
-    pthread_mutex_lock(&vg_core.lock);
-    vg_queue_locked(s);
-    struct vg_held *h = push_locked(s, HELD_BARRIER);
-    h->work = vg_kernel_work(p, k);
-    h->work.shares_engine = true;
-    h->work.earliest_ns = api->start_ns + (int64_t)p->start_latency_ns;
-    h->record = r;
-    h->barrier = *barrier;
-    pthread_mutex_unlock(&vg_core.lock);
-    vg_barriers_changed();
-    if (vg_core.launch_blocking)
-        vg_sleep_until(vg_stream_tail(s));
-    return VG_OK;
-}
-
-int vg_library_barrier(struct vg_stream *stream, const struct vg_kernel *k,
-                       const struct vg_barrier *barrier)
-{
-    struct vg_stream *s;
-    struct vg_api api;
-    int bad = vg_api_enter(&api, 430 /* cudaLaunchKernelExC */);
-    if (bad)
-        return bad;
-    bad = vg_stream_resolve(stream, false, &s);
-    if (!bad)
-        bad = submit_barrier(s, k, barrier);
-    return vg_api_exit(&api, bad);
 }

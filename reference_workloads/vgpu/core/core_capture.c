@@ -74,6 +74,26 @@ struct vg_node *vg_capture_node(struct vg_stream *s, enum vg_node_kind kind)
     return n;
 }
 
+int vg_capture_barrier(struct vg_stream *s, const struct vg_kernel *k,
+                       const struct vg_barrier *barrier)
+{
+    struct vg_node *n = barrier->begin ? vg_capture_node(s, VG_NODE_KERNEL) : NULL;
+    if (!barrier->begin)
+        return VG_CAPTURE_UNSUPPORTED;
+    if (!n)
+        return VG_NO_MEMORY;
+    n->kernel = *k;
+    n->record = vg_record_on(s, VG_REC_KERNEL);
+    n->barrier = *barrier;
+    return VG_OK;
+}
+
+bool vg_library_captures(struct vg_stream *stream)
+{
+    struct vg_stream *s;
+    return vg_start() == VG_OK && vg_stream_resolve(stream, false, &s) == VG_OK && s->capture;
+}
+
 static int join(struct vg_stream *s, struct vg_graph *g, int mode)
 {
     if (g->stream_count == sizeof g->streams / sizeof *g->streams)

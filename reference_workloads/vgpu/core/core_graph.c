@@ -184,7 +184,7 @@ int vg_exec_free(struct vg_exec *x)
     return VG_OK;
 }
 
-static struct vg_work node_work(const struct vg_profile *p, const struct vg_node *n)
+struct vg_work vg_node_work(const struct vg_profile *p, const struct vg_node *n)
 {
     if (n->kind == VG_NODE_KERNEL)
         return vg_kernel_work(p, &n->kernel);
@@ -194,21 +194,15 @@ static struct vg_work node_work(const struct vg_profile *p, const struct vg_node
     return (struct vg_work){.engine = VG_ENGINE_NONE};
 }
 
-/* The k-th node, in an order in which those that it depends on come first. */
-static size_t node_at(const struct vg_graph *g, size_t k)
-{
-    return g->order ? g->order[k] : k;
-}
-
 /* Returns when the last node ends. */
 static int64_t place_nodes_locked(struct vg_device *d, const struct vg_graph *g, int64_t from_ns,
                                   struct vg_span *span)
 {
     int64_t last = from_ns;
     for (size_t at = 0; at < g->count; at++) {
-        size_t i = node_at(g, at);
+        size_t i = vg_node_at(g, at);
         const struct vg_node *n = g->nodes[i];
-        struct vg_work w = node_work(&d->profile, n);
+        struct vg_work w = vg_node_work(&d->profile, n);
         int64_t start = from_ns;
         if (n->kind == VG_NODE_WAIT && n->event->time_ns > start)
             start = n->event->time_ns;
@@ -245,29 +239,36 @@ static int run_side(struct vg_stream *s, const struct vg_node *n, int64_t when_n
     return VG_OK;
 }
 
-static int emit_nodes(struct vg_stream *s, const struct vg_exec *x, const struct vg_span *span)
+struct vg_record vg_node_record(const struct vg_exec *x, const struct vg_stream *s,
+                                const struct vg_node *n)
 {
     static const enum vg_record_kind kinds[] = {VG_REC_KERNEL, VG_REC_COPY, VG_REC_MEMSET};
+    struct vg_record r = n->record;
+    struct vg_record here = vg_record_on(s, kinds[n->kind]);
+    if (n->kind == VG_NODE_KERNEL)
+        r.kernel = n->kernel;
+    r.kind = here.kind;
+    r.device = here.device;
+    r.stream_id = here.stream_id;
+    r.context_id = here.context_id;
+    r.correlation = here.correlation;
+    r.graph_id = x->id;
+    r.graph_node_id = n->id;
+    return r;
+}
+
+static int emit_nodes(struct vg_stream *s, const struct vg_exec *x, const struct vg_span *span)
+{
     int result = VG_OK;
     for (size_t at = 0; at < x->graph->count && result == VG_OK; at++) {
-        size_t i = node_at(x->graph, at);
+        size_t i = vg_node_at(x->graph, at);
         const struct vg_node *n = x->graph->nodes[i];
         if (n->disabled)
             continue;
         result = run_side(s, n, span[i].start_ns);
         if (n->kind > VG_NODE_MEMSET)
             continue;
-        struct vg_record r = n->record;
-        struct vg_record here = vg_record_on(s, kinds[n->kind]);
-        if (n->kind == VG_NODE_KERNEL)
-            r.kernel = n->kernel;
-        r.kind = here.kind;
-        r.device = here.device;
-        r.stream_id = here.stream_id;
-        r.context_id = here.context_id;
-        r.correlation = here.correlation;
-        r.graph_id = x->id;
-        r.graph_node_id = n->id;
+        struct vg_record r = vg_node_record(x, s, n);
         r.start_ns = span[i].start_ns;
         r.end_ns = span[i].end_ns;
         vg_emit(&r);
@@ -290,15 +291,17 @@ int vg_exec_launch(struct vg_exec *x, struct vg_stream *s)
     }
     if (api)
         api->host_ns = (int64_t)(p->graph_launch_host_ns + nodes * p->graph_launch_node_host_ns);
+    struct vg_work w = {.earliest_ns = now + (int64_t)p->start_latency_ns,
+                        .gap_ns = (int64_t)p->kernel_gap_ns};
+    vg_settle_legacy(s);
+    if (s->held || vg_exec_has_barrier(x))
+        return vg_exec_hold(x, s, &w);
     struct vg_span *span = malloc((x->graph->count + 1) * sizeof *span);
     if (!span)
         return VG_NO_MEMORY;
     vg_settle(s);
-    vg_settle_legacy(s);
     pthread_mutex_lock(&vg_core.lock);
     vg_queue_locked(s);
-    struct vg_work w = {.earliest_ns = now + (int64_t)p->start_latency_ns,
-                        .gap_ns = (int64_t)p->kernel_gap_ns};
     struct vg_record r = vg_record_on(s, VG_REC_GRAPH);
     r.start_ns = vg_place_locked(s, &w).start_ns;
     r.end_ns = place_nodes_locked(d, x->graph, r.start_ns, span);

@@ -44,6 +44,7 @@ struct vg_node {
     void (*host)(void *);
     void *host_arg;
     struct vg_event *event;
+    struct vg_barrier barrier;      /* of a kernel that has one: `begin` is set */
     struct vg_graph *child;         /* of a child graph or a condition: what runs in its place */
     size_t child_first;             /* once it is laid flat: where its nodes begin */
     struct vg_graph_memory *memory; /* of an allocation */
@@ -98,6 +99,8 @@ int vg_capture_begin(struct vg_stream *s, int mode, struct vg_graph *into,
 /* The nodes that the stream's next one depends on. */
 int vg_capture_depend(struct vg_stream *s, struct vg_node *const *deps, size_t n, bool add);
 int vg_capture_end(struct vg_stream *s, struct vg_graph **out);
+int vg_capture_barrier(struct vg_stream *s, const struct vg_kernel *k,
+                       const struct vg_barrier *barrier);
 int vg_capture_record(struct vg_event *e, struct vg_stream *s);
 int vg_capture_wait(struct vg_stream *s, struct vg_event *e);
 
@@ -117,7 +120,7 @@ int vg_node_free(struct vg_node *n, const struct vg_graph *g, void *ptr);
 /* Its bodies are graphs that the program fills afterwards: in `given`. */
 int vg_node_condition(struct vg_node *n, size_t bodies);
 
-/* Lists (core_graph_list.c): in *count the room, out the number; without room all are counted. */
+/* Lists: in *count the room, out the number; without room all are counted. */
 int vg_graph_nodes(const struct vg_graph *g, struct vg_node **out, size_t *count);
 int vg_graph_roots(const struct vg_graph *g, struct vg_node **out, size_t *count);
 int vg_graph_edges(const struct vg_graph *g, struct vg_node **from, struct vg_node **to,
@@ -146,5 +149,18 @@ int vg_exec_new(struct vg_graph *g, struct vg_exec **out);
 int vg_exec_update(struct vg_exec *x, const struct vg_graph *g);
 int vg_exec_free(struct vg_exec *x);
 int vg_exec_launch(struct vg_exec *x, struct vg_stream *s);
+
+/* What a node does, once: for placing, and what is recorded of it. */
+struct vg_work vg_node_work(const struct vg_profile *p, const struct vg_node *n);
+struct vg_record vg_node_record(const struct vg_exec *x, const struct vg_stream *s,
+                                const struct vg_node *n);
+static inline size_t vg_node_at(const struct vg_graph *g, size_t k) /* dependencies come first */
+{
+    return g->order ? g->order[k] : k;
+}
+
+/* core_graph_held.c: a launch in rows, where times are not known yet. */
+bool vg_exec_has_barrier(const struct vg_exec *x);
+int vg_exec_hold(struct vg_exec *x, struct vg_stream *s, const struct vg_work *begin);
 
 #endif

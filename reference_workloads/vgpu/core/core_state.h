@@ -11,6 +11,7 @@
 
 enum {
     VG_MAX_DEVICES = VGPU_MOST_DEVICES,
+    VG_LANES = 16,
     VG_STREAM_MAGIC = 0x76677374,
     VG_EVENT_MAGIC = 0x76676576,
     VG_GRAPH_MAGIC = 0x76676772,
@@ -64,8 +65,9 @@ struct vg_stream {
     struct vg_held *held, **held_end;
     uint32_t held_n;
     _Atomic uint32_t emitting;
-    struct vg_stream *next; /* of the device */
-    struct vg_stream *gone; /* of those destroyed; `next` stays for who walks the list now */
+    struct vg_stream **lanes; /* of graphs that are laid out in rows (core_graph_held.c) */
+    struct vg_stream *next;   /* of the device */
+    struct vg_stream *gone;   /* of those destroyed; `next` stays for who walks the list now */
 };
 
 struct vg_event {
@@ -162,6 +164,7 @@ void vg_queue_locked(struct vg_stream *s);
 int vg_stream_resolve(struct vg_stream *handle, bool per_thread, struct vg_stream **out);
 int vg_stream_create(struct vg_stream **out, unsigned flags, int priority);
 int vg_stream_destroy(struct vg_stream *s);
+struct vg_stream *vg_stream_lane(struct vg_stream *s, size_t lane); /* NULL: no memory */
 int64_t vg_stream_tail(struct vg_stream *s); /* what synchronising with it waits for */
 int vg_stream_sync(struct vg_stream *s);
 int vg_stream_query(struct vg_stream *s);
@@ -190,6 +193,15 @@ bool vg_hold_work_locked(struct vg_stream *s, const struct vg_work *w, const str
 bool vg_hold_event_locked(struct vg_stream *s, const struct vg_work *w, const struct vg_record *r,
                           struct vg_event *e);
 bool vg_hold_wait_locked(struct vg_stream *s, struct vg_event *e);
+/* The same whether anything is held there or not: for graphs. A mark's moment: one reference is the
+ * caller's. A graph's record goes from `begin` to where the row has come. */
+void vg_held_work_locked(struct vg_stream *s, const struct vg_work *w, const struct vg_record *r);
+void vg_held_barrier_locked(struct vg_stream *s, const struct vg_work *w, const struct vg_record *r,
+                            const struct vg_barrier *barrier);
+struct vg_moment *vg_held_mark_locked(struct vg_stream *s, const struct vg_work *w);
+void vg_held_after_locked(struct vg_stream *s, struct vg_moment *m);
+void vg_held_graph_locked(struct vg_stream *s, const struct vg_record *r, struct vg_moment *begin);
+void vg_moment_unref_locked(struct vg_moment *m);
 /* Forgets that the event's time is unknown, if it is no longer. True: time_ns is right. */
 bool vg_event_settled_locked(struct vg_event *e);
 void vg_event_forget_locked(struct vg_event *e);
@@ -197,10 +209,13 @@ void vg_event_settle(struct vg_event *e); /* waits until its time is known */
 void vg_settle(struct vg_stream *s);      /* waits until nothing is held */
 /* Waits for held operations that this stream's next one is ordered behind without an event. */
 void vg_settle_legacy(struct vg_stream *s);
-int64_t vg_crowded_locked(const struct vg_device *d, int64_t start_ns, int64_t duration_ns);
 
 /* ---- work (core_work.c, core_copy.c, core_host.c) ---- */
 struct vg_work vg_kernel_work(const struct vg_profile *p, const struct vg_kernel *k);
+/* Computing beside a collective is slower: the collective's crowd, and how long work takes in it.
+ */
+struct vg_crowd *vg_crowd_locked(struct vg_device *d, const struct vg_kernel *k, int64_t start_ns);
+int64_t vg_crowded_locked(const struct vg_device *d, int64_t start_ns, int64_t duration_ns);
 struct vg_record vg_record_on(const struct vg_stream *s, enum vg_record_kind kind);
 int vg_launch(struct vg_stream *s, const struct vg_kernel *k, double host_ns);
 struct vg_set { /* rows of `width` bytes, `pitch` apart; elements of 1, 2 or 4 bytes get the value

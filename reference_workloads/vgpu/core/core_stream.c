@@ -212,6 +212,15 @@ int vg_stream_create(struct vg_stream **out, unsigned flags, int priority)
     return VG_OK;
 }
 
+struct vg_stream *vg_stream_lane(struct vg_stream *s, size_t lane)
+{
+    if (!s->lanes && !(s->lanes = calloc(VG_LANES, sizeof(struct vg_stream *))))
+        return NULL;
+    if (!s->lanes[lane])
+        s->lanes[lane] = stream_new(s->device, 1, s->priority, false);
+    return s->lanes[lane];
+}
+
 /* Its work goes on: its end stands in the device's tails. The struct stays (some hundred bytes), so
  * that a stale handle is an error and not a crash; one with host functions still due stays listed,
  * so that a synchronisation of the device waits for them. */
@@ -220,6 +229,11 @@ int vg_stream_destroy(struct vg_stream *s)
     if (s->legacy)
         return VG_INVALID_HANDLE;
     vg_settle(s);
+    for (size_t i = 0; s->lanes && i < VG_LANES; i++)
+        if (s->lanes[i])
+            vg_stream_destroy(s->lanes[i]);
+    free(s->lanes);
+    s->lanes = NULL;
     bool listed = !vg_host_done(s, s->host_queued);
     pthread_mutex_lock(&vg_core.lock);
     s->destroyed = true;

@@ -236,3 +236,71 @@ int vg_library_free(void *ptr)
     vg_sleep_until(vg_device_tail(vg_current_device()));
     return vg_api_exit(&api, vg_free(ptr));
 }
+
+/* ---- crowding ---- */
+
+int64_t vg_crowded_locked(const struct vg_device *d, int64_t start_ns, int64_t duration_ns)
+{
+    enum { ROOM = sizeof d->crowd / sizeof *d->crowd };
+    double more_ns = 0;
+    unsigned n = d->crowd_n < ROOM ? d->crowd_n : ROOM;
+    for (unsigned i = 0; i < n; i++) {
+        const struct vg_crowd *c = &d->crowd[i];
+        int64_t from = c->start_ns > start_ns ? c->start_ns : start_ns;
+        int64_t to = c->end_ns < start_ns + duration_ns ? c->end_ns : start_ns + duration_ns;
+        if (to > from)
+            more_ns += (double)(to - from) * c->slower;
+    }
+    return duration_ns + (int64_t)more_ns;
+}
+
+/* The kernel's blocks each hold a multiprocessor from its start on. */
+struct vg_crowd *vg_crowd_locked(struct vg_device *d, const struct vg_kernel *k, int64_t start)
+{
+    enum { ROOM = sizeof d->crowd / sizeof *d->crowd };
+    double held = (double)k->grid[0], all = (double)d->profile.sm_count;
+    struct vg_crowd *c = &d->crowd[d->crowd_n++ % ROOM];
+    d->crowd_open++;
+    *c = (struct vg_crowd){start, INT64_MAX, held < all ? held / (all - held) : 1};
+    return c;
+}
+
+/* ---- kernels behind barriers ---- */
+
+static int submit_barrier(struct vg_stream *s, const struct vg_kernel *k,
+                          const struct vg_barrier *barrier)
+{
+    const struct vg_profile *p = &vg_core.device[s->device].profile;
+    struct vg_api *api = vg_api_current();
+    if (s->capture)
+        return vg_capture_barrier(s, k, barrier);
+    api->host_ns = (int64_t)p->launch_library_host_ns;
+    api->symbol = k->name;
+    vg_settle_legacy(s);
+    struct vg_record r = vg_record_on(s, VG_REC_KERNEL);
+    r.kernel = *k;
+    pthread_mutex_lock(&vg_core.lock);
+    vg_queue_locked(s);
+    struct vg_work w = vg_kernel_work(p, k);
+    w.earliest_ns = api->start_ns + (int64_t)p->start_latency_ns;
+    vg_held_barrier_locked(s, &w, &r, barrier);
+    pthread_mutex_unlock(&vg_core.lock);
+    vg_barriers_changed();
+    if (vg_core.launch_blocking)
+        vg_sleep_until(vg_stream_tail(s));
+    return VG_OK;
+}
+
+int vg_library_barrier(struct vg_stream *stream, const struct vg_kernel *k,
+                       const struct vg_barrier *barrier)
+{
+    struct vg_stream *s;
+    struct vg_api api;
+    int bad = vg_api_enter(&api, 430 /* cudaLaunchKernelExC */);
+    if (bad)
+        return bad;
+    bad = vg_stream_resolve(stream, false, &s);
+    if (!bad)
+        bad = submit_barrier(s, k, barrier);
+    return vg_api_exit(&api, bad);
+}

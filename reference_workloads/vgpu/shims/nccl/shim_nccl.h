@@ -11,7 +11,7 @@
  * Kinder than the real library: when a rank dies, the communicator reports ncclRemoteError, and the
  * others' kernels end when the program aborts it, or after two seconds; ranks that call different
  * operations get ncclInvalidUsage.
- * Not modelled: several nodes, capture into graphs, windows and device-side communication;
+ * Not modelled: several nodes, windows and device-side communication;
  * initialisation always blocks. */
 #ifndef VGPU_SHIM_NCCL_H
 #define VGPU_SHIM_NCCL_H

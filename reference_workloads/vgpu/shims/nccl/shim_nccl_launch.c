@@ -212,6 +212,33 @@ static struct flight *flight_new(const struct operation *const *ops, int n)
     return f;
 }
 
+/* What a captured kernel does, at each launch of its graph: for ever, as copies of graphs share it.
+ */
+struct plan {
+    int n;
+    struct operation ops[];
+};
+
+static struct plan *plan_new(const struct operation *const *ops, int n)
+{
+    struct plan *p = malloc(sizeof *p + (size_t)n * sizeof *p->ops);
+    if (!p)
+        return NULL;
+    p->n = n;
+    for (int i = 0; i < n; i++)
+        p->ops[i] = *ops[i];
+    return p;
+}
+
+static void *plan_begin(const void *arg)
+{
+    const struct plan *p = arg;
+    const struct operation *ops[2 * NCCL_RANKS];
+    for (int i = 0; i < p->n; i++)
+        ops[i] = &p->ops[i];
+    return flight_new(ops, p->n);
+}
+
 static bool is_idle(const struct operation *o)
 {
     return o->comm->ranks == 1 || o->bytes == 0;
@@ -233,14 +260,19 @@ static ncclResult_t launch_all(const struct operation *const *ops, int n)
         for (int i = 0; i < n && !bad; i++)
             bad = copy_only(ops[i]);
     } else {
-        struct flight *f = flight_new(ops, n);
+        bool captured = vg_library_captures((struct vg_stream *)ops[0]->stream);
+        struct plan *plan = captured ? plan_new(ops, n) : NULL;
+        struct flight *f = captured ? NULL : flight_new(ops, n);
         struct vg_kernel k = {.name = kernel_name(ops[0]),
                               .grid = {channels(ops[0], vector_bytes(ops[0])), 1, 1},
                               .block = {THREADS, 1, 1},
                               .registers = 96,
                               .duration_ns = duration(ops, n)};
-        struct vg_barrier barrier = {arrive, ready, done, f};
-        bad = f ? vg_library_barrier((struct vg_stream *)ops[0]->stream, &k, &barrier) : 2;
+        struct vg_barrier barrier = {arrive, ready, done, f, NULL};
+        if (captured)
+            barrier = (struct vg_barrier){arrive, ready, done, plan, plan_begin};
+        bad =
+            barrier.arg ? vg_library_barrier((struct vg_stream *)ops[0]->stream, &k, &barrier) : 2;
         if (bad && f) {
             f->comm->launched--;
             done(f);
