@@ -58,6 +58,19 @@ def objects(build, checks, python):
                  done.stdout[-300:] + done.stderr[-1500:])
 
 
+def graphs(build, checks, python):
+    out = build.path("graphs.gpuprof")
+    done = build.run([build.gpuprof, "run", "-q", "-f", "--device", "virtual:h100,devices=2", "-o", out, "--",
+                      *torchrun(python, 2), script("graph_ranks")])
+    checks.check(done.returncode == 0 and done.stdout.count("count 1024") == 2, "collectives of a graph move their data at each replay",
+                 done.stdout[-300:] + done.stderr[-1500:])
+    db = sqlite3.connect(out)
+    n, longest = db.execute("SELECT count(*), max(k.end_ns - k.start_ns) FROM kernel k JOIN string s ON s.id = k.name "
+                            "WHERE k.graph > 0 AND s.text LIKE '%AllReduce%'").fetchone()
+    db.close()
+    checks.check(n == 40 and longest > 4e6, "both ranks run them ten times, and wait for the late one", f"{n}, {longest} ns")
+
+
 def inside(build, checks, python):
     """A profile for each rank."""
     for name, ranks in (("dies", 4), ("fsdp", 2)):
@@ -98,7 +111,7 @@ def main():
     build.env.pop("GPUPROF_TORCH", None)
     build.env["OMP_NUM_THREADS"] = "1"
     wanted = sys.argv[2:]
-    for name, part in (("around", around), ("inside", inside), ("objects", objects)):
+    for name, part in (("around", around), ("inside", inside), ("objects", objects), ("graphs", graphs)):
         if not wanted or name in wanted:
             part(build, checks, python)
     for how in ("exit", "kill", "raise"):
