@@ -58,8 +58,13 @@ done
 if [ -d "$1/lib/vgpu" ]; then
     "$gpuprof" run -q --device virtual:a100 --no-record -- sh -c 'echo $GPUPROF_VGPU' | grep -qx a100-80 ||
         fail "virtual:a100 is not the a100-80"
-    "$gpuprof" run -q --device virtual:a100,speed=2 --no-record -- sh -c 'echo $GPUPROF_VGPU' | grep -qx a100-80,speed=2 ||
+    "$gpuprof" run -q --device virtual:a100,scale=2 --no-record -- sh -c 'echo $GPUPROF_VGPU' | grep -qx a100-80,scale=2 ||
         fail "virtual:a100 with settings"
+    for wrong in count=2 devices=0 devices=two devices; do
+        said=$("$gpuprof" run -q --device "virtual:a100,$wrong" --no-record -- echo ran 2>&1)
+        [ $? = 2 ] || fail "$wrong is not refused: $said"
+        case $said in *"no option '$wrong'"*) ;; *) fail "$wrong: $said" ;; esac
+    done
 fi
 [ $bad = 0 ] && echo "help: ok"
 exit $bad

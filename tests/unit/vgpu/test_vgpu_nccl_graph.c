@@ -1,5 +1,6 @@
-/* NCCL in graphs on the virtual GPU: a captured collective meets the other ranks anew at each launch, which does not hold up the
- * host; what the graph has beside it runs meanwhile, what it has behind it waits. */
+/* NCCL in graphs on the virtual GPU: a captured collective meets the other ranks anew at each
+ * launch, which does not hold up the host; what the graph has beside it runs meanwhile, what it has
+ * behind it waits. */
 #include <check.h>
 
 #if __has_include(<nccl.h>)
@@ -129,7 +130,8 @@ START_TEST(test_ranks_meet_in_each_launch)
         }
     const struct vg_record *waited = record_of(VG_REC_KERNEL, 0, 0);
     ck_assert_int_ge(waited->end_ns - waited->start_ns, 3000000);
-    ck_assert_int_ge(record_of(VG_REC_MEMSET, 0, 3)->start_ns, record_of(VG_REC_MEMSET, 0, 2)->end_ns);
+    ck_assert_int_ge(record_of(VG_REC_MEMSET, 0, 3)->start_ns,
+                     record_of(VG_REC_MEMSET, 0, 2)->end_ns);
     for (int i = 0; i < DEVICES; i++)
         CUDA(cudaGraphExecDestroy(exec[i]));
 }
