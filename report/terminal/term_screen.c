@@ -18,15 +18,20 @@ enum {
 static void write_possible(const struct terminal *t, const struct advice *a)
 {
     struct text from, to;
-    char line[256];
+    char line[256], gain[40];
     if (a->stack_count == 0)
         return;
     int64_t step_ns = a->facts->step_ns, then_ns = a->stack[a->stack_count - 1].step_ns;
     if (then_ns <= 0 || then_ns * 100 > step_ns * 99)
         return;
-    snprintf(line, sizeof line, "%.60s -> %.60s %s, %.1f times as fast, with %zu change%s",
-             text_ms(&from, step_ns), text_ms(&to, then_ns), analysis_per_step(a->facts),
-             (double)step_ns / (double)then_ns, a->stack_count, a->stack_count == 1 ? "" : "s");
+    double times = (double)step_ns / (double)then_ns;
+    if (times < 1.2)
+        snprintf(gain, sizeof gain, "%.0f %% shorter", 100 - 100 / times);
+    else
+        snprintf(gain, sizeof gain, "%.1f times as fast", times);
+    snprintf(line, sizeof line, "%.60s -> %.60s %s, %s, with %zu change%s", text_ms(&from, step_ns),
+             text_ms(&to, then_ns), analysis_per_step(a->facts), gain, a->stack_count,
+             a->stack_count == 1 ? "" : "s");
     term_labelled(t, "Possible", INK_BOLD, line);
 }
 

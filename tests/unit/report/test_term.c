@@ -156,6 +156,28 @@ START_TEST(answers_on_one_screen)
 }
 END_TEST
 
+/* "1.0 times as fast" would say that nothing changes. */
+START_TEST(tells_where_the_changes_lead)
+{
+    struct builder b;
+    struct advice *a = exported_run(&b, NULL);
+    a->stack[0] = (struct stacked){.outcome = a->ranked[0]};
+    a->stack_count = 1;
+    for (int percent = 50; percent <= 100; percent += 45) {
+        a->stack[0].step_ns = a->facts->step_ns * percent / 100;
+        char *out = told(a, DETAIL_BRIEF, 100, false);
+        ck_assert_ptr_nonnull(
+            strstr(out, percent == 50 ? ", 2.0 times as fast," : ", 5 % shorter,"));
+        free(out);
+    }
+    a->stack[0].step_ns = a->facts->step_ns;
+    char *out = told(a, DETAIL_BRIEF, 100, false);
+    ck_assert_ptr_null(strstr(out, "Possible"));
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
 /* Only where a larger number stands below a smaller one. */
 START_TEST(explains_an_order_that_surprises)
 {
@@ -331,6 +353,7 @@ Suite *test_term_suite(void)
     tcase_add_test(c, keeps_numbers_beside_their_units);
     tcase_add_test(c, tells_as_much_as_it_is_asked_for);
     tcase_add_test(c, answers_on_one_screen);
+    tcase_add_test(c, tells_where_the_changes_lead);
     tcase_add_test(c, says_that_steps_are_a_small_part);
     tcase_add_test(c, cuts_with_dots);
     tcase_add_test(c, explains_an_order_that_surprises);
