@@ -91,12 +91,14 @@ static bool ends_group(const struct build *b, const struct thread *t, int64_t at
 
 void build_join_collectives(struct build *b)
 {
+    enum { AHEAD = 512 }; /* calls of CUDA between a call and what launches it */
     for (size_t i = 0; i < b->collectives.n; i++) {
         struct collective *c = &b->collectives.at[i];
         if (c->row.kernel > 0 || c->thread == TL_NONE)
             continue;
         const struct thread *t = &b->threads.at[c->thread];
         size_t end = t->first_api + (size_t)t->apis, api = first_api(b, t, c->row.start_ns);
+        end = end - api < AHEAD ? end : api + AHEAD;
         while (api < end && kernel_of(b, api) == TL_NONE)
             api++;
         if (api == end)
@@ -117,25 +119,25 @@ static void mark_collective(const struct build *b, struct op *o, const struct ro
     o->class = (struct kernel_class){.family = FAMILY_COMM, .dtype = o->class.dtype};
 }
 
-/* Sends to the rank itself, or to more ranks than a stage of a pipeline has neighbours, are an
- * exchange of all with all, which NCCL's users write as one group of sends and receives. */
+/* Sends to the rank itself, or to or from more ranks than a stage of a pipeline has neighbours, are
+ * an exchange of all with all, which NCCL's users write as one group of sends and receives. */
 static int mark_exchanges(struct build *b)
 {
     enum { NEIGHBOURS = 2 };
-    uint8_t *sends = calloc(b->ops.n + 1, sizeof *sends);
-    for (size_t i = 0; sends && i < b->collectives.n; i++) {
+    uint8_t *ways = calloc(b->ops.n + 1, 2); /* by op: sends, receives */
+    for (size_t i = 0; ways && i < b->collectives.n; i++) {
         const struct collective *c = &b->collectives.at[i];
+        const char *name = tl_text(&b->t, c->row.name);
+        bool sends = strcmp(name, "ncclSend") == 0;
         if (c->op == TL_NONE || b->ops.at[c->op].comm != COMM_PAIR ||
-            strcmp(tl_text(&b->t, c->row.name), "ncclSend") != 0)
+            !(sends || strcmp(name, "ncclRecv") == 0))
             continue;
         bool itself = c->row.ranks > 1 && c->row.root == c->row.rank;
-        sends[c->op] =
-            (uint8_t)(itself ? NEIGHBOURS + 1 : sends[c->op] + (sends[c->op] < UINT8_MAX));
-        if (sends[c->op] > NEIGHBOURS)
+        if (itself || ++ways[2 * (size_t)c->op + sends] > NEIGHBOURS)
             b->ops.at[c->op].comm = COMM_GRADIENTS;
     }
-    free(sends);
-    return sends ? 0 : -1;
+    free(ways);
+    return ways ? 0 : -1;
 }
 
 /* A kernel that a recorded collective ran on communicates, whatever its name. */
