@@ -339,7 +339,7 @@ static void await_locked(void)
     pthread_mutex_lock(&vg_core.lock);
 }
 
-void vg_settle(struct vg_stream *s)
+static void settle_row(struct vg_stream *s)
 {
     if (held_total == 0 && s->emitting == 0)
         return;
@@ -348,6 +348,14 @@ void vg_settle(struct vg_stream *s)
     while (s->held || s->emitting)
         await_locked();
     pthread_mutex_unlock(&vg_core.lock);
+}
+
+void vg_settle(struct vg_stream *s)
+{
+    settle_row(s);
+    for (size_t i = 0; s->lanes && i < VG_LANES; i++)
+        if (s->lanes[i])
+            settle_row(s->lanes[i]);
 }
 
 void vg_event_settle(struct vg_event *e)
