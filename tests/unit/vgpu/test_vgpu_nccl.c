@@ -133,14 +133,22 @@ START_TEST(test_pairs)
     open_node(2);
     NCCL(ncclGroupStart());
     for (int i = 0; i < 2; i++) {
-        NCCL(ncclSend(node.memory[i], 1000, ncclFloat, 1 - i, node.comm[i], node.stream[i]));
-        NCCL(ncclRecv(node.memory[i], 1000, ncclFloat, 1 - i, node.comm[i], node.stream[i]));
+        char *p = node.memory[i], word[4000] = "from 0";
+        word[5] = (char)('0' + i);
+        CUDA(cudaMemcpy(p, word, sizeof word, cudaMemcpyHostToDevice));
+        NCCL(ncclSend(p, 1000, ncclFloat, 1 - i, node.comm[i], node.stream[i]));
+        NCCL(ncclRecv(p + 8000, 1000, ncclFloat, 1 - i, node.comm[i], node.stream[i]));
     }
     NCCL(ncclGroupEnd());
     sync_all();
     ck_assert_int_eq(seen_count, 2); /* one kernel a rank */
     ck_assert_int_eq(record_of(VG_REC_KERNEL, 0)->end_ns, record_of(VG_REC_KERNEL, 1)->end_ns);
     ck_assert_ptr_nonnull(strstr(seen[0].kernel.name, "SendRecv"));
+    for (int i = 0; i < 2; i++) { /* small data moves */
+        char word[8];
+        CUDA(cudaMemcpy(word, (char *)node.memory[i] + 8000, sizeof word, cudaMemcpyDeviceToHost));
+        ck_assert_str_eq(word, i ? "from 0" : "from 1");
+    }
 }
 END_TEST
 

@@ -56,7 +56,9 @@ struct region {
         int color, key;
         ncclUniqueId id;
     } split[2][NCCL_RANKS];
-    char mail[NCCL_PLACES][NCCL_RANKS][NCCL_MAIL]; /* no pages until something small is sent */
+    /* no pages until something small is sent; between pairs: from, to */
+    char mail[NCCL_PLACES][NCCL_RANKS][NCCL_MAIL];
+    char pair_mail[NCCL_PLACES][NCCL_RANKS][NCCL_RANKS][NCCL_MAIL];
 };
 
 struct ncclComm {
@@ -131,13 +133,17 @@ struct flight {
     struct {
         int peer, way; /* 0 sends */
         uint64_t sequence;
+        const void *in; /* what is small: its data moves */
+        void *out;
+        size_t bytes; /* 0: it is not */
     } pair[2 * NCCL_RANKS];
     int pair_n;
-    struct operation *ops; /* whose data moves: what is small, but not between pairs */
+    struct operation *ops; /* whose data moves: what is small, not between pairs */
     int ops_n;
 };
 
 /* ---- data ---- */
+void data_keep_pair(struct flight *f, int i, const struct operation *o); /* the i-th pair */
 void data_keep(struct flight *f, const struct operation *const *ops, int n);
 void data_put(const struct flight *f);  /* on arrival: this rank's part, for the others */
 void data_take(const struct flight *f); /* when all have arrived: the result */

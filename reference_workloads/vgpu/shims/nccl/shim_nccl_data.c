@@ -15,10 +15,25 @@ static size_t part(const struct operation *o)
     return o->bytes * (whole ? (size_t)o->comm->ranks : 1);
 }
 
-void data_keep(struct flight *f, const struct operation *const *ops, int n)
+static size_t mail_room(void)
 {
     double option = vg_option("copy", NCCL_MAIL);
-    size_t room = option < NCCL_MAIL ? (size_t)option : NCCL_MAIL;
+    return option < NCCL_MAIL ? (size_t)option : NCCL_MAIL;
+}
+
+void data_keep_pair(struct flight *f, int i, const struct operation *o)
+{
+    if (o->bytes > mail_room())
+        return;
+    f->pair[i].in = o->in;
+    f->pair[i].out = o->out;
+    f->pair[i].bytes = o->bytes;
+    vg_awaited_add(f, o->in ? o->in : o->out, o->bytes);
+}
+
+void data_keep(struct flight *f, const struct operation *const *ops, int n)
+{
+    size_t room = mail_room();
     f->ops = calloc((size_t)n, sizeof *f->ops);
     for (int i = 0; f->ops && i < n; i++)
         if (part(ops[i]) <= room) { /* the same ones on every rank */
@@ -35,8 +50,19 @@ static char *mail(const struct flight *f, int rank)
     return f->comm->region->mail[f->sequence % NCCL_PLACES][rank];
 }
 
+static char *pair_mail(const struct flight *f, int i)
+{
+    int me = f->comm->rank, peer = f->pair[i].peer;
+    bool sends = f->pair[i].way == 0;
+    return f->comm->region
+        ->pair_mail[f->pair[i].sequence % NCCL_PLACES][sends ? me : peer][sends ? peer : me];
+}
+
 void data_put(const struct flight *f)
 {
+    for (int i = 0; i < f->pair_n; i++)
+        if (f->pair[i].way == 0 && f->pair[i].in)
+            memcpy(pair_mail(f, i), f->pair[i].in, f->pair[i].bytes);
     char *to = f->ops ? mail(f, f->comm->rank) : NULL;
     for (int i = 0; i < f->ops_n; i++) {
         if (f->ops[i].in)
@@ -164,6 +190,9 @@ static void take(const struct flight *f, const struct operation *o, size_t at)
 void data_take(const struct flight *f)
 {
     size_t at = 0;
+    for (int i = 0; i < f->pair_n; i++)
+        if (f->pair[i].way == 1 && f->pair[i].out)
+            memcpy(f->pair[i].out, pair_mail(f, i), f->pair[i].bytes);
     for (int i = 0; i < f->ops_n; i++) {
         if (f->ops[i].out)
             take(f, &f->ops[i], at);

@@ -206,6 +206,7 @@ static struct flight *flight_new(const struct operation *const *ops, int n)
         f->pair[k].peer = ops[i]->peer;
         f->pair[k].way = way;
         f->pair[k].sequence = ++f->comm->pairs[ops[i]->peer][way];
+        data_keep_pair(f, k, ops[i]);
     }
     if (!f->pairs)
         data_keep(f, ops, n);
