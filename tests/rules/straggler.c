@@ -2,6 +2,7 @@
  * collectives of several ranks matched by order, clocks put right, the late rank named. */
 #include "tests/unit/rule_case.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { RANKS = 3, STEPS = 7 }; /* the first does not count: nobody knows where it begins */
@@ -334,11 +335,56 @@ START_TEST(one_rank_cannot_tell)
 }
 END_TEST
 
+static void passes(struct fleet *f, int64_t rank, const char *call, int64_t from, int64_t to)
+{
+    struct row_collective c = {.id = ++f->id,
+                               .process = rank + 1,
+                               .thread = rank + 1,
+                               .start_ns = from - MS(0.021),
+                               .end_ns = from - MS(0.009),
+                               .name = text(f, call),
+                               .kernel = -1,
+                               .communicator = 98,
+                               .ranks = 2,
+                               .rank = rank,
+                               .root = 1 - rank};
+    put(f, ROW_COLLECTIVE, &c);
+    kernel(f, rank, "ncclDevKernel_SendRecv(ncclDevComm*)", from, to);
+}
+
+/* Two stages send and receive in different orders: each send meets its receive. */
+START_TEST(sends_meet_receives)
+{
+    struct fleet f = start();
+    for (int64_t r = 0; r < RANKS; r++)
+        one_rank(&f, r, (const double[]){8.9, 8.9, 8.9}, 0, 0);
+    for (int64_t at = MS(10); at <= MS(10) * STEPS; at += MS(10)) {
+        passes(&f, 0, "ncclSend", at + MS(1), at + MS(1.1));
+        passes(&f, 0, "ncclSend", at + MS(2), at + MS(2.1));
+        passes(&f, 0, "ncclRecv", at + MS(4), at + MS(4.1));
+        passes(&f, 0, "ncclRecv", at + MS(4.1), at + MS(7.1));
+        passes(&f, 1, "ncclRecv", at + MS(0.2), at + MS(1.1));
+        passes(&f, 1, "ncclSend", at + MS(1.5), at + MS(4.1));
+        passes(&f, 1, "ncclRecv", at + MS(1.8), at + MS(2.1));
+        passes(&f, 1, "ncclSend", at + MS(7), at + MS(7.1));
+    }
+    look(&f);
+    const struct ranks *r = &f.a->facts->ranks;
+    ck_assert_uint_eq(r->count, RANKS);
+    ck_assert_msg(llabs(r->at[0].wait_ns - MS(2.9)) < US(20), "%lld", (long long)r->at[0].wait_ns);
+    ck_assert_msg(llabs(r->at[1].wait_ns - MS(0.8 + 2.5 + 0.2)) < US(20), "%lld",
+                  (long long)r->at[1].wait_ns);
+    case_verdict(f.a, "straggler", RULE_SILENT);
+    end(&f);
+}
+END_TEST
+
 Suite *rule_straggler_suite(void)
 {
     Suite *s = suite_create("straggler");
     TCase *c = tcase_create("straggler");
     tcase_add_test(c, late_rank_is_named);
+    tcase_add_test(c, sends_meet_receives);
     tcase_add_loop_test(c, the_host_of_the_late_rank, 0, 3);
     tcase_add_test(c, a_rank_without_a_core_is_no_straggler);
     tcase_add_test(c, recordings_may_begin_at_different_collectives);

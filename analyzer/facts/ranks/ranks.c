@@ -57,19 +57,42 @@ struct gather {
     struct members *m;
     uint32_t *member;   /* by device, TL_NONE */
     uint32_t *recorded; /* by op: its row among the collectives, TL_NONE */
+    bool *several;      /* by op: it has more than one, as the kernel of a group may */
     uint32_t *last;     /* by member: of its line-ups the one that was found last, TL_NONE */
 };
 
-/* What is recorded of each op that is a collective; TL_NONE: nothing. Caller frees. */
-static uint32_t *recorded_collectives(const struct timeline *t)
+/* What is recorded of each op that is a collective; TL_NONE: nothing. -1: out of memory. */
+static int recorded_collectives(struct gather *x)
 {
-    uint32_t *of = malloc((t->op_count + 1) * sizeof *of);
-    for (size_t i = 0; of && i < t->op_count; i++)
-        of[i] = TL_NONE;
-    for (uint32_t i = 0; of && i < t->collective_count; i++)
-        if (t->collectives[i].op != TL_NONE)
-            of[t->collectives[i].op] = i;
-    return of;
+    const struct timeline *t = x->t;
+    x->recorded = malloc((t->op_count + 1) * sizeof *x->recorded);
+    x->several = calloc(t->op_count + 1, sizeof *x->several);
+    if (!x->recorded || !x->several)
+        return -1;
+    for (size_t i = 0; i < t->op_count; i++)
+        x->recorded[i] = TL_NONE;
+    for (uint32_t i = 0; i < t->collective_count; i++) {
+        uint32_t op = t->collectives[i].op;
+        if (op == TL_NONE)
+            continue;
+        x->several[op] = x->recorded[op] != TL_NONE;
+        x->recorded[op] = i;
+    }
+    return 0;
+}
+
+/* A send meets the receive at its other end: two ranks send to and receive from each other in any
+ * order. */
+static int64_t group_of(const struct gather *x, uint32_t op, const struct row_collective *c)
+{
+    const char *name = tl_text(x->t, c->name);
+    bool sends = strcmp(name, "ncclSend") == 0;
+    if (x->several[op] || c->ranks < 2 || !(sends || strcmp(name, "ncclRecv") == 0))
+        return c->communicator;
+    uint64_t from = (uint64_t)(sends ? c->rank : c->root) + 1,
+             to = (uint64_t)(sends ? c->root : c->rank) + 1;
+    return (int64_t)((uint64_t)c->communicator + from * 0x9e3779b97f4a7c15u +
+                     to * 0xc2b2ae3d27d4eb4fu);
 }
 
 static struct lineup *line_of(struct gather *x, uint32_t member, uint32_t op,
@@ -77,7 +100,8 @@ static struct lineup *line_of(struct gather *x, uint32_t member, uint32_t op,
 {
     struct members *m = x->m;
     bool recorded = c && c->row.communicator != 0 && c->row.communicator != -1;
-    int64_t group = recorded ? c->row.communicator : x->t->streams[x->t->ops[op].stream].row.stream;
+    int64_t group =
+        recorded ? group_of(x, op, &c->row) : x->t->streams[x->t->ops[op].stream].row.stream;
     for (uint32_t i = x->last[member]; i != TL_NONE; i = m->lines.at[i].next)
         if (m->lines.at[i].group == group && m->lines.at[i].recorded == recorded)
             return &m->lines.at[i];
@@ -165,9 +189,8 @@ static int line_up(const struct timeline *t, struct members *m)
     struct gather x = {.t = t,
                        .m = m,
                        .member = malloc((t->device_count + 1) * sizeof *x.member),
-                       .recorded = recorded_collectives(t),
                        .last = malloc((m->n + 1) * sizeof *x.last)};
-    int rc = x.member && x.recorded && x.last ? 0 : -1;
+    int rc = x.member && x.last ? recorded_collectives(&x) : -1;
     for (size_t i = 0; rc == 0 && i < t->device_count; i++)
         x.member[i] = TL_NONE;
     for (uint32_t i = 0; rc == 0 && i < m->n; i++) {
@@ -183,6 +206,7 @@ static int line_up(const struct timeline *t, struct members *m)
             m->lines.at[i].group = 0;
     free(x.member);
     free(x.recorded);
+    free(x.several);
     free(x.last);
     return rc < 0 ? rc : cut_groups(m);
 }
