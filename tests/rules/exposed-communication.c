@@ -107,6 +107,21 @@ START_TEST(test_scattered)
 }
 END_TEST
 
+/* The hook has seen the program: with DDP, or what it exchanges is not known. */
+START_TEST(test_scattered_by_whom)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.version", "2.15.0");
+    if (_i)
+        build_meta(&b, "torch.ddp", "DistributedDataParallel()");
+    case_loop(&b, fill_scattered);
+    const struct outcome *o = case_outcome(build_analyze(&b), "exposed-communication");
+    ck_assert_int_eq(strncmp(o->remedy.pytorch, "DDP(model", 9) == 0, _i);
+    ck_assert_int_eq(strstr(o->remedy.pytorch, "tensor parallelism") == NULL, _i);
+    build_end(&b);
+}
+END_TEST
+
 static const char *sends;
 
 static void fill_all_with_all(struct builder *b, int64_t at)
@@ -210,6 +225,7 @@ Suite *rule_exposed_communication_suite(void)
     tcase_add_test(t, test_exposed);
     tcase_add_test(t, test_overlapped);
     tcase_add_test(t, test_scattered);
+    tcase_add_loop_test(t, test_scattered_by_whom, 0, 2);
     tcase_add_test(t, test_all_with_all);
     tcase_add_test(t, test_inference);
     tcase_add_test(t, test_nothing_to_overlap_with);

@@ -20,13 +20,20 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
             ms(waiting), "ms", NULL);
 }
 
-/* Many small collectives: the remedy is to make few of them, first. */
-static void gather(struct outcome *o)
+/* Many small collectives: the remedy is to make few of them, first. In a program that the hook has
+ * seen without DDP they may be of gradients, or of something else. */
+static void gather(const struct facts *f, struct outcome *o)
 {
+    bool otherwise = timeline_meta(f->tl, "torch.version") && !timeline_meta(f->tl, "torch.ddp");
     o->remedy.pytorch =
-        "DDP(model, bucket_cap_mb=25 or more, gradient_as_bucket_view=True) so that backward "
-        "overlaps with the exchange of a few large buckets; with torch.compile, wrap the model in "
-        "DDP first and compile that: torch.compile(DDP(model))";
+        otherwise
+            ? "gradients: DDP(model, bucket_cap_mb=25 or more), which exchanges them in a few "
+              "large buckets during backward; FSDP: fully_shard larger parts of the model; other "
+              "tensors: one collective for many, begun with async_op=True and waited for where "
+              "its result is used; tensor parallelism: fewer ranks"
+            : "DDP(model, bucket_cap_mb=25 or more, gradient_as_bucket_view=True) so that "
+              "backward overlaps with the exchange of a few large buckets; with torch.compile, "
+              "wrap the model in DDP first and compile that: torch.compile(DDP(model))";
     o->remedy.tensorflow = o->rule->remedy.tensorflow;
     o->remedy.cuda = "pack gradients into a few large buffers; run one ncclAllReduce per buffer on "
                      "a separate stream as soon as its last gradient is ready";
@@ -220,7 +227,7 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
                                                   ms(per_step(f, all.busy_ns))
                                     : 0;
     if (scattered)
-        gather(o);
+        gather(f, o);
     int64_t saved = exposed;
     const char *beyond = too_much(f, arena, o, waiting, &saved);
     outcome_fires(o, saved + launching,
