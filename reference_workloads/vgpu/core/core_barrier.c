@@ -288,6 +288,8 @@ static struct vg_held *place_all_locked(void)
     while (held_total > 0 && (h = place_one_locked()) != NULL) {
         pop_locked(h->stream);
         h->stream->emitting++;
+        if (h->stream->lane_of)
+            h->stream->lane_of->emitting++;
         *end = h;
         end = &h->next;
     }
@@ -314,6 +316,8 @@ void vg_barriers_changed(void)
         struct vg_held *h = placed;
         placed = h->next;
         h->stream->emitting--;
+        if (h->stream->lane_of)
+            h->stream->lane_of->emitting--;
         vg_moment_unref_locked(h->moment);
         free(h);
     }
@@ -339,7 +343,7 @@ static void await_locked(void)
     pthread_mutex_lock(&vg_core.lock);
 }
 
-static void settle_row(struct vg_stream *s)
+void vg_settle(struct vg_stream *s)
 {
     if (held_total == 0 && s->emitting == 0)
         return;
@@ -348,14 +352,6 @@ static void settle_row(struct vg_stream *s)
     while (s->held || s->emitting)
         await_locked();
     pthread_mutex_unlock(&vg_core.lock);
-}
-
-void vg_settle(struct vg_stream *s)
-{
-    settle_row(s);
-    for (size_t i = 0; s->lanes && i < VG_LANES; i++)
-        if (s->lanes[i])
-            settle_row(s->lanes[i]);
 }
 
 void vg_event_settle(struct vg_event *e)

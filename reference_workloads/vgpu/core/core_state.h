@@ -65,9 +65,10 @@ struct vg_stream {
     struct vg_held *held, **held_end;
     uint32_t held_n;
     _Atomic uint32_t emitting;
-    struct vg_stream **lanes; /* of graphs that are laid out in rows (core_graph_held.c) */
-    struct vg_stream *next;   /* of the device */
-    struct vg_stream *gone;   /* of those destroyed; `next` stays for who walks the list now */
+    struct vg_stream **lanes;  /* of graphs that are laid out in rows (core_graph_held.c) */
+    struct vg_stream *lane_of; /* settled with it; NULL: not a lane */
+    struct vg_stream *next;    /* of the device */
+    struct vg_stream *gone;    /* of those destroyed; `next` stays for who walks the list now */
 };
 
 struct vg_event {

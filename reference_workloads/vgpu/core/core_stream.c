@@ -216,8 +216,8 @@ struct vg_stream *vg_stream_lane(struct vg_stream *s, size_t lane)
 {
     if (!s->lanes && !(s->lanes = calloc(VG_LANES, sizeof(struct vg_stream *))))
         return NULL;
-    if (!s->lanes[lane])
-        s->lanes[lane] = stream_new(s->device, 1, s->priority, false);
+    if (!s->lanes[lane] && (s->lanes[lane] = stream_new(s->device, 1, s->priority, false)))
+        s->lanes[lane]->lane_of = s;
     return s->lanes[lane];
 }
 
