@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <cupti.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +14,9 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
 enum { BYTES = 1 << 16 };
 
 static const char kernel;
-static FILE *out;
+static pthread_mutex_t lock =
+    PTHREAD_MUTEX_INITIALIZER; /* CUPTI's thread and a flush give buffers back */
+static FILE *out;              /* NULL: what comes now is too late */
 static int count[64];
 
 static void request(uint8_t **buffer, size_t *size, size_t *max)
@@ -28,10 +31,14 @@ static void complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t
     CUpti_Activity *r = NULL;
     uint64_t length = valid;
     (void)context, (void)stream, (void)size;
-    fwrite(&length, sizeof length, 1, out);
-    fwrite(buffer, 1, valid, out);
-    while (cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS)
-        count[r->kind]++;
+    pthread_mutex_lock(&lock);
+    if (out) {
+        fwrite(&length, sizeof length, 1, out);
+        fwrite(buffer, 1, valid, out);
+        while (cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS)
+            count[r->kind]++;
+    }
+    pthread_mutex_unlock(&lock);
     free(buffer);
 }
 
@@ -90,8 +97,12 @@ int main(int argc, char **argv)
     cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 42);
     run();
     cuptiActivityFlushAll(0);
+    pthread_mutex_lock(&lock);
     for (int k = 0; k < 64; k++)
         if (count[k])
             printf("%d %d\n", k, count[k]);
-    return fclose(out) ? 4 : 0;
+    int bad = fclose(out);
+    out = NULL;
+    pthread_mutex_unlock(&lock);
+    return bad ? 4 : 0;
 }
