@@ -91,17 +91,19 @@ static bool ends_group(const struct build *b, const struct thread *t, int64_t at
 
 void build_join_collectives(struct build *b)
 {
-    enum { AHEAD = 512 }; /* calls of CUDA between a call and what launches it */
+    enum { AHEAD = 512 }; /* calls of CUDA between a call's end and what launches it */
     for (size_t i = 0; i < b->collectives.n; i++) {
         struct collective *c = &b->collectives.at[i];
         if (c->row.kernel > 0 || c->thread == TL_NONE)
             continue;
         const struct thread *t = &b->threads.at[c->thread];
         size_t end = t->first_api + (size_t)t->apis, api = first_api(b, t, c->row.start_ns);
-        end = end - api < AHEAD ? end : api + AHEAD;
-        while (api < end && kernel_of(b, api) == TL_NONE)
-            api++;
-        if (api == end)
+        for (int beyond = 0; api < end && kernel_of(b, api) == TL_NONE; api++) {
+            beyond += b->apis.at[api].start_ns > c->row.end_ns;
+            if (beyond > AHEAD)
+                end = api;
+        }
+        if (api >= end)
             continue;
         int64_t launched_ns = b->apis.at[api].start_ns;
         bool own = launched_ns <= c->row.end_ns;

@@ -66,7 +66,7 @@ static int check_options(const char *model, struct err *e)
     const char *wrong = vgpu_options_wrong(model, &n);
     return !wrong ? 0
                   : err_set(e,
-                            "the virtual GPU has no option '%.*s'; devices=N gives the program N "
+                            "the virtual GPU does not take '%.*s'; devices=N gives the program N "
                             "GPUs, 1 to %d",
                             (int)n, wrong, VGPU_MOST_DEVICES);
 }

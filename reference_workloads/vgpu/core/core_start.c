@@ -70,7 +70,7 @@ static bool options_known(char *why, size_t n)
     size_t length = 0;
     const char *wrong = vgpu_options_wrong(options, &length);
     if (wrong)
-        snprintf(why, n, "GPUPROF_VGPU: unknown option '%.*s'", (int)length, wrong);
+        snprintf(why, n, "GPUPROF_VGPU: it does not take '%.*s'", (int)length, wrong);
     return !wrong;
 }
 
