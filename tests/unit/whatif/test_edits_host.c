@@ -171,6 +171,40 @@ START_TEST(the_optimizer_may_stay_outside_of_a_graph_under_pytorch)
 }
 END_TEST
 
+/* Twenty kernels of 10 us, one each 150 us; every other one starts 92 us late. */
+static void fill_late(struct builder *b, int64_t at, int64_t call_ns)
+{
+    for (int i = 0; i < 20; i++) {
+        int64_t t = at + US(150 * i), late = i % 2 ? US(92) : 0;
+        int64_t c = build_api(b, "cudaLaunchKernel", t, late ? call_ns : US(4));
+        build_kernel_of(b, "k", c, t + US(8) + late, US(10), 64);
+    }
+}
+
+static void fill_late_starts(struct builder *b, int64_t at)
+{
+    fill_late(b, at, US(4));
+}
+
+static void fill_long_calls(struct builder *b, int64_t at)
+{
+    fill_late(b, at, US(96));
+}
+
+/* A graph goes to the GPU once. What a call takes while it loads code is none of its business. */
+START_TEST(a_graph_saves_the_way_to_the_gpu_of_each_launch)
+{
+    struct edit capture = {.kind = EDIT_GRAPH};
+    struct bench x = bench_start(MS(3), fill_late_starts);
+    ck_assert_int_lt(with(&x, capture, &lucky), MS(0.3));
+    ck_assert_int_gt(with(&x, capture, &unlucky), MS(1.1));
+    bench_end(&x);
+    x = bench_start(MS(3), fill_long_calls);
+    ck_assert_int_gt(with(&x, capture, &lucky), MS(1.1));
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_edits_host_suite(void)
 {
     Suite *s = suite_create("edits_host");
@@ -182,6 +216,7 @@ Suite *test_edits_host_suite(void)
     tcase_add_test(c, long_pauses_between_launches_may_go_while_the_thread_has_no_core);
     tcase_add_test(c, busy_workers_may_slow_the_training_thread_down);
     tcase_add_test(c, the_optimizer_may_stay_outside_of_a_graph_under_pytorch);
+    tcase_add_test(c, a_graph_saves_the_way_to_the_gpu_of_each_launch);
     suite_add_tcase(s, c);
     return s;
 }
