@@ -12,17 +12,20 @@ static const struct cpu_group { /* parts that have one remedy */
     const char *class, *sentence;
     uint32_t parts;
 } groups[] = {
-    {"input", "Input-bound, without a GPU: the training thread waits for data during",
+    {"input", "Input-bound (no GPU): the training thread waits for data during",
      1u << PART_DATA | 1u << PART_COLLATE},
-    {"input", "Input-bound, without a GPU: starting and stopping the loader's workers takes",
+    {"input", "Input-bound (no GPU): starting and stopping the loader's workers takes",
      1u << PART_WORKERS},
     {"cpu",
      "Compute-bound on the CPU:", 1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_OPTIMIZER},
     {"gc", "Bound by garbage collection: Python's collector stops the program during",
      1u << PART_GC},
     {"validation", "Validation takes", 1u << PART_VALIDATION},
+    {"communication",
+     "Communication-bound (no GPU): the training thread waits for other ranks during",
+     1u << PART_EXCHANGE},
     {"host",
-     "Host-bound, without a GPU: program work outside data loading, forward, backward and "
+     "Host-bound (no GPU): program work outside data loading, forward, backward and "
      "optimizer takes",
      1u << PART_OTHER},
 };
@@ -190,12 +193,20 @@ static const char *beside_text(struct advice *a)
                         time_words(each, sizeof each, sum / count));
 }
 
+/* Others' traces may be read with a GPU in mind. */
+static const char *seen_text(const struct advice *a)
+{
+    return timeline_meta(a->facts->tl, "trace.devices")
+               ? "The recording contains no GPU activity, and the profiler saw no GPU. "
+               : "";
+}
+
 static const char *why_text(struct advice *a)
 {
     return arena_printf(
-        &a->arena, "The %s %s: %s.%s%s%s%s", analysis_by_mean(a->facts) ? "average" : "median",
-        analysis_step_word(a->facts), parts_text(a), threads_text(a), beside_text(a),
-        a->facts->cpu_ranks.text ? " " : "",
+        &a->arena, "%sThe %s %s: %s.%s%s%s%s", seen_text(a),
+        analysis_by_mean(a->facts) ? "average" : "median", analysis_step_word(a->facts),
+        parts_text(a), threads_text(a), beside_text(a), a->facts->cpu_ranks.text ? " " : "",
         a->facts->cpu_ranks.text ? arena_printf(&a->arena, "%s.", a->facts->cpu_ranks.text) : "");
 }
 
@@ -233,6 +244,10 @@ static const char *open_text(struct advice *a, const struct cpu_group *g)
                "batches).";
     if (g->parts >> PART_VALIDATION & 1)
         return "Validate less often, on fewer samples, or in larger batches.";
+    if (g->parts >> PART_EXCHANGE & 1)
+        return "Exchange less, or beside computing: no_sync() while gradients add up, gradients in "
+               "16 bits (register_comm_hook), fewer ranks with larger batches; and check whether "
+               "one rank is late.";
     if (g->parts >> PART_OTHER & 1)
         return "Mark the parts of the loop with NVTX ranges to see what that work is "
                "(torch.cuda.nvtx.range needs a GPU: use gpuprof.h or the nvtx package).";

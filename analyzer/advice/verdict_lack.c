@@ -35,6 +35,7 @@ void verdict_no_gpu_work(struct advice *a)
     const char *source = timeline_meta(a->facts->tl, "source");
     bool kineto = source && strcmp(source, "kineto") == 0;
     bool ours = source && strcmp(source, "run") == 0; /* it was gpuprof run */
+    const char *devices = timeline_meta(a->facts->tl, "trace.devices");
     const char *complaint = cupti_complaint(a);
     if (complaint)
         verdict_not_enough(a, "Not enough data: the recording contains no GPU activity.", complaint,
@@ -51,6 +52,13 @@ void verdict_no_gpu_work(struct advice *a)
                          launches, launches == 1 ? "" : "es"),
             "Close other profilers (only one can use CUPTI at a time), check that this user may "
             "read GPU counters, and record again; gpuprof doctor shows what is wrong.");
+    else if (kineto && devices)
+        verdict_not_enough(
+            a, "Not enough data: the recording contains no GPU activity.",
+            "The profiler saw no GPU that it knows, and the recording has no training loop on the "
+            "CPU: no backward pass on the thread that marks steps or updates the parameters.",
+            "Call prof.step() in each step of the loop and record several; or, on a machine with a "
+            "GPU, gpuprof run CMD.");
     else
         verdict_not_enough(
             a, "Not enough data: the recording contains no GPU activity.",

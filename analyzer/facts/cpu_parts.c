@@ -13,8 +13,9 @@
 #include <string.h>
 
 /* The first has the last word. Data comes behind backward, which may load again what it needs. */
-static const enum part layer[] = {PART_GC,   PART_VALIDATION, PART_WORKERS,   PART_COLLATE,
-                                  PART_DATA, PART_BACKWARD,   PART_OPTIMIZER, PART_FORWARD};
+static const enum part layer[] = {PART_GC,        PART_VALIDATION, PART_WORKERS,
+                                  PART_COLLATE,   PART_DATA,       PART_BACKWARD,
+                                  PART_OPTIMIZER, PART_FORWARD,    PART_EXCHANGE};
 enum { LAYERS = sizeof layer / sizeof *layer };
 
 struct cpu_spans {
@@ -62,7 +63,7 @@ bool cpu_is_all(const struct timeline *t)
     if (t->op_count || launched(t))
         return false;
     if (source && strcmp(source, "run") != 0) /* others may have recorded the host alone */
-        return false;
+        return cpu_trace(t);
     if (on)
         return strstr(on, ", on cpu") != NULL;
     return !cupti_failed(t);
@@ -76,7 +77,8 @@ static enum part part_of_range(const char *name)
         enum part part;
     } of[] = {{"backward", PART_BACKWARD},     {"optimizer.step", PART_OPTIMIZER},
               {"zero_grad", PART_OPTIMIZER},   {"clip_grad", PART_OPTIMIZER},
-              {"validation", PART_VALIDATION}, {"forward", PART_FORWARD}};
+              {"validation", PART_VALIDATION}, {"forward", PART_FORWARD},
+              {"Optimizer.", PART_OPTIMIZER}}; /* PyTorch's profiler calls it so */
     if (strcmp(name, "gc") == 0)
         return PART_GC;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
@@ -93,6 +95,17 @@ static int push(struct found *f, enum part part, int64_t start_ns, int64_t end_n
     return s || end_ns <= start_ns ? 0 : -1;
 }
 
+/* Nodes of one backward pass follow each other at once. */
+static int extend(struct found *f, enum part part, int64_t start_ns, int64_t end_ns)
+{
+    enum { AT_ONCE_NS = 500000 };
+    struct span *last = f->of[part].n ? &f->of[part].at[f->of[part].n - 1] : NULL;
+    if (!last || start_ns - last->end_ns > AT_ONCE_NS)
+        return push(f, part, start_ns, end_ns);
+    last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+    return 0;
+}
+
 static int find_ranges(struct found *f, const struct timeline *t, uint32_t thread)
 {
     const struct thread *th = &t->threads[thread];
@@ -101,7 +114,22 @@ static int find_ranges(struct found *f, const struct timeline *t, uint32_t threa
         const char *name = tl_text(t, r->name);
         enum part part = part_of_range(name);
         bool step = spool_step_mark(name) != SPOOL_STEP_NONE;
-        if ((step || part != PART_OTHER) && push(f, part, r->start_ns, r->end_ns) < 0)
+        if (cpu_backward(name)
+                ? extend(f, PART_BACKWARD, r->start_ns, r->end_ns) < 0
+                : (step || part != PART_OTHER) && push(f, part, r->start_ns, r->end_ns) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* On threads of their own. Gloo's library leaves no record: PyTorch's profiler does. */
+static int find_exchange(struct found *f, const struct timeline *t, uint32_t process)
+{
+    for (size_t i = 0; i < t->range_count; i++) {
+        const struct range *r = &t->ranges[i];
+        if (t->threads[r->thread].process == process &&
+            strncmp(tl_text(t, r->name), "gloo:", 5) == 0 &&
+            push(f, PART_EXCHANGE, r->start_ns, r->end_ns) < 0)
             return -1;
     }
     return 0;
@@ -295,7 +323,10 @@ static int merge(struct spans *out, const struct spans *above, const struct span
 
 static int find_all(struct found *f, const struct timeline *t, uint32_t thread)
 {
-    int rc = find_ranges(f, t, thread) < 0 || find_loading(f, t, thread) < 0 ? -1 : 0;
+    int rc = find_ranges(f, t, thread) < 0 || find_loading(f, t, thread) < 0 ||
+                     find_exchange(f, t, t->threads[thread].process) < 0
+                 ? -1
+                 : 0;
     for (int i = 0; rc == 0 && i < LAYERS; i++)
         rc = sort_found(f, layer[i]);
     if (rc == 0) {

@@ -5,16 +5,27 @@
 #include <stdlib.h>
 
 const char *const part_key[PART_COUNT] = {
-    [PART_COMPUTE] = "compute",         [PART_COMM] = "comm_exposed",
-    [PART_COPY] = "copy_exposed",       [PART_IDLE_INPUT] = "idle_input",
-    [PART_IDLE_COPY] = "idle_copy",     [PART_IDLE_SYNC] = "idle_sync",
-    [PART_IDLE_LAUNCH] = "idle_launch", [PART_IDLE_ALLOC] = "idle_alloc",
-    [PART_IDLE_HOST] = "idle_host",     [PART_IDLE_QUEUED] = "idle_queued",
-    [PART_UNEXPLAINED] = "unexplained", [PART_DATA] = "data",
-    [PART_COLLATE] = "collate",         [PART_WORKERS] = "worker_start",
-    [PART_FORWARD] = "forward",         [PART_BACKWARD] = "backward",
-    [PART_OPTIMIZER] = "optimizer",     [PART_GC] = "gc",
-    [PART_VALIDATION] = "validation",   [PART_OTHER] = "other",
+    [PART_COMPUTE] = "compute",
+    [PART_COMM] = "comm_exposed",
+    [PART_COPY] = "copy_exposed",
+    [PART_IDLE_INPUT] = "idle_input",
+    [PART_IDLE_COPY] = "idle_copy",
+    [PART_IDLE_SYNC] = "idle_sync",
+    [PART_IDLE_LAUNCH] = "idle_launch",
+    [PART_IDLE_ALLOC] = "idle_alloc",
+    [PART_IDLE_HOST] = "idle_host",
+    [PART_IDLE_QUEUED] = "idle_queued",
+    [PART_UNEXPLAINED] = "unexplained",
+    [PART_DATA] = "data",
+    [PART_COLLATE] = "collate",
+    [PART_WORKERS] = "worker_start",
+    [PART_FORWARD] = "forward",
+    [PART_BACKWARD] = "backward",
+    [PART_OPTIMIZER] = "optimizer",
+    [PART_GC] = "gc",
+    [PART_VALIDATION] = "validation",
+    [PART_EXCHANGE] = "exchange",
+    [PART_OTHER] = "other",
 };
 
 const char *const part_title[PART_COUNT] = {
@@ -37,6 +48,7 @@ const char *const part_title[PART_COUNT] = {
     [PART_OPTIMIZER] = "optimizer",
     [PART_GC] = "garbage collection",
     [PART_VALIDATION] = "validation",
+    [PART_EXCHANGE] = "exchange with other ranks",
     [PART_OTHER] = "other work of the program",
 };
 

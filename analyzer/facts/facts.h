@@ -86,7 +86,8 @@ enum part {
     PART_OPTIMIZER, /* its step, clearing and clipping of gradients */
     PART_GC,        /* Python collects garbage */
     PART_VALIDATION,
-    PART_OTHER, /* anything else */
+    PART_EXCHANGE, /* none of these while gloo's collectives run (traces alone tell) */
+    PART_OTHER,    /* anything else */
     PART_COUNT
 };
 /* Of a step on a GPU, and of one without. */

@@ -36,6 +36,8 @@ int steps_from_window(struct facts *f);
 struct span steps_window(const struct facts *f);
 /* cpu_parts.c */
 bool cpu_is_all(const struct timeline *t); /* no GPU was at work, and none should have been */
+bool cpu_trace(const struct timeline *t);  /* the same of another profiler's trace: cpu_trace.c */
+bool cpu_backward(const char *range);      /* a node of a backward pass, by PyTorch's own name */
 struct cpu_spans *cpu_spans_find(const struct facts *f, uint32_t thread); /* NULL: no memory */
 void cpu_spans_part(const struct cpu_spans *s, int64_t from_ns, int64_t to_ns,
                     int64_t parts[PART_COUNT]); /* sums to the length */

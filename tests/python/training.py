@@ -159,7 +159,7 @@ def main_process(test, script):
     text = test.run([test.gpuprof, "analyze", profile]).stdout
     test.check("waiting for data" in text and "GPU idle" not in text,
                "the parts of a step are told, none of them of a GPU", text[:900])
-    test.check("without a GPU" in text or "on the CPU" in text, "it says that there was no GPU work", text[:900])
+    test.check("(no GPU)" in text or "on the CPU" in text, "it says that there was no GPU work", text[:900])
     return test.plain
 
 

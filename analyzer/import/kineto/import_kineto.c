@@ -92,7 +92,8 @@ static int read_devices(struct kineto *k)
     enum json_token t = json_next(&k->json);
     if (t != JSON_ARRAY)
         return t == JSON_ERROR ? -1 : t == JSON_OBJECT ? json_skip_rest(&k->json) : 0;
-    while ((t = json_next(&k->json)) == JSON_OBJECT) {
+    bool none = true;
+    for (; (t = json_next(&k->json)) == JSON_OBJECT; none = false) {
         struct kineto_device d = {.cc_major = -1, .cc_minor = -1};
         int64_t pid = -1, *values[] = {&d.ordinal,  &d.memory_bytes, &d.cc_major,
                                        &d.cc_minor, &d.sm_count,     &pid};
@@ -102,6 +103,8 @@ static int read_devices(struct kineto *k)
         if (kineto_device_add(k, &d) < 0)
             return -1;
     }
+    if (t == JSON_ARRAY_END && none)
+        return kineto_put_number(k, "trace.devices", 0);
     return t == JSON_ARRAY_END ? 0 : -1;
 }
 

@@ -120,6 +120,30 @@ START_TEST(memory_that_is_reserved)
 }
 END_TEST
 
+/* PyTorch's profiler lists what it sees: nothing, on a machine without a GPU. */
+START_TEST(no_devices)
+{
+    static const char event[] =
+        "\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":9,\"tid\":9,"
+        "\"ts\":1,\"dur\":1}]}";
+    static const struct {
+        const char *header, *devices;
+    } cases[] = {{"{\"deviceProperties\": [], ", "0"},
+                 {"{\"deviceProperties\": [{\"id\": 0, \"name\": \"A\"}], ", ""},
+                 {"{", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        int rc;
+        struct err e = ERR_INIT;
+        snprintf(text, sizeof text, "%s%s", cases[i].header, event);
+        struct memory *m = import(text, &rc, &e);
+        ck_assert_msg(rc == 0, "%s", e.text);
+        ck_assert_str_eq(meta(m, "trace.devices"), cases[i].devices);
+        memory_free(m);
+    }
+}
+END_TEST
+
 /* Tools that write a trace anew put its header behind the events. */
 START_TEST(devices_behind_the_events)
 {
@@ -227,6 +251,7 @@ Suite *test_kineto_others_suite(void)
     tcase_add_test(t, cuda_names_no_hip);
     tcase_add_test(t, cuda_versions);
     tcase_add_test(t, memory_that_is_reserved);
+    tcase_add_test(t, no_devices);
     tcase_add_test(t, devices_behind_the_events);
     tcase_add_test(t, xla_without_categories);
     tcase_add_test(t, sycl_by_its_categories);

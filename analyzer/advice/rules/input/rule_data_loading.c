@@ -170,10 +170,48 @@ static void unknown_cost(const struct facts *facts, struct arena *arena, struct 
     fires(facts, arena, o, f, f->wait_ns);
 }
 
+/* Of a trace of PyTorch's profiler: it has the ranges in which the loop asks its loader, and no
+ * record of a loader. */
+static bool makes_itself(const struct facts *facts)
+{
+    const struct timeline *t = facts->tl;
+    const struct thread *th = &t->threads[facts->steps.main_thread];
+    for (uint32_t i = th->first_range; i < th->first_range + th->ranges; i++)
+        if (strstr(tl_text(t, t->ranges[i].name), "_SingleProcessDataLoaderIter"))
+            return true;
+    return false;
+}
+
+static void of_trace(const struct facts *facts, struct arena *arena, struct outcome *o)
+{
+    int64_t wait = facts->breakdown_ns[PART_DATA];
+    o->why = arena_printf(arena, "the training thread waits %.3f ms per step for data",
+                          (double)wait / 1e6);
+    if (wait * 20 < facts->step_ns)
+        return;
+    bool itself = makes_itself(facts);
+    o->remedy = o->rule->remedy;
+    o->remedy.pytorch = itself ? "DataLoader(..., num_workers=N, persistent_workers=True): the "
+                                 "recording lacks the cost of a batch, so time several values of N"
+                               : "more workers, up to the number of cores, or cheaper batches: "
+                                 "gpuprof run records what each takes";
+    outcome_evidence(o, "waiting for data per step", (double)wait / 1e6, "ms", NULL);
+    outcome_fires(o, wait,
+                  arena_printf(arena,
+                               "the recording contains no GPU work; the loop waits %.1f ms of %.1f "
+                               "ms per step for the next batch%s",
+                               (double)wait / 1e6, (double)facts->step_ns / 1e6,
+                               itself ? ", which the training thread makes" : ""));
+}
+
 static void check_data_loading(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
     const struct timeline *t = facts->tl;
     struct feed f;
+    if (facts->on_cpu && !t->loader_count && facts->breakdown_ns[PART_DATA] > 0) {
+        of_trace(facts, arena, o);
+        return;
+    }
     if (t->op_count || !t->loader_count) {
         o->why = t->op_count ? "the program uses a GPU: num-workers examines its idle time"
                              : "the program used no framework's data loader";
@@ -216,15 +254,17 @@ const struct rule rule_data_loading = {
     .check = check_data_loading,
     .about_input = true,
     .looks_for = "A program without GPU work whose training thread waits for the next batch.",
-    .doc = "Applies only to programs that use no GPU. gpuprof reads the loader's own records and "
-           "the steps; with several loaders it examines the one that the loop waits for. It "
-           "predicts the time of a step with another number of workers as the slowest of three: "
-           "the loop plus the transfer of a batch from a worker; the workers; and the cores that "
-           "the workers share with the training. If workers wait for a core, use fewer. If making "
-           "a batch costs less than its transfer (0.2 to 2 ms, more for large batches), use none. "
-           "If making a batch mostly waits for a disk or a network, more workers than cores still "
-           "help. Each worker delivers the whole of an IterableDataset that does not split itself. "
-           "All figures are means, because workers deliver in bursts.",
+    .doc =
+        "Applies only to programs that use no GPU. gpuprof reads the loader's own records and "
+        "the steps; with several loaders it examines the one that the loop waits for. It "
+        "predicts the time of a step with another number of workers as the slowest of three: "
+        "the loop plus the transfer of a batch from a worker; the workers; and the cores that "
+        "the workers share with the training. If workers wait for a core, use fewer. If making "
+        "a batch costs less than its transfer (0.2 to 2 ms, more for large batches), use none. "
+        "If making a batch mostly waits for a disk or a network, more workers than cores still "
+        "help. Each worker delivers the whole of an IterableDataset that does not split itself. "
+        "All figures are means, because workers deliver in bursts. A trace of PyTorch's profiler "
+        "has only the waits: the saving is a bound.",
     .remedy = {"DataLoader(..., num_workers=N, prefetch_factor=2, persistent_workers=True)",
                "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",
                "reader threads that fill a ring of batch slots ahead of the loop"},

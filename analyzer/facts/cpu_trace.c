@@ -1,0 +1,44 @@
+/* Traces of PyTorch's profiler from machines without a GPU: did the program train on the CPU?
+ * Others may have recorded the host alone, and an accelerator that gpuprof does not know has no
+ * rows.
+ *
+ * PyTorch runs the backward pass of a CPU on the thread that asks for it, that of any other device
+ * on a thread of its own (torch/csrc/autograd/engine.cpp, Engine::thread_main and execute). Cost:
+ * O(ranges). */
+#include "analyzer/facts/passes.h"
+
+#include "wire/spool_format.h"
+
+#include <string.h>
+
+bool cpu_backward(const char *range)
+{
+    static const char node[] = "autograd::engine::evaluate_function";
+    return strncmp(range, node, sizeof node - 1) == 0;
+}
+
+/* It marks the steps, or updates the parameters. */
+static bool trains(const char *range)
+{
+    return spool_step_mark(range) != SPOOL_STEP_NONE || strncmp(range, "Optimizer.", 10) == 0;
+}
+
+bool cpu_trace(const struct timeline *t)
+{
+    const char *devices = timeline_meta(t, "trace.devices");
+    size_t here = 0, elsewhere = 0;
+    if (!devices || strcmp(devices, "0") != 0)
+        return false;
+    for (size_t i = 0; i < t->thread_count; i++) {
+        const struct thread *th = &t->threads[i];
+        size_t nodes = 0;
+        bool loop = false;
+        for (uint32_t k = th->first_range; k < th->first_range + th->ranges; k++) {
+            const char *name = tl_text(t, t->ranges[k].name);
+            nodes += cpu_backward(name);
+            loop |= trains(name);
+        }
+        *(loop ? &here : &elsewhere) += nodes;
+    }
+    return here > elsewhere;
+}
