@@ -272,6 +272,24 @@ START_TEST(page_carries_every_event_of_a_small_run)
 }
 END_TEST
 
+/* In bars and in the legend. */
+START_TEST(page_has_a_colour_for_each_part)
+{
+    struct builder b;
+    char *out = exported("html", exported_run(&b, NULL));
+    for (int p = 0; p < PART_COUNT; p++) {
+        static const char *const rule[] = {"--p%d:", "i.p%d {", "svg .p%d {"};
+        for (size_t i = 0; i < sizeof rule / sizeof *rule; i++) {
+            char text[16];
+            snprintf(text, sizeof text, rule[i], p);
+            ck_assert_msg(strstr(out, text), "no '%s' for %s", text, part_key[p]);
+        }
+    }
+    free(out);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(rounds_axes_up)
 {
     ck_assert_double_eq_tol(svg_nice(0.7), 0.8, 1e-12);
@@ -299,6 +317,7 @@ Suite *test_html_suite(void)
     tcase_add_test(t, page_of_a_window_of_copies);
     tcase_add_test(t, page_says_what_happened_during_a_gap);
     tcase_add_test(t, page_carries_every_event_of_a_small_run);
+    tcase_add_test(t, page_has_a_colour_for_each_part);
     tcase_add_test(t, rounds_axes_up);
     suite_add_tcase(s, t);
     return s;
