@@ -21,14 +21,11 @@ static bool is_collective(const struct graph *g, const struct task *t)
            g->a->tl->ops[op].class.family == FAMILY_COMM;
 }
 
-/* The launch of an optimizer's kernel, of zeros for the gradients, or of the loss: work that no
- * module of the program's model does. */
-static bool is_of_loop(const struct graph *g, const struct task *t)
+/* The launch of work that no module of the program's model does (query_outside_model). */
+static bool is_of_loop(const struct edit *x, const struct graph *g, const struct task *t)
 {
     uint32_t op = t->kind == TASK_HOST_API ? g->a->tl->apis[t->source].op : TL_NONE;
-    return op != TL_NONE &&
-           (query_is_optimizer(g->a, op) != QUERY_NO || query_is_zeroing(g->a, op) != QUERY_NO ||
-            g->a->tl->ops[op].class.family == FAMILY_LOSS);
+    return op != TL_NONE && x->op_marks[op];
 }
 
 static bool is_node(const struct task *t)
@@ -171,7 +168,6 @@ static bool is_captured(const struct graph *g, const struct task *t)
  * outside of the graph, a capture by hand may take them in. */
 void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
-    (void)x;
     if (p->most) {
         graph_at_most(g, p);
         return;
@@ -181,8 +177,7 @@ void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, con
     int64_t node_ns = (int64_t)draw_between(d, 0, 20, 200);
     p->node_lag_permille = (int64_t)draw_between(d, 1, 50, 1000);
     double pause_left = query_short_of_cpu(g->a) ? draw_between(d, 2, 0, 1) : 1;
-    bool model_only =
-        query_of_python(g->a) && !query_of_xla(g->a) && draw_between(d, 2, 0, 1) > 0.5;
+    bool model_only = x->op_marks && draw_between(d, 2, 0, 1) > 0.5;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         if (is_node(t) && inside && t->issue != TASK_NONE &&
@@ -200,7 +195,8 @@ void edit_graph(const struct edit *x, const struct graph *g, struct plan *p, con
             p->mark[i] |= PLAN_DROP; /* for room in the queue: one launch needs little */
             continue;
         }
-        bool launch = is_launch(g, i) && !is_collective(g, t) && !(model_only && is_of_loop(g, t));
+        bool launch =
+            is_launch(g, i) && !is_collective(g, t) && !(model_only && is_of_loop(x, g, t));
         bool stays = launch || (inside && is_captured(g, t));
         if (stays && inside && pause != TASK_NONE && t->prev == pause &&
             g->tasks[pause].dur_ns < QUERY_OWN_WORK_NS)

@@ -54,7 +54,8 @@ struct edit {
     int workers;                                        /* or times, or every how many */
     bool (*ops)(const struct facts *f, uint32_t op);    /* GPU work that it is about */
     bool (*calls)(const struct facts *f, uint32_t api); /* host calls, with their waits */
-    const bool *op_marks, *call_marks; /* the same as arrays by index, instead: of the arena */
+    const bool *op_marks, *call_marks; /* the same as arrays by index, instead: of the arena;
+                                        * EDIT_GRAPH: what may stay outside; NULL: nothing */
     const bool *range_marks;           /* EDIT_SKIP: by range */
     const bool *keep_marks;            /* EDIT_UNSYNC: calls whose waits are not the program's */
     const bool *claimed_marks;         /* EDIT_UNSYNC: calls that another change removes */

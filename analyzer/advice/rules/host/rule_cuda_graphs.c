@@ -4,6 +4,7 @@
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/once.h"
 #include "analyzer/queries/ranks/comm.h"
+#include "analyzer/queries/training/outside.h"
 #include "analyzer/queries/waits.h"
 
 #include <string.h>
@@ -130,6 +131,14 @@ static const char *no_one_graph(const struct facts *f)
     return NULL;
 }
 
+/* Of PyTorch: what a capture of the model alone leaves outside. */
+static struct edit graph_edit(const struct facts *f, struct arena *arena)
+{
+    bool model = query_of_python(f) && !query_of_xla(f);
+    return (struct edit){.kind = EDIT_GRAPH,
+                         .op_marks = model ? query_outside_model(f, arena) : NULL};
+}
+
 static void spare_shards(const struct facts *f, struct outcome *o)
 {
     const char *instead = no_one_graph(f);
@@ -229,7 +238,7 @@ static void look_ahead(const struct facts *f, struct arena *arena, struct outcom
     o->verdict = RULE_SILENT;
     o->why = why;
     o->error_class = ERROR_STRUCTURAL;
-    o->edit.kind = o->later ? EDIT_GRAPH : EDIT_NONE;
+    o->edit = o->later ? graph_edit(f, arena) : (struct edit){.kind = EDIT_NONE};
     o->setting = o->later ? "cuda_graph=1" : NULL;
     o->remedy = o->rule->remedy;
 }
@@ -258,7 +267,7 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
                                                   : 0;
     add_evidence(f, o, &s, idle, short_pct);
     o->error_class = query_short_of_cpu(f) ? ERROR_RERUN_DECIDES : ERROR_STRUCTURAL;
-    o->edit.kind = EDIT_GRAPH;
+    o->edit = graph_edit(f, arena);
     spare_shards(f, o);
     if (analysis_of_window(f))
         o->remedy = s.region_pct < REGION_PCT ? fewer : fewer_or_graph;
