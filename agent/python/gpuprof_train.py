@@ -240,6 +240,16 @@ def hook_fully_shard(module):
     once(module.FSDPState, "_root_pre_forward", note_fully_shard)
 
 
+def note_sharded():
+    """The same in a program whose compiler may look at what FSDP calls: by the classes that it makes, each of
+    FSDPModule and of the module's own."""
+    for name in ("torch.distributed.fsdp._fully_shard._fully_shard",
+                 "torch.distributed._composable.fsdp.fully_shard"):  # until 2.5
+        base = getattr(sys.modules.get(name), "FSDPModule", None)
+        if base and any(len(made.__bases__) > 1 for made in base.__subclasses__()):
+            note_fully_shard()
+
+
 def note_deepspeed(engine, *_, **__):
     fact("torch.deepspeed", f"ZeRO {engine.zero_optimization_stage()}")
 
@@ -310,6 +320,8 @@ def hook_late():
                        "torch.utils.checkpoint": hook_checkpoint}.items():
         if name in sys.modules and "torch.compile" not in hook.known:
             guarded(then)(sys.modules[name])
+    if "torch.compile" in hook.known:
+        guarded(note_sharded)()
     engine = sys.modules.get("deepspeed.runtime.engine")  # it compiles other things than its engine
     if engine:
         guarded(hook_deepspeed)(engine)

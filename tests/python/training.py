@@ -264,31 +264,6 @@ def profiler_of_its_own(test):
     test.check(steps["max_ms"] < 500 and steps["used"] >= 15, "the others count", steps)
 
 
-COMPILED = """
-import torch
-from torch.utils.data import DataLoader, TensorDataset
-model = torch.nn.Linear(16, 2)
-opt = torch.optim.SGD(model.parameters(), lr=1e-4)
-fast = torch.compile(model, backend="eager")
-for epoch in range(2):
-    for x, in DataLoader(TensorDataset(torch.ones(64, 16)), batch_size=8, num_workers=2):
-        opt.zero_grad()
-        fast(x).sum().backward()
-        opt.step()
-"""
-
-
-def compiled(test):
-    """What a compiler must find as it was written is seen again behind it: in Python 3.11 the first compiled call hid it."""
-    done, profile = test.traced([PYTHON, test.write("compiled.py", COMPILED)])
-    test.check(done.returncode == 0, "a compiled model", done.stderr[-500:])
-    seen, marks = spans(profile), ranges(profile)
-    test.check([seen.get((1, worker), (0, 0))[0] for worker in (0, 1)] == [8, 8],
-               "workers that start behind the first compiled call: their fetches", seen)
-    test.check([marks.get(name) for name in ("zero_grad", "backward", "optimizer.step")] == [16] * 3,
-               "all steps' parts around compiled calls", marks)
-
-
 def scripts_for_a_card(test):
     """tests/gpu's PyTorch programs still run; what they do on a card is its own check."""
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gpu")
@@ -383,7 +358,6 @@ def main():
     plain = main_process(test, script)
     settings(test)
     profiler_of_its_own(test)
-    compiled(test)
     obeyed(test, script, plain)
     if "seen" in sys.argv[2:]:
         test.done()
