@@ -250,6 +250,19 @@ def note_sharded():
             note_fully_shard()
 
 
+def note_groups():
+    """What the program calls its process groups (those of a mesh, of Megatron-LM), by size and distance of the ranks."""
+    world = getattr(sys.modules.get("torch.distributed.distributed_c10d"), "_world", None)
+    told = set()
+    for group, ranks in list((getattr(world, "pg_group_ranks", None) or {}).items()):
+        name, ranks = getattr(group, "group_desc", ""), sorted(ranks)
+        apart = ranks[1] - ranks[0] if len(ranks) > 1 else 0
+        if apart and ranks == list(range(ranks[0], ranks[-1] + 1, apart)) and name not in ("", "undefined", "default_pg"):
+            told.add(f"{len(ranks)} {apart} {name}")
+    for number, text in enumerate(sorted(told)[:32]):
+        fact(f"torch.group.{number}", text)
+
+
 def note_deepspeed(engine, *_, **__):
     fact("torch.deepspeed", f"ZeRO {engine.zero_optimization_stage()}")
 
@@ -322,6 +335,7 @@ def hook_late():
             guarded(then)(sys.modules[name])
     if "torch.compile" in hook.known:
         guarded(note_sharded)()
+    guarded(note_groups)()
     engine = sys.modules.get("deepspeed.runtime.engine")  # it compiles other things than its engine
     if engine:
         guarded(hook_deepspeed)(engine)

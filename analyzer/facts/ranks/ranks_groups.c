@@ -2,6 +2,7 @@
  * that lie as far apart. */
 #include "analyzer/facts/ranks/ranks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,28 @@ static int by_time(const void *a, const void *b)
     return (x->comm_ns < y->comm_ns) - (x->comm_ns > y->comm_ns);
 }
 
+/* Recorded by the hook: of all groups of that many ranks, as far apart. NULL: none, or several. */
+static const char *told(const struct facts *f, const struct kind *k)
+{
+    static const char key[] = "torch.group.";
+    const struct timeline *t = f->tl;
+    const char *name = NULL;
+    for (size_t i = 0; i < t->meta_count; i++) {
+        long long ranks, apart;
+        int at = 0;
+        if (strncmp(tl_text(t, t->metas[i].key), key, sizeof key - 1) != 0)
+            continue;
+        const char *text = tl_text(t, t->metas[i].value);
+        if (sscanf(text, "%lld %lld %n", &ranks, &apart, &at) < 2 || !at ||
+            ranks != (long long)k->sums.ranks || apart != k->stride)
+            continue;
+        if (name && strcmp(name, text + at) != 0)
+            return NULL;
+        name = text + at;
+    }
+    return name;
+}
+
 static int hand_over(struct facts *f, const struct kinds *kinds)
 {
     struct ranks *r = &f->ranks;
@@ -111,7 +134,7 @@ static int hand_over(struct facts *f, const struct kinds *kinds)
         const struct kind *k = &kinds->at[i];
         struct rank_group *g = &r->groups[r->group_kinds++];
         *g = k->sums;
-        g->name = k->name ? tl_text(f->tl, k->name) : NULL;
+        g->name = k->name ? tl_text(f->tl, k->name) : k->pairs ? NULL : told(f, k);
         g->comm_ns /= used * (int64_t)k->places;
         g->wait_ns /= used * (int64_t)k->places;
         g->late_ns /= used;

@@ -208,7 +208,7 @@ static void check_data_loading(const struct facts *facts, struct arena *arena, s
 {
     const struct timeline *t = facts->tl;
     struct feed f;
-    if (facts->on_cpu && !t->loader_count && facts->breakdown_ns[PART_DATA] > 0) {
+    if (facts->on_cpu && timeline_meta(t, "trace.devices") && facts->breakdown_ns[PART_DATA] > 0) {
         of_trace(facts, arena, o);
         return;
     }
