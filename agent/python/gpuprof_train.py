@@ -251,16 +251,19 @@ def note_sharded():
 
 
 def note_groups():
-    """What the program calls its process groups (those of a mesh, of Megatron-LM), by size and distance of the ranks."""
+    """What the program calls its process groups (those of a mesh, of Megatron-LM), by size and distance of the ranks.
+    Those without a name are told as well: a name is only sure where no other group has that size."""
     world = getattr(sys.modules.get("torch.distributed.distributed_c10d"), "_world", None)
     told = set()
     for group, ranks in list((getattr(world, "pg_group_ranks", None) or {}).items()):
-        name, ranks = getattr(group, "group_desc", ""), sorted(ranks)
-        apart = ranks[1] - ranks[0] if len(ranks) > 1 else 0
-        if apart and ranks == list(range(ranks[0], ranks[-1] + 1, apart)) and name not in ("", "undefined", "default_pg"):
-            told.add(f"{len(ranks)} {apart} {name}")
-    for number, text in enumerate(sorted(told)[:32]):
-        fact(f"torch.group.{number}", text)
+        name, ranks = getattr(group, "group_desc", None), sorted(ranks)
+        if name is not None and len(ranks) > 1:  # a number stands for groups without this rank
+            apart = ranks[1] - ranks[0]
+            regular = ranks == list(range(ranks[0], ranks[-1] + 1, apart))
+            told.add((len(ranks), apart if regular else 0, name if name not in ("", "undefined") else "-"))
+    if any(name not in ("-", "default_pg") for _, _, name in told):
+        for number, (size, apart, name) in enumerate(sorted(told)[:32]):
+            fact(f"torch.group.{number}", f"{size} {apart} {name}")
 
 
 def note_deepspeed(engine, *_, **__):

@@ -108,6 +108,7 @@ enum api_kind api_kind_of(const char *name);    /* api_kind.c */
  * -1: out of memory */
 void build_join_collectives(struct build *b);
 int build_mark_collectives(struct build *b);
+void build_name_groups(struct build *b);
 
 /* timeline_update.c: fills in_update, when the calls are in their places. -1: out of memory */
 int build_updates(struct timeline *t);

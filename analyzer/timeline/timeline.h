@@ -273,6 +273,11 @@ uint32_t timeline_process_index(const struct timeline *t, int64_t id);
 uint32_t timeline_device_index(const struct timeline *t, int64_t id);
 /* Text of meta `key` (process 0 first, then any), NULL when absent. */
 const char *timeline_meta(const struct timeline *t, const char *key);
+/* What a row of the hook says of a group of ranks: what the program calls it, how many ranks, and
+ * how far apart. NULL: the row is of something else. */
+#define TL_NO_GROUP_NAME "-"
+const char *timeline_told_group(const struct timeline *t, const struct row_meta *m, int64_t *ranks,
+                                int64_t *apart);
 /* Thread index of the call that launched op `i`, TL_NONE when that is not known. */
 static inline uint32_t tl_op_thread(const struct timeline *t, uint32_t i)
 {

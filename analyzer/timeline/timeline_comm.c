@@ -2,6 +2,8 @@
 #include "analyzer/timeline/build.h"
 
 #include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +112,61 @@ void build_join_collectives(struct build *b)
         /* a rank by itself has nothing to launch */
         if (own || (c->row.ranks != 1 && ends_group(b, t, launched_ns)))
             c->op = kernel_of(b, api);
+    }
+}
+
+/* ---- what the program calls the group ---- */
+
+const char *timeline_told_group(const struct timeline *t, const struct row_meta *m, int64_t *ranks,
+                                int64_t *apart)
+{
+    static const char key[] = "torch.group.";
+    int at = 0;
+    if (strncmp(tl_text(t, m->key), key, sizeof key - 1) != 0)
+        return NULL;
+    const char *text = tl_text(t, m->value);
+    bool told = sscanf(text, "%" SCNd64 " %" SCNd64 " %n", ranks, apart, &at) == 2 && at;
+    return told && text[at] ? text + at : NULL;
+}
+
+/* The name of the process's groups of that many ranks; 0: none is told, or several are. */
+static uint32_t told_name(struct build *b, int64_t process, int64_t ranks)
+{
+    const char *name = NULL;
+    for (size_t i = 0; i < b->metas.n; i++) {
+        int64_t of, apart;
+        const struct row_meta *m = &b->metas.at[i];
+        const char *told =
+            m->process == process ? timeline_told_group(&b->t, m, &of, &apart) : NULL;
+        if (!told || of != ranks)
+            continue;
+        if (name && strcmp(name, told) != 0)
+            return 0;
+        name = told;
+    }
+    if (!name || strcmp(name, TL_NO_GROUP_NAME) == 0)
+        return 0;
+    uint32_t id = str_intern(&b->t.strings, name, strlen(name));
+    return id == STR_NONE ? 0 : id;
+}
+
+/* Of gpuprof's own recordings: NCCL knows no names. Collectives of a communicator follow each other
+ * often, so few searches are made twice. */
+void build_name_groups(struct build *b)
+{
+    enum { KEPT = 64 };
+    struct kept {
+        int64_t process, ranks;
+        uint32_t name;
+    } kept[KEPT] = {{0}};
+    for (size_t i = 0; i < b->collectives.n; i++) {
+        struct row_collective *c = &b->collectives.at[i].row;
+        if (c->group_name || c->ranks < 2)
+            continue;
+        struct kept *k = &kept[((uint64_t)c->process * 31 + (uint64_t)c->ranks) % KEPT];
+        if (k->process != c->process || k->ranks != c->ranks)
+            *k = (struct kept){c->process, c->ranks, told_name(b, c->process, c->ranks)};
+        c->group_name = k->name;
     }
 }
 

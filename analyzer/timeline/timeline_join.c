@@ -242,6 +242,7 @@ int build_name(struct build *b, struct err *e)
         a->kind = n->api_kind;
     }
     free(named);
+    build_name_groups(b);
     if (rc < 0 || build_mark_collectives(b) < 0)
         return err_set(e, "out of memory while naming kernels");
     mark_graphs(b);

@@ -2,7 +2,6 @@
  * that lie as far apart. */
 #include "analyzer/facts/ranks/ranks.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,23 +103,18 @@ static int by_time(const void *a, const void *b)
 /* Recorded by the hook: of all groups of that many ranks, as far apart. NULL: none, or several. */
 static const char *told(const struct facts *f, const struct kind *k)
 {
-    static const char key[] = "torch.group.";
     const struct timeline *t = f->tl;
     const char *name = NULL;
     for (size_t i = 0; i < t->meta_count; i++) {
-        long long ranks, apart;
-        int at = 0;
-        if (strncmp(tl_text(t, t->metas[i].key), key, sizeof key - 1) != 0)
+        int64_t ranks, apart;
+        const char *one = timeline_told_group(t, &t->metas[i], &ranks, &apart);
+        if (!one || ranks != (int64_t)k->sums.ranks || apart != k->stride)
             continue;
-        const char *text = tl_text(t, t->metas[i].value);
-        if (sscanf(text, "%lld %lld %n", &ranks, &apart, &at) < 2 || !at ||
-            ranks != (long long)k->sums.ranks || apart != k->stride)
-            continue;
-        if (name && strcmp(name, text + at) != 0)
+        if (name && strcmp(name, one) != 0)
             return NULL;
-        name = text + at;
+        name = one;
     }
-    return name;
+    return name && strcmp(name, TL_NO_GROUP_NAME) != 0 ? name : NULL;
 }
 
 static int hand_over(struct facts *f, const struct kinds *kinds)

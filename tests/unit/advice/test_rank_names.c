@@ -21,9 +21,10 @@ static uint32_t text(struct job *j, const char *s)
     return j->sink.intern(j->sink.self, s, strlen(s));
 }
 
-static void fact(struct job *j, const char *key, const char *value)
+static void fact(struct job *j, int64_t process, const char *key, const char *value)
 {
-    struct row_meta m = {.id = ++j->id, .process = 1, .key = text(j, key), .value = text(j, value)};
+    struct row_meta m = {
+        .id = ++j->id, .process = process, .key = text(j, key), .value = text(j, value)};
     put(j, ROW_META, &m);
 }
 
@@ -98,12 +99,13 @@ static struct advice *answer(struct job *j, const char *const *groups)
     *j = (struct job){.t = timeline_new(&e)};
     ck_assert_ptr_nonnull(j->t);
     j->sink = timeline_sink(j->t);
-    fact(j, "have", "kernels,copies,memsets,api,ranges");
-    for (int i = 0; groups[i]; i++) {
-        char key[32];
-        snprintf(key, sizeof key, "torch.group.%d", i);
-        fact(j, key, groups[i]);
-    }
+    fact(j, 1, "have", "kernels,copies,memsets,api,ranges");
+    for (int i = 0; groups[i]; i++)
+        for (int64_t r = 0; r < RANKS; r++) {
+            char key[32];
+            snprintf(key, sizeof key, "torch.group.%d", i);
+            fact(j, r + 1, key, groups[i]);
+        }
     for (int64_t r = 0; r < RANKS; r++)
         one_rank(j, r);
     ck_assert_int_eq(timeline_finish(j->t, &e), 0);
@@ -128,6 +130,7 @@ static const struct {
     {{"2 1 mesh_tp", "2 2 mesh_dp"}, "mesh_tp", "mesh_dp"},
     {{"2 1 mesh_tp", "4 1 world", "2 2 data parallel"}, "mesh_tp", "data parallel"},
     {{"2 1 mesh_tp", "2 1 mesh_ep", "2 2 mesh_dp"}, "", "mesh_dp"}, /* which of both? */
+    {{"2 1 mesh_tp", "2 2 -"}, "mesh_tp", ""},
     {{"2 one", "x", ""}, "", ""},
 };
 
@@ -142,12 +145,40 @@ START_TEST(groups_have_the_programs_names)
 }
 END_TEST
 
+/* The exchanges of the ranks of this process: of a model's parts, or of gradients? */
+static size_t of_model(const struct advice *a)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->facts->tl->op_count; i++)
+        n += a->facts->tl->ops[i].comm == COMM_MODEL;
+    return n;
+}
+
+/* Of one size alone: the name says what its collectives exchange. */
+START_TEST(a_name_says_what_is_exchanged)
+{
+    static const struct {
+        const char *groups[3];
+        size_t of_model;
+    } said[] = {{{"2 1 mesh_tp", "2 2 mesh_dp"}, 0},
+                {{"2 1 mesh_tp"}, 2 * RANKS * STEPS},
+                {{"2 1 mesh_tp", "2 2 -"}, 0},
+                {{"2 1 mesh_dp", "4 1 mesh_tp"}, 0}};
+    struct job j;
+    struct advice *a = answer(&j, said[_i].groups);
+    ck_assert_int_eq(of_model(a), said[_i].of_model);
+    advice_free(a);
+    timeline_free(j.t);
+}
+END_TEST
+
 Suite *test_rank_names_suite(void);
 Suite *test_rank_names_suite(void)
 {
     Suite *s = suite_create("rank_names");
     TCase *t = tcase_create("rank_names");
     tcase_add_loop_test(t, groups_have_the_programs_names, 0, sizeof cases / sizeof *cases);
+    tcase_add_loop_test(t, a_name_says_what_is_exchanged, 0, 4);
     suite_add_tcase(s, t);
     return s;
 }
