@@ -2,6 +2,9 @@
 
 #include "analyzer/detect/layers.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 /* Of the operations that are as frequent as the cut, what a step holds: nearly all; with an update
  * of the parameters or a copy in each, half: text that is sampled between some steps adds what
  * others lack. */
@@ -34,14 +37,45 @@ int judge_steps(struct cut *c, const struct sequence *s, struct scratch *w)
            (c->coverage >= ALL_THERE || (cut_hint(c) == HINT_COPIES && c->k >= OFTEN));
 }
 
+/* What the loop runs may have run before, in a first step or by itself, and the trials in between:
+ * how many segments at the beginning are not like the rest, `most` at most. -1: out of memory. */
+static long began_before(const struct sequence *s, uint32_t x, size_t most, struct scratch *w)
+{
+    size_t n = count_of(s, x) - 1, other = 0;
+    bool *steady = malloc((n + 1) * sizeof *steady);
+    int rc = steady ? cut_steady(steady, s, x, w) : -1;
+    for (size_t i = 0; rc == 0 && i < n && i < most; i++)
+        other = steady[i] ? other : i + 1;
+    free(steady);
+    return rc < 0 ? -1 : (long)other;
+}
+
+/* The coverage, of what comes behind c->from: trials may be as frequent as the loop's operations.
+ */
+static double covered_behind(const struct cut *c, const struct sequence *s)
+{
+    size_t common = 0, behind = 0;
+    for (uint32_t x = 0; x < s->tokens; x++) {
+        bool often = count_of(s, x) >= c->k;
+        common += often;
+        behind += often && s->position[s->first[x + 1] - 1] >= c->from;
+    }
+    return behind ? fmin(1, c->coverage * (double)common / (double)behind) : 0;
+}
+
 int judge_behind(struct cut *c, const struct sequence *s, struct scratch *w)
 {
     const double NEARLY = 0.9;
     const size_t MANY = 50;
-    if (c->k < MANY || c->coverage < ALL_THERE || c->similarity < NEARLY ||
-        cut_splits_calls(s, c->token))
+    if (c->k < MANY || c->similarity < NEARLY || cut_splits_calls(s, c->token))
         return 0;
-    c->from = s->position[s->first[c->token]];
+    long late = began_before(s, c->token, c->k / 20, w);
+    if (late < 0)
+        return -1;
+    c->from = s->position[s->first[c->token] + (size_t)late];
+    c->coverage = covered_behind(c, s);
+    if (c->coverage < ALL_THERE)
+        return 0;
     if (cut_judge(c, s, w) < 0)
         return -1;
     return c->alike >= NEARLY && c->steady >= NEARLY && !moves_only(c);

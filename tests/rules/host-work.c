@@ -221,6 +221,22 @@ START_TEST(many_places_are_no_place_outside)
 }
 END_TEST
 
+/* What is said to PyTorch's programs is not said to others'. */
+START_TEST(many_places_in_jax)
+{
+    struct builder b = build_start();
+    build_meta(&b, "framework", "xla");
+    spread_domain = "cpu_op";
+    case_loop(&b, fill_spread);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_outcome(a, "host-work");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_ptr_nonnull(strstr(outcome_remedy(a->facts, o), "jax.jit"));
+    ck_assert_ptr_null(strstr(outcome_remedy(a->facts, o), "torch"));
+    build_end(&b);
+}
+END_TEST
+
 /* What was recorded with stacks need not be recorded with them again. */
 START_TEST(no_advice_to_record_the_stacks_that_are_there)
 {
@@ -249,6 +265,7 @@ Suite *rule_host_work_suite(void)
     tcase_add_test(t, the_place_is_that_of_what_is_left);
     tcase_add_test(t, an_operator_is_named_however_long);
     tcase_add_test(t, many_places_are_no_place_outside);
+    tcase_add_test(t, many_places_in_jax);
     tcase_add_test(t, no_advice_to_record_the_stacks_that_are_there);
     suite_add_tcase(s, t);
     return s;

@@ -141,6 +141,12 @@ static bool can_fuse(const struct facts *f, const char *range)
            (strcmp(range, "optimizer.step") == 0 || strncmp(range, "Optimizer.step#", 15) == 0);
 }
 
+static void say_to_pytorch(struct outcome *o, const char *remedy)
+{
+    o->remedy = o->rule->remedy;
+    o->remedy.pytorch = remedy;
+}
+
 static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                  const struct told *t)
 {
@@ -164,9 +170,9 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
             "removes Python from its launches",
             o->rule->remedy.tensorflow, o->rule->remedy.cuda};
     else if (f->health.python_functions > 0) /* its lines are known */
-        o->remedy.pytorch = t->mostly ? REMEDY_SPREAD : REMEDY;
+        say_to_pytorch(o, t->mostly ? REMEDY_SPREAD : REMEDY);
     else if (t->mostly)
-        o->remedy.pytorch = REMEDY_SPREAD SEE_LINES;
+        say_to_pytorch(o, REMEDY_SPREAD SEE_LINES);
     outcome_fires(o, t->all - t->lost, summary(f, arena, t));
     outcome_example_gaps(o, f, PART_IDLE_HOST,
                          t->waits ? "GPU idle, host waiting for something else"
