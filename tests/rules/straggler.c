@@ -1,5 +1,6 @@
 /* When straggler fires, when it stays silent, when it cannot tell; and what it rests on: the
  * collectives of several ranks matched by order, clocks put right, the late rank named. */
+#include "tests/unit/rank_rows.h"
 #include "tests/unit/rule_case.h"
 
 #include <stdlib.h>
@@ -8,10 +9,8 @@
 enum { RANKS = 3, STEPS = 7 }; /* the first does not count: nobody knows where it begins */
 
 struct fleet {
-    struct timeline *t;
-    struct sink sink;
+    struct rank_rows r;
     struct advice *a;
-    int64_t id;
     bool alone;    /* nothing but collectives was recorded: no step repeats */
     bool once;     /* work differs in the first step alone */
     bool in_turns; /* ranks 0 and 1 swap their work in every other step */
@@ -20,53 +19,9 @@ struct fleet {
     double ahead;  /* ms that launches are ahead of the GPU */
 };
 
-static void put(struct fleet *f, enum row_kind kind, const void *row)
-{
-    struct err e = ERR_INIT;
-    ck_assert_int_eq(f->sink.put(f->sink.self, kind, row, &e), 0);
-}
-
-static uint32_t text(struct fleet *f, const char *s)
-{
-    return f->sink.intern(f->sink.self, s, strlen(s));
-}
-
 static void kernel(struct fleet *f, int64_t rank, const char *name, int64_t from, int64_t to)
 {
-    int64_t at = ++f->id, place = rank + 1;
-    struct row_api call = {.id = at,
-                           .process = place,
-                           .thread = place,
-                           .start_ns = from - MS(0.02) - MS(f->ahead),
-                           .end_ns = from - MS(0.01) - MS(f->ahead),
-                           .name = text(f, "cudaLaunchKernel"),
-                           .correlation = at};
-    struct row_kernel k = {.id = at,
-                           .process = place,
-                           .stream = place,
-                           .start_ns = from,
-                           .end_ns = to,
-                           .name = text(f, name),
-                           .correlation = at};
-    put(f, ROW_API, &call);
-    put(f, ROW_KERNEL, &k);
-}
-
-static void collective(struct fleet *f, int64_t rank, int64_t sequence, int64_t start)
-{
-    struct row_collective c = {.id = ++f->id,
-                               .process = rank + 1,
-                               .thread = rank + 1,
-                               .start_ns = start - MS(0.021),
-                               .end_ns = start - MS(0.009),
-                               .name = text(f, "ncclAllReduce"),
-                               .kernel = -1,
-                               .communicator = 99,
-                               .sequence = sequence,
-                               .bytes = 4096,
-                               .ranks = RANKS,
-                               .rank = rank};
-    put(f, ROW_COLLECTIVE, &c);
+    rank_rows_kernel(&f->r, rank, name, from, to, MS(f->ahead));
 }
 
 /* Steps of 10 ms. Rank r computes work[r] and then meets the others, 1 ms of transfer. */
@@ -75,27 +30,11 @@ static void one_rank(struct fleet *f, int64_t rank, const double *work, int64_t 
     double last = 0;
     for (int r = 0; r < RANKS; r++)
         last = work[r] > last ? work[r] : last;
-    struct row_process p = {.id = rank + 1, .pid = 10 + rank, .rank = rank, .world_size = RANKS};
-    struct row_thread th = {.id = rank + 1, .process = rank + 1, .tid = 10 + rank};
-    struct row_device d = {.id = rank + 1, .process = rank + 1, .ordinal = rank};
-    struct row_stream s = {
-        .id = rank + 1, .process = rank + 1, .device = rank + 1, .context = 1, .stream = 7};
-    if (f->nodes)
-        p.host = text(f, rank % f->nodes ? "node1" : "node0");
-    put(f, ROW_PROCESS, &p);
-    put(f, ROW_THREAD, &th);
-    put(f, ROW_DEVICE, &d);
-    put(f, ROW_STREAM, &s);
+    rank_rows_rank(&f->r, rank, RANKS, f->nodes ? rank % f->nodes ? "node1" : "node0" : NULL);
     for (int i = 0; i < STEPS; i++) {
         int64_t at = MS(10) * (i + 1) + clock;
-        struct row_range step = {.id = ++f->id,
-                                 .process = rank + 1,
-                                 .thread = rank + 1,
-                                 .start_ns = at - MS(0.05),
-                                 .end_ns = at + MS(9.95),
-                                 .name = text(f, "ProfilerStep#1")};
         if (!f->alone)
-            put(f, ROW_RANGE, &step);
+            rank_rows_step(&f->r, rank, at - US(50), at + MS(9.95));
         double own = work[f->in_turns && rank < 2 && i % 2 ? 1 - rank : rank];
         double transfer = f->numbered ? 1 : 1 + 0.1 * (i * i % 7);
         own = f->once && i ? last : own;
@@ -103,37 +42,31 @@ static void one_rank(struct fleet *f, int64_t rank, const double *work, int64_t 
             kernel(f, rank, "volta_sgemm_128x64_nn", at, at + MS(own));
         if (i < skipped) /* the recording begins amid a step */
             continue;
-        kernel(f, rank, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", at + MS(own),
-               at + MS(last + transfer));
+        kernel(f, rank, RANK_ROWS_ALLREDUCE, at + MS(own), at + MS(last + transfer));
         if (f->numbered)
-            collective(f, rank, i + 1, at + MS(own));
+            rank_rows_collective(&f->r, rank, 99, RANKS, i + 1, at + MS(own));
     }
 }
 
 static struct fleet start(void)
 {
-    struct err e = ERR_INIT;
-    struct fleet f = {.t = timeline_new(&e)};
-    ck_assert_ptr_nonnull(f.t);
-    f.sink = timeline_sink(f.t);
-    struct row_meta have = {.id = 1, .key = text(&f, "have")};
-    have.value = text(&f, "kernels,copies,memsets,api,ranges");
-    put(&f, ROW_META, &have);
+    struct fleet f = {.r = rank_rows_start()};
+    rank_rows_fact(&f.r, 0, "have", "kernels,copies,memsets,api,ranges");
     return f;
 }
 
 static void look(struct fleet *f)
 {
     struct err e = ERR_INIT;
-    ck_assert_int_eq(timeline_finish(f->t, &e), 0);
-    f->a = advise(f->t, &e);
+    ck_assert_int_eq(timeline_finish(f->r.t, &e), 0);
+    f->a = advise(f->r.t, &e);
     ck_assert_ptr_nonnull(f->a);
 }
 
 static void end(struct fleet *f)
 {
     advice_free(f->a);
-    timeline_free(f->t);
+    timeline_free(f->r.t);
 }
 
 START_TEST(late_rank_is_named)
@@ -187,12 +120,12 @@ END_TEST
 static void queue(struct fleet *f, int64_t rank, double share, int64_t clock)
 {
     for (int i = 0; i <= STEPS + 1; i++) {
-        struct row_host_sample s = {.id = ++f->id,
+        struct row_host_sample s = {.id = ++f->r.id,
                                     .process = rank + 1,
                                     .thread = rank + 1,
                                     .time_ns = MS(10) * i + clock,
                                     .run_queue_ns = (int64_t)(share * (double)MS(10)) * i};
-        put(f, ROW_HOST_SAMPLE, &s);
+        rank_rows_put(&f->r, ROW_HOST_SAMPLE, &s);
     }
 }
 
@@ -337,18 +270,18 @@ END_TEST
 
 static void passes(struct fleet *f, int64_t rank, const char *call, int64_t from, int64_t to)
 {
-    struct row_collective c = {.id = ++f->id,
+    struct row_collective c = {.id = ++f->r.id,
                                .process = rank + 1,
                                .thread = rank + 1,
                                .start_ns = from - MS(0.021),
                                .end_ns = from - MS(0.009),
-                               .name = text(f, call),
+                               .name = rank_rows_text(&f->r, call),
                                .kernel = -1,
                                .communicator = 98,
                                .ranks = 2,
                                .rank = rank,
                                .root = 1 - rank};
-    put(f, ROW_COLLECTIVE, &c);
+    rank_rows_put(&f->r, ROW_COLLECTIVE, &c);
     kernel(f, rank, "ncclDevKernel_SendRecv(ncclDevComm*)", from, to);
 }
 

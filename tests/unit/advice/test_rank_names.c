@@ -1,115 +1,40 @@
 /* Names of groups of ranks, as the hook tells what a program calls its process groups. */
+#include "tests/unit/rank_rows.h"
 #include "tests/unit/rule_case.h"
 
 enum { RANKS = 4, STEPS = 7 };
 
-struct job { /* a mesh of 2 x 2 ranks: 0 and 1, 2 and 3 along one axis, 0 and 2, 1 and 3 along the
-                other */
-    struct timeline *t;
-    struct sink sink;
-    int64_t id;
-};
-
-static void put(struct job *j, enum row_kind kind, const void *row)
+/* A mesh of 2 x 2: ranks 0 and 1, 2 and 3 along one axis, 0 and 2, 1 and 3 along the other. */
+static void one_rank(struct rank_rows *r, int64_t rank)
 {
-    struct err e = ERR_INIT;
-    ck_assert_int_eq(j->sink.put(j->sink.self, kind, row, &e), 0);
-}
-
-static uint32_t text(struct job *j, const char *s)
-{
-    return j->sink.intern(j->sink.self, s, strlen(s));
-}
-
-static void fact(struct job *j, int64_t process, const char *key, const char *value)
-{
-    struct row_meta m = {
-        .id = ++j->id, .process = process, .key = text(j, key), .value = text(j, value)};
-    put(j, ROW_META, &m);
-}
-
-static void kernel(struct job *j, int64_t rank, const char *name, int64_t from, int64_t to)
-{
-    int64_t at = ++j->id, place = rank + 1;
-    struct row_api call = {.id = at,
-                           .process = place,
-                           .thread = place,
-                           .start_ns = from - US(20),
-                           .end_ns = from - US(10),
-                           .name = text(j, "cudaLaunchKernel"),
-                           .correlation = at};
-    struct row_kernel k = {.id = at,
-                           .process = place,
-                           .stream = place,
-                           .start_ns = from,
-                           .end_ns = to,
-                           .name = text(j, name),
-                           .correlation = at};
-    put(j, ROW_API, &call);
-    put(j, ROW_KERNEL, &k);
-}
-
-static void exchange(struct job *j, int64_t rank, int64_t communicator, int64_t step, int64_t from)
-{
-    kernel(j, rank, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)", from, from + MS(1));
-    struct row_collective c = {.id = ++j->id,
-                               .process = rank + 1,
-                               .thread = rank + 1,
-                               .start_ns = from - US(21),
-                               .end_ns = from - US(9),
-                               .name = text(j, "ncclAllReduce"),
-                               .kernel = -1,
-                               .communicator = communicator,
-                               .sequence = step + 1,
-                               .bytes = 4096,
-                               .ranks = 2,
-                               .rank = rank};
-    put(j, ROW_COLLECTIVE, &c);
-}
-
-static void one_rank(struct job *j, int64_t rank)
-{
-    struct row_process p = {.id = rank + 1, .pid = 10 + rank, .rank = rank, .world_size = RANKS};
-    struct row_thread th = {.id = rank + 1, .process = rank + 1, .tid = 10 + rank};
-    struct row_device d = {.id = rank + 1, .process = rank + 1, .ordinal = rank};
-    struct row_stream s = {
-        .id = rank + 1, .process = rank + 1, .device = rank + 1, .context = 1, .stream = 7};
-    put(j, ROW_PROCESS, &p);
-    put(j, ROW_THREAD, &th);
-    put(j, ROW_DEVICE, &d);
-    put(j, ROW_STREAM, &s);
+    rank_rows_rank(r, rank, RANKS, NULL);
     for (int i = 0; i < STEPS; i++) {
-        int64_t at = MS(10) * (i + 1);
-        struct row_range step = {.id = ++j->id,
-                                 .process = rank + 1,
-                                 .thread = rank + 1,
-                                 .start_ns = at - US(50),
-                                 .end_ns = at + MS(9.9),
-                                 .name = text(j, "ProfilerStep#1")};
-        put(j, ROW_RANGE, &step);
-        kernel(j, rank, "volta_sgemm_128x64_nn", at, at + MS(5));
-        exchange(j, rank, 100 + rank / 2, i, at + MS(5));
-        exchange(j, rank, 200 + rank % 2, i, at + MS(7));
+        int64_t at = MS(10) * (i + 1), communicators[] = {100 + rank / 2, 200 + rank % 2};
+        rank_rows_step(r, rank, at - US(50), at + MS(9.9));
+        rank_rows_kernel(r, rank, "volta_sgemm_128x64_nn", at, at + MS(5), 0);
+        for (int k = 0; k < 2; k++) {
+            int64_t from = at + MS(5 + 2 * k);
+            rank_rows_kernel(r, rank, RANK_ROWS_ALLREDUCE, from, from + MS(1), 0);
+            rank_rows_collective(r, rank, communicators[k], 2, i + 1, from);
+        }
     }
 }
 
-static struct advice *answer(struct job *j, const char *const *groups)
+static struct advice *answer(struct rank_rows *r, const char *const *groups)
 {
     struct err e = ERR_INIT;
-    *j = (struct job){.t = timeline_new(&e)};
-    ck_assert_ptr_nonnull(j->t);
-    j->sink = timeline_sink(j->t);
-    fact(j, 1, "have", "kernels,copies,memsets,api,ranges");
+    *r = rank_rows_start();
+    rank_rows_fact(r, 0, "have", "kernels,copies,memsets,api,ranges");
     for (int i = 0; groups[i]; i++)
-        for (int64_t r = 0; r < RANKS; r++) {
+        for (int64_t rank = 0; rank < RANKS; rank++) {
             char key[32];
             snprintf(key, sizeof key, "torch.group.%d", i);
-            fact(j, r + 1, key, groups[i]);
+            rank_rows_fact(r, rank, key, groups[i]);
         }
-    for (int64_t r = 0; r < RANKS; r++)
-        one_rank(j, r);
-    ck_assert_int_eq(timeline_finish(j->t, &e), 0);
-    struct advice *a = advise(j->t, &e);
+    for (int64_t rank = 0; rank < RANKS; rank++)
+        one_rank(r, rank);
+    ck_assert_int_eq(timeline_finish(r->t, &e), 0);
+    struct advice *a = advise(r->t, &e);
     ck_assert_ptr_nonnull(a);
     return a;
 }
@@ -136,12 +61,12 @@ static const struct {
 
 START_TEST(groups_have_the_programs_names)
 {
-    struct job j;
-    struct advice *a = answer(&j, cases[_i].groups);
+    struct rank_rows r;
+    struct advice *a = answer(&r, cases[_i].groups);
     ck_assert_str_eq(name_with(a, "0, 1"), cases[_i].along);
     ck_assert_str_eq(name_with(a, "0, 2"), cases[_i].across);
     advice_free(a);
-    timeline_free(j.t);
+    timeline_free(r.t);
 }
 END_TEST
 
@@ -164,11 +89,11 @@ START_TEST(a_name_says_what_is_exchanged)
                 {{"2 1 mesh_tp"}, 2 * RANKS * STEPS},
                 {{"2 1 mesh_tp", "2 2 -"}, 0},
                 {{"2 1 mesh_dp", "4 1 mesh_tp"}, 0}};
-    struct job j;
-    struct advice *a = answer(&j, said[_i].groups);
+    struct rank_rows r;
+    struct advice *a = answer(&r, said[_i].groups);
     ck_assert_int_eq(of_model(a), said[_i].of_model);
     advice_free(a);
-    timeline_free(j.t);
+    timeline_free(r.t);
 }
 END_TEST
 
