@@ -71,6 +71,16 @@ def graphs(build, checks, python):
     checks.check(n == 40 and longest > 4e6, "both ranks run them ten times, and wait for the late one", f"{n}, {longest} ns")
 
 
+def mesh(build, checks, python):
+    out = build.path("mesh.gpuprof")
+    done = build.run([build.gpuprof, "run", "-q", "-f", "--device", "virtual:h100,devices=4", "-o", out, "--",
+                      *torchrun(python, 4), script("mesh")])
+    checks.check(done.returncode == 0 and done.stdout.count("done") == 4, "a mesh of two by two", done.stdout[-300:] + done.stderr[-1500:])
+    named = {g["name"]: (g["groups"], g["ranks"], g["first_ranks"]) for g in build.analyze(out)["rank_groups"]}
+    checks.check(named.get("mesh_tp") == (2, 2, "0, 1") and named.get("mesh_dp") == (2, 2, "0, 2"),
+                 "its groups have the names that the program gives them", str(named))
+
+
 def inside(build, checks, python):
     """A profile for each rank."""
     for name, ranks in (("dies", 4), ("fsdp", 2)):
@@ -111,7 +121,7 @@ def main():
     build.env.pop("GPUPROF_TORCH", None)
     build.env["OMP_NUM_THREADS"] = "1"
     wanted = sys.argv[2:]
-    for name, part in (("around", around), ("inside", inside), ("objects", objects), ("graphs", graphs)):
+    for name, part in (("around", around), ("inside", inside), ("objects", objects), ("graphs", graphs), ("mesh", mesh)):
         if not wanted or name in wanted:
             part(build, checks, python)
     for how in ("exit", "kill", "raise"):
