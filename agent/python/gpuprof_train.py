@@ -261,8 +261,8 @@ def note_groups():
             apart = ranks[1] - ranks[0]
             regular = ranks == list(range(ranks[0], ranks[-1] + 1, apart))
             told.add((len(ranks), apart if regular else 0, name if name not in ("", "undefined") else "-"))
-    if any(name not in ("-", "default_pg") for _, _, name in told):
-        for number, (size, apart, name) in enumerate(sorted(told)[:32]):
+    if len(told) <= 32 and any(name not in ("-", "default_pg") for _, _, name in told):  # all of them, or none
+        for number, (size, apart, name) in enumerate(sorted(told)):
             fact(f"torch.group.{number}", f"{size} {apart} {name}")
 
 
