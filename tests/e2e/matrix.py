@@ -50,7 +50,7 @@ COSTLESS = {("train_conv", "workers0", model): "num_workers=2" for model in ("v1
 
 def describe(analysis):
     found = [f"{f['rule']} {f['saves_ms']['high']:.2f} ms" for f in analysis["findings"]]
-    return f"step {analysis['steps']['median_ms']:.2f} ms: " + (", ".join(found) or "no finding")
+    return f"step {analysis['breakdown_of_ms']:.2f} ms: " + (", ".join(found) or "no finding")
 
 
 class Matrix:
@@ -114,15 +114,15 @@ class Matrix:
         bounds from 53 to 59 % of the step, for a change that saves 56.
 
         Both paces are the trainer's own: a step that other work delayed once is in the profile's mean, and no advice
-        saves it. The bound is of the profile's median step, so shares of each are compared. Where steps differ, as they
-        do beside busy threads, the mean loses more than the median does: no step gets shorter than what is left of that."""
-        first, median = analysis["findings"][0], analysis["steps"]["median_ms"]
+        saves it. The bound is of the step that the analysis speaks of, so shares of each are compared. Where steps differ,
+        as they do beside busy threads, a mean loses more than a median does: no step gets shorter than what is left."""
+        first, step = analysis["findings"][0], analysis["breakdown_of_ms"]
         if first["kind"] == "upper-bound":
-            most = first["saves_ms"]["high"] / median
-            left = median * (1 - most)
+            most = first["saves_ms"]["high"] / step
+            left = step * (1 - most)
             self.checks.check(1 - after / before <= most + 0.04 or after >= left - 0.04 * before,
                               f"{name}: {first['rule']} saves no more than the bound",
-                              f"{before:.2f} ms before, {after:.2f} ms after, at most {100 * most:.1f} % of {median:.2f} ms saved")
+                              f"{before:.2f} ms before, {after:.2f} ms after, at most {100 * most:.1f} % of {step:.2f} ms saved")
 
     def larger(self, name, trainer, model, defects, before):
         """Twice the batch takes less than twice the step, by a fifth and more."""

@@ -3,6 +3,7 @@
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The host is away for 2 ms of every 10, without a call. */
@@ -131,8 +132,42 @@ START_TEST(test_workers_are_worse_off)
     clocks(&b, 2, (struct share){0.45, 0.5, 0, 0, 0});
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "cpu-contention", RULE_SUPPRESSED);
-    case_first(a, "starved-workers", MS(4)); /* all of the waiting */
+    case_first(a, "starved-workers", MS(4.5)); /* all of the waiting, also for the thread */
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "starved-workers")->summary,
+                                 "4.0 ms per step, and 0.5 ms for the training thread"));
     build_end(&b);
+}
+END_TEST
+
+/* The GPU waits 3 ms of 10 for the workers, and 4 ms for the training thread. */
+static void fill_waits_for_both(struct builder *b, int64_t at)
+{
+    build_range(b, "data.wait", at, at + MS(3));
+    b->thread = 2;
+    build_range_at(b, "data.decode", 0, at, at + MS(10));
+    b->thread = 1;
+    build_kernel(b, case_gemm, at + MS(3), at + MS(3) + US(10), US(1490));
+    build_kernel(b, case_gemm, at + MS(8.5), at + MS(8.5) + US(10), US(1490));
+}
+
+/* One cause: cores for all end both waits. What the thread computes stays, though faster. */
+static void both_case(double workers_queue, double computing, int64_t saves)
+{
+    struct builder b = start("1");
+    case_loop(&b, fill_waits_for_both);
+    clocks(&b, 1, (struct share){computing, 0.2, 0, 0, 0});
+    clocks(&b, 2, (struct share){0.45, workers_queue, 0, 0, 0});
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "cpu-contention", RULE_FIRES);
+    ck_assert_int_le(llabs(case_outcome(a, "cpu-contention")->saves_high_ns - saves), US(60));
+    build_end(&b);
+}
+
+START_TEST(test_both_wait)
+{
+    both_case(0.5, 0.4, MS(7));
+    both_case(0.5, 0.8, MS(6)); /* 4 ms of 10 stay */
+    both_case(0.05, 0.8, MS(4));
 }
 END_TEST
 
@@ -152,6 +187,7 @@ Suite *rule_cpu_contention_suite(void)
     tcase_add_test(t, one_thread_each_already);
     tcase_add_test(t, test_verdict_names_it);
     tcase_add_test(t, test_workers_are_worse_off);
+    tcase_add_test(t, test_both_wait);
     tcase_add_test(t, test_limit_of_the_container);
     suite_add_tcase(s, t);
     return s;

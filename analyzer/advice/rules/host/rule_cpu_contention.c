@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-enum { LEAST_PCT = 3 /* of the step; less is any machine's noise */ };
-
 static void add_evidence(const struct facts *f, struct outcome *o, const struct query_loader *l)
 {
     const char *rows = "SELECT * FROM host_sample WHERE run_queue_ns > 0";
@@ -29,12 +27,12 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 }
 
 /* The kernel stops all threads of a group that has used up its share of a period. */
-static void limited(const struct facts *f, struct arena *arena, struct outcome *o, int64_t idle)
+static void limited(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     const char *quota = timeline_meta(f->tl, "cgroup_cpu_quota");
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(
-        o, idle,
+        o, query_cores_save(f, 0),
         arena_printf(arena,
                      "the program used up the container's limit of %s cores in %.0f %% of the "
                      "periods: the training thread stops for %s per step, and the GPU waits "
@@ -42,6 +40,13 @@ static void limited(const struct facts *f, struct arena *arena, struct outcome *
                      quota ? quota : "its", query_limited_pct(f),
                      time_text(arena, f->host.starved_ns)));
     outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
+}
+
+/* The same threads take the workers' cores: the GPU's wait for them. 0: they have theirs. */
+static int64_t awaits_workers(const struct facts *f, const struct query_loader *l)
+{
+    int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
+    return query_starved_pct(l) >= LOADER_STARVED_PCT && share_pct(f, idle) >= 1 ? idle : 0;
 }
 
 /* NULL: nothing speaks against it. `idle`: for how long the GPU waits for the host. */
@@ -62,6 +67,29 @@ static const char *why_not_now(const struct facts *f, struct arena *arena,
     return NULL;
 }
 
+/* More threads want a core than there are cores. */
+static void crowded(const struct facts *f, struct arena *arena, struct outcome *o,
+                    const struct query_loader *l)
+{
+    int64_t input = awaits_workers(f, l);
+    const char *omp = timeline_meta(f->tl, "env.OMP_NUM_THREADS");
+    add_evidence(f, o, l);
+    if (omp && atoi(omp) == 1) /* as torchrun sets it */
+        o->remedy = (struct remedy){
+            "OMP_NUM_THREADS is 1 already: fewer loader workers, fewer ranks on these cores, or "
+            "more cores for the job (--cpus-per-task, cpuset)",
+            o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+    o->error_class = ERROR_RERUN_DECIDES;
+    outcome_fires(
+        o, query_cores_save(f, input),
+        arena_printf(arena,
+                     "the program's threads need %.1f cores but may use %d: the training thread "
+                     "waits %s per step for a core, and the GPU waits%s",
+                     l->wanted_cores, f->host.usable_cores, time_text(arena, f->host.starved_ns),
+                     input ? ", also for the loader's workers, which lack cores, too" : ""));
+    outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
+}
+
 static void check_cpu_contention(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     int64_t starved = f->host.starved_ns;
@@ -72,12 +100,11 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
         return;
     }
     int64_t idle = query_awaits_host(f);
-    int64_t cost = starved < idle ? starved : idle;
     o->why = arena_printf(arena,
                           "the training thread had no core for %s per step, and the GPU "
                           "waited for the host %s",
                           time_text(arena, starved), time_text(arena, idle));
-    if (share_pct(f, cost) < LEAST_PCT)
+    if (!query_training_crowded(f))
         return;
     struct query_loader l = query_loader(f, arena);
     int cores = f->host.usable_cores;
@@ -88,7 +115,7 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
     }
     if (l.wanted_cores < cores * 0.9 && query_limited_pct(f) >= LOADER_LIMITED_PCT) {
         add_evidence(f, o, &l);
-        limited(f, arena, o, idle);
+        limited(f, arena, o);
         return;
     }
     const char *not_now = why_not_now(f, arena, &l, idle);
@@ -97,20 +124,7 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
         o->why = not_now;
         return;
     }
-    add_evidence(f, o, &l);
-    const char *omp = timeline_meta(f->tl, "env.OMP_NUM_THREADS");
-    if (omp && atoi(omp) == 1) /* as torchrun sets it */
-        o->remedy = (struct remedy){
-            "OMP_NUM_THREADS is 1 already: fewer loader workers, fewer ranks on these cores, or "
-            "more cores for the job (--cpus-per-task, cpuset)",
-            o->rule->remedy.tensorflow, o->rule->remedy.cuda};
-    o->error_class = ERROR_RERUN_DECIDES;
-    outcome_fires(o, idle,
-                  arena_printf(arena,
-                               "the program's threads need %.1f cores but may use %d: the training "
-                               "thread waits %s per step for a core, and the GPU waits",
-                               l.wanted_cores, cores, time_text(arena, starved)));
-    outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
+    crowded(f, arena, o, &l);
 }
 
 const struct rule rule_cpu_contention = {
@@ -128,7 +142,8 @@ const struct rule rule_cpu_contention = {
         "threads of a container have used up its CPU limit, the kernel stops all of them for the "
         "rest of the period, even if cores are idle. Waits that other programs cause are no "
         "finding: the verdict names them. The bound is the whole time in which the GPU waits for "
-        "the host, because a thread on a crowded core also runs more slowly.",
+        "the host, because a thread on a crowded core also runs more slowly, and for the loader's "
+        "workers where they lack cores, too.",
     .remedy = {"OMP_NUM_THREADS=cores/ranks, torch.set_num_threads(N); numactl --cpunodebind to "
                "the GPU's node, or torchrun under taskset",
                "TF_GPU_THREAD_MODE=gpu_private; tf.config.threading.set_intra_op_parallelism_"

@@ -1,6 +1,7 @@
 /* The workers of the loader are ready to compute, but have no core. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/input/loader.h"
 
 /* Other numbers of workers change little where the cores are another program's. */
@@ -42,13 +43,20 @@ static void check_starved_workers(const struct facts *f, struct arena *arena, st
                              l.used_cores, f->host.usable_cores);
         o->remedy = of_others;
     }
-    outcome_fires(o, idle,
+    const char *also = "";
+    if (query_training_crowded(f)) { /* one cause: cores for all of them end both */
+        also = arena_printf(arena, ", and %.1f ms for the training thread, which lacks a core, too",
+                            ms(query_awaits_host(f)));
+        outcome_evidence(o, "training thread ready, but without a core, per step",
+                         ms(f->host.starved_ns), "ms", rows);
+    }
+    outcome_fires(o, query_cores_save(f, idle),
                   arena_printf(arena,
                                "the loader's %zu worker%s no core during %.0f %% of %s work%s; "
-                               "the GPU waits for %s %.1f ms per step",
+                               "the GPU waits for %s %.1f ms per step%s",
                                l.workers, l.workers == 1 ? " has" : "s have", share,
                                l.workers == 1 ? "its" : "their", whose,
-                               l.workers == 1 ? "it" : "them", ms(idle)));
+                               l.workers == 1 ? "it" : "them", ms(idle), also));
     outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not ready");
 }
 
@@ -59,11 +67,13 @@ const struct rule rule_starved_workers = {
     .check = check_starved_workers,
     .about_input = true,
     .looks_for = "A GPU that waits for data while the loader's workers wait for a core.",
-    .doc = "More workers than cores compete with each other and with the training thread; so do "
-           "other programs, and libraries that start a thread per core in each worker. Even more "
-           "workers make it worse. Use fewer threads per worker, give the job more cores, or make "
-           "each batch cheaper. The bound is the whole waiting time, since workers with enough "
-           "cores may stay ahead of the loop.",
+    .doc =
+        "More workers than cores compete with each other and with the training thread; so do "
+        "other programs, and libraries that start a thread per core in each worker. Even more "
+        "workers make it worse. Use fewer threads per worker, give the job more cores, or make "
+        "each batch cheaper. The bound is the whole waiting time, since workers with enough "
+        "cores may stay ahead of the loop, and the wait for the training thread where that lacks "
+        "a core, too.",
     .remedy = {"set num_workers to at most the number of cores that the training leaves free; "
                "torch.set_num_threads(1) in worker_init_fn, OMP_NUM_THREADS=1; more cores for the "
                "job (--cpus-per-task, cpuset); decode on the GPU (torchvision nvjpeg, DALI)",
