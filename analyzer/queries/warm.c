@@ -3,6 +3,7 @@
 #include "analyzer/queries/once.h"
 #include "base/vec.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,6 +209,16 @@ static bool compiles(const char *name)
            strstr(name, "convert_frame") || strstr(name, "triton.compile");
 }
 
+/* A range that says so itself ("Nvrtc::CompileProgram", "XlaCompile"), and is long; what runs
+ * something compiled is none, nor is a function of Python. */
+static bool says_compile(const struct timeline *t, const struct range *r)
+{
+    if (r->end_ns - r->start_ns < LONG_NS)
+        return false;
+    const char *name = tl_text(t, r->name), *at = strcasestr(name, "compile");
+    return at && tolower((unsigned char)at[strlen("compile")]) != 'd' && !strstr(name, ".py(");
+}
+
 struct signs {
     struct spans calls, captures; /* calls: with captures */
     uint32_t marks[64];           /* ranges of compilation */
@@ -220,7 +231,9 @@ static uint32_t compiled_at(const struct timeline *t, const struct signs *s, con
 {
     for (size_t i = 0; i < s->n; i++) {
         const struct range *r = &t->ranges[s->marks[i]];
-        if (r->start_ns >= g->start_ns && r->start_ns < g->end_ns + NEAR_NS)
+        if (r->start_ns < g->start_ns || r->start_ns >= g->end_ns + NEAR_NS)
+            continue;
+        if (compiles(tl_text(t, r->name)) || r->end_ns < g->end_ns + NEAR_NS)
             return s->marks[i];
     }
     return TL_NONE;
@@ -275,7 +288,7 @@ static int find_signs(const struct facts *f, struct signs *s, struct query_warm 
 {
     const struct timeline *t = f->tl;
     for (uint32_t i = 0; i < t->range_count && s->n < sizeof s->marks / sizeof *s->marks; i++)
-        if (compiles(tl_text(t, t->ranges[i].name)))
+        if (compiles(tl_text(t, t->ranges[i].name)) || says_compile(t, &t->ranges[i]))
             s->marks[s->n++] = i;
     if (s->n >= SEVERAL && f->steps.count > 1)
         s->n = 0;

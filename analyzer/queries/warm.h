@@ -11,7 +11,7 @@ struct query_warm {
     int64_t host_ns;    /* of that, counted under 'other host work' */
     int64_t calls_ns;   /* of ns: inside long first calls, and captures */
     int64_t capture_ns; /* of that: while CUDA graphs are captured and instantiated */
-    int64_t compile_ns; /* of ns: before code that was just compiled */
+    int64_t compile_ns; /* of ns: in compilation, before code that was just compiled */
     int64_t down_ns;    /* of ns: behind the GPU's last work */
     int64_t inside_ns;  /* of ns: between the GPU's first work and its last */
     int64_t memory_ns;  /* the host in those that allocate or free; not in that of the context */
@@ -25,12 +25,12 @@ struct query_warm {
     uint32_t down;      /* the longest of down_calls: api index, TL_NONE */
     uint32_t context;   /* the process's first call, where it dwarfs the others: it creates the CUDA
                            context, whatever its name: api index, TL_NONE */
-    uint32_t compiled;  /* range index of a compilation's result, TL_NONE */
+    uint32_t compiled;  /* range index of a compilation or its result, TL_NONE */
     uint32_t compiled_op; /* kernel that was compiled right before it ran, TL_NONE */
 };
 /* Cost: one pass over calls, ranges and gaps. */
 struct query_warm query_warm_up(const struct facts *f);
-/* What had just been compiled when it ran; NULL without. */
+/* The range that compiles, or what had just been compiled when it ran; NULL without. */
 const char *query_compiled(const struct facts *f, const struct query_warm *w);
 /* The same; what of each gap is part of host_ns goes to `host`, one for each of f->gaps. */
 struct query_warm query_warm_gaps(const struct facts *f, int64_t *host);

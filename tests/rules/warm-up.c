@@ -28,6 +28,31 @@ START_TEST(test_warm_up)
 }
 END_TEST
 
+/* A range that compiles takes 30 ms of the 40 in which the GPU waits. */
+static void range_case(const char *name, const char *first)
+{
+    struct builder b = build_start();
+    build_kernel(&b, case_gemm, MS(0), US(10), MS(5));
+    build_range(&b, name, MS(6), MS(36));
+    build_kernel_of(&b, "vectorized_layer_norm_kernel",
+                    build_api(&b, "cudaLaunchKernel", MS(40), US(10)), MS(45), US(1000), 64);
+    build_kernel(&b, "reduce_kernel<512, 1>", MS(46), MS(46) + US(10), MS(4));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(a->ranked[0]->rule->id, first);
+    if (strcmp(first, "warm-up") == 0)
+        ck_assert_msg(strstr(a->ranked[0]->summary, name) != NULL, "%s", a->ranked[0]->summary);
+    build_end(&b);
+}
+
+START_TEST(test_ranges_that_compile)
+{
+    range_case("executor_utils::Nvrtc::CompileProgram", "warm-up");
+    range_case("XlaCompile", "warm-up");
+    range_case("CompiledFxGraph", "host-work");
+    range_case("train.py(12): compile_batch", "host-work");
+}
+END_TEST
+
 /* A call that somebody tried: whether the allocation, the copy or the first launch took most of the
  * time is chance, so one thing is said of all. */
 START_TEST(test_few_operations_have_one_verdict)
@@ -227,6 +252,7 @@ Suite *rule_warm_up_suite(void)
     Suite *s = suite_create("warm-up");
     TCase *t = tcase_create("warm-up");
     tcase_add_test(t, test_warm_up);
+    tcase_add_test(t, test_ranges_that_compile);
     tcase_add_test(t, test_few_operations_have_one_verdict);
     tcase_add_test(t, test_context);
     tcase_add_test(t, test_no_context);

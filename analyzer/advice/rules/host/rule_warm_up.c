@@ -2,6 +2,8 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/warm.h"
 
+#include <string.h>
+
 /* Where that is most of a window, what it goes to is the answer. */
 static const char *kinds_text(const struct facts *f, struct arena *arena,
                               const struct query_warm *w)
@@ -59,8 +61,12 @@ static const char *longest_text(const struct facts *f, struct arena *arena, uint
 
 static const char *what_most(const struct facts *f, struct arena *arena, const struct query_warm *w)
 {
-    if (w->compile_ns > w->calls_ns)
-        return arena_printf(arena, ", most of it compilation before '%s'", query_compiled(f, w));
+    if (w->compile_ns > w->calls_ns) {
+        const char *name = query_compiled(f, w);
+        bool itself = strcasestr(name, "compile") != NULL;
+        return arena_printf(arena, ", most of it compilation %s '%s'", itself ? "in" : "before",
+                            name);
+    }
     if (w->capture_ns * 10 > w->ns)
         return arena_printf(arena, ", %s%s%s while it captures %lld CUDA graph%s",
                             w->capture_ns * 2 > w->ns ? "most of it (" : "",
