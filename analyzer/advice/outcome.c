@@ -117,9 +117,9 @@ void outcome_example_gaps(struct outcome *o, const struct facts *f, enum part pa
 
 enum framework outcome_framework(const struct facts *f)
 {
-    return query_of_xla(f)      ? FRAMEWORK_XLA
-           : query_of_python(f) ? FRAMEWORK_PYTORCH
-                                : FRAMEWORK_CUDA;
+    return query_of_xla(f)       ? FRAMEWORK_XLA
+           : query_of_pytorch(f) ? FRAMEWORK_PYTORCH
+                                 : FRAMEWORK_CUDA;
 }
 
 const char *outcome_framework_name(const struct facts *f, enum framework framework)

@@ -41,7 +41,7 @@ static bool is_trainer(const char *command)
 static bool reads_settings(const struct facts *f)
 {
     const char *command = timeline_meta(f->tl, "command");
-    return !command || (query_of_python(f) && !query_of_xla(f)) || is_trainer(command);
+    return !command || (query_of_pytorch(f) && !query_of_xla(f)) || is_trainer(command);
 }
 
 bool outcome_obeyed(const struct facts *f, const char *settings)

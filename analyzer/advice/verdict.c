@@ -133,7 +133,7 @@ static const char *record_more(const struct advice *a)
     if (source && strcmp(source, "nsys") == 0)
         return "Record several steps of the real loop, after warm-up: nsys profile "
                "--delay=SECONDS --duration=SECONDS.";
-    return query_of_python(a->facts)
+    return query_of_pytorch(a->facts)
                ? "Record several steps of the real loop, after warm-up: "
                  "torch.profiler.schedule(skip_first=10, wait=1, warmup=3, active=5)."
                : "Record several steps of the real loop, after warm-up.";

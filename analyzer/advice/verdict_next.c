@@ -100,7 +100,7 @@ static const char *unanswered(struct advice *a)
     if (most == PART_IDLE_LAUNCH)
         return arena_printf(&a->arena, "Launch fewer kernels%s: %s.%s%s%s",
                             analysis_of_window(a->facts) ? "" : " per step",
-                            query_of_python(a->facts)
+                            query_of_pytorch(a->facts)
                                 ? "torch.compile(model), fused operations, a larger batch"
                                 : "merge small kernels, or give each one more work",
                             why ? " CUDA graph: " : "", why ? why : "", why ? "." : "");
@@ -110,7 +110,7 @@ static const char *unanswered(struct advice *a)
         return "Record a longer part: when this recording began, the GPU may have been at work on "
                "what was launched before.";
     if (most == PART_UNEXPLAINED)
-        return query_of_python(a->facts)
+        return query_of_pytorch(a->facts)
                    ? "Record the host as well (ProfilerActivity.CPU and ProfilerActivity.CUDA, or "
                      "gpuprof run CMD): the recording lacks most of the calls that launched this "
                      "work."

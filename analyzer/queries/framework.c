@@ -11,6 +11,15 @@ static bool is_framework(const struct facts *f, const char *name)
     return framework && strcmp(framework, name) == 0;
 }
 
+static bool runs_kernel(const struct facts *f, const char *words)
+{
+    for (size_t i = 0; i < f->totals.kernel_count; i++)
+        if (query_name_has(tl_text(f->tl, f->tl->ops[f->totals.kernels[i].longest].full_name),
+                           words))
+            return true;
+    return false;
+}
+
 bool query_of_python(const struct facts *f)
 {
     const char *exe = timeline_meta(f->tl, "exe");
@@ -18,13 +27,20 @@ bool query_of_python(const struct facts *f)
            is_framework(f, "pytorch");
 }
 
+bool query_of_pytorch(const struct facts *f)
+{
+    if (is_framework(f, "pytorch") || timeline_meta(f->tl, "torch.version"))
+        return true;
+    if (!query_of_python(f) || runs_kernel(f, "at::native|2at6native|triton_"))
+        return query_of_python(f);
+    const char *source = timeline_meta(f->tl, "source");
+    bool ours = source && strcmp(source, "run") == 0; /* the hook would have told the version */
+    return !ours && !runs_kernel(f, "cupy_|cudapy|_cuda_kernel_forward|tensorflow::");
+}
+
 bool query_of_libtorch(const struct facts *f)
 {
-    bool pytorch = false;
-    for (size_t i = 0; i < f->totals.kernel_count && !pytorch; i++)
-        pytorch = query_name_has(tl_text(f->tl, f->tl->ops[f->totals.kernels[i].longest].full_name),
-                                 "at::native|2at6native");
-    return pytorch && !query_of_python(f);
+    return !query_of_python(f) && runs_kernel(f, "at::native|2at6native");
 }
 
 bool query_of_xla(const struct facts *f)
@@ -35,7 +51,7 @@ bool query_of_xla(const struct facts *f)
     for (uint32_t i = 0; i < s->n; i++)
         if (classify_xla(s->text[i]))
             return true;
-    return false;
+    return runs_kernel(f, "tensorflow::functor|EigenMetaKernel");
 }
 
 /* "solve_F1L204_2" behind nvkernel_: file, line, loop. */

@@ -119,9 +119,12 @@ struct query_launches {
 struct query_launches query_launches(const struct facts *f);
 /* Does anything say that Python drives the program? */
 bool query_of_python(const struct facts *f);
+/* And that it does so with PyTorch, or at least nothing that it does without (CuPy, Numba, Warp)?
+ */
+bool query_of_pytorch(const struct facts *f);
 /* PyTorch's kernels in a program that Python does not drive: C++ calls libtorch. */
 bool query_of_libtorch(const struct facts *f);
-/* JAX or TensorFlow with XLA's compiler. Cost: a look at each of the recording's texts. */
+/* JAX or TensorFlow. Cost: a look at each of the recording's texts. */
 bool query_of_xla(const struct facts *f);
 /* OpenACC or OpenMP: the compiler's runtime makes the calls, and the program marks its loops. Told
  * by the names that compilers give to most kernels. */

@@ -247,7 +247,7 @@ static void edit_copies(const struct graph *g, struct plan *p, uint8_t from, boo
 void edit_pin(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;
-    edit_copies(g, p, MEMORY_PAGEABLE, query_of_python(g->a), pinned_rate(g, d));
+    edit_copies(g, p, MEMORY_PAGEABLE, query_of_pytorch(g->a), pinned_rate(g, d));
 }
 
 void edit_overlap(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)

@@ -75,8 +75,8 @@ static double conv_left(const struct edit *x, const struct graph *g, uint32_t i,
  * 0.40 and 0.51 in FP32 (cuDNN's extended calls); PyTorch's own kernels reach 0.19. */
 static double norm_share(const struct graph *g, const struct draw *d)
 {
-    return query_of_python(g->a) ? draw_around(d, 1, 0.4, 0.2, 0.14)
-                                 : draw_around(d, 1, 0.55, 0.4, 0.25);
+    return query_of_pytorch(g->a) ? draw_around(d, 1, 0.4, 0.2, 0.14)
+                                  : draw_around(d, 1, 0.55, 0.4, 0.25);
 }
 
 /* Without sizes, by the name. In 16 bits cuDNN's kernels for NCHW that read their tensors several
@@ -112,8 +112,8 @@ static double norm_left(const struct edit *x, const struct graph *g, uint32_t i,
  * own kernels 0.7, and 0.6 to 1.1. */
 static double pool_left(const struct graph *g, const struct draw *d)
 {
-    return query_of_python(g->a) ? draw_around(d, 1, 0.6, 0.75, 1.1)
-                                 : draw_around(d, 1, 0.5, 0.6, 1.05);
+    return query_of_pytorch(g->a) ? draw_around(d, 1, 0.6, 0.75, 1.1)
+                                  : draw_around(d, 1, 0.5, 0.6, 1.05);
 }
 
 static double left_of(const struct edit *x, const struct graph *g, uint32_t i, const struct draw *d)

@@ -55,7 +55,7 @@ static struct types types_of(const struct edit *x, const struct graph *g)
         fused += (g->classes[i].traits & TRAIT_FUSED) != 0;
     }
     return (struct types){.cast_ns = host_of_cast(g),
-                          .autocast = query_of_python(g->a),
+                          .autocast = query_of_pytorch(g->a),
                           .fused = fused * 4 > moves,
                           .convolves = conv_ns > product_ns,
                           .layout = x->layout};

@@ -100,7 +100,7 @@ static void join_row(const struct graph *g, struct plan *p, const uint32_t *task
     double more = draw_between(d, 0, 0, r.mixed ? 0.8 : 0.25);
     int64_t joined = (int64_t)((double)r.most_ns * (1 + more * (double)(n - 1)));
     /* What the host does for each goes with it; a compiled program has a host's work of its own. */
-    size_t gone = query_of_python(g->a) ? (size_t)(draw_between(d, 2, 1, 0.1) * (double)n) : n;
+    size_t gone = query_of_pytorch(g->a) ? (size_t)(draw_between(d, 2, 1, 0.1) * (double)n) : n;
     for (size_t k = 1; k < n; k++) {
         if (k < gone)
             edit_drop(g, p, task[k]);

@@ -52,6 +52,7 @@ def main():
     seen(build, checks, "a library with a static runtime, opened", [at("opens"), at("libstatic.so")], WORK)
     seen(build, checks, "a library with a static runtime, opened by Python",
          [sys.executable, "-c", f"import ctypes, sys; sys.exit(ctypes.CDLL('{at('libstatic.so')}').work())"], WORK)
+    seen(build, checks, "a library with a static runtime and no device code, opened", [at("opens"), at("libbindings.so")], CALLS)
     seen(build, checks, "the runtime, opened without a version", [at("opens"), "libcudart.so"], CALLS)
     seen(build, checks, "the runtime, opened by its path", [at("opens"), os.path.realpath(runtime)], CALLS)
     seen(build, checks, "the driver's interface", [at("driver")], CALLS)

@@ -184,7 +184,8 @@ START_TEST(test_from_the_gpu)
     ck_assert(o->upper_bound);
     ck_assert_int_ge(o->saves_high_ns, MS(5.2));
     ck_assert_int_le(o->saves_high_ns, MS(5.5));
-    ck_assert_ptr_nonnull(strstr(o->summary, "1 copies from the GPU (3.0 GB/s)"));
+    ck_assert_ptr_nonnull(
+        strstr(o->summary, "1 copy from the GPU (3.0 GB/s) per step uses pageable"));
     ck_assert_ptr_null(o->setting); /* the loader has no part in it */
     ck_assert_ptr_nonnull(strstr(outcome_remedy(a->facts, o), "both directions"));
     build_end(&b);

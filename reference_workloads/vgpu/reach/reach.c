@@ -76,11 +76,16 @@ static bool is_own(const struct library *l, const char *path)
     return strncmp(name, l->stem, strlen(l->stem)) == 0;
 }
 
-/* That, or one that took NVIDIA's archive in. */
+/* That, or one that took NVIDIA's archive in. The runtime alone is in one that has no code for a
+ * GPU as well: its table of what NVIDIA's other libraries call says so (CuPy's bindings). */
 static bool holds(const struct image *m, const struct library *l, const char *path,
                   bool device_code)
 {
-    return (is_own(l, path) || (l->archive && device_code)) && image_has_symbol(m, l->marker, true);
+    if (!image_has_symbol(m, l->marker, true))
+        return false;
+    bool runtime =
+        strcmp(l->prefix, "cuda") == 0 && image_has_symbol(m, "cudaGetExportTable", true);
+    return is_own(l, path) || (l->archive && (device_code || runtime));
 }
 
 /* Libraries with the runtime linked in that nobody but NVIDIA can link again, by name or in its

@@ -13,7 +13,7 @@ static void advise(const struct facts *f, struct outcome *o, bool in_calls)
 {
     const struct rule *r = o->rule;
     o->edit.kind = EDIT_OVERLAP;
-    if (!query_of_python(f)) {
+    if (!query_of_pytorch(f)) {
         o->setting = "non_blocking=1";
         return;
     }

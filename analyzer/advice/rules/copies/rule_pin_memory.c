@@ -119,22 +119,31 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
                      "ms", p->up.count ? up : back);
 }
 
+static bool one(double n)
+{
+    return n >= 0.5 && n < 1.5; /* printed as 1 */
+}
+
 static const char *summary(const struct facts *f, struct arena *arena, const struct pageable *p)
 {
-    double used = (double)f->steps.used;
+    double used = (double)f->steps.used, ups = (double)p->up.count / used;
+    double backs = (double)p->back.count / used;
     const char *cost = time_text(arena, p->up_ns + p->back_ns);
     if (!p->back.count)
         return arena_printf(arena,
-                            "%.0f copies per step read pageable memory at %.1f GB/s; the GPU "
-                            "computes nothing for %s because of them",
-                            (double)p->up.count / used, rate_of(&p->up), cost);
-    const char *up = p->up.count ? arena_printf(arena, "%.0f copies to the GPU (%.1f GB/s) and ",
-                                                (double)p->up.count / used, rate_of(&p->up))
+                            "%.0f cop%s per step read%s pageable memory at %.1f GB/s; the GPU "
+                            "computes nothing for %s because of %s",
+                            ups, one(ups) ? "y" : "ies", one(ups) ? "s" : "", rate_of(&p->up), cost,
+                            one(ups) ? "it" : "them");
+    const char *up = p->up.count ? arena_printf(arena, "%.0f cop%s to the GPU (%.1f GB/s) and ",
+                                                ups, one(ups) ? "y" : "ies", rate_of(&p->up))
                                  : "";
+    bool single = !p->up.count && one(backs);
     return arena_printf(arena,
-                        "%s%.0f copies from the GPU (%.1f GB/s) per step use pageable memory; the "
-                        "GPU computes nothing for %s because of them",
-                        up ? up : "", (double)p->back.count / used, rate_of(&p->back), cost);
+                        "%s%.0f cop%s from the GPU (%.1f GB/s) per step use%s pageable memory; the "
+                        "GPU computes nothing for %s because of %s",
+                        up ? up : "", backs, one(backs) ? "y" : "ies", rate_of(&p->back),
+                        single ? "s" : "", cost, single ? "it" : "them");
 }
 
 /* The loader has no part in what comes from the GPU. */

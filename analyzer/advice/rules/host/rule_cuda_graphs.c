@@ -134,7 +134,7 @@ static const char *no_one_graph(const struct facts *f)
 /* Of PyTorch: what a capture of the model alone leaves outside. */
 static struct edit graph_edit(const struct facts *f, struct arena *arena)
 {
-    bool model = query_of_python(f) && !query_of_xla(f);
+    bool model = query_of_pytorch(f) && !query_of_xla(f);
     return (struct edit){.kind = EDIT_GRAPH,
                          .op_marks = model ? query_outside_model(f, arena) : NULL};
 }

@@ -119,8 +119,8 @@ static void check_own_matrix_kernels(const struct facts *f, struct arena *arena,
     }
     int64_t all = per_step(f, x.all_ns);
     o->why = arena_printf(arena, "the program's own matrix kernels take %.3f ms per step", ms(all));
-    if (query_of_python(f)) {
-        o->why = "Python calls libraries for its products and convolutions";
+    if (query_of_pytorch(f)) {
+        o->why = "PyTorch calls libraries for its products and convolutions";
         return;
     }
     if (x.longest == TL_NONE || all * 100 < f->step_ns * LEAST_PCT)

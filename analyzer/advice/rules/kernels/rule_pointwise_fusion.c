@@ -126,7 +126,7 @@ static int find(const struct facts *f, struct arena *arena, struct chains *all)
 
 static void check_pointwise_fusion(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct chains all = {.compiles = query_of_python(f), .longest.first = TL_NONE};
+    struct chains all = {.compiles = query_of_pytorch(f), .longest.first = TL_NONE};
     if (find(f, arena, &all) < 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";

@@ -85,7 +85,7 @@ static bool can_tell(const struct facts *f, struct arena *arena, const struct fo
     o->why =
         arena_printf(arena, "cuDNN's kernels for normalisation take %.3f ms per step", ms(cost));
     bool calls = (f->tl->have & HAVE_CALLS) != 0;
-    if (x->calls == 0 && (calls || cost * 100 < f->step_ns || query_of_python(f)))
+    if (x->calls == 0 && (calls || cost * 100 < f->step_ns || query_of_pytorch(f)))
         return false;
     if (!calls) {
         o->verdict = RULE_CANNOT_TELL;

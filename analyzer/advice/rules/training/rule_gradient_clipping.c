@@ -32,7 +32,7 @@ static const bool *applies_factor(const struct facts *f, struct arena *arena,
 {
     size_t n = f->tl->op_count;
     bool *marks =
-        query_of_python(f) || !p->op_marks ? NULL : arena_array(arena, n + 1, sizeof *marks);
+        query_of_pytorch(f) || !p->op_marks ? NULL : arena_array(arena, n + 1, sizeof *marks);
     for (size_t i = 0; marks && i < n; i++)
         marks[i] = p->op_marks[i] &&
                    query_name_has(tl_text(f->tl, f->tl->ops[i].full_name), "clip|scale|mul");
