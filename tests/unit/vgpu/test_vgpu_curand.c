@@ -133,6 +133,29 @@ START_TEST(large_arrays_take_their_time)
 }
 END_TEST
 
+/* A loop that draws its noise into the same memory again: only the first draw costs the host. */
+START_TEST(large_arrays_get_values_once)
+{
+    enum { LARGE = 1 << 18 };
+    on_device("a100-80");
+    struct rand_generator *g = generator(XORWOW, false);
+    float *at = device_memory(2 * LARGE * sizeof *at), first[2], again[2], beside[2];
+    curandGenerateUniform(g, at, LARGE);
+    cudaMemcpy(first, at, sizeof first, cudaMemcpyDeviceToHost);
+    curandGenerateUniform(g, at, LARGE);
+    cudaMemcpy(again, at, sizeof again, cudaMemcpyDeviceToHost);
+    ck_assert(first[0] > 0);
+    ck_assert_mem_eq(first, again, sizeof first);
+    curandGenerateUniform(g, at + LARGE, LARGE);
+    cudaMemcpy(beside, at + LARGE, sizeof beside, cudaMemcpyDeviceToHost);
+    ck_assert(beside[0] > 0 && beside[0] != first[0]);
+    curandGenerateUniform(g, at, 2); /* small ones are drawn anew */
+    cudaMemcpy(again, at, sizeof again, cudaMemcpyDeviceToHost);
+    ck_assert(again[0] != first[0]);
+    ck_assert_int_eq(curandDestroyGenerator(g), RAND_SUCCESS);
+}
+END_TEST
+
 START_TEST(what_does_not_fit_is_refused)
 {
     on_device("a100-80");
@@ -164,6 +187,7 @@ Suite *test_vgpu_curand_suite(void)
     tcase_add_test(t, counts_are_of_poisson);
     tcase_add_test(t, host_and_device_draw_the_same);
     tcase_add_test(t, large_arrays_take_their_time);
+    tcase_add_test(t, large_arrays_get_values_once);
     tcase_add_test(t, what_does_not_fit_is_refused);
     suite_add_tcase(s, t);
     return s;

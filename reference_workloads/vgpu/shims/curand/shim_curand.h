@@ -17,6 +17,8 @@ enum {
     RAND_INITIALIZATION_FAILED = 203,
 };
 
+enum { RAND_PLACES = 256 };
+
 struct rand_kind {
     int type;
     const char *state; /* as the library's kernels name it */
@@ -28,8 +30,10 @@ struct rand_generator {
     const struct rand_kind *kind;
     bool on_host, seeded;
     unsigned dimensions;
-    uint64_t seed, position; /* of the next number in the sequence */
-    uint64_t large;          /* bytes of large arrays that got values */
+    uint64_t seed, position;           /* of the next number in the sequence */
+    uint64_t large;                    /* bytes of large arrays that got values */
+    const void *large_at[RAND_PLACES]; /* where: the last ones, in turn */
+    size_t large_count;
     struct vg_stream *stream;
 };
 
