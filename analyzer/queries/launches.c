@@ -1,24 +1,33 @@
 /* Do launches wait for their kernels? One answer for the replay and for every rule. */
 #include "analyzer/queries/query.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    LEAST_LAUNCHES = 20 /* to tell a habit from a chance */
+    LEAST_LAUNCHES = 20,   /* to tell a habit from a chance */
+    LONG_ENOUGH_NS = 10000 /* a shorter kernel may be over before a slow call returns */
 };
 
+/* The first launch of a kernel loads its code, and may well end behind it for that. */
 static void count_launches(const struct facts *f, struct query_launches *l)
 {
     const struct timeline *t = f->tl;
-    for (uint32_t i = 0; i < t->op_count; i++) {
+    bool *seen = calloc((size_t)t->strings.n + 1, sizeof *seen);
+    for (uint32_t i = 0; seen && i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
-        if (o->kind != OP_KERNEL || o->api == TL_NONE || !query_used(f, i) ||
-            t->apis[o->api].kind != API_LAUNCH || t->apis[o->api].ops > 1)
+        if (o->kind != OP_KERNEL || o->api == TL_NONE || t->apis[o->api].kind != API_LAUNCH ||
+            t->apis[o->api].ops > 1)
             continue;
         const struct api *c = &t->apis[o->api];
+        bool first = !seen[o->name];
+        seen[o->name] = true;
+        if (first || o->end_ns - o->start_ns < LONG_ENOUGH_NS || !query_used(f, i))
+            continue;
         l->launches++;
         l->waited += c->end_ns >= o->end_ns;
     }
+    free(seen);
 }
 
 static bool is_on(const char *value)

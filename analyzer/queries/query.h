@@ -110,7 +110,8 @@ bool query_nvidia(const struct facts *f);                        /* not a HIP or
 bool query_is_platform(const struct facts *f, const char *name); /* "hip", "xpu" */
 bool query_find_seen(const struct facts *f);                     /* cuDNN autotuning was recorded */
 
-/* The calls that launch one kernel, and those of them that ended behind it. */
+/* The calls that launch one kernel of 10 us and more, without the first of each kernel, and those
+ * of them that ended behind it. */
 struct query_launches {
     int64_t launches, waited;
     bool set;   /* CUDA_LAUNCH_BLOCKING is in the environment */

@@ -54,11 +54,27 @@ START_TEST(test_debug_switches)
 }
 END_TEST
 
+/* Each kernel's code is loaded by its first launch, behind which the kernel ends. */
+START_TEST(test_first_launches)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < 60; i++) {
+        char name[32];
+        int64_t t = MS(100) + US(200 * i), c = build_api(&b, "cudaLaunchKernel", t, US(160));
+        snprintf(name, sizeof name, "kernel_%d", i);
+        build_kernel_of(&b, name, c, t + US(8), US(10), 64);
+    }
+    case_verdict(build_analyze(&b), "debug-switches", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_debug_switches_suite(void)
 {
     Suite *s = suite_create("debug-switches");
     TCase *t = tcase_create("debug-switches");
     tcase_add_test(t, test_debug_switches);
+    tcase_add_test(t, test_first_launches);
     suite_add_tcase(s, t);
     return s;
 }
