@@ -114,12 +114,18 @@ static int cpu_threads(const struct advice *a)
     return n > 0 ? n : 0;
 }
 
-/* Ranks of the job that ran on this machine. */
+/* Ranks of the job that ran on this machine; a rank's other processes, as its loader's workers, are
+ * no ranks. */
 static int ranks_here(const struct advice *a)
 {
+    const struct timeline *t = a->facts->tl;
     int n = 0;
-    for (size_t i = 0; i < a->facts->tl->process_count; i++)
-        n += a->facts->tl->processes[i].rank >= 0;
+    for (size_t i = 0; i < t->process_count; i++) {
+        bool first = t->processes[i].rank >= 0;
+        for (size_t k = 0; k < i && first; k++)
+            first = t->processes[k].rank != t->processes[i].rank;
+        n += first;
+    }
     return n > 1 ? n : 1;
 }
 

@@ -83,16 +83,22 @@ static uint32_t longest_own(const struct cpu_ranks *r, int64_t *second)
     return best;
 }
 
+/* The usual step takes as long on both, or all steps do. The mean may not: what held up one rank
+ * for once reaches the other in a later step, or behind the last. Nor may the median of few steps.
+ */
+static bool in_step(const struct cpu_rank *a, const struct cpu_rank *b)
+{
+    return llabs(a->median_ns - b->median_ns) * 10 <= a->median_ns ||
+           llabs(a->step_ns - b->step_ns) * 10 <= a->step_ns;
+}
+
 /* The others make good for what the late one takes longer: their backward passes are longer by at
- * least half of it, while the usual step takes as long on all. The mean may not: what held up one
- * rank for once reaches the others in a later step, or behind the last. */
+ * least half of it, while all go in step. */
 static bool others_wait(const struct cpu_ranks *r, uint32_t late, int64_t late_ns)
 {
     for (uint32_t i = 0; i < r->count; i++) {
         int64_t waits = r->at[i].parts[PART_BACKWARD] - r->at[late].parts[PART_BACKWARD];
-        if (i != late &&
-            (waits * 2 < late_ns ||
-             llabs(r->at[i].median_ns - r->at[late].median_ns) * 10 > r->at[i].median_ns))
+        if (i != late && (waits * 2 < late_ns || !in_step(&r->at[i], &r->at[late])))
             return false;
     }
     return true;
@@ -116,7 +122,13 @@ static int part_that_differs(const struct cpu_ranks *r, uint32_t late)
     return best;
 }
 
-static const char *text_of(struct facts *f, const struct cpu_ranks *r, int64_t second)
+static bool is_longer(const struct cpu_rank *most, int64_t second)
+{
+    return (most->own_ns - second) * 100 >= most->step_ns * LATE_PCT;
+}
+
+static const char *text_of(struct facts *f, const struct cpu_ranks *r, uint32_t most,
+                           int64_t second)
 {
     char own[32], next[32], late[32];
     const char *missing =
@@ -124,6 +136,14 @@ static const char *text_of(struct facts *f, const struct cpu_ranks *r, int64_t s
             ? arena_printf(&f->arena, "; %lld of %lld ranks are missing",
                            (long long)(r->world - (int64_t)r->count), (long long)r->world)
             : "";
+    if (r->late == TL_NONE && is_longer(&r->at[most], second))
+        return arena_printf(&f->arena,
+                            "%zu ranks compared by the parts of their steps: rank %lld works for "
+                            "%s per step before backward, the next slowest rank for %s, but the "
+                            "other ranks do not wait for it in backward: none is named as late%s",
+                            r->count, (long long)r->at[most].rank,
+                            time_words(own, sizeof own, r->at[most].own_ns),
+                            time_words(next, sizeof next, second), missing);
     if (r->late == TL_NONE)
         return arena_printf(&f->arena,
                             "%zu ranks compared by the parts of their steps: all ranks reach "
@@ -178,10 +198,10 @@ int cpu_ranks_measure(struct facts *f, struct err *e)
     qsort(r->at, r->count, sizeof *r->at, by_rank);
     uint32_t most = longest_own(r, &second);
     int64_t longer = r->at[most].own_ns - second;
-    if (longer * 100 >= r->at[most].step_ns * LATE_PCT && others_wait(r, most, longer)) {
+    if (is_longer(&r->at[most], second) && others_wait(r, most, longer)) {
         r->late = most;
         r->late_ns = longer;
     }
-    r->text = text_of(f, r, second);
+    r->text = text_of(f, r, most, second);
     return 0;
 }

@@ -12,6 +12,9 @@ static struct builder start(void)
     return b;
 }
 
+static int64_t step_ns = MS(20),
+               swing_ns; /* of all steps; every other one is longer, the rest shorter */
+
 /* The third step of a rank takes `once` longer, in its backward pass. */
 static void held_up_rank(struct builder *b, int64_t rank, int64_t world, int64_t forward,
                          int64_t once)
@@ -29,14 +32,14 @@ static void held_up_rank(struct builder *b, int64_t rank, int64_t world, int64_t
     build_put(b, ROW_PROCESS, &p);
     build_put(b, ROW_THREAD, &th);
     for (int i = 0; i < CASE_STEPS; i++) {
-        int64_t at = MS(100) + MS(20) * i + (i > 2 ? once : 0);
-        int64_t more = i == 2 ? once : 0;
+        int64_t at = MS(100) + step_ns * i + (i > 2 ? once : 0) - (i % 2 ? swing_ns : 0);
+        int64_t end = at + step_ns + (i == 2 ? once : 0) + (i % 2 ? swing_ns : -swing_ns);
         const struct {
             const char *name;
             int64_t start, end, depth;
-        } of[] = {{"gpuprof.step", at, at + MS(20) + more, 0},
-                  {"backward", at + MS(1) + forward, at + MS(19) + more, 1},
-                  {"optimizer.step", at + MS(19) + more, at + MS(20) + more, 1}};
+        } of[] = {{"gpuprof.step", at, end, 0},
+                  {"backward", at + MS(1) + forward, end - MS(1), 1},
+                  {"optimizer.step", end - MS(1), end, 1}};
         for (int k = 0; k < 3; k++) {
             struct row_range r = {.id = ++b->next_id,
                                   .process = id,
@@ -109,13 +112,55 @@ START_TEST(equal_ranks_are_not_acquitted)
 }
 END_TEST
 
+/* Where other programs take the cores, the median of a few steps says little. */
+START_TEST(late_rank_whose_steps_vary_is_late_all_the_same)
+{
+    struct builder b = start();
+    rank_of(&b, 0, 2, MS(1));
+    swing_ns = MS(4);
+    rank_of(&b, 1, 2, MS(12));
+    const struct advice *a = build_analyze(&b);
+    const struct cpu_rank *r = a->facts->cpu_ranks.at;
+    ck_assert_int_gt(llabs(r[0].median_ns - r[1].median_ns) * 10, r[0].median_ns);
+    ck_assert_uint_eq(a->facts->cpu_ranks.late, 1);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(a_rank_for_which_nobody_waits_is_not_late)
+{
+    struct builder b = start();
+    rank_of(&b, 0, 2, MS(3));
+    step_ns = MS(30);
+    rank_of(&b, 1, 2, MS(13));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_eq(a->facts->cpu_ranks.late, TL_NONE);
+    ck_assert_msg(strstr(a->why,
+                         "rank 1 works for 15.0 ms per step before backward, the next "
+                         "slowest rank for 5.00 ms, but the other ranks do not wait") != NULL,
+                  "%s", a->why);
+    build_end(&b);
+}
+END_TEST
+
+/* The workers of a rank's loader have its number, too. */
 START_TEST(more_threads_than_cores)
 {
     struct builder b = start();
-    for (int r = 0; r < 2; r++)
+    for (int r = 0; r < 2; r++) {
         rank_of(&b, r, 2, MS(5));
+        struct row_process worker = {.id = 20 + r,
+                                     .pid = 200 + r,
+                                     .rank = r,
+                                     .local_rank = r,
+                                     .world_size = 2,
+                                     .end_ns = MS(10000),
+                                     .sealed = 1};
+        build_put(&b, ROW_PROCESS, &worker);
+    }
     const struct advice *a = build_analyze(&b);
     ck_assert_ptr_nonnull(strstr(a->next, "Start no more threads than there are cores: 2 in each"));
+    ck_assert_msg(strstr(a->why, "4 threads in each of 2 ranks") != NULL, "%s", a->why);
     build_end(&b);
 }
 END_TEST
@@ -128,6 +173,8 @@ Suite *test_cpu_ranks_suite(void)
     tcase_add_test(c, late_rank_works_longest_before_it_meets_the_others);
     tcase_add_test(c, late_rank_that_was_held_up_once_is_late_all_the_same);
     tcase_add_test(c, equal_ranks_are_not_acquitted);
+    tcase_add_test(c, late_rank_whose_steps_vary_is_late_all_the_same);
+    tcase_add_test(c, a_rank_for_which_nobody_waits_is_not_late);
     tcase_add_test(c, more_threads_than_cores);
     suite_add_tcase(s, c);
     return s;

@@ -1,5 +1,5 @@
-/* Graph calls in the forms that they had in CUDA 11, which programs that look calls up by their bare
- * names still use (tinygrad): a kernel node without context, an instantiation with a log. */
+/* Graph calls in the forms that they had in CUDA 11, which programs that look calls up by their
+ * bare names still use (tinygrad): a kernel node without context, an instantiation with a log. */
 #include "reference_workloads/vgpu/shims/cuda/shim_cuda.h"
 
 #include <string.h>
