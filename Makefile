@@ -120,7 +120,7 @@ archive: setup
 	cd $(PORTABLE) && cpack -G TGZ
 
 format:
-	git ls-files '*.c' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
+	git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz demo.html demo.json

@@ -3,7 +3,7 @@
 cd "$(dirname "$0")/.." || exit 2
 files() { # of those kinds; an archive of the sources has no list of git's
     for kind in "$@"; do set -- "$@" "*.$kind"; shift; done
-    git ls-files "$@" 2>/dev/null | grep . && return
+    git ls-files --cached --others --exclude-standard "$@" 2>/dev/null | while read -r f; do [ -f "$f" ] && echo "$f"; done | grep . && return
     for kind in "$@"; do find . -path './build*' -prune -o -name node_modules -prune -o -name "$kind" -print; done
 }
 # each version has its own taste: the sources are laid out by that of Debian 12
