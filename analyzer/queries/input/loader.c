@@ -2,6 +2,7 @@
 
 #include "analyzer/measure/clocks.h"
 #include "analyzer/measure/input.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/timeline/name_test.h"
 #include "wire/spool_format.h"
 
@@ -180,6 +181,13 @@ double query_starved_pct(const struct query_loader *l)
         most = 1 - (double)l->timed_cpu_ns / (double)l->timed_ns;
     share = share < most ? share : most; /* samples reach beyond what is made */
     return share > 0 ? 100 * share : 0;
+}
+
+bool query_workers_speak(const struct facts *f, const struct query_loader *l)
+{
+    int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
+    return query_starved_pct(l) >= LOADER_STARVED_PCT && share_pct(f, idle) >= 1 &&
+           3 * idle >= query_awaits_host(f);
 }
 
 int64_t query_elsewhere_ns(const struct query_loader *l)

@@ -49,9 +49,9 @@ static int64_t awaits_workers(const struct facts *f, const struct query_loader *
     return query_starved_pct(l) >= LOADER_STARVED_PCT && share_pct(f, idle) >= 1 ? idle : 0;
 }
 
-/* NULL: nothing speaks against it. `idle`: for how long the GPU waits for the host. */
+/* NULL: nothing speaks against it. */
 static const char *why_not_now(const struct facts *f, struct arena *arena,
-                               const struct query_loader *l, int64_t idle)
+                               const struct query_loader *l)
 {
     const char *starved = time_text(arena, f->host.starved_ns);
     if (query_others_compute(l, f->host.usable_cores))
@@ -59,10 +59,10 @@ static const char *why_not_now(const struct facts *f, struct arena *arena,
                             "the training thread had no core for %s per step, although this "
                             "program's threads use only %.1f of %d: another program took the core",
                             starved, l->used_cores, f->host.usable_cores);
-    if (f->breakdown_ns[PART_IDLE_INPUT] > idle && query_starved_pct(l) >= LOADER_STARVED_PCT)
+    if (query_workers_speak(f, l))
         return arena_printf(arena,
-                            "the training thread had no core for %s per step, but the GPU "
-                            "waits longer for the loader's workers, which also lack cores",
+                            "the training thread had no core for %s per step, nor have the "
+                            "loader's workers: one cause, which starved-workers counts for both",
                             starved);
     return NULL;
 }
@@ -118,7 +118,7 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
         limited(f, arena, o);
         return;
     }
-    const char *not_now = why_not_now(f, arena, &l, idle);
+    const char *not_now = why_not_now(f, arena, &l);
     if (not_now) {
         o->verdict = RULE_SUPPRESSED;
         o->why = not_now;

@@ -9,55 +9,87 @@ static const char own_cores[] = "give the job cores of its own (--cpus-per-task,
                                 "the other program, and record again";
 static const struct remedy of_others = {own_cores, own_cores, own_cores};
 
-static void check_starved_workers(const struct facts *f, struct arena *arena, struct outcome *o)
+/* NULL: nothing speaks against it. */
+static const char *why_not_now(const struct facts *f, struct arena *arena,
+                               const struct query_loader *l, const char *starved)
 {
-    int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
-    struct query_loader l;
-    if (!outcome_awaited_loader(f, arena, o, &l))
-        return;
-    if (query_starved_pct(&l) < 0) {
-        o->verdict = RULE_CANNOT_TELL;
-        o->why = "not recorded: how long the loader's workers wait for a core (gpuprof run samples "
-                 "it if the kernel reports it)";
-        return;
-    }
-    double share = query_starved_pct(&l);
-    o->why = arena_printf(arena, "the workers wait for a core during %.0f %% of their work", share);
-    if (share < LOADER_STARVED_PCT)
-        return;
+    int cores = f->host.usable_cores;
+    if (!query_training_crowded(f) || query_workers_speak(f, l) || cores <= 0 ||
+        query_others_compute(l, cores))
+        return NULL;
+    return arena_printf(arena,
+                        "%s, and the training thread has none either: one cause, which "
+                        "cpu-contention counts for both",
+                        starved);
+}
+
+static void add_evidence(const struct facts *f, struct outcome *o, const struct query_loader *l)
+{
     const char *rows = "SELECT * FROM host_sample WHERE run_queue_ns > 0";
-    outcome_awaited_evidence(f, o, &l);
-    outcome_evidence(o, "share of their time: ready to run, but without a core", share, "%", rows);
-    outcome_evidence(o, "cores that the program's threads want on average", l.wanted_cores, "count",
-                     "SELECT * FROM host_sample");
+    outcome_awaited_evidence(f, o, l);
+    outcome_evidence(o, "share of their time: ready to run, but without a core",
+                     query_starved_pct(l), "%", rows);
+    outcome_evidence(o, "cores that the program's threads want on average", l->wanted_cores,
+                     "count", "SELECT * FROM host_sample");
     if (f->host.usable_cores > 0)
         outcome_evidence(o, "usable cores", f->host.usable_cores, "count", NULL);
     double limited = query_limited_pct(f);
     if (limited > 0)
         outcome_evidence(o, "periods in which the program used up the container's CPU limit",
                          limited, "%", "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
-    const char *whose = "";
-    if (query_others_compute(&l, f->host.usable_cores) && limited < LOADER_LIMITED_PCT) {
-        whose = arena_printf(arena,
-                             " (another program has the cores: this one's threads use %.1f of %d)",
-                             l.used_cores, f->host.usable_cores);
-        o->remedy = of_others;
-    }
-    const char *also = "";
-    if (query_training_crowded(f)) { /* one cause: cores for all of them end both */
-        also = arena_printf(arena, ", and %.1f ms for the training thread, which lacks a core, too",
-                            ms(query_awaits_host(f)));
+    if (query_training_crowded(f))
         outcome_evidence(o, "training thread ready, but without a core, per step",
                          ms(f->host.starved_ns), "ms", rows);
+}
+
+static void starved(const struct facts *f, struct arena *arena, struct outcome *o,
+                    const struct query_loader *l)
+{
+    int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
+    const char *whose = "", *also = "";
+    bool one = l->workers == 1;
+    if (query_others_compute(l, f->host.usable_cores) &&
+        query_limited_pct(f) < LOADER_LIMITED_PCT) {
+        whose = arena_printf(arena,
+                             " (another program has the cores: this one's threads use %.1f of %d)",
+                             l->used_cores, f->host.usable_cores);
+        o->remedy = of_others;
     }
+    if (query_training_crowded(f)) /* one cause: cores for all of them end both */
+        also = arena_printf(arena, ", and %.1f ms for the training thread, which lacks a core, too",
+                            ms(query_awaits_host(f)));
     outcome_fires(o, query_cores_save(f, idle),
                   arena_printf(arena,
                                "the loader's %zu worker%s no core during %.0f %% of %s work%s; "
                                "the GPU waits for %s %.1f ms per step%s",
-                               l.workers, l.workers == 1 ? " has" : "s have", share,
-                               l.workers == 1 ? "its" : "their", whose,
-                               l.workers == 1 ? "it" : "them", ms(idle), also));
+                               l->workers, one ? " has" : "s have", query_starved_pct(l),
+                               one ? "its" : "their", whose, one ? "it" : "them", ms(idle), also));
     outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not ready");
+}
+
+static void check_starved_workers(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_loader l;
+    if (!outcome_awaited_loader(f, arena, o, &l))
+        return;
+    double share = query_starved_pct(&l);
+    if (share < 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: how long the loader's workers wait for a core (gpuprof run samples "
+                 "it if the kernel reports it)";
+        return;
+    }
+    o->why = arena_printf(arena, "the workers wait for a core during %.0f %% of their work", share);
+    if (share < LOADER_STARVED_PCT)
+        return;
+    const char *not_now = why_not_now(f, arena, &l, o->why);
+    if (not_now) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = not_now;
+        return;
+    }
+    add_evidence(f, o, &l);
+    starved(f, arena, o, &l);
 }
 
 const struct rule rule_starved_workers = {
