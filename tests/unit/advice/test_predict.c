@@ -56,6 +56,41 @@ START_TEST(a_saving_above_what_is_measured_says_why)
 }
 END_TEST
 
+static int64_t launch_every_ns;
+
+/* Forty products of 200 us in FP32. */
+static void fill_fp32(struct builder *b, int64_t at)
+{
+    if (at == MS(100))
+        build_meta(b, "framework", "pytorch");
+    for (int i = 0; i < 40; i++)
+        build_kernel(b, "ampere_sgemm_128x64_nn", at + launch_every_ns * i,
+                     at + US(200 * i) + US(10), US(198));
+    build_sync(b, at + launch_every_ns * 40, MS(8.1) - launch_every_ns * 40);
+}
+
+/* Casts are launched, too: where launches then set the pace, TF32 comes first. */
+START_TEST(tf32_comes_first_where_it_saves_more_than_16_bits)
+{
+    for (int first = 0; first < 2; first++) {
+        launch_every_ns = first ? US(100) : US(12);
+        struct bench x = bench_start(MS(8.2), fill_fp32);
+        const struct outcome *o = case_outcome(x.b.a, "tensor-cores");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        double saved = evidence(o, "saved per step by TF32 alone");
+        const char *remedy = o->remedy.pytorch, *tf32 = strstr(remedy, "for TF32 (");
+        ck_assert_double_gt(saved, 1);
+        ck_assert_int_eq(saved * 1e6 > (double)o->saves_mid_ns, first);
+        ck_assert_int_eq(strstr(o->summary, "more than 16 bits") != NULL, first);
+        ck_assert_msg(
+            tf32 && strstr(remedy, first ? "; then with torch.autocast" : "; at least torch."),
+            "%s", remedy);
+        ck_assert_int_eq(strncmp(remedy, "torch.set_float32_matmul", 24) == 0, first);
+        bench_end(&x);
+    }
+}
+END_TEST
+
 static struct outcome *outcome_of(struct advice *a, const char *rule)
 {
     for (size_t i = 0; i < a->outcome_count; i++)
@@ -87,6 +122,7 @@ Suite *test_predict_suite(void)
     TCase *c = tcase_create("predict");
     tcase_add_test(c, copies_hide_behind_no_more_than_the_work_beside_them);
     tcase_add_test(c, a_saving_above_what_is_measured_says_why);
+    tcase_add_test(c, tf32_comes_first_where_it_saves_more_than_16_bits);
     tcase_add_test(c, findings_compete_at_the_recorded_pace_of_the_host);
     suite_add_tcase(s, c);
     return s;
