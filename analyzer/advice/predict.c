@@ -146,7 +146,7 @@ static void add_tf32(struct advice *a, struct engine *x, struct outcome *o)
     if (negligible(a, s.mid_ns))
         return;
     const char *saves = time_text(&a->arena, s.mid_ns);
-    bool more = s.mid_ns > o->saves_mid_ns;
+    bool more = query_of_pytorch(a->facts) && !negligible(a, s.mid_ns - o->saves_mid_ns);
     o->summary = arena_printf(
         &a->arena, "%s. TF32 alone, which changes no types, saves %s (%s to %s)%s", o->summary,
         saves, time_text(&a->arena, s.low_ns), time_text(&a->arena, s.high_ns),

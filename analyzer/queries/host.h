@@ -33,6 +33,11 @@ enum { QUERY_OWN_WORK_NS = 1000000 };
 /* Per step, the GPU waits for what the host does: launches too slowly, starts over after a wait, or
  * works on something else. */
 int64_t query_awaits_host(const struct facts *f);
+/* Most of that goes with a training thread that is ready to run but has no core: with one, the host
+ * would hardly hold the GPU up. What exceeds it is the host's own. */
+bool query_crowded_out(const struct facts *f);
+/* It has none for much of the step, and the GPU waits: nothing else can be judged well before. */
+bool query_short_of_cpu(const struct facts *f);
 /* The training thread is ready to run, but has no core, during 3 % of the step or more (less is any
  * machine's noise), and the GPU waits for it; false where that was not sampled. */
 bool query_training_crowded(const struct facts *f);
@@ -40,10 +45,5 @@ bool query_training_crowded(const struct facts *f);
  * lack cores, and all of its wait for a training thread that does, because a thread on a crowded
  * core also runs more slowly, by half where two share a core. What that thread computes stays. */
 int64_t query_cores_save(const struct facts *f, int64_t input_ns);
-/* Most of that goes with a training thread that is ready to run but has no core: with one, the host
- * would hardly hold the GPU up. What exceeds it is the host's own. */
-bool query_crowded_out(const struct facts *f);
-/* It has none for much of the step, and the GPU waits: nothing else can be judged well before. */
-bool query_short_of_cpu(const struct facts *f);
 
 #endif

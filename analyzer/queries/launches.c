@@ -10,7 +10,8 @@ enum {
 };
 
 /* The first launch of a kernel loads its code, and may well end behind it for that. */
-static void count_launches(const struct facts *f, struct query_launches *l)
+static void count_launches(const struct facts *f, struct query_launches *l,
+                           struct query_launches *brief)
 {
     const struct timeline *t = f->tl;
     bool *seen = calloc((size_t)t->strings.n + 1, sizeof *seen);
@@ -22,10 +23,13 @@ static void count_launches(const struct facts *f, struct query_launches *l)
         const struct api *c = &t->apis[o->api];
         bool first = !seen[o->name];
         seen[o->name] = true;
-        if (first || o->end_ns - o->start_ns < LONG_ENOUGH_NS || !query_used(f, i))
+        if (first || !query_used(f, i))
             continue;
-        l->launches++;
-        l->waited += c->end_ns >= o->end_ns;
+        bool is_long = o->end_ns - o->start_ns >= LONG_ENOUGH_NS, waited = c->end_ns >= o->end_ns;
+        l->launches += is_long;
+        l->waited += is_long && waited;
+        brief->launches += !is_long;
+        brief->waited += !is_long && waited;
     }
     free(seen);
 }
@@ -35,10 +39,19 @@ static bool is_on(const char *value)
     return value && *value && strcmp(value, "0") != 0;
 }
 
+static bool wait(const struct query_launches *l)
+{
+    return l->launches >= LEAST_LAUNCHES && l->waited * 10 >= l->launches * 9;
+}
+
 struct query_launches query_launches(const struct facts *f)
 {
     struct query_launches l = {.set = is_on(timeline_meta(f->tl, "env.CUDA_LAUNCH_BLOCKING"))};
-    count_launches(f, &l);
-    l.block = l.launches >= LEAST_LAUNCHES ? l.waited * 10 >= l.launches * 9 : l.set;
+    struct query_launches brief = {0};
+    const char *source = timeline_meta(f->tl, "source");
+    bool ours = source && strcmp(source, "run") == 0; /* the environment is recorded */
+    count_launches(f, &l, &brief);
+    l.block = l.launches >= LEAST_LAUNCHES ? wait(&l) : l.set;
+    l.untold = !ours && !l.set && l.launches < LEAST_LAUNCHES && wait(&brief);
     return l;
 }

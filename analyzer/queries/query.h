@@ -114,8 +114,10 @@ bool query_find_seen(const struct facts *f);                     /* cuDNN autotu
  * of them that ended behind it. */
 struct query_launches {
     int64_t launches, waited;
-    bool set;   /* CUDA_LAUNCH_BLOCKING is in the environment */
-    bool block; /* each waits for its kernel */
+    bool set;    /* CUDA_LAUNCH_BLOCKING is in the environment */
+    bool block;  /* each waits for its kernel */
+    bool untold; /* that does not show: all kernels are shorter, and their launches end behind them
+                  */
 };
 struct query_launches query_launches(const struct facts *f);
 /* Does anything say that Python drives the program? */

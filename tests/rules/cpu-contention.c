@@ -172,6 +172,30 @@ START_TEST(test_both_wait)
 }
 END_TEST
 
+/* Nothing repeats: the rule on the workers cannot speak there. */
+START_TEST(test_both_wait_in_a_window)
+{
+    struct builder b = start("1");
+    for (int i = 0; i < CASE_STEPS; i++) {
+        char name[16];
+        int64_t at = MS(100) + MS(10) * i;
+        snprintf(name, sizeof name, "kernel_%d", i);
+        build_range(&b, "data.wait", at, at + MS(3));
+        b.thread = 2;
+        build_range_at(&b, "data.decode", 0, at, at + MS(10));
+        b.thread = 1;
+        build_kernel(&b, name, at + MS(7), at + MS(7) + US(10), MS(2.9));
+    }
+    clocks(&b, 1, (struct share){0.4, 0.2, 0, 0, 0});
+    clocks(&b, 2, (struct share){0.45, 0.5, 0, 0, 0});
+    const struct advice *a = build_analyze(&b);
+    ck_assert(analysis_of_window(a->facts));
+    case_verdict(a, "starved-workers", RULE_CANNOT_TELL);
+    case_verdict(a, "cpu-contention", RULE_FIRES);
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(test_limit_of_the_container)
 {
     limit_case("80", 0.2, RULE_FIRES, "limit of 2.00 cores in 40 %");
@@ -189,6 +213,7 @@ Suite *rule_cpu_contention_suite(void)
     tcase_add_test(t, test_verdict_names_it);
     tcase_add_test(t, test_workers_are_worse_off);
     tcase_add_test(t, test_both_wait);
+    tcase_add_test(t, test_both_wait_in_a_window);
     tcase_add_test(t, test_limit_of_the_container);
     suite_add_tcase(s, t);
     return s;

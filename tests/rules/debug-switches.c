@@ -69,12 +69,40 @@ START_TEST(test_first_launches)
 }
 END_TEST
 
+static void fill_brief(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 50; i++) {
+        int64_t t = at + US(200 * i), c = build_api(b, "cudaLaunchKernel", t, US(20));
+        build_kernel_of(b, case_gemm, c, t + US(8), US(4), 64);
+    }
+}
+
+/* A launch of 20 us ends behind a kernel of 4 whether it waits or not; the environment tells. */
+START_TEST(test_brief_kernels)
+{
+    static const char *const source[] = {"kineto", "run"}, *const set[] = {NULL, "1"};
+    static const enum verdict wanted[2][2] = {{RULE_CANNOT_TELL, RULE_FIRES},
+                                              {RULE_SILENT, RULE_FIRES}};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            struct builder b = build_start();
+            build_meta(&b, "source", source[i]);
+            if (set[k])
+                build_meta(&b, "env.CUDA_LAUNCH_BLOCKING", set[k]);
+            case_loop(&b, fill_brief);
+            case_verdict(build_analyze(&b), "debug-switches", wanted[i][k]);
+            build_end(&b);
+        }
+}
+END_TEST
+
 Suite *rule_debug_switches_suite(void)
 {
     Suite *s = suite_create("debug-switches");
     TCase *t = tcase_create("debug-switches");
     tcase_add_test(t, test_debug_switches);
     tcase_add_test(t, test_first_launches);
+    tcase_add_test(t, test_brief_kernels);
     suite_add_tcase(s, t);
     return s;
 }

@@ -183,11 +183,16 @@ double query_starved_pct(const struct query_loader *l)
     return share > 0 ? 100 * share : 0;
 }
 
-bool query_workers_speak(const struct facts *f, const struct query_loader *l)
+int64_t query_awaits_starved(const struct facts *f, const struct query_loader *l)
 {
     int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
-    return query_starved_pct(l) >= LOADER_STARVED_PCT && share_pct(f, idle) >= 1 &&
-           3 * idle >= query_awaits_host(f);
+    return query_starved_pct(l) >= LOADER_STARVED_PCT && share_pct(f, idle) >= 1 ? idle : 0;
+}
+
+bool query_workers_speak(const struct facts *f, const struct query_loader *l)
+{
+    int64_t idle = query_awaits_starved(f, l);
+    return idle > 0 && 3 * idle >= query_awaits_host(f) && !analysis_of_window(f);
 }
 
 int64_t query_elsewhere_ns(const struct query_loader *l)

@@ -34,8 +34,12 @@ enum {
 };
 /* Of the time in which batches are made: ready, but without a core, in %; -1 = not sampled. */
 double query_starved_pct(const struct query_loader *l);
+/* Per step, the GPU waits for workers that lack cores; 0: they have theirs, or the wait is under 1
+ * % of the step. */
+int64_t query_awaits_starved(const struct facts *f, const struct query_loader *l);
 /* Neither they nor the training thread have a core: one cause, of which one finding speaks. That is
- * the one on the workers where the GPU waits for them a fourth of that time and more. */
+ * the one on the workers where the GPU waits for them a fourth of that time and more, and steps
+ * repeat, which that finding needs. */
 bool query_workers_speak(const struct facts *f, const struct query_loader *l);
 /* Of the time in which batches are made: neither computing nor in line for a core. */
 int64_t query_elsewhere_ns(const struct query_loader *l);

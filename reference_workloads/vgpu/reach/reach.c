@@ -81,11 +81,9 @@ static bool is_own(const struct library *l, const char *path)
 static bool holds(const struct image *m, const struct library *l, const char *path,
                   bool device_code)
 {
-    if (!image_has_symbol(m, l->marker, true))
-        return false;
-    bool runtime =
-        strcmp(l->prefix, "cuda") == 0 && image_has_symbol(m, "cudaGetExportTable", true);
-    return is_own(l, path) || (l->archive && (device_code || runtime));
+    bool may = is_own(l, path) || (l->archive && device_code) ||
+               (strcmp(l->prefix, "cuda") == 0 && image_has_symbol(m, "cudaGetExportTable", true));
+    return may && image_has_symbol(m, l->marker, true);
 }
 
 /* Libraries with the runtime linked in that nobody but NVIDIA can link again, by name or in its

@@ -27,12 +27,13 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 }
 
 /* The kernel stops all threads of a group that has used up its share of a period. */
-static void limited(const struct facts *f, struct arena *arena, struct outcome *o)
+static void limited(const struct facts *f, struct arena *arena, struct outcome *o,
+                    const struct query_loader *l)
 {
     const char *quota = timeline_meta(f->tl, "cgroup_cpu_quota");
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(
-        o, query_cores_save(f, 0),
+        o, query_cores_save(f, query_awaits_starved(f, l)),
         arena_printf(arena,
                      "the program used up the container's limit of %s cores in %.0f %% of the "
                      "periods: the training thread stops for %s per step, and the GPU waits "
@@ -40,13 +41,6 @@ static void limited(const struct facts *f, struct arena *arena, struct outcome *
                      quota ? quota : "its", query_limited_pct(f),
                      time_text(arena, f->host.starved_ns)));
     outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
-}
-
-/* The same threads take the workers' cores: the GPU's wait for them. 0: they have theirs. */
-static int64_t awaits_workers(const struct facts *f, const struct query_loader *l)
-{
-    int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
-    return query_starved_pct(l) >= LOADER_STARVED_PCT && share_pct(f, idle) >= 1 ? idle : 0;
 }
 
 /* NULL: nothing speaks against it. */
@@ -71,7 +65,7 @@ static const char *why_not_now(const struct facts *f, struct arena *arena,
 static void crowded(const struct facts *f, struct arena *arena, struct outcome *o,
                     const struct query_loader *l)
 {
-    int64_t input = awaits_workers(f, l);
+    int64_t input = query_awaits_starved(f, l);
     const char *omp = timeline_meta(f->tl, "env.OMP_NUM_THREADS");
     add_evidence(f, o, l);
     if (omp && atoi(omp) == 1) /* as torchrun sets it */
@@ -115,7 +109,7 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
     }
     if (l.wanted_cores < cores * 0.9 && query_limited_pct(f) >= LOADER_LIMITED_PCT) {
         add_evidence(f, o, &l);
-        limited(f, arena, o);
+        limited(f, arena, o, &l);
         return;
     }
     const char *not_now = why_not_now(f, arena, &l);

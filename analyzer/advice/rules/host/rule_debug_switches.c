@@ -60,6 +60,12 @@ static void check_debug_switches(const struct facts *f, struct arena *arena, str
                           (long long)each_step(f, k.ops.count),
                           d.nccl ? "; NCCL_DEBUG logs (cheap after the start): " : "",
                           d.nccl ? d.nccl : "");
+    if (d.of.untold && !checks) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: CUDA_LAUNCH_BLOCKING (gpuprof run records it). Launches end behind "
+                 "their kernels, but all of these take under 10 us, as slow launches do";
+        return;
+    }
     if ((!d.of.block && !checks) || cost * 100 < f->step_ns)
         return;
     if (d.of.block)

@@ -198,9 +198,9 @@ static bool memory_is_unknown(const struct facts *facts, struct arena *arena, st
 {
     if (query_of_xla(facts)) { /* it takes most of the memory when it starts */
         o->verdict = RULE_CANNOT_TELL;
-        o->why = "the kernels are small and a larger batch would fill the GPU, but XLA reserves "
-                 "memory ahead: how much the training uses was not recorded "
-                 "(XLA_PYTHON_CLIENT_PREALLOCATE=false shows it)";
+        o->why = "the kernels are small and a larger batch would fill the GPU, but JAX and "
+                 "TensorFlow reserve memory ahead: how much the training uses was not recorded "
+                 "(XLA_PYTHON_CLIENT_PREALLOCATE=false and TF_FORCE_GPU_ALLOW_GROWTH=true show it)";
         return true;
     }
     if (g->memory_peak < 0 || facts->device->memory_bytes <= 0) {

@@ -128,7 +128,7 @@ static void check_cudnn_algorithm(const struct facts *f, struct arena *arena, st
         return;
     }
     if (query_of_xla(f)) {
-        o->why = "XLA times cuDNN's algorithms itself when it compiles";
+        o->why = "XLA and TensorFlow time cuDNN's algorithms themselves";
         return;
     }
     if (query_find_seen(f)) {
