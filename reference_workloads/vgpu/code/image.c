@@ -139,6 +139,23 @@ static bool ptx_kernel(const char *s, const char *name)
     return false;
 }
 
+/* The lines of PTX that `ptxas -lineinfo` leaves in a cubin, as Triton calls it: each ends with a
+ * zero. To be freed; NULL: it has none, or not of this kernel. */
+static char *ptx_in_cubin(const char *image, const char *name)
+{
+    const Elf64_Shdr *lines = section(image, ".nv_debug_ptx_txt", "");
+    char *text = lines ? malloc(lines->sh_size + 1) : NULL;
+    if (!text)
+        return NULL;
+    for (size_t i = 0; i < lines->sh_size; i++)
+        text[i] = image[lines->sh_offset + i] ? image[lines->sh_offset + i] : '\n';
+    text[lines->sh_size] = '\0';
+    if (ptx_text(text) && ptx_kernel(text, name))
+        return text;
+    free(text);
+    return NULL;
+}
+
 /* How well an entry suits the device: one for a newer device does not run, the newest of the others
  * is taken. */
 static int suits(const struct fat_entry *e, int arch)
@@ -205,7 +222,7 @@ char *vg_image_ptx(const void *image, const char *name, int arch)
     char *found = NULL;
     int best = INT_MIN;
     if (is_cubin(image))
-        return NULL;
+        return ptx_in_cubin(image, name);
     if (!fat_is(image))
         return ptx_kernel(ptx_text(image), name) ? strdup(image) : NULL;
     better_ptx(image, name, arch, &found, &best);

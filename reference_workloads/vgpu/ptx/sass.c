@@ -12,6 +12,7 @@ enum operation {
     LDG = 0x981,
     STG = 0x986,
     BRA = 0x947,
+    ISETP = 0x20c,
     ISETP_CONSTANT = 0x80c,
     IADD3_CONSTANT = 0x810,
     VIADD_CONSTANT = 0x836,
@@ -63,6 +64,19 @@ static int64_t branch_offset(const struct code *c, size_t i)
     return apart ? (high * 256 + apart) * 4 : high * 4;
 }
 
+/* Does anything but instruction k of the loop write its register? Then that does not count turns.
+ */
+static bool computed_anew(const struct code *c, size_t first, size_t last, size_t k)
+{
+    for (size_t i = first; i <= last; i++) {
+        enum operation o = operation(c, i);
+        bool writes = o != STG && o != BRA && o != ISETP_CONSTANT && o != ISETP;
+        if (i != k && writes && registered(c, i, 16) == registered(c, k, 16))
+            return true;
+    }
+    return false;
+}
+
 /* Turns by a counter that a constant is added to and a constant compared with; 0: there is none. */
 static double turns(const struct code *c, size_t first, size_t last)
 {
@@ -74,7 +88,8 @@ static double turns(const struct code *c, size_t first, size_t last)
             unsigned counter = registered(c, k, 24);
             uint32_t step = constant(c, k), limit = constant(c, i);
             if (adds && counter == registered(c, k, 16) && counter == registered(c, i, 24) &&
-                step > 0 && step <= limit && limit / step < 1 << 20)
+                step > 0 && step <= limit && limit / step < 1 << 20 &&
+                !computed_anew(c, first, last, k))
                 return limit / step + 1;
         }
     }

@@ -3,6 +3,7 @@
 #include "reference_workloads/vgpu/ptx/fatbin.h"
 
 #include <check.h>
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,36 @@ START_TEST(code_for_this_architecture_alone_goes_first)
 }
 END_TEST
 
+/* As ptxas -lineinfo leaves it: each line ends with a zero. */
+START_TEST(ptx_is_found_in_a_cubin)
+{
+    enum { LINES_AT = 16 }; /* in the names */
+    static const char lines[] = "\0.version 8.8\0.target sm_80\0.entry k(\0.param .u64 p\0)\0{\0}";
+    struct {
+        Elf64_Ehdr head;
+        char names[48];
+        char lines[sizeof lines];
+        Elf64_Shdr section[2];
+    } image = {.names = "\0.text.k\0......\0.nv_debug_ptx_txt"};
+    memcpy(image.lines, lines, sizeof lines);
+    image.head = (Elf64_Ehdr){.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64},
+                              .e_machine = 190,
+                              .e_shoff = (size_t)((char *)image.section - (char *)&image),
+                              .e_shnum = 2};
+    image.section[0] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = sizeof image.head};
+    image.section[1] = (Elf64_Shdr){.sh_name = LINES_AT,
+                                    .sh_type = SHT_PROGBITS,
+                                    .sh_offset = sizeof image.head + sizeof image.names,
+                                    .sh_size = sizeof lines};
+    char *text = vg_image_ptx(&image, "k", 80);
+    ck_assert_str_eq(text, "\n.version 8.8\n.target sm_80\n.entry k(\n.param .u64 p\n)\n{\n}\n");
+    free(text);
+    ck_assert_ptr_null(vg_image_ptx(&image, "kk", 80));
+    image.section[1].sh_size = 12; /* no kernel any more */
+    ck_assert_ptr_null(vg_image_ptx(&image, "k", 80));
+}
+END_TEST
+
 Suite *test_vgpu_fatbin_suite(void)
 {
     Suite *s = suite_create("vgpu_fatbin");
@@ -95,6 +126,7 @@ Suite *test_vgpu_fatbin_suite(void)
     tcase_add_test(c, lz4_is_unpacked);
     tcase_add_test(c, container_is_walked);
     tcase_add_test(c, code_for_this_architecture_alone_goes_first);
+    tcase_add_test(c, ptx_is_found_in_a_cubin);
     suite_add_tcase(s, c);
     return s;
 }

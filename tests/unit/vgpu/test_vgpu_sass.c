@@ -31,6 +31,10 @@ Suite *test_vgpu_sass_suite(void);
     {                                                                                              \
         0x0000080004057810, 0x000fc80007f3e0ff                                                     \
     } /* of another register */
+#define MAKES                                                                                      \
+    {                                                                                              \
+        0x000000040c047c10, 0x000fc8000ff1e0ff                                                     \
+    } /* IADD3 R4, P1, R12, UR4, RZ */
 #define TENSOR                                                                                     \
     {                                                                                              \
         0x000000080404723c, 0x000fe20003f26070                                                     \
@@ -54,6 +58,10 @@ Suite *test_vgpu_sass_suite(void);
 #define BACK_4_80                                                                                  \
     {                                                                                              \
         0xffffffc000007947, 0x000fea000383ffff                                                     \
+    }
+#define BACK_5_80                                                                                  \
+    {                                                                                              \
+        0xffffffb000007947, 0x000fea000383ffff                                                     \
     }
 
 typedef uint64_t instruction[2];
@@ -86,6 +94,8 @@ START_TEST(what_cannot_be_told)
     ck_assert_double_eq(sass_bytes(before, sizeof before), 16); /* a branch out of the code */
     ck_assert_double_eq(sass_bytes(product, sizeof product), -1);
     ck_assert_double_eq(sass_bytes(beside, sizeof beside), 16); /* its load is outside the loop */
+    static const instruction computed[] = {LOAD_128, MAKES, ADD_STEP, COMPARE, BACK_5_80};
+    ck_assert_double_eq(sass_bytes(computed, sizeof computed), -1); /* anew in each turn */
     static const instruction unknown[] = {NOTHING, LOAD_128, OTHER_ADD, COMPARE, BACK_4_80};
     ck_assert_double_eq(sass_bytes(unknown, sizeof unknown), -1);
 }
