@@ -12,8 +12,9 @@
 #include <string.h>
 
 enum {
-    FEW_CHANNELS = 8,    /* fewer than a vector of tensor cores */
-    NORM_FLOOR_NS = 3000 /* of a kernel, whatever it moves */
+    FEW_CHANNELS = 8,     /* fewer than a vector of tensor cores */
+    NORM_FLOOR_NS = 3000, /* of a kernel, whatever it moves */
+    PRODUCT_CALL_NS = 70000
 };
 
 /* The recorded call that launched it; NULL: not known. */
@@ -137,6 +138,22 @@ static bool in_nhwc_already(const struct edit *x, const struct graph *g, uint32_
     return c && c->row.in_layout == SPOOL_LAYOUT_NHWC;
 }
 
+/* A 1x1 convolution in NHWC is a product, for which cuDNN's calls by algorithm ask cuBLASLt each
+ * time: on the H200 its trials took the host 118 us, those of other convolutions 48. Loops may ask
+ * as often, or find the answer kept. PyTorch keeps its plans. */
+static void slow_call(const struct edit *x, const struct graph *g, uint32_t i, struct plan *p,
+                      const struct draw *d)
+{
+    const struct call *c = call_of(x, g, i);
+    uint32_t launch = g->tasks[i].issue;
+    if (!c || launch == TASK_NONE || g->tasks[launch].kind != TASK_HOST_API ||
+        query_of_pytorch(g->a))
+        return;
+    const int64_t *dim = c->row.dim;
+    if (dim[5] == 1 && dim[6] == 1 && dim[7] == 1 && dim[10] <= 1 && dim[1] >= FEW_CHANNELS)
+        p->dur[launch] += (int64_t)draw_between(d, 2, 0, PRODUCT_CALL_NS);
+}
+
 void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     for (uint32_t i = 0; i < g->count; i++) {
@@ -147,5 +164,7 @@ void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, co
             edit_drop_launched(g, p, i);
         else
             p->dur[i] = (int64_t)((double)p->dur[i] * left_of(x, g, i, d));
+        if (o->class.family == FAMILY_CONV)
+            slow_call(x, g, i, p, d);
     }
 }

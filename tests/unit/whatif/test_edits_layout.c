@@ -102,6 +102,41 @@ START_TEST(names_tell_normalisation_that_is_slow_in_nchw)
 }
 END_TEST
 
+/* The host sets the pace: 20 convolutions of 1x1 a step, each launched within its call. */
+static void fill_slow_calls(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 20; i++) {
+        int64_t from = at + US(100) * i;
+        call_of(b, from, SPOOL_CALL_CONV_FWD, SPOOL_LAYOUT_NCHW, "cudnnConvolutionForward");
+        build_kernel(b, "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc", from,
+                     from + US(20), US(10));
+    }
+    build_sync(b, at + US(2000), US(10));
+}
+
+static void fill_slow_calls_torch(struct builder *b, int64_t at)
+{
+    if (at == MS(100))
+        build_meta(b, "framework", "pytorch");
+    fill_slow_calls(b, at);
+}
+
+START_TEST(calls_of_products_in_nhwc_may_take_the_host_longer)
+{
+    struct bench x = bench_start(US(2100), fill_slow_calls);
+    struct edit edit = {.kind = EDIT_LAYOUT,
+                        .op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena)};
+    int64_t before = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
+    ck_assert_int_le(llabs(with(&x, edit, &lucky) - before), US(10));
+    ck_assert_int_le(llabs(with(&x, edit, &unlucky) - before - US(1400)), US(10));
+    bench_end(&x);
+    x = bench_start(US(2100), fill_slow_calls_torch);
+    edit.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena);
+    ck_assert_int_le(llabs(with(&x, edit, &unlucky) - before), US(10));
+    bench_end(&x);
+}
+END_TEST
+
 Suite *test_edits_layout_suite(void)
 {
     Suite *s = suite_create("edits of the layout");
@@ -109,6 +144,7 @@ Suite *test_edits_layout_suite(void)
     tcase_add_test(c, another_layout_spares_conversions_and_may_open_tensor_cores);
     tcase_add_test(c, sizes_tell_what_normalisation_takes_and_calls_what_is_in_nhwc_already);
     tcase_add_test(c, names_tell_normalisation_that_is_slow_in_nchw);
+    tcase_add_test(c, calls_of_products_in_nhwc_may_take_the_host_longer);
     suite_add_tcase(s, c);
     return s;
 }
