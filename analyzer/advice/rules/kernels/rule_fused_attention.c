@@ -1,17 +1,9 @@
 /* Attention written out: a product makes the scores, a softmax of its own reads and writes them, a
  * second product reads them again. A fused kernel never writes them to memory. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/query.h"
+#include "analyzer/queries/attention.h"
 
-#include "wire/spool_format.h"
-
-#include <string.h>
-
-enum {
-    FAR = 6,      /* operations between a softmax and its product: scale, mask, cast, dropout */
-    BACKWARD = 2, /* products on each side of a softmax's backward pass */
-    FUSED_CC = 8, /* from this compute capability on there are FlashAttention's kernels */
-};
+enum { FUSED_CC = 8 /* from this compute capability on there are FlashAttention's kernels */ };
 
 /* How long a fused kernel takes, in times of the products that it replaces. It computes the same
  * (5 products for 4 backward), causal attention half of it. In 16 bits products of heads of 64 to
@@ -25,202 +17,7 @@ static const struct factors {
 } from_16_bit = {0.25, 1.3}, from_16_bit_unaligned = {0.12, 1.1}, from_16_bit_old = {0.5, 1.5},
   from_fp32 = {0.6, 1.7}, not_worth = {0, 0};
 
-/* By op: the one before and the one after it, TL_NONE. */
-struct neighbours {
-    uint32_t *before, *after;
-};
-
-struct attention {
-    struct neighbours on_stream, on_device;
-    bool *marks, *gone; /* by op: of an attention; of those, all but the products */
-    int64_t products_ns, between_ns, fp32_ns, tf32_ns, unaligned_ns;
-    int64_t forward, backward; /* softmaxes */
-    uint32_t longest;          /* softmax */
-};
-
-/* softmax_warp_forward<IN, OUT, ACC, LOG2_ELEMENTS, IS_LOG, ...>; mangled, IS_LOG is the first Lb
- */
-static bool log_by_template(const char *name)
-{
-    const char *at = strstr(name, "softmax_warp_"), *list = at ? strchr(at, '<') : NULL;
-    if (at && !list) {
-        at = strstr(at, "ELb");
-        return at && at[3] == '1';
-    }
-    for (int k = 0; list && k < 4; k++)
-        list = strchr(list + 1, ',');
-    return list && strncmp(list, ", true", 6) == 0;
-}
-
-/* Not that of a loss. */
-static bool softmax(const struct facts *f, const struct op *o)
-{
-    const char *name = tl_text(f->tl, o->full_name);
-    return o->kind == OP_KERNEL && o->class.family != FAMILY_LOSS &&
-           o->class.family != FAMILY_ATTENTION && query_name_has(name, "softmax|SoftMax|Softmax") &&
-           !query_name_has(name, "log_softmax|LogSoftMax|LogSoftmax|xent|loss") &&
-           !log_by_template(name);
-}
-
-static bool product(const struct op *o)
-{
-    return o->kind == OP_KERNEL && o->class.family == FAMILY_GEMM;
-}
-
-/* A matrix times a vector makes no scores of all pairs: what graph attention adds up before its
- * softmax. */
-static bool by_vector(const struct facts *f, const struct op *o)
-{
-    return query_name_has(tl_text(f->tl, o->full_name), "gemv|dot_kernel");
-}
-
-/* What may happen to scores between a product and the softmax. */
-static bool on_scores(const struct op *o)
-{
-    static const bool does[FAMILY_COUNT] = {
-        [FAMILY_ELEMENTWISE] = true, [FAMILY_CAST] = true, [FAMILY_BIAS] = true};
-    return o->kind == OP_KERNEL && does[o->class.family];
-}
-
-/* Transposed operands, a mask being made: they need not go, and do not part an attention. */
-static bool beside(const struct op *o)
-{
-    static const bool does[FAMILY_COUNT] = {
-        [FAMILY_COPY] = true, [FAMILY_LAYOUT] = true, [FAMILY_FILL] = true};
-    return o->kind != OP_KERNEL || does[o->class.family];
-}
-
-/* The next product from `op` on in one direction, TL_NONE; `row` gets what lies between. */
-static uint32_t next_product(const struct facts *f, const uint32_t *neighbours, uint32_t op,
-                             uint32_t *row, size_t *n)
-{
-    uint32_t i = neighbours[op];
-    for (int k = 0; k <= FAR && i != TL_NONE && f->steps.op_step[i] == f->steps.op_step[op];
-         k++, i = neighbours[i]) {
-        const struct op *o = &f->tl->ops[i];
-        if (product(o))
-            return by_vector(f, o) ? TL_NONE : i;
-        if (on_scores(o))
-            row[(*n)++] = i;
-        else if (!beside(o))
-            break;
-    }
-    return TL_NONE;
-}
-
-static void take(const struct facts *f, struct attention *a, uint32_t i, bool goes)
-{
-    const struct op *o = &f->tl->ops[i];
-    int64_t ns = o->end_ns - o->start_ns;
-    if (a->marks[i])
-        return;
-    a->marks[i] = true;
-    a->gone[i] = goes;
-    *(goes ? &a->between_ns : &a->products_ns) += ns;
-    if (goes)
-        return;
-    bool wide = o->class.dtype == SPOOL_DT_F32 && !o->class.half;
-    a->fp32_ns += wide && o->class.tensor != TRI_YES ? ns : 0;
-    a->tf32_ns += o->class.dtype == SPOOL_DT_TF32 || (wide && o->class.tensor == TRI_YES) ? ns : 0;
-    a->unaligned_ns += o->class.align == 1 || o->class.align == 2 ? ns : 0;
-}
-
-/* The products on both sides of a softmax, `products`, and what lies between, `row`; how many
- * products: 0 where one is missing. */
-static size_t products_around(const struct facts *f, const struct neighbours *by, uint32_t op,
-                              bool backward, uint32_t *products, uint32_t *row, size_t *n)
-{
-    const uint32_t *const sides[] = {by->before, by->after};
-    size_t found = 0;
-    *n = 0;
-    for (int side = 0; side < 2; side++) {
-        uint32_t at = next_product(f, sides[side], op, row, n);
-        if (at == TL_NONE)
-            return 0;
-        products[found++] = at;
-        size_t unused = *n;
-        at = backward ? next_product(f, sides[side], at, row, &unused) : TL_NONE;
-        if (backward && at == TL_NONE)
-            return 0;
-        if (backward)
-            products[found++] = at;
-    }
-    return found;
-}
-
-/* `op` is a softmax: are there products on both sides? Then all of it is attention. A program's own
- * softmax may be on the default stream, which waits for the others, as they wait for it. */
-static void look_around(const struct facts *f, struct attention *a, uint32_t op)
-{
-    const struct op *o = &f->tl->ops[op];
-    bool backward = query_name_has(tl_text(f->tl, o->full_name), "ackward|_bwd");
-    uint32_t row[2 * BACKWARD * (FAR + 1)], products[2 * BACKWARD];
-    size_t n, found = products_around(f, &a->on_stream, op, backward, products, row, &n);
-    if (!found)
-        found = products_around(f, &a->on_device, op, backward, products, row, &n);
-    if (!found)
-        return;
-    for (size_t k = 0; k < found; k++)
-        take(f, a, products[k], false);
-    for (size_t k = 0; k < n; k++)
-        take(f, a, row[k], true);
-    take(f, a, op, true);
-    ++*(backward ? &a->backward : &a->forward);
-    const struct op *most = a->longest == TL_NONE ? NULL : &f->tl->ops[a->longest];
-    if (!most || o->end_ns - o->start_ns > most->end_ns - most->start_ns)
-        a->longest = op;
-}
-
-static void put_behind(struct neighbours *by, uint32_t *last, uint32_t i)
-{
-    by->before[i] = *last;
-    by->after[i] = TL_NONE;
-    if (*last != TL_NONE)
-        by->after[*last] = i;
-    *last = i;
-}
-
-static bool neighbours(const struct timeline *t, struct arena *arena, struct attention *a)
-{
-    struct neighbours *const each[] = {&a->on_stream, &a->on_device};
-    uint32_t *of_stream = arena_array(arena, t->stream_count + 1, sizeof *of_stream);
-    uint32_t *of_device = arena_array(arena, t->device_count + 1, sizeof *of_device);
-    bool room = of_stream && of_device;
-    for (int k = 0; k < 2; k++) {
-        each[k]->before = arena_array(arena, t->op_count + 1, sizeof(uint32_t));
-        each[k]->after = arena_array(arena, t->op_count + 1, sizeof(uint32_t));
-        room = room && each[k]->before && each[k]->after;
-    }
-    if (!room)
-        return false;
-    for (size_t s = 0; s < t->stream_count; s++)
-        of_stream[s] = TL_NONE;
-    for (size_t d = 0; d <= t->device_count; d++) /* the last: nobody knows which */
-        of_device[d] = TL_NONE;
-    for (uint32_t i = 0; i < t->op_count; i++) {
-        uint32_t device = tl_op_device(t, i);
-        put_behind(&a->on_stream, &of_stream[t->ops[i].stream], i);
-        put_behind(&a->on_device,
-                   &of_device[device < t->device_count ? device : (uint32_t)t->device_count], i);
-    }
-    return true;
-}
-
-/* -1 without memory. */
-static int find(const struct facts *f, struct arena *arena, struct attention *a)
-{
-    const struct timeline *t = f->tl;
-    a->marks = arena_array(arena, t->op_count + 1, sizeof *a->marks);
-    a->gone = arena_array(arena, t->op_count + 1, sizeof *a->gone);
-    if (!a->marks || !a->gone || !neighbours(t, arena, a))
-        return -1;
-    for (uint32_t i = 0; i < t->op_count; i++)
-        if (query_used(f, i) && softmax(f, &t->ops[i]))
-            look_around(f, a, i);
-    return 0;
-}
-
-static struct factors range_of(const struct facts *f, const struct attention *a)
+static struct factors range_of(const struct facts *f, const struct query_attention *a)
 {
     int64_t major = f->device ? f->device->cc_major : 0;
     if (a->fp32_ns * 2 > a->products_ns)
@@ -233,7 +30,8 @@ static struct factors range_of(const struct facts *f, const struct attention *a)
 }
 
 /* "12", or "12 forward and 12 backward" */
-static const char *how_many(const struct facts *f, struct arena *arena, const struct attention *a)
+static const char *how_many(const struct facts *f, struct arena *arena,
+                            const struct query_attention *a)
 {
     double used = (double)f->steps.used;
     if (a->backward == 0)
@@ -242,7 +40,7 @@ static const char *how_many(const struct facts *f, struct arena *arena, const st
                         (double)a->backward / used);
 }
 
-static void fires(const struct facts *f, struct arena *arena, const struct attention *a,
+static void fires(const struct facts *f, struct arena *arena, const struct query_attention *a,
                   int64_t cost, struct outcome *o)
 {
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%softmax%'";
@@ -268,8 +66,8 @@ static void fires(const struct facts *f, struct arena *arena, const struct atten
 
 static void check_fused_attention(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct attention a = {.longest = TL_NONE};
-    if (find(f, arena, &a) < 0) {
+    struct query_attention a;
+    if (!query_attention(f, arena, &a)) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";
         return;
