@@ -30,11 +30,13 @@ analyzer/facts/steps    wire analyzer/timeline analyzer/measure analyzer/detect 
 analyzer/facts/ranks    wire analyzer/timeline analyzer/measure analyzer/facts
 analyzer/reduce         wire analyzer/profile analyzer/import analyzer/timeline analyzer/measure analyzer/facts
 analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts
+analyzer/queries/kernels wire analyzer/timeline analyzer/facts analyzer/queries
 analyzer/queries/input  wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
 analyzer/queries/training wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
 analyzer/queries/ranks  analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
 analyzer/replay         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/input
-analyzer/whatif         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/ranks analyzer/replay
+analyzer/whatif/edits   wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/kernels analyzer/queries/ranks analyzer/replay
+analyzer/whatif         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/ranks analyzer/replay analyzer/whatif/edits
 analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/whatif
 analyzer/compare        analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif analyzer/advice
 report                  analyzer/profile analyzer/timeline analyzer/facts analyzer/whatif analyzer/advice analyzer/compare
@@ -82,7 +84,7 @@ ROOMS
     done
     echo "reference_workloads/vgpu/shims reference_workloads/vgpu/core"
     for topic in input host copies kernels training ranks; do
-        echo "analyzer/advice/rules/$topic wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/queries/training analyzer/advice"
+        echo "analyzer/advice/rules/$topic wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/queries/kernels analyzer/queries/input analyzer/queries/ranks analyzer/queries/training analyzer/advice"
     done
 }
 

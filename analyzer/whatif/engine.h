@@ -3,7 +3,8 @@
 #ifndef GPUPROF_WHATIF_ENGINE_H
 #define GPUPROF_WHATIF_ENGINE_H
 
-#include "analyzer/whatif/edits.h"
+#include "analyzer/whatif/edits/edits.h"
+#include "analyzer/whatif/whatif.h"
 #include "analyzer/whatif/host_pace.h"
 #include "analyzer/whatif/room.h"
 

@@ -93,12 +93,46 @@ START_TEST(test_pointwise)
 }
 END_TEST
 
+/* Scores, their softmax and its dropout between products; images beside it. */
+static void fill_attention_and_images(struct builder *b, int64_t at)
+{
+    static const char *const row[] = {
+        "ampere_fp16_s16816gemm_fp16_128x128",
+        add,
+        "void (anonymous namespace)::softmax_warp_forward<c10::Half, float, float, 9, false>",
+        add,
+        "ampere_fp16_s16816gemm_fp16_128x128",
+        "void cudnn::ops::nchwToNhwcKernel<__half, __half, float, false, true>",
+        "sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x64"};
+    if (at == MS(100))
+        build_meta(b, "framework", "pytorch");
+    for (int i = 0; i < 7; i++)
+        build_kernel(b, row[i], at + US(5 * i), at + US(100) + US(1300) * i, US(1300));
+}
+
+/* torch.compile may do more than fuse: fuse attention, and keep images in channels-last. */
+START_TEST(a_compiler_changes_attention_and_the_layout_too)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_attention_and_images);
+    const struct outcome *o = case_outcome(build_analyze(&b), "pointwise-fusion");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_ptr_nonnull(o->edit.op_calls);
+    size_t gone = 0;
+    for (size_t i = 0; i < b.a->facts->tl->op_count; i++)
+        gone += o->edit.gone_marks[i];
+    ck_assert_uint_eq(gone, 3 * b.a->facts->steps.used);
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_pointwise_fusion_suite(void)
 {
     Suite *s = suite_create("pointwise-fusion");
     TCase *t = tcase_create("pointwise-fusion");
     tcase_add_test(t, test_pointwise);
     tcase_add_test(t, a_compiler_fuses_norms_and_casts_too);
+    tcase_add_test(t, a_compiler_changes_attention_and_the_layout_too);
     suite_add_tcase(s, t);
     return s;
 }

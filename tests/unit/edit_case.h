@@ -2,7 +2,7 @@
 #ifndef GPUPROF_TESTS_EDIT_CASE_H
 #define GPUPROF_TESTS_EDIT_CASE_H
 
-#include "analyzer/whatif/edits.h"
+#include "analyzer/whatif/edits/edits.h"
 #include "tests/unit/replay_steps.h"
 
 static const struct draw middle = {{0.5, 0.5, 0.5}}, lucky = {{0, 0, 0}}, unlucky = {{1, 1, 1}};

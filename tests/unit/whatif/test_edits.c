@@ -51,44 +51,6 @@ START_TEST(scaled_operations_may_do_the_work_of_others_on_the_way)
 }
 END_TEST
 
-START_TEST(joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each)
-{
-    struct bench x = bench_start(MS(7), fill_mixed);
-    struct edit join = {.kind = EDIT_JOIN, .ops = is_k};
-    ck_assert_int_le(with(&x, join, &lucky), MS(4));
-    ck_assert_int_gt(with(&x, join, &lucky), MS(3.9));
-    ck_assert_int_gt(with(&x, join, &unlucky), MS(4.6));
-    ck_assert_int_lt(with(&x, join, &unlucky), MS(4.8));
-    bench_end(&x);
-}
-END_TEST
-
-static void fill_softmax(struct builder *b, int64_t at)
-{
-    build_kernel(b, "softmax_warp_forward<Half, float>", at, at + US(10), MS(1));
-    build_kernel(b, "vectorized_elementwise_kernel<MulFunctor>", at + US(20), at + MS(1.01), MS(1));
-    build_sync(b, at + US(30), MS(1.98));
-}
-
-static bool is_any(const struct facts *f, uint32_t op)
-{
-    (void)f;
-    (void)op;
-    return true;
-}
-
-/* What moved FP32 between them may move 16 bits. */
-START_TEST(joined_softmax_takes_half_of_the_longest_at_best)
-{
-    struct bench x = bench_start(MS(4), fill_softmax);
-    struct edit join = {.kind = EDIT_JOIN, .ops = is_any};
-    int64_t least = with(&x, join, &lucky), most = with(&x, join, &unlucky);
-    ck_assert_int_gt(most - least, US(1250)); /* 1.8 ms and half of one */
-    ck_assert_int_lt(most - least, US(1350));
-    bench_end(&x);
-}
-END_TEST
-
 START_TEST(a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace)
 {
     struct edit twice = {.kind = EDIT_BATCH, .workers = 2};
@@ -366,8 +328,6 @@ Suite *test_edits_suite(void)
     tcase_add_test(c, removed_operations_and_calls_cost_nothing);
     tcase_add_test(c, scaled_operations_take_a_time_within_the_range);
     tcase_add_test(c, scaled_operations_may_do_the_work_of_others_on_the_way);
-    tcase_add_test(c, joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each);
-    tcase_add_test(c, joined_softmax_takes_half_of_the_longest_at_best);
     tcase_add_test(c, a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace);
     tcase_add_test(c, a_larger_batch_does_not_speed_up_a_gpu_that_is_full);
     tcase_add_test(c, one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain);

@@ -1,6 +1,6 @@
 /* The edit of the layout of images. */
 #include "tests/unit/edit_case.h"
-#include "analyzer/queries/shapes.h"
+#include "analyzer/queries/kernels/shapes.h"
 #include "tests/unit/rule_case.h"
 
 static void fill_layouts(struct builder *b, int64_t at)

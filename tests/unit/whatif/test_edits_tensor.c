@@ -1,6 +1,6 @@
 /* What tensor cores leave of products in FP32: by rates, by bytes, and by where rows begin. */
 #include "tests/unit/edit_case.h"
-#include "analyzer/queries/shapes.h"
+#include "analyzer/queries/kernels/shapes.h"
 #include "tests/unit/rule_case.h"
 
 static const int64_t (*sizes)[4]; /* m n k batch, of the product in each step */

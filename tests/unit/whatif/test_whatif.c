@@ -1,6 +1,6 @@
 /* Edits: what they would save, above all when that is nothing. */
 #include "analyzer/advice/advice.h"
-#include "analyzer/whatif/edits.h"
+#include "analyzer/whatif/edits/edits.h"
 #include "tests/unit/replay_steps.h"
 
 static int64_t saves(struct bench *x, struct edit edit)

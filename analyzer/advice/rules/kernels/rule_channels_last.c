@@ -1,7 +1,7 @@
 /* Layout conversions around tensor-core convolutions. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
-#include "analyzer/queries/shapes.h"
+#include "analyzer/queries/kernels/shapes.h"
 
 #include "wire/spool_format.h"
 

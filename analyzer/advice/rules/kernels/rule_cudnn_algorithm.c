@@ -6,7 +6,7 @@
  * the upper quartile. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
-#include "analyzer/queries/shapes.h"
+#include "analyzer/queries/kernels/shapes.h"
 
 #include "wire/spool_format.h"
 

@@ -1,7 +1,7 @@
 /* Attention written out: a product makes the scores, a softmax of its own reads and writes them, a
  * second product reads them again. A fused kernel never writes them to memory. */
 #include "analyzer/advice/rule.h"
-#include "analyzer/queries/attention.h"
+#include "analyzer/queries/kernels/attention.h"
 
 enum { FUSED_CC = 8 /* from this compute capability on there are FlashAttention's kernels */ };
 

@@ -5,7 +5,7 @@
  * there they take one channel at a time, two bytes out of each line of memory. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
-#include "analyzer/queries/shapes.h"
+#include "analyzer/queries/kernels/shapes.h"
 
 #include "wire/spool_format.h"
 

@@ -2,7 +2,7 @@
  * would do: products, convolutions and attention. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
-#include "analyzer/queries/shapes.h"
+#include "analyzer/queries/kernels/shapes.h"
 
 #include "wire/spool_format.h"
 

@@ -1,6 +1,6 @@
 /* Edits of communication: beside backward, in larger messages, without a late rank. One rank is
  * replayed; what the others do to it is in the recorded lengths of its collectives. */
-#include "analyzer/whatif/edits.h"
+#include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/measure/spans.h"
 #include "analyzer/queries/ranks/comm.h"

@@ -1,5 +1,5 @@
 /* Edits of how batches are made and copied. */
-#include "analyzer/whatif/edits.h"
+#include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
 

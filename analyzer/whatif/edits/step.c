@@ -1,5 +1,5 @@
 /* Edits of the whole step: its batch, how often it updates. */
-#include "analyzer/whatif/edits.h"
+#include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/ranks/comm.h"
 

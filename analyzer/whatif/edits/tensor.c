@@ -4,10 +4,10 @@
  * Where ranges say "llm.c on an H200": GPT-2 with 16 sequences of 1,024 tokens, the same calls
  * recorded in FP32 and in BF16 and compared one by one (docs/measurements).
  */
-#include "analyzer/whatif/edits.h"
+#include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
-#include "analyzer/queries/shapes.h"
+#include "analyzer/queries/kernels/shapes.h"
 #include "wire/spool_format.h"
 
 /* FP32 rate over that of 16-bit tensor cores, dense: V100 15.7/125, T4 8.1/65, A100 19.5/312,

@@ -3,10 +3,10 @@
  * Where ranges say "ResNet-50 on an H200": train_conv with batches of 64 in BF16, recorded in both
  * layouts with algorithms that cuDNN 9.19 measured, and compared call by call (docs/measurements).
  */
-#include "analyzer/whatif/edits.h"
+#include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
-#include "analyzer/queries/shapes.h"
+#include "analyzer/queries/kernels/shapes.h"
 #include "wire/spool_format.h"
 
 #include <string.h>
@@ -136,6 +136,13 @@ static bool in_nhwc_already(const struct edit *x, const struct graph *g, uint32_
 {
     const struct call *c = call_of(x, g, i);
     return c && c->row.in_layout == SPOOL_LAYOUT_NHWC;
+}
+
+bool edit_converts(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    const struct op *o = edit_op(g, i);
+    return x->op_calls && o && o->kind == OP_KERNEL && o->class.family == FAMILY_LAYOUT &&
+           !in_nhwc_already(x, g, i);
 }
 
 /* A 1x1 convolution in NHWC is a product, for which cuDNN's calls by algorithm ask cuBLASLt each

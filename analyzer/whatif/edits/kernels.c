@@ -3,7 +3,7 @@
  * Ranges are public figures (peak rates by compute capability) times the share of them that kernels
  * reach in practice; where the profile itself holds the figure (the shortest optimizer kernel),
  * that is used instead. */
-#include "analyzer/whatif/edits.h"
+#include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
 #include "wire/spool_format.h"

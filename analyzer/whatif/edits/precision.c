@@ -1,5 +1,5 @@
 /* The edit of the type of numbers, with the range of what is not known about them. */
-#include "analyzer/whatif/edits.h"
+#include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
 #include "wire/spool_format.h"

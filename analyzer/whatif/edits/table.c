@@ -1,5 +1,5 @@
 /* The table of edits. */
-#include "analyzer/whatif/edits.h"
+#include "analyzer/whatif/edits/edits.h"
 
 bool edit_drop_launched(const struct graph *g, struct plan *p, uint32_t i)
 {

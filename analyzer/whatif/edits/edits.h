@@ -1,12 +1,12 @@
-/* Recommendations as changes of a plan (see whatif.h).
+/* Recommendations as changes of a plan (see edit.h).
  *
  * Each edit marks tasks and sets durations; what it does not know is drawn from a range, which
- * stands in it. edits.c holds the table and the edits that rules aim themselves. */
-#ifndef GPUPROF_WHATIF_EDITS_H
-#define GPUPROF_WHATIF_EDITS_H
+ * stands in it. table.c holds the table. */
+#ifndef GPUPROF_WHATIF_EDITS_EDITS_H
+#define GPUPROF_WHATIF_EDITS_EDITS_H
 
 #include "analyzer/replay/replay.h"
-#include "analyzer/whatif/whatif.h"
+#include "analyzer/whatif/edits/edit.h"
 
 enum { DRAW_DIMENSIONS = 3, HOST_PAUSE_NS = 100000 /* shorter ones belong to the next launch */ };
 
@@ -52,7 +52,7 @@ void edit_drop_with(const struct graph *g, struct plan *p, uint32_t i, double pa
  * False: others were launched with it, so their call stays as well. */
 bool edit_drop_launched(const struct graph *g, struct plan *p, uint32_t i);
 
-/* What is left of an FP32 kernel's time on tensor cores (edits_tensor.c), where these reach `share`
+/* What is left of an FP32 kernel's time on tensor cores (tensor.c), where these reach `share`
  * of the share of the peak rate that it reached. */
 double edit_on_tensor_cores(const struct graph *g, double share);
 /* The same of the kernel of task i, by what is known of it and of its call (x->op_calls): in 16
@@ -60,19 +60,24 @@ double edit_on_tensor_cores(const struct graph *g, double share);
 double edit_matrix_left(const struct edit *x, const struct graph *g, uint32_t i,
                         const struct draw *d);
 
+/* Does task i convert the layout of images for a call that was given NCHW? False without
+ * x->op_calls. */
+bool edit_converts(const struct edit *x, const struct graph *g, uint32_t i);
+
 /* Is the edit about this operation? */
 bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op);
 
 typedef void edit_fn(const struct edit *x, const struct graph *g, struct plan *p,
                      const struct draw *d);
-edit_fn edit_workers, edit_pin, edit_overlap; /* edits_input.c */
+edit_fn edit_workers, edit_pin, edit_overlap; /* input.c */
 edit_fn edit_more_workers, edit_read_free;
-edit_fn edit_unsync, edit_graph, edit_unblock, edit_skip; /* edits_host.c */
-edit_fn edit_keep_gradients, edit_fuse, edit_algorithm;   /* edits_kernels.c */
-edit_fn edit_precision;                                   /* edits_precision.c */
-edit_fn edit_layout;                                      /* edits_layout.c */
-edit_fn edit_remove, edit_scale, edit_join;               /* edits_rules.c */
-edit_fn edit_batch, edit_accumulate;                      /* edits_step.c */
-edit_fn edit_hide_comm, edit_bucket, edit_punctual;       /* edits_comm.c */
+edit_fn edit_unsync, edit_graph, edit_unblock, edit_skip; /* host.c */
+edit_fn edit_keep_gradients, edit_fuse, edit_algorithm;   /* kernels.c */
+edit_fn edit_precision;                                   /* precision.c */
+edit_fn edit_layout;                                      /* layout.c */
+edit_fn edit_join;                                        /* join.c */
+edit_fn edit_remove, edit_scale;                          /* rules.c */
+edit_fn edit_batch, edit_accumulate;                      /* step.c */
+edit_fn edit_hide_comm, edit_bucket, edit_punctual;       /* comm.c */
 
 #endif

@@ -1,4 +1,4 @@
-#include "analyzer/queries/attention.h"
+#include "analyzer/queries/kernels/attention.h"
 
 #include "wire/spool_format.h"
 

@@ -1,5 +1,5 @@
 /* Edits of what the host calls and waits for. */
-#include "analyzer/whatif/edits.h"
+#include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/measure/ranges.h"
 #include "analyzer/measure/spans.h"

@@ -1,4 +1,4 @@
-#include "analyzer/queries/shapes.h"
+#include "analyzer/queries/kernels/shapes.h"
 
 #include "wire/spool_format.h"
 

@@ -1,0 +1,118 @@
+/* The edit of fusion: chains of kernels that mostly move data become one kernel each, by a person
+ * or by a compiler. */
+#include "analyzer/whatif/edits/edits.h"
+
+#include "analyzer/queries/query.h"
+#include "wire/spool_format.h"
+
+#include <math.h>
+
+struct row { /* neighbours in a stream */
+    int64_t most_ns, sum_ns;
+};
+
+static struct row row_of(const struct plan *p, const uint32_t *task, size_t n)
+{
+    struct row r = {0};
+    for (size_t k = 0; k < n; k++) {
+        r.sum_ns += p->dur[task[k]];
+        r.most_ns = p->dur[task[k]] > r.most_ns ? p->dur[task[k]] : r.most_ns;
+    }
+    return r;
+}
+
+/* A person's kernel is as long as the longest, at worst a quarter of the others longer for what
+ * each reads besides. Behind a matrix kernel pointwise ones may become part of that one, as its
+ * epilogue, and cost nothing. */
+static double by_hand(const struct graph *g, const uint32_t *task, size_t n, const struct row *r,
+                      const struct draw *d)
+{
+    uint32_t before = g->tasks[task[0]].prev;
+    const struct op *o = before == TASK_NONE ? NULL : edit_op(g, before);
+    bool behind = o && (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV);
+    double joined = (double)r->most_ns * (1 + draw_between(d, 0, 0, 0.25) * (double)(n - 1));
+    return fmin(joined, (double)r->sum_ns) * (behind ? draw_between(d, 1, 0, 1) : 1);
+}
+
+/* What torch.compile leaves of a chain with softmax, norms and casts hardly depends on its longest
+ * kernel, which may move FP32 where the compiled one moves 16 bits. Of all that is no product it
+ * left 0.23 to 0.58 in eleven models in bfloat16 on the virtual GPU, whose compiled kernels have
+ * the time of their own code (docs/truth.md). A model that it cannot compile whole keeps more. */
+static double compiled(const struct row *r, const struct draw *d)
+{
+    double longest = (double)r->most_ns / (double)(r->sum_ns > 0 ? r->sum_ns : 1);
+    return (double)r->sum_ns *
+           draw_around(d, 0, fmin(0.2, longest), fmin(0.42, longest + 0.2), 0.9);
+}
+
+static void join_row(const struct graph *g, struct plan *p, const uint32_t *task, size_t n,
+                     const struct draw *d)
+{
+    struct row r = row_of(p, task, n);
+    bool compiles = query_of_pytorch(g->a);
+    double joined = compiles ? compiled(&r, d) : by_hand(g, task, n, &r, d);
+    /* What the host does for each goes with it; a compiled program has a host's work of its own. */
+    size_t gone = compiles ? (size_t)(draw_between(d, 2, 1, 0.1) * (double)n) : n;
+    for (size_t k = 1; k < n; k++) {
+        if (k < gone)
+            edit_drop(g, p, task[k]);
+        else
+            edit_drop_launched(g, p, task[k]);
+    }
+    p->dur[task[0]] = (int64_t)joined;
+}
+
+/* Of several channels each: with one such convolution PyTorch 2's compiler keeps the layout. */
+static bool has_groups(const struct facts *f)
+{
+    for (size_t i = 0; i < f->tl->call_count; i++) {
+        const struct row_call *c = &f->tl->calls[i].row;
+        bool convolves = c->family >= SPOOL_CALL_CONV_FWD && c->family <= SPOOL_CALL_CONV_WGRAD;
+        if (convolves && c->dim[10] > 1 && c->dim[1] > c->dim[10])
+            return true;
+    }
+    return false;
+}
+
+/* torch.compile keeps images of convolutions in channels-last, unless it meets convolutions that it
+ * takes for slower so; and it puts fused attention in place of the forms that it knows. */
+static void leave_out(const struct edit *x, const struct graph *g, struct plan *p,
+                      const struct draw *d)
+{
+    bool layout = draw_between(d, 1, 0, 1) < 0.75 && !has_groups(g->a);
+    bool attention = draw_between(d, 1, 0, 1) < 0.35;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct op *o = edit_op(g, i);
+        if (!o)
+            continue;
+        if (layout && edit_converts(x, g, i))
+            edit_drop_launched(g, p, i);
+        if (attention && x->gone_marks && x->gone_marks[g->tasks[i].source])
+            edit_drop(g, p, i);
+    }
+}
+
+void edit_join(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    enum { ROW = 16 };
+    uint32_t row[ROW];
+    size_t n = 0;
+    if (query_of_pytorch(g->a))
+        leave_out(x, g, p, d);
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (!task_on_gpu(&g->tasks[i]))
+            continue;
+        bool picked =
+            edit_op(g, i) && !(p->mark[i] & PLAN_DROP) && edit_picks(x, g, g->tasks[i].source);
+        bool next =
+            n && g->tasks[i].prev == row[n - 1] && g->tasks[i].step == g->tasks[row[0]].step;
+        if (n && (!picked || !next || n == ROW)) {
+            join_row(g, p, row, n, d);
+            n = 0;
+        }
+        if (picked)
+            row[n++] = i;
+    }
+    if (n)
+        join_row(g, p, row, n, d);
+}

@@ -1,0 +1,61 @@
+/* Edits that a rule aims itself: it names the operations and calls that they are about. */
+#include "analyzer/whatif/edits/edits.h"
+
+static bool picks_call(const struct edit *x, const struct graph *g, uint32_t call)
+{
+    return x->call_marks ? x->call_marks[call] : x->calls && x->calls(g->a, call);
+}
+
+/* Is task i one of the calls that vanish, or the wait in it? */
+static bool of_call(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    const struct task *t = &g->tasks[i];
+    return (t->kind == TASK_HOST_API || t->kind == TASK_WAIT) && picks_call(x, g, t->source);
+}
+
+/* Does task i come behind a pause of its thread between two calls that vanish? */
+static bool behind_pause(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    uint32_t pause = g->tasks[i].prev;
+    if (!x->pauses || !of_call(x, g, i) || pause == TASK_NONE ||
+        g->tasks[pause].kind != TASK_HOST_GAP)
+        return false;
+    uint32_t before = g->tasks[pause].prev;
+    return before != TASK_NONE && of_call(x, g, before);
+}
+
+/* Operations vanish with their launches, calls with their waits. What waited for them waits for
+ * what came before them. */
+void edit_remove(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)d;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        const struct op *o = edit_op(g, i);
+        if (o && edit_picks(x, g, t->source))
+            edit_drop(g, p, i);
+        if (behind_pause(x, g, i))
+            p->dur[t->prev] = 0;
+        if (t->kind == TASK_HOST_API && picks_call(x, g, t->source))
+            p->dur[i] = 0;
+        if (t->kind != TASK_WAIT)
+            continue;
+        uint32_t op = g->a->tl->apis[t->source].op;
+        if (picks_call(x, g, t->source) ||
+            (op != TL_NONE && t->flags & TASK_COPY_WAIT && edit_picks(x, g, op)))
+            p->mark[i] |= PLAN_DROP;
+    }
+}
+
+void edit_scale(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    double by = draw_between(d, 0, x->good, x->bad);
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (!edit_op(g, i) || !edit_picks(x, g, g->tasks[i].source))
+            continue;
+        if (x->gone_marks && x->gone_marks[g->tasks[i].source])
+            edit_drop(g, p, i);
+        else
+            p->dur[i] = (int64_t)((double)p->dur[i] * by);
+    }
+}
