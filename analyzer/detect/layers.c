@@ -3,6 +3,7 @@
 #include "analyzer/measure/spans.h"
 #include "analyzer/timeline/name_test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool layers_alike(const struct cut *c)
@@ -41,7 +42,7 @@ bool layers_perhaps(const struct cut *cuts, size_t n, const struct cut *c)
     return layers_alike(c) && !inside;
 }
 
-/* ---- calls of modules ---- */
+/* ---- calls of modules and updates ---- */
 
 struct calls VEC(struct span);
 
@@ -51,10 +52,30 @@ static bool is_module(const char *name)
     return strncmp(name, prefix, sizeof prefix - 1) == 0;
 }
 
-/* The outermost: ranges come by thread, then by start, and nest. -1: out of memory. */
-static int find_calls(struct calls *calls, const struct timeline *t, uint32_t process)
+/* Where the step of an optimizer begins its own work, behind a closure that it may be given: its
+ * end without any. */
+static int64_t own_start(const struct timeline *t, const struct thread *th, const struct range *r)
+{
+    for (uint32_t c = timeline_api_from(t, th, r->start_ns);
+         c < th->first_api + th->apis && t->apis[c].start_ns < r->end_ns; c++)
+        if (t->apis[c].op != TL_NONE && t->ops[t->apis[c].op].in_update)
+            return t->apis[c].start_ns;
+    return r->end_ns;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* Calls of modules, the outermost, and updates: ranges come by thread, then by start, and nest. -1:
+ * out of memory. */
+static int find_calls(struct calls *modules, struct calls *updates, const struct timeline *t,
+                      uint32_t process)
 {
     struct name_test module = name_test_open(t, is_module);
+    struct name_test update = name_test_open(t, timeline_names_update);
     int rc = 0;
     for (uint32_t i = 0; i < t->thread_count && rc == 0; i++) {
         const struct thread *th = &t->threads[i];
@@ -62,15 +83,20 @@ static int find_calls(struct calls *calls, const struct timeline *t, uint32_t pr
         for (uint32_t k = th->first_range;
              th->process == process && k < th->first_range + th->ranges && rc == 0; k++) {
             const struct range *r = &t->ranges[k];
-            if (r->end_ns <= end || !name_test(&module, r->name))
+            bool updates_it = name_test(&update, r->name);
+            if (!updates_it && (r->end_ns <= end || !name_test(&module, r->name)))
                 continue;
-            struct span *call = vec_push(calls);
+            struct span *call = vec_push(updates_it ? updates : modules);
             rc = call ? 0 : -1;
             if (call)
-                *call = (struct span){r->start_ns, end = r->end_ns};
+                *call = (struct span){updates_it ? own_start(t, th, r) : r->start_ns, r->end_ns};
+            end = updates_it ? end : r->end_ns; /* a closure may call modules */
         }
     }
     name_test_close(&module);
+    name_test_close(&update);
+    if (updates->n)
+        qsort(updates->at, updates->n, sizeof *updates->at, by_start);
     return rc;
 }
 
@@ -85,14 +111,33 @@ static bool in_one_call(const struct calls *calls, const struct sequence *s, uin
     return false;
 }
 
+/* Most segments begin in an update, several of them in the same one: its parameters. */
+static bool in_updates(const struct calls *updates, const struct sequence *s, uint32_t token)
+{
+    const uint32_t *p = s->position + s->first[token];
+    size_t n = count_of(s, token), inside = 0, hit = 0, at = 0, last = SIZE_MAX;
+    for (size_t i = 0; i < n; i++) {
+        int64_t ns = s->time[p[i]];
+        while (at < updates->n && updates->at[at].end_ns <= ns)
+            at++;
+        if (at == updates->n || updates->at[at].start_ns > ns)
+            continue;
+        inside++;
+        hit += at != last;
+        last = at;
+    }
+    return inside * 2 > n && inside >= 2 * hit;
+}
+
 int layers_left_out(struct cut *cuts, int n, const struct sequence *s, const struct timeline *t,
                     uint32_t process)
 {
-    struct calls calls = {0};
-    int left = 0, rc = n > 0 ? find_calls(&calls, t, process) : 0;
+    struct calls modules = {0}, updates = {0};
+    int left = 0, rc = n > 0 ? find_calls(&modules, &updates, t, process) : 0;
     for (int i = 0; i < n && rc == 0; i++)
-        if (!in_one_call(&calls, s, cuts[i].token))
+        if (!in_one_call(&modules, s, cuts[i].token) && !in_updates(&updates, s, cuts[i].token))
             cuts[left++] = cuts[i];
-    vec_release(&calls);
+    vec_release(&modules);
+    vec_release(&updates);
     return rc < 0 ? -1 : left;
 }

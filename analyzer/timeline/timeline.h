@@ -269,6 +269,9 @@ void timeline_free(struct timeline *t);
 uint32_t timeline_thread_index(const struct timeline *t, int64_t id);
 /* Index of the thread's first API call that starts at `ns` or later; one past its last if none. */
 uint32_t timeline_api_from(const struct timeline *t, const struct thread *th, int64_t ns);
+/* Is it the range of an optimizer's step: PyTorch's own ("Optimizer.step#SGD.step"), or that of
+ * gpuprof's hook? */
+bool timeline_names_update(const char *name);
 uint32_t timeline_process_index(const struct timeline *t, int64_t id);
 uint32_t timeline_device_index(const struct timeline *t, int64_t id);
 /* Text of meta `key` (process 0 first, then any), NULL when absent. */

@@ -4,8 +4,7 @@
 #include "analyzer/timeline/build.h"
 #include "analyzer/timeline/name_test.h"
 
-/* PyTorch's record_function, and gpuprof's hook. */
-static bool is_update(const char *name)
+bool timeline_names_update(const char *name)
 {
     return strncmp(name, "Optimizer.step#", 15) == 0 || strcmp(name, "optimizer.step") == 0;
 }
@@ -28,7 +27,7 @@ struct updates { /* by (thread, start), the outermost ones */
 
 static int find_updates(const struct timeline *t, struct updates *u)
 {
-    struct name_test named = name_test_open(t, is_update);
+    struct name_test named = name_test_open(t, timeline_names_update);
     int rc = 0;
     for (uint32_t k = 0; k < t->thread_count && rc == 0; k++) {
         const struct thread *th = &t->threads[k];

@@ -110,6 +110,21 @@ START_TEST(test_optimizer)
 }
 END_TEST
 
+/* A recording of nothing but one step. */
+START_TEST(test_one_update)
+{
+    struct builder b = build_start();
+    fill_own_class(&b, MS(100));
+    const struct advice *a = build_analyze(&b);
+    ck_assert(analysis_of_window(a->facts));
+    const struct outcome *o = case_outcome(a, "fused-optimizer");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_ptr_nonnull(strstr(o->summary, "in the window"));
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "in Lion.step"));
+    build_end(&b);
+}
+END_TEST
+
 Suite *rule_fused_optimizer_suite(void)
 {
     Suite *s = suite_create("fused-optimizer");
@@ -117,6 +132,7 @@ Suite *rule_fused_optimizer_suite(void)
     tcase_add_test(t, test_optimizer);
     tcase_add_test(t, test_plain);
     tcase_add_test(t, test_no_candidate);
+    tcase_add_test(t, test_one_update);
     suite_add_tcase(s, t);
     return s;
 }

@@ -1,4 +1,5 @@
-/* Forward passes of deep models without any marks: their layers are no steps. */
+/* Forward passes of deep models without any marks: their layers are no steps, nor are the
+ * parameters of an update. */
 #include "analyzer/advice/advice.h"
 #include "tests/unit/build_timeline.h"
 
@@ -101,6 +102,36 @@ START_TEST(few_passes_that_the_user_counts_are_steps)
 }
 END_TEST
 
+/* The loop over the parameters of an optimizer that is written in Python. */
+static int64_t update(struct builder *b, int64_t at)
+{
+    static const char *const kernels[] = {
+        "vectorized_elementwise_kernel_mul", "vectorized_elementwise_kernel_addcmul",
+        "vectorized_elementwise_kernel_sqrt", "vectorized_elementwise_kernel_addcdiv"};
+    int64_t start = at;
+    for (int i = 0; i < 28 * 4; i++)
+        at = kernel(b, kernels[i % 4], at);
+    build_range(b, "Optimizer.step#CustomAdam.step", start - US(5), at + US(5));
+    return at;
+}
+
+START_TEST(one_update_of_many_parameters_has_no_steps)
+{
+    struct builder b = build_start();
+    update(&b, MS(1));
+    ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
+    build_end(&b);
+    b = build_start();
+    int64_t at = MS(1);
+    for (int i = 0; i < 20; i++)
+        at = update(&b, pass(&b, at, NULL)) + US(100);
+    const struct steps *s = &build_analyze(&b)->facts->steps;
+    ck_assert_uint_ge(s->count, 19);
+    ck_assert_uint_le(s->count, 20);
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_layers_suite(void);
 Suite *test_layers_suite(void)
 {
@@ -111,6 +142,7 @@ Suite *test_layers_suite(void)
     tcase_add_test(c, passes_are_steps_and_not_their_layers);
     tcase_add_test(c, few_passes_are_doubtful_steps);
     tcase_add_test(c, few_passes_that_the_user_counts_are_steps);
+    tcase_add_test(c, one_update_of_many_parameters_has_no_steps);
     suite_add_tcase(s, c);
     return s;
 }

@@ -132,13 +132,11 @@ static bool trains_on_cpu(const struct facts *f, const char *where)
     return where && strncmp(where, "backward", 8) == 0 && weights && strstr(weights, ", on cpu");
 }
 
-/* The hook's range of a step of an optimizer, or PyTorch's own ("Optimizer.step#AdamW.step"), of
- * one that is not fused yet. */
+/* The range of a step of an optimizer that is not fused yet. */
 static bool can_fuse(const struct facts *f, const char *range)
 {
     const char *now = timeline_meta(f->tl, "torch.optimizer");
-    return range && !(now && strstr(now, "fused=True")) &&
-           (strcmp(range, "optimizer.step") == 0 || strncmp(range, "Optimizer.step#", 15) == 0);
+    return range && !(now && strstr(now, "fused=True")) && timeline_names_update(range);
 }
 
 static void say_to_pytorch(struct outcome *o, const char *remedy)

@@ -29,7 +29,7 @@ static struct update update_of(const struct facts *f)
     for (size_t i = 0; i < f->tl->range_count; i++) {
         const struct range *r = &f->tl->ranges[i];
         if (strncmp(tl_text(f->tl, r->name), PREFIX, sizeof PREFIX - 1) != 0 ||
-            query_step_at(f, r->start_ns) == TL_NONE)
+            (!analysis_of_window(f) && query_step_at(f, r->start_ns) == TL_NONE))
             continue;
         several |= u.name && u.name != r->name;
         u.name = r->name;
@@ -121,6 +121,7 @@ const struct rule rule_fused_optimizer = {
     .title = "Update all parameters in one fused kernel",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_fused_optimizer,
+    .in_window = true,
     .program = {.now = "torch.optimizer"},
     .looks_for =
         "Dozens of small optimizer kernels per step instead of a few kernels over all tensors.",
