@@ -83,3 +83,13 @@ bool ptx_too_early(const struct ptx_run *r, int at)
     }
     return around && around->turns < 2;
 }
+
+bool ptx_skips_loop(const struct ptx_run *r, int at)
+{
+    for (int i = at + 1; i < r->k->inst[at].target; i++) {
+        const struct ptx_inst *x = &r->k->inst[i];
+        if (x->op == OP_BRANCH && x->target > at && x->target <= i)
+            return true;
+    }
+    return false;
+}

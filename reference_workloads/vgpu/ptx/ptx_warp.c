@@ -278,8 +278,10 @@ static uint32_t takers(struct ptx_run *r, int at, uint32_t mask)
     bool ahead = i->target > at;
     if ((yes && !ahead) || (ahead && i->guard >= 0))
         ptx_loop_turns(loop, i->guard >= 0 ? r->difference[i->guard] : 0, r->sum->instructions);
-    if (ahead || !yes)
+    if (!yes || (ahead && (i->guard < 0 || !r->data[i->guard])))
         return yes;
+    if (ahead)
+        return ptx_skips_loop(r, at) ? 0 : yes;
     return i->guard >= 0 && r->data[i->guard] && loop->turns > DATA_TURNS ? 0 : yes;
 }
 

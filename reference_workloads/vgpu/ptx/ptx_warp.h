@@ -55,5 +55,8 @@ bool ptx_first_touch(struct ptx_run *r, uint64_t sector);
 void ptx_loop_turns(struct ptx_loop *l, double difference, double ran);
 double ptx_stretch(const struct ptx_run *r);
 bool ptx_too_early(const struct ptx_run *r, int at);
+/* Does the branch at `at` jump over a whole loop? Where data decides it, the warp goes in: what the
+ * loop's length rests on is not in memory, and no length is likelier to be 0 than not. */
+bool ptx_skips_loop(const struct ptx_run *r, int at);
 
 #endif
