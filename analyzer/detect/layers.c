@@ -52,17 +52,6 @@ static bool is_module(const char *name)
     return strncmp(name, prefix, sizeof prefix - 1) == 0;
 }
 
-/* Where the step of an optimizer begins its own work, behind a closure that it may be given: its
- * end without any. */
-static int64_t own_start(const struct timeline *t, const struct thread *th, const struct range *r)
-{
-    for (uint32_t c = timeline_api_from(t, th, r->start_ns);
-         c < th->first_api + th->apis && t->apis[c].start_ns < r->end_ns; c++)
-        if (t->apis[c].op != TL_NONE && t->ops[t->apis[c].op].in_update)
-            return t->apis[c].start_ns;
-    return r->end_ns;
-}
-
 static int by_start(const void *a, const void *b)
 {
     const struct span *x = a, *y = b;
@@ -89,7 +78,8 @@ static int find_calls(struct calls *modules, struct calls *updates, const struct
             struct span *call = vec_push(updates_it ? updates : modules);
             rc = call ? 0 : -1;
             if (call)
-                *call = (struct span){updates_it ? own_start(t, th, r) : r->start_ns, r->end_ns};
+                *call = (struct span){updates_it ? timeline_update_start(t, r) : r->start_ns,
+                                      r->end_ns};
             end = updates_it ? end : r->end_ns; /* a closure may call modules */
         }
     }

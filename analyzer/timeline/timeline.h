@@ -272,6 +272,9 @@ uint32_t timeline_api_from(const struct timeline *t, const struct thread *th, in
 /* Is it the range of an optimizer's step: PyTorch's own ("Optimizer.step#SGD.step"), or that of
  * gpuprof's hook? */
 bool timeline_names_update(const char *name);
+/* When such a range launches the first work of its own, behind a closure that it may be given; its
+ * end without any. */
+int64_t timeline_update_start(const struct timeline *t, const struct range *r);
 uint32_t timeline_process_index(const struct timeline *t, int64_t id);
 uint32_t timeline_device_index(const struct timeline *t, int64_t id);
 /* Text of meta `key` (process 0 first, then any), NULL when absent. */

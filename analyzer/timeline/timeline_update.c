@@ -16,6 +16,16 @@ static bool is_backward(const char *name)
            strcmp(name, "backward") == 0;
 }
 
+int64_t timeline_update_start(const struct timeline *t, const struct range *r)
+{
+    const struct thread *th = &t->threads[r->thread];
+    for (uint32_t c = timeline_api_from(t, th, r->start_ns);
+         c < th->first_api + th->apis && t->apis[c].start_ns < r->end_ns; c++)
+        if (t->apis[c].op != TL_NONE && t->ops[t->apis[c].op].in_update)
+            return t->apis[c].start_ns;
+    return r->end_ns;
+}
+
 struct update {
     int64_t from_ns, start_ns, end_ns; /* from: where its own work begins */
 };

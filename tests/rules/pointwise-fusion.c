@@ -123,6 +123,11 @@ START_TEST(a_compiler_changes_attention_and_the_layout_too)
         gone += o->edit.gone_marks[i];
     ck_assert_uint_eq(gone, 3 * b.a->facts->steps.used);
     build_end(&b);
+    b = build_start();
+    build_meta(&b, "platform", "hip"); /* there it keeps the layout */
+    case_loop(&b, fill_attention_and_images);
+    ck_assert_ptr_null(case_outcome(build_analyze(&b), "pointwise-fusion")->edit.op_calls);
+    build_end(&b);
 }
 END_TEST
 

@@ -147,8 +147,8 @@ static bool add_compilers_own(const struct facts *f, struct arena *arena, struct
             o, "softmax, masks and casts of written-out attention, which a compiler may fuse",
             ms(per_step(f, a.between_ns)), "ms", NULL);
     int64_t layout = per_step(f, query_ops_of(f, is_conversion, NULL).busy_ns);
-    if (f->totals.family_ns[FAMILY_CONV] <= 0 || layout <= 0 ||
-        query_images_layout(f) == SPOOL_LAYOUT_NHWC)
+    if (f->totals.family_ns[FAMILY_CONV] <= 0 || layout <= 0 || !query_nvidia(f) ||
+        query_images_layout(f) == SPOOL_LAYOUT_NHWC) /* on AMD GPUs it keeps the layout */
         return true;
     o->edit.op_calls = query_op_calls(f, arena);
     outcome_evidence(o, "conversions of images' layout, which a compiler may leave out", ms(layout),

@@ -11,17 +11,6 @@ struct update {
     int64_t host_ns; /* per step: from its first launch until its range ends */
 };
 
-/* The thread's first launch of an update in the range; the end of the range without one. */
-static int64_t first_launch(const struct timeline *t, const struct range *r)
-{
-    const struct thread *th = &t->threads[r->thread];
-    for (uint32_t c = timeline_api_from(t, th, r->start_ns);
-         c < th->first_api + th->apis && t->apis[c].start_ns < r->end_ns; c++)
-        if (t->apis[c].op != TL_NONE && t->ops[t->apis[c].op].in_update)
-            return t->apis[c].start_ns;
-    return r->end_ns;
-}
-
 static struct update update_of(const struct facts *f)
 {
     struct update u = {0, 0};
@@ -33,7 +22,7 @@ static struct update update_of(const struct facts *f)
             continue;
         several |= u.name && u.name != r->name;
         u.name = r->name;
-        u.host_ns += r->end_ns - first_launch(f->tl, r);
+        u.host_ns += r->end_ns - timeline_update_start(f->tl, r);
     }
     u.name = several ? 0 : u.name;
     u.host_ns = per_step(f, u.host_ns);
