@@ -41,7 +41,8 @@ def answer(build, write):
         with open(README, "w", encoding="utf-8") as f:
             f.write(text.replace(shown[2], now))
         return True
-    print(f"README.md shows\n{shown[2]}\nbut today it is (readme.py BUILD --write)\n{now}")
+    print("FAILED  README.md's first answer is not today's: python3 tests/e2e/readme.py build --write")
+    print(f"README.md shows\n{shown[2]}\nbut today it is\n{now}")
     return False
 
 
