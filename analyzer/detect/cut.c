@@ -330,7 +330,7 @@ int cut_judge(struct cut *c, const struct sequence *s, struct scratch *w)
             role[s->role[s->token[i]]]++;
         updated += role[ROLE_UPDATE] > 0;
         copied += role[ROLE_COPY] > 0;
-        computing += p[g + 1] - p[g] > role[ROLE_COPY];
+        computing += p[g + 1] - p[g] > role[ROLE_COPY] + role[ROLE_MOVE];
         layers += role[ROLE_PRODUCT] > 1 && role[ROLE_NORM] > 0;
         alike += steady[g];
         in_steady += steady[g] ? work_of(s, p[g], p[g + 1], timed) : 0;

@@ -23,7 +23,7 @@ struct cut {
     double within;     /* the same from the first segment to the last */
     double updates;    /* of the segments: with an optimizer's kernel */
     double copies;     /* of the segments: with a copy between host and GPU */
-    double computing;  /* of the segments: with more than copies from and to the host */
+    double computing;  /* of the segments: with more than copies and memsets */
     double layers;     /* of the segments: with what a layer of a deep network has */
     bool guessed; /* alike is all that they are: found where nothing else says what a step is */
 };

@@ -58,7 +58,7 @@ static enum token_role role_of(const struct op *o)
             return ROLE_WORK;
         }
     bool host = o->copy_kind == COPY_H2D || o->copy_kind == COPY_D2H;
-    return o->kind == OP_COPY && host ? ROLE_COPY : ROLE_WORK;
+    return o->kind == OP_COPY && host ? ROLE_COPY : ROLE_MOVE;
 }
 
 /* A host that runs ahead had launched what the GPU does first before the recording began: such work

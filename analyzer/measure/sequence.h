@@ -7,6 +7,7 @@
 
 enum token_role { /* what an operation says of the step around it */
                   ROLE_WORK,
+                  ROLE_MOVE,    /* sets or copies memory of the GPU: alone no step */
                   ROLE_PRODUCT, /* of matrices: a network's layers are made of them */
                   ROLE_NORM,    /* a normalisation or a softmax, as between them */
                   ROLE_COPY,    /* between host and GPU: a batch comes, a loss goes */
