@@ -267,12 +267,27 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
     return d->text ? 0 : -1;
 }
 
+/* A program that times its passes waits for the whole GPU in each. Segments with such a wait are no
+ * layers; those of which few have one are, if longer ones do: these it takes. -1: out of memory. */
+static int timed_pass(const struct cut **c, bool *layers, struct cut passes[CANDIDATES],
+                      const struct sequence *s, const struct timeline *t, uint32_t process,
+                      struct scratch *w)
+{
+    const double ALL = 0.9, HALF = 0.5;
+    double share = waits_for_device(*c, s, t, process);
+    *layers &= share < ALL;
+    if (share <= 0 || share >= HALF)
+        return share < 0 ? -1 : 0;
+    int n = find_cuts(passes, s, VOTES_MIN, judge_pass, w);
+    return n > 0 ? waits_pass(c, passes, n, s, t, process) : n;
+}
+
 static int detect(struct detected *d, const struct timeline *t, const struct sequence_of *of,
                   size_t wanted, bool guess, struct arena *arena)
 {
     struct sequence s;
     struct scratch w = {0};
-    struct cut cuts[CANDIDATES];
+    struct cut cuts[CANDIDATES], passes[CANDIDATES];
     const struct cut *c = NULL;
     int rc = sequence_build(&s, t, of);
     if (rc == 0) {
@@ -289,8 +304,11 @@ static int detect(struct detected *d, const struct timeline *t, const struct seq
         rc = waits_left_out(cuts, rc, &s, t, of->process);
     if (rc > 0)
         c = choose_cut(cuts, (size_t)rc);
-    if (c)
-        rc = fill(d, &s, c, layers_perhaps(cuts, (size_t)rc, c), arena, &w);
+    bool layers = c && layers_perhaps(cuts, (size_t)rc, c);
+    if (c && !wanted && cut_hint(c) == HINT_NONE)
+        rc = timed_pass(&c, &layers, passes, &s, t, of->process, &w);
+    if (c && rc >= 0)
+        rc = fill(d, &s, c, layers, arena, &w);
     free(w.v);
     free(w.seen);
     free(w.count);

@@ -107,3 +107,13 @@ int judge_same(struct cut *c, const struct sequence *s, struct scratch *w)
     return c->alike >= MOST && c->within >= (reads ? ENOUGH : NEARLY) && c->steady >= TOO_LITTLE &&
            c->layers < HALF && !layers_once(c) && !moves_only(c);
 }
+
+int judge_pass(struct cut *c, const struct sequence *s, struct scratch *w)
+{
+    const double NEARLY = 0.9;
+    if (c->k < 3 || c->coverage < ALL_THERE || c->similarity < NEARLY)
+        return 0;
+    if (cut_judge(c, s, w) < 0)
+        return -1;
+    return c->alike >= NEARLY && cut_hint(c) == HINT_NONE && !moves_only(c);
+}

@@ -21,5 +21,8 @@ judgement judge_exact;
  * Few operations need to agree on them, and others may come more often. It is a guess, and needs
  * another sign (waits.h). */
 judgement judge_same;
+/* Passes through a network, however few and however long the first took: alike, and all that many
+ * operations do. They need another sign (waits.h). */
+judgement judge_pass;
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+static const double NEARLY = 0.9; /* all */
+
 static bool is_wait(const struct api *a)
 {
     return a->kind == API_SYNC_DEVICE || a->kind == API_SYNC_STREAM || a->kind == API_SYNC_EVENT ||
@@ -23,16 +25,23 @@ static size_t segment_at(const struct sequence *s, const uint32_t *p, size_t n, 
     return low < n && s->time[p[0]] <= ns ? low : n;
 }
 
-/* `seen`: by segment, all false. */
-static bool waits_in_each(const struct cut *c, const struct sequence *s, const struct timeline *t,
-                          uint32_t process, bool *seen)
+static bool is_wait_for_device(const struct api *a)
 {
-    const double NEARLY = 0.9;
+    return a->kind == API_SYNC_DEVICE;
+}
+
+/* The share of the segments in which the host waits. -1: out of memory. */
+static double share_with(bool wait(const struct api *), const struct cut *c,
+                         const struct sequence *s, const struct timeline *t, uint32_t process)
+{
     size_t n = count_of(s, c->token) - 1, with = 0;
     const uint32_t *p = s->position + s->first[c->token];
+    bool *seen = calloc(n + 1, sizeof *seen);
+    if (!seen)
+        return -1;
     for (size_t i = 0; i < t->api_count; i++) {
         const struct api *a = &t->apis[i];
-        if (!is_wait(a) || t->threads[a->thread].process != process)
+        if (!wait(a) || t->threads[a->thread].process != process)
             continue;
         size_t g = segment_at(s, p, n, a->start_ns);
         if (g < n && !seen[g]) {
@@ -40,7 +49,8 @@ static bool waits_in_each(const struct cut *c, const struct sequence *s, const s
             with++;
         }
     }
-    return (double)with >= NEARLY * (double)n;
+    free(seen);
+    return n ? (double)with / (double)n : 0;
 }
 
 static bool long_ones(const struct cut *c, const struct sequence *s)
@@ -56,12 +66,35 @@ int waits_left_out(struct cut *cuts, int n, const struct sequence *s, const stru
 {
     int left = 0;
     for (int i = 0; i < n; i++) {
-        bool *seen = calloc(count_of(s, cuts[i].token), sizeof *seen);
-        if (!seen)
+        double share = share_with(is_wait, &cuts[i], s, t, process);
+        if (share < 0)
             return -1;
-        if (long_ones(&cuts[i], s) || waits_in_each(&cuts[i], s, t, process, seen))
+        if (long_ones(&cuts[i], s) || share >= NEARLY)
             cuts[left++] = cuts[i];
-        free(seen);
     }
     return left;
+}
+
+double waits_for_device(const struct cut *c, const struct sequence *s, const struct timeline *t,
+                        uint32_t process)
+{
+    return share_with(is_wait_for_device, c, s, t, process);
+}
+
+int waits_pass(const struct cut **c, const struct cut *passes, int n, const struct sequence *s,
+               const struct timeline *t, uint32_t process)
+{
+    const double TWICE = 1.8;
+    const struct cut *best = NULL;
+    for (int i = 0; i < n; i++) {
+        const struct cut *o = &passes[i];
+        if ((double)o->k * TWICE > (double)(*c)->k || (best && o->votes <= best->votes))
+            continue;
+        double share = share_with(is_wait_for_device, o, s, t, process);
+        if (share < 0)
+            return -1;
+        best = share >= NEARLY ? o : best;
+    }
+    *c = best ? best : *c;
+    return 0;
 }

@@ -9,5 +9,12 @@
  * any layer, in their order. Returns how many, -1: out of memory. */
 int waits_left_out(struct cut *cuts, int n, const struct sequence *s, const struct timeline *t,
                    uint32_t process);
+/* The share of the segments in which the host waits for the whole GPU. -1: out of memory. */
+double waits_for_device(const struct cut *c, const struct sequence *s, const struct timeline *t,
+                        uint32_t process);
+/* A program that times each pass waits for the whole GPU in each, and not in most of its layers:
+ * puts the best of such passes in place of a cut into their layers. -1: out of memory. */
+int waits_pass(const struct cut **c, const struct cut *passes, int n, const struct sequence *s,
+               const struct timeline *t, uint32_t process);
 
 #endif

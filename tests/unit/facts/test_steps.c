@@ -300,6 +300,40 @@ START_TEST(work_launched_before_the_recording_does_not_halve_the_step)
 }
 END_TEST
 
+/* A kernel every `pause`, until the layers and what a pass has beside them are done. */
+static int64_t forward_pass(struct builder *b, int64_t at, int64_t pause)
+{
+    static const char *const once[] = {"embed", "final_norm", "vocabulary_product"};
+    static const char *const layer[] = {"scores", "scale", "exponent", "sum", "divide", "values"};
+    for (int k = 0; k < 3; k++, at += pause)
+        build_kernel(b, once[k], at, at + US(8), US(6));
+    for (int k = 0; k < 12 * 6; k++, at += pause)
+        build_kernel(b, layer[k % 6], at, at + US(8), US(6));
+    return at;
+}
+
+/* Five passes, of which the first takes most of the time: how many segments are found. */
+static size_t passes_found(bool timed)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    for (int i = 0; i < 5; i++, at += US(50)) {
+        at = forward_pass(&b, at, i == 0 ? MS(8) : US(400));
+        if (timed)
+            build_api(&b, "cudaDeviceSynchronize", at - US(300), US(250));
+    }
+    size_t found = build_analyze(&b)->facts->steps.count;
+    build_end(&b);
+    return found;
+}
+
+START_TEST(passes_that_the_program_times_are_steps_and_not_their_layers)
+{
+    ck_assert_uint_eq(passes_found(true), 4);
+    ck_assert_uint_ge(passes_found(false), 55);
+}
+END_TEST
+
 Suite *test_steps_suite(void)
 {
     Suite *s = suite_create("steps");
@@ -316,6 +350,7 @@ Suite *test_steps_suite(void)
     tcase_add_test(c, long_steps_that_recur_are_told_with_their_cause);
     tcase_add_test(c, nested_marks_choose_the_outer_one);
     tcase_add_test(c, work_launched_before_the_recording_does_not_halve_the_step);
+    tcase_add_test(c, passes_that_the_program_times_are_steps_and_not_their_layers);
     suite_add_tcase(s, c);
     return s;
 }
