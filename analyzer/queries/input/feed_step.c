@@ -237,12 +237,14 @@ const char *query_feed_setting(const struct facts *facts, struct arena *arena, c
 static const char autocast[] = "with torch.autocast('cuda', dtype=torch.bfloat16): ...";
 static const char compile[] = "torch.compile(model)";
 static const char graphs[] = "torch.compile(model, mode='reduce-overhead')";
+static const char fused[] = "torch.optim.AdamW(params, fused=True)";
 static const struct {
     const char *package, *torch, *own;
 } calls[] = {
     {"transformers", autocast, "TrainingArguments(..., bf16=True)"},
     {"transformers", compile, "TrainingArguments(..., torch_compile=True)"},
     {"transformers", graphs, "TrainingArguments(..., torch_compile_mode='reduce-overhead')"},
+    {"transformers", fused, "TrainingArguments(..., optim='adamw_torch_fused')"},
     {"ultralytics", autocast, "train(..., amp=True)"},
     {"ultralytics", compile, "train(..., compile=True)"},
     {"ultralytics", graphs, "train(..., compile='reduce-overhead')"},

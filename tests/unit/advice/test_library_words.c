@@ -26,12 +26,35 @@ START_TEST(precision)
 }
 END_TEST
 
+static void fill_foreach(struct builder *b, int64_t at)
+{
+    static const char *const name[] = {"multi_tensor_apply_kernel<BinaryOpScalarFunctor<float>>",
+                                       "multi_tensor_apply_kernel<PointwiseOpScalarFunctor>"};
+    build_kernel(b, case_gemm, at + US(10), at + US(30), US(7000));
+    for (int i = 0; i < 8; i++)
+        build_kernel(b, name[i % 2], at + US(7110 + 10 * i), at + US(7130 + 250 * i), US(250));
+    build_range(b, "optimizer.step", at + US(7100), at + US(9200));
+}
+
+START_TEST(optimizer)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.loader.1.by", "accelerate transformers");
+    build_meta(&b, "torch.optimizer", "AdamW(foreach=None, fused=None, capturable=False)");
+    case_loop(&b, fill_foreach);
+    const struct outcome *o = case_first(build_analyze(&b), "fused-optimizer", US(1300));
+    ck_assert_msg(strstr(o->remedy.pytorch, "optim='adamw_torch_fused')"), "%s", o->remedy.pytorch);
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_library_words_suite(void);
 Suite *test_library_words_suite(void)
 {
     Suite *s = suite_create("library words");
     TCase *t = tcase_create("library words");
     tcase_add_test(t, precision);
+    tcase_add_test(t, optimizer);
     suite_add_tcase(s, t);
     return s;
 }
