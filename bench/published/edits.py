@@ -33,7 +33,8 @@ EDITS = [
     ("resnet50-a100-tf32", "tensor-cores", "resnet50-a100-amp", None),
     ("resnet50-v100-fp32", "tensor-cores", "resnet50-v100-amp", f"resnet50 --batch 112 {AMP}"),
     ("resnext101-a100-tf32", "tensor-cores", "resnext101-a100-amp", None),
-    ("bert-a100-tf32-128", "tensor-cores", "bert-a100-amp-128", "bert --batch 128 --length 128 --precision amp --micro"),
+    ("bert-a100-tf32-128", "tensor-cores", "bert-a100-amp-128", "bert --batch 128 --length 128 --precision amp --half --micro"),
+    ("gpt2-vocabulary", "fused-optimizer", "gpt2-fused", None),
 ]
 
 

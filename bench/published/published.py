@@ -43,6 +43,7 @@ CASES = [
     gpt("compiled", 130, "fb8bd6e", "--precision bf16 --compile"),
     gpt("flash", 96, "7ee630c", "--precision bf16 --compile --flash"),
     gpt("vocabulary", 93, "7230096", "--precision bf16 --compile --flash --vocabulary 50304"),
+    gpt("fused", 90, "3a148e4", "--precision bf16 --compile --flash --vocabulary 50304 --fused"),
     Case("nanogpt", "a100-40", "gpt2 --batch 12 --precision bf16 --dropout 0.1", 12e3 / 250, NANO, seen="docs/pytorch.md had it"),
     Case("nanogpt-compiled", "a100-40", "gpt2 --batch 12 --precision bf16 --dropout 0.1 --compile", 12e3 / 135, NANO,
          seen="docs/pytorch.md had it"),
@@ -56,7 +57,7 @@ CASES = [
     Case("resnext101-a100-amp", "a100-80", "resnext101 --batch 128 --precision amp --channels-last", 1211, RESNEXT),
     Case("resnext101-v100-fp32", "v100", "resnext101 --batch 64 --precision fp32", 144, RESNEXT),
     Case("bert-a100-tf32-128", "a100-80", "bert --batch 128 --length 128 --precision tf32 --micro", 317, BERT),
-    Case("bert-a100-amp-128", "a100-80", "bert --batch 256 --length 128 --precision amp --micro", 580, BERT),
+    Case("bert-a100-amp-128", "a100-80", "bert --batch 256 --length 128 --precision amp --half --micro", 580, BERT),
 ]
 
 

@@ -118,7 +118,7 @@ def bert(o):
 def optimizer_of(o, parameters):
     if o.program in ("resnet50", "resnext101"):
         return torch.optim.SGD(parameters, lr=0.1, momentum=0.875, weight_decay=3e-5)
-    return torch.optim.AdamW(parameters, lr=3e-4)
+    return torch.optim.AdamW(parameters, lr=3e-4, fused=o.fused or None)
 
 
 def train(o):
@@ -128,12 +128,14 @@ def train(o):
     run = torch.compile(model) if o.compile else model
     optimizer = optimizer_of(o, parameters)
     half = {"amp": torch.float16, "bf16": torch.bfloat16}.get(o.precision)
+    if o.half:  # as apex's O2 does: no operand needs a cast
+        model.half()
     scaler = torch.amp.GradScaler(enabled=o.precision == "amp")
     for step in range(o.steps + o.warmup):
         if step == o.warmup:
             torch.cuda.synchronize()
             began = time.perf_counter()
-        with torch.autocast("cuda", dtype=half or torch.bfloat16, enabled=half is not None):
+        with torch.autocast("cuda", dtype=half or torch.bfloat16, enabled=half is not None and not o.half):
             loss = run(*batch())
         scaler.scale(loss).backward()
         if not o.micro:  # of many micro-batches before the optimizer's step
@@ -157,7 +159,7 @@ def main():
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--warmup", type=int, default=4)
-    for flag in ("compile", "flash", "channels_last", "micro"):
+    for flag in ("compile", "flash", "channels_last", "micro", "half", "fused"):
         parser.add_argument("--" + flag.replace("_", "-"), action="store_true")
     train(parser.parse_args())
 
