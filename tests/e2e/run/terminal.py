@@ -24,19 +24,28 @@ LONGEST_S = 30
 CTRL_C, CTRL_D, CTRL_Z, CTRL_BACKSLASH = b"\x03", b"\x04", b"\x1a", b"\x1c"
 SHELL = ["bash", "--norc", "--noprofile", "--noediting", "-i"]
 
-# tells how large its window is whenever it hears of it, and writes into a file what it got
+# tells how large its window is whenever it hears of it, and writes into a file what it got. A signal that comes right before a
+# read begins would be told after the read only: so it waits for signals and keys at once.
 WATCHES = """
-import os, signal, sys, time
+import os, select, signal, sys, time
 def told(number, frame):
     with open(sys.argv[1], 'a') as f:
         f.write(f'{number}\\n')
     if number == signal.SIGWINCH:
         os.write(1, 'size {} {}\\n'.format(*os.get_terminal_size(0)).encode())
+heard, hears = os.pipe()
+os.set_blocking(hears, False)
+signal.set_wakeup_fd(hears)
 for number in (signal.SIGWINCH, signal.SIGINT, signal.SIGHUP, signal.SIGCONT, signal.SIGTERM):
     signal.signal(number, told)
 os.write(1, b'ready\\n')
 try:
-    sys.stdin.read()
+    while True:
+        there = select.select([0, heard], [], [])[0]
+        if heard in there:
+            os.read(heard, 64)
+        if 0 in there and not os.read(0, 64):
+            break
 except OSError:
     pass
 time.sleep(0.3)
