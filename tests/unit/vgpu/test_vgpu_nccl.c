@@ -80,7 +80,18 @@ static void sync_all(void)
     }
 }
 
-/* Device 2 has something to do first: all end when it has come, plus the transfer. */
+/* The kernel that starts last: of device 2, unless something else had this program's core for
+ * longer than device 2 has to do. */
+static const struct vg_record *last_to_come(void)
+{
+    const struct vg_record *last = record_of(VG_REC_KERNEL, 0);
+    for (int i = 1; i < node.count; i++)
+        if (record_of(VG_REC_KERNEL, i)->start_ns > last->start_ns)
+            last = record_of(VG_REC_KERNEL, i);
+    return last;
+}
+
+/* Device 2 has something to do first: all end when the last has come, plus the transfer. */
 START_TEST(test_all_wait_for_the_last)
 {
     open_node(4);
@@ -91,14 +102,12 @@ START_TEST(test_all_wait_for_the_last)
         NCCL(all_reduce(i));
     NCCL(ncclGroupEnd());
     sync_all();
-    const struct vg_record *last = record_of(VG_REC_KERNEL, 2);
-    ck_assert_int_ge(last->start_ns, record_of(VG_REC_MEMSET, 2)->end_ns);
+    const struct vg_record *last = last_to_come();
+    ck_assert_int_ge(record_of(VG_REC_KERNEL, 2)->start_ns, record_of(VG_REC_MEMSET, 2)->end_ns);
     int64_t transfer = vg_cost_collective(vg_profile(0), VG_ALL_REDUCE, 4, BYTES);
     ck_assert_int_eq(last->end_ns - last->start_ns, transfer);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         ck_assert_int_eq(record_of(VG_REC_KERNEL, i)->end_ns, last->end_ns);
-        ck_assert_int_le(record_of(VG_REC_KERNEL, i)->start_ns, last->start_ns);
-    }
 }
 END_TEST
 
