@@ -104,6 +104,12 @@ START_TEST(test_lists)
     o = case_first(build_analyze(&b), "fused-optimizer", US(1300));
     ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "torch.optim.Adam(params, fused=True)"));
     build_end(&b);
+    b = build_start(); /* whose kernels are whose is not known */
+    build_meta(&b, "torch.optimizer", "Adam(foreach=None, fused=None, capturable=False)");
+    build_meta(&b, "torch.optimizer", "AdamW(foreach=None, fused=None, capturable=False)");
+    case_loop(&b, fill_lists_hook);
+    case_verdict(build_analyze(&b), "fused-optimizer", RULE_SILENT);
+    build_end(&b);
     case_fill *const silent[] = {fill_one_kind, fill_lists_own};
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
         b = build_start();

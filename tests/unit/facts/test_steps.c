@@ -327,6 +327,31 @@ static size_t passes_found(bool timed)
     return found;
 }
 
+/* Twenty passes with what a layer has: whether the answer doubts that they are steps. */
+static bool may_be_layers(bool timed)
+{
+    struct builder b = build_start();
+    int64_t at = MS(1);
+    for (int i = 0; i < 20; i++, at += MS(1)) {
+        build_kernel(&b, "volta_sgemm_128x64_nn", at, at + US(8), US(100));
+        build_kernel(&b, "vectorized_layer_norm_kernel", at + US(20), at + US(110), US(20));
+        build_kernel(&b, "volta_sgemm_128x64_nt", at + US(40), at + US(140), US(100));
+        if (timed)
+            build_api(&b, "cudaDeviceSynchronize", at + US(60), US(200));
+    }
+    const char *doubt = build_analyze(&b)->facts->steps.doubt;
+    bool told = doubt && strstr(doubt, "the layers of one pass");
+    build_end(&b);
+    return told;
+}
+
+START_TEST(segments_with_a_wait_for_the_device_are_no_layers)
+{
+    ck_assert(may_be_layers(false));
+    ck_assert(!may_be_layers(true));
+}
+END_TEST
+
 START_TEST(passes_that_the_program_times_are_steps_and_not_their_layers)
 {
     ck_assert_uint_eq(passes_found(true), 4);
@@ -351,6 +376,7 @@ Suite *test_steps_suite(void)
     tcase_add_test(c, nested_marks_choose_the_outer_one);
     tcase_add_test(c, work_launched_before_the_recording_does_not_halve_the_step);
     tcase_add_test(c, passes_that_the_program_times_are_steps_and_not_their_layers);
+    tcase_add_test(c, segments_with_a_wait_for_the_device_are_no_layers);
     suite_add_tcase(s, c);
     return s;
 }

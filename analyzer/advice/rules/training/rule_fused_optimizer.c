@@ -32,12 +32,26 @@ static struct update update_of(const struct facts *f)
 /* torch.optim as of PyTorch 2.6 */
 static const char fused_classes[] = "=SGD|=Adam|=AdamW|=Adagrad";
 
+/* "AdamW(fused=None)", as the hook says it; NULL: it does not, or of several classes. */
+static const char *told(const struct timeline *t)
+{
+    const char *one = NULL;
+    for (size_t i = 0; i < t->meta_count; i++) {
+        if (strcmp(tl_text(t, t->metas[i].key), "torch.optimizer") != 0)
+            continue;
+        const char *text = tl_text(t, t->metas[i].value);
+        if (one && strncmp(one, text, strcspn(text, "(") + 1) != 0)
+            return NULL;
+        one = text;
+    }
+    return one;
+}
+
 /* "AdamW": of the range's "AdamW.step", or of the hook's "AdamW(fused=None)". NULL: not known, or
  * no memory. */
 static const char *class_of(const struct facts *f, struct arena *arena, const struct update *u)
 {
-    const char *text = u->name ? tl_text(f->tl, u->name) + sizeof PREFIX - 1
-                               : timeline_meta(f->tl, "torch.optimizer");
+    const char *text = u->name ? tl_text(f->tl, u->name) + sizeof PREFIX - 1 : told(f->tl);
     return text ? arena_printf(arena, "%.*s", (int)strcspn(text, ".("), text) : NULL;
 }
 
@@ -126,7 +140,7 @@ static bool by_lists(const struct facts *f, struct arena *arena, const struct qu
     if (!class || !query_name_has(class, fused_classes) || ops.busy_ns * 10 < all->busy_ns * 8 ||
         !several_operations(f))
         return false;
-    bool adam = class[0] == 'A' && class[2] == 'a' && class[3] == 'm';
+    bool adam = strncmp(class, "Adam", 4) == 0;
     double good = adam ? 0.35 : 0.45, bad = 1;
     int64_t each = per_step(f, ops.busy_ns);
     if ((double)each * (1 - (good + bad) / 2) * 100 < (double)f->step_ns)
