@@ -41,7 +41,7 @@ struct vg_profile {
     double conv_memory_eff;
     /* optional keys, with what stands for them in profile.c */
     double gemm_align1_tf32, conv_k0, conv_product, conv_fp32_first_eff, conv_direct_eff;
-    double conv_first_wgrad_eff;
+    double conv_first_wgrad_eff, conv_group_k0;
     double conv_fp32_wgrad_eff, conv_tf32_wgrad_eff, conv_half_wgrad_eff;
     double bn_nhwc_fwd_eff, bn_nhwc_bwd_eff, bn_half_fwd_clocks, bn_half_bwd_clocks, bn_strided_eff,
         bn_channels;

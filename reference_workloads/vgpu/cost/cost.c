@@ -197,10 +197,19 @@ static struct product implicit_product(const struct vg_conv *c, enum vg_pass pas
     return (struct product){pixels, out, in * window};
 }
 
+/* Groups of few channels leave most of a kernel's tile idle. Half types and groups of one channel
+ * have kernels of their own. */
+static double group_share(const struct vg_profile *p, const struct vg_conv *c)
+{
+    double in = (double)(c->c / c->groups);
+    bool own = c->groups == 1 || in < 2 || c->type == VG_F16 || c->type == VG_BF16;
+    return own ? 1 : in / (in + p->conv_group_k0);
+}
+
 static double conv_efficiency(const struct vg_profile *p, const struct vg_conv *c,
                               enum vg_pass pass)
 {
-    bool wgrad = pass == VG_WGRAD, first = c->c / c->groups <= 4;
+    bool wgrad = pass == VG_WGRAD, first = c->c / c->groups <= 4 && group_share(p, c) == 1;
     if (!on_tensor_cores(p, c->type)) {
         double eff = wgrad ? p->conv_fp32_wgrad_eff : p->conv_fp32_eff;
         eff = c->layout == VG_NHWC ? p->conv_fp32_nhwc_eff : eff;
@@ -260,7 +269,8 @@ int64_t vg_cost_conv(const struct vg_profile *p, const struct vg_conv *c, enum v
     double w = (double)(c->k * (c->c / c->groups) * c->r * c->s);
     double flops = 2 * y * (double)(c->c / c->groups) * (double)(c->r * c->s);
     double bytes = (x + y + w) * (double)vg_dtype_bytes(c->type);
-    double rate = peak_flops(p, c->type) * conv_efficiency(p, c, pass) * conv_fill(p, c, pass);
+    double rate = peak_flops(p, c->type) * conv_efficiency(p, c, pass) * conv_fill(p, c, pass) *
+                  group_share(p, c);
     double compute = flops / rate * 1e9;
     double memory = bytes / (p->memory_bytes_per_s * p->conv_memory_eff) * 1e9;
     return (int64_t)at_least(fmax(compute, memory) + p->conv_fixed_ns, p->kernel_min_ns) +

@@ -75,6 +75,7 @@ static const struct key {
     KEY(FRACTION, conv_memory_eff, conv_memory_eff),
     KEY(FRACTION, gemm_align1_tf32, gemm_align1_tf32),
     KEY(COUNT, conv_k0, conv_k0),
+    KEY(COUNT, conv_group_k0, conv_group_k0),
     KEY(FRACTION, conv_product, conv_product),
     KEY(FRACTION, conv_direct_eff, conv_direct_eff),
     KEY(FRACTION, conv_first_wgrad_eff, conv_first_wgrad_eff),
@@ -148,8 +149,9 @@ static const struct {
     double otherwise;
 } optional[] = {
     {"gemm_align1_tf32", "gemm_align1", 0},
-    {"conv_k0", NULL, 0},      /* as fast for few channels as for many */
-    {"conv_product", NULL, 0}, /* 1x1 filters are convolutions like others */
+    {"conv_k0", NULL, 0},       /* as fast for few channels as for many */
+    {"conv_group_k0", NULL, 0}, /* groups are as fast as other convolutions */
+    {"conv_product", NULL, 0},  /* 1x1 filters are convolutions like others */
     {"conv_fp32_first_eff", "conv_fp32_eff", 0},
     {"conv_first_wgrad_eff", "conv_first_eff", 0},
     {"conv_fp32_wgrad_eff", "conv_fp32_eff", 0},

@@ -219,6 +219,42 @@ START_TEST(test_layout_conversions)
 }
 END_TEST
 
+static int64_t grouped_ns(const struct vg_profile *p, enum vg_dtype type, int64_t groups)
+{
+    struct vg_conv c = {.n = 64,
+                        .c = 512,
+                        .h = 14,
+                        .w = 14,
+                        .k = 512,
+                        .r = 3,
+                        .s = 3,
+                        .p = 14,
+                        .q = 14,
+                        .stride = 1,
+                        .pad = 1,
+                        .dilation = 1,
+                        .groups = groups,
+                        .type = type,
+                        .layout = VG_NCHW};
+    return vg_cost_conv(p, &c, VG_FWD);
+}
+
+/* Half types and groups of one channel are as fast with groups as the profile says without. */
+START_TEST(test_groups)
+{
+    struct vg_profile p = load("v100"), other = p;
+    other.conv_group_k0 = 0;
+    ck_assert_int_gt(grouped_ns(&p, VG_F32, 32), 4 * grouped_ns(&other, VG_F32, 32));
+    ck_assert_int_lt(grouped_ns(&p, VG_F32, 2), 3 * grouped_ns(&other, VG_F32, 2) / 2);
+    ck_assert_int_lt(grouped_ns(&p, VG_F32, 2), grouped_ns(&p, VG_F32, 1));
+    ck_assert_int_eq(grouped_ns(&p, VG_F32, 1), grouped_ns(&other, VG_F32, 1));
+    ck_assert_int_eq(grouped_ns(&p, VG_F32, 512), grouped_ns(&other, VG_F32, 512));
+    ck_assert_int_eq(grouped_ns(&p, VG_F16, 32), grouped_ns(&other, VG_F16, 32));
+    struct vg_profile a100 = load("a100-80");
+    ck_assert_int_gt(grouped_ns(&a100, VG_TF32, 32), 2 * grouped_ns(&a100, VG_F16, 32));
+}
+END_TEST
+
 /* Eight published bf16 products on H100 and H200 (TFLOP/s); the fit's own worst is 11 %. */
 START_TEST(test_gemm_points)
 {
@@ -262,6 +298,7 @@ Suite *test_vgpu_cost_suite(void)
     tcase_add_test(t, test_amp_rate);
     tcase_add_test(t, test_directions);
     tcase_add_test(t, test_layout_conversions);
+    tcase_add_test(t, test_groups);
     tcase_add_test(t, test_gemm_points);
     tcase_add_test(t, test_gemm_shape);
     suite_add_tcase(suite, t);
