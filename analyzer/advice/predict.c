@@ -263,6 +263,25 @@ static void tell_later(struct advice *a)
     }
 }
 
+static const char *why_not_now(struct advice *a, const struct outcome *o)
+{
+    double most_ms = (double)o->saves_high_ns / 1e6;
+    const struct stacked *then = stacked_as(a, o);
+    const char *alone =
+        negligible(a, o->saves_high_ns)
+            ? arena_printf(&a->arena,
+                           "present, but fixing it alone saves at most %.2f ms: another bottleneck "
+                           "takes over",
+                           most_ms)
+            : arena_printf(&a->arena,
+                           "present, but fixing it alone most likely saves next to nothing; "
+                           "%.2f ms at most",
+                           most_ms);
+    return then ? arena_printf(&a->arena, "%s; it saves %.2f ms after the changes ranked before it",
+                               alone, (double)then->saves_ns / 1e6)
+                : alone;
+}
+
 /* What saves next to nothing by itself is not advised now. Behind other changes it may be worth it.
  */
 static void put_off(struct advice *a)
@@ -272,18 +291,8 @@ static void put_off(struct advice *a)
         int64_t most_ns = o->edit.best_case ? o->saves_high_ns : o->saves_mid_ns;
         if (o->verdict != RULE_FIRES || o->edit.kind == EDIT_NONE || !negligible(a, most_ns))
             continue;
-        const struct stacked *then = stacked_as(a, o);
         o->verdict = RULE_SUPPRESSED;
-        o->why = then
-                     ? arena_printf(
-                           &a->arena,
-                           "present, but fixing it alone saves at most %.2f ms: another bottleneck "
-                           "takes over; it saves %.2f ms after the changes ranked before it",
-                           (double)o->saves_high_ns / 1e6, (double)then->saves_ns / 1e6)
-                     : arena_printf(&a->arena,
-                                    "present, but fixing it alone saves at most %.2f ms: another "
-                                    "bottleneck takes over",
-                                    (double)o->saves_high_ns / 1e6);
+        o->why = why_not_now(a, o);
     }
 }
 

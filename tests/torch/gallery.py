@@ -76,7 +76,7 @@ def look(checks, build, example, out):
         if rule not in found and busy:
             print(f"        {example.name}: its threads had no core: {rule} not judged")
             continue
-        if rule not in found and rule != rules[0] and any("another bottleneck takes over" in x for x in withheld(analysis, rule)):
+        if rule not in found and rule != rules[0] and any("fixing it alone" in x for x in withheld(analysis, rule)):
             print(f"        {example.name}: {rule} is there, and the host was too slow this time for it to save anything alone")
             continue
         if rule not in found and rule != rules[0] and analysis["gpu"]["busy_pct"] < IDLE_PCT:
