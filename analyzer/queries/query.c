@@ -246,6 +246,12 @@ bool query_find_seen(const struct facts *f)
     return false;
 }
 
+bool query_cudnn_benchmark(const struct facts *f)
+{
+    const char *on = timeline_meta(f->tl, "torch.cudnn.benchmark");
+    return on && strcmp(on, "True") == 0;
+}
+
 bool query_thin(const struct facts *f, size_t *ops)
 {
     enum { FEW = 10 };

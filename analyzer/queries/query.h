@@ -109,6 +109,8 @@ int64_t query_resident_blocks(const struct facts *f, const struct op *o);
 bool query_nvidia(const struct facts *f);                        /* not a HIP or SYCL profile */
 bool query_is_platform(const struct facts *f, const char *name); /* "hip", "xpu" */
 bool query_find_seen(const struct facts *f);                     /* cuDNN autotuning was recorded */
+/* PyTorch measures cuDNN's algorithms; for its graph API it makes no calls of cudnnFind. */
+bool query_cudnn_benchmark(const struct facts *f);
 
 /* The calls that launch one kernel of 10 us and more, without the first of each kernel, and those
  * of them that ended behind it. */

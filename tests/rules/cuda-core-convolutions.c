@@ -119,6 +119,18 @@ START_TEST(convolutions_that_a_search_left_on_cuda_cores)
 }
 END_TEST
 
+START_TEST(pytorch_that_measures_is_not_told_to_measure)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.cudnn.benchmark", "True");
+    case_loop(&b, fill_slow);
+    const struct outcome *o = case_first(build_analyze(&b), "cuda-core-convolutions", MS(5.8));
+    ck_assert_ptr_null(o->setting);
+    ck_assert_ptr_null(strstr(o->remedy.pytorch, "benchmark = True"));
+    build_end(&b);
+}
+END_TEST
+
 START_TEST(who_searches_twice_takes_another_answer)
 {
     struct builder b = build_start();
@@ -253,6 +265,7 @@ Suite *rule_cuda_core_convolutions_suite(void)
     tcase_add_test(t, what_a_search_tried_is_known);
     tcase_add_test(t, without_a_search_one_is_advised);
     tcase_add_test(t, who_searches_twice_takes_another_answer);
+    tcase_add_test(t, pytorch_that_measures_is_not_told_to_measure);
     tcase_add_test(t, in_a_graph_names_from_before_the_capture_tell);
     tcase_add_loop_test(t, silent_where_such_kernels_are_right, 0, 7);
     tcase_add_test(t, refused_without_tensor_cores);

@@ -97,6 +97,46 @@ START_TEST(test_algorithm_measured_already)
 }
 END_TEST
 
+/* cuDNN's graph API has no Find calls: PyTorch times the plans itself. */
+START_TEST(test_algorithm_by_benchmark)
+{
+    static const char *const set[] = {"True", "False"};
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
+        struct builder b = build_start();
+        build_meta(&b, "torch.cudnn.benchmark", set[i]);
+        case_loop(&b, fill_slow);
+        case_verdict(build_analyze(&b), "cudnn-algorithm", i == 0 ? RULE_SUPPRESSED : RULE_FIRES);
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* A grouped convolution is slow beside others, but not beside its kind. */
+static void fill_grouped(struct builder *b, int64_t at)
+{
+    convolutions(b, at, false);
+    for (int i = 0; i < 4; i++) {
+        struct row_call c = {.start_ns = at + US(85 + 2 * i),
+                             .end_ns = at + US(86 + 2 * i),
+                             .family = SPOOL_CALL_CONV_FWD,
+                             .in_type = SPOOL_DT_BF16,
+                             .in_layout = SPOOL_LAYOUT_NHWC,
+                             .algo = 1,
+                             .dim = {32, 64, 56, 56, 64, 3, 3, 1, 1, 1, 16}};
+        build_call(b, c, "cudnnConvolutionForward");
+        build_kernel(b, conv, c.start_ns + 100, at + US(7400 + 500 * i), US(450));
+    }
+}
+
+START_TEST(test_algorithm_of_groups)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_grouped);
+    case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
 static void fill_slow_of_xla(struct builder *b, int64_t at)
 {
     convolutions(b, at, true);
@@ -161,6 +201,8 @@ Suite *rule_cudnn_algorithm_suite(void)
     tcase_add_test(t, test_algorithm);
     tcase_add_test(t, test_algorithm_of_an_absurd_shape);
     tcase_add_test(t, test_algorithm_measured_already);
+    tcase_add_test(t, test_algorithm_by_benchmark);
+    tcase_add_test(t, test_algorithm_of_groups);
     tcase_add_test(t, test_algorithm_of_xla);
     tcase_add_test(t, test_algorithm_by_name);
     tcase_add_test(t, test_libtorch);

@@ -172,11 +172,12 @@ static void check_channels_last(const struct facts *f, struct arena *arena, stru
         return;
     struct norms n = norms_in_nchw(f);
     add_evidence(f, o, &ops, &n);
+    bool measures = query_find_seen(f) || query_cudnn_benchmark(f);
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit = (struct edit){.kind = EDIT_LAYOUT,
                             .op_marks = kept,
                             .op_calls = calls,
-                            .good = query_find_seen(f) ? 0 : GUESSED_LEFT};
+                            .good = measures ? 0 : GUESSED_LEFT};
     o->setting = "channels_last=1";
     o->remedy = o->rule->remedy;
     if (n.plain > 0)

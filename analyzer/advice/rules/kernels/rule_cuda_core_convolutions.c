@@ -225,22 +225,23 @@ static void advise(const struct facts *f, struct outcome *o, const struct found 
         o->remedy.cuda =
             "of what cudnnFind*AlgorithmEx answers, take the first algorithm whose mathType is "
             "CUDNN_TENSOR_OP_MATH: the search counts what the host takes to prepare a kernel, so "
-            "one "
-            "without tensor cores wins all the same where convolutions are short; or measure them "
-            "yourself, several launches between two events; or take "
-            "cudnnGetConvolution*Algorithm_v7, or cuDNN's "
-            "graph API";
+            "one without tensor cores wins all the same where convolutions are short; or measure "
+            "them yourself, several launches between two events; or take "
+            "cudnnGetConvolution*Algorithm_v7, or cuDNN's graph API";
     else if (query_find_seen(f))
         o->remedy.cuda =
             "call cudnnFind*AlgorithmEx twice and use the second answer: the first launch of a "
             "kernel includes loading it, so a slow kernel that is loaded already may win; or take "
             "cudnnGetConvolution*Algorithm_v7, or cuDNN's graph API. CUDNN_TENSOR_OP_MATH, and a "
             "workspace of some 100 MB, in the search and in the call";
+    else if (query_cudnn_benchmark(f))
+        o->remedy.pytorch = x->odd > 0 ? "channels in multiples of 8"
+                                       : "try torch.backends.cudnn.benchmark = False: the search "
+                                         "counts what the host takes to prepare a kernel";
     else
         o->setting = "cudnn_benchmark=1";
-    if (x->odd > 0)
-        o->remedy.pytorch = "use channels that are multiples of 8, and "
-                            "torch.backends.cudnn.benchmark = True";
+    if (x->odd > 0 && !query_cudnn_benchmark(f))
+        o->remedy.pytorch = "channels in multiples of 8, and torch.backends.cudnn.benchmark = True";
 }
 
 static void add_evidence(const struct facts *f, struct outcome *o, const struct found *x,

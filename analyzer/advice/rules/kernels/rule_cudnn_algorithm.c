@@ -1,9 +1,9 @@
 /* Convolution algorithms taken from the heuristic instead of measured ones.
  *
  * What a better algorithm would do is not in the profile. What is: how fast each convolution ran
- * (from its shape and its kernels' time) beside others of its kind (pass, 1x1 or larger, type). The
- * bound is the time that would be saved if those in the slower three quarters ran at the rate of
- * the upper quartile. */
+ * (from its shape and its kernels' time) beside others of its kind (pass, 1x1 or larger, type,
+ * channels of a group). The bound is the time that would be saved if those in the slower three
+ * quarters ran at the rate of the upper quartile. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/kernels/shapes.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct conv {
-    int kind; /* pass, 1x1 or not, type */
+    int64_t kind; /* pass, 1x1 or not, type, channels of a group */
     double flops;
     int64_t ns;
     uint32_t op;
@@ -24,7 +24,14 @@ static int by_rate(const void *x, const void *y)
 {
     const struct conv *a = x, *b = y;
     double ra = a->flops / (double)a->ns, rb = b->flops / (double)b->ns;
-    return a->kind != b->kind ? a->kind - b->kind : (ra > rb) - (ra < rb);
+    return a->kind != b->kind ? (a->kind > b->kind) - (a->kind < b->kind) : (ra > rb) - (ra < rb);
+}
+
+/* Groups of few channels leave most of a tile idle, whatever the algorithm. */
+static int64_t kind_of(const struct row_call *r)
+{
+    int64_t in_group = r->dim[10] > 1 ? 1 + r->dim[1] / r->dim[10] : 0;
+    return in_group * 4096 + r->family * 64 + (r->dim[5] > 1) * 32 + r->in_type;
 }
 
 static size_t collect(const struct facts *f, struct conv *out)
@@ -34,10 +41,8 @@ static size_t collect(const struct facts *f, struct conv *out)
         const struct call *c = &f->tl->calls[i];
         if (!query_is_conv(&c->row) || c->row.dim[1] < 16)
             continue; /* the first layer's few channels are slow whatever the algorithm */
-        struct conv v = {.kind =
-                             (int)(c->row.family * 64 + (c->row.dim[5] > 1) * 32 + c->row.in_type),
-                         .flops = query_conv_flops(&c->row),
-                         .op = TL_NONE};
+        struct conv v = {
+            .kind = kind_of(&c->row), .flops = query_conv_flops(&c->row), .op = TL_NONE};
         v.ns = query_call_ns(f, c, &v.op);
         if (v.flops > 0 && v.ns > 0 && !query_conv_off_tensor_cores(f, c, v.op))
             out[n++] = v; /* those are the business of cuda-core-convolutions */
@@ -121,6 +126,17 @@ static void check_shapes(const struct facts *f, struct arena *arena, struct outc
     free(v);
 }
 
+/* Why no search is to be advised; NULL: it is. */
+static const char *measured_already(const struct facts *f)
+{
+    if (query_find_seen(f))
+        return "the program already measures cuDNN's algorithms (the recording contains Find "
+               "calls)";
+    if (query_cudnn_benchmark(f))
+        return "the program already has torch.backends.cudnn.benchmark = True";
+    return NULL;
+}
+
 static void check_cudnn_algorithm(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     if (f->totals.family_ns[FAMILY_CONV] == 0) {
@@ -131,10 +147,10 @@ static void check_cudnn_algorithm(const struct facts *f, struct arena *arena, st
         o->why = "XLA and TensorFlow time cuDNN's algorithms themselves";
         return;
     }
-    if (query_find_seen(f)) {
+    const char *already = measured_already(f);
+    if (already) {
         o->verdict = RULE_SUPPRESSED;
-        o->why =
-            "the program already measures cuDNN's algorithms (the recording contains Find calls)";
+        o->why = already;
         return;
     }
     if (f->tl->have & HAVE_CALLS) {
