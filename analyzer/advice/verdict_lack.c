@@ -24,6 +24,22 @@ static const char *cupti_complaint(const struct advice *a)
     return NULL;
 }
 
+static void trace_of_no_gpu(struct advice *a)
+{
+    bool exported = timeline_meta(a->facts->tl, "trace.exported") != NULL;
+    verdict_not_enough(
+        a, "Not enough data: the recording contains no GPU activity.",
+        exported
+            ? "The file is gpuprof's export of a profile without GPU work; an export leaves out "
+              "when batches arrive."
+            : "The profiler saw no GPU that it knows, and the recording has no training loop on "
+              "the "
+              "CPU: no backward pass on the thread that marks steps or updates the parameters.",
+        exported ? "Analyze the profile that it was exported from."
+                 : "Call prof.step() in each step of the loop and record several; or, on a machine "
+                   "with a GPU, gpuprof run CMD.");
+}
+
 /* Kernels were launched but not recorded, or nothing was launched at all: two different mistakes.
  */
 void verdict_no_gpu_work(struct advice *a)
@@ -53,12 +69,7 @@ void verdict_no_gpu_work(struct advice *a)
             "Close other profilers (only one can use CUPTI at a time), check that this user may "
             "read GPU counters, and record again; gpuprof doctor shows what is wrong.");
     else if (kineto && devices)
-        verdict_not_enough(
-            a, "Not enough data: the recording contains no GPU activity.",
-            "The profiler saw no GPU that it knows, and the recording has no training loop on the "
-            "CPU: no backward pass on the thread that marks steps or updates the parameters.",
-            "Call prof.step() in each step of the loop and record several; or, on a machine with a "
-            "GPU, gpuprof run CMD.");
+        trace_of_no_gpu(a);
     else
         verdict_not_enough(
             a, "Not enough data: the recording contains no GPU activity.",

@@ -147,7 +147,7 @@ static int read_ours(struct kineto *k)
         if ((ranks ? read_ranks(k) : json_skip(&k->json)) < 0)
             return -1;
     }
-    return t == JSON_OBJECT_END ? 0 : -1;
+    return t == JSON_OBJECT_END ? kineto_put_number(k, "trace.exported", 1) : -1;
 }
 
 /* JSON of other tools, told by a key of its outermost object: what it is, and what to give. */

@@ -10,6 +10,7 @@ static struct varied {
     const char *devices;     /* of the trace's header; NULL: it has none */
     bool exchange;           /* gloo's collectives on a thread of their own */
     const char *loader;
+    bool exported; /* by gpuprof */
 } varied;
 
 /* A step of 10 ms: data 5, forward 1, backward 2 in two nodes, 1 of nothing, optimizer 1. */
@@ -42,6 +43,8 @@ static const struct advice *answer(struct builder *b, struct varied v)
     build_meta(b, "source", "kineto");
     if (v.devices)
         build_meta(b, "trace.devices", v.devices);
+    if (v.exported)
+        build_meta(b, "trace.exported", "1");
     for (int i = 0; i < CASE_STEPS; i++)
         step_at(b, i);
     return build_analyze(b);
@@ -121,6 +124,21 @@ START_TEST(others_have_no_answer)
 }
 END_TEST
 
+/* Of a profile without GPU work: the profile itself has the answer. */
+START_TEST(an_export_names_its_profile)
+{
+    struct builder b;
+    const struct advice *a = answer(
+        &b,
+        (struct varied){.devices = "0", .loader = ITSELF, .backward_thread = 2, .exported = true});
+    ck_assert_ptr_nonnull(strstr(a->next, "exported from"));
+    build_end(&b);
+    a = answer(&b, (struct varied){.devices = "0", .loader = ITSELF, .backward_thread = 2});
+    ck_assert_ptr_null(strstr(a->next, "exported from"));
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_cpu_trace_suite(void);
 Suite *test_cpu_trace_suite(void)
 {
@@ -130,6 +148,7 @@ Suite *test_cpu_trace_suite(void)
     tcase_add_test(t, loading_is_a_bound);
     tcase_add_test(t, waits_for_other_ranks);
     tcase_add_test(t, others_have_no_answer);
+    tcase_add_test(t, an_export_names_its_profile);
     suite_add_tcase(s, t);
     return s;
 }
