@@ -75,7 +75,7 @@ class Classifier(nn.Module):
 
 def pictures(model, o):
     images, labels = torch.randn(o.batch, 3, 224, 224), torch.randint(0, 1000, (o.batch,)).cuda()
-    images = images.cuda()
+    images = images.cuda().half() if o.half else images.cuda()
     if o.channels_last:
         model, images = model.to(memory_format=torch.channels_last), images.contiguous(memory_format=torch.channels_last)
     model = Classifier(model.cuda())
@@ -90,6 +90,17 @@ def resnet50(o):
 def resnext101(o):
     from torchvision.models.resnet import Bottleneck, ResNet
     return pictures(ResNet(Bottleneck, [3, 4, 23, 3], groups=32, width_per_group=4), o)
+
+
+def seresnext101(o):
+    import timm
+    return pictures(timm.create_model("seresnext101_32x4d"), o)
+
+
+def named(o):
+    """The model of torchvision that --name names."""
+    import torchvision
+    return pictures(getattr(torchvision.models, o.name)(), o)
 
 
 class Pretraining(nn.Module):
@@ -116,7 +127,7 @@ def bert(o):
 
 
 def optimizer_of(o, parameters):
-    if o.program in ("resnet50", "resnext101"):
+    if o.program in ("resnet50", "resnext101", "seresnext101", "named"):
         return torch.optim.SGD(parameters, lr=0.1, momentum=0.875, weight_decay=3e-5)
     return torch.optim.AdamW(parameters, lr=3e-4, fused=o.fused or None)
 
@@ -146,7 +157,7 @@ def train(o):
     print(f"samples_per_s {o.batch * o.steps / (time.perf_counter() - began):.1f}")
 
 
-PROGRAMS = {f.__name__: f for f in (gpt2, resnet50, resnext101, bert)}
+PROGRAMS = {f.__name__: f for f in (gpt2, resnet50, resnext101, seresnext101, named, bert)}
 
 
 def main():
@@ -154,6 +165,7 @@ def main():
     parser.add_argument("program", choices=PROGRAMS)
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--precision", choices=["fp32", "tf32", "amp", "bf16"], required=True)
+    parser.add_argument("--name", default="resnet18")
     parser.add_argument("--length", type=int, default=1024)
     parser.add_argument("--vocabulary", type=int, default=50257)
     parser.add_argument("--dropout", type=float, default=0.0)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """ResNet-50 of PyTorch's profiler tutorial on the virtual V100, beside two recordings that others made of it on a V100, with 0
 and with 4 workers: kernels of each kind in a step and their time, the GPU's time of a step, the first finding, and the change in
-pace. The program's batches take as long to make as the recording's did. --same-host: its host is as slow, too. Busy loops beside
-it, one on each core, get the nice level at which a step without workers takes as long as the recorded one.
+pace. Without workers the program's batches take as long to make as the recording's did, and workers do the same work. --same-host:
+its host is as slow, too. Busy loops beside it, three for each core, get the nice level at which a step without workers takes as
+long as the recorded one.
 
 usage: tutorial.py [--same-host] BUILD PYTHON WORKERS0.json.gz WORKERS4.json.gz
 """
@@ -21,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS = 24
 PAIRS = 3  # runs without and with workers
 QUIET = 20  # no busy loops: nice levels end at 19
+LOOPS = 3  # for each core
 KINDS = [("batch norm", r"bn_|batch_norm|BatchNorm"), ("pooling", r"pool|AdaptiveAverage"), ("softmax and loss", r"oft[Mm]ax|nll_loss|ClassNLL"),
          ("convolution and product", r"conv|scudnn|dgrad|wgrad|winograd|gemm|gemv|cutlass|fft|splitK|xmma|Offsets|nchwToNhwc|nhwcToNchw"),
          ("reduction", r"reduce_kernel"), ("element by element", r"elementwise|multi_tensor|Functor")]
@@ -56,21 +58,29 @@ def recorded(gpuprof, trace, folder, name):
     return Profile(gpuprof, path)
 
 
-def simulated(gpuprof, python, workers, load_ms, folder):
+def simulated(gpuprof, python, workers, load_ms, folder, pictures=0):
+    """The profile, and how many pictures a batch transformed: as many as load_ms allows, unless pictures says."""
     path = os.path.join(folder, f"virtual{workers}.gpuprof")
-    subprocess.run([gpuprof, "run", "-q", "-f", "--device", "virtual:v100", "-o", path, "--", python, "-W", "ignore", os.path.join(HERE, "tutorial_program.py"),
-                    str(workers), f"{load_ms:.2f}", str(STEPS)], check=True)
-    return Profile(gpuprof, path)
+    done = subprocess.run([gpuprof, "run", "-q", "-f", "--device", "virtual:v100", "-o", path, "--", python, "-W", "ignore",
+                           os.path.join(HERE, "tutorial_program.py"), str(workers), f"{load_ms:.2f}", str(STEPS), str(pictures)],
+                          check=True, stdout=subprocess.PIPE, text=True)
+    return Profile(gpuprof, path), pictures or int(re.search(r"^pictures (\d+)$", done.stdout, re.M)[1])
 
 
-def gain(pair):
-    return 100 * (1 - pair[1].pace_ms / pair[0].pace_ms)
+def pair(gpuprof, python, load_ms, folder):
+    """Runs without and with workers, which make the same batches."""
+    without, pictures = simulated(gpuprof, python, 0, load_ms, folder)
+    return [without, simulated(gpuprof, python, 4, load_ms, folder, pictures)[0]]
+
+
+def gain(runs):
+    return 100 * (1 - runs[1].pace_ms / runs[0].pace_ms)
 
 
 @contextlib.contextmanager
 def busy_loops(nice):
-    """One on each core, if nice is a nice level."""
-    loops = [subprocess.Popen(["nice", "-n", str(nice), sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() if nice < QUIET else 0)]
+    """Some for each core, if nice is a nice level."""
+    loops = [subprocess.Popen(["nice", "-n", str(nice), sys.executable, "-c", "while True: pass"]) for _ in range(LOOPS * os.cpu_count() if nice < QUIET else 0)]
     try:
         yield
     finally:
@@ -81,7 +91,7 @@ def busy_loops(nice):
 
 def pace_without_workers(args, gpuprof, load_ms, nice, folder):
     with busy_loops(nice):
-        return simulated(gpuprof, args.python, 0, load_ms, folder).pace_ms
+        return simulated(gpuprof, args.python, 0, load_ms, folder)[0].pace_ms
 
 
 def as_slow(args, gpuprof, load_ms, pace_ms, folder):
@@ -107,7 +117,7 @@ def main():
         load_ms = statistics.median(real[0].fetches)
         nice = as_slow(args, gpuprof, load_ms, real[0].pace_ms, folder) if args.same_host else QUIET
         with busy_loops(nice):
-            pairs = [[simulated(gpuprof, args.python, workers, load_ms, folder) for workers in (0, 4)] for _ in range(PAIRS)]
+            pairs = [pair(gpuprof, args.python, load_ms, folder) for _ in range(PAIRS)]
     virtual = sorted(pairs, key=gain)[PAIRS // 2]
     print("| in a step | recorded: kernels | ms | virtual: kernels | ms |\n|---|---|---|---|---|")
     for kind in [k for k, _ in KINDS] + ["other"]:
@@ -118,7 +128,7 @@ def main():
     for workers, i in ((0, 0), (4, 1)):
         print(f"{workers} workers: pace {real[i].pace_ms:.1f} and {virtual[i].pace_ms:.1f} ms; first finding {real[i].first} and {virtual[i].first}.")
     print(f"From 0 to 4 workers: {gain(real):.1f} % and {gain(virtual):.1f} % (a batch takes {load_ms:.1f} ms to make); runs: "
-          + ", ".join(f"{pair[0].pace_ms:.1f} to {pair[1].pace_ms:.1f} ms, {gain(pair):.1f} %" for pair in pairs))
+          + ", ".join(f"{p[0].pace_ms:.1f} to {p[1].pace_ms:.1f} ms, {gain(p):.1f} %" for p in pairs))
 
 
 main()

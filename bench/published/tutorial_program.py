@@ -1,35 +1,47 @@
 """ResNet-50 as PyTorch's profiler tutorial trains it: batches of 32 pictures of 224 x 224, FP32, SGD with momentum, and the
-profiler around it, with shapes and stacks. The pictures are random; a batch takes LOAD_MS to make, as it took where it was recorded.
+profiler around it, with shapes and stacks. A batch transforms PICTURES pictures as the tutorial does, small ones in random colours:
+work that keeps a core busy. With PICTURES 0 it transforms as many as it can in LOAD_MS, and says at the end how many those were.
 
-usage: tutorial_program.py WORKERS LOAD_MS STEPS
+usage: tutorial_program.py WORKERS LOAD_MS STEPS PICTURES
 """
+import os
+import statistics
 import sys
 import time
 
 import torch
 import torchvision
+from PIL import Image
 from torch.profiler import ProfilerActivity, profile, schedule
 
-WORKERS, LOAD_MS, STEPS = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+WORKERS, LOAD_MS, STEPS, PICTURES = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 BATCH = 32
+TRANSFORM = torchvision.transforms.Compose([torchvision.transforms.Resize(224), torchvision.transforms.ToTensor(),
+                                            torchvision.transforms.Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))])
 
 
 class Batches(torch.utils.data.Dataset):
     """Each item is a batch, so that making it costs what it shall and no more."""
 
     def __init__(self):
-        self.pictures, self.classes = torch.zeros(BATCH, 3, 224, 224), torch.zeros(BATCH, dtype=torch.long)
+        self.small, self.made = Image.frombytes("RGB", (32, 32), os.urandom(32 * 32 * 3)), []
 
     def __len__(self):
         return STEPS
 
     def __getitem__(self, _):
-        time.sleep(LOAD_MS / 1e3)
-        return self.pictures, self.classes
+        began, made = time.perf_counter(), 0
+        pictures, classes = torch.empty(BATCH, 3, 224, 224), torch.zeros(BATCH, dtype=torch.long)
+        while made < PICTURES or (PICTURES == 0 and time.perf_counter() - began < LOAD_MS / 1e3):
+            pictures[made % BATCH] = TRANSFORM(self.small)
+            made += 1
+        self.made.append(made)
+        return pictures, classes
 
 
 def main():
-    loader = torch.utils.data.DataLoader(Batches(), batch_size=None, shuffle=True, num_workers=WORKERS)
+    batches = Batches()
+    loader = torch.utils.data.DataLoader(batches, batch_size=None, shuffle=True, num_workers=WORKERS)
     device = torch.device("cuda:0")
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     model = torchvision.models.resnet50().cuda(device)
@@ -47,6 +59,8 @@ def main():
         optimizer.step()
         profiler.step()
     profiler.stop()
+    if PICTURES == 0:
+        print("pictures", round(statistics.median(batches.made)))
 
 
 main()
