@@ -33,8 +33,8 @@ static void trace_of_no_gpu(struct advice *a)
             ? "The file is gpuprof's export of a profile without GPU work; an export leaves out "
               "when batches arrive."
             : "The profiler saw no GPU that it knows, and the recording has no training loop on "
-              "the "
-              "CPU: no backward pass on the thread that marks steps or updates the parameters.",
+              "the CPU: no backward pass on the thread that marks steps or updates the "
+              "parameters.",
         exported ? "Analyze the profile that it was exported from."
                  : "Call prof.step() in each step of the loop and record several; or, on a machine "
                    "with a GPU, gpuprof run CMD.");

@@ -35,7 +35,7 @@ class Case:
 
 
 def named(name, model, ms, arguments):
-    """Of the 32 models there, four whose step is longer than what their host needs for it."""
+    """Of the 32 models there, three whose steps are longer than what their host needs for them."""
     return Case(name, "a100-40", f"named --name {model} --batch 12 --micro {arguments}", 12e3 / ms, DGX)
 
 

@@ -116,15 +116,15 @@ static void fill_grouped(struct builder *b, int64_t at)
 {
     convolutions(b, at, false);
     for (int i = 0; i < 4; i++) {
-        struct row_call c = {.start_ns = at + US(85 + 2 * i),
-                             .end_ns = at + US(86 + 2 * i),
+        struct row_call c = {.start_ns = at + US(85 + 10 * i),
+                             .end_ns = at + US(94 + 10 * i),
                              .family = SPOOL_CALL_CONV_FWD,
                              .in_type = SPOOL_DT_BF16,
                              .in_layout = SPOOL_LAYOUT_NHWC,
                              .algo = 1,
                              .dim = {32, 64, 56, 56, 64, 3, 3, 1, 1, 1, 16}};
         build_call(b, c, "cudnnConvolutionForward");
-        build_kernel(b, conv, c.start_ns + 100, at + US(7400 + 500 * i), US(450));
+        build_kernel(b, conv, c.start_ns + US(2), at + US(7400 + 500 * i), US(450));
     }
 }
 

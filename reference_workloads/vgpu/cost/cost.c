@@ -197,19 +197,23 @@ static struct product implicit_product(const struct vg_conv *c, enum vg_pass pas
     return (struct product){pixels, out, in * window};
 }
 
-/* Groups of few channels leave most of a kernel's tile idle. Half types and groups of one channel
- * have kernels of their own. */
+/* Half types and groups of one channel have kernels of their own. */
+static bool in_groups(const struct vg_conv *c)
+{
+    return c->groups > 1 && c->c > c->groups && c->type != VG_F16 && c->type != VG_BF16;
+}
+
+/* Groups of few channels leave most of a kernel's tile idle. */
 static double group_share(const struct vg_profile *p, const struct vg_conv *c)
 {
     double in = (double)(c->c / c->groups);
-    bool own = c->groups == 1 || in < 2 || c->type == VG_F16 || c->type == VG_BF16;
-    return own ? 1 : in / (in + p->conv_group_k0);
+    return in_groups(c) ? in / (in + p->conv_group_k0) : 1;
 }
 
 static double conv_efficiency(const struct vg_profile *p, const struct vg_conv *c,
                               enum vg_pass pass)
 {
-    bool wgrad = pass == VG_WGRAD, first = c->c / c->groups <= 4 && group_share(p, c) == 1;
+    bool wgrad = pass == VG_WGRAD, first = c->c / c->groups <= 4 && !in_groups(c);
     if (!on_tensor_cores(p, c->type)) {
         double eff = wgrad ? p->conv_fp32_wgrad_eff : p->conv_fp32_eff;
         eff = c->layout == VG_NHWC ? p->conv_fp32_nhwc_eff : eff;

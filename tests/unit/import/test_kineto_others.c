@@ -127,10 +127,11 @@ START_TEST(no_devices)
         "\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":9,\"tid\":9,"
         "\"ts\":1,\"dur\":1}]}";
     static const struct {
-        const char *header, *devices;
-    } cases[] = {{"{\"deviceProperties\": [], ", "0"},
-                 {"{\"deviceProperties\": [{\"id\": 0, \"name\": \"A\"}], ", ""},
-                 {"{", ""}};
+        const char *header, *devices, *exported; /* by gpuprof, whose header says so */
+    } cases[] = {{"{\"deviceProperties\": [], ", "0", ""},
+                 {"{\"deviceProperties\": [{\"id\": 0, \"name\": \"A\"}], ", "", ""},
+                 {"{\"gpuprof\": {\"version\": \"0\"}, \"deviceProperties\": [], ", "0", "1"},
+                 {"{", "", ""}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[512];
         int rc;
@@ -139,6 +140,7 @@ START_TEST(no_devices)
         struct memory *m = import(text, &rc, &e);
         ck_assert_msg(rc == 0, "%s", e.text);
         ck_assert_str_eq(meta(m, "trace.devices"), cases[i].devices);
+        ck_assert_str_eq(meta(m, "trace.exported"), cases[i].exported);
         memory_free(m);
     }
 }

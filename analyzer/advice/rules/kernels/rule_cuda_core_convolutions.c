@@ -234,13 +234,12 @@ static void advise(const struct facts *f, struct outcome *o, const struct found 
             "kernel includes loading it, so a slow kernel that is loaded already may win; or take "
             "cudnnGetConvolution*Algorithm_v7, or cuDNN's graph API. CUDNN_TENSOR_OP_MATH, and a "
             "workspace of some 100 MB, in the search and in the call";
-    else if (query_cudnn_benchmark(f))
-        o->remedy.pytorch = x->odd > 0 ? "channels in multiples of 8"
-                                       : "try torch.backends.cudnn.benchmark = False: the search "
-                                         "counts what the host takes to prepare a kernel";
-    else
+    else if (!query_cudnn_benchmark(f))
         o->setting = "cudnn_benchmark=1";
-    if (x->odd > 0 && !query_cudnn_benchmark(f))
+    if (query_cudnn_benchmark(f))
+        o->remedy.pytorch = x->odd > 0 ? "channels in multiples of 8"
+                                       : "compare with torch.backends.cudnn.benchmark = False";
+    else if (x->odd > 0)
         o->remedy.pytorch = "channels in multiples of 8, and torch.backends.cudnn.benchmark = True";
 }
 
