@@ -77,6 +77,11 @@ static void bound_by(const struct advice *a, struct engine *x, struct outcome *o
     struct span_ns s = predict_span(a, x, &one, 1);
     int64_t most = engine_most(x, &o->edit);
     most = most > s.high_ns ? most : s.high_ns;
+    if (o->edit.kind == EDIT_SKIP && most < o->saves_high_ns)
+        most = o->saves_high_ns; /* it is only about the place that holds most of it */
+    if (o->edit.kind == EDIT_SKIP && !negligible(a, most - o->saves_high_ns))
+        outcome_evidence(o, "more at most, because what follows such work moves up",
+                         (double)(most - o->saves_high_ns) / 1e6, "ms", NULL);
     o->saves_high_ns = most;
     o->saves_mid_ns = o->saves_mid_ns < most ? o->saves_mid_ns : most; /* it ranks by its cause */
 }

@@ -51,6 +51,7 @@ struct edit {
     const bool *op_marks, *call_marks; /* the same as arrays by index, instead: of the arena;
                                         * EDIT_GRAPH: what may stay outside; NULL: nothing */
     const bool *range_marks;           /* EDIT_SKIP: by range */
+    int64_t pause_ns;                  /* EDIT_SKIP: only the host's pauses that are this long */
     const bool *keep_marks;            /* EDIT_UNSYNC: calls whose waits are not the program's */
     const bool *claimed_marks;         /* EDIT_UNSYNC: calls that another change removes */
     const uint32_t *op_calls; /* EDIT_LAYOUT, EDIT_PRECISION: query_op_calls(); EDIT_JOIN: the same

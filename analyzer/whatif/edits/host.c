@@ -258,7 +258,8 @@ void edit_skip(const struct edit *x, const struct graph *g, struct plan *p, cons
     (void)d;
     for (uint32_t i = 0; at && i < g->count; i++) {
         const struct task *t = &g->tasks[i];
-        if (t->lane != lane || (t->kind != TASK_HOST_GAP && t->kind != TASK_LOAD))
+        if (t->lane != lane || (t->kind != TASK_HOST_GAP && t->kind != TASK_LOAD) ||
+            t->dur_ns < x->pause_ns)
             continue;
         int64_t from = g->start_ns + t->at_ns, to = from + t->dur_ns, less = 0;
         k = from < before ? 0 : k; /* the window is repeated */

@@ -78,11 +78,38 @@ START_TEST(copies_within_the_hosts_memory_take_their_time_along_once)
     int64_t ns = with(&x, (struct edit){.kind = EDIT_SKIP, .range_marks = marks}, &middle);
     ck_assert_int_gt(ns, MS(7)); /* the wait is for the kernel then */
     ck_assert_int_lt(ns, MS(7.3));
+    struct edit long_ones = {.kind = EDIT_SKIP, .range_marks = marks, .pause_ns = MS(11)};
+    ck_assert_int_eq(with(&x, long_ones, &middle), MS(10)); /* there are none */
     free(marks);
     const struct outcome *o = case_outcome(x.b.a, "host-copies");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert(!o->upper_bound);
     ck_assert_int_eq(case_outcome(x.b.a, "host-work")->verdict, RULE_SILENT);
+    bench_end(&x);
+}
+END_TEST
+
+/* 4 ms in a range, of which the GPU is idle for 2; then launches, for which the GPU waits. */
+static void fill_half_hidden(struct builder *b, int64_t at)
+{
+    build_kernel(b, "k", at + US(10), at + US(20), MS(2));
+    build_range(b, "metrics", at + US(30), at + MS(4));
+    for (int i = 0; i < 100; i++)
+        build_kernel(b, "k", at + MS(4) + US(59) * i, at + MS(4) + US(59) * i + US(10), US(20));
+}
+
+/* Without it all launches are earlier by the whole of it, not by what shows. */
+START_TEST(host_work_beside_the_gpu_counts_where_the_host_sets_the_pace)
+{
+    struct bench x = bench_start(MS(10), fill_half_hidden);
+    const struct outcome *o = case_outcome(x.b.a, "host-work");
+    int64_t shown = x.b.a->facts->breakdown_ns[PART_IDLE_HOST];
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert(o->upper_bound);
+    ck_assert(shown > MS(1.9) && shown < MS(2.1));
+    ck_assert_int_gt(o->saves_high_ns, MS(3.8));
+    ck_assert_int_lt(o->saves_high_ns, MS(4.2));
+    ck_assert_ptr_nonnull(strstr(o->evidence[o->evidence_count - 1].text, "moves up"));
     bench_end(&x);
 }
 END_TEST
@@ -218,6 +245,7 @@ Suite *test_edits_host_suite(void)
     tcase_add_test(c, launches_that_no_longer_block_keep_the_gpu_busy);
     tcase_add_test(c, waits_for_the_answers_of_checks_go_with_the_checks);
     tcase_add_test(c, copies_within_the_hosts_memory_take_their_time_along_once);
+    tcase_add_test(c, host_work_beside_the_gpu_counts_where_the_host_sets_the_pace);
     tcase_add_test(c, reading_for_nothing_leaves_the_share_that_computes);
     tcase_add_test(c, long_pauses_between_launches_may_go_while_the_thread_has_no_core);
     tcase_add_test(c, busy_workers_may_slow_the_training_thread_down);

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+enum { PAUSE_NS = 200000 }; /* shorter ones may be launching: facts/gaps_charge.c */
+
 #define REMEDY                                                                                     \
     "move it to the GPU (torch ops, torchvision.transforms.v2), to loader workers or another "     \
     "thread, or run it every N steps"
@@ -145,10 +147,25 @@ static void say_to_pytorch(struct outcome *o, const char *remedy)
     o->remedy.pytorch = remedy;
 }
 
+/* All of it in that range, also where the GPU has work meanwhile: without it the host is earlier at
+ * what the GPU waits for later. */
+static struct edit skip_work(const struct facts *f, struct arena *arena, const char *where)
+{
+    bool *marks = arena_array(arena, f->tl->range_count + 1, sizeof *marks);
+    for (size_t i = 0; marks && i < f->tl->range_count; i++)
+        marks[i] = strcmp(tl_text(f->tl, f->tl->ranges[i].name), where) == 0;
+    return (struct edit){.kind = marks ? EDIT_SKIP : EDIT_NONE,
+                         .range_marks = marks,
+                         .pause_ns = PAUSE_NS,
+                         .best_case = true};
+}
+
 static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                  const struct told *t)
 {
     o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how far that work can be cut */
+    if (t->where)
+        o->edit = skip_work(f, arena, t->where);
     if (trains_on_cpu(f, t->where))
         o->remedy = (struct remedy){"the model trains on the CPU while the GPU waits: "
                                     "model.to('cuda') before the optimizer "
@@ -240,8 +257,9 @@ const struct rule rule_host_work = {
            "logging. If the profile contains ranges, the finding names the range or function that "
            "contains most of this work; Python stacks (with_stack=True) or NVTX ranges make the "
            "name more precise. Time in which its threads were ready but had no core is left out. "
-           "If they mostly sleep meanwhile, the finding says that the host waits. The bound is the "
-           "whole idle time, because gpuprof cannot know how much of the work can go or move.",
+           "If they mostly sleep meanwhile, the finding says that the host waits. gpuprof cannot "
+           "know how much of the work can go or move, so the bound is the whole idle time, or what "
+           "a replay without any such work in that range saves, if that is more.",
     .remedy = {REMEDY SEE_LINES,
                "keep it inside tf.function (in JAX, jax.jit), or in dataset.map(..., "
                "num_parallel_calls=AUTOTUNE)",
