@@ -59,6 +59,7 @@ static const struct {
     {"PyExc_Exception", (void **)&py.exception},
     {"PyErr_Fetch", (void **)&py.error_fetch},
     {"PyErr_Restore", (void **)&py.error_restore},
+    {"PyException_SetTraceback", (void **)&py.trace_set},
     {"PyEval_GetFrame", (void **)&py.frame},
     {"PyFrame_GetCode", (void **)&py.frame_code},
     {"PyFrame_GetBack", (void **)&py.frame_back},
@@ -223,8 +224,10 @@ enum hook_noted hook_noted(void *answer)
     }
     if (!answer) {
         void *type, *value, *trace;
-        py.error_fetch(&type, &value, &trace); /* without our frames */
-        py.error_restore(type, value, NULL);
+        py.error_fetch(&type, &value, &trace);
+        if (py.version >= 312) /* an exception in any case; 3.14 restores the one that it holds */
+            py.trace_set(value, py.none);
+        py.error_restore(type, value, NULL); /* without our frames */
         if (trace)
             py.decref(trace);
         return NOTE_RAISED;

@@ -15,6 +15,7 @@ struct hook_py {
     int (*error_matches)(void *exception);
     void (*error_fetch)(void **type, void **value, void **trace);
     void (*error_restore)(void *type, void *value, void *trace);
+    int (*trace_set)(void *exception, void *trace);
     void *(*frame)(void);
     void *(*frame_code)(void *frame);
     void *(*frame_back)(void *frame);
