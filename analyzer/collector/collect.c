@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STOP_WAIT_MS = 600 };
+enum { STOP_WAIT_MS = 600, END_WAIT_MS = 500, LOOK_MS = 20 };
 
 struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, struct sink out,
                                struct err *e)
@@ -239,6 +239,21 @@ int64_t collect_drain(struct collector *c, struct err *e)
     return c->out.rows - before;
 }
 
+/* Waits until no process records any more, for so long at most. */
+static void await_silence(const struct collector *c, int wait_ms)
+{
+    bool any = true;
+    for (int ms = 0; any && ms < wait_ms; ms += LOOK_MS) {
+        any = false;
+        for (size_t i = 0; i < c->spools.n; i++) {
+            struct spool *s = c->spools.at[i];
+            any |= !s->done && spool_alive(s) && !atomic_load(&s->h->passive);
+        }
+        if (any)
+            nanosleep(&(struct timespec){0, LOOK_MS * 1000000L}, NULL);
+    }
+}
+
 /* Processes that outlive the program: their agents are asked to stop and given a moment to flush.
  */
 static void stop_live(struct collector *c)
@@ -254,15 +269,7 @@ static void stop_live(struct collector *c)
                        "processes continued after the end of the recording: gpuprof did not record "
                        "them from then on",
                        live);
-    bool any = live > 0;
-    for (int ms = 0; any && ms < STOP_WAIT_MS; ms += 20) {
-        any = false;
-        for (size_t i = 0; i < c->spools.n; i++) {
-            struct spool *s = c->spools.at[i];
-            any |= !s->done && spool_alive(s) && !atomic_load(&s->h->passive);
-        }
-        nanosleep(&(struct timespec){0, 20000000}, NULL);
-    }
+    await_silence(c, live ? STOP_WAIT_MS : 0);
 }
 
 static void put_have(struct collector *c)
@@ -332,6 +339,8 @@ static void remove_unready(const struct collector *c)
 int collect_finish(struct collector *c, struct err *e)
 {
     struct err ignored = ERR_INIT;
+    collect_drain(c, &ignored);
+    await_silence(c, END_WAIT_MS); /* helpers end a little later, as Python's fork server does */
     collect_drain(c, &ignored);
     stop_live(c);
     collect_drain(c, &ignored);
