@@ -5,6 +5,7 @@ a program says itself about a setting that it may also leave alone (foreach=Fals
 """
 import functools
 import gc
+import multiprocessing
 import os
 
 fact, wrap, guarded = hook.fact, hook.wrap, hook.guarded
@@ -118,7 +119,6 @@ def on_gpu(dataset):
 
 
 def why_no_workers(dataset, iterable):
-    import multiprocessing
     if isinstance(dataset, iterable):
         return "each worker would deliver the whole of an IterableDataset"
     if multiprocessing.current_process().daemon:
@@ -126,6 +126,16 @@ def why_no_workers(dataset, iterable):
     if on_gpu(dataset):
         return "the dataset is already on the GPU"
     return None
+
+
+def fork(given):
+    """For the first workers of a program that chose no way to start them: another way imports the program again, which it may not be
+    made for (if __name__ == "__main__"). Since Python 3.14 another way is the default."""
+    chosen = given.get("multiprocessing_context") or multiprocessing.get_start_method(allow_none=True)
+    if chosen or hook.start_method() == "fork":
+        return False
+    given["multiprocessing_context"] = "fork"
+    return True
 
 
 def loader_setting(setting, given, dataset, iterable):
@@ -142,8 +152,9 @@ def loader_setting(setting, given, dataset, iterable):
         why = "the DataLoader has no workers"
     if why:
         return refused(setting, why)
+    forked = setting == "num_workers" and new and not old and fork(given)
     given[setting] = new
-    applied(setting, f"{old if old is not None else 'default'} -> {new}")
+    applied(setting, f"{old if old is not None else 'default'} -> {new}{', started by fork' if forked else ''}")
 
 
 @guarded

@@ -4,7 +4,6 @@ workers, settings, and what the first batch looks like.
 Loaders are numbered from 1 in the order in which they are first looped over. A record says which
 one it is about, and the facts torch.loader.NUMBER and torch.loader.NUMBER.* say what that one is."""
 import functools
-import multiprocessing
 import os
 import sys
 import types
@@ -145,10 +144,9 @@ def describe(loader, number, made, place):
     collate = where_is(getattr(loader, "collate_fn", None))
     if collate:
         fact(key + ".collate", collate)
-    if loader.num_workers:
-        context = getattr(loader, "multiprocessing_context", None) or multiprocessing
-        how = context.get_start_method(allow_none=True)  # asked for otherwise, it would be fixed
-        fact(key + ".start", how or multiprocessing.get_all_start_methods()[0])
+    how = hook.start_method(getattr(loader, "multiprocessing_context", None))
+    if loader.num_workers or how != "fork":
+        fact(key + ".start", how)
     if number == 1:
         fact("torch.loader", settings_of(loader))
         fact("torch.loader.where", place)

@@ -12,6 +12,7 @@ With GPUPROF_HOOK=steps only the steps are recorded, and settings obeyed.
 """
 import ctypes
 import gc
+import multiprocessing
 import os
 import sys
 import time
@@ -119,6 +120,12 @@ def once(owner, name, note, kind=None, calls=1):
     return undo
 
 
+def start_method(context=None):
+    """How worker processes start: of the context, else of the program, else of this Python."""
+    how = (context or multiprocessing).get_start_method(allow_none=True)  # asked for otherwise, it would be fixed
+    return how or multiprocessing.get_all_start_methods()[0]
+
+
 def short(path):
     """The name of a file of the program's; of an installed package's, with its folder."""
     for installed in ("/site-packages/", "/dist-packages/"):
@@ -132,7 +139,7 @@ def user_place():
     frame = sys._getframe(1)
     while frame:
         path = frame.f_code.co_filename
-        if not path.startswith((FOLDER, torch_folder)):
+        if not path.startswith((FOLDER, torch_folder, "<frozen ")):  # importlib
             return f"{short(path)}:{frame.f_lineno}"
         frame = frame.f_back
     return ""

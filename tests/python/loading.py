@@ -10,7 +10,7 @@ import sys
 from support import PYTHON, Test, facts, have_torch, health, query
 
 SCRIPT = """
-import gc, os, queue, sys, threading, time, torch
+import gc, os, queue, sys, threading, time, torch; torch.multiprocessing.set_start_method("fork", force=True)
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, get_worker_info
 class Data(Dataset):
     def __init__(self, n, sleep=0.0): self.n, self.sleep = n, sleep
@@ -129,6 +129,14 @@ def train(batches, workers, step):
 ''', "/lib/site-packages/fastai/data/load.py", "exec"), library)
     batches = [(torch.ones(8, 4), torch.ones(8).long())] * 5
     for workers in (0, 1): library["train"](batches, workers, step)  # line 120
+def server():
+    import multiprocessing
+    multiprocessing.set_start_method(None, force=True)
+    multiprocessing.get_all_start_methods = lambda: ["forkserver", "fork", "spawn"]  # Python 3.14 has this order
+    loader = DataLoader(Data(32, 0.01), batch_size=8)
+    for x, y in loader: step(x, y)
+    context = loader.multiprocessing_context
+    print(loader.num_workers, context and context.get_start_method())
 def confined():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     collate()
@@ -230,6 +238,18 @@ def start_of_workers(test, script):
     test.check("persistent_workers=1" in json.dumps(found), "starting them is a finding", found)
 
 
+def first_workers(test, script):
+    """Where workers are not forked, a program without any may not be made for them."""
+    profile = test.same("no workers yet", [PYTHON, script, "server"])
+    test.check(facts(profile).get("torch.loader.1.start") == "forkserver", "how they would start", facts(profile))
+    found = findings(test, profile).get("data-loading", {})
+    test.check("if __name__ == '__main__':" in json.dumps(found), "what its first workers ask of it", found)
+    done, profile = test.traced([PYTHON, script, "server"], GPUPROF_APPLY="num_workers=1")
+    test.check(done.stdout.startswith("1 fork\n"), "those that were asked for are forked", done.stdout + done.stderr)
+    test.check(facts(profile).get("apply.num_workers") == "applied: default -> 1, started by fork", "and it says so",
+               facts(profile).get("apply.num_workers"))
+
+
 def collector(test, script):
     profile = test.same("garbage", [PYTHON, script, "garbage"])
     said = facts(profile)
@@ -247,7 +267,8 @@ def main():
         sys.exit(77)
     test = Test(sys.argv[1])
     script = test.write("loading_case.py", SCRIPT)
-    for case in (which_loader, one_of_two, what_makes_batches, loaders_of_libraries, start_of_workers, collector):
+    for case in (which_loader, one_of_two, what_makes_batches, loaders_of_libraries, start_of_workers, first_workers,
+                 collector):
         case(test, script)
     said = facts(test.same("confined by itself", [PYTHON, script, "confined"]))
     test.check(said.get("process_cores") == "1", "cores of the program itself", said)

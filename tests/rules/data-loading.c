@@ -158,10 +158,11 @@ START_TEST(the_loader_that_is_waited_for)
     build_meta(&b, "torch.loader.2", "Own(num_workers=0)");
     build_meta(&b, "torch.loader.2.made", "train.py:1");
     build_meta(&b, "torch.loader.2.where", "run.py:5");
+    build_meta(&b, "torch.loader.2.start", "spawn");
     build_meta(&b, "torch.loader.2.dataset", "Slow.__getitem__ slow.py:9");
     const struct outcome *o = data_loading(&b, RULE_FIRES);
     ck_assert_ptr_eq(strstr(o->remedy.pytorch, "train.py:1: "), o->remedy.pytorch);
-    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "; now Own(num_workers=0)"));
+    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "'fork'; now Own(num_workers=0)"));
     ck_assert_ptr_nonnull(strstr(o->summary, "run.py:5"));
     ck_assert_ptr_nonnull(strstr(o->summary, "Slow.__getitem__ slow.py:9"));
     ck_assert_str_eq(o->setting, "num_workers=3;persistent_workers=1;loader=train.py:1");

@@ -20,6 +20,7 @@ START_TEST(beside_a_gpu)
         build_meta(&b, "torch.loader", "DataLoader(num_workers=7)");
         build_meta(&b, "torch.loader.2", "DataLoader(num_workers=0)");
         build_meta(&b, "torch.loader.2.made", "train.py:1");
+        build_meta(&b, "torch.loader.2.start", kind == 2 ? "forkserver" : "fork");
         if (iterable)
             build_meta(&b, "torch.loader.2.iterable", "does not shard");
         else
@@ -39,6 +40,7 @@ START_TEST(beside_a_gpu)
         ck_assert(iterable ? !o->setting : o->setting != NULL);
         for (int other = 0; other < 3; other++)
             ck_assert_int_eq(strstr(o->remedy.pytorch, says[other]) != NULL, other == kind);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "by forkserver here") != NULL, kind == 2);
         build_end(&b);
     }
 }

@@ -76,6 +76,9 @@ int64_t query_feed_share(const struct facts *facts, const struct feed *f, double
 /* "DataLoader(..., num_workers=2)", in the words of the library that makes the loader. */
 const char *query_feed_remedy(const struct facts *facts, struct arena *arena, const struct feed *f,
                               const char *remedy);
+/* What a program must heed that has no workers yet and would not start them by fork; else "". */
+const char *query_feed_first_workers(const struct facts *facts, struct arena *arena,
+                                     const struct feed *f);
 /* "torch.compile(model), ...", in the words of the library that makes the first loader, and so
  * trains. */
 const char *query_library_remedy(const struct facts *facts, struct arena *arena,

@@ -204,6 +204,19 @@ const char *query_feed_remedy(const struct facts *facts, struct arena *arena, co
     return w ? in_words(arena, w, remedy) : remedy;
 }
 
+const char *query_feed_first_workers(const struct facts *facts, struct arena *arena,
+                                     const struct feed *f)
+{
+    const char *how = query_feed_fact(facts, arena, f, "start");
+    if (f->have > 0 || !how || strcmp(how, "fork") == 0)
+        return "";
+    return arena_printf(
+        arena,
+        "; workers start by %s here, which imports the program again: keep its loop "
+        "under if __name__ == '__main__':, or add multiprocessing_context='fork'",
+        how);
+}
+
 const char *query_feed_refuses_workers(const struct facts *facts, struct arena *arena,
                                        const struct feed *f)
 {

@@ -100,7 +100,7 @@ static void change(const struct facts *facts, struct arena *arena, struct outcom
                               f->anew ? "" : ", persistent_workers=True",
                               n < f->have ? ": more workers only compete for the cores with each "
                                             "other and with the loop"
-                                          : ""));
+                                          : query_feed_first_workers(facts, arena, f)));
     fires(facts, arena, o, f, f->step_ns - s.low_ns);
     double saves = f->step_ns - s.mid_ns, doubt = 0.02 * f->step_ns + 0.1 * saves;
     double least = fmax(s.low_ns - doubt, s.low_ns / 2); /* a step takes some time */

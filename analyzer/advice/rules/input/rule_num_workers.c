@@ -158,7 +158,8 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
         o->edit.hand_over = way_of(&feed);
     o->setting = hooked && feed.foreign ? NULL : arena_printf(arena, "num_workers=%d", n);
     o->remedy.pytorch =
-        arena_printf(arena, "DataLoader(..., num_workers=%d, persistent_workers=True)", n);
+        arena_printf(arena, "DataLoader(..., num_workers=%d, persistent_workers=True)%s", n,
+                     hooked ? query_feed_first_workers(facts, arena, &feed) : "");
     if (hooked)
         o->remedy.pytorch = query_feed_remedy(facts, arena, &feed, o->remedy.pytorch);
     o->remedy.tensorflow =
