@@ -288,11 +288,20 @@ def note_clip(*_, **__):
     fact("torch.clip_grad", f"used at {hook.user_place()}")
 
 
+def note_grouping(*_, **__):
+    """Optimizers call it as well."""
+    frame = sys._getframe(1)
+    while frame and frame.f_code.co_filename.startswith(hook.FOLDER):
+        frame = frame.f_back
+    if frame and frame.f_globals.get("__name__") == "torch.nn.utils.clip_grad":
+        note_clip()
+
+
 def hook_clip(module):
     """What clipping calls itself, where there is such a thing: a compiler knows the function."""
     inner = "_group_tensors_by_device_and_dtype"
     if hasattr(module, inner):
-        once(module, inner, note_clip)
+        once(module, inner, note_grouping, calls=32)  # the first clipping is among them
         return
     for name in ("clip_grad_norm_", "clip_grad_value_"):
         if hasattr(module, name) and not hasattr(torch, "compile"):
