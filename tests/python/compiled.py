@@ -9,7 +9,7 @@ import sys
 from support import PYTHON, Test, facts, health, query
 
 LOADED = """
-import torch
+import torch; torch.multiprocessing.set_start_method("fork")  # others import this program again
 from torch.utils.data import DataLoader, TensorDataset
 model = torch.nn.Linear(16, 2)
 opt = torch.optim.SGD(model.parameters(), lr=1e-4)
