@@ -1,4 +1,4 @@
-#include "analyzer/replay/replay.h"
+#include "analyzer/replay/replay_queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +35,12 @@ int replay_init(struct replay *r, const struct graph *g)
     r->step_begin = malloc((g->steps + 1) * sizeof *r->step_begin);
     r->row = malloc((g->steps + 1) * sizeof *r->row);
     r->got = malloc((g->gets + 1) * sizeof *r->got);
+    r->number = malloc(n * sizeof *r->number);
+    r->queue = malloc((g->streams + 1) * QUEUE_DEPTH * sizeof *r->queue);
+    r->queued = malloc((g->streams + 1) * sizeof *r->queued);
     if (!r->start || !r->end || !r->order || !r->bind || !r->tail || !r->tail_task ||
-        !r->step_end || !r->step_begin || !r->got || !r->row) {
+        !r->step_end || !r->step_begin || !r->got || !r->row || !r->number || !r->queue ||
+        !r->queued) {
         replay_release(r);
         return -1;
     }
@@ -56,6 +60,9 @@ void replay_release(struct replay *r)
     free(r->step_begin);
     free(r->got);
     free(r->row);
+    free(r->number);
+    free(r->queue);
+    free(r->queued);
     memset(r, 0, sizeof *r);
 }
 
@@ -70,6 +77,7 @@ struct pass {
     int64_t await;   /* detached copy that the next kernel needs, INT64_MIN */
     uint32_t latest; /* ASSUME_ORDER: the kernel that ended last when recorded, TASK_NONE */
     uint32_t await_task;
+    bool thinner; /* operations are dropped: replay_queue.h */
     int64_t free_at[POOL_MAX];
     uint32_t main;          /* lane of the training thread */
     uint32_t begun, behind; /* so many steps; of these, with work of the GPU left over */
@@ -240,10 +248,15 @@ static void finish(struct pass *x, const struct task *t, uint32_t i)
         rest = rest * x->p->node_lag_permille / 1000;
     r->start[i] = x->ready + (dropped ? 0 : lag(x, rest));
     r->end[i] = r->start[i] + (dropped ? 0 : x->p->dur[i]);
-    if (t->queue != TASK_NONE && !dropped && r->end[t->queue] > r->end[i]) {
-        r->end[i] = r->end[t->queue];
-        x->bind = t->queue;
+    uint32_t room = t->queue;
+    if (room != TASK_NONE && x->thinner)
+        room = replay_queue_room(r, x->g, i);
+    if (room != TASK_NONE && !dropped && r->end[room] > r->end[i]) {
+        r->end[i] = r->end[room];
+        x->bind = room;
     }
+    if (x->thinner && !dropped)
+        replay_queue_put(r, t, i);
     if (gpu && x->p->mark[i] & PLAN_DETACH) { /* what follows in its stream does not wait for it */
         x->engine = r->end[i];
         x->await = r->end[i];
@@ -326,6 +339,7 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
     x.main = (uint32_t)g->streams + g->a->steps.main_thread;
     if (g->count == 0)
         return r->step_ns = 0;
+    x.thinner = replay_queue_begin(r, g, p);
     for (size_t s = 0; s < g->streams; s++)
         r->tail[s] = INT64_MIN;
     memset(r->order, 0, (g->lanes + 1) * sizeof *r->order);

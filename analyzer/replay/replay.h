@@ -58,8 +58,10 @@ struct replay {
     int64_t *step_begin;      /* by step: on the training thread */
     bool ran_dry; /* the GPU had done all when the host began its steps, nearly always */
     uint32_t *tail_task;
-    int64_t *row; /* scratch of pace_ns */
-    int64_t *got; /* by batch number: when it was taken */
+    int64_t *row;                      /* scratch of pace_ns */
+    int64_t *got;                      /* by batch number: when it was taken */
+    uint32_t *number, *queue, *queued; /* replay_queue.h: by task; by stream, the last ones; by
+                                          stream, how many so far */
     int64_t jitter_ns[TASK_KINDS];
     int64_t length_ns; /* end of the last step */
     int64_t step_ns;   /* mean of the steps behind the first ones */

@@ -13,6 +13,8 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 import small
 
+torch.multiprocessing.set_start_method("fork")  # Python 3.14 would import this program again
+
 
 class Failing(Dataset):
     def __getitem__(self, i):

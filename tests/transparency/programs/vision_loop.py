@@ -12,7 +12,7 @@ steps = transforms.Compose([transforms.ToPILImage(), transforms.RandomHorizontal
                             transforms.ToTensor(), transforms.Normalize((0.5,) * 3, (0.2,) * 3)])
 data = torchvision.datasets.FakeData(size=8, image_size=(3, 40, 40), num_classes=4, transform=transforms.Compose([transforms.PILToTensor(), steps]))
 sampler = torch.utils.data.RandomSampler(data)
-loader = torch.utils.data.DataLoader(data, batch_size=4, sampler=sampler, num_workers=1)
+loader = torch.utils.data.DataLoader(data, batch_size=4, sampler=sampler, num_workers=1, multiprocessing_context="fork")
 model = torchvision.models.squeezenet1_1(num_classes=4)
 criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
