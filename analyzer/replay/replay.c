@@ -204,8 +204,10 @@ static void gather(struct pass *x, const struct task *t, uint32_t i)
         return;
     if (t->issue != TASK_NONE)
         after(x, r->start[t->issue] + lag(x, t->issue_lag_ns), t->issue);
-    unsigned guessed = x->p->assume & ASSUME_NO_EVENTS ? t->guessed : 0;
-    for (uint32_t e = t->edge; e < t->edge + t->edges - guessed; e++)
+    unsigned left = x->p->assume & ASSUME_NO_EVENTS ? t->guessed : 0;
+    if (pooled(x, t)) /* not for the recorded worker */
+        left = t->edges;
+    for (uint32_t e = t->edge; e < t->edge + t->edges - left; e++)
         after(x, r->end[x->g->edges[e].from] + lag(x, x->g->edges[e].lag_ns), x->g->edges[e].from);
     if (t->kind == TASK_WAIT)
         after_tails(x, t, i);

@@ -151,6 +151,18 @@ START_TEST(a_batch_is_taken_when_its_worker_has_fetched_it)
 }
 END_TEST
 
+/* It was busy all the time: two make twice as many batches, and do not wait for the recorded one.
+ */
+START_TEST(more_workers_than_were_recorded_work_at_the_same_time)
+{
+    struct bench x = bench_start(MS(6), fill_worker);
+    struct span_ns two = bench_span(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 2});
+    ck_assert_int_gt(two.mid_ns, MS(2.6)); /* of 6 */
+    ck_assert_int_lt(two.mid_ns, MS(3.1));
+    bench_end(&x);
+}
+END_TEST
+
 /* Another rank's worker, which left its rows in the same profile. */
 static void fill_other_rank(struct builder *b, int64_t at)
 {
@@ -195,6 +207,7 @@ Suite *test_loader_rows_suite(void)
     tcase_add_test(t, other_threads_of_the_trainer_take_cores_from_workers);
     tcase_add_test(t, many_workers_may_take_longer_for_a_batch_than_one);
     tcase_add_test(t, a_batch_is_taken_when_its_worker_has_fetched_it);
+    tcase_add_test(t, more_workers_than_were_recorded_work_at_the_same_time);
     tcase_add_test(t, workers_of_another_rank_make_no_batch_of_this_one);
     tcase_add_test(t, waits_alone_do_not_say_who_makes_the_batches);
     suite_add_tcase(s, t);
