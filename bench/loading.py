@@ -2,7 +2,9 @@
 """Does advice on data loading hold on real PyTorch, on this machine's CPUs? Each program of loading_programs.py is
 tried with the advice that it is given (`gpuprof try`), and the table is printed in Markdown.
 
-usage: loading.py BUILD [--python PYTHON] [--epochs N] [--runs N] [--state FILE] [PROGRAM...]
+With --device virtual:MODEL those run that copy their batches to a GPU and load them in one worker or none.
+
+usage: loading.py BUILD [--python PYTHON] [--device DEVICE] [--epochs N] [--runs N] [--state FILE] [PROGRAM...]
 """
 import argparse
 import json
@@ -18,7 +20,8 @@ SEEN = ("cpu_inline io_inline tiny_inline tiny_workers crowded_workers crowded_t
         "short_epochs_anew stream two_loaders prefetch_thread collate large_batches garbage uneven fed io_workers").split()
 HELD_OUT = ("mixed_inline tiny_beside_work short_epochs_inline stream_sharded subclass large_workers "
             "garbage_made").split()
-ABOUT_LOADING = ("data-loading", "worker-startup", "gc-pauses")
+BESIDE_A_GPU = "gpu_python gpu_tensors gpu_io gpu_inline".split()
+ABOUT_LOADING = ("data-loading", "num-workers", "worker-startup", "gc-pauses")
 
 
 def trial(args, name, folder):
@@ -26,7 +29,8 @@ def trial(args, name, folder):
     command = [args.python, "-W", "ignore", PROGRAMS, name, str(args.epochs)]
     profile = os.path.join(folder, name + ".gpuprof")
     tool = os.path.join(args.build, "bin", "gpuprof")
-    done = subprocess.run([tool, "try", "--json", "--runs", str(args.runs), "-o", profile, "--", *command],
+    device = ["--device", args.device] if args.device else []
+    done = subprocess.run([tool, "try", "--json", "--runs", str(args.runs), *device, "-o", profile, "--", *command],
                           capture_output=True, text=True)
     if done.stdout.startswith("{"):
         return json.loads(done.stdout)
@@ -53,6 +57,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
     parser.add_argument("--python", default="/usr/bin/python3")
+    parser.add_argument("--device", default="")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--state", default="")
@@ -63,14 +68,14 @@ def main():
         with open(args.state, encoding="utf-8") as file:
             seen = {r["name"]: r["said"] for r in map(json.loads, file)}
     with tempfile.TemporaryDirectory() as folder:
-        for name in args.programs or SEEN + HELD_OUT:
+        for name in args.programs or (BESIDE_A_GPU if args.device else SEEN + HELD_OUT):
             if name not in seen:
                 seen[name] = trial(args, name, folder)
                 if args.state:
                     with open(args.state, "a", encoding="utf-8") as file:
                         file.write(json.dumps({"name": name, "said": seen[name]}) + "\n")
                 print(row(name, seen[name]), file=sys.stderr, flush=True)
-    for title, names in (("seen", SEEN), ("held out", HELD_OUT)):
+    for title, names in (("beside a GPU", BESIDE_A_GPU),) if args.device else (("seen", SEEN), ("held out", HELD_OUT)):
         print(f"\n| {title} | advice | predicted % of the step (80 %) | measured % (95 %) | verdict |")
         print("|---|---|---|---|---|")
         for name in names:

@@ -13,6 +13,9 @@ import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def burn(ms):
     """So much CPU time of this thread, whatever else runs."""
     end = time.thread_time() + ms / 1e3
@@ -35,6 +38,14 @@ class Made(Dataset):
         if self.sleep_ms:
             time.sleep(self.sleep_ms / 1e3)
         return torch.full((self.floats,), float(i)), i % 2
+
+
+class Scaled(Made):
+    """Samples that tensor operations make, which leave Python's lock to other threads."""
+
+    def __getitem__(self, i):
+        image = torch.nn.functional.interpolate(torch.rand(1, 3, 400, 400), size=(224, 224), mode="bilinear")
+        return ((image - 0.5) / 0.2)[0, 0, 0, :self.floats].clone(), i % 2
 
 
 class Uneven(Made):
@@ -79,11 +90,12 @@ class Trainer:
     """Gradient steps that take about `ms` of one core."""
 
     def __init__(self, floats=16, ms=0.0):
-        self.model = torch.nn.Linear(floats, 2)
+        self.model = torch.nn.Linear(floats, 2).to(DEVICE)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-4)
         self.ms = ms
 
     def step(self, x, y):
+        x, y = x.to(DEVICE), y.to(DEVICE)
         self.optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(self.model(x), y)
         if self.ms:
@@ -100,7 +112,7 @@ class Trainer:
 def validate(trainer, loader):
     with torch.no_grad():
         for x, _ in loader:
-            trainer.model(x)
+            trainer.model(x.to(DEVICE))
 
 
 # ---- programs: each is given the number of epochs -----------------------------------------------
@@ -251,6 +263,25 @@ def fed(n):
 def io_workers(n):
     Trainer(ms=2).epochs(n, DataLoader(Made(60 * 16, sleep_ms=2), batch_size=16, num_workers=2,
                                        persistent_workers=True))
+
+
+# ---- beside a GPU, on which the step takes no time -------------------------------------------------
+
+def gpu_python(n):
+    """The worker's queue waits for Python's lock."""
+    Trainer().epochs(n, DataLoader(Made(50 * 16, cpu_ms=1), batch_size=16, num_workers=1, persistent_workers=True))
+
+
+def gpu_tensors(n):
+    Trainer().epochs(n, DataLoader(Scaled(50 * 16), batch_size=16, num_workers=1, persistent_workers=True))
+
+
+def gpu_io(n):
+    Trainer().epochs(n, DataLoader(Made(50 * 16, sleep_ms=2), batch_size=16, num_workers=1, persistent_workers=True))
+
+
+def gpu_inline(n):
+    Trainer(ms=10).epochs(n, DataLoader(Scaled(40 * 16), batch_size=16))
 
 
 if __name__ == "__main__":

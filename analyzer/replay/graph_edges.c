@@ -317,7 +317,7 @@ static int join_task(struct joiner *j, uint32_t i)
     if (t->kind == TASK_WAIT)
         rc = join_wait(j, i);
     if (t->kind == TASK_GET) {
-        rc = edge_from(j, i, j->g->load_of[t->source], 0);
+        rc = edge_from(j, i, j->g->load_of[t->source], j->g->way_ns);
         j->get_of[t->source] = i;
     }
     if (t->kind == TASK_LOAD && t->flags & TASK_BEHIND && t->source < j->g->gets)

@@ -2,6 +2,7 @@
 #include "analyzer/replay/graph_make.h"
 
 #include "analyzer/measure/input.h"
+#include "analyzer/measure/median.h"
 #include "analyzer/timeline/name_test.h"
 #include "analyzer/queries/input/delivery.h"
 
@@ -60,6 +61,26 @@ static int count_credits(const struct maker *m, const struct load *loads, size_t
     return (int)most;
 }
 
+/* From the end of a load to the moment at which a waiting training thread has the batch, where that
+ * is much the same for most: a worker's queue is served by a thread of its own, which in Python
+ * waits for the lock that the next batch is made under. 0: it differs, or is short. */
+static int64_t usual_way(const struct maker *m, const struct load *loads, size_t n, size_t offset)
+{
+    enum { MOST = 4096, FEWEST = 8, WAITED_NS = 1000000 };
+    int64_t way[MOST];
+    size_t seen = 0;
+    for (size_t i = 0; i < n && i + offset < m->marks.n && seen < MOST; i++) {
+        const struct batch_mark *k = &m->marks.at[i + offset];
+        if (k->end_ns - k->start_ns > WAITED_NS && k->end_ns > loads[i].end_ns)
+            way[seen++] = k->end_ns - loads[i].end_ns;
+    }
+    if (seen < FEWEST)
+        return 0;
+    sort_ns(way, seen);
+    int64_t low = way[seen / 4], middle = way[seen / 2], high = way[seen - 1 - seen / 4];
+    return middle > GRAPH_STALL_NS && (high - low) * 4 < middle ? low : 0;
+}
+
 /* Batches whose making was not recorded, as if one worker made one after the other: each from the
  * delivery of the one before to its own. So they come no faster where the steps get shorter. The
  * worker has a lane of its own, the last. */
@@ -112,8 +133,10 @@ static void put_made(struct maker *m, struct loads *loads)
 {
     qsort(loads->at, loads->n, sizeof *loads->at, by_start);
     size_t offset = load_offset(m, loads->at, loads->n);
-    if (offset < m->marks.n)
+    if (offset < m->marks.n) {
         m->g->credits = count_credits(m, loads->at, loads->n, offset);
+        m->g->way_ns = usual_way(m, loads->at, loads->n, offset);
+    }
     for (size_t i = 0; m->g->credits && i < loads->n; i++) {
         const struct load *l = &loads->at[i];
         if (l->start_ns >= m->g->start_ns && l->start_ns < m->end_ns)

@@ -167,7 +167,8 @@ static void take_batch(struct pass *x, const struct task *t, uint32_t i)
         uint32_t load = x->g->load_of[t->source];
         cost = load == TASK_NONE ? 0 : x->p->dur[load];
     }
-    after(x, pool_make(x, t->source, cost), i);
+    int64_t way = x->g->way_ns - (int64_t)x->p->pool.get_ns;
+    after(x, pool_make(x, t->source, cost) + (way > 0 ? way : 0), i);
     x->r->start[i] = x->ready;
     x->r->end[i] = x->r->order[t->lane] = x->ready + TAKE_BATCH_NS + (int64_t)x->p->pool.get_ns;
 }

@@ -46,6 +46,30 @@ START_TEST(beside_a_gpu)
 }
 END_TEST
 
+/* A batch takes 5.9 ms, the rest of the step 4: one core carries one worker that computes, and more
+ * that sleep. */
+START_TEST(workers_that_sleep_share_a_core)
+{
+    for (int sleeps = 0; sleeps < 2; sleeps++) {
+        struct builder b = build_start();
+        build_meta(&b, "usable_cores", "1");
+        build_meta(&b, "torch.loader", "DataLoader(num_workers=0)");
+        for (int i = 0; i < CASE_STEPS; i++) {
+            double at = 100 + 10 * i;
+            build_range_at(&b, "gpuprof.step", 0, MS(at), MS(at + 10));
+            build_range_at(&b, "data.wait", 1, MS(at), MS(at + 6));
+            span_of(&b, SPOOL_LOADER_FETCH, 1, -1, 1, at, 5.9, sleeps ? 0.5 : 5.9);
+            span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 1, at, 6, -1);
+            build_kernel(&b, "gemm", MS(at + 6.01), MS(at + 6.02), MS(3));
+        }
+        const struct outcome *o = case_outcome(build_analyze(&b), "num-workers");
+        ck_assert_ptr_nonnull(
+            strstr(o->remedy.pytorch, sleeps ? "num_workers=2," : "num_workers=1,"));
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* A framework's worker is a process: what a batch of 20 MB costs on its way is in the prediction.
  * Who has workers sees the way out of them in their batches. */
 START_TEST(a_batch_has_a_way_to_go)
@@ -301,6 +325,7 @@ Suite *rule_num_workers_suite(void)
     Suite *s = suite_create("num-workers");
     TCase *t = tcase_create("num-workers");
     tcase_add_test(t, beside_a_gpu);
+    tcase_add_test(t, workers_that_sleep_share_a_core);
     tcase_add_test(t, a_batch_has_a_way_to_go);
     tcase_add_test(t, test_input_by_trainer);
     tcase_add_test(t, test_input_number);

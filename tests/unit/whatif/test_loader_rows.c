@@ -163,6 +163,25 @@ START_TEST(more_workers_than_were_recorded_work_at_the_same_time)
 }
 END_TEST
 
+/* 3 ms on its way: the worker's queue has to wait for the batch behind it. */
+static void fill_late(struct builder *b, int64_t at)
+{
+    row(b, SPOOL_LOADER_FETCH, 2, 0, at - MS(4.95), at + MS(1));
+    fill_waits(b, at);
+}
+
+START_TEST(a_batch_that_is_long_on_its_way_is_no_riddle)
+{
+    struct bench x = bench_start(MS(6), fill_late);
+    ck_assert_int_eq(x.g->way_ns, MS(3));
+    ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 1);
+    struct span_ns two = bench_span(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 2});
+    ck_assert_int_gt(two.mid_ns, MS(2.6)); /* of 6, as if it came at once */
+    ck_assert_int_lt(two.mid_ns, MS(3.1));
+    bench_end(&x);
+}
+END_TEST
+
 /* Another rank's worker, which left its rows in the same profile. */
 static void fill_other_rank(struct builder *b, int64_t at)
 {
@@ -208,6 +227,7 @@ Suite *test_loader_rows_suite(void)
     tcase_add_test(t, many_workers_may_take_longer_for_a_batch_than_one);
     tcase_add_test(t, a_batch_is_taken_when_its_worker_has_fetched_it);
     tcase_add_test(t, more_workers_than_were_recorded_work_at_the_same_time);
+    tcase_add_test(t, a_batch_that_is_long_on_its_way_is_no_riddle);
     tcase_add_test(t, workers_of_another_rank_make_no_batch_of_this_one);
     tcase_add_test(t, waits_alone_do_not_say_who_makes_the_batches);
     suite_add_tcase(s, t);

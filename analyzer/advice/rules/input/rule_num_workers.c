@@ -4,12 +4,16 @@
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/input/loader.h"
 
+#include <math.h>
 #include <string.h>
+
+enum { WORKERS_MOST = 64 };
 
 struct need {
     int have;        /* workers now; -1 = not known */
     int needed;      /* workers that make a batch in the rest of the step; 0 = not known */
-    int most;        /* workers to advise: no more than the cores */
+    int carried;     /* workers that the cores can carry: more where these wait; 0 = not known */
+    int most;        /* workers to advise: no more than that */
     int64_t pace_ns; /* a step cannot be shorter than this with `most` workers; 0 = not known */
 };
 
@@ -36,7 +40,10 @@ static struct need need_of(const struct facts *facts)
     }
     int64_t needed = ceil_div(fetch, rest > 0 ? rest : 1);
     f.needed = needed < 100000 ? (int)needed : 100000;
-    f.most = h->usable_cores > 0 && f.needed > h->usable_cores ? h->usable_cores : f.needed;
+    f.carried = cpu > 0
+                    ? (int)fmin(WORKERS_MOST, (double)h->usable_cores * (double)fetch / (double)cpu)
+                    : 0;
+    f.most = f.carried > 0 && f.needed > f.carried ? f.carried : f.needed;
     f.pace_ns = fetch / f.most;
     if (h->usable_cores > 0 && cpu / h->usable_cores > f.pace_ns)
         f.pace_ns = cpu / h->usable_cores;
@@ -46,13 +53,13 @@ static struct need need_of(const struct facts *facts)
 /* Why more workers would not help; NULL when they would. */
 static const char *no_use(const struct facts *facts, struct arena *arena, const struct need *f)
 {
-    int cores = facts->host.usable_cores;
+    int cores = facts->host.usable_cores, carried = f->carried > 0 ? f->carried : cores;
     if (f->have > 0 && analysis_of_window(facts))
         return arena_printf(
             arena,
             "%d workers load data already; only repeating steps show whether more would help",
             f->have);
-    if (f->have > 0 && cores > 0 && f->have >= cores)
+    if (f->have > 0 && cores > 0 && f->have >= carried)
         return arena_printf(
             arena,
             "%d workers already use all %d cores, so more cannot help: make each batch cheaper "
