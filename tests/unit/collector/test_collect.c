@@ -1,6 +1,7 @@
 /* The collector: what is taken while the program runs, what is kept of a dead one, and what becomes
  * of a sink that fails. */
 #include <check.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -240,6 +241,30 @@ START_TEST(test_outlives)
 }
 END_TEST
 
+static void *seal_soon(void *header)
+{
+    struct spool_header *h = header;
+    nanosleep(&(struct timespec){0, 100000000}, NULL);
+    atomic_store(&h->sealed, 1);
+    return NULL;
+}
+
+/* A helper of the program, which ends a little later by itself: nothing is missing. */
+START_TEST(test_ends_a_little_later)
+{
+    struct spool_writer w = live("a");
+    uint64_t at = 0;
+    pthread_t thread;
+    spool_kernel(&w, 0, &at, stamp(1), stamp(2), 1, 0x1000);
+    ck_assert_int_eq(pthread_create(&thread, NULL, seal_soon, w.h), 0);
+    finish();
+    pthread_join(thread, NULL);
+    ck_assert_uint_eq(atomic_load(&w.h->control), 0);
+    ck_assert_int_eq(memory_health(m, "outlived"), -1);
+    spool_end(&w);
+}
+END_TEST
+
 /* Killed before its GPU was described: still said to be virtual. */
 START_TEST(test_virtual_unnamed)
 {
@@ -333,6 +358,7 @@ Suite *test_collect_suite(void)
     tcase_add_test(t, test_failing_sink);
     tcase_add_test(t, test_losses);
     tcase_add_test(t, test_outlives);
+    tcase_add_test(t, test_ends_a_little_later);
     tcase_add_test(t, test_virtual_unnamed);
     tcase_add_test(t, test_host_samples);
     suite_add_tcase(suite, t);
