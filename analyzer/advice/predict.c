@@ -68,6 +68,16 @@ static bool negligible(const struct advice *a, int64_t ns)
     return ns * 100 < a->facts->step_ns;
 }
 
+/* A bound above what the finding measures looks like a contradiction: say where it comes from. */
+static void raise_skip(const struct advice *a, struct outcome *o, int64_t most)
+{
+    if (!negligible(a, most - o->saves_high_ns))
+        outcome_evidence(o, "more at most, because what follows such work moves up",
+                         (double)(most - o->saves_high_ns) / 1e6, "ms", NULL);
+    /* the edit is only about the place that holds most of it */
+    o->saves_high_ns = most > o->saves_high_ns ? most : o->saves_high_ns;
+}
+
 /* How much of the change can be had is not known: at most what all of it saves, which may be more
  * than its cause costs where it shows, for other work moves up. */
 static void bound_by(const struct advice *a, struct engine *x, struct outcome *o)
@@ -77,11 +87,10 @@ static void bound_by(const struct advice *a, struct engine *x, struct outcome *o
     struct span_ns s = predict_span(a, x, &one, 1);
     int64_t most = engine_most(x, &o->edit);
     most = most > s.high_ns ? most : s.high_ns;
-    if (o->edit.kind == EDIT_SKIP && most < o->saves_high_ns)
-        most = o->saves_high_ns; /* it is only about the place that holds most of it */
-    if (o->edit.kind == EDIT_SKIP && !negligible(a, most - o->saves_high_ns))
-        outcome_evidence(o, "more at most, because what follows such work moves up",
-                         (double)(most - o->saves_high_ns) / 1e6, "ms", NULL);
+    if (o->edit.kind == EDIT_SKIP) {
+        raise_skip(a, o, most);
+        return;
+    }
     o->saves_high_ns = most;
     o->saves_mid_ns = o->saves_mid_ns < most ? o->saves_mid_ns : most; /* it ranks by its cause */
 }
@@ -310,6 +319,8 @@ static void raise_bounds(struct advice *a, struct engine *x)
         if (o->verdict != RULE_FIRES || o->edit.kind == EDIT_NONE)
             continue;
         int64_t most = engine_within(engine_most(x, &o->edit), o->limit_ns);
+        if (o->edit.kind == EDIT_SKIP)
+            raise_skip(a, o, most);
         o->saves_high_ns = most > o->saves_high_ns ? most : o->saves_high_ns;
     }
 }

@@ -239,9 +239,10 @@ int64_t collect_drain(struct collector *c, struct err *e)
     return c->out.rows - before;
 }
 
-/* Waits until no process records any more, for so long at most. */
-static void await_silence(const struct collector *c, int wait_ms)
+/* Drains until no process records any more, for so long at most. */
+static void await_silence(struct collector *c, int wait_ms)
 {
+    struct err ignored = ERR_INIT;
     bool any = true;
     for (int ms = 0; any && ms < wait_ms; ms += LOOK_MS) {
         any = false;
@@ -249,13 +250,14 @@ static void await_silence(const struct collector *c, int wait_ms)
             struct spool *s = c->spools.at[i];
             any |= !s->done && spool_alive(s) && !atomic_load(&s->h->passive);
         }
-        if (any)
+        if (any) {
             nanosleep(&(struct timespec){0, LOOK_MS * 1000000L}, NULL);
+            collect_drain(c, &ignored);
+        }
     }
 }
 
-/* Processes that outlive the program: their agents are asked to stop and given a moment to flush.
- */
+/* Agents of processes that outlive the program are asked to stop and given a moment to flush. */
 static void stop_live(struct collector *c)
 {
     int64_t live = 0;
@@ -341,7 +343,6 @@ int collect_finish(struct collector *c, struct err *e)
     struct err ignored = ERR_INIT;
     collect_drain(c, &ignored);
     await_silence(c, END_WAIT_MS); /* helpers end a little later, as Python's fork server does */
-    collect_drain(c, &ignored);
     stop_live(c);
     collect_drain(c, &ignored);
     for (size_t i = 0; i < c->spools.n; i++)

@@ -197,7 +197,8 @@ static void add_evidence(const struct facts *facts, struct arena *arena, struct 
                          "(SELECT id FROM string WHERE text = 'usable_cores')");
     if (f->needed > f->most)
         outcome_evidence(
-            o, "workers needed to keep up (more than the cores: make each batch cheaper, too)",
+            o,
+            "workers needed to keep up (more than the cores carry: make each batch cheaper, too)",
             f->needed, "count", NULL);
 }
 
