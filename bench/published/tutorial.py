@@ -2,13 +2,12 @@
 """ResNet-50 of PyTorch's profiler tutorial on the virtual V100, beside two recordings that others made of it on a V100, with 0
 and with 4 workers: kernels of each kind in a step and their time, the GPU's time of a step, the first finding, and the change in
 pace. Without workers the program's batches take as long to make as the recording's did, and workers do the same work. --same-host:
-its host is as slow, too. Busy loops run beside it, three for each core, for so much of their time that a step without workers
-takes as long as the recorded one; pairs of runs for which it does not do so, within 5 %, do not count.
+its host launches as slowly, too. Each operator does some work more, so much that a step without workers takes as long as the
+recorded one; pairs of runs for which it does not do so, within 5 %, do not count.
 
 usage: tutorial.py [--same-host] BUILD PYTHON WORKERS0.json.gz WORKERS4.json.gz
 """
 import argparse
-import contextlib
 import json
 import os
 import re
@@ -20,10 +19,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS = 24
-PAIRS = 5  # runs without and with workers
-LOOPS, PERIOD_S = 3, 0.01  # busy loops for each core, and how often they pause
-HALVINGS = 5
-SAME, TRIES = 0.05, 15  # --same-host: how near a step without workers has to come, and pairs at most
+PAIRS = 10  # runs without and with workers
+FIRST_WORK, TURNS_PER_MS = 1600, 25  # --same-host: turns of an empty loop for each operator, and how many make a step 1 ms longer
+SAME, TRIES = 0.05, 40  # --same-host: how near a step without workers has to come, and pairs at most
 KINDS = [("batch norm", r"bn_|batch_norm|BatchNorm"), ("pooling", r"pool|AdaptiveAverage"), ("softmax and loss", r"oft[Mm]ax|nll_loss|ClassNLL"),
          ("convolution and product", r"conv|scudnn|dgrad|wgrad|winograd|gemm|gemv|cutlass|fft|splitK|xmma|Offsets|nchwToNhwc|nhwcToNchw"),
          ("reduction", r"reduce_kernel"), ("element by element", r"elementwise|multi_tensor|Functor")]
@@ -59,19 +57,19 @@ def recorded(gpuprof, trace, folder, name):
     return Profile(gpuprof, path)
 
 
-def simulated(gpuprof, python, workers, load_ms, folder, pictures=0):
+def simulated(gpuprof, python, workers, load_ms, folder, work, pictures=0):
     """The profile, and how many pictures a batch transformed: as many as load_ms allows, unless pictures says."""
     path = os.path.join(folder, f"virtual{workers}.gpuprof")
     done = subprocess.run([gpuprof, "run", "-q", "-f", "--device", "virtual:v100", "-o", path, "--", python, "-W", "ignore",
-                           os.path.join(HERE, "tutorial_program.py"), str(workers), f"{load_ms:.2f}", str(STEPS), str(pictures)],
+                           os.path.join(HERE, "tutorial_program.py"), str(workers), f"{load_ms:.2f}", str(STEPS), str(pictures), str(work)],
                           check=True, stdout=subprocess.PIPE, text=True)
     return Profile(gpuprof, path), pictures or int(re.search(r"^pictures (\d+)$", done.stdout, re.M)[1])
 
 
-def pair(gpuprof, python, load_ms, folder):
+def pair(gpuprof, python, load_ms, folder, work):
     """Runs without and with workers, which make the same batches."""
-    without, pictures = simulated(gpuprof, python, 0, load_ms, folder)
-    return [without, simulated(gpuprof, python, 4, load_ms, folder, pictures)[0]]
+    without, pictures = simulated(gpuprof, python, 0, load_ms, folder, work)
+    return [without, simulated(gpuprof, python, 4, load_ms, folder, work, pictures)[0]]
 
 
 def gain(runs):
@@ -83,48 +81,18 @@ def gains(runs):
     return f"{gain(runs):.1f} % of the mean step, {100 * (1 - runs[1].median_ms / runs[0].median_ms):.1f} % of the median"
 
 
-@contextlib.contextmanager
-def busy_loops(share):
-    """Some for each core, each busy for a share of its time."""
-    code = f"import time\nwhile True:\n    end = time.perf_counter() + {share * PERIOD_S}\n    while time.perf_counter() < end: pass\n    time.sleep({(1 - share) * PERIOD_S})"
-    loops = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(LOOPS * os.cpu_count() if share else 0)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
-
-
-def pace_without_workers(args, gpuprof, load_ms, share, folder):
-    with busy_loops(share):
-        pace = simulated(gpuprof, args.python, 0, load_ms, folder)[0].pace_ms
-    print(f"loops busy for {100 * share:.1f} % of their time: {pace:.1f} ms a step", file=sys.stderr)
-    return pace
-
-
-def as_slow(args, gpuprof, load_ms, pace_ms, folder):
-    """The share of busy loops beside which a step without workers comes nearest to pace_ms."""
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if pace_without_workers(args, gpuprof, load_ms, middle, folder) > pace_ms else (middle, high)
-    return (low + high) / 2
-
-
 def measured(args, gpuprof, load_ms, real, folder):
-    """The pairs. With --same-host those count whose step without workers takes about as long as the recorded one: the host changes."""
-    if not args.same_host:
-        return [pair(gpuprof, args.python, load_ms, folder) for _ in range(PAIRS)]
-    pairs = []
-    with busy_loops(as_slow(args, gpuprof, load_ms, real.pace_ms, folder)):
-        for _ in range(TRIES):
-            runs = pair(gpuprof, args.python, load_ms, folder)
-            same = abs(runs[0].pace_ms / real.pace_ms - 1) <= SAME
-            print(f"{'the same host' if same else 'another host'}: {runs[0].pace_ms:.1f} to {runs[1].pace_ms:.1f} ms, {gains(runs)}", file=sys.stderr)
-            pairs += [runs] if same else []
-            if len(pairs) == PAIRS:
-                return pairs
+    """The pairs. With --same-host those count whose step without workers takes about as long as the recorded one; each pair steers the next."""
+    work, pairs = FIRST_WORK if args.same_host else 0, []
+    for _ in range(TRIES):
+        runs = pair(gpuprof, args.python, load_ms, folder, work)
+        off_ms = real.pace_ms - runs[0].pace_ms
+        counts = not args.same_host or abs(off_ms) <= SAME * real.pace_ms
+        print(f"{work} turns, {'counts' if counts else 'another host'}: {runs[0].pace_ms:.1f} to {runs[1].pace_ms:.1f} ms", file=sys.stderr)
+        pairs += [runs] if counts else []
+        if len(pairs) == PAIRS:
+            return pairs
+        work = max(0, int(work + off_ms * TURNS_PER_MS / 2)) if args.same_host else 0
     sys.exit(f"tutorial.py: {len(pairs)} of {TRIES} pairs ran on a host like the recorded one, and {PAIRS} are needed; run it again on a quieter machine")
 
 
@@ -150,7 +118,7 @@ def main():
         print(f"{workers} workers: pace {real[i].pace_ms:.1f} and {virtual[i].pace_ms:.1f} ms; first finding {real[i].first} and {virtual[i].first}.")
     print(f"From 0 to 4 workers, recorded: {gains(real)}; virtual (a batch takes {load_ms:.1f} ms to make):")
     for runs in pairs:
-        print(f"{runs[0].pace_ms:.1f} to {runs[1].pace_ms:.1f} ms: {gains(runs)}")
+        print(f"{runs[0].pace_ms:.1f} to {runs[1].pace_ms:.1f} ms: {gains(runs)}; first {runs[0].first} and {runs[1].first}")
 
 
 main()

@@ -2,8 +2,11 @@
 profiler around it, with shapes and stacks. A batch transforms PICTURES pictures as the tutorial does, small ones in random colours:
 work that keeps a core busy. With PICTURES 0 it transforms as many as it can in LOAD_MS, and says at the end how many those were.
 
-usage: tutorial_program.py WORKERS LOAD_MS STEPS PICTURES
+OPERATOR_WORK counts the turns of an empty loop that each operator costs its thread besides: what makes a host launch more slowly.
+
+usage: tutorial_program.py WORKERS LOAD_MS STEPS PICTURES OPERATOR_WORK
 """
+import contextlib
 import os
 import statistics
 import sys
@@ -13,8 +16,9 @@ import torch
 import torchvision
 from PIL import Image
 from torch.profiler import ProfilerActivity, profile, schedule
+from torch.utils._python_dispatch import TorchDispatchMode
 
-WORKERS, LOAD_MS, STEPS, PICTURES = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+WORKERS, LOAD_MS, STEPS, PICTURES, OPERATOR_WORK = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
 BATCH = 32
 TRANSFORM = torchvision.transforms.Compose([torchvision.transforms.Resize(224), torchvision.transforms.ToTensor(),
                                             torchvision.transforms.Normalize((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))])
@@ -39,6 +43,15 @@ class Batches(torch.utils.data.Dataset):
         return pictures, classes
 
 
+class SlowOperators(TorchDispatchMode):
+    """Operators of both threads, backward's too, do OPERATOR_WORK before they launch."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        for _ in range(OPERATOR_WORK):
+            pass
+        return function(*args, **(kwargs or {}))
+
+
 def main():
     batches = Batches()
     loader = torch.utils.data.DataLoader(batches, batch_size=None, shuffle=True, num_workers=WORKERS)
@@ -52,11 +65,12 @@ def main():
                        schedule=schedule(wait=2, warmup=2, active=STEPS - 6, repeat=1))
     profiler.start()
     for pictures, classes in loader:
-        pictures, classes = pictures.to(device), classes.to(device)
-        loss = loss_of(model(pictures), classes)
-        optimizer.zero_grad(set_to_none=False)
-        loss.backward()
-        optimizer.step()
+        with SlowOperators() if OPERATOR_WORK else contextlib.nullcontext():
+            pictures, classes = pictures.to(device), classes.to(device)
+            loss = loss_of(model(pictures), classes)
+            optimizer.zero_grad(set_to_none=False)
+            loss.backward()
+            optimizer.step()
         profiler.step()
     profiler.stop()
     if PICTURES == 0:
