@@ -63,6 +63,7 @@ def main():
     seen(build, checks, "the runtime of CUDA 12", [at("kernels12")], WORK)
     seen(build, checks, "the runtime of CUDA 12 by its own forms of calls", [at("runtime12")], CALLS)
     seen(build, checks, "the runtime of CUDA 12, opened", [at("opens"), "libcudart.so.12"], CALLS)
+    seen(build, checks, "the runtime of CUDA 11, linked in", [at("runtime11")], CALLS)
     there = "import os, sys; sys.exit(not (os.path.exists('/dev/nvidia0') and os.access('/dev/nvidiactl', os.R_OK)) or " \
             "os.path.exists('/dev/nvidia-none'))"
     seen(build, checks, "a program that looks for the card's device files", [sys.executable, "-c", there], (0, 0, 0))

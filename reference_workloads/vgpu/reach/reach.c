@@ -16,23 +16,26 @@
 
 /* What the shims replace. An object has one of them inside if it defines `marker` and is called
  * `stem`, or, of those that exist as an archive, has code for a GPU: a program may have a cuInit of
- * its own. Of two with one prefix the first counts: CUDA 12's runtime, which has a call more. */
+ * its own. Of several with one prefix the first counts: CUDA 11's runtime still has references to
+ * textures, and CUDA 12's has a call more than CUDA 13's. `form` ends the names of those calls that
+ * the shim has in another form as well, the library's. */
 static const struct library {
-    const char *stem, *marker, *prefix, *shim;
+    const char *stem, *marker, *prefix, *shim, *form;
     bool archive;
 } libraries[] = {
-    {"libcudart.so", "cudaGetDeviceProperties_v2", "cuda", "libcudart.so.12", true},
-    {"libcudart.so", "__cudaRegisterFatBinary", "cuda", "libcudart.so.13", true},
-    {"libcublas.so", "cublasCreate_v2", "cublas", "libcublas.so.13", true},
-    {"libcublasLt.so", "cublasLtCreate", "cublasLt", "libcublasLt.so.13", true},
-    {"libcudnn.so", "cudnnCreate", "cudnn", "libcudnn.so.9", true},
-    {"libnccl.so", "ncclGetUniqueId", "nccl", "libnccl.so.2", true},
-    {"libcufft.so", "cufftPlan1d", "cufft", "libcufft.so.12", true},
-    {"libcurand.so", "curandCreateGenerator", "curand", "libcurand.so.10", true},
-    {"libcusparse.so", "cusparseCreate", "cusparse", "libcusparse.so.12", true},
-    {"libcusolver.so", "cusolverDnCreate", "cusolver", "libcusolver.so.12", true},
-    {"libcupti.so", "cuptiActivityEnable", "cupti", "libcupti.so.13", false},
-    {"libcuda.so", "cuInit", "cu", "libcuda.so.1", false},
+    {"libcudart.so", "cudaBindTexture", "cuda", "libcudart.so.12", "_of_11", true},
+    {"libcudart.so", "cudaGetDeviceProperties_v2", "cuda", "libcudart.so.12", NULL, true},
+    {"libcudart.so", "__cudaRegisterFatBinary", "cuda", "libcudart.so.13", NULL, true},
+    {"libcublas.so", "cublasCreate_v2", "cublas", "libcublas.so.13", NULL, true},
+    {"libcublasLt.so", "cublasLtCreate", "cublasLt", "libcublasLt.so.13", NULL, true},
+    {"libcudnn.so", "cudnnCreate", "cudnn", "libcudnn.so.9", NULL, true},
+    {"libnccl.so", "ncclGetUniqueId", "nccl", "libnccl.so.2", NULL, true},
+    {"libcufft.so", "cufftPlan1d", "cufft", "libcufft.so.12", NULL, true},
+    {"libcurand.so", "curandCreateGenerator", "curand", "libcurand.so.10", NULL, true},
+    {"libcusparse.so", "cusparseCreate", "cusparse", "libcusparse.so.12", NULL, true},
+    {"libcusolver.so", "cusolverDnCreate", "cusolver", "libcusolver.so.12", NULL, true},
+    {"libcupti.so", "cuptiActivityEnable", "cupti", "libcupti.so.13", NULL, false},
+    {"libcuda.so", "cuInit", "cu", "libcuda.so.1", NULL, false},
 };
 enum { LIBRARIES = sizeof libraries / sizeof *libraries };
 
@@ -58,13 +61,24 @@ struct replacing {
     bool failed;
 };
 
+/* The shim's function of this name, in the library's form if there is one. */
+static const void *function(const struct replacing *r, const char *name)
+{
+    char form[256];
+    const void *found = NULL;
+    if (r->what->form &&
+        snprintf(form, sizeof form, "%s%s", name, r->what->form) < (int)sizeof form)
+        found = dlsym(r->shim, form);
+    return found ? found : dlsym(r->shim, name);
+}
+
 static void replace(void *arg, const char *name, uint64_t at)
 {
     struct replacing *r = arg;
     const char *plain = name + strspn(name, "_");
     if (strncmp(plain, r->what->prefix, strlen(r->what->prefix)) != 0)
         return;
-    const void *to = dlsym(r->shim, name);
+    const void *to = function(r, name);
     if (to && jump_write((void *)(r->base + at), to) != 0)
         r->failed = true;
 }
