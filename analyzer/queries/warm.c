@@ -224,6 +224,7 @@ struct signs {
     uint32_t marks[64];           /* ranges of compilation */
     size_t n;
     uint32_t *first; /* query_first_compiled's */
+    bool loads;      /* code that is loaded is new: the program does not load it all the time */
 };
 
 /* A range of that kind that begins inside the gap, or just behind it; TL_NONE without. */
@@ -255,6 +256,29 @@ static bool first_use(const struct timeline *t, const struct signs *s, const str
     return g->before_op != TL_NONE && s->first[t->ops[g->before_op].name] == g->before_op;
 }
 
+static bool loads_code(const struct timeline *t, const struct api *c)
+{
+    const char *name = c->kind == API_MODULE ? tl_text(t, c->name) : "";
+    return strstr(name, "ModuleLoad") || strstr(name, "LibraryLoad");
+}
+
+/* The thread loads code in the gap and then launches what ends it: Triton, NVRTC and XLA compile
+ * before they load. */
+static bool loads_before(const struct timeline *t, const struct signs *s, const struct gap *g)
+{
+    uint32_t launch = s->loads && g->before_op != TL_NONE ? t->ops[g->before_op].api : TL_NONE;
+    if (launch == TL_NONE)
+        return false;
+    uint32_t thread = t->apis[launch].thread;
+    for (uint32_t i = launch; i-- > 0 && t->apis[i].thread == thread;) {
+        if (t->apis[i].start_ns < g->start_ns)
+            return false;
+        if (loads_code(t, &t->apis[i]))
+            return true;
+    }
+    return false;
+}
+
 static void take_gap(const struct facts *f, const struct gap *g, const struct signs *s,
                      struct query_warm *w)
 {
@@ -274,7 +298,7 @@ static void take_gap(const struct facts *f, const struct gap *g, const struct si
     uint32_t mark = compiled_at(f->tl, s, g);
     if (mark != TL_NONE)
         w->compiled = mark;
-    else if (first_use(f->tl, s, g))
+    else if (first_use(f->tl, s, g) || loads_before(f->tl, s, g))
         w->compiled_op = g->before_op;
     else
         return;
@@ -292,6 +316,10 @@ static int find_signs(const struct facts *f, struct signs *s, struct query_warm 
             s->marks[s->n++] = i;
     if (s->n >= SEVERAL && f->steps.count > 1)
         s->n = 0;
+    size_t loads = 0;
+    for (size_t i = 0; i < t->api_count; i++)
+        loads += loads_code(t, &t->apis[i]) && query_step_at(f, t->apis[i].start_ns) != TL_NONE;
+    s->loads = loads < SEVERAL || f->steps.count == 1;
     s->first = query_first_compiled(f, LONG_NS);
     if (!s->first)
         return -1;

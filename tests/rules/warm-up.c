@@ -53,6 +53,46 @@ START_TEST(test_ranges_that_compile)
 }
 END_TEST
 
+/* Loads code and launches at once what is in it, 7 ms behind other work. */
+static void fill_loads(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(10), MS(1));
+    build_api(b, "cuModuleLoadData", at + MS(8), US(100));
+    build_kernel(b, "chunk_fwd", at + US(8200), at + US(8210), MS(1));
+}
+
+START_TEST(test_code_that_is_loaded_all_the_time)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_loads);
+    case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
+    build_end(&b);
+}
+END_TEST
+
+/* Code that a thread loads before it launches was compiled. */
+START_TEST(test_code_that_is_loaded_was_compiled)
+{
+    static const char *const calls[] = {"cuModuleLoadData", "cuLibraryLoadData",
+                                        "cuModuleGetFunction"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct builder b = build_start();
+        build_kernel(&b, case_gemm, MS(0), US(10), MS(5));
+        build_api(&b, calls[i], MS(40), US(100));
+        build_kernel(&b, "chunk_fwd", MS(41), MS(41) + US(10), MS(4));
+        build_kernel(&b, "reduce_kernel<512, 1>", MS(46), MS(46) + US(10), MS(4));
+        const struct advice *a = build_analyze(&b);
+        ck_assert_str_eq(a->ranked[0]->rule->id, i < 2 ? "warm-up" : "host-work");
+        if (i < 2) {
+            ck_assert_ptr_nonnull(strstr(a->ranked[0]->summary, "compilation before 'chunk_fwd'"));
+            ck_assert_ptr_nonnull(
+                strstr(outcome_remedy(a->facts, a->ranked[0]), "keep what it compiles"));
+        }
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* A call that somebody tried: whether the allocation, the copy or the first launch took most of the
  * time is chance, so one thing is said of all. */
 START_TEST(test_few_operations_have_one_verdict)
@@ -253,6 +293,8 @@ Suite *rule_warm_up_suite(void)
     TCase *t = tcase_create("warm-up");
     tcase_add_test(t, test_warm_up);
     tcase_add_test(t, test_ranges_that_compile);
+    tcase_add_test(t, test_code_that_is_loaded_was_compiled);
+    tcase_add_test(t, test_code_that_is_loaded_all_the_time);
     tcase_add_test(t, test_few_operations_have_one_verdict);
     tcase_add_test(t, test_context);
     tcase_add_test(t, test_no_context);

@@ -41,6 +41,14 @@ static const struct remedy remedy_of_context = {
     CONTEXT "less device code: compile for fewer architectures, load it when it is first used "
             "(CUDA_MODULE_LOADING=LAZY); or record later: gpuprof run --delay"};
 
+#define COMPILED LATER "keep what it compiles and tunes from one run to the next ("
+static const struct remedy remedy_of_compilation = {
+    COMPILED "Triton: one TRITON_CACHE_DIR for all runs, and TRITON_CACHE_AUTOTUNING=1; "
+             "torch.compile: TORCHINDUCTOR_CACHE_DIR)",
+    COMPILED "TF_XLA_FLAGS=--tf_xla_persistent_cache_directory=DIR; JAX: "
+             "JAX_COMPILATION_CACHE_DIR)",
+    COMPILED "NVRTC's cubins), or compile it ahead with nvcc"};
+
 #define AT_THE_END                                                                                 \
     "the driver takes back memory and code when the process ends: what frees and unloads right "   \
     "before that can go; "
@@ -166,6 +174,7 @@ static void check_warm_up(const struct facts *f, struct arena *arena, struct out
     if (analysis_of_window(f)) {
         o->remedy = ends                      ? remedy_of_end
                     : 2 * w.context_ns > w.ns ? remedy_of_context
+                    : 2 * w.compile_ns > w.ns ? remedy_of_compilation
                                               : remedy_of_window;
         o->title = ends ? "Leave the end of the program out, or shorten it" : o->title;
     }
