@@ -132,6 +132,7 @@ struct query_places query_host_places(const struct facts *f, const int64_t *othe
             continue;
         int64_t ns = gap_ns(f, g, PART_IDLE_HOST) - (other ? other[i] : 0);
         p.all += ns;
+        p.brief += ns < QUERY_OWN_WORK_NS ? ns : 0;
         if (g->range == TL_NONE || is_the_step(f, &f->tl->ranges[g->range]))
             continue;
         uint32_t name = f->tl->ranges[g->range].name;

@@ -16,19 +16,20 @@ struct query_host_copies {
 /* -1: out of memory. */
 int query_host_copies(const struct facts *f, struct arena *arena, struct query_host_copies *h);
 
-/* Where the host is while the GPU waits for other work of it, over the used steps. */
-struct query_places {
-    const char *most; /* the innermost range that holds most of it, not the step; NULL: none */
-    int64_t in_most, named, all; /* named: in any such range */
-};
-/* `other`: what of each of f->gaps is not counted; NULL: all is. */
-struct query_places query_host_places(const struct facts *f, const int64_t *other);
-
 /* A pause between two launches that is longer is the program's own work (a batch, a file, Python's
  * collector), which whoever launches less still does. A framework's way from one operator to the
  * next: in five published traces 20 to 50 us in the middle, 0.13 to 0.28 ms at the 99th percentile
  * of those that do not wait. */
 enum { QUERY_OWN_WORK_NS = 1000000 };
+
+/* Where the host is while the GPU waits for other work of it, over the used steps. */
+struct query_places {
+    const char *most; /* the innermost range that holds most of it, not the step; NULL: none */
+    int64_t in_most, named, all; /* named: in any such range */
+    int64_t brief;               /* in pauses below QUERY_OWN_WORK_NS: a framework's way */
+};
+/* `other`: what of each of f->gaps is not counted; NULL: all is. */
+struct query_places query_host_places(const struct facts *f, const int64_t *other);
 
 /* Per step, the GPU waits for what the host does: launches too slowly, starts over after a wait, or
  * works on something else. */

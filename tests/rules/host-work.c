@@ -237,6 +237,31 @@ START_TEST(many_places_in_jax)
 }
 END_TEST
 
+static int64_t pause_ns; /* in front of each kernel */
+static void fill_pauses(struct builder *b, int64_t at)
+{
+    for (int64_t from = at; from + pause_ns + US(1010) <= at + MS(10); from += pause_ns + US(1010))
+        build_kernel(b, case_gemm, from + pause_ns, from + pause_ns + US(10), MS(1));
+}
+
+/* A framework's way from one operator to the next cannot move to another thread. */
+START_TEST(brief_pauses_are_between_operators)
+{
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        pause_ns = i ? US(1500) : US(600);
+        case_loop(&b, fill_pauses);
+        const struct outcome *o = case_outcome(build_analyze(&b), "host-work");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        ck_assert_msg((strstr(o->summary, "in many pauses below 1 ms") == NULL) == i, "%s",
+                      o->summary);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "less Python between launches") == NULL, i);
+        ck_assert_int_eq(strstr(o->remedy.cuda, "CUDA graph") == NULL, i);
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* What was recorded with stacks need not be recorded with them again. */
 START_TEST(no_advice_to_record_the_stacks_that_are_there)
 {
@@ -266,6 +291,7 @@ Suite *rule_host_work_suite(void)
     tcase_add_test(t, an_operator_is_named_however_long);
     tcase_add_test(t, many_places_are_no_place_outside);
     tcase_add_test(t, many_places_in_jax);
+    tcase_add_test(t, brief_pauses_are_between_operators);
     tcase_add_test(t, no_advice_to_record_the_stacks_that_are_there);
     suite_add_tcase(s, t);
     return s;

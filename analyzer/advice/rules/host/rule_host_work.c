@@ -17,6 +17,11 @@ enum { PAUSE_NS = 200000 }; /* shorter ones may be launching: facts/gaps_charge.
     "torch.compile(model), which runs less Python between launches, or fewer and larger operators"
 #define SEE_LINES "; record with torch.profiler.profile(with_stack=True) to see the lines"
 
+/* The work lies between launches everywhere: none of it can move. */
+static const struct remedy remedy_brief = {
+    REMEDY_SPREAD, "keep the step inside tf.function(jit_compile=True); in JAX, jax.jit",
+    "fewer and larger kernels, or a CUDA graph, which launches many at once"};
+
 /* What other rules name by its cause: one-time work, copies on the host. Of each gap; NULL: no
  * memory. */
 static const int64_t *explained_elsewhere(const struct facts *f, struct arena *arena, int64_t *ns)
@@ -95,7 +100,7 @@ struct told { /* per step */
     int64_t all, lost, inside;
     const char *where;  /* the range that holds more than half of it, NULL */
     const char *mostly; /* where many do: the one that holds most of it, NULL */
-    bool compiled, waits;
+    bool compiled, waits, brief;
 };
 
 static const char *place_text(const struct facts *f, struct arena *arena, const struct told *t)
@@ -109,6 +114,9 @@ static const char *place_text(const struct facts *f, struct arena *arena, const 
                             time_text(arena, t->inside), short_name(t->mostly));
     if (f->health.python_functions > 0)
         return " in Python between operators";
+    if (t->brief)
+        return query_of_python(f) ? " in many pauses below 1 ms (Python between operators)"
+                                  : " in many pauses below 1 ms";
     return f->tl->have & HAVE_RANGES && !t->waits && query_of_python(f)
                ? " outside all recorded ranges (Python between operators)"
                : " outside all recorded ranges";
@@ -186,6 +194,8 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
             o->rule->remedy.tensorflow, o->rule->remedy.cuda};
     else if (f->health.python_functions > 0) /* its lines are known */
         say_to_pytorch(o, t->mostly ? REMEDY_SPREAD : REMEDY);
+    else if (t->brief)
+        o->remedy = remedy_brief;
     else if (t->mostly)
         say_to_pytorch(o, REMEDY_SPREAD SEE_LINES);
     outcome_fires(o, t->all - t->lost, summary(f, arena, t));
@@ -240,7 +250,8 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
                         .where = where,
                         .mostly = !where && per_step(f, p.named) * 2 >= all ? p.most : NULL,
                         .compiled = where && is_compiled(where) && query_captures_seen(f) == 0,
-                        .waits = waits_for_others(f, idle)};
+                        .waits = waits_for_others(f, idle),
+                        .brief = !where && per_step(f, p.brief) * 2 >= all};
     fire(f, arena, o, &told);
 }
 
@@ -253,13 +264,16 @@ const struct rule rule_host_work = {
     .window_title = "Do other host work beside the GPU, not before it",
     .looks_for = "A GPU that idles while the launching thread does something other than launching, "
                  "copying, waiting or loading data, for at least 0.2 ms at a time.",
-    .doc = "Typical causes are Python between operators, post-processing on the CPU, metrics and "
-           "logging. If the profile contains ranges, the finding names the range or function that "
-           "contains most of this work; Python stacks (with_stack=True) or NVTX ranges make the "
-           "name more precise. Time in which its threads were ready but had no core is left out. "
-           "If they mostly sleep meanwhile, the finding says that the host waits. gpuprof cannot "
-           "know how much of the work can go or move, so the bound is the whole idle time, or what "
-           "a replay without any such work in that range saves, if that is more.",
+    .doc =
+        "Typical causes are Python between operators, post-processing on the CPU, metrics and "
+        "logging. If the profile contains ranges, the finding names the range or function that "
+        "contains most of this work; Python stacks (with_stack=True) or NVTX ranges make the "
+        "name more precise. Time in which its threads were ready but had no core is left out. "
+        "If they mostly sleep meanwhile, the finding says that the host waits. Where most of the "
+        "time is in pauses below 1 ms, it is the framework's way from one operator to the next, "
+        "and less of it helps, not another thread. gpuprof cannot "
+        "know how much of the work can go or move, so the bound is the whole idle time, or what "
+        "a replay without any such work in that range saves, if that is more.",
     .remedy = {REMEDY SEE_LINES,
                "keep it inside tf.function (in JAX, jax.jit), or in dataset.map(..., "
                "num_parallel_calls=AUTOTUNE)",
