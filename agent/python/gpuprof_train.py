@@ -133,6 +133,11 @@ def hook_module(module):
     wrap(module.Module, "train", hook.TRAIN)
 
 
+def hook_generate(module):
+    """Transformers' text generation."""
+    wrap(module.GenerationMixin, "generate", hook.RANGE)
+
+
 def hook_profiler(module):
     """Where the program's own profiler starts, stops and writes: no cost of its loop."""
     profiler = getattr(module, "profile", None)
@@ -348,6 +353,9 @@ def hook_late():
     if "torch.compile" in hook.known:
         guarded(note_sharded)()
     guarded(note_groups)()
+    generation = sys.modules.get("transformers.generation.utils")
+    if generation:
+        guarded(hook_generate)(generation)
     engine = sys.modules.get("deepspeed.runtime.engine")  # it compiles other things than its engine
     if engine:
         guarded(hook_deepspeed)(engine)

@@ -3,6 +3,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/once.h"
+#include "analyzer/queries/training/generation.h"
 #include "analyzer/queries/waits.h"
 #include "analyzer/queries/warm.h"
 
@@ -22,19 +23,21 @@ static const struct remedy remedy_brief = {
     REMEDY_SPREAD, "keep the step inside tf.function(jit_compile=True); in JAX, jax.jit",
     "fewer and larger kernels, or a CUDA graph, which launches many at once"};
 
-/* What other rules name by its cause: one-time work, copies on the host. Of each gap; NULL: no
- * memory. */
+/* What other rules name by its cause: one-time work, copies on the host, generated text. Of each
+ * gap; NULL: no memory. */
 static const int64_t *explained_elsewhere(const struct facts *f, struct arena *arena, int64_t *ns)
 {
     struct query_host_copies copies;
+    struct query_generation text;
     int64_t *other = arena_array(arena, f->gap_count, sizeof *other);
     *ns = 0;
-    if (!other || query_host_copies(f, arena, &copies) < 0)
+    if (!other || query_host_copies(f, arena, &copies) < 0 || query_generation(f, arena, &text) < 0)
         return NULL;
+    bool generates = query_generates(f, &text);
     query_warm_gaps(f, other);
     for (size_t i = 0; i < f->gap_count; i++) {
         int64_t host = gap_ns(f, &f->gaps[i], PART_IDLE_HOST);
-        other[i] += copies.of_gap[i];
+        other[i] += copies.of_gap[i] + (generates ? text.host_of_gap[i] : 0);
         other[i] = other[i] < host ? other[i] : host;
         *ns += other[i];
     }

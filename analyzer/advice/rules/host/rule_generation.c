@@ -1,0 +1,65 @@
+/* A step generates text, and the GPU waits for the many small launches of each token. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+#include "analyzer/queries/training/generation.h"
+
+static void evidence(const struct facts *f, struct outcome *o, const struct query_generation *g)
+{
+    const char *rows = "SELECT r.* FROM range r JOIN string s ON s.id = r.name WHERE s.text = "
+                       "'generate' OR s.text LIKE '%generation/utils.py(%): generate'";
+    outcome_evidence(o, "in generate() per step", ms(per_step(f, g->ns)), "ms", rows);
+    outcome_evidence(o, "launches in it per step", (double)each_step(f, g->launches), "count",
+                     rows);
+    outcome_evidence(o, "GPU idle for the host in it per step", ms(per_step(f, g->idle_ns)), "ms",
+                     rows);
+}
+
+static void check_generation(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_generation g;
+    if (query_generation(f, arena, &g) < 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "out of memory";
+        return;
+    }
+    int64_t idle = per_step(f, g.idle_ns);
+    o->why = g.calls ? arena_printf(arena, "the GPU waits %.3f ms per step in generate()", ms(idle))
+                     : "no generate() was recorded";
+    if (!query_generates(f, &g))
+        return;
+    evidence(f, o, &g);
+    o->error_class = ERROR_RERUN_DECIDES;
+    outcome_fires(o, idle,
+                  arena_printf(arena,
+                               "generate() takes %s per step and launches %lld times, one token "
+                               "after the other; the GPU waits %s of that for the host",
+                               time_text(arena, per_step(f, g.ns)),
+                               (long long)each_step(f, g.launches), time_text(arena, idle)));
+    const struct range *r = &f->tl->ranges[g.longest];
+    outcome_example(o, r->start_ns, r->end_ns, "longest generate()", TL_NONE);
+}
+
+const struct rule rule_generation = {
+    .id = "generation",
+    .title = "Generate text with fewer launches",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_RANGES,
+    .check = check_generation,
+    .in_window = true,
+    .looks_for =
+        "Transformers' generate() on the training thread, told by gpuprof's Python hook or "
+        "by recorded stacks, and a GPU that waits for launches or other host work in it.",
+    .doc = "Reinforcement learning from rewards (GRPO, PPO) generates text in each step. A token "
+           "takes as many kernels as a forward pass, each of them works on few values, and the "
+           "next token cannot begin before: the host's pace is all that counts. An engine made for "
+           "it batches requests, and launches a token as one CUDA graph. A cache of fixed size "
+           "lets Transformers compile the pass. The saving is a bound, the whole wait; a rerun "
+           "decides.",
+    .remedy = {"TRL: use_vllm=True in the trainer's config; else "
+               "model.generation_config.cache_implementation = 'static', with which Transformers "
+               "compiles the decoding; generate for more prompts at once",
+               "generate inside tf.function(jit_compile=True); in JAX, a loop of lax.while_loop "
+               "under jax.jit",
+               "capture the kernels of one token as a CUDA graph, and launch it for each token"},
+    .tips = {{"generation", "Generate with a static cache and compiled decoding, or with vLLM",
+              "Transformers' generate() alone"}},
+};

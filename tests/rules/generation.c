@@ -1,0 +1,83 @@
+/* When generation fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/unit/rule_case.h"
+
+static const char *generates;
+static int64_t token_ns; /* from one launch to the next */
+
+/* Text is generated in the first 6 ms of a step, then the GPU is busy. */
+static void fill_generation(struct builder *b, int64_t at)
+{
+    build_range(b, generates, at, at + MS(6));
+    build_range(b, generates, at + US(10), at + MS(5)); /* a wrapper's own */
+    for (int64_t from = at; from + token_ns <= at + MS(6); from += token_ns)
+        build_kernel(b, case_gemm, from + token_ns - US(10), from + token_ns - US(5), US(5));
+    build_kernel(b, case_gemm, at + MS(6), at + MS(6) + US(10), US(3980));
+}
+
+static const char of_stacks[] =
+    "/venv/lib/python3.12/site-packages/transformers/generation/utils.py(2417): generate";
+
+START_TEST(text_is_generated_token_by_token)
+{
+    const char *const names[] = {"generate", of_stacks};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct builder b = build_start();
+        generates = names[i];
+        token_ns = US(100);
+        case_loop(&b, fill_generation);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "generation", RULE_FIRES);
+        const struct outcome *o = case_outcome(a, "generation");
+        ck_assert_msg(strstr(o->summary, "takes 6.00 ms per step and launches 60 times") != NULL,
+                      "%s", o->summary);
+        ck_assert_int_ge(o->saves_high_ns, MS(5));
+        ck_assert_int_le(o->saves_high_ns, MS(6));
+        ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "use_vllm"));
+        build_end(&b);
+    }
+}
+END_TEST
+
+/* One cause has one finding: what the host does between tokens is no other host work. */
+START_TEST(between_tokens_is_no_other_work)
+{
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        generates = i ? "generate" : "respond";
+        token_ns = US(600);
+        case_loop(&b, fill_generation);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "generation", i ? RULE_FIRES : RULE_SILENT);
+        ck_assert_int_eq(case_outcome(a, "host-work")->verdict, i ? RULE_SILENT : RULE_FIRES);
+        build_end(&b);
+    }
+}
+END_TEST
+
+START_TEST(other_functions_generate_no_text)
+{
+    static const char *const names[] = {"generate_batch", "train.py(7): generate",
+                                        "transformers/generation/utils.py(12): _sample"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct builder b = build_start();
+        generates = names[i];
+        token_ns = US(100);
+        case_loop(&b, fill_generation);
+        case_verdict(build_analyze(&b), "generation", RULE_SILENT);
+        build_end(&b);
+    }
+    generates = "generate";
+    case_cannot_tell(fill_generation, "kernels,copies,api", "generation");
+}
+END_TEST
+
+Suite *rule_generation_suite(void)
+{
+    Suite *s = suite_create("generation");
+    TCase *t = tcase_create("generation");
+    tcase_add_test(t, text_is_generated_token_by_token);
+    tcase_add_test(t, between_tokens_is_no_other_work);
+    tcase_add_test(t, other_functions_generate_no_text);
+    suite_add_tcase(s, t);
+    return s;
+}
