@@ -47,12 +47,12 @@ done
 
 # Not planted: a slow clock is an option of the virtual GPU; what lies in the window is the recording's affair;
 # fused-attention is found in every run of train_gpt (tests/e2e/support.py); data-loading is for programs without GPU
-# work, worker-startup, gc-pauses and generation are for Python's (tests/python, tests/torch); no trainer splits its model into the stages of a
+# work, worker-startup, gc-pauses, generation and weight-sharding are for Python's (tests/python, tests/torch); no trainer splits its model into the stages of a
 # pipeline (tests/golden/many_ranks.py); gpuprof does not record what managed-memory finds, and the trainers' own kernels
 # fill the GPU, so that few-blocks finds none (tests/rules); the virtual GPU's cuDNN has no kernels as slow as those that
 # slow-normalisation and cuda-core-convolutions find, and the trainers leave products to libraries (tests/rules).
 defects=$(for t in "$2"/bin/train_*; do "$t" --defect list; done)
-planted="clock-throttling warm-up fused-attention data-loading worker-startup gc-pauses generation pipeline-bubble managed-memory few-blocks slow-normalisation cuda-core-convolutions own-matrix-kernels $(echo "$defects" | cut -f2)"
+planted="clock-throttling warm-up fused-attention data-loading worker-startup gc-pauses generation weight-sharding pipeline-bubble managed-memory few-blocks slow-normalisation cuda-core-convolutions own-matrix-kernels $(echo "$defects" | cut -f2)"
 rules=$("$gpuprof" rules --json | tr -d '\n' | sed 's/}/}\n/g' |
     sed -n 's/.*"rule": *"\([a-z-]*\)".*"setting": *"*\([a-z_]*\).*/\1:\2/p')
 for row in $rules; do

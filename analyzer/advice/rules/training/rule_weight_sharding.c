@@ -1,0 +1,65 @@
+/* DeepSpeed's ZeRO 3 gathers each layer's weights before it computes, and lets them go behind it:
+ * on the host, layer by layer. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/host.h"
+#include "analyzer/queries/training/sharding.h"
+
+static void advise(const struct facts *f, struct arena *arena, struct outcome *o, int64_t host,
+                   int64_t idle)
+{
+    const char *rows = "SELECT r.* FROM range r JOIN string s ON s.id = r.name WHERE s.text LIKE "
+                       "'%PartitionedParameterCoordinator.%' OR s.text LIKE "
+                       "'%DeepSpeedZeRoOffload.%'";
+    outcome_evidence(o, "the host in ZeRO 3's hooks of modules per step", ms(host), "ms", rows);
+    outcome_evidence(o, "GPU idle meanwhile per step", ms(idle), "ms", rows);
+    o->error_class = ERROR_RERUN_DECIDES;
+    /* Their calls also make what surrounds them slower, and without them other work is earlier. */
+    int64_t most = query_awaits_host(f);
+    o->most_ns = most > idle ? most : idle;
+    outcome_fires(o, idle,
+                  arena_printf(arena,
+                               "ZeRO 3 gathers each layer's weights before it computes and lets "
+                               "them go behind it: the host does that for %s per step, and the GPU "
+                               "waits %s of it",
+                               time_text(arena, host), time_text(arena, idle)));
+}
+
+static void check_weight_sharding(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_sharding s;
+    if (query_sharding(f, &s) < 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "out of memory";
+        return;
+    }
+    int64_t host = per_step(f, s.host_ns), idle = per_step(f, s.idle_ns);
+    o->why =
+        host ? arena_printf(arena, "the GPU waits %.3f ms per step for ZeRO 3's hooks", ms(idle))
+             : "no hook of DeepSpeed's ZeRO 3 was recorded";
+    if (idle * 20 >= f->step_ns && idle > 0)
+        advise(f, arena, o, host, idle);
+}
+
+const struct rule rule_weight_sharding = {
+    .id = "weight-sharding",
+    .title = "Shard the weights only if they do not fit",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS | HAVE_RANGES,
+    .check = check_weight_sharding,
+    .looks_for =
+        "NVTX ranges of DeepSpeed's stage 3 around modules, and a GPU that waits in them for "
+        "5 % of the step or more.",
+    .doc = "Stage 3 of ZeRO splits the weights over the ranks. Hooks around each module gather "
+           "them, and let them go again; on small layers that takes the host longer than the "
+           "layer takes the GPU, also where there is one rank and nothing to split. Stage 2 splits "
+           "gradients and the optimizer's state alone, which is most of the memory with Adam, and "
+           "has no such hooks. If the weights do not fit, larger thresholds keep small ones in "
+           "place and gather several layers at once. The saving is between the wait in the hooks "
+           "and all waits for the host; a rerun decides.",
+    .remedy =
+        {"DeepSpeed: \"zero_optimization\": {\"stage\": 2} where the weights fit on each GPU, "
+         "0 on a single one; else a larger stage3_param_persistence_threshold and "
+         "stage3_max_live_parameters",
+         "shard the optimizer's state alone", "shard the optimizer's state alone"},
+    .tips = {{"zero-stage", "Use the lowest stage of ZeRO that fits into memory",
+              "DeepSpeed's stage 3, by its NVTX ranges"}},
+};

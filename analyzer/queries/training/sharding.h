@@ -1,0 +1,17 @@
+/* What DeepSpeed's ZeRO 3 does on the host around each module: it gathers the weights before, and
+ * lets them go behind it. Told by the NVTX ranges of these hooks. Cost: one pass over ranges, one
+ * over gaps; sorting the ranges found. */
+#ifndef GPUPROF_QUERIES_TRAINING_SHARDING_H
+#define GPUPROF_QUERIES_TRAINING_SHARDING_H
+
+#include "analyzer/facts/facts.h"
+
+/* Over the used steps; a hook inside another counts once. */
+struct query_sharding {
+    int64_t host_ns; /* the host in the hooks */
+    int64_t idle_ns; /* of that, the GPU waits for the host */
+};
+/* -1: out of memory. */
+int query_sharding(const struct facts *f, struct query_sharding *s);
+
+#endif

@@ -1,0 +1,57 @@
+/* When weight-sharding fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/unit/rule_case.h"
+
+static const char *hook = "PartitionedParameterCoordinator.fetch_sub_module";
+
+/* Four layers of 2.5 ms: a hook of 1 ms, in which another is, then the layer. */
+static void fill_sharded(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++) {
+        int64_t from = at + US(2500) * i;
+        build_range(b, hook, from, from + MS(1));
+        build_range(b, hook, from + US(100), from + US(500));
+        build_kernel(b, case_gemm, from + MS(1), from + MS(1) + US(10), US(1490));
+    }
+}
+
+START_TEST(hooks_of_zero_3)
+{
+    static const char *const names[] = {
+        "PartitionedParameterCoordinator.fetch_sub_module",
+        "DeepSpeedZeRoOffload._register_deepspeed_module.<locals>._pre_forward_module_hook"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct builder b = build_start();
+        hook = names[i];
+        case_loop(&b, fill_sharded);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "weight-sharding", RULE_FIRES);
+        const struct outcome *o = case_outcome(a, "weight-sharding");
+        ck_assert_msg(strstr(o->summary, "for 4.00 ms per step, and the GPU waits 4.00 ms") != NULL,
+                      "%s", o->summary);
+        ck_assert_int_ge(o->saves_high_ns, US(3990));
+        ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "\"stage\": 2"));
+        build_end(&b);
+    }
+}
+END_TEST
+
+START_TEST(hooks_that_cost_nothing)
+{
+    struct builder b = build_start();
+    hook = "DeepSpeedEngine.forward"; /* of any stage */
+    case_loop(&b, fill_sharded);
+    case_verdict(build_analyze(&b), "weight-sharding", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_sharded, "kernels,copies,api", "weight-sharding");
+}
+END_TEST
+
+Suite *rule_weight_sharding_suite(void)
+{
+    Suite *s = suite_create("weight-sharding");
+    TCase *t = tcase_create("weight-sharding");
+    tcase_add_test(t, hooks_of_zero_3);
+    tcase_add_test(t, hooks_that_cost_nothing);
+    suite_add_tcase(s, t);
+    return s;
+}
