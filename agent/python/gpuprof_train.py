@@ -133,9 +133,18 @@ def hook_module(module):
     wrap(module.Module, "train", hook.TRAIN)
 
 
+@guarded
+def note_generate(model, *_, **how):
+    """True: the first one is enough."""
+    config = how.get("generation_config") or getattr(model, "generation_config", None)
+    cache = how.get("cache_implementation") or getattr(config, "cache_implementation", None)
+    fact("transformers.generate", f"cache_implementation={cache!r} at {hook.user_place()}")
+    return True
+
+
 def hook_generate(module):
     """Transformers' text generation."""
-    wrap(module.GenerationMixin, "generate", hook.RANGE)
+    wrap(module.GenerationMixin, "generate", hook.RANGE, note=note_generate)
 
 
 def hook_profiler(module):

@@ -38,6 +38,24 @@ START_TEST(text_is_generated_token_by_token)
 }
 END_TEST
 
+START_TEST(what_the_program_has_is_not_advised)
+{
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        build_meta(&b, "transformers.generate",
+                   i ? "cache_implementation='static' at train.py:7"
+                     : "cache_implementation=None at train.py:7");
+        generates = "generate";
+        token_ns = US(100);
+        case_loop(&b, fill_generation);
+        const struct outcome *o = case_outcome(build_analyze(&b), "generation");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        ck_assert_int_eq(strstr(o->remedy.pytorch, "compiles the decoding") == NULL, i);
+        build_end(&b);
+    }
+}
+END_TEST
+
 /* One cause has one finding: what the host does between tokens is no other host work. */
 START_TEST(between_tokens_is_no_other_work)
 {
@@ -76,6 +94,7 @@ Suite *rule_generation_suite(void)
     Suite *s = suite_create("generation");
     TCase *t = tcase_create("generation");
     tcase_add_test(t, text_is_generated_token_by_token);
+    tcase_add_test(t, what_the_program_has_is_not_advised);
     tcase_add_test(t, between_tokens_is_no_other_work);
     tcase_add_test(t, other_functions_generate_no_text);
     suite_add_tcase(s, t);

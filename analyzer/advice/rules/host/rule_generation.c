@@ -3,6 +3,8 @@
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/training/generation.h"
 
+#include <string.h>
+
 static void evidence(const struct facts *f, struct outcome *o, const struct query_generation *g)
 {
     const char *rows = "SELECT r.* FROM range r JOIN string s ON s.id = r.name WHERE s.text = "
@@ -12,6 +14,16 @@ static void evidence(const struct facts *f, struct outcome *o, const struct quer
                      rows);
     outcome_evidence(o, "GPU idle for the host in it per step", ms(per_step(f, g->idle_ns)), "ms",
                      rows);
+}
+
+/* What the program has is not advised. */
+static void advise(const struct facts *f, struct outcome *o)
+{
+    const char *now = timeline_meta(f->tl, "transformers.generate");
+    o->remedy = o->rule->remedy;
+    if (now && strncmp(now, "cache_implementation=None", 25) != 0)
+        o->remedy.pytorch = "TRL: use_vllm=True in the trainer's config; generate for more prompts "
+                            "at once";
 }
 
 static void check_generation(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -28,6 +40,7 @@ static void check_generation(const struct facts *f, struct arena *arena, struct 
     if (!query_generates(f, &g))
         return;
     evidence(f, o, &g);
+    advise(f, o);
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(o, idle,
                   arena_printf(arena,
@@ -60,6 +73,7 @@ const struct rule rule_generation = {
                "generate inside tf.function(jit_compile=True); in JAX, a loop of lax.while_loop "
                "under jax.jit",
                "capture the kernels of one token as a CUDA graph, and launch it for each token"},
+    .program = {.now = "transformers.generate"},
     .tips = {{"generation", "Generate with a static cache and compiled decoding, or with vLLM",
               "Transformers' generate() alone"}},
 };
