@@ -238,7 +238,8 @@ START_TEST(remedies_by_what_the_hook_saw)
               {"sync .item() train.py:31", "accumulate the loss"},
               {"sync bool() transformers/trainer.py:1919", "logging_nan_inf_filter=False"},
               {"sync torch.cuda.synchronize() bitsandbytes/utils.py:206", "bitsandbytes waits ("},
-              {"NoGatherCoalescedHandle.wait", "ZeRO 3 gathers; stage 2"},
+              {"NoGatherCoalescedHandle.wait", "for what ZeRO 3 gathers"},
+              {"DeepSpeedZeroOptimizer_Stage3.step", "for what ZeRO 3 gathers"},
               {"sync .item() mine/train.py:7", "if it is: accumulate the loss"},
               {"sync .nonzero() train.py:32", "torch.where"}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {

@@ -177,11 +177,12 @@ static void advise_for_package(const struct facts *f, struct arena *arena, struc
                                const struct waiting *w)
 {
     const char *in = w ? query_range_of(f, w->longest) : NULL;
-    if (in && strstr(in, "GatherCoalescedHandle.")) { /* DeepSpeed's own ranges */
+    if (in && (strstr(in, "GatherCoalescedHandle.") || strstr(in, "ZeroOptimizer_Stage3."))) {
         o->setting = NULL;
         o->remedy = o->rule->remedy;
-        o->remedy.pytorch = "DeepSpeed waits, not the script: for the weights that ZeRO 3 gathers; "
-                            "stage 2 has no such waits, if the weights fit";
+        o->remedy.pytorch =
+            "DeepSpeed waits, not the script: for what ZeRO 3 gathers and splits; stage "
+            "2 waits less, if the weights fit";
         return;
     }
     const char *place = in && strncmp(in, "sync ", 5) == 0 ? strrchr(in, ' ') + 1 : "";
