@@ -16,12 +16,18 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
     /* Their calls also make what surrounds them slower, and without them other work is earlier. */
     int64_t most = query_awaits_host(f);
     o->most_ns = most > idle ? most : idle;
+    const char *rest = o->most_ns > idle
+                           ? arena_printf(arena,
+                                          "; its other waits for the host (%s with these) may get "
+                                          "shorter, too",
+                                          time_text(arena, o->most_ns))
+                           : "";
     outcome_fires(o, idle,
                   arena_printf(arena,
                                "ZeRO 3 gathers each layer's weights before it computes and lets "
                                "them go behind it: the host does that for %s per step, and the GPU "
-                               "waits %s of it",
-                               time_text(arena, host), time_text(arena, idle)));
+                               "waits %s of it%s",
+                               time_text(arena, host), time_text(arena, idle), rest ? rest : ""));
 }
 
 static void check_weight_sharding(const struct facts *f, struct arena *arena, struct outcome *o)
