@@ -262,7 +262,7 @@ static void stop_live(struct collector *c)
 {
     int64_t live = 0;
     for (size_t i = 0; i < c->spools.n; i++)
-        if (!c->spools.at[i]->done) {
+        if (!c->spools.at[i]->done && spool_alive(c->spools.at[i])) {
             atomic_store(&c->spools.at[i]->h->control, SPOOL_STOP);
             live++;
         }

@@ -7,6 +7,7 @@
 #include "analyzer/profile/tables.h"
 #include "base/str.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ struct memory {
     struct str_table strings;
     int64_t (*rows[ROW_KINDS])[TABLE_MAX_ROW / sizeof(int64_t) + 1];
     int count[ROW_KINDS], limit;
+    _Atomic uint32_t *ends; /* set to 1 at the first kernel: its process ends meanwhile */
 };
 
 static inline uint32_t memory_intern(void *self, const char *s, size_t n)
@@ -25,6 +27,8 @@ static inline int memory_put(void *self, enum row_kind kind, const void *row, st
 {
     struct memory *m = self;
     int n = m->count[kind];
+    if (m->ends && kind == ROW_KERNEL)
+        atomic_store(m->ends, 1);
     if (m->limit && n == m->limit)
         return err_set(e, "the memory is full");
     if ((n & (n - 1)) == 0)

@@ -265,6 +265,23 @@ START_TEST(test_ends_a_little_later)
 }
 END_TEST
 
+/* It ends while its last records are read: it did not continue. */
+START_TEST(test_ends_while_it_is_read)
+{
+    struct spool_writer w = live("a");
+    uint64_t at = 0;
+    spool_kernel(&w, 0, &at, stamp(1), stamp(2), 1, 0x1000);
+    spool_state(&w, 0, SPOOL_READY, at);
+    m->ends = &w.h->sealed;
+    finish();
+    ck_assert_int_eq(KERNELS, 1);
+    ck_assert_uint_eq(atomic_load(&w.h->control), 0);
+    ck_assert_int_eq(memory_health(m, "outlived"), -1);
+    ck_assert_int_eq(MEMORY_ROW(m, process, ROW_PROCESS, 0)->sealed, 1);
+    spool_end(&w);
+}
+END_TEST
+
 /* Killed before its GPU was described: still said to be virtual. */
 START_TEST(test_virtual_unnamed)
 {
@@ -359,6 +376,7 @@ Suite *test_collect_suite(void)
     tcase_add_test(t, test_losses);
     tcase_add_test(t, test_outlives);
     tcase_add_test(t, test_ends_a_little_later);
+    tcase_add_test(t, test_ends_while_it_is_read);
     tcase_add_test(t, test_virtual_unnamed);
     tcase_add_test(t, test_host_samples);
     suite_add_tcase(suite, t);
