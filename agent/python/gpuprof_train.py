@@ -144,7 +144,7 @@ def note_generate(model, *_, **how):
 
 def hook_generate(module):
     """Transformers' text generation."""
-    wrap(module.GenerationMixin, "generate", hook.RANGE, note=note_generate)
+    wrap(module.GenerationMixin, "generate", hook.RANGE, "transformers.generate", note=note_generate)
 
 
 def hook_profiler(module):

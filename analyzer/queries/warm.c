@@ -256,9 +256,10 @@ static bool first_use(const struct timeline *t, const struct signs *s, const str
     return g->before_op != TL_NONE && s->first[t->ops[g->before_op].name] == g->before_op;
 }
 
+/* By the program: the runtime loads inside its own calls. */
 static bool loads_code(const struct timeline *t, const struct api *c)
 {
-    const char *name = c->kind == API_MODULE ? tl_text(t, c->name) : "";
+    const char *name = c->kind == API_MODULE && c->layer == 0 ? tl_text(t, c->name) : "";
     return strstr(name, "ModuleLoad") || strstr(name, "LibraryLoad");
 }
 
@@ -302,6 +303,7 @@ static void take_gap(const struct facts *f, const struct gap *g, const struct si
         w->compiled_op = g->before_op;
     else
         return;
+    w->loaded |= mark == TL_NONE && !first_use(f->tl, s, g);
     w->compile_ns += rest;
     place_in(f->tl, g, rest, w);
     w->host_ns += rest;

@@ -27,6 +27,7 @@ struct query_warm {
                            context, whatever its name: api index, TL_NONE */
     uint32_t compiled;  /* range index of a compilation or its result, TL_NONE */
     uint32_t compiled_op; /* kernel that was compiled right before it ran, TL_NONE */
+    bool loaded;          /* some of compile_ns is told by code that was loaded behind it alone */
 };
 /* Cost: one pass over calls, ranges and gaps. */
 struct query_warm query_warm_up(const struct facts *f);

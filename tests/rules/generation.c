@@ -19,7 +19,7 @@ static const char of_stacks[] =
 
 START_TEST(text_is_generated_token_by_token)
 {
-    const char *const names[] = {"generate", of_stacks};
+    const char *const names[] = {"transformers.generate", of_stacks};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct builder b = build_start();
         generates = names[i];
@@ -45,7 +45,7 @@ START_TEST(what_the_program_has_is_not_advised)
         build_meta(&b, "transformers.generate",
                    i ? "cache_implementation='static' at train.py:7"
                      : "cache_implementation=None at train.py:7");
-        generates = "generate";
+        generates = "transformers.generate";
         token_ns = US(100);
         case_loop(&b, fill_generation);
         const struct outcome *o = case_outcome(build_analyze(&b), "generation");
@@ -61,7 +61,7 @@ START_TEST(between_tokens_is_no_other_work)
 {
     for (int i = 0; i < 2; i++) {
         struct builder b = build_start();
-        generates = i ? "generate" : "respond";
+        generates = i ? "transformers.generate" : "respond";
         token_ns = US(600);
         case_loop(&b, fill_generation);
         const struct advice *a = build_analyze(&b);
@@ -74,7 +74,8 @@ END_TEST
 
 START_TEST(other_functions_generate_no_text)
 {
-    static const char *const names[] = {"generate_batch", "train.py(7): generate",
+    static const char *const names[] = {"generate", "transformers.generate_batch",
+                                        "train.py(7): generate",
                                         "transformers/generation/utils.py(12): _sample"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct builder b = build_start();
@@ -84,7 +85,7 @@ START_TEST(other_functions_generate_no_text)
         case_verdict(build_analyze(&b), "generation", RULE_SILENT);
         build_end(&b);
     }
-    generates = "generate";
+    generates = "transformers.generate";
     case_cannot_tell(fill_generation, "kernels,copies,api", "generation");
 }
 END_TEST

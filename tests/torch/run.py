@@ -58,7 +58,7 @@ CASES = [
     Case("graph", [LOSS], {"gemm": 60, "multi_tensor_apply": 20}),
     Case("compiled", [LOSS], {"triton_": 12, "gemm": 12}),
     Case("compiled-graphs", [LOSS], {"triton_": 12}, script="compiled", arguments=["reduce-overhead"]),
-    Case("generate", [LOSS], {"gemm": 8 * 12, "reduce_kernel": 8 * 12}, ranges=[r"generate", r"optimizer\.step"], steps=6),
+    Case("generate", [LOSS], {"gemm": 8 * 12, "reduce_kernel": 8 * 12}, ranges=[r"transformers\.generate", r"optimizer\.step"], steps=6),
     Case("fp8", [r"MATH " + LOSS, r"FLASH_ATTENTION " + LOSS, r"EFFICIENT_ATTENTION " + LOSS, r"CUDNN_ATTENTION " + LOSS],
          {"gemm_e4m3bf16": 4 * 12, "softmax": 12, "flash_fwd": 6, "fmha_cutlassF": 6, "sdpa": 12}, steps=20),
     Case("ddp", [r"rank [01] " + LOSS, r"rank [01] " + LOSS], {"ncclDevKernel_AllReduce": 24, "gemm": 48},

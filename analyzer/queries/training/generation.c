@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "generate" of the hook, ".../transformers/generation/utils.py(2417): generate" of stacks. */
+/* "transformers.generate" of the hook, ".../transformers/generation/utils.py(2417): generate" of
+ * stacks. */
 static bool generates(const char *name)
 {
     static const char call[] = ": generate";
     size_t length = strlen(name), tail = sizeof call - 1;
-    return strcmp(name, "generate") == 0 ||
+    return strcmp(name, "transformers.generate") == 0 ||
            (length > tail && strcmp(name + length - tail, call) == 0 &&
             strstr(name, "generation/utils.py("));
 }

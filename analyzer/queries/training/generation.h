@@ -1,6 +1,6 @@
 /* Text that the program generates: one token after the other, as Transformers' generate() does.
- * Told by the range "generate" of the Python hook, or by that function in recorded stacks. Cost:
- * one pass over the training thread's ranges, its calls and the gaps. */
+ * Told by the range "transformers.generate" of the Python hook, or by that function in recorded
+ * stacks. Cost: one pass over the training thread's ranges, its calls and the gaps. */
 #ifndef GPUPROF_QUERIES_TRAINING_GENERATION_H
 #define GPUPROF_QUERIES_TRAINING_GENERATION_H
 

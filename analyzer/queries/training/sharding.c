@@ -23,15 +23,16 @@ static int by_start(const void *a, const void *b)
 static int find_ranges(const struct facts *f, struct spans *out)
 {
     const struct timeline *t = f->tl;
-    uint8_t *known = calloc((size_t)t->strings.n + 1, 1); /* 1: shards, 2: does not */
-    struct span *found = malloc(((size_t)t->range_count + 1) * sizeof *found);
-    int rc = known && found ? 0 : -1;
+    uint8_t *is_hook = calloc((size_t)t->strings.n + 1, 1);
+    bool any = false;
+    for (uint32_t i = 0; is_hook && i < t->strings.n; i++)
+        any |= is_hook[i] = shards(tl_text(t, i));
+    struct span *found = any ? malloc((size_t)t->range_count * sizeof *found) : NULL;
+    int rc = is_hook && (found || !any) ? 0 : -1;
     size_t n = 0;
-    for (uint32_t i = 0; rc == 0 && i < t->range_count; i++) {
+    for (uint32_t i = 0; any && rc == 0 && i < t->range_count; i++) {
         const struct range *r = &t->ranges[i];
-        if (!known[r->name])
-            known[r->name] = shards(tl_text(t, r->name)) ? 1 : 2;
-        if (known[r->name] == 1 && t->threads[r->thread].process == f->steps.process &&
+        if (is_hook[r->name] && t->threads[r->thread].process == f->steps.process &&
             query_step_at(f, r->start_ns) != TL_NONE)
             found[n++] = (struct span){r->start_ns, r->end_ns};
     }
@@ -39,25 +40,34 @@ static int find_ranges(const struct facts *f, struct spans *out)
         qsort(found, n, sizeof *found, by_start);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = spans_add(out, found[i].start_ns, found[i].end_ns);
-    free(known);
+    free(is_hook);
     free(found);
     return rc < 0 ? -1 : spans_index(out);
 }
 
-int query_sharding(const struct facts *f, struct query_sharding *s)
+int query_sharding(const struct facts *f, struct arena *arena, struct query_sharding *s)
 {
     struct spans hooks = {0};
-    int rc = find_ranges(f, &hooks);
-    *s = (struct query_sharding){.host_ns = rc < 0 ? 0 : spans_total(&hooks)};
+    *s = (struct query_sharding){.host_of_gap =
+                                     arena_array(arena, f->gap_count + 1, sizeof *s->host_of_gap)};
+    int rc = s->host_of_gap ? find_ranges(f, &hooks) : -1;
+    s->host_ns = rc < 0 ? 0 : spans_total(&hooks);
     for (size_t i = 0; s->host_ns && i < f->gap_count; i++) {
         const struct gap *g = &f->gaps[i];
         if (g->step == TL_NONE || !f->steps.at[g->step].used)
             continue;
-        int64_t waits = gap_ns(f, g, PART_IDLE_HOST) + gap_ns(f, g, PART_IDLE_LAUNCH) +
-                        gap_ns(f, g, PART_IDLE_SYNC);
-        int64_t covered = spans_covered(&hooks, g->start_ns, g->end_ns);
+        int64_t host = gap_ns(f, g, PART_IDLE_HOST),
+                waits = host + gap_ns(f, g, PART_IDLE_LAUNCH) + gap_ns(f, g, PART_IDLE_SYNC),
+                covered = spans_covered(&hooks, g->start_ns, g->end_ns);
         s->idle_ns += covered < waits ? covered : waits;
+        s->host_of_gap[i] = covered < host ? covered : host;
     }
     spans_release(&hooks);
     return rc;
+}
+
+bool query_shards(const struct facts *f, const struct query_sharding *s)
+{
+    enum { WORTH_PCT = 5 };
+    return s->idle_ns > 0 && per_step(f, s->idle_ns) * 100 >= WORTH_PCT * f->step_ns;
 }

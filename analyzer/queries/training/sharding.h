@@ -8,10 +8,13 @@
 
 /* Over the used steps; a hook inside another counts once. */
 struct query_sharding {
-    int64_t host_ns; /* the host in the hooks */
-    int64_t idle_ns; /* of that, the GPU waits for the host */
+    int64_t host_ns;      /* the host in the hooks */
+    int64_t idle_ns;      /* of that, the GPU waits for the host */
+    int64_t *host_of_gap; /* of each of f->gaps: its part of idle_ns that is other work */
 };
 /* -1: out of memory. */
-int query_sharding(const struct facts *f, struct query_sharding *s);
+int query_sharding(const struct facts *f, struct arena *arena, struct query_sharding *s);
+/* It is worth a finding of its own. */
+bool query_shards(const struct facts *f, const struct query_sharding *s);
 
 #endif

@@ -8,7 +8,7 @@
 static void evidence(const struct facts *f, struct outcome *o, const struct query_generation *g)
 {
     const char *rows = "SELECT r.* FROM range r JOIN string s ON s.id = r.name WHERE s.text = "
-                       "'generate' OR s.text LIKE '%generation/utils.py(%): generate'";
+                       "'transformers.generate' OR s.text LIKE '%generation/utils.py(%): generate'";
     outcome_evidence(o, "in generate() per step", ms(per_step(f, g->ns)), "ms", rows);
     outcome_evidence(o, "launches in it per step", (double)each_step(f, g->launches), "count",
                      rows);

@@ -4,6 +4,7 @@
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/once.h"
 #include "analyzer/queries/training/generation.h"
+#include "analyzer/queries/training/sharding.h"
 #include "analyzer/queries/waits.h"
 #include "analyzer/queries/warm.h"
 
@@ -23,21 +24,24 @@ static const struct remedy remedy_brief = {
     REMEDY_SPREAD, "keep the step inside tf.function(jit_compile=True); in JAX, jax.jit",
     "fewer and larger kernels, or a CUDA graph, which launches many at once"};
 
-/* What other rules name by its cause: one-time work, copies on the host, generated text. Of each
- * gap; NULL: no memory. */
+/* What other rules name by its cause: one-time work, copies on the host, generated text, hooks of
+ * ZeRO 3. Of each gap; NULL: no memory. */
 static const int64_t *explained_elsewhere(const struct facts *f, struct arena *arena, int64_t *ns)
 {
     struct query_host_copies copies;
     struct query_generation text;
+    struct query_sharding hooks;
     int64_t *other = arena_array(arena, f->gap_count, sizeof *other);
     *ns = 0;
-    if (!other || query_host_copies(f, arena, &copies) < 0 || query_generation(f, arena, &text) < 0)
+    if (!other || query_host_copies(f, arena, &copies) < 0 ||
+        query_generation(f, arena, &text) < 0 || query_sharding(f, arena, &hooks) < 0)
         return NULL;
-    bool generates = query_generates(f, &text);
+    bool generates = query_generates(f, &text), shards = query_shards(f, &hooks);
     query_warm_gaps(f, other);
     for (size_t i = 0; i < f->gap_count; i++) {
         int64_t host = gap_ns(f, &f->gaps[i], PART_IDLE_HOST);
-        other[i] += copies.of_gap[i] + (generates ? text.host_of_gap[i] : 0);
+        other[i] += copies.of_gap[i] + (generates ? text.host_of_gap[i] : 0) +
+                    (shards ? hooks.host_of_gap[i] : 0);
         other[i] = other[i] < host ? other[i] : host;
         *ns += other[i];
     }
@@ -118,8 +122,9 @@ static const char *place_text(const struct facts *f, struct arena *arena, const 
     if (f->health.python_functions > 0)
         return " in Python between operators";
     if (t->brief)
-        return query_of_python(f) ? " in many pauses below 1 ms (Python between operators)"
-                                  : " in many pauses below 1 ms";
+        return query_of_python(f) && !t->waits
+                   ? " in many pauses below 1 ms (Python between operators)"
+                   : " in many pauses below 1 ms";
     return f->tl->have & HAVE_RANGES && !t->waits && query_of_python(f)
                ? " outside all recorded ranges (Python between operators)"
                : " outside all recorded ranges";

@@ -72,8 +72,9 @@ static const char *what_most(const struct facts *f, struct arena *arena, const s
     if (w->compile_ns > w->calls_ns) {
         const char *name = query_compiled(f, w);
         bool itself = strcasestr(name, "compile") != NULL;
-        return arena_printf(arena, ", most of it compilation %s '%s'", itself ? "in" : "before",
-                            name);
+        return arena_printf(arena, ", most of it %scompilation %s '%s'",
+                            w->loaded ? "before code is loaded, which looks like " : "",
+                            itself ? "in" : "before", name);
     }
     if (w->capture_ns * 10 > w->ns)
         return arena_printf(arena, ", %s%s%s while it captures %lld CUDA graph%s",

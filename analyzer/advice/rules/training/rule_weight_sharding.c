@@ -33,7 +33,7 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
 static void check_weight_sharding(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_sharding s;
-    if (query_sharding(f, &s) < 0) {
+    if (query_sharding(f, arena, &s) < 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";
         return;
@@ -42,7 +42,7 @@ static void check_weight_sharding(const struct facts *f, struct arena *arena, st
     o->why =
         host ? arena_printf(arena, "the GPU waits %.3f ms per step for ZeRO 3's hooks", ms(idle))
              : "no hook of DeepSpeed's ZeRO 3 was recorded";
-    if (idle * 20 >= f->step_ns && idle > 0)
+    if (query_shards(f, &s))
         advise(f, arena, o, host, idle);
 }
 
