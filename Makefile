@@ -60,21 +60,21 @@ fuzz:
 bench: all
 	@bench/run.sh $(BUILD) $(TRACES)
 
-# Compares predictions with reruns, and writes docs/truth.md: an hour on a machine that does nothing else. What was
+# Compares predictions with reruns, and writes docs/accuracy/truth.tsv: an hour on a machine that does nothing else. What was
 # measured stays in $(BUILD)/truth, so that it can be stopped and called again: make truth TRUTH="--seconds 600".
 truth: all
-	@bench/truth/truth.py $(BUILD)/bin --state $(BUILD)/truth --notes bench/truth/truth_notes.md --write docs/truth.md $(TRUTH)
+	@bench/truth/truth.py $(BUILD)/bin --state $(BUILD)/truth --write docs/accuracy/truth.tsv $(TRUTH)
 
-# The same for programs drawn at random, which the engine was not built for: docs/drawn.md, in a quarter of an hour.
+# The same for programs drawn at random, which the engine was not built for: docs/accuracy/drawn.tsv, in a quarter of an hour.
 drawn: all
 	@bench/truth/truth.py $(BUILD)/bin --state $(BUILD)/drawn --drawn 48 --seed 31 --steps 28 --repeats 2 --models a100-80,h100,h200 \
-	    --notes bench/truth/drawn_notes.md --write docs/drawn.md $(TRUTH)
+	    --write docs/accuracy/drawn.tsv $(TRUTH)
 
-# Every planted bottleneck of every trainer on four virtual GPUs, alone and in pairs, and what is said of it: docs/matrix.md.
+# Every planted bottleneck of every trainer on four virtual GPUs, alone and in pairs, and what is said of it: docs/accuracy/matrix.tsv.
 # Minutes on a machine that does nothing else; what was seen stays in $(BUILD)/matrix.jsonl, so that it can be stopped and
 # called again: make matrix MATRIX="--seconds 100".
 matrix: all
-	@tests/e2e/matrix.py $(BUILD) --full --state $(BUILD)/matrix.jsonl --write docs/matrix.md $(MATRIX)
+	@tests/e2e/matrix.py $(BUILD) --full --state $(BUILD)/matrix.jsonl --write docs/accuracy/matrix.tsv $(MATRIX)
 
 # Jobs of 256 and 1,024 ranks whose late rank, groups, clocks and leftovers are known, and what is said of them; the tests make
 # smaller ones. A quarter of an hour.

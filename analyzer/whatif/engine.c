@@ -200,7 +200,7 @@ static struct span_ns span_of_runs(struct engine *x, struct span_ns s,
  * recordings of five to seven steps, made by others on V100, A100 and RTX 5080, of which one, two
  * and three were cut out (bench_few_steps): the interval then held what all of the steps say in 90
  * % of the cuts to one step and 98 % of the others. Not where steps scatter by tens of percent:
- * docs/truth.md, "From one to three steps". */
+ * docs/accuracy.md, "Few steps". */
 static int64_t few_steps_ns(const struct whatif *w, int64_t step, int64_t mid)
 {
     static const double of_step = 0.005, of_saving = 0.1;

@@ -4,7 +4,7 @@ defects N times, asks once each, and counts. No run is repeated because of what 
 
     bench/truth/single.py BUILD [DEFECT...] [--runs 20] [--steps 30,60] [--models a100-80,h200,v100]
                     [--trainers train_conv,train_ddp] [--busy-neighbour] [--note TEXT] [--seconds S] [--state FILE]
-                    [--write docs/single.md]
+                    [--write docs/accuracy/single.tsv]
 
 BUILD is the build folder. --busy-neighbour keeps one core busy with another program meanwhile. Each run is a line of
 --state, so that --seconds ends a call cleanly and the next one goes on where it stopped. --write makes the tables of
@@ -120,7 +120,7 @@ class Single:
         return left
 
 
-# ---- the page ----------------------------------------------------------------------------------------------------------
+# ---- the table ----------------------------------------------------------------------------------------------------------
 
 
 def rates(runs):
@@ -141,41 +141,26 @@ def group(runs, *keys):
     return groups
 
 
-def page(runs, note):
-    out = ["# One run, one answer\n",
-           "Made by `bench/truth/single.py`. Each planted defect was recorded in runs of its own, and each run was asked once:",
-           "none was repeated because of what it said. All runs are on virtual GPUs; `train_ddp` runs as two ranks, or as four",
-           "where two do not show the defect. A defect is *found* when its rule is among the findings, *first* when its rule",
-           "leads them (of `train_ddp`, behind advice to compute in 16 bits, which is right there). *Cannot tell* is an honest",
-           "miss: the rule lacks evidence, or the verdict is that the training thread had no core; *missed* is the rest.", ""]
-    loads = sorted(r["load"] for r in runs)
-    out += [f"{note}\nLoad average during the runs: median {loads[len(loads) // 2]}, at most {loads[-1]}, on "
-            f"{os.cpu_count()} cores." if note else f"Load average during the runs: median {loads[len(loads) // 2]}, at "
-            f"most {loads[-1]}, on {os.cpu_count()} cores.", "",
-            f"Aim: found in {AIM_FOUND} %, first in {AIM_FIRST} %.", "",
-            "| trainer | steps | a program beside it | runs | found | first | cannot tell | missed |",
-            "|---|---|---|---|---|---|---|---|"]
-    for (trainer, steps, neighbour), rows in sorted(group(runs, "trainer", "steps", "neighbour").items()):
+def table(runs):
+    """Lines of values with tabs between."""
+    out = ["\t".join(("trainer", "steps", "a program beside it", "runs", "found", "first", "cannot tell", "missed"))]
+    groups = sorted(group(runs, "trainer", "steps", "neighbour").items()) + [(("all", "", ""), runs)]
+    for (trainer, steps, neighbour), rows in groups:
         n, found, first, unknown, missed = rates(rows)
-        out.append(f"| `{trainer}` | {steps} | {'yes' if neighbour else 'no'} | {n} | {percent(found, n)} | "
-                   f"{percent(first, n)} | {unknown} | {missed} |")
-    n, found, first, unknown, missed = rates(runs)
-    out += [f"| all | | | {n} | {percent(found, n)} | {percent(first, n)} | {unknown} | {missed} |", "",
-            "## Where the defect was not found, or not first", ""]
-    odd = group([r for r in runs if r["first"] != r["rule"]], "trainer", "defect", "model", "steps", "neighbour")
-    for (trainer, defect, model, steps, neighbour), rows in sorted(odd.items()):
-        of = sum(1 for r in runs if (r["trainer"], r["defect"], r["model"], r["steps"], r["neighbour"]) ==
-                 (trainer, defect, model, steps, neighbour))
-        said = collections.Counter(f"{r['answer']}, first {r['first'] or 'nothing'}" for r in rows)
-        out.append(f"- {trainer}, {defect}, {model}, {steps} steps{', a program beside it' if neighbour else ''}: "
-                   f"{len(rows)} of {of} runs (" + "; ".join(f"{k}: {c}" for k, c in said.items()) + ")")
-    if not odd:
-        out.append("Nowhere.")
-    out += ["", "## What was run", "", "| trainer | defect | model, steps: runs |", "|---|---|---|"]
-    for (trainer, defect), rows in group(runs, "trainer", "defect").items():
-        cells = collections.Counter(f"{r['model']}, {r['steps']}" for r in rows)
-        out.append(f"| {trainer} | {defect} | " + "; ".join(f"{k}: {c}" for k, c in cells.items()) + " |")
-    return "\n".join(out) + "\n"
+        beside = {True: "yes", False: "no"}.get(neighbour, "")
+        out.append("\t".join(map(str, (trainer, steps, beside, n, percent(found, n), percent(first, n), unknown, missed))))
+    return out
+
+
+def odd(runs):
+    """A line for each place where the defect was not found, or not first."""
+    out = []
+    for where, rows in sorted(group(runs, "trainer", "defect", "model", "steps", "neighbour").items()):
+        said = collections.Counter(f"{r['answer']}, first {r['first'] or 'nothing'}" for r in rows if r["first"] != r["rule"])
+        if said:
+            out.append(f"{', '.join(map(str, where[:3]))}, {where[3]} steps{', a program beside it' if where[4] else ''}: "
+                       f"{sum(said.values())} of {len(rows)} runs (" + "; ".join(f"{k}: {c}" for k, c in said.items()) + ")")
+    return out
 
 
 def words(text):
@@ -192,7 +177,6 @@ def options_of(arguments):
     p.add_argument("--trainers", type=words, default=TRAINERS)
     p.add_argument("--busy-neighbour", action="store_true")
     p.add_argument("--keep", help="folder for the recordings in which the defect was not first")
-    p.add_argument("--note", default="")
     p.add_argument("--seconds", type=float)
     p.add_argument("--state")
     p.add_argument("--write")
@@ -210,9 +194,10 @@ def main():
             neighbour.kill()
             neighbour.wait()
     print(f"{left} runs are left: call it again" if left else "done")
+    print("\n".join(odd(single.runs)))
     if options.write and single.runs:
         with open(options.write, "w", encoding="utf-8") as f:
-            f.write(page(single.runs, options.note))
+            f.write("\n".join(table(single.runs)) + "\n")
 
 
 if __name__ == "__main__":

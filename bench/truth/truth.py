@@ -4,7 +4,7 @@ predictions, reruns it unrecorded and interleaved without and with each change t
 and compares. Writes the table, failures included.
 
     bench/truth/truth.py BIN [--state DIR] [--models t4,v100,a100-80,h100,h200] [--cases a,b] [--repeats N]
-                   [--seconds S] [--only-predict] [--write docs/truth.md] [--json FILE]
+                   [--seconds S] [--only-predict] [--write docs/accuracy/truth.tsv] [--json FILE]
                    [--device auto]
 
 BIN is the folder of gpuprof and the trainers. Runs take real time: nothing else should use the
@@ -24,7 +24,7 @@ import time
 
 from drawn import draw
 from scatter import saved_range
-from truth_text import drawn_text, summary, table, text
+from truth_text import summary, table, text
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 for room in ("golden", "e2e"):
@@ -336,8 +336,7 @@ def main():
     p.add_argument("--only-predict", action="store_true", help="run nothing")
     p.add_argument("--traces", default=os.path.join(HERE, "..", "..", "..", "shared", "traces"),
                    help="folder of real traces; its pairs/ holds recordings before and after a change")
-    p.add_argument("--write", help="file for the figures, and beside it a .tsv for the rows; else it is printed")
-    p.add_argument("--notes", help="file whose text stands behind the summary")
+    p.add_argument("--write", help="file for the rows, with tabs between values; the figures are printed")
     p.add_argument("--json", help="file for the rows")
     p.add_argument("--drawn", type=int, default=0, metavar="N", help="N programs drawn at random, in place of the planted cases")
     p.add_argument("--seed", type=int, default=1, help="of --drawn")
@@ -357,19 +356,10 @@ def main():
         with open(o.json, "w", encoding="utf-8") as f:
             json.dump({"summary": summary(judged), "rows": [r for j in judged for r in j["rows"]]}, f,
                       indent=1)
-    if o.drawn:
-        out = "\n".join(drawn_text(o, judged))
-    else:
-        title, *rest = text(o, judged)
-        what = "## The virtual GPU" if o.device == "virtual" else "## This machine's GPU"
-        out = "\n".join([title, "", *real_pairs(o), what, *rest])
+    print("\n".join(([] if o.drawn else real_pairs(o)) + text(o, judged)))
     if o.write:
         with open(o.write, "w", encoding="utf-8") as f:
-            f.write(out)
-        with open(os.path.splitext(o.write)[0] + ".tsv", "w", encoding="utf-8") as f:
             f.write("\n".join(table(judged)) + "\n")
-    else:
-        print(out)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What truth.py has judged: as Markdown the figures that sum it up and the misses, as data a row for each prediction."""
+"""What truth.py has judged: the figures that sum it up and the misses as Markdown, a row for each prediction as data."""
 import statistics
 
 import scatter
@@ -100,53 +100,20 @@ def undecided_text(rows):
 
 
 def text(o, judged):
-    """Lines of Markdown."""
-    out = ["# Do the predictions come true?", "",
-           "Written by `make truth` (`bench/truth/truth.py`). Each case was recorded once with `gpuprof run`, "
-           "`gpuprof analyze` predicted from that recording, then the program was rerun unrecorded, "
-           f"without and with each advised setting, in turn, {o.repeats} times each, once more where "
-           "these differ by over 5 %; medians are compared. Percent and points are shares of the step's time. "
-           "The runs of one program differ among themselves, where the host sets the pace often by a tenth or more: "
-           "a range beside each measured value says what its runs allow. Of so few runs it is no confidence interval. "
-           "Where no setting carries out a finding, a switch of the bundled trainer takes the planted fault out "
-           "(`launch_blocking=0`, `extra_copy=0`); gpuprof does not advise these switches. `truth.tsv` has a row for each "
-           "prediction.", "",
-           "**All of it ran on the virtual GPU**: host times are real, the GPU's come from a model "
-           "with which the predictions share no code and no constants. No real device was measured."
-           if all(j["virtual"] for j in judged) else f"Measured on {judged[0]['model']}.",
-           "", *[f"- {s}" for s in summary(judged)], ""]
-    if o.notes:
-        out += [*open(o.notes, encoding="utf-8").read().rstrip().split("\n"), ""]
-    missed, open_rows = apart([r for j in judged for r in j["rows"] if r["mid"] is not None and misses(r)])
-    if missed:
-        out += ["## Where they miss", "",
-                "Structural changes more than 2 points off, several at once more than 3, and "
-                f"others outside of their interval. {OF_RUNS}", "", HEAD, *map(line, missed), ""]
-    return out + undecided_text(open_rows)
-
-
-def drawn_text(o, judged):
-    """Lines of Markdown: how bounds and intervals hold on programs that nobody chose."""
-    out = ["# Predictions for programs drawn at random", "",
-           f"Written by `bench/truth/truth.py --drawn {o.drawn} --seed {o.seed} --steps {o.steps}` (`bench/truth/drawn.py`) on {o.models}. Each program is a trainer with a "
-           "size and habits drawn at random: any number of faults at once, and none planted. Each was recorded once, "
-           "predicted from that recording, and rerun unrecorded without and with each advised setting, in turn, "
-           f"{o.repeats} times each, once more where these differ by over 5 %; medians are compared. "
-           "Percent and points are shares of the step's time. Where no setting carries out a finding, a switch of the bundled trainer "
-           "takes the fault out (`alloc_per_step=0`, `small_copies=0`); gpuprof does not advise these switches. All of it "
-           "ran on the virtual GPU.", "",
-           f"{len(judged)} programs, {sum(1 for j in judged if any(r['measured'] is not None for r in j['rows']))} with "
-           "advice that a setting or a switch carries out.", "",
+    """Lines of Markdown: the figures that docs/accuracy.md quotes, and the misses."""
+    what = ("programs drawn at random, with no fault planted" if o.drawn else "planted defects") + \
+        (", on the virtual GPU" if all(j["virtual"] for j in judged) else f", on {judged[0]['model']}")
+    out = [f"{len(judged)} recordings of {what}; each rerun {o.repeats} times with and without each change, in turn, once more where "
+           "these differ by over 5 %; medians are compared. Percent and points are shares of the step.", "",
            *[f"- {s}" for s in summary(judged)], ""]
-    if o.notes:
-        out += [*open(o.notes, encoding="utf-8").read().rstrip().split("\n"), ""]
-    missed, open_rows = apart([r for j in judged for r in j["rows"]
-                               if (r["mid"] is not None and misses(r)) or (r.get("bound") is not None and not r["covered"])])
+    rows = [r for j in judged for r in j["rows"]]
+    missed, open_rows = apart([r for r in rows if (r["mid"] is not None and misses(r)) or
+                               (o.drawn and r.get("bound") is not None and not r["covered"])])
     if missed:
         out += ["## Where they miss", "",
                 "Structural changes more than 2 points off, several at once more than 3, others outside of their interval, "
-                f"and bounds that the rerun exceeds by more than 1 point. {OF_RUNS}", "", HEAD, *map(line, missed), "",
-                "What was run:", "",
-                *[f"- {j['case'].name} on {j['model']}: `{j['case'].trainer} {j['case'].args}`" for j in judged
-                  if any(r in j["rows"] for r in missed)], ""]
+                f"and bounds that the rerun exceeds by more than 1 point. {OF_RUNS}", "", HEAD, *map(line, missed), ""]
+    if o.drawn:
+        out += ["What was run:", "", *[f"- {j['case'].name} on {j['model']}: `{j['case'].trainer} {j['case'].args}`"
+                                       for j in judged if any(r in j["rows"] for r in missed)], ""]
     return out + undecided_text(open_rows)

@@ -291,23 +291,12 @@ class Full:
         apart = [c for c in cells if c["costless"] or c["lacks"]]
         wrong = lines(c for c in cells if c not in apart and
                       (c["missed"] or (c["found"] and not (c["first"] and c["defects"]))))
-        not_counted = ("\n## Runs that are not counted\n\n"
-                       "A rerun showed that the planted defect costs nothing here, or the recording lacks the data that its rule "
+        not_counted = ("\nNot counted: a rerun showed that the planted defect costs nothing here, or the recording lacks the data that its rule "
                        "needs:\n\n"
                        + "".join(lines(apart)) if apart else "")
+        print(f"Planted: {planted} runs; found in {planted - missed}, first in {first}. Tuned: {tuned} runs, {noisy} with a finding.\n\n"
+              "Where the planted defect is not first, or was missed:\n" + ("".join(wrong) or "nowhere\n") + not_counted)
         with open(self.options.write, "w", encoding="utf-8") as f:
-            f.write("# The matrix: planted bottlenecks and the answers\n\n"
-                    "`make matrix` writes this page. All runs are on the virtual GPU, none on a real device.\n"
-                    "`matrix.tsv` has a cell for each run: the first finding and its possible saving, in ms of the step; in\n"
-                    "brackets the other findings. On the H200 the trainers with convolutions replay CUDA graphs, unless the defect "
-                    "lies in the calls or\nin the loader: as on the card, cuDNN's calls take the host longer than the layers take "
-                    "the GPU.\nIts search counts the host's time, and takes kernels on CUDA cores in some runs: where these cost more than what is "
-                    "planted, the\nanswer names them first.\n\n"
-                    f"Planted: {planted} runs; found in {planted - missed}, first in {first}. "
-                    f"Tuned: {tuned} runs, {noisy} with a finding. Each was run and asked once; `single.md` has how often\n"
-                    "single runs give the same answer beside other work.\n\n"
-                    "## Where the planted defect is not first, or was missed\n\n" + ("".join(wrong) or "Nowhere.\n") + not_counted)
-        with open(os.path.splitext(self.options.write)[0] + ".tsv", "w", encoding="utf-8") as f:
             f.write("\t".join(["trainer", "planted", *MODELS]) + "\n")
             for trainer in self.matrix.trainers:
                 for defects in dict.fromkeys(tuple(c["defects"]) for c in cells if c["trainer"] == trainer):

@@ -29,7 +29,7 @@ def main():
     rows = [hit, missed, wide, far]
     judged = [{"case": SimpleNamespace(name="a", kind="one", rule=None), "model": "h100", "virtual": True, "rows": rows, "why_not": None,
                "holdout": None, "p95": None, "hit": True, "missing": None}]
-    out = "\n".join(truth_text.text(SimpleNamespace(repeats=2, notes=None), judged))
+    out = "\n".join(truth_text.text(SimpleNamespace(repeats=2, drawn=0), judged))
     before, behind = out.split("## Where the runs do not decide")
     checks.check("| 20.5 |" not in out and "29.0 to 31.0" in before and before.count("18.0 to 33.0") == 1, "misses, and no hits", out)
     checks.check(behind.count("18.0 to 33.0") == 1 and "-10.0" in behind, "undecided rows stand apart", behind)

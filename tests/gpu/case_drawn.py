@@ -17,7 +17,7 @@ def run(box):
         ["--device", "auto", "--trainers", "train_conv,train_gpt,train_amp"]
     box.run([sys.executable, os.path.join(box.source, "bench", "truth", "truth.py"), box.bin, "--repeats", "2", "--steps", "28",
              "--drawn", str(PROGRAMS), "--seed", str(SEED), "--seconds", str(seconds), "--state", box.path("drawn-state"),
-             "--write", box.path("drawn.md"), "--json", rows_file, *where], seconds + 45, **box.libraries())
+             "--write", box.path("drawn.tsv"), "--json", rows_file, *where], seconds + 45, **box.libraries())
     with open(rows_file, encoding="utf-8") as f:
         found = json.load(f)
     case_truth.show(box, found)

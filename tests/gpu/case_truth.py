@@ -21,7 +21,7 @@ def run(box):
     where = ["--models", box.device.split(":")[1].split(",")[0], "--cases", "pageable,fp32"] if box.virtual else \
         ["--device", "auto", "--trainers", "train_conv,train_gpt,train_amp", "--cases", ",".join(chosen)]
     box.run([sys.executable, os.path.join(box.source, "bench", "truth", "truth.py"), box.bin, "--repeats", "2", "--seconds", str(seconds),
-             "--state", box.path("truth-state"), "--write", box.path("truth.md"), "--json", rows_file, *where],
+             "--state", box.path("truth-state"), "--write", box.path("truth.tsv"), "--json", rows_file, *where],
             seconds + 45, **box.libraries())
     with open(rows_file, encoding="utf-8") as f:
         found = json.load(f)

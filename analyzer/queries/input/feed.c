@@ -244,7 +244,7 @@ static struct cpu_use cpu_use(const struct facts *facts)
 /* ---- putting it together ---- */
 
 enum {
-    HAND_LOW_NS = 200000, /* where no worker was recorded; docs/truth.md has the measurements */
+    HAND_LOW_NS = 200000, /* where no worker was recorded; docs/loading.md has the measurements */
     HAND_HIGH_NS = 2000000
 };
 static const double HAND_LOW_PER_BYTE = 0.05, HAND_HIGH_PER_BYTE = 0.6;
