@@ -1,4 +1,4 @@
-/* rules: the list, and docs/rules.md made from it. */
+/* rules: the list, and the page about all rules that `make install` installs. */
 #include "cli/common/command.h"
 
 #include "analyzer/advice/advice.h"
@@ -13,7 +13,7 @@
 static bool markdown, json;
 
 static const struct option_spec options[] = {
-    {"markdown", 0, OPTION_FLAG, &markdown, NULL, "all rules as documentation (docs/rules.md)"},
+    {"markdown", 0, OPTION_FLAG, &markdown, NULL, "all rules as one page of documentation"},
     {"json", 0, OPTION_FLAG, &json, NULL, "machine-readable output"},
     {0},
 };

@@ -40,7 +40,7 @@ install(FILES ${CMAKE_BINARY_DIR}/gpuprof.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/README.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT gpuprof)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} # --help and README.md name them
-    COMPONENT gpuprof FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE PATTERN examples EXCLUDE)
+    COMPONENT gpuprof FILES_MATCHING PATTERN "*.md" PATTERN "*.tsv" PATTERN "*.png" PATTERN man EXCLUDE PATTERN examples EXCLUDE)
 
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/ci/gpuprof-gate.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuprof/ci COMPONENT gpuprof)
 
@@ -58,6 +58,10 @@ foreach(page ${pages})
         COMMAND ${AWK} -v version=${PROJECT_VERSION} -f ${CMAKE_SOURCE_DIR}/scripts/man.awk ${page} > ${manual} VERBATIM)
     list(APPEND manuals ${manual})
 endforeach()
+add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/rules.md DEPENDS gpuprof
+    COMMAND gpuprof rules --markdown > ${CMAKE_BINARY_DIR}/rules.md VERBATIM)
+add_custom_target(rules_page ALL DEPENDS ${CMAKE_BINARY_DIR}/rules.md)
+install(FILES ${CMAKE_BINARY_DIR}/rules.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT gpuprof)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/man ${CMAKE_BINARY_DIR}/completions)
 add_custom_target(manuals ALL DEPENDS ${manuals})
 install(FILES ${manuals} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT gpuprof)

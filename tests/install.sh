@@ -25,6 +25,10 @@ done
 for page in $(cat named); do
     find "$top/usr/share/doc" -path "*/$page" | grep -q . || fail "--help names $page, which is not installed"
 done
+rules=$(find "$top/usr/share/doc" -path "*/docs/rules.md")
+for rule in $(gpuprof rules | sed -n '/^$/q; s/ .*//p'); do
+    grep -q "^## $rule$" "$rules" || fail "the page of the rules lacks $rule"
+done
 [ "$(wc -l <named)" -ge 3 ] || fail "--help names no pages: $(cat named)"
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then
     agent=$(find "$top/usr" -name libgpuprof_agent.so)
