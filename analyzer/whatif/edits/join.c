@@ -37,7 +37,8 @@ static double by_hand(const struct graph *g, const uint32_t *task, size_t n, con
 /* What torch.compile leaves of a chain with softmax, norms and casts hardly depends on its longest
  * kernel, which may move FP32 where the compiled one moves 16 bits. Of all that is no product it
  * left 0.23 to 0.58 in eleven models in bfloat16 on the virtual GPU, whose compiled kernels have
- * the time of their own code (docs/accuracy.md). A model that it cannot compile whole keeps more. */
+ * the time of their own code (docs/accuracy.md). A model that it cannot compile whole keeps more.
+ */
 static double compiled(const struct row *r, const struct draw *d)
 {
     double longest = (double)r->most_ns / (double)(r->sum_ns > 0 ? r->sum_ns : 1);
