@@ -6,28 +6,60 @@
 
 #include <string.h>
 
+static void add_evidence(struct outcome *o, struct evidence e)
+{
+    if (o->evidence_count < sizeof o->evidence / sizeof *o->evidence)
+        o->evidence[o->evidence_count++] = e;
+}
+
 void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,
                       const char *sql)
 {
-    if (o->evidence_count < sizeof o->evidence / sizeof *o->evidence)
-        o->evidence[o->evidence_count++] = (struct evidence){text, value, unit, sql};
+    add_evidence(o, (struct evidence){text, EVIDENCE_OF_ALL, value, unit, sql});
+}
+
+void outcome_evidence_per(struct outcome *o, const char *text, double value, const char *unit,
+                          const char *sql)
+{
+    add_evidence(o, (struct evidence){text, EVIDENCE_PER_UNIT, value, unit, sql});
+}
+
+void outcome_evidence_share(struct outcome *o, const char *text, double pct, const char *sql)
+{
+    add_evidence(o, (struct evidence){text, EVIDENCE_SHARE, pct, "%", sql});
+}
+
+const char *evidence_scope(const struct facts *f, const struct evidence *e)
+{
+    const struct scope_words *w = scope_words(f);
+    return e->per == EVIDENCE_PER_UNIT ? w->per : e->per == EVIDENCE_SHARE ? w->of : "";
+}
+
+const char *evidence_gap(const struct evidence *e)
+{
+    return e->per == EVIDENCE_OF_ALL ? "" : " ";
 }
 
 #define GAPS(cause)                                                                                \
     "SELECT * FROM gap WHERE cause = (SELECT id FROM string WHERE text = '" cause "')"
 
-void outcome_evidence_idle(struct outcome *o, const struct facts *f, const char *text, double value,
-                           enum part part)
+const char *outcome_idle_sql(const struct facts *f, enum part part)
 {
     static const char *const sql[PART_COUNT] = {
         [PART_IDLE_INPUT] = GAPS("idle_input"),   [PART_IDLE_SYNC] = GAPS("idle_sync"),
         [PART_IDLE_ALLOC] = GAPS("idle_alloc"),   [PART_IDLE_HOST] = GAPS("idle_host"),
         [PART_IDLE_LAUNCH] = GAPS("idle_launch"),
     };
-    bool any = false;
-    for (size_t i = 0; i < f->gap_count && !any; i++)
-        any = f->gaps[i].part == part;
-    outcome_evidence(o, text, value, "ms", any ? sql[part] : NULL);
+    for (size_t i = 0; i < f->gap_count; i++)
+        if (f->gaps[i].part == part)
+            return sql[part];
+    return NULL;
+}
+
+void outcome_evidence_idle(struct outcome *o, const struct facts *f, const char *text, double value,
+                           enum part part)
+{
+    outcome_evidence_per(o, text, value, "ms", outcome_idle_sql(f, part));
 }
 
 void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const char *text,
@@ -130,7 +162,7 @@ const char *outcome_framework_name(const struct facts *f, enum framework framewo
 
 const char *outcome_remedy(const struct facts *f, const struct outcome *o)
 {
-    const struct remedy *own = &o->remedy, *general = &o->rule->remedy;
+    const struct remedy *own = &o->remedy, *general = rule_remedy(f, o->rule);
     const struct remedy *r = own->cuda || own->pytorch ? own : general;
     const char *const words[FRAMEWORKS] = {r->pytorch, r->tensorflow, r->cuda};
     const char *text = words[outcome_framework(f)];

@@ -16,8 +16,17 @@ enum verdict {              /* of one rule */
 
 enum error_class { ERROR_STRUCTURAL, ERROR_KERNEL_MODEL, ERROR_RERUN_DECIDES };
 
+/* Per what a value is, and so which words of scope.h stand behind its text. */
+enum evidence_per {
+    EVIDENCE_OF_ALL,   /* none */
+    EVIDENCE_PER_UNIT, /* of the loop: "per step" */
+    EVIDENCE_SHARE     /* of that unit: "of the step" */
+};
+
 struct evidence {
-    const char *text; /* what was counted: "pageable H2D copies per step" */
+    const char *text; /* what was counted: "pageable H2D copies"; a comma at its end if one belongs
+                         before those words */
+    enum evidence_per per;
     double value;
     const char *unit; /* "ms", "count", "GB/s", "%", "" */
     const char *sql;  /* query that lists the rows behind it in the profile, NULL */
@@ -75,10 +84,18 @@ const char *outcome_framework_name(const struct facts *f, enum framework framewo
 const char *outcome_remedy(const struct facts *f, const struct outcome *o);
 void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,
                       const char *sql);
-/* Idle time of the GPU by its cause, with the query for the gaps that it causes most of; without
- * one where it has only the smaller part of each. */
+void outcome_evidence_per(struct outcome *o, const char *text, double value, const char *unit,
+                          const char *sql);
+void outcome_evidence_share(struct outcome *o, const char *text, double pct, const char *sql);
+/* Idle time of the GPU per unit of the loop by its cause. */
 void outcome_evidence_idle(struct outcome *o, const struct facts *f, const char *text, double value,
                            enum part part);
+/* The query for the gaps that the part is most of; NULL where it is the smaller part of each. */
+const char *outcome_idle_sql(const struct facts *f, enum part part);
+/* The words behind an evidence's text, "per step", and what stands between: "", "" where the value
+ * is of all. */
+const char *evidence_scope(const struct facts *f, const struct evidence *e);
+const char *evidence_gap(const struct evidence *e);
 void outcome_example(struct outcome *o, int64_t start_ns, int64_t end_ns, const char *text,
                      uint32_t op);
 /* The line that makes a call, NULL: not known, or there is no call (TL_NONE). */
@@ -100,8 +117,7 @@ void outcome_in_words(const struct facts *f, struct outcome *o);
 /* "k=v;k=v": false when the program's runtime said which settings it obeys, and not all of these.
  */
 bool outcome_obeyed(const struct facts *f, const char *settings);
-/* Where no step repeats: its words are of the window (outcome_window.c). */
-void outcome_of_window(struct arena *arena, struct outcome *o);
+
 /* The longest gaps whose main part is `part`, as examples. */
 void outcome_example_gaps(struct outcome *o, const struct facts *f, enum part part,
                           const char *text);

@@ -7,7 +7,8 @@ bool outcome_awaited_loader(const struct facts *f, struct arena *arena, struct o
                             struct query_loader *l)
 {
     int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
-    o->why = arena_printf(arena, "the GPU waits %.3f ms per step for data", ms(idle));
+    o->why =
+        arena_printf(arena, "the GPU waits %.3f ms %s for data", ms(idle), scope_words(f)->per);
     if (idle * 100 < f->step_ns)
         return false;
     *l = query_loader(f, arena);
@@ -22,7 +23,7 @@ bool outcome_awaited_loader(const struct facts *f, struct arena *arena, struct o
 void outcome_awaited_evidence(const struct facts *f, struct outcome *o,
                               const struct query_loader *l)
 {
-    outcome_evidence_idle(o, f, "GPU idle for input per step", ms(f->breakdown_ns[PART_IDLE_INPUT]),
+    outcome_evidence_idle(o, f, "GPU idle for input", ms(f->breakdown_ns[PART_IDLE_INPUT]),
                           PART_IDLE_INPUT);
     outcome_evidence(o, "workers", (double)l->workers, "count", NULL);
 }

@@ -91,7 +91,7 @@ void outcome_in_words(const struct facts *f, struct outcome *o)
     if (outcome_framework(f) != FRAMEWORK_CUDA)
         return;
     bool general =
-        !o->remedy.cuda || o->remedy.cuda == o->rule->remedy.cuda; /* of no special case */
+        !o->remedy.cuda || o->remedy.cuda == rule_remedy(f, o->rule)->cuda; /* of no special case */
     if (o->rule->libtorch && general && query_of_libtorch(f))
         o->remedy.cuda = o->rule->libtorch;
     if (!o->rule->directives || !query_of_directives(f))

@@ -167,7 +167,7 @@ static void add_tf32(struct advice *a, struct engine *x, struct outcome *o)
         more ? ", more than 16 bits, whose casts take time" : "");
     o->remedy.pytorch = with_tf32(&a->arena, o->remedy.pytorch, saves, more);
     o->remedy.cuda = with_tf32(&a->arena, o->remedy.cuda, saves, more);
-    outcome_evidence(o, "saved per step by TF32 alone", (double)s.mid_ns / 1e6, "ms", NULL);
+    outcome_evidence_per(o, "saved by TF32 alone,", (double)s.mid_ns / 1e6, "ms", NULL);
 }
 
 static void predict(struct advice *a, struct engine *x, struct outcome *o)

@@ -221,6 +221,6 @@ void predict_waits(struct advice *a, struct engine *x, struct outcome *o)
             arena_printf(&a->arena, "%s. Removing only %s saves %s, removing all of them saves %s",
                          o->summary, where, one, all);
     }
-    outcome_evidence(o, "saved per step by removing only the best one of the waits",
-                     (double)best->saves_ns / 1e6, "ms", NULL);
+    outcome_evidence_per(o, "saved by removing only the best one of the waits,",
+                         (double)best->saves_ns / 1e6, "ms", NULL);
 }

@@ -8,13 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *add_missing(struct advice *a, const char *before, const char *what,
+                               const char *how)
+{
+    return arena_printf(&a->arena, "%s%s%s%s%s%s", before, *before ? "; " : "", what,
+                        how ? " (" : "", how ? how : "", how ? ")" : "");
+}
+
 /* What the rule needs and the profile lacks, in words, and how to record it. In the order of enum
  * have; NULL: no advice holds in general. */
 static const char *missing_text(struct advice *a, uint32_t missing)
 {
     const char *source = timeline_meta(a->facts->tl, "source");
     bool ours = source && strcmp(source, "run") == 0; /* recording in that way was of no use */
-    static const struct {
+    const char *ranges = arena_printf(
+        &a->arena,
+        "profile with ProfilerActivity.CPU, nsys profile --trace=cuda,nvtx, or mark the parts %s "
+        "with NVTX ranges",
+        scope_words(a->facts)->of);
+    const struct {
         const char *what, *how;
     } of[] = {
         {"kernels", "profile with ProfilerActivity.CUDA, or gpuprof run"},
@@ -24,8 +36,7 @@ static const char *missing_text(struct advice *a, uint32_t missing)
                        "run"},
         {"synchronisations", "gpuprof run records them"},
         {"events", "gpuprof run records them"},
-        {"NVTX ranges", "profile with ProfilerActivity.CPU, nsys profile --trace=cuda,nvtx, or "
-                        "mark the parts of the step with NVTX ranges"},
+        {"NVTX ranges", ranges},
         {"library calls", "gpuprof run records them"},
         {"data loading", "gpuprof run records it"},
         {"steps that repeat",
@@ -52,10 +63,7 @@ static const char *missing_text(struct advice *a, uint32_t missing)
                 list = arena_printf(&a->arena, "%s, %s", list, of[k].what);
                 missing &= ~(1u << k);
             }
-        if (list)
-            all = arena_printf(&a->arena, "%s%s%s%s%s%s", all, *all ? "; " : "", list,
-                               of[i].how && !ours ? " (" : "", of[i].how && !ours ? of[i].how : "",
-                               of[i].how && !ours ? ")" : "");
+        all = list ? add_missing(a, all, list, ours ? NULL : of[i].how) : all;
     }
     return all ? arena_printf(&a->arena, "not recorded: %s", all) : "data is missing";
 }
@@ -150,9 +158,8 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most
     int least_pct = analysis_of_window(a->facts) ? WINDOW_LEAST_PCT : 1;
     if (o->saves_high_ns <= 0 || o->saves_high_ns * 100 < a->facts->step_ns * least_pct) {
         o->verdict = RULE_SILENT;
-        o->why =
-            arena_printf(&a->arena, "would save at most %.3f ms, under %d %% %s",
-                         (double)o->saves_high_ns / 1e6, least_pct, analysis_of_step(a->facts));
+        o->why = arena_printf(&a->arena, "would save at most %.3f ms, under %d %% %s",
+                              (double)o->saves_high_ns / 1e6, least_pct, scope_words(a->facts)->of);
         return;
     }
     outcome_in_words(a->facts, o);
@@ -220,10 +227,8 @@ int rules_run(struct advice *a, struct err *e)
     uint32_t have = have_of(a, most_ns);
     for (size_t i = 0; i < rule_count; i++) {
         a->outcomes[i].rule = rules[i];
-        a->outcomes[i].title = rules[i]->title;
+        a->outcomes[i].title = rule_title(a->facts, rules[i]);
         ask(a, &a->outcomes[i], have, most_ns);
-        if (analysis_of_window(a->facts))
-            outcome_of_window(&a->arena, &a->outcomes[i]);
     }
     rules_rank(a);
     return 0;

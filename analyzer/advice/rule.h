@@ -38,9 +38,10 @@ struct rule {
     bool changes_training; /* what is learnt, not only how fast: ranked behind the rest */
     bool in_window;        /* what it finds is so whether or not a step repeats: asked of a window,
                               too, with shares of all that was recorded */
-    const char *window_title; /* of a window, where `title` is about steps; NULL: that */
-    bool start_up;            /* what it finds does not come back in later steps */
-    bool late_rank;           /* what it finds is one rank that the others wait for */
+    const char *window_title;           /* of a window, where `title` is about steps; NULL: that */
+    const struct remedy *window_remedy; /* the same for `remedy` */
+    bool start_up;                      /* what it finds does not come back in later steps */
+    bool late_rank;                     /* what it finds is one rank that the others wait for */
     bool one_launch;       /* the remedy launches whole steps at once: why it does not hold is told
                               where slow launching is what is lost most */
     struct tip tips[TIPS]; /* up to the first without an id; one at least */
@@ -49,5 +50,8 @@ struct rule {
 extern const struct rule *const rules[];
 extern const size_t rule_count;
 const struct rule *rule_find(const char *id);
+/* Of a step or of a window, as the facts have it. */
+const char *rule_title(const struct facts *f, const struct rule *r);
+const struct remedy *rule_remedy(const struct facts *f, const struct rule *r);
 
 #endif

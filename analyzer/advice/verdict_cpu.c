@@ -64,8 +64,8 @@ static const char *step_words(struct advice *a)
     char step[32], median[32];
     time_words(step, sizeof step, a->facts->step_ns);
     if (!analysis_by_mean(a->facts))
-        return arena_printf(&a->arena, "%s %s", step, analysis_step_word(a->facts));
-    return arena_printf(&a->arena, "average %s %s (median %s)", step, analysis_step_word(a->facts),
+        return arena_printf(&a->arena, "%s %s", step, scope_words(a->facts)->unit);
+    return arena_printf(&a->arena, "average %s %s (median %s)", step, scope_words(a->facts)->unit,
                         time_words(median, sizeof median, a->facts->steps.median_ns));
 }
 
@@ -161,7 +161,7 @@ static const char *queue_text(struct advice *a)
     return arena_printf(&a->arena,
                         " The training thread is ready to run but has no core for %s per %s: %s.",
                         time_words(queue, sizeof queue, a->facts->host.starved_ns),
-                        analysis_step_word(a->facts), why);
+                        scope_words(a->facts)->unit, why);
 }
 
 static const char *threads_text(struct advice *a)
@@ -211,7 +211,7 @@ static const char *why_text(struct advice *a)
 {
     return arena_printf(
         &a->arena, "%sThe %s %s: %s.%s%s%s%s", seen_text(a),
-        analysis_by_mean(a->facts) ? "average" : "median", analysis_step_word(a->facts),
+        analysis_by_mean(a->facts) ? "average" : "median", scope_words(a->facts)->unit,
         parts_text(a), threads_text(a), beside_text(a), a->facts->cpu_ranks.text ? " " : "",
         a->facts->cpu_ranks.text ? arena_printf(&a->arena, "%s.", a->facts->cpu_ranks.text) : "");
 }
@@ -239,7 +239,7 @@ static const char *open_text(struct advice *a, const struct cpu_group *g)
         return arena_printf(&a->arena,
                             "No rule found time to save: the model's own computing fills the %s. "
                             "gpuprof run --modules splits it by module.",
-                            analysis_step_word(a->facts));
+                            scope_words(a->facts)->unit);
     if (g->parts >> PART_GC & 1)
         return "Call gc.freeze() once the model and the data are built; or gc.disable(), and "
                "gc.collect() between epochs.";

@@ -193,7 +193,7 @@ static const char *graph_holes(struct advice *a)
                         "For %s %s the GPU seems to idle amid CUDA graphs that were launched, for "
                         "milliseconds at a time: most likely records of their kernels are missing, "
                         "and the GPU is at work.",
-                        time_text(&a->arena, ns), analysis_per_step(f));
+                        time_text(&a->arena, ns), scope_words(f)->per);
 }
 
 bool verdict_graphs_lost(struct advice *a)
@@ -208,7 +208,7 @@ bool verdict_graphs_lost(struct advice *a)
         arena_printf(&a->arena,
                      "Not enough data: records of kernels in CUDA graphs seem to be missing for "
                      "%.0f %% %s.",
-                     100.0 * (double)holes / (double)f->step_ns, analysis_of_step(f)),
+                     100.0 * (double)holes / (double)f->step_ns, scope_words(f)->of),
         graph_holes(a),
         "Record again with newer CUPTI and driver, or without graphs, to see what the kernels "
         "take.");

@@ -130,7 +130,7 @@ static const char *unanswered(struct advice *a)
 static const char *saving_words(struct advice *a, const struct outcome *o)
 {
     char low[24], high[24];
-    const char *of = analysis_per_step(a->facts);
+    const char *of = scope_words(a->facts)->per;
     time_words(high, sizeof high, o->saves_high_ns);
     if (o->upper_bound)
         return arena_printf(&a->arena, "at most %s %s (%.0f %%)", high, of,

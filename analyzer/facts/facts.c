@@ -137,20 +137,3 @@ void facts_free(struct facts *f)
     free(f->gap_shares);
     free(f);
 }
-
-const char *analysis_step_word(const struct facts *f)
-{
-    return f->steps.batches ? "batch" : analysis_of_window(f) ? "window" : "step";
-}
-
-const char *analysis_per_step(const struct facts *f)
-{
-    return f->steps.batches ? "per batch" : analysis_of_window(f) ? "in the window" : "per step";
-}
-
-const char *analysis_of_step(const struct facts *f)
-{
-    return f->steps.batches        ? "of the batch"
-           : analysis_of_window(f) ? "of the recorded window"
-                                   : "of the step";
-}

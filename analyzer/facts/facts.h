@@ -5,6 +5,7 @@
 #ifndef GPUPROF_FACTS_FACTS_H
 #define GPUPROF_FACTS_FACTS_H
 
+#include "analyzer/facts/scope.h"
 #include "analyzer/timeline/timeline.h"
 
 /* Steps. */
@@ -378,12 +379,6 @@ static inline size_t steps_like(const struct steps *s)
 /* The title of a part, in the words for what was seen of this program: without a backward pass
  * "forward" is all that is done with a batch. */
 const char *analysis_part_title(const struct facts *f, int part);
-/* "step", "batch" where nothing but batches was seen, "window" where none repeats; what stands
- * behind a number, "per step", and behind a share, "of the step". */
-const char *analysis_step_word(const struct facts *f);
-const char *analysis_per_step(const struct facts *f);
-const char *analysis_of_step(const struct facts *f);
-
 /* The training thread; one that did nothing where the recording names no thread. */
 static inline const struct thread *facts_main_thread(const struct facts *f)
 {

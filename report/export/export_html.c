@@ -59,7 +59,7 @@ static void write_trust(const struct page *p)
         page_put(p, " &middot; profiler overhead %s", text_overhead(&n, p->a));
     if (!p->a->facts->on_cpu && text_has_parts(p->a))
         fprintf(p->f, " &middot; unexplained %.1f %% %s", h->unexplained_pct,
-                analysis_of_step(p->a->facts));
+                scope_words(p->a->facts)->of);
     if (h->recorded_text)
         page_put(p, " &middot; recorded: %s", h->recorded_text);
     if (h->warnings)
@@ -129,7 +129,7 @@ static void write_header(const struct page *p)
     if (analysis_of_window(p->a->facts))
         page_put(p, "%s", s->source_text);
     else if (s->count)
-        fprintf(p->f, "%zu of %zu %s%s used", s->used, s->count, analysis_step_word(p->a->facts),
+        fprintf(p->f, "%zu of %zu %s%s used", s->used, s->count, scope_words(p->a->facts)->unit,
                 s->count == 1 ? ""
                 : s->batches  ? "es"
                               : "s");

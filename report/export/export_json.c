@@ -14,7 +14,7 @@ static void write_head(struct json_tree *j, const struct export_options *o)
         tree_str(j, "base_source", o->base_source);
 }
 
-static void write_finding(struct json_tree *j, const struct outcome *o)
+static void write_finding(struct json_tree *j, const struct facts *f, const struct outcome *o)
 {
     tree_begin(j, NULL, '{');
     tree_str(j, "rule", o->rule->id);
@@ -35,11 +35,12 @@ static void write_finding(struct json_tree *j, const struct outcome *o)
     tree_str(j, "error_class", text_error_class(o->error_class));
     tree_begin(j, "evidence", '[');
     for (size_t i = 0; i < o->evidence_count; i++) {
+        const struct evidence *e = &o->evidence[i];
         tree_begin(j, NULL, '{');
-        tree_str(j, "text", o->evidence[i].text);
-        tree_num(j, "value", o->evidence[i].value, 6);
-        tree_str(j, "unit", o->evidence[i].unit);
-        tree_str(j, "sql", o->evidence[i].sql);
+        tree_words(j, "text", e->text, evidence_scope(f, e));
+        tree_num(j, "value", e->value, 6);
+        tree_str(j, "unit", e->unit);
+        tree_str(j, "sql", e->sql);
         tree_end(j);
     }
     tree_end(j);
@@ -194,7 +195,7 @@ static int json_analysis(const struct advice *a, const struct export_options *o,
     tree_begin(&j, "findings", '[');
     const struct outcome *x;
     for (size_t i = 0; (x = shown_finding(a, o, i)); i++)
-        write_finding(&j, x);
+        write_finding(&j, a->facts, x);
     tree_end(&j);
     tree_ms(&j, "stacked_ms", stacked_saving_ns(a));
     if (a->whatif.tasks || a->whatif.why_not)

@@ -80,7 +80,7 @@ static void write_findings(const struct advice *a, const struct export_options *
     fprintf(f,
             "| # | what to change | saves %s | kind | evidence | how |\n"
             "|--:|---|--:|---|---|---|\n",
-            analysis_per_step(a->facts));
+            scope_words(a->facts)->per);
     for (size_t i = 0; (x = shown_finding(a, o, i)); i++) {
         struct text saving, v;
         fprintf(f, "| %zu | ", i + 1);
@@ -89,8 +89,10 @@ static void write_findings(const struct advice *a, const struct export_options *
                 text_outcome_kind(x));
         for (size_t k = 0; k < x->evidence_count; k++) {
             fputs(k ? "; " : "", f);
-            markdown_text(f, x->evidence[k].text);
-            fprintf(f, ": %s", text_value(&v, x->evidence[k].value, x->evidence[k].unit));
+            const struct evidence *e = &x->evidence[k];
+            markdown_text(f, e->text);
+            fprintf(f, "%s%s: %s", evidence_gap(e), evidence_scope(a->facts, e),
+                    text_value(&v, e->value, e->unit));
         }
         fputs(" | ", f);
         markdown_text(f, outcome_remedy(a->facts, x));
@@ -115,7 +117,7 @@ static void write_parts(const struct advice *a, FILE *f)
 static void write_breakdown(const struct advice *a, FILE *f)
 {
     struct text m, p;
-    const char *word = analysis_step_word(a->facts);
+    const char *word = scope_words(a->facts)->unit;
     if (!text_has_parts(a))
         return;
     if (analysis_of_window(a->facts)) {

@@ -179,7 +179,7 @@ static void write_health(const struct terminal *t, const struct advice *a, enum 
     char unexplained[48] = "";
     if (a->facts->health.unexplained_pct >= 0.05)
         snprintf(unexplained, sizeof unexplained, "; unexplained %.1f %% %s",
-                 a->facts->health.unexplained_pct, analysis_of_step(a->facts));
+                 a->facts->health.unexplained_pct, scope_words(a->facts)->of);
     snprintf(line.s, sizeof line.s, "%.100s%s; profiler overhead %s", text_lost(&n, a), unexplained,
              text_overhead(&overhead, a));
     term_labelled(t, "Health", a->facts->health.dropped ? INK_BAD : INK_DIM, line.s);

@@ -40,7 +40,7 @@ static void write_steps(struct json_tree *j, const struct advice *a)
 {
     const struct steps *s = &a->facts->steps;
     tree_begin(j, "steps", '{');
-    tree_str(j, "unit", analysis_step_word(a->facts));
+    tree_str(j, "unit", scope_words(a->facts)->unit);
     tree_int(j, "count", (int64_t)s->count);
     tree_int(j, "used", (int64_t)s->used);
     tree_ms(j, "median_ms", s->median_ns);

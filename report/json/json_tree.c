@@ -49,6 +49,16 @@ void tree_str(struct json_tree *j, const char *key, const char *value)
     add(j, key, value ? cJSON_CreateString(value) : cJSON_CreateNull());
 }
 
+void tree_words(struct json_tree *j, const char *key, const char *text, const char *behind)
+{
+    size_t size = strlen(text) + 1 + strlen(behind) + 1;
+    char *both = malloc(size);
+    if (both)
+        snprintf(both, size, "%s%s%s", text, *behind ? " " : "", behind);
+    add(j, key, both ? cJSON_CreateString(both) : NULL);
+    free(both);
+}
+
 /* A number to the digit: cJSON's own are doubles. */
 static void add_number(struct json_tree *j, const char *key, const char *text)
 {

@@ -31,6 +31,8 @@ void tree_start(struct json_tree *j, char open);
 void tree_begin(struct json_tree *j, const char *key, char open);
 void tree_end(struct json_tree *j);
 void tree_str(struct json_tree *j, const char *key, const char *value); /* NULL value -> null */
+void tree_words(struct json_tree *j, const char *key, const char *text,
+                const char *behind); /* a text, a space and the rest; "": the text alone */
 void tree_int(struct json_tree *j, const char *key, int64_t v);
 void tree_num(struct json_tree *j, const char *key, double v, int decimals); /* not finite: null */
 void tree_ms(struct json_tree *j, const char *key, int64_t ns); /* milliseconds, 6 decimals */

@@ -15,7 +15,7 @@ static void write_health(const struct page *p)
              text_lost(&b, p->a));
     if (!p->a->facts->on_cpu && text_has_parts(p->a))
         fprintf(p->f, "<dt>unexplained</dt><dd>%.1f %% %s</dd>", h->unexplained_pct,
-                analysis_of_step(p->a->facts));
+                scope_words(p->a->facts)->of);
     page_put(p, "<dt>profiler overhead</dt><dd>%s%s</dd>", text_overhead(&b, p->a),
              h->overhead_pct < 0 ? "" : " of the program's threads");
     if (!p->a->facts->on_cpu && text_replay(&b, &p->a->whatif))
@@ -99,7 +99,7 @@ static void write_files(const struct page *p)
 
 void page_about(const struct page *p)
 {
-    const char *word = analysis_step_word(p->a->facts);
+    const char *word = scope_words(p->a->facts)->unit;
     write_health(p);
     page_put(p, "<section id=\"about\"><h2>About this page</h2>\n");
     write_files(p);

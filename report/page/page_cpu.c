@@ -34,7 +34,7 @@ static void threads_tile(const struct page *p)
 void page_cpu_numbers(const struct page *p)
 {
     const struct advice *a = p->a;
-    const char *word = analysis_step_word(a->facts);
+    const char *word = scope_words(a->facts)->unit;
     char name[48];
     struct text v, m, q;
     page_put(p, "<dl class=\"tiles\">\n");

@@ -19,21 +19,24 @@ void page_zoom_button(const struct page *p, int64_t start_ns, int64_t end_ns, ui
 static void write_evidence(const struct page *p, const struct outcome *o)
 {
     struct text v;
+    const struct facts *f = p->a->facts;
     if (o->evidence_count == 0)
         return;
     page_put(p, "<h3>Evidence</h3>\n<table class=\"evidence\"><tbody>\n");
     for (size_t i = 0; i < o->evidence_count; i++) {
         const struct evidence *e = &o->evidence[i];
-        page_put(p, "<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", e->text,
-                 text_value(&v, e->value, e->unit));
+        page_put(p, "<tr><th scope=\"row\">%s%s%s</th><td>%s</td></tr>\n", e->text, evidence_gap(e),
+                 evidence_scope(f, e), text_value(&v, e->value, e->unit));
     }
     page_put(p, "</tbody></table>\n");
-    for (size_t i = 0; i < o->evidence_count; i++)
-        if (o->evidence[i].sql)
+    for (size_t i = 0; i < o->evidence_count; i++) {
+        const struct evidence *e = &o->evidence[i];
+        if (e->sql)
             page_put(p,
                      "<details class=\"sql\"><summary>query for the rows: "
-                     "%s</summary><pre>%s</pre></details>\n",
-                     o->evidence[i].text, o->evidence[i].sql);
+                     "%s%s%s</summary><pre>%s</pre></details>\n",
+                     e->text, evidence_gap(e), evidence_scope(f, e), e->sql);
+    }
     if (o->example_count)
         page_put(p, "<p class=\"js dim\">Longest examples, on the timeline:</p>\n");
     for (size_t i = 0; i < o->example_count; i++) {
@@ -96,7 +99,7 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
     fprintf(p->f, "<li><details class=\"finding\"%s><summary>", rank == 0 ? " open" : "");
     page_put(p, "<span class=\"title\">%s</span> <span class=\"saves %s\">saves %s %s</span>",
              o->title, weight, text_saving(&saving, o, p->a->facts->step_ns),
-             analysis_per_step(p->a->facts));
+             scope_words(p->a->facts)->per);
     page_put(p, "</summary>\n<div class=\"inside\">\n");
     if (o->summary)
         page_put(p, "<p>%s</p>\n", o->summary);

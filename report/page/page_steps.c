@@ -74,7 +74,7 @@ static void write_legend(const struct page *p)
 
 void page_breakdown(const struct page *p)
 {
-    const char *word = analysis_step_word(p->a->facts);
+    const char *word = scope_words(p->a->facts)->unit;
     char label[32];
     bool window = analysis_of_window(p->a->facts);
     snprintf(label, sizeof label, "%s %s",
@@ -117,10 +117,10 @@ void page_steps(const struct page *p)
         most = svg_nice(2 * (double)s->p95_ns);
     const char *plural = s->count == 1 ? "" : s->batches ? "es" : "s";
     snprintf(label, sizeof label, "%zu %s%s, %zu used; median %s, p95 %s", s->count,
-             analysis_step_word(p->a->facts), plural, s->used, text_ms(&m, s->median_ns),
+             scope_words(p->a->facts)->unit, plural, s->used, text_ms(&m, s->median_ns),
              text_ms(&q, s->p95_ns));
     page_put(p, "<section id=\"steps\"><h2>Every %s</h2>\n<p class=\"dim\">%s. Source: %s.",
-             analysis_step_word(p->a->facts), label, s->source_text ? s->source_text : "");
+             scope_words(p->a->facts)->unit, label, s->source_text ? s->source_text : "");
     page_put(
         p, analysis_by_mean(p->a->facts)
                ? " The median excludes the pale bars; the average includes long steps that "
@@ -130,7 +130,7 @@ void page_steps(const struct page *p)
         page_put(p, "<p>Careful: %s.</p>\n", s->doubt);
     if (p->a->facts->step_parts && text_has_parts(p->a))
         page_put(p, "<p class=\"dim\">Colours as under \"Where a %s goes\".</p>\n",
-                 analysis_step_word(p->a->facts));
+                 scope_words(p->a->facts)->unit);
     page_put(p, "<div class=\"plot\"><span class=\"ytop\">%s</span>",
              text_time(&top, (int64_t)most));
     page_strip_tops(p, most);

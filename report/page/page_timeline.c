@@ -22,7 +22,7 @@ static void write_tools(const struct page *p, bool steps, const char *whole)
 void page_timeline(const struct page *p)
 {
     bool window = analysis_of_window(p->a->facts), steps = !window && p->a->facts->steps.count;
-    const char *word = analysis_step_word(p->a->facts);
+    const char *word = scope_words(p->a->facts)->unit;
     const char *whole = steps || window ? word : "recording";
     const char *map = steps ? "every step with its parts" : window ? "the window" : "its idle time";
     page_put(p, "<section id=\"timeline\"><h2>Timeline</h2>\n<noscript><p>JavaScript draws the "

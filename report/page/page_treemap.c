@@ -66,7 +66,7 @@ static void write_leaf(const struct page *p, const char *name, int64_t ns, struc
     snprintf(share, sizeof share, "%.1f %%", percent_of(ns, f->totals.kernel_ns));
     open_box(p, "leaf", b, in);
     page_put(p, " title=\"%s: %s %s, ", name, text_ms(&t, facts_per_step(f, ns)),
-             analysis_per_step(f));
+             scope_words(f)->per);
     page_put(p, "%s of the kernel time\">", share);
     if (b.w > 0.05 && b.h > 0.05) /* the style sheet leaves out what still finds no room */
         page_put(p, "<span>%s</span><em>%s</em>", name, share);

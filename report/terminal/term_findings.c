@@ -7,7 +7,7 @@
 
 #define SAVING_COLUMNS 36 /* "0.955 ms (62.4 %), 0.938 to 0.972 ms" */
 
-static void write_evidence(const struct terminal *t, const struct outcome *o)
+static void write_evidence(const struct terminal *t, const struct facts *f, const struct outcome *o)
 {
     char line[1024];
     size_t n = 0;
@@ -15,7 +15,8 @@ static void write_evidence(const struct terminal *t, const struct outcome *o)
     for (size_t i = 0; i < o->evidence_count && n < sizeof line; i++) {
         struct text v;
         const struct evidence *e = &o->evidence[i];
-        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s: %s", n ? "; " : "", e->text,
+        n += (size_t)snprintf(line + n, sizeof line - n, "%s%s%s%s: %s", n ? "; " : "", e->text,
+                              evidence_gap(e), evidence_scope(f, e),
                               text_value(&v, e->value, e->unit));
     }
     if (o->evidence_count == 0)
@@ -52,9 +53,9 @@ void term_head(const struct terminal *t, const struct advice *a)
     int title = title_columns(t);
     term_ink(t, INK_BOLD);
     if (title)
-        fprintf(t->f, " #  %-*s  saves %s\n", title, "what to change", analysis_per_step(a->facts));
+        fprintf(t->f, " #  %-*s  saves %s\n", title, "what to change", scope_words(a->facts)->per);
     else
-        fprintf(t->f, " #  what to change, and what it saves %s\n", analysis_per_step(a->facts));
+        fprintf(t->f, " #  what to change, and what it saves %s\n", scope_words(a->facts)->per);
     term_ink(t, INK_PLAIN);
 }
 
@@ -86,7 +87,7 @@ static void write_finding(const struct terminal *t, const struct advice *a,
         term_wrap(t, 4, 4, x->summary);
     }
     if (o->detail == DETAIL_ALL || o->rule)
-        write_evidence(t, x);
+        write_evidence(t, a->facts, x);
     fputs("    try: ", t->f);
     term_wrap(t, 9, 9, outcome_remedy(a->facts, x));
     const struct kept_trial *kept = shown_trial(o, x);

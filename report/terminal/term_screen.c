@@ -30,7 +30,7 @@ static void write_possible(const struct terminal *t, const struct advice *a)
     else
         snprintf(gain, sizeof gain, "%.1f times as fast", times);
     snprintf(line, sizeof line, "%.60s -> %.60s %s, %s, with %zu change%s", text_ms(&from, step_ns),
-             text_ms(&to, then_ns), analysis_per_step(a->facts), gain, a->stack_count,
+             text_ms(&to, then_ns), scope_words(a->facts)->per, gain, a->stack_count,
              a->stack_count == 1 ? "" : "s");
     term_labelled(t, "Possible", INK_BOLD, line);
 }

@@ -9,7 +9,7 @@ void page_data_steps(struct data *d)
     enum { PARTS_UP_TO = 5000 };
     const struct advice *a = d->p->a;
     int64_t last = 0;
-    json_str(&d->j, "unit", analysis_step_word(a->facts));
+    json_str(&d->j, "unit", scope_words(a->facts)->unit);
     json_begin(&d->j, "steps", '{');
     json_begin(&d->j, "start", '[');
     for (size_t i = 0; i < d->steps->count; i++) {

@@ -57,21 +57,18 @@ static void check_copy_volume(const struct facts *f, struct arena *arena, struct
     if (exposed <= hidden_at_most)
         return;
     const char *rows = "SELECT * FROM copy WHERE kind = 1 ORDER BY bytes DESC";
-    outcome_evidence(o, "H2D copies per step", (double)c.count / (double)f->steps.used, "count",
-                     rows);
-    outcome_evidence(o, "bytes per step", (double)c.bytes / (double)f->steps.used / 1e6, "MB",
-                     rows);
+    outcome_evidence_per(o, "H2D copies", (double)c.count / (double)f->steps.used, "count", rows);
+    outcome_evidence_per(o, "bytes", (double)c.bytes / (double)f->steps.used / 1e6, "MB", rows);
     if (c.total_ns > 0)
         outcome_evidence(o, "rate", (double)c.bytes / (double)c.total_ns, "GB/s", rows);
-    outcome_evidence(o, "exposed copy time per step", ms(exposed), "ms", rows);
-    outcome_evidence(
-        o, "time of computing and communication per step, which copies could overlap with",
-        ms(hidden_at_most), "ms", NULL);
+    outcome_evidence_per(o, "exposed copy time", ms(exposed), "ms", rows);
+    outcome_evidence_per(o, "time of computing and communication, which copies could overlap with,",
+                         ms(hidden_at_most), "ms", NULL);
     int64_t back = puts_back(f, exposed);
     if (back > 0)
-        outcome_evidence(o,
-                         "exposed time per step of the copies back, by their sizes the same data",
-                         ms(back), "ms", "SELECT * FROM copy WHERE kind = 2 ORDER BY bytes DESC");
+        outcome_evidence_per(o, "exposed time of the copies back, by their sizes the same data,",
+                             ms(back), "ms",
+                             "SELECT * FROM copy WHERE kind = 2 ORDER BY bytes DESC");
     const char *volume = volume_text(f, arena, &c, exposed, back);
     outcome_fires(o, exposed + back,
                   arena_printf(arena,

@@ -86,8 +86,8 @@ static void name_asker(const struct facts *f, struct arena *arena, struct outcom
     if (per_step(f, asked.ns[most]) * 4 < cost)
         return;
     outcome_evidence(o,
-                     arena_printf(arena, "of that, by %s (%lld per step)", askers[most].name,
-                                  (long long)each_step(f, asked.copies[most])),
+                     arena_printf(arena, "of that, by %s (%lld %s)", askers[most].name,
+                                  (long long)each_step(f, asked.copies[most]), scope_words(f)->per),
                      ms(per_step(f, asked.ns[most])), "ms", NULL);
     o->remedy =
         (struct remedy){askers[most].pytorch, o->rule->remedy.tensorflow, o->rule->remedy.cuda};
@@ -97,23 +97,25 @@ static void check_device_copies(const struct facts *f, struct arena *arena, stru
 {
     struct query_ops ops = query_ops(f, is_copy);
     int64_t cost = per_step(f, ops.busy_ns);
-    o->why = arena_printf(arena, "copies within the GPU's memory take %.3f ms per step", ms(cost));
+    o->why = arena_printf(arena, "copies within the GPU's memory take %.3f ms %s", ms(cost),
+                          scope_words(f)->per);
     if (ops.count == 0 || cost * 100 < f->step_ns * LEAST_PCT)
         return;
     const char *rows =
         "SELECT name, calls, total_ms FROM kernel_time WHERE name LIKE '%copy%' UNION ALL "
         "SELECT kind, copies, total_ms FROM copy_time WHERE kind = 'D2D'";
-    outcome_evidence(o, "copies within the GPU's memory per step",
-                     (double)ops.count / (double)f->steps.used, "count", rows);
-    outcome_evidence(o, "their GPU time per step", ms(cost), "ms", rows);
+    outcome_evidence_per(o, "copies within the GPU's memory",
+                         (double)ops.count / (double)f->steps.used, "count", rows);
+    outcome_evidence_per(o, "their GPU time", ms(cost), "ms", rows);
     name_asker(f, arena, o, cost);
     o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how many of them are needed */
-    outcome_fires(o, cost,
-                  arena_printf(arena,
-                               "%lld copies per step move data within the GPU's memory and compute "
-                               "nothing: %s, %.0f %% of the step",
-                               (long long)each_step(f, ops.count), time_text(arena, cost),
-                               share_pct(f, cost)));
+    outcome_fires(
+        o, cost,
+        arena_printf(
+            arena,
+            "%lld copies %s move data within the GPU's memory and compute nothing: %s, %.0f %% %s",
+            (long long)each_step(f, ops.count), scope_words(f)->per, time_text(arena, cost),
+            share_pct(f, cost), scope_words(f)->of));
     outcome_example_op(o, f->tl, ops.longest, "longest copy");
 }
 

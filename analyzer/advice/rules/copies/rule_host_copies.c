@@ -10,16 +10,17 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     int64_t all = per_step(f, h->total_ns);
     const char *rows = "SELECT * FROM range_time WHERE name LIKE '%copy%' OR name LIKE '%clone%' "
                        "OR name LIKE '%pin_memory%' OR name LIKE '%contiguous%'";
-    outcome_evidence(o, "copies within host memory per step",
-                     (double)h->count / (double)f->steps.used, "count", rows);
-    outcome_evidence(o, "their host time per step", ms(all), "ms", rows);
-    outcome_evidence(o, "GPU idle meanwhile per step", ms(idle), "ms", NULL);
+    outcome_evidence_per(o, "copies within host memory", (double)h->count / (double)f->steps.used,
+                         "count", rows);
+    outcome_evidence_per(o, "their host time", ms(all), "ms", rows);
+    outcome_evidence_per(o, "GPU idle meanwhile", ms(idle), "ms", NULL);
     o->edit = (struct edit){.kind = EDIT_SKIP, .range_marks = h->marks};
     outcome_fires(o, idle,
                   arena_printf(arena,
                                "the training thread copies within host memory ('%s'); the GPU "
-                               "idles for %s per step meanwhile",
-                               tl_text(f->tl, r->name), time_text(arena, idle)));
+                               "idles for %s %s meanwhile",
+                               tl_text(f->tl, r->name), time_text(arena, idle),
+                               scope_words(f)->per));
     outcome_example(o, r->start_ns, r->end_ns, "longest copy on the host", TL_NONE);
 }
 
@@ -32,8 +33,8 @@ static void check_host_copies(const struct facts *f, struct arena *arena, struct
         return;
     }
     int64_t idle = per_step(f, h.idle_ns);
-    o->why = arena_printf(
-        arena, "copies within host memory leave the GPU idle for %.3f ms per step", ms(idle));
+    o->why = arena_printf(arena, "copies within host memory leave the GPU idle for %.3f ms %s",
+                          ms(idle), scope_words(f)->per);
     if (idle * 100 >= f->step_ns && idle > 0)
         fire(f, arena, o, &h);
 }

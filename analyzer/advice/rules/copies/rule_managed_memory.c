@@ -75,15 +75,15 @@ static void check_managed_memory(const struct facts *f, struct arena *arena, str
         say_none(f, o);
         return;
     }
-    o->why = arena_printf(arena, "migrations of managed memory take %.3f ms per step", ms(moving));
+    o->why = arena_printf(arena, "migrations of managed memory take %.3f ms %s", ms(moving),
+                          scope_words(f)->per);
     if (cost * 100 < f->step_ns * LEAST_PCT)
         return;
     const char *rows = "SELECT * FROM copy WHERE src_kind = 5 AND dst_kind = 5";
-    outcome_evidence(o, "migrations per step", (double)(up.count + down.count) / used, "count",
-                     rows);
-    outcome_evidence(o, "moved to the GPU per step", (double)up.bytes / used / 1e6, "MB", rows);
-    outcome_evidence(o, "moved from the GPU per step", (double)down.bytes / used / 1e6, "MB", rows);
-    outcome_evidence(o, "time of these migrations per step", ms(moving), "ms", rows);
+    outcome_evidence_per(o, "migrations", (double)(up.count + down.count) / used, "count", rows);
+    outcome_evidence_per(o, "moved to the GPU", (double)up.bytes / used / 1e6, "MB", rows);
+    outcome_evidence_per(o, "moved from the GPU", (double)down.bytes / used / 1e6, "MB", rows);
+    outcome_evidence_per(o, "time of these migrations", ms(moving), "ms", rows);
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "kernels and the host touch managed memory where it is not: %lld "

@@ -60,12 +60,11 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 {
     const char *rows =
         "SELECT * FROM copy WHERE kind = 1 AND src_kind = 2 ORDER BY end_ns - start_ns DESC";
-    outcome_evidence(o, "pinned H2D copies per step", (double)c->count / (double)f->steps.used,
-                     "count", rows);
-    outcome_evidence(o, "time copying per step", ms(per_step(f, c->total_ns)), "ms", rows);
+    outcome_evidence_per(o, "pinned H2D copies", (double)c->count / (double)f->steps.used, "count",
+                         rows);
+    outcome_evidence_per(o, "time copying", ms(per_step(f, c->total_ns)), "ms", rows);
     outcome_evidence(o, "of that, exposed (no kernel runs)", ms(copying), "ms", rows);
-    outcome_evidence(o, "GPU idle while the host waits for copies per step", ms(c->idle_ns), "ms",
-                     NULL);
+    outcome_evidence_per(o, "GPU idle while the host waits for copies", ms(c->idle_ns), "ms", NULL);
     if (c->total_ns > 0)
         outcome_evidence(o, "rate", (double)c->bytes / (double)c->total_ns, "GB/s", rows);
 }
@@ -84,7 +83,8 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
         o->why = "all other work may wait for the few pinned copies";
         return;
     }
-    o->why = arena_printf(arena, "pinned copies are exposed for %.3f ms per step", ms(exposed));
+    o->why = arena_printf(arena, "pinned copies are exposed for %.3f ms %s", ms(exposed),
+                          scope_words(f)->per);
     if (exposed * 100 < f->step_ns)
         return;
     if (c.idle_ns * 10 <= exposed && takes_turns(f, arena)) {
@@ -107,13 +107,13 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
     add_evidence(f, o, &c, copying);
     advise(f, o, c.idle_ns > copying);
     if (beside < copying)
-        outcome_evidence(o, "time per step that they could overlap with", ms(beside), "ms", NULL);
+        outcome_evidence_per(o, "time that they could overlap with,", ms(beside), "ms", NULL);
     outcome_fires(
         o, gain,
         arena_printf(
-            arena,
-            "the GPU computes nothing for %.1f ms per step while copies from pinned memory run%s",
-            ms(exposed), c.idle_ns * 10 > exposed ? " or hold up the host" : ""));
+            arena, "the GPU computes nothing for %.1f ms %s while copies from pinned memory run%s",
+            ms(exposed), scope_words(f)->per,
+            c.idle_ns * 10 > exposed ? " or hold up the host" : ""));
     outcome_example_op(o, f->tl, c.longest, "longest exposed copy");
     outcome_example_gaps(o, f, PART_IDLE_COPY, "GPU idle, host waits for a copy");
 }

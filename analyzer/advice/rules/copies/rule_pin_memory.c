@@ -101,22 +101,20 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
         "SELECT * FROM copy WHERE kind = 2 AND dst_kind = 1 ORDER BY end_ns - start_ns DESC";
     double used = (double)f->steps.used;
     if (p->up.count) {
-        outcome_evidence(o, "pageable H2D copies per step", (double)p->up.count / used, "count",
-                         up);
-        outcome_evidence(o, "bytes per step", (double)each_step(f, p->up.bytes) / 1e6, "MB", up);
+        outcome_evidence_per(o, "pageable H2D copies", (double)p->up.count / used, "count", up);
+        outcome_evidence_per(o, "bytes", (double)each_step(f, p->up.bytes) / 1e6, "MB", up);
         if (p->up.total_ns > 0)
             outcome_evidence(o, "rate", rate_of(&p->up), "GB/s", up);
     }
     if (p->back.count) {
-        outcome_evidence(o, "pageable D2H copies per step", (double)p->back.count / used, "count",
-                         back);
+        outcome_evidence_per(o, "pageable D2H copies", (double)p->back.count / used, "count", back);
         outcome_evidence(o, "their rate", rate_of(&p->back), "GB/s", back);
     }
-    outcome_evidence(o, "host blocked in them per step",
-                     ms(per_step(f, p->up.blocked_ns + p->back.blocked_ns)), "ms",
-                     p->up.count ? up : back);
-    outcome_evidence(o, "time without compute because of them, per step", ms(p->up_ns + p->back_ns),
-                     "ms", p->up.count ? up : back);
+    outcome_evidence_per(o, "host blocked in them",
+                         ms(per_step(f, p->up.blocked_ns + p->back.blocked_ns)), "ms",
+                         p->up.count ? up : back);
+    outcome_evidence_per(o, "time without compute because of them,", ms(p->up_ns + p->back_ns),
+                         "ms", p->up.count ? up : back);
 }
 
 static bool one(double n)
@@ -131,19 +129,19 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
     const char *cost = time_text(arena, p->up_ns + p->back_ns);
     if (!p->back.count)
         return arena_printf(arena,
-                            "%.0f cop%s per step read%s pageable memory at %.1f GB/s; the GPU "
-                            "computes nothing for %s because of %s",
-                            ups, one(ups) ? "y" : "ies", one(ups) ? "s" : "", rate_of(&p->up), cost,
-                            one(ups) ? "it" : "them");
+                            "%.0f cop%s %s read%s pageable memory at %.1f GB/s; the GPU computes "
+                            "nothing for %s because of %s",
+                            ups, one(ups) ? "y" : "ies", scope_words(f)->per, one(ups) ? "s" : "",
+                            rate_of(&p->up), cost, one(ups) ? "it" : "them");
     const char *up = p->up.count ? arena_printf(arena, "%.0f cop%s to the GPU (%.1f GB/s) and ",
                                                 ups, one(ups) ? "y" : "ies", rate_of(&p->up))
                                  : "";
     bool single = !p->up.count && one(backs);
     return arena_printf(arena,
-                        "%s%.0f cop%s from the GPU (%.1f GB/s) per step use%s pageable memory; the "
-                        "GPU computes nothing for %s because of %s",
+                        "%s%.0f cop%s from the GPU (%.1f GB/s) %s use%s pageable memory; the GPU "
+                        "computes nothing for %s because of %s",
                         up ? up : "", backs, one(backs) ? "y" : "ies", rate_of(&p->back),
-                        single ? "s" : "", cost, single ? "it" : "them");
+                        scope_words(f)->per, single ? "s" : "", cost, single ? "it" : "them");
 }
 
 /* The loader has no part in what comes from the GPU. */
@@ -204,7 +202,8 @@ static void check_pin_memory(const struct facts *f, struct arena *arena, struct 
                  "along with the launch, pinned or not";
         return;
     }
-    o->why = arena_printf(arena, "pageable copies cost %.3f ms per step", ms(exposed));
+    o->why =
+        arena_printf(arena, "pageable copies cost %.3f ms %s", ms(exposed), scope_words(f)->per);
     if (exposed * 100 < f->step_ns)
         return;
     fire(f, arena, o, &p);

@@ -94,26 +94,25 @@ static void check_small_copies(const struct facts *f, struct arena *arena, struc
     int64_t count = each_step(f, ops.count), idle = per_step(f, idle_for_them(f));
     int64_t exposed = f->breakdown_ns[PART_COPY];
     int64_t busy = per_step(f, ops.busy_ns), cost = idle + (busy < exposed ? busy : exposed);
-    o->why = arena_printf(arena, "%lld small copies to the GPU per step cost %.3f ms",
-                          (long long)count, ms(cost));
+    o->why = arena_printf(arena, "%lld small copies to the GPU %s cost %.3f ms", (long long)count,
+                          scope_words(f)->per, ms(cost));
     if (count < MANY || cost * 100 < f->step_ns)
         return;
     const char *rows = "SELECT * FROM copy WHERE kind = 1 AND bytes <= 65536";
-    outcome_evidence(o, "copies of at most 64 KiB to the GPU per step", (double)ops.count / used,
-                     "count", rows);
+    outcome_evidence_per(o, "copies of at most 64 KiB to the GPU", (double)ops.count / used,
+                         "count", rows);
     if (f->tl->have & HAVE_MEMORY_KINDS)
         outcome_evidence(o, "of them, from pageable memory (the host waits for these)",
                          (double)pageable_ones(f) / used, "count",
                          "SELECT * FROM copy WHERE kind = 1 AND src_kind = 1 AND bytes <= 65536");
-    outcome_evidence(o, "bytes in them per step", (double)each_step(f, ops.bytes) / 1e3, "kB",
-                     rows);
-    outcome_evidence(o, "their GPU time per step", ms(busy), "ms", rows);
-    outcome_evidence(o, "GPU idle for them per step", ms(idle), "ms", NULL);
+    outcome_evidence_per(o, "bytes in them", (double)each_step(f, ops.bytes) / 1e3, "kB", rows);
+    outcome_evidence_per(o, "their GPU time", ms(busy), "ms", rows);
+    outcome_evidence_per(o, "GPU idle for them", ms(idle), "ms", NULL);
     o->edit = (struct edit){.kind = EDIT_REMOVE, .ops = removes, .calls = silences};
-    outcome_fires(
-        o, cost,
-        arena_printf(arena, "every step sends %lld copies of a few bytes to the GPU one by one: %s",
-                     (long long)count, time_text(arena, cost)));
+    outcome_fires(o, cost,
+                  arena_printf(arena,
+                               "%s sends %lld copies of a few bytes to the GPU one by one: %s",
+                               scope_words(f)->everyone, (long long)count, time_text(arena, cost)));
     if (outcome_framework(f) == FRAMEWORK_CUDA) /* which has no tensors */
         o->title = "Keep small data on the GPU, or send them together";
     outcome_example_op(o, f->tl, ops.longest, "longest of them");

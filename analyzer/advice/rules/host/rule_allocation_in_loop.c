@@ -79,9 +79,8 @@ static void check_allocation_in_loop(const struct facts *f, struct arena *arena,
         idle = all < QUERY_MANY_ALLOCATIONS ? 0 : c.usual_ns < idle ? c.usual_ns : idle;
     double used = (double)(f->steps.used ? f->steps.used : 1);
     size_t with_it = query_steps_with(f, PART_IDLE_ALLOC);
-    o->why =
-        arena_printf(arena, "%.1f allocations and frees per step leave the GPU idle for %.3f ms",
-                     (double)all / used, ms(idle));
+    o->why = arena_printf(arena, "%.1f allocations and frees %s leave the GPU idle for %.3f ms",
+                          (double)all / used, scope_words(f)->per, ms(idle));
     if (idle * 100 < f->step_ns)
         return;
     if (with_it * 2 < f->steps.used) {
@@ -92,23 +91,21 @@ static void check_allocation_in_loop(const struct facts *f, struct arena *arena,
     }
     const char *rows = "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE "
                        "'%alloc%' OR s.text LIKE '%Alloc%' OR s.text LIKE '%Free%'";
-    outcome_evidence_idle(o, f, "GPU idle for allocations and frees per step", ms(idle),
-                          PART_IDLE_ALLOC);
-    outcome_evidence(o, "allocations of GPU memory per step", (double)c.allocations / used, "count",
-                     rows);
-    outcome_evidence(o, "frees per step", (double)c.frees / used, "count", rows);
+    outcome_evidence_idle(o, f, "GPU idle for allocations and frees", ms(idle), PART_IDLE_ALLOC);
+    outcome_evidence_per(o, "allocations of GPU memory", (double)c.allocations / used, "count",
+                         rows);
+    outcome_evidence_per(o, "frees", (double)c.frees / used, "count", rows);
     if (c.host_allocations)
-        outcome_evidence(o, "allocations of pinned memory per step",
-                         (double)c.host_allocations / used, "count", rows);
-    outcome_evidence(o, "host time in these calls per step", ms(per_step(f, c.ns)), "ms", rows);
+        outcome_evidence_per(o, "allocations of pinned memory", (double)c.host_allocations / used,
+                             "count", rows);
+    outcome_evidence_per(o, "host time in these calls", ms(per_step(f, c.ns)), "ms", rows);
     o->edit = (struct edit){.kind = EDIT_REMOVE, .calls = silences};
     const char *where = query_gap_range(f, PART_IDLE_ALLOC);
     const char *what = what_it_does(arena, (double)(c.allocations + c.host_allocations) / used,
                                     (double)c.frees / used);
     outcome_fires(o, idle,
                   arena_printf(arena, "the program %s %s%s%s%s; the GPU idles for %s meanwhile",
-                               what ? what : "allocates memory",
-                               window ? "in the recording" : "per step",
+                               what ? what : "allocates memory", scope_words(f)->per,
                                where ? " (in range '" : "", where ? where : "", where ? "')" : "",
                                time_text(arena, idle)));
     without_pool(&c, used, o);

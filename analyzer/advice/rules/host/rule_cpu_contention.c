@@ -9,8 +9,8 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 {
     const char *rows = "SELECT * FROM host_sample WHERE run_queue_ns > 0";
     const char *omp = timeline_meta(f->tl, "env.OMP_NUM_THREADS");
-    outcome_evidence(o, "training thread ready, but without a core, per step",
-                     ms(f->host.starved_ns), "ms", rows);
+    outcome_evidence_per(o, "training thread ready, but without a core,", ms(f->host.starved_ns),
+                         "ms", rows);
     outcome_evidence(o, "cores that the program's threads want on average", l->wanted_cores,
                      "count", "SELECT * FROM host_sample");
     outcome_evidence(o, "cores that they have on average", l->used_cores, "count",
@@ -32,14 +32,13 @@ static void limited(const struct facts *f, struct arena *arena, struct outcome *
 {
     const char *quota = timeline_meta(f->tl, "cgroup_cpu_quota");
     o->error_class = ERROR_RERUN_DECIDES;
-    outcome_fires(
-        o, query_cores_save(f, query_awaits_starved(f, l)),
-        arena_printf(arena,
-                     "the program used up the container's limit of %s cores in %.0f %% of the "
-                     "periods: the training thread stops for %s per step, and the GPU waits "
-                     "(give the job more cores, or run fewer busy threads)",
-                     quota ? quota : "its", query_limited_pct(f),
-                     time_text(arena, f->host.starved_ns)));
+    outcome_fires(o, query_cores_save(f, query_awaits_starved(f, l)),
+                  arena_printf(arena,
+                               "the program used up the container's limit of %s cores in %.0f %% "
+                               "of the periods: the training thread stops for %s %s, and the GPU "
+                               "waits (give the job more cores, or run fewer busy threads)",
+                               quota ? quota : "its", query_limited_pct(f),
+                               time_text(arena, f->host.starved_ns), scope_words(f)->per));
     outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
 }
 
@@ -50,14 +49,14 @@ static const char *why_not_now(const struct facts *f, struct arena *arena,
     const char *starved = time_text(arena, f->host.starved_ns);
     if (query_others_compute(l, f->host.usable_cores))
         return arena_printf(arena,
-                            "the training thread had no core for %s per step, although this "
-                            "program's threads use only %.1f of %d: another program took the core",
-                            starved, l->used_cores, f->host.usable_cores);
+                            "the training thread had no core for %s %s, although this program's "
+                            "threads use only %.1f of %d: another program took the core",
+                            starved, scope_words(f)->per, l->used_cores, f->host.usable_cores);
     if (query_workers_speak(f, l))
         return arena_printf(arena,
-                            "the training thread had no core for %s per step, nor have the "
-                            "loader's workers: one cause, which starved-workers counts for both",
-                            starved);
+                            "the training thread had no core for %s %s, nor have the loader's "
+                            "workers: one cause, which starved-workers counts for both",
+                            starved, scope_words(f)->per);
     return NULL;
 }
 
@@ -78,8 +77,9 @@ static void crowded(const struct facts *f, struct arena *arena, struct outcome *
         o, query_cores_save(f, input),
         arena_printf(arena,
                      "the program's threads need %.1f cores but may use %d: the training thread "
-                     "waits %s per step for a core, and the GPU waits%s",
+                     "waits %s %s for a core, and the GPU waits%s",
                      l->wanted_cores, f->host.usable_cores, time_text(arena, f->host.starved_ns),
+                     scope_words(f)->per,
                      input ? ", also for the loader's workers, which lack cores, too" : ""));
     outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
 }
@@ -94,10 +94,9 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
         return;
     }
     int64_t idle = query_awaits_host(f);
-    o->why = arena_printf(arena,
-                          "the training thread had no core for %s per step, and the GPU "
-                          "waited for the host %s",
-                          time_text(arena, starved), time_text(arena, idle));
+    o->why = arena_printf(
+        arena, "the training thread had no core for %s %s, and the GPU waited for the host %s",
+        time_text(arena, starved), scope_words(f)->per, time_text(arena, idle));
     if (!query_training_crowded(f))
         return;
     struct query_loader l = query_loader(f, arena);

@@ -62,9 +62,9 @@ static const char *no_use(const struct facts *f, struct arena *arena, const stru
                "first";
     if (now && query_crowded_out(f))
         return arena_printf(arena,
-                            "the training thread was ready to launch but had no core for %s "
-                            "per step: other programs, or too many threads, take the cores",
-                            time_text(arena, f->host.starved_ns));
+                            "the training thread was ready to launch but had no core for %s %s: "
+                            "other programs, or too many threads, take the cores",
+                            time_text(arena, f->host.starved_ns), scope_words(f)->per);
     return NULL;
 }
 
@@ -98,15 +98,15 @@ static const char *obstacle(const struct facts *f, struct arena *arena,
 static void add_evidence(const struct facts *f, struct outcome *o, const struct query_capture *s,
                          int64_t idle, double short_pct)
 {
-    outcome_evidence(
-        o, "launches per step", (double)f->totals.launches / (double)s->steps, "count",
+    outcome_evidence_per(
+        o, "launches", (double)f->totals.launches / (double)s->steps, "count",
         "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE '%Launch%'");
     outcome_evidence(o, "kernels under 10 us", short_pct, "%",
                      "SELECT * FROM kernel WHERE end_ns - start_ns < 10000");
     outcome_evidence_idle(o, f,
                           idle < f->breakdown_ns[PART_IDLE_LAUNCH]
-                              ? "GPU idle between launches per step, less what other rules count"
-                              : "GPU idle between launches per step",
+                              ? "GPU idle between launches, less what other rules count,"
+                              : "GPU idle between launches",
                           ms(idle), PART_IDLE_LAUNCH);
     if (s->steps > 1)
         outcome_evidence(o, "steps that launch the same",
@@ -175,8 +175,8 @@ static const char *summary_of(const struct facts *f, struct arena *arena, int64_
                              "launches the same kernels"
                            : "";
     const char *busy = host * 2 > f->step_ns
-                           ? arena_printf(arena, "; launching keeps the host busy for %s per step",
-                                          time_text(arena, host))
+                           ? arena_printf(arena, "; launching keeps the host busy for %s %s",
+                                          time_text(arena, host), scope_words(f)->per)
                            : "";
     int64_t all = f->breakdown_ns[PART_IDLE_LAUNCH];
     const char *others = idle * 2 < all
@@ -186,10 +186,11 @@ static const char *summary_of(const struct facts *f, struct arena *arena, int64_
                                             time_text(arena, all - idle))
                              : "";
     return arena_printf(arena,
-                        "%lld launches per step, %.0f %% of the kernels under 10 us: the GPU waits "
-                        "%s per step for the next launch%s%s%s",
-                        (long long)launches, short_pct, time_text(arena, *others ? all : idle),
-                        others, busy, once);
+                        "%lld launches %s, %.0f %% of the kernels under 10 us: the GPU waits %s %s "
+                        "for the next launch%s%s%s",
+                        (long long)launches, scope_words(f)->per, short_pct,
+                        time_text(arena, *others ? all : idle), scope_words(f)->per, others, busy,
+                        once);
 }
 
 /* Anything to gain, whatever stands in the way? The idle time that other rules explain remains this
@@ -215,10 +216,11 @@ static bool fits(const struct facts *f, struct arena *arena, struct outcome *o,
         return false;
     }
     if (!analysis_of_window(f) && s->region < GRAPH_LAUNCHES) {
-        o->why = arena_printf(arena,
-                              "a graph could replace only %lld launch%s per step, and its own "
-                              "launch takes as long as a few",
-                              (long long)s->region, s->region == 1 ? "" : "es");
+        o->why =
+            arena_printf(arena,
+                         "a graph could replace only %lld launch%s %s, and its own launch takes as "
+                         "long as a few",
+                         (long long)s->region, s->region == 1 ? "" : "es", scope_words(f)->per);
         return false;
     }
     return true;
@@ -248,7 +250,8 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
     int64_t idle = f->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(f), host = 0;
     struct query_capture s;
     idle = idle > 0 ? idle : 0;
-    o->why = arena_printf(arena, "launching leaves the GPU idle for %.3f ms per step", ms(idle));
+    o->why = arena_printf(arena, "launching leaves the GPU idle for %.3f ms %s", ms(idle),
+                          scope_words(f)->per);
     if (f->breakdown_ns[PART_IDLE_LAUNCH] * 100 >= f->step_ns)
         host = query_launching_ns(f);
     if (!launch_bound(f, idle, host)) {
@@ -272,9 +275,8 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
     if (analysis_of_window(f))
         o->remedy = s.region_pct < REGION_PCT ? fewer : fewer_or_graph;
     o->most_ns = goes_with_launches(f, &s);
-    outcome_evidence(o, "GPU idle that goes with the launches, per step", ms(o->most_ns), "ms",
-                     NULL);
-    outcome_evidence(o, "the host's time for them per step", ms(host), "ms", NULL);
+    outcome_evidence_per(o, "GPU idle that goes with the launches,", ms(o->most_ns), "ms", NULL);
+    outcome_evidence_per(o, "the host's time for them", ms(host), "ms", NULL);
     o->setting = "cuda_graph=1";
     outcome_fires(
         o, idle,

@@ -30,19 +30,19 @@ static void blocking_evidence(struct outcome *o, const struct debug *d, int64_t 
     outcome_evidence(o, "CUDA_LAUNCH_BLOCKING is set", d->of.set, "",
                      d->of.set ? "SELECT * FROM fact WHERE key = 'env.CUDA_LAUNCH_BLOCKING'"
                                : NULL);
-    outcome_evidence(o, "GPU idle while the host launches or does other work, per step", ms(idle),
-                     "ms", NULL);
+    outcome_evidence_per(o, "GPU idle while the host launches or does other work,", ms(idle), "ms",
+                         NULL);
 }
 
 static void check_evidence(const struct facts *f, struct outcome *o, const struct query_checks *k)
 {
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%nan%' OR name LIKE '%finite%' "
                        "OR name LIKE '%isinf%'";
-    outcome_evidence(o, "kernels that look for NaN or infinity per step",
-                     (double)each_step(f, k->ops.count), "count", rows);
-    outcome_evidence(o, "their GPU time per step", ms(per_step(f, k->ops.busy_ns)), "ms", rows);
-    outcome_evidence(o, "GPU idle while the host reads their results, per step",
-                     ms(per_step(f, k->read_ns)), "ms", NULL);
+    outcome_evidence_per(o, "kernels that look for NaN or infinity",
+                         (double)each_step(f, k->ops.count), "count", rows);
+    outcome_evidence_per(o, "their GPU time", ms(per_step(f, k->ops.busy_ns)), "ms", rows);
+    outcome_evidence_per(o, "GPU idle while the host reads their results,",
+                         ms(per_step(f, k->read_ns)), "ms", NULL);
 }
 
 static void check_debug_switches(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -56,8 +56,8 @@ static void check_debug_switches(const struct facts *f, struct arena *arena, str
     int64_t cost = idle + read;
     if (checks)
         cost += per_step(f, k.ops.busy_ns + (d.of.block ? 0 : k.ops.idle_ns));
-    o->why = arena_printf(arena, "launches do not wait, %lld checks for NaN per step%s%s",
-                          (long long)each_step(f, k.ops.count),
+    o->why = arena_printf(arena, "launches do not wait, %lld checks for NaN %s%s%s",
+                          (long long)each_step(f, k.ops.count), scope_words(f)->per,
                           d.nccl ? "; NCCL_DEBUG logs (cheap after the start): " : "",
                           d.nccl ? d.nccl : "");
     if (d.of.untold && !checks) {
@@ -75,20 +75,30 @@ static void check_debug_switches(const struct facts *f, struct arena *arena, str
     o->edit = (struct edit){.kind = d.of.block ? EDIT_UNBLOCK : EDIT_REMOVE,
                             .op_marks = k.op_marks,
                             .call_marks = k.call_marks};
+    o->remedy = *rule_remedy(f, o->rule);
     outcome_fires(
         o, cost,
         d.of.block
-            ? arena_printf(arena,
-                           "every launch waits for its kernel (%s): the GPU idles for %s per "
-                           "step",
+            ? arena_printf(arena, "every launch waits for its kernel (%s): the GPU idles for %s %s",
                            d.of.set ? "CUDA_LAUNCH_BLOCKING is set"
                                     : "as with CUDA_LAUNCH_BLOCKING=1",
-                           time_text(arena, cost))
-            : arena_printf(arena, "%lld checks for NaN per step take %s",
-                           (long long)each_step(f, k.ops.count), time_text(arena, cost)));
+                           time_text(arena, cost), scope_words(f)->per)
+            : arena_printf(arena, "%lld checks for NaN %s take %s",
+                           (long long)each_step(f, k.ops.count), scope_words(f)->per,
+                           time_text(arena, cost)));
     outcome_example_op(o, f->tl, k.ops.longest, "longest check");
     outcome_example_gaps(o, f, d.of.block ? PART_IDLE_LAUNCH : PART_IDLE_SYNC, "GPU idle");
 }
+
+#define PYTORCH                                                                                    \
+    "unset CUDA_LAUNCH_BLOCKING; torch.autograd.set_detect_anomaly(False); no "                    \
+    "torch.isnan(x).any() per layer"
+#define TENSORFLOW "unset CUDA_LAUNCH_BLOCKING; tf.debugging.disable_check_numerics()"
+#define CUDA(often)                                                                                \
+    "unset CUDA_LAUNCH_BLOCKING; no cudaDeviceSynchronize after launches in release builds; "      \
+    "check for NaN " often
+
+static const struct remedy in_window = {PYTORCH, TENSORFLOW, CUDA("now and then")};
 
 const struct rule rule_debug_switches = {
     .id = "debug-switches",
@@ -104,11 +114,8 @@ const struct rule rule_debug_switches = {
            "a check and a read-back to every operation. Both are tools for finding an error, not "
            "for training. NCCL's log costs time only at the start, so gpuprof names it but does "
            "not count it.",
-    .remedy = {"unset CUDA_LAUNCH_BLOCKING; torch.autograd.set_detect_anomaly(False); no "
-               "torch.isnan(x).any() per layer",
-               "unset CUDA_LAUNCH_BLOCKING; tf.debugging.disable_check_numerics()",
-               "unset CUDA_LAUNCH_BLOCKING; no cudaDeviceSynchronize after launches in release "
-               "builds; check for NaN every N steps"},
+    .remedy = {PYTORCH, TENSORFLOW, CUDA("every N steps")},
+    .window_remedy = &in_window,
     .tips = {{"debug-off", "Switch debugging aids off (blocking launches, anomaly checks, logs)",
               NULL}},
 };

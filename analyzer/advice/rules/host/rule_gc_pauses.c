@@ -57,10 +57,10 @@ static void check_gc_pauses(const struct facts *f, struct arena *arena, struct o
     if (each * 50 < (double)f->steps.pace_ns || p.count < HABIT)
         return;
     const char *rows = "SELECT * FROM range r JOIN string s ON s.id = r.name WHERE s.text = 'gc'";
-    outcome_evidence(o, "pauses of the garbage collector per step, on average", each / 1e6, "ms",
-                     rows);
+    outcome_evidence_per(o, "average time of the garbage collector's pauses", each / 1e6, "ms",
+                         rows);
     outcome_evidence(o, "a step, on average", (double)f->steps.pace_ns / 1e6, "ms", NULL);
-    outcome_evidence(o, "pauses of 1 ms and more, per step", p.count / steps, "count", rows);
+    outcome_evidence_per(o, "pauses of 1 ms and more,", p.count / steps, "count", rows);
     o->remedy = o->rule->remedy;
     if (asked)
         o->remedy.pytorch = arena_printf(

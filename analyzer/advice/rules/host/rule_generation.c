@@ -9,11 +9,9 @@ static void evidence(const struct facts *f, struct outcome *o, const struct quer
 {
     const char *rows = "SELECT r.* FROM range r JOIN string s ON s.id = r.name WHERE s.text = "
                        "'transformers.generate' OR s.text LIKE '%generation/utils.py(%): generate'";
-    outcome_evidence(o, "in generate() per step", ms(per_step(f, g->ns)), "ms", rows);
-    outcome_evidence(o, "launches in it per step", (double)each_step(f, g->launches), "count",
-                     rows);
-    outcome_evidence(o, "GPU idle for the host in it per step", ms(per_step(f, g->idle_ns)), "ms",
-                     rows);
+    outcome_evidence_per(o, "in generate()", ms(per_step(f, g->ns)), "ms", rows);
+    outcome_evidence_per(o, "launches in it", (double)each_step(f, g->launches), "count", rows);
+    outcome_evidence_per(o, "GPU idle for the host in it", ms(per_step(f, g->idle_ns)), "ms", rows);
 }
 
 /* What the program has is not advised. */
@@ -35,7 +33,8 @@ static void check_generation(const struct facts *f, struct arena *arena, struct 
         return;
     }
     int64_t idle = per_step(f, g.idle_ns);
-    o->why = g.calls ? arena_printf(arena, "the GPU waits %.3f ms per step in generate()", ms(idle))
+    o->why = g.calls ? arena_printf(arena, "the GPU waits %.3f ms %s in generate()", ms(idle),
+                                    scope_words(f)->per)
                      : "no generate() was recorded";
     if (!query_generates(f, &g))
         return;
@@ -44,9 +43,9 @@ static void check_generation(const struct facts *f, struct arena *arena, struct 
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(o, idle,
                   arena_printf(arena,
-                               "generate() takes %s per step and launches %lld times, one token "
-                               "after the other; the GPU waits %s of that for the host",
-                               time_text(arena, per_step(f, g.ns)),
+                               "generate() takes %s %s and launches %lld times, one token after "
+                               "the other; the GPU waits %s of that for the host",
+                               time_text(arena, per_step(f, g.ns)), scope_words(f)->per,
                                (long long)each_step(f, g.launches), time_text(arena, idle)));
     const struct range *r = &f->tl->ranges[g.longest];
     outcome_example(o, r->start_ns, r->end_ns, "longest generate()", TL_NONE);

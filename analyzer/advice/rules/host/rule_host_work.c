@@ -12,12 +12,19 @@
 
 enum { PAUSE_NS = 200000 }; /* shorter ones may be launching: facts/gaps_charge.c */
 
-#define REMEDY                                                                                     \
+#define REMEDY(often)                                                                              \
     "move it to the GPU (torch ops, torchvision.transforms.v2), to loader workers or another "     \
-    "thread, or run it every N steps"
+    "thread, or run it " often
 #define REMEDY_SPREAD                                                                              \
     "torch.compile(model), which runs less Python between launches, or fewer and larger operators"
 #define SEE_LINES "; record with torch.profiler.profile(with_stack=True) to see the lines"
+
+#define TENSORFLOW                                                                                 \
+    "keep it inside tf.function (in JAX, jax.jit), or in dataset.map(..., "                        \
+    "num_parallel_calls=AUTOTUNE)"
+
+static const struct remedy in_window = {REMEDY("now and then") SEE_LINES, TENSORFLOW,
+                                        "move it to another thread, or do it while work is queued"};
 
 /* The work lies between launches everywhere: none of it can move. */
 static const struct remedy remedy_brief = {
@@ -92,8 +99,8 @@ static bool waits_for_others(const struct facts *f, int64_t idle)
 static void advise_waiting(const struct facts *f, struct outcome *o)
 {
     const struct rule *r = o->rule;
-    outcome_evidence(o, "the launching threads sleep per step", ms(f->host.asleep_ns), "ms",
-                     "SELECT * FROM host_sample");
+    outcome_evidence_per(o, "the launching threads sleep", ms(f->host.asleep_ns), "ms",
+                         "SELECT * FROM host_sample");
     o->remedy = (struct remedy){
         "the host does not compute then, it waits: for another process (an environment, a server), "
         "a file, a lock or a sleep: begin that earlier, in a thread of its own, while the GPU "
@@ -139,8 +146,8 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
                            ? arena_printf(arena, "; for up to %s of that its threads had no core",
                                           time_text(arena, t->lost))
                            : "";
-    return arena_printf(arena, "the GPU waits %s per step while the host %s%s%s",
-                        time_text(arena, t->all), does, place, core);
+    return arena_printf(arena, "the GPU waits %s %s while the host %s%s%s",
+                        time_text(arena, t->all), scope_words(f)->per, does, place, core);
 }
 
 /* The weights were left on the CPU, and another model, or only its results, are on the GPU. */
@@ -157,9 +164,9 @@ static bool can_fuse(const struct facts *f, const char *range)
     return range && !(now && strstr(now, "fused=True")) && timeline_names_update(range);
 }
 
-static void say_to_pytorch(struct outcome *o, const char *remedy)
+static void say_to_pytorch(const struct facts *f, struct outcome *o, const char *remedy)
 {
-    o->remedy = o->rule->remedy;
+    o->remedy = *rule_remedy(f, o->rule);
     o->remedy.pytorch = remedy;
 }
 
@@ -179,6 +186,7 @@ static struct edit skip_work(const struct facts *f, struct arena *arena, const c
 static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                  const struct told *t)
 {
+    const struct remedy *general = rule_remedy(f, o->rule);
     o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how far that work can be cut */
     if (t->where)
         o->edit = skip_work(f, arena, t->where);
@@ -186,26 +194,31 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
         o->remedy = (struct remedy){"the model trains on the CPU while the GPU waits: "
                                     "model.to('cuda') before the optimizer "
                                     "is created, and its input, too",
-                                    o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+                                    general->tensorflow, general->cuda};
     else if (t->waits)
         advise_waiting(f, o);
     else if (can_fuse(f, t->where))
         o->remedy = (struct remedy){
             "fused=True where the optimizer is created (Adam, AdamW, SGD, Adagrad): one call does "
             "the work; for others, torch.compile(optimizer.step)",
-            o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+            general->tensorflow, general->cuda};
     else if (t->compiled)
         o->remedy = (struct remedy){
             "torch.compile(model, mode='reduce-overhead'): CUDA graphs launch the compiled code at "
             "once; if shapes or host code prevent that, torch._inductor.config.cpp_wrapper = True "
             "removes Python from its launches",
-            o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+            general->tensorflow, general->cuda};
     else if (f->health.python_functions > 0) /* its lines are known */
-        say_to_pytorch(o, t->mostly ? REMEDY_SPREAD : REMEDY);
+        say_to_pytorch(f, o,
+                       t->mostly               ? REMEDY_SPREAD
+                       : analysis_of_window(f) ? REMEDY("now and then")
+                                               : REMEDY("every N steps"));
     else if (t->brief)
         o->remedy = remedy_brief;
     else if (t->mostly)
-        say_to_pytorch(o, REMEDY_SPREAD SEE_LINES);
+        say_to_pytorch(f, o, REMEDY_SPREAD SEE_LINES);
+    else
+        o->remedy = *general;
     outcome_fires(o, t->all - t->lost, summary(f, arena, t));
     outcome_example_gaps(o, f, PART_IDLE_HOST,
                          t->waits ? "GPU idle, host waiting for something else"
@@ -223,8 +236,8 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
     }
     int64_t all = f->breakdown_ns[PART_IDLE_HOST] - per_step(f, elsewhere);
     int64_t lost = without_core(f, all), idle = all - lost;
-    o->why = arena_printf(arena, "the GPU waits %.3f ms per step for other work of the host",
-                          ms(all > 0 ? all : 0));
+    o->why = arena_printf(arena, "the GPU waits %.3f ms %s for other work of the host",
+                          ms(all > 0 ? all : 0), scope_words(f)->per);
     if (all * 100 < f->step_ns)
         return;
     size_t with_it = query_steps_with(f, PART_IDLE_HOST);
@@ -237,15 +250,14 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
     if (query_crowded_out(f) || idle * 100 < f->step_ns) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
-                              "the training thread was ready to run but had no core for %s "
-                              "per step: other programs, or too many threads, take the cores",
-                              time_text(arena, f->host.starved_ns));
+                              "the training thread was ready to run but had no core for %s %s: "
+                              "other programs, or too many threads, take the cores",
+                              time_text(arena, f->host.starved_ns), scope_words(f)->per);
         return;
     }
     struct query_places p = query_host_places(f, other);
     const char *where = per_step(f, p.in_most) * 2 < all ? NULL : p.most;
-    outcome_evidence_idle(o, f, "GPU idle while the host does other work per step", ms(all),
-                          PART_IDLE_HOST);
+    outcome_evidence_idle(o, f, "GPU idle while the host does other work", ms(all), PART_IDLE_HOST);
     if (lost > 0)
         outcome_evidence(o, "of that, at most, its threads were ready to run but had no core",
                          ms(lost), "ms", "SELECT * FROM host_sample");
@@ -282,10 +294,9 @@ const struct rule rule_host_work = {
         "and less of it helps, not another thread. gpuprof cannot "
         "know how much of the work can go or move, so the bound is the whole idle time, or what "
         "a replay without any such work in that range saves, if that is more.",
-    .remedy = {REMEDY SEE_LINES,
-               "keep it inside tf.function (in JAX, jax.jit), or in dataset.map(..., "
-               "num_parallel_calls=AUTOTUNE)",
+    .remedy = {REMEDY("every N steps") SEE_LINES, TENSORFLOW,
                "move it to another thread, or do it while the next step's work is queued"},
+    .window_remedy = &in_window,
     .directives =
         "give that loop to the GPU as well (acc parallel loop, omp target teams loop), or do it "
         "while constructs run (async, nowait)",

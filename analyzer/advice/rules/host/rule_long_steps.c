@@ -89,8 +89,8 @@ static void check_long_steps(const struct facts *f, struct arena *arena, struct 
     outcome_evidence(o, "long steps", (double)s->slow, "count", NULL);
     outcome_evidence(o, "a long step, on average", ms(s->long_ns), "ms", NULL);
     outcome_evidence(o, "any other step", ms(s->short_ns), "ms", NULL);
-    outcome_evidence_idle(o, f, "more in each long step than in the others", ms(f->long_extra_ns),
-                          (enum part)f->long_part);
+    outcome_evidence(o, "more in each long step than in the others", ms(f->long_extra_ns), "ms",
+                     outcome_idle_sql(f, (enum part)f->long_part));
     outcome_fires(o, gain, f->long_text);
     o->saves_mid_ns = gain / 2; /* such work is moved or made rarer; little of it disappears */
     outcome_example_gaps(o, f, (enum part)f->long_part, "GPU idle in a long step");

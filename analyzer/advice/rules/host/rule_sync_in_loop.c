@@ -114,6 +114,19 @@ static bool mostly_timing(const struct facts *f, const struct syncs *s, const bo
     return ns * 2 > s->blocked_ns;
 }
 
+/* What only logs or decides later is read now and then; of a loop gpuprof can say how often. */
+#define PYTORCH(often)                                                                             \
+    "accumulate the loss on the device (total += loss.detach()) and call .item() " often
+#define TENSORFLOW(often) "read metrics " often "; model.compile(steps_per_execution=N)"
+#define CUDA(later)                                                                                \
+    "cudaMemcpyAsync the result into pinned memory, record an event, and read it " later
+#define READ(often, later)                                                                         \
+    "keep results on the GPU and read them " often ", or x.to('cpu', non_blocking=True) into "     \
+    "pinned memory, " later
+
+static const struct remedy in_window = {PYTORCH("now and then"), TENSORFLOW("now and then"),
+                                        CUDA("later")};
+
 static void advise_for_timing(struct outcome *o)
 {
     o->setting = NULL;
@@ -121,7 +134,7 @@ static void advise_for_timing(struct outcome *o)
         "the waits end a measurement of time: keep the events of each pass "
         "(torch.cuda.Event(enable_timing=True)) in a list, and call elapsed_time after the loop, "
         "behind one torch.cuda.synchronize()",
-        o->rule->remedy.tensorflow,
+        o->remedy.tensorflow,
         "the waits stand right behind a pair of cudaEventRecord, as in a measurement of time: keep "
         "the events of each pass in an array, and read the times once after the loop "
         "(cudaEventSynchronize for the last one, then cudaEventElapsedTime)"};
@@ -138,36 +151,39 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
         [WAIT_MASK] = "x[mask], nonzero, masked_select and unique wait for the size of their "
                       "result: torch.where(mask, x, 0), multiplying by the mask, topk and "
                       "nonzero_static keep sizes fixed",
-        [WAIT_READ] = "keep results on the GPU and read them every N steps, or "
-                      "x.to('cpu', non_blocking=True) into pinned memory, read one step later",
+        [WAIT_READ] = READ("every N steps", "read one step later"),
         [WAIT_EXPLICIT] = "remove torch.cuda.synchronize() from the loop; measure time with "
                           "torch.cuda.Event(enable_timing=True)",
         [WAIT_UPLOAD] = "x.to(device, non_blocking=True) for what comes from pinned memory "
                         "(DataLoader(pin_memory=True)): without it each copy to the GPU waits for "
                         "all that was queued before",
     };
-    const struct rule *r = o->rule;
+    const struct remedy *general = rule_remedy(f, o->rule);
+    o->remedy = *general;
     if (!reads && w->most == WAIT_OTHER) /* nothing comes back: a wait for its own sake */
         o->remedy =
             (struct remedy){"the program reads nothing back, so the cause is "
                             "torch.cuda.synchronize(), stream.synchronize() or a copy to the GPU "
                             "without non_blocking=True; let streams wait for each other instead "
                             "(stream.wait_stream, stream.wait_event), so that the host continues",
-                            r->remedy.tensorflow,
+                            general->tensorflow,
                             arena_printf(arena,
                                          "cudaStreamWaitEvent instead of %s: streams wait for each "
                                          "other, and the host continues",
                                          name)};
     if (by_cause[w->most])
         o->remedy = (struct remedy){
-            by_cause[w->most], r->remedy.tensorflow,
+            w->most == WAIT_READ && analysis_of_window(f)
+                ? READ("now and then", "and read it later")
+                : by_cause[w->most],
+            general->tensorflow,
             w->most == WAIT_UPLOAD     ? arena_printf(arena,
                                                       "leave out %s behind a copy to the GPU: the "
                                                           "stream keeps the order",
                                                       name)
             : w->most == WAIT_EXPLICIT ? "remove cudaDeviceSynchronize from the loop; wait only "
                                          "for the event of the result that you need"
-                                       : r->remedy.cuda};
+                                       : general->cuda};
 }
 
 /* What an installed package calls may not be the reader's to change: the hook names its place with
@@ -179,7 +195,7 @@ static void advise_for_package(const struct facts *f, struct arena *arena, struc
     const char *in = w ? query_range_of(f, w->longest) : NULL;
     if (in && (strstr(in, "GatherCoalescedHandle.") || strstr(in, "ZeroOptimizer_Stage3."))) {
         o->setting = NULL;
-        o->remedy = o->rule->remedy;
+        o->remedy = *rule_remedy(f, o->rule);
         o->remedy.pytorch =
             "DeepSpeed waits, not the script: for what ZeRO 3 gathers and splits; stage "
             "2 waits less, if the weights fit";
@@ -189,7 +205,7 @@ static void advise_for_package(const struct facts *f, struct arena *arena, struc
     int package = (int)strcspn(place, "/");
     if (place[package] != '/')
         return;
-    struct remedy by_cause = o->remedy.pytorch ? o->remedy : o->rule->remedy;
+    struct remedy by_cause = o->remedy;
     if (strncmp(place, "transformers/trainer.py:", 24) == 0) {
         o->setting = NULL;
         by_cause.pytorch =
@@ -231,18 +247,19 @@ static bool lacked_a_core(const struct facts *f, struct arena *arena, struct out
 {
     size_t with_it = query_steps_with(f, PART_IDLE_SYNC);
     if (with_it * 2 < f->steps.used && f->host.starved_ns >= idle) {
-        o->why = arena_printf(arena,
-                              "only %zu of %zu steps idle after one, and the training thread had "
-                              "no core for %s per step",
-                              with_it, f->steps.used, time_text(arena, f->host.starved_ns));
+        o->why = arena_printf(
+            arena,
+            "only %zu of %zu steps idle after one, and the training thread had no core for %s %s",
+            with_it, f->steps.used, time_text(arena, f->host.starved_ns), scope_words(f)->per);
         return true;
     }
     if (query_short_of_cpu(f) && f->host.starved_ns >= idle) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = arena_printf(arena,
-                              "the GPU idles %s per step after synchronisations, but the "
-                              "training thread had no core for %s: record again on free cores",
-                              time_text(arena, idle), time_text(arena, f->host.starved_ns));
+                              "the GPU idles %s %s after synchronisations, but the training thread "
+                              "had no core for %s: record again on free cores",
+                              time_text(arena, idle), scope_words(f)->per,
+                              time_text(arena, f->host.starved_ns));
         return true;
     }
     return false;
@@ -255,13 +272,11 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     const char *rows =
         "SELECT a.* FROM api a JOIN string s ON s.id = a.name WHERE s.text LIKE '%Synchronize%' "
         "OR s.text LIKE 'cudaMemcpy%' ORDER BY end_ns - start_ns DESC";
-    outcome_evidence_idle(o, f, "GPU idle after synchronisations per step", ms(idle),
-                          PART_IDLE_SYNC);
-    outcome_evidence(o, "synchronising calls per step", (double)s->count / used, "count", rows);
-    outcome_evidence(o, "host blocked in them per step", ms(per_step(f, s->blocked_ns)), "ms",
-                     rows);
-    outcome_evidence(o, "results read back (D2H) per step", (double)s->read_backs / used, "count",
-                     "SELECT * FROM copy WHERE kind = 2");
+    outcome_evidence_idle(o, f, "GPU idle after synchronisations", ms(idle), PART_IDLE_SYNC);
+    outcome_evidence_per(o, "synchronising calls", (double)s->count / used, "count", rows);
+    outcome_evidence_per(o, "host blocked in them", ms(per_step(f, s->blocked_ns)), "ms", rows);
+    outcome_evidence_per(o, "results read back (D2H)", (double)s->read_backs / used, "count",
+                         "SELECT * FROM copy WHERE kind = 2");
     if (s->scalars)
         outcome_evidence(o,
                          query_of_python(f) ? "of them, single numbers, as .item() reads them"
@@ -283,17 +298,25 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     bool elsewhere = after && (!in || strcmp(in, after) != 0);
     outcome_fires(
         o, idle,
-        arena_printf(arena,
-                     "%s%s%s%s waits for the GPU in the loop%s%s; the GPU then idles for %s per "
-                     "step%s%s%s",
+        arena_printf(arena, "%s%s%s%s waits for the GPU%s%s%s; the GPU then idles for %s %s%s%s%s",
                      w ? tl_text(f->tl, w->name) : "a synchronisation", in ? " (in range '" : "",
-                     in ? in : "", in ? "')" : "", line ? ", called from " : "", line ? line : "",
-                     time_text(arena, idle), elsewhere ? ", most of it in range '" : "",
+                     in ? in : "", in ? "')" : "", scope_words(f)->in_loop,
+                     line ? ", called from " : "", line ? line : "", time_text(arena, idle),
+                     scope_words(f)->per, elsewhere ? ", most of it in range '" : "",
                      elsewhere ? after : "", elsewhere ? "'" : ""));
     if (w)
         outcome_example_call(o, f->tl, w->longest, "longest wait");
     outcome_example_gaps(o, f, PART_IDLE_SYNC, "GPU idle after a synchronisation");
 }
+
+#define ACT(often)                                                                                 \
+    {                                                                                              \
+        "the program needs these values to go on, as an environment needs its action: choose "     \
+        "for many environments in one forward pass (gymnasium.vector), or choose with a copy of "  \
+        "the policy on the CPU; of what is only logged, read " often,                              \
+            "choose for many environments in one call; read what is only logged " often,           \
+            "choose for many environments in one pass; read what is only logged " often            \
+    }
 
 /* What the host waits for most is actions that an environment needs: reading them later is no
  * remedy, and how much less the program then waits only a rerun shows. */
@@ -306,12 +329,8 @@ static bool advise_for_actions(const struct facts *f, struct outcome *o)
     double used = (double)(f->steps.used ? f->steps.used : 1);
     outcome_evidence(o, "of them, read before the next data come, with no backward pass (actions)",
                      (double)a.count / used, "count", NULL);
-    o->remedy = (struct remedy){
-        "the program needs these values to go on, as an environment needs its action: choose for "
-        "many environments in one forward pass (gymnasium.vector), or choose with a copy of the "
-        "policy on the CPU; of what is only logged, read every N steps",
-        "choose for many environments in one call; read what is only logged every N steps",
-        "choose for many environments in one pass; read what is only logged every N steps"};
+    static const struct remedy in_loop = ACT("every N steps"), once = ACT("now and then");
+    o->remedy = analysis_of_window(f) ? once : in_loop;
     o->error_class = ERROR_RERUN_DECIDES;
     return true;
 }
@@ -325,8 +344,8 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     const bool *others = not_these(f, arena, search.call_marks, checks.call_marks);
     struct syncs s = sync_calls(f, others);
     double used = (double)(f->steps.used ? f->steps.used : 1);
-    o->why = arena_printf(arena, "%.1f synchronisations per step leave the GPU idle for %.3f ms",
-                          (double)s.count / used, ms(idle > 0 ? idle : 0));
+    o->why = arena_printf(arena, "%.1f synchronisations %s leave the GPU idle for %.3f ms",
+                          (double)s.count / used, scope_words(f)->per, ms(idle > 0 ? idle : 0));
     if (idle * 100 < f->step_ns)
         return;
     if (lacked_a_core(f, arena, o, idle))
@@ -365,11 +384,8 @@ const struct rule rule_sync_in_loop = {
            "a synchronisation. Of a program in C or C++ the finding names the line that waits. If "
            "the program can load code itself, as NVTX's header can, gpuprof names the line only "
            "with GPUPROF_STACKS=1 in the environment of gpuprof run.",
-    .remedy = {"accumulate the loss on the device (total += loss.detach()) and call .item() every "
-               "N steps",
-               "read metrics every N steps; model.compile(steps_per_execution=N)",
-               "cudaMemcpyAsync the result into pinned memory, record an event, and read it one "
-               "step later"},
+    .remedy = {PYTORCH("every N steps"), TENSORFLOW("every N steps"), CUDA("one step later")},
+    .window_remedy = &in_window,
     .libtorch = "total += loss.detach() on the GPU, and total.item<float>() every hundred steps; "
                 "no tensor in an if or a print of the loop",
     .directives =

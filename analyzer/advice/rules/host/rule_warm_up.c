@@ -166,7 +166,7 @@ static void check_warm_up(const struct facts *f, struct arena *arena, struct out
 {
     struct query_warm w = query_warm_up(f);
     int64_t each = per_step(f, w.ns);
-    o->why = arena_printf(arena, "%.3f ms per step of one-time work", ms(each));
+    o->why = arena_printf(arena, "%.3f ms%s of one-time work", ms(each), scope_words(f)->per_of);
     if (each * (analysis_of_window(f) ? 10 : 100) < f->step_ns) /* a window may set up once */
         return;
     evidence(f, o, &w);

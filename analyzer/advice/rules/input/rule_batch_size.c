@@ -134,30 +134,31 @@ static void choose_remedy(const struct facts *f, struct outcome *o)
 static const char *summary_of(struct arena *arena, const struct fill *f, int64_t idle, int times)
 {
     if (f->empty_ns * 10 < idle)
-        return arena_printf(arena,
-                            "the GPU waits %.1f ms of each step for launches, and has memory for "
-                            "%d times the batch: more samples would share these waits, and the "
-                            "host's work",
-                            ms(idle), times);
-    return arena_printf(arena,
-                        "the kernels are too small for this GPU, which has memory for %d times the "
-                        "batch: %.1f ms of each step are empty multiprocessors and waits for "
-                        "launches; more samples would share them, and the host's work",
-                        times, ms(f->empty_ns + idle));
+        return arena_printf(
+            arena,
+            "the GPU waits %.1f ms of each step for launches, and has memory for %d "
+            "times the batch: more samples would share these waits, and the host's work",
+            ms(idle), times);
+    return arena_printf(
+        arena,
+        "the kernels are too small for this GPU, which has memory for %d times the "
+        "batch: %.1f ms of each step are empty multiprocessors and waits for launches; more "
+        "samples would share them, and the host's work",
+        times, ms(f->empty_ns + idle));
 }
 
 static void advise(const struct facts *facts, struct arena *arena, struct outcome *o,
                    const struct fill *f, int64_t idle, const struct query_gpu *g, int times)
 {
-    outcome_evidence(o, "kernels with blocks for half of the multiprocessors or fewer, per step",
-                     (double)f->count, "count",
-                     "SELECT * FROM kernel WHERE grid_x * grid_y * grid_z * 2 <= (SELECT "
-                     "max(sm_count) FROM device)");
-    outcome_evidence(o, "their time multiplied by the share of empty multiprocessors, per step",
-                     ms(f->empty_ns), "ms", NULL);
+    outcome_evidence_per(o, "kernels with blocks for half of the multiprocessors or fewer,",
+                         (double)f->count, "count",
+                         "SELECT * FROM kernel WHERE grid_x * grid_y * grid_z * 2 <= (SELECT "
+                         "max(sm_count) FROM device)");
+    outcome_evidence_per(o, "their time multiplied by the share of empty multiprocessors,",
+                         ms(f->empty_ns), "ms", NULL);
     outcome_evidence(o, "kernels under 10 us", f->short_pct, "%",
                      "SELECT * FROM kernel WHERE end_ns - start_ns < 10000");
-    outcome_evidence(o, "GPU idle between launches per step", ms(idle), "ms", NULL);
+    outcome_evidence_per(o, "GPU idle between launches", ms(idle), "ms", NULL);
     outcome_evidence(o, "peak memory in use", (double)g->memory_peak / 1e9, "GB",
                      "SELECT * FROM gpu_sample ORDER BY memory_used_bytes DESC");
     outcome_evidence(o, "memory of the GPU", (double)facts->device->memory_bytes / 1e9, "GB",
@@ -229,8 +230,9 @@ static void check_batch_size(const struct facts *facts, struct arena *arena, str
     if (facts->host.starved_ns > 0) /* no core for the launches: not the kernels' size */
         idle -= facts->host.starved_ns < idle ? facts->host.starved_ns : idle;
     double pct = share_pct(facts, f.empty_ns + idle);
-    o->why = arena_printf(
-        arena, "empty multiprocessors and waits for launches cost only %.0f %% of the step", pct);
+    o->why =
+        arena_printf(arena, "empty multiprocessors and waits for launches cost only %.0f %% %s",
+                     pct, scope_words(facts)->of);
     if (pct < LEAST_PCT)
         return;
     if (has_no_larger(facts, arena, o))

@@ -9,8 +9,8 @@
 static void show_evidence(const struct facts *facts, struct arena *arena, const struct feed *f,
                           struct outcome *o)
 {
-    outcome_evidence(o, "waiting for data per step, on average", f->wait_ns / 1e6, "ms",
-                     "SELECT * FROM loader_span WHERE what IN (0, 4, 5)");
+    outcome_evidence_per(o, "average time of waiting for data", f->wait_ns / 1e6, "ms",
+                         "SELECT * FROM loader_span WHERE what IN (0, 4, 5)");
     outcome_evidence(o, "a step, on average", f->step_ns / 1e6, "ms", NULL);
     outcome_evidence(o, "making one batch takes", f->fetch_ns / 1e6, "ms",
                      "SELECT * FROM loader_span WHERE what = 1");
@@ -64,9 +64,9 @@ static void fires(const struct facts *facts, struct arena *arena, struct outcome
     outcome_fires(o, query_feed_share(facts, f, most_ns),
                   arena_printf(arena,
                                "the recording contains no GPU work; %s%s waits %.1f ms of %.1f ms "
-                               "per step for the next batch%s%s",
+                               "%s for the next batch%s%s",
                                where ? "the loop at " : "the loop", where ? where : "",
-                               f->wait_ns / 1e6, f->step_ns / 1e6,
+                               f->wait_ns / 1e6, f->step_ns / 1e6, scope_words(facts)->per,
                                f->ahead       ? " of a thread that reads ahead"
                                : f->have == 0 ? ", which the training thread makes"
                                               : "",
@@ -185,8 +185,8 @@ static bool makes_itself(const struct facts *facts)
 static void of_trace(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
     int64_t wait = facts->breakdown_ns[PART_DATA];
-    o->why = arena_printf(arena, "the training thread waits %.3f ms per step for data",
-                          (double)wait / 1e6);
+    o->why = arena_printf(arena, "the training thread waits %.3f ms %s for data",
+                          (double)wait / 1e6, scope_words(facts)->per);
     if (wait * 20 < facts->step_ns)
         return;
     bool itself = makes_itself(facts);
@@ -195,12 +195,13 @@ static void of_trace(const struct facts *facts, struct arena *arena, struct outc
                                  "recording lacks the cost of a batch, so time several values of N"
                                : "more workers, up to the number of cores, or cheaper batches: "
                                  "gpuprof run records what each takes";
-    outcome_evidence(o, "waiting for data per step", (double)wait / 1e6, "ms", NULL);
+    outcome_evidence_per(o, "waiting for data", (double)wait / 1e6, "ms", NULL);
     outcome_fires(o, wait,
                   arena_printf(arena,
                                "the recording contains no GPU work; the loop waits %.1f ms of %.1f "
-                               "ms per step for the next batch%s",
+                               "ms %s for the next batch%s",
                                (double)wait / 1e6, (double)facts->step_ns / 1e6,
+                               scope_words(facts)->per,
                                itself ? ", which the training thread makes" : ""));
 }
 
@@ -221,8 +222,8 @@ static void check_data_loading(const struct facts *facts, struct arena *arena, s
         o->why = "no step waits for data";
         return;
     }
-    o->why =
-        arena_printf(arena, "the training thread waits %.3f ms per step for data", f.wait_ns / 1e6);
+    o->why = arena_printf(arena, "the training thread waits %.3f ms %s for data", f.wait_ns / 1e6,
+                          scope_words(facts)->per);
     if (f.wait_ns * 20 < f.step_ns)
         return;
     const char *library = query_feed_refuses_workers(facts, arena, &f);

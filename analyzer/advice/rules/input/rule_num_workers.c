@@ -67,9 +67,9 @@ static const char *no_use(const struct facts *facts, struct arena *arena, const 
             f->have, cores);
     if (f->have > 0 && f->needed > 0 && f->needed <= f->have)
         return arena_printf(arena,
-                            "%d workers need %.1f ms per batch each, fast enough for this step: "
+                            "%d workers need %.1f ms per batch each, fast enough for this %s: "
                             "uneven batches cause the waits, and a deeper prefetch evens them out",
-                            f->have, ms(facts->host.fetch_ns));
+                            f->have, ms(facts->host.fetch_ns), scope_words(facts)->unit);
     return NULL;
 }
 
@@ -179,12 +179,12 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
 static void add_evidence(const struct facts *facts, struct arena *arena, struct outcome *o,
                          const struct need *f, int64_t idle)
 {
-    outcome_evidence_idle(o, facts, "GPU idle for input per step", ms(idle), PART_IDLE_INPUT);
+    outcome_evidence_idle(o, facts, "GPU idle for input", ms(idle), PART_IDLE_INPUT);
     if (facts->host.fetch_ns > 0)
         outcome_evidence(o, "making one batch takes", ms(facts->host.fetch_ns), "ms",
                          query_batches_sql(facts, arena));
     if (facts->host.fetches > 1.5)
-        outcome_evidence(o, "batches per step", facts->host.fetches, "count", NULL);
+        outcome_evidence_per(o, "batches", facts->host.fetches, "count", NULL);
     if (facts->host.fetch_cpu_ns > 0)
         outcome_evidence(o, "of that, CPU time", ms(facts->host.fetch_cpu_ns), "ms",
                          facts->tl->host_sample_count ? "SELECT * FROM host_sample"
@@ -213,16 +213,18 @@ static void fire(const struct facts *facts, struct arena *arena, struct outcome 
     if (f->have > 0 || others || (f->have < 0 && delivered(facts)))
         o->title = "Give the loader more workers";
     outcome_fires(o, gain,
-                  arena_printf(arena, "%s %.1f ms of %.1f ms per step%s%s%s", how, ms(idle),
-                               ms(facts->step_ns), where ? ", most of it in '" : "",
-                               where ? where : "", where ? "'" : ""));
+                  arena_printf(arena, "%s %.1f ms of %.1f ms %s%s%s%s", how, ms(idle),
+                               ms(facts->step_ns), scope_words(facts)->per,
+                               where ? ", most of it in '" : "", where ? where : "",
+                               where ? "'" : ""));
     outcome_example_gaps(o, facts, PART_IDLE_INPUT, "GPU idle, next batch not ready");
 }
 
 static void check_num_workers(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
     int64_t idle = facts->breakdown_ns[PART_IDLE_INPUT], gain = idle;
-    o->why = arena_printf(arena, "the GPU waits %.3f ms per step for data", ms(idle));
+    o->why =
+        arena_printf(arena, "the GPU waits %.3f ms %s for data", ms(idle), scope_words(facts)->per);
     if (idle * 100 < facts->step_ns)
         return;
     struct need f = need_of(facts);

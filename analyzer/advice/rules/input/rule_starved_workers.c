@@ -38,8 +38,8 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
         outcome_evidence(o, "periods in which the program used up the container's CPU limit",
                          limited, "%", "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
     if (query_training_crowded(f))
-        outcome_evidence(o, "training thread ready, but without a core, per step",
-                         ms(f->host.starved_ns), "ms", rows);
+        outcome_evidence_per(o, "training thread ready, but without a core,",
+                             ms(f->host.starved_ns), "ms", rows);
 }
 
 static void starved(const struct facts *f, struct arena *arena, struct outcome *o,
@@ -60,10 +60,11 @@ static void starved(const struct facts *f, struct arena *arena, struct outcome *
                             ms(query_awaits_host(f)));
     outcome_fires(o, query_cores_save(f, idle),
                   arena_printf(arena,
-                               "the loader's %zu worker%s no core during %.0f %% of %s work%s; "
-                               "the GPU waits for %s %.1f ms per step%s",
+                               "the loader's %zu worker%s no core during %.0f %% of %s work%s; the "
+                               "GPU waits for %s %.1f ms %s%s",
                                l->workers, one ? " has" : "s have", query_starved_pct(l),
-                               one ? "its" : "their", whose, one ? "it" : "them", ms(idle), also));
+                               one ? "its" : "their", whose, one ? "it" : "them", ms(idle),
+                               scope_words(f)->per, also));
     outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not ready");
 }
 

@@ -32,7 +32,8 @@ static void check_worker_startup(const struct facts *facts, struct arena *arena,
         return;
     }
     double each = f.startup_ns * f.loops / f.steps;
-    o->why = arena_printf(arena, "starting workers costs %.3f ms per step%s", each / 1e6,
+    o->why = arena_printf(arena, "starting workers costs %.3f ms %s%s", each / 1e6,
+                          scope_words(facts)->per,
                           f.persistent ? "; the program keeps them already" : "");
     if (f.persistent || each * 50 < f.step_ns)
         return;

@@ -103,11 +103,9 @@ static void check_bias_before_norm(const struct facts *f, struct arena *arena, s
         return;
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%bias%' OR name LIKE "
                        "'%CUDAFunctor_add%' OR name LIKE '%op_tensor%' OR name LIKE '%dd%'";
-    outcome_evidence(o,
-                     "kernels per step that add a bias before a normalisation, or sum its "
-                     "gradient",
-                     (double)count, "count", rows);
-    outcome_evidence(o, "their GPU time per step", ms(per_step(f, ops.busy_ns)), "ms", rows);
+    outcome_evidence_per(o, "kernels that add a bias before a normalisation, or sum its gradient,",
+                         (double)count, "count", rows);
+    outcome_evidence_per(o, "their GPU time", ms(per_step(f, ops.busy_ns)), "ms", rows);
     o->edit = without_biases(f, arena);
     outcome_fires(o, cost,
                   arena_printf(arena,

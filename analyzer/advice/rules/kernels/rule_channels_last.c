@@ -116,22 +116,23 @@ static bool worth_it(const struct facts *f, struct arena *arena, struct outcome 
                      const struct source *s, int64_t cost)
 {
     int64_t others = per_step(f, query_ops_of(f, is_library_layout, s).busy_ns);
-    o->why = arena_printf(arena, "layout conversions take %.3f ms per step", ms(cost));
+    o->why =
+        arena_printf(arena, "layout conversions take %.3f ms %s", ms(cost), scope_words(f)->per);
     if (cost * 100 < f->step_ns && others * 100 >= f->step_ns) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
                               "the tensors are in channels-last already; the library converts some "
-                              "for kernels of its own, %.3f ms per step",
-                              ms(others));
+                              "for kernels of its own, %.3f ms %s",
+                              ms(others), scope_words(f)->per);
     }
     if (cost * 100 < f->step_ns)
         return false;
     if (f->totals.family_ns[FAMILY_CONV] > 0)
         return !refused(f, o, s->calls);
     o->why = arena_printf(arena,
-                          "%.3f ms of transposes per step, but no convolution that would no "
-                          "longer need them with channels-last",
-                          ms(cost));
+                          "%.3f ms of transposes %s, but no convolution that would no longer need "
+                          "them with channels-last",
+                          ms(cost), scope_words(f)->per);
     return false;
 }
 
@@ -142,17 +143,17 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
                        "s.text LIKE '%nhwc%' "
                        "OR s.text LIKE '%ranspose%'";
     int64_t cost = per_step(f, ops->busy_ns);
-    outcome_evidence(o, "layout conversion kernels per step",
-                     (double)ops->count / (double)f->steps.used, "count", rows);
-    outcome_evidence(o, "their GPU time per step", ms(cost), "ms", rows);
-    outcome_evidence(o, "their share of the step", share_pct(f, cost), "%", rows);
-    outcome_evidence(o, "convolutions' GPU time per step",
-                     ms(per_step(f, f->totals.family_ns[FAMILY_CONV])), "ms", NULL);
+    outcome_evidence_per(o, "layout conversion kernels", (double)ops->count / (double)f->steps.used,
+                         "count", rows);
+    outcome_evidence_per(o, "their GPU time", ms(cost), "ms", rows);
+    outcome_evidence_share(o, "their share", share_pct(f, cost), rows);
+    outcome_evidence_per(o, "convolutions' GPU time",
+                         ms(per_step(f, f->totals.family_ns[FAMILY_CONV])), "ms", NULL);
     if (n->ns <= 0)
         return;
     const char *calls = "SELECT * FROM library_call WHERE family = 5 AND in_layout = 1";
-    outcome_evidence(o, "batch normalisation in NCHW per step", ms(per_step(f, (int64_t)n->ns)),
-                     "ms", calls);
+    outcome_evidence_per(o, "batch normalisation in NCHW", ms(per_step(f, (int64_t)n->ns)), "ms",
+                         calls);
     outcome_evidence(o, "its share of the memory's rate", 100 * n->best_ns / n->ns, "%", calls);
 }
 
@@ -187,9 +188,9 @@ static void check_channels_last(const struct facts *f, struct arena *arena, stru
     o->most_ns = cost + per_step(f, (int64_t)(n.ns - n.best_ns));
     outcome_fires(
         o, cost,
-        arena_printf(
-            arena, "%.0f kernels per step only convert NCHW to NHWC and back: %.1f ms of GPU time",
-            (double)ops.count / (double)f->steps.used, ms(cost)));
+        arena_printf(arena,
+                     "%.0f kernels %s only convert NCHW to NHWC and back: %.1f ms of GPU time",
+                     (double)ops.count / (double)f->steps.used, scope_words(f)->per, ms(cost)));
     outcome_example_op(o, f->tl, ops.longest, "longest conversion");
 }
 

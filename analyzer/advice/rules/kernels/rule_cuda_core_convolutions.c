@@ -247,12 +247,13 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
                          int64_t each)
 {
     const char *rows = "SELECT * FROM library_call WHERE family IN (2, 3, 4)";
-    outcome_evidence(o, "16-bit convolutions without tensor cores per step",
-                     (double)x->count / (double)f->steps.used, "count", rows);
-    outcome_evidence(o, "their GPU time per step", ms(each), "ms",
-                     "SELECT * FROM kernel_time WHERE name LIKE '%alg0%' OR name LIKE '%convolve%' "
-                     "OR name LIKE '%engine%' OR name LIKE '%direct%' OR name LIKE '%ffma%'");
-    outcome_evidence(o, "their share of the step", share_pct(f, each), "%", NULL);
+    outcome_evidence_per(o, "16-bit convolutions without tensor cores",
+                         (double)x->count / (double)f->steps.used, "count", rows);
+    outcome_evidence_per(
+        o, "their GPU time", ms(each), "ms",
+        "SELECT * FROM kernel_time WHERE name LIKE '%alg0%' OR name LIKE '%convolve%' "
+        "OR name LIKE '%engine%' OR name LIKE '%direct%' OR name LIKE '%ffma%'");
+    outcome_evidence_share(o, "their share", share_pct(f, each), NULL);
     double flops = 0, ns = 0;
     for (size_t i = 0; i < x->slow_count; i++) {
         flops += x->slow[i].flops;
@@ -262,17 +263,17 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
         outcome_evidence(o, "rate of convolutions without tensor cores", flops / ns / 1e3,
                          "TFLOP/s", rows);
     if (x->twin_count >= COMPARED) {
-        outcome_evidence(o, "convolutions on tensor cores per step",
-                         (double)x->twin_count / (double)f->steps.used, "count", rows);
+        outcome_evidence_per(o, "convolutions on tensor cores",
+                             (double)x->twin_count / (double)f->steps.used, "count", rows);
         outcome_evidence(o, "their rate, upper quartile", x->high_rate / 1e3, "TFLOP/s", rows);
     }
     if (x->odd > 0)
-        outcome_evidence(o, "of the slow ones, with channels that are no multiple of 8, per step",
-                         (double)x->odd / (double)f->steps.used, "count", rows);
+        outcome_evidence_per(o, "of the slow ones, with channels that are no multiple of 8,",
+                             (double)x->odd / (double)f->steps.used, "count", rows);
     if (x->tried)
-        outcome_evidence(
-            o, "of the slow ones, run on tensor cores by the program's own search, per step",
-            (double)x->tried / (double)f->steps.used, "count", rows);
+        outcome_evidence_per(o,
+                             "of the slow ones, run on tensor cores by the program's own search,",
+                             (double)x->tried / (double)f->steps.used, "count", rows);
     outcome_evidence(o, "searches for an algorithm in the profile", (double)x->searches.count,
                      "count", "SELECT * FROM library_call WHERE family = 11");
 }
@@ -282,10 +283,9 @@ static void judge(const struct facts *f, struct arena *arena, struct outcome *o,
     learn(x);
     add_slow(f, x);
     int64_t each = per_step(f, (int64_t)x->ns), lost = per_step(f, (int64_t)(x->ns - x->best_ns));
-    o->why = arena_printf(arena,
-                          "%.3f ms per step of 16-bit convolutions could run faster on tensor "
-                          "cores",
-                          ms(each));
+    o->why =
+        arena_printf(arena, "%.3f ms%s of 16-bit convolutions could run faster on tensor cores",
+                     ms(each), scope_words(f)->per_of);
     if (x->count == 0 || lost * 100 < f->step_ns)
         return;
     add_evidence(f, o, x, each);
@@ -297,10 +297,10 @@ static void judge(const struct facts *f, struct arena *arena, struct outcome *o,
     advise(f, o, x);
     outcome_fires(o, lost,
                   arena_printf(arena,
-                               "%.0f convolutions per step have 16-bit operands and run on CUDA "
-                               "cores all the same: %.1f ms (longest: %s)",
-                               (double)x->count / (double)f->steps.used, ms(each),
-                               tl_text(f->tl, f->tl->ops[x->longest].name)));
+                               "%.0f convolutions %s have 16-bit operands and run on CUDA cores "
+                               "all the same: %.1f ms (longest: %s)",
+                               (double)x->count / (double)f->steps.used, scope_words(f)->per,
+                               ms(each), tl_text(f->tl, f->tl->ops[x->longest].name)));
     outcome_example_op(o, f->tl, x->longest, "longest 16-bit convolution on CUDA cores");
 }
 
@@ -329,7 +329,8 @@ static bool can_tell(const struct facts *f, struct arena *arena, struct outcome 
     }
     if (f->tl->have & HAVE_CALLS)
         return true;
-    o->why = arena_printf(arena, "%.3f ms per step of 16-bit convolutions on CUDA cores", ms(cost));
+    o->why = arena_printf(arena, "%.3f ms%s of 16-bit convolutions on CUDA cores", ms(cost),
+                          scope_words(f)->per_of);
     if (cost * 100 >= f->step_ns) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: whether the 16-bit convolutions on CUDA cores are grouped, which "

@@ -110,9 +110,9 @@ static void check_shapes(const struct facts *f, struct arena *arena, struct outc
         arena, "convolutions slower than others of their kind cost %.3f ms per step", ms(bound));
     if (worst && bound * 100 >= f->step_ns) {
         const char *rows = "SELECT * FROM library_call WHERE family IN (2, 3, 4)";
-        outcome_evidence(o, "convolution calls per step", (double)n / (double)f->steps.used,
-                         "count", rows);
-        outcome_evidence(o, "their GPU time per step", ms(per_step(f, all)), "ms", rows);
+        outcome_evidence_per(o, "convolution calls", (double)n / (double)f->steps.used, "count",
+                             rows);
+        outcome_evidence_per(o, "their GPU time", ms(per_step(f, all)), "ms", rows);
         outcome_evidence(o, "autotuning calls in the profile", 0, "count",
                          "SELECT * FROM library_call WHERE family = 11");
         outcome_evidence(o, "slowest: rate", worst->flops / (double)worst->ns / 1e3, "TFLOP/s",
@@ -163,10 +163,10 @@ static void check_cudnn_algorithm(const struct facts *f, struct arena *arena, st
                           ms(cost));
     if (cost * 100 < f->step_ns)
         return;
-    outcome_evidence(o, "such kernels per step", (double)ops.count / (double)f->steps.used, "count",
-                     "SELECT * FROM kernel_time WHERE name LIKE '%dgrad_engine%' OR name LIKE "
-                     "'%wgrad_alg%' OR name LIKE '%implicit_convolve%'");
-    outcome_evidence(o, "their GPU time per step", ms(cost), "ms", NULL);
+    outcome_evidence_per(o, "such kernels", (double)ops.count / (double)f->steps.used, "count",
+                         "SELECT * FROM kernel_time WHERE name LIKE '%dgrad_engine%' OR name LIKE "
+                         "'%wgrad_alg%' OR name LIKE '%implicit_convolve%'");
+    outcome_evidence_per(o, "their GPU time", ms(cost), "ms", NULL);
     fire(f, o, cost, ops.longest,
          arena_printf(
              arena, "%.1f ms per step in convolution kernels that autotuning tends to replace (%s)",

@@ -158,11 +158,11 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o, 
                        "max(sm_count) FROM device) OR block_x * block_y * block_z <= 16) ORDER BY "
                        "end_ns - start_ns DESC";
     const char *launch = launch_text(f, arena, op);
-    outcome_evidence(o, "kernels of 20 us and longer that cannot fill the GPU, per step",
-                     (double)all.count / (double)f->steps.used, "count", rows);
-    outcome_evidence(o, "their time per step", ms(per_step(f, all.ns)), "ms", rows);
-    outcome_evidence(o, arena_printf(arena, "time of '%.60s' per step", tl_text(f->tl, op->name)),
-                     ms(per_step(f, one.ns)), "ms", rows);
+    outcome_evidence_per(o, "kernels of 20 us and longer that cannot fill the GPU,",
+                         (double)all.count / (double)f->steps.used, "count", rows);
+    outcome_evidence_per(o, "their time", ms(per_step(f, all.ns)), "ms", rows);
+    outcome_evidence_per(o, arena_printf(arena, "time of '%.60s'", tl_text(f->tl, op->name)),
+                         ms(per_step(f, one.ns)), "ms", rows);
     outcome_evidence(o, "its blocks, in the longest launch",
                      (double)op->grid[0] * op->grid[1] * op->grid[2], "count", rows);
     outcome_evidence(o, "its threads per block", (double)op->block[0] * op->block[1] * op->block[2],
@@ -172,13 +172,14 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o, 
     outcome_evidence(o, "the most that this launch can keep at work of the GPU",
                      100 * filled(f, op), "%", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
-    outcome_fires(o, empty,
-                  arena_printf(arena,
-                               "kernels that cannot fill the GPU run for %s per step; most of it "
-                               "is %s on %lld multiprocessors, which keeps at most %.2g %% of "
-                               "their lanes at work",
-                               time_text(arena, per_step(f, all.ns)), launch ? launch : "a kernel",
-                               (long long)f->device->sm_count, 100 * filled(f, op)));
+    outcome_fires(
+        o, empty,
+        arena_printf(arena,
+                     "kernels that cannot fill the GPU run for %s %s; most of it is %s on %lld "
+                     "multiprocessors, which keeps at most %.2g %% of their lanes at work",
+                     time_text(arena, per_step(f, all.ns)), scope_words(f)->per,
+                     launch ? launch : "a kernel", (long long)f->device->sm_count,
+                     100 * filled(f, op)));
     outcome_example_op(o, f->tl, one.longest, "longest launch of it");
 }
 
@@ -190,8 +191,8 @@ static void check_few_blocks(const struct facts *f, struct arena *arena, struct 
         return;
     }
     int64_t small = per_step(f, small_of(f, 0).ns);
-    o->why =
-        arena_printf(arena, "kernels that cannot fill the GPU take %.3f ms per step", ms(small));
+    o->why = arena_printf(arena, "kernels that cannot fill the GPU take %.3f ms %s", ms(small),
+                          scope_words(f)->per);
     if (small * 100 < f->step_ns * LEAST_PCT)
         return;
     struct scan s = {.f = f};
@@ -205,9 +206,9 @@ static void check_few_blocks(const struct facts *f, struct arena *arena, struct 
     int64_t empty = per_step(f, (int64_t)s.all_ns);
     empty = empty < f->breakdown_ns[PART_COMPUTE] ? empty : f->breakdown_ns[PART_COMPUTE];
     o->why = arena_printf(arena,
-                          "kernels that cannot fill the GPU take %.3f ms per step, but leave it "
-                          "empty for %.3f ms only: others run beside them",
-                          ms(small), ms(empty));
+                          "kernels that cannot fill the GPU take %.3f ms %s, but leave it empty "
+                          "for %.3f ms only: others run beside them",
+                          ms(small), scope_words(f)->per, ms(empty));
     if (empty * 100 < f->step_ns * LEAST_PCT)
         return;
     uint32_t most = 0;

@@ -49,21 +49,21 @@ static void fires(const struct facts *f, struct arena *arena, const struct query
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%softmax%'";
     double used = (double)f->steps.used;
     int64_t all = per_step(f, a->products_ns + a->between_ns);
-    outcome_evidence(o, "softmaxes between matrix products per step, forward",
-                     (double)a->forward / used, "count", rows);
+    outcome_evidence_per(o, "softmaxes between matrix products, forward,",
+                         (double)a->forward / used, "count", rows);
     if (a->backward > 0)
-        outcome_evidence(o, "... backward", (double)a->backward / used, "count", rows);
-    outcome_evidence(o, "GPU time of these softmaxes, masks and casts per step",
-                     ms(per_step(f, a->between_ns)), "ms", rows);
-    outcome_evidence(o, "GPU time of the products on both sides per step",
-                     ms(per_step(f, a->products_ns)), "ms", NULL);
-    outcome_fires(o, cost,
-                  arena_printf(arena,
-                               "attention is written out as products with a softmax between them "
-                               "(%s per step): %.1f ms, of which %.1f ms go to softmax, masks and "
-                               "casts (longest: %s)",
-                               how_many(f, arena, a), ms(all), ms(per_step(f, a->between_ns)),
-                               tl_text(f->tl, f->tl->ops[a->longest].name)));
+        outcome_evidence_per(o, "... backward,", (double)a->backward / used, "count", rows);
+    outcome_evidence_per(o, "GPU time of these softmaxes, masks and casts",
+                         ms(per_step(f, a->between_ns)), "ms", rows);
+    outcome_evidence_per(o, "GPU time of the products on both sides",
+                         ms(per_step(f, a->products_ns)), "ms", NULL);
+    outcome_fires(
+        o, cost,
+        arena_printf(arena,
+                     "attention is written out as products with a softmax between them (%s %s): "
+                     "%.1f ms, of which %.1f ms go to softmax, masks and casts (longest: %s)",
+                     how_many(f, arena, a), scope_words(f)->per, ms(all),
+                     ms(per_step(f, a->between_ns)), tl_text(f->tl, f->tl->ops[a->longest].name)));
     outcome_example_op(o, f->tl, a->longest, "longest softmax between two products");
 }
 
@@ -77,8 +77,8 @@ static void check_fused_attention(const struct facts *f, struct arena *arena, st
     }
     struct factors times = range_of(f, &a);
     int64_t cost = per_step(f, a.between_ns + (int64_t)((double)a.products_ns * (1 - times.good)));
-    o->why = arena_printf(arena, "%lld softmaxes between matrix products; %.3f ms per step",
-                          (long long)(a.forward + a.backward), ms(cost));
+    o->why = arena_printf(arena, "%lld softmaxes between matrix products; %.3f ms %s",
+                          (long long)(a.forward + a.backward), ms(cost), scope_words(f)->per);
     if (a.longest == TL_NONE || per_step(f, a.between_ns) * 100 < f->step_ns)
         return;
     double middle = (times.good + times.bad) / 2;

@@ -151,14 +151,15 @@ static void check_misaligned_kernels(const struct facts *f, struct arena *arena,
 {
     struct query_ops m = query_ops(f, is_misaligned), pads = query_ops(f, is_padding_op);
     int64_t each = per_step(f, m.busy_ns), size = odd_size(f);
-    o->why = arena_printf(arena, "%.3f ms per step in misaligned matrix kernels", ms(each));
+    o->why = arena_printf(arena, "%.3f ms %s in misaligned matrix kernels", ms(each),
+                          scope_words(f)->per);
     if (m.longest == TL_NONE || each * 100 < f->step_ns)
         return;
     const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
                        "'%align1%' OR s.text LIKE '%align2%' OR s.text LIKE '%AddPadding%'";
-    outcome_evidence(o, "matrix kernels with alignment 1 or 2, and padding kernels, per step",
-                     (double)m.count / (double)f->steps.used, "count", rows);
-    outcome_evidence(o, "time in them per step", ms(each), "ms", rows);
+    outcome_evidence_per(o, "matrix kernels with alignment 1 or 2, and padding kernels,",
+                         (double)m.count / (double)f->steps.used, "count", rows);
+    outcome_evidence_per(o, "time in them", ms(each), "ms", rows);
     if (pads.busy_ns > 0)
         outcome_evidence(o, "of that, copying to padded operands", ms(per_step(f, pads.busy_ns)),
                          "ms", rows);
@@ -170,19 +171,18 @@ static void check_misaligned_kernels(const struct facts *f, struct arena *arena,
     const char *longest = tl_text(f->tl, f->tl->ops[m.longest].name);
     const char *which = size > 0 ? arena_printf(arena, "%lld", (long long)size) : "a dimension";
     if (pads.busy_ns == m.busy_ns) { /* of convolutions: no product has such a size */
-        outcome_fires(
-            o, each,
-            arena_printf(arena,
-                         "convolutions copy operands to padded places for %.1f ms per "
-                         "step (longest: %s): a number of channels is not a multiple of 8",
-                         ms(each), longest));
+        outcome_fires(o, each,
+                      arena_printf(arena,
+                                   "convolutions copy operands to padded places for %.1f ms %s "
+                                   "(longest: %s): a number of channels is not a multiple of 8",
+                                   ms(each), scope_words(f)->per, longest));
     } else {
         o->setting = "pad_vocab=1";
         outcome_fires(o, each,
                       arena_printf(arena,
-                                   "matrix kernels load operands element by element for %.1f ms "
-                                   "per step (longest: %s): %s is not a multiple of 8",
-                                   ms(each), longest, which));
+                                   "matrix kernels load operands element by element for %.1f ms %s "
+                                   "(longest: %s): %s is not a multiple of 8",
+                                   ms(each), scope_words(f)->per, longest, which));
     }
     outcome_example_op(o, f->tl, m.longest, "longest misaligned kernel");
 }

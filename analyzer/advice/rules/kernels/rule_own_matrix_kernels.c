@@ -118,7 +118,8 @@ static void check_own_matrix_kernels(const struct facts *f, struct arena *arena,
         return;
     }
     int64_t all = per_step(f, x.all_ns);
-    o->why = arena_printf(arena, "the program's own matrix kernels take %.3f ms per step", ms(all));
+    o->why = arena_printf(arena, "the program's own matrix kernels take %.3f ms %s", ms(all),
+                          scope_words(f)->per);
     if (query_of_pytorch(f)) {
         o->why = "PyTorch calls libraries for its products and convolutions";
         return;
@@ -129,19 +130,18 @@ static void check_own_matrix_kernels(const struct facts *f, struct arena *arena,
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%mul%' OR name LIKE '%gemm%' OR "
                        "name LIKE '%conv%' OR name LIKE '%linear%' OR name LIKE '%fc\\_%' ESCAPE "
                        "'\\' OR name LIKE '%connected%' OR name LIKE '%weight%'";
-    outcome_evidence(o, "such kernels per step", (double)x.count / (double)f->steps.used, "count",
-                     rows);
-    outcome_evidence(o, "their GPU time per step", ms(all), "ms", rows);
+    outcome_evidence_per(o, "such kernels", (double)x.count / (double)f->steps.used, "count", rows);
+    outcome_evidence_per(o, "their GPU time", ms(all), "ms", rows);
     outcome_evidence(o, arena_printf(arena, "of that, '%.60s'", tl_text(f->tl, most->name)),
                      ms(per_step(f, x.ns[most->full_name])), "ms", rows);
     o->error_class = ERROR_KERNEL_MODEL;
     outcome_fires(o, all,
                   arena_printf(arena,
                                "kernels of the program's own compute products or convolutions for "
-                               "%.1f ms of each %.1f ms step, most of it %.60s (%.1f ms); how much "
+                               "%.1f ms of %s %.1f ms %s, most of it %.60s (%.1f ms); how much "
                                "faster a library's are depends on how well these use the GPU",
-                               ms(all), ms(f->step_ns), tl_text(f->tl, most->name),
-                               ms(per_step(f, x.ns[most->full_name]))));
+                               ms(all), scope_words(f)->each, ms(f->step_ns), scope_words(f)->unit,
+                               tl_text(f->tl, most->name), ms(per_step(f, x.ns[most->full_name]))));
     outcome_example_op(o, f->tl, x.longest, "longest launch of it");
 }
 

@@ -167,15 +167,15 @@ static void check_pointwise_fusion(const struct facts *f, struct arena *arena, s
     int64_t cost = per_step(f, all.spared_ns);
     const char *what = all.compiles ? "kernels that mostly move data" : "pointwise kernels";
     double used = (double)(f->steps.used ? f->steps.used : 1);
-    o->why = arena_printf(arena, "%.1f chains of %s per step; fusing them may save %.3f ms",
-                          (double)all.count / used, what, ms(cost));
+    o->why = arena_printf(arena, "%.1f chains of %s %s; fusing them may save %.3f ms",
+                          (double)all.count / used, what, scope_words(f)->per, ms(cost));
     if (cost * 100 < f->step_ns)
         return;
-    outcome_evidence(o, arena_printf(arena, "chains of %s, per step", what),
-                     (double)all.count / used, "count", NULL);
-    outcome_evidence(o, "kernels in them per step", (double)all.kernels / used, "count",
-                     "SELECT * FROM kernel ORDER BY stream, start_ns");
-    outcome_evidence(o, "their GPU time per step", ms(per_step(f, all.busy_ns)), "ms", NULL);
+    outcome_evidence_per(o, arena_printf(arena, "chains of %s,", what), (double)all.count / used,
+                         "count", NULL);
+    outcome_evidence_per(o, "kernels in them", (double)all.kernels / used, "count",
+                         "SELECT * FROM kernel ORDER BY stream, start_ns");
+    outcome_evidence_per(o, "their GPU time", ms(per_step(f, all.busy_ns)), "ms", NULL);
     outcome_evidence(
         o,
         all.compiles
@@ -191,13 +191,14 @@ static void check_pointwise_fusion(const struct facts *f, struct arena *arena, s
     }
     o->setting = "fuse_pointwise=1";
     const struct chain *c = &all.longest;
-    outcome_fires(o, cost,
-                  arena_printf(arena,
-                               "%.0f %s per step follow each other in %.0f chain%s "
-                               "(the most expensive: %zu, from %s)",
-                               (double)all.kernels / used, what, (double)all.count / used,
-                               (size_t)all.count == f->steps.used ? "" : "s", c->length,
-                               tl_text(f->tl, f->tl->ops[c->first].name)));
+    outcome_fires(
+        o, cost,
+        arena_printf(
+            arena,
+            "%.0f %s %s follow each other in %.0f chain%s (the most expensive: %zu, from %s)",
+            (double)all.kernels / used, what, scope_words(f)->per, (double)all.count / used,
+            (size_t)all.count == f->steps.used ? "" : "s", c->length,
+            tl_text(f->tl, f->tl->ops[c->first].name)));
     outcome_example(o, c->first_ns, c->end_ns, "the most expensive chain", c->first);
 }
 

@@ -82,8 +82,8 @@ static bool can_tell(const struct facts *f, struct arena *arena, const struct fo
                      struct outcome *o)
 {
     int64_t cost = per_step(f, query_ops(f, may_be_slow).busy_ns);
-    o->why =
-        arena_printf(arena, "cuDNN's kernels for normalisation take %.3f ms per step", ms(cost));
+    o->why = arena_printf(arena, "cuDNN's kernels for normalisation take %.3f ms %s", ms(cost),
+                          scope_words(f)->per);
     bool calls = (f->tl->have & HAVE_CALLS) != 0;
     if (x->calls == 0 && (calls || cost * 100 < f->step_ns || query_of_pytorch(f)))
         return false;
@@ -112,21 +112,20 @@ static void check_slow_normalisation(const struct facts *f, struct arena *arena,
     if (!can_tell(f, arena, &x, o))
         return;
     int64_t each = per_step(f, x.ns), lost = per_step(f, x.ns - (int64_t)x.best_ns);
-    o->why = arena_printf(arena,
-                          "%.3f ms per step in normalisation in channels-last far below the "
-                          "memory's rate",
-                          ms(each));
+    o->why = arena_printf(
+        arena, "%.3f ms %s in normalisation in channels-last far below the memory's rate", ms(each),
+        scope_words(f)->per);
     if (x.count == 0 || lost * 100 < f->step_ns)
         return;
     double share = 100 * x.bytes / (double)x.ns / query_memory_rate(f);
     const char *rows = "SELECT * FROM library_call WHERE family = 5 AND in_layout = 2";
-    outcome_evidence(o, "slow calls of batch normalisation per step",
-                     (double)x.count / (double)f->steps.used, "count", rows);
-    outcome_evidence(o, "their GPU time per step", ms(each), "ms",
-                     "SELECT * FROM kernel_time WHERE name LIKE '%bn_%'");
-    outcome_evidence(o, "their share of the step", share_pct(f, each), "%", NULL);
-    outcome_evidence(o, "bytes that they have to move per step",
-                     x.bytes / (double)f->steps.used / 1e6, "MB", rows);
+    outcome_evidence_per(o, "slow calls of batch normalisation",
+                         (double)x.count / (double)f->steps.used, "count", rows);
+    outcome_evidence_per(o, "their GPU time", ms(each), "ms",
+                         "SELECT * FROM kernel_time WHERE name LIKE '%bn_%'");
+    outcome_evidence_share(o, "their share", share_pct(f, each), NULL);
+    outcome_evidence_per(o, "bytes that they have to move", x.bytes / (double)f->steps.used / 1e6,
+                         "MB", rows);
     outcome_evidence(o, "rate at which they do", x.bytes / (double)x.ns, "GB/s", rows);
     outcome_evidence(o, "rate of the GPU's memory", query_memory_rate(f), "GB/s",
                      "SELECT * FROM device");
@@ -136,12 +135,12 @@ static void check_slow_normalisation(const struct facts *f, struct arena *arena,
                             .good = x.best_ns / (double)x.ns,
                             .bad = x.worst_ns / (double)x.ns};
     o->remedy = o->rule->remedy;
-    outcome_fires(o, lost,
-                  arena_printf(arena,
-                               "batch normalisation takes %.1f ms per step and moves its tensors "
-                               "at %.2g %% of the memory's rate: these cuDNN kernels are not made "
-                               "for channels-last",
-                               ms(each), share));
+    outcome_fires(
+        o, lost,
+        arena_printf(arena,
+                     "batch normalisation takes %.1f ms %s and moves its tensors at %.2g %% of the "
+                     "memory's rate: these cuDNN kernels are not made for channels-last",
+                     ms(each), scope_words(f)->per, share));
     outcome_example_op(o, f->tl, x.longest, "longest normalisation");
 }
 

@@ -187,17 +187,17 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%sgemm%' OR name LIKE '%ffma%' "
                        "OR name LIKE '%scudnn%' OR name LIKE '%_f32_%'";
     if (x->cost_ns) {
-        outcome_evidence(o, "FP32 matrix kernels without tensor cores per step",
-                         (double)x->fp32.count / (double)f->steps.used, "count", rows);
-        outcome_evidence(o, "their GPU time per step", ms(x->cost_ns), "ms", rows);
-        outcome_evidence(o, "their share of the step", share_pct(f, x->cost_ns), "%", rows);
+        outcome_evidence_per(o, "FP32 matrix kernels without tensor cores",
+                             (double)x->fp32.count / (double)f->steps.used, "count", rows);
+        outcome_evidence_per(o, "their GPU time", ms(x->cost_ns), "ms", rows);
+        outcome_evidence_share(o, "their share", share_pct(f, x->cost_ns), rows);
     }
     if (x->tf32_ns)
-        outcome_evidence(o, "matrix kernels in TF32, GPU time per step", ms(x->tf32_ns), "ms",
-                         "SELECT * FROM kernel_time WHERE name LIKE '%tf32%' OR name LIKE "
-                         "'%s1688%'");
-    outcome_evidence(o, "matrix time on tensor cores per step",
-                     ms(per_step(f, f->totals.tensor_ns)), "ms", NULL);
+        outcome_evidence_per(o, "matrix kernels in TF32, GPU time", ms(x->tf32_ns), "ms",
+                             "SELECT * FROM kernel_time WHERE name LIKE '%tf32%' OR name LIKE "
+                             "'%s1688%'");
+    outcome_evidence_per(o, "matrix time on tensor cores", ms(per_step(f, f->totals.tensor_ns)),
+                         "ms", NULL);
     const char *override = timeline_meta(f->tl, "env.NVIDIA_TF32_OVERRIDE");
     if (override && strcmp(override, "0") == 0)
         outcome_evidence(o, "NVIDIA_TF32_OVERRIDE=0 disables TF32 until you unset it", 0, "", NULL);
@@ -208,13 +208,14 @@ static const char *summary_of(const struct facts *f, struct arena *arena, const 
     if (x->tf32_ns > x->cost_ns)
         return arena_printf(
             arena,
-            "%.1f ms per step of matrix work runs in TF32%s: tensor cores process 16-bit numbers "
-            "at twice the rate, and other kernels move fewer bytes, but casts take time",
-            ms(x->tf32_ns + x->cost_ns), x->cost_ns ? " or FP32" : "");
+            "%.1f ms%s of matrix work runs in TF32%s: tensor cores process 16-bit numbers at twice "
+            "the rate, and other kernels move fewer bytes, but casts take time",
+            ms(x->tf32_ns + x->cost_ns), scope_words(f)->per_of, x->cost_ns ? " or FP32" : "");
     const struct op *longest = x->fp32.longest == TL_NONE ? NULL : &f->tl->ops[x->fp32.longest];
     bool idle = !longest || longest->class.tensor == TRI_NO;
-    return arena_printf(arena, "%.1f ms per step of matrix work runs in FP32%s (longest: %s)",
-                        ms(x->cost_ns), idle ? " while the tensor cores idle" : "",
+    return arena_printf(arena, "%.1f ms%s of matrix work runs in FP32%s (longest: %s)",
+                        ms(x->cost_ns), scope_words(f)->per_of,
+                        idle ? " while the tensor cores idle" : "",
                         longest ? tl_text(f->tl, longest->name) : "-");
 }
 
@@ -245,8 +246,8 @@ static void check_tensor_cores(const struct facts *f, struct arena *arena, struc
     x.fp32 = query_ops_of(f, is_fp32_matrix, x.half);
     x.cost_ns = per_step(f, x.fp32.busy_ns);
     x.tf32_ns = tf32_cost(f);
-    o->why = arena_printf(arena, "%.3f ms per step of FP32 matrix kernels without tensor cores",
-                          ms(x.cost_ns));
+    o->why = arena_printf(arena, "%.3f ms%s of FP32 matrix kernels without tensor cores",
+                          ms(x.cost_ns), scope_words(f)->per_of);
     if ((x.cost_ns + x.tf32_ns) * 100 < f->step_ns || !query_nvidia(f) ||
         !has_tensor_cores(f, o, &cc_major))
         return;
@@ -259,8 +260,8 @@ static void check_tensor_cores(const struct facts *f, struct arena *arena, struc
     advise(o, cc_major, x.tf32_ns > x.cost_ns, nchw.count + nhwc.count > 0);
     o->edit.layout = nhwc.busy_ns > nchw.busy_ns || weights_in_nhwc(f);
     if (nchw.busy_ns * WORTH_A_LAYOUT > x.fp32.busy_ns && !weights_in_nhwc(f)) {
-        outcome_evidence(o, "of them, convolutions not in channels-last, per step",
-                         ms(per_step(f, nchw.busy_ns)), "ms", NULL);
+        outcome_evidence_per(o, "of them, convolutions not in channels-last,",
+                             ms(per_step(f, nchw.busy_ns)), "ms", NULL);
         advise_layout(arena, o);
     }
     outcome_fires(o, x.cost_ns + x.tf32_ns, summary_of(f, arena, &x));

@@ -61,10 +61,10 @@ static void check_type_casts(const struct facts *f, struct arena *arena, struct 
         return;
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%cast%' OR name LIKE '%copy%' "
                        "OR name LIKE '%convertTensor%'";
-    outcome_evidence(o, "type conversions per step", (double)ops.count / (double)f->steps.used,
-                     "count", rows);
-    outcome_evidence(o, "their GPU time per step", ms(per_step(f, ops.busy_ns)), "ms", rows);
-    outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, ops.idle_ns)), "ms", NULL);
+    outcome_evidence_per(o, "type conversions", (double)ops.count / (double)f->steps.used, "count",
+                         rows);
+    outcome_evidence_per(o, "their GPU time", ms(per_step(f, ops.busy_ns)), "ms", rows);
+    outcome_evidence_per(o, "GPU idle between them", ms(per_step(f, ops.idle_ns)), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit = (struct edit){.kind = EDIT_FUSE, .ops = goes, .bad = BYTES_LEFT, .within = true};
     outcome_fires(o, cost,

@@ -103,23 +103,24 @@ static void check_broadcast_buffers(const struct facts *f, struct arena *arena, 
     if (!x.reduces || x.steps * 10 < f->steps.used * 9 || query_replicated(f, arena) ||
         !small(&x) || gain * 100 < f->steps.median_ns)
         return;
-    outcome_evidence(o, "broadcasts at the start of a step, per step",
-                     (double)x.broadcasts / (double)f->steps.used, "count",
-                     "SELECT name, calls, total_ms FROM kernel_time WHERE name LIKE '%roadcast%' "
-                     "UNION ALL SELECT name, ranges, total_ms FROM range_time WHERE name LIKE "
-                     "'%roadcast%'");
+    outcome_evidence_per(
+        o, "broadcasts at the start of a step,", (double)x.broadcasts / (double)f->steps.used,
+        "count",
+        "SELECT name, calls, total_ms FROM kernel_time WHERE name LIKE '%roadcast%' "
+        "UNION ALL SELECT name, ranges, total_ms FROM range_time WHERE name LIKE "
+        "'%roadcast%'");
     if (x.bytes)
-        outcome_evidence(o, "bytes that they move per step", (double)per_step(f, x.bytes) / 1e6,
-                         "MB",
-                         "SELECT * FROM collective WHERE name IN (SELECT id FROM string WHERE text "
-                         "LIKE '%roadcast%')");
-    outcome_evidence(o, "copies into and out of the send buffers, per step",
-                     (double)(ops.count - (int64_t)x.broadcasts) / (double)f->steps.used, "count",
-                     NULL);
-    outcome_evidence(o, "GPU time of broadcasts and copies per step", ms(per_step(f, ops.busy_ns)),
-                     "ms", NULL);
-    outcome_evidence(o, "GPU idle until their launch, per step", ms(per_step(f, ops.idle_ns)), "ms",
-                     NULL);
+        outcome_evidence_per(
+            o, "bytes that they move", (double)per_step(f, x.bytes) / 1e6, "MB",
+            "SELECT * FROM collective WHERE name IN (SELECT id FROM string WHERE text "
+            "LIKE '%roadcast%')");
+    outcome_evidence_per(o, "copies into and out of the send buffers,",
+                         (double)(ops.count - (int64_t)x.broadcasts) / (double)f->steps.used,
+                         "count", NULL);
+    outcome_evidence_per(o, "GPU time of broadcasts and copies", ms(per_step(f, ops.busy_ns)), "ms",
+                         NULL);
+    outcome_evidence_per(o, "GPU idle until their launch,", ms(per_step(f, ops.idle_ns)), "ms",
+                         NULL);
     o->error_class = ERROR_STRUCTURAL;
     o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = x.marks};
     o->setting = "broadcast_buffers=0";

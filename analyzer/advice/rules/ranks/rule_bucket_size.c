@@ -10,17 +10,17 @@ static const char rows[] = "SELECT c.*, k.end_ns - k.start_ns AS kernel_ns FROM 
 static void add_evidence(struct outcome *o, const struct query_exchange *x, int64_t exposed,
                          int64_t launching)
 {
-    outcome_evidence(o, "collectives per step", (double)x->count, "count", rows);
-    outcome_evidence(o, "bytes per step", (double)x->bytes / 1e6, "MB", rows);
+    outcome_evidence_per(o, "collectives", (double)x->count, "count", rows);
+    outcome_evidence_per(o, "bytes", (double)x->bytes / 1e6, "MB", rows);
     outcome_evidence(o, "largest", (double)x->largest_bytes / 1e6, "MB", rows);
     outcome_evidence(o, "fixed cost of a collective: the shortest one seen",
                      ms(x->fastest_ns) * 1000, "us", rows);
-    outcome_evidence(o, "transfer time per step, at the best rate seen for each size",
-                     ms(x->transfer_ns), "ms", rows);
-    outcome_evidence(o, "exposed communication per step", ms(exposed), "ms", NULL);
+    outcome_evidence_per(o, "transfer time, at the best rate seen for each size,",
+                         ms(x->transfer_ns), "ms", rows);
+    outcome_evidence_per(o, "exposed communication", ms(exposed), "ms", NULL);
     if (launching > 0)
-        outcome_evidence(o, "GPU idle until the launch of each collective, per step", ms(launching),
-                         "ms", NULL);
+        outcome_evidence_per(o, "GPU idle until the launch of each collective,", ms(launching),
+                             "ms", NULL);
 }
 
 /* Weights that are shared out (FSDP, ZeRO) are gathered, and their gradients reduced, by one

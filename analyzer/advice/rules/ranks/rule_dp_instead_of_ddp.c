@@ -18,10 +18,9 @@ static void check_dp_instead_of_ddp(const struct facts *f, struct arena *arena, 
         return;
     outcome_evidence(o, "GPUs that one process drives", (double)devices, "count",
                      "SELECT * FROM device");
-    outcome_evidence(o, "exposed time of sending weights and gathering gradients, per step",
-                     ms(part[PART_COMM]), "ms", NULL);
-    outcome_evidence(o, "GPU idle per step while the process serves the others", ms(idle), "ms",
-                     NULL);
+    outcome_evidence_per(o, "exposed time of sending weights and gathering gradients,",
+                         ms(part[PART_COMM]), "ms", NULL);
+    outcome_evidence_per(o, "GPU idle while the process serves the others,", ms(idle), "ms", NULL);
     outcome_fires(o, gain,
                   arena_printf(arena,
                                "one process drives %zu GPUs and sends them the weights in every "

@@ -9,11 +9,10 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 {
     const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
                        "'%nccl%' OR s.text LIKE '%rccl%' ORDER BY end_ns - start_ns DESC";
-    outcome_evidence(o, "exposed communication per step", ms(f->breakdown_ns[PART_COMM]), "ms",
-                     rows);
-    outcome_evidence(o, "collectives per step", (double)all->count / (double)f->steps.used, "count",
-                     rows);
-    outcome_evidence(o, "time in them per step", ms(per_step(f, all->busy_ns)), "ms", rows);
+    outcome_evidence_per(o, "exposed communication", ms(f->breakdown_ns[PART_COMM]), "ms", rows);
+    outcome_evidence_per(o, "collectives", (double)all->count / (double)f->steps.used, "count",
+                         rows);
+    outcome_evidence_per(o, "time in them", ms(per_step(f, all->busy_ns)), "ms", rows);
     if (waiting > 0)
         outcome_evidence(
             o, "of that, waiting for the last rank to arrive (the straggler rule counts it)",
@@ -59,11 +58,12 @@ static void split_layers(const struct facts *f, struct arena *arena, struct outc
                          const struct query_comm *model)
 {
     double each = (double)model->ops.count / (double)f->steps.used;
-    outcome_evidence(o, "collectives of groups that split the model, per step", each, "count",
-                     "SELECT c.*, s.text AS process_group FROM collective c JOIN string s ON s.id "
-                     "= c.group_name ORDER BY c.start_ns");
-    outcome_evidence(o, "time in them with nothing computed, per step", ms(model->exposed_ns), "ms",
-                     NULL);
+    outcome_evidence_per(
+        o, "collectives of groups that split the model,", each, "count",
+        "SELECT c.*, s.text AS process_group FROM collective c JOIN string s ON s.id "
+        "= c.group_name ORDER BY c.start_ns");
+    outcome_evidence_per(o, "time in them with nothing computed,", ms(model->exposed_ns), "ms",
+                         NULL);
     o->error_class = ERROR_RERUN_DECIDES;
     o->remedy = (struct remedy){
         "overlap them with computing of the same layer (asynchronous tensor parallelism: "
@@ -77,9 +77,10 @@ static void split_layers(const struct facts *f, struct arena *arena, struct outc
         between_layers(o);
     outcome_fires(o, model->exposed_ns,
                   arena_printf(arena,
-                               "%.0f collectives of groups that split the model per step: the GPU "
-                               "computes nothing for %.1f ms of each step while they run",
-                               each, ms(model->exposed_ns)));
+                               "%.0f collectives of groups that split the model %s: the GPU "
+                               "computes nothing for %.1f ms %s while they run",
+                               each, scope_words(f)->per, ms(model->exposed_ns),
+                               scope_words(f)->of_each));
     outcome_example_op(o, f->tl, model->ops.longest, "longest collective");
 }
 
@@ -109,15 +110,14 @@ static void exchange_or_pipeline(struct arena *arena, struct outcome *o)
                               "%s; nothing recorded says whether they belong to an exchange "
                               "of all with all or to the stages of a pipeline",
                               o->summary);
-    o->remedy.pytorch = arena_printf(
-        arena,
-        "stages of a pipeline: more micro-batches per step, and the same work for each "
-        "stage (see pipeline-bubble). Exchange of all with all: %s",
-        o->remedy.pytorch);
-    o->remedy.cuda = arena_printf(arena,
-                                  "stages of a pipeline: more micro-batches per step. "
-                                  "Exchange of all with all: %s",
-                                  o->remedy.cuda);
+    o->remedy.pytorch =
+        arena_printf(arena,
+                     "stages of a pipeline: more micro-batches per step, and the same work for "
+                     "each stage (see pipeline-bubble). Exchange of all with all: %s",
+                     o->remedy.pytorch);
+    o->remedy.cuda = arena_printf(
+        arena, "stages of a pipeline: more micro-batches per step. Exchange of all with all: %s",
+        o->remedy.cuda);
 }
 
 /* Per step: the time in which no collective runs. No more of them than that can be hidden. */
@@ -152,8 +152,8 @@ static const char *too_much(const struct facts *f, struct arena *arena, struct o
         "accumulate gradients over several batches before apply_gradients; larger batches; 16-bit "
         "gradients",
         "one ncclAllReduce for several micro-batches, 16-bit buffers; then overlap the rest"};
-    return arena_printf(arena, "; the rest of the step is too short to hide more than %s of them",
-                        time_text(arena, hidden_at_most));
+    return arena_printf(arena, "; the rest of the %s is too short to hide more than %s of them",
+                        scope_words(f)->unit, time_text(arena, hidden_at_most));
 }
 
 /* A benchmark of collectives, or a recording of them alone: overlap has nothing to work with. */
@@ -169,7 +169,9 @@ static const char *why_not_now(const struct facts *f, struct arena *arena,
     if (computes_nothing(f, exposed))
         return "collectives run, but no computing that they could overlap with";
     if (query_replicated(f, arena))
-        return "one process sends the weights to all GPUs in each step: see dp-instead-of-ddp";
+        return arena_printf(arena,
+                            "one process sends the weights to all GPUs %s: see dp-instead-of-ddp",
+                            scope_words(f)->in_each);
     if (query_buckets(f, x) != BUCKETS_FINE)
         return "the size of the messages prevents overlap: see bucket-size";
     return NULL;
@@ -185,11 +187,11 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
                             ? arena_printf(arena, ", and it idles for %s until their launch",
                                            time_text(arena, launching))
                             : "";
-    return arena_printf(arena,
-                        "%.0f collectives per step, %s: the GPU computes nothing for %.1f ms of "
-                        "each step while they run%s%s",
-                        (double)all->count / (double)f->steps.used, overlapped, ms(exposed), idles,
-                        beyond);
+    return arena_printf(
+        arena,
+        "%.0f collectives %s, %s: the GPU computes nothing for %.1f ms %s while they run%s%s",
+        (double)all->count / (double)f->steps.used, scope_words(f)->per, overlapped, ms(exposed),
+        scope_words(f)->of_each, idles, beyond);
 }
 
 static void check_exposed_communication(const struct facts *f, struct arena *arena,
@@ -203,8 +205,8 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     int64_t repeats = (int64_t)query_repeats(f, arena, &x); /* no-sync counts all but one of them */
     int64_t exposed = query_exposed_comm(f) / repeats;
     int64_t launching = scattered ? per_step(f, all.idle_ns) : 0;
-    o->why = all.count ? arena_printf(arena, "%.3f ms of exposed communication per step",
-                                      ms(exposed > 0 ? exposed : 0))
+    o->why = all.count ? arena_printf(arena, "%.3f ms of exposed communication %s",
+                                      ms(exposed > 0 ? exposed : 0), scope_words(f)->per)
                        : "no collectives on this GPU";
     struct query_comm model = query_comm(f, COMM_MODEL);
     if (model.exposed_ns * 100 >= f->step_ns && model.exposed_ns > exposed) {
@@ -221,8 +223,8 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     }
     add_evidence(f, o, &all, waiting);
     if (launching > 0)
-        outcome_evidence(o, "GPU idle until the launch of each collective, per step", ms(launching),
-                         "ms", NULL);
+        outcome_evidence_per(o, "GPU idle until the launch of each collective,", ms(launching),
+                             "ms", NULL);
     double hidden = all.busy_ns > 0 ? 100.0 - 100.0 * ms(f->breakdown_ns[PART_COMM]) /
                                                   ms(per_step(f, all.busy_ns))
                                     : 0;

@@ -43,10 +43,10 @@ static void check_no_sync(const struct facts *f, struct arena *arena, struct out
     if (k < 2 || gain * 100 < f->step_ns)
         return;
     const char *rows = "SELECT * FROM collective ORDER BY start_ns";
-    outcome_evidence(o, "exchanges of the same gradients per step", (double)k, "count", rows);
-    outcome_evidence(o, "collectives per step", (double)x.count, "count", rows);
-    outcome_evidence(o, "bytes per step", (double)x.bytes / 1e6, "MB", rows);
-    outcome_evidence(o, "exposed communication per step", ms(exposed), "ms", NULL);
+    outcome_evidence_per(o, "exchanges of the same gradients", (double)k, "count", rows);
+    outcome_evidence_per(o, "collectives", (double)x.count, "count", rows);
+    outcome_evidence_per(o, "bytes", (double)x.bytes / 1e6, "MB", rows);
+    outcome_evidence_per(o, "exposed communication", ms(exposed), "ms", NULL);
     o->error_class = ERROR_STRUCTURAL;
     o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = needless(f, arena, &x, k)};
     outcome_fires(

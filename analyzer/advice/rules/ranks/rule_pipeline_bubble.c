@@ -22,9 +22,9 @@ static void check_pipeline_bubble(const struct facts *f, struct arena *arena, st
     if (pairs.exposed_ns * 100 < f->step_ns)
         return;
     double each = (double)pairs.ops.count / (double)f->steps.used;
-    outcome_evidence(o, "sends and receives per step", each, "count", rows);
-    outcome_evidence(o, "time in them with nothing computed, per step", ms(pairs.exposed_ns), "ms",
-                     rows);
+    outcome_evidence_per(o, "sends and receives", each, "count", rows);
+    outcome_evidence_per(o, "time in them with nothing computed,", ms(pairs.exposed_ns), "ms",
+                         rows);
     outcome_evidence(
         o, "longest of them",
         ms(f->tl->ops[pairs.ops.longest].end_ns - f->tl->ops[pairs.ops.longest].start_ns), "ms",

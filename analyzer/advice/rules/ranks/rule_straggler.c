@@ -21,12 +21,11 @@ static void add_evidence(const struct facts *f, struct arena *arena, struct outc
         o,
         arena_printf(arena, "collectives in which rank %lld arrived last", (long long)late->rank),
         (double)late->late_count, "count", NULL);
-    outcome_evidence(o, "time that it kept the others waiting, per step", ms(late->late_ns), "ms",
-                     NULL);
-    outcome_evidence(o, "all late arrivals together, per step", ms(r->late_ns), "ms", NULL);
-    outcome_evidence(o, "longest exposed wait of a rank, per step", ms(most), "ms", NULL);
-    outcome_evidence(o, "transfer after the last rank arrived, per step", ms(r->transfer_ns), "ms",
-                     NULL);
+    outcome_evidence_per(o, "time that it kept the others waiting,", ms(late->late_ns), "ms", NULL);
+    outcome_evidence_per(o, "all late arrivals together,", ms(r->late_ns), "ms", NULL);
+    outcome_evidence_per(o, "longest exposed wait of a rank,", ms(most), "ms", NULL);
+    outcome_evidence_per(o, "transfer after the last rank arrived,", ms(r->transfer_ns), "ms",
+                         NULL);
 }
 
 /* What the others wait for the last rank beyond the next one, per step: ranks that are late in
@@ -103,13 +102,14 @@ static const char *at_host(const struct facts *f, struct arena *arena)
 static void doubt(const struct facts *f, struct arena *arena, struct outcome *o, int64_t gain)
 {
     o->verdict = RULE_CANNOT_TELL;
-    o->why = arena_printf(
-        arena,
-        "%lld ranks of the job are missing, and one of them may be late: of those that are here "
-        "rank %lld comes last, %s per step behind the next, and the transfers then take %s: pass "
-        "the files of all ranks",
-        (long long)f->tl->missing_ranks, (long long)f->ranks.at[f->ranks.late].rank,
-        time_text(arena, gain > 0 ? gain : 0), time_text(arena, f->ranks.transfer_ns));
+    o->why =
+        arena_printf(arena,
+                     "%lld ranks of the job are missing, and one of them may be late: of those "
+                     "that are here rank %lld comes last, %s %s behind the next, and the transfers "
+                     "then take %s: pass the files of all ranks",
+                     (long long)f->tl->missing_ranks, (long long)f->ranks.at[f->ranks.late].rank,
+                     time_text(arena, gain > 0 ? gain : 0), scope_words(f)->per,
+                     time_text(arena, f->ranks.transfer_ns));
 }
 
 /* A rank that was not recorded and came even later would lengthen the transfers by as much: those
@@ -130,10 +130,9 @@ static bool check_group(const struct facts *f, struct arena *arena, struct outco
     const char *who = r->group_text;
     outcome_evidence(o, "ranks compared", (double)r->count, "count", "SELECT * FROM process");
     outcome_evidence(o, "ranks that are late together", (double)r->group_size, "count", NULL);
-    outcome_evidence(o, "time that they keep the others waiting, per step", ms(r->group_ns), "ms",
-                     NULL);
-    outcome_evidence(o, "transfer after the last rank arrived, per step", ms(r->transfer_ns), "ms",
-                     NULL);
+    outcome_evidence_per(o, "time that they keep the others waiting,", ms(r->group_ns), "ms", NULL);
+    outcome_evidence_per(o, "transfer after the last rank arrived,", ms(r->transfer_ns), "ms",
+                         NULL);
     o->error_class = ERROR_RERUN_DECIDES;
     advise(f, arena, o, arena_printf(arena, "ranks %s", who),
            "what they share: their node (clocks, other jobs, storage, network), their part of the "
@@ -141,9 +140,9 @@ static bool check_group(const struct facts *f, struct arena *arena, struct outco
     outcome_fires(o, r->group_ns,
                   arena_printf(arena,
                                "ranks %s%s are late together: they arrive last in most collectives "
-                               "and keep the other %zu ranks waiting %.1f ms per step%s",
+                               "and keep the other %zu ranks waiting %.1f ms %s%s",
                                who, at_host(f, arena), r->count - r->group_size, ms(r->group_ns),
-                               why(f, arena)));
+                               scope_words(f)->per, why(f, arena)));
     return true;
 }
 
@@ -158,13 +157,13 @@ static bool has_another_cause(const struct facts *f, struct arena *arena, struct
     }
     if (2 * late->queued_ns >= gain && 2 * late->late_queued_ns < late->late_ns) {
         o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(arena,
-                              "rank %lld comes last for %lld of %lld collectives, %s per step, "
-                              "but threads of its process had no core for %s per step: with a "
-                              "core for each it may be in time",
-                              (long long)late->rank, (long long)late->late_count,
-                              (long long)f->ranks.collectives, time_text(arena, gain),
-                              time_text(arena, late->queued_ns));
+        o->why = arena_printf(
+            arena,
+            "rank %lld comes last for %lld of %lld collectives, %s %s, but threads of its process "
+            "had no core for %s %s: with a core for each it may be in time",
+            (long long)late->rank, (long long)late->late_count, (long long)f->ranks.collectives,
+            time_text(arena, gain), scope_words(f)->per, time_text(arena, late->queued_ns),
+            scope_words(f)->per);
         return true;
     }
     return false;
@@ -201,10 +200,10 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
         o, gain,
         arena_printf(arena,
                      "rank %lld is late%s: it arrives last in %lld of %lld collectives and keeps "
-                     "the others waiting %.1f ms per step; the transfers themselves take %.1f ms%s",
+                     "the others waiting %.1f ms %s; the transfers themselves take %.1f ms%s",
                      (long long)late->rank, on_host(f, arena, late), (long long)late->late_count,
-                     (long long)r->collectives, ms(late->late_ns), ms(r->transfer_ns),
-                     why(f, arena)));
+                     (long long)r->collectives, ms(late->late_ns), scope_words(f)->per,
+                     ms(r->transfer_ns), why(f, arena)));
     if (r->worst_op != TL_NONE) {
         const struct op *w = &f->tl->ops[r->worst_op];
         outcome_example(o, w->start_ns, w->start_ns + r->worst_ns, "longest wait for a late rank",
@@ -231,9 +230,9 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
     int64_t gain = lateness(r);
     o->why = arena_printf(arena,
                           "rank %lld arrives last in %lld of %lld collectives and costs the others "
-                          "%.3f ms per step more than the next rank",
+                          "%.3f ms %s more than the next rank",
                           (long long)late->rank, (long long)late->late_count,
-                          (long long)r->collectives, ms(gain));
+                          (long long)r->collectives, ms(gain), scope_words(f)->per);
     bool late_enough = is_often(f) && gain * 100 >= f->step_ns;
     if (f->tl->missing_ranks > 0 && (!late_enough || may_be_another(f, gain))) {
         doubt(f, arena, o, gain);

@@ -138,9 +138,9 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
         return;
     if (!memory_lets(f, arena, o, again))
         return;
-    outcome_evidence(o, ranges ? "computed again per step" : "computed again per step, at least",
-                     ms(again), "ms", NULL);
-    outcome_evidence(o, "share of the step", share_pct(f, again), "%", NULL);
+    outcome_evidence_per(o, ranges ? "computed again" : "computed again, at least,", ms(again),
+                         "ms", NULL);
+    outcome_evidence_share(o, "share", share_pct(f, again), NULL);
     o->error_class = ERROR_STRUCTURAL;
     if (ranges)
         o->edit = (struct edit){.kind = EDIT_REMOVE,

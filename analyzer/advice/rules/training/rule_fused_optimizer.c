@@ -89,16 +89,14 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
         u->name ? NULL
                 : "SELECT * FROM kernel_time WHERE name LIKE '%sgd%' OR name LIKE '%adam%' OR "
                   "name LIKE '%multi_tensor%'";
-    outcome_evidence(o, "optimizer kernels per step", (double)each_step(f, ops->count), "count",
-                     rows);
+    outcome_evidence_per(o, "optimizer kernels", (double)each_step(f, ops->count), "count", rows);
     outcome_evidence(o, "mean length",
                      ops->count ? (double)ops->busy_ns / (double)ops->count / 1e3 : 0, "us", rows);
-    outcome_evidence(o, "their GPU time per step", ms(per_step(f, ops->busy_ns)), "ms", rows);
-    outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, ops->idle_ns)), "ms",
-                     NULL);
+    outcome_evidence_per(o, "their GPU time", ms(per_step(f, ops->busy_ns)), "ms", rows);
+    outcome_evidence_per(o, "GPU idle between them", ms(per_step(f, ops->idle_ns)), "ms", NULL);
     if (u->host_ns > 0)
-        outcome_evidence(o, "the host's time for them per step", ms(u->host_ns), "ms",
-                         "SELECT * FROM range_time WHERE name LIKE 'Optimizer.step#%'");
+        outcome_evidence_per(o, "the host's time for them", ms(u->host_ns), "ms",
+                             "SELECT * FROM range_time WHERE name LIKE 'Optimizer.step#%'");
 }
 
 static bool updates_by_lists(const struct facts *f, uint32_t op)
@@ -153,9 +151,9 @@ static bool by_lists(const struct facts *f, struct arena *arena, const struct qu
     o->remedy.pytorch = arena_printf(arena, "torch.optim.%s(params, fused=True)", class);
     outcome_fires(o, (int64_t)((double)each * (1 - good)),
                   arena_printf(arena,
-                               "the optimizer runs %lld kernels in %.1f ms per step: each of its "
+                               "the optimizer runs %lld kernels in %.1f ms %s: each of its "
                                "operations passes over all parameters once more (foreach)",
-                               (long long)each_step(f, ops.count), ms(each)));
+                               (long long)each_step(f, ops.count), ms(each), scope_words(f)->per));
     outcome_example_op(o, f->tl, ops.longest, "longest optimizer kernel");
     return true;
 }
@@ -166,12 +164,13 @@ static void check_fused_optimizer(const struct facts *f, struct arena *arena, st
     bool many = query_optimizer_unfused(f, &ops);
     int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns), count = each_step(f, ops.count);
     int64_t products = query_optimizer_products(f);
-    o->why = arena_printf(arena, "%lld optimizer kernels per step", (long long)count);
+    o->why =
+        arena_printf(arena, "%lld optimizer kernels %s", (long long)count, scope_words(f)->per);
     if (products > 0 && count >= QUERY_MANY_OPTIMIZER_OPS)
         o->why = arena_printf(arena,
                               "the optimizer computes %lld products of matrices among its %lld "
-                              "kernels per step: no flag puts such an update into one kernel",
-                              (long long)products, (long long)count);
+                              "kernels %s: no flag puts such an update into one kernel",
+                              (long long)products, (long long)count, scope_words(f)->per);
     if (by_lists(f, arena, &ops, o) || !many || cost * 100 < f->step_ns)
         return;
     struct update u = update_of(f);
@@ -182,8 +181,9 @@ static void check_fused_optimizer(const struct facts *f, struct arena *arena, st
     const char *host =
         arena_printf(arena, "; the host takes %s to launch them", time_text(arena, u.host_ns));
     outcome_fires(o, cost,
-                  arena_printf(arena, "the optimizer runs %lld small kernels in %.1f ms per step%s",
-                               (long long)count, ms(cost), u.host_ns > cost ? host : ""));
+                  arena_printf(arena, "the optimizer runs %lld small kernels in %.1f ms %s%s",
+                               (long long)count, ms(cost), scope_words(f)->per,
+                               u.host_ns > cost ? host : ""));
     outcome_example_op(o, f->tl, ops.longest, "longest optimizer kernel");
 }
 

@@ -15,13 +15,12 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
                        "'%norm%' OR s.text LIKE '%clip%'";
     double used = (double)(f->steps.used ? f->steps.used : 1);
-    outcome_evidence(o, "clipping operations per step", (double)p->ops.count / used, "count",
-                     p->ops.count ? rows : NULL);
-    outcome_evidence(o, "their GPU time per step", ms(per_step(f, p->ops.busy_ns)), "ms", NULL);
-    outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, p->ops.idle_ns)), "ms",
-                     NULL);
-    outcome_evidence(o, "waits for the norm per step", (double)p->syncs / used, "count", NULL);
-    outcome_evidence_idle(o, f, "GPU idle after these waits per step", ms(per_step(f, p->sync_ns)),
+    outcome_evidence_per(o, "clipping operations", (double)p->ops.count / used, "count",
+                         p->ops.count ? rows : NULL);
+    outcome_evidence_per(o, "their GPU time", ms(per_step(f, p->ops.busy_ns)), "ms", NULL);
+    outcome_evidence_per(o, "GPU idle between them", ms(per_step(f, p->ops.idle_ns)), "ms", NULL);
+    outcome_evidence_per(o, "waits for the norm", (double)p->syncs / used, "count", NULL);
+    outcome_evidence_idle(o, f, "GPU idle after these waits", ms(per_step(f, p->sync_ns)),
                           PART_IDLE_SYNC);
 }
 

@@ -45,13 +45,12 @@ static void check_loss_scaling(const struct facts *f, struct arena *arena, struc
         "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE '%finite%' OR "
         "s.text LIKE '%unscale%' OR s.text LIKE '%update_scale%'";
     double used = (double)(f->steps.used ? f->steps.used : 1);
-    outcome_evidence(o, "loss-scaling operations per step", (double)p.ops.count / used, "count",
-                     p.ops.count ? rows : NULL);
-    outcome_evidence(o, "their GPU time per step", ms(busy), "ms", NULL);
-    outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, p.ops.idle_ns)), "ms",
-                     NULL);
-    outcome_evidence(o, "waits for the result per step", (double)p.syncs / used, "count", NULL);
-    outcome_evidence(o, "GPU idle after these waits per step", ms(waiting), "ms", NULL);
+    outcome_evidence_per(o, "loss-scaling operations", (double)p.ops.count / used, "count",
+                         p.ops.count ? rows : NULL);
+    outcome_evidence_per(o, "their GPU time", ms(busy), "ms", NULL);
+    outcome_evidence_per(o, "GPU idle between them", ms(per_step(f, p.ops.idle_ns)), "ms", NULL);
+    outcome_evidence_per(o, "waits for the result", (double)p.syncs / used, "count", NULL);
+    outcome_evidence_per(o, "GPU idle after these waits", ms(waiting), "ms", NULL);
     if (f->device && f->device->cc_major >= 0 && !bf16_possible(f))
         o->remedy = without_bf16;
     if (bf16_possible(f))

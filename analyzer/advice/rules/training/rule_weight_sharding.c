@@ -10,8 +10,8 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
     const char *rows = "SELECT r.* FROM range r JOIN string s ON s.id = r.name WHERE s.text LIKE "
                        "'%PartitionedParameterCoordinator.%' OR s.text LIKE "
                        "'%DeepSpeedZeRoOffload.%'";
-    outcome_evidence(o, "the host in ZeRO 3's hooks of modules per step", ms(host), "ms", rows);
-    outcome_evidence(o, "GPU idle meanwhile per step", ms(idle), "ms", rows);
+    outcome_evidence_per(o, "the host in ZeRO 3's hooks of modules", ms(host), "ms", rows);
+    outcome_evidence_per(o, "GPU idle meanwhile", ms(idle), "ms", rows);
     o->error_class = ERROR_RERUN_DECIDES;
     /* Their calls also make what surrounds them slower, and without them other work is earlier. */
     int64_t most = query_awaits_host(f);

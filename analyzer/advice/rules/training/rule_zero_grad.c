@@ -11,12 +11,11 @@ static void check_zero_grad(const struct facts *f, struct arena *arena, struct o
     if (!many || cost * 100 < f->step_ns)
         return;
     const char *rows = "SELECT * FROM memset ORDER BY start_ns";
-    outcome_evidence(o, "memsets and fill kernels per step", (double)count, "count", rows);
-    outcome_evidence(o, "their GPU time per step", ms(per_step(f, ops.busy_ns)), "ms", rows);
-    outcome_evidence(o, "GPU idle between them per step", ms(per_step(f, ops.idle_ns)), "ms", NULL);
+    outcome_evidence_per(o, "memsets and fill kernels", (double)count, "count", rows);
+    outcome_evidence_per(o, "their GPU time", ms(per_step(f, ops.busy_ns)), "ms", rows);
+    outcome_evidence_per(o, "GPU idle between them", ms(per_step(f, ops.idle_ns)), "ms", NULL);
     if (ops.bytes > 0)
-        outcome_evidence(o, "bytes zeroed per step", (double)each_step(f, ops.bytes) / 1e6, "MB",
-                         rows);
+        outcome_evidence_per(o, "bytes zeroed", (double)each_step(f, ops.bytes) / 1e6, "MB", rows);
     o->edit.kind = EDIT_KEEP_GRADIENTS;
     o->setting = "zero_grad=none";
     outcome_fires(o, cost,
