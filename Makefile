@@ -35,7 +35,7 @@ test-long:
 	@$(MAKE) all
 	@tests/run.sh $(BUILD) long
 
-# Real PyTorch with CUDA on the virtual GPU (docs/pytorch.md): needs several GB of wheels, so it is a target of its own.
+# Real PyTorch with CUDA on the virtual GPU (vgpu/docs/pytorch.md): needs several GB of wheels, so it is a target of its own.
 # GPUPROF_TORCH=DIR/bin/python names the interpreter; without it one line says how to set it up. TORCH="mlp gpt" takes two.
 torch: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target gpuprof gpuprof_agent vgpu >$(BUILD)/torch.log || { tail -n 40 $(BUILD)/torch.log; exit 1; }

@@ -42,6 +42,9 @@ install(FILES ${CMAKE_SOURCE_DIR}/LICENSE ${CMAKE_SOURCE_DIR}/README.md
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} # --help and README.md name them
     COMPONENT gpuprof FILES_MATCHING PATTERN "*.md" PATTERN "*.tsv" PATTERN "*.png" PATTERN man EXCLUDE PATTERN examples EXCLUDE)
 
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/vgpu/docs DESTINATION ${CMAKE_INSTALL_DOCDIR}/vgpu
+    COMPONENT gpuprof FILES_MATCHING PATTERN "*.md")
+
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/ci/gpuprof-gate.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuprof/ci COMPONENT gpuprof)
 
 # Manual pages from docs/man/, and completions as the program prints them.

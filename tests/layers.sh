@@ -53,7 +53,7 @@ cli/common              report/terminal analyzer/advice
 cli/load                cli/common report analyzer/profile analyzer/import analyzer/measure analyzer/facts analyzer/advice analyzer/reduce
 cli/results             cli/common cli/load report report/tables analyzer/profile analyzer/collector
 cli                     cli/common cli/load cli/results report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
-cli/run                 wire cli/common cli/load cli/results report report/words analyzer/profile analyzer/collector
+cli/run                 wire vgpu/include cli/common cli/load cli/results report report/words analyzer/profile analyzer/collector
 cli/record              cli/common cli/results report analyzer/profile analyzer/collector
 cli/gate                cli/common cli/load cli/results report analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/try                 cli/common cli/load cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
@@ -68,21 +68,7 @@ reference_workloads/conv reference_workloads/common
 reference_workloads/amp reference_workloads/common reference_workloads/conv
 reference_workloads/ddp reference_workloads/common reference_workloads/conv
 reference_workloads/gpt reference_workloads/common reference_workloads/conv
-reference_workloads/vgpu/ptx
-reference_workloads/vgpu/core wire reference_workloads/vgpu/ptx
-reference_workloads/vgpu/values reference_workloads/vgpu/core
-reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/ptx reference_workloads/vgpu/values
-reference_workloads/vgpu/cost reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/ptx reference_workloads/vgpu/values
-reference_workloads/vgpu/reach
 ROOMS
-    for shim in cupti cublas cublaslt cudnn cufft curand cusolver cusparse nccl nvml; do
-        echo "reference_workloads/vgpu/shims/$shim reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims"
-    done
-    echo "reference_workloads/vgpu/shims/cuda reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims"
-    for shim in cudart cudart12; do # one is built of the other
-        echo "reference_workloads/vgpu/shims/$shim reference_workloads/vgpu/code reference_workloads/vgpu/core reference_workloads/vgpu/cost reference_workloads/vgpu/shims reference_workloads/vgpu/shims/cudart reference_workloads/vgpu/shims/cudart12"
-    done
-    echo "reference_workloads/vgpu/shims reference_workloads/vgpu/core"
     for topic in input host copies kernels training ranks; do
         echo "analyzer/advice/rules/$topic wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/queries/kernels analyzer/queries/input analyzer/queries/ranks analyzer/queries/training analyzer/advice"
     done

@@ -1,5 +1,5 @@
 #include "cli/run/run.h"
-#include "wire/vgpu_options.h"
+#include "vgpu/include/vgpu_options.h"
 
 #include <dirent.h>
 #include <stdio.h>

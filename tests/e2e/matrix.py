@@ -27,7 +27,7 @@ MODELS = {
     "v100": (["--precision", "fp16"], 28),  # no bf16 there
     "t4": (["--precision", "fp16"], 20),
 }
-# On the H200 cuDNN's calls take the host longer than the GPU takes for the layers, as on the card (docs/virtual-gpu.md): there
+# On the H200 cuDNN's calls take the host longer than the GPU takes for the layers, as on the card (vgpu/docs/virtual-gpu.md): there
 # the trainers with convolutions replay CUDA graphs, with batches made once, as two cores do not decode that fast. Not so where
 # a defect lies in the calls, which a graph does away with, or in the loader.
 WITH_CONVOLUTIONS = {"train_conv", "train_amp"}

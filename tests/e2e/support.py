@@ -84,7 +84,7 @@ def planted(analysis, trainer):
 
 def pytorch_ended(done):
     """With status 0, or as Python 3.11 ends PyTorch's backward thread where that asks for Python's lock while the process
-    ends: by an abort behind the program's last line, on a busy machine, with gpuprof and without (docs/pytorch.md)."""
+    ends: by an abort behind the program's last line, on a busy machine, with gpuprof and without (vgpu/docs/pytorch.md)."""
     aborted = done.returncode in (-6, 134) and "terminate called without an active exception" in done.stderr
     if aborted:
         print("        PyTorch's backward thread was ended with the process: no matter of the test")

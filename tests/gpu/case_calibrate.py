@@ -1,4 +1,4 @@
-"""The figures that a device profile is made of (`reference_workloads/vgpu/profiles/`), measured on this card."""
+"""The figures that a device profile is made of (`vgpu/profiles/`), measured on this card."""
 TITLE = "calls, copies, products, convolutions: what the card's profile should say"
 ORDER, LIMIT_S = 50, 120
 

@@ -1,0 +1,88 @@
+/* Calls and records: correlation ids, host costs, the hand-over to the listener (CUPTI). */
+#include "core/core_state.h"
+
+#include <stdatomic.h>
+
+static const struct vg_sink *_Atomic sink;
+static _Thread_local struct vg_api *current;
+static _Thread_local int last_error;
+
+void vg_set_sink(const struct vg_sink *s)
+{
+    atomic_store(&sink, s);
+}
+
+void vg_emit(const struct vg_record *r)
+{
+    const struct vg_sink *s = atomic_load_explicit(&sink, memory_order_acquire);
+    if (s && s->record)
+        s->record(r);
+}
+
+static _Atomic bool unnumbered;
+
+void vg_context_told(void)
+{
+    const struct vg_sink *s = atomic_load_explicit(&sink, memory_order_acquire);
+    if (s && s->context && !s->context())
+        atomic_store(&unnumbered, true);
+}
+
+bool vg_unnumbered(void)
+{
+    return atomic_load_explicit(&unnumbered, memory_order_relaxed);
+}
+
+struct vg_api *vg_api_current(void)
+{
+    return current;
+}
+
+int *vg_last_error(void)
+{
+    return &last_error;
+}
+
+static int enter(struct vg_api *api, uint32_t cbid, bool driver)
+{
+    int bad = vg_start();
+    if (bad)
+        return bad;
+    *api = (struct vg_api){.cbid = cbid, .driver = driver, .outer = current};
+    api->correlation =
+        vg_unnumbered()
+            ? atomic_load_explicit(&vg_core.next_correlation, memory_order_relaxed)
+            : atomic_fetch_add_explicit(&vg_core.next_correlation, 1, memory_order_relaxed);
+    current = api;
+    const struct vg_sink *s = atomic_load_explicit(&sink, memory_order_acquire);
+    if (s && s->enter)
+        s->enter(api);
+    api->start_ns = vg_now_ns();
+    return VG_OK;
+}
+
+int vg_api_enter(struct vg_api *api, uint32_t cbid)
+{
+    int bad = enter(api, cbid, false);
+    if (bad)
+        last_error = bad;
+    return bad;
+}
+
+int vg_api_enter_driver(struct vg_api *api, uint32_t cbid)
+{
+    return enter(api, cbid, true);
+}
+
+int vg_api_exit(struct vg_api *api, int result)
+{
+    api->result = result;
+    if (result != VG_OK && result != VG_NOT_READY && !api->driver) /* the driver keeps none */
+        last_error = result;
+    vg_spin_until(api->start_ns + api->host_ns);
+    current = api->outer;
+    const struct vg_sink *s = atomic_load_explicit(&sink, memory_order_acquire);
+    if (s && s->exit)
+        s->exit(api, vg_now_ns());
+    return result;
+}

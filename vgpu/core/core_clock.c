@@ -1,0 +1,50 @@
+/* The virtual GPU's clock: CLOCK_MONOTONIC, host costs that are spent by spinning, and waits for
+ * the device that sleep until shortly before and then spin, because a sleeping thread wakes late.
+ */
+#include "core/core_state.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+enum { SPIN_NS = 150000 };
+
+int64_t vg_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void vg_spin_until(int64_t when_ns)
+{
+    while (vg_now_ns() < when_ns)
+        __builtin_ia32_pause();
+}
+
+static void sleep_until(int64_t when_ns)
+{
+    struct timespec t = {when_ns / 1000000000, when_ns % 1000000000};
+    /* The default slack of 50 us would make every wait late; the thread gets its own back. */
+    int slack = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+        continue;
+    if (slack > 0)
+        prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0, 0, 0);
+}
+
+void vg_sleep_until(int64_t when_ns)
+{
+    if (when_ns - vg_now_ns() > SPIN_NS)
+        sleep_until(when_ns - SPIN_NS);
+    vg_spin_until(when_ns);
+}
+
+void vg_wait_for(int64_t when_ns, bool blocking)
+{
+    if (blocking && when_ns > vg_now_ns())
+        sleep_until(when_ns);
+    else
+        vg_sleep_until(when_ns);
+}

@@ -1,0 +1,166 @@
+/* Graphs of the virtual GPU: captured (core_capture.c), built, instantiated and launched
+ * (core_graph.c). Functions return a cudaError_t number where they return an int. */
+#ifndef VGPU_CORE_GRAPH_H
+#define VGPU_CORE_GRAPH_H
+
+#include "core/core_state.h"
+
+enum vg_node_kind {
+    VG_NODE_KERNEL = 0,
+    VG_NODE_COPY = 1,
+    VG_NODE_MEMSET = 2,
+    VG_NODE_HOST = 3,
+    VG_NODE_GRAPH = 4,
+    VG_NODE_EMPTY = 5,
+    VG_NODE_WAIT = 6,
+    VG_NODE_RECORD = 7,
+    VG_NODE_ALLOC = 10,
+    VG_NODE_FREE = 11,
+    VG_NODE_CONDITIONAL = 13
+};
+enum { VG_NODE_GIVEN = 256 };
+
+/* What an allocation node gives: its address stays taken while a graph that has the node is there.
+ */
+struct vg_graph_memory {
+    void *ptr;
+    int refs;
+    bool freed_inside; /* else it is the program's to free */
+};
+
+struct vg_node {
+    enum vg_node_kind kind; /* the numbers of cudaGraphNodeType */
+    uint64_t id;
+    size_t index; /* in its graph: dependencies point to smaller ones */
+    bool disabled;
+    struct vg_node **deps;
+    size_t deps_n;
+    struct vg_kernel kernel;
+    struct vg_copy copy;
+    enum vg_engine engine;
+    double duration_ns; /* copies, memsets */
+    struct vg_record record;
+    struct vg_set set;
+    void (*host)(void *);
+    void *host_arg;
+    struct vg_event *event;
+    struct vg_barrier barrier;      /* of a kernel that has one: `begin` is set */
+    struct vg_graph *child;         /* of a child graph or a condition: what runs in its place */
+    size_t child_first;             /* once it is laid flat: where its nodes begin */
+    struct vg_graph_memory *memory; /* of an allocation */
+    _Alignas(16) unsigned char given[VG_NODE_GIVEN]; /* the parameters as the program gave them */
+};
+
+struct vg_graph {
+    uint32_t magic, id;
+    struct vg_node **nodes;
+    size_t count, capacity;
+    struct vg_stream *streams[32]; /* joined to the capture; the first began it */
+    size_t stream_count;
+    bool invalid, kept; /* kept: captured into a graph that the program made before */
+    size_t *order; /* of a flat graph, if its nodes do not already stand behind those they need */
+    struct vg_graph *next_capture;
+};
+
+struct vg_exec {
+    uint32_t magic, id;
+    struct vg_graph *graph; /* own copy */
+};
+
+/* NULL: not one that lives. */
+static inline struct vg_graph *vg_graph_check(struct vg_graph *g)
+{
+    return g && g->magic == VG_GRAPH_MAGIC ? g : NULL;
+}
+static inline struct vg_exec *vg_exec_check(struct vg_exec *x)
+{
+    return x && x->magic == VG_EXEC_MAGIC ? x : NULL;
+}
+/* The executable graph's copy of a node; NULL: it has none. */
+static inline struct vg_node *vg_exec_node(struct vg_exec *x, const struct vg_node *n)
+{
+    return vg_exec_check(x) && n && n->index < x->graph->count ? x->graph->nodes[n->index] : NULL;
+}
+
+/* The capture in which an event was recorded, while that goes on; else NULL. */
+struct vg_graph *vg_event_capture(const struct vg_event *e);
+/* During capture of `s`: a new node behind what the stream did last; NULL when not capturing. */
+struct vg_node *vg_capture_node(struct vg_stream *s, enum vg_node_kind kind);
+/* Error of a call that capture forbids (any synchronisation), or 0. `s` may be NULL = the device.
+ */
+int vg_capture_forbids(struct vg_stream *s);
+/* The same for calls that a thread may make nevertheless once it has relaxed its mode: allocation.
+ */
+int vg_capture_forbids_unsafe(void);
+int vg_capture_thread_mode(int mode); /* sets it (cudaStreamCaptureMode); returns what it was */
+/* into: NULL, or a graph that gets the nodes, behind `deps`. */
+int vg_capture_begin(struct vg_stream *s, int mode, struct vg_graph *into,
+                     struct vg_node *const *deps, size_t n);
+/* The nodes that the stream's next one depends on. */
+int vg_capture_depend(struct vg_stream *s, struct vg_node *const *deps, size_t n, bool add);
+int vg_capture_end(struct vg_stream *s, struct vg_graph **out);
+int vg_capture_barrier(struct vg_stream *s, const struct vg_kernel *k,
+                       const struct vg_barrier *barrier);
+int vg_capture_record(struct vg_event *e, struct vg_stream *s);
+int vg_capture_wait(struct vg_stream *s, struct vg_event *e);
+
+/* Nodes from what the program gives (core_graph_node.c). vg_node_new: NULL with *bad set; what was
+ * made is handed out, or taken back, by vg_node_done. */
+struct vg_node *vg_node_new(struct vg_graph *g, enum vg_node_kind kind, struct vg_node *const *deps,
+                            size_t count, int *bad);
+int vg_node_done(struct vg_node *n, int bad, struct vg_graph *g, struct vg_node **out);
+void vg_node_keep(struct vg_node *n, const void *given, size_t bytes);
+int vg_node_kernel(struct vg_node *n, const struct vg_kernel *k);
+int vg_node_memset(struct vg_node *n, const struct vg_set *set);
+int vg_node_host(struct vg_node *n, void (*fn)(void *), void *arg);
+int vg_node_event(struct vg_node *n, struct vg_event *event);
+int vg_node_child(struct vg_node *n, const struct vg_graph *child); /* a copy of it */
+int vg_node_alloc(struct vg_node *n, int device, size_t bytes, void **out);
+int vg_node_free(struct vg_node *n, const struct vg_graph *g, void *ptr);
+/* Its bodies are graphs that the program fills afterwards: in `given`. */
+int vg_node_condition(struct vg_node *n, size_t bodies);
+
+/* Lists: in *count the room, out the number; without room all are counted. */
+int vg_graph_nodes(const struct vg_graph *g, struct vg_node **out, size_t *count);
+int vg_graph_roots(const struct vg_graph *g, struct vg_node **out, size_t *count);
+int vg_graph_edges(const struct vg_graph *g, struct vg_node **from, struct vg_node **to,
+                   size_t *count);
+int vg_node_list(const struct vg_node *n, struct vg_node **deps, size_t *count);
+int vg_graph_connect(const struct vg_graph *g, struct vg_node *const *from,
+                     struct vg_node *const *to, size_t n, bool add);
+
+struct vg_graph *vg_graph_new(void);
+struct vg_node *vg_graph_add(struct vg_graph *g, enum vg_node_kind kind,
+                             struct vg_node *const *deps, size_t n);
+struct vg_graph *vg_graph_clone(const struct vg_graph *g);
+/* The nodes alone: those of child graphs stay shared with `g`. */
+struct vg_graph *vg_graph_copy(const struct vg_graph *g);
+/* A copy in which child graphs are replaced by their nodes (core_graph_flat.c). NULL: no memory, or
+ * a cycle. */
+struct vg_graph *vg_graph_flat(const struct vg_graph *g);
+bool vg_node_depends(const struct vg_node *n, const struct vg_node *on);
+int vg_node_depend(struct vg_node *n, struct vg_node *on);
+void vg_node_release(struct vg_node *n, const struct vg_node *on);
+/* What a copy of this kind needs in a node: its record, engine and time. */
+int vg_copy_node(struct vg_node *n, int device, const struct vg_copy *c);
+void vg_set_node(struct vg_node *n, int device, const struct vg_set *set);
+void vg_graph_free(struct vg_graph *g);
+int vg_exec_new(struct vg_graph *g, struct vg_exec **out);
+int vg_exec_update(struct vg_exec *x, const struct vg_graph *g);
+int vg_exec_free(struct vg_exec *x);
+int vg_exec_launch(struct vg_exec *x, struct vg_stream *s);
+
+/* What a node does, once: for placing, and what is recorded of it. */
+struct vg_work vg_node_work(const struct vg_profile *p, const struct vg_node *n);
+struct vg_record vg_node_record(const struct vg_exec *x, const struct vg_stream *s,
+                                const struct vg_node *n);
+static inline size_t vg_node_at(const struct vg_graph *g, size_t k) /* dependencies come first */
+{
+    return g->order ? g->order[k] : k;
+}
+
+/* core_graph_held.c: a launch in rows, where times are not known yet. */
+bool vg_exec_has_barrier(const struct vg_exec *x);
+int vg_exec_hold(struct vg_exec *x, struct vg_stream *s, const struct vg_work *begin);
+
+#endif

@@ -1,0 +1,148 @@
+#include "cost/cost_code.h"
+#include "core/core_state.h"
+#include "ptx/ptx_bulk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ESTIMATES = 64, MOST_NS = 500000000 /* of estimating one kernel */ };
+
+struct estimate {
+    uint64_t key, blocks;
+    int64_t ns;
+};
+
+struct vg_code {
+    struct ptx_kernel *kernel;
+    pthread_mutex_t lock;
+    struct estimate estimate[ESTIMATES];
+    int count, next;
+    int64_t spent_ns;
+};
+
+struct vg_code *vg_code_read(const char *ptx, const char *name)
+{
+    struct vg_code *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->kernel = ptx_read(ptx, name);
+    if (!c->kernel) {
+        free(c);
+        return NULL;
+    }
+    pthread_mutex_init(&c->lock, NULL);
+    return c;
+}
+
+static uint64_t mix(uint64_t h, const void *data, size_t n)
+{
+    const unsigned char *s = data;
+    while (n-- > 0)
+        h = (h ^ *s++) * 1099511628211u;
+    return h;
+}
+
+static bool on_device(uint64_t address)
+{
+    return vg_pointer((const void *)(uintptr_t)address).kind == VG_MEM_DEVICE;
+}
+
+/* Of a device's address only the alignment counts. */
+static uint64_t key_of(const struct vg_code *c, const struct vg_profile *p,
+                       const struct vg_kernel *k, void *const *args)
+{
+    uint64_t h = mix(14695981039346656037u, &p, sizeof p);
+    h = mix(mix(h, k->grid, sizeof k->grid), k->block, sizeof k->block);
+    h = mix(h, &k->smem_dynamic, sizeof k->smem_dynamic);
+    for (int i = 0; i < c->kernel->slot_count; i++) {
+        const struct ptx_slot *s = &c->kernel->slot[i];
+        uint64_t v = 0;
+        if (!s->steers || s->param < 0 || s->size > sizeof v || !args[s->param])
+            continue;
+        memcpy(&v, (const char *)args[s->param] + s->offset, s->size);
+        if (s->size == 8 && on_device(v))
+            v &= 127;
+        h = mix(h, &v, sizeof v);
+    }
+    for (int i = 0; i < c->kernel->map_count; i++) {
+        const struct ptx_map *m = &c->kernel->map[i];
+        if (m->param < c->kernel->param_count && args[m->param])
+            h = mix(h, (const char *)args[m->param] + m->offset,
+                    offsetof(struct ptx_tensor, address));
+    }
+    return h;
+}
+
+static int64_t estimate(const struct vg_code *c, const struct vg_profile *p,
+                        const struct vg_kernel *k, void *const *args)
+{
+    struct ptx_launch l = {.smem = k->smem_dynamic, .args = args, .clock_hz = p->clock_mhz * 1e6};
+    unsigned smem =
+        k->smem_static > c->kernel->smem_static ? k->smem_static : c->kernel->smem_static;
+    struct code_needs needs = {k->registers, smem + k->smem_dynamic};
+    struct code_work work;
+    memcpy(l.grid, k->grid, sizeof l.grid);
+    memcpy(l.block, k->block, sizeof l.block);
+    for (int i = 0; i < vg_core.device_count && i < PTX_MEMORIES; i++) {
+        l.memory[i].base = vg_core.device[i].base;
+        l.memory[i].size = vg_core.device[i].capacity;
+        l.memories++;
+    }
+    return vg_code_sample(c->kernel, &l, &work) ? vg_code_time(p, &work, &needs) : -1;
+}
+
+/* The estimate for the launch that is nearest in size, for a kernel whose arguments always differ.
+ */
+static int64_t nearest(const struct vg_code *c, uint64_t blocks)
+{
+    const struct estimate *best = &c->estimate[0];
+    for (int i = 1; i < c->count; i++) {
+        uint64_t b = c->estimate[i].blocks;
+        uint64_t off = b > blocks ? b - blocks : blocks - b;
+        uint64_t least = best->blocks > blocks ? best->blocks - blocks : blocks - best->blocks;
+        best = off <= least ? &c->estimate[i] : best;
+    }
+    return best->ns;
+}
+
+static int64_t look_up(struct vg_code *c, const struct vg_profile *p, const struct vg_kernel *k,
+                       void *const *args)
+{
+    uint64_t key = key_of(c, p, k, args), blocks = (uint64_t)k->grid[0] * k->grid[1] * k->grid[2];
+    for (int i = 0; i < c->count; i++)
+        if (c->estimate[i].key == key)
+            return c->estimate[i].ns;
+    if (c->spent_ns > MOST_NS && c->count > 0)
+        return nearest(c, blocks);
+    int64_t from = vg_now_ns(), ns = estimate(c, p, k, args);
+    c->spent_ns += vg_now_ns() - from;
+    if (ns < 0)
+        return -1;
+    c->estimate[c->next] = (struct estimate){key, blocks, ns};
+    c->next = (c->next + 1) % ESTIMATES;
+    c->count += c->count < ESTIMATES;
+    return ns;
+}
+
+bool vg_code_arguments(const struct vg_code *c, const void *block, size_t bytes, const void *args[],
+                       int room)
+{
+    int known = (int)(sizeof c->kernel->param_at / sizeof *c->kernel->param_at);
+    if (c->kernel->param_count > room || c->kernel->param_count > known ||
+        c->kernel->param_end > bytes)
+        return false;
+    for (int i = 0; i < c->kernel->param_count; i++)
+        args[i] = (const char *)block + c->kernel->param_at[i];
+    return true;
+}
+
+int64_t vg_cost_code(const struct vg_profile *p, struct vg_code *c, const struct vg_kernel *k,
+                     void *const *args)
+{
+    if (!args && c->kernel->param_count > 0)
+        return -1;
+    pthread_mutex_lock(&c->lock);
+    int64_t ns = look_up(c, p, k, args);
+    pthread_mutex_unlock(&c->lock);
+    return ns;
+}

@@ -1,0 +1,31 @@
+/* A static estimate: how long a kernel takes, from its code (PTX) and its launch. Sampled warps are
+ * run (ptx/) to count what they do; a roofline of the multiprocessor's units, its second-level
+ * cache and the memory, and how long a warp takes alone, give the time. */
+#ifndef VGPU_COST_CODE_H
+#define VGPU_COST_CODE_H
+
+#include "core/core.h"
+#include "ptx/ptx_run.h"
+
+/* What all blocks of a launch do together. */
+struct code_work {
+    struct ptx_tally warp;            /* mean of a warp */
+    double blocks, warps;             /* warps: of a block */
+    double load_bytes, store_bytes;   /* between the multiprocessors and the second-level cache */
+    double bulk_bytes;                /* of these, by bulk copies */
+    double read_bytes, written_bytes; /* different ones of them */
+    double chain_cycles;              /* the longest warp of a block, alone */
+    double atomics_per_address;
+};
+
+/* What the device can hold of it at once. */
+struct code_needs {
+    unsigned registers, smem; /* of a thread, of a block */
+};
+
+/* False: out of memory. */
+bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, struct code_work *out);
+int64_t vg_code_time(const struct vg_profile *p, const struct code_work *w,
+                     const struct code_needs *needs);
+
+#endif

@@ -1,0 +1,201 @@
+/* Which warps are run, and what they stand for. Blocks from quarters of the grid, in each
+ * direction, give what a block does (of a triangle of the grid it is not alike); the first and the
+ * last one show how far its accesses reach. Of a block the first warp, its neighbour, the middle
+ * and the last one run: what the later ones find already touched tells how much of its data a
+ * block's warps share. */
+#include "cost/cost_code.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { BLOCKS = 4, WARPS = 4, TASKS = 16, BUDGET = 120000, WARP_BUDGET = 40000 };
+
+struct sampling {
+    struct ptx_run *run;
+    const struct ptx_launch *l;
+    unsigned warps;
+    bool tasks; /* each warp may have its own: one of them copies for all */
+    int64_t left;
+    struct code_work *out;
+};
+
+static uint64_t block_count(const struct ptx_launch *l)
+{
+    return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+}
+
+static void go_to_block(struct sampling *s, uint64_t index)
+{
+    const unsigned *g = s->l->grid;
+    unsigned at[3] = {(unsigned)(index % g[0]), (unsigned)(index / g[0] % g[1]),
+                      (unsigned)(index / g[0] / g[1])};
+    ptx_run_block(s->run, at);
+}
+
+static void accumulate(struct ptx_tally *to, const struct ptx_tally *t, double weight)
+{
+    double *a = (double *)to;
+    const double *b = (const double *)t;
+    for (size_t i = 0; i < sizeof *t / sizeof *b; i++)
+        a[i] += b[i] * weight;
+}
+
+static int64_t min_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* One of the blocks that stand for all: no two in the same part of a direction, and each elsewhere
+ * in its part, by the golden section: the middles of all would have the same place in a row where a
+ * kernel takes it from the block's number. */
+static uint64_t sample_index(const unsigned *grid, int i)
+{
+    static const unsigned part[3][BLOCKS] = {{0, 1, 2, 3}, {1, 3, 0, 2}, {2, 0, 3, 1}};
+    static const double within[BLOCKS] = {0.618, 0.236, 0.854, 0.472};
+    uint64_t index = 0;
+    for (int d = 2; d >= 0; d--)
+        index = index * grid[d] + (uint64_t)(grid[d] * (part[d][i] + within[i]) / BLOCKS);
+    return index;
+}
+
+/* How many warps each of `count` that ran stands for: the first for itself, since what the others
+ * need it has loaded; of the others each for those that are nearest to it, for the warps of a block
+ * may have different tasks. */
+static void weigh(const unsigned *warp, unsigned count, unsigned warps, double *weight)
+{
+    weight[0] = count > 1 ? 1 : warps;
+    for (unsigned i = 1; i < count; i++) {
+        unsigned from = i > 1 ? (warp[i - 1] + warp[i]) / 2 + 1 : 1;
+        unsigned to = i + 1 < count ? (warp[i] + warp[i + 1]) / 2 + 1 : warps;
+        weight[i] = to - from;
+    }
+}
+
+static bool copies_in_bulk(const struct ptx_kernel *k)
+{
+    for (int i = 0; i < k->inst_count; i++)
+        if (k->inst[i].op == OP_BULK)
+            return true;
+    return false;
+}
+
+static unsigned choose(const struct sampling *s, unsigned *choice)
+{
+    const unsigned some[WARPS] = {0, 1, s->warps / 2, s->warps - 1};
+    bool all = s->tasks && s->warps <= TASKS;
+    unsigned count = 0;
+    for (unsigned i = 0; i < (all ? s->warps : WARPS); i++) {
+        unsigned warp = all ? i : some[i];
+        if (warp < s->warps && (count == 0 || warp > choice[count - 1]))
+            choice[count++] = warp;
+    }
+    return count;
+}
+
+/* Runs some warps of a block; the sum of all its warps goes to `total`. */
+static void block(struct sampling *s, uint64_t index, struct code_work *total)
+{
+    unsigned choice[TASKS], warp[TASKS], count = 0, chosen = choose(s, choice);
+    struct ptx_tally tally[TASKS] = {{0}};
+    double weight[TASKS];
+    go_to_block(s, index);
+    for (unsigned i = 0; i < chosen && (i == 0 || s->left > 0); i++) {
+        warp[count] = choice[i];
+        s->left -= ptx_run_warp(s->run, choice[i], min_of(s->left, WARP_BUDGET), &tally[count]);
+        total->chain_cycles = fmax(total->chain_cycles, tally[count++].cycles);
+    }
+    weigh(warp, count, s->warps, weight);
+    for (unsigned i = 0; i < count; i++)
+        accumulate(&total->warp, &tally[i], weight[i]);
+}
+
+static void reach(struct sampling *s, uint64_t index, unsigned warp)
+{
+    struct ptx_tally ignored = {0};
+    go_to_block(s, index);
+    ptx_run_warp(s->run, warp, WARP_BUDGET / 4, &ignored);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct ptx_touch *x = a, *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Bytes of the union of what reads, or what writes, touch. */
+static double reached(const struct ptx_touch *all, int n, bool writes)
+{
+    double bytes = 0;
+    uint64_t end = 0;
+    for (int i = 0; i < n; i++) {
+        const struct ptx_touch *t = &all[i];
+        if (!t->to || t->writes != writes || t->to <= end)
+            continue;
+        bytes += (double)(t->to - (t->from > end ? t->from : end));
+        end = t->to;
+    }
+    return bytes;
+}
+
+static bool measure_reach(const struct ptx_kernel *k, const struct ptx_run *r,
+                          struct code_work *out)
+{
+    struct ptx_touch *all = malloc((size_t)k->inst_count * sizeof *all);
+    const struct ptx_touch *touches = ptx_run_touches(r);
+    double addresses = 0;
+    if (!all)
+        return false;
+    for (int i = 0; i < k->inst_count; i++) {
+        all[i] = touches[i];
+        if (k->inst[i].op == OP_ATOMIC && touches[i].to)
+            addresses +=
+                (double)(touches[i].to - touches[i].from) / ptx_type_bytes(k->inst[i].type);
+    }
+    qsort(all, (size_t)k->inst_count, sizeof *all, by_start);
+    out->read_bytes = fmin(reached(all, k->inst_count, false), out->load_bytes);
+    out->written_bytes = fmin(reached(all, k->inst_count, true), out->store_bytes);
+    double atomics = out->warp.atomics * out->warps * out->blocks;
+    out->atomics_per_address = addresses > 0 ? atomics / addresses : 0;
+    free(all);
+    return true;
+}
+
+bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, struct code_work *out)
+{
+    unsigned threads = l->block[0] * l->block[1] * l->block[2];
+    uint64_t blocks = block_count(l);
+    struct sampling s = {.run = ptx_run_new(k, l),
+                         .l = l,
+                         .warps = (threads + PTX_LANES - 1) / PTX_LANES,
+                         .tasks = copies_in_bulk(k)};
+    int done = 0;
+    if (!s.run)
+        return false;
+    s.left = s.tasks ? BUDGET * (TASKS / WARPS) : BUDGET;
+    *out = (struct code_work){.blocks = (double)blocks, .warps = s.warps};
+    for (int i = 0; i < BLOCKS && s.left > 0; i++) {
+        uint64_t index = blocks <= BLOCKS ? (uint64_t)i : sample_index(l->grid, i);
+        if (index >= blocks)
+            break;
+        block(&s, index, out);
+        done++;
+    }
+    unsigned ends[TASKS] = {0, s.warps - 1};
+    unsigned count = s.tasks ? choose(&s, ends) : 2;
+    reach(&s, 0, 0);
+    for (unsigned i = 0; i < count; i++) {
+        if (s.tasks && i > 0)
+            reach(&s, 0, ends[i]);
+        reach(&s, blocks - 1, ends[i]);
+    }
+    struct ptx_tally sum = out->warp;
+    out->warp = (struct ptx_tally){0};
+    accumulate(&out->warp, &sum, 1 / (done * out->warps));
+    double all = out->blocks * out->warps;
+    out->load_bytes = out->warp.load_sectors * 32 * all;
+    out->store_bytes = out->warp.store_sectors * 32 * all;
+    out->bulk_bytes = out->warp.bulk_sectors * 32 * all;
+    bool ok = measure_reach(k, s.run, out);
+    ptx_run_free(s.run);
+    return ok;
+}

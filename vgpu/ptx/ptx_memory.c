@@ -1,0 +1,177 @@
+/* Accesses of a warp: which sectors and lines, what the block's earlier accesses left in the cache
+ * of the multiprocessor, and how long the warp waits. */
+#include "ptx/ptx_warp.h"
+
+#include <string.h>
+
+enum {              /* cycles until a result is there */
+       CACHED = 35, /* first level */
+       FAR = 350,   /* beyond it: between the second level's 270 and the memory's 600 */
+       SHARED = 29,
+       ATOMIC = 500,
+       STORED = 4
+};
+
+bool ptx_first_touch(struct ptx_run *r, uint64_t sector)
+{
+    size_t at = (size_t)(sector * 0x9e3779b97f4a7c15u >> 48) & (PTX_SEEN - 1);
+    while (r->seen[at] && r->seen[at] != sector + 1)
+        at = (at + 1) & (PTX_SEEN - 1);
+    if (r->seen[at])
+        return false;
+    if (r->seen_count < PTX_SEEN / 4 * 3) {
+        r->seen[at] = sector + 1;
+        r->seen_count++;
+    }
+    return true;
+}
+
+bool ptx_in_memory(const struct ptx_launch *l, uint64_t address, unsigned bytes)
+{
+    for (int i = 0; i < l->memories; i++) {
+        uint64_t base = (uintptr_t)l->memory[i].base;
+        if (address >= base && address + bytes <= base + l->memory[i].size)
+            return true;
+    }
+    return false;
+}
+
+/* Memory where nothing was written gives 0, as a number of floating point something near 1; `known`
+ * becomes false. */
+static uint64_t load_value(const struct ptx_run *r, const struct ptx_inst *i, uint64_t address,
+                           bool *known)
+{
+    unsigned bytes = ptx_type_bytes(i->type);
+    uint64_t v = 0;
+    float near = 0.5f + (float)(address / 4 * 2654435761u % 1024) / 1024;
+    double nearer = (double)near;
+    if (ptx_in_memory(r->l, address, bytes))
+        memcpy(&v, (const void *)(uintptr_t)address, bytes);
+    *known = *known && v != 0;
+    if (v == 0 && i->type == T_F32)
+        memcpy(&v, &near, sizeof near);
+    if (v == 0 && i->type == T_F64)
+        memcpy(&v, &nearer, sizeof nearer);
+    return v;
+}
+
+static void load_values(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
+{
+    bool known = true;
+    for (int n = 0; n < i->outs; n++)
+        for (int lane = 0; lane < PTX_LANES; lane++)
+            if (mask >> lane & 1) {
+                uint64_t at = r->reg[i->address][lane] + (uint64_t)i->offset;
+                r->reg[i->out[n]][lane] =
+                    load_value(r, i, at + (uint64_t)n * ptx_type_bytes(i->type), &known);
+            }
+    for (int n = 0; n < i->outs; n++)
+        r->data[i->out[n]] = !known;
+}
+
+static bool is_global(const struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
+{
+    if (i->space != S_GENERIC)
+        return i->space == S_GLOBAL || i->op == OP_COPY;
+    uint64_t address = r->reg[i->address][__builtin_ctz(mask)] + (uint64_t)i->offset;
+    return ptx_in_memory(r->l, address, 1);
+}
+
+static unsigned access_bytes(const struct ptx_run *r, const struct ptx_inst *i)
+{
+    int elements = i->op == OP_STORE ? i->ins : i->op == OP_LOAD ? i->outs : 1;
+    if (i->op == OP_COPY)
+        return i->ins > 0 ? (unsigned)r->reg[i->in[0]][0] & 31 : 4;
+    return ptx_type_bytes(i->type) * (unsigned)(elements > 0 ? elements : 1);
+}
+
+void ptx_touched(struct ptx_run *r, int at, uint64_t from, uint64_t to, bool writes)
+{
+    struct ptx_touch *t = &r->touch[at];
+    if (!t->to || from < t->from)
+        t->from = from;
+    if (to > t->to)
+        t->to = to;
+    t->writes = writes;
+}
+
+static double global_access(struct ptx_run *r, int at, uint32_t mask)
+{
+    const struct ptx_inst *i = &r->k->inst[at];
+    struct ptx_tally *s = r->sum;
+    struct ptx_access a;
+    const uint64_t *address = r->reg[i->address];
+    bool writes = i->op == OP_STORE || i->op == OP_ATOMIC, far = false;
+    ptx_access(&a, address, i->offset, mask, access_bytes(r, i));
+    ptx_touched(r, at, a.from, a.to, writes);
+    s->lines += a.lines;
+    s->requests++;
+    if (i->op == OP_ATOMIC) {
+        s->atomics += __builtin_popcount(mask);
+        s->store_sectors += a.sectors;
+        return i->outs > 0 ? ATOMIC : STORED;
+    }
+    if (writes) {
+        s->store_sectors += a.sectors;
+        return STORED;
+    }
+    for (int n = 0; n < a.sectors; n++)
+        if (ptx_first_touch(r, a.sector[n])) {
+            s->load_sectors++;
+            far = true;
+        }
+    return far ? FAR : CACHED + a.lines - 1;
+}
+
+/* Loads of neighbouring words are one of 16 bytes, where they are aligned. A word of each lane
+ * takes a cycle, and more where lanes want different words of a bank. */
+static double shared_access(struct ptx_run *r, int at, uint32_t mask)
+{
+    const struct ptx_inst *i = &r->k->inst[at];
+    const uint64_t *address = r->reg[i->address];
+    unsigned bytes = access_bytes(r, i);
+    int64_t offset = i->offset;
+    bool joined = r->joined[at] && (address[__builtin_ctz(mask)] & 15) == 0;
+    if (joined && r->joined[at] == PTX_FOLLOWS) {
+        r->sum->issue--;
+        return SHARED;
+    }
+    if (joined) {
+        offset &= ~(int64_t)15;
+        bytes = 16;
+    }
+    int cycles = ptx_bank_cycles(address, offset, mask, bytes);
+    cycles = cycles < (int)bytes / 4 ? (int)bytes / 4 : cycles;
+    if (i->op == OP_ATOMIC)
+        cycles += 2 * ptx_same_address(address, mask);
+    r->sum->shared += cycles;
+    return i->op == OP_STORE ? STORED : SHARED + cycles - 1;
+}
+
+double ptx_memory(struct ptx_run *r, int at, uint32_t mask)
+{
+    const struct ptx_inst *i = &r->k->inst[at];
+    if (!mask)
+        return STORED;
+    if (i->op == OP_TEXTURE) { /* a quarter of the rate of loads; neighbours share their texels */
+        r->sum->lines += 4;
+        r->sum->requests++;
+        r->sum->load_sectors += 4;
+        return FAR;
+    }
+    if (i->address < 0)
+        return STORED;
+    if (i->op != OP_STORE)
+        for (int n = 0; n < i->outs; n++)
+            r->data[i->out[n]] = true;
+    if (i->steers && i->op == OP_LOAD)
+        load_values(r, i, mask);
+    if (is_global(r, i, mask))
+        return global_access(r, at, mask);
+    if (i->space == S_LOCAL) { /* lanes lie side by side */
+        r->sum->lines++;
+        r->sum->requests++;
+        return i->op == OP_LOAD ? CACHED : STORED;
+    }
+    return shared_access(r, at, mask);
+}

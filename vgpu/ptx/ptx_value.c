@@ -1,0 +1,400 @@
+#include "ptx/ptx_value.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_float(int type)
+{
+    return type == T_F32 || type == T_F64;
+}
+
+static int64_t integer(int type, uint64_t raw)
+{
+    switch (type) {
+    case T_U8:
+        return (uint8_t)raw;
+    case T_S8:
+        return (int8_t)raw;
+    case T_U16:
+        return (uint16_t)raw;
+    case T_S16:
+        return (int16_t)raw;
+    case T_U32:
+        return (uint32_t)raw;
+    case T_S32:
+        return (int32_t)raw;
+    default:
+        return (int64_t)raw;
+    }
+}
+
+static uint64_t bits_of(int type, int64_t v)
+{
+    switch (ptx_type_bytes(type)) {
+    case 1:
+        return type == T_PRED ? (v != 0) : (uint8_t)v;
+    case 2:
+        return (uint16_t)v;
+    case 4:
+        return (uint32_t)v;
+    default:
+        return (uint64_t)v;
+    }
+}
+
+static double real(int type, uint64_t raw)
+{
+    float f;
+    double d;
+    if (type == T_F32) {
+        uint32_t half = (uint32_t)raw;
+        memcpy(&f, &half, sizeof f);
+        return (double)f;
+    }
+    memcpy(&d, &raw, sizeof d);
+    return d;
+}
+
+static uint64_t bits_of_real(int type, double v)
+{
+    uint64_t raw = 0;
+    float f = (float)v;
+    if (type == T_F32)
+        memcpy(&raw, &f, sizeof f);
+    else
+        memcpy(&raw, &v, sizeof v);
+    return raw;
+}
+
+static bool compares(int how, int sign, bool ordered)
+{
+    switch (how) {
+    case C_EQ:
+        return ordered && sign == 0;
+    case C_NE:
+        return sign != 0 || !ordered;
+    case C_LT:
+        return ordered && sign < 0;
+    case C_LE:
+        return ordered && sign <= 0;
+    case C_GT:
+        return ordered && sign > 0;
+    case C_GE:
+        return ordered && sign >= 0;
+    default:
+        return !ordered;
+    }
+}
+
+static bool test(const struct ptx_inst *i, int type, uint64_t a, uint64_t b)
+{
+    if (is_float(type)) {
+        double x = real(type, a), y = real(type, b);
+        return compares(i->compare, (x > y) - (x < y), !isnan(x) && !isnan(y));
+    }
+    int64_t x = integer(type, a), y = integer(type, b);
+    if (type == T_U64)
+        return compares(i->compare, ((uint64_t)x > (uint64_t)y) - ((uint64_t)x < (uint64_t)y),
+                        true);
+    return compares(i->compare, (x > y) - (x < y), true);
+}
+
+static double real_result(int op, double a, double b, double c)
+{
+    switch (op) {
+    case OP_ADD:
+        return a + b;
+    case OP_SUB:
+        return a - b;
+    case OP_MUL:
+        return a * b;
+    case OP_MAD:
+        return a * b + c;
+    case OP_DIV:
+        return a / b;
+    case OP_MIN:
+        return fmin(a, b);
+    case OP_MAX:
+        return fmax(a, b);
+    case OP_NEG:
+        return -a;
+    case OP_ABS:
+        return fabs(a);
+    case OP_RCP:
+        return 1 / a;
+    case OP_SQRT:
+        return sqrt(a);
+    case OP_RSQRT:
+        return 1 / sqrt(a);
+    case OP_EX2:
+        return exp2(a);
+    case OP_LG2:
+        return log2(a);
+    case OP_SIN:
+        return sin(a);
+    case OP_COS:
+        return cos(a);
+    case OP_TANH:
+        return tanh(a);
+    default:
+        return 0;
+    }
+}
+
+static int64_t high_half(int type, int64_t a, int64_t b)
+{
+    if (type == T_U64)
+        return (int64_t)(uint64_t)((unsigned __int128)(uint64_t)a * (uint64_t)b >> 64);
+    if (type == T_S64)
+        return (int64_t)((__int128)a * b >> 64);
+    return (int64_t)((uint64_t)(a * b) >> (8 * ptx_type_bytes(type)));
+}
+
+static int64_t product(const struct ptx_inst *i, int64_t a, int64_t b)
+{
+    return i->part == P_HI ? high_half(i->type, a, b) : (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+static int64_t quotient(const struct ptx_inst *i, int64_t a, int64_t b)
+{
+    bool rest = i->op == OP_REM;
+    if (b == 0)
+        return -1;
+    if (i->type == T_U64)
+        return (int64_t)(rest ? (uint64_t)a % (uint64_t)b : (uint64_t)a / (uint64_t)b);
+    if (b == -1)
+        return rest ? 0 : (int64_t) - (uint64_t)a;
+    return rest ? a % b : a / b;
+}
+
+static int64_t shifted(const struct ptx_inst *i, int64_t a, uint64_t n)
+{
+    unsigned width = 8 * ptx_type_bytes(i->type);
+    if (i->op == OP_SHL)
+        return n >= width ? 0 : (int64_t)((uint64_t)a << n);
+    if (n >= width)
+        n = i->type == T_S32 || i->type == T_S64 || i->type == T_S16 ? width - 1 : 64;
+    if (n >= 64)
+        return 0;
+    return i->type == T_U64 ? (int64_t)((uint64_t)a >> n) : a >> n;
+}
+
+static int64_t field(const struct ptx_inst *i, uint64_t a, uint64_t from, uint64_t length)
+{
+    from &= 255;
+    length &= 255;
+    if (from > 63 || length == 0)
+        return 0;
+    uint64_t v = a >> from;
+    if (length >= 64)
+        return (int64_t)v;
+    v &= ((uint64_t)1 << length) - 1;
+    bool negative = (i->type == T_S32 || i->type == T_S64) && v >> (length - 1);
+    return (int64_t)(negative ? v | ~(uint64_t)0 << length : v);
+}
+
+static int64_t inserted(uint64_t a, uint64_t into, uint64_t from, uint64_t length)
+{
+    from &= 255;
+    length &= 255;
+    if (from > 63 || length == 0)
+        return (int64_t)into;
+    uint64_t mask = (length >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << length) - 1) << from;
+    return (int64_t)((into & ~mask) | (a << from & mask));
+}
+
+static uint64_t lookup(uint64_t a, uint64_t b, uint64_t c, uint64_t table)
+{
+    uint64_t out = 0;
+    for (unsigned bit = 0; bit < 8; bit++)
+        if (table >> bit & 1)
+            out |= (bit & 4 ? a : ~a) & (bit & 2 ? b : ~b) & (bit & 1 ? c : ~c);
+    return out;
+}
+
+static uint64_t permuted(uint64_t a, uint64_t b, uint64_t how)
+{
+    uint64_t all = (uint32_t)a | b << 32, out = 0;
+    for (unsigned n = 0; n < 4; n++) {
+        unsigned pick = how >> (4 * n) & 15;
+        uint64_t byte = all >> (8 * (pick & 7)) & 255;
+        out |= (pick & 8 ? (byte & 128 ? 255 : 0) : byte) << (8 * n);
+    }
+    return out;
+}
+
+static int64_t bits_result(const struct ptx_inst *i, int64_t a, int64_t b, const uint64_t *raw)
+{
+    switch (i->op) {
+    case OP_NOT:
+        return i->type == T_PRED ? !a : ~a;
+    case OP_AND:
+        return a & b;
+    case OP_OR:
+        return a | b;
+    case OP_XOR:
+        return a ^ b;
+    case OP_SHL:
+    case OP_SHR:
+        return shifted(i, a, (uint32_t)raw[1]);
+    case OP_BFE:
+        return field(i, raw[0], raw[1], raw[2]);
+    case OP_BFI:
+        return inserted(raw[0], raw[1], raw[2], raw[3]);
+    case OP_POPC:
+        return __builtin_popcountll((uint64_t)a);
+    case OP_CLZ:
+        return a ? __builtin_clzll((uint64_t)a) - (64 - 8 * (int)ptx_type_bytes(i->type))
+                 : 8 * (int)ptx_type_bytes(i->type);
+    case OP_LOP3:
+        return (int64_t)lookup(raw[0], raw[1], raw[2], raw[3]);
+    case OP_PRMT:
+        return (int64_t)permuted(raw[0], raw[1], raw[2]);
+    default:
+        return 0;
+    }
+}
+
+static int64_t integer_result(const struct ptx_inst *i, const uint64_t *raw)
+{
+    int t = i->type;
+    int64_t a = integer(t, raw[0]), b = integer(t, raw[1]);
+    switch (i->op) {
+    case OP_ADD:
+        return (int64_t)((uint64_t)a + (uint64_t)b);
+    case OP_SUB:
+        return (int64_t)((uint64_t)a - (uint64_t)b);
+    case OP_MUL:
+        return product(i, a, b);
+    case OP_MAD:
+        return (int64_t)((uint64_t)product(i, a, b) + raw[2]);
+    case OP_DIV:
+    case OP_REM:
+        return quotient(i, a, b);
+    case OP_MIN:
+        return t == T_U64 ? ((uint64_t)a < (uint64_t)b ? a : b) : a < b ? a : b;
+    case OP_MAX:
+        return t == T_U64 ? ((uint64_t)a > (uint64_t)b ? a : b) : a > b ? a : b;
+    case OP_NEG:
+        return (int64_t) - (uint64_t)a;
+    case OP_ABS:
+        return a < 0 ? (int64_t) - (uint64_t)a : a;
+    default:
+        return bits_result(i, a, b, raw);
+    }
+}
+
+/* Wide products are twice as long as what they are made of. */
+static int result_type(const struct ptx_inst *i)
+{
+    if (i->part != P_WIDE)
+        return i->type;
+    return i->type == T_S32 ? T_S64 : i->type == T_U32 ? T_U64 : i->type == T_S16 ? T_S32 : T_U32;
+}
+
+static uint64_t converted(const struct ptx_inst *i, uint64_t raw)
+{
+    double v = is_float(i->from) ? real(i->from, raw) : (double)integer(i->from, raw);
+    if (is_float(i->type))
+        return bits_of_real(i->type, v);
+    if (!is_float(i->from))
+        return bits_of(i->type, integer(i->from, raw));
+    return fabs(v) < 9e18 ? bits_of(i->type, (int64_t)v) : 0;
+}
+
+static uint64_t result(const struct ptx_inst *i, const uint64_t *raw)
+{
+    bool yes;
+    switch (i->op) {
+    case OP_MOV:
+        return raw[0];
+    case OP_CVT:
+        return converted(i, raw[0]);
+    case OP_SELP:
+        return raw[2] ? raw[0] : raw[1];
+    case OP_SET:
+        yes = test(i, i->from, raw[0], raw[1]);
+        return !yes ? 0 : is_float(i->type) ? bits_of_real(i->type, 1) : bits_of(i->type, -1);
+    case OP_SETP:
+        yes = test(i, i->type, raw[0], raw[1]);
+        if (i->combine) {
+            bool other = (raw[2] != 0) != i->combine_not;
+            yes = i->combine == OP_AND  ? yes && other
+                  : i->combine == OP_OR ? yes || other
+                                        : yes != other;
+        }
+        return yes;
+    case OP_SHF:
+        return (uint32_t)((raw[1] << 32 | (uint32_t)raw[0]) >> (32 - (raw[2] & 31)));
+    default:
+        break;
+    }
+    if (is_float(i->type))
+        return bits_of_real(i->type, real_result(i->op, real(i->type, raw[0]),
+                                                 real(i->type, raw[1]), real(i->type, raw[2])));
+    return bits_of(result_type(i), integer_result(i, raw));
+}
+
+/* The commonest ones: sums and products of integers, for all lanes. */
+static bool quick(const struct ptx_inst *i, ptx_lanes *reg, uint32_t mask)
+{
+    static const uint64_t none[PTX_LANES];
+    const uint64_t *a = i->ins > 0 ? reg[i->in[0]] : none, *b = i->ins > 1 ? reg[i->in[1]] : none;
+    const uint64_t *c = i->ins > 2 ? reg[i->in[2]] : none;
+    bool short_one = i->type == T_U32 || i->type == T_S32;
+    uint64_t *to = reg[i->out[0]], keep = short_one ? UINT32_MAX : UINT64_MAX;
+    if (mask != UINT32_MAX || i->outs != 1 || i->part != P_LO ||
+        !(short_one || i->type == T_U64 || i->type == T_S64))
+        return false;
+    for (int n = 0; n < PTX_LANES; n++)
+        switch (i->op) {
+        case OP_MOV:
+            to[n] = a[n];
+            break;
+        case OP_ADD:
+            to[n] = (a[n] + b[n]) & keep;
+            break;
+        case OP_SUB:
+            to[n] = (a[n] - b[n]) & keep;
+            break;
+        case OP_MUL:
+            to[n] = (a[n] * b[n]) & keep;
+            break;
+        case OP_MAD:
+            to[n] = (a[n] * b[n] + c[n]) & keep;
+            break;
+        case OP_AND:
+            to[n] = (a[n] & b[n]) & keep;
+            break;
+        default:
+            return false;
+        }
+    return true;
+}
+
+void ptx_compute(const struct ptx_inst *i, ptx_lanes *reg, uint32_t mask)
+{
+    if (quick(i, reg, mask))
+        return;
+    for (int lane = 0; lane < PTX_LANES; lane++) {
+        if (!(mask >> lane & 1))
+            continue;
+        uint64_t raw[PTX_OPERANDS] = {0};
+        for (int n = 0; n < i->ins; n++)
+            raw[n] = reg[i->in[n]][lane];
+        uint64_t v = result(i, raw);
+        for (int n = 0; n < i->outs; n++) /* p|q: the second is the opposite */
+            reg[i->out[n]][lane] = n == 0                          ? v
+                                   : i->op == OP_SETP              ? !v
+                                   : i->op == OP_MOV && i->ins > n ? raw[n]
+                                                                   : v;
+    }
+}
+
+double ptx_difference(const struct ptx_inst *i, ptx_lanes *reg, int lane)
+{
+    uint64_t a = reg[i->in[0]][lane], b = reg[i->in[1]][lane];
+    if (is_float(i->type))
+        return real(i->type, a) - real(i->type, b);
+    return (double)integer(i->type, a) - (double)integer(i->type, b);
+}

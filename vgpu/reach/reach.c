@@ -1,0 +1,238 @@
+/* Objects are looked at before their own code runs: those that the program starts with in a
+ * constructor that precedes all others (-z initfirst), those that it opens later when the loader
+ * tells debuggers of them, which is after they are mapped and before their constructors. */
+#include "reach/reach.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define UNDER(path, folder)                                                                        \
+    (strncmp(path, folder, strlen(folder)) == 0 && (path)[strlen(folder)] == '/')
+
+/* What the shims replace. An object has one of them inside if it defines `marker` and is called
+ * `stem`, or, of those that exist as an archive, has code for a GPU: a program may have a cuInit of
+ * its own. Of several with one prefix the first counts: CUDA 11's runtime still has references to
+ * textures, and CUDA 12's has a call more than CUDA 13's. `form` ends the names of those calls that
+ * the shim has in another form as well, the library's. */
+static const struct library {
+    const char *stem, *marker, *prefix, *shim, *form;
+    bool archive;
+} libraries[] = {
+    {"libcudart.so", "cudaBindTexture", "cuda", "libcudart.so.12", "_of_11", true},
+    {"libcudart.so", "cudaGetDeviceProperties_v2", "cuda", "libcudart.so.12", NULL, true},
+    {"libcudart.so", "__cudaRegisterFatBinary", "cuda", "libcudart.so.13", NULL, true},
+    {"libcublas.so", "cublasCreate_v2", "cublas", "libcublas.so.13", NULL, true},
+    {"libcublasLt.so", "cublasLtCreate", "cublasLt", "libcublasLt.so.13", NULL, true},
+    {"libcudnn.so", "cudnnCreate", "cudnn", "libcudnn.so.9", NULL, true},
+    {"libnccl.so", "ncclGetUniqueId", "nccl", "libnccl.so.2", NULL, true},
+    {"libcufft.so", "cufftPlan1d", "cufft", "libcufft.so.12", NULL, true},
+    {"libcurand.so", "curandCreateGenerator", "curand", "libcurand.so.10", NULL, true},
+    {"libcusparse.so", "cusparseCreate", "cusparse", "libcusparse.so.12", NULL, true},
+    {"libcusolver.so", "cusolverDnCreate", "cusolver", "libcusolver.so.12", NULL, true},
+    {"libcupti.so", "cuptiActivityEnable", "cupti", "libcupti.so.13", NULL, false},
+    {"libcuda.so", "cuInit", "cu", "libcuda.so.1", NULL, false},
+};
+enum { LIBRARIES = sizeof libraries / sizeof *libraries };
+
+static char own_folder[4096]; /* of the shims */
+static char program[4096];
+static void *shims[LIBRARIES];
+static bool opens; /* the program, or a library that it started with, may open others */
+static bool ready; /* to look at them */
+
+static void *shim(size_t i)
+{
+    char path[sizeof own_folder + 64];
+    snprintf(path, sizeof path, "%s/%s", own_folder, libraries[i].shim);
+    if (!shims[i])
+        shims[i] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return shims[i];
+}
+
+struct replacing {
+    const struct library *what;
+    void *shim;
+    uintptr_t base;
+    bool failed;
+};
+
+/* The shim's function of this name, in the library's form if there is one. */
+static const void *function(const struct replacing *r, const char *name)
+{
+    char form[256];
+    const void *found = NULL;
+    if (r->what->form &&
+        snprintf(form, sizeof form, "%s%s", name, r->what->form) < (int)sizeof form)
+        found = dlsym(r->shim, form);
+    return found ? found : dlsym(r->shim, name);
+}
+
+static void replace(void *arg, const char *name, uint64_t at)
+{
+    struct replacing *r = arg;
+    const char *plain = name + strspn(name, "_");
+    if (strncmp(plain, r->what->prefix, strlen(r->what->prefix)) != 0)
+        return;
+    const void *to = function(r, name);
+    if (to && jump_write((void *)(r->base + at), to) != 0)
+        r->failed = true;
+}
+
+/* NVIDIA's own file. */
+static bool is_own(const struct library *l, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return strncmp(name, l->stem, strlen(l->stem)) == 0;
+}
+
+/* That, or one that took NVIDIA's archive in. The runtime alone is in one that has no code for a
+ * GPU as well: its table of what NVIDIA's other libraries call says so (CuPy's bindings). */
+static bool holds(const struct image *m, const struct library *l, const char *path,
+                  bool device_code)
+{
+    bool may = is_own(l, path) || (l->archive && device_code) ||
+               (strcmp(l->prefix, "cuda") == 0 && image_has_symbol(m, "cudaGetExportTable", true));
+    return may && image_has_symbol(m, l->marker, true);
+}
+
+/* Libraries with the runtime linked in that nobody but NVIDIA can link again, by name or in its
+ * wheels' folder; the driver's shim names them when they are used. Frameworks load all of them. */
+static bool is_vendors(const char *path)
+{
+    static const char *const names[] = {"/libnpp",      "/libnvjpeg.", "/libcudss.",
+                                        "/libcutensor", "/libcudnn_",  "/libcusparseLt.",
+                                        "/libnvshmem"};
+    const char *file = strrchr(path, '/');
+    if (strstr(path, "-packages/nvidia/"))
+        return true;
+    for (size_t i = 0; file && i < sizeof names / sizeof *names; i++)
+        if (strncmp(file, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static void look_at(const char *path, uintptr_t base)
+{
+    struct image m;
+    if (!*path || UNDER(path, own_folder) || image_open(&m, path) != 0)
+        return;
+    opens |= !strstr(path, "/libgpuprof_agent.so") && image_has_symbol(&m, "dlopen", false) &&
+             !image_has_symbol(&m, "dlopen", true);
+    const char *held = NULL; /* prefix of what was found last */
+    bool replaced = false;   /* a whole file of NVIDIA's: nobody calls the runtime in it */
+    bool device_code =
+        image_has_section(&m, ".nv_fatbin") || image_has_section(&m, ".nvFatBinSegment");
+    for (size_t i = 0; i < LIBRARIES; i++) {
+        const struct library *l = &libraries[i];
+        if ((held && strcmp(held, l->prefix) == 0) || !holds(&m, l, path, device_code))
+            continue;
+        held = l->prefix;
+        if (!shim(i)) {
+            note_leave(strcmp(l->prefix, "cu") == 0 ? NOTE_DRIVER : NOTE_LIBRARY, path);
+            continue;
+        }
+        struct replacing r = {l, shims[i], base, false};
+        image_functions(&m, replace, &r);
+        opens = true; /* the agent opens CUPTI, which may lie beside */
+        if (r.failed)
+            note_leave(NOTE_LIBRARY, path);
+        replaced |= !r.failed && is_own(l, path);
+    }
+    /* With symbols, a runtime that is linked in would have its own. */
+    bool linked_in = device_code && !image_has_section(&m, ".symtab") &&
+                     !image_has_symbol(&m, "__cudaRegisterFatBinary", false) &&
+                     !image_imports(&m, "cuda");
+    if (linked_in && !replaced && !is_vendors(path))
+        note_leave(NOTE_STRIPPED, path);
+    image_close(&m);
+}
+
+/* Objects that were there at the last look; an object may come to where another one was. */
+static const struct link_map **known;
+static size_t known_count, known_room;
+
+static bool is_known(const struct link_map *map)
+{
+    for (size_t i = 0; i < known_count; i++)
+        if (known[i] == map)
+            return true;
+    return false;
+}
+
+static size_t count_objects(void)
+{
+    size_t n = 0;
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        n++;
+    return n;
+}
+
+/* Looks at the objects that are new, and forgets those that are gone. */
+static void look_at_new(void)
+{
+    size_t n = count_objects(), i = 0;
+    if (n > known_room) {
+        const struct link_map **larger = realloc(known, (n + 64) * sizeof(void *));
+        if (!larger)
+            return;
+        known = larger;
+        known_room = n + 64;
+    }
+    for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+        if (!is_known(map))
+            look_at(map->l_prev ? map->l_name : program, map->l_addr);
+    for (const struct link_map *map = _r_debug.r_map; map && i < known_room; map = map->l_next)
+        known[i++] = map;
+    known_count = i;
+}
+
+/* What the loader calls for debuggers, at each change of its list. */
+static void changed(void)
+{
+    if (_r_debug.r_state == RT_CONSISTENT && ready)
+        look_at_new();
+}
+
+/* Opening a library runs libc's constructor early, without the program's arguments. */
+static void name_program(char **argv)
+{
+    if (!argv || !argv[0] || (program_invocation_name && *program_invocation_name))
+        return;
+    char *slash = strrchr(argv[0], '/');
+    program_invocation_name = argv[0];
+    program_invocation_short_name = slash ? slash + 1 : argv[0];
+}
+
+static void reach_all(void)
+{
+    Dl_info me;
+    if (!getenv("GPUPROF_VGPU") || !dladdr((void *)(uintptr_t)&reach_all, &me) || !me.dli_fname)
+        return;
+    snprintf(own_folder, sizeof own_folder, "%s", me.dli_fname);
+    char *slash = strrchr(own_folder, '/');
+    if (!slash)
+        return;
+    *slash = 0;
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n > 0 ? n : 0] = 0;
+    look_at_new();
+    if (!opens)
+        return;
+    for (size_t i = 0; i < LIBRARIES; i++)
+        shim(i); /* in the middle of the loader's work there is no loading */
+    ready = jump_write((void *)_r_debug.r_brk, (const void *)(uintptr_t)&changed) == 0;
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+{
+    (void)argc;
+    if (!environ)
+        environ = environment; /* libc's constructor is one of those that come later */
+    reach_all();
+    name_program(argv);
+}

@@ -1,0 +1,27 @@
+/* Inside the cuBLAS shim: the handle, and how a call's types choose the arithmetic. */
+#ifndef VGPU_SHIM_CUBLAS_H
+#define VGPU_SHIM_CUBLAS_H
+
+#include "cost/names.h"
+#include "shims/cublas/shim_cublas_work.h"
+
+#include <cublas_v2.h>
+
+struct cublasContext {
+    int device, sm_count_target;
+    cudaStream_t stream;
+    cublasPointerMode_t pointer_mode;
+    cublasAtomicsMode_t atomics_mode;
+    cublasMath_t math;
+    int settings[BLAS_SETTINGS];
+    void *own_workspace; /* results of reductions on their way to the host */
+};
+
+/* What a product of `type` is computed in; NOT_SUPPORTED and ARCH_MISMATCH as the library says. */
+cublasStatus_t cublas_arithmetic(const struct vg_profile *p, cudaDataType type,
+                                 cublasComputeType_t compute, cublasMath_t math,
+                                 enum vg_dtype *out);
+const struct vg_profile *cublas_profile(cublasHandle_t h);
+cublasStatus_t cublas_status(int cuda_error);
+
+#endif

@@ -1,0 +1,274 @@
+/* Copies to, from and between arrays, copies and memsets of boxes (2D and 3D). */
+#include "shims/cudart/shim_cudart_array.h"
+
+/* One end of a copy: an address, and bytes from row to row and from slice to slice. */
+struct end {
+    char *at;
+    size_t pitch, slice;
+};
+
+static struct end end_of_array(const struct cudaArray *a, struct cudaPos pos)
+{
+    size_t slice = a->pitch * array_rows(a);
+    return (struct end){(char *)a->memory + pos.z * slice + pos.y * a->pitch + pos.x, a->pitch,
+                        slice};
+}
+
+static struct vg_copy box(struct end dst, struct end src, struct cudaExtent bytes, int kind,
+                          bool async)
+{
+    return (struct vg_copy){.dst = dst.at,
+                            .src = src.at,
+                            .bytes = bytes.width * bytes.height * bytes.depth,
+                            .kind = kind,
+                            .async = async,
+                            .rows = bytes.height,
+                            .row_bytes = bytes.width,
+                            .dst_pitch = dst.pitch,
+                            .src_pitch = src.pitch,
+                            .slices = bytes.depth,
+                            .dst_slice = dst.slice,
+                            .src_slice = src.slice};
+}
+
+static cudaError_t copy_box(struct place at, const struct vg_copy *c, cudaStream_t handle)
+{
+    struct vg_api api;
+    struct vg_stream *s;
+    int bad = open_on(&api, at, handle, &s);
+    if (bad)
+        return (cudaError_t)bad;
+    CLOSE(api, c->dst && c->src ? vg_copy(s, c) : (int)cudaErrorInvalidValue);
+}
+
+static cudaError_t box_copy(struct place at, struct end dst, struct end src,
+                            struct cudaExtent bytes, int kind, bool async, cudaStream_t handle)
+{
+    struct vg_copy c = box(dst, src, bytes, kind, async);
+    return copy_box(at, &c, handle);
+}
+
+/* An array at a position (in bytes and rows); .at = NULL if it is none. */
+static struct end array_end(const struct cudaArray *array, size_t x, size_t y)
+{
+    const struct cudaArray *a = array_of(array);
+    return a ? end_of_array(a, (struct cudaPos){x, y, 0}) : (struct end){0};
+}
+
+static struct end memory_end(const void *p, size_t pitch)
+{
+    return (struct end){(char *)(uintptr_t)p, pitch, 0};
+}
+
+static cudaError_t cudaMemcpy2DToArray_at(struct place at, cudaArray_t dst, size_t x, size_t y,
+                                          const void *src, size_t pitch, size_t width,
+                                          size_t height, enum cudaMemcpyKind kind)
+{
+    return box_copy(at, array_end(dst, x, y), memory_end(src, pitch),
+                    (struct cudaExtent){width, height, 1}, (int)kind, false, NULL);
+}
+TWIN(cudaMemcpy2DToArray, v3020, _ptds, v7000,
+     (cudaArray_t dst, size_t x, size_t y, const void *src, size_t pitch, size_t width,
+      size_t height, enum cudaMemcpyKind kind),
+     dst, x, y, src, pitch, width, height, kind)
+
+static cudaError_t cudaMemcpy2DToArrayAsync_at(struct place at, cudaArray_t dst, size_t x, size_t y,
+                                               const void *src, size_t pitch, size_t width,
+                                               size_t height, enum cudaMemcpyKind kind,
+                                               cudaStream_t stream)
+{
+    return box_copy(at, array_end(dst, x, y), memory_end(src, pitch),
+                    (struct cudaExtent){width, height, 1}, (int)kind, true, stream);
+}
+TWIN(cudaMemcpy2DToArrayAsync, v3020, _ptsz, v7000,
+     (cudaArray_t dst, size_t x, size_t y, const void *src, size_t pitch, size_t width,
+      size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
+     dst, x, y, src, pitch, width, height, kind, stream)
+
+static cudaError_t cudaMemcpy2DFromArray_at(struct place at, void *dst, size_t pitch,
+                                            cudaArray_const_t src, size_t x, size_t y, size_t width,
+                                            size_t height, enum cudaMemcpyKind kind)
+{
+    return box_copy(at, memory_end(dst, pitch), array_end(src, x, y),
+                    (struct cudaExtent){width, height, 1}, (int)kind, false, NULL);
+}
+TWIN(cudaMemcpy2DFromArray, v3020, _ptds, v7000,
+     (void *dst, size_t pitch, cudaArray_const_t src, size_t x, size_t y, size_t width,
+      size_t height, enum cudaMemcpyKind kind),
+     dst, pitch, src, x, y, width, height, kind)
+
+static cudaError_t cudaMemcpy2DFromArrayAsync_at(struct place at, void *dst, size_t pitch,
+                                                 cudaArray_const_t src, size_t x, size_t y,
+                                                 size_t width, size_t height,
+                                                 enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    return box_copy(at, memory_end(dst, pitch), array_end(src, x, y),
+                    (struct cudaExtent){width, height, 1}, (int)kind, true, stream);
+}
+TWIN(cudaMemcpy2DFromArrayAsync, v3020, _ptsz, v7000,
+     (void *dst, size_t pitch, cudaArray_const_t src, size_t x, size_t y, size_t width,
+      size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
+     dst, pitch, src, x, y, width, height, kind, stream)
+
+/* A run of bytes in an array: it may go over the ends of rows, which lie one behind the other. */
+static cudaError_t cudaMemcpyToArray_at(struct place at, cudaArray_t dst, size_t x, size_t y,
+                                        const void *src, size_t bytes, enum cudaMemcpyKind kind)
+{
+    return box_copy(at, array_end(dst, x, y), memory_end(src, bytes),
+                    (struct cudaExtent){bytes, 1, 1}, (int)kind, false, NULL);
+}
+TWIN(cudaMemcpyToArray, v3020, _ptds, v7000,
+     (cudaArray_t dst, size_t x, size_t y, const void *src, size_t bytes, enum cudaMemcpyKind kind),
+     dst, x, y, src, bytes, kind)
+
+static cudaError_t cudaMemcpyFromArray_at(struct place at, void *dst, cudaArray_const_t src,
+                                          size_t x, size_t y, size_t bytes,
+                                          enum cudaMemcpyKind kind)
+{
+    return box_copy(at, memory_end(dst, bytes), array_end(src, x, y),
+                    (struct cudaExtent){bytes, 1, 1}, (int)kind, false, NULL);
+}
+TWIN(cudaMemcpyFromArray, v3020, _ptds, v7000,
+     (void *dst, cudaArray_const_t src, size_t x, size_t y, size_t bytes, enum cudaMemcpyKind kind),
+     dst, src, x, y, bytes, kind)
+
+static cudaError_t cudaMemcpy2DArrayToArray_at(struct place at, cudaArray_t dst, size_t dx,
+                                               size_t dy, cudaArray_const_t src, size_t sx,
+                                               size_t sy, size_t width, size_t height)
+{
+    return box_copy(at, array_end(dst, dx, dy), array_end(src, sx, sy),
+                    (struct cudaExtent){width, height, 1}, cudaMemcpyDefault, false, NULL);
+}
+TWIN(cudaMemcpy2DArrayToArray, v3020, _ptds, v7000,
+     (cudaArray_t dst, size_t dx, size_t dy, cudaArray_const_t src, size_t sx, size_t sy,
+      size_t width, size_t height, enum cudaMemcpyKind kind),
+     dst, dx, dy, src, sx, sy, width, ((void)kind, height))
+
+/* Where one end of a 3D copy lies: positions count elements in an array, bytes elsewhere. */
+static struct end end_3d(cudaArray_const_t array, struct cudaPos pos, struct cudaPitchedPtr ptr)
+{
+    const struct cudaArray *a = array_of(array);
+    if (a)
+        return end_of_array(a, (struct cudaPos){pos.x * array_element(a), pos.y, pos.z});
+    size_t slice = ptr.pitch * ptr.ysize;
+    char *at = ptr.ptr ? (char *)ptr.ptr + pos.z * slice + pos.y * ptr.pitch + pos.x : NULL;
+    return (struct end){at, ptr.pitch, slice};
+}
+
+int box_of(const struct cudaMemcpy3DParms *p, bool async, struct vg_copy *out)
+{
+    const struct cudaArray *a =
+        array_of(p->dstArray) ? array_of(p->dstArray) : array_of(p->srcArray);
+    struct cudaExtent bytes = p->extent;
+    bytes.width *= a ? array_element(a) : 1;
+    *out = box(end_3d(p->dstArray, p->dstPos, p->dstPtr), end_3d(p->srcArray, p->srcPos, p->srcPtr),
+               bytes, (int)p->kind, async);
+    return out->dst && out->src ? 0 : -1;
+}
+
+static cudaError_t box_3d(struct place at, const struct cudaMemcpy3DParms *p, bool async,
+                          cudaStream_t stream)
+{
+    struct vg_copy c;
+    box_of(p, async, &c);
+    return copy_box(at, &c, stream);
+}
+
+static cudaError_t cudaMemcpy3D_at(struct place at, const struct cudaMemcpy3DParms *p)
+{
+    return box_3d(at, p, false, NULL);
+}
+TWIN(cudaMemcpy3D, v3020, _ptds, v7000, (const struct cudaMemcpy3DParms *p), p)
+
+static cudaError_t cudaMemcpy3DAsync_at(struct place at, const struct cudaMemcpy3DParms *p,
+                                        cudaStream_t stream)
+{
+    return box_3d(at, p, true, stream);
+}
+TWIN(cudaMemcpy3DAsync, v3020, _ptsz, v7000,
+     (const struct cudaMemcpy3DParms *p, cudaStream_t stream), p, stream)
+
+static struct cudaMemcpy3DParms of_peer(const struct cudaMemcpy3DPeerParms *p)
+{
+    return (struct cudaMemcpy3DParms){p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
+                                      p->dstPos,   p->dstPtr, p->extent, cudaMemcpyDefault};
+}
+
+static cudaError_t cudaMemcpy3DPeer_at(struct place at, const struct cudaMemcpy3DPeerParms *p)
+{
+    struct cudaMemcpy3DParms plain = of_peer(p);
+    return box_3d(at, &plain, false, NULL);
+}
+TWIN(cudaMemcpy3DPeer, v4000, _ptds, v7000, (const struct cudaMemcpy3DPeerParms *p), p)
+
+static cudaError_t cudaMemcpy3DPeerAsync_at(struct place at, const struct cudaMemcpy3DPeerParms *p,
+                                            cudaStream_t stream)
+{
+    struct cudaMemcpy3DParms plain = of_peer(p);
+    return box_3d(at, &plain, true, stream);
+}
+TWIN(cudaMemcpy3DPeerAsync, v4000, _ptsz, v7000,
+     (const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream), p, stream)
+
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent extent)
+{
+    OPEN(api, cudaMalloc3D_v3020);
+    api.host_ns = (int64_t)here()->malloc_ns;
+    *out = (struct cudaPitchedPtr){NULL, (extent.width + 511) / 512 * 512, extent.width,
+                                   extent.height};
+    CLOSE(api,
+          vg_malloc(vg_current_device(), &out->ptr, out->pitch * extent.height * extent.depth));
+}
+
+static cudaError_t box_set(struct place at, struct vg_set set, bool async, cudaStream_t handle)
+{
+    struct vg_api api;
+    struct vg_stream *s;
+    int bad = open_on(&api, at, handle, &s);
+    if (bad)
+        return (cudaError_t)bad;
+    CLOSE(api, vg_memset_rows(s, &set, async));
+}
+
+static struct vg_set set_2d(void *ptr, size_t pitch, int value, size_t width, size_t height)
+{
+    return (struct vg_set){ptr, (unsigned)value, 1, width, height, pitch};
+}
+
+/* Slices lie a whole number of rows apart: with all rows of each set, they are one box of rows. */
+static struct vg_set set_3d(struct cudaPitchedPtr p, int value, struct cudaExtent e)
+{
+    size_t rows = e.depth > 1 ? p.ysize * (e.depth - 1) + e.height : e.height * e.depth;
+    return (struct vg_set){p.ptr, (unsigned)value, 1, e.width, rows, p.pitch};
+}
+
+static cudaError_t cudaMemset2D_at(struct place at, struct vg_set set)
+{
+    return box_set(at, set, false, NULL);
+}
+TWIN(cudaMemset2D, v3020, _ptds, v7000,
+     (void *ptr, size_t pitch, int value, size_t width, size_t height),
+     set_2d(ptr, pitch, value, width, height))
+
+static cudaError_t cudaMemset2DAsync_at(struct place at, struct vg_set set, cudaStream_t stream)
+{
+    return box_set(at, set, true, stream);
+}
+TWIN(cudaMemset2DAsync, v3020, _ptsz, v7000,
+     (void *ptr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream),
+     set_2d(ptr, pitch, value, width, height), stream)
+
+static cudaError_t cudaMemset3D_at(struct place at, struct vg_set set)
+{
+    return box_set(at, set, false, NULL);
+}
+TWIN(cudaMemset3D, v3020, _ptds, v7000,
+     (struct cudaPitchedPtr p, int value, struct cudaExtent extent), set_3d(p, value, extent))
+
+static cudaError_t cudaMemset3DAsync_at(struct place at, struct vg_set set, cudaStream_t stream)
+{
+    return box_set(at, set, true, stream);
+}
+TWIN(cudaMemset3DAsync, v3020, _ptsz, v7000,
+     (struct cudaPitchedPtr p, int value, struct cudaExtent extent, cudaStream_t stream),
+     set_3d(p, value, extent), stream)

@@ -1,0 +1,63 @@
+/* What the runtime of CUDA 11 has in another form than that of CUDA 12. Programs bring that runtime
+ * along (CatBoost); libvgpu-reach.so takes a call's form with _of_11 where there is one.
+ * cudaGetDeviceProperties is that form under its own name, in CUDA 12's library, too. */
+#include "shims/cudart/shim_cudart.h"
+#include "shims/cudart12/properties.h"
+#include "shims/vendor_call.h"
+
+#include <string.h>
+
+enum { RUNTIME_11 = 11080 };
+/* Where a device's properties ended in CUDA 11. */
+enum { PROPERTIES_11 = offsetof(struct properties12, hostRegisterSupported) };
+
+#undef cudaGetDeviceProperties
+cudaError_t cudaGetDeviceProperties_v2(struct properties12 *out, int device);
+
+CALL(cudaRuntimeGetVersion_of_11, int *version)
+{
+    if (!version)
+        return cudaErrorInvalidValue;
+    *version = RUNTIME_11;
+    return cudaSuccess;
+}
+
+CALL(cudaGetDeviceProperties, void *out, int device)
+{
+    struct properties12 all;
+    int bad = out ? (int)cudaGetDeviceProperties_v2(&all, device) : (int)cudaErrorInvalidValue;
+    if (!bad)
+        memcpy(out, &all, PROPERTIES_11);
+    return bad;
+}
+
+CALL(cudaFuncGetAttributes_of_11, void *out, const void *function)
+{
+    struct cudaFuncAttributes all;
+    int bad = out ? (int)cudaFuncGetAttributes(&all, function) : (int)cudaErrorInvalidValue;
+    if (!bad)
+        memcpy(out, &all, offsetof(struct cudaFuncAttributes, clusterDimMustBeSet));
+    return bad;
+}
+
+CALL(cudaGraphInstantiate_of_11, cudaGraphExec_t *exec, cudaGraph_t graph, cudaGraphNode_t *failed,
+     char *log, size_t bytes)
+{
+    if (failed)
+        *failed = NULL;
+    if (log && bytes)
+        *log = 0;
+    return (int)cudaGraphInstantiate(exec, graph, 0);
+}
+
+CALL(cudaGraphExecUpdate_of_11, cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphNode_t *failed,
+     enum cudaGraphExecUpdateResult *result)
+{
+    cudaGraphExecUpdateResultInfo info = {0};
+    int bad = (int)cudaGraphExecUpdate(exec, graph, &info);
+    if (failed)
+        *failed = info.errorNode;
+    if (result)
+        *result = info.result;
+    return bad;
+}

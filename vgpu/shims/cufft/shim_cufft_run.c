@@ -1,0 +1,170 @@
+/* What a transform runs: for each dimension as many kernels as its length needs, each of which
+ * reads and writes all of the data once. Their times are those passes over the memory, or the
+ * arithmetic (5 n log2 n operations) at half of the peak if that takes longer: assumed. */
+#include "shims/cufft/shim_cufft.h"
+
+#include <math.h>
+
+enum {
+    TYPE_C2C = 0x29,
+    TYPE_R2C = 0x2a,
+    TYPE_C2R = 0x2c,
+    TYPE_Z2Z = 0x69,
+    TYPE_D2Z = 0x6a,
+    TYPE_Z2D = 0x6c,
+};
+/* What fits into the shared memory of a multiprocessor is done by one kernel. */
+enum { ONE_KERNEL = 1 << 13, TWO_KERNELS = 1 << 24, LARGEST_RADIX = 127 };
+
+bool fft_kind_of(int type, struct fft_kind *out)
+{
+    unsigned real_bytes = type & 0x40 ? 8 : 4;
+    switch (type) {
+    case TYPE_C2C:
+    case TYPE_Z2Z:
+        *out = (struct fft_kind){false, false, real_bytes};
+        return true;
+    case TYPE_R2C:
+    case TYPE_D2Z:
+        *out = (struct fft_kind){true, false, real_bytes};
+        return true;
+    case TYPE_C2R:
+    case TYPE_Z2D:
+        *out = (struct fft_kind){false, true, real_bytes};
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Bytes of one real number of a cudaDataType; 0: not one that is transformed. */
+static unsigned data_bytes(int type, bool *real)
+{
+    static const struct {
+        int type;
+        bool real;
+        unsigned bytes;
+    } types[] = {{0, true, 4},  {1, true, 8},  {2, true, 2},  {4, false, 4},
+                 {5, false, 8}, {6, false, 2}, {14, true, 2}, {15, false, 2}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].type == type) {
+            *real = types[i].real;
+            return types[i].bytes;
+        }
+    return 0;
+}
+
+bool fft_kind_of_data(int in_type, int out_type, struct fft_kind *out)
+{
+    unsigned in = data_bytes(in_type, &out->real_in), to = data_bytes(out_type, &out->real_out);
+    out->real_bytes = in;
+    return in && in == to && !(out->real_in && out->real_out);
+}
+
+double fft_points(const struct fft_plan *p)
+{
+    double points = (double)p->batch;
+    for (int i = 0; i < p->rank; i++)
+        points *= (double)p->n[i];
+    return p->kind.real_in || p->kind.real_out ? points / 2 : points;
+}
+
+/* A length with a large prime in it is done by a convolution of the next power of 2 that holds it
+ * twice (Bluestein). */
+static bool by_convolution(int64_t n)
+{
+    for (int64_t f = 2; f <= LARGEST_RADIX && n > 1; f++)
+        while (n % f == 0)
+            n /= f;
+    return n > 1;
+}
+
+static int kernels_of(int64_t n)
+{
+    return n <= ONE_KERNEL ? 1 : n <= TWO_KERNELS ? 2 : 3;
+}
+
+size_t fft_area_bytes(const struct fft_plan *p)
+{
+    double bytes = 0, all = fft_points(p) * 2 * p->kind.real_bytes;
+    for (int i = 0; i < p->rank; i++) {
+        double need = by_convolution(p->n[i]) ? 4 * all : kernels_of(p->n[i]) > 1 ? all : 0;
+        bytes = fmax(bytes, need);
+    }
+    if (p->rank > 1)
+        bytes = fmax(bytes, all);
+    return (size_t)bytes / 256 * 256;
+}
+
+static int launch(const struct fft_plan *p, const char *name, double points, double flops)
+{
+    const struct vg_profile *v = vg_profile(vg_current_device());
+    double peak = p->kind.real_bytes == 8 ? v->fp32_flops / 2 : v->fp32_flops;
+    int64_t memory = vg_cost_memory(v, points * 2 * p->kind.real_bytes, 2, v->pointwise_eff);
+    int64_t compute = (int64_t)(flops / (peak * 0.5) * 1e9);
+    unsigned blocks = (unsigned)fmin(fmax(points / 2048, 1), 65535.0 * 16);
+    struct vg_kernel k = {.name = name,
+                          .grid = {blocks, 1, 1},
+                          .block = {256, 1, 1},
+                          .smem_dynamic = 16384,
+                          .registers = 64,
+                          .duration_ns = memory > compute ? memory : compute};
+    return vg_library_launch(p->stream, &k) == 0 ? FFT_SUCCESS : FFT_EXEC_FAILED;
+}
+
+int fft_run(const struct fft_plan *p)
+{
+    double points = fft_points(p);
+    for (int i = 0; i < p->rank; i++) {
+        bool convolution = by_convolution(p->n[i]);
+        double length = (double)p->n[i], longer = 1;
+        if (convolution)
+            longer = exp2(ceil(log2(2 * length))) / length;
+        int kernels = kernels_of((int64_t)(length * longer)) * (convolution ? 2 : 1);
+        double flops = 5 * points * longer * log2(fmax(2, length * longer)) / kernels;
+        const char *name = convolution                      ? "multi_bluestein_fft"
+                           : i + 1 < p->rank || kernels > 1 ? "vector_fft"
+                           : p->kind.real_in                ? "regular_fft_r2c"
+                           : p->kind.real_out               ? "regular_fft_c2r"
+                                                            : "regular_fft";
+        for (int k = 0; k < kernels; k++) {
+            int bad = launch(p, name, points * longer, convolution ? 2 * flops : flops);
+            if (bad)
+                return bad;
+        }
+    }
+    return FFT_SUCCESS;
+}
+
+static int run(int handle, const void *in, const void *out)
+{
+    const struct fft_plan *p = fft_plan_of(handle);
+    if (!p || !p->made)
+        return FFT_INVALID_PLAN;
+    return in && out ? fft_run(p) : FFT_INVALID_VALUE;
+}
+
+#define EXEC(name, real_from, real_to, bytes, ...)                                                 \
+    CALL(name, int handle, void *in, void *out __VA_ARGS__)                                        \
+    {                                                                                              \
+        const struct fft_plan *p = fft_plan_of(handle);                                            \
+        if (p && p->made &&                                                                        \
+            (p->kind.real_in != (real_from) || p->kind.real_out != (real_to) ||                    \
+             p->kind.real_bytes != (bytes)))                                                       \
+            return FFT_INVALID_VALUE;                                                              \
+        return run(handle, in, out);                                                               \
+    }
+#define DIRECTION , int direction __attribute__((unused))
+
+EXEC(cufftExecC2C, false, false, 4, DIRECTION)
+EXEC(cufftExecR2C, true, false, 4)
+EXEC(cufftExecC2R, false, true, 4)
+EXEC(cufftExecZ2Z, false, false, 8, DIRECTION)
+EXEC(cufftExecD2Z, true, false, 8)
+EXEC(cufftExecZ2D, false, true, 8)
+
+CALL(cufftXtExec, int handle, void *in, void *out, int direction)
+{
+    (void)direction;
+    return run(handle, in, out);
+}

@@ -1,0 +1,295 @@
+/* CUPTI's buffers: one per thread from 13.0 on, one for all before. Until all the work in it has
+ * ended a buffer stays here; full and complete ones go back by this library's own thread. */
+#include "shims/cupti/shim_cupti_buffer.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TICK_NS = 5000000, FAKE_BYTES = 1 << 20 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake;
+static struct buffer *buffers; /* all that CUPTI owns */
+static struct slot shared_slot;
+static _Thread_local struct slot *thread_slot;
+static pthread_key_t slot_key;
+static CUpti_BuffersCallbackRequestFunc request_buffer;
+static CUpti_BuffersCallbackCompleteFunc complete_buffer;
+static bool per_thread, per_thread_set, zeroed, worker_started, worker_needed;
+static size_t dropped;
+
+/* Another client: hands out its own memory and knows nothing of ours. */
+static void fake_request(uint8_t **buffer, size_t *size, size_t *max)
+{
+    *buffer = malloc(FAKE_BYTES);
+    *size = FAKE_BYTES;
+    *max = 0;
+}
+
+static void fake_complete(CUcontext ctx, uint32_t stream, uint8_t *buffer, size_t size,
+                          size_t valid)
+{
+    (void)ctx, (void)stream, (void)valid;
+    if (size == FAKE_BYTES + 0u && request_buffer == fake_request && buffer)
+        free(buffer);
+}
+
+static void steal_if_due(void)
+{
+    static bool done;
+    int64_t at = cupti_faults()->steal_at_ns;
+    if (done || at == 0 || vg_now_ns() < at)
+        return;
+    done = true;
+    /* Buffers of the first client are unknown to the second, which drops them. */
+    for (struct buffer *b = buffers; b; b = b->next) {
+        if (b->slot)
+            b->slot->current = NULL;
+        b->slot = NULL;
+        b->size = b->used = b->held_count = 0;
+        b->pending_first = b->pending_end;
+    }
+    request_buffer = fake_request;
+    complete_buffer = fake_complete;
+}
+
+static struct slot *slot_here(void)
+{
+    if (!per_thread)
+        return &shared_slot;
+    if (!thread_slot) {
+        thread_slot = calloc(1, sizeof *thread_slot);
+        pthread_setspecific(slot_key, thread_slot);
+    }
+    return thread_slot;
+}
+
+static void retire(struct buffer *b)
+{
+    dropped += buffer_write_held(b);
+    if (b->slot)
+        b->slot->current = NULL;
+    b->slot = NULL;
+    worker_needed = true;
+    pthread_cond_signal(&wake);
+}
+
+static void thread_gone(void *slot)
+{
+    struct slot *s = slot;
+    pthread_mutex_lock(&lock);
+    if (s->current)
+        retire(s->current);
+    pthread_mutex_unlock(&lock);
+    thread_slot = NULL;
+    free(s);
+}
+
+/* The client's callback runs on this thread and without the lock. */
+static struct buffer *fetch_locked(struct slot *s)
+{
+    steal_if_due();
+    CUpti_BuffersCallbackRequestFunc request = request_buffer;
+    if (!request)
+        return NULL;
+    uint8_t *data = NULL;
+    size_t size = 0, max = 0;
+    pthread_mutex_unlock(&lock);
+    request(&data, &size, &max);
+    struct buffer *b = calloc(1, sizeof *b);
+    if (data && !zeroed)
+        memset(data, 0, size);
+    pthread_mutex_lock(&lock);
+    if (!data && cupti_faults()->null_crash)
+        raise(SIGSEGV);
+    if (!data || !size || !b) {
+        free(b);
+        return NULL;
+    }
+    *b = (struct buffer){.data = data, .size = size, .max_records = max, .next = buffers};
+    buffers = b;
+    if (s->current) /* another thread was faster: its buffer goes back as it is */
+        retire(s->current);
+    s->current = b;
+    b->slot = s;
+    return b;
+}
+
+void buffer_append(const void *record, size_t bytes, const struct timing *t)
+{
+    uint32_t kind;
+    memcpy(&kind, record, sizeof kind);
+    size_t stride = cupti_layout()->stride[kind];
+    struct held h = {.bytes = stride, .timed = t != NULL};
+    memcpy(h.record, record, bytes < stride ? bytes : stride);
+    if (t)
+        h.t = *t;
+    pthread_mutex_lock(&lock);
+    struct slot *s = slot_here();
+    double share = cupti_faults()->drop;
+    bool switching = cupti_switching();
+    if (switching)
+        h.t = (struct timing){0, 0, h.t.start_at, h.t.end_at}; /* never known */
+    bool lost = !s || (switching && !t) ||
+                (share > 0 && (double)(buffer_random() >> 11) / 9007199254740992.0 < share);
+    struct buffer *b = lost ? NULL : s->current;
+    if (b && !buffer_has_room(b, stride)) {
+        retire(b);
+        b = NULL;
+    }
+    if (!lost && !b)
+        b = fetch_locked(s);
+    if (!b || !buffer_has_room(b, stride)) {
+        dropped++;
+    } else {
+        bool disorder = cupti_faults()->disorder;
+        dropped += !(disorder ? buffer_write_disordered(b, &h) : buffer_write(b, &h));
+        buffer_settle(b, vg_now_ns(), false);
+        if (!worker_needed && b->pending_first < b->pending_end) {
+            worker_needed = true;
+            pthread_cond_signal(&wake);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* Takes one buffer that may go back out of the list. */
+static struct buffer *take_locked(bool partial, bool forced)
+{
+    int64_t now = vg_now_ns();
+    for (struct buffer **at = &buffers; *at; at = &(*at)->next) {
+        struct buffer *b = *at;
+        if (b->slot && !partial)
+            continue;
+        if (b->slot && b->used == 0 && b->held_count == 0)
+            continue;
+        dropped += buffer_write_held(b);
+        buffer_settle(b, now, true);
+        if (b->pending_first < b->pending_end && !forced)
+            continue;
+        if (b->slot)
+            b->slot->current = NULL;
+        *at = b->next;
+        return b;
+    }
+    return NULL;
+}
+
+static void nap(int64_t ns)
+{
+    struct timespec t = {ns / 1000000000, ns % 1000000000};
+    nanosleep(&t, NULL);
+}
+
+static void deliver_locked(bool partial, bool forced)
+{
+    struct buffer *b;
+    while ((b = take_locked(partial, forced)) != NULL) {
+        CUpti_BuffersCallbackCompleteFunc complete = complete_buffer;
+        pthread_mutex_unlock(&lock);
+        if (!partial)
+            nap(cupti_faults()->slow_return_ns);
+        if (complete)
+            complete(NULL, 0, b->data, b->size, b->used);
+        free(b->pending);
+        free(b);
+        pthread_mutex_lock(&lock);
+    }
+}
+
+void buffers_flush(bool forced)
+{
+    pthread_mutex_lock(&lock);
+    deliver_locked(true, forced);
+    pthread_mutex_unlock(&lock);
+}
+
+static bool settle_all(void)
+{
+    bool more = false;
+    for (struct buffer *b = buffers; b; b = b->next) {
+        buffer_settle(b, vg_now_ns(), true);
+        more |= !b->slot || b->pending_first < b->pending_end;
+    }
+    return more;
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        while (!worker_needed)
+            pthread_cond_wait(&wake, &lock);
+        deliver_locked(false, false);
+        worker_needed = settle_all();
+        cupti_clock_follow();
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        t.tv_nsec += TICK_NS;
+        t.tv_sec += t.tv_nsec / 1000000000;
+        t.tv_nsec %= 1000000000;
+        if (worker_needed)
+            pthread_cond_timedwait(&wake, &lock, &t);
+    }
+    return NULL;
+}
+
+static void start_worker(void)
+{
+    sigset_t all, before;
+    pthread_condattr_t attr;
+    pthread_t thread;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&wake, &attr);
+    pthread_key_create(&slot_key, thread_gone);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, NULL, work, NULL) == 0)
+        pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void buffers_register(CUpti_BuffersCallbackRequestFunc request,
+                      CUpti_BuffersCallbackCompleteFunc complete)
+{
+    pthread_mutex_lock(&lock);
+    if (!worker_started) {
+        worker_started = true;
+        if (!per_thread_set)
+            per_thread = cupti_layout()->api_version >= 130000;
+        start_worker();
+    }
+    request_buffer = request;
+    complete_buffer = complete;
+    pthread_mutex_unlock(&lock);
+}
+
+void buffers_per_thread(bool on)
+{
+    per_thread = on;
+    per_thread_set = true;
+}
+
+bool buffers_are_per_thread(void)
+{
+    return per_thread_set ? per_thread : cupti_layout()->api_version >= 130000;
+}
+
+void buffers_zeroed(bool on)
+{
+    zeroed = on;
+}
+
+size_t buffers_dropped(void)
+{
+    pthread_mutex_lock(&lock);
+    size_t n = dropped;
+    dropped = 0;
+    pthread_mutex_unlock(&lock);
+    return n;
+}
