@@ -1,8 +1,12 @@
 #include "analyzer/profile/sql/sql.h"
 
+#include "analyzer/profile/sql/sql_files.h"
 #include "analyzer/profile/sql/sql_guard.h"
+#include "analyzer/profile/sql/sql_journal.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +20,7 @@ struct columns {
 
 struct sql {
     sqlite3 *db;
+    struct sql_files *files;
     char *path;
     struct columns columns;
     struct sql_guard guard; /* of one that is read */
@@ -33,6 +38,14 @@ static int fail(struct sql *db, struct err *e)
     if (db->guarded && db->guard.exhausted)
         return err_set(e, "%s: damaged: it expands to more data than a file of its size can hold",
                        db->path);
+    if (db->files->foreign)
+        return err_set(e, "%s: gpuprof did not write the file %s-journal beside it; move that away",
+                       db->path, db->path);
+    if (db->files->wal)
+        return err_set(e,
+                       "%s: another program writes to it, or has left a write-ahead log beside it; "
+                       "`sqlite3 %s 'PRAGMA journal_mode = DELETE'` makes it one whole file",
+                       db->path, db->path);
     switch (sqlite3_errcode(db->db) & 0xff) {
     case SQLITE_NOTADB:
         return err_set(e, "%s: not a SQLite database", db->path);
@@ -54,18 +67,30 @@ static int fail(struct sql *db, struct err *e)
     }
 }
 
+/* A name that SQLite takes for a file's, and for nothing else: "file:" would begin an address that
+ * can choose another VFS, and ":memory:" is no file. */
+static int open_file(struct sql *db, int flags)
+{
+    char *name = NULL;
+    if (asprintf(&name, "%s%s", db->path[0] == '/' ? "" : "./", db->path) < 0)
+        return SQLITE_NOMEM;
+    int rc = sqlite3_open_v2(name, &db->db, flags, db->files->name);
+    free(name);
+    return rc;
+}
+
 struct sql *sql_open(const char *path, enum sql_mode mode, struct err *e)
 {
     static const int flags[] = {SQLITE_OPEN_READONLY, SQLITE_OPEN_READWRITE,
                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE};
     struct sql *db = calloc(1, sizeof *db);
-    if (!db || !(db->path = strdup(path))) {
-        free(db);
+    if (!db || !(db->path = strdup(path)) || !(db->files = sql_files_open(mode != SQL_READ))) {
+        sql_close(db);
         err_set(e, "out of memory");
         return NULL;
     }
-    int flag = flags[mode] | SQLITE_OPEN_NOMUTEX; /* a struct sql belongs to one thread at a time */
-    if (sqlite3_open_v2(path, &db->db, flag, NULL) != SQLITE_OK) {
+    /* a struct sql belongs to one thread at a time */
+    if (open_file(db, flags[mode] | SQLITE_OPEN_NOMUTEX) != SQLITE_OK) {
         if (db->db)
             fail(db, e);
         else
@@ -82,6 +107,21 @@ struct sql *sql_open(const char *path, enum sql_mode mode, struct err *e)
     return db;
 }
 
+bool sql_has_journal(const char *path)
+{
+    char *real = realpath(path, NULL), *journal = NULL;
+    bool has =
+        real && asprintf(&journal, "%s-journal", real) >= 0 && sql_journal_at(AT_FDCWD, journal);
+    free(real);
+    free(journal);
+    return has;
+}
+
+bool sql_is_refused(const struct sql *db)
+{
+    return db->files->foreign || db->files->wal;
+}
+
 static void forget_columns(struct columns *c)
 {
     for (size_t i = 0; i < c->count; i++)
@@ -96,7 +136,8 @@ void sql_close(struct sql *db)
     if (!db)
         return;
     forget_columns(&db->columns);
-    sqlite3_close_v2(db->db);
+    if (sqlite3_close(db->db) == SQLITE_OK) /* else a statement is left, which needs both */
+        sql_files_close(db->files);
     free(db->path);
     free(db);
 }

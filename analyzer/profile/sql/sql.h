@@ -15,8 +15,12 @@ struct sql; /* belongs to one thread at a time */
 struct sql_stmt;
 
 /* NULL with *e set: not there, not a database, damaged, no permission. A file that is read may be
- * hostile: nothing in its schema is run, and what reading takes is bounded by its size. */
+ * hostile: nothing in its schema is run, and what reading takes is bounded by its size. What others
+ * lay beside it is not touched (sql_files.h); a later call fails then, and sql_is_refused. */
 struct sql *sql_open(const char *path, enum sql_mode mode, struct err *e);
+bool sql_is_refused(const struct sql *db);
+/* Beside the database lies what may be the journal of a change that was cut off. */
+bool sql_has_journal(const char *path);
 void sql_close(struct sql *db); /* NULL is fine */
 int sql_exec(struct sql *db, const char *text, struct err *e);
 /* A table of plain columns: no view, no virtual table, nothing that is computed. */
