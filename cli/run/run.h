@@ -68,7 +68,6 @@ struct run_folders {
  * -1 with *e set. */
 int run_folders_make(struct run_folders *f, const char *output, const char *program, struct err *e);
 void run_folders_remove(const struct run_folders *f);
-void run_folder_remove(const char *folder);           /* and every file in it */
 void run_folder_remove_recording(const char *folder); /* ... and the profile that grew beside it */
 
 /* Where a profile grows, and where it belongs. */

@@ -74,21 +74,22 @@ int run_folder_take(const char *folder, struct err *e)
                    folder);
 }
 
-/* What a gpuprof that was killed left: an empty folder goes, of another one the user is told. */
+/* What a gpuprof that was killed left: a folder without records goes, of another one the user is
+ * told. A folder that only has such a name is a user's own. */
 static void tidy_left(const char *folder)
 {
     struct stat st;
-    int fd = lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-                     time(NULL) - st.st_mtime > 1 /* else it may not be locked yet */
-                 ? lock_folder(folder)
-                 : -1;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return;
-    if (run_folder_holds_records(folder))
+    bool left = fstat(fd, &st) == 0 && spools_folder_is_ours(fd) &&
+                time(NULL) - st.st_mtime > 1 && /* else it may not be locked yet */
+                flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (left && run_folder_holds_records(folder))
         say("%s contains what a killed gpuprof recorded: `gpuprof import %s -o FILE` "
             "makes a profile of them",
             folder, folder);
-    else
+    else if (left)
         run_folder_remove_recording(folder);
     close(fd);
 }
@@ -149,7 +150,7 @@ static int make_folder(const char *parent, char *out, struct err *e)
 {
     look_for_left(parent);
     int len = snprintf(out, PATH_MAX, "%s/" SPOOLS_FOLDER_TEMPLATE, parent);
-    if (len < 0 || len >= PATH_MAX || !mkdtemp(out))
+    if (len < 0 || len >= PATH_MAX || spools_folder_make(out) < 0)
         return err_set(e, "%s: no permission to write the profile there", parent);
     lock_folder(out); /* until we and the recorder are gone */
     return 0;
@@ -173,7 +174,7 @@ int run_folders_make(struct run_folders *f, const char *output, const char *prog
         snprintf(f->disk, sizeof f->disk, "%s", disk);
         rc = make_folder(disk, f->spools, e);
         if (rc < 0)
-            rmdir(f->meeting);
+            spools_folder_remove(f->meeting);
     }
     free(beside);
     free(disk);
@@ -182,9 +183,9 @@ int run_folders_make(struct run_folders *f, const char *output, const char *prog
 
 void run_folders_remove(const struct run_folders *f)
 {
-    run_folder_remove(f->spools);
+    spools_folder_remove(f->spools);
     if (f->disk[0])
-        run_folder_remove(f->meeting);
+        spools_folder_remove(f->meeting);
 }
 
 void run_folder_remove_recording(const char *folder)
@@ -193,17 +194,5 @@ void run_folder_remove_recording(const char *folder)
     if (partial)
         place_remove_left(partial);
     free(partial);
-    run_folder_remove(folder);
-}
-
-void run_folder_remove(const char *folder)
-{
-    DIR *d = opendir(folder);
-    if (d) {
-        for (struct dirent *f; (f = readdir(d));)
-            if (strcmp(f->d_name, ".") != 0 && strcmp(f->d_name, "..") != 0)
-                unlinkat(dirfd(d), f->d_name, 0);
-        closedir(d);
-    }
-    rmdir(folder);
+    spools_folder_remove(folder);
 }

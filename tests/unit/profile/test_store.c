@@ -194,13 +194,21 @@ START_TEST(test_written_by_another)
     char left[160];
     snprintf(left, sizeof left, "%s.aB3dE5.partial", path);
     FILE *f = fopen(left, "w"); /* left by one that was killed */
-    fputs("half", f);
+    fputs("SQLite format 3", f);
+    fputc(0, f);
     fclose(f);
     finish(store_create(path, 1, &e));
     ck_assert(partials() == 1); /* a writer who got no turn may be about to lock it */
     let_pass(left);
     finish(store_create(path, 1, &e));
     ck_assert(partials() == 0);
+    f = fopen(left, "w"); /* a user's */
+    fputs("what I wrote about x.gpuprof", f);
+    fclose(f);
+    let_pass(left);
+    finish(store_create(path, 1, &e));
+    ck_assert(partials() == 1);
+    unlink(left);
 }
 END_TEST
 
