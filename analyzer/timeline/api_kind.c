@@ -66,10 +66,10 @@ static const struct {
 
 enum api_kind api_kind_of(const char *name)
 {
-    if (strstr(name, "emcpy")) /* cudaMemcpy, cuMemcpyHtoD, hipMemcpyWithStream */
-        return strstr(name, "Async") || strstr(name, "WithStream") || strstr(name, "Enqueue")
-                   ? API_COPY_ASYNC
-                   : API_COPY_SYNC;
+    /* cudaMemcpy, cuMemcpyHtoD. HIP documents hipMemcpyWithStream as hipMemcpyAsync that waits for
+     * the stream before it returns. */
+    if (strstr(name, "emcpy"))
+        return strstr(name, "Async") || strstr(name, "Enqueue") ? API_COPY_ASYNC : API_COPY_SYNC;
     if (strstr(name, "emset"))
         return API_MEMSET;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

@@ -31,6 +31,7 @@ static const struct name_rule family_rules[] = {
      NULL, FAMILY_COMM},
     {"deep_ep|dpsk::ep|dpsk2ep|pplx::|nvshmem|multimem_|symmetric_memory|userbuffers_|ar_fusion",
      NULL, FAMILY_COMM},
+    {"hybrid_ep::", "dispatch|combine|device_sync", FAMILY_COMM}, /* NVIDIA's, for experts */
     {"gemm|Gemm|matmul", "all_gather|AllGather|reduce_scatter|ReduceScatter", FAMILY_GEMM},
     {"alltoall|AllToAll|all_to_all|moeA2A|moe_a2a|all_gather_kernel|allgather|AllGather", NULL,
      FAMILY_COMM},

@@ -1,4 +1,5 @@
 /* Kernel names to classes: names as the libraries emit them. */
+#include "analyzer/timeline/build.h"
 #include "analyzer/timeline/classify.h"
 #include "wire/spool_format.h"
 
@@ -107,6 +108,10 @@ static const struct {
      TRI_NO, SPOOL_DT_BF16, 0, 0},
     {"void deep_ep::intranode::dispatch<8, 1024>(int4*, float*)", FAMILY_COMM, TRI_NO, SPOOL_DT_F32,
      0, 0},
+    {"void hybrid_ep::dispatch_kernel<uint16_t, 8, 1024>(hybrid_ep::dispatch_kernel_param_t)",
+     FAMILY_COMM, TRI_NO, 0, 0, 0},
+    {"hybrid_ep::device_sync_kernel(unsigned int*, unsigned int const*)", FAMILY_COMM, TRI_NO, 0, 0,
+     0},
     {"void dpsk::ep::internode_ll::combine<7168, 8, 9>(void*, int4 const*)", FAMILY_COMM, TRI_NO, 0,
      0, 0},
     {"_ZN4dpsk2ep9intranode8dispatchILi8EEEvP4int4", FAMILY_COMM, TRI_NO, 0, 0, 0},
@@ -244,11 +249,22 @@ START_TEST(compilers_and_norms_of_rows_are_known_by_name)
 }
 END_TEST
 
+START_TEST(copies_that_return_when_done_are_told_from_queued_ones)
+{
+    ck_assert_uint_eq(api_kind_of("cudaMemcpy"), API_COPY_SYNC);
+    ck_assert_uint_eq(api_kind_of("cuMemcpyDtoH_v2"), API_COPY_SYNC);
+    ck_assert_uint_eq(api_kind_of("hipMemcpyWithStream"), API_COPY_SYNC);
+    ck_assert_uint_eq(api_kind_of("hipMemcpyAsync"), API_COPY_ASYNC);
+    ck_assert_uint_eq(api_kind_of("cuMemcpyHtoDAsync_v2"), API_COPY_ASYNC);
+}
+END_TEST
+
 Suite *test_classify_suite(void)
 {
     Suite *s = suite_create("classify");
     TCase *c = tcase_create("classify");
     tcase_add_loop_test(c, names_tell, 0, (int)(sizeof cases / sizeof *cases));
+    tcase_add_test(c, copies_that_return_when_done_are_told_from_queued_ones);
     tcase_add_test(c, alignment_is_read);
     tcase_add_test(c, a_name_that_is_cut_off_is_not_read_on);
     tcase_add_test(c, compilers_and_norms_of_rows_are_known_by_name);
