@@ -103,6 +103,8 @@ struct graph {
     bool once;           /* a window in which no step repeats: it is replayed once, as it is */
     bool launches_block; /* as CUDA_LAUNCH_BLOCKING makes them */
     int credits;         /* batches that may be ahead of the training thread; 0 = no workers seen */
+    bool batches_ready;  /* waits for batches are, or may be, what taking a ready one costs */
+    bool batches_late;   /* ... are, or may be, waits for the workers that make them */
     int64_t way_ns;      /* from the end of a load to the training thread that waits for it */
     uint32_t *load_of;   /* by GET number: LOAD task, TASK_NONE */
 };

@@ -154,6 +154,9 @@ int graph_put_loads(struct maker *m)
         struct deliveries d;
         rc = query_deliveries(m->a, &d);
         if (rc == 0 && d.n) {
+            enum delivery_reading waits = query_delivery_reading(m->a, &d);
+            m->g->batches_ready = waits != DELIVERY_LIMITS;
+            m->g->batches_late = waits != DELIVERY_COSTS;
             rc = suppose_loads(m, &d);
             query_deliveries_release(&d);
             return rc < 0 || m->failed ? -1 : 0;

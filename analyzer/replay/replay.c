@@ -191,6 +191,11 @@ static void after_latest(struct pass *x, const struct task *t, uint32_t i)
     x->latest = last && task_end(last) > task_end(t) ? x->latest : i;
 }
 
+static bool taken_ready(const struct pass *x, const struct task *t)
+{
+    return x->p->assume & ASSUME_READY && t->kind == TASK_GET && t->prev != TASK_NONE;
+}
+
 static void gather(struct pass *x, const struct task *t, uint32_t i)
 {
     const struct replay *r = x->r;
@@ -206,7 +211,7 @@ static void gather(struct pass *x, const struct task *t, uint32_t i)
     if (t->issue != TASK_NONE)
         after(x, r->start[t->issue] + lag(x, t->issue_lag_ns), t->issue);
     unsigned left = x->p->assume & ASSUME_NO_EVENTS ? t->guessed : 0;
-    if (pooled(x, t)) /* not for the recorded worker */
+    if (pooled(x, t) || taken_ready(x, t)) /* not for the recorded worker */
         left = t->edges;
     for (uint32_t e = t->edge; e < t->edge + t->edges - left; e++)
         after(x, r->end[x->g->edges[e].from] + lag(x, x->g->edges[e].lag_ns), x->g->edges[e].from);
@@ -247,6 +252,8 @@ static void finish(struct pass *x, const struct task *t, uint32_t i)
         x->ready = date > x->ready ? date : x->ready;
         rest = 0;
     }
+    if (taken_ready(x, t))
+        rest = t->at_ns - task_end(&x->g->tasks[t->prev]);
     if (x->p->mark[i] & PLAN_NODE && !(t->flags & TASK_STALL && in_call(x, t)))
         rest = rest * x->p->node_lag_permille / 1000;
     r->start[i] = x->ready + (dropped ? 0 : lag(x, rest));

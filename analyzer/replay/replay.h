@@ -33,7 +33,8 @@ enum assumption {
     ASSUME_STALLS_DATED =
         2,               /* what nothing explains ends when it did in its step, whatever changes */
     ASSUME_END_WAIT = 4, /* the host waits for the GPU at the end of each step */
-    ASSUME_ORDER = 8     /* kernels of several streams follow each other as they did */
+    ASSUME_ORDER = 8,    /* kernels of several streams follow each other as they did */
+    ASSUME_READY = 16    /* batches were ready: taking one costs what it took when recorded */
 };
 
 struct plan {

@@ -88,6 +88,20 @@ static void assume_order(struct engine *x, struct whatif *w)
                             s->drift_to_ns < s->drift_from_ns ? "shorter" : "longer"));
 }
 
+/* Waits for batches that may be what taking a ready one costs. That is the likelier reading: for
+ * the other one, the workers would have to be about as fast as the loop by chance. */
+static void assume_ready(struct engine *x, struct whatif *w)
+{
+    if (!x->g->batches_ready)
+        return;
+    for (int i = 0; i < x->assumptions; i++)
+        x->assume[i] |= ASSUME_READY;
+    if (!x->g->batches_late || x->assumptions == ASSUMPTIONS_MOST)
+        return;
+    x->assume[x->assumptions++] = x->assume[0] & ~(unsigned)ASSUME_READY;
+    assume(x, w, 0, "the recording does not show whether batches were ready when the loop asked");
+}
+
 /* What was not recorded does not silence the predictions: their intervals hold both ways in which
  * it may have been, and what steps that differ may be off by. */
 static void engine_assume(struct engine *x, struct whatif *w)
@@ -112,6 +126,7 @@ static void engine_assume(struct engine *x, struct whatif *w)
         assume(x, w, x->now.ran_dry ? ASSUME_END_WAIT : 0,
                "the recording contains no wait of the host for the GPU");
     assume_order(x, w);
+    assume_ready(x, w);
     double off = off_pct(w->pace_ns, x->f->step_ns);
     if (off > PACE_PCT) {
         w->scatter_pct = off;

@@ -20,4 +20,14 @@ struct deliveries VEC(struct delivery);
 int query_deliveries(const struct facts *f, struct deliveries *d);
 void query_deliveries_release(struct deliveries *d);
 
+/* What the waits for batches are. Taking a batch that is ready costs time as well: Python wakes up,
+ * maps the memory and unpacks. */
+enum delivery_reading {
+    DELIVERY_LIMITS, /* workers make batches no faster: a shorter step waits longer */
+    DELIVERY_EITHER, /* the recording does not decide between the two */
+    DELIVERY_COSTS   /* batches were ready: a shorter step waits as long as this one */
+};
+/* How to read the waits of `d`. Cost: one pass over them. */
+enum delivery_reading query_delivery_reading(const struct facts *f, const struct deliveries *d);
+
 #endif

@@ -39,6 +39,47 @@ static void fill_sleeps(struct builder *b, int64_t at)
     compute(b, at + MS(6));
 }
 
+/* How much longer than usual the host is at work in the step that begins at `at`. */
+static int64_t uneven(int64_t at)
+{
+    static const int64_t more[] = {US(0), US(300), US(100), US(500), US(200)};
+    return more[(at - MS(100)) / MS(5) % 5];
+}
+
+static void take(struct builder *b, int64_t at, int64_t wait)
+{
+    build_range(b, awaits, at, at + wait);
+    build_kernel(b, "volta_sgemm_128x64_nn", at + wait + US(10), at + wait + US(20), MS(3));
+    build_sync(b, at + wait + US(30), MS(3));
+}
+
+/* Each step begins late by what the host did: the wait ends when it would have, */
+static void fill_waits_for_workers(struct builder *b, int64_t at)
+{
+    take(b, at + uneven(at), US(900) - uneven(at));
+}
+
+/* or takes as long as ever. */
+static void fill_unpacks(struct builder *b, int64_t at)
+{
+    take(b, at + uneven(at), US(900));
+}
+
+static void fill_even(struct builder *b, int64_t at)
+{
+    take(b, at, US(900));
+}
+
+static enum delivery_reading reading(const struct bench *x)
+{
+    struct deliveries d;
+    ck_assert_int_eq(query_deliveries(x->b.a->facts, &d), 0);
+    ck_assert_uint_eq(d.n, STEPS);
+    enum delivery_reading r = query_delivery_reading(x->b.a->facts, &d);
+    query_deliveries_release(&d);
+    return r;
+}
+
 static size_t found(const struct bench *x)
 {
     struct deliveries d;
@@ -96,6 +137,41 @@ START_TEST(a_batch_of_a_burst_was_made_between_its_neighbours)
     }
     query_deliveries_release(&d);
     ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 5);
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(a_wait_that_ends_when_the_batch_comes_is_for_the_workers)
+{
+    struct bench x = bench_start(MS(5), fill_waits_for_workers);
+    ck_assert_int_eq(reading(&x), DELIVERY_LIMITS);
+    struct edit quick = {.kind = EDIT_SCALE, .ops = every_kernel, .good = 0.5, .bad = 0.5};
+    ck_assert_int_lt(bench_span(&x, quick).mid_ns, US(250));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(a_wait_as_long_whenever_the_loop_asks_is_the_cost_of_taking)
+{
+    struct bench x = bench_start(MS(5), fill_unpacks);
+    ck_assert_int_eq(reading(&x), DELIVERY_COSTS);
+    struct edit quick = {.kind = EDIT_SCALE, .ops = every_kernel, .good = 0.5, .bad = 0.5};
+    ck_assert_int_gt(bench_span(&x, quick).low_ns, US(1200));
+    struct edit more = {.kind = EDIT_MORE_WORKERS};
+    ck_assert_int_lt(bench_span(&x, more).high_ns, US(100));
+    bench_end(&x);
+}
+END_TEST
+
+START_TEST(where_nothing_decides_the_interval_holds_both)
+{
+    struct bench x = bench_start(MS(5), fill_even);
+    ck_assert_int_eq(reading(&x), DELIVERY_EITHER);
+    struct edit quick = {.kind = EDIT_SCALE, .ops = every_kernel, .good = 0.5, .bad = 0.5};
+    struct span_ns s = bench_span(&x, quick);
+    ck_assert_int_lt(s.low_ns, US(250));
+    ck_assert_int_gt(s.mid_ns, US(1200));
+    ck_assert_ptr_nonnull(strstr(x.b.a->whatif.wider, "batches were ready"));
     bench_end(&x);
 }
 END_TEST
@@ -164,6 +240,9 @@ Suite *test_deliveries_suite(void)
     tcase_add_test(c, workers_that_hold_up_every_step_set_its_pace);
     tcase_add_test(c, so_does_a_thread_that_sleeps_in_the_operating_system);
     tcase_add_test(c, a_batch_of_a_burst_was_made_between_its_neighbours);
+    tcase_add_test(c, a_wait_that_ends_when_the_batch_comes_is_for_the_workers);
+    tcase_add_test(c, a_wait_as_long_whenever_the_loop_asks_is_the_cost_of_taking);
+    tcase_add_test(c, where_nothing_decides_the_interval_holds_both);
     tcase_add_test(c, batches_that_are_ready_say_nothing_about_workers);
     tcase_add_test(c, two_batches_are_enough_if_both_were_awaited);
     tcase_add_test(c, a_graph_makes_no_batches);

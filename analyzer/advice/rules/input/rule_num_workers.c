@@ -125,6 +125,30 @@ static bool delivered(const struct facts *facts)
     return any;
 }
 
+/* Why more workers may shorten no wait, where only the waits were recorded; NULL where they would.
+ */
+static const char *taken_ready(const struct facts *facts, struct arena *arena)
+{
+    struct deliveries d;
+    enum delivery_reading reading = DELIVERY_LIMITS;
+    if (query_deliveries(facts, &d) == 0 && d.n)
+        reading = query_delivery_reading(facts, &d);
+    query_deliveries_release(&d);
+    if (reading == DELIVERY_LIMITS)
+        return NULL;
+    double idle_ms = ms(facts->breakdown_ns[PART_IDLE_INPUT]);
+    return reading == DELIVERY_COSTS
+               ? arena_printf(arena,
+                              "batches were ready when the loop asked: taking them is what takes "
+                              "%.2f ms, and more workers do not shorten that",
+                              idle_ms)
+               : arena_printf(
+                     arena,
+                     "taking a batch that is ready may by itself take the %.2f ms, and the "
+                     "recording does not show whether batches were ready",
+                     idle_ms);
+}
+
 /* Workers of a framework of Python are processes: a batch has to come from there. Those that were
  * recorded hand theirs out within the time of a batch. */
 static struct hand_over way_of(const struct feed *f)
@@ -229,6 +253,7 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
         return;
     struct need f = need_of(facts);
     const char *why_not = no_use(facts, arena, &f);
+    why_not = why_not ? why_not : taken_ready(facts, arena);
     if (why_not) {
         o->verdict = RULE_SUPPRESSED;
         o->why = why_not;
