@@ -37,6 +37,8 @@ struct advice {
     const char *next;          /* one sentence: the first finding's remedy, or what to record */
 };
 
+/* True when too little was recorded for any advice. */
+bool advice_blind(const struct advice *a);
 /* Computes the facts of a timeline and asks every rule. The timeline must outlive the result. NULL
  * with *e set. */
 struct advice *advise(const struct timeline *t, struct err *e);

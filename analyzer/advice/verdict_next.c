@@ -98,12 +98,11 @@ static const char *unanswered(struct advice *a)
         return NULL;
     const char *why = analysis_of_window(a->facts) ? NULL : why_no_graph(a);
     if (most == PART_IDLE_LAUNCH)
-        return arena_printf(&a->arena, "Launch fewer kernels%s: %s.%s%s%s",
-                            analysis_of_window(a->facts) ? "" : " per step",
-                            query_of_pytorch(a->facts)
-                                ? "torch.compile(model), fused operations, a larger batch"
-                                : "merge small kernels, or give each one more work",
-                            why ? " CUDA graph: " : "", why ? why : "", why ? "." : "");
+        return arena_printf(
+            &a->arena, "Launch fewer kernels%s: %s.%s%s%s", scope_words(a->facts)->per_of,
+            query_of_pytorch(a->facts) ? "torch.compile(model), fused operations, a larger batch"
+                                       : "merge small kernels, or give each one more work",
+            why ? " CUDA graph: " : "", why ? why : "", why ? "." : "");
     if (most == PART_COPY && analysis_of_window(a->facts))
         return copies_text(a);
     if (most == PART_UNEXPLAINED && launches_recorded(a->facts->tl))

@@ -4,53 +4,37 @@
 
 #include <stdlib.h>
 
-const char *const part_key[PART_COUNT] = {
-    [PART_COMPUTE] = "compute",
-    [PART_COMM] = "comm_exposed",
-    [PART_COPY] = "copy_exposed",
-    [PART_IDLE_INPUT] = "idle_input",
-    [PART_IDLE_COPY] = "idle_copy",
-    [PART_IDLE_SYNC] = "idle_sync",
-    [PART_IDLE_LAUNCH] = "idle_launch",
-    [PART_IDLE_ALLOC] = "idle_alloc",
-    [PART_IDLE_HOST] = "idle_host",
-    [PART_IDLE_QUEUED] = "idle_queued",
-    [PART_UNEXPLAINED] = "unexplained",
-    [PART_DATA] = "data",
-    [PART_COLLATE] = "collate",
-    [PART_WORKERS] = "worker_start",
-    [PART_FORWARD] = "forward",
-    [PART_BACKWARD] = "backward",
-    [PART_OPTIMIZER] = "optimizer",
-    [PART_GC] = "gc",
-    [PART_VALIDATION] = "validation",
-    [PART_EXCHANGE] = "exchange",
-    [PART_OTHER] = "other",
-};
+/* X(PART, KEY, GROUP, WHAT): the title is GROUP and WHAT. */
+#define IDLE "GPU idle: "
+#define PARTS(X)                                                                                   \
+    X(PART_COMPUTE, "compute", "", "compute")                                                      \
+    X(PART_COMM, "comm_exposed", "", "communication, not overlapped")                              \
+    X(PART_COPY, "copy_exposed", "", "copies, not overlapped")                                     \
+    X(PART_IDLE_INPUT, "idle_input", IDLE, "waiting for input data")                               \
+    X(PART_IDLE_COPY, "idle_copy", IDLE, "host blocked in a copy")                                 \
+    X(PART_IDLE_SYNC, "idle_sync", IDLE, "after a synchronisation")                                \
+    X(PART_IDLE_LAUNCH, "idle_launch", IDLE, "launches too slow")                                  \
+    X(PART_IDLE_ALLOC, "idle_alloc", IDLE, "allocating or freeing")                                \
+    X(PART_IDLE_HOST, "idle_host", IDLE, "other host work")                                        \
+    X(PART_IDLE_QUEUED, "idle_queued", IDLE, "between queued kernels")                             \
+    X(PART_UNEXPLAINED, "unexplained", IDLE, "unexplained")                                        \
+    X(PART_DATA, "data", "", "waiting for data")                                                   \
+    X(PART_COLLATE, "collate", "", "collating batches")                                            \
+    X(PART_WORKERS, "worker_start", "", "starting workers of a loader")                            \
+    X(PART_FORWARD, "forward", "", "forward and loss")                                             \
+    X(PART_BACKWARD, "backward", "", "backward")                                                   \
+    X(PART_OPTIMIZER, "optimizer", "", "optimizer")                                                \
+    X(PART_GC, "gc", "", "garbage collection")                                                     \
+    X(PART_VALIDATION, "validation", "", "validation")                                             \
+    X(PART_EXCHANGE, "exchange", "", "exchange with other ranks")                                  \
+    X(PART_OTHER, "other", "", "other work of the program")
 
-const char *const part_title[PART_COUNT] = {
-    [PART_COMPUTE] = "compute",
-    [PART_COMM] = "communication, not overlapped",
-    [PART_COPY] = "copies, not overlapped",
-    [PART_IDLE_INPUT] = "GPU idle: waiting for input data",
-    [PART_IDLE_COPY] = "GPU idle: host blocked in a copy",
-    [PART_IDLE_SYNC] = "GPU idle: after a synchronisation",
-    [PART_IDLE_LAUNCH] = "GPU idle: launches too slow",
-    [PART_IDLE_ALLOC] = "GPU idle: allocating or freeing",
-    [PART_IDLE_HOST] = "GPU idle: other host work",
-    [PART_IDLE_QUEUED] = "GPU idle: between queued kernels",
-    [PART_UNEXPLAINED] = "GPU idle: unexplained",
-    [PART_DATA] = "waiting for data",
-    [PART_COLLATE] = "collating batches",
-    [PART_WORKERS] = "starting workers of a loader",
-    [PART_FORWARD] = "forward and loss",
-    [PART_BACKWARD] = "backward",
-    [PART_OPTIMIZER] = "optimizer",
-    [PART_GC] = "garbage collection",
-    [PART_VALIDATION] = "validation",
-    [PART_EXCHANGE] = "exchange with other ranks",
-    [PART_OTHER] = "other work of the program",
-};
+#define KEY(part, key, group, what)   [part] = key,
+#define TITLE(part, key, group, what) [part] = group what,
+#define WHAT(part, key, group, what)  [part] = what,
+const char *const part_key[PART_COUNT] = {PARTS(KEY)};
+const char *const part_title[PART_COUNT] = {PARTS(TITLE)};
+const char *const part_what[PART_COUNT] = {PARTS(WHAT)};
 
 static double percent(int64_t part, int64_t whole)
 {

@@ -96,6 +96,7 @@ enum part {
 #define CPU_PARTS ((1u << PART_COUNT) - (1u << PART_DATA))
 extern const char *const part_key[PART_COUNT]; /* snake_case for JSON: compute, comm_exposed, ... */
 extern const char *const part_title[PART_COUNT]; /* for people; analysis_part_title says more */
+extern const char *const part_what[PART_COUNT];  /* the same without "GPU idle: " */
 
 #define GAP_LISTED_NS 2000
 

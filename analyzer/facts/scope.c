@@ -4,6 +4,8 @@
 #include "analyzer/facts/facts.h"
 
 static const struct scope_words step = {.unit = "step",
+                                        .units = "steps",
+                                        .label = "Step",
                                         .per = "per step",
                                         .per_of = " per step",
                                         .of = "of the step",
@@ -14,6 +16,8 @@ static const struct scope_words step = {.unit = "step",
                                         .in_loop = " in the loop"};
 
 static const struct scope_words batch = {.unit = "batch",
+                                         .units = "batches",
+                                         .label = "Batch",
                                          .per = "per batch",
                                          .per_of = " per batch",
                                          .of = "of the batch",
@@ -24,6 +28,8 @@ static const struct scope_words batch = {.unit = "batch",
                                          .in_loop = " in the loop"};
 
 static const struct scope_words window = {.unit = "window",
+                                          .units = "windows",
+                                          .label = "Window",
                                           .per = "in the window",
                                           .per_of = "",
                                           .of = "of the recorded window",

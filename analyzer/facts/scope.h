@@ -5,10 +5,14 @@
 #ifndef GPUPROF_FACTS_SCOPE_H
 #define GPUPROF_FACTS_SCOPE_H
 
+#include <stddef.h>
+
 struct facts;
 
 struct scope_words {      /* of a step; of a window */
     const char *unit;     /* "step"; "window" */
+    const char *units;    /* "steps"; "windows" */
+    const char *label;    /* "Step"; "Window" */
     const char *per;      /* behind a number: "per step"; "in the window" */
     const char *per_of;   /* between a number and what is counted: " per step"; "" */
     const char *of;       /* behind a share: "of the step"; "of the recorded window" */
@@ -21,5 +25,11 @@ struct scope_words {      /* of a step; of a window */
 
 /* Static, never NULL. */
 const struct scope_words *scope_words(const struct facts *f);
+
+/* "step" of one, "steps" of others. */
+static inline const char *scope_units(const struct scope_words *w, size_t n)
+{
+    return n == 1 ? w->unit : w->units;
+}
 
 #endif

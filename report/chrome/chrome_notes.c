@@ -54,10 +54,10 @@ void chrome_step_causes(struct chrome *c, int64_t pid)
         int cause = main_cause(parts);
         char name[240];
         struct text t;
-        const char *why = cause < 0 ? "computing" : analysis_part_title(f, cause);
-        const char *colon = strstr(why, ": "); /* "GPU idle: waiting for input data" */
-        snprintf(name, sizeof name, "%.80s %d %% of %.60s, computing %d %%",
-                 colon ? colon + 2 : why,
+        const char *why = cause < 0                ? "computing"
+                          : GPU_PARTS >> cause & 1 ? part_what[cause]
+                                                   : analysis_part_title(f, cause);
+        snprintf(name, sizeof name, "%.80s %d %% of %.60s, computing %d %%", why,
                  whole_percent(parts[cause < 0 ? PART_COMPUTE : cause], length),
                  text_ms(&t, length), whole_percent(parts[PART_COMPUTE], length));
         chrome_slice(c, "gpuprof", name, pid, TID_CAUSES, s->start_ns,
@@ -92,8 +92,9 @@ static void write_place(struct chrome *c, const struct place *p, int64_t pid, in
     json_str(&c->j, "here", p->at->text ? p->at->text : "");
     if (p->at->caller)
         json_str(&c->j, "called from", p->at->caller);
-    json_str(&c->j, analysis_of_window(c->a->facts) ? "saves" : "saves per step",
-             text_saving(&t, p->finding, c->a->facts->step_ns));
+    char saves[32];
+    snprintf(saves, sizeof saves, "saves%s", scope_words(c->a->facts)->per_of);
+    json_str(&c->j, saves, text_saving(&t, p->finding, c->a->facts->step_ns));
     json_str(&c->j, "what", p->finding->summary ? p->finding->summary : "");
     json_str(&c->j, "rule", p->finding->rule->id);
     chrome_slice_end(c);

@@ -129,10 +129,8 @@ static void write_header(const struct page *p)
     if (analysis_of_window(p->a->facts))
         page_put(p, "%s", s->source_text);
     else if (s->count)
-        fprintf(p->f, "%zu of %zu %s%s used", s->used, s->count, scope_words(p->a->facts)->unit,
-                s->count == 1 ? ""
-                : s->batches  ? "es"
-                              : "s");
+        fprintf(p->f, "%zu of %zu %s used", s->used, s->count,
+                scope_units(scope_words(p->a->facts), s->count));
     if (text_covers(&covers, p->a))
         page_put(p, "; %s", covers.s);
     if (text_stacks(&covers, p->a))
@@ -272,13 +270,10 @@ static void write_waiting_tile(const struct page *p)
         snprintf(m.s, sizeof m.s, "%.0f %% of all communication is hidden", hidden_pct(p));
         tile(p, "exposed communication", v.s, m.s);
     } else if (has_parts(p) && a->facts->breakdown_ns[most] > 0) {
-        const char *colon = strstr(part_title[most], ": ");
         snprintf(v.s, sizeof v.s, "%.1f %%",
                  percent_of(a->facts->breakdown_ns[most], a->facts->step_ns));
         tile(p, most == PART_COPY ? "exposed copies" : "largest cause of idle time", v.s,
-             most == PART_COPY ? "not overlapped"
-             : colon           ? colon + 2
-                               : part_title[most]);
+             most == PART_COPY ? "not overlapped" : part_what[most]);
     }
 }
 
@@ -314,7 +309,7 @@ static void write_numbers(const struct page *p)
 static const char *tone(const struct advice *a)
 {
     const char *class = a->verdict_class ? a->verdict_class : "";
-    if (strcmp(class, "not-enough-data") == 0)
+    if (advice_blind(a))
         return "unknown";
     return a->ranked_count || (strcmp(class, "gpu") && strcmp(class, "balanced")) ? "slow" : "fine";
 }

@@ -70,9 +70,8 @@ static void write_findings(const struct advice *a, const struct export_options *
 {
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
-        bool blind = a->verdict_class && strcmp(a->verdict_class, "not-enough-data") == 0;
-        fputs(blind ? "No advice: the recording contains too little data.\n\n"
-                    : "gpuprof found nothing to change.\n\n",
+        fputs(advice_blind(a) ? "No advice: the recording contains too little data.\n\n"
+                              : "gpuprof found nothing to change.\n\n",
               f);
         write_trials(a, o, f);
         return;
@@ -131,8 +130,8 @@ static void write_breakdown(const struct advice *a, FILE *f)
     if (analysis_by_mean(a->facts))
         fprintf(f, ", %s on average with long steps, which this table describes",
                 text_ms(&m, a->facts->step_ns));
-    fprintf(f, "; %zu of %zu %s%s used.\n\n", a->facts->steps.used, a->facts->steps.count, word,
-            a->facts->steps.batches ? "es" : "s");
+    fprintf(f, "; %zu of %zu %s used.\n\n", a->facts->steps.used, a->facts->steps.count,
+            scope_words(a->facts)->units);
     if (text_covers(&m, a))
         fprintf(f, "Careful: %s.\n\n", m.s);
     if (text_stacks(&m, a))

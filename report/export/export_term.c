@@ -52,7 +52,7 @@ static void write_ranks(const struct terminal *t, const struct advice *a)
     const struct rank_facts *late = &r->at[r->late];
     const char *left_out = r->left_out ? " (without the ranks that match no other)" : "";
     bool missing = a->facts->tl->missing_ranks > 0;
-    const char *each = analysis_of_window(a->facts) ? "in the window" : "per step";
+    const char *each = scope_words(a->facts)->per;
     if (r->group_size && r->group_ns * 200 >= step_ns)
         snprintf(
             line.s, sizeof line.s,
@@ -117,9 +117,7 @@ static void write_breakdown(const struct terminal *t, const struct advice *a)
         snprintf(pace, sizeof pace, ", %s on average%s", text_ms(&m, a->facts->steps.pace_ns),
                  a->facts->steps.slow ? " with long steps" : "");
     const char *source = a->facts->steps.source_text ? a->facts->steps.source_text : "";
-    const char *label = analysis_of_window(a->facts) ? "Window"
-                        : a->facts->steps.batches    ? "Batch"
-                                                     : "Step";
+    const struct scope_words *scope = scope_words(a->facts);
     if (analysis_of_window(a->facts))
         snprintf(line.s, sizeof line.s, "%s (%s)", text_ms(&m, a->facts->step_ns), source);
     else if (a->facts->steps.used == 1) /* one step has no spread */
@@ -129,9 +127,8 @@ static void write_breakdown(const struct terminal *t, const struct advice *a)
     else
         snprintf(line.s, sizeof line.s, "%s median, %s at p95%s; %zu of %zu %s used (%s)",
                  text_ms(&m, a->facts->steps.median_ns), text_ms(&p, a->facts->steps.p95_ns), pace,
-                 a->facts->steps.used, a->facts->steps.count,
-                 a->facts->steps.batches ? "batches" : "steps", source);
-    term_labelled(t, label, INK_BOLD, line.s);
+                 a->facts->steps.used, a->facts->steps.count, scope->units, source);
+    term_labelled(t, scope->label, INK_BOLD, line.s);
     if (text_covers(&line, a))
         term_labelled(t, "Careful", INK_WARN, line.s);
     if (text_stacks(&line, a))

@@ -151,12 +151,11 @@ static void write_trials(const struct page *p)
 void page_findings(const struct page *p)
 {
     const struct outcome *o;
-    bool blind = p->a->verdict_class && strcmp(p->a->verdict_class, "not-enough-data") == 0;
     page_put(p, "<section id=\"findings\"><h2>What to change</h2>\n");
     if (!shown_finding(p->a, p->o, 0))
         page_put(p, "<p>%s</p>\n",
-                 blind ? "No advice: the recording contains too little data."
-                       : "gpuprof found nothing to change.");
+                 advice_blind(p->a) ? "No advice: the recording contains too little data."
+                                    : "gpuprof found nothing to change.");
     else
         page_put(p, "<ol class=\"findings\">\n");
     for (size_t i = 0; (o = shown_finding(p->a, p->o, i)); i++)

@@ -115,9 +115,8 @@ void page_steps(const struct page *p)
     double most = svg_nice(1.15 * (double)(s->used ? s->max_ns : length(&s->at[0])));
     if (s->used && most > 4 * (double)s->p95_ns)
         most = svg_nice(2 * (double)s->p95_ns);
-    const char *plural = s->count == 1 ? "" : s->batches ? "es" : "s";
-    snprintf(label, sizeof label, "%zu %s%s, %zu used; median %s, p95 %s", s->count,
-             scope_words(p->a->facts)->unit, plural, s->used, text_ms(&m, s->median_ns),
+    snprintf(label, sizeof label, "%zu %s, %zu used; median %s, p95 %s", s->count,
+             scope_units(scope_words(p->a->facts), s->count), s->used, text_ms(&m, s->median_ns),
              text_ms(&q, s->p95_ns));
     page_put(p, "<section id=\"steps\"><h2>Every %s</h2>\n<p class=\"dim\">%s. Source: %s.",
              scope_words(p->a->facts)->unit, label, s->source_text ? s->source_text : "");

@@ -155,8 +155,7 @@ static void write_outlier(const struct page *p, size_t i, size_t median)
     struct text t;
     int64_t extra;
     int part = text_has_parts(p->a) ? grown_part(f, i, median, &extra) : -1;
-    fprintf(p->f, "<li>%s %lld: ", f->steps.batches ? "Batch" : "Step",
-            (long long)facts_step_number(f, i));
+    fprintf(p->f, "<li>%s %lld: ", scope_words(f)->label, (long long)facts_step_number(f, i));
     page_put(p, "%s, ", text_ms(&t, length(s)));
     fprintf(p->f, "%.1f times the median%s", (double)length(s) / (double)f->steps.median_ns,
             counts(s) ? "" : ", left out of the numbers");

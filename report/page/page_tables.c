@@ -173,9 +173,10 @@ static void write_host_facts(const struct page *p)
         fact(p, "time to make one batch", text_time(&b, h->fetch_ns));
     if (h->fetch_cpu_ns > 0)
         fact(p, "CPU time to make one batch", text_time(&b, h->fetch_cpu_ns));
-    if (h->wait_ns > 0)
-        fact(p, analysis_of_window(p->a->facts) ? "waiting for data" : "waiting for data per step",
-             text_time(&b, h->wait_ns));
+    if (h->wait_ns > 0) {
+        snprintf(text, sizeof text, "waiting for data%s", scope_words(p->a->facts)->per_of);
+        fact(p, text, text_time(&b, h->wait_ns));
+    }
     const char *memory = timeline_meta(p->t, "cgroup_memory_bytes");
     const char *quota = timeline_meta(p->t, "cgroup_cpu_quota");
     if (quota)

@@ -159,10 +159,9 @@ void term_findings(const struct terminal *t, const struct advice *a, const struc
 {
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
-        bool blind = a->verdict_class && strcmp(a->verdict_class, "not-enough-data") == 0;
-        fputs(blind     ? "No advice: the recording contains too little data.\n\n"
-              : o->rule ? "This rule found nothing to change.\n\n"
-                        : "gpuprof found nothing to change.\n\n",
+        fputs(advice_blind(a) ? "No advice: the recording contains too little data.\n\n"
+              : o->rule       ? "This rule found nothing to change.\n\n"
+                              : "gpuprof found nothing to change.\n\n",
               t->f);
         write_trials(t, a, o);
         return;

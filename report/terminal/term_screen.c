@@ -50,11 +50,7 @@ static void write_step(const struct terminal *t, const struct advice *a)
     else
         snprintf(line.s, sizeof line.s, "%.60s median, %.60s at p95; %zu of %zu used",
                  text_ms(&median, s->median_ns), text_ms(&late, s->p95_ns), s->used, s->count);
-    term_labelled(t,
-                  analysis_of_window(a->facts) ? "Window"
-                  : s->batches                 ? "Batch"
-                                               : "Step",
-                  INK_BOLD, line.s);
+    term_labelled(t, scope_words(a->facts)->label, INK_BOLD, line.s);
     if (text_rate(&line, a))
         term_labelled(t, "Rate", INK_BOLD, line.s);
 }
@@ -65,7 +61,7 @@ static size_t write_rows(const struct terminal *t, const struct advice *a,
     size_t most = o->top > 0 && o->top < FINDINGS ? (size_t)o->top : FINDINGS, i = 0;
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
-        bool blind = a->verdict_class && strcmp(a->verdict_class, "not-enough-data") == 0;
+        bool blind = advice_blind(a);
         if (blind)
             fputs("No advice: the recording contains too little data.\n", t->f);
         else if (a->ranked_count) /* but none that was asked for */

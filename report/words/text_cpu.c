@@ -27,7 +27,7 @@ const char *text_rate(struct text *b, const struct advice *a)
         return NULL;
     double rate = 1e9 / (double)a->facts->step_ns;
     snprintf(b->s, sizeof b->s, "%.60s %s per second", text_value(&each, rate, ""),
-             a->facts->steps.batches ? "batches" : "steps");
+             scope_words(a->facts)->units);
     size_t used = strlen(b->s);
     if (n > 0)
         snprintf(b->s + used, sizeof b->s - used, ", %.60s samples per second (batches of %d)",

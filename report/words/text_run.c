@@ -132,7 +132,7 @@ const char *text_covers(struct text *b, const struct advice *a)
         return NULL;
     snprintf(b->s, sizeof b->s,
              "the %s cover %.*f %% of the recording's %s; the numbers are not about the rest",
-             a->facts->steps.batches ? "batches" : "steps", pct < 1 ? 1 : 0, pct,
+             scope_words(a->facts)->units, pct < 1 ? 1 : 0, pct,
              text_time(&time, a->facts->gpu.window_ns));
     return b->s;
 }

@@ -188,11 +188,10 @@ static bool worth_telling(const struct steps *s)
 static const char *drift_text(struct facts *f, const char *why)
 {
     const struct steps *s = &f->steps;
-    return arena_printf(&f->arena,
-                        "the %s%s become %s in the course of the loop: from %.4g ms to %.4g ms%s",
-                        scope_words(f)->unit, s->batches ? "es" : "s",
-                        s->drift_to_ns < s->drift_from_ns ? "shorter" : "longer",
-                        (double)s->drift_from_ns / 1e6, (double)s->drift_to_ns / 1e6, why);
+    return arena_printf(
+        &f->arena, "the %s become %s in the course of the loop: from %.4g ms to %.4g ms%s",
+        scope_words(f)->units, s->drift_to_ns < s->drift_from_ns ? "shorter" : "longer",
+        (double)s->drift_from_ns / 1e6, (double)s->drift_to_ns / 1e6, why);
 }
 
 void steps_explain_long(struct facts *f)
@@ -219,8 +218,7 @@ void steps_explain_long(struct facts *f)
     f->long_text =
         s->drift_to_ns
             ? drift_text(f, why)
-            : arena_printf(&f->arena, "%zu of %zu %s%s take%s %.4g ms, the others %.4g ms%s",
-                           s->slow, steps_like(s), scope_words(f)->unit, s->batches ? "es" : "s",
-                           s->slow == 1 ? "s" : "", (double)s->long_ns / 1e6,
-                           (double)s->short_ns / 1e6, why);
+            : arena_printf(&f->arena, "%zu of %zu %s take%s %.4g ms, the others %.4g ms%s", s->slow,
+                           steps_like(s), scope_words(f)->units, s->slow == 1 ? "s" : "",
+                           (double)s->long_ns / 1e6, (double)s->short_ns / 1e6, why);
 }
