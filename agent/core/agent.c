@@ -16,10 +16,9 @@
 
 #include "agent/core/cancel.h"
 #include "agent/core/clock.h"
-#include "agent/core/window.h"
+#include "agent/core/instrument.h"
 #include "agent/core/spool.h"
-#include "agent/cupti/cupti.h"
-#include "agent/python/hook.h"
+#include "agent/core/window.h"
 
 #if defined(__x86_64__) && defined(__GLIBC__) /* so that it loads on older systems */
 __asm__(".symver pthread_key_create,pthread_key_create@GLIBC_2.2.5");
@@ -159,9 +158,11 @@ __attribute__((constructor)) static void agent_load(int argc, char **argv)
     agent.dir = dir;
     pthread_atfork(NULL, NULL, after_fork_in_child);
     offer_injection();
-    char *path = hook_python_path(argc, argv);
-    if (path)
-        env_set(path);
+    for (size_t i = 0; i < instrument_count; i++) {
+        char *text = instruments[i]->load ? instruments[i]->load(argc, argv) : NULL;
+        if (text)
+            env_set(text);
+    }
     agent.page = page;
 }
 
@@ -180,7 +181,7 @@ static void thread_end(void *arg)
 
 static void at_exit(void)
 {
-    hook_python_end();
+    instruments_at_exit();
     agent_finish(FINISH_MS, true);
 }
 
@@ -205,7 +206,7 @@ static uint32_t wake(void)
     atomic_store(&waited_in_vain, false);
     agent.generation++;
     agent.pid = (int)getpid();
-    cupti_forget();
+    instruments_forget();
     bool ok = agent.dir && spool_create() == 0;
     if (ok)
         window_begin();
@@ -280,9 +281,7 @@ void agent_stop(void)
 
 void agent_stop_asked(void)
 {
-    if (cupti_running() && cupti.thread)
-        cupti_flush_wake();
-    else
+    if (!instruments_wake())
         agent_stop();
 }
 
@@ -291,6 +290,6 @@ void agent_finish(int timeout_ms, bool forced)
 {
     if (!agent_recording() || (int)syscall(SYS_getpid) != agent.pid)
         return;
-    if (cupti_finish(timeout_ms, forced))
+    if (instruments_finish(timeout_ms, forced))
         spool_seal();
 }

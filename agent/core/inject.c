@@ -3,8 +3,8 @@
 
 #include "agent/core/cancel.h"
 #include "agent/core/cost.h"
+#include "agent/core/instrument.h"
 #include "agent/core/resolve.h"
-#include "agent/cupti/cupti.h"
 
 AGENT_EXPORT int InitializeInjection(void);
 AGENT_EXPORT const char gpuprof_agent_instance[] = GPUPROF_VERSION;
@@ -37,7 +37,7 @@ int InitializeInjection(void)
     }
     chain(t);
     int state = cancel_put_off();
-    cupti_start(t);
+    instruments_start(t);
     cost_measure(t);
     cancel_restore(state);
     thread_leave(t);

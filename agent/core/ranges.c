@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/core/clock.h"
+#include "agent/core/instrument.h"
 #include "agent/core/window.h"
 
 static const int64_t UNWANTED = INT64_MIN; /* as a range's start: none was read */
@@ -26,7 +27,7 @@ static void record(struct thread *t, const struct open_range *r, uint32_t tid, u
         ring_commit(t);
     }
     if (AGENT_UNLIKELY(r->comm))
-        nccl_record(t, r, end_ns);
+        instruments_collective_ended(t, r, end_ns);
 }
 
 /* Between windows: it is no mark of a step, so its end will write nothing. */
@@ -45,7 +46,7 @@ void ranges_push(struct thread *t, const struct open_range *r)
     open->start_ns = unwanted(r) ? UNWANTED : clock_now_ns();
     window_step(t, r->name, depth, open->start_ns, false);
     if (AGENT_UNLIKELY(r->comm))
-        nccl_begin(open);
+        instruments_collective_begins(open);
 }
 
 void ranges_pop(struct thread *t, uint32_t domain)

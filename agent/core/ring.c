@@ -1,11 +1,12 @@
 /* One ring a thread: single producer, and the collector as single consumer (spool_format.h). */
+#include "agent/core/spool.h"
+
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 
 #include "agent/core/clock.h"
+#include "agent/core/instrument.h"
 #include "agent/core/window.h"
-#include "agent/core/spool.h"
 
 /* With so much unread in a ring some others are made in time, as many for each. */
 enum { EARLY_BYTES = SPOOL_RING_BYTES / 4, SPARE_RINGS = 4 };
@@ -192,7 +193,7 @@ static uint32_t find_spare(struct thread *t)
     if (i != UINT32_MAX)
         return i;
     atomic_store(&wanted, true);
-    if (!t->is_agent && cupti_attend())
+    if (!t->is_agent && instruments_wake())
         return UINT32_MAX;
     int64_t now_ns = clock_now_ns();
     if (now_ns < atomic_load_explicit(&dry_until_ns, memory_order_relaxed))
@@ -242,7 +243,7 @@ void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t bytes)
             return NULL;
     }
     if (AGENT_UNLIKELY(kind == SPOOL_REC_STEP))
-        cupti_step_over(t);
+        instruments_step_over(t);
     uint64_t size = AGENT_ALIGN(bytes, 8), at = t->head % SPOOL_RING_BYTES;
     uint64_t left = SPOOL_RING_BYTES - at, need = size <= left ? size : left + size;
     if (AGENT_UNLIKELY(t->head + need - t->tail > SPOOL_RING_BYTES)) {
@@ -283,7 +284,7 @@ static __attribute__((noinline)) void look_ahead(struct thread *t)
         return;
     spool_wake();
     atomic_store(&wanted, true);
-    cupti_attend();
+    instruments_wake();
 }
 
 void ring_commit(struct thread *t)
@@ -291,8 +292,9 @@ void ring_commit(struct thread *t)
     bool was_below = t->head - t->tail <= EARLY_BYTES;
     t->head = t->pending;
     atomic_store_explicit(&t->ring->head, t->head, memory_order_release);
-    if (AGENT_UNLIKELY(atomic_load_explicit(&cupti_asleep, memory_order_relaxed)) && !t->is_agent)
-        cupti_rouse();
+    if (AGENT_UNLIKELY(atomic_load_explicit(&instruments_asleep, memory_order_relaxed)) &&
+        !t->is_agent)
+        instruments_rouse();
     if (AGENT_UNLIKELY(was_below && t->head - t->tail > EARLY_BYTES))
         look_ahead(t);
 }

@@ -100,13 +100,6 @@ void ring_trim(struct thread *t, struct spool_rec *r, size_t size);
  * that no thread of the program has to. -1: no room. */
 int rings_prepare(void);
 
-/* ---- names of kernels, ahead of a kill (cupti_publish.c) ---- */
-
-extern _Atomic bool cupti_asleep;       /* the agent's thread is, for long: CUPTI told nothing */
-void cupti_rouse(void);                 /* then the program's next record wakes it */
-void cupti_step_over(struct thread *t); /* before the mark of a step that is over is written */
-bool cupti_attend(void);                /* wakes the agent's thread; false: there is none */
-
 /* ---- what kind of process this is (about.c) ---- */
 
 /* A thread without a ring passes NULL: nothing is written. */

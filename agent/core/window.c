@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "agent/core/clock.h"
-#include "agent/cupti/cupti.h"
+#include "agent/core/instrument.h"
 
 _Atomic bool window_is_closed;
 
@@ -144,7 +144,7 @@ void window_obey(uint32_t control)
     atomic_store(&g.settled_ns, now_ns + SETTLE_MS * 1000000ll);
     atomic_store(&g.paused, pause);
     publish();
-    cupti_attend(); /* whoever has seen it first: its thread looks ten times a second */
+    instruments_wake(); /* a thread that sleeps would look at the control word ten times a second */
 }
 
 bool window_counts(int64_t now_ns)
@@ -241,7 +241,7 @@ static void begin_step(int64_t now_ns)
     else if (!open && wanted)
         open_now(now_ns);
     if (!open && s + EARLY_STEPS + 1 >= g.first)
-        cupti_flush_wake();
+        instruments_wake();
 }
 
 bool window_step(const struct thread *t, uint32_t name, unsigned depth, int64_t now_ns, bool ended)

@@ -115,6 +115,7 @@ void silence_begin(void);
 void silence_watch(struct thread *t, bool records, int64_t now_ns);
 void silence_end(struct thread *t, bool kept); /* kept: CUPTI gave not all buffers back */
 void cupti_flush_wake(void);
+bool cupti_attend(void); /* the same if it runs in this process; false: it does not */
 /* Flushes for 100 ms at most until CUPTI has given back the buffers asked for before `up_to`: a
  * forced flush takes records of what still runs without their times. Any thread. False: it kept
  * some. */
@@ -129,6 +130,7 @@ struct cupti_progress {
 void cupti_publish_begin(void);
 /* By the agent's thread. new_round: all names are read again. */
 struct cupti_progress cupti_publish(struct thread *t, bool new_round);
+void cupti_step_over(struct thread *t); /* by the program's thread: names ahead of a kill */
 
 /* ---- names in records (cupti_names.c) ---- */
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/core/clock.h"
+#include "agent/core/instrument.h"
 #include "agent/core/window.h"
 #include "agent/cupti/callers.h"
 #include "agent/cupti/cupti.h"
@@ -271,11 +272,11 @@ static void *flush_thread(void *arg)
         int64_t sleep_ns = round_of_work(t, &p);
         if (sleep_ns <= 0)
             continue;
-        atomic_store(&cupti_asleep, p.walk_ms > WALK_BUSY_MS);
+        atomic_store(&instruments_asleep, p.walk_ms > WALK_BUSY_MS);
         futex_wait(&bell, seen, sleep_ns);
         if (atomic_load(&bell) != seen) /* rung: something begins */
             p.walk_ms = WALK_MS;
-        atomic_store(&cupti_asleep, false);
+        atomic_store(&instruments_asleep, false);
     }
     if (asked == FINISH_NONE) {
         cupti_stop_kinds();

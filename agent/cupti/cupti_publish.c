@@ -11,6 +11,7 @@
 
 #include "agent/core/cancel.h"
 #include "agent/core/clock.h"
+#include "agent/core/instrument.h"
 #include "agent/cupti/cupti.h"
 
 enum {
@@ -18,8 +19,6 @@ enum {
     TURN_NAP_NS = 20000,
     TURN_NAPS = 280, /* 20 ms: the kernel lets each nap last 50 us longer */
 };
-
-_Atomic bool cupti_asleep;
 
 static _Atomic bool turn_taken;
 static _Atomic uint32_t steps_marked;
@@ -85,7 +84,7 @@ void cupti_publish_begin(void)
         walked[i].seq = walked[i].at = 0;
     atomic_store(&turn_taken, false); /* a forked child inherits it */
     atomic_store(&steps_marked, 0);
-    atomic_store(&cupti_asleep, false);
+    atomic_store(&instruments_asleep, false);
 }
 
 /* In the program's thread: it may be cancelled elsewhere, not here. */
@@ -115,10 +114,4 @@ void cupti_step_over(struct thread *t)
         return;
     publish(t, false);
     give_turn();
-}
-
-void cupti_rouse(void)
-{
-    if (atomic_exchange(&cupti_asleep, false))
-        cupti_flush_wake();
 }

@@ -1,17 +1,17 @@
-/* NCCL's calls. Its own NVTX ranges (nccl.c) tell communicator and bytes, whoever makes the call;
- * a hook adds what they leave out: type, rank, ranks, root, and the order on a communicator of
- * which this process holds several ranks. Without ranges (NCCL_NVTX_DISABLE, releases before
- * payloads) a hook writes the record itself, with the communicator's number made from its unique
- * id.
+/* NCCL's calls. Its own NVTX ranges (instrument_nccl.c) tell communicator and bytes, whoever makes
+ * the call; a hook adds what they leave out: type, rank, ranks, root, and the order on a
+ * communicator of which this process holds several ranks. Without ranges (NCCL_NVTX_DISABLE,
+ * releases before payloads) a hook writes the record itself, with the communicator's number made
+ * from its unique id.
  *
  * Declared here as nccl.h has them, which need not be there: handles are pointers, enums are int.
  */
-#include "agent/libs/preload.h"
-
-#include "agent/core/clock.h"
-#include "agent/core/ranges.h"
+#include "agent/libs/nccl.h"
 
 #include <string.h>
+
+#include "agent/core/clock.h"
+#include "agent/libs/preload.h"
 
 enum { NCCL_SUCCESS = 0, NCCL_INTERNAL_ERROR = 3, NCCL_IN_PROGRESS = 7, COMMS = 256 };
 

@@ -1,8 +1,9 @@
 /* What NVTX's functions record: attributes become a range or a mark of the calling thread. */
 #include <stddef.h>
 
-#include "agent/core/window.h"
 #include "agent/core/ranges.h"
+#include "agent/core/window.h"
+#include "agent/libs/nccl.h"
 #include "agent/nvtx/nvtx.h"
 
 enum { PAYLOAD_EXT = (int)0xDFBD0009 };

@@ -4,7 +4,7 @@
  *   hook_watch.h   callables that are watched: the other files
  *   hook_tensor.c  what is known of tensors whose methods are watched
  *   hook_py.c      Python's C API
- *   hook_python.c  brings the Python hook into Python processes, and into no other
+ *   instrument_python.c  brings the Python hook into Python processes, and into no other
  */
 #ifndef GPUPROF_AGENT_PYTHON_HOOK_H
 #define GPUPROF_AGENT_PYTHON_HOOK_H
@@ -91,13 +91,6 @@ AGENT_EXPORT void gpuprof_hook_non_blocking(int on);
  * "validation". */
 AGENT_EXPORT void gpuprof_hook_evaluating(int on);
 
-/* Agent's constructor: puts the hook's folder ($GPUPROF_PYTHON) first on PYTHONPATH when this is
- * Python and its options let it look there. NULL: leave the variable alone. */
-char *hook_python_path(int argc, char **argv);
 bool hook_is_python(void); /* the program's file is called so */
-
-/* At the end of a process, while it may still record: says that the hook was kept out of a Python
- * that has loaded PyTorch. */
-void hook_python_end(void);
 
 #endif

@@ -1,8 +1,10 @@
 /* NCCL says through NVTX what each call moves: domain "NCCL", one payload schema per function. */
-#include "agent/core/clock.h"
-#include "agent/core/ranges.h"
+#include "agent/libs/nccl.h"
 
 #include <string.h>
+
+#include "agent/core/clock.h"
+#include "agent/core/instrument.h"
 
 enum { SCHEMA_BASE = 16777216, SCHEMA_FIRST = 4, SCHEMA_LAST = 32, COMMS = 256 };
 
@@ -132,7 +134,8 @@ static uint64_t comm_of(const struct open_range *r)
     return r->comm != UINT64_MAX ? r->comm : hooked ? hooked->comm : 0;
 }
 
-void nccl_begin(const struct open_range *r)
+/* The rank has come to its next collective. */
+static void collective_begins(const struct open_range *r)
 {
     uint64_t comm = comm_of(r);
     struct spool_comm *e = comm ? entry_of(comm, hooked ? hooked->rank : -1) : NULL;
@@ -146,18 +149,19 @@ void nccl_begin(const struct open_range *r)
 }
 
 /* One that is not recorded: it counts on its communicator all the same. */
-static void nccl_skip(const struct open_range *r)
+static void skip(const struct open_range *r)
 {
     struct spool_rec_call none;
     nccl_call_fill(&none, hooked, comm_of(r), 0);
     hooked = NULL;
 }
 
-void nccl_record(struct thread *t, const struct open_range *r, int64_t end_ns)
+/* Writes the CALL record of a collective. */
+static void collective_ended(struct thread *t, const struct open_range *r, int64_t end_ns)
 {
     struct spool_rec_call *c = ring_reserve(t, SPOOL_REC_CALL, sizeof *c);
     if (!c) {
-        nccl_skip(r);
+        skip(r);
         return;
     }
     c->head.start_ns = r->start_ns;
@@ -167,3 +171,8 @@ void nccl_record(struct thread *t, const struct open_range *r, int64_t end_ns)
     hooked = NULL;
     ring_commit(t);
 }
+
+const struct instrument instrument_nccl = {
+    .collective_begins = collective_begins,
+    .collective_ended = collective_ended,
+};

@@ -1,5 +1,7 @@
 /* The Python hook comes into Python processes, and only there: shells and compilers never see our
  * folder on PYTHONPATH, and the hook takes it off again before the program runs. */
+#include "agent/core/instrument.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,24 +46,9 @@ static bool looks_there(int argc, char **argv)
     return true;
 }
 
-char *hook_python_path(int argc, char **argv)
-{
-    static char text[16384];
-    const char *folder = agent_env("GPUPROF_PYTHON"), *old = agent_env("PYTHONPATH");
-    if (!folder || folder[0] != '/' || !hook_is_python())
-        return NULL;
-    if (!looks_there(argc, argv)) {
-        atexit(hook_python_end);
-        return NULL;
-    }
-    if (old && !*old)
-        old = NULL;
-    int n =
-        snprintf(text, sizeof text, "PYTHONPATH=%s%s%s", folder, old ? ":" : "", old ? old : "");
-    return n > 0 && (size_t)n < sizeof text ? text : NULL;
-}
-
-void hook_python_end(void)
+/* At the end of a process, while it may still record: says that the hook was kept out of a Python
+ * that has loaded PyTorch. */
+static void tell_kept_out(void)
 {
     char text[160];
     if (!kept_out || resolve_path("libtorch_python.so", text, sizeof text) != 0)
@@ -73,3 +60,27 @@ void hook_python_end(void)
     kept_out = 0;
     gpuprof_hook_health("python-hook", text);
 }
+
+/* Puts the hook's folder ($GPUPROF_PYTHON) first on PYTHONPATH when this is Python and its options
+ * let it look there. */
+static char *python_path(int argc, char **argv)
+{
+    static char text[16384];
+    const char *folder = agent_env("GPUPROF_PYTHON"), *old = agent_env("PYTHONPATH");
+    if (!folder || folder[0] != '/' || !hook_is_python())
+        return NULL;
+    if (!looks_there(argc, argv)) {
+        atexit(tell_kept_out);
+        return NULL;
+    }
+    if (old && !*old)
+        old = NULL;
+    int n =
+        snprintf(text, sizeof text, "PYTHONPATH=%s%s%s", folder, old ? ":" : "", old ? old : "");
+    return n > 0 && (size_t)n < sizeof text ? text : NULL;
+}
+
+const struct instrument instrument_python = {
+    .load = python_path,
+    .at_exit = tell_kept_out,
+};

@@ -1,0 +1,12 @@
+/* CUPTI as an instrument of the agent: what the core calls when. */
+#include "agent/core/instrument.h"
+
+#include "agent/cupti/cupti.h"
+
+const struct instrument instrument_cupti = {
+    .forget = cupti_forget,
+    .start = cupti_start,
+    .wake = cupti_attend,
+    .step_over = cupti_step_over,
+    .finish = cupti_finish,
+};
