@@ -1,16 +1,18 @@
 #!/bin/sh
 # The dependency rule (docs/architecture.md). Each room lists the rooms that it may include; its own files always
-# may include each other, and everybody may include base/. Fails on an include that is not listed, and on a folder with
-# code that is not a room. `layers.sh selftest` plants a wrong include of each kind and wants it to be found.
+# may include each other, and everybody may include base/. Fails on an include that is not listed, on rows that form a
+# ring, on a header that declares a function or variable of another room (prototypes.awk), and on a folder with code that
+# is not a room. `layers.sh selftest` plants wrong includes, prototypes and a ring, and wants each to be found.
 cd "$(dirname "$0")/.." || exit 2
+here=$PWD
 
 rooms() {
     cat <<'ROOMS'
 base
 wire
 agent
-agent/core              wire agent agent/cupti agent/python
-agent/nvtx              wire agent/core
+agent/core              wire agent
+agent/nvtx              wire agent/core agent/libs
 agent/libs              wire agent/core
 agent/cupti             wire agent/core agent/libs agent/python
 agent/python            wire agent/core
@@ -28,7 +30,8 @@ analyzer/detect         analyzer/profile analyzer/timeline analyzer/measure
 analyzer/facts          wire analyzer/profile analyzer/timeline analyzer/measure analyzer/detect
 analyzer/facts/steps    wire analyzer/timeline analyzer/measure analyzer/detect analyzer/facts
 analyzer/facts/ranks    wire analyzer/timeline analyzer/measure analyzer/facts
-analyzer/reduce         wire analyzer/profile analyzer/import analyzer/timeline analyzer/measure analyzer/facts
+analyzer/facts/find     analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/steps analyzer/facts/ranks
+analyzer/reduce         wire analyzer/profile analyzer/import analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/steps
 analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts
 analyzer/queries/kernels wire analyzer/timeline analyzer/facts analyzer/queries
 analyzer/queries/input  wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
@@ -37,7 +40,7 @@ analyzer/queries/ranks  analyzer/timeline analyzer/measure analyzer/facts analyz
 analyzer/replay         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/input
 analyzer/whatif/edits   wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/kernels analyzer/queries/ranks analyzer/replay
 analyzer/whatif         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/ranks analyzer/replay analyzer/whatif/edits
-analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/whatif
+analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/find analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/whatif
 analyzer/compare        analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif analyzer/advice
 report                  analyzer/profile analyzer/timeline analyzer/facts analyzer/whatif analyzer/advice analyzer/compare
 report/words            report analyzer/timeline analyzer/facts analyzer/advice
@@ -48,7 +51,7 @@ report/chrome           wire report report/words report/json analyzer/timeline a
 report/page             report report/words report/json report/chrome analyzer/timeline analyzer/measure analyzer/facts
 report/page/ranks       report report/words report/page analyzer/timeline analyzer/facts
 report/page/events      wire report report/words report/json report/chrome report/page report/page/ranks analyzer/timeline analyzer/facts
-report/export           report report/words report/json report/terminal report/chrome report/page analyzer/timeline analyzer/measure analyzer/facts analyzer/compare
+report/export           report report/words report/json report/terminal report/chrome report/page report/page/ranks report/page/events analyzer/timeline analyzer/measure analyzer/facts analyzer/compare
 cli/common              report/terminal analyzer/advice
 cli/load                cli/common report analyzer/profile analyzer/import analyzer/measure analyzer/facts analyzer/advice analyzer/reduce
 cli/results             cli/common cli/load report report/tables analyzer/profile analyzer/collector
@@ -81,7 +84,32 @@ includes() {
         sed -E 's/^([^:]*)\/([^\/:]*):([0-9]+):.*"([^"]*)\/[^"\/]*".*/\1\/\2:\3 \1 \4/'
 }
 
+# Takes away, again and again, each room that includes none of those left: what stays is a ring, or includes one. Reads rows.
+rings() {
+    awk '
+        { left[$1] = 1; for (i = 2; i <= NF; i++) if ($i != $1) may[$1, $i] = 1 }
+        END {
+            do {
+                gone = 0
+                for (room in left) {
+                    held = 0
+                    for (other in left) held += ((room, other) in may)
+                    if (!held) { delete left[room]; gone = 1 }
+                }
+            } while (gone)
+            for (room in left) { print room ": its row is part of a ring, or leads to one"; bad = 1 }
+            exit bad
+        }'
+}
+
+prototypes() { # prototypes TREE; the virtual GPU has a check of its own
+    (cd "$1" && find base wire agent analyzer report cli reference_workloads \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) \
+        ! -path '*/vgpu/*' | sort | xargs awk -f "$here/tests/prototypes.awk")
+}
+
 check() { # check TREE: prints what is wrong; status 1 when something is
+    prototypes "$1" || return 1
+    rooms | grep -v /vgpu/ | rings || return 1
     {
         rooms | sed 's/^/room /'
         includes "$1" | sed 's/^/include /'
@@ -109,6 +137,7 @@ selftest() {
     trap 'rm -rf "$tree"' EXIT
     failed=0
     cp -r base wire agent analyzer report cli reference_workloads "$tree"
+    check "$tree" || failed=1 # without anything planted
     for wrong in "base/err.c analyzer/profile/rows.h" "agent/core/spool.c base/err.h" "analyzer/facts/facts.c analyzer/whatif/whatif.h" \
         "analyzer/queries/query.c analyzer/advice/outcome.h" "analyzer/replay/graph.c analyzer/advice/rule.h" \
         "analyzer/advice/rules/training/rule_zero_grad.c analyzer/whatif/engine.h" "analyzer/import/import.c analyzer/timeline/timeline.h" \
@@ -122,7 +151,23 @@ selftest() {
         fi
         mv "$tree/kept" "$tree/$file"
     done
-    [ $failed = 0 ] && echo "layers: every planted include was found"
+    echo 'int ranks_planted(struct facts *f, int (*of)(int)) { return of(f != NULL); }' >>"$tree/analyzer/facts/ranks/ranks.c"
+    for wrong in "agent/core/spool.h bool cupti_attend(void);" "report/page/page.h extern const struct page_events data_events;" \
+        "analyzer/facts/facts.h int ranks_planted(struct facts *f, int (*of)(int));"; do
+        file=${wrong%% *}
+        cp "$tree/$file" "$tree/kept" || { failed=1; continue; }
+        echo "${wrong#* }" >>"$tree/$file"
+        if check "$tree" >/dev/null; then
+            echo "not found: $file declares ${wrong#* }"
+            failed=1
+        fi
+        mv "$tree/kept" "$tree/$file"
+    done
+    if { rooms | grep -v /vgpu/; echo "agent/core agent/cupti"; } | rings >/dev/null; then
+        echo "not found: a ring of agent/core and agent/cupti"
+        failed=1
+    fi
+    [ $failed = 0 ] && echo "layers: every planted include, prototype and ring was found"
     return $failed
 }
 

@@ -1,6 +1,7 @@
 #include "analyzer/advice/advice.h"
 
 #include "analyzer/advice/passes.h"
+#include "analyzer/facts/find/find.h"
 
 #include <stdlib.h>
 

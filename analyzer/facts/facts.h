@@ -326,8 +326,6 @@ struct facts {
     const struct row_device *device; /* NULL = not known */
 };
 
-/* Runs all passes. The timeline must outlive the result. NULL with *e set. */
-struct facts *facts_find(const struct timeline *t, struct err *e);
 void facts_free(struct facts *f);
 
 /* What of the gap is charged to that part; the parts sum to its length. */

@@ -1,4 +1,4 @@
-/* The passes of facts.c, in the order in which it runs them. Private to facts/.
+/* Passes that find/ runs, in its order, and what they share. Private to facts/.
  * Each returns 0, or -1 with *e set. */
 #ifndef GPUPROF_FACTS_PASSES_H
 #define GPUPROF_FACTS_PASSES_H
@@ -17,23 +17,6 @@
 int recorded_find(struct facts *f);
 void recorded_cut(struct facts *f);
 void recorded_drop(struct facts *f);
-int steps_drop_deserted(struct facts *f); /* steps_deserted.c; -1: out of memory */
-int steps_drop_profiled(struct facts *f); /* steps_profiled.c; -1: out of memory */
-int steps_find(struct facts *f, struct err *e);
-int steps_lengths(struct facts *f); /* -1: out of memory; steps_length.c */
-/* steps_choose.c, -1: out of memory. Which steps count, and their statistics; the median that
- * detection alone would give, by the same rules. */
-int steps_choose(struct steps *s, bool on_cpu);
-int steps_find_long(struct steps *s, bool on_cpu); /* steps_long.c, after what counts is chosen */
-int steps_median_detected(const struct detected *d, int64_t *median);
-/* steps_batches.c, -1: out of memory. From one batch of a loader to the next, where no step is
- * marked and no GPU was at work; count stays 0 where there are too few. */
-int steps_from_batches(struct facts *f);
-/* steps_window.c, -1: out of memory. No step repeats: the window takes its place; count stays 0
- * where no GPU was at work. */
-int steps_from_window(struct facts *f);
-/* The window: from the GPU's first work to its last, and wider if setting up belongs to it. */
-struct span steps_window(const struct facts *f);
 /* cpu_parts.c */
 bool cpu_is_all(const struct timeline *t); /* no GPU was at work, and none should have been */
 bool cpu_trace(const struct timeline *t);  /* the same of another profiler's trace: cpu_trace.c */
@@ -43,12 +26,9 @@ void cpu_spans_part(const struct cpu_spans *s, int64_t from_ns, int64_t to_ns,
                     int64_t parts[PART_COUNT]); /* sums to the length */
 void cpu_spans_free(struct cpu_spans *s);
 int cpu_ranks_measure(struct facts *f, struct err *e);
-void steps_explain_other(struct facts *f); /* steps_choose.c */
-void steps_explain_long(struct facts *f);  /* steps_long.c, once gaps are charged */
-void facts_check(struct facts *f);         /* check.c, when all is known: fills f->contradiction */
+void facts_check(struct facts *f); /* check.c, when all is known: fills f->contradiction */
 int gaps_find(struct facts *f, const struct activity *act, struct err *e);
 int totals_sum(struct facts *f, const struct activity *act, struct err *e);
-int ranks_measure(struct facts *f, struct err *e); /* ranks/ */
 int host_measure(struct facts *f, struct err *e);
 void health_measure(struct facts *f);
 void launches_measure(struct facts *f);    /* launches.c */

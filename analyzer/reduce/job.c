@@ -1,6 +1,6 @@
 #include "analyzer/reduce/job.h"
 
-#include "analyzer/facts/step_marks.h"
+#include "analyzer/facts/steps/step_marks.h"
 #include "analyzer/import/import.h"
 #include "analyzer/import/moved.h"
 #include "analyzer/measure/together.h"

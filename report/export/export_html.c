@@ -1,6 +1,8 @@
 /* The page: one HTML file that asks the network for nothing. Readable without JavaScript, in print,
  * and by a screen reader; the data of the timeline comes last, so that the text stands first. */
+#include "report/page/events/page_data.h"
 #include "report/page/page.h"
+#include "report/page/ranks/page_ranks.h"
 #include "report/page/work_tree.h"
 #include "report/page/xml.h"
 #include "report/words/text.h"

@@ -6,10 +6,21 @@
 #include "report/export.h"
 
 struct data; /* behind the timeline */
+struct page;
+
+/* What the rest of the page asks of the events on it. report/page/events/ chooses them. */
+struct page_events {
+    /* Are the events of a step there, or without one (TL_NONE) those around a moment? */
+    bool (*has)(const struct page *p, uint32_t step, int64_t start_ns);
+    /* The op that is a kernel's longest call, else the longest on the page; TL_NONE: none is. */
+    uint32_t (*longest)(const struct page *p, const struct kernel_total *k);
+    uint32_t (*step_of)(const struct page *p, uint32_t op); /* TL_NONE */
+};
 
 struct page {
     FILE *f;
     struct data *data;
+    const struct page_events *events;
     const struct advice *a;
     const struct timeline *t;
     const struct export_options *o;
@@ -33,26 +44,12 @@ void page_kernels(const struct page *p);
 void page_treemap(const struct page *p);   /* of the kernels, within their section */
 void page_operators(const struct page *p); /* nothing without ranges around launches */
 void page_copies(const struct page *p);
-void page_ranks(const struct page *p); /* of several */
-int page_heat(const struct page *p);   /* of many: who is late when. -1: out of memory */
 /* page_cpu.c: the numbers on top of the page, and the ranks, of a run without a GPU */
 void page_cpu_numbers(const struct page *p);
 void page_cpu_ranks(const struct page *p);
 void page_host(const struct page *p);
 void page_threads(const struct page *p); /* within it; nothing without samples */
 void page_about(const struct page *p);
-
-/* The data of the timeline: at most PAGE_EVENTS events, whole steps, those that say most first.
- * They are chosen when it is opened, which is before any button is written. -1 with *e set. */
-enum { PAGE_EVENTS = 120000 };
-int page_data_open(struct page *p, struct err *e);
-int page_data_write(const struct page *p, struct err *e); /* packed */
-void page_data_close(struct data *d);
-/* Are the events of a step there, or without one (TL_NONE) those around a moment? */
-bool page_has_events(const struct page *p, uint32_t step, int64_t start_ns);
-/* The op that is a kernel's longest call, else the longest on the page; TL_NONE: none is. */
-uint32_t page_longest(const struct page *p, const struct kernel_total *k);
-uint32_t page_step_of(const struct page *p, uint32_t op); /* TL_NONE */
 
 /* What the lists show: rows of the table of kernels, the longest gaps, the longest steps. */
 enum { PAGE_KERNELS = 150, PAGE_GAPS = 20, PAGE_OUTLIERS = 4 };

@@ -7,7 +7,7 @@
 void page_zoom_button(const struct page *p, int64_t start_ns, int64_t end_ns, uint32_t step,
                       const char *text)
 {
-    if (!page_has_events(p, step, start_ns))
+    if (!p->events->has(p, step, start_ns))
         return;
     fprintf(p->f, "<button class=\"js zoom\" data-from=\"%lld\" data-to=\"%lld\"",
             (long long)start_ns, (long long)end_ns);
@@ -45,7 +45,7 @@ static void write_evidence(const struct page *p, const struct outcome *o)
         snprintf(label, sizeof label, "%s: %.120s%s%.160s", text_time(&v, x->end_ns - x->start_ns),
                  x->text ? x->text : "", x->caller ? ", called from " : "",
                  x->caller ? x->caller : "");
-        if (page_has_events(p, TL_NONE, x->start_ns))
+        if (p->events->has(p, TL_NONE, x->start_ns))
             page_zoom_button(p, x->start_ns, x->end_ns, TL_NONE, label);
         else
             page_put(p, "<p class=\"js dim\">%s (its events are not on this page)</p>\n", label);

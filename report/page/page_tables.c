@@ -76,10 +76,10 @@ static void write_kernel(const struct page *p, const struct kernel_total *k)
     whole_or_none(p, (int64_t)op->grid[0] * op->grid[1] * op->grid[2]);
     whole_or_none(p, (int64_t)op->block[0] * op->block[1] * op->block[2]);
     page_put(p, "<td>");
-    uint32_t shown = page_longest(p, k);
+    uint32_t shown = p->events->longest(p, k);
     if (shown != TL_NONE)
         page_zoom_button(p, p->t->ops[shown].start_ns, p->t->ops[shown].end_ns,
-                         page_step_of(p, shown), "show");
+                         p->events->step_of(p, shown), "show");
     page_put(p, "</td></tr>\n");
 }
 

@@ -14,6 +14,8 @@
 #include "analyzer/facts/passes.h"
 #include "base/vec.h"
 
+int ranks_measure(struct facts *f, struct err *e); /* the pass: fills f->ranks. -1 with *e set */
+
 struct lineup {      /* one rank's collectives of one communicator, by start */
     uint32_t member; /* rank: index */
     int64_t group;   /* communicator, or the stream it runs on */

@@ -1,9 +1,9 @@
 /* Steps from marks (NVTX ranges, ProfilerStep), else from repetition, and what holds for each.
  * A step lasts from its anchor to the next one's, so that steps tile the loop. Cost: O(n log n). */
-#include "analyzer/facts/passes.h"
-#include "analyzer/facts/step_marks.h"
-#include "analyzer/measure/input.h"
+#include "analyzer/facts/steps/steps.h"
 
+#include "analyzer/facts/steps/step_marks.h"
+#include "analyzer/measure/input.h"
 #include "analyzer/timeline/sort.h"
 #include "analyzer/timeline/name_test.h"
 #include "wire/spool_format.h"
@@ -210,20 +210,6 @@ static int steps_from_detection(struct facts *f, const struct detected *d)
 }
 
 /* ---- operations of each step ---- */
-
-uint32_t facts_step_at(const struct facts *f, int64_t ns)
-{
-    const struct steps *s = &f->steps;
-    size_t low = 0, high = s->count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (s->at[mid].end_ns <= ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < s->count && s->at[low].start_ns <= ns ? (uint32_t)low : TL_NONE;
-}
 
 static int find_launches(struct facts *f)
 {

@@ -2,7 +2,7 @@
  * own): one batch of a loader is one step, from where the loop asks for it to where it asks for the
  * next one. Where there are backward passes, the batches of a validation are none. Cost: one pass
  * over the loader's records and the thread's ranges, sorted by time. */
-#include "analyzer/facts/passes.h"
+#include "analyzer/facts/steps/steps.h"
 
 #include "base/vec.h"
 #include "wire/spool_format.h"

@@ -1,6 +1,6 @@
 /* Which steps count, and the statistics of those that do: warm-up, odd ones and a filling pipeline
  * are left out. Cost: O(n log n). */
-#include "analyzer/facts/passes.h"
+#include "analyzer/facts/steps/steps.h"
 
 #include "analyzer/timeline/sort.h"
 

@@ -2,7 +2,7 @@
  * that it is a step, and the number is the only sign that its ranges follow one another; layers are
  * numbered, too, so the word before the number decides. Cost: a pass over the ranges; one over the
  * operations for each group that counts. */
-#include "analyzer/facts/step_marks.h"
+#include "analyzer/facts/steps/step_marks.h"
 
 #include "analyzer/measure/median.h"
 #include "analyzer/timeline/name_test.h"

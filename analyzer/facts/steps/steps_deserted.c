@@ -7,7 +7,7 @@
  *
  * Only where the numbers are recorded, for ranks of one host, and where the analysed rank called
  * two more at most: nobody gets further without the others. Cost: the collectives are sorted. */
-#include "analyzer/facts/passes.h"
+#include "analyzer/facts/steps/steps.h"
 
 #include "base/vec.h"
 

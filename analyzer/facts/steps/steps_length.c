@@ -9,7 +9,7 @@
  * Where nothing was recorded before a step, its length is not known, and it does not count; where
  * none is known, it is taken for what the host or the GPU spent on it, whichever is longer. Cost:
  * one pass over the operations. */
-#include "analyzer/facts/passes.h"
+#include "analyzer/facts/steps/steps.h"
 
 #include <stdlib.h>
 

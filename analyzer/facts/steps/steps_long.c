@@ -1,7 +1,7 @@
 /* Long steps: the same work in much more time. Few of them (a pause, a log, a hiccup) leave the
  * median step what it is; where they recur, as with a loader whose workers deliver in bursts, the
  * median is not what the loop takes, and the mean counts. Cost: O(n log n). */
-#include "analyzer/facts/passes.h"
+#include "analyzer/facts/steps/steps.h"
 
 #include "analyzer/timeline/sort.h"
 

@@ -5,7 +5,7 @@
  *
  * Never more than half of the steps: who profiles each step pays for it in each. Cost: one pass
  * over the ranges of the training thread. */
-#include "analyzer/facts/passes.h"
+#include "analyzer/facts/steps/steps.h"
 
 #include <stdlib.h>
 #include <string.h>

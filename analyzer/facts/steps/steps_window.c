@@ -3,7 +3,7 @@
  * around it that allocate memory or load code belong to it where they take a tenth of it and more,
  * and at least half of the time that they add: of many a short program they are the main cost. Of a
  * run that was recorded in parts it is the part with most in it. Cost: one pass over the calls. */
-#include "analyzer/facts/passes.h"
+#include "analyzer/facts/steps/steps.h"
 
 #include <stdlib.h>
 

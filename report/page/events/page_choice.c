@@ -66,7 +66,7 @@ bool data_wanted(const struct data *d, const struct item *i)
     return d->all || (step < d->steps->count && d->detail[step]);
 }
 
-bool page_has_events(const struct page *p, uint32_t step, int64_t start_ns)
+static bool has_events(const struct page *p, uint32_t step, int64_t start_ns)
 {
     const struct data *d = p->data;
     if (d->window_to_ns > d->window_from_ns)
@@ -77,18 +77,21 @@ bool page_has_events(const struct page *p, uint32_t step, int64_t start_ns)
     return (host != TL_NONE && d->detail[host]) || (gpu != TL_NONE && d->detail[gpu]);
 }
 
-uint32_t page_longest(const struct page *p, const struct kernel_total *k)
+static uint32_t longest(const struct page *p, const struct kernel_total *k)
 {
     const struct data *d = p->data;
-    return page_has_events(p, op_step(d, k->longest), p->t->ops[k->longest].start_ns)
+    return has_events(p, op_step(d, k->longest), p->t->ops[k->longest].start_ns)
                ? k->longest
                : d->longest[k->name];
 }
 
-uint32_t page_step_of(const struct page *p, uint32_t op)
+static uint32_t step_of_op(const struct page *p, uint32_t op)
 {
     return op_step(p->data, op);
 }
+
+const struct page_events data_events = {
+    .has = has_events, .longest = longest, .step_of = step_of_op};
 
 static void count_step(struct data *d, uint32_t step)
 {
@@ -193,7 +196,7 @@ static void find_longest(struct data *d)
         const struct op *op = &t->ops[i];
         uint32_t *best = &d->longest[op->name];
         if (op->kind == OP_KERNEL && process_of(d, i) == d->steps->process &&
-            page_has_events(d->p, op_step(d, i), op->start_ns) &&
+            has_events(d->p, op_step(d, i), op->start_ns) &&
             (*best == TL_NONE ||
              op->end_ns - op->start_ns > t->ops[*best].end_ns - t->ops[*best].start_ns))
             *best = (uint32_t)i;

@@ -210,6 +210,7 @@ int page_data_open(struct page *p, struct err *e)
 {
     struct data *d = calloc(1, sizeof *d);
     p->data = d;
+    p->events = &data_events;
     int rc = d && fill(d, p) == 0 ? page_data_after_find(d, e) : err_no_memory(e);
     if (rc == 0 && data_choose(d) < 0)
         rc = err_no_memory(e);

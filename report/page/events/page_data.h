@@ -8,6 +8,16 @@
 #include "report/json/json_write.h"
 #include "report/page/page.h"
 
+/* The data of the timeline: at most PAGE_EVENTS events, whole steps, those that say most first.
+ * page_data_open fills p->data and p->events; it chooses the events, so it comes before any button
+ * is written. -1 with *e set. */
+enum { PAGE_EVENTS = 120000 };
+int page_data_open(struct page *p, struct err *e);
+int page_data_write(const struct page *p, struct err *e); /* packed */
+void page_data_close(struct data *d);
+
+/* ---- for this room alone ---- */
+
 enum { PAGE_AFTER = 3 }; /* findings whose replayed step is on the page */
 
 struct data {
@@ -33,6 +43,7 @@ struct data {
 };
 
 int data_choose(struct data *d);                              /* -1: out of memory */
+extern const struct page_events data_events;                  /* what was chosen */
 bool data_wanted(const struct data *d, const struct item *i); /* it is on the page */
 /* Whether the lanes of a process, or that of a thread, are. */
 bool data_shows(const struct data *d, uint32_t process);

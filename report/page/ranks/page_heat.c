@@ -1,7 +1,8 @@
 /* Which rank is late when: one picture with a row for each rank and a column for each step, one
  * with a column for each collective of a step. A late node is a band, a rank that is late once a
  * dot. */
-#include "report/page/page.h"
+#include "report/page/ranks/page_ranks.h"
+
 #include "report/page/ranks/png.h"
 #include "report/page/xml.h"
 #include "report/words/text.h"

@@ -1,6 +1,6 @@
 /* The ranks: who communicates how long, who waits, who comes last. Only where several were
  * compared. */
-#include "report/page/page.h"
+#include "report/page/ranks/page_ranks.h"
 
 #include "report/page/ranks/page_shown.h"
 #include "report/page/xml.h"

@@ -1,6 +1,6 @@
 /* Marks of steps in a recording: PyTorch's profiler, NVTX ranges, the hook (steps.c). */
-#ifndef GPUPROF_FACTS_STEP_MARKS_H
-#define GPUPROF_FACTS_STEP_MARKS_H
+#ifndef GPUPROF_FACTS_STEPS_STEP_MARKS_H
+#define GPUPROF_FACTS_STEPS_STEP_MARKS_H
 
 #include "analyzer/timeline/timeline.h"
 #include "wire/spool_format.h"
