@@ -102,14 +102,14 @@ rings() {
         }'
 }
 
-prototypes() { # prototypes TREE; the virtual GPU has a check of its own
-    (cd "$1" && find base wire agent analyzer report cli reference_workloads \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) \
-        ! -path '*/vgpu/*' | sort | xargs awk -f "$here/tests/prototypes.awk")
+prototypes() { # prototypes TREE
+    (cd "$1" && find base wire agent analyzer report cli reference_workloads -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' |
+        sort | xargs awk -f "$here/tests/prototypes.awk")
 }
 
 check() { # check TREE: prints what is wrong; status 1 when something is
     prototypes "$1" || return 1
-    rooms | grep -v /vgpu/ | rings || return 1
+    rooms | rings || return 1
     {
         rooms | sed 's/^/room /'
         includes "$1" | sed 's/^/include /'
@@ -163,7 +163,7 @@ selftest() {
         fi
         mv "$tree/kept" "$tree/$file"
     done
-    if { rooms | grep -v /vgpu/; echo "agent/core agent/cupti"; } | rings >/dev/null; then
+    if { rooms; echo "agent/core agent/cupti"; } | rings >/dev/null; then
         echo "not found: a ring of agent/core and agent/cupti"
         failed=1
     fi
