@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Which answers hang on which threshold: varies each row of the analyzer's limits.def by a fifth down and up, and compares what
+`gpuprof analyze --json` says of recordings. Whole numbers move by one at least; shares stay below one.
+
+    bench/thresholds/thresholds.py BUILD [--rows REGEX] [--off] [--as-given] [--jobs N] [--write FILE.tsv] [RECORDING...]
+
+BUILD is configured with -DGPUPROF_VARY=ON and has gpuprof. Without recordings the script takes the small ones of ../shared/traces
+and records train_conv with each of its defects on the virtual GPU, if BUILD has it. Of a recording whose steps are marked it makes
+a copy without the marks, so that the search for steps has something to do; --as-given makes none. --rows chooses rows. --off puts
+each row at zero and out of reach instead: a row that no recording then notices may go. The table names, for each row and
+direction, the recordings whose answers change and what changes: class of the verdict, order of the findings, source, count or
+length of the steps, other numbers by more than 5 %. Exit status 0: all was asked, whatever changed."""
+import argparse
+import concurrent.futures
+import glob
+import gzip
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+ROW = re.compile(r'LIMIT_(INT|REAL)\((\w+),\s*(.+?),\s*"([^"]*)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)', re.S)
+FIFTH = (("a fifth less", 0.8), ("a fifth more", 1.2))
+OFF = (("zero", 0), ("out of reach", 1e6))
+MOVED = 0.05     # of a number's value
+NOTHING = 0.01   # of a millisecond or a percent: less is no number of a report
+LARGE = 400_000  # bytes: of the recordings of others, larger ones take too long
+MARK = b"ProfilerStep#"
+STEPS = 24       # of each trainer
+
+
+def rows_of(pattern):
+    """(name, value, unit, source) of each row, room by room."""
+    for path in sorted(glob.glob(os.path.join(ROOT, "analyzer", "**", "limits.def"), recursive=True)):
+        with open(path, encoding="utf-8") as f:
+            for _, name, value, unit, source in ROW.findall(f.read()):
+                if re.search(pattern, name):
+                    yield name, value, unit, "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', source))
+
+
+# ---- recordings ----
+
+def unmarked(path, folder):
+    """A copy without the marks of its steps, or None: there are none."""
+    name = os.path.basename(path)
+    copy = os.path.join(folder, "unmarked-" + name)
+    if name.endswith(".json.gz"):
+        with gzip.open(path, "rb") as f:
+            content = f.read()
+        if MARK not in content:
+            return None
+        with gzip.open(copy, "wb", compresslevel=1) as f:
+            f.write(content.replace(MARK, b"unmarked "))
+        return copy
+    if not name.endswith(".gpuprof"):
+        return None
+    shutil.copy(path, copy)
+    with sqlite3.connect(copy) as db:
+        db.execute("DELETE FROM range")
+    db.close()
+    return copy
+
+
+def trainers(build, folder):
+    """Records train_conv with each of its defects; prints the paths."""
+    program = os.path.join(build, "bin", "train_conv")
+    listed = subprocess.run([program, "--defect", "list"], capture_output=True, text=True, check=True).stdout
+    for defect in ["none"] + [line.split("\t")[0] for line in listed.splitlines()]:
+        path = os.path.join(folder, f"conv-{defect}.gpuprof")
+        subprocess.run([os.path.join(build, "bin", "gpuprof"), "run", "--device", "virtual", "-o", path, "--", program, "--steps",
+                        str(STEPS), "--defect", defect], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        if os.path.exists(path):
+            yield path
+
+
+def recordings(options, folder):
+    given = options.recordings
+    if not given:
+        shared = sorted(glob.glob(os.path.join(ROOT, "../shared/traces/*/*.gz")))
+        given = [path for path in shared if os.path.getsize(path) <= LARGE]
+        if os.path.exists(os.path.join(options.build, "bin", "train_conv")):
+            given += trainers(options.build, folder)
+    if options.as_given:
+        return given
+    return given + [copy for copy in (unmarked(path, folder) for path in given) if copy]
+
+
+# ---- answers ----
+
+def numbers(value, at=""):
+    """Path and value of each number in an answer."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from numbers(inner, f"{at}.{key}")
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from numbers(inner, f"{at}.{i}")
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield at, value
+
+
+def answer(options, path, varied=""):
+    """What gpuprof says; None when it says nothing."""
+    done = subprocess.run([os.path.join(options.build, "bin", "gpuprof"), "analyze", "--json", path], capture_output=True, text=True,
+                          timeout=600, check=False, env={**os.environ, "GPUPROF_VARY": varied})
+    return json.loads(done.stdout) if done.returncode == 0 and done.stdout else None
+
+
+def moved(a, b):
+    return abs(a - b) > max(MOVED * max(abs(a), abs(b)), NOTHING)
+
+
+def changes(old, new):
+    """Words for what differs between two answers."""
+    if new is None:
+        return ["no answer"]
+    found = []
+    if old["verdict_class"] != new["verdict_class"]:
+        found.append(f"verdict {old['verdict_class']} > {new['verdict_class']}")
+    if [f["rule"] for f in old["findings"]] != [f["rule"] for f in new["findings"]]:
+        found.append("findings")
+    a, b = old["steps"], new["steps"]
+    if (a["source"], a["count"], a["used"]) != (b["source"], b["count"], b["used"]):
+        found.append(f"steps {a['source']} {a['count']} > {b['source']} {b['count']}")
+    if moved(a["median_ms"] or 0, b["median_ms"] or 0):
+        found.append("step length")
+    if found:
+        return found
+    before, after = dict(numbers(old)), dict(numbers(new))
+    if before.keys() != after.keys():
+        return ["other facts"]
+    most = max(before, key=lambda key: abs(before[key] - after[key]) / max(abs(before[key]), NOTHING))
+    return [f"numbers ({most.lstrip('.')})"] if any(moved(before[key], after[key]) for key in before) else []
+
+
+# ---- the table ----
+
+def ask(options, pool, old, rows):
+    """Name of the row and direction: list of 'recording: changes'."""
+    asked = {(row[0], way, path): pool.submit(answer, options, path, f"{row[0]}={factor}")
+             for row in rows for way, factor in options.factors for path in old}
+    told = {}
+    for (name, way, path), future in asked.items():
+        differs = changes(old[path], future.result())
+        if differs:
+            told.setdefault((name, way), []).append(f"{os.path.basename(path).split('.')[0]}: {', '.join(differs)}")
+    return told
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("recordings", nargs="*")
+    parser.add_argument("--rows", default="")
+    parser.add_argument("--off", dest="factors", action="store_const", const=OFF, default=FIFTH)
+    parser.add_argument("--as-given", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--write")
+    options = parser.parse_intermixed_args()
+    rows = list(rows_of(options.rows))
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        paths = recordings(options, folder)
+        old = {path: told for path, told in zip(paths, pool.map(lambda path: answer(options, path), paths)) if told}
+        told = ask(options, pool, old, rows)
+    lines = ["\t".join(["threshold", "value", "unit"] + [way for way, _ in options.factors])]
+    for name, value, unit, _ in rows:
+        lines.append("\t".join([name, value, unit] + ["; ".join(told.get((name, way), [])) for way, _ in options.factors]))
+    text = "\n".join(lines) + "\n"
+    if options.write:
+        with open(options.write, "w", encoding="utf-8") as f:
+            f.write(text)
+    else:
+        print(text, end="")
+    still = [row[0] for row in rows if not any((row[0], way) in told for way, _ in options.factors)]
+    print(f"{len(rows)} thresholds, {len(old)} recordings; nothing changes with {len(still)}: {' '.join(still)}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

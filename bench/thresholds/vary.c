@@ -1,0 +1,63 @@
+/* The thresholds of the analyzer as variables, for builds with GPUPROF_VARY. The environment
+ * GPUPROF_VARY="NAME=FACTOR NAME=FACTOR" multiplies their values when the program starts. Whole
+ * numbers are rounded away from the old value. A share that would reach 1 goes as much of the way
+ * to 1 instead: a fifth more than 0.9 is 0.92. */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIMIT_INT(name, value, unit, source)  int name = (value);
+#define LIMIT_REAL(name, value, unit, source) double name = (value);
+#include "limits_all.h"
+#undef LIMIT_INT
+#undef LIMIT_REAL
+
+struct row {
+    const char *name;
+    int *whole;
+    double *real;
+};
+
+#define LIMIT_INT(name, value, unit, source)  {#name, &name, NULL},
+#define LIMIT_REAL(name, value, unit, source) {#name, NULL, &name},
+static const struct row rows[] = {
+#include "limits_all.h"
+};
+
+static void scale(const struct row *r, double factor)
+{
+    if (r->whole) {
+        double to = *r->whole * factor;
+        *r->whole = (int)fmin(factor > 1 ? ceil(to) : floor(to), INT_MAX);
+        return;
+    }
+    double from = *r->real, to = from * factor;
+    *r->real = from < 1 && to >= 1 ? from + (factor - 1) * (1 - from) : to;
+}
+
+static void refuse(const char *what)
+{
+    fprintf(stderr, "GPUPROF_VARY: no threshold and factor: %s\n", what);
+    exit(2);
+}
+
+/* Before main(): constants do not change while the program runs. */
+__attribute__((constructor)) static void vary(void)
+{
+    const char *given = getenv("GPUPROF_VARY");
+    char name[128];
+    double factor;
+    int used;
+    for (; given && *given; given += used + strspn(given + used, " ")) {
+        size_t i = 0, n = sizeof rows / sizeof *rows;
+        if (sscanf(given, "%127[A-Z0-9_]=%lf%n", name, &factor, &used) != 2)
+            refuse(given);
+        while (i < n && strcmp(rows[i].name, name) != 0)
+            i++;
+        if (i == n)
+            refuse(given);
+        scale(&rows[i], factor);
+    }
+}
