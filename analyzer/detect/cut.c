@@ -1,6 +1,7 @@
 /* How well the occurrences of one operation cut a sequence into steps. */
 #include "analyzer/detect/cut.h"
 
+#include "analyzer/detect/limits.h"
 #include "analyzer/measure/median.h"
 #include "base/vec.h"
 
@@ -86,10 +87,10 @@ static double held(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c,
 static bool alike(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
                   struct scratch *w)
 {
-    uint32_t m = b - a, n = d - c;
-    if ((m < n ? m : n) < (m < n ? n : m) * 0.7) /* sizes alone rule it out */
+    uint32_t m = b - a, n = d - c, most = 2 * (m < n ? m : n);
+    if (most < (m + n) * DETECT_ALIKE) /* their sizes alone rule it out */
         return false;
-    return dice(s, a, b, c, d, w) >= 0.85;
+    return dice(s, a, b, c, d, w) >= DETECT_ALIKE;
 }
 
 static int compare_double(const void *a, const void *b)
@@ -129,7 +130,7 @@ static double similarity_of(const struct sequence *s, uint32_t x, comparison *by
 static double likeness(const struct sequence *s, uint32_t x, struct scratch *w)
 {
     double next = similarity_of(s, x, dice, 1, NULL, w);
-    if (next >= 0.85)
+    if (next >= DETECT_ALIKE)
         return next;
     return fmax(next,
                 fmin(similarity_of(s, x, dice, 2, NULL, w), similarity_of(s, x, held, 1, NULL, w)));
@@ -221,7 +222,8 @@ bool cut_fills_recording(const struct sequence *s, uint32_t x, int64_t *v)
     for (size_t i = 0; i + 1 < n; i++)
         v[i] = s->time[p[i + 1]] - s->time[p[i]];
     double inside = (double)median_ns(v, n - 1) * (double)(n - 1);
-    return n > CUT_FEW || inside >= 0.3 * (double)(s->time[s->n - 1] - s->time[0]);
+    return n > DETECT_LAYERS_MOST ||
+           inside >= DETECT_FILLS * (double)(s->time[s->n - 1] - s->time[0]);
 }
 
 bool cut_splits_calls(const struct sequence *s, uint32_t x)
@@ -230,7 +232,7 @@ bool cut_splits_calls(const struct sequence *s, uint32_t x)
     const uint32_t *p = s->position + s->first[x];
     for (size_t i = 0; i + 1 < n; i++)
         same += s->time[p[i]] == s->time[p[i + 1]];
-    return same * 10 > n;
+    return same * DETECT_RARE > n;
 }
 
 /* The segments that are alike segment `r`, and it. Returns how many. */
@@ -253,7 +255,7 @@ static bool mark_steady(bool *steady, const struct sequence *s, uint32_t x, cons
 {
     size_t count = count_of(s, x) - 1, best = 0, best_n = 1, start = 0, n = 0;
     for (size_t i = 1; i <= count; i++)
-        if (i == count || each[i - 1] < 0.85) {
+        if (i == count || each[i - 1] < DETECT_ALIKE) {
             if (i - start > best_n) {
                 best_n = i - start;
                 best = start;
@@ -272,10 +274,9 @@ static bool mark_steady(bool *steady, const struct sequence *s, uint32_t x, cons
  * most are of; of two as frequent the shorter. A few are tried. */
 static void mark_most(bool *steady, const struct sequence *s, uint32_t x, struct scratch *w)
 {
-    enum { TRIES = 8 };
     size_t count = count_of(s, x) - 1, best = 0, best_n = 0;
     const uint32_t *p = s->position + s->first[x];
-    for (size_t i = 0; i < TRIES && i < count; i++) {
+    for (size_t i = 0; i < DETECT_KINDS && i < count; i++) {
         size_t r = count - 1 - i, n = mark_alike(steady, s, x, r, w);
         if (n > best_n || (n == best_n && p[r + 1] - p[r] < p[best + 1] - p[best])) {
             best_n = n;
@@ -320,7 +321,7 @@ int cut_judge(struct cut *c, const struct sequence *s, struct scratch *w)
     double all = work_of(s, c->from, (uint32_t)s->n, timed), left = 0, left_within = 0,
            in_steady = 0;
     for (uint32_t i = c->from; i < s->n; i++)
-        if ((double)count_of(s, s->token[i]) < 0.9 * (double)c->k) {
+        if ((double)count_of(s, s->token[i]) < DETECT_NEARLY_ALL * (double)c->k) {
             left += work_of(s, i, i + 1, timed);
             left_within += i >= p[0] && i < p[n] ? work_of(s, i, i + 1, timed) : 0;
         }
@@ -349,8 +350,7 @@ int cut_judge(struct cut *c, const struct sequence *s, struct scratch *w)
 
 enum hint cut_hint(const struct cut *c)
 {
-    enum { /* % */ MOST = 80, SOME = 5 };
-    if (c->updates * 100 >= MOST && c->steady * 100 >= SOME)
+    if (c->updates >= DETECT_MOST)
         return HINT_UPDATES;
-    return c->copies * 100 >= MOST && c->steady * 100 >= SOME ? HINT_COPIES : HINT_NONE;
+    return c->copies >= DETECT_MOST ? HINT_COPIES : HINT_NONE;
 }

@@ -5,8 +5,6 @@
 
 #include "analyzer/measure/sequence.h"
 
-enum { CUT_FEW = 16 }; /* segments: as many layers has a model */
-
 enum hint { HINT_NONE, HINT_COPIES, HINT_UPDATES };
 
 struct cut {

@@ -13,12 +13,13 @@
 #include "analyzer/detect/cut.h"
 #include "analyzer/detect/judge.h"
 #include "analyzer/detect/layers.h"
+#include "analyzer/detect/limits.h"
 #include "analyzer/detect/waits.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { CANDIDATES = 15, VOTES_MIN = 3 };
+enum { CANDIDATES = 15 };
 
 /* ---- candidates ---- */
 
@@ -63,11 +64,10 @@ static int cut_at_updates(struct cut *c, const struct sequence *s, struct scratc
 /* The best cut into that many segments, or one fewer. 1, 0: there is none, -1: out of memory. */
 static int cut_into(struct cut *c, const struct sequence *s, size_t wanted, struct scratch *w)
 {
-    const size_t TRIES = 64;
     int rc = 0;
     for (size_t k = wanted; rc == 0 && k + 1 >= wanted && k > 0; k--) {
         *c = (struct cut){.k = k};
-        rc = cut_best(c, s, k, TRIES, w);
+        rc = cut_best(c, s, k, DETECT_TRIES, w);
     }
     return rc > 0 && cut_judge(c, s, w) < 0 ? -1 : rc;
 }
@@ -77,8 +77,8 @@ static int find_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size
                      judgement *judge, struct scratch *w)
 {
     size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, least, k, votes);
-    size_t tries = 50000000 / (CANDIDATES * (s->n + 1));
-    tries = tries < 3 ? 3 : tries > 64 ? 64 : tries;
+    size_t tries = DETECT_BUDGET / (CANDIDATES * (s->n + 1));
+    tries = tries < 3 ? 3 : tries > DETECT_TRIES ? DETECT_TRIES : tries;
     int found = 0;
     for (size_t i = 0; i < n; i++) {
         struct cut c = {.votes = votes[i], .k = k[i]};
@@ -103,9 +103,9 @@ static int all_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size_
         return find_cuts(cuts, s, 1, judge_same, w);
     int found = cut_at_updates(&cuts[0], s, w);
     if (!found)
-        found = find_cuts(cuts, s, VOTES_MIN, judge_steps, w);
+        found = find_cuts(cuts, s, DETECT_VOTES, judge_steps, w);
     if (!found)
-        found = find_cuts(cuts, s, VOTES_MIN, judge_behind, w);
+        found = find_cuts(cuts, s, DETECT_VOTES, judge_behind, w);
     return found ? found : find_cuts(cuts, s, 1, judge_exact, w);
 }
 
@@ -147,17 +147,15 @@ static const struct cut *best_of(const struct cut *cuts, size_t n, const struct 
  * two models. */
 static const struct cut *choose_cut(const struct cut *cuts, size_t n)
 {
-    const double ENOUGH = 0.6; /* of what the best holds whole, of its share that is alike */
-    const double TWICE = 1.8;  /* as many segments, nearly: one period within another */
     struct wanted w = {.hint = best_hint(cuts, n)};
     for (size_t i = 0; i < n; i++)
         if (cut_hint(&cuts[i]) == w.hint)
-            w.whole = fmax(w.whole, ENOUGH * cuts[i].whole);
+            w.whole = fmax(w.whole, DETECT_ENOUGH * cuts[i].whole);
     const struct cut *chosen = NULL;
     for (const struct cut *c = best_of(cuts, n, &w); c; c = best_of(cuts, n, &w)) {
         chosen = c;
-        w.k = TWICE * (double)c->k;
-        w.alike = ENOUGH * c->alike;
+        w.k = DETECT_TWICE * (double)c->k;
+        w.alike = DETECT_ENOUGH * c->alike;
         if (layers_alike(c))
             break;
     }
@@ -174,8 +172,8 @@ static bool outside(const struct sequence *s, uint32_t x, const struct cut *by)
     const uint32_t *p = s->position + s->first[x], *end = s->position + s->first[x + 1];
     const uint32_t *c = s->position + s->first[by->token];
     size_t n = count_of(s, by->token);
-    bool few = by->from || count_of(s, x) * 10 < n;
-    if (few && end[-1] < c[n / 20])
+    bool few = by->from || count_of(s, x) * DETECT_RARE < n;
+    if (few && end[-1] < c[n / DETECT_START])
         return true;
     if (s->role[x] != ROLE_COPY)
         return false;
@@ -188,12 +186,11 @@ static bool outside(const struct sequence *s, uint32_t x, const struct cut *by)
  * Where no update is known several segments may be one step. */
 static size_t outer_period(const struct sequence *s, const struct cut *c, struct scratch *w)
 {
-    const double REGULAR = 0.15;
     size_t best = 0;
     for (uint32_t x = 0; x < s->tokens; x++) {
         size_t n = count_of(s, x);
-        if (n >= OFTEN && n > best && n * 9 <= c->k * 5 && !outside(s, x, c) &&
-            cut_regularity(s, x, w->v) < REGULAR)
+        if (n >= DETECT_OFTEN && n > best && (double)n * DETECT_TWICE <= (double)c->k &&
+            !outside(s, x, c) && cut_regularity(s, x, w->v) < DETECT_REGULAR)
             best = n;
     }
     return best;
@@ -202,10 +199,10 @@ static size_t outer_period(const struct sequence *s, const struct cut *c, struct
 /* What many operations do so many times in each segment: layers, micro-batches. 0 = nothing. */
 static size_t inner_repeats(const struct sequence *s, const struct cut *c)
 {
-    size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, VOTES_MIN, k, votes);
+    size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, DETECT_VOTES, k, votes);
     for (size_t i = 0; i < n; i++) {
         double times = (double)k[i] / (double)c->k;
-        if (times >= 1.8 && fabs(times - round(times)) < 0.1)
+        if (times >= DETECT_TWICE && fabs(times - round(times)) < DETECT_WHOLE)
             return (size_t)round(times);
     }
     return 0;
@@ -238,7 +235,6 @@ static const char *doubt_of(const struct sequence *s, const struct cut *c, doubl
 static int fill(struct detected *d, const struct sequence *s, const struct cut *c, bool layers,
                 struct arena *arena, struct scratch *w)
 {
-    const double DOUBT = 0.6, SURE = 0.7;
     d->count = count_of(s, c->token) - 1;
     d->at = arena_array(arena, d->count, sizeof *d->at);
     d->steady = arena_array(arena, d->count, sizeof *d->steady);
@@ -254,15 +250,15 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
     size_t outer = sure ? 0 : outer_period(s, c, w);
     if (!sure) /* what most of the time goes into would be no step */
         d->confidence = fmax(0, fmin(d->confidence, fmin(c->steady, 1 - c->regularity)));
-    bool few = !sure && c->k <= CUT_FEW, given = c->votes == 0;
+    bool few = !sure && c->k <= DETECT_LAYERS_MOST, given = c->votes == 0;
     if (!given && (outer || c->from || layers || few || c->guessed))
-        d->confidence = fmin(d->confidence, DOUBT);
+        d->confidence = fmin(d->confidence, DETECT_DOUBT);
     d->text =
         given ? arena_printf(arena, "cut into %zu steps, as given", d->count)
               : arena_printf(arena, "detected: %zu operation%s once in each of %zu steps%s",
                              c->votes, c->votes == 1 ? " that occurs" : "s that occur", d->count,
                              c->token == s->update ? ", the optimizer's among them" : "");
-    if (d->text && !given && d->confidence < SURE)
+    if (d->text && !given && d->confidence < DETECT_SURE)
         d->doubt = doubt_of(s, c, d->confidence, outer, layers, few, arena);
     return d->text ? 0 : -1;
 }
@@ -273,12 +269,11 @@ static int timed_pass(const struct cut **c, bool *layers, struct cut passes[CAND
                       const struct sequence *s, const struct timeline *t, uint32_t process,
                       struct scratch *w)
 {
-    const double ALL = 0.9, HALF = 0.5;
     double share = waits_for_device(*c, s, t, process);
-    *layers &= share < ALL;
-    if (share <= 0 || share >= HALF)
+    *layers &= share < DETECT_NEARLY_ALL;
+    if (share <= 0 || share >= DETECT_HALF)
         return share < 0 ? -1 : 0;
-    int n = find_cuts(passes, s, VOTES_MIN, judge_pass, w);
+    int n = find_cuts(passes, s, DETECT_VOTES, judge_pass, w);
     return n > 0 ? waits_pass(c, passes, n, s, t, process) : n;
 }
 

@@ -1,40 +1,34 @@
 #include "analyzer/detect/judge.h"
 
 #include "analyzer/detect/layers.h"
+#include "analyzer/detect/limits.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-/* Of the operations that are as frequent as the cut, what a step holds: nearly all; with an update
- * of the parameters or a copy in each, half: text that is sampled between some steps adds what
- * others lack. */
-static const double ALL_THERE = 0.9, ALL_SAMPLED = 0.5;
-/* Of the GPU's time, what segments without an update hold: with less, they are no steps. */
-static const double TOO_LITTLE = 0.25;
 
 /* Weights that move to the GPU or back, tensor by tensor: each layer's may look like the last
  * one's.
  */
 static bool moves_only(const struct cut *c)
 {
-    return c->computing < 0.5;
+    return c->computing < DETECT_HALF;
 }
 
 int judge_steps(struct cut *c, const struct sequence *s, struct scratch *w)
 {
-    if (c->coverage < ALL_SAMPLED || c->similarity < 0.85 || cut_splits_calls(s, c->token))
+    if (c->coverage < DETECT_HALF || c->similarity < DETECT_ALIKE || cut_splits_calls(s, c->token))
         return 0;
     if (cut_judge(c, s, w) < 0)
         return -1;
     /* A long warm-up takes most of the time; the steps behind it, each with a batch, most work. */
     bool fills = cut_fills_recording(s, c->token, w->v) ||
-                 (cut_hint(c) >= HINT_COPIES && c->steady >= TOO_LITTLE);
+                 (cut_hint(c) >= HINT_COPIES && c->steady >= DETECT_WORK);
     if (!fills || layers_once(c) || moves_only(c))
         return 0;
     if (cut_hint(c) == HINT_UPDATES)
         return 1;
-    return c->steady >= TOO_LITTLE &&
-           (c->coverage >= ALL_THERE || (cut_hint(c) == HINT_COPIES && c->k >= OFTEN));
+    return c->steady >= DETECT_WORK && (c->coverage >= DETECT_NEARLY_ALL ||
+                                        (cut_hint(c) == HINT_COPIES && c->k >= DETECT_OFTEN));
 }
 
 /* What the loop runs may have run before, in a first step or by itself, and the trials in between:
@@ -65,55 +59,52 @@ static double covered_behind(const struct cut *c, const struct sequence *s)
 
 int judge_behind(struct cut *c, const struct sequence *s, struct scratch *w)
 {
-    const double NEARLY = 0.9;
-    const size_t MANY = 50;
-    if (c->k < MANY || c->similarity < NEARLY || cut_splits_calls(s, c->token))
+    if (c->k < DETECT_MANY_BEHIND || c->similarity < DETECT_NEARLY_ALL ||
+        cut_splits_calls(s, c->token))
         return 0;
-    long late = began_before(s, c->token, c->k / 20, w);
+    long late = began_before(s, c->token, c->k / DETECT_START, w);
     if (late < 0)
         return -1;
     c->from = s->position[s->first[c->token] + (size_t)late];
     c->coverage = covered_behind(c, s);
-    if (c->coverage < ALL_THERE)
+    if (c->coverage < DETECT_NEARLY_ALL)
         return 0;
     if (cut_judge(c, s, w) < 0)
         return -1;
-    return c->alike >= NEARLY && c->steady >= NEARLY && !moves_only(c);
+    return c->alike >= DETECT_NEARLY_ALL && c->steady >= DETECT_NEARLY_ALL && !moves_only(c);
 }
 
 int judge_exact(struct cut *c, const struct sequence *s, struct scratch *w)
 {
-    const double ALL = 0.999, NEARLY = 0.9;
-    const size_t MANY = 100; /* more than any model has layers */
-    if (c->k < OFTEN || c->coverage < ALL || c->similarity < ALL || cut_splits_calls(s, c->token))
+    if (c->k < DETECT_OFTEN || c->coverage < 1 || c->similarity < 1 ||
+        cut_splits_calls(s, c->token))
         return 0;
     if (cut_judge(c, s, w) < 0)
         return -1;
-    bool loops = cut_hint(c) == HINT_COPIES || (c->k >= MANY && c->votes > 1);
-    return c->alike >= NEARLY && c->steady >= NEARLY && loops && !moves_only(c);
+    bool loops = cut_hint(c) == HINT_COPIES || (c->k >= DETECT_MANY && c->votes > 1);
+    return c->alike >= DETECT_NEARLY_ALL && c->steady >= DETECT_NEARLY_ALL && loops &&
+           !moves_only(c);
 }
 
 int judge_same(struct cut *c, const struct sequence *s, struct scratch *w)
 {
-    const double ALL = 0.999, NEARLY = 0.9, MOST = 0.85, HALF = 0.5, ENOUGH = 0.6;
-    const size_t MANY = 100;
-    if (c->k < OFTEN || c->coverage < ALL_SAMPLED || c->similarity < ALL ||
+    if (c->k < DETECT_OFTEN || c->coverage < DETECT_HALF || c->similarity < 1 ||
         cut_splits_calls(s, c->token) || !cut_fills_recording(s, c->token, w->v))
         return 0;
     if (cut_judge(c, s, w) < 0)
         return -1;
     c->guessed = true;
-    bool reads = cut_hint(c) == HINT_COPIES && c->k >= MANY; /* and acts now and then on it */
-    return c->alike >= MOST && c->within >= (reads ? ENOUGH : NEARLY) && c->steady >= TOO_LITTLE &&
-           c->layers < HALF && !layers_once(c) && !moves_only(c);
+    bool reads =
+        cut_hint(c) == HINT_COPIES && c->k >= DETECT_MANY; /* and acts now and then on it */
+    return c->alike >= DETECT_MOST && c->within >= (reads ? DETECT_ENOUGH : DETECT_NEARLY_ALL) &&
+           c->steady >= DETECT_WORK && c->layers < DETECT_HALF && !layers_once(c) && !moves_only(c);
 }
 
 int judge_pass(struct cut *c, const struct sequence *s, struct scratch *w)
 {
-    const double NEARLY = 0.9;
-    if (c->k < 3 || c->coverage < ALL_THERE || c->similarity < NEARLY)
+    if (c->coverage < DETECT_NEARLY_ALL || c->similarity < DETECT_NEARLY_ALL)
         return 0;
     if (cut_judge(c, s, w) < 0)
         return -1;
-    return c->alike >= NEARLY && cut_hint(c) == HINT_NONE && !moves_only(c);
+    return c->alike >= DETECT_NEARLY_ALL && cut_hint(c) == HINT_NONE && !moves_only(c);
 }

@@ -6,8 +6,6 @@
 
 #include "analyzer/detect/cut.h"
 
-enum { OFTEN = 6 /* so many of something are no chance */ };
-
 typedef int judgement(struct cut *c, const struct sequence *s, struct scratch *w);
 
 judgement judge_steps;

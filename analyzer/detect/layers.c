@@ -1,5 +1,6 @@
 #include "analyzer/detect/layers.h"
 
+#include "analyzer/detect/limits.h"
 #include "analyzer/measure/spans.h"
 #include "analyzer/timeline/name_test.h"
 
@@ -8,26 +9,21 @@
 
 bool layers_alike(const struct cut *c)
 {
-    const double MOST = 0.8;
-    return c->layers >= MOST && cut_hint(c) == HINT_NONE;
+    return c->layers >= DETECT_MOST && cut_hint(c) == HINT_NONE;
 }
 
 bool layers_once(const struct cut *c)
 {
-    const double NEARLY_ALL = 0.7;
-    return c->k <= CUT_FEW && cut_hint(c) == HINT_NONE && c->whole < NEARLY_ALL;
+    return c->k <= DETECT_LAYERS_MOST && cut_hint(c) == HINT_NONE && c->whole < DETECT_PASS_WHOLE;
 }
-
-static const double TWICE = 1.8; /* as many segments, nearly */
 
 const struct cut *layers_pass(const struct cut *cuts, size_t n, const struct cut *c)
 {
-    const double ALIKE = 0.9;
     const struct cut *best = NULL;
     for (size_t i = 0; i < n; i++) {
         const struct cut *o = &cuts[i];
-        bool holds = (double)o->k * TWICE <= (double)c->k && o->whole >= c->whole;
-        if (holds && layers_alike(o) && o->alike >= ALIKE * c->alike &&
+        bool holds = (double)o->k * DETECT_TWICE <= (double)c->k && o->whole >= c->whole;
+        if (holds && layers_alike(o) && o->alike >= DETECT_NEARLY_ALL * c->alike &&
             (!best || o->votes > best->votes))
             best = o;
     }
@@ -38,7 +34,7 @@ bool layers_perhaps(const struct cut *cuts, size_t n, const struct cut *c)
 {
     bool inside = false;
     for (size_t i = 0; i < n; i++)
-        inside |= (double)cuts[i].k >= TWICE * (double)c->k && layers_alike(&cuts[i]);
+        inside |= (double)cuts[i].k >= DETECT_TWICE * (double)c->k && layers_alike(&cuts[i]);
     return layers_alike(c) && !inside;
 }
 

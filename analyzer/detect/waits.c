@@ -1,8 +1,8 @@
 #include "analyzer/detect/waits.h"
 
-#include <stdlib.h>
+#include "analyzer/detect/limits.h"
 
-static const double NEARLY = 0.9; /* all */
+#include <stdlib.h>
 
 static bool is_wait(const struct api *a)
 {
@@ -55,10 +55,9 @@ static double share_with(bool wait(const struct api *), const struct cut *c,
 
 static bool long_ones(const struct cut *c, const struct sequence *s)
 {
-    const size_t LONG = 100; /* operations: more than a layer has */
     size_t n = count_of(s, c->token) - 1;
     const uint32_t *p = s->position + s->first[c->token];
-    return n > CUT_FEW && p[n] - p[0] >= n * LONG;
+    return n > DETECT_LAYERS_MOST && p[n] - p[0] >= n * DETECT_LAYER_LONG;
 }
 
 int waits_left_out(struct cut *cuts, int n, const struct sequence *s, const struct timeline *t,
@@ -69,7 +68,7 @@ int waits_left_out(struct cut *cuts, int n, const struct sequence *s, const stru
         double share = share_with(is_wait, &cuts[i], s, t, process);
         if (share < 0)
             return -1;
-        if (long_ones(&cuts[i], s) || share >= NEARLY)
+        if (long_ones(&cuts[i], s) || share >= DETECT_NEARLY_ALL)
             cuts[left++] = cuts[i];
     }
     return left;
@@ -84,16 +83,15 @@ double waits_for_device(const struct cut *c, const struct sequence *s, const str
 int waits_pass(const struct cut **c, const struct cut *passes, int n, const struct sequence *s,
                const struct timeline *t, uint32_t process)
 {
-    const double TWICE = 1.8;
     const struct cut *best = NULL;
     for (int i = 0; i < n; i++) {
         const struct cut *o = &passes[i];
-        if ((double)o->k * TWICE > (double)(*c)->k || (best && o->votes <= best->votes))
+        if ((double)o->k * DETECT_TWICE > (double)(*c)->k || (best && o->votes <= best->votes))
             continue;
         double share = share_with(is_wait_for_device, o, s, t, process);
         if (share < 0)
             return -1;
-        best = share >= NEARLY ? o : best;
+        best = share >= DETECT_NEARLY_ALL ? o : best;
     }
     *c = best ? best : *c;
     return 0;
