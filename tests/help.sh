@@ -31,7 +31,7 @@ eval "$("$gpuprof" completion bash | grep -v ^complete)"
 offers "gpuprof he" "help"
 offers "gpuprof help expl" "explain"
 offers "gpuprof run --device v" "$(echo virtual $(cd "$source/vgpu/profiles" && ls ./*.ini |
-    grep -v kernels | sed 's|^\./|virtual:|; s|\.ini||' | sort))"
+    sed 's|^\./|virtual:|; s|\.ini||' | sort))"
 offers "gpuprof run --device virtual:h1" "h100" # the `:` parts words, to bash
 offers "gpuprof run --device=virtual:t" "t4"
 offers "gpuprof analyze --color nev" "never"

@@ -38,9 +38,8 @@ static void check_virtual(struct doctor *d)
         for (size_t i = 0; i < g.gl_pathc; i++) {
             const char *name = strrchr(g.gl_pathv[i], '/') + 1;
             size_t n = strlen(models);
-            if (strcmp(name, "kernels.ini") != 0)
-                snprintf(models + n, sizeof models - n, "%s%.*s", n ? ", " : "",
-                         (int)(strlen(name) - 4), name);
+            snprintf(models + n, sizeof models - n, "%s%.*s", n ? ", " : "",
+                     (int)(strlen(name) - 4), name);
         }
         globfree(&g);
     }

@@ -19,7 +19,7 @@ static void known_models(const char *folder, char *out, size_t n)
     out[0] = 0;
     for (int i = 0; i < count; i++) {
         char *dot = strrchr(list[i]->d_name, '.');
-        if (dot && strcmp(dot, ".ini") == 0 && strcmp(list[i]->d_name, "kernels.ini") != 0) {
+        if (dot && strcmp(dot, ".ini") == 0) {
             size_t used = strlen(out);
             snprintf(out + used, n - used, "%s%.*s", used ? ", " : "", (int)(dot - list[i]->d_name),
                      list[i]->d_name);

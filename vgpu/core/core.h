@@ -65,14 +65,20 @@ struct vg_profile {
     double link_ll_bytes_per_s, link_ll128_bytes_per_s, link_simple_bytes_per_s;
     double link_ll_base_ns, link_ll128_base_ns, link_simple_base_ns;
     double link_ll_hop_ns, link_ll128_hop_ns, link_simple_hop_ns;
-    int link_channels;         /* blocks of a collective's kernel */
+    int link_channels; /* blocks of a collective's kernel */
+    /* what is the same on every card, ns: profiles/all/common.ini says what each is */
+    double stream_create_ns, event_create_ns, pool_malloc_ns, map_ns, map_access_ns;
+    double module_load_ns, module_link_ns, graph_instantiate_ns, graph_instantiate_node_ns;
+    double copy_stage_lead_ns, copy_unstage_base_ns, copy_unstage_most_ns;
+    double ctc_position_ns, solver_column_ns, solver_batch_column_ns;
     int from[VG_MEASURED + 1]; /* how many of the numbers have which provenance */
 };
 
 /* Reads profiles/MODEL.ini beside the library (profile.c). 0, or -1 with a clear line in `why`. */
 int vg_profile_load(const char *model, struct vg_profile *out, char *why, size_t n);
-/* The same from a file of any name; and the table of the program's own kernels (kernels.ini). */
-int vg_profile_read(const char *path, struct vg_profile *out, char *why, size_t n);
+/* The same from files of any name: `all` has what holds for every card. And the table of the
+ * program's own kernels (profiles/all/kernels.ini). */
+int vg_profile_read(const char *all, const char *path, struct vg_profile *out, char *why, size_t n);
 int vg_kernels_read(const char *path, char *why, size_t n);
 /* The folder of libvgpu-core.so, where profiles/ lies; no trailing slash. */
 const char *vg_library_dir(void);
@@ -220,8 +226,8 @@ enum vg_collective {
 };
 int64_t vg_cost_collective(const struct vg_profile *p, enum vg_collective c, int ranks,
                            double bytes);
-/* A kernel of the program itself, from profiles/kernels.ini: pattern of its name -> bytes and flops
- * per thread; an unknown one gets the file's default. */
+/* A kernel of the program itself, from profiles/all/kernels.ini: pattern of its name -> bytes and
+ * flops per thread; an unknown one gets the file's default. */
 int64_t vg_cost_user_kernel(const struct vg_profile *p, const char *name, const unsigned grid[3],
                             const unsigned block[3]);
 /* A static estimate from a kernel's own code (cost_code.c): what `ptx` says of the entry, to be

@@ -14,7 +14,9 @@
  */
 #include "core/core_graph.h"
 
-enum { SMALL = 65536, STAGE_LEAD_NS = 14000, UNSTAGE_NS = 57000 };
+#include <math.h>
+
+enum { SMALL = 65536 };
 
 static bool on_device(enum vg_memory_kind k)
 {
@@ -131,8 +133,8 @@ static int64_t unstage_ns(const struct vg_profile *p, const struct vg_record *r)
 {
     if (r->copy.kind != VG_COPY_DTOH || r->copy.dst != VG_MEM_PAGEABLE)
         return 0;
-    double host_ns = 1000 + (double)r->copy.bytes / p->pageable_h2d_bytes_per_s * 1e9;
-    return host_ns < UNSTAGE_NS ? (int64_t)host_ns : UNSTAGE_NS;
+    double all_ns = (double)r->copy.bytes / p->pageable_h2d_bytes_per_s * 1e9;
+    return (int64_t)fmin(p->copy_unstage_base_ns + all_ns, p->copy_unstage_most_ns);
 }
 
 /* The bytes move while the host waits: from the copy's start on, or from now on where they come
@@ -150,7 +152,7 @@ static void wait_and_move(struct vg_stream *s, const struct vg_copy *c, const st
     if (here)
         vg_copy_bytes(c, waits);
     if (is_staged(r))
-        vg_spin_until(r->end_ns - STAGE_LEAD_NS);
+        vg_spin_until(r->end_ns - (int64_t)vg_core.device[s->device].profile.copy_stage_lead_ns);
     else if (waits)
         vg_sleep_until(r->end_ns);
 }

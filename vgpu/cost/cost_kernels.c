@@ -1,5 +1,5 @@
-/* Durations of the program's own kernels without code to estimate from: profiles/kernels.ini gives
- * bytes and flops per thread for a pattern (fnmatch) of the name as the binary registers it.
+/* Durations of the program's own kernels without code to estimate from: profiles/all/kernels.ini
+ * gives bytes and flops per thread for a pattern (fnmatch) of the name as the binary registers it.
  *
  *   PATTERN = BYTES B FLOPS F class ; provenance, source
  *

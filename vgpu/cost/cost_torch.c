@@ -4,7 +4,7 @@
  * MemoryAccess.cuh, MultiTensorApply.cuh, layer_norm_kernel.cu, SoftMax.cu, FlashAttention's launch
  * template), read there. What the bytes cost is the roofline of cost.c, with the shares and least
  * costs below from real recordings of others. A kernel that is not known here gets the default of
- * profiles/kernels.ini, a guess. */
+ * profiles/all/kernels.ini, a guess. */
 #include "cost/cost_torch.h"
 #include "values/reduce.h"
 

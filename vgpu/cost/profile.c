@@ -1,12 +1,13 @@
-/* Reads a device profile: profiles/MODEL.ini.
+/* Reads a device profile: profiles/MODEL.ini, after profiles/all/common.ini, which has what is the
+ * same on every card.
  *
  *   # comment
  *   key = value unit ; provenance, short source
  *
- * Strict on purpose: every key must be there exactly once, with a unit of its kind and with one of
- * measured | trace | datasheet | guess. A number without a source does not get in. The first fault
- * ends the reading with one line that names file and line. A few keys may be left out, where nobody
- * has measured the difference that they make: `optional` says what stands for them. */
+ * Strict on purpose: every key must be there, in one file once, with a unit of its kind and with
+ * one of measured | trace | datasheet | guess. A number without a source does not get in. The first
+ * fault ends the reading with one line that names file and line. A few keys may be left out, where
+ * nobody has measured the difference that they make: `optional` says what stands for them. */
 #include "core/core.h"
 #include "cost/ini.h"
 
@@ -25,7 +26,7 @@ static const struct unit units[] = {
     {COUNT, "count", 1},       {FRACTION, "share", 1}, {FRACTION, "x", 1},
     {HERTZ, "MHz", 1},         {BYTES, "GB", 1e9},     {BYTES, "GiB", 1073741824.0},
     {BYTES, "MiB", 1048576.0}, {RATE, "GB/s", 1e9},    {FLOPS, "TFLOP/s", 1e12},
-    {TIME, "ns", 1},           {TIME, "us", 1e3},
+    {TIME, "ns", 1},           {TIME, "us", 1e3},      {TIME, "ms", 1e6},
 };
 
 #define INT_KEY(k)                                                                                 \
@@ -140,38 +141,51 @@ static const struct key {
     KEY(TIME, link_ll128_hop, link_ll128_hop_ns),
     KEY(TIME, link_simple_hop, link_simple_hop_ns),
     INT_KEY(link_channels),
+    KEY(TIME, stream_create, stream_create_ns),
+    KEY(TIME, event_create, event_create_ns),
+    KEY(TIME, pool_malloc, pool_malloc_ns),
+    KEY(TIME, map, map_ns),
+    KEY(TIME, map_access, map_access_ns),
+    KEY(TIME, module_load, module_load_ns),
+    KEY(TIME, module_link, module_link_ns),
+    KEY(TIME, graph_instantiate, graph_instantiate_ns),
+    KEY(TIME, graph_instantiate_node, graph_instantiate_node_ns),
+    KEY(TIME, copy_stage_lead, copy_stage_lead_ns),
+    KEY(TIME, copy_unstage_base, copy_unstage_base_ns),
+    KEY(TIME, copy_unstage_most, copy_unstage_most_ns),
+    KEY(TIME, ctc_position, ctc_position_ns),
+    KEY(TIME, solver_column, solver_column_ns),
+    KEY(TIME, solver_batch_column, solver_batch_column_ns),
 };
 enum { KEYS = sizeof keys / sizeof keys[0] };
 
-/* What stands for a key that is left out: another one's value, or a number of the key's own. */
+/* What stands for a key that is left out: another one's value; NULL: 0. */
 static const struct {
     const char *key, *as;
-    double otherwise;
 } optional[] = {
-    {"gemm_align1_tf32", "gemm_align1", 0},
-    {"conv_k0", NULL, 0},       /* as fast for few channels as for many */
-    {"conv_group_k0", NULL, 0}, /* groups are as fast as other convolutions */
-    {"conv_product", NULL, 0},  /* 1x1 filters are convolutions like others */
-    {"conv_fp32_first_eff", "conv_fp32_eff", 0},
-    {"conv_first_wgrad_eff", "conv_first_eff", 0},
-    {"conv_fp32_wgrad_eff", "conv_fp32_eff", 0},
-    {"conv_tf32_wgrad_eff", "conv_tf32_eff", 0},
-    {"conv_half_wgrad_eff", "conv_half_eff", 0},
-    {"bn_nhwc_fwd_eff", "bn_fwd_eff", 0},
-    {"bn_nhwc_bwd_eff", "bn_bwd_eff", 0},
-    {"bn_half_fwd_clocks", NULL, 0}, /* half types in NCHW take FP32's rate in bytes */
-    {"bn_half_bwd_clocks", NULL, 0},
-    {"pool_bwd_clocks", NULL, 0},    /* pooling is as fast as its bytes */
-    {"bn_strided_eff", NULL, 0.029}, /* as on H200: it wastes what memory moves on every card */
-    {"bn_channels", NULL, 0},        /* shares are means over layers of all widths */
-    {"block_start", NULL, 0},
-    {"cudnn_conv_host", NULL, 0},
-    {"cudnn_product_host", NULL, 0},
-    {"cudnn_fp32_product_host", "cudnn_product_host", 0},
-    {"cudnn_direct_host", "cudnn_conv_host", 0},
-    {"bn_nhwc_fixed", NULL, 0},
-    {"layout_fp32_eff", "layout_eff", 0},
-    {"conv_direct_eff", NULL, 0}, /* algorithm 0 reaches tensor cores in NHWC, too */
+    {"gemm_align1_tf32", "gemm_align1"},
+    {"conv_k0", NULL},       /* as fast for few channels as for many */
+    {"conv_group_k0", NULL}, /* groups are as fast as other convolutions */
+    {"conv_product", NULL},  /* 1x1 filters are convolutions like others */
+    {"conv_fp32_first_eff", "conv_fp32_eff"},
+    {"conv_first_wgrad_eff", "conv_first_eff"},
+    {"conv_fp32_wgrad_eff", "conv_fp32_eff"},
+    {"conv_tf32_wgrad_eff", "conv_tf32_eff"},
+    {"conv_half_wgrad_eff", "conv_half_eff"},
+    {"bn_nhwc_fwd_eff", "bn_fwd_eff"},
+    {"bn_nhwc_bwd_eff", "bn_bwd_eff"},
+    {"bn_half_fwd_clocks", NULL}, /* half types in NCHW take FP32's rate in bytes */
+    {"bn_half_bwd_clocks", NULL},
+    {"pool_bwd_clocks", NULL}, /* pooling is as fast as its bytes */
+    {"bn_channels", NULL},     /* shares are means over layers of all widths */
+    {"block_start", NULL},
+    {"cudnn_conv_host", NULL},
+    {"cudnn_product_host", NULL},
+    {"cudnn_fp32_product_host", "cudnn_product_host"},
+    {"cudnn_direct_host", "cudnn_conv_host"},
+    {"bn_nhwc_fixed", NULL},
+    {"layout_fp32_eff", "layout_eff"},
+    {"conv_direct_eff", NULL}, /* algorithm 0 reaches tensor cores in NHWC, too */
 };
 
 static const struct key *find_key(const char *name)
@@ -233,26 +247,35 @@ static bool fall_back(const struct key *k, struct vg_profile *p)
             continue;
         const struct key *as = optional[i].as ? find_key(optional[i].as) : NULL;
         double *field = (double *)((char *)p + k->offset);
-        *field = as ? *(const double *)((const char *)p + as->offset) : optional[i].otherwise;
+        *field = as ? *(const double *)((const char *)p + as->offset) : 0;
         return true;
     }
     return false;
 }
 
-int vg_profile_read(const char *path, struct vg_profile *out, char *why, size_t n)
+/* One file; `seen` gets the keys that it has. */
+static int read_file(const char *path, struct vg_profile *out, bool seen[KEYS], char *why, size_t n)
 {
-    bool seen[KEYS] = {false};
     struct ini in;
     int rc;
-    memset(out, 0, sizeof *out);
     if (ini_open(&in, path, why, n) < 0)
         return -1;
     while ((rc = ini_next(&in)) == 1)
         if ((rc = read_line(&in, out, seen)) < 0)
             break;
     ini_close(&in);
+    return rc;
+}
+
+int vg_profile_read(const char *all, const char *path, struct vg_profile *out, char *why, size_t n)
+{
+    bool of_all[KEYS] = {false}, seen[KEYS] = {false};
+    memset(out, 0, sizeof *out);
+    int rc = read_file(all, out, of_all, why, n);
+    if (rc == 0)
+        rc = read_file(path, out, seen, why, n);
     for (size_t i = 0; rc == 0 && i < KEYS; i++)
-        if (!seen[i] && !fall_back(&keys[i], out)) {
+        if (!of_all[i] && !seen[i] && !fall_back(&keys[i], out)) {
             snprintf(why, n, "%s: %s is missing", path, keys[i].name);
             rc = -1;
         }
@@ -261,16 +284,17 @@ int vg_profile_read(const char *path, struct vg_profile *out, char *why, size_t 
 
 int vg_profile_load(const char *model, struct vg_profile *out, char *why, size_t n)
 {
-    char path[4096];
+    char path[4096], all[4096];
     if (!*model || strlen(model) >= sizeof out->model || strchr(model, '/')) {
         snprintf(why, n, "there is no virtual GPU named `%s`", model);
         return -1;
     }
-    snprintf(path, sizeof path, "%s/profiles/kernels.ini", vg_library_dir());
+    snprintf(path, sizeof path, "%s/profiles/all/kernels.ini", vg_library_dir());
     if (vg_kernels_read(path, why, n) < 0)
         return -1;
+    snprintf(all, sizeof all, "%s/profiles/all/common.ini", vg_library_dir());
     snprintf(path, sizeof path, "%s/profiles/%s.ini", vg_library_dir(), model);
-    if (vg_profile_read(path, out, why, n) < 0)
+    if (vg_profile_read(all, path, out, why, n) < 0)
         return -1;
     memcpy(out->model, model, strlen(model) + 1);
     return 0;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINK_MAGIC = 0x76676c6b, LINK_NS = 2000000 };
+enum { LINK_MAGIC = 0x76676c6b };
 
 struct link {
     uint32_t magic;
@@ -90,7 +90,7 @@ CUresult cuLinkComplete(CUlinkState state, void **image, size_t *size)
 {
     OPEN(api, cuLinkComplete);
     struct link *l = link_of(state);
-    api.host_ns = LINK_NS;
+    api.host_ns = (int64_t)here()->module_link_ns;
     if (!l || !image)
         CLOSE(api, l ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
     if (!l->text && !l->binary)

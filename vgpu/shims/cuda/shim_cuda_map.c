@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SHARE_MAGIC = 0x76676678, MAP_NS = 5000, ACCESS_NS = 20000 };
+enum { SHARE_MAGIC = 0x76676678 };
 
 _Static_assert(sizeof(CUmemAllocationProp) <= VG_MAP_NOTES, "an allocation keeps its properties");
 
@@ -105,7 +105,7 @@ CUresult cuMemMap(CUdeviceptr p, size_t bytes, size_t offset, CUmemGenericAlloca
                   unsigned long long flags)
 {
     OPEN(api, cuMemMap);
-    api.host_ns = MAP_NS;
+    api.host_ns = (int64_t)here()->map_ns;
     struct vg_physical *memory = physical_of(h);
     bool right = memory && offset == 0 && !flags; /* as the driver asks today */
     CLOSE(api, right ? vg_map(at(p), bytes, memory) : (int)CUDA_ERROR_INVALID_VALUE);
@@ -121,7 +121,7 @@ CUresult cuMemUnmap(CUdeviceptr p, size_t bytes)
 CUresult cuMemSetAccess(CUdeviceptr p, size_t bytes, const CUmemAccessDesc *access, size_t count)
 {
     OPEN(api, cuMemSetAccess);
-    api.host_ns = ACCESS_NS;
+    api.host_ns = (int64_t)here()->map_access_ns;
     bool right = access && count && vg_all_mapped(at(p), bytes);
     for (size_t i = 0; right && i < count; i++)
         right = access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE ||

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODULE_MAGIC = 0x76676d6f, LOAD_NS = 100000 };
+enum { MODULE_MAGIC = 0x76676d6f };
 
 struct module {
     uint32_t magic;
@@ -85,7 +85,7 @@ static int find(struct module *m, const char *name, void **out)
 CUresult cuModuleLoadData(CUmodule *out, const void *image)
 {
     OPEN(api, cuModuleLoadData);
-    api.host_ns = LOAD_NS;
+    api.host_ns = (int64_t)here()->module_load_ns;
     CLOSE(api, load((void **)out, image));
 }
 
@@ -107,14 +107,14 @@ CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned n, CUjit_
 {
     empty_logs(n, options, values);
     OPEN(api, cuModuleLoadDataEx);
-    api.host_ns = LOAD_NS;
+    api.host_ns = (int64_t)here()->module_load_ns;
     CLOSE(api, load((void **)out, image));
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *out, const void *image)
 {
     OPEN(api, cuModuleLoadFatBinary);
-    api.host_ns = LOAD_NS;
+    api.host_ns = (int64_t)here()->module_load_ns;
     CLOSE(api, load((void **)out, image));
 }
 
@@ -149,7 +149,7 @@ static int load_file(void **out, const char *path)
 CUresult cuModuleLoad(CUmodule *out, const char *path)
 {
     OPEN(api, cuModuleLoad);
-    api.host_ns = LOAD_NS;
+    api.host_ns = (int64_t)here()->module_load_ns;
     CLOSE(api, load_file((void **)out, path));
 }
 
@@ -239,7 +239,7 @@ CUresult cuLibraryLoadData(CUlibrary *out, const void *image, CUjit_option *jit,
 {
     (void)jit, (void)jit_values, (void)jit_n, (void)options, (void)values, (void)n;
     OPEN(api, cuLibraryLoadData);
-    api.host_ns = LOAD_NS;
+    api.host_ns = (int64_t)here()->module_load_ns;
     CLOSE(api, load((void **)out, image));
 }
 
@@ -249,7 +249,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_option *j
 {
     (void)jit, (void)jit_values, (void)jit_n, (void)options, (void)values, (void)n;
     OPEN(api, cuLibraryLoadFromFile);
-    api.host_ns = LOAD_NS;
+    api.host_ns = (int64_t)here()->module_load_ns;
     CLOSE(api, load_file((void **)out, path));
 }
 

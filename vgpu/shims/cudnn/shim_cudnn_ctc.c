@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-enum { POSITION_NS = 1500 };
-
 struct cudnnCTCLossStruct {
     bool set;
     cudnnDataType_t compute;
@@ -67,7 +65,7 @@ static cudnnStatus_t run(cudnnHandle_t h, cudnnCTCLossDescriptor_t c, cudnnTenso
     NEED(h && fits(c, probs, gradients) && from && costs);
     double passes = gradients ? 2 : 1;
     int64_t moving = vg_cost_memory(cudnn_profile(h), tensor_bytes(probs), passes, 1);
-    int64_t going = (int64_t)(passes * POSITION_NS * probs->dim[0]);
+    int64_t going = (int64_t)(passes * cudnn_profile(h)->ctc_position_ns * probs->dim[0]);
     struct vg_kernel k = {.name =
                               "_ZN5cudnn3ctc15ctc_loss_kernelIfLi256EEEvPKT_S4_PKiS6_S6_PS2_S7_",
                           .grid = {(unsigned)probs->dim[1], 1, 1},

@@ -74,8 +74,8 @@ def times(build, checks, program):
 
 def published(build, checks):
     libraries = build.path("a6000")
-    os.makedirs(os.path.join(libraries, "profiles"))
-    for name in ("libcudart.so.13", "libvgpu-core.so", "profiles/kernels.ini"):
+    os.makedirs(os.path.join(libraries, "profiles/all"))
+    for name in ("libcudart.so.13", "libvgpu-core.so", "profiles/all/kernels.ini", "profiles/all/common.ini"):
         shutil.copy(os.path.join(build.bin, "../lib/vgpu", name), os.path.join(libraries, name))
     with open(os.path.join(build.bin, "../lib/vgpu/profiles/a100-80.ini"), encoding="utf-8") as f:
         text = f.read()

@@ -16,7 +16,8 @@ static inline struct vg_profile load(const char *model)
     struct vg_profile p;
     char path[512], why[512] = "";
     snprintf(path, sizeof path, PROFILES "%s.ini", model);
-    ck_assert_msg(vg_profile_read(path, &p, why, sizeof why) == 0, "%s", why);
+    ck_assert_msg(vg_profile_read(PROFILES "all/common.ini", path, &p, why, sizeof why) == 0, "%s",
+                  why);
     return p;
 }
 

@@ -17,10 +17,11 @@ START_TEST(test_every_profile_reads)
         ck_assert_int_gt(sources + p.from[VG_MEASURED], 50);
     }
     char why[512] = "";
-    ck_assert_msg(vg_kernels_read(PROFILES "kernels.ini", why, sizeof why) == 0, "%s", why);
+    ck_assert_msg(vg_kernels_read(PROFILES "all/kernels.ini", why, sizeof why) == 0, "%s", why);
 }
 END_TEST
 
+#define COMMON PROFILES "all/common.ini"
 static char scratch[] = "/tmp/test_vgpu_cost.XXXXXX";
 
 /* Copies `from` with the first line that starts with `drop` replaced by `line` ("" = left out). */
@@ -63,15 +64,28 @@ START_TEST(test_profile_faults)
         struct vg_profile p;
         char why[512] = "";
         edit(PROFILES "a100-40.ini", faults[i].drop, faults[i].line);
-        ck_assert_int_eq(vg_profile_read(scratch, &p, why, sizeof why), -1);
+        ck_assert_int_eq(vg_profile_read(COMMON, scratch, &p, why, sizeof why), -1);
         ck_assert_msg(strstr(why, faults[i].says) != NULL, "%s", why);
         ck_assert_ptr_null(strchr(why, '\n'));
     }
-    unlink(scratch);
     struct vg_profile p;
     char why[512] = "";
-    ck_assert_int_eq(vg_profile_read(scratch, &p, why, sizeof why), -1);
+    edit(COMMON, "module_link =", "");
+    ck_assert_int_eq(vg_profile_read(scratch, PROFILES "a100-40.ini", &p, why, sizeof why), -1);
+    ck_assert_ptr_nonnull(strstr(why, "module_link is missing"));
+    unlink(scratch);
+    ck_assert_int_eq(vg_profile_read(COMMON, scratch, &p, why, sizeof why), -1);
     ck_assert_ptr_nonnull(strstr(why, "No such file"));
+}
+END_TEST
+
+/* A card's own number comes before the one that holds for all. */
+START_TEST(test_a_card_says_otherwise)
+{
+    struct vg_profile a100 = load("a100-80"), h200 = load("h200");
+    ck_assert_double_eq_tol(a100.launch_host_ns, 4000, 1e-6);
+    ck_assert_double_eq_tol(h200.launch_host_ns, 3100, 1e-6);
+    ck_assert_double_eq_tol(a100.module_link_ns, 2e6, 1e-6);
 }
 END_TEST
 
@@ -148,6 +162,7 @@ Suite *test_vgpu_profiles_suite(void)
     TCase *t = tcase_create("vgpu_profiles");
     tcase_add_test(t, test_every_profile_reads);
     tcase_add_test(t, test_profile_faults);
+    tcase_add_test(t, test_a_card_says_otherwise);
     tcase_add_test(t, test_user_kernels);
     tcase_add_test(t, test_names);
     suite_add_tcase(suite, t);
