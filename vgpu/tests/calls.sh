@@ -13,6 +13,9 @@ listed libcudart.so.12 cudaMalloc Modelled
 listed libcuda.so.1 cuLaunchKernel Modelled
 listed libcublas.so.13 cublasSgemm_v2 Modelled
 listed libcublas.so.12 cublasAlloc Missing
+listed libcufft.so.12 cufftXtExec Modelled
+listed libcufft.so.12 cufftPlan1d Missing
+listed libcurand.so.10 curandCreateGenerator Missing
 listed libcudnn.so.9 cudnnConvolutionForward Modelled
 listed libcupti.so.13 cuptiActivityEnable Modelled
 ! grep -q '[A-Za-z0-9]\(_64\|_ptsz\)`' "$page" || { echo "forms are listed"; bad=1; }

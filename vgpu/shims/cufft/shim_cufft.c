@@ -1,8 +1,8 @@
-/* cuFFT's plans: made, asked for their work area, given a stream, destroyed. */
+/* cuFFT's plans as PyTorch makes and uses them: created empty, made by cufftXtMakePlanMany(), given
+ * a work area and a stream, destroyed. The other calls of cuFFT end the program. */
 #include "shims/cufft/shim_cufft.h"
 
 #include <pthread.h>
-#include <string.h>
 
 enum { PLANS = 4096, VERSION = 12000 };
 static struct fft_plan plans[PLANS];
@@ -61,28 +61,6 @@ static int make(struct fft_plan *p, int rank, const int64_t *n, struct fft_kind 
     return FFT_SUCCESS;
 }
 
-static int make_typed(int handle, int rank, const int64_t *n, int type, int64_t batch, size_t *work)
-{
-    struct fft_kind kind;
-    if (!fft_kind_of(type, &kind))
-        return FFT_INVALID_TYPE;
-    return make(fft_plan_of(handle), rank, n, kind, batch, work);
-}
-
-static int make_new(int *handle, int rank, const int64_t *n, int type, int64_t batch)
-{
-    int bad = new_plan(handle);
-    return bad ? bad : make_typed(*handle, rank, n, type, batch, NULL);
-}
-
-/* Sizes in the widths in which calls give them; -1 marks what is missing. */
-static const int64_t *widened(int rank, const int *n, int64_t out[FFT_MAX_RANK])
-{
-    for (int i = 0; n && i < rank && i < FFT_MAX_RANK; i++)
-        out[i] = n[i];
-    return n ? out : NULL;
-}
-
 CALL(cufftCreate, int *handle)
 {
     return new_plan(handle);
@@ -98,61 +76,7 @@ CALL(cufftDestroy, int handle)
     return FFT_SUCCESS;
 }
 
-CALL(cufftPlan1d, int *handle, int nx, int type, int batch)
-{
-    return make_new(handle, 1, (int64_t[]){nx}, type, batch);
-}
-
-CALL(cufftPlan2d, int *handle, int nx, int ny, int type)
-{
-    return make_new(handle, 2, (int64_t[]){nx, ny}, type, 1);
-}
-
-CALL(cufftPlan3d, int *handle, int nx, int ny, int nz, int type)
-{
-    return make_new(handle, 3, (int64_t[]){nx, ny, nz}, type, 1);
-}
-
 /* How the data lies does not change the time. */
-CALL(cufftPlanMany, int *handle, int rank, const int *n, const int *in, int in_stride, int in_step,
-     const int *out, int out_stride, int out_step, int type, int batch)
-{
-    (void)in, (void)in_stride, (void)in_step, (void)out, (void)out_stride, (void)out_step;
-    int64_t wide[FFT_MAX_RANK] = {0};
-    return make_new(handle, rank, widened(rank, n, wide), type, batch);
-}
-
-CALL(cufftMakePlan1d, int handle, int nx, int type, int batch, size_t *work)
-{
-    return make_typed(handle, 1, (int64_t[]){nx}, type, batch, work);
-}
-
-CALL(cufftMakePlan2d, int handle, int nx, int ny, int type, size_t *work)
-{
-    return make_typed(handle, 2, (int64_t[]){nx, ny}, type, 1, work);
-}
-
-CALL(cufftMakePlan3d, int handle, int nx, int ny, int nz, int type, size_t *work)
-{
-    return make_typed(handle, 3, (int64_t[]){nx, ny, nz}, type, 1, work);
-}
-
-CALL(cufftMakePlanMany, int handle, int rank, const int *n, const int *in, int in_stride,
-     int in_step, const int *out, int out_stride, int out_step, int type, int batch, size_t *work)
-{
-    (void)in, (void)in_stride, (void)in_step, (void)out, (void)out_stride, (void)out_step;
-    int64_t wide[FFT_MAX_RANK] = {0};
-    return make_typed(handle, rank, widened(rank, n, wide), type, batch, work);
-}
-
-CALL(cufftMakePlanMany64, int handle, int rank, const long long *n, const long long *in,
-     long long in_stride, long long in_step, const long long *out, long long out_stride,
-     long long out_step, int type, long long batch, size_t *work)
-{
-    (void)in, (void)in_stride, (void)in_step, (void)out, (void)out_stride, (void)out_step;
-    return make_typed(handle, rank, (const int64_t *)n, type, batch, work);
-}
-
 CALL(cufftXtMakePlanMany, int handle, int rank, const long long *n, const long long *in,
      long long in_stride, long long in_step, int in_type, const long long *out,
      long long out_stride, long long out_step, int out_type, long long batch, size_t *work,
@@ -164,59 +88,6 @@ CALL(cufftXtMakePlanMany, int handle, int rank, const long long *n, const long l
     if (!fft_kind_of_data(in_type, out_type, &kind))
         return FFT_INVALID_TYPE;
     return make(fft_plan_of(handle), rank, (const int64_t *)n, kind, batch, work);
-}
-
-/* ---- what a plan needs ---- */
-
-CALL(cufftGetSize, int handle, size_t *work)
-{
-    struct fft_plan *p = fft_plan_of(handle);
-    if (!p || !work)
-        return p ? FFT_INVALID_VALUE : FFT_INVALID_PLAN;
-    *work = p->area_bytes;
-    return FFT_SUCCESS;
-}
-
-static int estimate(int rank, const int64_t *n, int type, int64_t batch, size_t *work)
-{
-    struct fft_plan p = {.rank = rank, .batch = batch};
-    if (!fft_kind_of(type, &p.kind))
-        return FFT_INVALID_TYPE;
-    if (rank < 1 || rank > FFT_MAX_RANK || !n || !work)
-        return FFT_INVALID_VALUE;
-    memcpy(p.n, n, (size_t)rank * sizeof *n);
-    *work = fft_area_bytes(&p);
-    return FFT_SUCCESS;
-}
-
-CALL(cufftEstimate1d, int nx, int type, int batch, size_t *work)
-{
-    return estimate(1, (int64_t[]){nx}, type, batch, work);
-}
-
-CALL(cufftEstimate2d, int nx, int ny, int type, size_t *work)
-{
-    return estimate(2, (int64_t[]){nx, ny}, type, 1, work);
-}
-
-CALL(cufftEstimate3d, int nx, int ny, int nz, int type, size_t *work)
-{
-    return estimate(3, (int64_t[]){nx, ny, nz}, type, 1, work);
-}
-
-CALL(cufftGetSize1d, int handle, int nx, int type, int batch, size_t *work)
-{
-    return fft_plan_of(handle) ? cufftEstimate1d(nx, type, batch, work) : FFT_INVALID_PLAN;
-}
-
-CALL(cufftGetSize2d, int handle, int nx, int ny, int type, size_t *work)
-{
-    return fft_plan_of(handle) ? cufftEstimate2d(nx, ny, type, work) : FFT_INVALID_PLAN;
-}
-
-CALL(cufftGetSize3d, int handle, int nx, int ny, int nz, int type, size_t *work)
-{
-    return fft_plan_of(handle) ? cufftEstimate3d(nx, ny, nz, type, work) : FFT_INVALID_PLAN;
 }
 
 CALL(cufftSetAutoAllocation, int handle, int allocate)
@@ -254,31 +125,4 @@ CALL(cufftGetVersion, int *version)
         return FFT_INVALID_VALUE;
     *version = VERSION;
     return FFT_SUCCESS;
-}
-
-CALL(cufftGetProperty, int which, int *value)
-{
-    if (!value || which < 0 || which > 2)
-        return FFT_INVALID_VALUE;
-    *value = which == 0 ? VERSION / 1000 : which == 1 ? VERSION / 100 % 10 : VERSION % 100;
-    return FFT_SUCCESS;
-}
-
-/* Functions of the program that the transform calls when it loads and stores: nobody runs them. */
-CALL(cufftXtSetCallback, int handle, void **routine, int type, void **info)
-{
-    (void)type, (void)info;
-    return !fft_plan_of(handle) ? FFT_INVALID_PLAN : routine ? FFT_SUCCESS : FFT_INVALID_VALUE;
-}
-
-CALL(cufftXtClearCallback, int handle, int type)
-{
-    (void)type;
-    return fft_plan_of(handle) ? FFT_SUCCESS : FFT_INVALID_PLAN;
-}
-
-CALL(cufftXtSetCallbackSharedSize, int handle, int type, size_t bytes)
-{
-    (void)type, (void)bytes;
-    return fft_plan_of(handle) ? FFT_SUCCESS : FFT_INVALID_PLAN;
 }

@@ -15,16 +15,14 @@ enum {
     FFT_EXEC_FAILED = 6,
     FFT_SETUP_FAILED = 7,
     FFT_INVALID_SIZE = 8,
-    FFT_NOT_SUPPORTED = 16,
 };
 enum { FFT_MAX_RANK = 3 };
 
-/* What goes in, what comes out. The exec calls of the first six kinds say it in their names. */
+/* What goes in, what comes out. */
 struct fft_kind {
     bool real_in, real_out;
     unsigned real_bytes; /* of one real number: 2, 4 or 8 */
 };
-bool fft_kind_of(int type, struct fft_kind *out);                       /* a cufftType */
 bool fft_kind_of_data(int in_type, int out_type, struct fft_kind *out); /* two of cudaDataType */
 
 struct fft_plan {

@@ -5,37 +5,8 @@
 
 #include <math.h>
 
-enum {
-    TYPE_C2C = 0x29,
-    TYPE_R2C = 0x2a,
-    TYPE_C2R = 0x2c,
-    TYPE_Z2Z = 0x69,
-    TYPE_D2Z = 0x6a,
-    TYPE_Z2D = 0x6c,
-};
 /* What fits into the shared memory of a multiprocessor is done by one kernel. */
 enum { ONE_KERNEL = 1 << 13, TWO_KERNELS = 1 << 24, LARGEST_RADIX = 127 };
-
-bool fft_kind_of(int type, struct fft_kind *out)
-{
-    unsigned real_bytes = type & 0x40 ? 8 : 4;
-    switch (type) {
-    case TYPE_C2C:
-    case TYPE_Z2Z:
-        *out = (struct fft_kind){false, false, real_bytes};
-        return true;
-    case TYPE_R2C:
-    case TYPE_D2Z:
-        *out = (struct fft_kind){true, false, real_bytes};
-        return true;
-    case TYPE_C2R:
-    case TYPE_Z2D:
-        *out = (struct fft_kind){false, true, real_bytes};
-        return true;
-    default:
-        return false;
-    }
-}
 
 /* Bytes of one real number of a cudaDataType; 0: not one that is transformed. */
 static unsigned data_bytes(int type, bool *real)
@@ -143,25 +114,6 @@ static int run(int handle, const void *in, const void *out)
         return FFT_INVALID_PLAN;
     return in && out ? fft_run(p) : FFT_INVALID_VALUE;
 }
-
-#define EXEC(name, real_from, real_to, bytes, ...)                                                 \
-    CALL(name, int handle, void *in, void *out __VA_ARGS__)                                        \
-    {                                                                                              \
-        const struct fft_plan *p = fft_plan_of(handle);                                            \
-        if (p && p->made &&                                                                        \
-            (p->kind.real_in != (real_from) || p->kind.real_out != (real_to) ||                    \
-             p->kind.real_bytes != (bytes)))                                                       \
-            return FFT_INVALID_VALUE;                                                              \
-        return run(handle, in, out);                                                               \
-    }
-#define DIRECTION , int direction __attribute__((unused))
-
-EXEC(cufftExecC2C, false, false, 4, DIRECTION)
-EXEC(cufftExecR2C, true, false, 4)
-EXEC(cufftExecC2R, false, true, 4)
-EXEC(cufftExecZ2Z, false, false, 8, DIRECTION)
-EXEC(cufftExecD2Z, true, false, 8)
-EXEC(cufftExecZ2D, false, true, 8)
 
 CALL(cufftXtExec, int handle, void *in, void *out, int direction)
 {

@@ -5,40 +5,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 12000, PANEL = 64, MOST_PANELS = 256, COLUMN_NS = 700, BATCH_NS = 1500 };
+enum { VERSION = 12000, PANEL = 64, MOST_PANELS = 256 };
 
-/* Handles of the dense and of the sparse part are alike. */
-#define HANDLE(Part)                                                                               \
-    CALL(cusolver##Part##Create, struct solver_handle **out)                                       \
-    {                                                                                              \
-        if (!out)                                                                                  \
-            return SOLVER_INVALID_VALUE;                                                           \
-        if (vg_start() != 0)                                                                       \
-            return SOLVER_NOT_INITIALIZED;                                                         \
-        *out = calloc(1, sizeof **out);                                                            \
-        return *out ? SOLVER_SUCCESS : SOLVER_ALLOC_FAILED;                                        \
-    }                                                                                              \
-    CALL(cusolver##Part##Destroy, struct solver_handle *h)                                         \
-    {                                                                                              \
-        free(h);                                                                                   \
-        return h ? SOLVER_SUCCESS : SOLVER_NOT_INITIALIZED;                                        \
-    }                                                                                              \
-    CALL(cusolver##Part##SetStream, struct solver_handle *h, struct vg_stream *stream)             \
-    {                                                                                              \
-        if (!h)                                                                                    \
-            return SOLVER_NOT_INITIALIZED;                                                         \
-        h->stream = stream;                                                                        \
-        return SOLVER_SUCCESS;                                                                     \
-    }                                                                                              \
-    CALL(cusolver##Part##GetStream, struct solver_handle *h, struct vg_stream **stream)            \
-    {                                                                                              \
-        if (!h || !stream)                                                                         \
-            return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;                              \
-        *stream = h->stream;                                                                       \
-        return SOLVER_SUCCESS;                                                                     \
-    }
-HANDLE(Dn)
-HANDLE(Sp)
+CALL(cusolverDnCreate, struct solver_handle **out)
+{
+    if (!out)
+        return SOLVER_INVALID_VALUE;
+    if (vg_start() != 0)
+        return SOLVER_NOT_INITIALIZED;
+    *out = calloc(1, sizeof **out);
+    return *out ? SOLVER_SUCCESS : SOLVER_ALLOC_FAILED;
+}
+
+CALL(cusolverDnDestroy, struct solver_handle *h)
+{
+    free(h);
+    return h ? SOLVER_SUCCESS : SOLVER_NOT_INITIALIZED;
+}
+
+CALL(cusolverDnSetStream, struct solver_handle *h, struct vg_stream *stream)
+{
+    if (!h)
+        return SOLVER_NOT_INITIALIZED;
+    h->stream = stream;
+    return SOLVER_SUCCESS;
+}
+
+CALL(cusolverDnGetStream, struct solver_handle *h, struct vg_stream **stream)
+{
+    if (!h || !stream)
+        return h ? SOLVER_INVALID_VALUE : SOLVER_NOT_INITIALIZED;
+    *stream = h->stream;
+    return SOLVER_SUCCESS;
+}
 
 CALL(cusolverGetVersion, int *version)
 {
@@ -120,7 +119,7 @@ int solver_blocked(const struct solver_handle *h, const char *panel, const char 
     int bad = SOLVER_SUCCESS;
     for (int i = 0; i < (int)panels && !bad; i++) {
         double rest = 1 - (i + 0.5) / panels; /* of the columns: updates shrink as its square */
-        bad = launch(h, panel, each * COLUMN_NS, 1);
+        bad = launch(h, panel, each * p->solver_column_ns, 1);
         if (!bad && i + 1 < (int)panels)
             bad = launch(h, update, 3 * rest * rest * arithmetic_ns(p, flops, t) / panels,
                          columns * rest / 32);
@@ -135,7 +134,7 @@ int solver_batched(const struct solver_handle *h, const char *name, double colum
 {
     const struct vg_profile *p = vg_profile(vg_current_device());
     double waves = ceil(batch / (double)p->sm_count);
-    double ns = columns * BATCH_NS * waves + arithmetic_ns(p, flops * batch, t);
+    double ns = columns * p->solver_batch_column_ns * waves + arithmetic_ns(p, flops * batch, t);
     int bad = launch(h, name, ns, batch);
     if (info && batch > 0)
         memset(info, 0, sizeof *info * (size_t)batch);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 12603, LEVEL_ROWS = 512, LEVEL_NS = 2000 };
+enum { VERSION = 12603 };
 
 CALL(cusparseCreate, struct sparse_handle **out)
 {
@@ -129,15 +129,9 @@ double sparse_bytes(const struct sparse_object *o)
     switch (o->format) {
     case SPARSE_CSR:
         return values + index + offset * (double)(o->rows + 1);
-    case SPARSE_CSC:
-        return values + index + offset * (double)(o->cols + 1);
     case SPARSE_COO:
         return values + 2 * index;
-    case SPARSE_BLOCKED_ELL:
-    case SPARSE_VECTOR:
-        return values + index;
     case SPARSE_DENSE:
-    case SPARSE_DENSE_VECTOR:
         break;
     }
     return values;
@@ -164,13 +158,6 @@ int sparse_launch(const struct sparse_handle *h, const char *name, double bytes,
 {
     const struct vg_profile *p = vg_profile(vg_current_device());
     return launch(h, name, fmax(bytes_ns(p, bytes), flops / (0.3 * p->fp32_flops) * 1e9), threads);
-}
-
-int sparse_solve(const struct sparse_handle *h, const char *name, double bytes, double rows)
-{
-    const struct vg_profile *p = vg_profile(vg_current_device());
-    double levels = ceil(rows / LEVEL_ROWS);
-    return launch(h, name, bytes_ns(p, bytes) + levels * LEVEL_NS, rows);
 }
 
 int sparse_result(const struct sparse_handle *h, void *out, size_t size)

@@ -20,15 +20,11 @@ struct sparse_handle {
     int pointer_mode; /* 0: results go to the host */
 };
 
-/* A vector or a matrix, sparse or dense: what the program gave for it. */
+/* A matrix, sparse or dense: what the program gave for it. */
 enum sparse_format { /* of matrices: the numbers of cusparseFormat_t */
                      SPARSE_CSR = 1,
-                     SPARSE_CSC = 2,
                      SPARSE_COO = 3,
-                     SPARSE_BLOCKED_ELL = 5,
                      SPARSE_DENSE = 100,
-                     SPARSE_VECTOR,
-                     SPARSE_DENSE_VECTOR,
 };
 struct sparse_object {
     enum sparse_format format;
@@ -36,7 +32,7 @@ struct sparse_object {
     int64_t leading, stride;
     void *offsets, *indices, *values;
     int offset_type, index_type, base, value_type, order;
-    int batch, fill, diagonal;
+    int batch;
 };
 
 /* Bytes of an element of a cudaDataType, and of an index (2: 32 bits, 3: 64 bits). */
@@ -49,8 +45,6 @@ double sparse_bytes(const struct sparse_object *o);
  * `flops` if that takes longer; `threads` of work. */
 int sparse_launch(const struct sparse_handle *h, const char *name, double bytes, double flops,
                   double threads);
-/* A triangular solve or factorisation: levels of rows that wait for one another. */
-int sparse_solve(const struct sparse_handle *h, const char *name, double bytes, double rows);
 /* A result of `size` bytes that a kernel has left, where pointers are the host's: waits. */
 int sparse_result(const struct sparse_handle *h, void *out, size_t size);
 
