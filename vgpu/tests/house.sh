@@ -14,11 +14,12 @@ code core ptx values
 cost code core ptx values
 reach
 shims core
-shims/cuda code core cost shims
-shims/cudart code core cost shims shims/cudart12
+shims/calls core
+shims/cuda code core cost shims shims/calls
+shims/cudart code core cost shims shims/calls shims/cudart12
 shims/cudart12 code core cost shims shims/cudart
 ROOMS
-    for shim in cupti cublas cublaslt cudnn cufft curand cusolver cusparse nccl nvml; do
+    for shim in cupti cublas cublaslt cudnn cufft cusolver cusparse nccl nvml; do
         echo "shims/$shim core cost shims"
     done
 }

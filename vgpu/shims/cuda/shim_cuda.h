@@ -5,7 +5,7 @@
 #define VGPU_SHIM_CUDA_H
 
 #include "code/function.h"
-#include "core/core_graph.h"
+#include "shims/calls/calls.h"
 
 #include <cuda.h>
 #include <cupti_driver_cbid.h>
@@ -41,10 +41,21 @@ static inline int open_on(struct vg_api *api, uint32_t cbid, CUstream handle, st
             return (CUresult)bad_;                                                                 \
     } while (0)
 
-static inline const struct vg_profile *here(void)
-{
-    return vg_profile(vg_current_device());
-}
+/* Rows of shims/calls/. */
+#define BOTH(Name, runtime, form, params, ...)                                                     \
+    CUresult cu##Name params                                                                       \
+    {                                                                                              \
+        OPEN(api, cu##Name##form);                                                                 \
+        CLOSE(api, (__VA_ARGS__));                                                                 \
+    }
+#define BOTH_ON(Name, runtime, form, params, stream, ...)                                          \
+    CUresult cu##Name params                                                                       \
+    {                                                                                              \
+        OPEN_ON(api, cu##Name##form, stream, s);                                                   \
+        CLOSE(api, (__VA_ARGS__));                                                                 \
+    }
+#define BOTH_TWICE(Name, runtime, runtime_ptsz, form, params, stream, ...)                         \
+    BOTH_ON(Name, runtime, form, params, stream, __VA_ARGS__)
 
 /* Arguments in one block, as a launch's `extra` gives them. */
 void launch_block(struct vg_shape *shape, void *const *extra);

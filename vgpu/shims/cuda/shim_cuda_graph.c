@@ -1,44 +1,79 @@
-/* Graphs by the driver: made, captured, instantiated, launched and updated as a whole. Handles are
- * the runtime's. */
-#include "shims/cuda/shim_cuda_graph.h"
+/* Graphs by the driver: what it shares with the runtime, what it makes of a node's parameters, and
+ * the instantiations, whose forms are its own. */
+#include "shims/cuda/shim_cuda.h"
 
-#include <string.h>
+#define CONTEXT , CUcontext context UNUSED
+typedef CUgraphEdgeData call_edge;
+typedef CUgraphNodeType call_kind;
+typedef CUgraphNodeParams call_params;
+typedef CUgraphExecUpdateResultInfo call_update;
+typedef CUgraphConditionalHandle call_handle;
+typedef CUkernelNodeAttrID call_attribute;
+typedef CUkernelNodeAttrValue call_attribute_value;
+typedef CUDA_KERNEL_NODE_PARAMS call_kernel;
+typedef CUDA_MEMCPY3D call_copy;
+typedef CUDA_MEMSET_NODE_PARAMS call_memset;
+typedef CUDA_HOST_NODE_PARAMS call_host;
+typedef CUDA_MEM_ALLOC_NODE_PARAMS call_alloc;
+typedef CUDA_CONDITIONAL_NODE_PARAMS call_condition;
+typedef CUdeviceptr call_pointer;
 
-enum { INSTANTIATE_NS = 30000, INSTANTIATE_NODE_NS = 1500 };
-
-CUresult cuGraphCreate(CUgraph *out, unsigned flags)
+static int set_kernel(struct vg_node *n, const CUDA_KERNEL_NODE_PARAMS *p)
 {
-    (void)flags;
-    OPEN(api, cuGraphCreate);
-    *out = (CUgraph)vg_graph_new();
-    CLOSE(api, *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+    struct vg_kernel k;
+    const void *f = p->func ? (const void *)p->func : (const void *)p->kern;
+    struct vg_shape shape = {.grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+                             .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
+                             .smem = p->sharedMemBytes,
+                             .args = p->kernelParams};
+    launch_block(&shape, p->extra);
+    int bad = vg_function_kernel(vg_function_of(f), here(), &shape, &k);
+    vg_node_keep(n, p, sizeof *p);
+    return bad ? bad : vg_node_kernel(n, &k);
 }
 
-CUresult cuGraphDestroy(CUgraph graph)
+static int set_copy(struct vg_node *n, const CUDA_MEMCPY3D *p)
 {
-    OPEN(api, cuGraphDestroy);
-    struct vg_graph *g = graph_of(graph);
-    if (g)
-        vg_graph_free(g);
-    CLOSE(api, g ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    struct vg_copy c;
+    vg_node_keep(n, p, sizeof *p);
+    int bad = box_of(p, true, &c);
+    return bad ? bad : vg_copy_node(n, vg_current_device(), &c);
 }
 
-CUresult cuGraphClone(CUgraph *out, CUgraph graph)
+static int set_memset(struct vg_node *n, const CUDA_MEMSET_NODE_PARAMS *p)
 {
-    OPEN(api, cuGraphClone);
-    struct vg_graph *g = graph_of(graph);
-    *out = g ? (CUgraph)vg_graph_clone(g) : NULL;
-    CLOSE(api, *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    void *at = (void *)(uintptr_t)p->dst; /* NOLINT: device pointers are addresses here */
+    struct vg_set set = {at,        p->value, p->elementSize, p->width * p->elementSize,
+                         p->height, p->pitch};
+    vg_node_keep(n, p, sizeof *p);
+    return vg_node_memset(n, &set);
 }
 
-static int instantiate(struct vg_api *api, CUgraphExec *out, CUgraph graph)
+static int set_host(struct vg_node *n, const CUDA_HOST_NODE_PARAMS *p)
 {
-    struct vg_graph *g = graph_of(graph);
-    if (!g)
-        return CUDA_ERROR_INVALID_VALUE;
-    api->host_ns = INSTANTIATE_NS + (int64_t)g->count * INSTANTIATE_NODE_NS;
-    return vg_exec_new(g, (struct vg_exec **)out);
+    vg_node_keep(n, p, sizeof *p);
+    return vg_node_host(n, p->fn, p->userData);
 }
+
+static int set_alloc(struct vg_node *n, CUDA_MEM_ALLOC_NODE_PARAMS *p)
+{
+    void *at = NULL;
+    bool named = p->poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+    int device = named ? p->poolProps.location.id : vg_current_device();
+    int bad = vg_node_alloc(n, device, p->bytesize, &at);
+    if (!bad) {
+        p->dptr = (CUdeviceptr)(uintptr_t)at;
+        vg_node_keep(n, p, sizeof *p);
+    }
+    return bad;
+}
+
+static int set_free(struct vg_node *n, CUgraph graph, CUdeviceptr p)
+{
+    return vg_node_free(n, graph_of(graph), (void *)(uintptr_t)p); /* NOLINT: an address */
+}
+
+#include "shims/calls/graph.h"
 
 CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags)
 {
@@ -75,113 +110,4 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
     OPEN(api, cuGraphExecGetFlags);
     *flags = 0;
     CLOSE(api, exec_of(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-}
-
-CUresult cuGraphExecDestroy(CUgraphExec exec)
-{
-    OPEN(api, cuGraphExecDestroy);
-    struct vg_exec *x = exec_of(exec);
-    CLOSE(api, x ? vg_exec_free(x) : (int)CUDA_ERROR_INVALID_VALUE);
-}
-
-CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultInfo *info)
-{
-    OPEN(api, cuGraphExecUpdate_v2);
-    struct vg_exec *x = exec_of(exec);
-    struct vg_graph *g = graph_of(graph);
-    int bad = x && g ? vg_exec_update(x, g) : (int)CUDA_ERROR_INVALID_VALUE;
-    if (info)
-        *info = (CUgraphExecUpdateResultInfo){.result =
-                                                  bad ? CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED
-                                                      : CU_GRAPH_EXEC_UPDATE_SUCCESS};
-    CLOSE(api, bad);
-}
-
-CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
-{
-    OPEN_ON(api, cuGraphLaunch, stream, s);
-    struct vg_exec *x = exec_of(exec);
-    CLOSE(api, x ? vg_exec_launch(x, s) : (int)CUDA_ERROR_INVALID_VALUE);
-}
-
-CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
-{
-    OPEN_ON(api, cuGraphUpload, stream, s);
-    (void)s;
-    CLOSE(api, exec_of(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-}
-
-/* ---- capture ---- */
-
-CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
-{
-    OPEN_ON(api, cuStreamBeginCapture_v2, stream, s);
-    CLOSE(api, vg_capture_begin(s, (int)mode, NULL, NULL, 0));
-}
-
-CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *deps,
-                                     const CUgraphEdgeData *edges, size_t n,
-                                     CUstreamCaptureMode mode)
-{
-    (void)edges;
-    OPEN_ON(api, cuStreamBeginCaptureToGraph, stream, s);
-    struct vg_graph *g = graph_of(graph);
-    CLOSE(api, g ? vg_capture_begin(s, (int)mode, g, (struct vg_node *const *)deps, n)
-                 : (int)CUDA_ERROR_INVALID_VALUE);
-}
-
-CUresult cuStreamEndCapture(CUstream stream, CUgraph *out)
-{
-    OPEN_ON(api, cuStreamEndCapture, stream, s);
-    CLOSE(api, vg_capture_end(s, (struct vg_graph **)out));
-}
-
-static CUstreamCaptureStatus status_of(const struct vg_stream *s)
-{
-    return !s->capture           ? CU_STREAM_CAPTURE_STATUS_NONE
-           : s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
-                                 : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-}
-
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
-{
-    OPEN_ON(api, cuStreamIsCapturing, stream, s);
-    *status = status_of(s);
-    CLOSE(api, CUDA_SUCCESS);
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
-                                CUgraph *graph, const CUgraphNode **deps,
-                                const CUgraphEdgeData **edges, size_t *n)
-{
-    OPEN_ON(api, cuStreamGetCaptureInfo_v3, stream, s);
-    if (status)
-        *status = status_of(s);
-    if (id)
-        *id = s->capture ? s->capture->id : 0;
-    if (graph)
-        *graph = (CUgraph)s->capture;
-    if (edges)
-        *edges = NULL;
-    if (deps)
-        *deps = (const CUgraphNode *)s->frontier;
-    if (n)
-        *n = s->frontier_n;
-    CLOSE(api, CUDA_SUCCESS);
-}
-
-CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *deps,
-                                           const CUgraphEdgeData *edges, size_t n, unsigned flags)
-{
-    (void)edges;
-    OPEN_ON(api, cuStreamUpdateCaptureDependencies_v2, stream, s);
-    bool add = flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES;
-    CLOSE(api, vg_capture_depend(s, (struct vg_node *const *)deps, n, add));
-}
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    OPEN(api, cuThreadExchangeStreamCaptureMode);
-    *mode = (CUstreamCaptureMode)vg_capture_thread_mode((int)*mode);
-    CLOSE(api, CUDA_SUCCESS);
 }

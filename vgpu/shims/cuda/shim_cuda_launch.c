@@ -55,13 +55,6 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, 
     CLOSE(api, launch(s, f, &shape));
 }
 
-CUresult cuLaunchHostFunc(CUstream stream, CUhostFn fn, void *arg)
-{
-    OPEN_ON(api, cuLaunchHostFunc, stream, s);
-    api.host_ns = (int64_t)here()->launch_host_ns;
-    CLOSE(api, vg_host_function(s, fn, arg));
-}
-
 static int blocks_per_sm(const struct vg_function *f, int block, size_t smem, int *out)
 {
     if (!f || block <= 0)

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { POOL_NS = 1500 }; /* cuMemAllocAsync from a warm pool */
-
 static void *at(CUdeviceptr p)
 {
     return (void *)(uintptr_t)p; /* NOLINT: device pointers are addresses here */
@@ -88,7 +86,7 @@ CUresult cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream stream)
 {
     OPEN_ON(api, cuMemAllocAsync, stream, s);
     void *p = NULL;
-    api.host_ns = POOL_NS;
+    api.host_ns = (int64_t)here()->pool_malloc_ns;
     int bad = out ? vg_malloc(s->device, &p, bytes) : (int)CUDA_ERROR_INVALID_VALUE;
     if (!bad) {
         emit_memory(p, bytes, false, true, VG_MEM_DEVICE);
@@ -101,7 +99,7 @@ CUresult cuMemFreeAsync(CUdeviceptr p, CUstream stream)
 {
     OPEN_ON(api, cuMemFreeAsync, stream, s);
     (void)s;
-    api.host_ns = POOL_NS;
+    api.host_ns = (int64_t)here()->pool_malloc_ns;
     if (p)
         emit_memory(at(p), 0, true, true, VG_MEM_DEVICE);
     CLOSE(api, p ? vg_free(at(p)) : VG_OK);

@@ -6,7 +6,7 @@
 #define VGPU_SHIM_CUDART_H
 
 #include "code/function.h"
-#include "core/core_graph.h"
+#include "shims/calls/calls.h"
 
 #include <cuda_runtime_api.h>
 #include <cupti_runtime_cbid.h>
@@ -28,19 +28,6 @@ struct place {
     uint32_t cbid;
 };
 
-/* Defines NAME and NAME+SUFFIX over NAME_at(struct place, ...). */
-#define TWIN(name, version, suffix, suffix_version, params, ...)                                   \
-    cudaError_t name params                                                                        \
-    {                                                                                              \
-        return name##_at((struct place){false, CBID(name##_##version)}, __VA_ARGS__);              \
-    }                                                                                              \
-    cudaError_t name##suffix params;                                                               \
-    cudaError_t name##suffix params                                                                \
-    {                                                                                              \
-        return name##_at((struct place){true, CBID(name##suffix##_##suffix_version)},              \
-                         __VA_ARGS__);                                                             \
-    }
-
 /* Opens a call on a stream. Not 0: the call is closed already, return it. */
 static inline int open_on(struct vg_api *api, struct place at, cudaStream_t handle,
                           struct vg_stream **s)
@@ -52,10 +39,52 @@ static inline int open_on(struct vg_api *api, struct place at, cudaStream_t hand
     return bad ? vg_api_exit(api, bad) : 0;
 }
 
-static inline const struct vg_profile *here(void)
-{
-    return vg_profile(vg_current_device());
-}
+/* Defines NAME and NAME+SUFFIX: `result` is what they return, and may use `at`. The names of the
+ * callback ids are pasted here: CUDA 12's build gives the functions other names (cudart12/names.h).
+ */
+#define TWIN(name, version, suffix, suffix_version, params, result)                                \
+    TWO(name, CBID(name##_##version), name##suffix, CBID(name##suffix##_##suffix_version), params, \
+        result)
+/* The same for a call on a stream: `result` may use `api` and the stream `s`. */
+#define TWIN_ON(name, version, suffix, suffix_version, params, stream, result)                     \
+    TWO(name, CBID(name##_##version), name##suffix, CBID(name##suffix##_##suffix_version), params, \
+        ON_STREAM(at, stream, result))
+#define TWO(name, cbid_, own_name, own_cbid, params, result)                                       \
+    cudaError_t name params                                                                        \
+    {                                                                                              \
+        struct place at = {false, cbid_};                                                          \
+        return result;                                                                             \
+    }                                                                                              \
+    cudaError_t own_name params;                                                                   \
+    cudaError_t own_name params                                                                    \
+    {                                                                                              \
+        struct place at = {true, own_cbid};                                                        \
+        return result;                                                                             \
+    }
+#define ON_STREAM(at, stream, result)                                                              \
+    ({                                                                                             \
+        struct vg_api api;                                                                         \
+        struct vg_stream *s;                                                                       \
+        int bad_ = open_on(&api, at, stream, &s);                                                  \
+        (cudaError_t)(bad_ ? bad_ : vg_api_exit(&api, (int)(result)));                             \
+    })
+
+/* Rows of shims/calls/. */
+#define BOTH(Name, version, driver, params, ...)                                                   \
+    cudaError_t cuda##Name params                                                                  \
+    {                                                                                              \
+        OPEN(api, cuda##Name##_##version);                                                         \
+        CLOSE(api, (__VA_ARGS__));                                                                 \
+    }
+#define BOTH_ON(Name, version, driver, params, stream, ...)                                        \
+    cudaError_t cuda##Name params                                                                  \
+    {                                                                                              \
+        return ON_STREAM(((struct place){false, CBID(cuda##Name##_##version)}), stream,            \
+                         (__VA_ARGS__));                                                           \
+    }
+#define BOTH_TWICE(Name, version, ptsz_version, driver, params, stream, ...)                       \
+    TWO(cuda##Name, CBID(cuda##Name##_##version), cuda##Name##_ptsz,                               \
+        CBID(cuda##Name##_ptsz_##ptsz_version), params, ON_STREAM(at, stream, (__VA_ARGS__)))
 
 /* A kernel by the address that the program launches, or by its handle. */
 struct vg_function *function_find(const void *host_or_kernel);

@@ -31,20 +31,15 @@ static struct vg_copy box(struct end dst, struct end src, struct cudaExtent byte
                             .src_slice = src.slice};
 }
 
-static cudaError_t copy_box(struct place at, const struct vg_copy *c, cudaStream_t handle)
+static cudaError_t copy_box(struct place at, const struct vg_copy *c, cudaStream_t stream)
 {
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, handle, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    CLOSE(api, c->dst && c->src ? vg_copy(s, c) : (int)cudaErrorInvalidValue);
+    return ON_STREAM(at, stream, c->dst && c->src ? vg_copy(s, c) : VG_INVALID_VALUE);
 }
 
-static cudaError_t box_copy(struct place at, struct end dst, struct end src,
-                            struct cudaExtent bytes, int kind, bool async, cudaStream_t handle)
+static cudaError_t box_copy(struct place at, struct end dst, struct end src, size_t width,
+                            size_t height, int kind, bool async, cudaStream_t handle)
 {
-    struct vg_copy c = box(dst, src, bytes, kind, async);
+    struct vg_copy c = box(dst, src, (struct cudaExtent){width, height, 1}, kind, async);
     return copy_box(at, &c, handle);
 }
 
@@ -60,89 +55,44 @@ static struct end memory_end(const void *p, size_t pitch)
     return (struct end){(char *)(uintptr_t)p, pitch, 0};
 }
 
-static cudaError_t cudaMemcpy2DToArray_at(struct place at, cudaArray_t dst, size_t x, size_t y,
-                                          const void *src, size_t pitch, size_t width,
-                                          size_t height, enum cudaMemcpyKind kind)
-{
-    return box_copy(at, array_end(dst, x, y), memory_end(src, pitch),
-                    (struct cudaExtent){width, height, 1}, (int)kind, false, NULL);
-}
 TWIN(cudaMemcpy2DToArray, v3020, _ptds, v7000,
      (cudaArray_t dst, size_t x, size_t y, const void *src, size_t pitch, size_t width,
       size_t height, enum cudaMemcpyKind kind),
-     dst, x, y, src, pitch, width, height, kind)
+     box_copy(at, array_end(dst, x, y), memory_end(src, pitch), width, height, (int)kind, false,
+              NULL))
 
-static cudaError_t cudaMemcpy2DToArrayAsync_at(struct place at, cudaArray_t dst, size_t x, size_t y,
-                                               const void *src, size_t pitch, size_t width,
-                                               size_t height, enum cudaMemcpyKind kind,
-                                               cudaStream_t stream)
-{
-    return box_copy(at, array_end(dst, x, y), memory_end(src, pitch),
-                    (struct cudaExtent){width, height, 1}, (int)kind, true, stream);
-}
 TWIN(cudaMemcpy2DToArrayAsync, v3020, _ptsz, v7000,
      (cudaArray_t dst, size_t x, size_t y, const void *src, size_t pitch, size_t width,
       size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
-     dst, x, y, src, pitch, width, height, kind, stream)
+     box_copy(at, array_end(dst, x, y), memory_end(src, pitch), width, height, (int)kind, true,
+              stream))
 
-static cudaError_t cudaMemcpy2DFromArray_at(struct place at, void *dst, size_t pitch,
-                                            cudaArray_const_t src, size_t x, size_t y, size_t width,
-                                            size_t height, enum cudaMemcpyKind kind)
-{
-    return box_copy(at, memory_end(dst, pitch), array_end(src, x, y),
-                    (struct cudaExtent){width, height, 1}, (int)kind, false, NULL);
-}
 TWIN(cudaMemcpy2DFromArray, v3020, _ptds, v7000,
      (void *dst, size_t pitch, cudaArray_const_t src, size_t x, size_t y, size_t width,
       size_t height, enum cudaMemcpyKind kind),
-     dst, pitch, src, x, y, width, height, kind)
+     box_copy(at, memory_end(dst, pitch), array_end(src, x, y), width, height, (int)kind, false,
+              NULL))
 
-static cudaError_t cudaMemcpy2DFromArrayAsync_at(struct place at, void *dst, size_t pitch,
-                                                 cudaArray_const_t src, size_t x, size_t y,
-                                                 size_t width, size_t height,
-                                                 enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    return box_copy(at, memory_end(dst, pitch), array_end(src, x, y),
-                    (struct cudaExtent){width, height, 1}, (int)kind, true, stream);
-}
 TWIN(cudaMemcpy2DFromArrayAsync, v3020, _ptsz, v7000,
      (void *dst, size_t pitch, cudaArray_const_t src, size_t x, size_t y, size_t width,
       size_t height, enum cudaMemcpyKind kind, cudaStream_t stream),
-     dst, pitch, src, x, y, width, height, kind, stream)
+     box_copy(at, memory_end(dst, pitch), array_end(src, x, y), width, height, (int)kind, true,
+              stream))
 
 /* A run of bytes in an array: it may go over the ends of rows, which lie one behind the other. */
-static cudaError_t cudaMemcpyToArray_at(struct place at, cudaArray_t dst, size_t x, size_t y,
-                                        const void *src, size_t bytes, enum cudaMemcpyKind kind)
-{
-    return box_copy(at, array_end(dst, x, y), memory_end(src, bytes),
-                    (struct cudaExtent){bytes, 1, 1}, (int)kind, false, NULL);
-}
 TWIN(cudaMemcpyToArray, v3020, _ptds, v7000,
      (cudaArray_t dst, size_t x, size_t y, const void *src, size_t bytes, enum cudaMemcpyKind kind),
-     dst, x, y, src, bytes, kind)
+     box_copy(at, array_end(dst, x, y), memory_end(src, bytes), bytes, 1, (int)kind, false, NULL))
 
-static cudaError_t cudaMemcpyFromArray_at(struct place at, void *dst, cudaArray_const_t src,
-                                          size_t x, size_t y, size_t bytes,
-                                          enum cudaMemcpyKind kind)
-{
-    return box_copy(at, memory_end(dst, bytes), array_end(src, x, y),
-                    (struct cudaExtent){bytes, 1, 1}, (int)kind, false, NULL);
-}
 TWIN(cudaMemcpyFromArray, v3020, _ptds, v7000,
      (void *dst, cudaArray_const_t src, size_t x, size_t y, size_t bytes, enum cudaMemcpyKind kind),
-     dst, src, x, y, bytes, kind)
+     box_copy(at, memory_end(dst, bytes), array_end(src, x, y), bytes, 1, (int)kind, false, NULL))
 
-static cudaError_t cudaMemcpy2DArrayToArray_at(struct place at, cudaArray_t dst, size_t dx,
-                                               size_t dy, cudaArray_const_t src, size_t sx,
-                                               size_t sy, size_t width, size_t height)
-{
-    return box_copy(at, array_end(dst, dx, dy), array_end(src, sx, sy),
-                    (struct cudaExtent){width, height, 1}, cudaMemcpyDefault, false, NULL);
-}
 TWIN(cudaMemcpy2DArrayToArray, v3020, _ptds, v7000,
      (cudaArray_t dst, size_t dx, size_t dy, cudaArray_const_t src, size_t sx, size_t sy,
       size_t width, size_t height, enum cudaMemcpyKind kind),
-     dst, dx, dy, src, sx, sy, width, ((void)kind, height))
+     ((void)kind, box_copy(at, array_end(dst, dx, dy), array_end(src, sx, sy), width, height,
+                           cudaMemcpyDefault, false, NULL)))
 
 /* Where one end of a 3D copy lies: positions count elements in an array, bytes elsewhere. */
 static struct end end_3d(cudaArray_const_t array, struct cudaPos pos, struct cudaPitchedPtr ptr)
@@ -174,41 +124,25 @@ static cudaError_t box_3d(struct place at, const struct cudaMemcpy3DParms *p, bo
     return copy_box(at, &c, stream);
 }
 
-static cudaError_t cudaMemcpy3D_at(struct place at, const struct cudaMemcpy3DParms *p)
-{
-    return box_3d(at, p, false, NULL);
-}
-TWIN(cudaMemcpy3D, v3020, _ptds, v7000, (const struct cudaMemcpy3DParms *p), p)
+TWIN(cudaMemcpy3D, v3020, _ptds, v7000, (const struct cudaMemcpy3DParms *p),
+     box_3d(at, p, false, NULL))
 
-static cudaError_t cudaMemcpy3DAsync_at(struct place at, const struct cudaMemcpy3DParms *p,
-                                        cudaStream_t stream)
-{
-    return box_3d(at, p, true, stream);
-}
 TWIN(cudaMemcpy3DAsync, v3020, _ptsz, v7000,
-     (const struct cudaMemcpy3DParms *p, cudaStream_t stream), p, stream)
+     (const struct cudaMemcpy3DParms *p, cudaStream_t stream), box_3d(at, p, true, stream))
 
-static struct cudaMemcpy3DParms of_peer(const struct cudaMemcpy3DPeerParms *p)
+static cudaError_t peer_3d(struct place at, const struct cudaMemcpy3DPeerParms *p, bool async,
+                           cudaStream_t stream)
 {
-    return (struct cudaMemcpy3DParms){p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
+    struct cudaMemcpy3DParms plain = {p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
                                       p->dstPos,   p->dstPtr, p->extent, cudaMemcpyDefault};
+    return box_3d(at, &plain, async, stream);
 }
 
-static cudaError_t cudaMemcpy3DPeer_at(struct place at, const struct cudaMemcpy3DPeerParms *p)
-{
-    struct cudaMemcpy3DParms plain = of_peer(p);
-    return box_3d(at, &plain, false, NULL);
-}
-TWIN(cudaMemcpy3DPeer, v4000, _ptds, v7000, (const struct cudaMemcpy3DPeerParms *p), p)
+TWIN(cudaMemcpy3DPeer, v4000, _ptds, v7000, (const struct cudaMemcpy3DPeerParms *p),
+     peer_3d(at, p, false, NULL))
 
-static cudaError_t cudaMemcpy3DPeerAsync_at(struct place at, const struct cudaMemcpy3DPeerParms *p,
-                                            cudaStream_t stream)
-{
-    struct cudaMemcpy3DParms plain = of_peer(p);
-    return box_3d(at, &plain, true, stream);
-}
 TWIN(cudaMemcpy3DPeerAsync, v4000, _ptsz, v7000,
-     (const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream), p, stream)
+     (const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream), peer_3d(at, p, true, stream))
 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent extent)
 {
@@ -220,55 +154,28 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent extent)
           vg_malloc(vg_current_device(), &out->ptr, out->pitch * extent.height * extent.depth));
 }
 
-static cudaError_t box_set(struct place at, struct vg_set set, bool async, cudaStream_t handle)
-{
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, handle, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    CLOSE(api, vg_memset_rows(s, &set, async));
-}
-
-static struct vg_set set_2d(void *ptr, size_t pitch, int value, size_t width, size_t height)
-{
-    return (struct vg_set){ptr, (unsigned)value, 1, width, height, pitch};
-}
-
 /* Slices lie a whole number of rows apart: with all rows of each set, they are one box of rows. */
-static struct vg_set set_3d(struct cudaPitchedPtr p, int value, struct cudaExtent e)
+static int set_3d(struct vg_stream *s, struct cudaPitchedPtr p, int value, struct cudaExtent e,
+                  bool async)
 {
     size_t rows = e.depth > 1 ? p.ysize * (e.depth - 1) + e.height : e.height * e.depth;
-    return (struct vg_set){p.ptr, (unsigned)value, 1, e.width, rows, p.pitch};
+    struct vg_set set = {p.ptr, (unsigned)value, 1, e.width, rows, p.pitch};
+    return vg_memset_rows(s, &set, async);
 }
 
-static cudaError_t cudaMemset2D_at(struct place at, struct vg_set set)
-{
-    return box_set(at, set, false, NULL);
-}
-TWIN(cudaMemset2D, v3020, _ptds, v7000,
-     (void *ptr, size_t pitch, int value, size_t width, size_t height),
-     set_2d(ptr, pitch, value, width, height))
+TWIN_ON(cudaMemset2D, v3020, _ptds, v7000,
+        (void *ptr, size_t pitch, int value, size_t width, size_t height), NULL,
+        vg_memset_rows(s, &(struct vg_set){ptr, (unsigned)value, 1, width, height, pitch}, false))
 
-static cudaError_t cudaMemset2DAsync_at(struct place at, struct vg_set set, cudaStream_t stream)
-{
-    return box_set(at, set, true, stream);
-}
-TWIN(cudaMemset2DAsync, v3020, _ptsz, v7000,
-     (void *ptr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream),
-     set_2d(ptr, pitch, value, width, height), stream)
+TWIN_ON(cudaMemset2DAsync, v3020, _ptsz, v7000,
+        (void *ptr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream),
+        stream,
+        vg_memset_rows(s, &(struct vg_set){ptr, (unsigned)value, 1, width, height, pitch}, true))
 
-static cudaError_t cudaMemset3D_at(struct place at, struct vg_set set)
-{
-    return box_set(at, set, false, NULL);
-}
-TWIN(cudaMemset3D, v3020, _ptds, v7000,
-     (struct cudaPitchedPtr p, int value, struct cudaExtent extent), set_3d(p, value, extent))
+TWIN_ON(cudaMemset3D, v3020, _ptds, v7000,
+        (struct cudaPitchedPtr p, int value, struct cudaExtent extent), NULL,
+        set_3d(s, p, value, extent, false))
 
-static cudaError_t cudaMemset3DAsync_at(struct place at, struct vg_set set, cudaStream_t stream)
-{
-    return box_set(at, set, true, stream);
-}
-TWIN(cudaMemset3DAsync, v3020, _ptsz, v7000,
-     (struct cudaPitchedPtr p, int value, struct cudaExtent extent, cudaStream_t stream),
-     set_3d(p, value, extent), stream)
+TWIN_ON(cudaMemset3DAsync, v3020, _ptsz, v7000,
+        (struct cudaPitchedPtr p, int value, struct cudaExtent extent, cudaStream_t stream), stream,
+        set_3d(s, p, value, extent, true))

@@ -35,9 +35,9 @@ static cudaError_t entry_point(const char *name, void **out, unsigned version,
     return *out || status ? cudaSuccess : cudaErrorSymbolNotFound;
 }
 
-static cudaError_t cudaGetDriverEntryPointByVersion_at(struct place at, const char *name,
-                                                       void **out, unsigned version,
-                                                       enum cudaDriverEntryPointQueryResult *status)
+static cudaError_t answer_entry_point(struct place at, const char *name, void **out,
+                                      unsigned version,
+                                      enum cudaDriverEntryPointQueryResult *status)
 {
     struct vg_api api;
     int bad = vg_api_enter(&api, at.cbid);
@@ -46,19 +46,13 @@ static cudaError_t cudaGetDriverEntryPointByVersion_at(struct place at, const ch
     CLOSE(api, name && out ? entry_point(name, out, version, status) : cudaErrorInvalidValue);
 }
 TWIN(cudaGetDriverEntryPointByVersion, v12050, _ptsz, v12050,
-     (const char *name, void **out, unsigned version, unsigned long long flags,
+     (const char *name, void **out, unsigned version, unsigned long long flags UNUSED,
       enum cudaDriverEntryPointQueryResult *status),
-     name, out, version, ((void)flags, status))
-
-static cudaError_t cudaGetDriverEntryPoint_at(struct place at, const char *name, void **out,
-                                              enum cudaDriverEntryPointQueryResult *status)
-{
-    return cudaGetDriverEntryPointByVersion_at(at, name, out, CUDART_VERSION, status);
-}
+     answer_entry_point(at, name, out, version, status))
 TWIN(cudaGetDriverEntryPoint, v11030, _ptsz, v11030,
-     (const char *name, void **out, unsigned long long flags,
+     (const char *name, void **out, unsigned long long flags UNUSED,
       enum cudaDriverEntryPointQueryResult *status),
-     name, out, ((void)flags, status))
+     answer_entry_point(at, name, out, CUDART_VERSION, status))
 
 cudaError_t cudaLibraryLoadData(cudaLibrary_t *out, const void *code, enum cudaJitOption *jit,
                                 void **jit_values, unsigned jit_n, enum cudaLibraryOption *options,

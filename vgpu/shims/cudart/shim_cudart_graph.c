@@ -1,16 +1,73 @@
-/* Graphs: made, instantiated, launched and updated as a whole. */
-#include "shims/cudart/shim_cudart_graph.h"
+/* Graphs: what the runtime shares with the driver, what it makes of a node's parameters, and the
+ * calls that it has alone. */
+#include "shims/cudart/shim_cudart_array.h"
 
-enum { INSTANTIATE_NS = 30000, INSTANTIATE_NODE_NS = 1500 };
+#define CONTEXT /* the driver's calls have one here */
+typedef cudaGraphEdgeData call_edge;
+typedef enum cudaGraphNodeType call_kind;
+typedef struct cudaGraphNodeParams call_params;
+typedef cudaGraphExecUpdateResultInfo call_update;
+typedef cudaGraphConditionalHandle call_handle;
+typedef cudaKernelNodeAttrID call_attribute;
+typedef cudaKernelNodeAttrValue call_attribute_value;
+typedef struct cudaKernelNodeParams call_kernel;
+typedef struct cudaMemcpy3DParms call_copy;
+typedef struct cudaMemsetParams call_memset;
+typedef struct cudaHostNodeParams call_host;
+typedef struct cudaMemAllocNodeParams call_alloc;
+typedef struct cudaConditionalNodeParams call_condition;
+typedef void *call_pointer;
 
-static int instantiate(struct vg_api *api, cudaGraphExec_t *out, cudaGraph_t graph)
+static int set_kernel(struct vg_node *n, const struct cudaKernelNodeParams *p)
 {
-    struct vg_graph *g = graph_of(graph);
-    if (!g)
-        return cudaErrorInvalidValue;
-    api->host_ns = INSTANTIATE_NS + (int64_t)g->count * INSTANTIATE_NODE_NS;
-    return vg_exec_new(g, (struct vg_exec **)out);
+    struct vg_kernel k;
+    struct vg_shape shape = {.grid = {p->gridDim.x, p->gridDim.y, p->gridDim.z},
+                             .block = {p->blockDim.x, p->blockDim.y, p->blockDim.z},
+                             .smem = p->sharedMemBytes,
+                             .args = p->kernelParams};
+    int bad = vg_function_kernel(function_find(p->func), here(), &shape, &k);
+    vg_node_keep(n, p, sizeof *p);
+    return bad ? bad : vg_node_kernel(n, &k);
 }
+
+static int set_copy(struct vg_node *n, const struct cudaMemcpy3DParms *p)
+{
+    struct vg_copy c;
+    vg_node_keep(n, p, sizeof *p);
+    return box_of(p, true, &c) == 0 ? vg_copy_node(n, vg_current_device(), &c)
+                                    : (int)cudaErrorInvalidValue;
+}
+
+static int set_memset(struct vg_node *n, const struct cudaMemsetParams *p)
+{
+    struct vg_set set = {p->dst,    p->value, p->elementSize, p->width * p->elementSize,
+                         p->height, p->pitch};
+    vg_node_keep(n, p, sizeof *p);
+    return vg_node_memset(n, &set);
+}
+
+static int set_host(struct vg_node *n, const struct cudaHostNodeParams *p)
+{
+    vg_node_keep(n, p, sizeof *p);
+    return vg_node_host(n, p->fn, p->userData);
+}
+
+static int set_alloc(struct vg_node *n, struct cudaMemAllocNodeParams *p)
+{
+    bool named = p->poolProps.location.type == cudaMemLocationTypeDevice;
+    int device = named ? p->poolProps.location.id : vg_current_device();
+    int bad = vg_node_alloc(n, device, p->bytesize, &p->dptr);
+    if (!bad)
+        vg_node_keep(n, p, sizeof *p);
+    return bad;
+}
+
+static int set_free(struct vg_node *n, call_graph graph, void *ptr)
+{
+    return vg_node_free(n, graph_of(graph), ptr);
+}
+
+#include "shims/calls/graph.h"
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
 {
@@ -27,9 +84,8 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t grap
     CLOSE(api, instantiate(&api, out, graph));
 }
 
-static cudaError_t cudaGraphInstantiateWithParams_at(struct place at, cudaGraphExec_t *out,
-                                                     cudaGraph_t graph,
-                                                     cudaGraphInstantiateParams *p)
+static cudaError_t instantiate_with(struct place at, cudaGraphExec_t *out, cudaGraph_t graph,
+                                    cudaGraphInstantiateParams *p)
 {
     struct vg_api api;
     int bad = vg_api_enter(&api, at.cbid);
@@ -40,98 +96,46 @@ static cudaError_t cudaGraphInstantiateWithParams_at(struct place at, cudaGraphE
     CLOSE(api, bad);
 }
 TWIN(cudaGraphInstantiateWithParams, v12000, _ptsz, v12000,
-     (cudaGraphExec_t * out, cudaGraph_t graph, cudaGraphInstantiateParams *p), out, graph, p)
+     (cudaGraphExec_t * out, cudaGraph_t graph, cudaGraphInstantiateParams *p),
+     instantiate_with(at, out, graph, p))
 
-static cudaError_t cudaGraphLaunch_at(struct place at, cudaGraphExec_t exec, cudaStream_t stream)
+static int set_copy_1d(struct vg_node *n, void *dst, const void *src, size_t bytes, int kind)
 {
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, stream, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    struct vg_exec *x = exec_of(exec);
-    CLOSE(api, x ? vg_exec_launch(x, s) : (int)cudaErrorInvalidValue);
-}
-TWIN(cudaGraphLaunch, v10000, _ptsz, v10000, (cudaGraphExec_t exec, cudaStream_t stream), exec,
-     stream)
-
-static cudaError_t cudaGraphUpload_at(struct place at, cudaGraphExec_t exec, cudaStream_t stream)
-{
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, stream, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    CLOSE(api, exec_of(exec) ? cudaSuccess : cudaErrorInvalidValue);
-}
-TWIN(cudaGraphUpload, v10000, _ptsz, v10000, (cudaGraphExec_t exec, cudaStream_t stream), exec,
-     stream)
-
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
-                                cudaGraphExecUpdateResultInfo *info)
-{
-    OPEN(api, cudaGraphExecUpdate_v10020);
-    struct vg_exec *x = exec_of(exec);
-    struct vg_graph *g = graph_of(graph);
-    int bad = x && g ? vg_exec_update(x, g) : (int)cudaErrorInvalidValue;
-    if (info)
-        *info = (cudaGraphExecUpdateResultInfo){
-            .result = bad ? cudaGraphExecUpdateErrorTopologyChanged : cudaGraphExecUpdateSuccess};
-    CLOSE(api, bad);
+    struct cudaMemcpy3DParms p = {
+        .srcPtr = {(void *)(uintptr_t)src, bytes, bytes, 1},
+        .dstPtr = {dst, bytes, bytes, 1},
+        .extent = {bytes, 1, 1},
+        .kind = (enum cudaMemcpyKind)kind,
+    };
+    return set_copy(n, &p);
 }
 
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *out, cudaGraph_t graph,
+                                     const cudaGraphNode_t *deps, size_t count, void *dst,
+                                     const void *src, size_t bytes, enum cudaMemcpyKind kind)
 {
-    OPEN(api, cudaGraphExecDestroy_v10000);
-    struct vg_exec *x = exec_of(exec);
-    CLOSE(api, x ? vg_exec_free(x) : (int)cudaErrorInvalidValue);
+    OPEN(api, cudaGraphAddMemcpyNode1D_v11010);
+    CLOSE(api, ADD(VG_NODE_COPY, set_copy_1d(n, dst, src, bytes, (int)kind)));
 }
 
-cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *dst, const void *src,
+                                           size_t bytes, enum cudaMemcpyKind kind)
 {
-    OPEN(api, cudaGraphDestroy_v10000);
-    struct vg_graph *g = graph_of(graph);
-    if (g)
-        vg_graph_free(g);
-    CLOSE(api, g ? cudaSuccess : cudaErrorInvalidValue);
+    OPEN(api, cudaGraphMemcpyNodeSetParams1D_v11010);
+    CLOSE(api, set_copy_1d(node_of(node), dst, src, bytes, (int)kind));
 }
 
-cudaError_t cudaGraphCreate(cudaGraph_t *out, unsigned flags)
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                               void *dst, const void *src, size_t bytes,
+                                               enum cudaMemcpyKind kind)
 {
-    (void)flags;
-    OPEN(api, cudaGraphCreate_v10000);
-    *out = (cudaGraph_t)vg_graph_new();
-    CLOSE(api, *out ? cudaSuccess : cudaErrorMemoryAllocation);
+    OPEN(api, cudaGraphExecMemcpyNodeSetParams1D_v11010);
+    CLOSE(api, IN_EXEC(set_copy_1d(n, dst, src, bytes, (int)kind)));
 }
 
-cudaError_t cudaGraphClone(cudaGraph_t *out, cudaGraph_t graph)
+cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *out)
 {
-    OPEN(api, cudaGraphClone_v10000);
-    struct vg_graph *g = graph_of(graph);
-    *out = g ? (cudaGraph_t)vg_graph_clone(g) : NULL;
-    CLOSE(api, *out ? cudaSuccess : cudaErrorInvalidValue);
-}
-
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
-{
-    OPEN(api, cudaGraphGetNodes_v10000);
-    CLOSE(api, vg_graph_nodes(graph_of(graph), (struct vg_node **)nodes, count));
-}
-
-cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type)
-{
-    OPEN(api, cudaGraphNodeGetType_v10000);
-    *type = (enum cudaGraphNodeType)((struct vg_node *)node)->kind;
-    CLOSE(api, cudaSuccess);
-}
-
-cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned enabled)
-{
-    OPEN(api, cudaGraphNodeSetEnabled_v11060);
-    struct vg_exec *x = exec_of(exec);
-    size_t at = ((struct vg_node *)node)->index;
-    if (!x || at >= x->graph->count)
-        CLOSE(api, cudaErrorInvalidValue);
-    x->graph->nodes[at]->disabled = !enabled;
+    OPEN(api, cudaGraphMemFreeNodeGetParams_v11040);
+    memcpy(out, ((struct vg_node *)node)->given, sizeof(void *));
     CLOSE(api, cudaSuccess);
 }

@@ -18,31 +18,10 @@ cudaError_t cudaMemAdvise(const void *ptr, size_t bytes, enum cudaMemoryAdvise a
     CLOSE(api, known(ptr) ? cudaSuccess : cudaErrorInvalidValue);
 }
 
-static cudaError_t cudaMemPrefetchAsync_at(struct place at, const void *ptr, cudaStream_t stream)
-{
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, stream, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    CLOSE(api, known(ptr) ? cudaSuccess : cudaErrorInvalidValue);
-}
-TWIN(cudaMemPrefetchAsync, v12020, _ptsz, v12020,
-     (const void *ptr, size_t bytes, struct cudaMemLocation where, unsigned flags,
-      cudaStream_t stream),
-     ((void)bytes, (void)where, (void)flags, ptr), stream)
-
-static cudaError_t cudaStreamGetDevice_at(struct place at, cudaStream_t stream, int *device)
-{
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, stream, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    *device = s->device;
-    CLOSE(api, cudaSuccess);
-}
-TWIN(cudaStreamGetDevice, v12080, _ptsz, v12080, (cudaStream_t stream, int *device), stream, device)
+TWIN_ON(cudaMemPrefetchAsync, v12020, _ptsz, v12020,
+        (const void *ptr, size_t bytes UNUSED, struct cudaMemLocation where UNUSED,
+         unsigned flags UNUSED, cudaStream_t stream),
+        stream, ((void)s, known(ptr) ? VG_OK : VG_INVALID_VALUE))
 
 cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *text)
 {
@@ -55,54 +34,9 @@ cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *text)
     CLOSE(api, found ? cudaSuccess : cudaErrorInvalidValue);
 }
 
-struct callback {
-    cudaStreamCallback_t call;
-    cudaStream_t stream;
-    void *user;
-};
-
-static void run_callback(void *arg)
-{
-    struct callback c = *(struct callback *)arg;
-    free(arg);
-    c.call(c.stream, cudaSuccess, c.user);
-}
-
-static cudaError_t cudaStreamAddCallback_at(struct place at, cudaStream_t stream,
-                                            cudaStreamCallback_t call, void *user)
-{
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, stream, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    if (s->capture)
-        CLOSE(api, cudaErrorStreamCaptureUnsupported);
-    struct callback *c = malloc(sizeof *c);
-    if (!c)
-        CLOSE(api, cudaErrorMemoryAllocation);
-    *c = (struct callback){call, stream, user};
-    bad = vg_host_function(s, run_callback, c);
-    if (bad)
-        free(c);
-    CLOSE(api, bad);
-}
-TWIN(cudaStreamAddCallback, v5000, _ptsz, v7000,
-     (cudaStream_t stream, cudaStreamCallback_t call, void *user, unsigned flags), stream, call,
-     ((void)flags, user))
-
-static cudaError_t cudaStreamAttachMemAsync_at(struct place at, cudaStream_t stream, void *ptr)
-{
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, stream, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    CLOSE(api, known(ptr) ? cudaSuccess : cudaErrorInvalidValue);
-}
-TWIN(cudaStreamAttachMemAsync, v6000, _ptsz, v7000,
-     (cudaStream_t stream, void *ptr, size_t bytes, unsigned flags), stream,
-     ((void)bytes, (void)flags, ptr))
+TWIN_ON(cudaStreamAttachMemAsync, v6000, _ptsz, v7000,
+        (cudaStream_t stream, void *ptr, size_t bytes UNUSED, unsigned flags UNUSED), stream,
+        ((void)s, known(ptr) ? VG_OK : VG_INVALID_VALUE))
 
 /* Of a range of managed memory: nothing was advised, and it was not moved. */
 static int range_attribute(void *out, size_t size, const void *ptr)
@@ -145,42 +79,35 @@ cudaError_t cudaMemRangeGetAttributes(void **out, size_t *sizes, enum cudaMemRan
     CLOSE(api, bad);
 }
 
-static cudaError_t cudaMemPrefetchBatchAsync_at(struct place at, cudaStream_t stream, void **ptrs,
-                                                size_t n)
+static int all_known(void **ptrs, size_t n)
 {
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, stream, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    for (size_t i = 0; i < n && !bad; i++)
-        bad = known(ptrs[i]) ? VG_OK : (int)cudaErrorInvalidValue;
-    CLOSE(api, bad);
+    for (size_t i = 0; i < n; i++)
+        if (!known(ptrs[i]))
+            return VG_INVALID_VALUE;
+    return VG_OK;
 }
-TWIN(cudaMemPrefetchBatchAsync, v13000, _ptsz, v13000,
-     (void **ptrs, size_t *sizes, size_t n, struct cudaMemLocation *places, size_t *place_of,
-      size_t place_count, unsigned long long flags, cudaStream_t stream),
-     stream, ptrs, ((void)sizes, (void)places, (void)place_of, (void)place_count, (void)flags, n))
+TWIN_ON(cudaMemPrefetchBatchAsync, v13000, _ptsz, v13000,
+        (void **ptrs, size_t *sizes UNUSED, size_t n, struct cudaMemLocation *places UNUSED,
+         size_t *place_of UNUSED, size_t place_count UNUSED, unsigned long long flags UNUSED,
+         cudaStream_t stream),
+        stream, ((void)s, all_known(ptrs, n)))
 
-static cudaError_t cudaMemcpyBatchAsync_at(struct place at, cudaStream_t stream, void *const *dsts,
-                                           const void *const *srcs, const size_t *sizes, size_t n)
+static int copy_all(struct vg_stream *s, void *const *dsts, const void *const *srcs,
+                    const size_t *sizes, size_t n)
 {
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, stream, &s);
-    if (bad)
-        return (cudaError_t)bad;
+    int bad = VG_OK;
     for (size_t i = 0; i < n && !bad; i++) {
         struct vg_copy c = {
             .dst = dsts[i], .src = srcs[i], .bytes = sizes[i], .kind = 4, .async = true};
         bad = vg_copy(s, &c);
     }
-    CLOSE(api, bad);
+    return bad;
 }
-TWIN(cudaMemcpyBatchAsync, v13000, _ptsz, v13000,
-     (void *const *dsts, const void *const *srcs, const size_t *sizes, size_t n,
-      struct cudaMemcpyAttributes *attrs, size_t *attr_of, size_t attr_count, cudaStream_t stream),
-     stream, dsts, srcs, sizes, ((void)attrs, (void)attr_of, (void)attr_count, n))
+TWIN_ON(cudaMemcpyBatchAsync, v13000, _ptsz, v13000,
+        (void *const *dsts, const void *const *srcs, const size_t *sizes, size_t n,
+         struct cudaMemcpyAttributes *attrs UNUSED, size_t *attr_of UNUSED,
+         size_t attr_count UNUSED, cudaStream_t stream),
+        stream, copy_all(s, dsts, srcs, sizes, n))
 
 cudaError_t cudaCtxResetPersistingL2Cache(void)
 {
@@ -214,43 +141,6 @@ cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
     OPEN(api, cudaDeviceGetCacheConfig_v3020);
     *config = cudaFuncCachePreferNone;
     CLOSE(api, cudaSuccess);
-}
-
-static cudaError_t cudaStreamSetAttribute_at(struct place at, cudaStream_t stream)
-{
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, stream, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    CLOSE(api, cudaSuccess);
-}
-TWIN(cudaStreamSetAttribute, v11000, _ptsz, v11000,
-     (cudaStream_t stream, cudaStreamAttrID attr, const cudaStreamAttrValue *value),
-     ((void)attr, (void)value, stream))
-
-static cudaError_t cudaStreamGetAttribute_at(struct place at, cudaStream_t stream,
-                                             cudaStreamAttrID attr, cudaStreamAttrValue *value)
-{
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, stream, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    memset(value, 0, sizeof *value);
-    if (attr == cudaStreamAttributePriority)
-        value->priority = s->priority;
-    CLOSE(api, cudaSuccess);
-}
-TWIN(cudaStreamGetAttribute, v11000, _ptsz, v11000,
-     (cudaStream_t stream, cudaStreamAttrID attr, cudaStreamAttrValue *value), stream, attr, value)
-
-cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaKernelNodeAttrID attr,
-                                            const cudaKernelNodeAttrValue *value)
-{
-    (void)attr, (void)value;
-    OPEN(api, cudaGraphKernelNodeSetAttribute_v11000);
-    CLOSE(api, node ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *fun,

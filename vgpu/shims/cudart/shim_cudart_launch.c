@@ -239,61 +239,21 @@ static cudaError_t launch(struct place at, const void *fun, dim3 grid, dim3 bloc
 #define LAUNCH_PARAMS                                                                              \
     (const void *fun, dim3 grid, dim3 block, void **args, size_t smem, cudaStream_t stream)
 
-static cudaError_t cudaLaunchKernel_at(struct place at, const void *fun, dim3 grid, dim3 block,
-                                       void **args, size_t smem, cudaStream_t stream)
-{
-    return launch(at, fun, grid, block, args, smem, stream);
-}
-TWIN(cudaLaunchKernel, v7000, _ptsz, v7000, LAUNCH_PARAMS, fun, grid, block, args, smem, stream)
+TWIN(cudaLaunchKernel, v7000, _ptsz, v7000, LAUNCH_PARAMS,
+     launch(at, fun, grid, block, args, smem, stream))
 
-static cudaError_t cudaLaunchCooperativeKernel_at(struct place at, const void *fun, dim3 grid,
-                                                  dim3 block, void **args, size_t smem,
-                                                  cudaStream_t stream)
-{
-    return launch(at, fun, grid, block, args, smem, stream);
-}
-TWIN(cudaLaunchCooperativeKernel, v9000, _ptsz, v9000, LAUNCH_PARAMS, fun, grid, block, args, smem,
-     stream)
+TWIN(cudaLaunchCooperativeKernel, v9000, _ptsz, v9000, LAUNCH_PARAMS,
+     launch(at, fun, grid, block, args, smem, stream))
 
-static cudaError_t cudaLaunchKernelExC_at(struct place at, const cudaLaunchConfig_t *c,
-                                          const void *fun, void **args)
-{
-    return launch(at, fun, c->gridDim, c->blockDim, args, c->dynamicSmemBytes, c->stream);
-}
 TWIN(cudaLaunchKernelExC, v11060, _ptsz, v11060,
-     (const cudaLaunchConfig_t *c, const void *fun, void **args), c, fun, args)
+     (const cudaLaunchConfig_t *c, const void *fun, void **args),
+     launch(at, fun, c->gridDim, c->blockDim, args, c->dynamicSmemBytes, c->stream))
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t k, dim3 grid, dim3 block, void **args, size_t smem,
                                cudaStream_t stream);
-cudaError_t __cudaLaunchKernel(cudaKernel_t k, dim3 grid, dim3 block, void **args, size_t smem,
-                               cudaStream_t stream)
-{
-    struct place at = {false, CBID(__cudaLaunchKernel_v13000)};
-    return launch(at, k, grid, block, args, smem, stream);
-}
-
-cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t k, dim3 grid, dim3 block, void **args, size_t smem,
-                                    cudaStream_t stream);
-cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t k, dim3 grid, dim3 block, void **args, size_t smem,
-                                    cudaStream_t stream)
-{
-    struct place at = {true, CBID(__cudaLaunchKernel_ptsz_v13000)};
-    return launch(at, k, grid, block, args, smem, stream);
-}
-
-static cudaError_t cudaLaunchHostFunc_at(struct place at, cudaStream_t handle, cudaHostFn_t fn,
-                                         void *arg)
-{
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, handle, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    api.host_ns = (int64_t)here()->launch_host_ns;
-    CLOSE(api, vg_host_function(s, fn, arg));
-}
-TWIN(cudaLaunchHostFunc, v10000, _ptsz, v10000, (cudaStream_t s, cudaHostFn_t fn, void *arg), s, fn,
-     arg)
+TWIN(__cudaLaunchKernel, v13000, _ptsz, v13000,
+     (cudaKernel_t k, dim3 grid, dim3 block, void **args, size_t smem, cudaStream_t stream),
+     launch(at, k, grid, block, args, smem, stream))
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *fun)
 {

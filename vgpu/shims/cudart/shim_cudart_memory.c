@@ -2,8 +2,6 @@
  * one does; the stream-ordered forms do not. */
 #include "shims/cudart/shim_cudart.h"
 
-enum { POOL_NS = 1500 }; /* cudaMallocAsync from a warm pool */
-
 void emit_memory(void *ptr, size_t bytes, bool release, bool async, enum vg_memory_kind kind)
 {
     struct vg_api *api = vg_api_current();
@@ -53,36 +51,26 @@ cudaError_t cudaMallocManaged(void **out, size_t bytes, unsigned flags)
     CLOSE(api, bad);
 }
 
-static cudaError_t cudaMallocAsync_at(struct place at, void **out, size_t bytes,
-                                      cudaStream_t handle)
+static int allocate_ordered(struct vg_api *api, const struct vg_stream *s, void **out, size_t bytes)
 {
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, handle, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    api.host_ns = POOL_NS;
-    bad = vg_malloc(s->device, out, bytes);
+    api->host_ns = (int64_t)here()->pool_malloc_ns;
+    int bad = vg_malloc(s->device, out, bytes);
     if (!bad && bytes)
         emit_memory(*out, bytes, false, true, VG_MEM_DEVICE);
-    CLOSE(api, bad);
+    return bad;
 }
-TWIN(cudaMallocAsync, v11020, _ptsz, v11020, (void **out, size_t bytes, cudaStream_t s), out, bytes,
-     s)
+TWIN_ON(cudaMallocAsync, v11020, _ptsz, v11020, (void **out, size_t bytes, cudaStream_t stream),
+        stream, allocate_ordered(&api, s, out, bytes))
 
-static cudaError_t cudaFreeAsync_at(struct place at, void *ptr, cudaStream_t handle)
+static int free_ordered(struct vg_api *api, void *ptr)
 {
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, handle, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    api.host_ns = POOL_NS;
+    api->host_ns = (int64_t)here()->pool_malloc_ns;
     if (ptr)
         emit_memory(ptr, 0, true, true, VG_MEM_DEVICE);
-    CLOSE(api, ptr ? vg_free(ptr) : VG_OK);
+    return ptr ? vg_free(ptr) : VG_OK;
 }
-TWIN(cudaFreeAsync, v11020, _ptsz, v11020, (void *ptr, cudaStream_t s), ptr, s)
+TWIN_ON(cudaFreeAsync, v11020, _ptsz, v11020, (void *ptr, cudaStream_t stream), stream,
+        ((void)s, free_ordered(&api, ptr)))
 
 cudaError_t cudaFree(void *ptr)
 {
@@ -185,80 +173,61 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *out, const vo
     CLOSE(api, cudaSuccess);
 }
 
-static cudaError_t copy_on(struct place at, const struct vg_copy *c, cudaStream_t handle)
+static struct vg_copy plain(void *dst, const void *src, size_t bytes, int kind, bool async)
 {
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, handle, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    CLOSE(api, vg_copy(s, c));
+    return (struct vg_copy){.dst = dst, .src = src, .bytes = bytes, .kind = kind, .async = async};
 }
 
-#define COPY_PARAMS (void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind)
-static cudaError_t cudaMemcpy_at(struct place at, void *dst, const void *src, size_t bytes,
-                                 enum cudaMemcpyKind kind)
+static cudaError_t copy_on(struct place at, struct vg_copy c, cudaStream_t stream)
 {
-    struct vg_copy c = {.dst = dst, .src = src, .bytes = bytes, .kind = (int)kind};
-    return copy_on(at, &c, NULL);
+    return ON_STREAM(at, stream, vg_copy(s, &c));
 }
-TWIN(cudaMemcpy, v3020, _ptds, v7000, COPY_PARAMS, dst, src, bytes, kind)
 
-static cudaError_t cudaMemcpyAsync_at(struct place at, void *dst, const void *src, size_t bytes,
-                                      enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    struct vg_copy c = {.dst = dst, .src = src, .bytes = bytes, .kind = (int)kind, .async = true};
-    return copy_on(at, &c, stream);
-}
+TWIN(cudaMemcpy, v3020, _ptds, v7000,
+     (void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind),
+     copy_on(at, plain(dst, src, bytes, (int)kind, false), NULL))
+
 TWIN(cudaMemcpyAsync, v3020, _ptsz, v7000,
-     (void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream), dst,
-     src, bytes, kind, stream)
+     (void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream),
+     copy_on(at, plain(dst, src, bytes, (int)kind, true), stream))
 
-static struct vg_copy copy_2d(void *dst, size_t dpitch, const void *src, size_t spitch,
-                              size_t width, size_t height, enum cudaMemcpyKind kind)
+static struct vg_copy rows(struct vg_copy c, size_t dpitch, size_t spitch, size_t width,
+                           size_t height)
 {
-    return (struct vg_copy){.dst = dst,
-                            .src = src,
-                            .bytes = width * height,
-                            .kind = (int)kind,
-                            .rows = height,
-                            .row_bytes = width,
-                            .dst_pitch = dpitch,
-                            .src_pitch = spitch};
+    c.rows = height;
+    c.row_bytes = width;
+    c.dst_pitch = dpitch;
+    c.src_pitch = spitch;
+    return c;
 }
 
-static cudaError_t cudaMemcpy2D_at(struct place at, struct vg_copy c)
-{
-    return copy_on(at, &c, NULL);
-}
 TWIN(cudaMemcpy2D, v3020, _ptds, v7000,
      (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
       enum cudaMemcpyKind kind),
-     copy_2d(dst, dpitch, src, spitch, width, height, kind))
+     copy_on(at,
+             rows(plain(dst, src, width *height, (int)kind, false), dpitch, spitch, width, height),
+             NULL))
 
-static cudaError_t cudaMemcpy2DAsync_at(struct place at, struct vg_copy c, cudaStream_t stream)
-{
-    c.async = true;
-    return copy_on(at, &c, stream);
-}
 TWIN(cudaMemcpy2DAsync, v3020, _ptsz, v7000,
      (void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
       enum cudaMemcpyKind kind, cudaStream_t stream),
-     copy_2d(dst, dpitch, src, spitch, width, height, kind), stream)
+     copy_on(at,
+             rows(plain(dst, src, width *height, (int)kind, true), dpitch, spitch, width, height),
+             stream))
 
 cudaError_t cudaMemcpyPeerAsync(void *dst, int dst_device, const void *src, int src_device,
                                 size_t bytes, cudaStream_t stream)
 {
     (void)dst_device, (void)src_device;
-    struct vg_copy c = {.dst = dst, .src = src, .bytes = bytes, .kind = 4, .async = true};
-    return copy_on((struct place){false, CBID(cudaMemcpyPeerAsync_v4000)}, &c, stream);
+    struct place at = {false, CBID(cudaMemcpyPeerAsync_v4000)};
+    return copy_on(at, plain(dst, src, bytes, 4, true), stream);
 }
 
 cudaError_t cudaMemcpyPeer(void *dst, int dst_device, const void *src, int src_device, size_t bytes)
 {
     (void)dst_device, (void)src_device;
-    struct vg_copy c = {.dst = dst, .src = src, .bytes = bytes, .kind = 4};
-    return copy_on((struct place){false, CBID(cudaMemcpyPeer_v4000)}, &c, NULL);
+    struct place at = {false, CBID(cudaMemcpyPeer_v4000)};
+    return copy_on(at, plain(dst, src, bytes, 4, false), NULL);
 }
 
 static cudaError_t symbol_copy(struct place at, const void *symbol, size_t offset, struct vg_copy c,
@@ -272,62 +241,25 @@ static cudaError_t symbol_copy(struct place at, const void *symbol, size_t offse
         c.dst = (char *)device + offset;
     else
         c.src = (char *)device + offset;
-    return copy_on(at, &c, stream);
+    return copy_on(at, c, stream);
 }
 
-static cudaError_t cudaMemcpyToSymbol_at(struct place at, const void *symbol, const void *src,
-                                         size_t bytes, size_t offset, enum cudaMemcpyKind kind)
-{
-    struct vg_copy c = {.src = src, .bytes = bytes, .kind = (int)kind};
-    return symbol_copy(at, symbol, offset, c, true, NULL);
-}
 TWIN(cudaMemcpyToSymbol, v3020, _ptds, v7000,
      (const void *symbol, const void *src, size_t bytes, size_t offset, enum cudaMemcpyKind kind),
-     symbol, src, bytes, offset, kind)
+     symbol_copy(at, symbol, offset, plain(NULL, src, bytes, (int)kind, false), true, NULL))
 
-static cudaError_t cudaMemcpyFromSymbol_at(struct place at, void *dst, const void *symbol,
-                                           size_t bytes, size_t offset, enum cudaMemcpyKind kind)
-{
-    struct vg_copy c = {.dst = dst, .bytes = bytes, .kind = (int)kind};
-    return symbol_copy(at, symbol, offset, c, false, NULL);
-}
 TWIN(cudaMemcpyFromSymbol, v3020, _ptds, v7000,
-     (void *dst, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind), dst,
-     symbol, bytes, offset, kind)
+     (void *dst, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind),
+     symbol_copy(at, symbol, offset, plain(dst, NULL, bytes, (int)kind, false), false, NULL))
 
-static cudaError_t cudaMemcpyToSymbolAsync_at(struct place at, const void *symbol, const void *src,
-                                              size_t bytes, size_t offset, enum cudaMemcpyKind kind,
-                                              cudaStream_t stream)
-{
-    struct vg_copy c = {.src = src, .bytes = bytes, .kind = (int)kind, .async = true};
-    return symbol_copy(at, symbol, offset, c, true, stream);
-}
 TWIN(cudaMemcpyToSymbolAsync, v3020, _ptsz, v7000,
      (const void *symbol, const void *src, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
       cudaStream_t stream),
-     symbol, src, bytes, offset, kind, stream)
+     symbol_copy(at, symbol, offset, plain(NULL, src, bytes, (int)kind, true), true, stream))
 
-static cudaError_t set_on(struct place at, void *ptr, int value, size_t bytes, bool async,
-                          cudaStream_t handle)
-{
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, handle, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    CLOSE(api, vg_memset(s, ptr, value, bytes, async));
-}
+TWIN_ON(cudaMemset, v3020, _ptds, v7000, (void *ptr, int value, size_t bytes), NULL,
+        vg_memset(s, ptr, value, bytes, false))
 
-static cudaError_t cudaMemset_at(struct place at, void *ptr, int value, size_t bytes)
-{
-    return set_on(at, ptr, value, bytes, false, NULL);
-}
-TWIN(cudaMemset, v3020, _ptds, v7000, (void *ptr, int value, size_t bytes), ptr, value, bytes)
-
-static cudaError_t cudaMemsetAsync_at(struct place at, void *ptr, int value, size_t bytes,
-                                      cudaStream_t stream)
-{
-    return set_on(at, ptr, value, bytes, true, stream);
-}
-TWIN(cudaMemsetAsync, v3020, _ptsz, v7000,
-     (void *ptr, int value, size_t bytes, cudaStream_t stream), ptr, value, bytes, stream)
+TWIN_ON(cudaMemsetAsync, v3020, _ptsz, v7000,
+        (void *ptr, int value, size_t bytes, cudaStream_t stream), stream,
+        vg_memset(s, ptr, value, bytes, true))

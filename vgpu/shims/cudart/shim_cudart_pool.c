@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POOL_MAGIC = 0x7667706c, ATTRIBUTES = 16, POOL_NS = 1500 };
+enum { POOL_MAGIC = 0x7667706c, ATTRIBUTES = 16 };
 
 struct pool {
     uint32_t magic;
@@ -200,20 +200,14 @@ cudaError_t cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t p
     CLOSE(api, cudaSuccess);
 }
 
-static cudaError_t cudaMallocFromPoolAsync_at(struct place at, void **out, size_t bytes,
-                                              cudaMemPool_t pool, cudaStream_t stream)
+static int allocate(struct vg_api *api, const struct pool *p, void **out, size_t bytes)
 {
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, at, stream, &s);
-    if (bad)
-        return (cudaError_t)bad;
-    api.host_ns = POOL_NS;
-    struct pool *p = pool_of(pool);
-    bad = p ? vg_malloc(p->device, out, bytes) : (int)cudaErrorInvalidValue;
+    api->host_ns = (int64_t)here()->pool_malloc_ns;
+    int bad = p ? vg_malloc(p->device, out, bytes) : VG_INVALID_VALUE;
     if (!bad && bytes)
         emit_memory(*out, bytes, false, true, VG_MEM_DEVICE);
-    CLOSE(api, bad);
+    return bad;
 }
-TWIN(cudaMallocFromPoolAsync, v11020, _ptsz, v11020,
-     (void **out, size_t bytes, cudaMemPool_t pool, cudaStream_t stream), out, bytes, pool, stream)
+TWIN_ON(cudaMallocFromPoolAsync, v11020, _ptsz, v11020,
+        (void **out, size_t bytes, cudaMemPool_t pool, cudaStream_t stream), stream,
+        ((void)s, allocate(&api, pool_of(pool), out, bytes)))
