@@ -1,5 +1,5 @@
-/* Functions live in chunks that only grow, so that a handle is checked by its address alone: a
- * PyTorch program registers some hundred thousand and launches them by handle. */
+/* Functions live in chunks that only grow, so an address alone tells whether a handle is valid.
+ * A PyTorch program registers some hundred thousand functions and launches them by handle. */
 #include "code/function.h"
 #include "code/image.h"
 
@@ -72,7 +72,8 @@ static struct {
     _Atomic uint64_t by_code, by_table, of_torch;
 } origins;
 
-/* For whoever records the program, in a file of the recording's folder: of the first process. */
+/* Writes the counts into a file of the recording's folder, for the recorder; only the first
+ * process does. */
 __attribute__((destructor)) static void leave_origins(void)
 {
     char path[4096], text[160];

@@ -1,3 +1,5 @@
+/* Encodes, edits and reads descriptions of tensors for bulk copies (CUtensorMap). See tensor.h
+ * for who uses them. */
 #include "code/tensor.h"
 #include "core/core.h"
 #include "ptx/ptx_bulk.h"

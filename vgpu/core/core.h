@@ -135,12 +135,13 @@ int vg_library_sync(struct vg_stream *stream);
 int vg_library_malloc(void **ptr, size_t bytes);
 int vg_library_free(void *ptr);
 
-/* A kernel that waits for something outside this device, as a collective waits for other ranks. The
- * launch returns at once. What stands behind it in its stream, and what waits for that, gets its
- * place on the timeline when the condition is met. Called with the core's lock held: they only look
- * at memory and never call the core. */
+/* A kernel that waits for something outside this device, as a collective waits for other ranks.
+ * The launch returns at once. Later operations of its stream, and operations that wait for
+ * those, get their place on the timeline when the condition is met. The core calls these
+ * functions with its lock held: they may only look at memory and must not call the core. */
 struct vg_barrier {
-    /* Its own start is known. False: not yet, ask again (an earlier one has to be over first). */
+    /* The core knows when the kernel starts. False: not accepted yet, because an earlier barrier
+     * is not over; the core asks again. */
     bool (*arrive)(void *arg, int64_t start_ns);
     /* True when the condition is met; the kernel ends duration_ns after *begin_ns (or its start).
      */
@@ -154,11 +155,12 @@ struct vg_barrier {
 bool vg_library_captures(struct vg_stream *stream);
 int vg_library_barrier(struct vg_stream *stream, const struct vg_kernel *k,
                        const struct vg_barrier *barrier);
-/* Conditions of barriers may have changed: places what can be placed. From any thread. */
+/* Call this when a barrier's condition may have changed: it places every operation that can be
+ * placed. Any thread may call it. */
 void vg_barriers_changed(void);
-/* Memory that `owner`, a collective or a copy, has yet to write or to read (core_data.c): from
- * _add to _end. vg_await waits until none of it is such memory, two seconds at most;
- * vg_await_flags does so for what is as small as sizes and flags. */
+/* Memory that `owner`, a collective or a copy, will still write or read (core_data.c), from _add
+ * to _end. vg_await waits until nobody owns any of these bytes, two seconds at most;
+ * vg_await_flags does so only for as few bytes as sizes and flags have. */
 void vg_awaited_add(const void *owner, const void *p, size_t bytes);
 void vg_awaited_end(const void *owner);
 void vg_await(const void *p, size_t bytes);
@@ -186,7 +188,7 @@ int64_t vg_cost_conv(const struct vg_profile *p, const struct vg_conv *c, enum v
 /* Without tensor cores on NHWC (cost_direct.c), where the profile has conv_direct_eff: algorithm 0,
  * and the kernel for NCHW that the others use between conversions. */
 int64_t vg_cost_direct(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass);
-/* What it takes longer where it adds numbers that are not 0. */
+/* Extra time when the kernel adds to numbers that are not 0. */
 int64_t vg_cost_direct_contention(const struct vg_profile *p, const struct vg_conv *c,
                                   enum vg_pass pass);
 enum vg_fp32_kernel { VG_FP32_TILES, VG_FP32_SCATTERED, VG_FP32_SLICED };
@@ -238,8 +240,8 @@ struct vg_code *vg_code_read(const char *ptx, const char *name);
  * the block is too short. */
 bool vg_code_arguments(const struct vg_code *code, const void *block, size_t bytes,
                        const void *args[], int room);
-/* For this launch, whose arguments must be known; -1: no estimate. Estimates are kept by what
- * steers the kernel: its shape and the arguments on which branches and addresses depend. */
+/* The estimate for this launch, whose arguments must be known; -1: none. Estimates are kept by
+ * the launch's shape and by the arguments on which branches and addresses depend. */
 int64_t vg_cost_code(const struct vg_profile *p, struct vg_code *code, const struct vg_kernel *k,
                      void *const *args);
 /* A kernel of PyTorch's, by its name, grid and, where given, arguments (cost_torch.c); -1: it is

@@ -1,12 +1,13 @@
-/* Operations behind a barrier: a kernel whose end depends on something outside (other ranks), and
- * everything ordered after it by its stream or by events. Each keeps what it needs to be placed and
- * waits in its stream's row. vg_barriers_changed walks the rows and places what can be placed, in
- * order, with the times it would have had if all had been known at once; so it does not matter when
- * or on which thread that happens. Whoever must know a time (a synchronisation) waits for it here.
+/* Operations behind a barrier. A barrier is a kernel whose end depends on something outside
+ * (other ranks). Operations ordered after it, by its stream or by events, wait in their stream's
+ * row until their times can be computed. vg_barriers_changed walks the rows in order and gives
+ * operations the times that they would have had if everything had been known at once, so the
+ * result does not depend on when or on which thread it runs. A synchronisation waits here for
+ * the times that it needs.
  *
- * Graphs that hold barriers, or stand behind one, are laid out in rows, too (core_graph_held.c).
- * Not held but waited for on the host: host functions, and what the legacy stream orders without an
- * event. */
+ * Graphs that contain a barrier or follow one are laid out in rows, too (core_graph_held.c). For
+ * host functions, and for the order that the legacy stream imposes without an event, the host
+ * waits instead. */
 #include "core/core_state.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static _Atomic int held_total;
 
 /* ---- rows ---- */
 
-/* Without memory there is no honest timeline left. */
+/* Without memory the timeline would be wrong, so the program ends. */
 static struct vg_held *push_locked(struct vg_stream *s, enum held_kind kind)
 {
     struct vg_held *h = calloc(1, sizeof *h);
@@ -64,8 +65,8 @@ static void pop_locked(struct vg_stream *s)
     held_total--;
 }
 
-/* Computing beside a collective is slower while that lasts: how much cannot be said before its end
- * is known. */
+/* Computing is slower while a collective runs beside it. By how much is known only when the
+ * collective's end is known. */
 static bool crowd_open_locked(const struct vg_stream *s, const struct vg_work *w)
 {
     enum { ROOM = sizeof vg_core.device[0].crowd / sizeof *vg_core.device[0].crowd };
@@ -244,7 +245,7 @@ static bool place_locked(struct vg_held *h)
         s->head = (s->head + 1) % s->depth;
         return true;
     default:
-        /* A collective may in turn wait for this one, by way of other ranks: not for ever. */
+        /* Another rank's collective may wait for this one in turn, so this wait has a limit. */
         if (crowd_open_locked(s, &h->work) && vg_now_ns() - h->since_ns < CROWD_PATIENCE_NS)
             return false;
         span = vg_place_locked(s, &h->work);
@@ -327,7 +328,7 @@ void vg_barriers_changed(void)
 
 /* ---- waiting ---- */
 
-/* A barrier's owner tells of changes; the time limit only covers for one that could not. */
+/* The barrier's owner reports changes; the time limit helps when it cannot. */
 static void await_locked(void)
 {
     enum { LIMIT_NS = 20000000 };

@@ -1,17 +1,17 @@
-/* Copies, with the rules of when the host is blocked (CUDA Runtime API, "API synchronization
- * behavior", and the Programming Guide's list of what is asynchronous):
+/* Copies, and when they block the host (CUDA Runtime API, "API synchronization behavior", and the
+ * Programming Guide's list of what is asynchronous):
  *
- *   pageable -> device, up to 64 KB   asynchronous to the host: the bytes travel with the command
- *   pageable -> device, larger        waits for the stream, then the host feeds the staging buffer
- * and returns shortly before the last DMA ends pinned   -> device                cudaMemcpy waits
- * for the end, cudaMemcpyAsync does not wait device   -> pageable              both forms return
- * after the copy and the host's last memcpy device   -> pinned                cudaMemcpy waits,
- * cudaMemcpyAsync does not device   -> device                neither form waits host     -> host
- * both wait
+ * - pageable to device, up to 64 KB: asynchronous, because the bytes travel with the command;
+ * - pageable to device, larger: waits for the stream, then the host feeds the staging buffer and
+ *   returns shortly before the last DMA ends;
+ * - pinned to device: cudaMemcpy waits for the end, cudaMemcpyAsync does not wait;
+ * - device to pageable: both forms return after the copy and the host's last memcpy;
+ * - device to pinned: cudaMemcpy waits, cudaMemcpyAsync does not;
+ * - device to device: neither form waits;
+ * - host to host: both wait.
  *
- * What data moves (core_data.c) does so at the call or, behind a collective, when that is over.
- * Where the host waits for the copy, this is the time for it.
- */
+ * Data that moves (core_data.c) moves at the call or, behind a collective, when that is over. If
+ * the host waits for the copy anyway, it moves during that wait. */
 #include "core/core_graph.h"
 
 #include <math.h>
@@ -101,7 +101,8 @@ static int capture_copy(struct vg_stream *s, const struct vg_copy *c, const stru
     return VG_OK;
 }
 
-/* Small pageable copies ride in the command: as asynchronous as pinned ones. */
+/* The bytes of a small pageable copy travel in the command, so it is as asynchronous as a pinned
+ * one. */
 static bool is_staged(const struct vg_record *r)
 {
     return r->copy.kind == VG_COPY_HTOD && r->copy.src == VG_MEM_PAGEABLE && r->copy.bytes > SMALL;
@@ -121,14 +122,15 @@ static bool host_waits(const struct vg_record *r)
     }
 }
 
-/* Behind a collective: what it reads may not be there yet. Bytes from the host are, and may not be
- * later. */
+/* Behind a collective the source may not have its data yet, so the bytes move later. Bytes from
+ * the host move at once, because the program may overwrite them. */
 static bool moves_later(const struct vg_record *r)
 {
     return r->copy.kind != VG_COPY_HTOD && !host_waits(r);
 }
 
-/* What the host does after the device is through with a copy into pageable memory. */
+/* Host time after the device has ended a copy into pageable memory: the host copies the last
+ * piece. */
 static int64_t unstage_ns(const struct vg_profile *p, const struct vg_record *r)
 {
     if (r->copy.kind != VG_COPY_DTOH || r->copy.dst != VG_MEM_PAGEABLE)

@@ -1,17 +1,18 @@
-/* Which copies and memsets move their data. Kernels compute nothing, and this machine copies
- * slower than a device's bus; but what a program put into device memory (arrays of pointers,
- * indices, weights) it may read back, and its kernels branch on it:
+/* Decides which copies and memsets move their data. Kernels compute nothing, and this machine
+ * copies slower than a device's bus, so not all do. But a program may read back what it put into
+ * device memory (arrays of pointers, indices, weights), and its kernels branch on it. So these
+ * move:
  *
- *   up to `copy` bytes (64 KB unless the option says otherwise)   always
- *   to the device, up to 1 MB                        if the host waits for the copy anyway
- *   to the device, up to 16 MB                       the first time that something is copied there
- *   between places of devices, up to 16 MB           likewise, from where something was copied to
- *   to the host, up to 16 MB                         if the host waits, from where something was
- *   memset, up to 16 MB      the first time, and of managed memory; zeros of any size always
+ * - up to `copy` bytes (64 KB unless the option says otherwise): always;
+ * - to the device, up to 1 MB: if the host waits for the copy anyway;
+ * - to the device, up to 16 MB: the first time that something is copied there;
+ * - between places of devices, up to 16 MB: likewise, from where something was copied to;
+ * - to the host, up to 16 MB: if the host waits, from where something was copied to;
+ * - memset, up to 16 MB: the first time, and of managed memory; zeros of any size always.
  *
  * A bitmap per device marks the pages that something was copied to. It also bounds the memory that
- * this takes: MOST bytes of first copies. No lock: a copy may be placed under the core's.
- */
+ * this takes: MOST bytes of first copies. It has no lock, because a copy may be placed under the
+ * core's. */
 #include "core/core_state.h"
 
 #include <stdatomic.h>
@@ -54,7 +55,7 @@ static bool place_of(const void *p, size_t bytes, struct place *out)
     return true;
 }
 
-/* The bits of the word that holds page i, up to `last`. */
+/* Mask of the bits from page i to `last` within page i's word. */
 static uint64_t word_mask(size_t i, size_t last)
 {
     size_t end = i / 64 == last / 64 ? last % 64 : 63;
@@ -183,14 +184,14 @@ void vg_set_bytes(const struct vg_set *set)
 
 /* ---- awaited ---- */
 
-/* Memory that a collective or a copy, which has not come yet, will write or still reads. What
- * kernels leave, and the bytes that come from the host, is there as it is launched: so who looks at
- * such memory, or writes it, waits for that first. A size that another rank sends is added up
- * behind it; the next object's bytes do not spoil those that a collective still has to send.
- * Kernels wait for sizes and flags only, since the host runs ahead of all else; and nobody waits
- * for ever: the other rank may wait for this one. */
+/* Memory that a pending collective or copy will write or still read. Results of kernels and
+ * bytes from the host are written at launch. Code that reads or writes pending memory therefore
+ * waits first: so a size that another rank sends is there before it is summed, and the next
+ * object's bytes do not overwrite bytes that a collective has still to send. Kernels wait for
+ * sizes and flags only, because the host runs ahead of everything else. Every wait has a limit,
+ * because the other rank may wait for this one. */
 enum {
-    PLACES = 256, /* at a time; what finds no place is not waited for */
+    PLACES = 256, /* entries at a time; with more, nobody waits for the rest */
     FLAGS = 1024
 };
 

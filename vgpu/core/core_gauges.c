@@ -1,7 +1,7 @@
-/* What the gauges of the virtual GPU show to somebody outside the program: a shared page of memory
- * (a memfd of `gpuprof run`, so that nothing is left behind) in which every process has a slot that
- * it alone writes. GPUPROF_VGPU_GAUGES names it; without it nothing is published. The clock that
- * the option `throttle` holds down is modelled here, too. */
+/* Publishes memory and busy time of the virtual GPU to readers outside the program. Each process
+ * writes its own slot of a shared page, a memfd that `gpuprof run` made, so nothing is left
+ * behind. GPUPROF_VGPU_GAUGES names the page; without it nothing is published. This file also
+ * models the clock that the option `throttle` lowers. */
 #include "core/core_state.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* What an executable graph is: the nodes of child graphs and of the bodies of conditions stand
- * beside the others, and the node that held them ends when the last of them has. What a condition's
- * value will be, only its kernels would know: its first body runs, once. */
+/* Flattens an executable graph: the nodes of child graphs and of the bodies of conditions become
+ * nodes of the graph, and the node that held them ends with the last of them. A kernel would
+ * compute a condition's value; as none computes, the first body runs once. */
 #include "core/core_graph.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* Launches of graphs whose times are not known yet, as they hold barriers, or stand behind one: the
- * nodes become operations of rows (core_barrier.c). Each row is a lane, a stream of the launching
- * stream's own: a node follows on the lane of one that it needs, and waits for the others. Host
- * functions and events of such a graph come at its end. */
+/* Launches graphs that contain a barrier or follow one, so their times are not known yet. Each
+ * node becomes an operation in a row (core_barrier.c). A row is a lane: a private stream of the
+ * launching stream. A node goes onto the lane of one of its dependencies and waits for the
+ * others. Host functions and events of such a graph run at its end. */
 #include "core/core_graph.h"
 
 #include <stdlib.h>
@@ -30,8 +30,7 @@ bool vg_exec_has_barrier(const struct vg_exec *x)
     return false;
 }
 
-/* Behind a node that it needs, if nobody stands there yet; else a lane of its own, while there are
- * some. */
+/* The lane of a dependency that has no successor yet, otherwise a free lane. */
 static int choose_lane(struct layout *l, const struct vg_node *n)
 {
     for (size_t k = 0; k < n->deps_n; k++) {

@@ -1,5 +1,5 @@
-/* What nodes do, as the runtime's calls and the driver's give it; what a graph consists of: its
- * nodes, and what they depend on. */
+/* Nodes made from what the program gives, for the runtime and the driver, and lists of a graph's
+ * nodes and dependencies. */
 #include "core/core_graph.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Host functions in a stream (cudaLaunchHostFunc): one thread calls them when the timeline reaches
- * them. The timeline charges each a nominal time, because it is computed before the function has
- * run; whoever synchronises also waits until the function has really returned. */
+/* Host functions in a stream (cudaLaunchHostFunc): one thread calls them when the timeline
+ * reaches them. The timeline is computed before the function runs, so it charges a nominal time.
+ * A synchronisation also waits until the function has really returned. */
 #include "core/core_graph.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Memory in two halves. A reserved range is mapped without access; what is mapped into it can be
- * written, so that small copies keep their bytes. Two mappings of the same memory do not share
- * them: kernels, which would, compute nothing. */
+/* Virtual memory management (cuMemCreate, cuMemMap). A reserved range has no access; a mapping
+ * into it can be written, so small copies keep their bytes. Two mappings of the same memory do
+ * not share contents: only kernels would notice, and they compute nothing. */
 #include "core/core_map.h"
 
 #include <stdlib.h>

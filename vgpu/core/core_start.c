@@ -64,7 +64,7 @@ double vg_option(const char *key, double unset)
     return text ? strtod(text, NULL) : unset;
 }
 
-/* Keys that nobody reads are typing errors; say so instead of running something else. */
+/* An unknown key is a typing error: say so instead of running with other settings. */
 static bool options_known(char *why, size_t n)
 {
     size_t length = 0;
@@ -95,7 +95,8 @@ static int visible(int count)
     return n;
 }
 
-/* A launcher of ranks gives each a device of its own: so many are here unless told otherwise. */
+/* A launcher gives each rank a device of its own, so by default there are as many devices as
+ * local ranks. */
 static double default_devices(void)
 {
     const char *ranks = getenv("LOCAL_WORLD_SIZE");
@@ -121,7 +122,8 @@ static int open_devices(char *why, size_t n)
         if (vg_profile_load(model, &d->profile, why, n) != 0)
             return -1;
         d->capacity = (size_t)d->profile.memory_bytes;
-        /* Who only looks at gauges needs no memory that is as large as the device's. */
+        /* A process that only reads gauges needs no address range as large as the device's
+         * memory. */
         if (!vg_gauges_watch() && vg_memory_open(d) != 0) {
             snprintf(why, n, "no address space for %.0f GB of modelled memory",
                      d->profile.memory_bytes / 1e9);
@@ -274,7 +276,7 @@ double vg_noise(void)
     return factor > 0.2 ? factor : 0.2;
 }
 
-/* For whoever records the program: the name, in a file of the recording's folder. */
+/* Writes the name into a file of the recording's folder, for the recorder. */
 static void leave_name(const char *name)
 {
     char path[4096];

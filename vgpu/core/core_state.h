@@ -68,7 +68,8 @@ struct vg_stream {
     struct vg_stream **lanes;  /* of graphs that are laid out in rows (core_graph_held.c) */
     struct vg_stream *lane_of; /* settled with it; NULL: not a lane */
     struct vg_stream *next;    /* of the device */
-    struct vg_stream *gone;    /* of those destroyed; `next` stays for who walks the list now */
+    struct vg_stream
+        *gone; /* destroyed streams; `next` stays valid for a thread that walks the list */
 };
 
 struct vg_event {
@@ -208,13 +209,12 @@ bool vg_event_settled_locked(struct vg_event *e);
 void vg_event_forget_locked(struct vg_event *e);
 void vg_event_settle(struct vg_event *e); /* waits until its time is known */
 void vg_settle(struct vg_stream *s);      /* waits until nothing is held */
-/* Waits for held operations that this stream's next one is ordered behind without an event. */
+/* Waits for held operations that precede this stream's next one by the legacy stream's rules. */
 void vg_settle_legacy(struct vg_stream *s);
 
 /* ---- work (core_work.c, core_copy.c, core_host.c) ---- */
 struct vg_work vg_kernel_work(const struct vg_profile *p, const struct vg_kernel *k);
-/* Computing beside a collective is slower: the collective's crowd, and how long work takes in it.
- */
+/* Computing is slower beside a collective: who runs beside it, and how long work takes there. */
 struct vg_crowd *vg_crowd_locked(struct vg_device *d, const struct vg_kernel *k, int64_t start_ns);
 int64_t vg_crowded_locked(const struct vg_device *d, int64_t start_ns, int64_t duration_ns);
 struct vg_record vg_record_on(const struct vg_stream *s, enum vg_record_kind kind);

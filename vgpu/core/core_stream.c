@@ -221,9 +221,10 @@ struct vg_stream *vg_stream_lane(struct vg_stream *s, size_t lane)
     return s->lanes[lane];
 }
 
-/* Its work goes on: its end stands in the device's tails. The struct stays (some hundred bytes), so
- * that a stale handle is an error and not a crash; one with host functions still due stays listed,
- * so that a synchronisation of the device waits for them. */
+/* The stream's work goes on: the device's tails know when it ends. The struct stays (some
+ * hundred bytes), so that using a stale handle is an error and not a crash. A stream with host
+ * functions still to run stays in the list, so that a synchronisation of the device waits for
+ * them. */
 int vg_stream_destroy(struct vg_stream *s)
 {
     if (s->legacy)
@@ -302,7 +303,8 @@ int vg_stream_query(struct vg_stream *s)
     return done ? VG_OK : VG_NOT_READY;
 }
 
-/* Beside the waits of the host CUPTI reports those of streams, by the recording waited for. */
+/* CUPTI also reports waits of streams, with the correlation id of the event recording that they
+ * wait for. */
 static void emit_stream_wait(const struct vg_stream *s, const struct vg_event *e,
                              const struct vg_api *api)
 {

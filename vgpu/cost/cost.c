@@ -66,7 +66,7 @@ static double at_least(double ns, double least)
     return ns > least ? ns : least;
 }
 
-/* Share of the device that T equal tiles keep busy: the last wave is only partly full. */
+/* Share of the device that T equal tiles keep busy; the last wave fills it only in part. */
 static double wave_share(const struct vg_profile *p, int64_t tiles)
 {
     return (double)tiles / (double)(ceil_div(tiles, p->sm_count) * p->sm_count);
@@ -82,8 +82,8 @@ static double alignment_factor(const struct vg_profile *p, enum vg_dtype t, int 
     return t == VG_TF32 ? p->gemm_align1_tf32 : p->gemm_align1;
 }
 
-/* How a product is cut: cuBLAS takes of its kernels' tiles the best, and cuts along K as well where
- * that fills the last wave better, down to slices of 256 numbers (assumed). */
+/* How a product is cut. cuBLAS takes the best of its kernels' tiles. It also cuts along K, down
+ * to slices of 256 numbers (assumed), where that fills the last wave better. */
 struct cut {
     const struct tile {
         int64_t m, n;
@@ -324,7 +324,8 @@ int64_t vg_cost_norm(const struct vg_profile *p, double bytes, double passes, do
     return (int64_t)memory_ns(p, bytes, passes, eff);
 }
 
-/* What is added to has to be read as well, a few bytes at a time: 1.7 to 2.3 times as long. */
+/* A kernel that adds also reads its output, a few bytes at a time, and takes 1.7 to 2.3 times as
+ * long. */
 int64_t vg_cost_layout(const struct vg_profile *p, double bytes, enum vg_dtype t, bool adds)
 {
     double eff = vg_dtype_bytes(t) == 4 ? p->layout_fp32_eff : p->layout_eff;

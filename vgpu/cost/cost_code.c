@@ -1,3 +1,6 @@
+/* Keeps static estimates of kernels: it runs a sample of a launch's warps (cost_code_sample.c),
+ * turns the counts into a time (cost_code_time.c), and reuses the result for launches that look
+ * the same. */
 #include "cost/cost_code.h"
 #include "core/core_state.h"
 #include "ptx/ptx_bulk.h"
@@ -91,8 +94,8 @@ static int64_t estimate(const struct vg_code *c, const struct vg_profile *p,
     return vg_code_sample(c->kernel, &l, &work) ? vg_code_time(p, &work, &needs) : -1;
 }
 
-/* The estimate for the launch that is nearest in size, for a kernel whose arguments always differ.
- */
+/* For a kernel whose arguments differ at each launch: the estimate of the launch nearest in
+ * size. */
 static int64_t nearest(const struct vg_code *c, uint64_t blocks)
 {
     const struct estimate *best = &c->estimate[0];

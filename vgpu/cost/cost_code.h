@@ -1,6 +1,6 @@
-/* A static estimate: how long a kernel takes, from its code (PTX) and its launch. Sampled warps are
- * run (ptx/) to count what they do; a roofline of the multiprocessor's units, its second-level
- * cache and the memory, and how long a warp takes alone, give the time. */
+/* A static estimate of how long a kernel takes, from its code (PTX) and its launch. It runs
+ * sampled warps (ptx/) to count their work. A roofline over the multiprocessor's units, the
+ * second-level cache and the memory, with the time of a warp alone, gives the time. */
 #ifndef VGPU_COST_CODE_H
 #define VGPU_COST_CODE_H
 

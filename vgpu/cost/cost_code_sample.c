@@ -1,8 +1,8 @@
-/* Which warps are run, and what they stand for. Blocks from quarters of the grid, in each
- * direction, give what a block does (of a triangle of the grid it is not alike); the first and the
- * last one show how far its accesses reach. Of a block the first warp, its neighbour, the middle
- * and the last one run: what the later ones find already touched tells how much of its data a
- * block's warps share. */
+/* Chooses the warps to run and what each stands for. Blocks from the quarters of the grid, in
+ * each direction, show a block's work, which may differ across the grid (a triangular loop). The
+ * first and the last block show how far accesses reach. In a block the first warp, its
+ * neighbour, the middle one and the last one run; the share of data that later ones find already
+ * touched shows how much a block's warps share. */
 #include "cost/cost_code.h"
 
 #include <math.h>
@@ -45,9 +45,9 @@ static int64_t min_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* One of the blocks that stand for all: no two in the same part of a direction, and each elsewhere
- * in its part, by the golden section: the middles of all would have the same place in a row where a
- * kernel takes it from the block's number. */
+/* Picks one sample block. No two samples are in the same part of a direction, and the golden
+ * section moves each within its part: the middles would all have the same position in a row if a
+ * kernel derives the position from the block's number. */
 static uint64_t sample_index(const unsigned *grid, int i)
 {
     static const unsigned part[3][BLOCKS] = {{0, 1, 2, 3}, {1, 3, 0, 2}, {2, 0, 3, 1}};
@@ -58,9 +58,9 @@ static uint64_t sample_index(const unsigned *grid, int i)
     return index;
 }
 
-/* How many warps each of `count` that ran stands for: the first for itself, since what the others
- * need it has loaded; of the others each for those that are nearest to it, for the warps of a block
- * may have different tasks. */
+/* How many warps each of the `count` warps that ran stands for. The first stands for itself,
+ * because it loads what the others reuse. Each other one stands for the warps nearest to it,
+ * because the warps of a block may have different tasks. */
 static void weigh(const unsigned *warp, unsigned count, unsigned warps, double *weight)
 {
     weight[0] = count > 1 ? 1 : warps;
@@ -92,7 +92,7 @@ static unsigned choose(const struct sampling *s, unsigned *choice)
     return count;
 }
 
-/* Runs some warps of a block; the sum of all its warps goes to `total`. */
+/* Runs sample warps of a block and adds the estimate for all its warps to `total`. */
 static void block(struct sampling *s, uint64_t index, struct code_work *total)
 {
     unsigned choice[TASKS], warp[TASKS], count = 0, chosen = choose(s, choice);

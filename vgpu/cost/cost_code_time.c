@@ -79,12 +79,13 @@ int64_t vg_code_time(const struct vg_profile *p, const struct code_work *w,
         (double)vg_cost_memory(p, (w->read_bytes + w->written_bytes) / 2, 2, p->pointwise_eff) /
         1e9;
     double moving = fmax(l2, memory - p->kernel_min_ns / 1e9);
-    /* What a kernel does holds each other up: it takes between the longest and the sum. For 63
-     * kernels of llm.c on an H200 the root of squares fits best, with the latency one and a half
-     * times that of a warp alone: 0.95 of the measured time in the median, 0.74 to 1.34 for four of
-     * five. In view, but not fitted: 221 of unet.cu (0.96; 0.65 to 1.49), 38 of train_gpt (1.17;
-     * 0.59 to 1.83). Starting blocks, too: 384 us and 540 for a fill by 637146 blocks (384), and 54
-     * and 80 for an SGD of 11.2 million parameters by 43653 (71). */
+    /* Units contend, so a kernel takes between the longest unit's time and the sum. For 63
+     * kernels of llm.c on an H200 the root of the sum of squares fits best, with one and a half
+     * times the latency of a warp alone: the median is 0.95 of the measured time, and four of
+     * five lie within 0.74 to 1.34. Not fitted, but seen before: 221 kernels of unet.cu (0.96;
+     * 0.65 to 1.49) and 38 of train_gpt (1.17; 0.59 to 1.83). Starting blocks is such a
+     * unit, too: for a fill by 637146 blocks the longest unit takes 384 us and this gives 540
+     * (measured: 384), for an SGD of 11.2 million parameters by 43653 blocks 54 and 80 (71). */
     double work = 1e9 * hypot(hypot(fmax(busy, one_address), 1.5 * alone), moving);
     return (int64_t)(hypot(work, w->blocks * p->block_start_ns) + p->kernel_min_ns);
 }

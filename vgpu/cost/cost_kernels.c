@@ -116,7 +116,7 @@ int64_t vg_cost_user_kernel(const struct vg_profile *p, const char *name, const 
     if (!r)
         return (int64_t)p->kernel_min_ns;
     double eff = *(const double *)((const char *)p + r->eff);
-    /* what is read is mostly what is written: half of the traffic is the tensor that L2 may hold */
+    /* a kernel mostly writes what it reads, so L2 may hold half of the traffic */
     double memory = (double)vg_cost_memory(p, threads * r->bytes / 2, 2, eff);
     double compute = threads * r->flops / (p->fp32_flops * p->gemm_fp32_eff) * 1e9;
     return (int64_t)fmax(memory, compute + p->kernel_min_ns);

@@ -1,6 +1,7 @@
-/* cuDNN's batch normalisation of half types in NCHW: a block has a channel. Where the channel fits
- * into its memory it reads it once; else once for each pass, element by element. Fitted to a
- * recording of train_conv (ResNet-50, batch 64, BF16 in NCHW) on an H200. */
+/* cuDNN's batch normalisation of half types in NCHW. One block handles one channel. If the
+ * channel fits into shared memory, the block reads it once, otherwise once for each pass,
+ * element by element. Fitted to a recording of train_conv (ResNet-50, batch 64, BF16 in NCHW) on
+ * an H200. */
 #include "core/core.h"
 
 #include <math.h>

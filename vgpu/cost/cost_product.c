@@ -44,7 +44,7 @@ static bool is_gemv(const struct vg_product *g)
     return g->m == 1 || g->n == 1;
 }
 
-/* What a search would also try is 8 % slower a step down its list (assumed). */
+/* Each further algorithm of a search's list is 8 % slower (assumed). */
 static int64_t product_ns(const struct vg_profile *p, const struct vg_product *g, int rank)
 {
     if (is_gemv(g)) {

@@ -18,7 +18,7 @@ double torch_number_behind(const char *name, const char *text, double unset)
     return at ? strtod(at + strlen(text), NULL) : unset;
 }
 
-/* What the name says of the elements' type; sums of half-precision values are of four bytes. */
+/* Bytes of an element, by the name; sums of half-precision values have four bytes. */
 static double element_bytes(const char *name)
 {
     static const char *const two[] = {"BFloat16", "4HalfE", "bfloat16_copy", "float16_copy"};

@@ -1,3 +1,4 @@
+/* Walks over a fat binary and unpacks its entries (LZ4 here, zstd by the system's library). */
 #include "ptx/fatbin.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+/* Counts what one access of a warp costs: sectors and lines in global memory, conflicts between
+ * banks in shared memory. */
 #include "ptx/ptx_run.h"
 
 enum { SECTOR = 32, LINE = 128, BANKS = 32, WORD = 4 };

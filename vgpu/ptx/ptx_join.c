@@ -1,6 +1,6 @@
-/* Single words of shared memory that lie side by side are read by one instruction of 16 bytes in
- * the machine code, though PTX lists them one by one: the same address register, no branch, store
- * or barrier in between. */
+/* Joins loads of neighbouring words of shared memory. PTX lists them one by one, but the machine
+ * code reads them by one instruction of 16 bytes if they use the same address register and no
+ * branch, store or barrier lies between them. */
 #include "ptx/ptx_warp.h"
 
 #include <stdlib.h>

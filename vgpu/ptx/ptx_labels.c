@@ -1,5 +1,6 @@
-/* Targets of branches: while an entry is decoded they are indices of names, since a label may come
- * later; those that are known already are kept below zero until the end. */
+/* Resolves the targets of branches. While an entry is decoded, a target is the index of a name,
+ * because the label may come later. Targets that are known already are kept as negative numbers
+ * until the end. */
 #include "ptx/ptx_names.h"
 
 static int kept(int target)

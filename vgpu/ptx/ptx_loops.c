@@ -1,4 +1,4 @@
-/* How long the loops are of a warp that was stopped before its end. */
+/* Estimates how long the loops of a warp last that was stopped before its end. */
 #include "ptx/ptx_warp.h"
 
 #include <math.h>
@@ -25,9 +25,9 @@ static bool tells(const struct ptx_loop *l)
     return l->turns >= 2 && !l->uneven && fabs(l->last) < fabs(l->first);
 }
 
-/* What tells how far this loop is: the comparison for another turn. Where that is of a flag, the
- * same each time (a kernel that fetches its next tile, and notes whether there is one), a branch
- * inside, taken or not once in each turn. NULL: nothing. */
+/* The comparison that shows how far a loop is: usually the one that decides on another turn. If
+ * that one compares a flag that stays the same (a kernel that fetches its next tile and notes
+ * whether there is one), it is a branch inside that is passed once in each turn. NULL: none. */
 static const struct ptx_loop *telling(const struct ptx_run *r, int end)
 {
     const struct ptx_loop *l = &r->loop[end];
@@ -51,9 +51,9 @@ static double left_of(const struct ptx_run *r, const struct ptx_loop *l)
     return turns * each - (r->sum->instructions - l->ran_last);
 }
 
-/* By the outermost loop that has turned at least twice, by equal steps: one that goes through a
- * list in memory, or was entered again, says nothing. After its first turn `first` was left to go,
- * after the last one `last`. */
+/* Uses the outermost loop that has turned at least twice by equal steps. A loop over a list in
+ * memory, or one that was entered again, shows nothing. `first` is the distance left after its
+ * first turn, `last` after its last one. */
 double ptx_stretch(const struct ptx_run *r)
 {
     double left = 0;

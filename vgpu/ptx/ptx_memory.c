@@ -1,5 +1,5 @@
-/* Accesses of a warp: which sectors and lines, what the block's earlier accesses left in the cache
- * of the multiprocessor, and how long the warp waits. */
+/* Accesses of a warp to memory: which sectors and lines they touch, which of them earlier
+ * accesses of the block left in the multiprocessor's cache, and how long the warp waits. */
 #include "ptx/ptx_warp.h"
 
 #include <string.h>
@@ -36,8 +36,8 @@ bool ptx_in_memory(const struct ptx_launch *l, uint64_t address, unsigned bytes)
     return false;
 }
 
-/* Memory where nothing was written gives 0, as a number of floating point something near 1; `known`
- * becomes false. */
+/* Memory that nobody has written reads as 0, or as a number near 1 for floating point; then
+ * `known` becomes false. */
 static uint64_t load_value(const struct ptx_run *r, const struct ptx_inst *i, uint64_t address,
                            bool *known)
 {

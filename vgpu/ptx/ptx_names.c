@@ -1,3 +1,5 @@
+/* The table of names that one entry of PTX declares or uses, with scopes. The decoder looks up
+ * registers, labels and symbols here. */
 #include "ptx/ptx_names.h"
 
 #include <stdlib.h>

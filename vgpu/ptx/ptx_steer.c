@@ -1,6 +1,6 @@
-/* Which values decide what a warp does: those that reach a branch's condition or an address,
- * whatever the order of the instructions. Only these are computed; an argument that is none of them
- * (a learning rate) changes numbers, and an estimate holds for all its values. */
+/* Finds the values that decide what a warp does: those that reach a branch's condition or an
+ * address. Only these are computed. Any other argument (a learning rate) changes numbers only,
+ * so one estimate holds for all its values. */
 #include "ptx/ptx.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Computes what PTX instructions leave in registers, for all lanes of a warp at once. */
 #include "ptx/ptx_value.h"
 
 #include <math.h>
@@ -335,7 +336,12 @@ static uint64_t result(const struct ptx_inst *i, const uint64_t *raw)
     return bits_of(result_type(i), integer_result(i, raw));
 }
 
-/* The commonest ones: sums and products of integers, for all lanes. */
+#define ALL_LANES(value)                                                                           \
+    for (int n = 0; n < PTX_LANES; n++)                                                            \
+        to[n] = (value);                                                                           \
+    return true
+
+/* A fast path for the commonest instructions: sums and products of integers in all lanes. */
 static bool quick(const struct ptx_inst *i, ptx_lanes *reg, uint32_t mask)
 {
     static const uint64_t none[PTX_LANES];
@@ -346,30 +352,22 @@ static bool quick(const struct ptx_inst *i, ptx_lanes *reg, uint32_t mask)
     if (mask != UINT32_MAX || i->outs != 1 || i->part != P_LO ||
         !(short_one || i->type == T_U64 || i->type == T_S64))
         return false;
-    for (int n = 0; n < PTX_LANES; n++)
-        switch (i->op) {
-        case OP_MOV:
-            to[n] = a[n];
-            break;
-        case OP_ADD:
-            to[n] = (a[n] + b[n]) & keep;
-            break;
-        case OP_SUB:
-            to[n] = (a[n] - b[n]) & keep;
-            break;
-        case OP_MUL:
-            to[n] = (a[n] * b[n]) & keep;
-            break;
-        case OP_MAD:
-            to[n] = (a[n] * b[n] + c[n]) & keep;
-            break;
-        case OP_AND:
-            to[n] = (a[n] & b[n]) & keep;
-            break;
-        default:
-            return false;
-        }
-    return true;
+    switch (i->op) {
+    case OP_MOV:
+        ALL_LANES(a[n]);
+    case OP_ADD:
+        ALL_LANES((a[n] + b[n]) & keep);
+    case OP_SUB:
+        ALL_LANES((a[n] - b[n]) & keep);
+    case OP_MUL:
+        ALL_LANES((a[n] * b[n]) & keep);
+    case OP_MAD:
+        ALL_LANES((a[n] * b[n] + c[n]) & keep);
+    case OP_AND:
+        ALL_LANES((a[n] & b[n]) & keep);
+    default:
+        return false;
+    }
 }
 
 void ptx_compute(const struct ptx_inst *i, ptx_lanes *reg, uint32_t mask)

@@ -1,6 +1,6 @@
-/* One warp: the lanes at the smallest program counter go first, so that those that took a branch
- * meet the others again behind it. A branch back on a condition that came from memory is taken a
- * few times only, for nobody knows how often. */
+/* Runs one warp. The lanes at the smallest program counter go first, so that lanes that took a
+ * branch meet the others behind it. A backward branch on a condition from memory is taken only a
+ * few times, because the number of turns is unknown. */
 #include "ptx/ptx_bulk.h"
 
 #include <math.h>
@@ -160,9 +160,9 @@ static double max_of(double a, double b)
     return a > b ? a : b;
 }
 
-/* When the instruction can start: its operands are there. Between branches the compiler has put
- * loads first, so that one that waits holds up none but those that need it; but none goes before a
- * store, which may be to the same place. */
+/* The cycle in which the instruction's operands are there. Between branches the compiler has
+ * moved loads forward, so a waiting load delays only the instructions that need it. No load
+ * passes a store, which may go to the same place. */
 static double issue_time(const struct ptx_run *r, const struct ptx_inst *i)
 {
     double t = r->now;
@@ -285,7 +285,7 @@ static uint32_t takers(struct ptx_run *r, int at, uint32_t mask)
     return i->guard >= 0 && r->data[i->guard] && loop->turns > DATA_TURNS ? 0 : yes;
 }
 
-/* Moves the lanes behind the branch or the end; true: they no longer go together, or are gone. */
+/* Moves the lanes over a branch or the end; true: they have diverged or ended. */
 static bool branch(struct ptx_run *r, int *at, uint32_t mask)
 {
     const struct ptx_inst *i = &r->k->inst[*at];

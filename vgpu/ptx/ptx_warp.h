@@ -50,13 +50,13 @@ void ptx_touched(struct ptx_run *r, int at, uint64_t from, uint64_t to, bool wri
 /* True: no access of the block came to this sector before. */
 bool ptx_first_touch(struct ptx_run *r, uint64_t sector);
 
-/* ptx_loops.c: how much longer the whole would be; whether nothing says so yet, because the
- * outermost loop around the warp's place has not turned twice. */
+/* ptx_loops.c: by which factor the whole warp is longer, and whether that is unknown yet because
+ * the outermost loop around the warp's place has not turned twice. */
 void ptx_loop_turns(struct ptx_loop *l, double difference, double ran);
 double ptx_stretch(const struct ptx_run *r);
 bool ptx_too_early(const struct ptx_run *r, int at);
-/* Does the branch at `at` jump over a whole loop? Where data decides it, the warp goes in: what the
- * loop's length rests on is not in memory, and no length is likelier to be 0 than not. */
+/* Does the branch at `at` jump over a whole loop? If data decides that, the warp enters the
+ * loop: its length is not in memory, and a length of 0 is not the likelier one. */
 bool ptx_skips_loop(const struct ptx_run *r, int at);
 
 #endif

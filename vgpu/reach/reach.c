@@ -1,6 +1,7 @@
-/* Objects are looked at before their own code runs: those that the program starts with in a
- * constructor that precedes all others (-z initfirst), those that it opens later when the loader
- * tells debuggers of them, which is after they are mapped and before their constructors. */
+/* Looks at each object before the object's own code runs. For objects that the program starts
+ * with, it runs in a constructor that precedes all others (-z initfirst). For objects that are
+ * opened later, it runs when the loader notifies debuggers: after the object is mapped and
+ * before its constructors. */
 #include "reach/reach.h"
 
 #include <dlfcn.h>
@@ -14,11 +15,12 @@
 #define UNDER(path, folder)                                                                        \
     (strncmp(path, folder, strlen(folder)) == 0 && (path)[strlen(folder)] == '/')
 
-/* What the shims replace. An object has one of them inside if it defines `marker` and is called
- * `stem`, or, of those that exist as an archive, has code for a GPU: a program may have a cuInit of
- * its own. Of several with one prefix the first counts: CUDA 11's runtime still has references to
- * textures, and CUDA 12's has a call more than CUDA 13's. `form` ends the names of those calls that
- * the shim has in another form as well, the library's. */
+/* The libraries that the shims replace. An object contains one of them if it defines `marker`
+ * and its name begins with `stem`. For libraries that exist as an archive, an object with GPU
+ * code is enough; the GPU code is required because a program may define a cuInit of its own. Of
+ * several rows with one prefix the first match counts: CUDA 11's runtime still has texture
+ * references, and CUDA 12's has a call more than CUDA 13's. Where the shim has a call in that
+ * library's older form, the shim's name ends with `form`. */
 static const struct library {
     const char *stem, *marker, *prefix, *shim, *form;
     bool archive;
@@ -90,8 +92,9 @@ static bool is_own(const struct library *l, const char *path)
     return strncmp(name, l->stem, strlen(l->stem)) == 0;
 }
 
-/* That, or one that took NVIDIA's archive in. The runtime alone is in one that has no code for a
- * GPU as well: its table of what NVIDIA's other libraries call says so (CuPy's bindings). */
+/* The library itself, or an object that linked NVIDIA's archive. The runtime's archive may be in
+ * an object without GPU code, too (CuPy's bindings): the table of functions for NVIDIA's other
+ * libraries shows it. */
 static bool holds(const struct image *m, const struct library *l, const char *path,
                   bool device_code)
 {
@@ -100,8 +103,9 @@ static bool holds(const struct image *m, const struct library *l, const char *pa
     return may && image_has_symbol(m, l->marker, true);
 }
 
-/* Libraries with the runtime linked in that nobody but NVIDIA can link again, by name or in its
- * wheels' folder; the driver's shim names them when they are used. Frameworks load all of them. */
+/* Libraries of NVIDIA's with the runtime linked in, by name or by the folder of its wheels.
+ * Users cannot link them again, and frameworks load all of them, so the driver's shim names one
+ * only when it is used. */
 static bool is_vendors(const char *path)
 {
     static const char *const names[] = {"/libnpp",      "/libnvjpeg.", "/libcudss.",
@@ -172,7 +176,7 @@ static size_t count_objects(void)
     return n;
 }
 
-/* Looks at the objects that are new, and forgets those that are gone. */
+/* Examines new objects and forgets those that are gone. */
 static void look_at_new(void)
 {
     size_t n = count_objects(), i = 0;
@@ -224,7 +228,7 @@ static void reach_all(void)
     if (!opens)
         return;
     for (size_t i = 0; i < LIBRARIES; i++)
-        shim(i); /* in the middle of the loader's work there is no loading */
+        shim(i); /* the loader is at work here, so nothing can be loaded */
     ready = jump_write((void *)_r_debug.r_brk, (const void *)(uintptr_t)&changed) == 0;
 }
 

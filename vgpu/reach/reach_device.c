@@ -1,5 +1,5 @@
-/* Some programs look for a card's device file before they ask CUDA; JAX does. To calls that ask
- * whether a file is there, the virtual GPU's are, as /dev/null is. Cost: one comparison a call. */
+/* Some programs, JAX among them, look for a card's device file before they ask CUDA. Calls that
+ * ask whether such a file exists get the answer for /dev/null. It costs one comparison a call. */
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+/* Reads an object's ELF file: which symbols it defines and which functions it takes from others. */
 #include "reach/reach.h"
 
 #include <elf.h>

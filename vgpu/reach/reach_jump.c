@@ -1,5 +1,5 @@
-/* A function may be as short as six bytes: at its start goes a jump of five, to a place within
- * reach of it (32 bits) that holds the long jump. */
+/* Redirects a function. It may be as short as six bytes, so its start gets a jump of five bytes
+ * to a place within 32-bit reach, and that place holds the long jump. */
 #include "reach/reach.h"
 
 #include <string.h>

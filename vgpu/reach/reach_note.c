@@ -1,3 +1,4 @@
+/* Writes the note for the recorder that says why a program's calls do not reach the virtual GPU. */
 #include "reach/reach.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+/* Performs PyTorch's copies between tensors of different types, for the few values that a program
+ * may read back. */
 #include "values/cast.h"
 
 #include "values/integers.h"

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether the program may read at `p` what a kernel would have left there. */
+/* Whether `p` is memory that a kernel may write and the program may read. */
 bool vg_writable(const void *p);
 /* The same of all these bytes, which are no more than what copies move. */
 bool vg_small(const void *p, size_t bytes);

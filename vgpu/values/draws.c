@@ -1,5 +1,6 @@
-/* What random integers, permutations and top-k leave: any that are in range serve, since a program
- * cannot know which they would be. A permutation is the identity, and the largest come first. */
+/* Writes the results of random integers, permutations and top-k. Any values in range serve,
+ * because a program cannot know which ones to expect. A permutation is the identity, and top-k
+ * takes the first elements. */
 #include "values/cast.h"
 #include "values/integers.h"
 

@@ -1,4 +1,5 @@
-/* Integers of 8 bytes and flags, one by one: compared, added, multiplied, combined, copied. */
+/* Element-wise results for flags and integers of 8 bytes: comparisons, sums, products, logic and
+ * copies. */
 #include "values/cast.h"
 #include "values/integers.h"
 

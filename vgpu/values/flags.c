@@ -1,5 +1,6 @@
-/* What nonzero() and masks select: CUB counts flags and lists where they are. Flags that another
- * kernel should have made read as what lay there; unless all are 0 or 1, none counts. */
+/* Results of nonzero() and of masks: CUB counts flags and lists their places. Flags that a
+ * kernel would have computed read as whatever the memory held, so none counts unless all are 0
+ * or 1. */
 #include "values/cast.h"
 #include "values/integers.h"
 

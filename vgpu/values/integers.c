@@ -1,3 +1,5 @@
+/* Computes the small integer results of PyTorch's kernels (ranges, running sums, joined tensors),
+ * which programs read back as sizes and indices. */
 #include "values/integers.h"
 
 #include "values/cast.h"

@@ -30,7 +30,8 @@ void vg_integers_write(enum vg_integers what, const char *name, void *const *arg
 
 enum { VG_MOST_INTEGERS = 65536 /* masks, labels, indices; the host takes about 3 ns for each */ };
 
-/* No kernel computes numbers, so integers may be what numbers left there: those are large. */
+/* Memory may hold floating-point numbers where a kernel would have written integers; read as
+ * integers they are large. */
 static inline bool vg_is_count(int64_t value)
 {
     return value >= -(1 << 24) && value <= 1 << 24;

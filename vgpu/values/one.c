@@ -1,6 +1,6 @@
-/* One number: all() of one value is a copy of it, so the checks that it would ask for have to
- * write. They are answered as for an ordinary positive number; a function of one gives 0, as the
- * root at the end of a norm. */
+/* Results for one number. all() of one value is a copy of it, so the comparison before it has to
+ * write its result; it answers as for an ordinary positive number. A function of one number (the
+ * root at the end of a norm) gives 0. */
 #include "values/one.h"
 
 #include "values/cast.h"

@@ -1,4 +1,4 @@
-/* What scatter(), gather() and tensor[indices] move: small, and by indices that are true. */
+/* Moves small data as scatter(), gather() and tensor[indices] do, if the indices are real ones. */
 #include "values/cast.h"
 #include "values/integers.h"
 

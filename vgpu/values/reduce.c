@@ -1,3 +1,4 @@
+/* Computes PyTorch's reductions of a few integers, from the only argument of their kernel. */
 #include "values/reduce.h"
 
 #include "values/cast.h"

@@ -1,5 +1,5 @@
-/* cuBLAS's vector operations. In host pointer mode those with a scalar result copy it and wait,
- * which is why a dot product in a training loop stalls it. */
+/* cuBLAS's vector operations. In host pointer mode an operation with a scalar result copies it
+ * to the host and waits: that is how a dot product stalls a training loop. */
 #include "shims/cublas/shim_cublas_work.h"
 
 static const char axpy_name[] = "_Z15axpy_kernel_valIffEv19cublasAxpyParamsValIT_S1_T0_E";

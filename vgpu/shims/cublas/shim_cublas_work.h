@@ -35,7 +35,7 @@ struct blas_type {
 struct blas_type blas_letter(char letter);
 struct blas_type blas_type(int cuda_type);
 
-/* What a program sets and gets, and nothing here depends on. NULL without a handle. */
+/* A setting that a program sets and reads and that changes nothing here. NULL without a handle. */
 enum blas_setting {
     BLAS_EMULATION,
     BLAS_SPECIAL_VALUES,

@@ -1,6 +1,7 @@
-/* The driver's linker: what comes out is what went in, PTX one text after the other, as a module
- * takes it. Object files and libraries of device code (relocatable cubins, cudadevrt) are only
- * taken when nothing else is there: kernels are looked for by name, and nothing in them runs. */
+/* The driver's linker. Its output is its input: PTX texts, one after the other, in the form that
+ * a module takes. It uses object files and libraries of device code (relocatable cubins,
+ * cudadevrt) only if there is nothing else, because kernels are found by name and nothing in
+ * them runs. */
 #include "shims/cuda/shim_cuda.h"
 
 #include <stdlib.h>

@@ -70,8 +70,8 @@ static void name_library(const char *path)
                     file);
 }
 
-/* Tables that only NVIDIA's own libraries know; a runtime that is linked in ends where it lacks
- * them, with an error of its own. */
+/* Tables that only NVIDIA's own libraries know. A runtime that is linked in ends with an error
+ * of its own if it does not get them. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
     Dl_info caller;

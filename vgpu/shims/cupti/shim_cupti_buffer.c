@@ -1,5 +1,6 @@
-/* CUPTI's buffers: one per thread from 13.0 on, one for all before. Until all the work in it has
- * ended a buffer stays here; full and complete ones go back by this library's own thread. */
+/* CUPTI's buffers: one per thread from 13.0 on, one for all threads before. A buffer stays here
+ * until all work in it has ended. This library's own thread returns buffers that are full and
+ * complete. */
 #include "shims/cupti/shim_cupti_buffer.h"
 
 #include <signal.h>

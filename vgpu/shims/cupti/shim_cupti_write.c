@@ -1,5 +1,5 @@
-/* Records into buffers. A record's bytes go in at once, its kind word last; those of device work
- * carry start = end = 0 until the work has ended. */
+/* Writes records into buffers. A record's bytes go in at once, its kind word last. A record of
+ * device work has start = end = 0 until the work has ended. */
 #include "shims/cupti/shim_cupti_buffer.h"
 
 #include <stdatomic.h>

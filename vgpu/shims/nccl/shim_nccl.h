@@ -29,8 +29,9 @@ ncclResult_t ncclGroupEnd(void);
 
 enum { NCCL_RANKS = 16, NCCL_PLACES = 4, NCCL_MAIL = 65536 };
 
-/* Who arrived where. A rank arrives at its operation k when its k - 1 is over, which all others
- * have reached by then; so a place is free again long before it is used again. */
+/* Who has arrived at which operation. A rank arrives at operation k after its operation k - 1 is
+ * over, and by then all others have reached k - 1. So a place is free long before it is used
+ * again. */
 struct arrival {
     _Atomic uint64_t sequence;
     int64_t start_ns;

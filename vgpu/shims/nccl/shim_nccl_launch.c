@@ -245,7 +245,7 @@ static bool is_idle(const struct operation *o)
     return o->comm->ranks == 1 || o->bytes == 0;
 }
 
-/* Alone there is nobody to talk to: a copy, where the result is to be elsewhere. */
+/* A single rank only copies its data, if the result has another place. */
 static int copy_only(const struct operation *o)
 {
     if (o->in == o->out || o->bytes == 0 || !o->out || !o->in)

@@ -72,7 +72,7 @@ static bool is_alive(const struct ncclComm *c, int rank)
     return pid == 0 || kill(pid, 0) == 0 || errno != ESRCH;
 }
 
-/* The first rank that has ended or left, -1. One that has not come yet is waited for. */
+/* The first rank that has ended or left; -1: none. A rank that has not come yet is not counted. */
 static int gone(const struct ncclComm *c)
 {
     for (int i = 0; i < c->ranks; i++)
