@@ -117,10 +117,10 @@ bool query_d2h_recurs(const struct facts *f, enum memory_kind to)
     return recurs(f, COPY_D2H, to);
 }
 
-double query_comes_back_pct(const struct facts *f)
+double query_comes_back_pct(const struct facts *f, size_t *sizes)
 {
     struct size of[SIZES];
-    size_t n = 0;
+    size_t n = 0, agree = 0;
     int64_t all = 0, back = 0;
     for (uint32_t i = 0; i < f->tl->op_count; i++) {
         const struct op *o = &f->tl->ops[i];
@@ -132,7 +132,11 @@ double query_comes_back_pct(const struct facts *f)
             *(o->copy_kind == COPY_H2D ? &s->down : &s->up) += 1;
         all += o->copy_kind == COPY_H2D ? o->bytes : 0;
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         back += of[i].bytes * (of[i].down < of[i].up ? of[i].down : of[i].up);
+        agree += of[i].down && of[i].up;
+    }
+    if (sizes)
+        *sizes = agree;
     return all ? 100.0 * (double)back / (double)all : 0;
 }

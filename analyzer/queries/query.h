@@ -90,8 +90,9 @@ bool query_d2h_recurs(const struct facts *f, enum memory_kind to);
 int64_t query_exposed(const struct facts *f, const struct query_copies *c);
 /* Share of the bytes copied to the GPU that were copied from it before, told by their sizes:
  * weights or optimizer states that live on the host. They are there only when the step before has
- * ended. */
-double query_comes_back_pct(const struct facts *f);
+ * ended. *sizes, unless NULL: how many different sizes agree. One alone proves nothing: separate
+ * buffers of one size look the same. */
+double query_comes_back_pct(const struct facts *f, size_t *sizes);
 
 /* Name of the range (of the program's own, marks of steps aside) in which more than half of `part`
  * falls; NULL when there is none. */

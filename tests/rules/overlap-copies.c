@@ -132,22 +132,45 @@ START_TEST(test_turns)
 END_TEST
 
 /* And put back: what the next step fetches is what this one made. */
+static int64_t put_back_second;
+
 static void fill_put_back(struct builder *b, int64_t at)
 {
-    build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, 200 << 20, at, US(5), at + US(10),
-               MS(4));
+    int64_t bytes[] = {150 << 20, put_back_second};
+    for (int i = 0; i < 2; i++)
+        build_copy(b, COPY_H2D, MEMORY_PINNED, MEMORY_DEVICE, true, bytes[i], at + US(i), US(1),
+                   at + US(10) + MS(2) * i, MS(2));
     build_kernel(b, case_gemm, at + US(20), at + MS(4) + US(12), US(1900));
-    build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PINNED, true, 200 << 20, at + US(30), US(5),
-               at + MS(6), US(3950));
+    for (int i = 0; i < 2; i++)
+        build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PINNED, true, bytes[i], at + US(30 + i),
+                   US(1), at + MS(6) + US(1975) * i, US(1975));
 }
 
 START_TEST(test_put_back)
 {
     struct builder b = build_start();
+    put_back_second = 50 << 20;
     case_loop(&b, fill_put_back);
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "overlap-copies", RULE_SUPPRESSED);
     case_first(a, "copy-volume", US(7950)); /* both ways */
+    build_end(&b);
+}
+END_TEST
+
+/* Buffers of one size may be others: nobody can say how much can be had. */
+START_TEST(test_buffers_of_one_size)
+{
+    struct builder b = build_start();
+    put_back_second = 150 << 20;
+    case_loop(&b, fill_put_back);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "overlap-copies", RULE_FIRES);
+    struct err e = ERR_INIT;
+    ck_assert_int_eq(advice_predict(b.a, &e), 0);
+    const struct outcome *o = case_outcome(a, "overlap-copies");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert(o->upper_bound);
     build_end(&b);
 }
 END_TEST
@@ -160,6 +183,7 @@ Suite *rule_overlap_copies_suite(void)
     tcase_add_test(t, test_overlapped);
     tcase_add_test(t, test_turns);
     tcase_add_test(t, test_put_back);
+    tcase_add_test(t, test_buffers_of_one_size);
     tcase_add_test(t, test_python);
     tcase_add_test(t, test_long_calls);
     suite_add_tcase(s, t);

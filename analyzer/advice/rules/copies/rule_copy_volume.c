@@ -31,7 +31,7 @@ static int64_t puts_back(const struct facts *f, int64_t exposed)
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         ns += query_d2h(f, sources[i]).exposed_ns;
     ns = per_step(f, ns);
-    return query_comes_back_pct(f) > 50 && most > 0 ? ns < most ? ns : most : 0;
+    return query_comes_back_pct(f, NULL) > 50 && most > 0 ? ns < most ? ns : most : 0;
 }
 
 static const char *volume_text(const struct facts *f, struct arena *arena,

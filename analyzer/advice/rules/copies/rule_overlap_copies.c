@@ -94,8 +94,9 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
             "it is exposed because the GPU has no other work then";
         return;
     }
-    double back = query_comes_back_pct(f);
-    if (back > 50) {
+    size_t sizes;
+    double back = query_comes_back_pct(f, &sizes);
+    if (back > 50 && sizes > 1) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(
             arena,
@@ -106,6 +107,12 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
     }
     add_evidence(f, o, &c, copying);
     advise(f, o, c.idle_ns > copying);
+    if (back > 50) { /* other buffers of that size, or results of the step before */
+        o->edit = (struct edit){.kind = EDIT_NONE};
+        o->error_class = ERROR_RERUN_DECIDES;
+        outcome_evidence(o, "share of these bytes whose size is copied back as well", back, "%",
+                         NULL);
+    }
     if (beside < copying)
         outcome_evidence_per(o, "time that they could overlap with,", ms(beside), "ms", NULL);
     outcome_fires(
