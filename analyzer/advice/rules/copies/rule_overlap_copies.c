@@ -69,6 +69,15 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
         outcome_evidence(o, "rate", (double)c->bytes / (double)c->total_ns, "GB/s", rows);
 }
 
+/* Other buffers of that size, or results of the step before: nobody can tell. */
+static void doubt_size(struct outcome *o, double back_pct)
+{
+    o->edit = (struct edit){.kind = EDIT_NONE};
+    o->error_class = ERROR_RERUN_DECIDES;
+    outcome_evidence(o, "share of these bytes whose size is copied back as well", back_pct, "%",
+                     NULL);
+}
+
 static void check_overlap_copies(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_copies c = query_h2d(f, MEMORY_PINNED);
@@ -107,12 +116,8 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
     }
     add_evidence(f, o, &c, copying);
     advise(f, o, c.idle_ns > copying);
-    if (back > 50) { /* other buffers of that size, or results of the step before */
-        o->edit = (struct edit){.kind = EDIT_NONE};
-        o->error_class = ERROR_RERUN_DECIDES;
-        outcome_evidence(o, "share of these bytes whose size is copied back as well", back, "%",
-                         NULL);
-    }
+    if (back > 50)
+        doubt_size(o, back);
     if (beside < copying)
         outcome_evidence_per(o, "time that they could overlap with,", ms(beside), "ms", NULL);
     outcome_fires(
