@@ -43,6 +43,8 @@ bool advice_blind(const struct advice *a);
  * with *e set. */
 struct advice *advise(const struct timeline *t, struct err *e);
 void advice_free(struct advice *a);
+/* Which records are missing, where that matters, in the words of the health row; NULL: none are. */
+const char *advice_missing(const struct advice *a);
 /* Replays the steps without each finding's cause: upper bounds become predictions where the replay
  * passes its self-checks, and findings are ranked again by what they save at least. 0, or -1 with
  * *e set. */

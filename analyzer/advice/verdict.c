@@ -150,7 +150,7 @@ static void few_ops(struct advice *a, size_t ops)
                      : a->facts->steps.used == 1  ? "one step"
                                                   : "two steps",
                      a->facts->steps.used == 1 ? "s" : "", ops, ops == 1 ? "" : "s"),
-        why_text(a), record_more(a));
+        verdict_with_records(a, why_text(a)), record_more(a));
 }
 
 /* One step or two, mostly start-up: true of nothing that comes after. */
@@ -308,7 +308,7 @@ static void window_of_start_up(struct advice *a)
     a->verdict =
         arena_printf(&a->arena, "%s %.0f %% of %s.%s", what, share(a, a->ranked[0]->saves_high_ns),
                      step_words(a, "", window, sizeof window), verdict_rest(a));
-    a->why = why_text(a);
+    a->why = verdict_with_records(a, why_text(a));
     a->next = verdict_next(a);
 }
 
@@ -333,6 +333,8 @@ void verdict_write(struct advice *a)
         return;
     }
     if (a->facts->step_ns <= 0) {
+        if (verdict_records_missing(a))
+            return;
         verdict_not_enough(a, "Not enough data: the recording contains no complete step.",
                            a->facts->steps.source_text, "Record more steps.");
         return;
@@ -357,7 +359,7 @@ void verdict_write(struct advice *a)
             arena_printf(&a->arena, "Not enough data: warm-up takes %.0f %% of the %s recorded.",
                          share(a, a->ranked[0]->saves_high_ns),
                          a->facts->steps.used == 1 ? "one step" : "two steps"),
-            why_text(a), verdict_next(a));
+            verdict_with_records(a, why_text(a)), verdict_next(a));
         return;
     }
     write_class(a);

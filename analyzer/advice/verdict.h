@@ -24,6 +24,10 @@ bool verdict_launches_lost(struct advice *a);
 bool verdict_graphs_lost(struct advice *a);
 /* What of the evidence is missing, as a sentence behind the reason, or "". */
 const char *verdict_missing(struct advice *a);
+/* Records are missing (health_kinds.h): the verdict of a recording that shows nothing else; and the
+ * reason with a sentence about it, as it is where none are missing. */
+bool verdict_records_missing(struct advice *a);
+const char *verdict_with_records(struct advice *a, const char *why);
 /* verdict_cpu.c: of a program that computes without a GPU; the same where no step was found. */
 void verdict_cpu(struct advice *a);
 void verdict_cpu_no_steps(struct advice *a);

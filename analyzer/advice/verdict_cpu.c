@@ -276,7 +276,7 @@ void verdict_cpu(struct advice *a)
     const struct cpu_group *g = largest_group(a);
     double most = share(a, group_ns(a, g));
     const struct cpu_ranks *r = &a->facts->cpu_ranks;
-    a->why = why_text(a);
+    a->why = verdict_with_records(a, why_text(a));
     if (r->late != TL_NONE && r->count && r->late_ns * 10 >= a->facts->step_ns) {
         a->verdict_class = "straggler";
         a->verdict = arena_printf(
@@ -346,7 +346,7 @@ static bool failed_early(struct advice *a)
 void verdict_cpu_no_steps(struct advice *a)
 {
     const char *hook = hook_complaint(a);
-    if (marks_alone(a) || failed_early(a))
+    if (verdict_records_missing(a) || marks_alone(a) || failed_early(a))
         return;
     bool torch = timeline_meta(a->facts->tl, "torch.version") != NULL;
     const char *command = timeline_meta(a->facts->tl, "command");

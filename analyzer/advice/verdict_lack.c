@@ -1,6 +1,7 @@
 /* What is said where too little was recorded to say more. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
+#include "analyzer/facts/health_kinds.h"
 #include "analyzer/queries/query.h"
 
 #include <string.h>
@@ -20,15 +21,41 @@ void verdict_not_enough(struct advice *a, const char *verdict, const char *why, 
     a->next = next;
 }
 
-/* Why CUPTI gave nothing, in the agent's own words; NULL: it did not complain. */
-static const char *cupti_complaint(const struct advice *a)
+/* What a health row says, as a sentence. */
+static const char *sentence(struct advice *a, const struct row_health *h)
 {
-    for (size_t i = 0; i < a->facts->tl->health_count; i++) {
-        const struct row_health *h = &a->facts->tl->healths[i];
-        if (h->severity >= 1 && strncmp(tl_text(a->facts->tl, h->code), "cupti-", 6) == 0)
-            return tl_text(a->facts->tl, h->text);
-    }
-    return NULL;
+    const struct timeline *t = a->facts->tl;
+    const struct health_kind *k = health_kind(tl_text(t, h->code));
+    const char *text = tl_text(t, h->text);
+    size_t n = strlen(text);
+    bool ends = n && text[n - 1] == '.';
+    return k && k->meaning == HEALTH_LOST_SOME
+               ? arena_printf(&a->arena, "Records are missing: %s (%lld)%s", text,
+                              (long long)h->value, ends ? "" : ".")
+               : arena_printf(&a->arena, "%s%s", text, ends ? "" : ".");
+}
+
+const char *advice_missing(const struct advice *a)
+{
+    const struct row_health *h = health_missing(a->facts);
+    return h ? tl_text(a->facts->tl, h->text) : NULL;
+}
+
+bool verdict_records_missing(struct advice *a)
+{
+    const struct row_health *h = health_missing(a->facts);
+    if (!h)
+        return false;
+    verdict_not_enough(a, "Not enough data: records of the run are missing.", sentence(a, h),
+                       "Remove that obstacle and record again; gpuprof doctor shows what works on "
+                       "this machine.");
+    return true;
+}
+
+const char *verdict_with_records(struct advice *a, const char *why)
+{
+    const struct row_health *h = why ? health_missing(a->facts) : NULL;
+    return h ? arena_printf(&a->arena, "%s %s", why, sentence(a, h)) : why;
 }
 
 static void trace_of_no_gpu(struct advice *a)
@@ -59,7 +86,8 @@ void verdict_no_gpu_work(struct advice *a)
     bool kineto = source && strcmp(source, "kineto") == 0;
     bool ours = source && strcmp(source, "run") == 0; /* it was gpuprof run */
     const char *devices = timeline_meta(a->facts->tl, "trace.devices");
-    const char *complaint = cupti_complaint(a);
+    const struct row_health *hidden = health_hides_gpu(a->facts->tl);
+    const char *complaint = hidden ? tl_text(a->facts->tl, hidden->text) : NULL;
     if (complaint)
         verdict_not_enough(a, "Not enough data: the recording contains no GPU activity.", complaint,
                            "Remove that obstacle and record again; gpuprof doctor shows what works "
@@ -254,5 +282,5 @@ const char *verdict_missing(struct advice *a)
         text = arena_printf(
             &a->arena, " This covers only %.2g %% of the run: CUPTI reported nothing for the rest.",
             h->recorded_pct);
-    return text ? text : "";
+    return text && *text ? text : verdict_with_records(a, "");
 }

@@ -2,6 +2,7 @@
  * ranges and loader records of a framework's hook. A moment that lies in several of them belongs to
  * the first in the order of `layer`. Cost: O(n log n) over the ranges of the thread and the
  * loader's records. */
+#include "analyzer/facts/health_kinds.h"
 #include "analyzer/facts/passes.h"
 #include "analyzer/timeline/sort.h"
 
@@ -48,15 +49,6 @@ static bool launched(const struct timeline *t)
     return false;
 }
 
-static bool cupti_failed(const struct timeline *t)
-{
-    for (size_t i = 0; i < t->health_count; i++)
-        if (t->healths[i].severity >= 1 &&
-            strncmp(tl_text(t, t->healths[i].code), "cupti-", 6) == 0)
-            return true;
-    return false;
-}
-
 bool cpu_is_all(const struct timeline *t)
 {
     const char *source = timeline_meta(t, "source"), *on = timeline_meta(t, "torch.parameters");
@@ -66,7 +58,7 @@ bool cpu_is_all(const struct timeline *t)
         return cpu_trace(t);
     if (on)
         return strstr(on, ", on cpu") != NULL;
-    return !cupti_failed(t);
+    return !health_hides_gpu(t);
 }
 
 /* What a range of the training thread stands for; PART_OTHER: nothing that is told apart. */

@@ -1,21 +1,11 @@
 /* Self-checks: what was lost, what stays unexplained, what the profiler itself cost. */
+#include "analyzer/facts/health_kinds.h"
 #include "analyzer/facts/passes.h"
 
 #include "analyzer/timeline/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Health codes whose value counts records that should be in the profile and are not, each once. */
-static bool counts_losses(const char *code)
-{
-    static const char *const codes[] = {"cupti-dropped", "discarded", "ring-full", "no-ring",
-                                        "too-deep",      "untimed",   "off-clock"};
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (strcmp(code, codes[i]) == 0)
-            return true;
-    return false;
-}
 
 /* ns; -1: no cost that a record can have. */
 static double cost_of(const char *text)
@@ -211,7 +201,8 @@ void health_measure(struct facts *f)
     for (size_t i = 0; i < t->health_count; i++) {
         const struct row_health *h = &t->healths[i];
         f->health.warnings += h->severity >= 1;
-        if (h->value > 0 && counts_losses(tl_text(t, h->code)))
+        const struct health_kind *k = health_kind(tl_text(t, h->code));
+        if (h->value > 0 && k && k->how & HEALTH_DROPPED)
             f->health.dropped += h->value;
     }
     if (f->step_ns > 0 && t->op_count) /* of a GPU that was at work */

@@ -205,6 +205,12 @@ static int keep_steps(const char *profile, const struct results_options *o, stru
     return load_predicted(paths, 1, load_history(NULL), l, e);
 }
 
+static int check_whole(const struct advice *a, struct err *e)
+{
+    const char *what = advice_missing(a);
+    return what ? err_set(e, "records are missing from the profile: %s", what) : 0;
+}
+
 int results_make(const char *profile, const struct results_options *o, struct err *e)
 {
     struct loaded l;
@@ -227,6 +233,8 @@ int results_make(const char *profile, const struct results_options *o, struct er
         rc = write_page(place, l.analysis, &x, e);
     if (rc == 0 && o->metrics)
         rc = live_metrics_of(l.analysis, o->metrics, e);
+    if (rc == 0 && o->strict)
+        rc = check_whole(l.analysis, e);
     load_release(&l);
     return rc;
 }

@@ -9,6 +9,7 @@
 
 struct results_options {
     bool quiet;                    /* no summary */
+    bool strict;                   /* fail, at the end, where records are missing */
     bool report;                   /* write the page beside the profile */
     const char *place;             /* where the profile will be; NULL: where it is */
     const char *metrics;           /* also write them there; NULL */
@@ -16,7 +17,7 @@ struct results_options {
 };
 
 /* Analyses the profile, stores steps, gaps, findings and the JSON in it, and prints the summary on
- * stderr, every line with our prefix. */
+ * stderr, every line with our prefix. -1 with *e set; strict: also where all of that was done. */
 int results_make(const char *profile, const struct results_options *o, struct err *e);
 /* Before the program starts: may the page be written beside the profile? */
 int results_check_page(const char *profile, bool force, struct err *e);

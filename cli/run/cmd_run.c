@@ -20,7 +20,7 @@
 
 enum { LEAST_BYTES = 64 << 20, RECORD_SIGNAL = 7 /* kill -s RTMIN+7 PID */ };
 
-static bool force, no_record, strict, modules, armed;
+static bool force, no_record, modules, armed;
 static const char *output, *device, *metrics;
 static char metrics_path[PATH_MAX];
 static double metrics_every;
@@ -49,7 +49,8 @@ static const struct option_spec options[] = {
     {"modules", 0, OPTION_FLAG, &modules, NULL, "PyTorch: record a range for each module call"},
     {"report", 0, OPTION_FLAG, &results.report, NULL, "write the HTML page beside the profile"},
     {"metrics", 0, OPTION_STRING, &metrics, "FILE[,S]", "write Prometheus metrics every S (15) s"},
-    {"strict", 0, OPTION_FLAG, &strict, NULL, "exit with 125 if the profile is lost"},
+    {"strict", 0, OPTION_FLAG, &results.strict, NULL,
+     "exit with 125 if the profile or records are lost"},
     {0},
 };
 
@@ -132,7 +133,7 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
                     left ? "; to recover what it recorded: gpuprof import " : "",
                     left ? folders.spools : "");
     status = child_finish(&c);
-    return lost != 0 && strict ? RUN_FAILED : status;
+    return lost != 0 && results.strict ? RUN_FAILED : status;
 }
 
 /* Where the metrics go: like the profile, with the rank where there are several. */

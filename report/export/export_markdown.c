@@ -70,9 +70,7 @@ static void write_findings(const struct advice *a, const struct export_options *
 {
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
-        fputs(advice_blind(a) ? "No advice: the recording contains too little data.\n\n"
-                              : "gpuprof found nothing to change.\n\n",
-              f);
+        fprintf(f, "%s\n\n", text_no_findings(a, false));
         write_trials(a, o, f);
         return;
     }

@@ -153,9 +153,7 @@ void page_findings(const struct page *p)
     const struct outcome *o;
     page_put(p, "<section id=\"findings\"><h2>What to change</h2>\n");
     if (!shown_finding(p->a, p->o, 0))
-        page_put(p, "<p>%s</p>\n",
-                 advice_blind(p->a) ? "No advice: the recording contains too little data."
-                                    : "gpuprof found nothing to change.");
+        page_put(p, "<p>%s</p>\n", text_no_findings(p->a, false));
     else
         page_put(p, "<ol class=\"findings\">\n");
     for (size_t i = 0; (o = shown_finding(p->a, p->o, i)); i++)

@@ -159,10 +159,7 @@ void term_findings(const struct terminal *t, const struct advice *a, const struc
 {
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
-        fputs(advice_blind(a) ? "No advice: the recording contains too little data.\n\n"
-              : o->rule       ? "This rule found nothing to change.\n\n"
-                              : "gpuprof found nothing to change.\n\n",
-              t->f);
+        fprintf(t->f, "%s\n\n", text_no_findings(a, o->rule));
         write_trials(t, a, o);
         return;
     }

@@ -62,10 +62,8 @@ static size_t write_rows(const struct terminal *t, const struct advice *a,
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
         bool blind = advice_blind(a);
-        if (blind)
-            fputs("No advice: the recording contains too little data.\n", t->f);
-        else if (a->ranked_count) /* but none that was asked for */
-            fputs("gpuprof found nothing to change.\n", t->f);
+        if (blind || a->ranked_count) /* but none that was asked for */
+            fprintf(t->f, "%s\n", text_no_findings(a, false));
         if (blind || !a->ranked_count)
             term_labelled(t, "Next", INK_BOLD, a->next);
         return 0;

@@ -72,6 +72,8 @@ int64_t stacked_saving_ns(const struct advice *a);
 /* The findings that the options ask for: row i of them, NULL behind the last. */
 const struct outcome *shown_finding(const struct advice *a, const struct export_options *o,
                                     size_t i);
+/* What stands in the place of findings where there are none; `rule`: one rule was asked for. */
+const char *text_no_findings(const struct advice *a, bool rule);
 /* Outcome i of the analysis if it has that verdict and the options do not hide it. */
 const struct outcome *shown_outcome(const struct advice *a, const struct export_options *o,
                                     size_t i, enum verdict v);

@@ -172,3 +172,12 @@ const char *text_profiler(struct text *b, const struct advice *a)
         s->profiled, s->count, text_time(&time, s->profiled_ns));
     return b->s;
 }
+
+const char *text_no_findings(const struct advice *a, bool rule)
+{
+    if (advice_blind(a))
+        return "No advice: the recording contains too little data.";
+    if (advice_missing(a))
+        return "gpuprof found nothing to change in what was recorded, and records are missing.";
+    return rule ? "This rule found nothing to change." : "gpuprof found nothing to change.";
+}
