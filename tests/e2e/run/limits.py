@@ -102,6 +102,18 @@ def many_processes(build, checks):
         checks.check(seen[:2] == (n, 10 * n), f"{n} processes, {how}: all of them, and their ranges", str(seen))
 
 
+def no_room(build, checks):
+    """Nothing of the program can be recorded: nobody says that it used no GPU, and --strict fails."""
+    for how, status in (((), 0), (("--strict",), 125)):
+        run = build.run([build.gpuprof, "run", "-f", *how, "--device", DEVICE, "-o", "none.gpuprof", "--", "sh", "-c",
+                         'ulimit -f 100; exec "$@"', "-", build.train, *STEPS])
+        checks.check(run.returncode == status and run.stdout.count("median_step_ms") == 1,
+                     f"no room for a spool {' '.join(how)}: status {status}", f"{run.returncode} {run.stderr}")
+        wrong = [w for w in ("used no GPU", "GPU work", "nothing to change", "marked no step") if w in run.stderr]
+        checks.check("no room for its spool" in run.stderr and not wrong, f"no room {' '.join(how)}: the verdict says so",
+                     f"{wrong} {run.stderr}")
+
+
 def fifth_of_a_core(build, checks, how):
     run = build.run([*how, "sh", "-c", A_FIFTH, "-", build.folder.name, build.gpuprof, "run", "-q", "-o",
                      "fifth.gpuprof", "--device", DEVICE, "--", sys.executable, "-c", SPINS])
@@ -118,6 +130,7 @@ def fifth_of_a_core(build, checks, how):
 def main():
     build, checks = Build(sys.argv[1]), Checks()
     many_processes(build, checks)
+    no_room(build, checks)
     how = apart()
     if not how:
         print("        no file system may be mounted here: the rest is left out")
