@@ -154,7 +154,7 @@ static struct advice *analyse(const char *path, struct cut *c, struct timeline *
 static bool predicted(const struct outcome *o)
 {
     return (o->verdict == RULE_FIRES || o->verdict == RULE_SUPPRESSED) && !o->upper_bound &&
-           o->edit.kind != EDIT_NONE && o->saves_high_ns > 0;
+           o->edit.kind && o->saves_high_ns > 0;
 }
 
 static double share(const struct advice *a, int64_t ns)

@@ -1,6 +1,8 @@
 # The file is the registration. registry(TARGET DIR PREFIX TYPE HEADER SYMBOL COUNT) compiles every
 # PREFIX_x.c in DIR and below into TARGET; each defines `const struct TYPE PREFIX_x`. A generated source collects them:
 #   const struct TYPE *const SYMBOL[] = { &PREFIX_a, ... }; const size_t COUNT = n;
+# With one more argument, a path as in an #include, it writes a header there that declares each PREFIX_x, for those who
+# name them.
 function(registry target dir prefix type header symbol count)
     file(GLOB_RECURSE files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/${prefix}_*.c)
     list(SORT files COMPARE FILE_BASENAME)
@@ -23,6 +25,12 @@ ${rows}    NULL
 const size_t ${count} = ${n};
 " @ONLY)
     target_sources(${target} PRIVATE ${files} ${out})
+    if(ARGC GREATER 7)
+        file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/made/${ARGV7} CONTENT
+"/* Made by cmake/registry.cmake from ${dir}/${prefix}_*.c; ${header} includes it. */
+${declared}" @ONLY)
+        target_include_directories(${target} PUBLIC ${CMAKE_CURRENT_BINARY_DIR}/made)
+    endif()
 endfunction()
 
 # embed(TARGET FILE SYMBOL): FILE becomes `const char SYMBOL[]` (NUL-terminated) and

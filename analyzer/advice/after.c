@@ -15,8 +15,7 @@ static bool agrees(const struct advice *a, const struct outcome *o, const struct
 
 static bool predicted(const struct outcome *o)
 {
-    return o->verdict == RULE_FIRES && o->edit.kind != EDIT_NONE && !o->upper_bound &&
-           !o->edit.best_case;
+    return o->verdict == RULE_FIRES && o->edit.kind && !o->upper_bound && !o->edit.best_case;
 }
 
 int advice_after(const struct advice *a, const struct outcome *const *o, size_t n,

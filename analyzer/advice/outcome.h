@@ -58,7 +58,7 @@ struct outcome {
     int64_t widened_ns;   /* of that, added at either end because of past trials (past.h) */
     size_t widened_after; /* so many of them */
     enum error_class error_class;
-    struct edit edit; /* what is recommended, as a change that can be replayed; EDIT_NONE */
+    struct edit edit; /* what is recommended, as a change that can be replayed */
     struct evidence evidence[8];
     size_t evidence_count;
     struct example examples[3];

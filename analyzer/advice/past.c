@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum edit_kind edit_of(const struct advice *a, const char *rule)
+static const struct edit_kind *edit_of(const struct advice *a, const char *rule)
 {
     for (size_t i = 0; i < a->outcome_count; i++)
         if (strcmp(a->outcomes[i].rule->id, rule) == 0)
             return a->outcomes[i].edit.kind;
-    return EDIT_NONE;
+    return NULL;
 }
 
 /* false: it says nothing about a prediction. */
 static bool from_kept(const struct advice *a, const struct kept_trial *k, struct past_trial *t)
 {
-    enum edit_kind kind = edit_of(a, k->rule);
+    const struct edit_kind *kind = edit_of(a, k->rule);
     double step = (double)a->facts->step_ns;
-    if (kind == EDIT_NONE || k->predicted_mid_ns < 0 || k->step_ns <= 0 || step <= 0 ||
+    if (!kind || k->predicted_mid_ns < 0 || k->step_ns <= 0 || step <= 0 ||
         strcmp(k->verdict, "UNDERPOWERED") == 0)
         return false;
     *t = (struct past_trial){.tried_ns = k->tried_realtime_ns,
@@ -27,7 +27,7 @@ static bool from_kept(const struct advice *a, const struct kept_trial *k, struct
                              .low = (double)k->own_low_ns / step,
                              .high = (double)k->own_high_ns / step,
                              .measured = (double)k->measured_mid_ns / (double)k->step_ns};
-    memccpy(t->edit, edit_name(kind), '\0', sizeof t->edit - 1);
+    memccpy(t->edit, kind->name, '\0', sizeof t->edit - 1);
     return true;
 }
 
@@ -60,13 +60,13 @@ static int by_double(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-double past_miss(const struct advice *a, enum edit_kind kind, size_t *trials)
+double past_miss(const struct advice *a, const struct edit_kind *kind, size_t *trials)
 {
     double *miss = a->past_count ? malloc(a->past_count * sizeof *miss) : NULL;
     size_t n = 0;
     for (size_t i = 0; miss && i < a->past_count; i++) {
         const struct past_trial *t = &a->past[i];
-        if (t->virtual_gpu != facts_virtual(a->facts) || strcmp(t->edit, edit_name(kind)) != 0)
+        if (t->virtual_gpu != facts_virtual(a->facts) || strcmp(t->edit, kind->name) != 0)
             continue;
         miss[n++] = fmax(0, fmax(t->low - t->measured, t->measured - t->high));
     }

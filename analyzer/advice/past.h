@@ -17,6 +17,6 @@ int advice_learn(struct advice *a, const struct past_trial *history, size_t n,
 /* By how much of the step an interval for this kind of change is to be widened, and *trials that
  * say so. From PAST_ENOUGH on the quantile that makes it hold in 80 % of new cases (split
  * conformal prediction), with fewer the worst miss seen. */
-double past_miss(const struct advice *a, enum edit_kind kind, size_t *trials);
+double past_miss(const struct advice *a, const struct edit_kind *kind, size_t *trials);
 
 #endif

@@ -51,16 +51,7 @@ struct span_ns predict_span(const struct advice *a, struct engine *x,
 
 bool predict_open_to(const struct outcome *o)
 {
-    return o->verdict == RULE_FIRES && o->edit.kind != EDIT_NONE && !o->edit.best_case;
-}
-
-/* Work beside other work is all about which stream waits for which: where that was not recorded,
- * what it saves stays a bound. */
-static bool withheld(const struct advice *a, const struct outcome *o)
-{
-    enum edit_kind kind = o->edit.kind;
-    return a->whatif.events_guessed && (kind == EDIT_HIDE_COMM || kind == EDIT_BUCKET ||
-                                        kind == EDIT_PUNCTUAL || kind == EDIT_OVERLAP);
+    return o->verdict == RULE_FIRES && o->edit.kind && !o->edit.best_case;
 }
 
 static bool negligible(const struct advice *a, int64_t ns)
@@ -87,7 +78,7 @@ static void bound_by(const struct advice *a, struct engine *x, struct outcome *o
     struct span_ns s = predict_span(a, x, &one, 1);
     int64_t most = engine_most(x, &o->edit);
     most = most > s.high_ns ? most : s.high_ns;
-    if (o->edit.kind == EDIT_SKIP) {
+    if (o->edit.kind->bounded_by_cause) {
         raise_skip(a, o, most);
         return;
     }
@@ -109,7 +100,7 @@ static void bound_more(const struct advice *a, struct engine *x, struct outcome 
 static struct span_ns within_measured(const struct outcome *o, struct span_ns s)
 {
     int64_t most = o->saves_high_ns;
-    if (o->edit.kind != EDIT_OVERLAP || s.high_ns <= most)
+    if (!o->edit.kind->within_measured || s.high_ns <= most)
         return s;
     s.low_ns = engine_within(s.low_ns, most);
     s.least_ns = engine_within(s.least_ns, most);
@@ -122,7 +113,7 @@ static struct span_ns within_measured(const struct outcome *o, struct span_ns s)
 static void explain_above(struct outcome *o, int64_t measured_ns)
 {
     enum { MORE_PCT = 5 };
-    if (o->edit.kind == EDIT_UNSYNC || measured_ns <= 0 ||
+    if (o->edit.kind->wait_by_wait || measured_ns <= 0 ||
         o->saves_mid_ns * 100 <= measured_ns * (100 + MORE_PCT))
         return;
     outcome_evidence(o, "of the saving, because launches and other work move up",
@@ -150,12 +141,10 @@ static const char *with_tf32(struct arena *arena, const char *remedy, const char
  * finding about FP32 says what that alone saves. */
 static void add_tf32(struct advice *a, struct engine *x, struct outcome *o)
 {
-    bool told;
     struct outcome tf32 = *o;
     const struct outcome *one = &tf32;
-    if (query_cc_major(a->facts, &told) < 8)
+    if (!o->edit.kind->lesser(&o->edit, a->facts, &tf32.edit))
         return;
-    tf32.edit.tf32 = true;
     struct span_ns s = predict_span(a, x, &one, 1);
     if (negligible(a, s.mid_ns))
         return;
@@ -170,23 +159,30 @@ static void add_tf32(struct advice *a, struct engine *x, struct outcome *o)
     outcome_evidence_per(o, "saved by TF32 alone,", (double)s.mid_ns / 1e6, "ms", NULL);
 }
 
+/* No lower end above the idle time that surely goes. */
+static struct span_ns within_sure(const struct facts *f, const struct edit_kind *kind,
+                                  struct span_ns s)
+{
+    int64_t sure_ns = 0;
+    for (int part = 0; part < PART_COUNT; part++)
+        sure_ns += kind->sure_parts >> part & 1 ? f->breakdown_ns[part] : 0;
+    if (kind->sure_parts && s.low_ns > sure_ns)
+        s.low_ns = sure_ns;
+    if (kind->sure_parts && s.least_ns > sure_ns)
+        s.least_ns = sure_ns;
+    return s;
+}
+
 static void predict(struct advice *a, struct engine *x, struct outcome *o)
 {
     const struct outcome *one = o;
     int64_t measured_ns = o->saves_high_ns;
     const struct edit *edit = &o->edit;
-    int64_t direct_ns = a->facts->breakdown_ns[PART_IDLE_LAUNCH];
-    struct span_ns own = engine_span(x, &a->whatif, &edit, 1), s;
-    /* That other host work then fits behind the GPU is inferred; that the idle time between
-     * launches goes is not. */
-    if (o->edit.kind == EDIT_GRAPH) {
-        own.low_ns = own.low_ns < direct_ns ? own.low_ns : direct_ns;
-        own.least_ns = own.least_ns < direct_ns ? own.least_ns : direct_ns;
-    }
-    s = within_measured(o, widen(a, own, &one, 1));
+    struct span_ns own = within_sure(a->facts, edit->kind, engine_span(x, &a->whatif, &edit, 1));
+    struct span_ns s = within_measured(o, widen(a, own, &one, 1));
     /* Where no wait of the host was recorded, the replay launches at the recorded times, as if the
-     * host did not follow. The others' waiting itself was recorded: that much may go. */
-    if (x->no_wait && o->edit.kind == EDIT_PUNCTUAL && o->saves_high_ns > s.high_ns) {
+     * host did not follow. */
+    if (x->no_wait && edit->kind->measured_from_peer && o->saves_high_ns > s.high_ns) {
         s.high_ns = o->saves_high_ns;
         s.mid_ns = (s.low_ns + s.high_ns) / 2;
     }
@@ -203,38 +199,40 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
     o->upper_bound = false;
     o->widened_ns =
         (int64_t)(past_miss(a, o->edit.kind, &o->widened_after) * (double)a->facts->step_ns);
-    if (o->edit.kind == EDIT_UNSYNC && !negligible(a, o->saves_mid_ns))
+    if (edit->kind->wait_by_wait && !negligible(a, o->saves_mid_ns))
         predict_waits(a, x, o);
-    if (o->edit.kind == EDIT_PRECISION)
+    if (edit->kind->lesser)
         add_tf32(a, x, o);
     explain_above(o, measured_ns);
 }
 
-/* By call: does a finding of its own remove it (of clipping, of loss scaling)? NULL: none does. */
-static const bool *claimed_marks(struct advice *a)
+/* The calls that a change of waits spares already, and those that another finding removes (of
+ * clipping, of loss scaling): their waits are that one's. */
+static const bool *spared_by(struct advice *a, const struct outcome *waits)
 {
     size_t n = a->facts->tl->api_count;
     bool *marks = NULL;
     for (size_t i = 0; i < a->outcome_count; i++) {
         const struct outcome *o = &a->outcomes[i];
-        if (o->verdict != RULE_FIRES || o->edit.kind != EDIT_REMOVE || !o->edit.call_marks)
+        const bool *own = o->edit.at.call_marks;
+        if (o->verdict != RULE_FIRES || !o->edit.kind || !o->edit.kind->owns_calls || !own)
             continue;
         marks = marks ? marks : arena_array(&a->arena, n + 1, sizeof *marks);
         for (size_t k = 0; marks && k < n; k++)
-            marks[k] |= o->edit.call_marks[k];
+            marks[k] |= own[k] || (waits->edit.spared && waits->edit.spared[k]);
     }
-    return marks;
+    return marks ? marks : waits->edit.spared;
 }
 
 static void predict_all(struct advice *a, struct engine *x)
 {
-    const bool *claimed = claimed_marks(a);
     for (size_t i = 0; i < a->outcome_count; i++) {
         struct outcome *o = &a->outcomes[i];
-        if (o->edit.kind == EDIT_UNSYNC)
-            o->edit.claimed_marks = claimed;
-        if (withheld(a, o))
+        const struct edit_kind *kind = o->edit.kind;
+        if (!kind || (kind->needs_events && a->whatif.events_guessed))
             continue;
+        if (kind->wait_by_wait)
+            o->edit.spared = spared_by(a, o);
         if (predict_open_to(o))
             predict(a, x, o);
         else if (o->verdict == RULE_FIRES && o->edit.best_case)
@@ -303,7 +301,7 @@ static void put_off(struct advice *a)
     for (size_t i = 0; i < a->outcome_count; i++) {
         struct outcome *o = &a->outcomes[i];
         int64_t most_ns = o->edit.best_case ? o->saves_high_ns : o->saves_mid_ns;
-        if (o->verdict != RULE_FIRES || o->edit.kind == EDIT_NONE || !negligible(a, most_ns))
+        if (o->verdict != RULE_FIRES || !o->edit.kind || !negligible(a, most_ns))
             continue;
         o->verdict = RULE_SUPPRESSED;
         o->why = why_not_now(a, o);
@@ -316,10 +314,10 @@ static void raise_bounds(struct advice *a, struct engine *x)
 {
     for (size_t i = 0; x->g->count && i < a->outcome_count; i++) {
         struct outcome *o = &a->outcomes[i];
-        if (o->verdict != RULE_FIRES || o->edit.kind == EDIT_NONE)
+        if (o->verdict != RULE_FIRES || !o->edit.kind)
             continue;
         int64_t most = engine_within(engine_most(x, &o->edit), o->limit_ns);
-        if (o->edit.kind == EDIT_SKIP)
+        if (o->edit.kind->bounded_by_cause)
             raise_skip(a, o, most);
         o->saves_high_ns = most > o->saves_high_ns ? most : o->saves_high_ns;
     }
@@ -362,7 +360,7 @@ int advice_together(struct advice *a, const struct outcome *const *o, size_t n,
 {
     bool known = a->whatif.trusted && n > 0;
     for (size_t i = 0; i < n; i++)
-        known = known && o[i]->edit.kind != EDIT_NONE && !o[i]->upper_bound;
+        known = known && o[i]->edit.kind && !o[i]->upper_bound;
     if (!known)
         return 0;
     struct engine x;

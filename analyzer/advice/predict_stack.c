@@ -21,7 +21,7 @@ struct choice {
 
 static enum turn turn_of(const struct advice *a, const struct outcome *o)
 {
-    if (o->edit.kind == EDIT_GRAPH)
+    if (o->edit.kind->comes_last)
         return TURN_GRAPH;
     return o->rule->about_input && a->ranked_count && a->ranked[0] == o ? TURN_CAUSE : TURN_REPAIR;
 }

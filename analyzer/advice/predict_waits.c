@@ -90,7 +90,7 @@ static int64_t alone(struct engine *x, const struct outcome *o, size_t place, bo
     struct outcome one = *o;
     const struct outcome *only = &one;
     struct spare s = {place, keep, false};
-    one.edit.keep_marks = keep;
+    one.edit.spared = keep;
     drop_all(x, o);
     each_dropped(x, spare, &s);
     int64_t ns = predict_saved(x, &only, 1);

@@ -16,7 +16,7 @@ enum { HISTORY_MAX = 4096 }; /* the newest count */
 struct past_trial {
     int64_t tried_ns; /* Unix time */
     bool virtual_gpu;
-    char edit[24];    /* kind of change: edit_name() */
+    char edit[24];    /* kind of change: name of its edit_kind */
     double low, high; /* predicted, share of the step saved, before past trials widened it */
     double measured;
 };

@@ -98,12 +98,21 @@ static int64_t work_left_ns(const struct engine *x)
     return (int64_t)(fmin(share, 1) * (double)x->f->step_ns); /* hostile times exceed it */
 }
 
+static bool of_host(const struct edit *const *edits, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!edits[i]->kind->of_host)
+            return false;
+    return true;
+}
+
 /* Who launches differently makes batches as before. While the GPU waits for one, nobody but their
  * maker is at work: the steps come no faster than that. */
 static int64_t input_left_ns(const struct engine *x, const struct edit *edit)
 {
-    bool launching = edit->kind == EDIT_GRAPH || edit->kind == EDIT_UNSYNC;
-    return launching ? engine_within(x->f->breakdown_ns[PART_IDLE_INPUT], x->f->step_ns) : 0;
+    return edit->kind->keeps_input
+               ? engine_within(x->f->breakdown_ns[PART_IDLE_INPUT], x->f->step_ns)
+               : 0;
 }
 
 int64_t engine_most(struct engine *x, const struct edit *edit)
@@ -117,7 +126,7 @@ int64_t engine_most(struct engine *x, const struct edit *edit)
         left = work < left ? work : left;
     }
     int64_t input = input_left_ns(x, edit);
-    left = edit_of_host(edit->kind) && x->work_ns > left ? x->work_ns : left;
+    left = of_host(&edit, 1) && x->work_ns > left ? x->work_ns : left;
     int64_t limit = x->f->step_ns - (left > input ? left : input);
     return engine_within(engine_to_median(x, best), limit > 0 ? limit : 0);
 }
@@ -209,19 +218,10 @@ static int64_t few_steps_ns(const struct whatif *w, int64_t step, int64_t mid)
     return (int64_t)(of_step * (double)step + of_saving * (double)(mid > 0 ? mid : 0));
 }
 
-static bool of_host(const struct edit *const *edits, size_t n)
+/* What a step takes at least by what the kind itself knows (least_ns). */
+static int64_t kind_left_ns(const struct engine *x, const struct edit *edit)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!edit_of_host(edits[i]->kind))
-            return false;
-    return true;
-}
-
-/* Copies that move to a stream of their own still follow each other: one engine makes them all. A
- * host that ran far ahead when recorded would fetch only so many steps ahead of time. */
-static int64_t copies_left_ns(const struct facts *f)
-{
-    return engine_within(facts_per_step(f, query_h2d(f, MEMORY_PINNED).total_ns), f->step_ns);
+    return edit->kind->least_ns ? engine_within(edit->kind->least_ns(x->f), x->f->step_ns) : 0;
 }
 
 /* The work that the edits leave, where all unknowns are at their good end. */
@@ -238,10 +238,10 @@ static int64_t edited_left_ns(struct engine *x, const struct edit *const *edits,
 int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_t n)
 {
     if (!of_host(edits, n)) {
-        int64_t work = edited_left_ns(x, edits, n), copies = 0;
+        int64_t left = edited_left_ns(x, edits, n);
         for (size_t i = 0; i < n; i++)
-            copies = edits[i]->kind == EDIT_OVERLAP ? copies_left_ns(x->f) : copies;
-        return work > copies ? work : copies;
+            left = kind_left_ns(x, edits[i]) > left ? kind_left_ns(x, edits[i]) : left;
+        return left;
     }
     int64_t input = n == 1 ? input_left_ns(x, edits[0]) : 0;
     return input > x->work_ns ? input : x->work_ns;
@@ -275,7 +275,7 @@ struct span_ns engine_span(struct engine *x, const struct whatif *w,
     int64_t step = x->f->step_ns;
     int draws = 1;
     for (size_t i = 0; i < n; i++)
-        draws = edit_certain(edits[i]->kind) ? draws : DRAWS;
+        draws = edits[i]->kind->certain ? draws : DRAWS;
     bool large = w->wider && x->g->count > LARGE_TASKS;
     struct span_ns s = span_with_others(x, edits, n, draws, large);
     int64_t most = x->no_wait && n == 1 ? engine_most(x, edits[0]) : 0;
@@ -289,7 +289,7 @@ struct span_ns engine_span(struct engine *x, const struct whatif *w,
         wide = s.mid_ns / 2; /* errors shared with the base cancel: doubt is not more than half */
     wide += few_steps_ns(w, step, s.mid_ns);
     int64_t limit = step - engine_floor_ns(x, edits, n);
-    if (n == 1 && edits[0]->kind == EDIT_OVERLAP && s.low_ns - wide > limit)
+    if (n == 1 && edits[0]->kind->least_ns && s.low_ns - wide > limit)
         return (struct span_ns){0, limit / 2, limit, 0}; /* the replay says no more than that */
     return within_runs(x, s, wide, limit, edits, n);
 }

@@ -49,8 +49,8 @@ const char *engine_distrust(struct engine *x, const struct whatif *w);
  * saved is a share of the program's step and not of the profiler's. After engine_check. */
 void engine_take_cost_out(struct engine *x, struct whatif *w);
 
-/* What n edits save together by that draw: of the recorded pace; and that on the scale of the
- * median step. */
+/* Every edit asked about has a kind. What n of them save together by that draw: of the recorded
+ * pace; and that on the scale of the median step. */
 int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_t n, int draw);
 int64_t engine_to_median(const struct engine *x, int64_t ns);
 /* The most that the change can save of the median step, whatever speaks against the replay: with

@@ -58,7 +58,7 @@ static int predict(struct tried *c, const struct trial *t, struct loaded *l, str
         const struct outcome *o = c->advice[0];
         s = (struct span_ns){o->saves_low_ns, o->saves_mid_ns, o->saves_high_ns, o->least_ns};
         rc = !o->upper_bound;
-        snprintf(c->edit, sizeof c->edit, "%s", edit_name(o->edit.kind));
+        snprintf(c->edit, sizeof c->edit, "%s", edit_name(&o->edit));
         c->own_low = (double)o->own_low_ns / (double)t->step_ns;
         c->own_high = (double)o->own_high_ns / (double)t->step_ns;
         c->at_most = rc ? 0 : (double)o->saves_high_ns / (double)t->step_ns;

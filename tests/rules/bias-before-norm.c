@@ -78,7 +78,7 @@ START_TEST(test_what_is_done_for_each_parameter_goes_with_the_bias)
     case_loop(&b, fill_parameters);
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "bias-before-norm", RULE_FIRES);
-    const bool *gone = case_outcome(a, "bias-before-norm")->edit.op_marks;
+    const bool *gone = case_outcome(a, "bias-before-norm")->edit.at.op_marks;
     const struct timeline *t = a->facts->tl;
     size_t updates = 0, steps = a->facts->steps.count;
     for (size_t i = 0; i < t->op_count; i++)

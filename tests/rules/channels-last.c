@@ -91,7 +91,7 @@ START_TEST(test_what_may_save_nothing)
         case_loop(&b, fill_few_conversions);
         const struct outcome *o = case_outcome(build_analyze(&b), "channels-last");
         ck_assert_int_eq(advice_predict(b.a, &e), 0);
-        ck_assert_int_eq(o->edit.good > 0, i == 1);
+        ck_assert_int_eq(o->edit.layout.best > 0, i == 1);
         if (i == 0) {
             ck_assert_int_eq(o->verdict, RULE_SUPPRESSED);
             ck_assert_ptr_nonnull(strstr(o->why, "most likely saves next to nothing; 0.12 ms"));

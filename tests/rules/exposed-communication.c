@@ -147,7 +147,7 @@ START_TEST(test_all_with_all)
         ck_assert_msg(strstr(o->remedy.pytorch, "all-to-all"), "%s", o->remedy.pytorch);
         ck_assert_ptr_null(strstr(o->remedy.pytorch, "bucket_cap_mb"));
         ck_assert_int_eq(strstr(o->remedy.pytorch, "micro-batches") != NULL, unnamed);
-        ck_assert_int_eq(o->edit.kind == EDIT_NONE, unnamed);
+        ck_assert_int_eq(!o->edit.kind, unnamed);
         ck_assert_int_eq(o->setting == NULL, 1);
         build_end(&b);
     }

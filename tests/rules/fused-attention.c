@@ -111,8 +111,8 @@ START_TEST(test_fused_attention)
     case_loop(&b, fill_forward);
     /* mask and softmax go, the products take a quarter at best */
     const struct outcome *o = case_first(build_analyze(&b), "fused-attention", US(1400));
-    ck_assert_int_eq(o->edit.kind, EDIT_SCALE);
-    ck_assert(o->edit.gone_marks && o->edit.op_marks);
+    ck_assert_ptr_eq(o->edit.kind, &edit_scale);
+    ck_assert(o->edit.at.gone_marks && o->edit.at.op_marks);
     build_end(&b);
     b = build_start();
     case_loop(&b, fill_backward);

@@ -95,7 +95,7 @@ START_TEST(test_lists)
     case_loop(&b, fill_lists); /* of 2 ms seven of twenty passes remain at best */
     const struct outcome *o = case_first(build_analyze(&b), "fused-optimizer", US(1300));
     ck_assert_str_eq(o->remedy.pytorch, "torch.optim.AdamW(params, fused=True)");
-    ck_assert_int_eq(o->edit.kind, EDIT_SCALE);
+    ck_assert_ptr_eq(o->edit.kind, &edit_scale);
     ck_assert_ptr_nonnull(strstr(o->summary, "runs 8 kernels in 2.0 ms per step"));
     build_end(&b);
     b = build_start();

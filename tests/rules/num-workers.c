@@ -86,7 +86,7 @@ START_TEST(a_batch_has_a_way_to_go)
         }
         const struct advice *a = build_analyze(&b);
         case_verdict(a, "num-workers", RULE_FIRES);
-        const struct hand_over *way = &case_outcome(a, "num-workers")->edit.hand_over;
+        const struct hand_over *way = &case_outcome(a, "num-workers")->edit.workers.hand_over;
         ck_assert_double_eq_tol(way->get_low, MS(1.2), US(1));
         ck_assert_double_eq_tol(way->send_low, workers ? 0 : MS(2.2), US(1));
         ck_assert_double_eq_tol(way->send_high, workers ? 0 : MS(32), US(1));

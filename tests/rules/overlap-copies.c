@@ -59,7 +59,7 @@ START_TEST(test_python)
     case_loop(&b, fill_pinned);
     const struct outcome *o = case_first(build_analyze(&b), "overlap-copies", MS(3));
     ck_assert_ptr_null(o->setting);
-    ck_assert(!o->edit.in_stream);
+    ck_assert(!o->edit.overlap.in_stream);
     ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "does not wait"));
     build_end(&b);
     b = build_start();
@@ -67,7 +67,7 @@ START_TEST(test_python)
     case_loop(&b, fill_awaited);
     o = case_outcome(build_analyze(&b), "overlap-copies");
     ck_assert_str_eq(o->setting, "non_blocking=1");
-    ck_assert(o->edit.in_stream);
+    ck_assert(o->edit.overlap.in_stream);
     ck_assert_msg(llabs(o->saves_mid_ns - MS(1)) < US(50), "%lld", (long long)o->saves_mid_ns);
     build_end(&b);
 }

@@ -75,7 +75,7 @@ START_TEST(test_pointwise)
     struct builder b = build_start();
     case_loop(&b, fill_chain);
     const struct outcome *o = case_first(build_analyze(&b), "pointwise-fusion", US(900));
-    ck_assert_int_eq(o->edit.kind, EDIT_JOIN);
+    ck_assert_ptr_eq(o->edit.kind, &edit_join);
     build_end(&b);
     b = build_start();
     case_loop(&b, fill_epilogue);
@@ -117,16 +117,16 @@ START_TEST(a_compiler_changes_attention_and_the_layout_too)
     case_loop(&b, fill_attention_and_images);
     const struct outcome *o = case_outcome(build_analyze(&b), "pointwise-fusion");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
-    ck_assert_ptr_nonnull(o->edit.op_calls);
+    ck_assert_ptr_nonnull(o->edit.at.op_calls);
     size_t gone = 0;
     for (size_t i = 0; i < b.a->facts->tl->op_count; i++)
-        gone += o->edit.gone_marks[i];
+        gone += o->edit.at.gone_marks[i];
     ck_assert_uint_eq(gone, 3 * b.a->facts->steps.used);
     build_end(&b);
     b = build_start();
     build_meta(&b, "platform", "hip"); /* there it keeps the layout */
     case_loop(&b, fill_attention_and_images);
-    ck_assert_ptr_null(case_outcome(build_analyze(&b), "pointwise-fusion")->edit.op_calls);
+    ck_assert_ptr_null(case_outcome(build_analyze(&b), "pointwise-fusion")->edit.at.op_calls);
     build_end(&b);
 }
 END_TEST

@@ -114,7 +114,7 @@ START_TEST(test_fp32_with_layout)
     case_loop(&b, fill_given_nhwc);
     o = case_first(build_analyze(&b), "tensor-cores", MS(6));
     ck_assert_str_eq(o->setting, "precision=bf16");
-    ck_assert(o->edit.layout); /* in 16 bits nothing converts them */
+    ck_assert(o->edit.precision.layout); /* in 16 bits nothing converts them */
     build_end(&b);
     b = build_start();
     build_meta(&b, "torch.weights.memory_format", "channels_last"); /* applied already */

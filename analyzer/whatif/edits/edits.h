@@ -1,7 +1,5 @@
-/* Recommendations as changes of a plan (see edit.h).
- *
- * Each edit marks tasks and sets durations; what it does not know is drawn from a range, which
- * stands in it. table.c holds the table. */
+/* What the kinds of edits share (see edit.h): how one is applied to a plan, draws, work and its
+ * launch. */
 #ifndef GPUPROF_WHATIF_EDITS_EDITS_H
 #define GPUPROF_WHATIF_EDITS_EDITS_H
 
@@ -14,9 +12,16 @@ struct draw { /* where in its range each unknown lies: 0 good luck, 1 bad luck *
     double u[DRAW_DIMENSIONS];
 };
 
-void edit_apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d);
-bool edit_certain(enum edit_kind kind); /* has no unknowns */
-bool edit_of_host(enum edit_kind kind); /* leaves the work of every stream as it is */
+static inline void edit_apply(const struct edit *x, const struct graph *g, struct plan *p,
+                              const struct draw *d)
+{
+    if (x->kind)
+        x->kind->apply(x, g, p, d);
+}
+
+/* All kinds, by name: for tests. */
+extern const struct edit_kind *const edit_kinds[];
+extern const size_t edit_kind_count;
 
 /* Shared by the edits. */
 static inline double draw_between(const struct draw *d, int dimension, double good, double bad)
@@ -55,29 +60,29 @@ bool edit_drop_launched(const struct graph *g, struct plan *p, uint32_t i);
 /* What is left of an FP32 kernel's time on tensor cores (tensor.c), where these reach `share`
  * of the share of the peak rate that it reached. */
 double edit_on_tensor_cores(const struct graph *g, double share);
-/* The same of the kernel of task i, by what is known of it and of its call (x->op_calls): in 16
- * bits, or in TF32 (x->tf32). */
+/* The same of the kernel of task i, by what is known of it and of its call (x->at.op_calls): in 16
+ * bits, or in TF32 (x->precision.tf32). */
 double edit_matrix_left(const struct edit *x, const struct graph *g, uint32_t i,
                         const struct draw *d);
 
+/* The library call behind task i; NULL: not known, as always without x->at.op_calls. */
+const struct call *edit_call(const struct edit *x, const struct graph *g, uint32_t i);
+/* Did the library launch it for a call whose tensors are in NHWC already? */
+bool edit_in_nhwc(const struct edit *x, const struct graph *g, uint32_t i);
 /* Does task i convert the layout of images for a call that was given NCHW? False without
- * x->op_calls. */
+ * x->at.op_calls. */
 bool edit_converts(const struct edit *x, const struct graph *g, uint32_t i);
 
 /* Is the edit about this operation? */
 bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op);
 
-typedef void edit_fn(const struct edit *x, const struct graph *g, struct plan *p,
-                     const struct draw *d);
-edit_fn edit_workers, edit_pin, edit_overlap; /* input.c */
-edit_fn edit_more_workers, edit_read_free;
-edit_fn edit_unsync, edit_graph, edit_unblock, edit_skip; /* host.c */
-edit_fn edit_keep_gradients, edit_fuse, edit_algorithm;   /* kernels.c */
-edit_fn edit_precision;                                   /* precision.c */
-edit_fn edit_layout;                                      /* layout.c */
-edit_fn edit_join;                                        /* join.c */
-edit_fn edit_remove, edit_scale;                          /* rules.c */
-edit_fn edit_batch, edit_accumulate;                      /* step.c */
-edit_fn edit_hide_comm, edit_bucket, edit_punctual;       /* comm.c */
+/* Does the task belong to the update of the parameters, or to the zeroing of their gradients? */
+bool edit_updates(const struct graph *g, uint32_t i);
+
+/* copies.c: uploads of batches from that memory (enum memory_kind) wait for nothing. same_stream:
+ * they stay on the stream that computes. rate: bytes per ns that they then reach, 0: as recorded.
+ */
+void edit_copies(const struct graph *g, struct plan *p, uint8_t from, bool same_stream,
+                 double rate);
 
 #endif

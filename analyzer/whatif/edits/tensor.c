@@ -86,14 +86,14 @@ double edit_matrix_left(const struct edit *x, const struct graph *g, uint32_t i,
                         const struct draw *d)
 {
     double share = share_kept(g, i, d);
-    double by = x->tf32 ? in_tf32(g, share, d) : edit_on_tensor_cores(g, share);
-    uint32_t c = x->op_calls ? x->op_calls[g->tasks[i].source] : TL_NONE;
+    double by = x->precision.tf32 ? in_tf32(g, share, d) : edit_on_tensor_cores(g, share);
+    uint32_t c = x->at.op_calls ? x->at.op_calls[g->tasks[i].source] : TL_NONE;
     const struct row_call *r = c == TL_NONE ? NULL : &g->a->tl->calls[c].row;
     if (!r || r->family != SPOOL_CALL_GEMM || by >= 1)
         return by;
-    if (!query_rows_aligned(r, x->tf32 ? 4 : 8))
-        by *= slowed_by_rows(g, x->tf32, d);
-    double floor = floor_by_bytes(g, r, x->tf32, d) / (double)g->tasks[i].dur_ns;
+    if (!query_rows_aligned(r, x->precision.tf32 ? 4 : 8))
+        by *= slowed_by_rows(g, x->precision.tf32, d);
+    double floor = floor_by_bytes(g, r, x->precision.tf32, d) / (double)g->tasks[i].dur_ns;
     by = by > floor ? by : floor;
     return by > 1 ? 1 : by;
 }

@@ -24,7 +24,7 @@ static double miss(const struct past_trial *t, size_t n, size_t *trials)
     struct advice a = {.facts = &facts};
     struct err e = ERR_INIT;
     ck_assert_int_eq(advice_learn(&a, t, n, NULL, 0, &e), 0);
-    double by = past_miss(&a, EDIT_PIN, trials);
+    double by = past_miss(&a, &edit_pin, trials);
     arena_release(&a.arena);
     return by;
 }
@@ -66,7 +66,7 @@ END_TEST
 START_TEST(trials_of_the_profile_count_once)
 {
     struct rule rule = {.id = "pin-memory"};
-    struct outcome o = {.rule = &rule, .edit = {.kind = EDIT_PIN}};
+    struct outcome o = {.rule = &rule, .edit = {.kind = &edit_pin}};
     const struct facts facts = {.step_ns = 1000000, .steps = {.median_ns = 1000000}};
     struct advice a = {.facts = &facts, .outcomes = &o, .outcome_count = 1};
     struct kept_trial own = {.rule = "pin-memory",
@@ -83,15 +83,15 @@ START_TEST(trials_of_the_profile_count_once)
     struct err e = ERR_INIT;
     size_t trials;
     ck_assert_int_eq(advice_learn(&a, &same, 1, &own, 1, &e), 0);
-    ck_assert_double_eq_tol(past_miss(&a, EDIT_PIN, &trials), 0.3, 1e-9);
+    ck_assert_double_eq_tol(past_miss(&a, &edit_pin, &trials), 0.3, 1e-9);
     ck_assert_uint_eq(trials, 1);
     own.tried_realtime_ns = 78;
     ck_assert_int_eq(advice_learn(&a, &same, 1, &own, 1, &e), 0);
-    ck_assert_double_eq_tol(past_miss(&a, EDIT_PIN, &trials), 0.3, 1e-9);
+    ck_assert_double_eq_tol(past_miss(&a, &edit_pin, &trials), 0.3, 1e-9);
     ck_assert_uint_eq(trials, 2);
     memcpy(own.verdict, "UNDERPOWERED", 13);
     ck_assert_int_eq(advice_learn(&a, &same, 1, &own, 1, &e), 0);
-    past_miss(&a, EDIT_PIN, &trials);
+    past_miss(&a, &edit_pin, &trials);
     ck_assert_uint_eq(trials, 1);
     arena_release(&a.arena);
 }

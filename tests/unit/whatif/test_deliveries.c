@@ -98,9 +98,9 @@ static void batches_come_no_faster_and_more_workers_may_bring_them(struct bench 
 {
     ck_assert_uint_eq(found(x), STEPS);
     ck_assert_double_lt(x->b.a->whatif.unexplained_pct, 1);
-    struct edit quick = {.kind = EDIT_SCALE, .ops = every_kernel, .good = 0.5, .bad = 0.5};
+    struct edit quick = {.kind = &edit_scale, .at.ops = every_kernel, .scale = {0.5, 0.5}};
     ck_assert_int_lt(bench_span(x, quick).high_ns, US(250));
-    struct span_ns more = bench_span(x, (struct edit){.kind = EDIT_MORE_WORKERS});
+    struct span_ns more = bench_span(x, (struct edit){.kind = &edit_more_workers});
     ck_assert_int_ge(more.low_ns, 0);
     ck_assert_int_lt(more.low_ns, MS(1.5));
     ck_assert_int_gt(more.mid_ns, MS(3));
@@ -145,7 +145,7 @@ START_TEST(a_wait_that_ends_when_the_batch_comes_is_for_the_workers)
 {
     struct bench x = bench_start(MS(5), fill_waits_for_workers);
     ck_assert_int_eq(reading(&x), DELIVERY_LIMITS);
-    struct edit quick = {.kind = EDIT_SCALE, .ops = every_kernel, .good = 0.5, .bad = 0.5};
+    struct edit quick = {.kind = &edit_scale, .at.ops = every_kernel, .scale = {0.5, 0.5}};
     ck_assert_int_lt(bench_span(&x, quick).mid_ns, US(250));
     bench_end(&x);
 }
@@ -155,9 +155,9 @@ START_TEST(a_wait_as_long_whenever_the_loop_asks_is_the_cost_of_taking)
 {
     struct bench x = bench_start(MS(5), fill_unpacks);
     ck_assert_int_eq(reading(&x), DELIVERY_COSTS);
-    struct edit quick = {.kind = EDIT_SCALE, .ops = every_kernel, .good = 0.5, .bad = 0.5};
+    struct edit quick = {.kind = &edit_scale, .at.ops = every_kernel, .scale = {0.5, 0.5}};
     ck_assert_int_gt(bench_span(&x, quick).low_ns, US(1200));
-    struct edit more = {.kind = EDIT_MORE_WORKERS};
+    struct edit more = {.kind = &edit_more_workers};
     ck_assert_int_lt(bench_span(&x, more).high_ns, US(100));
     bench_end(&x);
 }
@@ -167,7 +167,7 @@ START_TEST(where_nothing_decides_the_interval_holds_both)
 {
     struct bench x = bench_start(MS(5), fill_even);
     ck_assert_int_eq(reading(&x), DELIVERY_EITHER);
-    struct edit quick = {.kind = EDIT_SCALE, .ops = every_kernel, .good = 0.5, .bad = 0.5};
+    struct edit quick = {.kind = &edit_scale, .at.ops = every_kernel, .scale = {0.5, 0.5}};
     struct span_ns s = bench_span(&x, quick);
     ck_assert_int_lt(s.low_ns, US(250));
     ck_assert_int_gt(s.mid_ns, US(1200));
@@ -180,7 +180,7 @@ START_TEST(batches_that_are_ready_say_nothing_about_workers)
 {
     struct bench x = bench_start(MS(5), fill_ready);
     ck_assert_uint_eq(found(&x), 0);
-    struct edit quick = {.kind = EDIT_SCALE, .ops = every_kernel, .good = 0.5, .bad = 0.5};
+    struct edit quick = {.kind = &edit_scale, .at.ops = every_kernel, .scale = {0.5, 0.5}};
     ck_assert_int_gt(bench_span(&x, quick).mid_ns, MS(1.5));
     bench_end(&x);
 }
@@ -192,7 +192,7 @@ START_TEST(the_rule_says_what_more_workers_would_bring)
     const struct outcome *first = x.b.a->ranked_count ? x.b.a->ranked[0] : NULL;
     ck_assert_ptr_nonnull(first);
     ck_assert_str_eq(first->rule->id, "num-workers");
-    ck_assert_int_eq(first->edit.kind, EDIT_MORE_WORKERS);
+    ck_assert_ptr_eq(first->edit.kind, &edit_more_workers);
     ck_assert(!first->upper_bound);
     bench_end(&x);
 }

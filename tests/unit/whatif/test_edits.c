@@ -11,11 +11,11 @@ static bool is_sync(const struct facts *f, uint32_t api)
 START_TEST(removed_operations_and_calls_cost_nothing)
 {
     struct bench x = bench_start(MS(7), fill_mixed);
-    int64_t ns = with(&x, (struct edit){.kind = EDIT_REMOVE, .ops = is_k}, &middle);
+    int64_t ns = with(&x, (struct edit){.kind = &edit_remove, .at.ops = is_k}, &middle);
     ck_assert_int_gt(ns, MS(2.9));
     ck_assert_int_lt(ns, MS(3.1));
     /* Without its wait the host runs ahead: its own millisecond is hidden. */
-    ns = with(&x, (struct edit){.kind = EDIT_REMOVE, .calls = is_sync}, &middle);
+    ns = with(&x, (struct edit){.kind = &edit_remove, .at.calls = is_sync}, &middle);
     ck_assert_int_gt(ns, MS(5.9));
     ck_assert_int_lt(ns, MS(6.1));
     bench_end(&x);
@@ -25,7 +25,7 @@ END_TEST
 START_TEST(scaled_operations_take_a_time_within_the_range)
 {
     struct bench x = bench_start(MS(7), fill_mixed);
-    struct edit half = {.kind = EDIT_SCALE, .ops = is_k, .good = 0.25, .bad = 0.75};
+    struct edit half = {.kind = &edit_scale, .at.ops = is_k, .scale = {0.25, 0.75}};
     ck_assert_int_eq(with(&x, half, &lucky), MS(4));
     ck_assert_int_eq(with(&x, half, &middle), MS(5));
     ck_assert_int_eq(with(&x, half, &unlucky), MS(6));
@@ -42,7 +42,7 @@ START_TEST(scaled_operations_may_do_the_work_of_others_on_the_way)
     for (uint32_t i = 0, k = 0; i < f->tl->op_count; i++)
         gone[i] = is_k(f, i) && k++ % 4 < 2;
     struct edit half = {
-        .kind = EDIT_SCALE, .ops = is_k, .good = 0.5, .bad = 0.5, .gone_marks = gone};
+        .kind = &edit_scale, .at.ops = is_k, .scale = {0.5, 0.5}, .at.gone_marks = gone};
     int64_t ns = with(&x, half, &middle);
     ck_assert_int_ge(ns, MS(4));
     ck_assert_int_le(ns, MS(4) + US(10));
@@ -53,7 +53,7 @@ END_TEST
 
 START_TEST(a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace)
 {
-    struct edit twice = {.kind = EDIT_BATCH, .workers = 2};
+    struct edit twice = {.kind = &edit_batch, .batch.times = 2};
     struct bench x = bench_start(MS(5), fill_host_bound); /* launches for 5 ms, kernels for 1 */
     int64_t ns = with(&x, twice, &unlucky);
     ck_assert_int_gt(ns, MS(2.4));
@@ -95,7 +95,7 @@ static void fill_full(struct builder *b, int64_t at)
 START_TEST(a_larger_batch_does_not_speed_up_a_gpu_that_is_full)
 {
     static const double best_ms[] = {7.9, 7.3}; /* 1 wave becomes 8, 2 become 15 */
-    struct edit more = {.kind = EDIT_BATCH, .workers = 8};
+    struct edit more = {.kind = &edit_batch, .batch.times = 8};
     for (int i = 0; i < 2; i++) {
         full_blocks = i ? 192 : 108;
         struct bench x = bench_start(MS(8) + US(100), fill_full);
@@ -124,7 +124,7 @@ START_TEST(one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain)
     struct bench x = bench_start(MS(14), fill_two_syncs);
     struct timeline *t = x.b.t;
     bool *calls = calloc(t->api_count, sizeof *calls);
-    struct edit one = {.kind = EDIT_REMOVE, .call_marks = calls};
+    struct edit one = {.kind = &edit_remove, .at.call_marks = calls};
     for (int which = 0; which < 2; which++) {
         size_t n = 0;
         for (size_t i = 0; i < t->api_count; i++)
@@ -135,7 +135,7 @@ START_TEST(one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain)
     for (size_t i = 0; i < t->api_count; i++)
         calls[i] = t->apis[i].kind == API_SYNC_STREAM;
     ck_assert_int_lt(with(&x, one, &lucky), MS(10.1));
-    ck_assert_int_lt(with(&x, (struct edit){.kind = EDIT_UNSYNC}, &lucky), MS(10.1));
+    ck_assert_int_lt(with(&x, (struct edit){.kind = &edit_unsync}, &lucky), MS(10.1));
     const struct outcome *o = case_outcome(x.b.a, "sync-in-loop"); /* and the report says so */
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_msg(strstr(o->summary, "only one of these waits saves almost nothing"), "%s",
@@ -179,7 +179,7 @@ static void fill_free_beside_kernels(struct builder *b, int64_t at)
  */
 START_TEST(a_wait_moves_on_to_what_frees_memory)
 {
-    struct edit unsync = {.kind = EDIT_UNSYNC};
+    struct edit unsync = {.kind = &edit_unsync};
     struct bench x = bench_start(MS(14), fill_sync_and_free_now);
     ck_assert_int_gt(with(&x, unsync, &lucky), MS(13.9));
     bench_end(&x);
@@ -204,7 +204,7 @@ static void fill_reading(struct builder *b, int64_t at)
 START_TEST(what_is_done_with_a_result_goes_with_the_wait_for_it)
 {
     struct bench x = bench_start(MS(6), fill_reading);
-    int64_t ns = with(&x, (struct edit){.kind = EDIT_UNSYNC}, &middle);
+    int64_t ns = with(&x, (struct edit){.kind = &edit_unsync}, &middle);
     ck_assert_int_gt(ns, MS(3.4)); /* launches for 3 ms, and 0.5 ms behind the range */
     ck_assert_int_lt(ns, MS(3.7));
     bench_end(&x);
@@ -219,7 +219,7 @@ START_TEST(waits_that_are_not_the_programs_stay)
     ck_assert_ptr_nonnull(marks);
     for (size_t i = 0; i < x.b.a->facts->tl->api_count; i++)
         marks[i] = is_sync(x.b.a->facts, (uint32_t)i);
-    struct edit edit = {.kind = EDIT_UNSYNC, .keep_marks = marks};
+    struct edit edit = {.kind = &edit_unsync, .spared = marks};
     ck_assert_int_eq(with(&x, edit, &middle), MS(6));
     free(marks);
     bench_end(&x);
@@ -241,7 +241,7 @@ static void fill_full_queue(struct builder *b, int64_t at)
 START_TEST(waiting_for_room_in_the_queue_ends_with_the_kernels)
 {
     struct bench x = bench_start(MS(6), fill_full_queue);
-    struct edit tenth = {.kind = EDIT_SCALE, .ops = is_k, .good = 0.1, .bad = 0.1};
+    struct edit tenth = {.kind = &edit_scale, .at.ops = is_k, .scale = {0.1, 0.1}};
     int64_t ns = with(&x, tenth, &middle);
     ck_assert_int_lt(ns, MS(1.5));
     ck_assert(x.b.a->whatif.trusted);
@@ -309,15 +309,63 @@ START_TEST(doubt_does_not_make_a_cause_larger)
 }
 END_TEST
 
+/* An edit of that kind which changes something, as far as the kind needs no aim. */
+static struct edit some(const struct edit_kind *kind)
+{
+    struct edit x = {.kind = kind};
+    if (kind == &edit_workers)
+        x.workers.count = 2;
+    if (kind == &edit_batch)
+        x.batch.times = 2;
+    if (kind == &edit_accumulate)
+        x.accumulate.every = 2;
+    return x;
+}
+
 START_TEST(every_edit_can_be_applied_to_any_steps)
 {
-    for (int kind = EDIT_NONE; kind < EDIT_KINDS; kind++) {
-        struct bench x = bench_start(MS(8), fill_comm);
-        int64_t ns = with(&x, (struct edit){.kind = (enum edit_kind)kind, .workers = 2}, &middle);
-        ck_assert_int_gt(ns, 0);
-        ck_assert_int_le(ns, MS(8));
-        bench_end(&x);
-    }
+    struct bench x = bench_start(MS(8), fill_comm);
+    int64_t ns = with(&x, some(edit_kinds[_i]), &middle);
+    ck_assert_int_gt(ns, 0);
+    ck_assert_int_le(ns, MS(8));
+    bench_end(&x);
+}
+END_TEST
+
+/* A step that has something of all that edits look for: batches, copies, waits, exchanges. */
+static void fill_all(struct builder *b, int64_t at)
+{
+    build_copy(b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, false, 1 << 24, at + US(10), MS(1),
+               at + US(30), US(900));
+    fill_comm(b, at + MS(1));
+    build_kernel(b, "volta_sgemm_128x64_nn", at + MS(8), at + MS(8) + US(20), MS(1));
+    build_kernel(b, "convolve_sgemm", at + MS(8) + US(30), at + MS(9) + US(20), MS(1));
+}
+
+/* Which the plan takes out, or how long each takes: as a sum that differs where they do. */
+static double gpu_work(const struct bench *x)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < x->g->count; i++)
+        if (task_on_gpu(&x->g->tasks[i]))
+            sum += (i + 1.0) * (x->plan.mark[i] & PLAN_DROP ? 0 : (double)x->plan.dur[i]);
+    return sum;
+}
+
+START_TEST(a_kind_does_what_its_properties_say)
+{
+    struct bench x = bench_start(MS(12), fill_all);
+    const struct edit_kind *kind = edit_kinds[_i];
+    with(&x, (struct edit){.kind = NULL}, &middle);
+    double recorded = gpu_work(&x);
+    int64_t best = with(&x, some(kind), &lucky);
+    if (kind->of_host)
+        ck_assert_double_eq_tol(gpu_work(&x), recorded, 0.5);
+    if (kind->certain)
+        ck_assert_int_eq(with(&x, some(kind), &unlucky), best);
+    for (size_t i = 0; i < edit_kind_count; i++) /* trials of the past are found by it */
+        ck_assert(edit_kinds[i] == kind || strcmp(edit_kinds[i]->name, kind->name) != 0);
+    bench_end(&x);
 }
 END_TEST
 
@@ -338,7 +386,8 @@ Suite *test_edits_suite(void)
     tcase_add_test(c, steady_steps_predict_one_another);
     tcase_add_test(c, steps_of_different_work_widen_the_intervals);
     tcase_add_test(c, doubt_does_not_make_a_cause_larger);
-    tcase_add_test(c, every_edit_can_be_applied_to_any_steps);
+    tcase_add_loop_test(c, every_edit_can_be_applied_to_any_steps, 0, (int)edit_kind_count);
+    tcase_add_loop_test(c, a_kind_does_what_its_properties_say, 0, (int)edit_kind_count);
     suite_add_tcase(s, c);
     return s;
 }

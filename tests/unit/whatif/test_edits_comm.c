@@ -5,7 +5,7 @@
 START_TEST(hidden_communication_leaves_its_last_bucket_and_slows_compute_down)
 {
     struct bench x = bench_start(MS(8), fill_comm);
-    struct edit hide = {.kind = EDIT_HIDE_COMM};
+    struct edit hide = {.kind = &edit_hide_comm};
     int64_t best = with(&x, hide, &lucky), worst = with(&x, hide, &unlucky);
     ck_assert_int_gt(best, MS(5.9)); /* 1 ms of the host, 4 of compute, 0.9 left, some contention */
     ck_assert_int_lt(best, MS(6.2));
@@ -21,7 +21,7 @@ END_TEST
 START_TEST(waiting_is_no_transfer_that_has_to_stay)
 {
     struct bench x = bench_start(MS(8), fill_comm);
-    struct edit hide = {.kind = EDIT_HIDE_COMM};
+    struct edit hide = {.kind = &edit_hide_comm};
     int64_t all = with(&x, hide, &lucky);
     struct rank_facts own = {
         .device = x.b.a->facts->steps.device, .comm_ns = MS(3), .wait_ns = MS(2)};
@@ -44,7 +44,7 @@ START_TEST(a_punctual_rank_takes_away_the_waiting_for_it_alone)
             waits[n++] = (struct late_wait){i, MS(0.6)};
     a->own->ranks =
         (struct ranks){.at = members, .count = 2, .late = 1, .waits = waits, .wait_count = n};
-    int64_t ns = with(&x, (struct edit){.kind = EDIT_PUNCTUAL}, &middle);
+    int64_t ns = with(&x, (struct edit){.kind = &edit_punctual}, &middle);
     ck_assert_int_gt(ns, MS(7.35));
     ck_assert_int_lt(ns, MS(7.45));
     bench_end(&x);
@@ -54,7 +54,7 @@ END_TEST
 START_TEST(accumulating_communicates_once_in_so_many_steps)
 {
     struct bench x = bench_start(MS(8), fill_comm);
-    int64_t ns = with(&x, (struct edit){.kind = EDIT_ACCUMULATE, .workers = 3}, &middle);
+    int64_t ns = with(&x, (struct edit){.kind = &edit_accumulate, .accumulate.every = 3}, &middle);
     ck_assert_int_gt(ns, MS(5.9));
     ck_assert_int_lt(ns, MS(6.1));
     bench_end(&x);
@@ -74,7 +74,7 @@ static void fill_small_comm(struct builder *b, int64_t at)
 START_TEST(few_large_collectives_pay_what_any_costs_a_few_times_only)
 {
     struct bench x = bench_start(MS(4.2), fill_small_comm);
-    struct edit bucket = {.kind = EDIT_BUCKET};
+    struct edit bucket = {.kind = &edit_bucket};
     int64_t best = with(&x, bucket, &lucky), worst = with(&x, bucket, &unlucky);
     ck_assert_int_gt(best, MS(2.2)); /* compute, the host's 0.1 ms, and little more */
     ck_assert_int_lt(best, MS(2.5));
@@ -111,7 +111,7 @@ START_TEST(compute_beside_a_wait_is_faster_without_it)
             waits[n++] = (struct late_wait){i, MS(9)};
     a->own->ranks =
         (struct ranks){.at = members, .count = 2, .late = 1, .waits = waits, .wait_count = n};
-    struct edit punctual = {.kind = EDIT_PUNCTUAL};
+    struct edit punctual = {.kind = &edit_punctual};
     int64_t best = with(&x, punctual, &lucky), worst = with(&x, punctual, &unlucky);
     ck_assert_int_gt(worst, MS(7.9));
     ck_assert_int_lt(worst, MS(8.1));

@@ -17,7 +17,7 @@ START_TEST(launches_that_no_longer_block_keep_the_gpu_busy)
     struct bench x = bench_start(MS(10), fill_blocking);
     ck_assert(x.g->launches_block);
     ck_assert_int_eq(bench_step(&x), MS(10));
-    struct edit unblock = {.kind = EDIT_UNBLOCK};
+    struct edit unblock = {.kind = &edit_unblock};
     ck_assert_int_eq(with(&x, unblock, &lucky), 50 * (US(145) + 900));
     ck_assert_int_eq(with(&x, unblock, &unlucky), 50 * US(147));
     const struct outcome *o = case_outcome(x.b.a, "debug-switches");
@@ -75,10 +75,11 @@ START_TEST(copies_within_the_hosts_memory_take_their_time_along_once)
     bool *marks = calloc(x.b.t->range_count + 1, sizeof *marks);
     for (size_t i = 0; i < x.b.t->range_count; i++)
         marks[i] = strncmp(tl_text(x.b.t, x.b.t->ranges[i].name), "aten::", 6) == 0;
-    int64_t ns = with(&x, (struct edit){.kind = EDIT_SKIP, .range_marks = marks}, &middle);
+    int64_t ns = with(&x, (struct edit){.kind = &edit_skip, .skip.range_marks = marks}, &middle);
     ck_assert_int_gt(ns, MS(7)); /* the wait is for the kernel then */
     ck_assert_int_lt(ns, MS(7.3));
-    struct edit long_ones = {.kind = EDIT_SKIP, .range_marks = marks, .pause_ns = MS(11)};
+    struct edit long_ones = {.kind = &edit_skip,
+                             .skip = {.range_marks = marks, .pause_ns = MS(11)}};
     ck_assert_int_eq(with(&x, long_ones, &middle), MS(10)); /* there are none */
     free(marks);
     const struct outcome *o = case_outcome(x.b.a, "host-copies");
@@ -124,7 +125,7 @@ static void fill_decode(struct builder *b, int64_t at)
 START_TEST(reading_for_nothing_leaves_the_share_that_computes)
 {
     struct bench x = bench_start(MS(10), fill_decode);
-    int64_t ns = with(&x, (struct edit){.kind = EDIT_READ_FREE, .good = 0.25}, &middle);
+    int64_t ns = with(&x, (struct edit){.kind = &edit_read_free, .read_free.left = 0.25}, &middle);
     ck_assert_int_gt(ns, MS(3.9));
     ck_assert_int_lt(ns, MS(4.1));
     bench_end(&x);
@@ -142,7 +143,7 @@ static void fill_batch_and_work(struct builder *b, int64_t at)
 START_TEST(busy_workers_may_slow_the_training_thread_down)
 {
     struct bench x = bench_start(MS(10), fill_batch_and_work);
-    struct edit workers = {.kind = EDIT_WORKERS, .workers = 4};
+    struct edit workers = {.kind = &edit_workers, .workers.count = 4};
     int64_t best = with(&x, workers, &lucky), worst = with(&x, workers, &unlucky);
     ck_assert_int_lt(best, MS(7.1));
     ck_assert_int_gt(worst, best + MS(1.2)); /* a fifth of 6.8 ms */
@@ -162,7 +163,7 @@ static void fill_pauses(struct builder *b, int64_t at)
 START_TEST(long_pauses_between_launches_may_go_while_the_thread_has_no_core)
 {
     struct bench x = bench_start(MS(8), fill_pauses);
-    struct edit capture = {.kind = EDIT_GRAPH};
+    struct edit capture = {.kind = &edit_graph};
     ck_assert_int_gt(with(&x, capture, &lucky), MS(7.5));
     ((struct facts *)(void *)(uintptr_t)x.b.a->facts)->host.starved_ns = MS(4);
     ck_assert_int_lt(with(&x, capture, &lucky), MS(1));
@@ -193,10 +194,10 @@ START_TEST(optimizer_and_loss_may_stay_outside_of_a_graph_under_pytorch)
 {
     void (*const fill[])(struct builder *, int64_t) = {fill_update, fill_loss};
     for (int i = 0; i < 2; i++) {
-        struct edit capture = {.kind = EDIT_GRAPH};
+        struct edit capture = {.kind = &edit_graph};
         struct bench x = bench_start(MS(2), fill[i]);
         ck_assert_int_lt(with(&x, capture, &unlucky), MS(0.5));
-        capture.op_marks = query_outside_model(x.b.a->facts, &x.b.a->arena);
+        capture.at.op_marks = query_outside_model(x.b.a->facts, &x.b.a->arena);
         ck_assert_int_lt(with(&x, capture, &lucky), MS(0.5));
         ck_assert_int_gt(with(&x, capture, &unlucky), MS(0.9));
         bench_end(&x);
@@ -227,7 +228,7 @@ static void fill_long_calls(struct builder *b, int64_t at)
 /* A graph goes to the GPU once. What a call takes while it loads code is none of its business. */
 START_TEST(a_graph_saves_the_way_to_the_gpu_of_each_launch)
 {
-    struct edit capture = {.kind = EDIT_GRAPH};
+    struct edit capture = {.kind = &edit_graph};
     struct bench x = bench_start(MS(3), fill_late_starts);
     ck_assert_int_lt(with(&x, capture, &lucky), MS(0.3));
     ck_assert_int_gt(with(&x, capture, &unlucky), MS(1.1));

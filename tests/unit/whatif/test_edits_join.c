@@ -8,7 +8,7 @@ Suite *test_edits_join_suite(void);
 START_TEST(joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each)
 {
     struct bench x = bench_start(MS(7), fill_mixed);
-    struct edit join = {.kind = EDIT_JOIN, .ops = is_k};
+    struct edit join = {.kind = &edit_join, .at.ops = is_k};
     ck_assert_int_le(with(&x, join, &lucky), MS(4));
     ck_assert_int_gt(with(&x, join, &lucky), MS(3.9));
     ck_assert_int_gt(with(&x, join, &unlucky), MS(4.6));
@@ -28,7 +28,7 @@ static void fill_mixed_of_pytorch(struct builder *b, int64_t at)
 START_TEST(a_compiler_leaves_a_share_of_the_whole_chain)
 {
     struct bench x = bench_start(MS(7), fill_mixed_of_pytorch);
-    struct edit join = {.kind = EDIT_JOIN, .ops = is_k};
+    struct edit join = {.kind = &edit_join, .at.ops = is_k};
     ck_assert_int_le(llabs(with(&x, join, &lucky) - MS(3.8)), US(20));
     ck_assert_int_le(llabs(with(&x, join, &middle) - MS(4.68)), US(20));
     ck_assert_int_le(llabs(with(&x, join, &unlucky) - MS(6.6)), US(60));
@@ -70,17 +70,17 @@ START_TEST(a_compiler_may_leave_out_conversions_and_what_attention_needs)
     struct bench x = bench_start(MS(6), fill_images);
     const struct facts *f = x.b.a->facts;
     bool *gone = calloc(f->tl->op_count, sizeof *gone);
-    struct edit join = {.kind = EDIT_JOIN, .ops = is_relu};
-    int64_t before = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
+    struct edit join = {.kind = &edit_join, .at.ops = is_relu};
+    int64_t before = with(&x, (struct edit){.kind = NULL}, &middle);
     int64_t kept = with(&x, join, &lucky);
     ck_assert_int_le(llabs(before - kept - US(1600)), US(60));
-    join.op_calls = query_op_calls(f, &x.b.a->arena);
+    join.at.op_calls = query_op_calls(f, &x.b.a->arena);
     ck_assert_int_le(llabs(kept - with(&x, join, &lucky) - MS(2)), US(60));
     ck_assert_int_le(llabs(before - with(&x, join, &unlucky) - US(200)),
                      US(60)); /* it keeps NCHW */
     for (uint32_t i = 0; i < f->tl->op_count; i++)
         gone[i] = is_relu(f, i);
-    join.gone_marks = gone;
+    join.at.gone_marks = gone;
     ck_assert_int_le(llabs(before - with(&x, join, &lucky) - MS(4)), US(60));
     ck_assert_int_le(llabs(before - with(&x, join, &unlucky) - US(200)), US(60));
     free(gone);
@@ -94,9 +94,9 @@ START_TEST(with_grouped_convolutions_the_layout_stays)
     static const int64_t of[] = {64, 32}, spared_ms[] = {2, 0};
     groups = of[_i];
     struct bench x = bench_start(MS(6), fill_images);
-    struct edit join = {.kind = EDIT_JOIN, .ops = is_relu};
+    struct edit join = {.kind = &edit_join, .at.ops = is_relu};
     int64_t kept = with(&x, join, &lucky);
-    join.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena);
+    join.at.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena);
     ck_assert_int_le(llabs(kept - with(&x, join, &lucky) - MS(spared_ms[_i])), US(60));
     bench_end(&x);
 }

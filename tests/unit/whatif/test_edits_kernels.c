@@ -13,7 +13,7 @@ START_TEST(a_pass_that_others_do_on_the_way_goes_altogether)
     ck_assert_ptr_nonnull(gone);
     for (uint32_t i = 0, n = 0; i < x.b.a->facts->tl->op_count; i++)
         gone[i] = is_k(x.b.a->facts, i) && n++ % 4 < 2;
-    struct edit edit = {.kind = EDIT_FUSE, .ops = is_k, .gone_marks = gone};
+    struct edit edit = {.kind = &edit_fuse, .at.ops = is_k, .at.gone_marks = gone};
     ck_assert_int_le(llabs(with(&x, edit, &lucky) - MS(4)), US(20));
     ck_assert_int_le(llabs(with(&x, edit, &unlucky) - MS(4.25)), US(20));
     free(gone);
@@ -34,8 +34,8 @@ static void fill_passes(struct builder *b, int64_t at)
 START_TEST(what_is_done_on_the_way_moves_a_part_of_the_bytes)
 {
     struct bench x = bench_start(US(5450), fill_passes);
-    int64_t whole = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
-    struct edit edit = {.kind = EDIT_FUSE, .ops = is_k, .bad = 0.5};
+    int64_t whole = with(&x, (struct edit){.kind = NULL}, &middle);
+    struct edit edit = {.kind = &edit_fuse, .at.ops = is_k, .fuse.bad = 0.5};
     ck_assert_int_le(llabs(whole - with(&x, edit, &lucky) - US(3300)), US(20));
     ck_assert_int_le(llabs(whole - with(&x, edit, &unlucky) - US(3300 - 1537)), US(20));
     bench_end(&x);
@@ -63,8 +63,8 @@ START_TEST(one_kernel_fills_what_many_leave_empty)
     } at_best[] = {{27, US(300 + 2250)}, {54, US(300 + 1500)}, {108, US(300)}, {1000, US(300)}};
     grid = at_best[_i].grid;
     struct bench x = bench_start(US(5450), fill_small_grids);
-    int64_t whole = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
-    struct edit edit = {.kind = EDIT_FUSE, .ops = is_k};
+    int64_t whole = with(&x, (struct edit){.kind = NULL}, &middle);
+    struct edit edit = {.kind = &edit_fuse, .at.ops = is_k};
     int64_t spared = whole - with(&x, edit, &lucky);
     ck_assert_msg(llabs(spared - at_best[_i].spared_ns) <= US(20), "%lld", (long long)spared);
     ck_assert_int_le(llabs(whole - with(&x, edit, &unlucky) - US(225)), US(20));
@@ -91,10 +91,10 @@ static void fill_allocations(struct builder *b, int64_t at)
 START_TEST(what_lies_between_two_calls_that_vanish_may_vanish_with_them)
 {
     struct bench x = bench_start(US(2200), fill_allocations);
-    int64_t whole = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
-    struct edit edit = {.kind = EDIT_REMOVE, .calls = allocates};
+    int64_t whole = with(&x, (struct edit){.kind = NULL}, &middle);
+    struct edit edit = {.kind = &edit_remove, .at.calls = allocates};
     ck_assert_int_eq(whole - with(&x, edit, &middle), US(400));
-    edit.pauses = true;
+    edit.remove.pauses = true;
     ck_assert_int_eq(whole - with(&x, edit, &middle), US(900));
     bench_end(&x);
 }
@@ -118,10 +118,10 @@ static void fill_late_layouts(struct builder *b, int64_t at)
 START_TEST(the_call_that_converted_is_still_made)
 {
     struct bench x = bench_start(US(1100), fill_late_layouts);
-    int64_t whole = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
-    int64_t ns = whole - with(&x, (struct edit){.kind = EDIT_LAYOUT}, &lucky);
+    int64_t whole = with(&x, (struct edit){.kind = NULL}, &middle);
+    int64_t ns = whole - with(&x, (struct edit){.kind = &edit_layout}, &lucky);
     ck_assert_int_lt(ns, US(100)); /* the launches, and not the 50 us before each */
-    ns = whole - with(&x, (struct edit){.kind = EDIT_PRECISION, .layout = true}, &lucky);
+    ns = whole - with(&x, (struct edit){.kind = &edit_precision, .precision.layout = true}, &lucky);
     ck_assert_int_gt(ns, US(20));
     ck_assert_int_lt(ns, US(100));
     bench_end(&x);

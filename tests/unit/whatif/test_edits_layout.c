@@ -24,11 +24,11 @@ static bool on_cuda_cores(const struct facts *f, uint32_t op)
 START_TEST(another_layout_spares_conversions_and_may_open_tensor_cores)
 {
     struct bench x = bench_start(MS(5), fill_layouts);
-    struct edit plain = {.kind = EDIT_LAYOUT};
-    struct edit picked = {.kind = EDIT_LAYOUT, .ops = on_cuda_cores};
+    struct edit plain = {.kind = &edit_layout};
+    struct edit picked = {.kind = &edit_layout, .at.ops = on_cuda_cores};
     ck_assert_int_le(llabs(with(&x, plain, &unlucky) - MS(6.3)), US(20));
     ck_assert_int_le(llabs(with(&x, plain, &lucky) - MS(3.85)), US(20));
-    plain.good = 0.5; /* a guess of the library's may turn out better in the other layout */
+    plain.layout.best = 0.5; /* a guess of the library's may turn out better in the other layout */
     ck_assert_int_le(llabs(with(&x, plain, &lucky) - MS(3.35)), US(20));
     ck_assert_int_le(llabs(with(&x, picked, &unlucky) - MS(4.3)), US(20));
     ck_assert_int_le(llabs(with(&x, picked, &lucky) - MS(2.91)), US(20));
@@ -69,11 +69,12 @@ static void fill_calls(struct builder *b, int64_t at)
 START_TEST(sizes_tell_what_normalisation_takes_and_calls_what_is_in_nhwc_already)
 {
     struct bench x = bench_start(MS(5), fill_calls);
-    struct edit edit = {.kind = EDIT_LAYOUT,
-                        .op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena)};
-    int64_t before = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
+    struct edit edit = {.kind = &edit_layout,
+                        .at.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena)};
+    int64_t before = with(&x, (struct edit){.kind = NULL}, &middle);
     ck_assert_int_le(llabs(before - with(&x, edit, &middle) - US(934 + 680)), US(20));
-    edit.op_calls = NULL; /* by names alone the product keeps 0.4, and the conversion goes, too */
+    edit.at.op_calls =
+        NULL; /* by names alone the product keeps 0.4, and the conversion goes, too */
     ck_assert_int_le(llabs(before - with(&x, edit, &middle) - US(600 + 600 + 1000)), US(20));
     bench_end(&x);
 }
@@ -95,8 +96,8 @@ static void fill_torch(struct builder *b, int64_t at)
 START_TEST(names_tell_normalisation_that_is_slow_in_nchw)
 {
     struct bench x = bench_start(MS(5), fill_torch);
-    int64_t before = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
-    int64_t saved = before - with(&x, (struct edit){.kind = EDIT_LAYOUT}, &middle);
+    int64_t before = with(&x, (struct edit){.kind = NULL}, &middle);
+    int64_t saved = before - with(&x, (struct edit){.kind = &edit_layout}, &middle);
     ck_assert_int_le(llabs(saved - US(450 + 600)), US(10));
     bench_end(&x);
 }
@@ -124,14 +125,14 @@ static void fill_slow_calls_torch(struct builder *b, int64_t at)
 START_TEST(calls_of_products_in_nhwc_may_take_the_host_longer)
 {
     struct bench x = bench_start(US(2100), fill_slow_calls);
-    struct edit edit = {.kind = EDIT_LAYOUT,
-                        .op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena)};
-    int64_t before = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
+    struct edit edit = {.kind = &edit_layout,
+                        .at.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena)};
+    int64_t before = with(&x, (struct edit){.kind = NULL}, &middle);
     ck_assert_int_le(llabs(with(&x, edit, &lucky) - before), US(10));
     ck_assert_int_le(llabs(with(&x, edit, &unlucky) - before - US(1400)), US(10));
     bench_end(&x);
     x = bench_start(US(2100), fill_slow_calls_torch);
-    edit.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena);
+    edit.at.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena);
     ck_assert_int_le(llabs(with(&x, edit, &unlucky) - before), US(10));
     bench_end(&x);
 }

@@ -23,10 +23,10 @@ static int64_t left(const int64_t dims[4], bool tf32)
 {
     sizes = (const int64_t(*)[4])dims;
     struct bench x = bench_start(MS(10), fill_product);
-    struct edit edit = {.kind = EDIT_PRECISION,
-                        .tf32 = tf32,
-                        .op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena)};
-    int64_t before = with(&x, (struct edit){.kind = EDIT_NONE}, &middle);
+    struct edit edit = {.kind = &edit_precision,
+                        .precision.tf32 = tf32,
+                        .at.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena)};
+    int64_t before = with(&x, (struct edit){.kind = NULL}, &middle);
     int64_t ns = MS(8) - (before - with(&x, edit, &middle));
     bench_end(&x);
     return ns;

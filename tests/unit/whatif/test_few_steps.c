@@ -14,7 +14,7 @@ static bool first_stream(const struct facts *f, uint32_t op)
 
 static struct edit scale(bool (*ops)(const struct facts *, uint32_t), double by)
 {
-    return (struct edit){.kind = EDIT_SCALE, .ops = ops, .good = by, .bad = by};
+    return (struct edit){.kind = &edit_scale, .at.ops = ops, .scale = {by, by}};
 }
 
 /* The first of several is left out: it is not known where it begins. */
@@ -51,7 +51,7 @@ END_TEST
 
 START_TEST(one_step_says_what_many_say_less_exactly)
 {
-    struct edit edits[] = {{.kind = EDIT_GRAPH}, scale(any, 0.5)};
+    struct edit edits[] = {{.kind = &edit_graph}, scale(any, 0.5)};
     for (int i = 0; i < 2; i++) {
         void (*fill)(struct builder *, int64_t) = i ? fill_gpu_bound : fill_host_bound;
         int64_t period = i ? MS(8) + US(100) : MS(5);

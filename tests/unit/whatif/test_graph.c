@@ -339,7 +339,7 @@ static bool of_the_graph(const struct facts *f, uint32_t op)
 START_TEST(nodes_of_a_graph_are_ordered_by_the_stream_of_its_launch)
 {
     struct bench x = bench_start(MS(10), fill_graph_between);
-    struct edit half = {.kind = EDIT_SCALE, .ops = of_the_graph, .good = 0.5, .bad = 0.5};
+    struct edit half = {.kind = &edit_scale, .at.ops = of_the_graph, .scale = {0.5, 0.5}};
     ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 0.1);
     ck_assert_int_le(llabs(bench_span(&x, half).mid_ns - MS(3)), US(50));
     bench_end(&x);

@@ -23,7 +23,7 @@ static int64_t width(int64_t swing, double good, double bad)
 {
     swing_pct = swing;
     struct bench x = bench_start_of(MANY_STEPS, MS(10), fill_beside);
-    struct edit edit = {.kind = EDIT_SCALE, .ops = is_k, .good = good, .bad = bad};
+    struct edit edit = {.kind = &edit_scale, .at.ops = is_k, .scale = {good, bad}};
     struct span_ns s = bench_span(&x, edit);
     bench_end(&x);
     return s.high_ns - s.low_ns;
@@ -81,7 +81,7 @@ static struct span_ns saved(int64_t period, void (*fill)(struct builder *, int64
  * less on a slower host as well as on a faster one. The change itself has no unknowns. */
 START_TEST(another_runs_pace_widens_what_host_and_gpu_share)
 {
-    struct span_ns s = saved(MS(8), fill_in_turn, (struct edit){.kind = EDIT_UNSYNC});
+    struct span_ns s = saved(MS(8), fill_in_turn, (struct edit){.kind = &edit_unsync});
     ck_assert_int_gt(s.mid_ns, MS(3.5));
     ck_assert_int_lt(s.low_ns, s.least_ns - US(150));
     ck_assert_int_gt(s.least_ns, s.mid_ns - US(200));
@@ -96,9 +96,9 @@ static void check_narrow(struct span_ns s, int64_t step)
 
 START_TEST(another_runs_pace_means_nothing_where_one_side_sets_it_throughout)
 {
-    struct edit less = {.kind = EDIT_SCALE, .ops = is_k, .good = 0.5, .bad = 0.5};
+    struct edit less = {.kind = &edit_scale, .at.ops = is_k, .scale = {0.5, 0.5}};
     check_narrow(saved(MS(8), fill_gpu_bound, less), MS(8));
-    check_narrow(saved(MS(5), fill_host_bound, (struct edit){.kind = EDIT_UNSYNC}), MS(5));
+    check_narrow(saved(MS(5), fill_host_bound, (struct edit){.kind = &edit_unsync}), MS(5));
 }
 END_TEST
 
@@ -112,7 +112,7 @@ static void fill_batch_of_host(struct builder *b, int64_t at)
 /* Making batches is the host's work, too: a faster host makes them as much faster. */
 START_TEST(a_run_loads_at_its_hosts_pace)
 {
-    struct edit edit = {.kind = EDIT_WORKERS, .workers = 1};
+    struct edit edit = {.kind = &edit_workers, .workers.count = 1};
     struct span_ns s = saved(MS(10), fill_batch_of_host, edit);
     ck_assert_int_gt(s.mid_ns, MS(3.5));
     ck_assert_int_ge(s.low_ns, s.least_ns - US(100));

@@ -40,7 +40,7 @@ START_TEST(workers_take_what_the_training_thread_makes_in_its_waits)
 {
     struct bench x = bench_start(MS(10), fill_inline);
     ck_assert_uint_eq(count(x.g, TASK_LOAD), x.g->steps);
-    struct span_ns one = bench_span(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 1});
+    struct span_ns one = bench_span(&x, (struct edit){.kind = &edit_workers, .workers.count = 1});
     ck_assert_int_gt(one.mid_ns, MS(3)); /* a batch still takes 6 ms */
     ck_assert_int_lt(one.mid_ns, MS(4.1));
     bench_end(&x);
@@ -51,14 +51,15 @@ END_TEST
 START_TEST(a_batch_from_another_process_takes_its_way)
 {
     struct bench x = bench_start(MS(10), fill_inline);
-    struct edit edit = {.kind = EDIT_WORKERS, .workers = 1};
-    edit.hand_over = (struct hand_over){.send_low = MS(1), .send_high = MS(1)};
+    struct edit edit = {.kind = &edit_workers, .workers.count = 1};
+    edit.workers.hand_over = (struct hand_over){.send_low = MS(1), .send_high = MS(1)};
     struct span_ns one = bench_span(&x, edit);
     ck_assert_int_gt(one.mid_ns, MS(2)); /* 6 and 1 ms for each batch, one after the other */
     ck_assert_int_lt(one.mid_ns, MS(3.1));
-    edit.workers = 4;
-    int64_t threads = bench_span(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 4}).mid_ns;
-    edit.hand_over = (struct hand_over){.get_low = MS(1), .get_high = MS(4)};
+    edit.workers.count = 4;
+    int64_t threads =
+        bench_span(&x, (struct edit){.kind = &edit_workers, .workers.count = 4}).mid_ns;
+    edit.workers.hand_over = (struct hand_over){.get_low = MS(1), .get_high = MS(4)};
     struct span_ns four = bench_span(&x, edit);
     ck_assert_int_gt(threads - four.mid_ns, MS(1.4)); /* the training thread: 1 to 4 ms */
     ck_assert_int_lt(threads - four.mid_ns, MS(2.4));
@@ -82,12 +83,12 @@ START_TEST(other_threads_of_the_trainer_take_cores_from_workers)
 {
     struct bench x = bench_start(MS(10), fill_host);
     x.b.a->own->host.usable_cores = 2;
-    struct edit edit = {.kind = EDIT_WORKERS, .workers = 4};
+    struct edit edit = {.kind = &edit_workers, .workers.count = 4};
     struct draw middle = {{0.5, 0, 0}};
     edit_apply(&edit, x.g, &x.plan, &middle);
     ck_assert_double_eq(x.plan.pool.busy, 1);
     int64_t alone = replay_settle(&x.r, x.g, &x.plan);
-    edit.hand_over.train_ns = MS(8);
+    edit.workers.hand_over.train_ns = MS(8);
     plan_reset(&x.plan, x.g);
     edit_apply(&edit, x.g, &x.plan, &middle);
     ck_assert_double_eq_tol(x.plan.pool.busy, 2, 0.05);
@@ -106,7 +107,7 @@ START_TEST(many_workers_may_take_longer_for_a_batch_than_one)
     struct bench x = bench_start(MS(10), fill_host);
     static const double longest[] = {1.05, 1.233, 1.417, 1.6, 1.6};
     for (int m = 1; m <= 5; m++) {
-        struct edit edit = {.kind = EDIT_WORKERS, .workers = m};
+        struct edit edit = {.kind = &edit_workers, .workers.count = m};
         plan_reset(&x.plan, x.g);
         edit_apply(&edit, x.g, &x.plan, &(struct draw){{1, 0.5, 0.5}});
         ck_assert_double_eq_tol(x.plan.pool.slower, longest[m - 1], 0.001);
@@ -114,7 +115,7 @@ START_TEST(many_workers_may_take_longer_for_a_batch_than_one)
         ck_assert_double_eq(x.plan.pool.slower, 1);
     }
     x.b.a->own->host.loader_workers = 4; /* recorded beside each other */
-    struct edit edit = {.kind = EDIT_WORKERS, .workers = 4};
+    struct edit edit = {.kind = &edit_workers, .workers.count = 4};
     edit_apply(&edit, x.g, &x.plan, &(struct draw){{1, 0.5, 0.5}});
     ck_assert_double_eq_tol(x.plan.pool.slower, 1.05, 0.001);
     bench_end(&x);
@@ -156,7 +157,7 @@ END_TEST
 START_TEST(more_workers_than_were_recorded_work_at_the_same_time)
 {
     struct bench x = bench_start(MS(6), fill_worker);
-    struct span_ns two = bench_span(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 2});
+    struct span_ns two = bench_span(&x, (struct edit){.kind = &edit_workers, .workers.count = 2});
     ck_assert_int_gt(two.mid_ns, MS(2.6)); /* of 6 */
     ck_assert_int_lt(two.mid_ns, MS(3.1));
     bench_end(&x);
@@ -175,7 +176,7 @@ START_TEST(a_batch_that_is_long_on_its_way_is_no_riddle)
     struct bench x = bench_start(MS(6), fill_late);
     ck_assert_int_eq(x.g->way_ns, MS(3));
     ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 1);
-    struct span_ns two = bench_span(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 2});
+    struct span_ns two = bench_span(&x, (struct edit){.kind = &edit_workers, .workers.count = 2});
     ck_assert_int_gt(two.mid_ns, MS(2.6)); /* of 6, as if it came at once */
     ck_assert_int_lt(two.mid_ns, MS(3.1));
     bench_end(&x);

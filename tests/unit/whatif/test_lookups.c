@@ -28,7 +28,7 @@ static struct span_ns without_casts(bool asked)
 {
     asks = asked;
     struct bench x = bench_start(MS(4.1), fill_asking);
-    struct span_ns s = bench_span(&x, (struct edit){.kind = EDIT_REMOVE, .ops = of_casts});
+    struct span_ns s = bench_span(&x, (struct edit){.kind = &edit_remove, .at.ops = of_casts});
     bench_end(&x);
     return s;
 }
@@ -47,8 +47,9 @@ static struct span_ns fused(bool within)
 {
     asks = false;
     struct bench x = bench_start(MS(4.1), fill_asking);
-    struct span_ns s = bench_span(
-        &x, (struct edit){.kind = EDIT_FUSE, .ops = of_casts, .bad = 1, .within = within});
+    struct span_ns s = bench_span(&x, (struct edit){.kind = &edit_fuse,
+                                                    .at.ops = of_casts,
+                                                    .fuse = {.bad = 1, .within = within}});
     bench_end(&x);
     return s;
 }

@@ -49,11 +49,11 @@ START_TEST(a_wait_before_the_host_reads_stays)
 {
     reads_back = true;
     struct bench x = bench_start(MS(9), fill_managed);
-    ck_assert_int_le(bench_span(&x, (struct edit){.kind = EDIT_UNSYNC}).high_ns, MS(0.2));
+    ck_assert_int_le(bench_span(&x, (struct edit){.kind = &edit_unsync}).high_ns, MS(0.2));
     bench_end(&x);
     reads_back = false;
     x = bench_start(MS(9), fill_managed);
-    ck_assert_int_ge(bench_span(&x, (struct edit){.kind = EDIT_UNSYNC}).low_ns, MS(3.5));
+    ck_assert_int_ge(bench_span(&x, (struct edit){.kind = &edit_unsync}).low_ns, MS(3.5));
     bench_end(&x);
 }
 END_TEST

@@ -35,7 +35,7 @@ static void fill_checked(struct builder *b, int64_t at)
 static struct bench without_checks(int64_t kernel, int64_t apart, int64_t *step_ns)
 {
     struct edit unchecked = {
-        .kind = EDIT_REMOVE, .ops = is_check, .calls = is_sync, .pauses = true};
+        .kind = &edit_remove, .at.ops = is_check, .at.calls = is_sync, .remove.pauses = true};
     kernel_ns = kernel;
     apart_ns = apart;
     struct bench x = bench_start_of(6, MS(4.1) + apart * PAIRS, fill_checked);

@@ -213,7 +213,7 @@ static void fill_behind(struct builder *b, int64_t at)
  * what the last step leaves behind the window is not of the window. */
 START_TEST(a_bound_leaves_the_work_of_the_fullest_stream)
 {
-    static const enum edit_kind kinds[] = {EDIT_UNSYNC, EDIT_GRAPH, EDIT_WORKERS};
+    static const struct edit_kind *const kinds[] = {&edit_unsync, &edit_graph, &edit_workers};
     struct bench x = bench_start(MS(10), _i ? fill_behind : fill_gpu_bound);
     struct err e = ERR_INIT;
     struct arena arena = {0};
@@ -223,7 +223,7 @@ START_TEST(a_bound_leaves_the_work_of_the_fullest_stream)
     ck_assert_int_eq(engine_check(&engine, &w), 0);
     engine.base_ns[0][0] = engine.now.pace_ns * 4; /* as where the replay is far off */
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct edit edit = {.kind = kinds[i], .workers = 2};
+        struct edit edit = {.kind = kinds[i], .workers.count = kinds[i] == &edit_workers ? 2 : 0};
         ck_assert_int_le(engine_most(&engine, &edit), MS(2));
         ck_assert_int_ge(engine_most(&engine, &edit), MS(1.9));
     }

@@ -17,7 +17,7 @@ static int replayed(struct bench *x, struct edit edit, struct replayed_step *out
     return rc;
 }
 
-static const struct edit nothing = {.kind = EDIT_SCALE, .good = 1, .bad = 1};
+static const struct edit nothing = {.kind = &edit_scale, .scale = {1, 1}};
 
 START_TEST(without_a_change_all_is_where_it_was)
 {
@@ -58,7 +58,7 @@ START_TEST(what_is_removed_is_gone_and_the_rest_moves_up)
 {
     struct bench x = bench_start(MS(8), fill_copy);
     struct replayed_step r;
-    ck_assert_int_eq(replayed(&x, (struct edit){.kind = EDIT_REMOVE, .ops = is_copy}, &r), 1);
+    ck_assert_int_eq(replayed(&x, (struct edit){.kind = &edit_remove, .at.ops = is_copy}, &r), 1);
     const struct timeline *t = x.b.a->facts->tl;
     ck_assert_uint_eq(r.op_count, 1);
     const struct placed_op *k = &r.ops[0];
@@ -98,7 +98,7 @@ START_TEST(what_workers_do_is_elsewhere)
 {
     struct bench x = bench_start(MS(8), fill_decode);
     struct replayed_step r;
-    ck_assert_int_eq(replayed(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 4}, &r), 1);
+    ck_assert_int_eq(replayed(&x, (struct edit){.kind = &edit_workers, .workers.count = 4}, &r), 1);
     size_t elsewhere = 0;
     for (size_t i = 0; i < r.moment_count; i++)
         elsewhere += r.moments[i].elsewhere;
@@ -114,7 +114,7 @@ START_TEST(a_step_of_another_batch_is_no_step_of_this_one)
 {
     struct bench x = bench_start(MS(10), fill_gpu_bound);
     struct replayed_step r;
-    ck_assert_int_eq(replayed(&x, (struct edit){.kind = EDIT_BATCH, .workers = 2}, &r), 0);
+    ck_assert_int_eq(replayed(&x, (struct edit){.kind = &edit_batch, .batch.times = 2}, &r), 0);
     replayed_release(&r);
     bench_end(&x);
 }
@@ -126,7 +126,7 @@ START_TEST(only_findings_with_a_prediction_have_such_a_step)
     struct err e = ERR_INIT;
     struct after all[2];
     struct outcome one = {.verdict = RULE_FIRES,
-                          .edit = {.kind = EDIT_REMOVE, .ops = is_copy},
+                          .edit = {.kind = &edit_remove, .at.ops = is_copy},
                           .saves_low_ns = MS(3.5),
                           .saves_mid_ns = MS(4),
                           .saves_high_ns = MS(4.5)};

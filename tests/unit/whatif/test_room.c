@@ -22,7 +22,7 @@ static void fill_apart(struct builder *b, int64_t at)
 
 static struct span_ns unsync(struct bench *x)
 {
-    return bench_span(x, (struct edit){.kind = EDIT_UNSYNC});
+    return bench_span(x, (struct edit){.kind = &edit_unsync});
 }
 
 /* An A100 holds 864 blocks of 256 threads: no kernel of 2048 leaves room for another one. */
@@ -92,7 +92,7 @@ START_TEST(a_bound_leaves_the_busiest_stream_of_all_steps)
     ck_assert_int_eq(engine_open(&engine, f, &arena, &w, &e), 0);
     ck_assert_int_eq(engine_check(&engine, &w), 0);
     ck_assert_int_ge(engine.work_ns, f->breakdown_ns[PART_COMPUTE] - US(50));
-    struct edit edit = {.kind = EDIT_UNSYNC};
+    struct edit edit = {.kind = &edit_unsync};
     engine.base_ns[0][0] = engine.now.pace_ns * 4; /* as where the replay is far off */
     ck_assert_int_le(engine_most(&engine, &edit), f->step_ns - engine.work_ns);
     engine_close(&engine);

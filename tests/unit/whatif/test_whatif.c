@@ -28,7 +28,7 @@ static void fill_sgemm_behind_host(struct builder *b, int64_t at)
 START_TEST(tensor_cores_save_most_of_fp32_time)
 {
     struct bench x = bench_start(MS(10), fill_sgemm);
-    int64_t ns = saves(&x, (struct edit){.kind = EDIT_PRECISION});
+    int64_t ns = saves(&x, (struct edit){.kind = &edit_precision});
     ck_assert_int_gt(ns, MS(5));
     ck_assert_int_lt(ns, MS(8));
     ck_assert(x.b.a->whatif.trusted);
@@ -57,10 +57,10 @@ static void fill_nhwc(struct builder *b, int64_t at)
 START_TEST(tensor_cores_save_most_where_fp32_was_poor)
 {
     struct bench x = bench_start(MS(10), fill_nchw);
-    int64_t nchw = saves(&x, (struct edit){.kind = EDIT_PRECISION});
+    int64_t nchw = saves(&x, (struct edit){.kind = &edit_precision});
     bench_end(&x);
     x = bench_start(MS(10), fill_nhwc);
-    int64_t nhwc = saves(&x, (struct edit){.kind = EDIT_PRECISION});
+    int64_t nhwc = saves(&x, (struct edit){.kind = &edit_precision});
     bench_end(&x);
     ck_assert_int_gt(nhwc, nchw + US(400));
 }
@@ -69,9 +69,9 @@ END_TEST
 START_TEST(tensor_cores_save_nothing_when_the_host_is_slower)
 {
     struct bench x = bench_start(MS(10), fill_sgemm_behind_host);
-    ck_assert_int_le(saves(&x, (struct edit){.kind = EDIT_PRECISION}), US(100));
+    ck_assert_int_le(saves(&x, (struct edit){.kind = &edit_precision}), US(100));
     for (size_t i = 0; i < x.b.a->ranked_count; i++)
-        ck_assert_int_ne(x.b.a->ranked[i]->edit.kind, EDIT_PRECISION);
+        ck_assert_ptr_ne(x.b.a->ranked[i]->edit.kind, &edit_precision);
     bench_end(&x);
 }
 END_TEST
@@ -89,7 +89,7 @@ static void fill_sgemm_before_host(struct builder *b, int64_t at)
 START_TEST(autocast_takes_the_host_for_each_product)
 {
     struct bench x = bench_start(MS(10), fill_sgemm_before_host);
-    struct edit edit = {.kind = EDIT_PRECISION};
+    struct edit edit = {.kind = &edit_precision};
     struct draw fused = {{0.5, 0.5, 0}}, casts = {{0.5, 0.5, 1}};
     edit_apply(&edit, x.g, &x.plan, &fused);
     int64_t least = bench_step(&x);
@@ -124,7 +124,7 @@ static int64_t step_in_16_bits(void (*fill)(struct builder *, int64_t), double p
                                double rest, double casts)
 {
     struct bench x = bench_start(MS(10), fill);
-    struct edit edit = {.kind = EDIT_PRECISION};
+    struct edit edit = {.kind = &edit_precision};
     struct draw d = {{products, rest, casts}};
     edit_apply(&edit, x.g, &x.plan, &d);
     int64_t ns = bench_step(&x);
@@ -166,8 +166,8 @@ static void fill_short_copy(struct builder *b, int64_t at)
 START_TEST(pinning_short_copies_saves_nothing)
 {
     struct bench x = bench_start(MS(10), fill_short_copy);
-    ck_assert_int_le(saves(&x, (struct edit){.kind = EDIT_PIN}), US(40));
-    ck_assert_uint_eq(x.b.a->ranked_count && x.b.a->ranked[0]->edit.kind == EDIT_PIN, 0);
+    ck_assert_int_le(saves(&x, (struct edit){.kind = &edit_pin}), US(40));
+    ck_assert_uint_eq(x.b.a->ranked_count && x.b.a->ranked[0]->edit.kind == &edit_pin, 0);
     bench_end(&x);
 }
 END_TEST
@@ -175,7 +175,7 @@ END_TEST
 START_TEST(pinning_long_copies_saves_their_excess)
 {
     struct bench x = bench_start(MS(10), fill_long_copy);
-    int64_t ns = saves(&x, (struct edit){.kind = EDIT_PIN}); /* 9 GB at 6, then at about 22 GB/s */
+    int64_t ns = saves(&x, (struct edit){.kind = &edit_pin}); /* 9 GB at 6, then at about 22 GB/s */
     ck_assert_int_gt(ns, US(900));
     ck_assert_int_lt(ns, US(1600));
     bench_end(&x);
@@ -201,7 +201,7 @@ static void fill_to_device(struct builder *b, int64_t at)
 START_TEST(pinned_copies_that_do_not_block_let_the_host_run_ahead)
 {
     struct bench x = bench_start(MS(10), fill_to_device);
-    ck_assert_int_gt(saves(&x, (struct edit){.kind = EDIT_PIN}), US(1500));
+    ck_assert_int_gt(saves(&x, (struct edit){.kind = &edit_pin}), US(1500));
     bench_end(&x);
 }
 END_TEST
@@ -209,7 +209,7 @@ END_TEST
 START_TEST(not_waiting_for_a_gpu_that_is_far_behind_saves_nothing)
 {
     struct bench x = bench_start(MS(8) + US(100), fill_gpu_bound);
-    ck_assert_int_le(saves(&x, (struct edit){.kind = EDIT_UNSYNC}), US(120));
+    ck_assert_int_le(saves(&x, (struct edit){.kind = &edit_unsync}), US(120));
     bench_end(&x);
 }
 END_TEST
@@ -217,7 +217,7 @@ END_TEST
 START_TEST(not_waiting_hides_what_the_host_does_next)
 {
     struct bench x = bench_start(MS(10), fill_gpu_bound); /* 2 ms of host work behind the wait */
-    int64_t ns = saves(&x, (struct edit){.kind = EDIT_UNSYNC});
+    int64_t ns = saves(&x, (struct edit){.kind = &edit_unsync});
     ck_assert_int_gt(ns, MS(1.9));
     ck_assert_int_lt(ns, MS(2.1));
     bench_end(&x);
@@ -234,8 +234,8 @@ static void fill_inline_batch(struct builder *b, int64_t at)
 START_TEST(workers_take_decoding_off_the_step_until_they_are_the_slowest)
 {
     struct bench x = bench_start(MS(10), fill_inline_batch);
-    int64_t one = saves(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 1});
-    int64_t four = saves(&x, (struct edit){.kind = EDIT_WORKERS, .workers = 4});
+    int64_t one = saves(&x, (struct edit){.kind = &edit_workers, .workers.count = 1});
+    int64_t four = saves(&x, (struct edit){.kind = &edit_workers, .workers.count = 4});
     ck_assert_int_lt(one, MS(4.1)); /* a batch still takes 6 ms */
     ck_assert_int_gt(one, MS(3));
     ck_assert_int_gt(four, MS(5.8));
@@ -250,7 +250,7 @@ START_TEST(more_workers_than_cores_are_no_faster_than_the_cores)
 {
     struct bench x = bench_start(MS(10), fill_inline_batch);
     x.b.a->own->host.usable_cores = 2;
-    struct edit edit = {.kind = EDIT_WORKERS, .workers = 4};
+    struct edit edit = {.kind = &edit_workers, .workers.count = 4};
     struct draw idle = {{0.5, 0, 0.5}}; /* waits for the GPU without spinning */
     plan_reset(&x.plan, x.g);
     for (size_t i = 0; i < x.g->count; i++)
@@ -264,7 +264,7 @@ START_TEST(more_workers_than_cores_are_no_faster_than_the_cores)
     ck_assert_int_lt(replay_settle(&x.r, x.g, &x.plan), MS(2));
     x.b.a->own->host.usable_cores = 8;
     struct draw taken = {{0.5, 0, 1}}; /* the others have their cores again */
-    edit.cores = 2;
+    edit.workers.cores = 2;
     edit_apply(&edit, x.g, &x.plan, &taken);
     ck_assert_double_eq(x.plan.pool.cores, 2);
     edit_apply(&edit, x.g, &x.plan, &(struct draw){{0.5, 0, 0}});
@@ -276,10 +276,10 @@ END_TEST
 START_TEST(a_graph_saves_the_launches_of_a_host_bound_step_only)
 {
     struct bench x = bench_start(MS(5), fill_host_bound);
-    ck_assert_int_gt(saves(&x, (struct edit){.kind = EDIT_GRAPH}), MS(3));
+    ck_assert_int_gt(saves(&x, (struct edit){.kind = &edit_graph}), MS(3));
     bench_end(&x);
     x = bench_start(MS(10), fill_gpu_bound);
-    ck_assert_int_le(saves(&x, (struct edit){.kind = EDIT_GRAPH}), US(100));
+    ck_assert_int_le(saves(&x, (struct edit){.kind = &edit_graph}), US(100));
     bench_end(&x);
 }
 END_TEST
@@ -307,7 +307,7 @@ START_TEST(what_nothing_explains_widens_what_lies_before_it)
     ck_assert(w->trusted);
     ck_assert_ptr_nonnull(strstr(w->wider, "is unexplained"));
     struct span_ns s =
-        bench_span(&x, (struct edit){.kind = EDIT_SCALE, .ops = any, .good = 0.5, .bad = 0.5});
+        bench_span(&x, (struct edit){.kind = &edit_scale, .at.ops = any, .scale = {0.5, 0.5}});
     ck_assert_int_lt(s.low_ns, US(700)); /* the last kernel alone, behind what nothing explains */
     ck_assert_int_gt(s.high_ns, MS(3.9));
     bench_end(&x);

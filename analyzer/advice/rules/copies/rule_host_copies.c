@@ -14,7 +14,7 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                          "count", rows);
     outcome_evidence_per(o, "their host time", ms(all), "ms", rows);
     outcome_evidence_per(o, "GPU idle meanwhile", ms(idle), "ms", NULL);
-    o->edit = (struct edit){.kind = EDIT_SKIP, .range_marks = h->marks};
+    o->edit = (struct edit){.kind = &edit_skip, .skip.range_marks = h->marks};
     outcome_fires(o, idle,
                   arena_printf(arena,
                                "the training thread copies within host memory ('%s'); the GPU "

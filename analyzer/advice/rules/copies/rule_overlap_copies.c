@@ -12,18 +12,18 @@ enum {
 static void advise(const struct facts *f, struct outcome *o, bool in_calls)
 {
     const struct rule *r = o->rule;
-    o->edit.kind = EDIT_OVERLAP;
+    o->edit.kind = &edit_overlap;
     if (!query_of_pytorch(f)) {
         o->setting = "non_blocking=1";
         return;
     }
-    o->edit.in_stream = query_h2d_waited(f, MEMORY_PINNED);
-    o->setting = o->edit.in_stream ? "non_blocking=1" : NULL;
+    o->edit.overlap.in_stream = query_h2d_waited(f, MEMORY_PINNED);
+    o->setting = o->edit.overlap.in_stream ? "non_blocking=1" : NULL;
     o->remedy = (struct remedy){
-        !o->edit.in_stream && in_calls
+        !o->edit.overlap.in_stream && in_calls
             ? "the GPU waits while the host makes the copies, not while they run: put small "
               "tensors into one copy, or make them on the GPU; non_blocking=True where a copy waits"
-        : o->edit.in_stream
+        : o->edit.overlap.in_stream
             ? "batch.to(device, non_blocking=True): the host waits for each copy now; a side "
               "stream (torch.cuda.Stream + wait_stream) one batch ahead hides what remains"
             : "the host does not wait for the copies, but they run on the stream that computes: "
@@ -72,7 +72,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 /* Other buffers of that size, or results of the step before: nobody can tell. */
 static void doubt_size(struct outcome *o, double back_pct)
 {
-    o->edit = (struct edit){.kind = EDIT_NONE};
+    o->edit = (struct edit){.kind = NULL};
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_evidence(o, "share of these bytes whose size is copied back as well", back_pct, "%",
                      NULL);

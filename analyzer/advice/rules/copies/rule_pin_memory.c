@@ -174,7 +174,7 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
         most = (int64_t)((double)most * (1 - remains(f, p)));
         advise_both(o);
     } else {
-        o->edit.kind = EDIT_PIN;
+        o->edit.kind = &edit_pin;
         o->setting =
             query_h2d_waited(f, MEMORY_PAGEABLE) ? "pin_memory=1;non_blocking=1" : "pin_memory=1";
         name_others(f, arena, o);

@@ -135,8 +135,8 @@ static const char *no_one_graph(const struct facts *f)
 static struct edit graph_edit(const struct facts *f, struct arena *arena)
 {
     bool model = query_of_pytorch(f) && !query_of_xla(f);
-    return (struct edit){.kind = EDIT_GRAPH,
-                         .op_marks = model ? query_outside_model(f, arena) : NULL};
+    return (struct edit){.kind = &edit_graph,
+                         .at.op_marks = model ? query_outside_model(f, arena) : NULL};
 }
 
 static void spare_shards(const struct facts *f, struct outcome *o)
@@ -240,7 +240,7 @@ static void look_ahead(const struct facts *f, struct arena *arena, struct outcom
     o->verdict = RULE_SILENT;
     o->why = why;
     o->error_class = ERROR_STRUCTURAL;
-    o->edit = o->later ? graph_edit(f, arena) : (struct edit){.kind = EDIT_NONE};
+    o->edit = o->later ? graph_edit(f, arena) : (struct edit){.kind = NULL};
     o->setting = o->later ? "cuda_graph=1" : NULL;
     o->remedy = o->rule->remedy;
 }

@@ -72,9 +72,8 @@ static void check_debug_switches(const struct facts *f, struct arena *arena, str
         blocking_evidence(o, &d, idle);
     if (checks)
         check_evidence(f, o, &k);
-    o->edit = (struct edit){.kind = d.of.block ? EDIT_UNBLOCK : EDIT_REMOVE,
-                            .op_marks = k.op_marks,
-                            .call_marks = k.call_marks};
+    o->edit = (struct edit){.kind = d.of.block ? &edit_unblock : &edit_remove,
+                            .at = {.op_marks = k.op_marks, .call_marks = k.call_marks}};
     o->remedy = *rule_remedy(f, o->rule);
     outcome_fires(
         o, cost,

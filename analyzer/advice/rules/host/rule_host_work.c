@@ -177,9 +177,8 @@ static struct edit skip_work(const struct facts *f, struct arena *arena, const c
     bool *marks = arena_array(arena, f->tl->range_count + 1, sizeof *marks);
     for (size_t i = 0; marks && i < f->tl->range_count; i++)
         marks[i] = strcmp(tl_text(f->tl, f->tl->ranges[i].name), where) == 0;
-    return (struct edit){.kind = marks ? EDIT_SKIP : EDIT_NONE,
-                         .range_marks = marks,
-                         .pause_ns = PAUSE_NS,
+    return (struct edit){.kind = marks ? &edit_skip : NULL,
+                         .skip = {.range_marks = marks, .pause_ns = PAUSE_NS},
                          .best_case = true};
 }
 

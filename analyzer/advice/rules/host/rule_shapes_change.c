@@ -106,8 +106,8 @@ static void check_shapes_change(const struct facts *f, struct arena *arena, stru
     struct query_search s = query_search(f, arena);
     /* What is not in the usual step cannot be taken out of it: a bound, then. */
     if (u.with_search * 2 > u.steps && s.call_marks)
-        o->edit =
-            (struct edit){.kind = EDIT_REMOVE, .op_marks = s.op_marks, .call_marks = s.call_marks};
+        o->edit = (struct edit){.kind = &edit_remove,
+                                .at = {.op_marks = s.op_marks, .call_marks = s.call_marks}};
     outcome_fires(
         o, cost,
         arena_printf(arena,

@@ -356,7 +356,7 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     o->setting = NULL;
     if (!advise_for_actions(f, o)) {
         advise(f, arena, o, &why, &s);
-        o->edit = (struct edit){.kind = EDIT_UNSYNC, .keep_marks = others};
+        o->edit = (struct edit){.kind = &edit_unsync, .spared = others};
         o->setting = why.most == WAIT_MASK     ? NULL
                      : why.most == WAIT_UPLOAD ? "non_blocking=1"
                                                : "sync_every=100";

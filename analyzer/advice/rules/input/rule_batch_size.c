@@ -165,7 +165,7 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
                      "SELECT * FROM device");
     choose_remedy(facts, o);
     o->error_class = ERROR_RERUN_DECIDES;
-    o->edit = (struct edit){.kind = EDIT_BATCH, .workers = times};
+    o->edit = (struct edit){.kind = &edit_batch, .batch.times = times};
     outcome_fires(o, (f->empty_ns + idle) / times * (times - 1), summary_of(arena, f, idle, times));
 }
 

@@ -110,7 +110,7 @@ static void divide_first(const struct facts *facts, struct arena *arena, struct 
     struct feed f;
     if (!query_feed(facts, arena, &f) || !f.iterable)
         return;
-    o->edit = (struct edit){.kind = EDIT_NONE};
+    o->edit = (struct edit){.kind = NULL};
     o->setting = NULL;
     o->error_class = ERROR_RERUN_DECIDES;
     o->remedy.pytorch = f.shards ? QUERY_SHARDED : QUERY_SHARD;
@@ -171,7 +171,7 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
     int n = f->most;
     if (n <= 0) {
         if (delivered(facts))
-            o->edit = (struct edit){.kind = EDIT_MORE_WORKERS};
+            o->edit = (struct edit){.kind = &edit_more_workers};
         o->remedy.pytorch =
             "DataLoader(..., num_workers=N, persistent_workers=True): the recording lacks the cost "
             "of a batch, so increase N one by one, up to the number of free cores";
@@ -183,10 +183,11 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
     }
     struct feed feed;
     bool hooked = query_feed(facts, arena, &feed);
-    o->edit = (struct edit){
-        .kind = EDIT_WORKERS, .workers = n, .cores = hooked && feed.others ? feed.cores : 0};
+    o->edit =
+        (struct edit){.kind = &edit_workers,
+                      .workers = {.count = n, .cores = hooked && feed.others ? feed.cores : 0}};
     if (hooked)
-        o->edit.hand_over = way_of(&feed);
+        o->edit.workers.hand_over = way_of(&feed);
     o->setting = hooked && feed.foreign ? NULL : arena_printf(arena, "num_workers=%d", n);
     o->remedy.pytorch =
         arena_printf(arena, "DataLoader(..., num_workers=%d, persistent_workers=True)%s", n,
@@ -280,7 +281,7 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
     add_evidence(facts, arena, o, &f, idle);
     advise(facts, arena, o, &f);
     if (query_waits_for_files(&l)) { /* the storage may serve no more readers than it does */
-        o->edit = (struct edit){.kind = EDIT_NONE};
+        o->edit = (struct edit){.kind = NULL};
         o->error_class = ERROR_RERUN_DECIDES;
         outcome_evidence(o, "share of the workers' time spent waiting for files",
                          100 * (double)query_elsewhere_ns(&l) / (double)l.making_ns, "%",

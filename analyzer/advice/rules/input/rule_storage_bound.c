@@ -67,8 +67,8 @@ static void check_storage_bound(const struct facts *f, struct arena *arena, stru
     if (!query_waits_for_files(&l))
         return;
     add_evidence(f, o, &l, elsewhere);
-    o->edit = (struct edit){.kind = EDIT_READ_FREE,
-                            .good = 1 - (double)elsewhere / (double)l.making_ns,
+    o->edit = (struct edit){.kind = &edit_read_free,
+                            .read_free.left = 1 - (double)elsewhere / (double)l.making_ns,
                             .best_case = true};
     outcome_fires(o, idle,
                   arena_printf(arena,

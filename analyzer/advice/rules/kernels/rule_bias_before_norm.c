@@ -86,7 +86,7 @@ static struct edit without_biases(const struct facts *f, struct arena *arena)
     }
     if (ops && calls)
         query_without_tensors(f, arena, each_step(f, gradients), ops, calls);
-    return (struct edit){.kind = EDIT_REMOVE, .op_marks = ops, .call_marks = calls};
+    return (struct edit){.kind = &edit_remove, .at = {.op_marks = ops, .call_marks = calls}};
 }
 
 static void check_bias_before_norm(const struct facts *f, struct arena *arena, struct outcome *o)

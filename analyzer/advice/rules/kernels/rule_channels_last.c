@@ -175,10 +175,9 @@ static void check_channels_last(const struct facts *f, struct arena *arena, stru
     add_evidence(f, o, &ops, &n);
     bool measures = query_find_seen(f) || query_cudnn_benchmark(f);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit = (struct edit){.kind = EDIT_LAYOUT,
-                            .op_marks = kept,
-                            .op_calls = calls,
-                            .good = measures ? 0 : GUESSED_LEFT};
+    o->edit = (struct edit){.kind = &edit_layout,
+                            .at = {.op_marks = kept, .op_calls = calls},
+                            .layout.best = measures ? 0 : GUESSED_LEFT};
     o->setting = "channels_last=1";
     o->remedy = o->rule->remedy;
     if (n.plain > 0)

@@ -59,7 +59,7 @@ static void check_clock_throttling(const struct facts *f, struct arena *arena, s
         outcome_evidence(o, "highest power", (double)g.most_mw / 1e3, "W",
                          "SELECT * FROM gpu_sample ORDER BY power_mw DESC");
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit = (struct edit){.kind = EDIT_SCALE, .ops = computes, .good = 1 - gain, .bad = 1};
+    o->edit = (struct edit){.kind = &edit_scale, .at.ops = computes, .scale = {1 - gain, 1}};
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "%s keeps the GPU's clock at %.0f of %.0f MHz during %.0f %% of the "

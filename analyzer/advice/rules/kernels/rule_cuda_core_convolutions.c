@@ -290,10 +290,9 @@ static void judge(const struct facts *f, struct arena *arena, struct outcome *o,
         return;
     add_evidence(f, o, x, each);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit = (struct edit){.kind = EDIT_SCALE,
-                            .op_marks = x->marks,
-                            .good = x->best_ns / x->ns,
-                            .bad = x->worst_ns / x->ns};
+    o->edit = (struct edit){.kind = &edit_scale,
+                            .at.op_marks = x->marks,
+                            .scale = {x->best_ns / x->ns, x->worst_ns / x->ns}};
     advise(f, o, x);
     outcome_fires(o, lost,
                   arena_printf(arena,

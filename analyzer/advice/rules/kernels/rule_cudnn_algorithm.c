@@ -92,7 +92,7 @@ static void fire(const struct facts *f, struct outcome *o, int64_t bound, uint32
                  const char *summary)
 {
     o->error_class = ERROR_RERUN_DECIDES;
-    o->edit.kind = EDIT_ALGORITHM;
+    o->edit.kind = &edit_algorithm;
     o->setting = "cudnn_benchmark=1";
     outcome_fires(o, bound, summary);
     outcome_example_op(o, f->tl, op, "a convolution well below its kind's rate");

@@ -89,11 +89,9 @@ static void check_fused_attention(const struct facts *f, struct arena *arena, st
         return;
     }
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit = (struct edit){.kind = EDIT_SCALE,
-                            .op_marks = a.marks,
-                            .gone_marks = a.gone,
-                            .good = times.good,
-                            .bad = times.bad};
+    o->edit = (struct edit){.kind = &edit_scale,
+                            .at = {.op_marks = a.marks, .gone_marks = a.gone},
+                            .scale = {times.good, times.bad}};
     fires(f, arena, &a, cost, o);
 }
 

@@ -121,25 +121,25 @@ static void range_of(struct products *p, struct edit *edit)
         half += p->aligned[i].flops / 2;
     while (k + 1 < p->n && sum + p->aligned[k].flops < half)
         sum += p->aligned[k++].flops;
-    edit->good = own / (1.2 * p->aligned[p->n - 1].per_ns);
-    edit->bad = own / p->aligned[k].per_ns;
-    edit->good = edit->good < 1 ? edit->good : 1;
-    edit->bad = edit->bad < 1 ? edit->bad : 1;
+    edit->scale.good = own / (1.2 * p->aligned[p->n - 1].per_ns);
+    edit->scale.bad = own / p->aligned[k].per_ns;
+    edit->scale.good = edit->scale.good < 1 ? edit->scale.good : 1;
+    edit->scale.bad = edit->scale.bad < 1 ? edit->scale.bad : 1;
 }
 
-/* EDIT_NONE where too few aligned products were recorded to compare with. */
+/* No edit where too few aligned products were recorded to compare with. */
 static struct edit aligned_edit(const struct facts *f, struct arena *arena)
 {
     enum { COMPARED = 20 };
     struct products p = {.marks = arena_array(arena, f->tl->op_count + 1, sizeof *p.marks),
                          .aligned = malloc((f->tl->call_count + 1) * sizeof *p.aligned)};
-    struct edit edit = {.kind = EDIT_NONE};
+    struct edit edit = {.kind = NULL};
     if (p.marks && p.aligned) {
         for (size_t i = 0; i < f->tl->call_count; i++)
             if (f->tl->calls[i].row.family == SPOOL_CALL_GEMM)
                 add_product(&p, f->tl, &f->tl->calls[i]);
         if (p.n >= COMPARED && p.ns > 0) {
-            edit = (struct edit){.kind = EDIT_SCALE, .op_marks = p.marks};
+            edit = (struct edit){.kind = &edit_scale, .at.op_marks = p.marks};
             range_of(&p, &edit);
         }
     }

@@ -29,7 +29,7 @@ struct chains {                 /* over the used steps */
 };
 
 /* At most: one kernel remains, or none where the product before it can do the work. A compiler
- * leaves a fifth at least (whatif/edits/join.c). */
+ * leaves a fifth at least (whatif/edits/edit_join.c). */
 static int64_t spared(const struct chains *all, const struct chain *c)
 {
     if (all->compiles)
@@ -141,7 +141,7 @@ static bool add_compilers_own(const struct facts *f, struct arena *arena, struct
     struct query_attention a;
     if (!query_attention(f, arena, &a))
         return false;
-    o->edit.gone_marks = a.gone;
+    o->edit.at.gone_marks = a.gone;
     if (a.longest != TL_NONE)
         outcome_evidence(
             o, "softmax, masks and casts of written-out attention, which a compiler may fuse",
@@ -150,10 +150,10 @@ static bool add_compilers_own(const struct facts *f, struct arena *arena, struct
     if (f->totals.family_ns[FAMILY_CONV] <= 0 || layout <= 0 || !query_nvidia(f) ||
         query_images_layout(f) == SPOOL_LAYOUT_NHWC) /* on AMD GPUs it keeps the layout */
         return true;
-    o->edit.op_calls = query_op_calls(f, arena);
+    o->edit.at.op_calls = query_op_calls(f, arena);
     outcome_evidence(o, "conversions of images' layout, which a compiler may leave out", ms(layout),
                      "ms", NULL);
-    return o->edit.op_calls != NULL;
+    return o->edit.at.op_calls != NULL;
 }
 
 static void check_pointwise_fusion(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -183,7 +183,7 @@ static void check_pointwise_fusion(const struct facts *f, struct arena *arena, s
             : "of that, beyond one kernel per chain, or beyond none after a matrix product",
         ms(cost), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit = (struct edit){.kind = EDIT_JOIN, .op_marks = all.marks};
+    o->edit = (struct edit){.kind = &edit_join, .at.op_marks = all.marks};
     if (all.compiles && !add_compilers_own(f, arena, o)) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";

@@ -130,10 +130,9 @@ static void check_slow_normalisation(const struct facts *f, struct arena *arena,
     outcome_evidence(o, "rate of the GPU's memory", query_memory_rate(f), "GB/s",
                      "SELECT * FROM device");
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit = (struct edit){.kind = EDIT_SCALE,
-                            .op_marks = x.marks,
-                            .good = x.best_ns / (double)x.ns,
-                            .bad = x.worst_ns / (double)x.ns};
+    o->edit = (struct edit){.kind = &edit_scale,
+                            .at.op_marks = x.marks,
+                            .scale = {x.best_ns / (double)x.ns, x.worst_ns / (double)x.ns}};
     o->remedy = o->rule->remedy;
     outcome_fires(
         o, lost,

@@ -135,7 +135,7 @@ static bool weights_in_nhwc(const struct facts *f)
 static void advise_layout(struct arena *arena, struct outcome *o)
 {
     struct remedy *r = &o->remedy;
-    o->edit.layout = true;
+    o->edit.precision.layout = true;
     o->setting = arena_printf(arena, "%s;channels_last=1", o->setting);
     r->pytorch =
         arena_printf(arena,
@@ -253,12 +253,12 @@ static void check_tensor_cores(const struct facts *f, struct arena *arena, struc
         return;
     add_evidence(f, o, &x);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit.kind = EDIT_PRECISION;
-    o->edit.op_calls = x.calls;
+    o->edit.kind = &edit_precision;
+    o->edit.at.op_calls = x.calls;
     struct query_ops nchw = query_ops_of(f, is_fp32_conv_in_nchw, &x);
     struct query_ops nhwc = query_ops_of(f, is_fp32_conv_in_nhwc, &x);
     advise(o, cc_major, x.tf32_ns > x.cost_ns, nchw.count + nhwc.count > 0);
-    o->edit.layout = nhwc.busy_ns > nchw.busy_ns || weights_in_nhwc(f);
+    o->edit.precision.layout = nhwc.busy_ns > nchw.busy_ns || weights_in_nhwc(f);
     if (nchw.busy_ns * WORTH_A_LAYOUT > x.fp32.busy_ns && !weights_in_nhwc(f)) {
         outcome_evidence_per(o, "of them, convolutions not in channels-last,",
                              ms(per_step(f, nchw.busy_ns)), "ms", NULL);

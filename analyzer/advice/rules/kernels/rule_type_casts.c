@@ -66,7 +66,8 @@ static void check_type_casts(const struct facts *f, struct arena *arena, struct 
     outcome_evidence_per(o, "their GPU time", ms(per_step(f, ops.busy_ns)), "ms", rows);
     outcome_evidence_per(o, "GPU idle between them", ms(per_step(f, ops.idle_ns)), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit = (struct edit){.kind = EDIT_FUSE, .ops = goes, .bad = BYTES_LEFT, .within = true};
+    o->edit = (struct edit){
+        .kind = &edit_fuse, .at.ops = goes, .fuse = {.bad = BYTES_LEFT, .within = true}};
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "%lld kernels per step convert values from one type to another: "

@@ -122,7 +122,7 @@ static void check_broadcast_buffers(const struct facts *f, struct arena *arena, 
     outcome_evidence_per(o, "GPU idle until their launch,", ms(per_step(f, ops.idle_ns)), "ms",
                          NULL);
     o->error_class = ERROR_STRUCTURAL;
-    o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = x.marks};
+    o->edit = (struct edit){.kind = &edit_remove, .at.op_marks = x.marks};
     o->setting = "broadcast_buffers=0";
     outcome_fires(o, gain,
                   arena_printf(arena,

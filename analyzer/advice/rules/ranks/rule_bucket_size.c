@@ -77,7 +77,7 @@ static void check_bucket_size(const struct facts *f, struct arena *arena, struct
     if (fault == BUCKETS_FINE || gain * 100 < f->step_ns)
         return;
     add_evidence(o, &x, exposed, launching);
-    o->edit.kind = fault == BUCKETS_SMALL ? EDIT_BUCKET : EDIT_HIDE_COMM;
+    o->edit.kind = fault == BUCKETS_SMALL ? &edit_bucket : &edit_hide_comm;
     o->error_class = ERROR_KERNEL_MODEL;
     if (fault == BUCKETS_SMALL) {
         join_small(f, arena, o, &x, gain);

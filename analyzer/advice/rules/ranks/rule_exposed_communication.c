@@ -41,7 +41,7 @@ static void gather(const struct facts *f, struct outcome *o)
 /* Inference has no backward pass to hide anything behind, and no gradients in buckets. */
 static void between_layers(struct outcome *o)
 {
-    o->edit.kind = EDIT_NONE;
+    o->edit.kind = NULL;
     o->setting = NULL;
     o->remedy = (struct remedy){
         "issue collectives with async_op=True and wait where the result is used: the next layer's "
@@ -104,7 +104,7 @@ static void exchange_earlier(struct outcome *o)
 static void exchange_or_pipeline(struct arena *arena, struct outcome *o)
 {
     exchange_earlier(o);
-    o->edit.kind = EDIT_NONE;
+    o->edit.kind = NULL;
     o->error_class = ERROR_RERUN_DECIDES;
     o->summary = arena_printf(arena,
                               "%s; nothing recorded says whether they belong to an exchange "
@@ -234,7 +234,7 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     const char *beyond = too_much(f, arena, o, waiting, &saved);
     outcome_fires(o, saved + launching,
                   summary(f, arena, &all, exposed, launching, hidden, beyond));
-    o->edit.kind = EDIT_HIDE_COMM;
+    o->edit.kind = &edit_hide_comm;
     if (hidden < 5) /* nothing runs beside it: there is a switch for that */
         o->setting = "overlap=1";
     o->error_class = ERROR_KERNEL_MODEL;

@@ -48,7 +48,7 @@ static void check_no_sync(const struct facts *f, struct arena *arena, struct out
     outcome_evidence_per(o, "bytes", (double)x.bytes / 1e6, "MB", rows);
     outcome_evidence_per(o, "exposed communication", ms(exposed), "ms", NULL);
     o->error_class = ERROR_STRUCTURAL;
-    o->edit = (struct edit){.kind = EDIT_REMOVE, .op_marks = needless(f, arena, &x, k)};
+    o->edit = (struct edit){.kind = &edit_remove, .at.op_marks = needless(f, arena, &x, k)};
     outcome_fires(
         o, gain,
         arena_printf(arena,

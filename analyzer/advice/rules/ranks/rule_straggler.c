@@ -193,7 +193,7 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     add_evidence(f, arena, o, late);
     o->error_class = ERROR_STRUCTURAL;
     if (late->process != f->steps.process) /* its own step does not show what it would be without */
-        o->edit.kind = EDIT_PUNCTUAL;
+        o->edit.kind = &edit_punctual;
     advise(f, arena, o, arena_printf(arena, "rank %lld", (long long)late->rank),
            "the length of its batches, its loader, its logging");
     outcome_fires(

@@ -143,10 +143,9 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
     outcome_evidence_share(o, "share", share_pct(f, again), NULL);
     o->error_class = ERROR_STRUCTURAL;
     if (ranges)
-        o->edit = (struct edit){.kind = EDIT_REMOVE,
-                                .op_marks = p.op_marks,
-                                .call_marks = p.call_marks,
-                                .pauses = true};
+        o->edit = (struct edit){.kind = &edit_remove,
+                                .at = {.op_marks = p.op_marks, .call_marks = p.call_marks},
+                                .remove.pauses = true};
     o->setting = "checkpoint=0";
     outcome_fires(
         o, again,

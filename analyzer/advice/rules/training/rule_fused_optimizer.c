@@ -145,7 +145,7 @@ static bool by_lists(const struct facts *f, struct arena *arena, const struct qu
         return false;
     add_evidence(f, o, &ops, &u);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit = (struct edit){.kind = EDIT_SCALE, .ops = updates_by_lists, .good = good, .bad = bad};
+    o->edit = (struct edit){.kind = &edit_scale, .at.ops = updates_by_lists, .scale = {good, bad}};
     o->setting = "optimizer=fused";
     o->remedy = o->rule->remedy;
     o->remedy.pytorch = arena_printf(arena, "torch.optim.%s(params, fused=True)", class);
@@ -176,7 +176,7 @@ static void check_fused_optimizer(const struct facts *f, struct arena *arena, st
     struct update u = update_of(f);
     add_evidence(f, o, &ops, &u);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit.kind = EDIT_FUSE;
+    o->edit.kind = &edit_fuse;
     advise(f, arena, o, &u);
     const char *host =
         arena_printf(arena, "; the host takes %s to launch them", time_text(arena, u.host_ns));

@@ -59,10 +59,11 @@ static void check_gradient_clipping(const struct facts *f, struct arena *arena, 
             : arena_printf(arena,
                            "clipping works tensor by tensor: %lld operations and %s per step",
                            (long long)each_step(f, p.ops.count), time_text(arena, scattered));
-    o->edit = waiting > scattered ? (struct edit){.kind = EDIT_REMOVE, .call_marks = p.wait_marks}
-                                  : (struct edit){.kind = EDIT_FUSE,
-                                                  .op_marks = p.op_marks,
-                                                  .gone_marks = applies_factor(f, arena, &p)};
+    o->edit = waiting > scattered
+                  ? (struct edit){.kind = &edit_remove, .at.call_marks = p.wait_marks}
+                  : (struct edit){.kind = &edit_fuse,
+                                  .at.op_marks = p.op_marks,
+                                  .at.gone_marks = applies_factor(f, arena, &p)};
     o->error_class = waiting > scattered ? ERROR_STRUCTURAL : ERROR_KERNEL_MODEL;
     outcome_fires(o, waiting + scattered, summary);
     outcome_example_call(o, f->tl, p.wait, "longest wait for the norm");

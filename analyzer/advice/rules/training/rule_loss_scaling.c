@@ -55,8 +55,9 @@ static void check_loss_scaling(const struct facts *f, struct arena *arena, struc
         o->remedy = without_bf16;
     if (bf16_possible(f))
         outcome_evidence(o, "this GPU computes in bf16, which needs no loss scaling", 0, "", NULL);
-    o->edit = waiting > scattered ? (struct edit){.kind = EDIT_REMOVE, .call_marks = p.wait_marks}
-                                  : (struct edit){.kind = EDIT_FUSE, .op_marks = p.op_marks};
+    o->edit = waiting > scattered
+                  ? (struct edit){.kind = &edit_remove, .at.call_marks = p.wait_marks}
+                  : (struct edit){.kind = &edit_fuse, .at.op_marks = p.op_marks};
     o->error_class = waiting > scattered ? ERROR_STRUCTURAL : ERROR_KERNEL_MODEL;
     o->setting = "scaler=fused";
     outcome_fires(o, waiting + scattered, summary_of(f, arena, &p, waiting, scattered));

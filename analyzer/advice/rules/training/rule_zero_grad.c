@@ -16,7 +16,7 @@ static void check_zero_grad(const struct facts *f, struct arena *arena, struct o
     outcome_evidence_per(o, "GPU idle between them", ms(per_step(f, ops.idle_ns)), "ms", NULL);
     if (ops.bytes > 0)
         outcome_evidence_per(o, "bytes zeroed", (double)each_step(f, ops.bytes) / 1e6, "MB", rows);
-    o->edit.kind = EDIT_KEEP_GRADIENTS;
+    o->edit.kind = &edit_keep_gradients;
     o->setting = "zero_grad=none";
     outcome_fires(o, cost,
                   arena_printf(arena,

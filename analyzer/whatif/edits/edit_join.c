@@ -88,12 +88,12 @@ static void leave_out(const struct edit *x, const struct graph *g, struct plan *
             continue;
         if (layout && edit_converts(x, g, i))
             edit_drop_launched(g, p, i);
-        if (attention && x->gone_marks && x->gone_marks[g->tasks[i].source])
+        if (attention && x->at.gone_marks && x->at.gone_marks[g->tasks[i].source])
             edit_drop(g, p, i);
     }
 }
 
-void edit_join(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     enum { ROW = 16 };
     uint32_t row[ROW];
@@ -117,3 +117,8 @@ void edit_join(const struct edit *x, const struct graph *g, struct plan *p, cons
     if (n)
         join_row(g, p, row, n, d);
 }
+
+const struct edit_kind edit_join = {
+    .name = "join",
+    .apply = apply,
+};

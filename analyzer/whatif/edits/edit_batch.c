@@ -1,17 +1,11 @@
-/* Edits of the whole step: its batch, how often it updates. */
+/* The edit of a larger batch. */
 #include "analyzer/whatif/edits/edits.h"
 
-#include "analyzer/queries/ranks/comm.h"
+#include "analyzer/queries/query.h"
 
 #include <math.h>
 
 enum { RAMP_NS = 3000 }; /* of a kernel, whatever it works on */
-
-static bool updates(const struct graph *g, uint32_t i)
-{
-    uint32_t op = g->tasks[i].source;
-    return query_is_optimizer(g->a, op) != QUERY_NO || query_is_zeroing(g->a, op) != QUERY_NO;
-}
 
 /* Blocks of the kernel that a multiprocessor holds at once; USUAL where its registers were not
  * recorded. */
@@ -42,18 +36,18 @@ static double by_waves(const struct facts *f, const struct op *o, int times, con
     return draw_between(d, 0, waves(blocks, wave, times), worst);
 }
 
-/* `workers` times the batch: kernels, copies and loading grow, launches, the update and
+/* `times` the batch: kernels, copies and loading grow, launches, the update and
  * communication stay. Saved is what the same number of samples takes less. */
-void edit_batch(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
-    int times = x->workers > 1 ? x->workers : 1;
+    int times = x->batch.times > 1 ? x->batch.times : 1;
     p->work *= times;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         const struct op *o = edit_op(g, i);
         if (t->kind == TASK_LOAD)
             p->dur[i] *= times;
-        if (!o || edit_exchange(g, i) || updates(g, i))
+        if (!o || edit_exchange(g, i) || edit_updates(g, i))
             continue;
         double by = o->kind == OP_KERNEL ? by_waves(g->a, o, times, d) : times;
         int64_t ramp = p->dur[i] < RAMP_NS ? p->dur[i] : RAMP_NS;
@@ -61,17 +55,7 @@ void edit_batch(const struct edit *x, const struct graph *g, struct plan *p, con
     }
 }
 
-/* Update and communication in one of `workers` steps. */
-void edit_accumulate(const struct edit *x, const struct graph *g, struct plan *p,
-                     const struct draw *d)
-{
-    (void)d;
-    int every = x->workers > 1 ? x->workers : 1;
-    for (uint32_t i = 0; i < g->count; i++) {
-        if (!edit_op(g, i) || (!edit_exchange(g, i) && !updates(g, i)))
-            continue;
-        p->dur[i] /= every;
-        if (g->tasks[i].issue != TASK_NONE)
-            p->dur[g->tasks[i].issue] /= every;
-    }
-}
+const struct edit_kind edit_batch = {
+    .name = "batch",
+    .apply = apply,
+};

@@ -58,7 +58,7 @@ static struct types types_of(const struct edit *x, const struct graph *g)
                           .autocast = query_of_pytorch(g->a),
                           .fused = fused * 4 > moves,
                           .convolves = conv_ns > product_ns,
-                          .layout = x->layout};
+                          .layout = x->precision.layout};
 }
 
 /* What 16 bits leave of attention in FP32, whose products stay on the chip: cutlass's kernels give
@@ -164,10 +164,9 @@ static void in_tf32(const struct edit *x, const struct graph *g, struct plan *p,
     }
 }
 
-void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
-                    const struct draw *d)
+static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
-    if (x->tf32) {
+    if (x->precision.tf32) {
         in_tf32(x, g, p, d);
         return;
     }
@@ -175,7 +174,7 @@ void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
     double update = beside_update(g, d);
     for (uint32_t i = 0; i < g->count; i++) {
         uint8_t f = g->classes[i].family;
-        if (x->layout && f == FAMILY_LAYOUT && edit_op(g, i))
+        if (x->precision.layout && f == FAMILY_LAYOUT && edit_op(g, i))
             edit_drop_launched(g, p, i);
         if (f == FAMILY_UNKNOWN || p->dur[i] <= KERNEL_FLOOR_NS)
             continue;
@@ -186,3 +185,18 @@ void edit_precision(const struct edit *x, const struct graph *g, struct plan *p,
             add_casts(g, p, i, &t, d);
     }
 }
+
+/* TF32 is one line and leaves the program's types as they are; devices before Ampere have none. */
+static bool in_tf32_alone(const struct edit *x, const struct facts *f, struct edit *part)
+{
+    bool told;
+    *part = *x;
+    part->precision.tf32 = true;
+    return query_cc_major(f, &told) >= 8;
+}
+
+const struct edit_kind edit_precision = {
+    .name = "precision",
+    .apply = apply,
+    .lesser = in_tf32_alone,
+};

@@ -1,26 +1,11 @@
-/* Edits of what the GPU computes, with the range of what is not known about it.
- *
- * Ranges are public figures (peak rates by compute capability) times the share of them that kernels
- * reach in practice; where the profile itself holds the figure (the shortest optimizer kernel),
- * that is used instead. */
+/* The edit that puts the optimizer, or the work that it aims at, into one kernel. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
-#include "wire/spool_format.h"
-
-void edit_keep_gradients(const struct edit *x, const struct graph *g, struct plan *p,
-                         const struct draw *d)
-{
-    (void)x;
-    (void)d;
-    for (uint32_t i = 0; i < g->count; i++)
-        if (edit_op(g, i) && query_is_zeroing(g->a, g->tasks[i].source) != QUERY_NO)
-            edit_drop(g, p, i);
-}
 
 static bool fuses(const struct edit *x, const struct graph *g, uint32_t i)
 {
-    bool told = x->ops || x->op_marks;
+    bool told = x->at.ops || x->at.op_marks;
     if (!edit_op(g, i))
         return false;
     return told ? edit_picks(x, g, g->tasks[i].source)
@@ -74,20 +59,20 @@ static const double OF_PAUSE_LEAST = 0.6;
  * become one: at best it moves as much as one and a half of them, at worst as much as all (they
  * were in the cache).
  * Where a pass is known to go because another kernel does its work on the way, the others stay. */
-void edit_fuse(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     struct update u = update_of(x, g);
     int64_t spared =
         u.passes == 0 ? 0 : (int64_t)((double)u.least_ns * draw_between(d, 0, 1.0, 0.75));
-    double bytes = x->bad > 0 ? draw_between(d, 1, x->good, x->bad)
-                              : draw_between(d, 1, u.passes > 1 ? 1.5 / u.passes : 1, 1);
-    bool one = u.passes == 1 && x->bad <= 0;
-    double pause = x->within ? draw_between(d, 2, 1, OF_PAUSE_LEAST) : 1;
+    double bytes = x->fuse.bad > 0 ? draw_between(d, 1, x->fuse.good, x->fuse.bad)
+                                   : draw_between(d, 1, u.passes > 1 ? 1.5 / u.passes : 1, 1);
+    bool one = u.passes == 1 && x->fuse.bad <= 0;
+    double pause = x->fuse.within ? draw_between(d, 2, 1, OF_PAUSE_LEAST) : 1;
     uint32_t first = TASK_NONE, step = TASK_NONE;
     for (uint32_t i = 0; i < g->count; i++) {
         if (!fuses(x, g, i))
             continue;
-        if (x->gone_marks && x->gone_marks[g->tasks[i].source]) {
+        if (x->at.gone_marks && x->at.gone_marks[g->tasks[i].source]) {
             edit_drop(g, p, i);
             continue;
         }
@@ -96,20 +81,13 @@ void edit_fuse(const struct edit *x, const struct graph *g, struct plan *p, cons
             step = g->tasks[i].step;
             continue;
         }
-        double rest = one || x->gone_marks ? draw_between(d, 1, filled(g, i), 1) : bytes;
+        double rest = one || x->at.gone_marks ? draw_between(d, 1, filled(g, i), 1) : bytes;
         p->dur[first] += p->dur[i] > spared ? (int64_t)((double)(p->dur[i] - spared) * rest) : 0;
         edit_drop_with(g, p, i, pause);
     }
 }
 
-/* No model exists: measured algorithms take 0.7 to 1.0 of the heuristic's time. */
-void edit_algorithm(const struct edit *x, const struct graph *g, struct plan *p,
-                    const struct draw *d)
-{
-    (void)x;
-    double by = draw_between(d, 0, 0.7, 1.0);
-    for (uint32_t i = 0; i < g->count; i++) {
-        if (g->classes[i].family == FAMILY_CONV)
-            p->dur[i] = (int64_t)((double)p->dur[i] * by);
-    }
-}
+const struct edit_kind edit_fuse = {
+    .name = "fuse",
+    .apply = apply,
+};

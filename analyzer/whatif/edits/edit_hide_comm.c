@@ -1,8 +1,7 @@
-/* Edits of communication: beside backward, in larger messages, without a late rank. One rank is
- * replayed; what the others do to it is in the recorded lengths of its collectives. */
+/* The edit that runs collectives beside the backward pass, in buckets. One rank is replayed; what
+ * the others do to it is in the recorded lengths of its collectives. */
 #include "analyzer/whatif/edits/edits.h"
 
-#include "analyzer/measure/spans.h"
 #include "analyzer/queries/ranks/comm.h"
 
 #include <stdlib.h>
@@ -136,8 +135,7 @@ static double unhidden(const struct graph *g, const struct draw *d)
 /* Collectives run beside backward, in buckets. Not hidden are those that come too late, and what
  * backward (a third to two thirds of the kernels) is too short for; what is hidden slows the
  * kernels beside it down: as measured, else by 5 to 40 %. */
-void edit_hide_comm(const struct edit *x, const struct graph *g, struct plan *p,
-                    const struct draw *d)
+static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;
     double comm = 0, compute = 0;
@@ -164,99 +162,8 @@ void edit_hide_comm(const struct edit *x, const struct graph *g, struct plan *p,
         }
 }
 
-/* Collectives of one step, in groups: the last of a group does the work of all. Of each, the
- * shortest one's time is what any costs, all of that or half; the rest is bytes and waiting for the
- * others' turn, which happens once a group: all of it stays, or a fifth. */
-static void gather_step(const struct graph *g, struct plan *p, const uint32_t *row, size_t n,
-                        size_t groups, int64_t spared, double rest)
-{
-    size_t each = (n + groups - 1) / groups;
-    for (size_t from = 0; from < n; from += each) {
-        size_t to = from + each < n ? from + each : n;
-        int64_t sum = 0;
-        for (size_t k = from; k < to; k++) {
-            sum += p->dur[row[k]] > spared ? p->dur[row[k]] - spared : 0;
-            if (k + 1 < to)
-                edit_drop(g, p, row[k]);
-        }
-        int64_t joined = spared + (int64_t)((double)sum * (to - from > 1 ? rest : 1));
-        p->dur[row[to - 1]] = joined;
-    }
-}
-
-/* A few large collectives (two to eight) instead of many small ones. */
-void edit_bucket(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
-{
-    (void)x;
-    size_t groups = (size_t)draw_between(d, 1, 2, 8.99), n = 0;
-    uint32_t *row = malloc((g->count + 1) * sizeof *row);
-    int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < g->count; i++)
-        if (edit_exchange(g, i) && p->dur[i] < least)
-            least = p->dur[i];
-    int64_t spared = least == INT64_MAX ? 0 : (int64_t)((double)least * draw_between(d, 0, 1, 0.5));
-    double rest = draw_between(d, 2, 0.2, 1);
-    for (uint32_t i = 0; row && i < g->count; i++) {
-        if (!edit_exchange(g, i))
-            continue;
-        if (n && g->tasks[i].step != g->tasks[row[0]].step) {
-            gather_step(g, p, row, n, groups, spared, rest);
-            n = 0;
-        }
-        row[n++] = i;
-    }
-    if (n)
-        gather_step(g, p, row, n, groups, spared, rest);
-    free(row);
-}
-
-static int by_op(const void *key, const void *wait)
-{
-    uint32_t op = *(const uint32_t *)key, other = ((const struct late_wait *)wait)->op;
-    return (op > other) - (op < other);
-}
-
-/* A collective that waits for other ranks spins on some of the multiprocessors, one for each of its
- * channels, and slows the kernels beside it down: by nothing to 15 % (20 of 132). Not while it no
- * longer waits. */
-static void free_beside(const struct graph *g, struct plan *p, const struct draw *d,
-                        const struct spans *waits)
-{
-    double slower = draw_between(d, 0, 1.15, 1);
-    for (uint32_t i = 0; i < g->count; i++) {
-        const struct op *o = edit_op(g, i);
-        if (!o || g->tasks[i].kind != TASK_KERNEL || o->end_ns <= o->start_ns)
-            continue;
-        double part = (double)spans_covered(waits, o->start_ns, o->end_ns) /
-                      (double)(o->end_ns - o->start_ns);
-        p->dur[i] = (int64_t)((double)p->dur[i] * (1 - part * (1 - 1 / slower)));
-    }
-}
-
-/* The late rank comes with the last of the others: in collectives for which it came last, nobody
- * waits for it any more. The transfer stays, and so does waiting for other ranks. The same holds
- * for the late rank's own step: the others' pace becomes its own. */
-void edit_punctual(const struct edit *x, const struct graph *g, struct plan *p,
-                   const struct draw *d)
-{
-    (void)x;
-    const struct ranks *r = &g->a->ranks;
-    struct spans waits = {0};
-    int rc = 0;
-    for (uint32_t i = 0; rc == 0 && r->late != TL_NONE && i < g->count; i++) {
-        if (g->tasks[i].kind != TASK_COLL)
-            continue;
-        const struct late_wait *w =
-            bsearch(&g->tasks[i].source, r->waits, r->wait_count, sizeof *w, by_op);
-        if (!w)
-            continue;
-        int64_t spare = w->spare_ns < p->dur[i] ? w->spare_ns : p->dur[i];
-        int64_t start = edit_op(g, i)->start_ns;
-        p->dur[i] -= spare;
-        if (waits.n == 0 || start >= waits.at[waits.n - 1].start_ns) /* of one communicator */
-            rc = spans_add(&waits, start, start + spare);
-    }
-    if (rc == 0 && waits.n && spans_index(&waits) == 0)
-        free_beside(g, p, d, &waits);
-    spans_release(&waits);
-}
+const struct edit_kind edit_hide_comm = {
+    .name = "hide-comm",
+    .apply = apply,
+    .needs_events = true,
+};

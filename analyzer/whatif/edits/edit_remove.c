@@ -1,9 +1,9 @@
-/* Edits that a rule aims itself: it names the operations and calls that they are about. */
+/* The edit that takes out the operations and calls that it aims at. */
 #include "analyzer/whatif/edits/edits.h"
 
 static bool picks_call(const struct edit *x, const struct graph *g, uint32_t call)
 {
-    return x->call_marks ? x->call_marks[call] : x->calls && x->calls(g->a, call);
+    return x->at.call_marks ? x->at.call_marks[call] : x->at.calls && x->at.calls(g->a, call);
 }
 
 /* Is task i one of the calls that vanish, or the wait in it? */
@@ -17,7 +17,7 @@ static bool of_call(const struct edit *x, const struct graph *g, uint32_t i)
 static bool behind_pause(const struct edit *x, const struct graph *g, uint32_t i)
 {
     uint32_t pause = g->tasks[i].prev;
-    if (!x->pauses || !of_call(x, g, i) || pause == TASK_NONE ||
+    if (!x->remove.pauses || !of_call(x, g, i) || pause == TASK_NONE ||
         g->tasks[pause].kind != TASK_HOST_GAP)
         return false;
     uint32_t before = g->tasks[pause].prev;
@@ -26,7 +26,7 @@ static bool behind_pause(const struct edit *x, const struct graph *g, uint32_t i
 
 /* Operations vanish with their launches, calls with their waits. What waited for them waits for
  * what came before them. */
-void edit_remove(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)d;
     for (uint32_t i = 0; i < g->count; i++) {
@@ -47,15 +47,9 @@ void edit_remove(const struct edit *x, const struct graph *g, struct plan *p, co
     }
 }
 
-void edit_scale(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
-{
-    double by = draw_between(d, 0, x->good, x->bad);
-    for (uint32_t i = 0; i < g->count; i++) {
-        if (!edit_op(g, i) || !edit_picks(x, g, g->tasks[i].source))
-            continue;
-        if (x->gone_marks && x->gone_marks[g->tasks[i].source])
-            edit_drop(g, p, i);
-        else
-            p->dur[i] = (int64_t)((double)p->dur[i] * by);
-    }
-}
+const struct edit_kind edit_remove = {
+    .name = "remove",
+    .apply = apply,
+    .certain = true,
+    .owns_calls = true,
+};

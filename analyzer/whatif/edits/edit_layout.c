@@ -9,20 +9,11 @@
 #include "analyzer/queries/kernels/shapes.h"
 #include "wire/spool_format.h"
 
-#include <string.h>
-
 enum {
     FEW_CHANNELS = 8,     /* fewer than a vector of tensor cores */
     NORM_FLOOR_NS = 3000, /* of a kernel, whatever it moves */
     PRODUCT_CALL_NS = 70000
 };
-
-/* The recorded call that launched it; NULL: not known. */
-static const struct call *call_of(const struct edit *x, const struct graph *g, uint32_t i)
-{
-    uint32_t c = x->op_calls ? x->op_calls[g->tasks[i].source] : TL_NONE;
-    return c == TL_NONE ? NULL : &g->a->tl->calls[c];
-}
 
 static bool is_half(const struct kernel_class *c)
 {
@@ -48,14 +39,14 @@ static bool held_up_by_rows(const struct kernel_class *c, const struct row_call 
  * with three channels; of the other products 0.6 to 1.2 each, and 0.93 of all. What leaves most of
  * a tensor core idle may take longer (rows of the virtual GPU with few channels). FP32 without
  * tensor cores reaches a half of its rate in NHWC, of eight shapes 0.9 to 3.5 times the time.
- * Convolutions that the library guessed may take x->good of the time. */
+ * Convolutions that the library guessed may take x->layout.best of the time. */
 static double conv_left(const struct edit *x, const struct graph *g, uint32_t i,
                         const struct draw *d)
 {
     const struct kernel_class *c = &edit_op(g, i)->class;
-    const struct call *call = call_of(x, g, i);
+    const struct call *call = edit_call(x, g, i);
     const struct row_call *r = call ? &call->row : NULL;
-    double lucky = x->good > 0 ? x->good : 1;
+    double lucky = x->layout.best > 0 ? x->layout.best : 1;
     if (c->layout == SPOOL_LAYOUT_NHWC)
         return 1;
     if (edit_picks(x, g, g->tasks[i].source))
@@ -97,7 +88,7 @@ static double norm_by_name(const struct graph *g, uint32_t i, const struct draw 
 static double norm_left(const struct edit *x, const struct graph *g, uint32_t i,
                         const struct draw *d)
 {
-    const struct call *c = call_of(x, g, i);
+    const struct call *c = edit_call(x, g, i);
     const struct kernel_class *k = &edit_op(g, i)->class;
     if (k->by_row || k->layout == SPOOL_LAYOUT_NHWC || (c && c->row.in_layout == SPOOL_LAYOUT_NHWC))
         return 1;
@@ -131,27 +122,13 @@ static double left_of(const struct edit *x, const struct graph *g, uint32_t i, c
     }
 }
 
-/* The library made it for a call whose tensors are in NHWC already. */
-static bool in_nhwc_already(const struct edit *x, const struct graph *g, uint32_t i)
-{
-    const struct call *c = call_of(x, g, i);
-    return c && c->row.in_layout == SPOOL_LAYOUT_NHWC;
-}
-
-bool edit_converts(const struct edit *x, const struct graph *g, uint32_t i)
-{
-    const struct op *o = edit_op(g, i);
-    return x->op_calls && o && o->kind == OP_KERNEL && o->class.family == FAMILY_LAYOUT &&
-           !in_nhwc_already(x, g, i);
-}
-
 /* A 1x1 convolution in NHWC is a product, for which cuDNN's calls by algorithm ask cuBLASLt each
  * time: on the H200 its trials took the host 118 us, those of other convolutions 48. Loops may ask
  * as often, or find the answer kept. PyTorch keeps its plans. */
 static void slow_call(const struct edit *x, const struct graph *g, uint32_t i, struct plan *p,
                       const struct draw *d)
 {
-    const struct call *c = call_of(x, g, i);
+    const struct call *c = edit_call(x, g, i);
     uint32_t launch = g->tasks[i].issue;
     if (!c || launch == TASK_NONE || g->tasks[launch].kind != TASK_HOST_API ||
         query_of_pytorch(g->a))
@@ -161,11 +138,11 @@ static void slow_call(const struct edit *x, const struct graph *g, uint32_t i, s
         p->dur[launch] += (int64_t)draw_between(d, 2, 0, PRODUCT_CALL_NS);
 }
 
-void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     for (uint32_t i = 0; i < g->count; i++) {
         const struct op *o = edit_op(g, i);
-        if (!o || o->kind != OP_KERNEL || in_nhwc_already(x, g, i))
+        if (!o || o->kind != OP_KERNEL || edit_in_nhwc(x, g, i))
             continue;
         if (o->class.family == FAMILY_LAYOUT)
             edit_drop_launched(g, p, i);
@@ -175,3 +152,8 @@ void edit_layout(const struct edit *x, const struct graph *g, struct plan *p, co
             slow_call(x, g, i, p, d);
     }
 }
+
+const struct edit_kind edit_layout = {
+    .name = "layout",
+    .apply = apply,
+};

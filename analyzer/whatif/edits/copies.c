@@ -1,0 +1,80 @@
+/* Copies of batches to the GPU that no longer hold up the host or the stream that computes: what
+ * edit_pin and edit_overlap share. */
+#include "analyzer/whatif/edits/edits.h"
+
+#include "analyzer/queries/query.h"
+
+/* A call that only queues its copy takes this at most: an assumption, not measured. */
+enum { QUEUE_COPY_NS = 8000 };
+
+static const struct op *upload_of(const struct timeline *t, uint32_t api, uint8_t from)
+{
+    const struct op *o = t->apis[api].op == TL_NONE ? NULL : &t->ops[t->apis[api].op];
+    return o && o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->src_kind == from ? o : NULL;
+}
+
+/* A small copy comes with a batch, as its labels do, if a large one is made before or after it with
+ * nothing between them but such copies and the waits for them. */
+static bool of_batch(const struct timeline *t, uint32_t api, uint8_t from)
+{
+    enum { NEAR = 16 }; /* calls: a batch of more tensors is no batch of samples */
+    const struct thread *th = &t->threads[t->apis[api].thread];
+    int64_t first = th->first_api, end = first + th->apis;
+    for (int step = -1; step <= 1; step += 2)
+        for (int64_t i = api; i >= first && i < end && i != (int64_t)api + step * NEAR; i += step) {
+            const struct op *o = upload_of(t, (uint32_t)i, from);
+            if (o && o->bytes > QUERY_SMALL_COPY)
+                return true;
+            if (!o && t->apis[i].kind != API_SYNC_STREAM)
+                break;
+        }
+    return false;
+}
+
+/* Without non_blocking PyTorch waits for the stream right behind a copy, pinned or not: 0 to 2 us
+ * in published traces. */
+static bool awaits_upload(const struct timeline *t, uint32_t api, uint8_t from)
+{
+    enum { BEHIND_NS = 20000 };
+    const struct api *c = &t->apis[api];
+    if (c->kind != API_SYNC_STREAM || api == t->threads[c->thread].first_api ||
+        c->start_ns - c[-1].end_ns > BEHIND_NS)
+        return false;
+    const struct op *o = upload_of(t, api - 1, from);
+    uint32_t stream = c->sync == TL_NONE ? TL_NONE : t->syncs[c->sync].stream;
+    return o && (stream == TL_NONE || stream == o->stream) && of_batch(t, api - 1, from);
+}
+
+/* A framework of Python copies pinned batches on the stream that computes, and with
+ * non_blocking=True waits for none of them; only a prefetcher has a stream of its own. */
+void edit_copies(const struct graph *g, struct plan *p, uint8_t from, bool same_stream, double rate)
+{
+    const struct timeline *t = g->a->tl;
+    for (uint32_t i = 0; i < g->count; i++) {
+        if (same_stream && g->tasks[i].kind == TASK_WAIT &&
+            awaits_upload(t, g->tasks[i].source, from))
+            p->mark[i] |= PLAN_DROP;
+        const struct op *o = g->tasks[i].kind == TASK_COPY ? edit_op(g, i) : NULL;
+        if (!o || o->copy_kind != COPY_H2D || o->src_kind != from)
+            continue;
+        uint32_t w = i + 1; /* its wait comes right behind it */
+        bool waits = w < g->count && g->tasks[w].kind == TASK_WAIT &&
+                     g->tasks[w].flags & TASK_COPY_WAIT && g->tasks[w].source == o->api;
+        if (o->bytes <= QUERY_SMALL_COPY) {
+            if (waits && same_stream && of_batch(t, o->api, from))
+                p->mark[w] |= PLAN_DROP;
+            continue;
+        }
+        if (from == MEMORY_PINNED && !waits && (same_stream || !g->computes[g->tasks[i].lane]))
+            continue;
+        if (!same_stream)
+            p->mark[i] |= PLAN_DETACH;
+        if (waits)
+            p->mark[w] |= PLAN_DROP;
+        if (rate > 0)
+            p->dur[i] = (int64_t)((double)o->bytes / rate);
+        uint32_t call = g->tasks[i].issue;
+        if (call != TASK_NONE && p->dur[call] > QUEUE_COPY_NS)
+            p->dur[call] = QUEUE_COPY_NS;
+    }
+}

@@ -1,0 +1,56 @@
+/* The edit of a few large collectives in place of many small ones. */
+#include "analyzer/whatif/edits/edits.h"
+
+#include <stdlib.h>
+
+/* Collectives of one step, in groups: the last of a group does the work of all. Of each, the
+ * shortest one's time is what any costs, all of that or half; the rest is bytes and waiting for the
+ * others' turn, which happens once a group: all of it stays, or a fifth. */
+static void gather_step(const struct graph *g, struct plan *p, const uint32_t *row, size_t n,
+                        size_t groups, int64_t spared, double rest)
+{
+    size_t each = (n + groups - 1) / groups;
+    for (size_t from = 0; from < n; from += each) {
+        size_t to = from + each < n ? from + each : n;
+        int64_t sum = 0;
+        for (size_t k = from; k < to; k++) {
+            sum += p->dur[row[k]] > spared ? p->dur[row[k]] - spared : 0;
+            if (k + 1 < to)
+                edit_drop(g, p, row[k]);
+        }
+        int64_t joined = spared + (int64_t)((double)sum * (to - from > 1 ? rest : 1));
+        p->dur[row[to - 1]] = joined;
+    }
+}
+
+/* A few large collectives (two to eight) instead of many small ones. */
+static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)x;
+    size_t groups = (size_t)draw_between(d, 1, 2, 8.99), n = 0;
+    uint32_t *row = malloc((g->count + 1) * sizeof *row);
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (edit_exchange(g, i) && p->dur[i] < least)
+            least = p->dur[i];
+    int64_t spared = least == INT64_MAX ? 0 : (int64_t)((double)least * draw_between(d, 0, 1, 0.5));
+    double rest = draw_between(d, 2, 0.2, 1);
+    for (uint32_t i = 0; row && i < g->count; i++) {
+        if (!edit_exchange(g, i))
+            continue;
+        if (n && g->tasks[i].step != g->tasks[row[0]].step) {
+            gather_step(g, p, row, n, groups, spared, rest);
+            n = 0;
+        }
+        row[n++] = i;
+    }
+    if (n)
+        gather_step(g, p, row, n, groups, spared, rest);
+    free(row);
+}
+
+const struct edit_kind edit_bucket = {
+    .name = "bucket",
+    .apply = apply,
+    .needs_events = true,
+};

@@ -1,0 +1,18 @@
+/* The edit of faster storage: making a batch no longer waits for files. */
+#include "analyzer/whatif/edits/edits.h"
+
+/* At best: nobody knows how fast other storage is. */
+static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
+{
+    (void)d;
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->tasks[i].kind == TASK_LOAD)
+            p->dur[i] = (int64_t)((double)p->dur[i] * x->read_free.left);
+}
+
+const struct edit_kind edit_read_free = {
+    .name = "read-free",
+    .apply = apply,
+    .certain = true,
+    .of_host = true,
+};

@@ -1,0 +1,61 @@
+/* What several edits share: which work an edit is about, and how work goes with its launch. */
+#include "analyzer/whatif/edits/edits.h"
+
+#include "analyzer/queries/query.h"
+#include "wire/spool_format.h"
+
+bool edit_drop_launched(const struct graph *g, struct plan *p, uint32_t i)
+{
+    uint32_t call = g->tasks[i].issue;
+    p->mark[i] |= PLAN_DROP;
+    if (call == TASK_NONE || g->a->tl->apis[g->tasks[call].source].ops > 1)
+        return false;
+    p->dur[call] = 0;
+    return true;
+}
+
+void edit_drop(const struct graph *g, struct plan *p, uint32_t i)
+{
+    edit_drop_with(g, p, i, 1);
+}
+
+void edit_drop_with(const struct graph *g, struct plan *p, uint32_t i, double part)
+{
+    if (!edit_drop_launched(g, p, i))
+        return;
+    uint32_t call = g->tasks[i].issue;
+    uint32_t pause = g->tasks[call].prev;
+    if (pause != TASK_NONE && g->tasks[pause].kind == TASK_HOST_GAP &&
+        (p->most || g->tasks[pause].dur_ns < HOST_PAUSE_NS))
+        p->dur[pause] = (int64_t)((double)p->dur[pause] * (1 - part));
+}
+
+bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op)
+{
+    return x->at.op_marks ? x->at.op_marks[op] : x->at.ops && x->at.ops(g->a, op);
+}
+
+bool edit_updates(const struct graph *g, uint32_t i)
+{
+    uint32_t op = g->tasks[i].source;
+    return query_is_optimizer(g->a, op) != QUERY_NO || query_is_zeroing(g->a, op) != QUERY_NO;
+}
+
+const struct call *edit_call(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    uint32_t c = x->at.op_calls ? x->at.op_calls[g->tasks[i].source] : TL_NONE;
+    return c == TL_NONE ? NULL : &g->a->tl->calls[c];
+}
+
+bool edit_in_nhwc(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    const struct call *c = edit_call(x, g, i);
+    return c && c->row.in_layout == SPOOL_LAYOUT_NHWC;
+}
+
+bool edit_converts(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    const struct op *o = edit_op(g, i);
+    return x->at.op_calls && o && o->kind == OP_KERNEL && o->class.family == FAMILY_LAYOUT &&
+           !edit_in_nhwc(x, g, i);
+}
