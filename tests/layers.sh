@@ -19,8 +19,10 @@ agent/python            wire agent/core
 analyzer/profile/sql
 analyzer/profile        wire analyzer/profile/sql
 analyzer/unwind         wire
+analyzer/pyframes
+analyzer/sampler        analyzer/pyframes
 analyzer/collector/spool wire analyzer/profile analyzer/unwind
-analyzer/collector      wire analyzer/profile analyzer/collector/spool
+analyzer/collector      wire analyzer/profile analyzer/collector/spool analyzer/sampler
 analyzer/import         wire analyzer/profile
 analyzer/import/kineto  analyzer/profile analyzer/import
 analyzer/import/nsys    analyzer/profile analyzer/profile/sql analyzer/import

@@ -5,6 +5,7 @@
  *   hook_tensor.c  what is known of tensors whose methods are watched
  *   hook_py.c      Python's C API
  *   instrument_python.c  brings the Python hook into Python processes, and into no other
+ *   instrument_reader.c  lets the recorder read their stacks from outside
  */
 #ifndef GPUPROF_AGENT_PYTHON_HOOK_H
 #define GPUPROF_AGENT_PYTHON_HOOK_H

@@ -87,10 +87,11 @@ static void add_spool(struct collector *c, const char *path)
     }
     s->start_ns = c->start_ns;
     *slot = s;
-    if (collect_find_state(c, s))
-        return;
-    s->process = ++c->out.ids[ROW_PROCESS];
-    c->processes++;
+    if (!collect_find_state(c, s)) {
+        s->process = ++c->out.ids[ROW_PROCESS];
+        c->processes++;
+    }
+    collect_stacks_begin(c, s);
 }
 
 void collect_health(struct collector *c, int64_t process, const char *code, const char *text,
@@ -157,6 +158,7 @@ static void finish_spool(struct collector *c, struct spool *s)
     struct stat st;
     s->guard.cut |= stat(s->path, &st) == 0 && (uint64_t)st.st_size < s->size;
     s->row.end_ns = end_of(c, s);
+    collect_stacks_end(c, s);
     spool_put_ends(s, &c->out);
     c->out.from = NULL;
     s->changed = true;
@@ -232,6 +234,7 @@ int64_t collect_drain(struct collector *c, struct err *e)
         spool_drain_buffers(s, &c->out, false);
         c->out.from = NULL;
     }
+    collect_put_stacks(c);
     collect_give_back(c);
     forget_done(c);
     if (c->out.failed)
@@ -274,42 +277,6 @@ static void stop_live(struct collector *c)
     await_silence(c, live ? STOP_WAIT_MS : 0);
 }
 
-static void put_have(struct collector *c)
-{
-    char have[256] = "ranges";
-    if (c->has.cupti)
-        strcat(have, ",kernels,copies,memory_kinds,memsets,api,sync");
-    if (c->has.events)
-        strcat(have, ",events");
-    if (c->has.calls)
-        strcat(have, ",calls");
-    if (c->has.loader)
-        strcat(have, ",loader");
-    if (c->has.device)
-        strcat(have, ",device");
-    if (c->has.rank)
-        strcat(have, ",ranks");
-    if (c->out.ids[ROW_COLLECTIVE])
-        strcat(have, ",collectives");
-    if (c->out.ids[ROW_HOST_SAMPLE])
-        strcat(have, ",host");
-    struct row_meta m = {++c->out.ids[ROW_META], 0, spool_intern(&c->out, "have"),
-                         spool_intern(&c->out, have)};
-    spool_put(&c->out, ROW_META, &m);
-}
-
-/* What is missing because the profile became too large. */
-static void put_limit(struct collector *c)
-{
-    const struct spool_limit *l = &c->out.limit;
-    if (!l->left_out)
-        return;
-    collect_health(c, 0, "size-limit",
-                   "the profile reached its maximum size (--max-size; bytes in value) and lacks "
-                   "everything after that",
-                   l->max_bytes);
-}
-
 void collect_put_now(struct collector *c)
 {
     for (size_t i = 0; i < c->spools.n; i++) {
@@ -320,7 +287,7 @@ void collect_put_now(struct collector *c)
         s->row.end_ns = clock_monotonic_ns() - c->start_ns;
         spool_put_ends(s, &c->out);
     }
-    put_have(c);
+    collect_put_have(c);
 }
 
 /* Files of processes that were killed before their spool was ready: nothing is in them. */
@@ -352,10 +319,11 @@ int collect_finish(struct collector *c, struct err *e)
         collect_health(c, 0, "unread-spool",
                        "gpuprof could not read some processes: no memory or file descriptors left",
                        c->put_off);
+    collect_stacks_stop(c);
     if (!c->resumed)
         remove_unready(c);
-    put_have(c);
-    put_limit(c);
+    collect_put_have(c);
+    collect_put_limit(c);
     if (c->bad_files)
         collect_health(c, 0, "bad-spool",
                        "gpuprof ignored files that are not spools of this version", c->bad_files);
@@ -395,6 +363,7 @@ void collect_close(struct collector *c)
     vec_release(&c->spools);
     vec_release(&c->out.times.at);
     stuck_show(c, NULL, 0, false);
+    collect_stacks_stop(c);
     free(c->dir);
     free(c);
 }

@@ -85,6 +85,9 @@ int collect_resume(struct collector *c, const struct collect_states *from, struc
  * failed sink the spools are still emptied and the loss counted, so that the target never feels
  * it). */
 int64_t collect_drain(struct collector *c, struct err *e);
+/* From now on Python's stacks are sampled from outside (analyzer/sampler/). Frames in files of
+ * `hidden_folder` are left out; NULL: there is none. Before the first drain. */
+void collect_stacks(struct collector *c, const char *hidden_folder);
 /* The virtual GPU runs the program: NVML that knows it. Not copied; it outlives the collector. */
 void collect_virtual_gauges(struct collector *c, const char *library);
 /* Samples the CPU time of the threads of all live processes and the gauges of their GPUs, at most

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 
 struct rank_place; /* stuck.h */
+struct sampler;    /* analyzer/sampler/sampler.h */
 struct rank_places VEC(struct rank_place);
 
 struct collector {
@@ -29,7 +30,9 @@ struct collector {
         bool cupti, calls, loader, events, device, rank;
     } has; /* any of those that are over */
     int64_t bad_files;
-    int64_t put_off; /* files that could not be opened when last looked for */
+    int64_t put_off;                /* files that could not be opened when last looked for */
+    struct sampler *sampler;        /* of Python's stacks; NULL: none are sampled */
+    struct VEC(int64_t) stack_rows; /* by the sampler's number of a frame: id of its row, 0 */
     struct gauges gauges;
     enum { GAUGES_UNTRIED, GAUGES_OPEN, GAUGES_NONE } gauges_state;
     int64_t next_gauges_ns;
@@ -51,5 +54,13 @@ bool collect_find_state(struct collector *c, struct spool *s);
 /* Puts a row of the health table; `process` 0: of the run. */
 void collect_health(struct collector *c, int64_t process, const char *code, const char *text,
                     int64_t value);
+void collect_put_have(struct collector *c); /* the kinds of records that came so far */
+void collect_put_limit(
+    struct collector *c); /* what is missing because the profile became too large */
+/* A process that has just come, and one that has ended: its stacks are sampled between. */
+void collect_stacks_begin(struct collector *c, const struct spool *s);
+void collect_stacks_end(struct collector *c, struct spool *s);
+void collect_put_stacks(struct collector *c); /* the samples that are complete */
+void collect_stacks_stop(struct collector *c);
 
 #endif

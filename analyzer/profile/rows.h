@@ -37,6 +37,8 @@ enum row_kind {
     ROW_HEALTH,
     ROW_RECORDED,
     ROW_STEP_BLOCK,
+    ROW_STACK,
+    ROW_STACK_SAMPLE,
     ROW_KINDS
 };
 
@@ -231,6 +233,25 @@ struct row_step_block {
     int64_t first_step, steps; /* number of the first, from 1; how many */
     int64_t start_ns, end_ns;
     int64_t min_ns, max_ns; /* of one step, from its start to the next one's */
+};
+
+/* A frame of a sampled Python stack, below its caller: a stack is named by its innermost one. */
+struct row_stack {
+    int64_t id, caller; /* id of the caller's row, 0 = it has none; always a smaller one */
+    uint32_t file, function;
+    int64_t line; /* 0 = not known */
+};
+
+/* What a thread did when the recorder looked at it from outside; of one that did not run meanwhile,
+ * until a later look. */
+enum stack_state { STACK_ASLEEP, STACK_RUNNING, STACK_READY, STACK_DISK };
+struct row_stack_sample {
+    int64_t id, process, thread;
+    int64_t start_ns, end_ns; /* of the first and the last look */
+    int64_t looks;
+    int64_t state; /* enum stack_state */
+    uint32_t call; /* that it sleeps in: futex, wait4, nanosleep; 0 = not known */
+    int64_t stack; /* id, 0 = no Python */
 };
 
 /* ---- what the analysis concluded, kept with the profile ---- */

@@ -1,4 +1,4 @@
--- The schema of a gpuprof profile, version 7 (PRAGMA user_version). docs/profile.md explains it by example.
+-- The schema of a gpuprof profile, version 8 (PRAGMA user_version). docs/profile.md explains it by example.
 --
 -- Times are nanoseconds since the profile's start; names of columns end in their unit. Ids count from 1 in each table.
 -- -1 = not known. Texts live in `string`: a column that REFERENCES string(id) holds the number of its text, 0 = empty.
@@ -224,6 +224,26 @@ CREATE TABLE host_sample (                          -- CPU time of the program's
     read_bytes INTEGER                              -- asked for by read calls, whatever served them
 );
 
+CREATE TABLE stack (                                -- frames of sampled Python stacks, each once below its caller
+    id INTEGER PRIMARY KEY,
+    caller INTEGER REFERENCES stack(id),            -- 0: the outermost
+    file INTEGER REFERENCES string(id),
+    function INTEGER REFERENCES string(id),
+    line INTEGER                                    -- 0 = not known
+);
+
+CREATE TABLE stack_sample (                         -- what threads of Python do, seen from outside 100 times a second
+    id INTEGER PRIMARY KEY,
+    process INTEGER REFERENCES process(id),
+    thread INTEGER REFERENCES thread(id),
+    start_ns INTEGER,                               -- of the first look that found it so,
+    end_ns INTEGER,                                 -- and of the last: the thread did not run in between
+    looks INTEGER,                                  -- how many
+    state INTEGER,                                  -- code 'stack': 0 asleep, 1 running, 2 ready without a core, 3 disk
+    call INTEGER REFERENCES string(id),             -- that it sleeps in: futex, wait4, nanosleep
+    stack INTEGER REFERENCES stack(id)              -- its innermost frame; 0 = it runs no Python
+);
+
 CREATE TABLE gpu_sample (                           -- the GPU's own gauges
     id INTEGER PRIMARY KEY,
     device INTEGER REFERENCES device(id),
@@ -366,6 +386,12 @@ SELECT s.text AS name, count(*) AS ranges, sum(r.end_ns - r.start_ns) / 1e6 AS t
        round(avg(r.end_ns - r.start_ns) / 1e6, 6) AS mean_ms
 FROM range r JOIN string s ON s.id = r.name GROUP BY r.name ORDER BY total_ms DESC;
 
+CREATE VIEW stack_time AS                                 -- which lines of Python do the threads spend time in?
+SELECT f.text AS file, k.line AS line, u.text AS function, c.name AS state, s.process AS process, sum(s.looks) AS looks
+FROM stack_sample s JOIN stack k ON k.id = s.stack JOIN string f ON f.id = k.file JOIN string u ON u.id = k.function
+     JOIN code c ON c.what = 'stack' AND c.number = s.state
+GROUP BY k.file, k.line, k.function, s.state, s.process ORDER BY looks DESC;
+
 CREATE VIEW health_note AS                                -- can this profile be trusted?
 SELECT CASE h.severity WHEN 0 THEN 'info' WHEN 1 THEN 'warning' ELSE 'error' END AS severity,
        c.text AS code, t.text AS text, h.value FROM health h JOIN string c ON c.id = h.code
@@ -424,4 +450,5 @@ CREATE VIEW code(what, number, name) AS VALUES            -- what numbers mean
     ('math', 4, 'TF32'),
     ('loader', 0, 'wait'), ('loader', 1, 'fetch'), ('loader', 2, 'collate'), ('loader', 3, 'pin'),
     ('loader', 4, 'begin'), ('loader', 5, 'end'),
+    ('stack', 0, 'asleep'), ('stack', 1, 'running'), ('stack', 2, 'ready'), ('stack', 3, 'disk'),
     ('severity', 0, 'info'), ('severity', 1, 'warning'), ('severity', 2, 'error');

@@ -216,6 +216,17 @@ static const struct column step_block_columns[] = {
     INT(row_step_block, min_ns), INT(row_step_block, max_ns),
 };
 
+static const struct column stack_columns[] = {
+    INT(row_stack, id),       INT(row_stack, caller), STR(row_stack, file),
+    STR(row_stack, function), INT(row_stack, line),
+};
+
+static const struct column stack_sample_columns[] = {
+    INT(row_stack_sample, id),       INT(row_stack_sample, process), INT(row_stack_sample, thread),
+    INT(row_stack_sample, start_ns), INT(row_stack_sample, end_ns),  INT(row_stack_sample, looks),
+    INT(row_stack_sample, state),    STR(row_stack_sample, call),    INT(row_stack_sample, stack),
+};
+
 const struct table tables[ROW_KINDS] = {
     [ROW_META] = {"meta", COLUMNS(meta_columns), sizeof(struct row_meta), 0},
     [ROW_PROCESS] = {"process", COLUMNS(process_columns), sizeof(struct row_process), 0},
@@ -242,6 +253,9 @@ const struct table tables[ROW_KINDS] = {
     [ROW_RECORDED] = {"recorded", COLUMNS(recorded_columns), sizeof(struct row_recorded), 3},
     [ROW_STEP_BLOCK] = {"step_block", COLUMNS(step_block_columns), sizeof(struct row_step_block),
                         3},
+    [ROW_STACK] = {"stack", COLUMNS(stack_columns), sizeof(struct row_stack), 8},
+    [ROW_STACK_SAMPLE] = {"stack_sample", COLUMNS(stack_sample_columns),
+                          sizeof(struct row_stack_sample), 8},
 };
 
 static const struct column step_columns[] = {

@@ -54,6 +54,8 @@ void timeline_free(struct timeline *t)
     vec_release(&b->step_blocks);
     vec_release(&b->gpu_samples);
     vec_release(&b->host_samples);
+    vec_release(&b->stacks);
+    vec_release(&b->stack_samples);
     idmap_release(&b->process_map);
     idmap_release(&b->thread_map);
     idmap_release(&b->stream_map);
@@ -76,6 +78,8 @@ void timeline_free(struct timeline *t)
 PUT_PLAIN(put_meta, metas, struct row_meta)
 PUT_PLAIN(put_host_sample, host_samples, struct row_host_sample)
 PUT_PLAIN(put_gpu_sample, gpu_samples, struct row_gpu_sample)
+PUT_PLAIN(put_stack, stacks, struct row_stack)
+PUT_PLAIN(put_stack_sample, stack_samples, struct row_stack_sample)
 PUT_PLAIN(put_health, healths, struct row_health)
 
 static int (*const put_of[ROW_KINDS])(struct build *b, const void *row) = {
@@ -100,6 +104,8 @@ static int (*const put_of[ROW_KINDS])(struct build *b, const void *row) = {
     [ROW_HEALTH] = put_health,
     [ROW_RECORDED] = put_recorded,
     [ROW_STEP_BLOCK] = put_step_block,
+    [ROW_STACK] = put_stack,
+    [ROW_STACK_SAMPLE] = put_stack_sample,
 };
 
 static uint32_t timeline_intern(void *self, const char *s, size_t n)

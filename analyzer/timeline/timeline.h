@@ -218,6 +218,10 @@ struct timeline {
     size_t gpu_sample_count;
     struct row_host_sample *host_samples;
     size_t host_sample_count;
+    struct row_stack *stacks; /* by id */
+    size_t stack_count;
+    struct row_stack_sample *stack_samples; /* by start */
+    size_t stack_sample_count;
 
     /* What the source can record at all: an empty table with its bit set means "none happened",
      * without it "not recorded". Bits: enum have. Importers declare them by meta "have". */

@@ -148,6 +148,8 @@ static void hand_over(struct build *b)
     HAND_OVER(step_blocks, step_blocks, step_block_count);
     HAND_OVER(gpu_samples, gpu_samples, gpu_sample_count);
     HAND_OVER(host_samples, host_samples, host_sample_count);
+    HAND_OVER(stacks, stacks, stack_count);
+    HAND_OVER(stack_samples, stack_samples, stack_sample_count);
 }
 
 int timeline_finish(struct timeline *t, struct err *e)

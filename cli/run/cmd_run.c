@@ -84,6 +84,12 @@ static void wait_for_end(struct child *c, const struct recorder *r)
     }
 }
 
+static bool are_off(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && strcmp(value, "0") == 0;
+}
+
 /* The program under the agent. Returns the status to leave with. */
 static int record(char **argv, const struct run_device *d, const char *profile, int as)
 {
@@ -97,6 +103,7 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
                                 .times = plan.times,
                                 .max_bytes = steps ? max_bytes / 2 : max_bytes, /* cut: a copy */
                                 .armed = armed,
+                                .no_samples = are_off("GPUPROF_SAMPLES"),
                                 .report = results.report,
                                 .device_choice = device,
                                 .step_kernel = load_step_kernel,

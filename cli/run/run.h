@@ -146,6 +146,7 @@ struct record_options {
     struct collect_times times; /* all 0: the whole run */
     int64_t max_bytes;          /* of profile and spools; 0 = no limit */
     bool armed;                 /* windows that somebody asks for, and nothing else */
+    bool no_samples;            /* of Python's stacks */
     bool report;                /* of those: write the page beside each */
     const char *device_choice;
     const char *step_kernel;  /* part of the name of a kernel that runs once in each step, NULL:

@@ -10,6 +10,7 @@
 #include "base/secrets.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +140,12 @@ static int open_collector(struct recording *r, const struct apart *at, struct er
         return -1;
     r->collector =
         collect_open(r->folders->spools, clock_monotonic_ns(), redact_sink(r->redact), e);
-    return r->collector ? 0 : -1;
+    if (!r->collector)
+        return -1;
+    char hook[PATH_MAX];
+    if (!o->no_samples)
+        collect_stacks(r->collector, run_folder_python(hook, sizeof hook) == 0 ? hook : NULL);
+    return 0;
 }
 
 /* How much of the run is recorded. */

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,6 +70,19 @@ static void name_gauges(int fd, pid_t recorder)
         unsetenv("GPUPROF_VGPU_GAUGES");
     else
         setenv("GPUPROF_VGPU_GAUGES", path, 1);
+}
+
+/* For the program, which may have to let it read (agent/python/instrument_reader.c). */
+static void name_recorder(const struct record_options *o, pid_t recorder)
+{
+    char text[64];
+    struct stat st;
+    if (o->no_samples || stat("/proc/self/ns/pid", &st) != 0) {
+        unsetenv("GPUPROF_RECORDER");
+        return;
+    }
+    snprintf(text, sizeof text, "%d:%llu", (int)recorder, (unsigned long long)st.st_ino);
+    setenv("GPUPROF_RECORDER", text, 1);
 }
 
 static void tell(int line, int word)
@@ -231,6 +245,7 @@ int recorder_start(struct recorder *r, const struct recorder_job *job, struct er
         return err_set(e, "cannot start a process: %s", strerror(errno));
     if (job->record->virtual_nvml)
         name_gauges(gauges, r->pid ? r->pid : getpid());
+    name_recorder(job->record, r->pid ? r->pid : getpid());
     if (r->pid == 0) {
         close(pair[0]);
         record((struct watch){.line = pair[1], .front = front, .status = -1}, job);

@@ -97,12 +97,16 @@ static void put_one_of_each(struct store *s)
                             .in_type = SPOOL_DT_BF16,
                             .in_layout = SPOOL_LAYOUT_NHWC,
                             .dim = {32, 64, 56, 56, 128, 3, 3, 2, 1, 1, 1}};
+    struct row_stack stack = {1, 0, name, name, 9};
+    struct row_stack_sample sample = {.id = 1, .looks = 1, .state = STACK_ASLEEP, .stack = 1};
     a.correlation = 7;
     ck_assert(
         out.put(out.self, ROW_KERNEL, &k, &e) == 0 && out.put(out.self, ROW_COPY, &c, &e) == 0 &&
         out.put(out.self, ROW_API, &a, &e) == 0 && out.put(out.self, ROW_RANGE, &r, &e) == 0 &&
         out.put(out.self, ROW_HEALTH, &h, &e) == 0 && out.put(out.self, ROW_META, &m, &e) == 0 &&
-        out.put(out.self, ROW_SYNC, &y, &e) == 0 && out.put(out.self, ROW_CALL, &call, &e) == 0);
+        out.put(out.self, ROW_SYNC, &y, &e) == 0 && out.put(out.self, ROW_CALL, &call, &e) == 0 &&
+        out.put(out.self, ROW_STACK, &stack, &e) == 0 &&
+        out.put(out.self, ROW_STACK_SAMPLE, &sample, &e) == 0);
 }
 
 START_TEST(test_views)

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Time by line of a Python program: one function that sleeps, one that computes, one that starts a program, between pieces of work
+for the GPU. What the recorder sees of them from outside is in the profile; the program notices nothing."""
+import sqlite3
+import sys
+
+from support import Build, Checks, DEVICE
+
+PROGRAM = """import ctypes, subprocess, sys, time
+cuda = ctypes.CDLL("libcudart.so.12")
+place, size = ctypes.c_void_p(), ctypes.c_size_t(1 << 26)
+assert cuda.cudaMalloc(ctypes.byref(place), size) == 0
+
+def work():
+    for kind in range(3):
+        cuda.cudaMemset(place, kind, size)
+    cuda.cudaDeviceSynchronize()
+
+def sleeps():
+    time.sleep(0.03)  # LINE sleeps
+
+def computes():
+    end = time.thread_time() + 0.005
+    while time.thread_time() < end:  # LINE computes
+        pass
+
+def starts():
+    subprocess.run(["sleep", "0.02"])  # LINE starts
+
+for step in range(40):
+    work()
+    sleeps()
+    computes()
+    starts()
+print("done", sys.gettrace(), len(sys._current_frames()))
+sys.exit(3)
+"""
+ASLEEP, RUNNING, READY, DISK = range(4)
+
+
+def line_of(mark):
+    """Of the program, from 1."""
+    return next(i + 1 for i, line in enumerate(PROGRAM.splitlines()) if line.endswith(f"# LINE {mark}"))
+
+
+def looks(db, function, line=None):
+    """By state: how many looks found the thread in this function of the program, whatever it called there."""
+    rows = db.execute("""WITH RECURSIVE up(sample, frame) AS (SELECT id, stack FROM stack_sample WHERE stack > 0
+        UNION ALL SELECT up.sample, k.caller FROM up JOIN stack k ON k.id = up.frame WHERE k.caller > 0)
+        SELECT s.state, sum(s.looks), min(k.line), max(k.line) FROM up JOIN stack_sample s ON s.id = up.sample
+        JOIN stack k ON k.id = up.frame JOIN string u ON u.id = k.function JOIN string f ON f.id = k.file
+        WHERE u.text = ? AND f.text LIKE '%/program.py' AND k.line BETWEEN ? AND ? GROUP BY s.state""",
+                      (function, line or 1, (line or 999) + (function == "computes"))).fetchall()
+    return {state: n for state, n, *_ in rows}
+
+
+def check_samples(checks, db):
+    asleep = looks(db, "sleeps", line_of("sleeps"))
+    checks.check(asleep.get(ASLEEP, 0) > 20, "sleeps() is asleep, at its line", str(asleep))
+    computes = looks(db, "computes", line_of("computes"))
+    checks.check(computes.get(RUNNING, 0) + computes.get(READY, 0) > computes.get(ASLEEP, 0),
+                 "computes() computes, or waits for a core", str(computes))
+    starts = looks(db, "starts", line_of("starts"))
+    checks.check(starts.get(ASLEEP, 0) > 10, "starts() is asleep in another program", str(starts))
+    module = looks(db, "<module>")
+    checks.check(sum(module.values()) >= sum(asleep.values()) + sum(starts.values()), "all stacks begin in the program", str(module))
+    calls = db.execute("SELECT DISTINCT t.text FROM stack_sample s JOIN string t ON t.id = s.call JOIN stack k ON k.id = s.stack "
+                       "JOIN string u ON u.id = k.function WHERE u.text = 'sleeps' AND s.state = 0").fetchall()
+    checks.check(calls == [("nanosleep",)], "sleeps() sleeps in nanosleep", str(calls))
+    outside = db.execute("SELECT count(*) FROM stack_sample s JOIN process p ON p.id = s.process WHERE s.start_ns < p.start_ns "
+                         "OR s.end_ns > p.end_ns OR s.end_ns < s.start_ns").fetchone()
+    checks.check(outside == (0,), "no sample lies outside its process", str(outside))
+    hook = db.execute("SELECT count(*) FROM stack k JOIN string f ON f.id = k.file WHERE f.text LIKE '%/gpuprof\_%' ESCAPE '\\'").fetchone()
+    checks.check(hook == (0,), "no frame is the hook's", str(hook))
+
+
+def main():
+    build, checks = Build(sys.argv[1]), Checks()
+    script, out = build.path("program.py"), build.path("lines.gpuprof")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(PROGRAM)
+    plain = build.run([build.gpuprof, "run", "--no-record", "--device", DEVICE, "--", sys.executable, script])
+    command = [build.gpuprof, "run", "-q", "-f", "--device", DEVICE, "-o", out, "--", sys.executable, script]
+    done = build.run(command)
+    checks.check((done.stdout, done.returncode) == (plain.stdout, 3), "same output and status", done.stdout + done.stderr[-300:])
+    with sqlite3.connect(out) as db:
+        check_samples(checks, db)
+    build.run(command, GPUPROF_SAMPLES="0")
+    with sqlite3.connect(out) as db:
+        n = db.execute("SELECT (SELECT count(*) FROM stack_sample) + (SELECT count(*) FROM stack)").fetchone()
+        checks.check(n == (0,), "GPUPROF_SAMPLES=0: none", str(n))
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
