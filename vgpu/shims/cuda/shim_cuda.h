@@ -41,6 +41,21 @@ static inline int open_on(struct vg_api *api, uint32_t cbid, CUstream handle, st
             return (CUresult)bad_;                                                                 \
     } while (0)
 
+/* A call in one row: its name, what its callback id has behind that, its parameters, and what it
+ * returns, an expression that may use `api` and, of ROW_ON, the stream `s`. */
+#define ROW(name, form, params, ...)                                                               \
+    CUresult name params                                                                           \
+    {                                                                                              \
+        OPEN(api, name##form);                                                                     \
+        CLOSE(api, (__VA_ARGS__));                                                                 \
+    }
+#define ROW_ON(name, form, params, stream, ...)                                                    \
+    CUresult name params                                                                           \
+    {                                                                                              \
+        OPEN_ON(api, name##form, stream, s);                                                       \
+        CLOSE(api, (__VA_ARGS__));                                                                 \
+    }
+
 /* Rows of shims/calls/. */
 #define BOTH(Name, runtime, form, params, ...)                                                     \
     CUresult cu##Name params                                                                       \

@@ -72,12 +72,8 @@ CUresult cuArrayCreate(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *d)
     CLOSE(api, array_new(out, &flat));
 }
 
-CUresult cuArray3DCreate(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
-{
-    OPEN(api, cuArray3DCreate_v2);
-    api.host_ns = (int64_t)here()->malloc_ns;
-    CLOSE(api, array_new(out, d));
-}
+ROW(cuArray3DCreate, _v2, (CUarray * out, const CUDA_ARRAY3D_DESCRIPTOR *d),
+    (api.host_ns = (int64_t)here()->malloc_ns, array_new(out, d)))
 
 CUresult cuArrayDestroy(CUarray array)
 {
@@ -279,13 +275,10 @@ static struct object *object_of(unsigned long long handle)
     return (struct object *)(uintptr_t)handle; /* NOLINT: made above */
 }
 
-CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
-                           const CUDA_TEXTURE_DESC *texture, const CUDA_RESOURCE_VIEW_DESC *view)
-{
-    (void)view;
-    OPEN(api, cuTexObjectCreate);
-    CLOSE(api, texture ? object_new(out, resource) : (int)CUDA_ERROR_INVALID_VALUE);
-}
+ROW(cuTexObjectCreate, ,
+    (CUtexObject * out, const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *texture,
+     const CUDA_RESOURCE_VIEW_DESC *view UNUSED),
+    texture ? object_new(out, resource) : (int)CUDA_ERROR_INVALID_VALUE)
 
 CUresult cuTexObjectDestroy(CUtexObject texture)
 {
@@ -302,11 +295,8 @@ CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUtexObject texture
     CLOSE(api, texture ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
-CUresult cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
-{
-    OPEN(api, cuSurfObjectCreate);
-    CLOSE(api, object_new(out, resource));
-}
+ROW(cuSurfObjectCreate, , (CUsurfObject * out, const CUDA_RESOURCE_DESC *resource),
+    object_new(out, resource))
 
 CUresult cuSurfObjectDestroy(CUsurfObject surface)
 {

@@ -6,19 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-CUresult cuDeviceGetCount(int *count)
-{
-    OPEN(api, cuDeviceGetCount);
-    *count = vg_device_count();
-    CLOSE(api, CUDA_SUCCESS);
-}
-
-CUresult cuDeviceGet(CUdevice *out, int ordinal)
-{
-    OPEN(api, cuDeviceGet);
-    *out = ordinal;
-    CLOSE(api, device_known(ordinal) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE);
-}
+ROW(cuDeviceGetCount, , (int *count), (*count = vg_device_count(), CUDA_SUCCESS))
+ROW(cuDeviceGet, , (CUdevice * out, int ordinal),
+    (*out = ordinal, device_known(ordinal) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE))
 
 CUresult cuDeviceGetName(char *out, int n, CUdevice d)
 {
@@ -100,11 +90,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice d)
     CLOSE(api, CUDA_SUCCESS);
 }
 
-CUresult cuDevicePrimaryCtxRelease(CUdevice d)
-{
-    OPEN(api, cuDevicePrimaryCtxRelease_v2);
-    CLOSE(api, device_known(d) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE);
-}
+ROW(cuDevicePrimaryCtxRelease, _v2, (CUdevice d),
+    device_known(d) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE)
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice d, unsigned *flags, int *active)
 {
@@ -116,12 +103,8 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice d, unsigned *flags, int *active)
     CLOSE(api, CUDA_SUCCESS);
 }
 
-CUresult cuCtxGetCurrent(CUcontext *out)
-{
-    OPEN(api, cuCtxGetCurrent);
-    *out = vg_context_bound() ? context_of(vg_current_device()) : NULL;
-    CLOSE(api, CUDA_SUCCESS);
-}
+ROW(cuCtxGetCurrent, , (CUcontext * out),
+    (*out = vg_context_bound() ? context_of(vg_current_device()) : NULL, CUDA_SUCCESS))
 
 static int make_current(CUcontext c)
 {
@@ -135,11 +118,7 @@ static int make_current(CUcontext c)
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxSetCurrent(CUcontext c)
-{
-    OPEN(api, cuCtxSetCurrent);
-    CLOSE(api, make_current(c));
-}
+ROW(cuCtxSetCurrent, , (CUcontext c), make_current(c))
 
 enum { DEPTH = 64 };
 static _Thread_local CUcontext below[DEPTH];
@@ -205,12 +184,8 @@ CUresult cuCtxDestroy(CUcontext c)
     CLOSE(api, CUDA_SUCCESS);
 }
 
-CUresult cuCtxGetDevice(CUdevice *out)
-{
-    OPEN(api, cuCtxGetDevice);
-    *out = vg_current_device();
-    CLOSE(api, vg_context_bound() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT);
-}
+ROW(cuCtxGetDevice, , (CUdevice * out),
+    (*out = vg_current_device(), vg_context_bound() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT))
 
 CUresult cuCtxGetId(CUcontext c, unsigned long long *out)
 {
@@ -240,33 +215,14 @@ CUresult cuCtxGetApiVersion(CUcontext c, unsigned *out)
     CLOSE(api, d >= 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT);
 }
 
-CUresult cuCtxGetCacheConfig(CUfunc_cache *out)
-{
-    OPEN(api, cuCtxGetCacheConfig);
-    *out = CU_FUNC_CACHE_PREFER_NONE;
-    CLOSE(api, CUDA_SUCCESS);
-}
-
-CUresult cuCtxSetCacheConfig(CUfunc_cache config)
-{
-    (void)config;
-    OPEN(api, cuCtxSetCacheConfig);
-    CLOSE(api, CUDA_SUCCESS);
-}
-
-CUresult cuCtxEnablePeerAccess(CUcontext c, unsigned flags)
-{
-    OPEN(api, cuCtxEnablePeerAccess);
-    CLOSE(api, flags              ? CUDA_ERROR_INVALID_VALUE
-               : device_of(c) < 0 ? CUDA_ERROR_INVALID_CONTEXT
-                                  : CUDA_SUCCESS);
-}
-
-CUresult cuCtxDisablePeerAccess(CUcontext c)
-{
-    OPEN(api, cuCtxDisablePeerAccess);
-    CLOSE(api, device_of(c) < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS);
-}
+ROW(cuCtxGetCacheConfig, , (CUfunc_cache * out), (*out = CU_FUNC_CACHE_PREFER_NONE, CUDA_SUCCESS))
+ROW(cuCtxSetCacheConfig, , (CUfunc_cache config UNUSED), CUDA_SUCCESS)
+ROW(cuCtxEnablePeerAccess, , (CUcontext c, unsigned flags),
+    flags              ? CUDA_ERROR_INVALID_VALUE
+    : device_of(c) < 0 ? CUDA_ERROR_INVALID_CONTEXT
+                       : CUDA_SUCCESS)
+ROW(cuCtxDisablePeerAccess, , (CUcontext c),
+    device_of(c) < 0 ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS)
 
 CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice d)
 {
@@ -278,27 +234,14 @@ CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice d)
     CLOSE(api, CUDA_SUCCESS);
 }
 
-CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
-{
-    OPEN(api, cuCtxGetLimit);
-    *value = limit == CU_LIMIT_STACK_SIZE         ? 1024
-             : limit == CU_LIMIT_PRINTF_FIFO_SIZE ? 1u << 20
-             : limit == CU_LIMIT_MALLOC_HEAP_SIZE ? 8u << 20
-                                                  : 0;
-    CLOSE(api, CUDA_SUCCESS);
-}
-
-CUresult cuCtxSetLimit(CUlimit limit, size_t value)
-{
-    (void)limit, (void)value;
-    OPEN(api, cuCtxSetLimit);
-    CLOSE(api, CUDA_SUCCESS);
-}
+ROW(cuCtxGetLimit, , (size_t * value, CUlimit limit),
+    (*value = limit == CU_LIMIT_STACK_SIZE         ? 1024
+              : limit == CU_LIMIT_PRINTF_FIFO_SIZE ? 1u << 20
+              : limit == CU_LIMIT_MALLOC_HEAP_SIZE ? 8u << 20
+                                                   : 0,
+     CUDA_SUCCESS))
+ROW(cuCtxSetLimit, , (CUlimit limit UNUSED, size_t value UNUSED), CUDA_SUCCESS)
 
 #undef cuCtxSynchronize /* newer headers name its form for a given context so */
 CUresult cuCtxSynchronize(void);
-CUresult cuCtxSynchronize(void)
-{
-    OPEN(api, cuCtxSynchronize);
-    CLOSE(api, vg_device_sync());
-}
+ROW(cuCtxSynchronize, , (void), vg_device_sync())

@@ -75,12 +75,9 @@ static int set_free(struct vg_node *n, CUgraph graph, CUdeviceptr p)
 
 #include "shims/calls/graph.h"
 
-CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags)
-{
-    (void)flags;
-    OPEN(api, cuGraphInstantiateWithFlags);
-    CLOSE(api, instantiate(&api, out, graph));
-}
+ROW(cuGraphInstantiate, WithFlags,
+    (CUgraphExec * out, CUgraph graph, unsigned long long flags UNUSED),
+    instantiate(&api, out, graph))
 
 CUresult cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph graph,
                                       CUDA_GRAPH_INSTANTIATE_PARAMS *p)
@@ -105,9 +102,5 @@ CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *bad
     CLOSE(api, instantiate(&api, out, graph));
 }
 
-CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t *flags)
-{
-    OPEN(api, cuGraphExecGetFlags);
-    *flags = 0;
-    CLOSE(api, exec_of(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-}
+ROW(cuGraphExecGetFlags, , (CUgraphExec exec, cuuint64_t *flags),
+    (*flags = 0, exec_of(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE))

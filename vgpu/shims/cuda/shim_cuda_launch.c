@@ -69,20 +69,12 @@ static int blocks_per_sm(const struct vg_function *f, int block, size_t smem, in
     return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int block,
-                                                     size_t smem)
-{
-    OPEN(api, cuOccupancyMaxActiveBlocksPerMultiprocessor);
-    CLOSE(api, blocks_per_sm(vg_function_of(f), block, smem, blocks));
-}
-
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction f, int block,
-                                                              size_t smem, unsigned flags)
-{
-    (void)flags;
-    OPEN(api, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags);
-    CLOSE(api, blocks_per_sm(vg_function_of(f), block, smem, blocks));
-}
+ROW(cuOccupancyMaxActiveBlocksPerMultiprocessor, ,
+    (int *blocks, CUfunction f, int block, size_t smem),
+    blocks_per_sm(vg_function_of(f), block, smem, blocks))
+ROW(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, ,
+    (int *blocks, CUfunction f, int block, size_t smem, unsigned flags UNUSED),
+    blocks_per_sm(vg_function_of(f), block, smem, blocks))
 
 /* The block size that fills a multiprocessor best, the largest of several. */
 static int best_block(int *min_grid, int *block, const struct vg_function *f,
@@ -106,21 +98,13 @@ static int best_block(int *min_grid, int *block, const struct vg_function *f,
     return best ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 }
 
-CUresult cuOccupancyMaxPotentialBlockSize(int *min_grid, int *block, CUfunction f,
-                                          CUoccupancyB2DSize smem_of, size_t smem, int limit)
-{
-    OPEN(api, cuOccupancyMaxPotentialBlockSize);
-    CLOSE(api, best_block(min_grid, block, vg_function_of(f), smem_of, smem, limit));
-}
-
-CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block, CUfunction f,
-                                                   CUoccupancyB2DSize smem_of, size_t smem,
-                                                   int limit, unsigned flags)
-{
-    (void)flags;
-    OPEN(api, cuOccupancyMaxPotentialBlockSizeWithFlags);
-    CLOSE(api, best_block(min_grid, block, vg_function_of(f), smem_of, smem, limit));
-}
+ROW(cuOccupancyMaxPotentialBlockSize, ,
+    (int *min_grid, int *block, CUfunction f, CUoccupancyB2DSize smem_of, size_t smem, int limit),
+    best_block(min_grid, block, vg_function_of(f), smem_of, smem, limit))
+ROW(cuOccupancyMaxPotentialBlockSizeWithFlags, ,
+    (int *min_grid, int *block, CUfunction f, CUoccupancyB2DSize smem_of, size_t smem, int limit,
+     unsigned flags UNUSED),
+    best_block(min_grid, block, vg_function_of(f), smem_of, smem, limit))
 
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *out, CUfunction f, int blocks, int size)
 {

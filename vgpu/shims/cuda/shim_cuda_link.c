@@ -67,13 +67,10 @@ static int add(struct link *l, CUjitInputType type, const void *data, size_t siz
     return CUDA_SUCCESS;
 }
 
-CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size,
-                       const char *name, unsigned n, CUjit_option *options, void **values)
-{
-    (void)name, (void)n, (void)options, (void)values;
-    OPEN(api, cuLinkAddData_v2);
-    CLOSE(api, add(link_of(state), type, data, size));
-}
+ROW(cuLinkAddData, _v2,
+    (CUlinkState state, CUjitInputType type, void *data, size_t size, const char *name UNUSED,
+     unsigned n UNUSED, CUjit_option *options UNUSED, void **values UNUSED),
+    add(link_of(state), type, data, size))
 
 CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path, unsigned n,
                        CUjit_option *options, void **values)

@@ -95,11 +95,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *out, size_t bytes, size_t align, CUdev
     CLOSE(api, bad);
 }
 
-CUresult cuMemAddressFree(CUdeviceptr p, size_t bytes)
-{
-    OPEN(api, cuMemAddressFree);
-    CLOSE(api, vg_unreserve(at(p), bytes));
-}
+ROW(cuMemAddressFree, , (CUdeviceptr p, size_t bytes), vg_unreserve(at(p), bytes))
 
 CUresult cuMemMap(CUdeviceptr p, size_t bytes, size_t offset, CUmemGenericAllocationHandle h,
                   unsigned long long flags)

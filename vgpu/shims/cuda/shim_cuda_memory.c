@@ -114,18 +114,9 @@ static int allocate_host(struct vg_api *api, void **out, size_t bytes)
     return bad;
 }
 
-CUresult cuMemAllocHost(void **out, size_t bytes)
-{
-    OPEN(api, cuMemAllocHost_v2);
-    CLOSE(api, allocate_host(&api, out, bytes));
-}
-
-CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
-{
-    (void)flags;
-    OPEN(api, cuMemHostAlloc);
-    CLOSE(api, allocate_host(&api, out, bytes));
-}
+ROW(cuMemAllocHost, _v2, (void **out, size_t bytes), allocate_host(&api, out, bytes))
+ROW(cuMemHostAlloc, , (void **out, size_t bytes, unsigned flags UNUSED),
+    allocate_host(&api, out, bytes))
 
 CUresult cuMemFreeHost(void *p)
 {
@@ -135,144 +126,55 @@ CUresult cuMemFreeHost(void *p)
     CLOSE(api, vg_free_host(p));
 }
 
-CUresult cuMemHostRegister(void *p, size_t bytes, unsigned flags)
-{
-    (void)flags;
-    OPEN(api, cuMemHostRegister_v2);
-    CLOSE(api, vg_host_register(p, bytes));
-}
-
-CUresult cuMemHostUnregister(void *p)
-{
-    OPEN(api, cuMemHostUnregister);
-    CLOSE(api, vg_host_unregister(p));
-}
-
-CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *p, unsigned flags)
-{
-    (void)flags;
-    OPEN(api, cuMemHostGetDevicePointer_v2);
-    *out = (CUdeviceptr)(uintptr_t)p;
-    CLOSE(api, vg_pointer(p).kind == VG_MEM_PAGEABLE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
-}
+ROW(cuMemHostRegister, _v2, (void *p, size_t bytes, unsigned flags UNUSED),
+    vg_host_register(p, bytes))
+ROW(cuMemHostUnregister, , (void *p), vg_host_unregister(p))
+ROW(cuMemHostGetDevicePointer, _v2, (CUdeviceptr * out, void *p, unsigned flags UNUSED),
+    (*out = (CUdeviceptr)(uintptr_t)p,
+     vg_pointer(p).kind == VG_MEM_PAGEABLE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS))
 
 /* ---- copies; the kinds are the runtime's: 1 in, 2 out, 3 on the device, 4 by the pointers ---- */
 
-static CUresult copy_on(uint32_t cbid, struct vg_copy c, CUstream stream)
-{
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, cbid, stream, &s);
-    if (bad)
-        return (CUresult)bad;
-    CLOSE(api, vg_copy(s, &c));
-}
-
-CUresult cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t bytes)
-{
-    struct vg_copy c = {.dst = at(dst), .src = src, .bytes = bytes, .kind = 1};
-    return copy_on(CBID(cuMemcpyHtoD_v2), c, NULL);
-}
-
-CUresult cuMemcpyDtoH(void *dst, CUdeviceptr src, size_t bytes)
-{
-    struct vg_copy c = {.dst = dst, .src = at(src), .bytes = bytes, .kind = 2};
-    return copy_on(CBID(cuMemcpyDtoH_v2), c, NULL);
-}
-
-CUresult cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
-{
-    struct vg_copy c = {.dst = at(dst), .src = at(src), .bytes = bytes, .kind = 3};
-    return copy_on(CBID(cuMemcpyDtoD_v2), c, NULL);
-}
-
-CUresult cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t bytes, CUstream s)
-{
-    struct vg_copy c = {.dst = at(dst), .src = src, .bytes = bytes, .kind = 1, .async = true};
-    return copy_on(CBID(cuMemcpyHtoDAsync_v2), c, s);
-}
-
-CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t bytes, CUstream s)
-{
-    struct vg_copy c = {.dst = dst, .src = at(src), .bytes = bytes, .kind = 2, .async = true};
-    return copy_on(CBID(cuMemcpyDtoHAsync_v2), c, s);
-}
-
-CUresult cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream s)
-{
-    struct vg_copy c = {.dst = at(dst), .src = at(src), .bytes = bytes, .kind = 3, .async = true};
-    return copy_on(CBID(cuMemcpyDtoDAsync_v2), c, s);
-}
-
-CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t bytes)
-{
-    struct vg_copy c = {.dst = at(dst), .src = at(src), .bytes = bytes, .kind = 4};
-    return copy_on(CBID(cuMemcpy), c, NULL);
-}
-
-CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream s)
-{
-    struct vg_copy c = {.dst = at(dst), .src = at(src), .bytes = bytes, .kind = 4, .async = true};
-    return copy_on(CBID(cuMemcpyAsync), c, s);
-}
-
+/* cuda.h gives these names their newest form, which is that of the callback ids, too. */
+#define COPY(name, params, to, from, kind_, async_, stream)                                        \
+    ROW_ON(name, , params, stream,                                                                 \
+           vg_copy(s, &(struct vg_copy){.dst = (to),                                               \
+                                        .src = (from),                                             \
+                                        .bytes = bytes,                                            \
+                                        .kind = (kind_),                                           \
+                                        .async = (async_)}))
+COPY(cuMemcpyHtoD, (CUdeviceptr dst, const void *src, size_t bytes), at(dst), src, 1, false, NULL)
+COPY(cuMemcpyDtoH, (void *dst, CUdeviceptr src, size_t bytes), dst, at(src), 2, false, NULL)
+COPY(cuMemcpyDtoD, (CUdeviceptr dst, CUdeviceptr src, size_t bytes), at(dst), at(src), 3, false,
+     NULL)
+COPY(cuMemcpyHtoDAsync, (CUdeviceptr dst, const void *src, size_t bytes, CUstream stream), at(dst),
+     src, 1, true, stream)
+COPY(cuMemcpyDtoHAsync, (void *dst, CUdeviceptr src, size_t bytes, CUstream stream), dst, at(src),
+     2, true, stream)
+COPY(cuMemcpyDtoDAsync, (CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), at(dst),
+     at(src), 3, true, stream)
+COPY(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t bytes), at(dst), at(src), 4, false, NULL)
+COPY(cuMemcpyAsync, (CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), at(dst),
+     at(src), 4, true, stream)
 /* Contexts are devices, which the pointers name. */
-CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from, size_t bytes)
-{
-    (void)to, (void)from;
-    struct vg_copy c = {.dst = at(dst), .src = at(src), .bytes = bytes, .kind = 3};
-    return copy_on(CBID(cuMemcpyPeer), c, NULL);
-}
+COPY(cuMemcpyPeer,
+     (CUdeviceptr dst, CUcontext to_ UNUSED, CUdeviceptr src, CUcontext from_ UNUSED, size_t bytes),
+     at(dst), at(src), 3, false, NULL)
+COPY(cuMemcpyPeerAsync,
+     (CUdeviceptr dst, CUcontext to_ UNUSED, CUdeviceptr src, CUcontext from_ UNUSED, size_t bytes,
+      CUstream stream),
+     at(dst), at(src), 3, true, stream)
 
-CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from,
-                           size_t bytes, CUstream s)
-{
-    (void)to, (void)from;
-    struct vg_copy c = {.dst = at(dst), .src = at(src), .bytes = bytes, .kind = 3, .async = true};
-    return copy_on(CBID(cuMemcpyPeerAsync), c, s);
-}
-
-static CUresult set_on(uint32_t cbid, CUdeviceptr p, int value, size_t bytes, bool async,
-                       CUstream stream)
-{
-    struct vg_api api;
-    struct vg_stream *s;
-    int bad = open_on(&api, cbid, stream, &s);
-    if (bad)
-        return (CUresult)bad;
-    CLOSE(api, vg_memset(s, at(p), value, bytes, async));
-}
-
-/* A word of equal bytes is set as they are; of another only the lowest byte is written. */
-CUresult cuMemsetD8(CUdeviceptr p, unsigned char value, size_t n)
-{
-    return set_on(CBID(cuMemsetD8_v2), p, value, n, false, NULL);
-}
-
-CUresult cuMemsetD32(CUdeviceptr p, unsigned value, size_t n)
-{
-    return set_on(CBID(cuMemsetD32_v2), p, (int)(value & 255), n * 4, false, NULL);
-}
-
-CUresult cuMemsetD16(CUdeviceptr p, unsigned short value, size_t n)
-{
-    return set_on(CBID(cuMemsetD16_v2), p, value & 255, n * 2, false, NULL);
-}
-
-CUresult cuMemsetD16Async(CUdeviceptr p, unsigned short value, size_t n, CUstream s)
-{
-    return set_on(CBID(cuMemsetD16Async), p, value & 255, n * 2, true, s);
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char value, size_t n, CUstream s)
-{
-    return set_on(CBID(cuMemsetD8Async), p, value, n, true, s);
-}
-
-CUresult cuMemsetD32Async(CUdeviceptr p, unsigned value, size_t n, CUstream s)
-{
-    return set_on(CBID(cuMemsetD32Async), p, (int)(value & 255), n * 4, true, s);
-}
+/* Only the lowest byte of a word is written, so a word of equal bytes is set as it should be. */
+#define SET(name, type, async, stream, ...)                                                        \
+    ROW_ON(name, , (CUdeviceptr p, type value, size_t n __VA_ARGS__), stream,                      \
+           vg_memset(s, at(p), (int)(value & 255), n * sizeof value, async))
+SET(cuMemsetD8, unsigned char, false, NULL)
+SET(cuMemsetD16, unsigned short, false, NULL)
+SET(cuMemsetD32, unsigned, false, NULL)
+SET(cuMemsetD8Async, unsigned char, true, stream, , CUstream stream)
+SET(cuMemsetD16Async, unsigned short, true, stream, , CUstream stream)
+SET(cuMemsetD32Async, unsigned, true, stream, , CUstream stream)
 
 /* ---- what a pointer is ---- */
 
@@ -317,8 +219,5 @@ static int pointer_attribute(void *out, CUpointer_attribute attribute, CUdevicep
     }
 }
 
-CUresult cuPointerGetAttribute(void *out, CUpointer_attribute attribute, CUdeviceptr p)
-{
-    OPEN(api, cuPointerGetAttribute);
-    CLOSE(api, pointer_attribute(out, attribute, p));
-}
+ROW(cuPointerGetAttribute, , (void *out, CUpointer_attribute attribute, CUdeviceptr p),
+    pointer_attribute(out, attribute, p))

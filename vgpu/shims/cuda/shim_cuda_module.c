@@ -82,12 +82,8 @@ static int find(struct module *m, const char *name, void **out)
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleLoadData(CUmodule *out, const void *image)
-{
-    OPEN(api, cuModuleLoadData);
-    api.host_ns = (int64_t)here()->module_load_ns;
-    CLOSE(api, load((void **)out, image));
-}
+ROW(cuModuleLoadData, , (CUmodule * out, const void *image),
+    (api.host_ns = (int64_t)here()->module_load_ns, load((void **)out, image)))
 
 /* The compiler has nothing to say: its texts are empty. */
 static void empty_logs(unsigned n, const CUjit_option *options, void **values)
@@ -111,12 +107,8 @@ CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned n, CUjit_
     CLOSE(api, load((void **)out, image));
 }
 
-CUresult cuModuleLoadFatBinary(CUmodule *out, const void *image)
-{
-    OPEN(api, cuModuleLoadFatBinary);
-    api.host_ns = (int64_t)here()->module_load_ns;
-    CLOSE(api, load((void **)out, image));
-}
+ROW(cuModuleLoadFatBinary, , (CUmodule * out, const void *image),
+    (api.host_ns = (int64_t)here()->module_load_ns, load((void **)out, image)))
 
 char *image_file(const char *path, size_t *size)
 {
@@ -146,24 +138,11 @@ static int load_file(void **out, const char *path)
     return bad;
 }
 
-CUresult cuModuleLoad(CUmodule *out, const char *path)
-{
-    OPEN(api, cuModuleLoad);
-    api.host_ns = (int64_t)here()->module_load_ns;
-    CLOSE(api, load_file((void **)out, path));
-}
-
-CUresult cuModuleUnload(CUmodule m)
-{
-    OPEN(api, cuModuleUnload);
-    CLOSE(api, unload(module_of(m)));
-}
-
-CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name)
-{
-    OPEN(api, cuModuleGetFunction);
-    CLOSE(api, find(module_of(m), name, (void **)out));
-}
+ROW(cuModuleLoad, , (CUmodule * out, const char *path),
+    (api.host_ns = (int64_t)here()->module_load_ns, load_file((void **)out, path)))
+ROW(cuModuleUnload, , (CUmodule m), unload(module_of(m)))
+ROW(cuModuleGetFunction, , (CUfunction * out, CUmodule m, const char *name),
+    find(module_of(m), name, (void **)out))
 
 /* One that the image may have, but does not tell of, gets this much. */
 static const size_t unknown_room = 65536;
@@ -207,23 +186,12 @@ static int variable(struct module *m, const char *name, bool managed, CUdevicept
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleGetGlobal(CUdeviceptr *out, size_t *bytes, CUmodule m, const char *name)
-{
-    OPEN(api, cuModuleGetGlobal_v2);
-    CLOSE(api, variable(module_of(m), name, false, out, bytes));
-}
-
-CUresult cuLibraryGetGlobal(CUdeviceptr *out, size_t *bytes, CUlibrary l, const char *name)
-{
-    OPEN(api, cuLibraryGetGlobal);
-    CLOSE(api, variable(module_of(l), name, false, out, bytes));
-}
-
-CUresult cuLibraryGetManaged(CUdeviceptr *out, size_t *bytes, CUlibrary l, const char *name)
-{
-    OPEN(api, cuLibraryGetManaged);
-    CLOSE(api, variable(module_of(l), name, true, out, bytes));
-}
+ROW(cuModuleGetGlobal, _v2, (CUdeviceptr * out, size_t *bytes, CUmodule m, const char *name),
+    variable(module_of(m), name, false, out, bytes))
+ROW(cuLibraryGetGlobal, , (CUdeviceptr * out, size_t *bytes, CUlibrary l, const char *name),
+    variable(module_of(l), name, false, out, bytes))
+ROW(cuLibraryGetManaged, , (CUdeviceptr * out, size_t *bytes, CUlibrary l, const char *name),
+    variable(module_of(l), name, true, out, bytes))
 
 CUresult cuLibraryGetModule(CUmodule *out, CUlibrary l)
 {
@@ -234,43 +202,21 @@ CUresult cuLibraryGetModule(CUmodule *out, CUlibrary l)
     CLOSE(api, !m ? CUDA_ERROR_INVALID_HANDLE : out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
-CUresult cuLibraryLoadData(CUlibrary *out, const void *image, CUjit_option *jit, void **jit_values,
-                           unsigned jit_n, CUlibraryOption *options, void **values, unsigned n)
-{
-    (void)jit, (void)jit_values, (void)jit_n, (void)options, (void)values, (void)n;
-    OPEN(api, cuLibraryLoadData);
-    api.host_ns = (int64_t)here()->module_load_ns;
-    CLOSE(api, load((void **)out, image));
-}
-
-CUresult cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_option *jit,
-                               void **jit_values, unsigned jit_n, CUlibraryOption *options,
-                               void **values, unsigned n)
-{
-    (void)jit, (void)jit_values, (void)jit_n, (void)options, (void)values, (void)n;
-    OPEN(api, cuLibraryLoadFromFile);
-    api.host_ns = (int64_t)here()->module_load_ns;
-    CLOSE(api, load_file((void **)out, path));
-}
-
-CUresult cuLibraryUnload(CUlibrary l)
-{
-    OPEN(api, cuLibraryUnload);
-    CLOSE(api, unload(module_of(l)));
-}
-
-CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary l, const char *name)
-{
-    OPEN(api, cuLibraryGetKernel);
-    CLOSE(api, find(module_of(l), name, (void **)out));
-}
-
-CUresult cuKernelGetFunction(CUfunction *out, CUkernel k)
-{
-    OPEN(api, cuKernelGetFunction);
-    *out = (CUfunction)(void *)vg_function_of(k);
-    CLOSE(api, *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
-}
+ROW(cuLibraryLoadData, ,
+    (CUlibrary * out, const void *image, CUjit_option *jit UNUSED, void **jit_values UNUSED,
+     unsigned jit_n UNUSED, CUlibraryOption *options UNUSED, void **values UNUSED,
+     unsigned n UNUSED),
+    (api.host_ns = (int64_t)here()->module_load_ns, load((void **)out, image)))
+ROW(cuLibraryLoadFromFile, ,
+    (CUlibrary * out, const char *path, CUjit_option *jit UNUSED, void **jit_values UNUSED,
+     unsigned jit_n UNUSED, CUlibraryOption *options UNUSED, void **values UNUSED,
+     unsigned n UNUSED),
+    (api.host_ns = (int64_t)here()->module_load_ns, load_file((void **)out, path)))
+ROW(cuLibraryUnload, , (CUlibrary l), unload(module_of(l)))
+ROW(cuLibraryGetKernel, , (CUkernel * out, CUlibrary l, const char *name),
+    find(module_of(l), name, (void **)out))
+ROW(cuKernelGetFunction, , (CUfunction * out, CUkernel k),
+    (*out = (CUfunction)(void *)vg_function_of(k), *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE))
 
 static int attribute_of(int *value, CUfunction_attribute attribute, const struct vg_function *f)
 {
@@ -300,38 +246,18 @@ static int attribute_set(struct vg_function *f, CUfunction_attribute attribute, 
     return CUDA_SUCCESS;
 }
 
-CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f)
-{
-    OPEN(api, cuFuncGetAttribute);
-    CLOSE(api, attribute_of(value, attribute, vg_function_of(f)));
-}
-
-CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel k, CUdevice d)
-{
-    (void)d;
-    OPEN(api, cuKernelGetAttribute);
-    CLOSE(api, attribute_of(value, attribute, vg_function_of(k)));
-}
-
-CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute attribute, int value)
-{
-    OPEN(api, cuFuncSetAttribute);
-    CLOSE(api, attribute_set(vg_function_of(f), attribute, value));
-}
-
-CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel k, CUdevice d)
-{
-    (void)d;
-    OPEN(api, cuKernelSetAttribute);
-    CLOSE(api, attribute_set(vg_function_of(k), attribute, value));
-}
-
-CUresult cuFuncSetCacheConfig(CUfunction f, CUfunc_cache config)
-{
-    (void)config;
-    OPEN(api, cuFuncSetCacheConfig);
-    CLOSE(api, vg_function_of(f) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE);
-}
+ROW(cuFuncGetAttribute, , (int *value, CUfunction_attribute attribute, CUfunction f),
+    attribute_of(value, attribute, vg_function_of(f)))
+ROW(cuKernelGetAttribute, ,
+    (int *value, CUfunction_attribute attribute, CUkernel k, CUdevice d UNUSED),
+    attribute_of(value, attribute, vg_function_of(k)))
+ROW(cuFuncSetAttribute, , (CUfunction f, CUfunction_attribute attribute, int value),
+    attribute_set(vg_function_of(f), attribute, value))
+ROW(cuKernelSetAttribute, ,
+    (CUfunction_attribute attribute, int value, CUkernel k, CUdevice d UNUSED),
+    attribute_set(vg_function_of(k), attribute, value))
+ROW(cuFuncSetCacheConfig, , (CUfunction f, CUfunc_cache config UNUSED),
+    vg_function_of(f) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE)
 
 CUresult cuFuncGetName(const char **name, CUfunction f)
 {

@@ -170,15 +170,7 @@ CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t 
 }
 
 CUresult cuProfilerStart(void);
-CUresult cuProfilerStart(void)
-{
-    OPEN(api, cuProfilerStart);
-    CLOSE(api, CUDA_SUCCESS);
-}
+ROW(cuProfilerStart, , (void), CUDA_SUCCESS)
 
 CUresult cuProfilerStop(void);
-CUresult cuProfilerStop(void)
-{
-    OPEN(api, cuProfilerStop);
-    CLOSE(api, CUDA_SUCCESS);
-}
+ROW(cuProfilerStop, , (void), CUDA_SUCCESS)

@@ -9,23 +9,10 @@ typedef CUstreamCallback call_callback;
 typedef cuuint64_t call_id;
 #include "shims/calls/stream.h"
 
-CUresult cuStreamCreate(CUstream *out, unsigned flags)
-{
-    OPEN(api, cuStreamCreate);
-    CLOSE(api, new_stream(&api, out, flags, 0));
-}
+ROW(cuStreamCreate, , (CUstream * out, unsigned flags), new_stream(&api, out, flags, 0))
 
 #undef cuStreamGetCtx /* its newer form knows of green contexts, which are not modelled */
 CUresult cuStreamGetCtx(CUstream stream, CUcontext *out);
-CUresult cuStreamGetCtx(CUstream stream, CUcontext *out)
-{
-    OPEN_ON(api, cuStreamGetCtx, stream, s);
-    *out = (CUcontext)(void *)&vg_core.device[s->device];
-    CLOSE(api, CUDA_SUCCESS);
-}
-
-CUresult cuEventCreate(CUevent *out, unsigned flags)
-{
-    OPEN(api, cuEventCreate);
-    CLOSE(api, new_event(&api, out, flags));
-}
+ROW_ON(cuStreamGetCtx, , (CUstream stream, CUcontext *out), stream,
+       (*out = (CUcontext)(void *)&vg_core.device[s->device], CUDA_SUCCESS))
+ROW(cuEventCreate, , (CUevent * out, unsigned flags), new_event(&api, out, flags))

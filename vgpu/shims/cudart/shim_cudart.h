@@ -69,6 +69,15 @@ static inline int open_on(struct vg_api *api, struct place at, cudaStream_t hand
         (cudaError_t)(bad_ ? bad_ : vg_api_exit(&api, (int)(result)));                             \
     })
 
+/* A call in one row: its name, the version in its callback id, its parameters, and what it returns,
+ * an expression that may use `api`. */
+#define ROW(name, version, params, ...)                                                            \
+    cudaError_t name params                                                                        \
+    {                                                                                              \
+        OPEN(api, name##_##version);                                                               \
+        CLOSE(api, (__VA_ARGS__));                                                                 \
+    }
+
 /* Rows of shims/calls/. */
 #define BOTH(Name, version, driver, params, ...)                                                   \
     cudaError_t cuda##Name params                                                                  \

@@ -58,21 +58,15 @@ static int array_free(struct cudaArray *a)
     return bad;
 }
 
-cudaError_t cudaMallocArray(cudaArray_t *out, const struct cudaChannelFormatDesc *format,
-                            size_t width, size_t height, unsigned flags)
-{
-    OPEN(api, cudaMallocArray_v3020);
-    api.host_ns = (int64_t)here()->malloc_ns;
-    CLOSE(api, array_new(out, format, (struct cudaExtent){width, height, 0}, flags));
-}
-
-cudaError_t cudaMalloc3DArray(cudaArray_t *out, const struct cudaChannelFormatDesc *format,
-                              struct cudaExtent extent, unsigned flags)
-{
-    OPEN(api, cudaMalloc3DArray_v3020);
-    api.host_ns = (int64_t)here()->malloc_ns;
-    CLOSE(api, array_new(out, format, extent, flags));
-}
+ROW(cudaMallocArray, v3020,
+    (cudaArray_t * out, const struct cudaChannelFormatDesc *format, size_t width, size_t height,
+     unsigned flags),
+    (api.host_ns = (int64_t)here()->malloc_ns,
+     array_new(out, format, (struct cudaExtent){width, height, 0}, flags)))
+ROW(cudaMalloc3DArray, v3020,
+    (cudaArray_t * out, const struct cudaChannelFormatDesc *format, struct cudaExtent extent,
+     unsigned flags),
+    (api.host_ns = (int64_t)here()->malloc_ns, array_new(out, format, extent, flags)))
 
 cudaError_t cudaFreeArray(cudaArray_t array)
 {
@@ -188,14 +182,10 @@ static struct object *object_of(unsigned long long handle)
     return (struct object *)(uintptr_t)handle;
 }
 
-cudaError_t cudaCreateTextureObject(cudaTextureObject_t *out,
-                                    const struct cudaResourceDesc *resource,
-                                    const struct cudaTextureDesc *texture,
-                                    const struct cudaResourceViewDesc *view)
-{
-    OPEN(api, cudaCreateTextureObject_v5000);
-    CLOSE(api, texture ? object_new(out, resource, texture, view) : (int)cudaErrorInvalidValue);
-}
+ROW(cudaCreateTextureObject, v5000,
+    (cudaTextureObject_t * out, const struct cudaResourceDesc *resource,
+     const struct cudaTextureDesc *texture, const struct cudaResourceViewDesc *view),
+    texture ? object_new(out, resource, texture, view) : (int)cudaErrorInvalidValue)
 
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture)
 {
@@ -229,12 +219,9 @@ cudaError_t cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *ou
     CLOSE(api, t ? cudaSuccess : cudaErrorInvalidValue);
 }
 
-cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *out,
-                                    const struct cudaResourceDesc *resource)
-{
-    OPEN(api, cudaCreateSurfaceObject_v5000);
-    CLOSE(api, object_new(out, resource, NULL, NULL));
-}
+ROW(cudaCreateSurfaceObject, v5000,
+    (cudaSurfaceObject_t * out, const struct cudaResourceDesc *resource),
+    object_new(out, resource, NULL, NULL))
 
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t surface)
 {

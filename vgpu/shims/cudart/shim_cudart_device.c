@@ -28,12 +28,7 @@ cudaError_t cudaGetDeviceCount(int *count)
     CLOSE(api, cudaSuccess);
 }
 
-cudaError_t cudaGetDevice(int *device)
-{
-    OPEN(api, cudaGetDevice_v3020);
-    *device = vg_current_device();
-    CLOSE(api, cudaSuccess);
-}
+ROW(cudaGetDevice, v3020, (int *device), (*device = vg_current_device(), cudaSuccess))
 
 cudaError_t cudaSetDevice(int device)
 {
@@ -44,12 +39,8 @@ cudaError_t cudaSetDevice(int device)
     CLOSE(api, cudaSuccess);
 }
 
-cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags)
-{
-    (void)device_flags, (void)flags;
-    OPEN(api, cudaInitDevice_v12000);
-    CLOSE(api, device >= 0 && device < vg_device_count() ? cudaSuccess : cudaErrorInvalidDevice);
-}
+ROW(cudaInitDevice, v12000, (int device, unsigned device_flags UNUSED, unsigned flags UNUSED),
+    device >= 0 && device < vg_device_count() ? cudaSuccess : cudaErrorInvalidDevice)
 
 cudaError_t cudaSetDeviceFlags(unsigned flags)
 {
@@ -58,12 +49,8 @@ cudaError_t cudaSetDeviceFlags(unsigned flags)
     CLOSE(api, cudaSuccess);
 }
 
-cudaError_t cudaGetDeviceFlags(unsigned *flags)
-{
-    OPEN(api, cudaGetDeviceFlags_v7000);
-    *flags = vg_core.device[vg_current_device()].sync_flags;
-    CLOSE(api, cudaSuccess);
-}
+ROW(cudaGetDeviceFlags, v7000, (unsigned *flags),
+    (*flags = vg_core.device[vg_current_device()].sync_flags, cudaSuccess))
 
 cudaError_t cudaDeviceReset(void)
 {
@@ -121,26 +108,13 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer)
     CLOSE(api, cudaSuccess);
 }
 
-cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
-{
-    OPEN(api, cudaDeviceGetLimit_v3020);
-    *value = limit == cudaLimitStackSize ? 1024 : limit == cudaLimitMallocHeapSize ? 8u << 20 : 0;
-    CLOSE(api, cudaSuccess);
-}
-
-cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
-{
-    (void)limit, (void)value;
-    OPEN(api, cudaDeviceSetLimit_v3020);
-    CLOSE(api, cudaSuccess);
-}
-
-cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config)
-{
-    (void)config;
-    OPEN(api, cudaDeviceSetCacheConfig_v3020);
-    CLOSE(api, cudaSuccess);
-}
+ROW(cudaDeviceGetLimit, v3020, (size_t * value, enum cudaLimit limit),
+    (*value = limit == cudaLimitStackSize        ? 1024
+              : limit == cudaLimitMallocHeapSize ? 8u << 20
+                                                 : 0,
+     cudaSuccess))
+ROW(cudaDeviceSetLimit, v3020, (enum cudaLimit limit UNUSED, size_t value UNUSED), cudaSuccess)
+ROW(cudaDeviceSetCacheConfig, v3020, (enum cudaFuncCache config UNUSED), cudaSuccess)
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *fun,
                                                                    int block_size, size_t smem,
@@ -164,14 +138,5 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
     return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, fun, block_size, smem, 0);
 }
 
-cudaError_t cudaProfilerStart(void)
-{
-    OPEN(api, cudaProfilerStart_v4000);
-    CLOSE(api, cudaSuccess);
-}
-
-cudaError_t cudaProfilerStop(void)
-{
-    OPEN(api, cudaProfilerStop_v4000);
-    CLOSE(api, cudaSuccess);
-}
+ROW(cudaProfilerStart, v4000, (void), cudaSuccess)
+ROW(cudaProfilerStop, v4000, (void), cudaSuccess)

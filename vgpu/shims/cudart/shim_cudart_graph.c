@@ -69,20 +69,12 @@ static int set_free(struct vg_node *n, call_graph graph, void *ptr)
 
 #include "shims/calls/graph.h"
 
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
-{
-    (void)flags;
-    OPEN(api, cudaGraphInstantiate_v12000);
-    CLOSE(api, instantiate(&api, out, graph));
-}
-
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *out, cudaGraph_t graph,
-                                          unsigned long long flags)
-{
-    (void)flags;
-    OPEN(api, cudaGraphInstantiateWithFlags_v11040);
-    CLOSE(api, instantiate(&api, out, graph));
-}
+ROW(cudaGraphInstantiate, v12000,
+    (cudaGraphExec_t * out, cudaGraph_t graph, unsigned long long flags UNUSED),
+    instantiate(&api, out, graph))
+ROW(cudaGraphInstantiateWithFlags, v11040,
+    (cudaGraphExec_t * out, cudaGraph_t graph, unsigned long long flags UNUSED),
+    instantiate(&api, out, graph))
 
 static cudaError_t instantiate_with(struct place at, cudaGraphExec_t *out, cudaGraph_t graph,
                                     cudaGraphInstantiateParams *p)
@@ -110,28 +102,17 @@ static int set_copy_1d(struct vg_node *n, void *dst, const void *src, size_t byt
     return set_copy(n, &p);
 }
 
-cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *out, cudaGraph_t graph,
-                                     const cudaGraphNode_t *deps, size_t count, void *dst,
-                                     const void *src, size_t bytes, enum cudaMemcpyKind kind)
-{
-    OPEN(api, cudaGraphAddMemcpyNode1D_v11010);
-    CLOSE(api, ADD(VG_NODE_COPY, set_copy_1d(n, dst, src, bytes, (int)kind)));
-}
-
-cudaError_t cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *dst, const void *src,
-                                           size_t bytes, enum cudaMemcpyKind kind)
-{
-    OPEN(api, cudaGraphMemcpyNodeSetParams1D_v11010);
-    CLOSE(api, set_copy_1d(node_of(node), dst, src, bytes, (int)kind));
-}
-
-cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t exec, cudaGraphNode_t node,
-                                               void *dst, const void *src, size_t bytes,
-                                               enum cudaMemcpyKind kind)
-{
-    OPEN(api, cudaGraphExecMemcpyNodeSetParams1D_v11010);
-    CLOSE(api, IN_EXEC(set_copy_1d(n, dst, src, bytes, (int)kind)));
-}
+ROW(cudaGraphAddMemcpyNode1D, v11010,
+    (cudaGraphNode_t * out, cudaGraph_t graph, const cudaGraphNode_t *deps, size_t count, void *dst,
+     const void *src, size_t bytes, enum cudaMemcpyKind kind),
+    ADD(VG_NODE_COPY, set_copy_1d(n, dst, src, bytes, (int)kind)))
+ROW(cudaGraphMemcpyNodeSetParams1D, v11010,
+    (cudaGraphNode_t node, void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind),
+    set_copy_1d(node_of(node), dst, src, bytes, (int)kind))
+ROW(cudaGraphExecMemcpyNodeSetParams1D, v11010,
+    (cudaGraphExec_t exec, cudaGraphNode_t node, void *dst, const void *src, size_t bytes,
+     enum cudaMemcpyKind kind),
+    IN_EXEC(set_copy_1d(n, dst, src, bytes, (int)kind)))
 
 cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *out)
 {

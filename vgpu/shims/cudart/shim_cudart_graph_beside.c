@@ -1,11 +1,8 @@
 /* What goes beside graphs: their memory, and objects that they keep. */
 #include "shims/cudart/shim_cudart.h"
 
-cudaError_t cudaDeviceGraphMemTrim(int device)
-{
-    OPEN(api, cudaDeviceGraphMemTrim_v11040);
-    CLOSE(api, device >= 0 && device < vg_device_count() ? cudaSuccess : cudaErrorInvalidDevice);
-}
+ROW(cudaDeviceGraphMemTrim, v11040, (int device),
+    device >= 0 && device < vg_device_count() ? cudaSuccess : cudaErrorInvalidDevice)
 
 /* Memory of graphs is the device's like any other: what is in use counts as reserved. */
 cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,

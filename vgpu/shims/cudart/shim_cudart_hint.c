@@ -10,13 +10,10 @@ static bool known(const void *ptr)
     return vg_pointer(ptr).kind != VG_MEM_PAGEABLE;
 }
 
-cudaError_t cudaMemAdvise(const void *ptr, size_t bytes, enum cudaMemoryAdvise advice,
-                          struct cudaMemLocation where)
-{
-    (void)bytes, (void)advice, (void)where;
-    OPEN(api, cudaMemAdvise_v12020);
-    CLOSE(api, known(ptr) ? cudaSuccess : cudaErrorInvalidValue);
-}
+ROW(cudaMemAdvise, v12020,
+    (const void *ptr, size_t bytes UNUSED, enum cudaMemoryAdvise advice UNUSED,
+     struct cudaMemLocation where UNUSED),
+    known(ptr) ? cudaSuccess : cudaErrorInvalidValue)
 
 TWIN_ON(cudaMemPrefetchAsync, v12020, _ptsz, v12020,
         (const void *ptr, size_t bytes UNUSED, struct cudaMemLocation where UNUSED,
@@ -109,39 +106,14 @@ TWIN_ON(cudaMemcpyBatchAsync, v13000, _ptsz, v13000,
          size_t attr_count UNUSED, cudaStream_t stream),
         stream, copy_all(s, dsts, srcs, sizes, n))
 
-cudaError_t cudaCtxResetPersistingL2Cache(void)
-{
-    OPEN(api, cudaCtxResetPersistingL2Cache_v11000);
-    CLOSE(api, cudaSuccess);
-}
-
-cudaError_t cudaFuncSetSharedMemConfig(const void *fun, enum cudaSharedMemConfig config)
-{
-    (void)config;
-    OPEN(api, cudaFuncSetSharedMemConfig_v4020);
-    CLOSE(api, function_find(fun) ? cudaSuccess : cudaErrorInvalidDeviceFunction);
-}
-
-cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
-{
-    (void)config;
-    OPEN(api, cudaDeviceSetSharedMemConfig_v4020);
-    CLOSE(api, cudaSuccess);
-}
-
-cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config)
-{
-    OPEN(api, cudaDeviceGetSharedMemConfig_v4020);
-    *config = cudaSharedMemBankSizeFourByte;
-    CLOSE(api, cudaSuccess);
-}
-
-cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
-{
-    OPEN(api, cudaDeviceGetCacheConfig_v3020);
-    *config = cudaFuncCachePreferNone;
-    CLOSE(api, cudaSuccess);
-}
+ROW(cudaCtxResetPersistingL2Cache, v11000, (void), cudaSuccess)
+ROW(cudaFuncSetSharedMemConfig, v4020, (const void *fun, enum cudaSharedMemConfig config UNUSED),
+    function_find(fun) ? cudaSuccess : cudaErrorInvalidDeviceFunction)
+ROW(cudaDeviceSetSharedMemConfig, v4020, (enum cudaSharedMemConfig config UNUSED), cudaSuccess)
+ROW(cudaDeviceGetSharedMemConfig, v4020, (enum cudaSharedMemConfig * config),
+    (*config = cudaSharedMemBankSizeFourByte, cudaSuccess))
+ROW(cudaDeviceGetCacheConfig, v3020, (enum cudaFuncCache * config),
+    (*config = cudaFuncCachePreferNone, cudaSuccess))
 
 cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *fun,
                                                  const cudaLaunchConfig_t *config)

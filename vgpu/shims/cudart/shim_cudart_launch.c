@@ -210,12 +210,9 @@ cudaError_t cudaGetKernel(cudaKernel_t *out, const void *host)
     return __cudaGetKernel(out, host);
 }
 
-cudaError_t cudaGetFuncBySymbol(cudaFunction_t *out, const void *symbol)
-{
-    OPEN(api, cudaGetFuncBySymbol_v11000);
-    *out = (cudaFunction_t)function_find(symbol);
-    CLOSE(api, *out ? cudaSuccess : cudaErrorInvalidDeviceFunction);
-}
+ROW(cudaGetFuncBySymbol, v11000, (cudaFunction_t * out, const void *symbol),
+    (*out = (cudaFunction_t)function_find(symbol),
+     *out ? cudaSuccess : cudaErrorInvalidDeviceFunction))
 
 static cudaError_t launch(struct place at, const void *fun, dim3 grid, dim3 block,
                           void *const *args, size_t smem, cudaStream_t handle)
@@ -283,12 +280,8 @@ cudaError_t cudaFuncSetAttribute(const void *fun, enum cudaFuncAttribute attr, i
     CLOSE(api, cudaSuccess);
 }
 
-cudaError_t cudaFuncSetCacheConfig(const void *fun, enum cudaFuncCache config)
-{
-    (void)config;
-    OPEN(api, cudaFuncSetCacheConfig_v3020);
-    CLOSE(api, function_find(fun) ? cudaSuccess : cudaErrorInvalidDeviceFunction);
-}
+ROW(cudaFuncSetCacheConfig, v3020, (const void *fun, enum cudaFuncCache config UNUSED),
+    function_find(fun) ? cudaSuccess : cudaErrorInvalidDeviceFunction)
 
 cudaError_t cudaFuncGetName(const char **name, const void *fun)
 {

@@ -27,18 +27,9 @@ static int allocate(struct vg_api *api, void **out, size_t bytes)
     return bad;
 }
 
-cudaError_t cudaMalloc(void **out, size_t bytes)
-{
-    OPEN(api, cudaMalloc_v3020);
-    CLOSE(api, allocate(&api, out, bytes));
-}
-
-cudaError_t cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t height)
-{
-    OPEN(api, cudaMallocPitch_v3020);
-    *pitch = (width + 511) / 512 * 512;
-    CLOSE(api, allocate(&api, out, *pitch * height));
-}
+ROW(cudaMalloc, v3020, (void **out, size_t bytes), allocate(&api, out, bytes))
+ROW(cudaMallocPitch, v3020, (void **out, size_t *pitch, size_t width, size_t height),
+    (*pitch = (width + 511) / 512 * 512, allocate(&api, out, *pitch *height)))
 
 cudaError_t cudaMallocManaged(void **out, size_t bytes, unsigned flags)
 {
@@ -118,33 +109,15 @@ cudaError_t cudaFreeHost(void *ptr)
     CLOSE(api, vg_free_host(ptr));
 }
 
-cudaError_t cudaHostRegister(void *ptr, size_t bytes, unsigned flags)
-{
-    (void)flags;
-    OPEN(api, cudaHostRegister_v4000);
-    CLOSE(api, vg_host_register(ptr, bytes));
-}
-
-cudaError_t cudaHostUnregister(void *ptr)
-{
-    OPEN(api, cudaHostUnregister_v4000);
-    CLOSE(api, vg_host_unregister(ptr));
-}
-
-cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
-{
-    (void)flags;
-    OPEN(api, cudaHostGetDevicePointer_v3020);
-    *device = host;
-    CLOSE(api, vg_pointer(host).kind == VG_MEM_PAGEABLE ? cudaErrorInvalidValue : cudaSuccess);
-}
-
-cudaError_t cudaHostGetFlags(unsigned *flags, void *host)
-{
-    OPEN(api, cudaHostGetFlags_v3020);
-    *flags = cudaHostAllocDefault;
-    CLOSE(api, vg_pointer(host).kind == VG_MEM_PINNED ? cudaSuccess : cudaErrorInvalidValue);
-}
+ROW(cudaHostRegister, v4000, (void *ptr, size_t bytes, unsigned flags UNUSED),
+    vg_host_register(ptr, bytes))
+ROW(cudaHostUnregister, v4000, (void *ptr), vg_host_unregister(ptr))
+ROW(cudaHostGetDevicePointer, v3020, (void **device, void *host, unsigned flags UNUSED),
+    (*device = host,
+     vg_pointer(host).kind == VG_MEM_PAGEABLE ? cudaErrorInvalidValue : cudaSuccess))
+ROW(cudaHostGetFlags, v3020, (unsigned *flags, void *host),
+    (*flags = cudaHostAllocDefault,
+     vg_pointer(host).kind == VG_MEM_PINNED ? cudaSuccess : cudaErrorInvalidValue))
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 {

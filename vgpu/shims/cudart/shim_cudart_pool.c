@@ -168,12 +168,8 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
     CLOSE(api, cudaSuccess);
 }
 
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes)
-{
-    (void)bytes;
-    OPEN(api, cudaMemPoolTrimTo_v11020);
-    CLOSE(api, pool_of(pool) ? cudaSuccess : cudaErrorInvalidValue);
-}
+ROW(cudaMemPoolTrimTo, v11020, (cudaMemPool_t pool, size_t bytes UNUSED),
+    pool_of(pool) ? cudaSuccess : cudaErrorInvalidValue)
 
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list, size_t n)
 {

@@ -42,39 +42,16 @@ static int import_memory(const void *handle, void **out)
     return VG_OK;
 }
 
-cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *ptr)
-{
-    OPEN(api, cudaIpcGetMemHandle_v4010);
-    CLOSE(api, export_memory(handle, sizeof *handle, ptr));
-}
-
-cudaError_t cudaIpcOpenMemHandle(void **out, cudaIpcMemHandle_t handle, unsigned flags)
-{
-    (void)flags;
-    OPEN(api, cudaIpcOpenMemHandle_v4010);
-    api.host_ns = (int64_t)here()->malloc_ns;
-    CLOSE(api, import_memory(&handle, out));
-}
-
-cudaError_t cudaIpcCloseMemHandle(void *ptr)
-{
-    OPEN(api, cudaIpcCloseMemHandle_v4010);
-    CLOSE(api, vg_free(ptr));
-}
-
-cudaError_t cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *out, void *ptr)
-{
-    OPEN(api, cudaMemPoolExportPointer_v11020);
-    CLOSE(api, export_memory(out, sizeof *out, ptr));
-}
-
-cudaError_t cudaMemPoolImportPointer(void **out, cudaMemPool_t pool,
-                                     struct cudaMemPoolPtrExportData *data)
-{
-    (void)pool;
-    OPEN(api, cudaMemPoolImportPointer_v11020);
-    CLOSE(api, import_memory(data, out));
-}
+ROW(cudaIpcGetMemHandle, v4010, (cudaIpcMemHandle_t * handle, void *ptr),
+    export_memory(handle, sizeof *handle, ptr))
+ROW(cudaIpcOpenMemHandle, v4010, (void **out, cudaIpcMemHandle_t handle, unsigned flags UNUSED),
+    (api.host_ns = (int64_t)here()->malloc_ns, import_memory(&handle, out)))
+ROW(cudaIpcCloseMemHandle, v4010, (void *ptr), vg_free(ptr))
+ROW(cudaMemPoolExportPointer, v11020, (struct cudaMemPoolPtrExportData * out, void *ptr),
+    export_memory(out, sizeof *out, ptr))
+ROW(cudaMemPoolImportPointer, v11020,
+    (void **out, cudaMemPool_t pool UNUSED, struct cudaMemPoolPtrExportData *data),
+    import_memory(data, out))
 
 /* An event of another process is one that has been reached. */
 cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
@@ -107,26 +84,12 @@ cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr, i
     CLOSE(api, from != to ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
-cudaError_t cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarget target,
-                                               enum cudaFlushGPUDirectRDMAWritesScope scope)
-{
-    (void)target, (void)scope;
-    OPEN(api, cudaDeviceFlushGPUDirectRDMAWrites_v11030);
-    CLOSE(api, cudaSuccess);
-}
+ROW(cudaDeviceFlushGPUDirectRDMAWrites, v11030,
+    (enum cudaFlushGPUDirectRDMAWritesTarget target UNUSED,
+     enum cudaFlushGPUDirectRDMAWritesScope scope UNUSED),
+    cudaSuccess)
 
 /* All devices are alike: the first is as near to what is wanted as any. */
-cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
-{
-    (void)wanted;
-    OPEN(api, cudaChooseDevice_v3020);
-    *device = 0;
-    CLOSE(api, cudaSuccess);
-}
-
-cudaError_t cudaSetValidDevices(int *list, int n)
-{
-    (void)list, (void)n;
-    OPEN(api, cudaSetValidDevices_v3020);
-    CLOSE(api, cudaSuccess);
-}
+ROW(cudaChooseDevice, v3020, (int *device, const struct cudaDeviceProp *wanted UNUSED),
+    (*device = 0, cudaSuccess))
+ROW(cudaSetValidDevices, v3020, (int *list UNUSED, int n UNUSED), cudaSuccess)

@@ -9,17 +9,9 @@ typedef cudaStreamCallback_t call_callback;
 typedef unsigned long long call_id;
 #include "shims/calls/stream.h"
 
-cudaError_t cudaStreamCreate(cudaStream_t *out)
-{
-    OPEN(api, cudaStreamCreate_v3020);
-    CLOSE(api, new_stream(&api, out, 0, 0));
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
-{
-    OPEN(api, cudaStreamCreateWithFlags_v5000);
-    CLOSE(api, new_stream(&api, out, flags, 0));
-}
+ROW(cudaStreamCreate, v3020, (cudaStream_t * out), new_stream(&api, out, 0, 0))
+ROW(cudaStreamCreateWithFlags, v5000, (cudaStream_t * out, unsigned flags),
+    new_stream(&api, out, flags, 0))
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
@@ -50,23 +42,11 @@ TWIN_ON(cudaStreamGetAttribute, v11000, _ptsz, v11000,
         (cudaStream_t stream, cudaStreamAttrID attr, cudaStreamAttrValue *value), stream,
         get_attribute(s, attr, value))
 
-cudaError_t cudaEventCreate(cudaEvent_t *out)
-{
-    OPEN(api, cudaEventCreate_v3020);
-    CLOSE(api, new_event(&api, out, 0));
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
-{
-    OPEN(api, cudaEventCreateWithFlags_v3020);
-    CLOSE(api, new_event(&api, out, flags));
-}
+ROW(cudaEventCreate, v3020, (cudaEvent_t * out), new_event(&api, out, 0))
+ROW(cudaEventCreateWithFlags, v3020, (cudaEvent_t * out, unsigned flags),
+    new_event(&api, out, flags))
 
 TWIN_ON(cudaEventRecordWithFlags, v11010, _ptsz, v11010,
         (cudaEvent_t event, cudaStream_t stream, unsigned flags UNUSED), stream, record(s, event))
 
-cudaError_t cudaDeviceSynchronize(void)
-{
-    OPEN(api, cudaDeviceSynchronize_v3020);
-    CLOSE(api, vg_device_sync());
-}
+ROW(cudaDeviceSynchronize, v3020, (void), vg_device_sync())
