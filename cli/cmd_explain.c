@@ -2,6 +2,7 @@
 #include "cli/common/command.h"
 #include "cli/common/rule_named.h"
 
+#include "base/arena.h"
 #include "report/terminal/terminal.h"
 
 #include <stdio.h>
@@ -19,6 +20,20 @@ static void section(const struct terminal *t, const char *title, const char *tex
     term_wrap(t, 2, 2, text);
 }
 
+/* In each dialect that has words for it, and how to try it. */
+static void remedies(const struct terminal *t, enum action action, struct arena *arena)
+{
+    for (size_t i = 0; i < dialect_count; i++) {
+        const struct dialect *d = dialect_listed(i);
+        section(t, arena_printf(arena, "In %s", d->name), dialect_general(d, action, arena));
+    }
+    const char *setting = remedy_setting_name(action, arena);
+    if (setting)
+        printf("\nTo measure it, if the program applies the setting\n  gpuprof try --apply "
+               "%s=VALUE -- CMD\n",
+               setting);
+}
+
 static int run(int argc, char **argv)
 {
     if (argc != 1)
@@ -32,15 +47,9 @@ static int run(int argc, char **argv)
     term_ink(&t, INK_PLAIN);
     section(&t, "What it looks for", r->looks_for);
     section(&t, "Why it costs time, and when the advice does not apply", r->doc);
-    section(&t, "In PyTorch", r->remedy.pytorch);
-    section(&t, "In TensorFlow", r->remedy.tensorflow);
-    section(&t, "In CUDA C", r->remedy.cuda);
-    section(&t, "In C++ with libtorch", r->libtorch);
-    section(&t, "In OpenACC, OpenMP", r->directives);
-    if (r->setting)
-        printf("\nTo measure it, if the program applies the setting\n  gpuprof try --apply "
-               "%s=VALUE -- CMD\n",
-               r->setting);
+    struct arena arena = ARENA_INIT;
+    remedies(&t, r->remedy.action, &arena);
+    arena_release(&arena);
     return 0;
 }
 

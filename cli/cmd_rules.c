@@ -3,6 +3,7 @@
 
 #include "analyzer/advice/advice.h"
 #include "analyzer/advice/settings.h"
+#include "base/arena.h"
 #include "report/json/json_tree.h"
 #include "report/page/xml.h"
 #include "report/terminal/terminal.h"
@@ -137,6 +138,21 @@ static void write_list(void)
     }
 }
 
+/* In each dialect that has words for it, and the setting that tries it. */
+static void write_remedy(enum action action, struct arena *arena)
+{
+    for (size_t i = 0; i < dialect_count; i++) {
+        const struct dialect *d = dialect_listed(i);
+        const char *words = dialect_general(d, action, arena);
+        const char *name = words ? arena_printf(arena, "%s.", d->name) : NULL;
+        if (name)
+            paragraph(name, words);
+    }
+    const char *setting = remedy_setting_name(action, arena);
+    if (setting)
+        printf("Setting: `%s`.\n\n", setting);
+}
+
 static void write_markdown(void)
 {
     printf("# Rules\n\n`gpuprof rules --markdown` makes this page from `analyzer/advice/rules/`; "
@@ -150,13 +166,9 @@ static void write_markdown(void)
         if (r->in_window)
             printf("Also applies if no step repeats, with shares of the recorded window.\n\n");
         paragraph("Why.", r->doc);
-        paragraph("PyTorch.", r->remedy.pytorch);
-        paragraph("TensorFlow.", r->remedy.tensorflow);
-        paragraph("CUDA C.", r->remedy.cuda);
-        paragraph("C++ with libtorch.", r->libtorch);
-        paragraph("OpenACC, OpenMP.", r->directives);
-        if (r->setting)
-            printf("Setting: `%s`.\n\n", r->setting);
+        struct arena arena = ARENA_INIT;
+        write_remedy(r->remedy.action, &arena);
+        arena_release(&arena);
     }
     write_tips();
     write_settings();
@@ -167,12 +179,15 @@ static void write_json(void)
     struct json_tree j;
     tree_start(&j, '[');
     for (size_t i = 0; i < rule_count; i++) {
+        struct arena arena = ARENA_INIT;
         tree_begin(&j, NULL, '{');
         tree_str(&j, "rule", rules[i]->id);
         tree_str(&j, "title", rules[i]->title);
         tree_str(&j, "looks_for", rules[i]->looks_for);
-        tree_str(&j, "setting", rules[i]->setting);
+        tree_str(&j, "action", action_id(rules[i]->remedy.action));
+        tree_str(&j, "setting", remedy_setting_name(rules[i]->remedy.action, &arena));
         tree_end(&j);
+        arena_release(&arena);
     }
     tree_print(&j, stdout);
 }

@@ -42,7 +42,9 @@ analyzer/queries/ranks  analyzer/timeline analyzer/measure analyzer/facts analyz
 analyzer/replay         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/input
 analyzer/whatif/edits   wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/kernels analyzer/queries/ranks analyzer/replay
 analyzer/whatif         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/ranks analyzer/replay analyzer/whatif/edits
-analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/find analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/whatif
+analyzer/remedy
+analyzer/dialects       analyzer/timeline analyzer/facts analyzer/queries analyzer/remedy
+analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/find analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/whatif analyzer/remedy analyzer/dialects
 analyzer/compare        analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif analyzer/advice
 report                  analyzer/profile analyzer/timeline analyzer/facts analyzer/whatif analyzer/advice analyzer/compare
 report/words            report analyzer/timeline analyzer/facts analyzer/advice

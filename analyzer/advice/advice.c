@@ -17,6 +17,7 @@ struct advice *advise(const struct timeline *t, struct err *e)
         advice_free(a);
         return NULL;
     }
+    advice_speak(a);
     verdict_write(a);
     return a;
 }

@@ -1,10 +1,8 @@
-/* Filling an outcome, and its remedy in the words of the program's framework. */
+/* Filling an outcome. */
 #include "analyzer/advice/outcome.h"
 
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
-
-#include <string.h>
 
 static void add_evidence(struct outcome *o, struct evidence e)
 {
@@ -114,8 +112,6 @@ void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary)
     o->saves_mid_ns = o->error_class == ERROR_STRUCTURAL ? exclusive_ns : exclusive_ns / 2;
     o->saves_high_ns = o->most_ns > exclusive_ns ? o->most_ns : exclusive_ns;
     o->upper_bound = true;
-    if (!o->remedy.pytorch)
-        o->remedy = o->rule->remedy;
 }
 
 static bool gap_used(const struct facts *f, const struct gap *g)
@@ -147,24 +143,8 @@ void outcome_example_gaps(struct outcome *o, const struct facts *f, enum part pa
     }
 }
 
-enum framework outcome_framework(const struct facts *f)
-{
-    return query_of_xla(f)       ? FRAMEWORK_XLA
-           : query_of_pytorch(f) ? FRAMEWORK_PYTORCH
-                                 : FRAMEWORK_CUDA;
-}
-
-const char *outcome_framework_name(const struct facts *f, enum framework framework)
-{
-    static const char *const names[FRAMEWORKS] = {"PyTorch", "TensorFlow", "CUDA C"};
-    return framework == FRAMEWORK_CUDA && query_of_libtorch(f) ? "C++, libtorch" : names[framework];
-}
-
 const char *outcome_remedy(const struct facts *f, const struct outcome *o)
 {
-    const struct remedy *own = &o->remedy, *general = rule_remedy(f, o->rule);
-    const struct remedy *r = own->cuda || own->pytorch ? own : general;
-    const char *const words[FRAMEWORKS] = {r->pytorch, r->tensorflow, r->cuda};
-    const char *text = words[outcome_framework(f)];
-    return text ? text : r->pytorch ? r->pytorch : "";
+    const char *text = o->words[dialect_framework(f)];
+    return text ? text : o->words[FRAMEWORK_PYTORCH] ? o->words[FRAMEWORK_PYTORCH] : "";
 }

@@ -2,6 +2,7 @@
 #ifndef GPUPROF_ADVICE_OUTCOME_H
 #define GPUPROF_ADVICE_OUTCOME_H
 
+#include "analyzer/dialects/dialect.h"
 #include "analyzer/whatif/whatif.h"
 
 struct rule;
@@ -39,10 +40,6 @@ struct example { /* a place on the timeline */
     uint32_t op;        /* index, TL_NONE */
 };
 
-struct remedy {
-    const char *pytorch, *tensorflow, *cuda; /* the exact line to change where known; never NULL */
-};
-
 struct outcome {
     const struct rule *rule;
     enum verdict verdict;
@@ -63,10 +60,11 @@ struct outcome {
     size_t evidence_count;
     struct example examples[3];
     size_t example_count;
-    struct remedy remedy;
-    bool later;     /* silent now: nothing is lost by it, but may be once others are applied. Its
+    struct remedy remedy; /* what to do; at first the rule's, which a check makes more exact */
+    const char *words[FRAMEWORKS]; /* the same in the dialect of each, told at the end
+                                      (advice_speak); NULL: that has no words for it */
+    bool later; /* silent now: nothing is lost by it, but may be once others are applied. Its
                        edit and remedy are there */
-    bool elsewhere; /* not about what the rule's program_facts name: the remedy stands alone */
     const char *setting; /* GPUPROF_APPLY text that applies it, e.g. "num_workers=4"; NULL: none, or
                          the recorded program does not obey it */
 };
@@ -74,12 +72,6 @@ struct outcome {
 /* It cannot tell because it is about work on a GPU, and the program did none: no record would tell
  * (rank.c). */
 bool outcome_wants_gpu(const struct facts *f, const struct outcome *o);
-/* What drives the recorded program: CUDA where nothing says that Python does. XLA compiles for JAX
- * and TensorFlow. */
-enum framework { FRAMEWORK_PYTORCH, FRAMEWORK_XLA, FRAMEWORK_CUDA, FRAMEWORKS };
-enum framework outcome_framework(const struct facts *f);
-/* "CUDA C"; of a program that calls libtorch "C++, libtorch". */
-const char *outcome_framework_name(const struct facts *f, enum framework framework);
 /* The remedy in the words of that framework. Never NULL. */
 const char *outcome_remedy(const struct facts *f, const struct outcome *o);
 void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,
@@ -108,12 +100,11 @@ void outcome_example_call(struct outcome *o, const struct timeline *t, uint32_t 
  * before. */
 void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary);
 
-/* A finding's remedy with what the program was seen to do now, by file and line; its setting is
- * dropped where the program's runtime does not obey it (outcome_program.c). */
+/* Adds to a finding's remedy what a framework's hook recorded of the program: the line to change
+ * and what is there now. */
 void outcome_in_program(const struct facts *f, struct arena *arena, struct outcome *o);
-/* The remedy for CUDA in the words of a program that makes no CUDA calls itself: of OpenACC or
- * OpenMP, or of PyTorch's library in C++. */
-void outcome_in_words(const struct facts *f, struct outcome *o);
+/* The remedy in words, and the setting that tries it (speak.c). */
+void outcome_speak(const struct facts *f, struct arena *arena, struct outcome *o);
 /* "k=v;k=v": false when the program's runtime said which settings it obeys, and not all of these.
  */
 bool outcome_obeyed(const struct facts *f, const char *settings);

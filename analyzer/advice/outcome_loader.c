@@ -1,7 +1,9 @@
-/* See outcome_loader.h. */
+/* What the rules about a loader and its workers share. */
 #include "analyzer/advice/outcome_loader.h"
 
 #include "analyzer/queries/input/feed.h"
+
+#include <string.h>
 
 bool outcome_awaited_loader(const struct facts *f, struct arena *arena, struct outcome *o,
                             struct query_loader *l)
@@ -26,4 +28,42 @@ void outcome_awaited_evidence(const struct facts *f, struct outcome *o,
     outcome_evidence_idle(o, f, "GPU idle for input", ms(f->breakdown_ns[PART_IDLE_INPUT]),
                           PART_IDLE_INPUT);
     outcome_evidence(o, "workers", (double)l->workers, "count", NULL);
+}
+
+void outcome_of_loader(const struct facts *f, struct arena *arena, struct outcome *o,
+                       const struct feed *feed)
+{
+    struct remedy *r = &o->remedy;
+    r->object.made_by = query_feed_fact(f, arena, feed, "by");
+    r->object.fixed = feed->foreign;
+    r->conditions[CONDITION_MADE_ANEW] = feed->anew;
+    r->conditions[CONDITION_ONE_OF_LOADERS] =
+        feed->loaders > 1 && query_feed_fact(f, arena, feed, "made");
+}
+
+/* How workers start is worth a word where there were none, and it is not by fork. */
+static const char *first_start(const struct facts *f, struct arena *arena, const struct feed *feed)
+{
+    const char *how = feed->have > 0 ? NULL : query_feed_fact(f, arena, feed, "start");
+    return how && strcmp(how, "fork") != 0 ? how : NULL;
+}
+
+void outcome_set_workers(const struct facts *f, struct arena *arena, struct outcome *o,
+                         const struct feed *feed, int n)
+{
+    o->remedy.action = ACTION_SET_WORKERS;
+    remedy_number(&o->remedy, PARAM_WORKERS, n);
+    if (!feed)
+        return;
+    outcome_of_loader(f, arena, o, feed);
+    o->remedy.conditions[CONDITION_FEWER_THAN_NOW] = n > 0 && n < feed->have;
+    if (n > 0)
+        remedy_text(&o->remedy, PARAM_START_METHOD, first_start(f, arena, feed));
+}
+
+const char *outcome_refuses_workers(const struct facts *f, struct arena *arena,
+                                    const struct feed *feed)
+{
+    const struct dialect *d = dialect_of_packages(query_feed_fact(f, arena, feed, "by"));
+    return d && d->no_workers_on_cpu && f->on_cpu ? d->package : NULL;
 }

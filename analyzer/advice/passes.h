@@ -7,6 +7,7 @@
 
 int rules_run(struct advice *a, struct err *e); /* outcomes and ranking, rank.c */
 void rules_rank(struct advice *a);              /* the findings, best first */
+void advice_speak(struct advice *a);            /* speak.c: findings in words */
 void verdict_write(struct advice *a);           /* verdict.c */
 
 /* predict.c: a finding that fires, with a change that can be replayed; what n findings save

@@ -120,23 +120,6 @@ static void explain_above(struct outcome *o, int64_t measured_ns)
                      (double)(o->saves_mid_ns - measured_ns) / 1e6, "ms", NULL);
 }
 
-/* "... for TF32 (44.6 ms); ...": the remedy, with what that part of it saves; `first`: that part is
- * not the least to do, but what pays most. */
-static const char *with_tf32(struct arena *arena, const char *remedy, const char *saves, bool first)
-{
-    static const char part[] = "for TF32", least[] = "; at least ";
-    const char *at = remedy ? strstr(remedy, part) : NULL;
-    const char *join = at && first ? strstr(remedy, least) : NULL;
-    if (!at)
-        return remedy;
-    at += strlen(part);
-    if (!join || join > at)
-        return arena_printf(arena, "%.*s (%s)%s", (int)(at - remedy), remedy, saves, at);
-    const char *from = join + strlen(least);
-    return arena_printf(arena, "%.*s (%s); then %.*s%s", (int)(at - from), from, saves,
-                        (int)(join - remedy), remedy, at);
-}
-
 /* TF32 is one line and leaves the program's types as they are, where 16 bits are more work: a
  * finding about FP32 says what that alone saves. */
 static void add_tf32(struct advice *a, struct engine *x, struct outcome *o)
@@ -154,8 +137,8 @@ static void add_tf32(struct advice *a, struct engine *x, struct outcome *o)
         &a->arena, "%s. TF32 alone, which changes no types, saves %s (%s to %s)%s", o->summary,
         saves, time_text(&a->arena, s.low_ns), time_text(&a->arena, s.high_ns),
         more ? ", more than 16 bits, whose casts take time" : "");
-    o->remedy.pytorch = with_tf32(&a->arena, o->remedy.pytorch, saves, more);
-    o->remedy.cuda = with_tf32(&a->arena, o->remedy.cuda, saves, more);
+    remedy_text(&o->remedy, PARAM_TF32_SAVES, saves);
+    o->remedy.conditions[CONDITION_TF32_FIRST] = more && !o->remedy.conditions[CONDITION_HAS_TF32];
     outcome_evidence_per(o, "saved by TF32 alone,", (double)s.mid_ns / 1e6, "ms", NULL);
 }
 
@@ -351,6 +334,7 @@ int advice_predict(struct advice *a, struct err *e)
     if (rc < 0)
         return -1;
     rules_rank(a);
+    advice_speak(a);
     verdict_write(a);
     return 0;
 }

@@ -173,10 +173,7 @@ static void advise_reading(struct advice *a, struct outcome *o, const struct ste
     query_waits(a->facts, &why);
     if (why.most != WAIT_EXPLICIT || !query_reads_back(t, &t->apis[best->call]))
         return;
-    const struct remedy *read = &o->rule->remedy, *now = &o->remedy;
-    o->remedy =
-        (struct remedy){arena_printf(&a->arena, "%s; %s", read->pytorch, now->pytorch),
-                        now->tensorflow, arena_printf(&a->arena, "%s; %s", read->cuda, now->cuda)};
+    o->remedy.conditions[CONDITION_ALSO_READ] = o->remedy.action == ACTION_REMOVE_SYNCHRONIZE;
 }
 
 /* A saving far above the idle time after the waits looks like a contradiction: say where it comes

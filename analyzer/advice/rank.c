@@ -145,10 +145,8 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most
         return;
     }
     o->rule->check(a->facts, &a->arena, o);
-    if (o->later) {
-        outcome_in_words(a->facts, o);
+    if (o->later)
         outcome_in_program(a->facts, &a->arena, o);
-    }
     if (o->verdict != RULE_FIRES)
         return;
     /* Sums over streams that work side by side can exceed the step; a saving cannot. */
@@ -162,7 +160,6 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most
                               (double)o->saves_high_ns / 1e6, least_pct, scope_words(a->facts)->of);
         return;
     }
-    outcome_in_words(a->facts, o);
     outcome_in_program(a->facts, &a->arena, o);
 }
 
@@ -228,6 +225,7 @@ int rules_run(struct advice *a, struct err *e)
     for (size_t i = 0; i < rule_count; i++) {
         a->outcomes[i].rule = rules[i];
         a->outcomes[i].title = rule_title(a->facts, rules[i]);
+        a->outcomes[i].remedy = rules[i]->remedy;
         ask(a, &a->outcomes[i], have, most_ns);
     }
     rules_rank(a);

@@ -14,8 +14,3 @@ const char *rule_title(const struct facts *f, const struct rule *r)
 {
     return r->window_title && analysis_of_window(f) ? r->window_title : r->title;
 }
-
-const struct remedy *rule_remedy(const struct facts *f, const struct rule *r)
-{
-    return r->window_remedy && analysis_of_window(f) ? r->window_remedy : &r->remedy;
-}

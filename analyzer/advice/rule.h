@@ -28,20 +28,15 @@ struct rule {
                   struct outcome *o); /* o is zeroed, o->rule set, RULE_SILENT */
     const char *looks_for;            /* doc: what evidence */
     const char *doc;                  /* doc: why it costs time, when the advice does not hold */
-    struct remedy remedy;             /* general form, for explain and docs */
-    const char *directives;           /* in place of remedy.cuda where a compiler makes the calls
-                                         (OpenACC, OpenMP); NULL: remedy.cuda holds there, too */
-    const char *libtorch;             /* the same where C++ calls PyTorch's library */
-    const char *setting;              /* name of the setting: "num_workers"; NULL */
+    struct remedy remedy;             /* what to do, as far as that holds for every program */
     struct program_facts program;
     bool about_input;      /* how batches are made, rather than what is done with them */
     bool changes_training; /* what is learnt, not only how fast: ranked behind the rest */
     bool in_window;        /* what it finds is so whether or not a step repeats: asked of a window,
                               too, with shares of all that was recorded */
-    const char *window_title;           /* of a window, where `title` is about steps; NULL: that */
-    const struct remedy *window_remedy; /* the same for `remedy` */
-    bool start_up;                      /* what it finds does not come back in later steps */
-    bool late_rank;                     /* what it finds is one rank that the others wait for */
+    const char *window_title; /* of a window, where `title` is about steps; NULL: that */
+    bool start_up;            /* what it finds does not come back in later steps */
+    bool late_rank;           /* what it finds is one rank that the others wait for */
     bool one_launch;       /* the remedy launches whole steps at once: why it does not hold is told
                               where slow launching is what is lost most */
     struct tip tips[TIPS]; /* up to the first without an id; one at least */
@@ -52,6 +47,5 @@ extern const size_t rule_count;
 const struct rule *rule_find(const char *id);
 /* Of a step or of a window, as the facts have it. */
 const char *rule_title(const struct facts *f, const struct rule *r);
-const struct remedy *rule_remedy(const struct facts *f, const struct rule *r);
 
 #endif

@@ -1,6 +1,9 @@
 /* See settings.h. tests/settings.sh holds the table against the hook and the trainers. */
 #include "analyzer/advice/settings.h"
 
+#include "analyzer/advice/outcome.h"
+#include "analyzer/queries/query.h"
+
 #include <string.h>
 
 const struct setting setting_table[] = {
@@ -67,4 +70,55 @@ bool settings_change_numbers(const char *text)
         p += n;
     }
     return false;
+}
+
+/* One setting against what the hook said it knows: "num_workers", or "precision=bf16" where not
+ * every value will do. */
+static bool knows(const char *list, const char *setting, size_t n)
+{
+    size_t name = strcspn(setting, "=");
+    for (const char *p = list; *p; p += strspn(p, " ")) {
+        size_t k = strcspn(p, " ");
+        if ((k == n || k == name) && memcmp(p, setting, k) == 0)
+            return true;
+        p += k;
+    }
+    return false;
+}
+
+/* A reference trainer, by the name of what was started. */
+static bool is_trainer(const char *command)
+{
+    static const char *const names[] = {"train_conv", "train_amp", "train_gpt", "train_ddp"};
+    for (const char *p = command; *(p += strspn(p, " ")); p += strcspn(p, " ")) {
+        size_t n = strcspn(p, " "), at = n;
+        while (at > 0 && p[at - 1] != '/')
+            at--;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (n - at == strlen(names[i]) && memcmp(p + at, names[i], n - at) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Other programs than the trainers and those with PyTorch read no settings, JAX among them. Of what
+ * does not say what was started nothing is known. */
+static bool reads_settings(const struct facts *f)
+{
+    const char *command = timeline_meta(f->tl, "command");
+    return !command || (query_of_pytorch(f) && !query_of_xla(f)) || is_trainer(command);
+}
+
+bool outcome_obeyed(const struct facts *f, const char *settings)
+{
+    const char *list = timeline_meta(f->tl, "torch.settings");
+    if (!list && !reads_settings(f))
+        return false;
+    for (const char *p = settings; list && *p; p += *p == ';') {
+        size_t n = strcspn(p, ";");
+        if (!knows(list, p, n))
+            return false;
+        p += n;
+    }
+    return true;
 }

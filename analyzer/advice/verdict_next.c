@@ -216,7 +216,7 @@ const char *verdict_next(struct advice *a)
     const char *open = unanswered(a);
     if (a->ranked_count) {
         const struct outcome *o = a->ranked[0];
-        bool same = strcmp(o->rule->id, "cpu-contention") == 0;
+        bool same = action_general(o->remedy.action) == ACTION_FREE_A_CORE;
         return arena_printf(&a->arena, "%s%s: %s%s%s", same ? "" : free_a_core(a), o->title,
                             outcome_remedy(a->facts, o),
                             open ? ". Most of the lost time has another cause: " : "",

@@ -55,26 +55,26 @@ static void write_evidence(const struct page *p, const struct outcome *o)
 /* In the words of the framework that was recorded; the others' are folded away. */
 static void write_remedy(const struct page *p, const struct outcome *o)
 {
-    const char *const words[FRAMEWORKS] = {o->remedy.pytorch, o->remedy.tensorflow, o->remedy.cuda};
+    const char *const *words = o->words;
     char others[64] = "";
     const struct facts *f = p->a->facts;
-    enum framework own = outcome_framework(f);
+    enum framework own = dialect_framework(f);
     if (!words[own] || !*words[own])
         own = FRAMEWORK_PYTORCH;
     if (words[own])
-        page_put(p, "<dl class=\"remedy\">\n<dt>%s</dt><dd>%s</dd>\n</dl>\n",
-                 outcome_framework_name(f, own), words[own]);
+        page_put(p, "<dl class=\"remedy\">\n<dt>%s</dt><dd>%s</dd>\n</dl>\n", dialect_name(f, own),
+                 words[own]);
     for (int i = 0; i < FRAMEWORKS; i++)
         if (i != (int)own && words[i] && *words[i])
             snprintf(others + strlen(others), sizeof others - strlen(others), "%s%s",
-                     *others ? ", " : "", outcome_framework_name(f, i));
+                     *others ? ", " : "", dialect_name(f, i));
     if (!*others)
         return;
     page_put(p, "<details class=\"remedies\"><summary>For %s</summary>\n<dl class=\"remedy\">\n",
              others);
     for (int i = 0; i < FRAMEWORKS; i++)
         if (i != (int)own && words[i] && *words[i])
-            page_put(p, "<dt>%s</dt><dd>%s</dd>\n", outcome_framework_name(f, i), words[i]);
+            page_put(p, "<dt>%s</dt><dd>%s</dd>\n", dialect_name(f, i), words[i]);
     page_put(p, "</dl></details>\n");
 }
 

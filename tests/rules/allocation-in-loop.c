@@ -113,7 +113,8 @@ START_TEST(test_without_a_pool)
         case_loop(&b, fill_tensors);
         const struct outcome *o = case_outcome(build_analyze(&b), "allocation-in-loop");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
-        ck_assert_int_eq(strstr(o->remedy.pytorch, "MEMORY_CACHING") != NULL, tensors > 100);
+        ck_assert_int_eq(strstr(o->words[FRAMEWORK_PYTORCH], "MEMORY_CACHING") != NULL,
+                         tensors > 100);
         build_end(&b);
     }
 }

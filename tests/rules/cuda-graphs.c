@@ -41,7 +41,7 @@ START_TEST(weights_that_are_gathered)
         const struct outcome *o = case_outcome(build_analyze(&b), "cuda-graphs");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         ck_assert(o->upper_bound && o->saves_low_ns == 0);
-        ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, said[i][2]));
+        ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], said[i][2]));
         build_end(&b);
     }
 }
@@ -270,7 +270,7 @@ START_TEST(test_launches_of_a_window)
     ck_assert_ptr_nonnull(strstr(o->summary, "in the window"));
     ck_assert_ptr_null(strstr(o->summary, "step"));
     ck_assert_ptr_nonnull(strstr(o->summary, "waits 9."));
-    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "what repeats"));
+    ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "what repeats"));
     build_end(&b);
     ck_assert_int_eq(of_window(&b, 10)->verdict, RULE_SILENT); /* too few to say so */
     build_end(&b);

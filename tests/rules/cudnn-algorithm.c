@@ -187,8 +187,8 @@ START_TEST(test_libtorch)
         ck_assert_msg((strstr(outcome_remedy(a->facts, o), "setBenchmarkCuDNN") != NULL) ==
                           (i == 0),
                       "%s", outcome_remedy(a->facts, o));
-        ck_assert_str_eq(outcome_framework_name(a->facts, outcome_framework(a->facts)),
-                         i == 0 ? "C++, libtorch" : "PyTorch");
+        ck_assert_str_eq(dialect_name(a->facts, dialect_framework(a->facts)),
+                         i == 0 ? "C++ with libtorch" : "PyTorch");
         build_end(&b);
     }
 }

@@ -46,7 +46,8 @@ START_TEST(test_copies_on_the_device)
         case_verdict(a, "device-copies", RULE_FIRES);
         const struct outcome *o = case_outcome(a, "device-copies");
         ck_assert_int_eq(o->saves_high_ns, MS(2));
-        ck_assert_msg(strstr(o->remedy.pytorch, says[i]), "%s", o->remedy.pytorch);
+        ck_assert_msg(strstr(o->words[FRAMEWORK_PYTORCH], says[i]), "%s",
+                      o->words[FRAMEWORK_PYTORCH]);
         build_end(&b);
     }
 }

@@ -94,7 +94,7 @@ START_TEST(test_lists)
     struct builder b = build_start();
     case_loop(&b, fill_lists); /* of 2 ms seven of twenty passes remain at best */
     const struct outcome *o = case_first(build_analyze(&b), "fused-optimizer", US(1300));
-    ck_assert_str_eq(o->remedy.pytorch, "torch.optim.AdamW(params, fused=True)");
+    ck_assert_str_eq(o->words[FRAMEWORK_PYTORCH], "torch.optim.AdamW(params, fused=True)");
     ck_assert_ptr_eq(o->edit.kind, &edit_scale);
     ck_assert_ptr_nonnull(strstr(o->summary, "runs 8 kernels in 2.0 ms per step"));
     build_end(&b);
@@ -102,7 +102,8 @@ START_TEST(test_lists)
     build_meta(&b, "torch.optimizer", "Adam(foreach=None, fused=None, capturable=False)");
     case_loop(&b, fill_lists_hook);
     o = case_first(build_analyze(&b), "fused-optimizer", US(1300));
-    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "torch.optim.Adam(params, fused=True)"));
+    ck_assert_ptr_nonnull(
+        strstr(o->words[FRAMEWORK_PYTORCH], "torch.optim.Adam(params, fused=True)"));
     build_end(&b);
     b = build_start(); /* whose kernels are whose is not known */
     build_meta(&b, "torch.optimizer", "Adam(foreach=None, fused=None, capturable=False)");
@@ -128,14 +129,15 @@ START_TEST(test_plain)
     const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_outcome(a, "fused-optimizer");
     case_verdict(a, "fused-optimizer", RULE_FIRES);
-    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "torch.optim.SGD(params, fused=True)"));
+    ck_assert_ptr_nonnull(
+        strstr(o->words[FRAMEWORK_PYTORCH], "torch.optim.SGD(params, fused=True)"));
     ck_assert_ptr_nonnull(strstr(o->summary, "160 small kernels"));
     ck_assert_int_gt(o->saves_high_ns, MS(2));
     build_end(&b);
     b = build_start();
     case_loop(&b, fill_own_class);
     o = case_outcome(build_analyze(&b), "fused-optimizer");
-    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "Lion.step"));
+    ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "Lion.step"));
     ck_assert_ptr_null(o->setting);
     build_end(&b);
 }
@@ -183,7 +185,7 @@ START_TEST(test_one_update)
     const struct outcome *o = case_outcome(a, "fused-optimizer");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_ptr_nonnull(strstr(o->summary, "in the window"));
-    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "in Lion.step"));
+    ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "in Lion.step"));
     build_end(&b);
 }
 END_TEST

@@ -60,7 +60,7 @@ START_TEST(an_optimizer_is_fused)
             build_meta(&b, "torch.optimizer", "AdamW(foreach=None, fused=True)");
         case_loop(&b, fill_optimizer);
         const struct outcome *o = case_first(build_analyze(&b), "host-work", MS(4));
-        ck_assert_int_eq(strstr(o->remedy.pytorch, "fused=True") == NULL, fused);
+        ck_assert_int_eq(strstr(o->words[FRAMEWORK_PYTORCH], "fused=True") == NULL, fused);
         build_end(&b);
     }
 }
@@ -121,7 +121,7 @@ START_TEST(a_backward_pass_on_the_cpu)
         build_meta(&b, "torch.parameters", weights[i]);
         const struct advice *a = build_analyze(&b);
         case_verdict(a, "host-work", RULE_FIRES);
-        const char *remedy = case_outcome(a, "host-work")->remedy.pytorch;
+        const char *remedy = case_outcome(a, "host-work")->words[FRAMEWORK_PYTORCH];
         ck_assert_int_eq(strstr(remedy, "trains on the CPU") != NULL, i == 0);
         build_end(&b);
     }
@@ -141,7 +141,7 @@ START_TEST(waiting_is_no_work)
         const struct outcome *o = case_outcome(a, "host-work");
         ck_assert_int_eq(strstr(o->summary, "computes nothing") != NULL, i);
         ck_assert_int_eq(strstr(o->summary, "does other work") != NULL, !i);
-        ck_assert_int_eq(strstr(o->remedy.pytorch, "another process") != NULL, i);
+        ck_assert_int_eq(strstr(o->words[FRAMEWORK_PYTORCH], "another process") != NULL, i);
         build_end(&b);
     }
 }
@@ -213,8 +213,8 @@ START_TEST(many_places_are_no_place_outside)
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         ck_assert_msg(strstr(o->summary, "in many places, the most ("), "%s", o->summary);
         ck_assert_msg(strstr(o->summary, "in 'part "), "%s", o->summary);
-        ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "torch.compile(model)"));
-        ck_assert_int_eq(strstr(o->remedy.pytorch, "with_stack=True") == NULL, python);
+        ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "torch.compile(model)"));
+        ck_assert_int_eq(strstr(o->words[FRAMEWORK_PYTORCH], "with_stack=True") == NULL, python);
         ck_assert_int_eq((int)a->facts->health.python_functions, python ? 3 * CASE_STEPS : 0);
         build_end(&b);
     }
@@ -255,8 +255,9 @@ START_TEST(brief_pauses_are_between_operators)
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         ck_assert_msg((strstr(o->summary, "in many pauses below 1 ms") == NULL) == i, "%s",
                       o->summary);
-        ck_assert_int_eq(strstr(o->remedy.pytorch, "less Python between launches") == NULL, i);
-        ck_assert_int_eq(strstr(o->remedy.cuda, "CUDA graph") == NULL, i);
+        ck_assert_int_eq(
+            strstr(o->words[FRAMEWORK_PYTORCH], "less Python between launches") == NULL, i);
+        ck_assert_int_eq(strstr(o->words[FRAMEWORK_CUDA], "CUDA graph") == NULL, i);
         build_end(&b);
     }
 }
@@ -271,7 +272,7 @@ START_TEST(no_advice_to_record_the_stacks_that_are_there)
     const struct outcome *o = case_outcome(build_analyze(&b), "host-work");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_msg(strstr(o->summary, "in Python between operators"), "%s", o->summary);
-    ck_assert_ptr_null(strstr(o->remedy.pytorch, "with_stack=True"));
+    ck_assert_ptr_null(strstr(o->words[FRAMEWORK_PYTORCH], "with_stack=True"));
     build_end(&b);
 }
 END_TEST

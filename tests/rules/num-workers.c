@@ -36,11 +36,14 @@ START_TEST(beside_a_gpu)
         const struct advice *a = build_analyze(&b);
         case_verdict(a, "num-workers", RULE_FIRES);
         const struct outcome *o = case_outcome(a, "num-workers");
-        ck_assert_ptr_eq(strstr(o->remedy.pytorch, "train.py:1: "), o->remedy.pytorch);
+        ck_assert_ptr_eq(strstr(o->words[FRAMEWORK_PYTORCH], "train.py:1: "),
+                         o->words[FRAMEWORK_PYTORCH]);
         ck_assert(iterable ? !o->setting : o->setting != NULL);
         for (int other = 0; other < 3; other++)
-            ck_assert_int_eq(strstr(o->remedy.pytorch, says[other]) != NULL, other == kind);
-        ck_assert_int_eq(strstr(o->remedy.pytorch, "by forkserver here") != NULL, kind == 2);
+            ck_assert_int_eq(strstr(o->words[FRAMEWORK_PYTORCH], says[other]) != NULL,
+                             other == kind);
+        ck_assert_int_eq(strstr(o->words[FRAMEWORK_PYTORCH], "by forkserver here") != NULL,
+                         kind == 2);
         build_end(&b);
     }
 }
@@ -64,7 +67,7 @@ START_TEST(workers_that_sleep_share_a_core)
         }
         const struct outcome *o = case_outcome(build_analyze(&b), "num-workers");
         ck_assert_ptr_nonnull(
-            strstr(o->remedy.pytorch, sleeps ? "num_workers=2," : "num_workers=1,"));
+            strstr(o->words[FRAMEWORK_PYTORCH], sleeps ? "num_workers=2," : "num_workers=1,"));
         build_end(&b);
     }
 }
@@ -156,7 +159,7 @@ START_TEST(test_input_number)
     }
     const struct outcome *o = case_first(build_analyze(&b), "num-workers", MS(4));
     ck_assert_str_eq(o->setting, "num_workers=4");
-    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "num_workers=4"));
+    ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "num_workers=4"));
     build_end(&b);
 }
 END_TEST
@@ -224,7 +227,7 @@ START_TEST(facts_of_the_program_beside_advice)
     }
     struct advice *a = build_analyze(&b);
     case_verdict(a, "num-workers", RULE_FIRES);
-    const char *text = case_outcome(a, "num-workers")->remedy.pytorch;
+    const char *text = case_outcome(a, "num-workers")->words[FRAMEWORK_PYTORCH];
     ck_assert_ptr_eq(strstr(text, "data.py:7: DataLoader(..., num_workers="), text);
     ck_assert_ptr_nonnull(strstr(text, "; now DataLoader(num_workers=0)"));
     build_end(&b);

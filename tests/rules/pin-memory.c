@@ -37,7 +37,7 @@ START_TEST(test_loader_pins_already)
         case_loop(&b, fill_pageable);
         const struct outcome *o = case_outcome(build_analyze(&b), "pin-memory");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
-        ck_assert_int_eq(strstr(o->remedy.pytorch, "main.py:285") == NULL, pins);
+        ck_assert_int_eq(strstr(o->words[FRAMEWORK_PYTORCH], "main.py:285") == NULL, pins);
         ck_assert_int_eq(o->setting == NULL, pins);
         build_end(&b);
     }
@@ -62,7 +62,7 @@ START_TEST(test_loader_of_a_library)
     const struct outcome *o = case_outcome(build_analyze(&b), "pin-memory");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_ptr_null(o->setting);
-    ck_assert_str_eq(o->remedy.pytorch,
+    ck_assert_str_eq(o->words[FRAMEWORK_PYTORCH],
                      "dataloaders(..., pin_memory=True), then batch.to(device, "
                      "non_blocking=True); now Fake(num_workers=0, pin_memory=False)");
     build_end(&b);
@@ -77,7 +77,7 @@ START_TEST(test_no_loader)
     case_loop(&b, fill_pageable);
     const struct outcome *o = case_outcome(build_analyze(&b), "pin-memory");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
-    ck_assert_ptr_null(strstr(o->remedy.pytorch, "DataLoader("));
+    ck_assert_ptr_null(strstr(o->words[FRAMEWORK_PYTORCH], "DataLoader("));
     ck_assert_ptr_null(o->setting);
     build_end(&b);
 }

@@ -41,7 +41,8 @@ static void anew_case(const char *cores, const char *summary, const char *remedy
     const struct outcome *o = case_outcome(build_analyze(&b), "starved-workers");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_msg(strstr(o->summary, summary) != NULL, "%s", o->summary);
-    ck_assert_msg(strstr(o->remedy.pytorch, remedy) != NULL, "%s", o->remedy.pytorch);
+    ck_assert_msg(strstr(o->words[FRAMEWORK_PYTORCH], remedy) != NULL, "%s",
+                  o->words[FRAMEWORK_PYTORCH]);
     for (size_t i = 0; i < o->evidence_count; i++)
         if (strstr(o->evidence[i].text, "want on average"))
             ck_assert_double_eq_tol(o->evidence[i].value, 1.35, 0.1); /* not four times as many */

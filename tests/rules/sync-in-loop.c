@@ -207,8 +207,8 @@ START_TEST(actions_cannot_be_read_later)
         const struct advice *a = build_analyze(&b);
         case_verdict(a, "sync-in-loop", RULE_FIRES);
         const struct outcome *o = case_outcome(a, "sync-in-loop");
-        ck_assert_int_eq(strstr(o->remedy.pytorch, "environment") != NULL, i == 0);
-        ck_assert_int_eq(strstr(o->remedy.pytorch, "accumulate") != NULL, i > 0);
+        ck_assert_int_eq(strstr(o->words[FRAMEWORK_PYTORCH], "environment") != NULL, i == 0);
+        ck_assert_int_eq(strstr(o->words[FRAMEWORK_PYTORCH], "accumulate") != NULL, i > 0);
         ck_assert_int_eq(o->setting == NULL, i == 0);
         ck_assert_int_eq(o->error_class == ERROR_RERUN_DECIDES, i == 0);
         build_end(&b);
@@ -249,7 +249,7 @@ START_TEST(remedies_by_what_the_hook_saw)
         const struct advice *a = build_analyze(&b);
         case_verdict(a, "sync-in-loop", RULE_FIRES);
         ck_assert_ptr_nonnull(
-            strstr(case_outcome(a, "sync-in-loop")->remedy.pytorch, of[i].remedy));
+            strstr(case_outcome(a, "sync-in-loop")->words[FRAMEWORK_PYTORCH], of[i].remedy));
         build_end(&b);
     }
 }

@@ -103,7 +103,7 @@ START_TEST(test_fp32_with_layout)
     case_loop(&b, fill_conv_nchw);
     const struct outcome *o = case_first(build_analyze(&b), "tensor-cores", MS(6));
     ck_assert_str_eq(o->setting, "precision=bf16;channels_last=1");
-    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "channels_last"));
+    ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "channels_last"));
     build_end(&b);
     b = build_start();
     case_loop(&b, fill_conv_nhwc);
@@ -232,8 +232,8 @@ static void no_bf16(const struct advice *a, const char *id)
 {
     case_verdict(a, id, RULE_FIRES);
     const struct outcome *o = case_outcome(a, id);
-    const char *said[] = {o->summary, o->remedy.pytorch, o->remedy.tensorflow, o->remedy.cuda,
-                          o->setting};
+    const char *said[] = {o->summary, o->words[FRAMEWORK_PYTORCH], o->words[FRAMEWORK_XLA],
+                          o->words[FRAMEWORK_CUDA], o->setting};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         ck_assert_msg(!said[i] || !query_name_has(said[i], "bf16|bfloat16|BF16|TF32"), "%s: %s", id,
                       said[i]);
@@ -328,7 +328,7 @@ START_TEST(work_in_tf32_gains_from_16_bits)
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_str_eq(o->setting, "precision=bf16");
     ck_assert_ptr_nonnull(strstr(o->summary, "TF32"));
-    ck_assert_ptr_null(strstr(o->remedy.pytorch, "TF32")); /* it has that */
+    ck_assert_ptr_null(strstr(o->words[FRAMEWORK_PYTORCH], "TF32")); /* it has that */
     ck_assert_ptr_null(strstr(o->title, "TF32"));
     ck_assert_int_eq(o->saves_high_ns, MS(7)); /* 5 ms, and half of 4 */
     struct err e = ERR_INIT;

@@ -27,7 +27,7 @@ START_TEST(test_remedies)
         struct builder b = build_start();
         case_loop(&b, fill_two_kinds);
         const struct advice *a = build_analyze(&b);
-        const char *remedy = case_outcome(a, "type-casts")->remedy.pytorch;
+        const char *remedy = case_outcome(a, "type-casts")->words[FRAMEWORK_PYTORCH];
         const char *weights = strstr(remedy, "master weights"), *fused = strstr(remedy, "softmax");
         ck_assert_ptr_nonnull(weights);
         ck_assert_ptr_nonnull(fused);

@@ -20,7 +20,7 @@ START_TEST(workers_started_in_each_loop)
     case_verdict(a, "worker-startup", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "worker-startup");
     ck_assert_str_eq(o->setting, "persistent_workers=1");
-    ck_assert_ptr_nonnull(strstr(o->remedy.pytorch, "\"fork\""));
+    ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "\"fork\""));
     double share = (double)o->saves_mid_ns / (double)a->facts->step_ns; /* 102 of 173 ms a loop */
     ck_assert(share > 0.4 && share < 0.62 && !o->upper_bound);
     case_verdict(a, "data-loading", RULE_SUPPRESSED);
@@ -36,7 +36,8 @@ START_TEST(workers_started_in_each_loop)
     build_meta(&b, "torch.loader.1", "DataLoader(num_workers=2, persistent_workers=False)");
     build_meta(&b, "torch.loader.1.anew", "made anew for each loop");
     o = case_outcome(build_analyze(&b), "worker-startup");
-    ck_assert(o->verdict == RULE_FIRES && !o->setting && strstr(o->remedy.pytorch, "once"));
+    ck_assert(o->verdict == RULE_FIRES && !o->setting &&
+              strstr(o->words[FRAMEWORK_PYTORCH], "once"));
     build_end(&b);
 
     b = build_start();
@@ -66,7 +67,7 @@ START_TEST(a_class_of_a_library)
     const struct outcome *o = case_outcome(build_analyze(&b), "worker-startup");
     ck_assert(o->verdict == RULE_FIRES && !o->setting && o->upper_bound);
     ck_assert_str_eq(
-        o->remedy.pytorch,
+        o->words[FRAMEWORK_PYTORCH],
         "dataloaders(..., num_workers=N), with fewer workers or none: the library starts "
         "them anew for each loop; now Fake(num_workers=2, persistent_workers=False)");
     build_end(&b);
@@ -82,7 +83,7 @@ static void in_words_of(const char *by, bool foreign, const char *remedy)
         build_meta(&b, "torch.loader.1.foreign", "handed to PyTorch's iterators");
     const struct outcome *o = case_outcome(build_analyze(&b), "data-loading");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
-    ck_assert_str_eq(o->remedy.pytorch, remedy);
+    ck_assert_str_eq(o->words[FRAMEWORK_PYTORCH], remedy);
     ck_assert_int_eq(o->setting == NULL, foreign);
     build_end(&b);
 }

@@ -59,9 +59,21 @@ static inline void case_verdict_of(const char *test, const struct advice *a, con
     if (v != RULE_FIRES)
         return;
     ck_assert_msg(o->summary && o->summary[0] && o->evidence_count > 0, "%s: no evidence", id);
-    ck_assert(o->remedy.pytorch && o->remedy.tensorflow && o->remedy.cuda);
+    ck_assert(o->words[FRAMEWORK_PYTORCH] && o->words[FRAMEWORK_XLA] && o->words[FRAMEWORK_CUDA]);
     ck_assert(o->saves_low_ns <= o->saves_mid_ns && o->saves_mid_ns <= o->saves_high_ns);
     ck_assert_int_le(o->saves_high_ns, a->facts->step_ns);
+}
+
+static inline void case_does(const struct outcome *o, enum action action)
+{
+    ck_assert_str_eq(action_id(o->remedy.action), action_id(action));
+}
+
+/* It is to have n workers. */
+static inline void case_workers(const struct outcome *o, int64_t n)
+{
+    case_does(o, ACTION_SET_WORKERS);
+    ck_assert_int_eq(o->remedy.params[PARAM_WORKERS].number, n);
 }
 
 /* Fires, first of all, and promises at most `ns` (within 5 %). */

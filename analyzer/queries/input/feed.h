@@ -43,16 +43,6 @@ struct feed {
                                    known */
 };
 
-/* What to do about an IterableDataset: one that does not divide itself among workers, and one that
- * may. */
-#define QUERY_SHARD                                                                                \
-    "no workers yet: each would deliver the whole IterableDataset. First divide it in __iter__: "  \
-    "info = torch.utils.data.get_worker_info(); for i, x in enumerate(source): if info is None "   \
-    "or i % info.num_workers == info.id: yield x. Then num_workers=N"
-#define QUERY_SHARDED                                                                              \
-    "DataLoader(..., num_workers=N, persistent_workers=True): its __iter__ asks for "              \
-    "get_worker_info(), so check that each worker yields a part of its own, then time it"
-
 /* False: no step, or no record of a loader. */
 bool query_feed(const struct facts *facts, struct arena *arena, struct feed *f);
 
@@ -73,24 +63,4 @@ const char *query_feed_fact(const struct facts *facts, struct arena *arena, cons
 /* A saving of `ns` in a mean step, as the same share of the median step, which all findings are in.
  */
 int64_t query_feed_share(const struct facts *facts, const struct feed *f, double ns);
-/* "DataLoader(..., num_workers=2)", in the words of the library that makes the loader. */
-const char *query_feed_remedy(const struct facts *facts, struct arena *arena, const struct feed *f,
-                              const char *remedy);
-/* What a program must heed that has no workers yet and would not start them by fork; else "". */
-const char *query_feed_first_workers(const struct facts *facts, struct arena *arena,
-                                     const struct feed *f);
-/* "torch.compile(model), ...", in the words of the library that makes the first loader, and so
- * trains. */
-const char *query_library_remedy(const struct facts *facts, struct arena *arena,
-                                 const char *remedy);
-/* The library that makes the loader, if it starts no workers on the CPU whatever it is told. */
-const char *query_feed_refuses_workers(const struct facts *facts, struct arena *arena,
-                                       const struct feed *f);
-/* "train.py:42: REMEDY; now DataLoader(num_workers=0)" */
-const char *query_feed_line(const struct facts *facts, struct arena *arena, const struct feed *f,
-                            const char *remedy);
-/* The settings that the program is to be told: for this loader alone where there are several. */
-const char *query_feed_setting(const struct facts *facts, struct arena *arena, const struct feed *f,
-                               const char *settings);
-
 #endif

@@ -1,5 +1,5 @@
 /* What a step takes with another number of workers: the slowest of the loop, of the workers, and of
- * the cores that they share; and the words that name the loader. */
+ * the cores that they share. */
 #include "analyzer/queries/input/feed.h"
 
 #include <math.h>
@@ -121,8 +121,6 @@ int query_feed_best(const struct feed *f)
     return best;
 }
 
-/* ---- words ---- */
-
 const char *query_feed_fact(const struct facts *facts, struct arena *arena, const struct feed *f,
                             const char *what)
 {
@@ -138,140 +136,4 @@ const char *query_feed_fact(const struct facts *facts, struct arena *arena, cons
 int64_t query_feed_share(const struct facts *facts, const struct feed *f, double ns)
 {
     return (int64_t)(ns / f->step_ns * (double)facts->step_ns);
-}
-
-/* What a library calls the settings of the loader that it makes, as its reference documents them:
- * DataLoader(..., num_workers=2) is OPEN, BEFOREnum_workers=2CLOSE. */
-struct own_words {
-    const char *package, *open, *before, *workers, *close;
-    const char *others; /* the setting that it has words for besides; NULL: for all */
-    bool none_on_cpu;   /* it starts no workers where it trains without a GPU */
-};
-static const struct own_words libraries[] = {
-    {"transformers", "TrainingArguments(...", "dataloader_", "num_workers", ")", NULL, false},
-    {"ultralytics", "train(...", "", "workers", ")", "", true},
-    {"fastai", "dataloaders(...", "", "num_workers", ")", "pin_memory", false},
-    {"skorch", "NeuralNet(...", "iterator_train__", "num_workers", ")", NULL, false},
-    {"speechbrain", "fit(..., train_loader_kwargs=dict(...", "", "num_workers", "))", NULL, false},
-    {"timm", "create_loader(...", "", "num_workers", ")", NULL, false},
-    {"keras", "fit(DataLoader(...", "", "num_workers", "))", NULL, false}, /* in place of arrays */
-};
-
-/* `by`: the packages whose code makes the loader, innermost first. NULL: none with words of its
- * own. */
-static const struct own_words *words_of(const char *by)
-{
-    for (; by && *by; by += strcspn(by, " "), by += *by == ' ') {
-        size_t n = strcspn(by, " ");
-        for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
-            if (strlen(libraries[i].package) == n && strncmp(libraries[i].package, by, n) == 0)
-                return &libraries[i];
-    }
-    return NULL;
-}
-
-static bool has_words_for(const struct own_words *w, const char *setting)
-{
-    size_t n = w->others ? strlen(w->others) : 0;
-    return !w->others || (n && strncmp(setting, w->others, n) == 0);
-}
-
-static const char *in_words(struct arena *arena, const struct own_words *w, const char *remedy)
-{
-    static const char call[] = "DataLoader(...", workers[] = "num_workers";
-    const char *at = remedy + sizeof call - 1, *out = w->open;
-    bool said = false;
-    if (strncmp(remedy, call, sizeof call - 1) != 0)
-        return remedy;
-    while (strncmp(at, ", ", 2) == 0) {
-        size_t n = strcspn(at + 2, ",)");
-        bool is_workers = strncmp(at + 2, workers, sizeof workers - 1) == 0;
-        size_t skip = is_workers ? sizeof workers - 1 : 0;
-        if (is_workers || has_words_for(w, at + 2)) {
-            out = arena_printf(arena, "%s, %s%s%.*s", out, w->before, is_workers ? w->workers : "",
-                               (int)(n - skip), at + 2 + skip);
-            said = true;
-        }
-        at += 2 + n;
-    }
-    return said && *at == ')' ? arena_printf(arena, "%s%s%s", out, w->close, at + 1) : remedy;
-}
-
-const char *query_feed_remedy(const struct facts *facts, struct arena *arena, const struct feed *f,
-                              const char *remedy)
-{
-    const struct own_words *w = words_of(query_feed_fact(facts, arena, f, "by"));
-    return w ? in_words(arena, w, remedy) : remedy;
-}
-
-const char *query_feed_first_workers(const struct facts *facts, struct arena *arena,
-                                     const struct feed *f)
-{
-    const char *how = query_feed_fact(facts, arena, f, "start");
-    if (f->have > 0 || !how || strcmp(how, "fork") == 0)
-        return "";
-    return arena_printf(
-        arena,
-        "; workers start by %s here, which imports the program again: keep its loop "
-        "under if __name__ == '__main__':, or add multiprocessing_context='fork'",
-        how);
-}
-
-const char *query_feed_refuses_workers(const struct facts *facts, struct arena *arena,
-                                       const struct feed *f)
-{
-    const struct own_words *w = words_of(query_feed_fact(facts, arena, f, "by"));
-    return w && w->none_on_cpu && facts->on_cpu ? w->package : NULL;
-}
-
-const char *query_feed_line(const struct facts *facts, struct arena *arena, const struct feed *f,
-                            const char *remedy)
-{
-    const char *made = query_feed_fact(facts, arena, f, "made"),
-               *now = query_feed_fact(facts, arena, f, NULL);
-    return arena_printf(arena, "%s%s%s%s%s", made ? made : "", made ? ": " : "",
-                        query_feed_remedy(facts, arena, f, remedy), now ? "; now " : "",
-                        now ? now : "");
-}
-
-const char *query_feed_setting(const struct facts *facts, struct arena *arena, const struct feed *f,
-                               const char *settings)
-{
-    const char *made = query_feed_fact(facts, arena, f, "made");
-    if (f->foreign)
-        return NULL;
-    if (f->loaders < 2 || !made)
-        return settings;
-    return arena_printf(arena, "%s;loader=%s", settings, made);
-}
-
-/* ---- what else a library that trains has words for ---- */
-
-static const char autocast[] = "with torch.autocast('cuda', dtype=torch.bfloat16): ...";
-static const char compile[] = "torch.compile(model)";
-static const char graphs[] = "torch.compile(model, mode='reduce-overhead')";
-static const char fused[] = "torch.optim.AdamW(params, fused=True)";
-static const struct {
-    const char *package, *torch, *own;
-} calls[] = {
-    {"transformers", autocast, "TrainingArguments(..., bf16=True)"},
-    {"transformers", compile, "TrainingArguments(..., torch_compile=True)"},
-    {"transformers", graphs, "TrainingArguments(..., torch_compile_mode='reduce-overhead')"},
-    {"transformers", fused, "TrainingArguments(..., optim='adamw_torch_fused')"},
-    {"ultralytics", autocast, "train(..., amp=True)"},
-    {"ultralytics", compile, "train(..., compile=True)"},
-    {"ultralytics", graphs, "train(..., compile='reduce-overhead')"},
-    {"fastai", autocast, "learn.to_bf16()"},
-};
-
-const char *query_library_remedy(const struct facts *facts, struct arena *arena, const char *remedy)
-{
-    const char *by = timeline_meta(facts->tl, "torch.loader.1.by");
-    const struct own_words *w = words_of(by);
-    for (size_t i = 0; w && remedy && i < sizeof calls / sizeof calls[0]; i++) {
-        size_t n = strlen(calls[i].torch);
-        if (strcmp(calls[i].package, w->package) == 0 && strncmp(remedy, calls[i].torch, n) == 0)
-            return arena_printf(arena, "%s%s", calls[i].own, remedy + n);
-    }
-    return remedy;
 }

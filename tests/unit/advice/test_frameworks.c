@@ -24,7 +24,7 @@ static void words_case(const char *source, const char *version, const char *kern
     kernel_name = kernel;
     case_loop(&b, fill_pageable);
     const struct advice *a = build_analyze(&b);
-    ck_assert_msg(outcome_framework(a->facts) == framework, "%s, %s", source, kernel);
+    ck_assert_msg(dialect_framework(a->facts) == framework, "%s, %s", source, kernel);
     const struct outcome *o = case_outcome(a, "pin-memory");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     bool loader = strstr(outcome_remedy(a->facts, o), "DataLoader") != NULL;

@@ -78,7 +78,7 @@ START_TEST(tf32_comes_first_where_it_saves_more_than_16_bits)
         const struct outcome *o = case_outcome(x.b.a, "tensor-cores");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         double saved = evidence(o, "saved by TF32 alone,");
-        const char *remedy = o->remedy.pytorch, *tf32 = strstr(remedy, "for TF32 (");
+        const char *remedy = o->words[FRAMEWORK_PYTORCH], *tf32 = strstr(remedy, "for TF32 (");
         ck_assert_double_gt(saved, 1);
         ck_assert_int_eq(saved * 1e6 > (double)o->saves_mid_ns, first);
         ck_assert_int_eq(strstr(o->summary, "more than 16 bits") != NULL, first);

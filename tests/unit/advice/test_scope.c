@@ -72,7 +72,7 @@ START_TEST(places_are_no_words_of_ours)
     const struct advice *a = build_analyze(&b);
     ck_assert(analysis_of_window(a->facts));
     case_verdict(a, "pin-memory", RULE_FIRES);
-    const char *remedy = case_outcome(a, "pin-memory")->remedy.pytorch;
+    const char *remedy = case_outcome(a, "pin-memory")->words[FRAMEWORK_PYTORCH];
     ck_assert_msg(strstr(remedy, PLACE), "%s", remedy);
     build_end(&b);
 }

@@ -75,7 +75,6 @@ static void check_copy_volume(const struct facts *f, struct arena *arena, struct
                                "%s, but the GPU computes for only %s: overlap cannot hide the "
                                "copies",
                                volume ? volume : "", time_text(arena, hidden_at_most)));
-    o->setting = "offload=0";
     outcome_example_op(o, f->tl, c.longest, "longest copy");
 }
 
@@ -91,16 +90,7 @@ const struct rule rule_copy_volume = {
            "every step, sends inputs as FP32 that were bytes originally, or sends the same data "
            "twice. The bound is the exposed time of the copies to the GPU; if the same data "
            "returns, of those from the GPU as well.",
-    .remedy = {"keep parameters on the GPU: FSDP(cpu_offload=CPUOffload(offload_params=False)), "
-               "DeepSpeed without offload_param; if you must offload them, a larger batch per "
-               "fetch; send inputs as uint8 or 16 bit and convert on the GPU",
-               "tf.device('/gpu:0') for variables; cast inputs on the GPU, not before the copy",
-               "cudaMalloc once and keep what every step reads; copy the packed form and unpack in "
-               "a kernel"},
-    .directives =
-        "keep the arrays on the GPU over the loop: acc data or omp target data around it, and "
-        "acc update or omp target update for the part that the host reads",
-    .setting = "offload",
+    .remedy = {.action = ACTION_COPY_LESS_TO_GPU, .object.kind = OBJECT_COPY},
     .tips = {{"overlap-copies", "Copy without blocking, on a separate stream, one batch ahead",
               NULL}},
 };

@@ -21,25 +21,10 @@ static enum query_take is_copy(const struct facts *f, uint32_t op)
     return copies(&f->tl->ops[op]) && !query_fills_buffer(f, op) ? QUERY_BUSY : QUERY_NO;
 }
 
-/* Who asks for copies, and what would do without. The outermost counts: contiguous() calls clone()
- * calls copy_(). */
-static const struct asker {
-    const char *name, *pytorch;
-} askers[] = {
-    {"aten::cat", "write the parts directly into the result (out=, or slices of one buffer that "
-                  "you allocate once) instead of torch.cat"},
-    {"aten::stack", "write the parts directly into the result (slices of one buffer that you "
-                    "allocate once) instead of torch.stack"},
-    {"aten::contiguous",
-     "remove .contiguous() if the next operator accepts strides; change the order of dimensions "
-     "once, not in every layer (F.scaled_dot_product_attention and einsum take permuted views)"},
-    {"aten::reshape", "reshape() of a permuted tensor copies it: reorder dimensions so that view() "
-                      "works, or do it once, not in every layer"},
-    {"aten::clone", "remove .clone() if nothing writes to the original; .detach() shares memory"},
-    {"aten::repeat", "expand() instead of repeat(): it copies nothing"},
-    {"aten::copy_", "let operators write into the buffer (out=) instead of copy_() afterwards; use "
-                    "torch._foreach_copy_ to copy many tensors"},
-};
+/* Who asks for copies. The outermost counts: contiguous() calls clone() calls copy_(). */
+static const char *const askers[] = {"cat",   "stack",  "contiguous", "reshape",
+                                     "clone", "repeat", "copy_"};
+static const char of_aten[] = "aten::";
 enum { ASKERS = sizeof askers / sizeof *askers };
 
 struct asked {
@@ -48,10 +33,13 @@ struct asked {
 
 static size_t asker_of(const struct query_open *open)
 {
-    for (size_t i = 0; i < open->n; i++)
+    for (size_t i = 0; i < open->n; i++) {
+        const char *name = tl_text(open->t, open->t->ranges[open->at[i]].name);
         for (size_t k = 0; k < ASKERS; k++)
-            if (strcmp(tl_text(open->t, open->t->ranges[open->at[i]].name), askers[k].name) == 0)
+            if (strncmp(name, of_aten, sizeof of_aten - 1) == 0 &&
+                strcmp(name + sizeof of_aten - 1, askers[k]) == 0)
                 return k;
+    }
     return ASKERS;
 }
 
@@ -86,11 +74,10 @@ static void name_asker(const struct facts *f, struct arena *arena, struct outcom
     if (per_step(f, asked.ns[most]) * 4 < cost)
         return;
     outcome_evidence(o,
-                     arena_printf(arena, "of that, by %s (%lld %s)", askers[most].name,
+                     arena_printf(arena, "of that, by %s%s (%lld %s)", of_aten, askers[most],
                                   (long long)each_step(f, asked.copies[most]), scope_words(f)->per),
                      ms(per_step(f, asked.ns[most])), "ms", NULL);
-    o->remedy =
-        (struct remedy){askers[most].pytorch, o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+    remedy_text(&o->remedy, PARAM_OPERATOR, askers[most]);
 }
 
 static void check_device_copies(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -132,12 +119,6 @@ const struct rule rule_device_copies = {
            "result. gpuprof cannot know how many, so the bound is the time of all of them. Other "
            "rules handle type conversions, conversions between NCHW and NHWC, and copies into the "
            "buffers of collectives.",
-    .remedy = {"remove unnecessary .contiguous() and .clone(), use expand() instead of repeat(), "
-               "write into slices of one buffer instead of torch.cat; torch.compile merges many of "
-               "the rest with the operators around them",
-               "tf.function(jit_compile=True) merges transposes and concatenations with their "
-               "neighbours",
-               "pass strides or offsets to the kernel that reads the data; let the previous kernel "
-               "write where the next one reads"},
+    .remedy = {.action = ACTION_COPY_LESS_ON_GPU, .object.kind = OBJECT_COPY},
     .tips = {{"channels-last", "Keep images in channels-last layout", NULL}},
 };

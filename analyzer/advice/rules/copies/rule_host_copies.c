@@ -52,10 +52,7 @@ const struct rule rule_host_copies = {
            "from_numpy and as_tensor wrap existing memory, and the loader's pinning thread works "
            "in parallel to the loop. gpuprof recognises such copies by the names of ranges or "
            "framework operators; it does not see a copy outside them.",
-    .remedy = {"torch.from_numpy(x) or torch.as_tensor(x) instead of torch.tensor(x); "
-               "DataLoader(pin_memory=True) instead of .pin_memory() in the loop",
-               "tf.data from the arrays' own files; no .numpy() round trips in the loop",
-               "let the loader write directly into the pinned buffer"},
+    .remedy = {.action = ACTION_WRAP_HOST_DATA, .object.kind = OBJECT_COPY},
     .tips = {{"no-host-copies", "Wrap host data (as_tensor, from_numpy) instead of copying it",
               "gpuprof sees ranges and framework operators, but no copy outside them"}},
 };

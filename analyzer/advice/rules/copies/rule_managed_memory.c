@@ -112,15 +112,6 @@ const struct rule rule_managed_memory = {
         "migrations, and 50 us for each (a fault costs 20 to 50), but no more than the kernels' "
         "time or the rest of the step. Pages that move while no kernel runs were prefetched and "
         "do not count. gpuprof run does not record them; exports of Nsight Systems contain them.",
-    .remedy = {"keep tensors in ordinary GPU memory: no allocator with managed memory, no paged "
-               "optimizer (bitsandbytes' Paged...) if its states fit; else a smaller batch or "
-               "checkpointing",
-               "unset TF_FORCE_UNIFIED_MEMORY; XLA_PYTHON_CLIENT_MEM_FRACTION and "
-               "per_process_gpu_memory_fraction of at most 1",
-               "cudaMemPrefetchAsync(p, bytes, device, stream) before the first kernel, and to the "
-               "host before it reads; cudaMemAdviseSetReadMostly for constants; or cudaMalloc with "
-               "cudaMemcpyAsync from pinned memory"},
-    .directives = "compile for memory of its own (nvc -gpu=mem:separate, and no "
-                  "-gpu=managed), with acc data or omp target data around the loop",
+    .remedy = {.action = ACTION_PREFETCH_MANAGED, .object.kind = OBJECT_COPY},
     .tips = {{"prefetch-managed", "Prefetch unified memory, or use ordinary GPU memory", NULL}},
 };

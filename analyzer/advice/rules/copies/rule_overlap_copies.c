@@ -11,24 +11,13 @@ enum {
  * does a side stream help where the GPU idles because the host is in calls that copy. */
 static void advise(const struct facts *f, struct outcome *o, bool in_calls)
 {
-    const struct rule *r = o->rule;
     o->edit.kind = &edit_overlap;
-    if (!query_of_pytorch(f)) {
-        o->setting = "non_blocking=1";
+    if (!query_of_pytorch(f))
         return;
-    }
     o->edit.overlap.in_stream = query_h2d_waited(f, MEMORY_PINNED);
-    o->setting = o->edit.overlap.in_stream ? "non_blocking=1" : NULL;
-    o->remedy = (struct remedy){
-        !o->edit.overlap.in_stream && in_calls
-            ? "the GPU waits while the host makes the copies, not while they run: put small "
-              "tensors into one copy, or make them on the GPU; non_blocking=True where a copy waits"
-        : o->edit.overlap.in_stream
-            ? "batch.to(device, non_blocking=True): the host waits for each copy now; a side "
-              "stream (torch.cuda.Stream + wait_stream) one batch ahead hides what remains"
-            : "the host does not wait for the copies, but they run on the stream that computes: "
-              "copy one batch ahead on a side stream (torch.cuda.Stream + wait_stream)",
-        r->remedy.tensorflow, r->remedy.cuda};
+    o->remedy.action = o->edit.overlap.in_stream ? ACTION_COPY_WITHOUT_WAITING
+                       : in_calls                ? ACTION_JOIN_COPIES
+                                                 : ACTION_COPY_AHEAD;
 }
 
 /* Steps take turns in several streams, by the longest kernel of each: the copy of one waits for no
@@ -144,18 +133,7 @@ const struct rule rule_overlap_copies = {
            "because the copy engines are separate hardware. This needs pinned memory. gpuprof does "
            "not advise it if most of the data are results of the previous step (offloaded "
            "weights), which do not exist before that step has ended.",
-    .remedy = {"batch.to(device, non_blocking=True) on a side stream one batch ahead "
-               "(torch.cuda.Stream + wait_stream)",
-               "dataset.apply(tf.data.experimental.prefetch_to_device('/gpu:0'))",
-               "a second stream, cudaMemcpyAsync into the other of two device buffers, "
-               "cudaEventRecord and cudaStreamWaitEvent"},
-    .libtorch = "the next batch: .to(device, /*non_blocking=*/true) from pinned "
-                "memory under a c10::cuda::CUDAStreamGuard of getStreamFromPool(), and an "
-                "at::cuda::CUDAEvent that the step waits for",
-    .directives =
-        "update the next part with async(2) while async(1) computes (OpenMP: target update "
-        "nowait with depend), and wait only before its use",
-    .setting = "non_blocking",
+    .remedy = {.action = ACTION_OVERLAP_COPIES, .object.kind = OBJECT_COPY},
     .tips = {{"overlap-copies", "Copy without blocking, on a separate stream, one batch ahead",
               NULL}},
 };

@@ -1,4 +1,5 @@
 /* Copies between the GPU and pageable memory: staged by the driver while the host waits. */
+#include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/query.h"
@@ -26,21 +27,14 @@ static void name_others(const struct facts *f, struct arena *arena, struct outco
     const char *loader =
         fed ? query_feed_fact(f, arena, &feed, NULL) : timeline_meta(f->tl, "torch.loader");
     bool hooked = timeline_meta(f->tl, "torch.settings") != NULL;
-    if (fed && loader) {
-        o->remedy = o->rule->remedy;
-        o->remedy.pytorch = query_feed_remedy(f, arena, &feed, o->remedy.pytorch);
-        o->setting = feed.foreign ? NULL : o->setting;
-    }
+    if (fed && loader)
+        outcome_of_loader(f, arena, o, &feed);
     if (loader ? !strstr(loader, "pin_memory=True") : !hooked)
         return;
-    o->elsewhere = true;
-    o->setting = NULL;
     o->title = loader ? "Pin what else is copied to the GPU" : "Pin what is copied to the GPU";
-    o->remedy.pytorch =
-        arena_printf(arena,
-                     "%s: make these tensors on the GPU, copy them once before the loop, or "
-                     "keep them in a buffer that is pinned once (tensor.pin_memory())",
-                     loader ? "the loader pins its batches" : "no DataLoader makes them");
+    o->remedy.action = ACTION_PIN_OTHERS;
+    o->remedy.object.kind = OBJECT_COPY;
+    o->remedy.conditions[CONDITION_LOADER_PINS] = loader != NULL;
 }
 
 enum { A_FEW_BYTES = 4096 /* each, on average */, NO_SMALL_PART = 4 /* of the cost: a quarter */ };
@@ -148,15 +142,8 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
 static void advise_both(struct outcome *o)
 {
     o->title = "Pin the host buffers that are copied to and from the GPU";
-    o->elsewhere = true;
-    o->remedy = (struct remedy){
-        "copy results into a buffer that is pinned once: buffer = torch.empty(..., "
-        "pin_memory=True), then buffer.copy_(tensor, non_blocking=True) and one wait before it is "
-        "read; inputs: DataLoader(..., pin_memory=True)",
-        "keep results on the GPU, and fetch them in one array at the end; pass the dataset, not "
-        "NumPy arrays, to the model",
-        "cudaHostAlloc (or cudaHostRegister once) for the buffers, then cudaMemcpyAsync in both "
-        "directions, and one cudaStreamSynchronize before the host reads"};
+    o->remedy.action = ACTION_PIN_BOTH_WAYS;
+    o->remedy.object.kind = OBJECT_COPY;
 }
 
 static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
@@ -175,8 +162,7 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
         advise_both(o);
     } else {
         o->edit.kind = &edit_pin;
-        o->setting =
-            query_h2d_waited(f, MEMORY_PAGEABLE) ? "pin_memory=1;non_blocking=1" : "pin_memory=1";
+        o->remedy.conditions[CONDITION_WAITED] = query_h2d_waited(f, MEMORY_PAGEABLE);
         name_others(f, arena, o);
     }
     outcome_fires(o, most, summary(f, arena, p));
@@ -222,15 +208,6 @@ const struct rule rule_pin_memory = {
            "is slower, the host waits for the staging, and the copy cannot overlap with kernels. "
            "Pinning pays if the copies make the step longer. Calling .pin_memory() before .to() "
            "inside the loop does not pay, because pinning itself is slow.",
-    .remedy =
-        {"DataLoader(..., pin_memory=True), then batch.to(device, non_blocking=True)",
-         "tf.data pins its own buffers: pass the dataset, not NumPy arrays, to the model",
-         "cudaHostAlloc (or cudaHostRegister once) for the batch slots, then cudaMemcpyAsync"},
-    .libtorch = "batch.data.pin_memory().to(device, /*non_blocking=*/true)",
-    .directives =
-        "let the compiler allocate pinned memory (nvc -gpu=pinned; OpenMP: an allocator with "
-        "the trait pinned), and copy less often: acc data or omp target data around the "
-        "loop",
-    .setting = "pin_memory",
+    .remedy = {.action = ACTION_PIN_BATCHES, .object.kind = OBJECT_LOADER},
     .tips = {{"pinned-memory", "Copy batches from pinned memory", NULL}},
 };

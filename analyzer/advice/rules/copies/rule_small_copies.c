@@ -113,8 +113,6 @@ static void check_small_copies(const struct facts *f, struct arena *arena, struc
                   arena_printf(arena,
                                "%s sends %lld copies of a few bytes to the GPU one by one: %s",
                                scope_words(f)->everyone, (long long)count, time_text(arena, cost)));
-    if (outcome_framework(f) == FRAMEWORK_CUDA) /* which has no tensors */
-        o->title = "Keep small data on the GPU, or send them together";
     outcome_example_op(o, f->tl, ops.longest, "longest of them");
 }
 
@@ -130,12 +128,6 @@ const struct rule rule_small_copies = {
            "each is a copy of a few bytes from pageable memory, and the host waits until all work "
            "queued before it has run. Copy constants to the GPU once; compute changing values "
            "there, or send them in one copy.",
-    .remedy = {"torch.arange(..., device=device), torch.zeros_like(x), a buffer registered once; "
-               "torch.as_tensor/from_numpy for data that must come from the host",
-               "tf.constant outside the step; random numbers by tf.random on the GPU",
-               "copy constants once before the loop; pass scalars as kernel arguments; pack the "
-               "rest into one pinned buffer and one cudaMemcpyAsync"},
-    .directives = "acc data or omp target data around the loop, so that constructs copy nothing; "
-                  "firstprivate for scalars; one update for neighbouring parts",
+    .remedy = {.action = ACTION_MAKE_ON_GPU, .object.kind = OBJECT_COPY},
     .tips = {{"device-tensors", "Create constants and small tensors on the device", NULL}},
 };

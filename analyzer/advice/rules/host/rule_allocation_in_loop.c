@@ -45,9 +45,7 @@ static void without_pool(const struct churn *c, double steps, struct outcome *o)
     const double OFTEN = 100; /* per step */
     if ((double)c->allocations < OFTEN * steps || (double)c->frees < OFTEN * steps)
         return;
-    o->remedy = o->rule->remedy;
-    o->remedy.pytorch = "let PyTorch keep its memory pool: unset PYTORCH_NO_CUDA_MEMORY_CACHING, "
-                        "and no torch.cuda.empty_cache() in the loop";
+    o->remedy.action = ACTION_KEEP_MEMORY_POOL;
 }
 
 /* "once", "3.5 times" */
@@ -126,14 +124,6 @@ const struct rule rule_allocation_in_loop = {
            "page tables: after either call the queue is empty. Frameworks keep a memory pool. In "
            "their loops these calls mean that the program empties the pool (empty_cache), or that "
            "the pool is fragmented or too small, so every step asks the driver again.",
-    .remedy = {"no torch.cuda.empty_cache() in the loop; "
-               "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True against fragmentation",
-               "leave the default allocator on (BFC), or TF_GPU_ALLOCATOR=cuda_malloc_async",
-               "allocate once before the loop and reuse (an arena), or "
-               "cudaMallocAsync/cudaFreeAsync with cudaMemPoolAttrReleaseThreshold raised"},
-    .directives =
-        "a data region around the loop: #pragma acc data copyin(...) create(...), or #pragma "
-        "omp target data map(...): the runtime then allocates once, and constructs in it "
-        "find their arrays (present)",
+    .remedy = {.action = ACTION_ALLOCATE_ONCE, .object.kind = OBJECT_CALL},
     .tips = {{"allocator", "Keep allocations out of the loop", NULL}},
 };

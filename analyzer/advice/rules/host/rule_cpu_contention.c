@@ -68,10 +68,7 @@ static void crowded(const struct facts *f, struct arena *arena, struct outcome *
     const char *omp = timeline_meta(f->tl, "env.OMP_NUM_THREADS");
     add_evidence(f, o, l);
     if (omp && atoi(omp) == 1) /* as torchrun sets it */
-        o->remedy = (struct remedy){
-            "OMP_NUM_THREADS is 1 already: fewer loader workers, fewer ranks on these cores, or "
-            "more cores for the job (--cpus-per-task, cpuset)",
-            o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+        o->remedy.action = ACTION_START_FEWER_PROCESSES;
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(
         o, query_cores_save(f, input),
@@ -137,12 +134,7 @@ const struct rule rule_cpu_contention = {
         "finding: the verdict names them. The bound is the whole time in which the GPU waits for "
         "the host, because a thread on a crowded core also runs more slowly, and for the loader's "
         "workers where they lack cores, too.",
-    .remedy = {"OMP_NUM_THREADS=cores/ranks, torch.set_num_threads(N); numactl --cpunodebind to "
-               "the GPU's node, or torchrun under taskset",
-               "TF_GPU_THREAD_MODE=gpu_private; tf.config.threading.set_intra_op_parallelism_"
-               "threads(N)",
-               "fewer busy threads; pthread_setaffinity_np for the launching thread; block instead "
-               "of spinning"},
+    .remedy = {.action = ACTION_FREE_A_CORE},
     .tips = {{"affinity", "Pin threads to cores; start no more threads than there are cores",
               "gpuprof sees time without a core and how many threads need one; it does not see the "
               "wrong NUMA node"}},

@@ -115,20 +115,13 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 }
 
 /* Weights that do not stay in place, norms and flags that the host reads: fewer launches help, but
- * nobody knows how few. NULL: one graph may hold the step. */
+ * nobody knows how few. What does so; NULL: one graph may hold the step. */
 static const char *no_one_graph(const struct facts *f)
 {
     const char *zero = timeline_meta(f->tl, "torch.deepspeed");
-    if (zero && strcmp(zero, "ZeRO 3") == 0)
-        return "ZeRO 3 gathers and frees weights in each step, so one graph of the step does not "
-               "fit: engine.compile(), or a larger batch";
     if (zero)
-        return "DeepSpeed's engine reads the norm of the gradients in each step, so one graph of "
-               "the step does not fit: engine.compile(), or a larger batch";
-    if (timeline_meta(f->tl, "torch.fsdp"))
-        return "FSDP gathers and frees weights in each step, so one graph of the step does not "
-               "fit: torch.compile(block) for each block before it is sharded, or a larger batch";
-    return NULL;
+        return strcmp(zero, "ZeRO 3") == 0 ? zero : "DeepSpeed";
+    return timeline_meta(f->tl, "torch.fsdp") ? "FSDP" : NULL;
 }
 
 /* Of PyTorch: what a capture of the model alone leaves outside. */
@@ -141,23 +134,20 @@ static struct edit graph_edit(const struct facts *f, struct arena *arena)
 
 static void spare_shards(const struct facts *f, struct outcome *o)
 {
-    const char *instead = no_one_graph(f);
-    if (!instead)
+    const char *engine = no_one_graph(f);
+    if (!engine)
         return;
     o->edit.best_case = true;
-    o->remedy = (struct remedy){instead, o->rule->remedy.tensorflow, o->rule->remedy.cuda};
+    o->remedy.action = ACTION_COMPILE_PARTS;
+    remedy_text(&o->remedy, PARAM_ENGINE, engine);
 }
 
 /* Nobody knows what of a window comes again; and what no graph can hold is between its launches. */
-static const struct remedy
-    fewer = {"torch.compile(model), fused operations, or a larger batch",
-             "@tf.function(jit_compile=True), in JAX jax.jit",
-             "fewer, larger kernels, with more work in each"},
-    fewer_or_graph = {"torch.compile(model) and fused operations, or a larger batch; what "
-                      "repeats with the same shapes: mode='reduce-overhead'",
-                      "@tf.function(jit_compile=True), in JAX jax.jit, around what repeats",
-                      "fewer, larger kernels; what repeats: cudaStreamBeginCapture once, "
-                      "then cudaGraphLaunch"};
+static void launch_fewer(struct outcome *o, double region_pct)
+{
+    o->remedy.action = ACTION_LAUNCH_FEWER;
+    o->remedy.conditions[CONDITION_REPEATS] = region_pct >= REGION_PCT;
+}
 
 enum {
     WINDOW_LAUNCHES = 20, /* of a window with fewer, chance says as much */
@@ -241,8 +231,6 @@ static void look_ahead(const struct facts *f, struct arena *arena, struct outcom
     o->why = why;
     o->error_class = ERROR_STRUCTURAL;
     o->edit = o->later ? graph_edit(f, arena) : (struct edit){.kind = NULL};
-    o->setting = o->later ? "cuda_graph=1" : NULL;
-    o->remedy = o->rule->remedy;
 }
 
 static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -273,11 +261,10 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
     o->edit = graph_edit(f, arena);
     spare_shards(f, o);
     if (analysis_of_window(f))
-        o->remedy = s.region_pct < REGION_PCT ? fewer : fewer_or_graph;
+        launch_fewer(o, s.region_pct);
     o->most_ns = goes_with_launches(f, &s);
     outcome_evidence_per(o, "GPU idle that goes with the launches,", ms(o->most_ns), "ms", NULL);
     outcome_evidence_per(o, "the host's time for them", ms(host), "ms", NULL);
-    o->setting = "cuda_graph=1";
     outcome_fires(
         o, idle,
         summary_of(f, arena, f->totals.launches / (int64_t)s.steps, short_pct, idle, host));
@@ -303,19 +290,7 @@ const struct rule rule_cuda_graphs = {
         "step to step; if a wait for the GPU, an allocation or a copy of pageable memory occurs "
         "between the launches; if the program already uses graphs; or if the launching thread "
         "has no core.",
-    .remedy = {"torch.compile(model, mode='reduce-overhead'), or "
-               "torch.cuda.graphs.make_graphed_callables; a larger batch helps as well",
-               "@tf.function(jit_compile=True) around the step (in JAX, jax.jit); what stays "
-               "outside XLA's graphs: "
-               "XLA_FLAGS=--xla_gpu_enable_command_buffer=+COLLECTIVES",
-               "cudaStreamBeginCapture around the step once, then cudaGraphLaunch"},
-    .libtorch = "at::cuda::CUDAGraph: on a stream of getStreamFromPool, some steps as usual, then "
-                "capture_begin() and capture_end() around one with inputs that stay in place, then "
-                "copy_() into these inputs and replay()",
-    .directives =
-        "queue the constructs without waits (OpenACC: async(1), OpenMP: nowait), and join "
-        "neighbouring loops in one construct",
-    .setting = "cuda_graph",
+    .remedy = {.action = ACTION_LAUNCH_AS_GRAPH},
     .one_launch = true,
     .tips = {{"cuda-graphs", "Replay the step as a CUDA graph",
               "if a capture cannot work, gpuprof gives the reason instead"},

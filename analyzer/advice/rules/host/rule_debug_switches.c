@@ -74,7 +74,6 @@ static void check_debug_switches(const struct facts *f, struct arena *arena, str
         check_evidence(f, o, &k);
     o->edit = (struct edit){.kind = d.of.block ? &edit_unblock : &edit_remove,
                             .at = {.op_marks = k.op_marks, .call_marks = k.call_marks}};
-    o->remedy = *rule_remedy(f, o->rule);
     outcome_fires(
         o, cost,
         d.of.block
@@ -88,16 +87,6 @@ static void check_debug_switches(const struct facts *f, struct arena *arena, str
     outcome_example_op(o, f->tl, k.ops.longest, "longest check");
     outcome_example_gaps(o, f, d.of.block ? PART_IDLE_LAUNCH : PART_IDLE_SYNC, "GPU idle");
 }
-
-#define PYTORCH                                                                                    \
-    "unset CUDA_LAUNCH_BLOCKING; torch.autograd.set_detect_anomaly(False); no "                    \
-    "torch.isnan(x).any() per layer"
-#define TENSORFLOW "unset CUDA_LAUNCH_BLOCKING; tf.debugging.disable_check_numerics()"
-#define CUDA(often)                                                                                \
-    "unset CUDA_LAUNCH_BLOCKING; no cudaDeviceSynchronize after launches in release builds; "      \
-    "check for NaN " often
-
-static const struct remedy in_window = {PYTORCH, TENSORFLOW, CUDA("now and then")};
 
 const struct rule rule_debug_switches = {
     .id = "debug-switches",
@@ -113,8 +102,7 @@ const struct rule rule_debug_switches = {
            "a check and a read-back to every operation. Both are tools for finding an error, not "
            "for training. NCCL's log costs time only at the start, so gpuprof names it but does "
            "not count it.",
-    .remedy = {PYTORCH, TENSORFLOW, CUDA("every N steps")},
-    .window_remedy = &in_window,
+    .remedy = {.action = ACTION_SWITCH_DEBUGGING_OFF},
     .tips = {{"debug-off", "Switch debugging aids off (blocking launches, anomaly checks, logs)",
               NULL}},
 };

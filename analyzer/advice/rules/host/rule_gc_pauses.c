@@ -61,14 +61,10 @@ static void check_gc_pauses(const struct facts *f, struct arena *arena, struct o
                          rows);
     outcome_evidence(o, "a step, on average", (double)f->steps.pace_ns / 1e6, "ms", NULL);
     outcome_evidence_per(o, "pauses of 1 ms and more,", p.count / steps, "count", rows);
-    o->remedy = o->rule->remedy;
-    if (asked)
-        o->remedy.pytorch = arena_printf(
-            arena,
-            "%s: the program calls gc.collect() itself. Call it once in hundreds of steps, or "
-            "never; gc.freeze() after everything is built makes each call cheap",
-            asked);
-    o->setting = "gc=freeze";
+    if (asked) {
+        o->remedy.action = ACTION_COLLECT_GARBAGE_RARELY;
+        o->remedy.object.place = asked;
+    }
     double part = fmin(1, each / (double)f->steps.pace_ns), share = part * (double)f->step_ns;
     /* A pause reads every object, and the rest of the step goes on with cold caches: with half of
      * that part of it the bound held where 98.6 % of a step was pauses and 99.2 % was saved. */
@@ -95,12 +91,7 @@ const struct rule rule_gc_pauses = {
            "when it is called. With automatic collection off, a gc.collect() every few hundred "
            "steps puts the pauses where you want them, and on all ranks at once. The saving is a "
            "bound, because the collector must still examine the objects that the loop creates.",
-    .remedy = {"after everything is built: import gc; gc.collect(); gc.freeze(); or gc.disable() "
-               "with gc.collect() every few hundred steps; keep samples in NumPy arrays or tensors "
-               "rather than in lists of Python objects",
-               "after everything is built: import gc; gc.collect(); gc.freeze()",
-               "C has no garbage collector: look at the interpreter that drives the program"},
-    .setting = "gc",
+    .remedy = {.action = ACTION_FREEZE_GARBAGE},
     .tips = {{"garbage", "Keep Python's garbage collector out of the loop",
               "pauses of a millisecond and more, in programs that use PyTorch"}},
 };

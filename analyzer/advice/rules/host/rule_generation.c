@@ -14,14 +14,11 @@ static void evidence(const struct facts *f, struct outcome *o, const struct quer
     outcome_evidence_per(o, "GPU idle for the host in it", ms(per_step(f, g->idle_ns)), "ms", rows);
 }
 
-/* What the program has is not advised. */
-static void advise(const struct facts *f, struct outcome *o)
+/* Is the cache one of fixed size? Then it is not advised. */
+static bool has_cache(const struct facts *f)
 {
     const char *now = timeline_meta(f->tl, "transformers.generate");
-    o->remedy = o->rule->remedy;
-    if (now && strncmp(now, "cache_implementation=None", 25) != 0)
-        o->remedy.pytorch = "TRL: use_vllm=True in the trainer's config; generate for more prompts "
-                            "at once";
+    return now && strncmp(now, "cache_implementation=None", 25) != 0;
 }
 
 static void check_generation(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -39,7 +36,7 @@ static void check_generation(const struct facts *f, struct arena *arena, struct 
     if (!query_generates(f, &g))
         return;
     evidence(f, o, &g);
-    advise(f, o);
+    o->remedy.conditions[CONDITION_CACHED] = has_cache(f);
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(o, idle,
                   arena_printf(arena,
@@ -66,12 +63,7 @@ const struct rule rule_generation = {
            "it batches requests, and launches a token as one CUDA graph. A cache of fixed size "
            "lets Transformers compile the pass. The saving is a bound, the whole wait; a rerun "
            "decides.",
-    .remedy = {"TRL: use_vllm=True in the trainer's config; else "
-               "model.generation_config.cache_implementation = 'static', with which Transformers "
-               "compiles the decoding; generate for more prompts at once",
-               "generate inside tf.function(jit_compile=True); in JAX, a loop of lax.while_loop "
-               "under jax.jit",
-               "capture the kernels of one token as a CUDA graph, and launch it for each token"},
+    .remedy = {.action = ACTION_GENERATE_IN_FEWER_LAUNCHES},
     .program = {.now = "transformers.generate"},
     .tips = {{"generation", "Generate with a static cache and compiled decoding, or with vLLM",
               "Transformers' generate() alone"}},

@@ -12,25 +12,6 @@
 
 enum { PAUSE_NS = 200000 }; /* shorter ones may be launching: facts/gaps_charge.c */
 
-#define REMEDY(often)                                                                              \
-    "move it to the GPU (torch ops, torchvision.transforms.v2), to loader workers or another "     \
-    "thread, or run it " often
-#define REMEDY_SPREAD                                                                              \
-    "torch.compile(model), which runs less Python between launches, or fewer and larger operators"
-#define SEE_LINES "; record with torch.profiler.profile(with_stack=True) to see the lines"
-
-#define TENSORFLOW                                                                                 \
-    "keep it inside tf.function (in JAX, jax.jit), or in dataset.map(..., "                        \
-    "num_parallel_calls=AUTOTUNE)"
-
-static const struct remedy in_window = {REMEDY("now and then") SEE_LINES, TENSORFLOW,
-                                        "move it to another thread, or do it while work is queued"};
-
-/* The work lies between launches everywhere: none of it can move. */
-static const struct remedy remedy_brief = {
-    REMEDY_SPREAD, "keep the step inside tf.function(jit_compile=True); in JAX, jax.jit",
-    "fewer and larger kernels, or a CUDA graph, which launches many at once"};
-
 /* What other rules name by its cause: one-time work, copies on the host, generated text, hooks of
  * ZeRO 3. Of each gap; NULL: no memory. */
 static const int64_t *explained_elsewhere(const struct facts *f, struct arena *arena, int64_t *ns)
@@ -98,16 +79,9 @@ static bool waits_for_others(const struct facts *f, int64_t idle)
 
 static void advise_waiting(const struct facts *f, struct outcome *o)
 {
-    const struct rule *r = o->rule;
     outcome_evidence_per(o, "the launching threads sleep", ms(f->host.asleep_ns), "ms",
                          "SELECT * FROM host_sample");
-    o->remedy = (struct remedy){
-        "the host does not compute then, it waits: for another process (an environment, a server), "
-        "a file, a lock or a sleep: begin that earlier, in a thread of its own, while the GPU "
-        "works",
-        r->remedy.tensorflow,
-        "the host does not compute then, it waits: for another process, a file, a lock or a sleep: "
-        "begin that earlier, in a thread of its own, while the GPU works"};
+    o->remedy.action = ACTION_WAIT_ASIDE;
 }
 
 struct told { /* per step */
@@ -164,10 +138,22 @@ static bool can_fuse(const struct facts *f, const char *range)
     return range && !(now && strstr(now, "fused=True")) && timeline_names_update(range);
 }
 
-static void say_to_pytorch(const struct facts *f, struct outcome *o, const char *remedy)
+static void advise(const struct facts *f, struct outcome *o, const struct told *t)
 {
-    o->remedy = *rule_remedy(f, o->rule);
-    o->remedy.pytorch = remedy;
+    struct remedy *r = &o->remedy;
+    r->conditions[CONDITION_LINES_KNOWN] = f->health.python_functions > 0;
+    if (trains_on_cpu(f, t->where))
+        r->action = ACTION_TRAIN_ON_GPU;
+    else if (t->waits)
+        advise_waiting(f, o);
+    else if (can_fuse(f, t->where))
+        r->action = ACTION_FUSE_HOST_UPDATE;
+    else if (t->compiled)
+        r->action = ACTION_COMPILE_TO_GRAPHS;
+    else if (t->brief && !r->conditions[CONDITION_LINES_KNOWN])
+        r->action = ACTION_RUN_LESS_BETWEEN_LAUNCHES; /* everywhere: none of it can move */
+    else
+        r->conditions[CONDITION_SPREAD] = t->mostly != NULL;
 }
 
 /* All of it in that range, also where the GPU has work meanwhile: without it the host is earlier at
@@ -185,39 +171,10 @@ static struct edit skip_work(const struct facts *f, struct arena *arena, const c
 static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                  const struct told *t)
 {
-    const struct remedy *general = rule_remedy(f, o->rule);
     o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how far that work can be cut */
     if (t->where)
         o->edit = skip_work(f, arena, t->where);
-    if (trains_on_cpu(f, t->where))
-        o->remedy = (struct remedy){"the model trains on the CPU while the GPU waits: "
-                                    "model.to('cuda') before the optimizer "
-                                    "is created, and its input, too",
-                                    general->tensorflow, general->cuda};
-    else if (t->waits)
-        advise_waiting(f, o);
-    else if (can_fuse(f, t->where))
-        o->remedy = (struct remedy){
-            "fused=True where the optimizer is created (Adam, AdamW, SGD, Adagrad): one call does "
-            "the work; for others, torch.compile(optimizer.step)",
-            general->tensorflow, general->cuda};
-    else if (t->compiled)
-        o->remedy = (struct remedy){
-            "torch.compile(model, mode='reduce-overhead'): CUDA graphs launch the compiled code at "
-            "once; if shapes or host code prevent that, torch._inductor.config.cpp_wrapper = True "
-            "removes Python from its launches",
-            general->tensorflow, general->cuda};
-    else if (f->health.python_functions > 0) /* its lines are known */
-        say_to_pytorch(f, o,
-                       t->mostly               ? REMEDY_SPREAD
-                       : analysis_of_window(f) ? REMEDY("now and then")
-                                               : REMEDY("every N steps"));
-    else if (t->brief)
-        o->remedy = remedy_brief;
-    else if (t->mostly)
-        say_to_pytorch(f, o, REMEDY_SPREAD SEE_LINES);
-    else
-        o->remedy = *general;
+    advise(f, o, t);
     outcome_fires(o, t->all - t->lost, summary(f, arena, t));
     outcome_example_gaps(o, f, PART_IDLE_HOST,
                          t->waits ? "GPU idle, host waiting for something else"
@@ -293,12 +250,7 @@ const struct rule rule_host_work = {
         "and less of it helps, not another thread. gpuprof cannot "
         "know how much of the work can go or move, so the bound is the whole idle time, or what "
         "a replay without any such work in that range saves, if that is more.",
-    .remedy = {REMEDY("every N steps") SEE_LINES, TENSORFLOW,
-               "move it to another thread, or do it while the next step's work is queued"},
-    .window_remedy = &in_window,
-    .directives =
-        "give that loop to the GPU as well (acc parallel loop, omp target teams loop), or do it "
-        "while constructs run (async, nowait)",
+    .remedy = {.action = ACTION_MOVE_HOST_WORK},
     .tips = {{"no-sync-reads", "Do not read results (.item(), .cpu(), print) in every step", NULL},
              {"compiled-steps", "Wrap the step in tf.function instead of running it eagerly",
               "gpuprof sees that launches come too slowly, but not which wrapper is missing"}},

@@ -108,12 +108,6 @@ const struct rule rule_long_steps = {
            "is, and still take their share of every run. gpuprof compares the long steps with the "
            "others part by part, and names the range that most of the difference lies in, if there "
            "is one. The saving is a bound: the whole difference, spread over all steps.",
-    .remedy = {"save checkpoints with torch.distributed.checkpoint.async_save, or copy the state "
-               "to pinned memory and write it from a thread; log and evaluate every N steps with a "
-               "larger N, and read results (.item(), .cpu()) together",
-               "tf.train.CheckpointOptions(experimental_enable_async_checkpoint=True); fewer "
-               "summaries: tf.summary.record_if(...)",
-               "copy what is to be written with cudaMemcpyAsync into pinned memory, and write it "
-               "from another thread while the next steps run"},
+    .remedy = {.action = ACTION_MOVE_RARE_WORK},
     .tips = {{"rare-work", "Save checkpoints and log beside the loop, or less often", NULL}},
 };

@@ -132,10 +132,6 @@ const struct rule rule_shapes_change = {
         "each cost a search that takes many times as long as a step. Pad to a few sizes, drop the "
         "last short batch, or switch the search off. Steps with a search are often outliers that "
         "the median step excludes, so the saving is their mean over all steady steps.",
-    .remedy = {"DataLoader(drop_last=True); pad to a few sizes; torch.backends.cudnn.benchmark = "
-               "False if sizes must vary",
-               "dataset.batch(N, drop_remainder=True) or padded_batch with fixed shapes; "
-               "tf.function(reduce_retracing=True)",
-               "keep a table of algorithms by shape instead of calling cudnnFind* again"},
+    .remedy = {.action = ACTION_FIX_SHAPES},
     .tips = {{"fixed-shapes", "Keep shapes fixed, or pad them to a few sizes", NULL}},
 };

@@ -114,30 +114,9 @@ static bool mostly_timing(const struct facts *f, const struct syncs *s, const bo
     return ns * 2 > s->blocked_ns;
 }
 
-/* What only logs or decides later is read now and then; of a loop gpuprof can say how often. */
-#define PYTORCH(often)                                                                             \
-    "accumulate the loss on the device (total += loss.detach()) and call .item() " often
-#define TENSORFLOW(often) "read metrics " often "; model.compile(steps_per_execution=N)"
-#define CUDA(later)                                                                                \
-    "cudaMemcpyAsync the result into pinned memory, record an event, and read it " later
-#define READ(often, later)                                                                         \
-    "keep results on the GPU and read them " often ", or x.to('cpu', non_blocking=True) into "     \
-    "pinned memory, " later
-
-static const struct remedy in_window = {PYTORCH("now and then"), TENSORFLOW("now and then"),
-                                        CUDA("later")};
-
 static void advise_for_timing(struct outcome *o)
 {
-    o->setting = NULL;
-    o->remedy = (struct remedy){
-        "the waits end a measurement of time: keep the events of each pass "
-        "(torch.cuda.Event(enable_timing=True)) in a list, and call elapsed_time after the loop, "
-        "behind one torch.cuda.synchronize()",
-        o->remedy.tensorflow,
-        "the waits stand right behind a pair of cudaEventRecord, as in a measurement of time: keep "
-        "the events of each pass in an array, and read the times once after the loop "
-        "(cudaEventSynchronize for the last one, then cudaEventElapsedTime)"};
+    o->remedy.action = ACTION_READ_TIMES_ONCE;
 }
 
 /* The remedy for what makes the host wait most; the general one where nothing tells. */
@@ -146,44 +125,17 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
 {
     bool reads = s->read_backs > 0;
     const struct waiting *most = worst(s);
-    const char *name = most ? plain_name(f, arena, most) : "cudaStreamSynchronize";
-    static const char *const by_cause[WAIT_CAUSES] = {
-        [WAIT_MASK] = "x[mask], nonzero, masked_select and unique wait for the size of their "
-                      "result: torch.where(mask, x, 0), multiplying by the mask, topk and "
-                      "nonzero_static keep sizes fixed",
-        [WAIT_READ] = READ("every N steps", "read one step later"),
-        [WAIT_EXPLICIT] = "remove torch.cuda.synchronize() from the loop; measure time with "
-                          "torch.cuda.Event(enable_timing=True)",
-        [WAIT_UPLOAD] = "x.to(device, non_blocking=True) for what comes from pinned memory "
-                        "(DataLoader(pin_memory=True)): without it each copy to the GPU waits for "
-                        "all that was queued before",
+    static const enum action by_cause[WAIT_CAUSES] = {
+        [WAIT_MASK] = ACTION_FIX_RESULT_SIZES,
+        [WAIT_READ] = ACTION_READ_RARELY,
+        [WAIT_EXPLICIT] = ACTION_REMOVE_SYNCHRONIZE,
+        [WAIT_UPLOAD] = ACTION_UPLOAD_WITHOUT_WAITING,
     };
-    const struct remedy *general = rule_remedy(f, o->rule);
-    o->remedy = *general;
+    o->remedy.object.name = most ? plain_name(f, arena, most) : NULL;
     if (!reads && w->most == WAIT_OTHER) /* nothing comes back: a wait for its own sake */
-        o->remedy =
-            (struct remedy){"the program reads nothing back, so the cause is "
-                            "torch.cuda.synchronize(), stream.synchronize() or a copy to the GPU "
-                            "without non_blocking=True; let streams wait for each other instead "
-                            "(stream.wait_stream, stream.wait_event), so that the host continues",
-                            general->tensorflow,
-                            arena_printf(arena,
-                                         "cudaStreamWaitEvent instead of %s: streams wait for each "
-                                         "other, and the host continues",
-                                         name)};
+        o->remedy.action = ACTION_LET_STREAMS_WAIT;
     if (by_cause[w->most])
-        o->remedy = (struct remedy){
-            w->most == WAIT_READ && analysis_of_window(f)
-                ? READ("now and then", "and read it later")
-                : by_cause[w->most],
-            general->tensorflow,
-            w->most == WAIT_UPLOAD     ? arena_printf(arena,
-                                                      "leave out %s behind a copy to the GPU: the "
-                                                          "stream keeps the order",
-                                                      name)
-            : w->most == WAIT_EXPLICIT ? "remove cudaDeviceSynchronize from the loop; wait only "
-                                         "for the event of the result that you need"
-                                       : general->cuda};
+        o->remedy.action = by_cause[w->most];
 }
 
 /* What an installed package calls may not be the reader's to change: the hook names its place with
@@ -194,32 +146,17 @@ static void advise_for_package(const struct facts *f, struct arena *arena, struc
 {
     const char *in = w ? query_range_of(f, w->longest) : NULL;
     if (in && (strstr(in, "GatherCoalescedHandle.") || strstr(in, "ZeroOptimizer_Stage3."))) {
-        o->setting = NULL;
-        o->remedy = *rule_remedy(f, o->rule);
-        o->remedy.pytorch =
-            "DeepSpeed waits, not the script: for what ZeRO 3 gathers and splits; stage "
-            "2 waits less, if the weights fit";
+        o->remedy.action = ACTION_LOWER_ZERO_STAGE;
         return;
     }
     const char *place = in && strncmp(in, "sync ", 5) == 0 ? strrchr(in, ' ') + 1 : "";
     int package = (int)strcspn(place, "/");
     if (place[package] != '/')
         return;
-    struct remedy by_cause = o->remedy;
-    if (strncmp(place, "transformers/trainer.py:", 24) == 0) {
-        o->setting = NULL;
-        by_cause.pytorch =
-            "the Trainer waits, not the script: TrainingArguments(..., "
-            "logging_nan_inf_filter=False), without which it tests the loss in every step, and "
-            "logging_steps=N";
-    } else {
-        by_cause.pytorch =
-            arena_printf(arena,
-                         "%.*s waits (%s); if that is not your code, look for its option that "
-                         "leaves this out (logs, timers, checks); if it is: %s",
-                         package, place, place, by_cause.pytorch);
-    }
-    o->remedy = by_cause;
+    if (strncmp(place, "transformers/trainer.py:", 24) == 0)
+        o->remedy.action = ACTION_LOG_RARELY;
+    o->remedy.object.place = place;
+    remedy_text(&o->remedy, PARAM_PACKAGE, arena_printf(arena, "%.*s", package, place));
 }
 
 /* Waits that rules of their own explain. */
@@ -309,15 +246,6 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     outcome_example_gaps(o, f, PART_IDLE_SYNC, "GPU idle after a synchronisation");
 }
 
-#define ACT(often)                                                                                 \
-    {                                                                                              \
-        "the program needs these values to go on, as an environment needs its action: choose "     \
-        "for many environments in one forward pass (gymnasium.vector), or choose with a copy of "  \
-        "the policy on the CPU; of what is only logged, read " often,                              \
-            "choose for many environments in one call; read what is only logged " often,           \
-            "choose for many environments in one pass; read what is only logged " often            \
-    }
-
 /* What the host waits for most is actions that an environment needs: reading them later is no
  * remedy, and how much less the program then waits only a rerun shows. */
 static bool advise_for_actions(const struct facts *f, struct outcome *o)
@@ -329,8 +257,7 @@ static bool advise_for_actions(const struct facts *f, struct outcome *o)
     double used = (double)(f->steps.used ? f->steps.used : 1);
     outcome_evidence(o, "of them, read before the next data come, with no backward pass (actions)",
                      (double)a.count / used, "count", NULL);
-    static const struct remedy in_loop = ACT("every N steps"), once = ACT("now and then");
-    o->remedy = analysis_of_window(f) ? once : in_loop;
+    o->remedy.action = ACTION_CHOOSE_ACTIONS_TOGETHER;
     o->error_class = ERROR_RERUN_DECIDES;
     return true;
 }
@@ -353,13 +280,9 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     struct query_waits why;
     query_waits(f, &why);
     add_evidence(f, o, &s, &why, idle);
-    o->setting = NULL;
     if (!advise_for_actions(f, o)) {
         advise(f, arena, o, &why, &s);
         o->edit = (struct edit){.kind = &edit_unsync, .spared = others};
-        o->setting = why.most == WAIT_MASK     ? NULL
-                     : why.most == WAIT_UPLOAD ? "non_blocking=1"
-                                               : "sync_every=100";
         advise_for_package(f, arena, o, worst(&s));
         if (why.most == WAIT_OTHER && mostly_timing(f, &s, others))
             advise_for_timing(o);
@@ -384,14 +307,6 @@ const struct rule rule_sync_in_loop = {
            "a synchronisation. Of a program in C or C++ the finding names the line that waits. If "
            "the program can load code itself, as NVTX's header can, gpuprof names the line only "
            "with GPUPROF_STACKS=1 in the environment of gpuprof run.",
-    .remedy = {PYTORCH("every N steps"), TENSORFLOW("every N steps"), CUDA("one step later")},
-    .window_remedy = &in_window,
-    .libtorch = "total += loss.detach() on the GPU, and total.item<float>() every hundred steps; "
-                "no tensor in an if or a print of the loop",
-    .directives =
-        "queue the constructs (OpenACC: async(1), OpenMP: nowait with depend), and wait once "
-        "before the host reads (wait, taskwait); keep what the host need not see on the "
-        "GPU: acc data or omp target data around the loop",
-    .setting = "sync_every",
+    .remedy = {.action = ACTION_WAIT_LESS, .object.kind = OBJECT_CALL},
     .tips = {{"no-sync-reads", "Do not read results (.item(), .cpu(), print) in every step", NULL}},
 };

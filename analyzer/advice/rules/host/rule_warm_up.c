@@ -20,45 +20,6 @@ static const char *kinds_text(const struct facts *f, struct arena *arena,
     return arena_printf(arena, "%s%s", memory ? memory : "", code ? code : "");
 }
 
-#define LATER                                                                                      \
-    "let the loop run longer, or record later: gpuprof run --delay; if this is all that the "      \
-    "program does, "
-/* Nothing repeats: there may be no loop. */
-static const struct remedy remedy_of_window = {LATER "load and allocate less",
-                                               LATER "load and allocate less",
-                                               LATER "allocate once, in few calls"};
-
-#define CONTEXT                                                                                    \
-    "do the work of many runs in one process; keep the driver loaded (nvidia-smi -pm 1); show "    \
-    "the "                                                                                         \
-    "program only the GPUs that it uses (CUDA_VISIBLE_DEVICES); "
-/* The first call of any name pays for the context. */
-static const struct remedy remedy_of_context = {
-    CONTEXT "load code when it is first used (CUDA_MODULE_LOADING=LAZY); or record later: gpuprof "
-            "run --delay",
-    CONTEXT "load code when it is first used (CUDA_MODULE_LOADING=LAZY); or record later: gpuprof "
-            "run --delay",
-    CONTEXT "less device code: compile for fewer architectures, load it when it is first used "
-            "(CUDA_MODULE_LOADING=LAZY); or record later: gpuprof run --delay"};
-
-#define COMPILED LATER "keep what it compiles and tunes from one run to the next ("
-static const struct remedy remedy_of_compilation = {
-    COMPILED "Triton: one TRITON_CACHE_DIR for all runs, and TRITON_CACHE_AUTOTUNING=1; "
-             "torch.compile: TORCHINDUCTOR_CACHE_DIR)",
-    COMPILED "TF_XLA_FLAGS=--tf_xla_persistent_cache_directory=DIR; JAX: "
-             "JAX_COMPILATION_CACHE_DIR)",
-    COMPILED "NVRTC's cubins), or compile it ahead with nvcc"};
-
-#define AT_THE_END                                                                                 \
-    "the driver takes back memory and code when the process ends: what frees and unloads right "   \
-    "before that can go; "
-static const struct remedy remedy_of_end = {
-    AT_THE_END "or end the recording before it: stop the profiler behind the last step",
-    AT_THE_END "or end the recording before it: tf.profiler.experimental.stop() behind the last "
-               "step",
-    AT_THE_END "or end the recording before it: cudaProfilerStop() with gpuprof run --range "
-               "cuda-profiler, or nsys profile --capture-range=cudaProfilerApi"};
-
 /* "; longest: a cudaMalloc of 60 ms" */
 static const char *longest_text(const struct facts *f, struct arena *arena, uint32_t call)
 {
@@ -173,10 +134,10 @@ static void check_warm_up(const struct facts *f, struct arena *arena, struct out
     outcome_fires(o, each, summary(f, arena, &w));
     bool ends = 2 * w.down_ns > w.ns;
     if (analysis_of_window(f)) {
-        o->remedy = ends                      ? remedy_of_end
-                    : 2 * w.context_ns > w.ns ? remedy_of_context
-                    : 2 * w.compile_ns > w.ns ? remedy_of_compilation
-                                              : remedy_of_window;
+        o->remedy.action = ends                      ? ACTION_LEAVE_END_OUT
+                           : 2 * w.context_ns > w.ns ? ACTION_SHARE_CONTEXT /* by any first call */
+                           : 2 * w.compile_ns > w.ns ? ACTION_KEEP_COMPILED_CODE
+                                                     : ACTION_RECORD_LONGER;
         o->title = ends ? "Leave the end of the program out, or shorten it" : o->title;
     }
     outcome_example_call(o, f->tl, ends ? w.down : w.longest, "longest one-time call");
@@ -201,11 +162,7 @@ const struct rule rule_warm_up = {
         "The first call of a process creates the CUDA context and loads the program's code, "
         "whatever the call is: a cudaMalloc that does so is no slow allocation. Calls behind the "
         "GPU's last work free and unload, and are the program's end.",
-    .remedy = {"torch.profiler.schedule(skip_first=10, wait=1, warmup=3, active=5), or gpuprof run "
-               "--steps 10:20",
-               "profile from the tenth step: tf.profiler.experimental.start after warm-up, or "
-               "gpuprof run --steps 10:20",
-               "run the loop ten times before recording: gpuprof run --steps 10:20, or --delay"},
+    .remedy = {.action = ACTION_RECORD_LATER, .object.kind = OBJECT_RECORDING},
     .window_title = "Record more than start-up, or shorten it",
     .start_up = true,
     .tips = {{"warm-up", "Leave the first steps out; compile and tune before the clock starts",

@@ -115,20 +115,6 @@ static struct program program_of(const struct facts *f)
     return p;
 }
 
-/* The remedy in words that fit the program. */
-static void choose_remedy(const struct facts *f, struct outcome *o)
-{
-    struct program p = program_of(f);
-    o->remedy = o->rule->remedy;
-    if (!p.trains)
-        o->remedy.pytorch = p.loads ? "DataLoader(batch_size=N): more samples a call of the model"
-                                    : "more samples a call of the model, where the program makes "
-                                      "its inputs";
-    else if (!p.loads)
-        o->remedy.pytorch = "more samples a step where the program makes its batches, with the "
-                            "learning rate scaled and warmed up";
-}
-
 /* Only what was seen: kernels that leave multiprocessors empty, or a host that is slow with them.
  */
 static const char *summary_of(struct arena *arena, const struct fill *f, int64_t idle, int times)
@@ -163,7 +149,9 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
                      "SELECT * FROM gpu_sample ORDER BY memory_used_bytes DESC");
     outcome_evidence(o, "memory of the GPU", (double)facts->device->memory_bytes / 1e9, "GB",
                      "SELECT * FROM device");
-    choose_remedy(facts, o);
+    struct program p = program_of(facts);
+    o->remedy.conditions[CONDITION_ONLY_INFERS] = !p.trains;
+    o->remedy.conditions[CONDITION_NO_LOADER] = !p.loads;
     o->error_class = ERROR_RERUN_DECIDES;
     o->edit = (struct edit){.kind = &edit_batch, .batch.times = times};
     outcome_fires(o, (f->empty_ns + idle) / times * (times - 1), summary_of(arena, f, idle, times));
@@ -266,12 +254,7 @@ const struct rule rule_batch_size = {
            "no longer speed up convergence. gpuprof gives this advice only if the recording shows "
            "how much memory is in use, and not where each step seems to train on all data, or a "
            "policy that is set to eval() acts in each.",
-    .remedy = {"DataLoader(batch_size=N), with the learning rate scaled and warmed up",
-               "dataset.batch(N), with the learning rate scaled and warmed up",
-               "a larger batch dimension in the descriptors; scale the learning rate"},
-    .libtorch = "torch::data::DataLoaderOptions().batch_size(N), with the learning rate scaled and "
-                "warmed up",
-    .setting = "batch",
+    .remedy = {.action = ACTION_ENLARGE_BATCH},
     .changes_training = true,
     .tips = {{"larger-batch", "Use the largest batch that fits in memory",
               "gpuprof always sees small kernels; it must have sampled the free memory"}},

@@ -1,5 +1,6 @@
 /* Input-bound without a GPU: told by the loader's records and the steps of a framework hook alone.
  * With a GPU, num-workers says it better: there the GPU's idle time is known. */
+#include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/input/feed.h"
 
@@ -79,7 +80,8 @@ static void shard(const struct facts *facts, struct arena *arena, struct outcome
                   const struct feed *f)
 {
     show_evidence(facts, arena, f, o);
-    o->remedy.pytorch = query_feed_line(facts, arena, f, f->shards ? QUERY_SHARDED : QUERY_SHARD);
+    o->remedy.action = ACTION_SHARD_DATASET;
+    o->remedy.conditions[CONDITION_SHARDS_ITSELF] = f->shards;
     fires(facts, arena, o, f, f->wait_ns);
 }
 
@@ -87,20 +89,9 @@ static void change(const struct facts *facts, struct arena *arena, struct outcom
                    const struct feed *f, int n)
 {
     struct feed_step s = query_feed_step(f, n);
-    bool lasts = n > 0 && !f->persistent && !f->anew;
-    const char *setting =
-        arena_printf(arena, "num_workers=%d%s", n, lasts ? ";persistent_workers=1" : "");
     show_evidence(facts, arena, f, o);
-    o->setting = query_feed_setting(facts, arena, f, setting);
-    o->remedy.pytorch = query_feed_line(
-        facts, arena, f,
-        n == 0 ? "DataLoader(..., num_workers=0): making such a cheap batch takes less time than "
-                 "handing it over; or use larger batches"
-               : arena_printf(arena, "DataLoader(..., num_workers=%d%s)%s", n,
-                              f->anew ? "" : ", persistent_workers=True",
-                              n < f->have ? ": more workers only compete for the cores with each "
-                                            "other and with the loop"
-                                          : query_feed_first_workers(facts, arena, f)));
+    outcome_set_workers(facts, arena, o, f, n);
+    o->remedy.conditions[CONDITION_PERSISTENT] = n > 0 && !f->persistent && !f->anew;
     fires(facts, arena, o, f, f->step_ns - s.low_ns);
     double saves = f->step_ns - s.mid_ns, doubt = 0.02 * f->step_ns + 0.1 * saves;
     double least = fmax(s.low_ns - doubt, s.low_ns / 2); /* a step takes some time */
@@ -128,10 +119,7 @@ static void no_better_number(const struct facts *facts, struct arena *arena, str
 {
     if (hands_over(f)) {
         show_evidence(facts, arena, f, o);
-        o->remedy.pytorch = query_feed_line(
-            facts, arena, f,
-            "use larger batches, each with few large tensors instead of many small ones or Python "
-            "objects: the transfer between processes costs more than making the batch");
+        o->remedy.action = ACTION_HAND_OVER_LESS;
         fires(facts, arena, o, f, f->wait_ns);
         return;
     }
@@ -163,10 +151,8 @@ static void unknown_cost(const struct facts *facts, struct arena *arena, struct 
                          const struct feed *f)
 {
     show_evidence(facts, arena, f, o);
-    o->remedy.pytorch = query_feed_line(
-        facts, arena, f,
-        "DataLoader(..., num_workers=N, persistent_workers=True): the recording lacks the cost of "
-        "a batch, the waits of workers, or the number of cores, so time several values of N");
+    o->remedy.action = ACTION_TRY_WORKERS;
+    o->remedy.conditions[CONDITION_WAITS_UNKNOWN] = true;
     fires(facts, arena, o, f, f->wait_ns);
 }
 
@@ -190,11 +176,7 @@ static void of_trace(const struct facts *facts, struct arena *arena, struct outc
     if (wait * 20 < facts->step_ns)
         return;
     bool itself = makes_itself(facts);
-    o->remedy = o->rule->remedy;
-    o->remedy.pytorch = itself ? "DataLoader(..., num_workers=N, persistent_workers=True): the "
-                                 "recording lacks the cost of a batch, so time several values of N"
-                               : "more workers, up to the number of cores, or cheaper batches: "
-                                 "gpuprof run records what each takes";
+    o->remedy.action = itself ? ACTION_TRY_WORKERS : ACTION_ADD_WORKERS;
     outcome_evidence_per(o, "waiting for data", (double)wait / 1e6, "ms", NULL);
     outcome_fires(o, wait,
                   arena_printf(arena,
@@ -226,7 +208,7 @@ static void check_data_loading(const struct facts *facts, struct arena *arena, s
                           scope_words(facts)->per);
     if (f.wait_ns * 20 < f.step_ns)
         return;
-    const char *library = query_feed_refuses_workers(facts, arena, &f);
+    const char *library = outcome_refuses_workers(facts, arena, &f);
     if (library) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(
@@ -235,7 +217,7 @@ static void check_data_loading(const struct facts *facts, struct arena *arena, s
             library, whose(facts, arena, &f));
         return;
     }
-    o->remedy = o->rule->remedy;
+    outcome_of_loader(facts, arena, o, &f);
     bool told = f.batches > 0 && f.fetch_ns > 0 && f.cores > 0 && (f.have <= 0 || f.sleep_known);
     int n = told ? query_feed_best(&f) : -1;
     if (f.iterable)
@@ -254,6 +236,7 @@ const struct rule rule_data_loading = {
     .needs = HAVE_STEPS,
     .check = check_data_loading,
     .about_input = true,
+    .program = {.line = "torch.loader.made", .now = "torch.loader"},
     .looks_for = "A program without GPU work whose training thread waits for the next batch.",
     .doc =
         "Applies only to programs that use no GPU. gpuprof reads the loader's own records and "
@@ -266,11 +249,6 @@ const struct rule rule_data_loading = {
         "help. Each worker delivers the whole of an IterableDataset that does not split itself. "
         "All figures are means, because workers deliver in bursts. A trace of PyTorch's profiler "
         "has only the waits: the saving is a bound.",
-    .remedy = {"DataLoader(..., num_workers=N, prefetch_factor=2, persistent_workers=True)",
-               "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",
-               "reader threads that fill a ring of batch slots ahead of the loop"},
-    .libtorch =
-        "torch::data::DataLoaderOptions().workers(N); each thread has a copy of the dataset",
-    .setting = "num_workers",
+    .remedy = {.action = ACTION_LOAD_IN_WORKERS, .object.kind = OBJECT_LOADER},
     .tips = {{"loader-workers", "Make batches in several workers, ahead of the loop", NULL}},
 };

@@ -1,4 +1,5 @@
 /* Input-bound: the GPU is idle while the next batch is awaited, or made, on the training thread. */
+#include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/input/delivery.h"
 #include "analyzer/queries/input/feed.h"
@@ -111,9 +112,10 @@ static void divide_first(const struct facts *facts, struct arena *arena, struct 
     if (!query_feed(facts, arena, &f) || !f.iterable)
         return;
     o->edit = (struct edit){.kind = NULL};
-    o->setting = NULL;
     o->error_class = ERROR_RERUN_DECIDES;
-    o->remedy.pytorch = f.shards ? QUERY_SHARDED : QUERY_SHARD;
+    o->remedy.action = ACTION_SHARD_DATASET;
+    o->remedy.conditions[CONDITION_SHARDS_ITSELF] = f.shards;
+    outcome_of_loader(facts, arena, o, &f);
 }
 
 /* Workers hold up the loop, and that is all that was recorded of them. */
@@ -172,13 +174,8 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
     if (n <= 0) {
         if (delivered(facts))
             o->edit = (struct edit){.kind = &edit_more_workers};
-        o->remedy.pytorch =
-            "DataLoader(..., num_workers=N, persistent_workers=True): the recording lacks the cost "
-            "of a batch, so increase N one by one, up to the number of free cores";
-        o->remedy.tensorflow =
-            "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)";
-        o->remedy.cuda =
-            "make batches in reader threads that fill a ring of slots ahead of the loop";
+        o->remedy.action = ACTION_TRY_WORKERS;
+        o->remedy.conditions[CONDITION_ONE_BY_ONE] = true;
         return;
     }
     struct feed feed;
@@ -188,17 +185,7 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
                       .workers = {.count = n, .cores = hooked && feed.others ? feed.cores : 0}};
     if (hooked)
         o->edit.workers.hand_over = way_of(&feed);
-    o->setting = hooked && feed.foreign ? NULL : arena_printf(arena, "num_workers=%d", n);
-    o->remedy.pytorch =
-        arena_printf(arena, "DataLoader(..., num_workers=%d, persistent_workers=True)%s", n,
-                     hooked ? query_feed_first_workers(facts, arena, &feed) : "");
-    if (hooked)
-        o->remedy.pytorch = query_feed_remedy(facts, arena, &feed, o->remedy.pytorch);
-    o->remedy.tensorflow =
-        arena_printf(arena, "dataset.map(f, num_parallel_calls=%d).prefetch(tf.data.AUTOTUNE)", n);
-    o->remedy.cuda =
-        arena_printf(arena, "%d reader thread%s filling a ring of batch slots ahead of the loop", n,
-                     n == 1 ? "" : "s");
+    outcome_set_workers(facts, arena, o, hooked ? &feed : NULL, n);
 }
 
 static void add_evidence(const struct facts *facts, struct arena *arena, struct outcome *o,
@@ -306,11 +293,6 @@ const struct rule rule_num_workers = {
            "more of them may bring batches up to ten times as fast, or no faster, and the interval "
            "says so. It never advises more workers than the cores "
            "that the process may use, because such workers only compete with each other.",
-    .remedy = {"DataLoader(..., num_workers=N, prefetch_factor=2, persistent_workers=True)",
-               "dataset.map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",
-               "reader threads that fill a ring of batch slots ahead of the loop"},
-    .libtorch =
-        "torch::data::DataLoaderOptions().workers(N); each thread has a copy of the dataset",
-    .setting = "num_workers",
+    .remedy = {.action = ACTION_LOAD_IN_WORKERS, .object.kind = OBJECT_LOADER},
     .tips = {{"loader-workers", "Make batches in several workers, ahead of the loop", NULL}},
 };

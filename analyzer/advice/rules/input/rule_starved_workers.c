@@ -4,11 +4,6 @@
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/input/loader.h"
 
-/* Other numbers of workers change little where the cores are another program's. */
-static const char own_cores[] = "give the job cores of its own (--cpus-per-task, cpuset), or stop "
-                                "the other program, and record again";
-static const struct remedy of_others = {own_cores, own_cores, own_cores};
-
 /* NULL: nothing speaks against it. */
 static const char *why_not_now(const struct facts *f, struct arena *arena,
                                const struct query_loader *l, const char *starved)
@@ -53,7 +48,7 @@ static void starved(const struct facts *f, struct arena *arena, struct outcome *
         whose = arena_printf(arena,
                              " (another program has the cores: this one's threads use %.1f of %d)",
                              l->used_cores, f->host.usable_cores);
-        o->remedy = of_others;
+        o->remedy.action = ACTION_GET_CORES; /* other numbers of workers change little */
     }
     if (query_training_crowded(f)) /* one cause: cores for all of them end both */
         also = arena_printf(arena, ", and %.1f ms for the training thread, which lacks a core, too",
@@ -107,10 +102,6 @@ const struct rule rule_starved_workers = {
         "each batch cheaper. The bound is the whole waiting time, since workers with enough "
         "cores may stay ahead of the loop, and the wait for the training thread where that lacks "
         "a core, too.",
-    .remedy = {"set num_workers to at most the number of cores that the training leaves free; "
-               "torch.set_num_threads(1) in worker_init_fn, OMP_NUM_THREADS=1; more cores for the "
-               "job (--cpus-per-task, cpuset); decode on the GPU (torchvision nvjpeg, DALI)",
-               "tf.data.Options().threading.private_threadpool_size = N; more cores for the job",
-               "no more reader threads than free cores; decode on the GPU (nvJPEG)"},
+    .remedy = {.action = ACTION_FREE_CORES_FOR_WORKERS, .object.kind = OBJECT_LOADER},
     .tips = {{"enough-cores", "Give the loader the cores that it needs", NULL}},
 };

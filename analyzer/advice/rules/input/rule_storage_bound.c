@@ -97,10 +97,6 @@ const struct rule rule_storage_bound = {
            "data set that fits in memory from the page cache. A few large files (tar, TFRecord) "
            "read far faster than many small ones. The saving is a bound from a replay in which "
            "reading takes no time, because the recording cannot show how fast other storage is.",
-    .remedy = {"move the data set to local NVMe or /dev/shm; WebDataset or one large file instead "
-               "of many small ones; add workers while the storage keeps up",
-               "dataset.cache() after decoding, TFRecord files with interleave(num_parallel_reads)",
-               "read ahead with posix_fadvise or io_uring into larger requests; keep the set in "
-               "memory (mmap with MAP_POPULATE)"},
+    .remedy = {.action = ACTION_USE_FASTER_STORAGE, .object.kind = OBJECT_LOADER},
     .tips = {{"fast-storage", "Feed the loader from fast storage, or from memory", NULL}},
 };

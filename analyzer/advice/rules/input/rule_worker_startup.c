@@ -1,4 +1,5 @@
 /* Workers are started anew for each loop over the loader: processes, imports, the first batch. */
+#include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/input/feed.h"
 
@@ -39,22 +40,14 @@ static void check_worker_startup(const struct facts *facts, struct arena *arena,
         return;
     const char *how = query_feed_fact(facts, arena, &f, "start"),
                *where = query_feed_fact(facts, arena, &f, "where");
-    bool spawns = how && strcmp(how, "fork") != 0;
     evidence(facts, arena, o, &f);
-    o->remedy = o->rule->remedy;
-    o->remedy.pytorch = query_feed_line(
-        facts, arena, &f,
-        f.foreign
-            ? "DataLoader(..., num_workers=N), with fewer workers or none: the library starts "
-              "them anew for each loop"
-        : f.anew ? "create the DataLoader once, before the loop over the epochs, with "
-                   "persistent_workers=True"
-        : spawns
-            ? "DataLoader(..., persistent_workers=True); multiprocessing_context=\"fork\" also "
-              "makes the first start faster, if the program has no threads and uses no GPU yet"
-            : "DataLoader(..., persistent_workers=True)");
-    if (!f.anew)
-        o->setting = query_feed_setting(facts, arena, &f, "persistent_workers=1");
+    outcome_of_loader(facts, arena, o, &f);
+    if (f.foreign)
+        o->remedy.action = ACTION_USE_FEWER_WORKERS;
+    else if (f.anew)
+        o->remedy.action = ACTION_CREATE_LOADER_ONCE;
+    else if (how && strcmp(how, "fork") != 0)
+        remedy_text(&o->remedy, PARAM_START_METHOD, how);
     outcome_fires(o, query_feed_share(facts, &f, each),
                   arena_printf(arena,
                                "each loop%s%s starts %d new worker%s and waits %.0f ms for that: "
@@ -78,6 +71,7 @@ const struct rule rule_worker_startup = {
     .needs = HAVE_STEPS | HAVE_LOADER,
     .check = check_worker_startup,
     .about_input = true,
+    .program = {.line = "torch.loader.made", .now = "torch.loader"},
     .looks_for = "Loops over a loader that start new worker processes. gpuprof counts the time "
                  "from the start of the loop to its first batch, without the time to make that "
                  "batch, and the time to stop the workers.",
@@ -86,10 +80,6 @@ const struct rule rule_worker_startup = {
            "(spawn, seconds each), and then fills its queue. With a short data set this takes most "
            "of an epoch, and more workers take longer. Persistent workers keep the dataset as it "
            "was when they started: they do not see what the program changes in it between epochs.",
-    .remedy =
-        {"DataLoader(..., persistent_workers=True), created once, before the loop over the epochs",
-         "one dataset.repeat(epochs) instead of a new iterator for each epoch",
-         "start the reader threads once, and let them wait between epochs"},
-    .setting = "persistent_workers",
+    .remedy = {.action = ACTION_KEEP_WORKERS, .object.kind = OBJECT_LOADER},
     .tips = {{"persistent-workers", "Keep the loader's workers from one epoch to the next", NULL}},
 };

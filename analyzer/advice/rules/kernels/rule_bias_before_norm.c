@@ -127,9 +127,7 @@ const struct rule rule_bias_before_norm = {
            "another one backward, and learns nothing. A bias that the convolution's own kernel "
            "adds costs nothing, and gpuprof does not see it. The weights of a trained model stay "
            "usable: drop the bias and subtract it from the running mean.",
-    .remedy = {"nn.Conv2d(..., bias=False) before a BatchNorm2d",
-               "layers.Conv2D(..., use_bias=False) before a BatchNormalization",
-               "remove cudnnAddTensor and cudnnConvolutionBackwardBias before a normalisation"},
+    .remedy = {.action = ACTION_DROP_BIAS, .object.kind = OBJECT_KERNEL},
     .tips =
         {{"bias-before-norm", "No bias before a batch normalisation",
           "a bias inside the convolution's own kernel costs nothing, and gpuprof does not see it"}},

@@ -178,12 +178,7 @@ static void check_channels_last(const struct facts *f, struct arena *arena, stru
     o->edit = (struct edit){.kind = &edit_layout,
                             .at = {.op_marks = kept, .op_calls = calls},
                             .layout.best = measures ? 0 : GUESSED_LEFT};
-    o->setting = "channels_last=1";
-    o->remedy = o->rule->remedy;
-    if (n.plain > 0)
-        o->remedy.cuda = "CUDNN_TENSOR_NHWC for tensors and filters (KRSC), and "
-                         "cudnnBatchNormalization...Ex with workspace and reserve space: the calls "
-                         "that the program makes have no fast kernels for NHWC";
+    o->remedy.conditions[CONDITION_PLAIN_NORM] = n.plain > 0;
     o->most_ns = cost + per_step(f, (int64_t)(n.ns - n.best_ns));
     outcome_fires(
         o, cost,
@@ -209,14 +204,6 @@ const struct rule rule_channels_last = {
            "time. So this saves more than the conversions. Without tensor cores (plain FP32) NHWC "
            "is slower, so gpuprof does not advise it there; nor where the recorded calls show "
            "that the tensors are in NHWC already.",
-    .remedy =
-        {"model = model.to(memory_format=torch.channels_last); x = "
-         "x.to(memory_format=torch.channels_last)",
-         "data_format='channels_last' (the default) in every layer; leave the layout optimizer on",
-         "CUDNN_TENSOR_NHWC for tensors and filters (KRSC)"},
-    .libtorch = "x = x.contiguous(torch::MemoryFormat::ChannelsLast), and "
-                "p.set_data(p.contiguous(torch::MemoryFormat::ChannelsLast)) for each parameter of "
-                "four dimensions",
-    .setting = "channels_last",
+    .remedy = {.action = ACTION_USE_CHANNELS_LAST, .object.kind = OBJECT_KERNEL},
     .tips = {{"channels-last", "Keep images in channels-last layout", NULL}},
 };

@@ -80,12 +80,7 @@ const struct rule rule_clock_throttling = {
            "multiplied by the share of the clock that is missing; kernels that wait for memory "
            "gain less. The full clock is the one that the device reports; few cards keep it under "
            "load, so a few percent mean nothing.",
-    .remedy = {"no change to the program: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE; airflow; "
-               "nvidia-smi -pl WATTS up to the limit of the card",
-               "no change to the program: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE; airflow; "
-               "nvidia-smi -pl WATTS up to the limit of the card",
-               "no change to the program: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE; airflow; "
-               "nvidia-smi -pl WATTS up to the limit of the card"},
+    .remedy = {.action = ACTION_COOL_GPU},
     .tips = {{"clocks", "Keep the GPU cool and at full power",
               "gpuprof needs samples of the GPU's clock"}},
 };

@@ -220,27 +220,11 @@ static size_t shapes_of(const struct facts *f)
 
 static void advise(const struct facts *f, struct outcome *o, const struct found *x)
 {
-    o->remedy = o->rule->remedy;
-    if (query_find_seen(f) && x->searches.count >= 2 * shapes_of(f))
-        o->remedy.cuda =
-            "of what cudnnFind*AlgorithmEx answers, take the first algorithm whose mathType is "
-            "CUDNN_TENSOR_OP_MATH: the search counts what the host takes to prepare a kernel, so "
-            "one without tensor cores wins all the same where convolutions are short; or measure "
-            "them yourself, several launches between two events; or take "
-            "cudnnGetConvolution*Algorithm_v7, or cuDNN's graph API";
-    else if (query_find_seen(f))
-        o->remedy.cuda =
-            "call cudnnFind*AlgorithmEx twice and use the second answer: the first launch of a "
-            "kernel includes loading it, so a slow kernel that is loaded already may win; or take "
-            "cudnnGetConvolution*Algorithm_v7, or cuDNN's graph API. CUDNN_TENSOR_OP_MATH, and a "
-            "workspace of some 100 MB, in the search and in the call";
-    else if (!query_cudnn_benchmark(f))
-        o->setting = "cudnn_benchmark=1";
-    if (query_cudnn_benchmark(f))
-        o->remedy.pytorch = x->odd > 0 ? "channels in multiples of 8"
-                                       : "compare with torch.backends.cudnn.benchmark = False";
-    else if (x->odd > 0)
-        o->remedy.pytorch = "channels in multiples of 8, and torch.backends.cudnn.benchmark = True";
+    bool *so = o->remedy.conditions;
+    so[CONDITION_SEARCHES] = query_find_seen(f);
+    so[CONDITION_SEARCHES_TWICE] = query_find_seen(f) && x->searches.count >= 2 * shapes_of(f);
+    so[CONDITION_BENCHMARK_ON] = query_cudnn_benchmark(f);
+    so[CONDITION_ODD_CHANNELS] = x->odd > 0;
 }
 
 static void add_evidence(const struct facts *f, struct outcome *o, const struct found *x,
@@ -386,14 +370,7 @@ const struct rule rule_cuda_core_convolutions = {
         "cores for the same convolution; where it ran none, what these would take at the rates of "
         "those of the same program that run there; if there are too few of them, half of their "
         "time at worst, and a fifteenth at best.",
-    .remedy =
-        {"torch.backends.cudnn.benchmark = True, channels that are multiples of 8, and model and "
-         "input in memory_format=torch.channels_last",
-         "channels that are multiples of 8; leave TF_CUDNN_USE_AUTOTUNE=1 (the default)",
-         "cudnnSetConvolutionMathType(CUDNN_TENSOR_OP_MATH), and cudnnFind*AlgorithmEx called "
-         "twice, with a workspace of some 100 MB; channels that are multiples of 8; or cuDNN's "
-         "graph API"},
-    .setting = "cudnn_benchmark",
+    .remedy = {.action = ACTION_USE_TENSOR_CORE_ALGORITHM, .object.kind = OBJECT_KERNEL},
     .tips = {{"tensor-core-algorithm", "Check that 16-bit convolutions use tensor cores",
               "seen in gpuprof's own recordings, which have the number of groups"}},
 };

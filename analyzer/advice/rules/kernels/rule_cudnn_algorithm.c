@@ -93,7 +93,6 @@ static void fire(const struct facts *f, struct outcome *o, int64_t bound, uint32
 {
     o->error_class = ERROR_RERUN_DECIDES;
     o->edit.kind = &edit_algorithm;
-    o->setting = "cudnn_benchmark=1";
     outcome_fires(o, bound, summary);
     outcome_example_op(o, f->tl, op, "a convolution well below its kind's rate");
 }
@@ -191,13 +190,7 @@ const struct rule rule_cudnn_algorithm = {
         "heuristic's choice in 8 ms took 18 with its answers. A profile does not show how much it "
         "saves; a "
         "rerun decides.",
-    .remedy =
-        {"torch.backends.cudnn.benchmark = True", "TF_CUDNN_USE_AUTOTUNE=1 (the default)",
-         "measure once per shape what cudnnGetConvolution*Algorithm_v7 lists, several launches "
-         "between two events, with a workspace of some 100 MB; cudnnFind*AlgorithmEx does that "
-         "with the host's time in it, which misleads where convolutions are short"},
-    .libtorch = "at::globalContext().setBenchmarkCuDNN(true)",
-    .setting = "cudnn_benchmark",
+    .remedy = {.action = ACTION_MEASURE_ALGORITHMS, .object.kind = OBJECT_KERNEL},
     .tips = {{"cudnn-benchmark", "Let cuDNN measure its algorithms",
               "gpuprof sees a search in its own recordings, and in imported traces it sees slow "
               "algorithms by name"}},

@@ -237,22 +237,6 @@ const struct rule rule_few_blocks = {
         "cuBLAS and CUTLASS are left out: the library cuts their work, and a larger batch is what "
         "changes it (batch-size). A multiprocessor counts as full from four warps on, one for each "
         "of its schedulers.",
-    .remedy =
-        {"give these operators more to do at once: a larger batch, one batched call in place of a "
-         "loop of small ones; for products with few rows and columns and a long inner size "
-         "split-K (torch.compile(mode='max-autotune')); in a Triton kernel a program for each "
-         "multiprocessor at least",
-         "give these operators more to do at once: a larger batch, one batched call "
-         "(tf.vectorized_map) in place of a loop of small ones; tf.function(jit_compile=True) "
-         "joins small operators",
-         "start more blocks than the GPU has multiprocessors, of 128 threads and more "
-         "(cudaOccupancyMaxPotentialBlockSize gives both), and let each thread take its share in a "
-         "grid-stride loop: for (i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x "
-         "* blockDim.x); independent launches: side by side, on several streams"},
-    .directives =
-        "parallelize more of the loops: collapse(N), gang and vector on the right ones (OpenMP: "
-        "target teams distribute parallel for), reduction clauses in place of a loop that "
-        "runs alone; num_gangs and vector_length (num_teams, thread_limit) only where the "
-        "compiler chose too few",
+    .remedy = {.action = ACTION_FILL_GPU, .object.kind = OBJECT_KERNEL},
     .tips = {{"fill-gpu", "Start enough blocks and threads to fill the GPU", NULL}},
 };

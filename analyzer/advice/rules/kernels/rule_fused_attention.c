@@ -115,14 +115,6 @@ const struct rule rule_fused_attention = {
         "Short sequences gain little. It does not hold where the program uses the "
         "scores themselves (output_attentions=True), or changes them in a way that no fused kernel "
         "knows.",
-    .remedy = {"F.scaled_dot_product_attention(q, k, v, attn_mask=..., dropout_p=..., "
-               "is_causal=...); Transformers: from_pretrained(..., attn_implementation='sdpa'); "
-               "nn.MultiheadAttention(...)(..., need_weights=False); for scores of your own: "
-               "torch.nn.attention.flex_attention with torch.compile",
-               "tf.function(jit_compile=True), whose compiler may fuse attention; a fused kernel "
-               "for sure needs Keras on JAX or PyTorch (keras.config.enable_flash_attention())",
-               "cuDNN's graph API (scaled dot product attention, forward and backward), or "
-               "FlashAttention's kernels"},
-    .libtorch = "torch::scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)",
+    .remedy = {.action = ACTION_FUSE_ATTENTION, .object.kind = OBJECT_KERNEL},
     .tips = {{"fused-attention", "Use fused attention (FlashAttention)", NULL}},
 };

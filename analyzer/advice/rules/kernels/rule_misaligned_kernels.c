@@ -170,14 +170,14 @@ static void check_misaligned_kernels(const struct facts *f, struct arena *arena,
     o->edit = aligned_edit(f, arena);
     const char *longest = tl_text(f->tl, f->tl->ops[m.longest].name);
     const char *which = size > 0 ? arena_printf(arena, "%lld", (long long)size) : "a dimension";
-    if (pads.busy_ns == m.busy_ns) { /* of convolutions: no product has such a size */
+    o->remedy.conditions[CONDITION_OF_CONVOLUTIONS] = pads.busy_ns == m.busy_ns;
+    if (pads.busy_ns == m.busy_ns) { /* no product has such a size */
         outcome_fires(o, each,
                       arena_printf(arena,
                                    "convolutions copy operands to padded places for %.1f ms %s "
                                    "(longest: %s): a number of channels is not a multiple of 8",
                                    ms(each), scope_words(f)->per, longest));
     } else {
-        o->setting = "pad_vocab=1";
         outcome_fires(o, each,
                       arena_printf(arena,
                                    "matrix kernels load operands element by element for %.1f ms %s "
@@ -201,11 +201,6 @@ const struct rule rule_misaligned_kernels = {
            "dimension, or the sequence, restores the fast kernels. gpuprof estimates their speed "
            "from the aligned products of the same program; if there are too few of them, only a "
            "rerun can show it.",
-    .remedy =
-        {"pad vocabulary, sequence and feature sizes to multiples of 8 (64 is better): "
-         "tokenizer(..., pad_to_multiple_of=8), resize_token_embeddings(pad_to_multiple_of=64)",
-         "pad dimensions to multiples of 8 in the model and in dataset.padded_batch",
-         "pad leading dimensions to 16 bytes and pass the padded layout to cuBLASLt"},
-    .setting = "pad_vocab",
+    .remedy = {.action = ACTION_PAD_SIZES, .object.kind = OBJECT_KERNEL},
     .tips = {{"aligned-sizes", "Use sizes (channels, vocabulary) that are multiples of 8", NULL}},
 };

@@ -162,11 +162,6 @@ const struct rule rule_own_matrix_kernels = {
            "times that of FP32 on an A100. The shapes are not recorded, so the bound is all of "
            "the kernels' time. A kernel that multiplies small matrices, or does other work as "
            "well, may be right as it is.",
-    .remedy = {"torch.matmul, F.linear and F.conv2d, which call cuBLAS and cuDNN",
-               "tf.matmul, tf.nn.conv2d, which call cuBLAS and cuDNN",
-               "cublasLtMatmul or cublasGemmEx (CUBLAS_COMPUTE_32F_FAST_TF32, or BF16 tensors, for "
-               "the tensor cores; epilogues add bias and activation); "
-               "cudnnConvolutionForward/BackwardData/BackwardFilter or cuDNN's graph API; CUTLASS "
-               "where other work must be fused with the product"},
+    .remedy = {.action = ACTION_USE_LIBRARY_KERNELS, .object.kind = OBJECT_KERNEL},
     .tips = {{"library-kernels", "Leave products and convolutions to cuBLAS and cuDNN", NULL}},
 };

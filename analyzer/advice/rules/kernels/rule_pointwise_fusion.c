@@ -189,7 +189,6 @@ static void check_pointwise_fusion(const struct facts *f, struct arena *arena, s
         o->why = "out of memory";
         return;
     }
-    o->setting = "fuse_pointwise=1";
     const struct chain *c = &all.longest;
     outcome_fires(
         o, cost,
@@ -221,14 +220,6 @@ const struct rule rule_pointwise_fusion = {
            "prove that each reads what the "
            "previous one wrote; a rerun decides. gpuprof does not count kernels that a compiler "
            "has already fused (triton_...), nor the optimizer's.",
-    .remedy = {"torch.compile(model), or write the expression once with torch.nn.functional (gelu "
-               "with approximate='tanh', scaled_dot_product_attention, fused normalisations)",
-               "tf.function(jit_compile=True)",
-               "one kernel for the chain; biases and activations in the product's epilogue "
-               "(CUBLASLT_EPILOGUE_GELU_AUX_BIAS), residual additions in the normalisation"},
-    .libtorch = "one operator in place of several (torch::gelu, torch::layer_norm, "
-                "torch::scaled_dot_product_attention), or a kernel of your own for the chain; "
-                "libtorch has no compiler",
-    .setting = "fuse_pointwise",
+    .remedy = {.action = ACTION_FUSE_POINTWISE, .object.kind = OBJECT_KERNEL},
     .tips = {{"fuse-pointwise", "Fuse chains of element-wise operations (compile, JIT)", NULL}},
 };

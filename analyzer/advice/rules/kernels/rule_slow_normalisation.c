@@ -133,7 +133,6 @@ static void check_slow_normalisation(const struct facts *f, struct arena *arena,
     o->edit = (struct edit){.kind = &edit_scale,
                             .at.op_marks = x.marks,
                             .scale = {x.best_ns / (double)x.ns, x.worst_ns / (double)x.ns}};
-    o->remedy = o->rule->remedy;
     outcome_fires(
         o, lost,
         arena_printf(arena,
@@ -159,14 +158,7 @@ const struct rule rule_slow_normalisation = {
            "in FP32, FP16 and BF16 (docs/measurements). The persistent mode bounds the range of "
            "values that it sums: watch the loss. gpuprof "
            "takes the full bandwidth as the best case, and an eighth of it as the worst.",
-    .remedy =
-        {"nn.BatchNorm2d in autocast, with model and input in memory_format=torch.channels_last: "
-         "PyTorch then takes kernels that are made for NHWC",
-         "keras.layers.BatchNormalization on 4-D tensors (the fused kernel) with "
-         "TF_USE_CUDNN_BATCHNORM_SPATIAL_PERSISTENT=1",
-         "cudnnBatchNormalizationForwardTrainingEx and BackwardEx with "
-         "CUDNN_BATCHNORM_SPATIAL_PERSISTENT, tensors in NHWC, and the workspace and "
-         "reserve space that cudnnGetBatchNormalization...Size ask for; or cuDNN's graph API"},
+    .remedy = {.action = ACTION_USE_NHWC_NORMALISATION, .object.kind = OBJECT_KERNEL},
     .tips = {{"nhwc-normalisation", "Use cuDNN's NHWC kernels for batch normalisation",
               "seen in gpuprof's own recordings, which have the sizes"}},
 };

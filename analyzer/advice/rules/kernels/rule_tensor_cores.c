@@ -132,52 +132,19 @@ static bool weights_in_nhwc(const struct facts *f)
     return format && strcmp(format, "channels_last") == 0;
 }
 
-static void advise_layout(struct arena *arena, struct outcome *o)
-{
-    struct remedy *r = &o->remedy;
-    o->edit.precision.layout = true;
-    o->setting = arena_printf(arena, "%s;channels_last=1", o->setting);
-    r->pytorch =
-        arena_printf(arena,
-                     "%s; convert both model and input with "
-                     ".to(memory_format=torch.channels_last), or the convolutions convert them",
-                     r->pytorch);
-    r->tensorflow = arena_printf(arena,
-                                 "%s; data_format='channels_last' (the default) in every "
-                                 "layer",
-                                 r->tensorflow);
-    r->cuda = arena_printf(arena, "%s; CUDNN_TENSOR_NHWC for tensors and filters", r->cuda);
-}
-
 /* `convolves`: in FP32, which PyTorch does on Ampere and later only where somebody switched its
  * default off. */
 static void advise(struct outcome *o, int cc_major, bool tf32, bool convolves)
 {
-    if (cc_major >= 8) {
-        if (tf32)
-            o->title = "Use the tensor cores in 16 bits (mixed precision)";
-        o->setting = "precision=bf16";
-        o->remedy = (struct remedy){
-            tf32 ? "with torch.autocast('cuda', dtype=torch.bfloat16): ... around forward and loss"
-            : convolves ? "with torch.autocast('cuda', dtype=torch.bfloat16): ...; at least "
-                          "torch.set_float32_matmul_precision('high') and "
-                          "torch.backends.cudnn.allow_tf32 = True for TF32"
-                        : "with torch.autocast('cuda', dtype=torch.bfloat16): ...; at least "
-                          "torch.set_float32_matmul_precision('high') for TF32",
-            "keras.mixed_precision.set_global_policy('mixed_bfloat16'); in JAX, parameters and "
-            "batches "
-            "as jnp.bfloat16",
-            tf32 ? "BF16 tensors with CUBLAS_COMPUTE_32F"
-                 : "BF16 tensors with CUBLAS_COMPUTE_32F; or CUBLAS_COMPUTE_32F_FAST_TF32 and "
-                   "CUDNN_DEFAULT_MATH for TF32"};
-    } else { /* 7.x: FP16 alone */
+    bool bf16 = cc_major >= 8; /* 7.x: FP16 alone */
+    o->remedy.action = ACTION_MIX_PRECISION;
+    remedy_text(&o->remedy, PARAM_DTYPE, bf16 ? "bf16" : "fp16");
+    o->remedy.conditions[CONDITION_HAS_TF32] = bf16 && tf32;
+    o->remedy.conditions[CONDITION_CONVOLVES] = convolves;
+    if (!bf16)
         o->title = "Use the tensor cores (mixed precision in FP16)";
-        o->setting = "precision=fp16";
-        o->remedy = (struct remedy){
-            "with torch.autocast('cuda', dtype=torch.float16): ... and torch.amp.GradScaler",
-            "keras.mixed_precision.set_global_policy('mixed_float16')",
-            "FP16 tensors, CUBLAS_COMPUTE_32F, CUDNN_TENSOR_OP_MATH, and loss scaling"};
-    }
+    else if (tf32)
+        o->title = "Use the tensor cores in 16 bits (mixed precision)";
 }
 
 enum { WORTH_A_LAYOUT = 10 /* such convolutions take one part in so many of the FP32 work */ };
@@ -262,7 +229,8 @@ static void check_tensor_cores(const struct facts *f, struct arena *arena, struc
     if (nchw.busy_ns * WORTH_A_LAYOUT > x.fp32.busy_ns && !weights_in_nhwc(f)) {
         outcome_evidence_per(o, "of them, convolutions not in channels-last,",
                              ms(per_step(f, nchw.busy_ns)), "ms", NULL);
-        advise_layout(arena, o);
+        o->edit.precision.layout = true;
+        o->remedy.conditions[CONDITION_TO_CHANNELS_LAST] = true;
     }
     outcome_fires(o, x.cost_ns + x.tf32_ns, summary_of(f, arena, &x));
     if (x.tf32_ns) /* half of it, and of what moves 32-bit numbers, is the most */
@@ -292,15 +260,7 @@ const struct rule rule_tensor_cores = {
         "channels-last at the same "
         "time: otherwise the library converts before and after each convolution, which costs "
         "much of the gain. This changes the numerics: watch the loss.",
-    .remedy =
-        {"torch.set_float32_matmul_precision('high') for TF32; torch.autocast for bf16/fp16",
-         "TF32 is on by default; keras.mixed_precision.set_global_policy(...) for 16 bit",
-         "CUBLAS_COMPUTE_32F_FAST_TF32 / CUDNN_DEFAULT_MATH, or 16-bit tensors with 32F compute"},
-    .libtorch =
-        "at::autocast::set_autocast_enabled(at::kCUDA, true) and set_autocast_dtype(at::kCUDA, "
-        "at::kBFloat16) around forward and loss, clear_cache() behind them; or "
-        "at::globalContext().setAllowTF32CuBLAS(true) and setAllowTF32CuDNN(true) for TF32",
-    .setting = "precision",
+    .remedy = {.action = ACTION_USE_TENSOR_CORES, .object.kind = OBJECT_KERNEL},
     .tips = {{"mixed-precision", "Train in mixed precision", NULL},
              {"tf32", "Allow TF32 for FP32 matrices on Ampere and later", NULL}},
 };

@@ -3,13 +3,6 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 
-#define ACTIVATIONS                                                                                \
-    "few long conversions are of activations: fused forms (scaled_dot_product_attention, "         \
-    "gelu(approximate='tanh')) in place of softmax and pow under autocast"
-#define WEIGHTS                                                                                    \
-    "many short conversions are mostly of weights: torch.autocast with its cache "                 \
-    "(cache_enabled=True), or 16-bit parameters with an optimizer that keeps FP32 master weights"
-
 enum { MANY_OPS = 30 /* a step */ };
 /* A cast of a weight is mostly short: 2.4 million values of ResNet-50's largest take 5 us on an
  * H200 and 16 us on a V100. So may one of a small batch's activations be: both stay in the remedy.
@@ -38,13 +31,10 @@ static enum query_take is_short_cast(const struct facts *f, uint32_t op)
     return casts(o) && o->end_ns - o->start_ns < SHORT_NS ? QUERY_BUSY : QUERY_NO;
 }
 
-/* What takes most of the time comes first. */
-static void order_remedy(const struct facts *f, int64_t busy_ns, struct outcome *o)
+/* Whether short ones take most of the time. */
+static bool of_weights(const struct facts *f, int64_t busy_ns)
 {
-    struct query_ops brief = query_ops(f, is_short_cast);
-    o->remedy = o->rule->remedy;
-    if (2 * brief.busy_ns > busy_ns)
-        o->remedy.pytorch = WEIGHTS "; " ACTIVATIONS;
+    return 2 * query_ops(f, is_short_cast).busy_ns > busy_ns;
 }
 
 static bool goes(const struct facts *f, uint32_t op)
@@ -73,7 +63,7 @@ static void check_type_casts(const struct facts *f, struct arena *arena, struct 
                                "%lld kernels per step convert values from one type to another: "
                                "%.1f ms",
                                (long long)count, ms(cost)));
-    order_remedy(f, ops.busy_ns, o);
+    o->remedy.conditions[CONDITION_OF_WEIGHTS] = of_weights(f, ops.busy_ns);
     outcome_example_op(o, f->tl, ops.longest, "longest conversion");
 }
 
@@ -90,9 +80,6 @@ const struct rule rule_type_casts = {
            "in FP32, and the next product in 16 bits. Written out by their formulas, attention and "
            "GELU convert in every layer; their fused forms do not. Some conversions remain, so the "
            "time of all of them is a bound.",
-    .remedy = {ACTIVATIONS "; " WEIGHTS,
-               "keras.mixed_precision policies cast variables once per use: wrap the step in "
-               "tf.function(jit_compile=True)",
-               "let the update kernel write the 16-bit copy together with the FP32 weight"},
+    .remedy = {.action = ACTION_CAST_LESS, .object.kind = OBJECT_KERNEL},
     .tips = {{"mixed-precision", "Train in mixed precision", NULL}},
 };

@@ -123,7 +123,6 @@ static void check_broadcast_buffers(const struct facts *f, struct arena *arena, 
                          NULL);
     o->error_class = ERROR_STRUCTURAL;
     o->edit = (struct edit){.kind = &edit_remove, .at.op_marks = x.marks};
-    o->setting = "broadcast_buffers=0";
     outcome_fires(o, gain,
                   arena_printf(arena,
                                "each step begins with %.0f broadcast%s of buffers and copies "
@@ -147,12 +146,6 @@ const struct rule rule_broadcast_buffers = {
            "not read these buffers. Ranks that keep their own buffers evaluate slightly "
            "differently; one broadcast before evaluating or saving fixes this. The saving is "
            "small, mostly 1 to 2 %. Synchronised batch normalisation needs no such broadcast.",
-    .remedy = {"DDP(model, broadcast_buffers=False); before evaluating or saving, "
-               "torch.distributed.broadcast(buffer, 0) for each of model.buffers()",
-               "tf.Variable(..., synchronization=ON_READ) for statistics: TensorFlow merges them "
-               "only on a read",
-               "no ncclBroadcast of running statistics in the loop: once before evaluating or "
-               "saving"},
-    .setting = "broadcast_buffers",
+    .remedy = {.action = ACTION_KEEP_OWN_BUFFERS},
     .tips = {{"own-buffers", "Let each rank keep its own running statistics", NULL}},
 };

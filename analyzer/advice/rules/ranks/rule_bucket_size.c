@@ -44,15 +44,8 @@ static void join_small(const struct facts *f, struct arena *arena, struct outcom
                                "fixed cost of %.0f us, which is most of their %.2f ms",
                                x->count, (double)x->bytes / 1e3 / (double)x->count,
                                ms(x->fastest_ns) * 1000, ms(x->transfer_ns)));
-    o->setting = "bucket_mb=25;first_bucket_mb=1";
-    if (is_sharded(f->tl, x)) {
-        o->setting = NULL;
-        o->remedy = (struct remedy){
-            "shard larger groups of layers: fully_shard([block1, block2]) in place of one call "
-            "for each, or a larger auto_wrap_policy: each group has collectives of its own",
-            o->rule->remedy.tensorflow,
-            "gather and reduce several layers by one ncclAllGather and one ncclReduceScatter"};
-    }
+    if (is_sharded(f->tl, x))
+        o->remedy.action = ACTION_SHARD_LARGER_GROUPS;
 }
 
 static void check_bucket_size(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -83,17 +76,12 @@ static void check_bucket_size(const struct facts *f, struct arena *arena, struct
         join_small(f, arena, o, &x, gain);
         return;
     }
-    o->remedy.pytorch = "DDP(model, bucket_cap_mb=25): the default; a cap as large as the model "
-                        "waits for the whole backward pass";
-    o->remedy.tensorflow = o->rule->remedy.tensorflow;
-    o->remedy.cuda = "ncclAllReduce in several buckets, in the order in which backward computes "
-                     "gradients; start each one with an event after its last gradient";
+    o->remedy.action = ACTION_SPLIT_BUCKETS;
     outcome_fires(o, gain,
                   arena_printf(arena,
                                "one collective sends %.0f of %.0f MB per step after the end of "
                                "backward: no computing is left to hide it",
                                (double)x.largest_bytes / 1e6, (double)x.bytes / 1e6));
-    o->setting = "bucket_mb=25;first_bucket_mb=1";
 }
 
 const struct rule rule_bucket_size = {
@@ -110,11 +98,6 @@ const struct rule rule_bucket_size = {
            "collective of the recording as the fixed cost and the shortest one of each size as the "
            "transfer, so that waits for other ranks do not count. If the recording lacks sizes, "
            "exposed-communication reports many small collectives.",
-    .remedy = {"DDP(model, bucket_cap_mb=25, gradient_as_bucket_view=True): backward overlaps with "
-               "the exchange of a few large buckets",
-               "tf.distribute.experimental.CommunicationOptions(bytes_per_pack=50 * 1024 * 1024)",
-               "pack gradients into buckets of about 25 MB in the order of backward; run one "
-               "ncclAllReduce per bucket on a separate stream, after the bucket's last gradient"},
-    .setting = "bucket_mb",
+    .remedy = {.action = ACTION_RESIZE_BUCKETS},
     .tips = {{"buckets", "Exchange gradients in buckets, during the backward pass", NULL}},
 };

@@ -27,7 +27,6 @@ static void check_dp_instead_of_ddp(const struct facts *f, struct arena *arena, 
                                "step: this GPU waits %.1f ms per step for the process and spends "
                                "%.1f ms on copies of weights and gradients",
                                devices, ms(idle), ms(part[PART_COMM])));
-    o->setting = "mode=ddp";
 }
 
 const struct rule rule_dp_instead_of_ddp = {
@@ -43,12 +42,6 @@ const struct rule rule_dp_instead_of_ddp = {
            "GPU the weights stay in place, the gradient exchange overlaps with backward, and the "
            "processes launch in parallel. The saving is an upper bound, because idle time may have "
            "other causes as well.",
-    .remedy = {"DistributedDataParallel with one process per GPU (torchrun --nproc-per-node=N) "
-               "instead of nn.DataParallel",
-               "tf.distribute.MirroredStrategy or MultiWorkerMirroredStrategy instead of copying "
-               "weights by hand",
-               "a process (or thread) per GPU, ncclCommInitRank, and ncclAllReduce of gradients "
-               "instead of broadcasting weights"},
-    .setting = "mode",
+    .remedy = {.action = ACTION_RUN_PROCESS_PER_GPU},
     .tips = {{"ddp-not-dp", "One process per GPU instead of one process for all", NULL}},
 };

@@ -24,32 +24,15 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 static void gather(const struct facts *f, struct outcome *o)
 {
     bool otherwise = timeline_meta(f->tl, "torch.version") && !timeline_meta(f->tl, "torch.ddp");
-    o->remedy.pytorch =
-        otherwise
-            ? "gradients: DDP(model, bucket_cap_mb=25 or more), which exchanges them in a few "
-              "large buckets during backward; FSDP: fully_shard larger parts of the model; other "
-              "tensors: one collective for many, begun with async_op=True and waited for where "
-              "its result is used; tensor parallelism: fewer ranks"
-            : "DDP(model, bucket_cap_mb=25 or more, gradient_as_bucket_view=True) so that "
-              "backward overlaps with the exchange of a few large buckets; with torch.compile, "
-              "wrap the model in DDP first and compile that: torch.compile(DDP(model))";
-    o->remedy.tensorflow = o->rule->remedy.tensorflow;
-    o->remedy.cuda = "pack gradients into a few large buffers; run one ncclAllReduce per buffer on "
-                     "a separate stream as soon as its last gradient is ready";
+    o->remedy.action = ACTION_JOIN_COLLECTIVES;
+    o->remedy.conditions[CONDITION_NOT_DDP] = otherwise;
 }
 
 /* Inference has no backward pass to hide anything behind, and no gradients in buckets. */
 static void between_layers(struct outcome *o)
 {
     o->edit.kind = NULL;
-    o->setting = NULL;
-    o->remedy = (struct remedy){
-        "issue collectives with async_op=True and wait where the result is used: the next layer's "
-        "weights while this one computes; split the batch in two, so that one half computes while "
-        "the other communicates; fewer ranks per model if it fits",
-        NULL,
-        "run collectives on a second stream beside the other half of the batch; wait with an event "
-        "where the result is used"};
+    o->remedy.action = ACTION_OVERLAP_LAYERS;
 }
 
 /* Layers that are split among ranks wait for their collectives: no bucket and no later step hides
@@ -65,14 +48,7 @@ static void split_layers(const struct facts *f, struct arena *arena, struct outc
     outcome_evidence_per(o, "time in them with nothing computed,", ms(model->exposed_ns), "ms",
                          NULL);
     o->error_class = ERROR_RERUN_DECIDES;
-    o->remedy = (struct remedy){
-        "overlap them with computing of the same layer (asynchronous tensor parallelism: "
-        "torch._inductor.config._micro_pipeline_tp=True with torch.compile; Megatron: "
-        "--tp-comm-overlap), add sequence parallelism, or split the model among fewer ranks, all "
-        "within one node",
-        "split the model among fewer ranks, all within one node",
-        "cut each product into parts, and run the collective of one part on a second stream while "
-        "the next part computes; split the model among fewer ranks, all within one node"};
+    o->remedy.action = ACTION_SPLIT_MODEL_LESS;
     if (query_only_infers(f))
         between_layers(o);
     outcome_fires(o, model->exposed_ns,
@@ -88,15 +64,7 @@ static void split_layers(const struct facts *f, struct arena *arena, struct outc
  * and no backward pass hides it. */
 static void exchange_earlier(struct outcome *o)
 {
-    o->setting = NULL;
-    o->remedy = (struct remedy){
-        "begin each all-to-all (async_op=True) before its result is needed: that of the next batch "
-        "while this one computes (torchrec: TrainPipelineSparseDist), or one half of the batch "
-        "while the other half computes; send 16-bit values (torchrec: qcomms), and fewer bytes "
-        "between nodes",
-        NULL,
-        "send one half of the batch on a second stream while the other half computes; send 16-bit "
-        "values"};
+    o->remedy.action = ACTION_EXCHANGE_EARLIER;
 }
 
 /* A pipeline's stages send each other the same kernels, and no overlap hides that one waits for
@@ -110,14 +78,7 @@ static void exchange_or_pipeline(struct arena *arena, struct outcome *o)
                               "%s; nothing recorded says whether they belong to an exchange "
                               "of all with all or to the stages of a pipeline",
                               o->summary);
-    o->remedy.pytorch =
-        arena_printf(arena,
-                     "stages of a pipeline: more micro-batches per step, and the same work for "
-                     "each stage (see pipeline-bubble). Exchange of all with all: %s",
-                     o->remedy.pytorch);
-    o->remedy.cuda = arena_printf(
-        arena, "stages of a pipeline: more micro-batches per step. Exchange of all with all: %s",
-        o->remedy.cuda);
+    o->remedy.conditions[CONDITION_MAYBE_PIPELINE] = true;
 }
 
 /* Per step: the time in which no collective runs. No more of them than that can be hidden. */
@@ -145,13 +106,7 @@ static const char *too_much(const struct facts *f, struct arena *arena, struct o
         return "";
     }
     o->title = "Communicate less, and overlap the rest with computing";
-    o->remedy = (struct remedy){
-        "model.no_sync() over several micro-batches, a larger batch per GPU, "
-        "gradients in bf16 (DDP's bf16_compress_hook; FSDP MixedPrecision(reduce_dtype)), FSDP "
-        "HYBRID_SHARD within a node; then overlap the rest",
-        "accumulate gradients over several batches before apply_gradients; larger batches; 16-bit "
-        "gradients",
-        "one ncclAllReduce for several micro-batches, 16-bit buffers; then overlap the rest"};
+    o->remedy.action = ACTION_COMMUNICATE_LESS;
     return arena_printf(arena, "; the rest of the %s is too short to hide more than %s of them",
                         scope_words(f)->unit, time_text(arena, hidden_at_most));
 }
@@ -235,8 +190,7 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     outcome_fires(o, saved + launching,
                   summary(f, arena, &all, exposed, launching, hidden, beyond));
     o->edit.kind = &edit_hide_comm;
-    if (hidden < 5) /* nothing runs beside it: there is a switch for that */
-        o->setting = "overlap=1";
+    o->remedy.conditions[CONDITION_NEVER_OVERLAPPED] = hidden < 5;
     o->error_class = ERROR_KERNEL_MODEL;
     if (2 * query_unnamed_sends(f, arena) > per_step(f, all.busy_ns))
         exchange_or_pipeline(arena, o);
@@ -261,15 +215,6 @@ const struct rule rule_exposed_communication = {
            "The time in a collective before the last rank arrives is waiting, not communication. "
            "gpuprof excludes it if the recording contains all ranks; one rank alone does not show "
            "the difference.",
-    .remedy =
-        {"DDP(model, bucket_cap_mb=25 to 100, gradient_as_bucket_view=True), static_graph=True if "
-         "the graph never changes; FSDP: backward_prefetch=BACKWARD_PRE, limit_all_gathers=True; "
-         "no_sync() while accumulating; issue your own collectives with async_op=True and wait "
-         "late",
-         "tf.distribute.MirroredStrategy with experimental CommunicationOptions("
-         "bytes_per_pack=50 * 1024 * 1024)",
-         "ncclAllReduce per bucket on a second stream, event after the bucket's last gradient, "
-         "wait for it only before the optimizer"},
-    .setting = "overlap",
+    .remedy = {.action = ACTION_OVERLAP_COLLECTIVES},
     .tips = {{"buckets", "Exchange gradients in buckets, during the backward pass", NULL}},
 };

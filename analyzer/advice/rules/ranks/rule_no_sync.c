@@ -55,7 +55,6 @@ static void check_no_sync(const struct facts *f, struct arena *arena, struct out
                      "the %zu parts of each batch exchange their gradients one by one: %.0f MB per "
                      "step, although %.0f MB after the last part would suffice",
                      k, (double)x.bytes / 1e6, (double)x.bytes / 1e6 / (double)k));
-    o->setting = "no_sync=1";
     uint32_t op = f->tl->collectives[x.at[0]].op;
     outcome_example_op(o, f->tl, op, "an exchange that could wait for the last part");
 }
@@ -71,11 +70,7 @@ const struct rule rule_no_sync = {
            "to exchange only the sum. An exchange after every part moves the same bytes again and "
            "makes the ranks wait for each other each time. Layers that communicate (tensor "
            "parallel) also repeat their messages, but not all kernels of the step with them.",
-    .remedy = {"with model.no_sync(): loss.backward() for all parts but the last",
-               "accumulate into local variables, and call apply_gradients (which all-reduces) only "
-               "after the last part",
-               "ncclAllReduce only after the backward pass of the last part"},
-    .setting = "no_sync",
+    .remedy = {.action = ACTION_EXCHANGE_ONCE},
     .tips = {{"accumulation", "Accumulate gradients, and exchange them only before the update",
               "gpuprof sees the exchanges; with one rank accumulation leaves no trace"}},
 };

@@ -53,11 +53,6 @@ const struct rule rule_pipeline_bubble = {
         "schedules), make the bubble smaller. What is saved at most is all of the waiting; the "
         "transfers in it are short. With the files of all ranks, the waiting for a late rank "
         "counts under straggler, not here.",
-    .remedy = {"use more micro-batches per step (ScheduleInterleaved1F1B, ScheduleZBVZeroBubble of "
-               "torch.distributed.pipelining; Megatron: --num-layers-per-virtual-pipeline-stage), "
-               "and give each stage the same work",
-               "use more micro-batches per step, and give each stage the same work",
-               "use more micro-batches per step; send a micro-batch on a second stream while the "
-               "next one computes; give each stage the same work"},
+    .remedy = {.action = ACTION_FILL_PIPELINE},
     .tips = {{"pipeline", "Keep the stages of a pipeline busy", NULL}},
 };

@@ -42,16 +42,16 @@ static int64_t lateness(const struct ranks *r)
 }
 
 /* What to look at, by what the late rank does otherwise than one that is in time. */
-static void advise(const struct facts *f, struct arena *arena, struct outcome *o, const char *who,
-                   const char *otherwise)
+static void advise(const struct facts *f, struct outcome *o, const char *who)
 {
-    const char *what[] = {
-        [LATE_UNKNOWN] = otherwise,
-        [LATE_MORE_WORK] = "the share of the work: even shards, batches bucketed by length",
-        [LATE_SLOW_GPU] = "the GPU: clocks, power, temperature, other programs on it",
-        [LATE_HOST] = "what the host does before it launches: loader, logging, other programs"};
-    o->remedy.pytorch = arena_printf(arena, "on %s, check %s", who, what[f->ranks.late_cause]);
-    o->remedy.tensorflow = o->remedy.cuda = o->remedy.pytorch;
+    static const char *const causes[] = {[LATE_UNKNOWN] =
+                                             NULL, /* look at all that ranks may do otherwise */
+                                         [LATE_MORE_WORK] = "work",
+                                         [LATE_SLOW_GPU] = "gpu",
+                                         [LATE_HOST] = "host"};
+    o->remedy.action = ACTION_CHECK_RANK;
+    remedy_text(&o->remedy, PARAM_RANKS, who);
+    remedy_text(&o->remedy, PARAM_CAUSE, causes[f->ranks.late_cause]);
 }
 
 /* "; beside rank 2 the same kernels take 1.50 ms more per step"; empty where that does not show. */
@@ -134,9 +134,8 @@ static bool check_group(const struct facts *f, struct arena *arena, struct outco
     outcome_evidence_per(o, "transfer after the last rank arrived,", ms(r->transfer_ns), "ms",
                          NULL);
     o->error_class = ERROR_RERUN_DECIDES;
-    advise(f, arena, o, arena_printf(arena, "ranks %s", who),
-           "what they share: their node (clocks, other jobs, storage, network), their part of the "
-           "model, the length of their batches");
+    advise(f, o, arena_printf(arena, "ranks %s", who));
+    o->remedy.conditions[CONDITION_TOGETHER] = true;
     outcome_fires(o, r->group_ns,
                   arena_printf(arena,
                                "ranks %s%s are late together: they arrive last in most collectives "
@@ -194,8 +193,7 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     o->error_class = ERROR_STRUCTURAL;
     if (late->process != f->steps.process) /* its own step does not show what it would be without */
         o->edit.kind = &edit_punctual;
-    advise(f, arena, o, arena_printf(arena, "rank %lld", (long long)late->rank),
-           "the length of its batches, its loader, its logging");
+    advise(f, o, arena_printf(arena, "rank %lld", (long long)late->rank));
     outcome_fires(
         o, gain,
         arena_printf(arena,
@@ -263,12 +261,7 @@ const struct rule rule_straggler = {
         "does (logging, checkpoints), its data loader, and a busy or throttled host. gpuprof "
         "report shows the lanes of the late rank on the timeline, and gpuprof analyze on its file "
         "alone shows what fills its step. The rule needs the files of all ranks together.",
-    .remedy = {"analyse the late rank's file alone; use DistributedSampler with even shards, "
-               "bucket batches by length, give every rank the same work, keep logging and "
-               "checkpoints off the critical path",
-               "shard the input evenly (tf.data auto-shard by data), and give every replica the "
-               "same work",
-               "balance the work between ranks; pin each rank to its own cores"},
+    .remedy = {.action = ACTION_BALANCE_RANKS, .object.kind = OBJECT_RANK},
     .late_rank = true,
     .tips = {{"straggler", "Balance the work of the ranks", NULL}},
 };

@@ -146,7 +146,6 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
         o->edit = (struct edit){.kind = &edit_remove,
                                 .at = {.op_marks = p.op_marks, .call_marks = p.call_marks},
                                 .remove.pauses = true};
-    o->setting = "checkpoint=0";
     outcome_fires(
         o, again,
         arena_printf(arena,
@@ -170,10 +169,6 @@ const struct rule rule_checkpointing = {
            "against it only if more than half of the GPU's memory was free all the time; a rerun "
            "shows whether all activations fit. If they do not, checkpoint fewer layers, or only "
            "the cheap operations (GELU, normalisation).",
-    .remedy = {"remove torch.utils.checkpoint, or gradient_checkpointing_enable(), or checkpoint "
-               "every second layer; or use the free memory for a larger batch",
-               "remove tf.recompute_grad, or apply it to fewer layers",
-               "keep the activations of as many layers as fit"},
-    .setting = "checkpoint",
+    .remedy = {.action = ACTION_KEEP_ACTIVATIONS},
     .tips = {{"checkpointing", "Recompute activations only when memory is short", NULL}},
 };

@@ -79,10 +79,7 @@ const struct rule rule_eval_activations = {
            "Without no_grad it also keeps its activations, which costs memory rather than time. "
            "The rule needs a range around the evaluation. The bound is the time of those kernels; "
            "cheaper kernels replace them.",
-    .remedy = {"model.eval() and with torch.inference_mode(): around validation",
-               "model(x, training=False); model.evaluate does this",
-               "cudnnBatchNormalizationForwardInference, and one buffer for all activations"},
-    .libtorch = "model->eval() and c10::InferenceMode guard; around validation",
+    .remedy = {.action = ACTION_EVALUATE_WITHOUT_GRADIENTS},
     .tips = {{"no-grad-eval", "Evaluate without keeping activations for a backward pass",
               "gpuprof examines the kernels inside ranges named as evaluation"}},
 };

@@ -55,31 +55,19 @@ static const char *class_of(const struct facts *f, struct arena *arena, const st
     return text ? arena_printf(arena, "%.*s", (int)strcspn(text, ".("), text) : NULL;
 }
 
-/* What to write for this optimizer. A class of the program's own has no such flag. */
+/* What to do with this optimizer. A class of the program's own has no such flag. */
 static void advise(const struct facts *f, struct arena *arena, struct outcome *o,
                    const struct update *u)
 {
     static const char foreach[] =
         "=Adadelta|=Adafactor|=Adamax|=ASGD|=NAdam|=RAdam|=RMSprop|=Rprop";
-    o->setting = "optimizer=fused";
-    o->remedy = o->rule->remedy;
     const char *class = class_of(f, arena, u);
     if (!class)
         return;
-    if (query_name_has(class, fused_classes)) {
-        o->remedy.pytorch =
-            arena_printf(arena, "torch.optim.%s(params, fused=True) (or foreach=True)", class);
-    } else if (query_name_has(class, foreach)) {
-        o->remedy.pytorch = arena_printf(arena, "torch.optim.%s(params, foreach=True)", class);
-        o->setting = "optimizer=foreach";
-    } else {
-        o->remedy.pytorch =
-            arena_printf(arena,
-                         "in %s.step, work on lists of parameters at once (torch._foreach_add_ and "
-                         "the like), or torch.compile(optimizer.step)",
-                         class);
-        o->setting = NULL;
-    }
+    remedy_text(&o->remedy, PARAM_OPTIMIZER, class);
+    if (!query_name_has(class, fused_classes))
+        o->remedy.action =
+            query_name_has(class, foreach) ? ACTION_UPDATE_BY_LISTS : ACTION_WRITE_UPDATE_BY_LISTS;
 }
 
 static void add_evidence(const struct facts *f, struct outcome *o, const struct query_ops *ops,
@@ -146,9 +134,8 @@ static bool by_lists(const struct facts *f, struct arena *arena, const struct qu
     add_evidence(f, o, &ops, &u);
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit = (struct edit){.kind = &edit_scale, .at.ops = updates_by_lists, .scale = {good, bad}};
-    o->setting = "optimizer=fused";
-    o->remedy = o->rule->remedy;
-    o->remedy.pytorch = arena_printf(arena, "torch.optim.%s(params, fused=True)", class);
+    remedy_text(&o->remedy, PARAM_OPTIMIZER, class);
+    o->remedy.conditions[CONDITION_BY_LISTS] = true;
     outcome_fires(o, (int64_t)((double)each * (1 - good)),
                   arena_printf(arena,
                                "the optimizer runs %lld kernels in %.1f ms %s: each of its "
@@ -208,11 +195,6 @@ const struct rule rule_fused_optimizer = {
         "the gaps between them; one pass over the bytes remains. Of a foreach update 0.35 to 0.8 "
         "of the time remain (SGD and Adagrad: 0.45 to all): two programs published what "
         "fused=True saved them, about half of it.",
-    .remedy = {"torch.optim.AdamW(params, fused=True) (or foreach=True)",
-               "optimizer inside tf.function(jit_compile=True)",
-               "parameters, gradients and state in flat buffers, one kernel over them"},
-    .libtorch = "at::_fused_adamw_ on the lists of parameters, gradients and moments; "
-                "torch::optim's own launch kernels for each parameter",
-    .setting = "optimizer",
+    .remedy = {.action = ACTION_FUSE_OPTIMIZER, .object.kind = OBJECT_PARAMETERS},
     .tips = {{"fused-optimizer", "Use a fused or multi-tensor optimizer", NULL}},
 };

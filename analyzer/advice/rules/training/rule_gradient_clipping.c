@@ -49,7 +49,6 @@ static void check_gradient_clipping(const struct facts *f, struct arena *arena, 
     if ((waiting + scattered) * 100 < f->step_ns)
         return;
     add_evidence(f, o, &p);
-    o->setting = "clip=fused";
     const char *summary =
         waiting > scattered
             ? arena_printf(arena,
@@ -83,13 +82,7 @@ const struct rule rule_gradient_clipping = {
            ".item(), error_if_nonfinite=True, logging in every step) drains the queue just before "
            "the update. The number can stay on the device: the update multiplies by min(1, limit / "
            "norm). A profile shows only the cost of clipping, not what it does for convergence.",
-    .remedy =
-        {"torch.nn.utils.clip_grad_norm_(params, limit, foreach=True), error_if_nonfinite=False; "
-         "log the norm with .detach() and read it every N steps",
-         "tf.clip_by_global_norm inside tf.function(jit_compile=True)",
-         "sum the squares of one flat buffer in two kernels, and let the update kernel read the "
-         "factor from device memory"},
-    .setting = "clip",
+    .remedy = {.action = ACTION_CLIP_AT_ONCE, .object.kind = OBJECT_PARAMETERS},
     .tips = {{"clip-cheaply", "Clip all tensors at once, without waiting",
               "gpuprof sees only its cost; no profile shows what it does for convergence"}},
 };

@@ -9,13 +9,6 @@ static bool bf16_possible(const struct facts *f)
     return f->device && f->device->cc_major >= 8;
 }
 
-static const struct remedy without_bf16 = {
-    "torch.optim.AdamW(..., fused=True) with torch.amp.GradScaler: the fused update reads the "
-    "scale and the flag on the device",
-    "keep the LossScaleOptimizer's update inside tf.function: it decides on the device there",
-    "check one flat gradient buffer, and let the update kernel read scale and flag from device "
-    "memory"};
-
 static const char *summary_of(const struct facts *f, struct arena *arena,
                               const struct query_phase *p, int64_t waiting, int64_t scattered)
 {
@@ -51,15 +44,14 @@ static void check_loss_scaling(const struct facts *f, struct arena *arena, struc
     outcome_evidence_per(o, "GPU idle between them", ms(per_step(f, p.ops.idle_ns)), "ms", NULL);
     outcome_evidence_per(o, "waits for the result", (double)p.syncs / used, "count", NULL);
     outcome_evidence_per(o, "GPU idle after these waits", ms(waiting), "ms", NULL);
-    if (f->device && f->device->cc_major >= 0 && !bf16_possible(f))
-        o->remedy = without_bf16;
+    o->remedy.conditions[CONDITION_NO_BF16] =
+        f->device && f->device->cc_major >= 0 && !bf16_possible(f);
     if (bf16_possible(f))
         outcome_evidence(o, "this GPU computes in bf16, which needs no loss scaling", 0, "", NULL);
     o->edit = waiting > scattered
                   ? (struct edit){.kind = &edit_remove, .at.call_marks = p.wait_marks}
                   : (struct edit){.kind = &edit_fuse, .at.op_marks = p.op_marks};
     o->error_class = waiting > scattered ? ERROR_STRUCTURAL : ERROR_KERNEL_MODEL;
-    o->setting = "scaler=fused";
     outcome_fires(o, waiting + scattered, summary_of(f, arena, &p, waiting, scattered));
     outcome_example_call(o, f->tl, p.wait, "longest wait for the result");
     outcome_example_op(o, f->tl, p.ops.longest, "longest loss-scaling operation");
@@ -79,12 +71,6 @@ const struct rule rule_loss_scaling = {
            "by tensor costs a small kernel per tensor; reading the flag on the host drains the "
            "queue before every update. bf16 has the range of FP32 and needs no loss scaling; GPUs "
            "of compute capability 8.0 and above support it.",
-    .remedy = {"torch.optim.AdamW(..., fused=True) with torch.amp.GradScaler: the fused update "
-               "reads the scale and the flag on the device; or, if the GPU supports bf16, "
-               "torch.autocast(dtype=torch.bfloat16) without a scaler",
-               "keras mixed_bfloat16 instead of mixed_float16, if the GPU supports it",
-               "check one flat gradient buffer, and let the update kernel read scale and flag from "
-               "device memory"},
-    .setting = "scaler",
+    .remedy = {.action = ACTION_SCALE_ON_GPU, .object.kind = OBJECT_PARAMETERS},
     .tips = {{"mixed-precision", "Train in mixed precision", NULL}},
 };

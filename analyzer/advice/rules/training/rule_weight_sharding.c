@@ -61,11 +61,7 @@ const struct rule rule_weight_sharding = {
            "has no such hooks. If the weights do not fit, larger thresholds keep small ones in "
            "place and gather several layers at once. The saving is between the wait in the hooks "
            "and all waits for the host; a rerun decides.",
-    .remedy =
-        {"DeepSpeed: \"zero_optimization\": {\"stage\": 2} where the weights fit on each GPU, "
-         "0 on a single one; else a larger stage3_param_persistence_threshold and "
-         "stage3_max_live_parameters",
-         "shard the optimizer's state alone", "shard the optimizer's state alone"},
+    .remedy = {.action = ACTION_SHARD_LESS},
     .tips = {{"zero-stage", "Use the lowest stage of ZeRO that fits into memory",
               "DeepSpeed's stage 3, by its NVTX ranges"}},
 };

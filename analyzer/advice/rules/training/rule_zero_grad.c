@@ -17,7 +17,6 @@ static void check_zero_grad(const struct facts *f, struct arena *arena, struct o
     if (ops.bytes > 0)
         outcome_evidence_per(o, "bytes zeroed", (double)each_step(f, ops.bytes) / 1e6, "MB", rows);
     o->edit.kind = &edit_keep_gradients;
-    o->setting = "zero_grad=none";
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "%lld memsets and fills per step zero buffers one by one: %.1f ms",
@@ -34,9 +33,6 @@ const struct rule rule_zero_grad = {
     .doc = "Zeroing each gradient and then adding to it costs a launch and a pass per tensor. If "
            "the gradient is unset, the backward pass writes it directly. This is PyTorch's default "
            "since 2.0, so the cause is old code, set_to_none=False, or explicit zero_() calls.",
-    .remedy = {"optimizer.zero_grad(set_to_none=True)", "does not apply: gradients are new tensors",
-               "beta = 0 in the weight-gradient call instead of cudaMemsetAsync and beta = 1"},
-    .libtorch = "optimizer.zero_grad(/*set_to_none=*/true), which is the default",
-    .setting = "zero_grad",
+    .remedy = {.action = ACTION_OVERWRITE_GRADIENTS, .object.kind = OBJECT_PARAMETERS},
     .tips = {{"set-to-none", "Set gradients to none instead of zeroing them", NULL}},
 };

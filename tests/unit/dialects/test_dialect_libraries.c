@@ -19,7 +19,8 @@ START_TEST(precision)
         struct builder b = build_start_on("NVIDIA A100", 8, 0);
         build_meta(&b, "torch.loader.1.by", said[i][0]);
         case_loop(&b, fill_fp32);
-        const char *remedy = case_first(build_analyze(&b), "tensor-cores", MS(6))->remedy.pytorch;
+        const char *remedy =
+            case_first(build_analyze(&b), "tensor-cores", MS(6))->words[FRAMEWORK_PYTORCH];
         ck_assert_msg(strncmp(remedy, said[i][1], strlen(said[i][1])) == 0, "%s", remedy);
         build_end(&b);
     }
@@ -43,13 +44,14 @@ START_TEST(optimizer)
     build_meta(&b, "torch.optimizer", "AdamW(foreach=None, fused=None, capturable=False)");
     case_loop(&b, fill_foreach);
     const struct outcome *o = case_first(build_analyze(&b), "fused-optimizer", US(1300));
-    ck_assert_msg(strstr(o->remedy.pytorch, "optim='adamw_torch_fused')"), "%s", o->remedy.pytorch);
+    ck_assert_msg(strstr(o->words[FRAMEWORK_PYTORCH], "optim='adamw_torch_fused')"), "%s",
+                  o->words[FRAMEWORK_PYTORCH]);
     build_end(&b);
 }
 END_TEST
 
-Suite *test_library_words_suite(void);
-Suite *test_library_words_suite(void)
+Suite *test_dialect_libraries_suite(void);
+Suite *test_dialect_libraries_suite(void)
 {
     Suite *s = suite_create("library words");
     TCase *t = tcase_create("library words");

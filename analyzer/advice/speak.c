@@ -1,0 +1,54 @@
+/* The end of the advice: what the program has where a remedy applies, and the remedy in words and
+ * as a setting that tries it. */
+#include "analyzer/advice/passes.h"
+#include "analyzer/queries/input/feed.h"
+
+#include <string.h>
+
+/* A fact; of several loaders that of the one which is waited for. */
+static const char *fact(const struct facts *facts, struct arena *arena, const char *key)
+{
+    struct feed f;
+    const char *loader = "torch.loader";
+    size_t n = strlen(loader);
+    if (strncmp(key, loader, n) != 0 || !query_feed(facts, arena, &f))
+        return timeline_meta(facts->tl, key);
+    return query_feed_fact(facts, arena, &f, key[n] ? key + n + 1 : NULL);
+}
+
+void outcome_in_program(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    const struct program_facts *facts = &o->rule->program;
+    struct remedy *r = &o->remedy;
+    if (r->object.kind != o->rule->remedy.object.kind) /* the facts are about something else */
+        return;
+    if (facts->line && !r->object.place)
+        r->object.place = fact(f, arena, facts->line);
+    const char *now = facts->now ? fact(f, arena, facts->now) : NULL;
+    if (now && !strchr(now, '(')) /* "True": of what? */
+        now = arena_printf(arena, "%s: %s", strrchr(facts->now, '.') + 1, now);
+    r->now = now;
+}
+
+static const struct dialect *own_dialect(const struct facts *f, const struct outcome *o)
+{
+    return dialect_of(f, dialect_framework(f), &o->remedy);
+}
+
+void outcome_speak(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    for (int i = 0; i < FRAMEWORKS; i++)
+        o->words[i] = dialect_say(dialect_of(f, i, &o->remedy), f, &o->remedy, arena);
+    const char *title = dialect_title(own_dialect(f, o), o->remedy.action);
+    o->title = title ? title : o->title;
+    o->setting = own_dialect(f, o)->no_calls ? NULL : remedy_setting(&o->remedy, arena);
+    if (o->setting && !outcome_obeyed(f, o->setting))
+        o->setting = NULL;
+}
+
+void advice_speak(struct advice *a)
+{
+    for (size_t i = 0; i < a->outcome_count; i++)
+        if (a->outcomes[i].verdict == RULE_FIRES || a->outcomes[i].later)
+            outcome_speak(a->facts, &a->arena, &a->outcomes[i]);
+}

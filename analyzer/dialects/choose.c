@@ -1,0 +1,94 @@
+/* In which dialect a recorded program is told a remedy. */
+#include "analyzer/dialects/dialect.h"
+
+#include "analyzer/queries/query.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct dialect *const own[FRAMEWORKS] = {[FRAMEWORK_PYTORCH] = &dialect_pytorch,
+                                                      [FRAMEWORK_XLA] = &dialect_tensorflow,
+                                                      [FRAMEWORK_CUDA] = &dialect_cuda};
+
+enum framework dialect_framework(const struct facts *f)
+{
+    return query_of_xla(f)       ? FRAMEWORK_XLA
+           : query_of_pytorch(f) ? FRAMEWORK_PYTORCH
+                                 : FRAMEWORK_CUDA;
+}
+
+const struct dialect *dialect_of_packages(const char *packages)
+{
+    for (const char *p = packages; p && *p; p += strcspn(p, " "), p += *p == ' ') {
+        size_t n = strcspn(p, " ");
+        for (size_t i = 0; i < dialect_count; i++) {
+            const char *package = dialects[i]->package;
+            if (package && strlen(package) == n && strncmp(package, p, n) == 0)
+                return dialects[i];
+        }
+    }
+    return NULL;
+}
+
+const struct dialect *dialect_listed(size_t i)
+{
+    static const struct dialect *const first[] = {&dialect_any, &dialect_pytorch,
+                                                  &dialect_tensorflow, &dialect_cuda};
+    enum { FIRST = sizeof first / sizeof *first };
+    if (i < FIRST)
+        return first[i];
+    for (size_t k = 0, n = FIRST; k < dialect_count; k++) {
+        bool listed = false;
+        for (int b = 0; b < FIRST; b++)
+            listed |= dialects[k] == first[b];
+        if (!listed && n++ == i)
+            return dialects[k];
+    }
+    return NULL;
+}
+
+/* The library that trains: it makes one of the program's loaders. */
+static const struct dialect *library_of(const struct facts *f)
+{
+    char key[48];
+    const struct dialect *d = NULL;
+    for (int n = 1; !d; n++) {
+        snprintf(key, sizeof key, "torch.loader.%d.by", n);
+        const char *by = timeline_meta(f->tl, key);
+        d = dialect_of_packages(by);
+        snprintf(key, sizeof key, "torch.loader.%d", n);
+        if (!by && !timeline_meta(f->tl, key))
+            return NULL;
+    }
+    return d;
+}
+
+static bool is_based_on(const struct dialect *d, const struct dialect *base)
+{
+    while (d && d != base)
+        d = d->base;
+    return d != NULL;
+}
+
+/* The framework's own where the program is of another framework, or nothing more is known. */
+static const struct dialect *spoken(const struct facts *f, enum framework framework)
+{
+    for (size_t i = 0; framework == dialect_framework(f) && i < dialect_count; i++)
+        if (dialects[i]->spoken && is_based_on(dialects[i], own[framework]) &&
+            dialects[i]->spoken(f))
+            return dialects[i];
+    return own[framework];
+}
+
+const struct dialect *dialect_of(const struct facts *f, enum framework framework,
+                                 const struct remedy *r)
+{
+    const struct dialect *library =
+        r->object.kind == OBJECT_LOADER ? dialect_of_packages(r->object.made_by) : library_of(f);
+    return library && is_based_on(library, own[framework]) ? library : spoken(f, framework);
+}
+
+const char *dialect_name(const struct facts *f, enum framework framework)
+{
+    return spoken(f, framework)->name;
+}

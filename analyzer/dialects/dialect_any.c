@@ -1,0 +1,30 @@
+/* Words that hold whatever a program is written in. */
+#include "analyzer/dialects/dialect.h"
+
+const struct dialect dialect_any = {
+    .id = "any",
+    .name = "All frameworks",
+    .words =
+        {
+            [ACTION_GET_CORES] = "give the job cores of its own (--cpus-per-task, cpuset), or stop "
+                                 "the other program, and record again",
+            [ACTION_RECORD_LONGER] =
+                "let the loop run longer, or record later: gpuprof run --delay; if this is all "
+                "that the program does, load and allocate less",
+            [ACTION_SHARE_CONTEXT] =
+                "do the work of many runs in one process; keep the driver loaded (nvidia-smi -pm "
+                "1); show the program only the GPUs that it uses (CUDA_VISIBLE_DEVICES); load code "
+                "when it is first used (CUDA_MODULE_LOADING=LAZY); or record later: gpuprof run "
+                "--delay",
+            [ACTION_COOL_GPU] =
+                "no change to the program: nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE; "
+                "airflow; nvidia-smi -pl WATTS up to the limit of the card",
+            [ACTION_CHECK_RANK] =
+                "on {ranks}, check {?cause=work:the share of the work: even shards, batches "
+                "bucketed by length}{?cause=gpu:the GPU: clocks, power, temperature, other "
+                "programs on it}{?cause=host:what the host does before it launches: loader, "
+                "logging, other programs}{!cause:{?together:what they share: their node (clocks, "
+                "other jobs, storage, network), their part of the model, the length of their "
+                "batches}{!together:the length of its batches, its loader, its logging}}",
+        },
+};

@@ -1,0 +1,12 @@
+/* The words of fastai, whose dataloaders() makes the loader: settings as its
+ * reference documents them. */
+#include "analyzer/dialects/dialect.h"
+
+const struct dialect dialect_fastai = {
+    .id = "fastai",
+    .name = "fastai",
+    .base = &dialect_pytorch,
+    .package = "fastai",
+    .loader = {"dataloaders(...", "", "num_workers", ")", "pin_memory"},
+    .phrases = {{"autocast", "learn.to_bf16()"}},
+};

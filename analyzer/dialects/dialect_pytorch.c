@@ -1,0 +1,364 @@
+/* The words of PyTorch, and of what is built on it and has none of its own. */
+#include "analyzer/dialects/dialect.h"
+
+const struct dialect dialect_pytorch = {
+    .id = "pytorch",
+    .name = "PyTorch",
+    .base = &dialect_any,
+    .hooked = true,
+    .loader = {"DataLoader(...", "", "num_workers", ")", NULL},
+    .phrases = {{"autocast", "with torch.autocast('cuda', dtype=torch.bfloat16): ..."},
+                {"compile", "torch.compile(model)"},
+                {"compile_to_graphs", "torch.compile(model, mode='reduce-overhead')"},
+                {"fused_optimizer", "torch.optim.{optimizer|AdamW}(params, fused=True)"},
+                /* What an installed package calls may not be the reader's to change. */
+                {"package",
+                 "{?package:{package} waits ({place}); if that is not your code, look for its "
+                 "option that leaves this out (logs, timers, checks); if it is: }"}},
+    .words =
+        {
+            [ACTION_LOAD_IN_WORKERS] = "{loader num_workers prefetch_factor persistent_workers}",
+            [ACTION_SET_WORKERS] =
+                "{loader num_workers{!workers=0:{!made_anew: persistent_workers}}}{?workers=0:: "
+                "making such a cheap batch takes less time than handing it over; or use larger "
+                "batches}{?fewer_than_now:: more workers only compete for the cores with each "
+                "other and with the loop}{?start_method:; workers start by {start_method} here, "
+                "which imports the program again: keep its loop under if __name__ == '__main__':, "
+                "or add multiprocessing_context='fork'}",
+            [ACTION_TRY_WORKERS] =
+                "{loader num_workers persistent_workers}: the recording lacks the cost of a "
+                "batch{?waits_unknown:, the waits of workers, or the number of cores}, so "
+                "{?one_by_one:increase N one by one, up to the number of free "
+                "cores}{!one_by_one:time several values of N}",
+            [ACTION_ADD_WORKERS] = "more workers, up to the number of cores, or cheaper batches: "
+                                   "gpuprof run records what each takes",
+            [ACTION_HAND_OVER_LESS] =
+                "use larger batches, each with few large tensors instead of many small ones or "
+                "Python objects: the transfer between processes costs more than making the batch",
+            [ACTION_SHARD_DATASET] =
+                "{?shards_itself:{loader num_workers persistent_workers}: its __iter__ asks for "
+                "get_worker_info(), so check that each worker yields a part of its own, then time "
+                "it}{!shards_itself:no workers yet: each would deliver the whole IterableDataset. "
+                "First divide it in __iter__: info = torch.utils.data.get_worker_info(); for i, x "
+                "in enumerate(source): if info is None or i % info.num_workers == info.id: yield "
+                "x. Then num_workers=N}",
+            [ACTION_FREE_CORES_FOR_WORKERS] =
+                "set num_workers to at most the number of cores that the training leaves free; "
+                "torch.set_num_threads(1) in worker_init_fn, OMP_NUM_THREADS=1; more cores for the "
+                "job (--cpus-per-task, cpuset); decode on the GPU (torchvision nvjpeg, DALI)",
+            [ACTION_USE_FASTER_STORAGE] =
+                "move the data set to local NVMe or /dev/shm; WebDataset or one large file instead "
+                "of many small ones; add workers while the storage keeps up",
+            [ACTION_KEEP_WORKERS] =
+                "{loader persistent_workers}{?general:, created once, before the loop over the "
+                "epochs}{?start_method:; multiprocessing_context=\"fork\" also makes the first "
+                "start faster, if the program has no threads and uses no GPU yet}",
+            [ACTION_CREATE_LOADER_ONCE] = "create the DataLoader once, before the loop over the "
+                                          "epochs, with persistent_workers=True",
+            [ACTION_USE_FEWER_WORKERS] = "{loader num_workers}, with fewer workers or none: the "
+                                         "library starts them anew for each loop",
+            [ACTION_ENLARGE_BATCH] =
+                "{?only_infers:{!no_loader:DataLoader(batch_size=N): more samples a call of the "
+                "model}{?no_loader:more samples a call of the model, where the program makes its "
+                "inputs}}{!only_infers:{!no_loader:DataLoader(batch_size=N)}{?no_loader:more "
+                "samples a step where the program makes its batches}, with the learning rate "
+                "scaled and warmed up}",
+            [ACTION_ALLOCATE_ONCE] =
+                "no torch.cuda.empty_cache() in the loop; "
+                "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True against fragmentation",
+            [ACTION_KEEP_MEMORY_POOL] =
+                "let PyTorch keep its memory pool: unset PYTORCH_NO_CUDA_MEMORY_CACHING, and no "
+                "torch.cuda.empty_cache() in the loop",
+            [ACTION_FREE_A_CORE] = "OMP_NUM_THREADS=cores/ranks, torch.set_num_threads(N); numactl "
+                                   "--cpunodebind to the GPU's node, or torchrun under taskset",
+            [ACTION_START_FEWER_PROCESSES] =
+                "OMP_NUM_THREADS is 1 already: fewer loader workers, fewer ranks on these cores, "
+                "or more cores for the job (--cpus-per-task, cpuset)",
+            [ACTION_LAUNCH_AS_GRAPH] =
+                "{@compile_to_graphs}, or torch.cuda.graphs.make_graphed_callables; a larger batch "
+                "helps as well",
+            [ACTION_COMPILE_PARTS] =
+                "{?engine=ZeRO 3:ZeRO 3 gathers and frees weights in each "
+                "step}{?engine=DeepSpeed:DeepSpeed's engine reads the norm of the gradients in "
+                "each step}{?engine=FSDP:FSDP gathers and frees weights in each step}, so one "
+                "graph of the step does not fit: {?engine=FSDP:torch.compile(block) for each block "
+                "before it is sharded}{!engine=FSDP:engine.compile()}, or a larger batch",
+            [ACTION_LAUNCH_FEWER] =
+                "{!repeats:{@compile}, fused operations, or a larger batch}{?repeats:{@compile} "
+                "and fused operations, or a larger batch; what repeats with the same shapes: "
+                "mode='reduce-overhead'}",
+            [ACTION_SWITCH_DEBUGGING_OFF] =
+                "unset CUDA_LAUNCH_BLOCKING; torch.autograd.set_detect_anomaly(False); no "
+                "torch.isnan(x).any() per layer",
+            [ACTION_FREEZE_GARBAGE] =
+                "after everything is built: import gc; gc.collect(); gc.freeze(); or gc.disable() "
+                "with gc.collect() every few hundred steps; keep samples in NumPy arrays or "
+                "tensors rather than in lists of Python objects",
+            [ACTION_COLLECT_GARBAGE_RARELY] =
+                "the program calls gc.collect() itself. Call it once in hundreds of steps, or "
+                "never; gc.freeze() after everything is built makes each call cheap",
+            [ACTION_GENERATE_IN_FEWER_LAUNCHES] =
+                "TRL: use_vllm=True in the trainer's config; {!cached:else "
+                "model.generation_config.cache_implementation = 'static', with which Transformers "
+                "compiles the decoding; }generate for more prompts at once",
+            [ACTION_MOVE_HOST_WORK] =
+                "{!spread:move it to the GPU (torch ops, torchvision.transforms.v2), to loader "
+                "workers or another thread, or run it{!window: every N steps}{?window: now and "
+                "then}}{?spread:{@compile}, which runs less Python between launches, or fewer and "
+                "larger operators}{!lines_known:; record with "
+                "torch.profiler.profile(with_stack=True) to see the lines}",
+            [ACTION_TRAIN_ON_GPU] =
+                "the model trains on the CPU while the GPU waits: model.to('cuda') before the "
+                "optimizer is created, and its input, too",
+            [ACTION_WAIT_ASIDE] = "the host does not compute then, it waits: for another process "
+                                  "(an environment, a server), a file, a lock or a sleep: begin "
+                                  "that earlier, in a thread of its own, while the GPU works",
+            [ACTION_FUSE_HOST_UPDATE] =
+                "fused=True where the optimizer is created (Adam, AdamW, SGD, Adagrad): one call "
+                "does the work; for others, torch.compile(optimizer.step)",
+            [ACTION_COMPILE_TO_GRAPHS] =
+                "{@compile_to_graphs}: CUDA graphs launch the compiled code at once; if shapes or "
+                "host code prevent that, torch._inductor.config.cpp_wrapper = True removes Python "
+                "from its launches",
+            [ACTION_RUN_LESS_BETWEEN_LAUNCHES] = "{@compile}, which runs less Python between "
+                                                 "launches, or fewer and larger operators",
+            [ACTION_MOVE_RARE_WORK] =
+                "save checkpoints with torch.distributed.checkpoint.async_save, or copy the state "
+                "to pinned memory and write it from a thread; log and evaluate every N steps with "
+                "a larger N, and read results (.item(), .cpu()) together",
+            [ACTION_FIX_SHAPES] = "DataLoader(drop_last=True); pad to a few sizes; "
+                                  "torch.backends.cudnn.benchmark = False if sizes must vary",
+            [ACTION_WAIT_LESS] =
+                "{@package}accumulate the loss on the device (total += loss.detach()) and call "
+                ".item(){!window: every N steps}{?window: now and then}",
+            [ACTION_FIX_RESULT_SIZES] =
+                "{@package}x[mask], nonzero, masked_select and unique wait for the size of their "
+                "result: torch.where(mask, x, 0), multiplying by the mask, topk and nonzero_static "
+                "keep sizes fixed",
+            [ACTION_READ_RARELY] =
+                "{@package}keep results on the GPU and read them{!window: every N steps}{?window: "
+                "now and then}, or x.to('cpu', non_blocking=True) into pinned memory{!window:, "
+                "read one step later}{?window:, and read it later}",
+            [ACTION_REMOVE_SYNCHRONIZE] =
+                "{?also_read:accumulate the loss on the device (total += loss.detach()) and call "
+                ".item(){!window: every N steps}{?window: now and then}; }{@package}remove "
+                "torch.cuda.synchronize() from the loop; measure time with "
+                "torch.cuda.Event(enable_timing=True)",
+            [ACTION_UPLOAD_WITHOUT_WAITING] =
+                "{@package}x.to(device, non_blocking=True) for what comes from pinned memory "
+                "(DataLoader(pin_memory=True)): without it each copy to the GPU waits for all that "
+                "was queued before",
+            [ACTION_LET_STREAMS_WAIT] =
+                "{@package}the program reads nothing back, so the cause is "
+                "torch.cuda.synchronize(), stream.synchronize() or a copy to the GPU without "
+                "non_blocking=True; let streams wait for each other instead (stream.wait_stream, "
+                "stream.wait_event), so that the host continues",
+            [ACTION_READ_TIMES_ONCE] =
+                "the waits end a measurement of time: keep the events of each pass "
+                "(torch.cuda.Event(enable_timing=True)) in a list, and call elapsed_time after the "
+                "loop, behind one torch.cuda.synchronize()",
+            [ACTION_CHOOSE_ACTIONS_TOGETHER] =
+                "the program needs these values to go on, as an environment needs its action: "
+                "choose for many environments in one forward pass (gymnasium.vector), or choose "
+                "with a copy of the policy on the CPU; of what is only logged, read{!window: every "
+                "N steps}{?window: now and then}",
+            [ACTION_LOG_RARELY] =
+                "the Trainer waits, not the script: TrainingArguments(..., "
+                "logging_nan_inf_filter=False), without which it tests the loss in {!window:every "
+                "step}{?window:the window}, and logging_steps=N",
+            [ACTION_LOWER_ZERO_STAGE] = "DeepSpeed waits, not the script: for what ZeRO 3 gathers "
+                                        "and splits; stage 2 waits less, if the weights fit",
+            [ACTION_RECORD_LATER] = "torch.profiler.schedule(skip_first=10, wait=1, warmup=3, "
+                                    "active=5), or gpuprof run --steps 10:20",
+            [ACTION_KEEP_COMPILED_CODE] =
+                "let the loop run longer, or record later: gpuprof run --delay; if this is all "
+                "that the program does, keep what it compiles and tunes from one run to the next "
+                "(Triton: one TRITON_CACHE_DIR for all runs, and TRITON_CACHE_AUTOTUNING=1; "
+                "torch.compile: TORCHINDUCTOR_CACHE_DIR)",
+            [ACTION_LEAVE_END_OUT] = "the driver takes back memory and code when the process ends: "
+                                     "what frees and unloads right before that can go; or end the "
+                                     "recording before it: stop the profiler behind the last step",
+            [ACTION_COPY_LESS_TO_GPU] =
+                "keep parameters on the GPU: FSDP(cpu_offload=CPUOffload(offload_params=False)), "
+                "DeepSpeed without offload_param; if you must offload them, a larger batch per "
+                "fetch; send inputs as uint8 or 16 bit and convert on the GPU",
+            [ACTION_COPY_LESS_ON_GPU] =
+                "{!operator:remove unnecessary .contiguous() and .clone(), use expand() instead of "
+                "repeat(), write into slices of one buffer instead of torch.cat; torch.compile "
+                "merges many of the rest with the operators around them}{?operator=cat:write the "
+                "parts directly into the result (out=, or slices of one buffer that you allocate "
+                "once) instead of torch.cat}{?operator=stack:write the parts directly into the "
+                "result (slices of one buffer that you allocate once) instead of "
+                "torch.stack}{?operator=contiguous:remove .contiguous() if the next operator "
+                "accepts strides; change the order of dimensions once, not in every layer "
+                "(F.scaled_dot_product_attention and einsum take permuted "
+                "views)}{?operator=reshape:reshape() of a permuted tensor copies it: reorder "
+                "dimensions so that view() works, or do it once, not in every "
+                "layer}{?operator=clone:remove .clone() if nothing writes to the original; "
+                ".detach() shares memory}{?operator=repeat:expand() instead of repeat(): it copies "
+                "nothing}{?operator=copy_:let operators write into the buffer (out=) instead of "
+                "copy_() afterwards; use torch._foreach_copy_ to copy many tensors}",
+            [ACTION_WRAP_HOST_DATA] =
+                "torch.from_numpy(x) or torch.as_tensor(x) instead of torch.tensor(x); "
+                "DataLoader(pin_memory=True) instead of .pin_memory() in the loop",
+            [ACTION_PREFETCH_MANAGED] =
+                "keep tensors in ordinary GPU memory: no allocator with managed memory, no paged "
+                "optimizer (bitsandbytes' Paged...) if its states fit; else a smaller batch or "
+                "checkpointing",
+            [ACTION_OVERLAP_COPIES] = "batch.to(device, non_blocking=True) on a side stream one "
+                                      "batch ahead (torch.cuda.Stream + wait_stream)",
+            [ACTION_COPY_WITHOUT_WAITING] =
+                "batch.to(device, non_blocking=True): the host waits for each copy now; a side "
+                "stream (torch.cuda.Stream + wait_stream) one batch ahead hides what remains",
+            [ACTION_COPY_AHEAD] =
+                "the host does not wait for the copies, but they run on the stream that computes: "
+                "copy one batch ahead on a side stream (torch.cuda.Stream + wait_stream)",
+            [ACTION_JOIN_COPIES] = "the GPU waits while the host makes the copies, not while they "
+                                   "run: put small tensors into one copy, or make them on the GPU; "
+                                   "non_blocking=True where a copy waits",
+            [ACTION_PIN_BATCHES] = "{loader pin_memory}, then batch.to(device, non_blocking=True)",
+            [ACTION_PIN_BOTH_WAYS] =
+                "copy results into a buffer that is pinned once: buffer = torch.empty(..., "
+                "pin_memory=True), then buffer.copy_(tensor, non_blocking=True) and one wait "
+                "before it is read; inputs: {loader pin_memory}",
+            [ACTION_PIN_OTHERS] =
+                "{?loader_pins:the loader pins its batches}{!loader_pins:no DataLoader makes "
+                "them}: make these tensors on the GPU, copy them once before the loop, or keep "
+                "them in a buffer that is pinned once (tensor.pin_memory())",
+            [ACTION_MAKE_ON_GPU] =
+                "torch.arange(..., device=device), torch.zeros_like(x), a buffer registered once; "
+                "torch.as_tensor/from_numpy for data that must come from the host",
+            [ACTION_DROP_BIAS] = "nn.Conv2d(..., bias=False) before a BatchNorm2d",
+            [ACTION_USE_CHANNELS_LAST] = "model = model.to(memory_format=torch.channels_last); x = "
+                                         "x.to(memory_format=torch.channels_last)",
+            [ACTION_USE_TENSOR_CORE_ALGORITHM] =
+                "{?benchmark_on:{?odd_channels:channels in multiples of 8}{!odd_channels:compare "
+                "with torch.backends.cudnn.benchmark = "
+                "False}}{!benchmark_on:{?odd_channels:channels in multiples of 8, and "
+                "torch.backends.cudnn.benchmark = "
+                "True}{!odd_channels:torch.backends.cudnn.benchmark = True, channels that are "
+                "multiples of 8, and model and input in memory_format=torch.channels_last}}",
+            [ACTION_MEASURE_ALGORITHMS] = "torch.backends.cudnn.benchmark = True",
+            [ACTION_FILL_GPU] =
+                "give these operators more to do at once: a larger batch, one batched call in "
+                "place of a loop of small ones; for products with few rows and columns and a long "
+                "inner size split-K (torch.compile(mode='max-autotune')); in a Triton kernel a "
+                "program for each multiprocessor at least",
+            [ACTION_FUSE_ATTENTION] =
+                "F.scaled_dot_product_attention(q, k, v, attn_mask=..., dropout_p=..., "
+                "is_causal=...); Transformers: from_pretrained(..., attn_implementation='sdpa'); "
+                "nn.MultiheadAttention(...)(..., need_weights=False); for scores of your own: "
+                "torch.nn.attention.flex_attention with torch.compile",
+            [ACTION_PAD_SIZES] = "pad vocabulary, sequence and feature sizes to multiples of 8 (64 "
+                                 "is better): tokenizer(..., pad_to_multiple_of=8), "
+                                 "resize_token_embeddings(pad_to_multiple_of=64)",
+            [ACTION_USE_LIBRARY_KERNELS] =
+                "torch.matmul, F.linear and F.conv2d, which call cuBLAS and cuDNN",
+            [ACTION_FUSE_POINTWISE] =
+                "{@compile}, or write the expression once with torch.nn.functional (gelu with "
+                "approximate='tanh', scaled_dot_product_attention, fused normalisations)",
+            [ACTION_USE_NHWC_NORMALISATION] = "nn.BatchNorm2d in autocast, with model and input in "
+                                              "memory_format=torch.channels_last: PyTorch then "
+                                              "takes kernels that are made for NHWC",
+            [ACTION_USE_TENSOR_CORES] =
+                "torch.set_float32_matmul_precision('high') for TF32; torch.autocast for bf16/fp16",
+            [ACTION_MIX_PRECISION] =
+                "{?dtype=bf16:{?tf32_first:torch.set_float32_matmul_precision('high'){?convolves: "
+                "and torch.backends.cudnn.allow_tf32 = True} for TF32{?tf32_saves: "
+                "({tf32_saves})}; then }{@autocast}{?has_tf32: around forward and "
+                "loss}{!has_tf32:{!tf32_first:; at least "
+                "torch.set_float32_matmul_precision('high'){?convolves: and "
+                "torch.backends.cudnn.allow_tf32 = True} for TF32{?tf32_saves: "
+                "({tf32_saves})}}}}{?dtype=fp16:with torch.autocast('cuda', dtype=torch.float16): "
+                "... and torch.amp.GradScaler}{?to_channels_last:; convert both model and input "
+                "with .to(memory_format=torch.channels_last), or the convolutions convert them}",
+            [ACTION_CAST_LESS] =
+                "{?of_weights:many short conversions are mostly of weights: torch.autocast with "
+                "its cache (cache_enabled=True), or 16-bit parameters with an optimizer that keeps "
+                "FP32 master weights; }few long conversions are of activations: fused forms "
+                "(scaled_dot_product_attention, gelu(approximate='tanh')) in place of softmax and "
+                "pow under autocast{!of_weights:; many short conversions are mostly of weights: "
+                "torch.autocast with its cache (cache_enabled=True), or 16-bit parameters with an "
+                "optimizer that keeps FP32 master weights}",
+            [ACTION_KEEP_ACTIVATIONS] =
+                "remove torch.utils.checkpoint, or gradient_checkpointing_enable(), or checkpoint "
+                "every second layer; or use the free memory for a larger batch",
+            [ACTION_EVALUATE_WITHOUT_GRADIENTS] =
+                "model.eval() and with torch.inference_mode(): around validation",
+            [ACTION_FUSE_OPTIMIZER] = "{@fused_optimizer}{!by_lists: (or foreach=True)}",
+            [ACTION_UPDATE_BY_LISTS] = "torch.optim.{optimizer}(params, foreach=True)",
+            [ACTION_WRITE_UPDATE_BY_LISTS] =
+                "in {optimizer}.step, work on lists of parameters at once (torch._foreach_add_ and "
+                "the like), or torch.compile(optimizer.step)",
+            [ACTION_CLIP_AT_ONCE] =
+                "torch.nn.utils.clip_grad_norm_(params, limit, foreach=True), "
+                "error_if_nonfinite=False; log the norm with .detach() and read it every N steps",
+            [ACTION_SCALE_ON_GPU] =
+                "torch.optim.AdamW(..., fused=True) with torch.amp.GradScaler: the fused update "
+                "reads the scale and the flag on the device{!no_bf16:; or, if the GPU supports "
+                "bf16, torch.autocast(dtype=torch.bfloat16) without a scaler}",
+            [ACTION_SHARD_LESS] =
+                "DeepSpeed: \"zero_optimization\": {\"stage\": 2} where the weights fit on each "
+                "GPU, 0 on a single one; else a larger stage3_param_persistence_threshold and "
+                "stage3_max_live_parameters",
+            [ACTION_OVERWRITE_GRADIENTS] = "optimizer.zero_grad(set_to_none=True)",
+            [ACTION_KEEP_OWN_BUFFERS] =
+                "DDP(model, broadcast_buffers=False); before evaluating or saving, "
+                "torch.distributed.broadcast(buffer, 0) for each of model.buffers()",
+            [ACTION_RESIZE_BUCKETS] = "DDP(model, bucket_cap_mb=25, gradient_as_bucket_view=True): "
+                                      "backward overlaps with the exchange of a few large buckets",
+            [ACTION_SPLIT_BUCKETS] = "DDP(model, bucket_cap_mb=25): the default; a cap as large as "
+                                     "the model waits for the whole backward pass",
+            [ACTION_SHARD_LARGER_GROUPS] =
+                "shard larger groups of layers: fully_shard([block1, block2]) in place of one call "
+                "for each, or a larger auto_wrap_policy: each group has collectives of its own",
+            [ACTION_RUN_PROCESS_PER_GPU] =
+                "DistributedDataParallel with one process per GPU (torchrun --nproc-per-node=N) "
+                "instead of nn.DataParallel",
+            [ACTION_OVERLAP_COLLECTIVES] =
+                "DDP(model, bucket_cap_mb=25 to 100, gradient_as_bucket_view=True), "
+                "static_graph=True if the graph never changes; FSDP: "
+                "backward_prefetch=BACKWARD_PRE, limit_all_gathers=True; no_sync() while "
+                "accumulating; issue your own collectives with async_op=True and wait late",
+            [ACTION_JOIN_COLLECTIVES] =
+                "{?not_ddp:gradients: DDP(model, bucket_cap_mb=25 or more), which exchanges them "
+                "in a few large buckets during backward; FSDP: fully_shard larger parts of the "
+                "model; other tensors: one collective for many, begun with async_op=True and "
+                "waited for where its result is used; tensor parallelism: fewer "
+                "ranks}{!not_ddp:DDP(model, bucket_cap_mb=25 or more, "
+                "gradient_as_bucket_view=True) so that backward overlaps with the exchange of a "
+                "few large buckets; with torch.compile, wrap the model in DDP first and compile "
+                "that: torch.compile(DDP(model))}",
+            [ACTION_COMMUNICATE_LESS] =
+                "model.no_sync() over several micro-batches, a larger batch per GPU, gradients in "
+                "bf16 (DDP's bf16_compress_hook; FSDP MixedPrecision(reduce_dtype)), FSDP "
+                "HYBRID_SHARD within a node; then overlap the rest",
+            [ACTION_EXCHANGE_EARLIER] =
+                "{?maybe_pipeline:stages of a pipeline: more micro-batches {!window:per "
+                "step}{?window:in the window}, and the same work for each stage (see "
+                "pipeline-bubble). Exchange of all with all: }begin each all-to-all "
+                "(async_op=True) before its result is needed: that of the next batch while this "
+                "one computes (torchrec: TrainPipelineSparseDist), or one half of the batch while "
+                "the other half computes; send 16-bit values (torchrec: qcomms), and fewer bytes "
+                "between nodes",
+            [ACTION_OVERLAP_LAYERS] =
+                "issue collectives with async_op=True and wait where the result is used: the next "
+                "layer's weights while this one computes; split the batch in two, so that one half "
+                "computes while the other communicates; fewer ranks per model if it fits",
+            [ACTION_SPLIT_MODEL_LESS] =
+                "overlap them with computing of the same layer (asynchronous tensor parallelism: "
+                "torch._inductor.config._micro_pipeline_tp=True with torch.compile; Megatron: "
+                "--tp-comm-overlap), add sequence parallelism, or split the model among fewer "
+                "ranks, all within one node",
+            [ACTION_EXCHANGE_ONCE] =
+                "with model.no_sync(): loss.backward() for all parts but the last",
+            [ACTION_FILL_PIPELINE] =
+                "use more micro-batches per step (ScheduleInterleaved1F1B, ScheduleZBVZeroBubble "
+                "of torch.distributed.pipelining; Megatron: "
+                "--num-layers-per-virtual-pipeline-stage), and give each stage the same work",
+            [ACTION_BALANCE_RANKS] =
+                "analyse the late rank's file alone; use DistributedSampler with even shards, "
+                "bucket batches by length, give every rank the same work, keep logging and "
+                "checkpoints off the critical path",
+        },
+};

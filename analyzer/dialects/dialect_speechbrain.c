@@ -1,0 +1,11 @@
+/* The words of SpeechBrain, whose fit() makes the loader: settings as its
+ * reference documents them. */
+#include "analyzer/dialects/dialect.h"
+
+const struct dialect dialect_speechbrain = {
+    .id = "speechbrain",
+    .name = "SpeechBrain",
+    .base = &dialect_pytorch,
+    .package = "speechbrain",
+    .loader = {"fit(..., train_loader_kwargs=dict(...", "", "num_workers", "))", NULL},
+};

@@ -1,0 +1,11 @@
+/* The words of timm, whose create_loader() makes the loader: settings as its
+ * reference documents them. */
+#include "analyzer/dialects/dialect.h"
+
+const struct dialect dialect_timm = {
+    .id = "timm",
+    .name = "timm",
+    .base = &dialect_pytorch,
+    .package = "timm",
+    .loader = {"create_loader(...", "", "num_workers", ")", NULL},
+};

@@ -1,0 +1,18 @@
+/* The words of the Trainer of Transformers, which makes loader and loop from TrainingArguments:
+ * settings as its reference documents them. */
+#include "analyzer/dialects/dialect.h"
+
+const struct dialect dialect_transformers = {
+    .id = "transformers",
+    .name = "Transformers",
+    .base = &dialect_pytorch,
+    .package = "transformers",
+    .loader = {"TrainingArguments(...", "dataloader_", "num_workers", ")", NULL},
+    .phrases = {{"autocast", "TrainingArguments(..., bf16=True)"},
+                {"compile", "TrainingArguments(..., torch_compile=True)"},
+                {"compile_to_graphs",
+                 "TrainingArguments(..., torch_compile_mode='reduce-overhead')"},
+                {"fused_optimizer", "{?optimizer=AdamW:TrainingArguments(..., "
+                                    "optim='adamw_torch_fused')}{!optimizer:TrainingArguments(..., "
+                                    "optim='adamw_torch_fused')}"}},
+};

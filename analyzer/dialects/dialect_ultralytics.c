@@ -1,0 +1,15 @@
+/* The words of Ultralytics, whose train() makes loader and loop: settings as its
+ * reference documents them. */
+#include "analyzer/dialects/dialect.h"
+
+const struct dialect dialect_ultralytics = {
+    .id = "ultralytics",
+    .name = "Ultralytics",
+    .base = &dialect_pytorch,
+    .package = "ultralytics",
+    .no_workers_on_cpu = true,
+    .loader = {"train(...", "", "workers", ")", ""},
+    .phrases = {{"autocast", "train(..., amp=True)"},
+                {"compile", "train(..., compile=True)"},
+                {"compile_to_graphs", "train(..., compile='reduce-overhead')"}},
+};
