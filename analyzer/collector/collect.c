@@ -30,7 +30,7 @@ struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, stru
     gethostname(c->host, sizeof c->host - 1);
     c->start_ns = start_monotonic_ns;
     c->sink = out;
-    c->out = (struct spool_out){.sink = &c->sink, .e = &c->first};
+    c->out = (struct spool_out){.sink = &c->sink, .e = &c->first, .unsafe_ns = INT64_MAX};
     return c;
 }
 

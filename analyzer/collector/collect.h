@@ -73,6 +73,9 @@ struct collect_keeper {
 };
 void collect_keep(struct collector *c, const struct collect_keeper *k);
 int collect_commit(struct collector *c, struct err *e); /* now; collect_drain does it in time */
+/* The sink could not take a row, or not commit, and is back at what it had committed: from then on
+ * nothing with a time is put, as beyond collect_limit, and a health row says so. */
+void collect_disk_full(struct collector *c);
 /* Before the first drain: goes on where a collector was killed. `get` gives its newest committed
  * states, NULL: there is none. The spools stay as they are, so that it can be done again. -1: the
  * states are those of another version. */

@@ -31,10 +31,15 @@ void collect_put_have(struct collector *c)
 void collect_put_limit(struct collector *c)
 {
     const struct spool_limit *l = &c->out.limit;
-    if (!l->left_out)
-        return;
-    collect_health(c, 0, "size-limit",
-                   "the profile reached its maximum size (--max-size; bytes in value) and lacks "
-                   "everything after that",
-                   l->max_bytes);
+    if (l->disk)
+        collect_health(c, 0, "disk-full",
+                       "The disk was full: the profile lacks everything after that. Point -o to a "
+                       "disk with more room.",
+                       0);
+    else if (l->left_out)
+        collect_health(
+            c, 0, "size-limit",
+            "the profile reached its maximum size (--max-size; bytes in value) and lacks "
+            "everything after that",
+            l->max_bytes);
 }

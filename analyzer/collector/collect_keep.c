@@ -120,6 +120,8 @@ int collect_commit(struct collector *c, struct err *e)
     c->kept_ns = clock_monotonic_ns();
     c->kept_rows = c->out.rows;
     int rc = put_states(c, e) < 0 ? -1 : c->keeper.commit(c->keeper.self, e);
+    if (rc == 0)
+        c->out.unsafe_ns = INT64_MAX;
     if (rc < 0 && !c->out.failed) {
         c->out.failed = true;
         c->first = *e;
@@ -158,6 +160,19 @@ void collect_give_back(struct collector *c)
         give_back_all(c);
     else if (is_due(c))
         collect_commit(c, &e);
+}
+
+/* ---- not everything ---- */
+
+void collect_disk_full(struct collector *c)
+{
+    struct spool_limit *l = &c->out.limit;
+    if (!l->reached)
+        l->from_ns = INT64_MAX;
+    if (c->out.unsafe_ns < l->from_ns)
+        l->from_ns = c->out.unsafe_ns;
+    l->reached = l->disk = true;
+    l->left_out++;
 }
 
 /* ---- going on ---- */

@@ -61,6 +61,8 @@ const struct health_kind health_kinds[] = {
     {"stuck", HEALTH_NOTE, 0},
     {"no-gauges", HEALTH_NOTE, 0},
     {"no-stacks", HEALTH_NOTE, 0},
+    {"no-samples", HEALTH_NOTE, 0},
+    {"sampler-cpu", HEALTH_NOTE, 0},
     {"cupti-free", HEALTH_NOTE, 0},
     {"cupti-shared", HEALTH_NOTE, 0},
     {"cupti-runs-on", HEALTH_NOTE, 0},

@@ -1,6 +1,7 @@
 /* Store: create, open, write, finish. See store.h for the contract. Cost of a row: about 1 us. */
 #include "analyzer/profile/store.h"
 
+#include "analyzer/profile/keep_window.h"
 #include "analyzer/profile/sql/sql.h"
 #include "analyzer/profile/store_private.h"
 #include "analyzer/profile/tables.h"
@@ -10,12 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 extern const char store_schema_sql[];
 
-enum { COMMIT_ROWS = 100000, PAGE_BYTES = 8192, SPARE_BYTES = 64 << 20 };
+enum { COMMIT_ROWS = 100000, PAGE_BYTES = 8192 };
 
 static void *out_of_memory(struct err *e)
 {
@@ -114,21 +114,9 @@ struct store *store_create(const char *path, int as, struct err *e)
     return create(path, as, NULL, e);
 }
 
-/* A disk that is nearly full gets the rows when the spools are gone. */
-static bool has_room(const char *path)
-{
-    struct statvfs st;
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    bool full = folder && statvfs(folder, &st) == 0 && st.f_blocks > 0 &&
-                st.f_bavail * st.f_frsize < SPARE_BYTES;
-    free(folder);
-    return !full;
-}
-
 struct store *store_create_kept(const char *path, int as, const char *tag, struct err *e)
 {
-    return create(path, as, has_room(path) ? tag : NULL, e);
+    return create(path, as, tag, e);
 }
 
 /* Strings interned since the last call. They go in before the rows that name them are committed. */
@@ -166,10 +154,33 @@ static uint32_t sink_intern(void *self, const char *text, size_t n)
     return str_intern(&((struct store *)self)->strings, text, n);
 }
 
+/* Rows without a time are remembered until they are committed. */
+static bool stays(const struct store *s, enum row_kind kind, const void *row)
+{
+    int64_t ns;
+    return s->kept && kind != ROW_EVENT && !window_time_of(kind, row, &ns);
+}
+
+static int remember(struct store *s, enum row_kind kind, const void *row, struct err *e)
+{
+    struct pending_row *p = vec_push(&s->pending);
+    if (!p)
+        return err_set(e, "out of memory");
+    p->kind = kind;
+    memcpy(p->bytes, row, tables[kind].row_size);
+    return 0;
+}
+
 static int sink_put(void *self, enum row_kind kind, const void *row, struct err *e)
 {
     struct store *s = self;
-    if (put(s->insert[kind], &tables[kind], row, e) < 0)
+    bool later = false;
+    if (stays(s, kind, row)) {
+        if (remember(s, kind, row, e) < 0)
+            return -1;
+        later = s->behind;
+    }
+    if (!later && put(s->insert[kind], &tables[kind], row, e) < 0)
         return -1;
     s->rows_of[kind]++;
     if (++s->rows % COMMIT_ROWS || s->kept)
@@ -179,12 +190,28 @@ static int sink_put(void *self, enum row_kind kind, const void *row, struct err 
 
 int store_commit_rows(struct store *s, struct err *e)
 {
-    return put_strings(s, e) < 0 ? -1 : sql_exec(s->db, "COMMIT; BEGIN", e);
+    for (size_t i = 0; s->behind && i < s->pending.n; i++) {
+        const struct pending_row *p = &s->pending.at[i];
+        if (put(s->insert[p->kind], &tables[p->kind], p->bytes, e) < 0)
+            return -1;
+    }
+    if (put_strings(s, e) < 0 || sql_exec(s->db, "COMMIT; BEGIN", e) < 0)
+        return -1;
+    s->committed_strings = s->stored_strings;
+    s->pending.n = 0;
+    s->behind = false;
+    return 0;
 }
 
-bool store_is_kept(const struct store *s)
+int store_roll_back(struct store *s, struct err *e)
 {
-    return s->kept;
+    struct err ignored = ERR_INIT;
+    if (!s->kept)
+        return err_set(e, "the disk is full");
+    sql_exec(s->db, "ROLLBACK", &ignored); /* SQLite may have done so already */
+    s->stored_strings = s->committed_strings;
+    s->behind = true;
+    return sql_exec(s->db, "BEGIN", e);
 }
 
 int store_put_state(struct store *s, const char *name, const void *state, size_t n, struct err *e)
@@ -243,18 +270,30 @@ static void finalize(struct store *s)
     s->insert_string = s->pages = NULL;
 }
 
+/* The last rows; once more where the disk was full, without those that failed. */
+static int commit_last(struct store *s, struct err *e)
+{
+    struct err ignored = ERR_INIT;
+    if (store_commit_rows(s, e) == 0)
+        return 0;
+    return store_roll_back(s, &ignored) < 0 ? -1 : store_commit_rows(s, e);
+}
+
 int store_finish(struct store *s, struct err *e)
 {
     /* For the joins that people write. Each index costs a tenth of the recording; tables that are
      * read whole need none. */
     static const char indices[] = "CREATE INDEX api_correlation ON api(process, correlation)";
+    struct err full = ERR_INIT;
     bool kept = s->kept;
-    if (put_strings(s, e) < 0)
+    if (commit_last(s, e) < 0)
         return -1;
     finalize(s); /* of a table that goes nothing may be prepared */
     if ((kept && sql_exec(s->db, "DROP TABLE " STORE_STATE, e) < 0) ||
-        sql_exec(s->db, "COMMIT", e) < 0 || sql_exec(s->db, indices, e) < 0)
+        sql_exec(s->db, "COMMIT", e) < 0)
         return -1;
+    if (sql_exec(s->db, indices, &full) < 0 && !kept) /* a recording is whole without it */
+        return err_set(e, "%s", full.text);
     place_close(&s->place);
     sql_close(s->db);
     s->db = NULL;
@@ -274,6 +313,7 @@ void store_close(struct store *s)
     sql_close(s->db);
     place_release(&s->place);
     str_table_release(&s->strings);
+    vec_release(&s->pending);
     free(s->path);
     free(s);
 }

@@ -26,13 +26,16 @@ struct store;
 struct store *store_create(const char *path, int as, struct err *e);
 /* As store_create, for a recording: it can be killed at any moment, and what was committed until
  * then is whole. `tag`, six letters of its own, stands in the name of the file in which it grows.
- * On a disk that is nearly full it is as any other: store_is_kept. */
+ */
 struct store *store_create_kept(const char *path, int as, const char *tag, struct err *e);
-bool store_is_kept(const struct store *s);
 /* Of such a one: what its writer knows besides, by name; it goes with the next commit, and none is
  * left when the profile is finished. n 0 removes it. */
 int store_put_state(struct store *s, const char *name, const void *state, size_t n, struct err *e);
 int store_commit_rows(struct store *s, struct err *e);
+/* Of such a one, when a row or a commit failed because the disk is full: goes back to what is
+ * committed, which gives its room back, and takes rows again. Rows without a time, of which there
+ * are few, go with the next commit that finds room. -1: it cannot. */
+int store_roll_back(struct store *s, struct err *e);
 /* What a killed writer left (place_left), read-only; *s NULL: nothing was committed. Its states,
  * malloc'ed, NULL: there is none. */
 int store_open_left(struct store **s, const char *partial, struct err *e);

@@ -29,12 +29,20 @@ struct recording {
     const struct run_folders *folders;
     struct host_periods periods; /* before the program */
     struct err lost;             /* why there is no store any more */
+    bool full;                   /* the disk was */
 };
 
-/* The profile cannot be written any more (the disk is full): what it holds is given back at once,
- * because the program may need the room. */
-static int give_up(struct recording *r, const struct err *why)
+/* The disk is full: the profile keeps what was committed, and gives back the room of the rest,
+ * because the program may need it. From here on only rows without a time come. Where not even that
+ * works there is no profile any more. */
+static int fall_back(struct recording *r, const struct err *why)
 {
+    struct err ignored = ERR_INIT;
+    if (store_roll_back(r->store, &ignored) == 0) {
+        collect_disk_full(r->collector);
+        r->full = true;
+        return 0;
+    }
     r->lost = *why;
     store_close(r->store);
     r->store = NULL;
@@ -52,7 +60,7 @@ static int store_row(void *self, enum row_kind kind, const void *row, struct err
     struct recording *r = self;
     if (!r->store)
         return err_set(e, "%s", r->lost.text);
-    return r->inner.put(r->inner.self, kind, row, e) < 0 ? give_up(r, e) : 0;
+    return r->inner.put(r->inner.self, kind, row, e) < 0 ? fall_back(r, e) : 0;
 }
 
 static int keep_state(void *self, const char *name, const void *state, size_t n, struct err *e)
@@ -60,7 +68,7 @@ static int keep_state(void *self, const char *name, const void *state, size_t n,
     struct recording *r = self;
     if (!r->store)
         return err_set(e, "%s", r->lost.text);
-    return store_put_state(r->store, name, state, n, e) < 0 ? give_up(r, e) : 0;
+    return store_put_state(r->store, name, state, n, e) < 0 ? fall_back(r, e) : 0;
 }
 
 static int keep_rows(void *self, struct err *e)
@@ -68,7 +76,7 @@ static int keep_rows(void *self, struct err *e)
     struct recording *r = self;
     if (!r->store)
         return err_set(e, "%s", r->lost.text);
-    return store_commit_rows(r->store, e) < 0 ? give_up(r, e) : 0;
+    return store_commit_rows(r->store, e) < 0 ? fall_back(r, e) : 0;
 }
 
 /* What is known before the program starts. */
@@ -183,7 +191,7 @@ struct recording *record_open(const struct record_options *o, const struct run_f
     r->wishes.self = r;
     set_limits(r);
     collect_virtual_gauges(r->collector, o->virtual_nvml);
-    if (r->store && store_is_kept(r->store))
+    if (r->store)
         collect_keep(r->collector,
                      &(struct collect_keeper){.put = keep_state, .commit = keep_rows, .self = r});
     put_facts(r);
@@ -271,6 +279,10 @@ int record_finish(struct recording *r, int ended, struct err *e)
     if (r->lost.text[0]) {
         *e = r->lost;
         return -1;
+    }
+    if (rc == 0 && r->full) { /* the room of the spools is for what comes last */
+        collect_close(r->collector);
+        r->collector = NULL;
     }
     return rc < 0 ? -1 : store_finish(r->store, e);
 }

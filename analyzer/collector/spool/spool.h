@@ -34,6 +34,7 @@ struct spool_limit {
     void *self;
     int64_t max_bytes, spool_bytes;
     bool reached;     /* nothing with a time is kept any more */
+    bool disk;        /* ... because the disk is full */
     int64_t from_ns;  /* since then GPU work or calls are missing; INT64_MAX: none was */
     int64_t left_out; /* rows */
 };
@@ -63,6 +64,7 @@ struct spool_out {
     struct spool_times times;
     struct spool *from; /* whose rows are put now; NULL: nobody's */
     int64_t newest_ns;  /* for rows without a time: of the newest that has one */
+    int64_t unsafe_ns;  /* of the rows since the last commit: the earliest; INT64_MAX: none */
 };
 
 struct spool_thread {

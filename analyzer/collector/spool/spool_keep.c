@@ -59,6 +59,8 @@ static bool kept(struct spool_out *out, enum row_kind kind, const void *row)
     }
     if (tells_missing(kind))
         out->newest_ns = ns;
+    if (tells_missing(kind) && ns < out->unsafe_ns)
+        out->unsafe_ns = ns;
     bool in_window = spool_in_window(out, ns, window_of_gpu(kind));
     bool later = of_later_call(out->from, kind, row, in_window);
     return in_window && (!later || spool_in_window(out, ns, false));

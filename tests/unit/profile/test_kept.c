@@ -1,5 +1,7 @@
 /* A profile whose writer was killed while it recorded: what was committed is whole. */
 #include <check.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "analyzer/profile/place.h"
@@ -151,6 +153,44 @@ START_TEST(test_finished)
 }
 END_TEST
 
+/* The largest size of a file takes the place of a full disk: what was committed stays, and so do
+ * rows without a time. */
+START_TEST(test_full_disk)
+{
+    struct err e = ERR_INIT;
+    struct store *s = record();
+    struct sink out = store_sink(s);
+    struct rlimit all, little;
+    struct stat st;
+    put_rows(s, 0, COMMITTED);
+    ck_assert_int_eq(store_commit_rows(s, &e), 0);
+    snprintf(partial, sizeof partial, "%s.aB3dE5.partial", path);
+    ck_assert(stat(partial, &st) == 0 && getrlimit(RLIMIT_FSIZE, &all) == 0);
+    struct row_meta meta = {1, 0, out.intern(out.self, "key", 3), out.intern(out.self, "late", 4)};
+    ck_assert_int_eq(out.put(out.self, ROW_META, &meta, &e), 0);
+    little = (struct rlimit){(rlim_t)st.st_size + (256 << 10), all.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &little), 0);
+    int rc = 0;
+    for (int i = COMMITTED; i < ALL && rc == 0; i++) {
+        struct row_kernel k = {.id = i + 1, .process = 1, .correlation = i, .start_ns = i};
+        rc = out.put(out.self, ROW_KERNEL, &k, &e);
+    }
+    ck_assert_int_eq(rc, -1);
+    ck_assert_msg(store_roll_back(s, &e) == 0, "%s", e.text);
+    finish(s);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &all), 0);
+    ck_assert_int_eq(ask("SELECT count(*) FROM kernel"), COMMITTED);
+    ck_assert_int_eq(
+        ask("SELECT count(*) FROM meta m JOIN string v ON v.id = m.value WHERE v.text = "
+            "'late'"),
+        1);
+    s = store_open(path, 0, &e);
+    ck_assert_msg(s != NULL, "%s", e.text);
+    store_close(s);
+}
+END_TEST
+
 /* The journal's name can be known beforehand: a link there is not followed. */
 START_TEST(test_link_in_the_way)
 {
@@ -185,6 +225,7 @@ Suite *test_kept_suite(void)
     tcase_add_test(t, test_stays_with_its_spools);
     tcase_add_test(t, test_finished);
     tcase_add_test(t, test_link_in_the_way);
+    tcase_add_test(t, test_full_disk);
     suite_add_tcase(suite, t);
     return suite;
 }
