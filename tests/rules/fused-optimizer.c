@@ -94,7 +94,9 @@ START_TEST(test_lists)
     struct builder b = build_start();
     case_loop(&b, fill_lists); /* of 2 ms seven of twenty passes remain at best */
     const struct outcome *o = case_first(build_analyze(&b), "fused-optimizer", US(1300));
-    ck_assert_str_eq(o->words[FRAMEWORK_PYTORCH], "torch.optim.AdamW(params, fused=True)");
+    case_does(o, ACTION_FUSE_OPTIMIZER);
+    case_text(o, PARAM_OPTIMIZER, "AdamW");
+    case_said(o, CONDITION_BY_LISTS, true);
     ck_assert_ptr_eq(o->edit.kind, &edit_scale);
     ck_assert_ptr_nonnull(strstr(o->summary, "runs 8 kernels in 2.0 ms per step"));
     build_end(&b);
@@ -102,8 +104,7 @@ START_TEST(test_lists)
     build_meta(&b, "torch.optimizer", "Adam(foreach=None, fused=None, capturable=False)");
     case_loop(&b, fill_lists_hook);
     o = case_first(build_analyze(&b), "fused-optimizer", US(1300));
-    ck_assert_ptr_nonnull(
-        strstr(o->words[FRAMEWORK_PYTORCH], "torch.optim.Adam(params, fused=True)"));
+    case_text(o, PARAM_OPTIMIZER, "Adam");
     build_end(&b);
     b = build_start(); /* whose kernels are whose is not known */
     build_meta(&b, "torch.optimizer", "Adam(foreach=None, fused=None, capturable=False)");
@@ -129,15 +130,16 @@ START_TEST(test_plain)
     const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_outcome(a, "fused-optimizer");
     case_verdict(a, "fused-optimizer", RULE_FIRES);
-    ck_assert_ptr_nonnull(
-        strstr(o->words[FRAMEWORK_PYTORCH], "torch.optim.SGD(params, fused=True)"));
+    case_text(o, PARAM_OPTIMIZER, "SGD");
+    case_said(o, CONDITION_BY_LISTS, false);
     ck_assert_ptr_nonnull(strstr(o->summary, "160 small kernels"));
     ck_assert_int_gt(o->saves_high_ns, MS(2));
     build_end(&b);
     b = build_start();
     case_loop(&b, fill_own_class);
     o = case_outcome(build_analyze(&b), "fused-optimizer");
-    ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "Lion.step"));
+    case_does(o, ACTION_WRITE_UPDATE_BY_LISTS);
+    case_text(o, PARAM_OPTIMIZER, "Lion");
     ck_assert_ptr_null(o->setting);
     build_end(&b);
 }
@@ -185,7 +187,7 @@ START_TEST(test_one_update)
     const struct outcome *o = case_outcome(a, "fused-optimizer");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_ptr_nonnull(strstr(o->summary, "in the window"));
-    ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "in Lion.step"));
+    case_text(o, PARAM_OPTIMIZER, "Lion");
     build_end(&b);
 }
 END_TEST

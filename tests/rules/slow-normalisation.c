@@ -69,7 +69,7 @@ START_TEST(slow_kernels_in_channels_last)
     const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "slow-normalisation", MS(3.93));
     ck_assert_int_eq(o->error_class, ERROR_KERNEL_MODEL);
-    ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_CUDA], "SPATIAL_PERSISTENT"));
+    case_does(o, ACTION_USE_NHWC_NORMALISATION);
     ck_assert_double_eq_tol(o->evidence[0].value, 2, 1e-9);
     ck_assert_double_eq_tol(o->evidence[3].value, 128.45, 0.1); /* MB */
     ck_assert_double_eq_tol(o->evidence[4].value, 32.1, 0.1);   /* GB/s */
@@ -86,8 +86,7 @@ START_TEST(fires_in_bf16_as_well)
 {
     struct builder b = build_start();
     case_loop(&b, fill_slow_bf16);
-    const struct outcome *o = case_first(build_analyze(&b), "slow-normalisation", MS(3.93));
-    ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_CUDA], "TrainingEx"));
+    case_first(build_analyze(&b), "slow-normalisation", MS(3.93));
     build_end(&b);
 }
 END_TEST

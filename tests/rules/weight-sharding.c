@@ -32,7 +32,7 @@ START_TEST(hooks_of_zero_3)
         ck_assert_msg(strstr(o->summary, "for 4.00 ms per step, and the GPU waits 4.00 ms") != NULL,
                       "%s", o->summary);
         ck_assert_int_ge(o->saves_high_ns, US(3990));
-        ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "\"stage\": 2"));
+        case_does(o, ACTION_SHARD_LESS);
         case_verdict(a, "host-work", RULE_SILENT); /* one cause has one finding */
         build_end(&b);
     }

@@ -69,6 +69,17 @@ static inline void case_does(const struct outcome *o, enum action action)
     ck_assert_str_eq(action_id(o->remedy.action), action_id(action));
 }
 
+static inline void case_said(const struct outcome *o, enum condition which, bool so)
+{
+    ck_assert_msg(o->remedy.conditions[which] == so, "%s", condition_id(which));
+}
+
+/* NULL: it is not set. */
+static inline void case_text(const struct outcome *o, enum param key, const char *text)
+{
+    ck_assert_pstr_eq(o->remedy.params[key].text, text);
+}
+
 /* It is to have n workers. */
 static inline void case_workers(const struct outcome *o, int64_t n)
 {

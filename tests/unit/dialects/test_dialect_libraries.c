@@ -1,7 +1,69 @@
-/* A library that makes the program's loader names its own settings, and advice uses them. */
+/* The words of libraries on PyTorch: of each, one row here for its file in analyzer/dialects/. */
+#include "tests/unit/dialects/say_case.h"
 #include "tests/unit/rule_case.h"
 
 #include <string.h>
+
+#define FUSED    "torch.optim.AdamW(params, fused=True)"
+#define AUTOCAST "with torch.autocast('cuda', dtype=torch.bfloat16): ... around forward and loss"
+
+static const struct library {
+    const char *packages; /* that make a loader, innermost first */
+    const char *workers, *pin, *precision, *optimizer;
+} libraries[] = {
+    {"fastai torch", "dataloaders(..., num_workers=3)", "dataloaders(..., pin_memory=True)",
+     "learn.to_bf16() around forward and loss", FUSED},
+    {"unknown keras", "fit(DataLoader(..., num_workers=3, persistent_workers=True))",
+     "fit(DataLoader(..., pin_memory=True))", AUTOCAST, FUSED},
+    {"skorch",
+     "NeuralNet(..., iterator_train__num_workers=3, iterator_train__persistent_workers=True)",
+     "NeuralNet(..., iterator_train__pin_memory=True)", AUTOCAST, FUSED},
+    {"speechbrain",
+     "fit(..., train_loader_kwargs=dict(..., num_workers=3, persistent_workers=True))",
+     "fit(..., train_loader_kwargs=dict(..., pin_memory=True))", AUTOCAST, FUSED},
+    {"timm", "create_loader(..., num_workers=3, persistent_workers=True)",
+     "create_loader(..., pin_memory=True)", AUTOCAST, FUSED},
+    {"sentence_transformers transformers",
+     "TrainingArguments(..., dataloader_num_workers=3, dataloader_persistent_workers=True)",
+     "TrainingArguments(..., dataloader_pin_memory=True)",
+     "TrainingArguments(..., bf16=True) around forward and loss",
+     "TrainingArguments(..., optim='adamw_torch_fused')"},
+    {"ultralytics", "train(..., workers=3)", "DataLoader(..., pin_memory=True)",
+     "train(..., amp=True) around forward and loss", FUSED},
+};
+
+START_TEST(words)
+{
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        const struct library *l = &libraries[i];
+        const struct said said[] = {
+            {{.action = ACTION_SET_WORKERS, .params[PARAM_WORKERS] = NUMBER(3)}, l->workers},
+            {{.action = ACTION_MIX_PRECISION,
+              .params[PARAM_DTYPE] = TEXT("bf16"),
+              .conditions[CONDITION_HAS_TF32] = true},
+             l->precision},
+            {{.action = ACTION_FUSE_OPTIMIZER,
+              .params[PARAM_OPTIMIZER] = TEXT("AdamW"),
+              .conditions[CONDITION_BY_LISTS] = true},
+             l->optimizer},
+            {{.action = ACTION_FUSE_OPTIMIZER,
+              .params[PARAM_OPTIMIZER] = TEXT("SGD"),
+              .conditions[CONDITION_BY_LISTS] = true},
+             "torch.optim.SGD(params, fused=True)"}};
+        const struct dialect *d = dialect_of_packages(l->packages);
+        ck_assert_ptr_nonnull(d);
+        says(d, said, sizeof said / sizeof *said);
+        struct arena arena = ARENA_INIT;
+        struct facts facts = {0};
+        const char *pin =
+            dialect_say(d, &facts, &(struct remedy){.action = ACTION_PIN_BATCHES}, &arena);
+        ck_assert_msg(strncmp(pin, l->pin, strlen(l->pin)) == 0, "%s", pin);
+        arena_release(&arena);
+    }
+    ck_assert_ptr_null(dialect_of_packages("timmy"));
+    ck_assert_ptr_null(dialect_of_packages(NULL));
+}
+END_TEST
 
 static void fill_fp32(struct builder *b, int64_t at)
 {
@@ -9,54 +71,29 @@ static void fill_fp32(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + US(15), at + MS(6) + US(101), US(3850));
 }
 
-START_TEST(precision)
+/* The library that makes one of the program's loaders trains: the first or another. */
+START_TEST(of_a_program)
 {
-    static const char *const said[][2] = {
-        {"accelerate transformers", "TrainingArguments(..., bf16=True)"},
-        {"ultralytics", "train(..., amp=True)"},
-        {"lightning", "with torch.autocast('cuda'"}};
+    static const char *const keys[] = {"torch.loader.1.by", "torch.loader.2.by", "torch.version"};
+    static const char *const begins[] = {"TrainingArguments(", "TrainingArguments(", "with torch."};
     for (int i = 0; i < 3; i++) {
         struct builder b = build_start_on("NVIDIA A100", 8, 0);
-        build_meta(&b, "torch.loader.1.by", said[i][0]);
+        build_meta(&b, "torch.loader.1", "DataLoader(num_workers=0)");
+        build_meta(&b, keys[i], "accelerate transformers");
         case_loop(&b, fill_fp32);
-        const char *remedy =
+        const char *told =
             case_first(build_analyze(&b), "tensor-cores", MS(6))->words[FRAMEWORK_PYTORCH];
-        ck_assert_msg(strncmp(remedy, said[i][1], strlen(said[i][1])) == 0, "%s", remedy);
+        ck_assert_msg(strncmp(told, begins[i], strlen(begins[i])) == 0, "%s", told);
         build_end(&b);
     }
-}
-END_TEST
-
-static void fill_foreach(struct builder *b, int64_t at)
-{
-    static const char *const name[] = {"multi_tensor_apply_kernel<BinaryOpScalarFunctor<float>>",
-                                       "multi_tensor_apply_kernel<PointwiseOpScalarFunctor>"};
-    build_kernel(b, case_gemm, at + US(10), at + US(30), US(7000));
-    for (int i = 0; i < 8; i++)
-        build_kernel(b, name[i % 2], at + US(7110 + 10 * i), at + US(7130 + 250 * i), US(250));
-    build_range(b, "optimizer.step", at + US(7100), at + US(9200));
-}
-
-START_TEST(optimizer)
-{
-    struct builder b = build_start();
-    build_meta(&b, "torch.loader.1.by", "accelerate transformers");
-    build_meta(&b, "torch.optimizer", "AdamW(foreach=None, fused=None, capturable=False)");
-    case_loop(&b, fill_foreach);
-    const struct outcome *o = case_first(build_analyze(&b), "fused-optimizer", US(1300));
-    ck_assert_msg(strstr(o->words[FRAMEWORK_PYTORCH], "optim='adamw_torch_fused')"), "%s",
-                  o->words[FRAMEWORK_PYTORCH]);
-    build_end(&b);
 }
 END_TEST
 
 Suite *test_dialect_libraries_suite(void);
 Suite *test_dialect_libraries_suite(void)
 {
-    Suite *s = suite_create("library words");
-    TCase *t = tcase_create("library words");
-    tcase_add_test(t, precision);
-    tcase_add_test(t, optimizer);
-    suite_add_tcase(s, t);
+    Suite *s = suite_create("words of libraries");
+    say_case_suite(s, "words", words);
+    say_case_suite(s, "of a program", of_a_program);
     return s;
 }

@@ -1,0 +1,118 @@
+/* The words of PyTorch. */
+#include "tests/unit/dialects/say_case.h"
+
+#define TF32     "torch.set_float32_matmul_precision('high') for TF32 (9.00 ms)"
+#define AUTOCAST "with torch.autocast('cuda', dtype=torch.bfloat16): ..."
+
+START_TEST(loaders)
+{
+    static const struct said said[] = {
+        {{.action = ACTION_SET_WORKERS,
+          .object = {.kind = OBJECT_LOADER, .place = "train.py:9"},
+          .params[PARAM_WORKERS] = NUMBER(4),
+          .now = "DataLoader(num_workers=0)"},
+         "train.py:9: DataLoader(..., num_workers=4, persistent_workers=True); now "
+         "DataLoader(num_workers=0)"},
+        {{.action = ACTION_SET_WORKERS,
+          .params[PARAM_WORKERS] = NUMBER(2),
+          .conditions = {[CONDITION_MADE_ANEW] = true, [CONDITION_FEWER_THAN_NOW] = true}},
+         "DataLoader(..., num_workers=2): more workers only compete for the cores with each other "
+         "and with the loop"},
+        {{.action = ACTION_SET_WORKERS, .params[PARAM_WORKERS] = NUMBER(0)},
+         "DataLoader(..., num_workers=0): making such a cheap batch takes less time than handing "
+         "it over; or use larger batches"},
+        {{.action = ACTION_SET_WORKERS,
+          .params = {[PARAM_WORKERS] = NUMBER(1), [PARAM_START_METHOD] = TEXT("spawn")}},
+         "DataLoader(..., num_workers=1, persistent_workers=True); workers start by spawn here, "
+         "which imports the program again: keep its loop under if __name__ == '__main__':, or add "
+         "multiprocessing_context='fork'"},
+        {{.action = ACTION_KEEP_WORKERS}, "DataLoader(..., persistent_workers=True)"},
+    };
+    says(&dialect_pytorch, said, sizeof said / sizeof *said);
+}
+END_TEST
+
+START_TEST(precision)
+{
+    static const struct said said[] = {
+        {{.action = ACTION_MIX_PRECISION,
+          .params = {[PARAM_DTYPE] = TEXT("bf16"), [PARAM_TF32_SAVES] = TEXT("9.00 ms")}},
+         AUTOCAST "; at least " TF32},
+        {{.action = ACTION_MIX_PRECISION,
+          .params = {[PARAM_DTYPE] = TEXT("bf16"), [PARAM_TF32_SAVES] = TEXT("9.00 ms")},
+          .conditions = {[CONDITION_TF32_FIRST] = true, [CONDITION_TO_CHANNELS_LAST] = true}},
+         TF32 "; then " AUTOCAST "; convert both model and input with "
+              ".to(memory_format=torch.channels_last), or the convolutions convert them"},
+        {{.action = ACTION_MIX_PRECISION,
+          .params[PARAM_DTYPE] = TEXT("bf16"),
+          .conditions[CONDITION_HAS_TF32] = true},
+         AUTOCAST " around forward and loss"},
+        {{.action = ACTION_MIX_PRECISION, .params[PARAM_DTYPE] = TEXT("fp16")},
+         "with torch.autocast('cuda', dtype=torch.float16): ... and torch.amp.GradScaler"},
+    };
+    says(&dialect_pytorch, said, sizeof said / sizeof *said);
+}
+END_TEST
+
+/* A package's line is named, but is no line to change. */
+START_TEST(waits_of_a_package)
+{
+    static const struct said said[] = {
+        {{.action = ACTION_FIX_RESULT_SIZES,
+          .object = {.kind = OBJECT_CALL, .place = "mine/a.py:7"},
+          .params[PARAM_PACKAGE] = TEXT("mine")},
+         "mine waits (mine/a.py:7); if that is not your code, look for its option that leaves this "
+         "out (logs, timers, checks); if it is: x[mask], nonzero, masked_select and unique wait "
+         "for the size of their result: torch.where(mask, x, 0), multiplying by the mask, topk and "
+         "nonzero_static keep sizes fixed"},
+        {{.action = ACTION_LOG_RARELY,
+          .object = {.kind = OBJECT_CALL, .place = "transformers/trainer.py:1919"},
+          .params[PARAM_PACKAGE] = TEXT("transformers")},
+         "the Trainer waits, not the script: TrainingArguments(..., logging_nan_inf_filter=False), "
+         "without which it tests the loss in every step, and logging_steps=N"},
+    };
+    says(&dialect_pytorch, said, sizeof said / sizeof *said);
+}
+END_TEST
+
+START_TEST(others)
+{
+    static const struct said said[] = {
+        {{.action = ACTION_FUSE_OPTIMIZER, .params[PARAM_OPTIMIZER] = TEXT("SGD")},
+         "torch.optim.SGD(params, fused=True) (or foreach=True)"},
+        {{.action = ACTION_WRITE_UPDATE_BY_LISTS, .params[PARAM_OPTIMIZER] = TEXT("Lion")},
+         "in Lion.step, work on lists of parameters at once (torch._foreach_add_ and the like), or "
+         "torch.compile(optimizer.step)"},
+        {{.action = ACTION_COLLECT_GARBAGE_RARELY, .object.place = "train.py:8"},
+         "train.py:8: the program calls gc.collect() itself. Call it once in hundreds of steps, or "
+         "never; gc.freeze() after everything is built makes each call cheap"},
+        {{.action = ACTION_COPY_LESS_ON_GPU, .params[PARAM_OPERATOR] = TEXT("repeat")},
+         "expand() instead of repeat(): it copies nothing"},
+        {{.action = ACTION_MOVE_HOST_WORK,
+          .conditions = {[CONDITION_SPREAD] = true, [CONDITION_LINES_KNOWN] = true}},
+         "torch.compile(model), which runs less Python between launches, or fewer and larger "
+         "operators"},
+        {{.action = ACTION_CHECK_RANK,
+          .params = {[PARAM_RANKS] = TEXT("rank 3"), [PARAM_CAUSE] = TEXT("gpu")}},
+         "on rank 3, check the GPU: clocks, power, temperature, other programs on it"},
+        {{.action = ACTION_COMPILE_PARTS, .params[PARAM_ENGINE] = TEXT("FSDP")},
+         "FSDP gathers and frees weights in each step, so one graph of the step does not fit: "
+         "torch.compile(block) for each block before it is sharded, or a larger batch"},
+        {{.action = ACTION_ENLARGE_BATCH,
+          .conditions = {[CONDITION_ONLY_INFERS] = true, [CONDITION_NO_LOADER] = true}},
+         "more samples a call of the model, where the program makes its inputs"},
+    };
+    says(&dialect_pytorch, said, sizeof said / sizeof *said);
+}
+END_TEST
+
+Suite *test_dialect_pytorch_suite(void);
+Suite *test_dialect_pytorch_suite(void)
+{
+    Suite *s = suite_create("words of PyTorch");
+    say_case_suite(s, "loaders", loaders);
+    say_case_suite(s, "precision", precision);
+    say_case_suite(s, "waits", waits_of_a_package);
+    say_case_suite(s, "others", others);
+    return s;
+}
