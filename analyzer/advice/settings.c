@@ -86,34 +86,21 @@ static bool knows(const char *list, const char *setting, size_t n)
     return false;
 }
 
-/* A reference trainer, by the name of what was started. */
-static bool is_trainer(const char *command)
+/* What the program or its runtime said that it obeys. Of PyTorch's programs without that word, and
+ * of what does not say what was started, nothing is known: NULL. Others read no settings: "". */
+static const char *settings_obeyed(const struct facts *f)
 {
-    static const char *const names[] = {"train_conv", "train_amp", "train_gpt", "train_ddp"};
-    for (const char *p = command; *(p += strspn(p, " ")); p += strcspn(p, " ")) {
-        size_t n = strcspn(p, " "), at = n;
-        while (at > 0 && p[at - 1] != '/')
-            at--;
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            if (n - at == strlen(names[i]) && memcmp(p + at, names[i], n - at) == 0)
-                return true;
-    }
-    return false;
-}
-
-/* Other programs than the trainers and those with PyTorch read no settings, JAX among them. Of what
- * does not say what was started nothing is known. */
-static bool reads_settings(const struct facts *f)
-{
-    const char *command = timeline_meta(f->tl, "command");
-    return !command || (query_of_pytorch(f) && !query_of_xla(f)) || is_trainer(command);
+    static const char *const keys[] = {"torch.settings", "program.settings"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (timeline_meta(f->tl, keys[i]))
+            return timeline_meta(f->tl, keys[i]);
+    bool unknown = !timeline_meta(f->tl, "command") || (query_of_pytorch(f) && !query_of_xla(f));
+    return unknown ? NULL : "";
 }
 
 bool outcome_obeyed(const struct facts *f, const char *settings)
 {
-    const char *list = timeline_meta(f->tl, "torch.settings");
-    if (!list && !reads_settings(f))
-        return false;
+    const char *list = settings_obeyed(f);
     for (const char *p = settings; list && *p; p += *p == ';') {
         size_t n = strcspn(p, ";");
         if (!knows(list, p, n))

@@ -3,6 +3,7 @@
 
 #include "reference_workloads/common/check.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,23 @@ static void apply_defects(const struct settings *k, const struct defect *defects
     }
 }
 
+/* Tells a profiler which settings of GPUPROF_APPLY the program obeys. It loads its agent before the
+ * program; without one there is nobody to tell. */
+static void announce(const struct settings *k)
+{
+    char names[2048] = "";
+    void (*fact)(const char *key, const char *value) = NULL;
+    *(void **)&fact = dlsym(RTLD_DEFAULT, "gpuprof_hook_fact");
+    for (size_t i = 0; fact && i < k->count; i++) {
+        size_t n = strlen(names);
+        snprintf(names + n, sizeof names - n, "%s%s", n ? " " : "", k->at[i].name);
+    }
+    for (char *p = names; (p = strchr(p, '-'));)
+        *p = '_';
+    if (fact)
+        fact("program.settings", names);
+}
+
 void settings_read(const struct settings *k, const struct defect *defects, size_t count, int argc,
                    char **argv, const char *usage)
 {
@@ -49,6 +67,7 @@ void settings_read(const struct settings *k, const struct defect *defects, size_
         apply_defects(k, defects, count, defect);
     settings_parse(k, argc, argv, usage);
     settings_apply(k, getenv("GPUPROF_APPLY"), "GPUPROF_APPLY");
+    announce(k);
 }
 
 static int is_among(const char *name, const char *const *names, size_t count)

@@ -130,17 +130,19 @@ END_TEST
 START_TEST(test_setting_by_program)
 {
     static const struct {
-        const char *command;
+        const char *command, *settings;
         bool offered;
-    } of[] = {{NULL, true},
-              {"./my_app --steps 3", false},
-              {"./my_app train_conv.txt", false},
-              {"/opt/bin/train_conv --steps 3", true},
-              {"taskset -c 1 train_gpt", true}};
+    } of[] = {{NULL, NULL, true},
+              {"./my_app --steps 3", NULL, false},
+              {"./my_app --steps 3", "batch precision", true},
+              {"./my_app --steps 3", "batch", false},
+              {"/opt/bin/train_conv --steps 3", NULL, false}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         struct builder b = build_start();
         if (of[i].command)
             build_meta(&b, "command", of[i].command);
+        if (of[i].settings)
+            build_meta(&b, "program.settings", of[i].settings);
         case_loop(&b, fill_fp32);
         const char *setting = case_first(build_analyze(&b), "tensor-cores", MS(6))->setting;
         ck_assert_msg((setting != NULL) == of[i].offered, "%zu", i);
