@@ -64,6 +64,15 @@ static inline void gpuprof_range_end(void)
         end();
 }
 
+/* Says which settings of GPUPROF_APPLY the program obeys, "num_workers pin_memory": advice then
+ * names them to `gpuprof try`, and no others. Call it once, at the beginning. */
+static inline void gpuprof_obeys(const char *names)
+{
+    void *found = dlsym((void *)0, "gpuprof_hook_fact");
+    if (found)
+        ((void (*)(const char *, const char *))(size_t)found)("program.settings", names);
+}
+
 /* Says that the program obeyed a setting of GPUPROF_APPLY: `gpuprof try` asks for it. `setting` is
  * as it stood there, "num_workers=4". */
 static inline void gpuprof_applied(const char *setting)
