@@ -32,7 +32,8 @@ analyzer/detect         analyzer/profile analyzer/timeline analyzer/measure
 analyzer/facts          wire analyzer/profile analyzer/timeline analyzer/measure analyzer/detect
 analyzer/facts/steps    wire analyzer/timeline analyzer/measure analyzer/detect analyzer/facts
 analyzer/facts/ranks    wire analyzer/timeline analyzer/measure analyzer/facts
-analyzer/facts/find     analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/steps analyzer/facts/ranks
+analyzer/facts/lines    wire analyzer/timeline analyzer/measure analyzer/facts
+analyzer/facts/find     analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/lines analyzer/facts/steps analyzer/facts/ranks
 analyzer/reduce         wire analyzer/profile analyzer/import analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/steps
 analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts
 analyzer/queries/kernels wire analyzer/timeline analyzer/facts analyzer/queries

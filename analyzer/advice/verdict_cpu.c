@@ -210,9 +210,10 @@ static const char *seen_text(const struct advice *a)
 static const char *why_text(struct advice *a)
 {
     return arena_printf(
-        &a->arena, "%sThe %s %s: %s.%s%s%s%s", seen_text(a),
+        &a->arena, "%sThe %s %s: %s.%s%s%s%s%s", seen_text(a),
         analysis_by_mean(a->facts) ? "average" : "median", scope_words(a->facts)->unit,
-        parts_text(a), threads_text(a), beside_text(a), a->facts->cpu_ranks.text ? " " : "",
+        parts_text(a), verdict_line(a), threads_text(a), beside_text(a),
+        a->facts->cpu_ranks.text ? " " : "",
         a->facts->cpu_ranks.text ? arena_printf(&a->arena, "%s.", a->facts->cpu_ranks.text) : "");
 }
 
@@ -221,6 +222,9 @@ static const char *open_text(struct advice *a, const struct cpu_group *g)
 {
     int threads = cpu_threads(a), cores = a->facts->host.usable_cores;
     double have;
+    const char *line = verdict_line_next(a);
+    if (line)
+        return line;
     if (g->parts >> PART_FORWARD & 1 && !oversubscribed(a) && crowded_out(a, &have))
         return "Other programs take the cores, and no change to this program helps: record again "
                "on an idle machine.";

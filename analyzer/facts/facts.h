@@ -1,7 +1,7 @@
 /* The facts: everything that was measured, worked out from a timeline. Nothing here advises
  * anybody. Once computed, the facts stay as they are: the what-if engine, the rules and the
  * exporters read them. All `_ns` are int64 nanoseconds; "per step" means divided by steps.used.
- * Passes in order (facts.c): steps -> gaps -> totals -> ranks -> host -> health. */
+ * Passes in order (find/): steps -> gaps -> totals -> ranks -> host -> health -> lines. */
 #ifndef GPUPROF_FACTS_FACTS_H
 #define GPUPROF_FACTS_FACTS_H
 
@@ -292,6 +292,8 @@ struct cpu_ranks {
     const char *text;    /* one sentence; NULL without several ranks */
 };
 
+struct line_facts;
+
 struct facts {
     const struct timeline *tl;
     struct arena arena; /* owns everything below */
@@ -324,6 +326,7 @@ struct facts {
     int64_t other_ns;          /* their mean */
     const char *contradiction; /* what is wrong with these numbers, one clause; NULL: they agree */
     const struct row_device *device; /* NULL = not known */
+    struct line_facts *lines;        /* lines.h; NULL = not measured */
 };
 
 void facts_free(struct facts *f);

@@ -107,7 +107,7 @@ static void write_gpu(const struct terminal *t, const struct advice *a)
     term_labelled(t, "GPU", INK_BOLD, line.s);
 }
 
-static void write_breakdown(const struct terminal *t, const struct advice *a)
+static void write_breakdown(const struct terminal *t, const struct advice *a, enum detail detail)
 {
     struct text m, p, line;
     if (a->facts->steps.used == 0)
@@ -147,6 +147,7 @@ static void write_breakdown(const struct terminal *t, const struct advice *a)
         return;
     }
     write_parts(t, a);
+    term_lines(t, a, detail == DETAIL_ALL ? 10 : 3);
     if (!a->facts->on_cpu)
         write_gpu(t, a);
     write_ranks(t, a);
@@ -210,7 +211,7 @@ static int term_analysis(const struct advice *a, const struct export_options *o,
     term_labelled(&t, "Next", INK_BOLD, a->next);
     fputc('\n', f);
     term_findings(&t, a, o);
-    write_breakdown(&t, a);
+    write_breakdown(&t, a, o->detail);
     term_others(&t, a, o);
     write_health(&t, a, o->detail);
     write_warnings(&t, a);

@@ -8,6 +8,8 @@
 
 /* "device" to "ranks". */
 void json_facts(struct json_tree *j, const struct advice *a);
+/* "lines"; nothing where nothing was sampled. */
+void json_lines(struct json_tree *j, const struct advice *a);
 /* "health". */
 void json_health(struct json_tree *j, const struct advice *a);
 

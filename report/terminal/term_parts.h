@@ -17,6 +17,8 @@ void term_title(const struct terminal *t, const struct advice *a, const struct o
 int term_screen(const struct terminal *t, const struct advice *a, const struct export_options *o,
                 struct err *e);
 /* Suppressed, cannot tell, fine: in two lines, or with DETAIL_ALL rule by rule. */
+/* Time by line, so many of each list: "" where nothing was sampled. */
+void term_lines(const struct terminal *t, const struct advice *a, size_t most);
 void term_others(const struct terminal *t, const struct advice *a, const struct export_options *o);
 
 #endif

@@ -74,6 +74,21 @@ def check_samples(checks, db):
     checks.check(hook == (0,), "no frame is the hook's", str(hook))
 
 
+def check_answer(checks, analysis):
+    """The GPU idles in these lines, and each is named with what it does."""
+    step = analysis["lines"]["step"]["lines"]
+    of = {line["function"]: line for line in step}
+    checks.check(set(of) >= {"sleeps", "computes", "starts"}, "the three functions are named", str(list(of)))
+    for name, calls in ("sleeps", None), ("starts", "subprocess.run"):
+        line = of.get(name, {})
+        checks.check(line.get("place") == f"program.py:{line_of(name)}" and line.get("calls") == calls, f"{name}() at its line",
+                     str(line))
+        checks.check(line.get("does_ms", {}).get("sleeps", 0) * 2 > line.get("ms", 0), f"{name}() sleeps", str(line))
+    total = sum(line["ms"] for line in step)
+    checks.check(0 < total <= analysis["lines"]["step"]["ms"] * 1.001, "the lines take no more than there is", str(total))
+    checks.check("program.py:" in analysis["why"], "the verdict names a line", analysis["why"])
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
     script, out = build.path("program.py"), build.path("lines.gpuprof")
@@ -85,6 +100,7 @@ def main():
     checks.check((done.stdout, done.returncode) == (plain.stdout, 3), "same output and status", done.stdout + done.stderr[-300:])
     with sqlite3.connect(out) as db:
         check_samples(checks, db)
+    check_answer(checks, build.analyze(out))
     build.run(command, GPUPROF_SAMPLES="0")
     with sqlite3.connect(out) as db:
         n = db.execute("SELECT (SELECT count(*) FROM stack_sample) + (SELECT count(*) FROM stack)").fetchone()

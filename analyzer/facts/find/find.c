@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "analyzer/facts/lines/lines_parts.h"
 #include "analyzer/facts/passes.h"
 #include "analyzer/facts/ranks/ranks.h"
 #include "analyzer/facts/steps/steps.h"
@@ -66,7 +67,7 @@ static int run_passes(struct facts *f, struct err *e)
     steps_explain_long(f);
     steps_explain_other(f);
     facts_check(f);
-    return 0;
+    return lines_measure(f, e);
 }
 
 struct facts *facts_find(const struct timeline *t, struct err *e)

@@ -2,6 +2,7 @@
  * framework overhead. Named by the range in which it falls. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/host.h"
+#include "analyzer/queries/lines.h"
 #include "analyzer/queries/once.h"
 #include "analyzer/queries/training/generation.h"
 #include "analyzer/queries/training/sharding.h"
@@ -120,8 +121,9 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
                            ? arena_printf(arena, "; for up to %s of that its threads had no core",
                                           time_text(arena, t->lost))
                            : "";
-    return arena_printf(arena, "the GPU waits %s %s while the host %s%s%s",
-                        time_text(arena, t->all), scope_words(f)->per, does, place, core);
+    return arena_printf(arena, "the GPU waits %s %s while the host %s%s%s%s",
+                        time_text(arena, t->all), scope_words(f)->per, does, place, core,
+                        query_line_text(f, arena, 1u << PART_IDLE_HOST));
 }
 
 /* The weights were left on the CPU, and another model, or only its results, are on the GPU. */

@@ -1,0 +1,42 @@
+/* The line of the user's program behind the verdict: what no rule knows is named all the same. */
+#include "analyzer/advice/verdict.h"
+#include "analyzer/queries/lines.h"
+#include "base/size.h"
+
+const char *verdict_line(struct advice *a)
+{
+    const struct facts *f = a->facts;
+    const struct line *l = query_cause_line(f);
+    char text[512], ns[32], step[32];
+    if (!l)
+        return "";
+    const char *out = arena_printf(&a->arena, " %s of %s %s: %s.", time_words(ns, sizeof ns, l->ns),
+                                   time_words(step, sizeof step, f->step_ns), scope_words(f)->per,
+                                   line_text(l, text, sizeof text));
+    return out ? out : "";
+}
+
+const char *verdict_other_line(struct advice *a)
+{
+    const struct lines *l = facts_lines(a->facts, LINES_OTHER);
+    char text[512], ns[32];
+    if (l->count == 0 || l->at[0].ns * 2 < l->ns)
+        return "";
+    const char *out =
+        arena_printf(&a->arena, " Most of that, %s: %s.", time_words(ns, sizeof ns, l->at[0].ns),
+                     line_text(&l->at[0], text, sizeof text));
+    return out ? out : "";
+}
+
+const char *verdict_line_next(struct advice *a)
+{
+    const struct facts *f = a->facts;
+    const struct line *l = query_cause_line(f);
+    char text[512], ns[32];
+    if (!l)
+        return NULL;
+    return arena_printf(&a->arena, "Look at this line, which takes %s (%.0f %%) %s: %s.",
+                        time_words(ns, sizeof ns, l->ns),
+                        100.0 * (double)l->ns / (double)f->step_ns, scope_words(f)->of,
+                        line_text(l, text, sizeof text));
+}

@@ -1,0 +1,76 @@
+/* Time by line: which lines of the user's own Python hold up the GPU, or take the step where no GPU
+ * works. From samples of the program's stacks (docs/lines.md), each charged to what went on then:
+ * to an idle gap of the GPU, a wait of the host, a worker's batch. Samples while the GPU is busy
+ * are charged to nothing.
+ *
+ * A line is the innermost one of the user's own code: neither of Python's library nor of installed
+ * packages. Where a stack has none, that of a package other than PyTorch.
+ *
+ * A list is empty (count 0) below LINES_LEAST looks: fewer say nothing. Texts and lists live as
+ * long as the facts. */
+#ifndef GPUPROF_FACTS_LINES_H
+#define GPUPROF_FACTS_LINES_H
+
+#include "analyzer/facts/facts.h"
+
+/* 20 samples of a run's gaps named the first three lines of the whole run, of 42 programs. */
+enum { LINES_LEAST = 20 };
+
+enum lines_of {
+    LINES_STEP,    /* the step's idle time of the GPU; without a GPU the whole step. Per step */
+    LINES_WAITS,   /* the training thread's waits for the GPU, in synchronising calls. Per step */
+    LINES_WORKERS, /* the making of batches in a loader's worker processes. Per batch */
+    LINES_OTHER,   /* longer steps with other work, which the median leaves out. Per such step */
+    LINES_KINDS
+};
+
+enum line_does { /* what the thread does while it is there */
+                 LINE_COMPUTES,
+                 LINE_SLEEPS,   /* waits for something: `call` says in which system call */
+                 LINE_STARVES,  /* would compute, but has no core */
+                 LINE_DISK,     /* waits for a disk or a driver */
+                 LINE_BACKWARD, /* waits for PyTorch's thread of the backward pass */
+                 LINE_DOES
+};
+
+struct line {
+    const char *place;     /* "train.py:9"; of a package "transformers/trainer.py:2300" */
+    const char *file;      /* its path as Python has it */
+    const char *function;  /* "memory_map", "Trainer.fit"; "" at the top of a file */
+    const char *called;    /* what it calls of others, mostly: "subprocess.run"; "" = nothing */
+    const char *innermost; /* the innermost function of all, mostly: "selectors.poll" */
+    const char *call;      /* LINE_SLEEPS: "wait4", "futex"; "" = not known */
+    int number;            /* of the line */
+    uint8_t does;          /* enum line_does: most of its time */
+    int64_t looks;         /* samples that found it */
+    int64_t ns;            /* of lines.ns, charged to it; mind that it is an estimate */
+    int64_t does_ns[LINE_DOES];     /* of ns */
+    int64_t part_ns[PART_COUNT];    /* of ns, by part of the step; LINES_STEP alone */
+    int64_t function_ns;            /* of all lines of its function together */
+    int function_from, function_to; /* the first and the last of those lines */
+};
+
+struct lines {
+    struct line *at; /* by ns, falling */
+    size_t count;
+    int64_t looks; /* that were charged to lines */
+    int64_t ns;    /* what there is to charge, per step or as above */
+};
+
+struct line_facts {
+    struct lines of[LINES_KINDS];
+    int64_t looks; /* at the training thread, whatever the GPU did; 0 = it was not sampled */
+};
+
+const struct lines *facts_lines(const struct facts *f, enum lines_of which);
+/* Of LINES_STEP, the line with most of these parts of the step (bits 1 << part), and in *ns how
+ * much of them; NULL: none has any. */
+const struct line *facts_line_of(const struct facts *f, uint32_t parts, int64_t *ns);
+int64_t facts_line_looks(const struct facts *f);
+
+/* "memory_map() train.py:9, in subprocess.run (sleeps)". Returns out. */
+const char *line_text(const struct line *l, char *out, size_t size);
+/* "sleeps", "computes", "waits for another process". */
+const char *line_does_text(const struct line *l);
+
+#endif

@@ -1,0 +1,311 @@
+/* Charges the looks at the program's threads: see lines.h. A look that found a thread so several
+ * times, because it did not run meanwhile, counts as that many looks spread evenly between the
+ * first and the last. */
+#include "analyzer/facts/lines/lines_parts.h"
+
+#include "analyzer/facts/passes.h"
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAITS = 0 }; /* a list without parts of the step has one: this */
+
+/* What looks are charged to: stretches of time, each with the part of the step that it counts for.
+ */
+struct stretch {
+    int64_t start_ns, end_ns;
+    enum part part;
+};
+struct stretches VEC(struct stretch);
+
+struct pass {
+    struct facts *f;
+    struct stack_line *stacks;
+    uint32_t *stack_of; /* by sample: index in timeline.stacks, TL_NONE */
+    struct charged *charged;
+    struct cpu_spans *cpu; /* what the training thread does without a GPU */
+};
+
+static bool add(struct stretches *s, int64_t start_ns, int64_t end_ns, enum part part)
+{
+    struct stretch *new = vec_push(s);
+    if (new)
+        *new = (struct stretch){start_ns, end_ns, part};
+    return new != NULL;
+}
+
+/* ---- looks ---- */
+
+static enum line_does does_of(const struct pass *p, const struct row_stack_sample *s,
+                              uint32_t stack)
+{
+    switch (s->state) {
+    case STACK_RUNNING:
+        return LINE_COMPUTES;
+    case STACK_READY:
+        return LINE_STARVES;
+    case STACK_DISK:
+        return LINE_DISK;
+    default:
+        return p->stacks[stack].in_backward && !p->f->on_cpu ? LINE_BACKWARD : LINE_SLEEPS;
+    }
+}
+
+static void charge(struct pass *p, const struct row_stack_sample *s, uint32_t stack, enum part part,
+                   int64_t looks)
+{
+    struct charged *c = &p->charged[stack];
+    enum line_does does = does_of(p, s, stack);
+    c->by_does[does] += looks;
+    c->by_part[part] += looks;
+    c->all += looks;
+    if (does == LINE_SLEEPS && s->call && looks > c->call_looks) {
+        c->call = s->call;
+        c->call_looks = looks;
+    }
+}
+
+static int64_t look_at_ns(const struct row_stack_sample *s, int64_t i)
+{
+    return s->looks > 1 ? s->start_ns + (int64_t)((double)(s->end_ns - s->start_ns) * (double)i /
+                                                  (double)(s->looks - 1))
+                        : s->start_ns;
+}
+
+/* Of a prolonged look, how many lie before `ns`: the even spread turned round. */
+static int64_t looks_before(const struct row_stack_sample *s, int64_t ns)
+{
+    if (ns <= s->start_ns)
+        return 0;
+    if (s->looks <= 1 || ns > s->end_ns)
+        return s->looks;
+    int64_t i = (int64_t)((double)(ns - s->start_ns) * (double)(s->looks - 1) /
+                          (double)(s->end_ns - s->start_ns));
+    while (i > 0 && look_at_ns(s, i) >= ns)
+        i--;
+    while (i < s->looks && look_at_ns(s, i) < ns)
+        i++;
+    return i;
+}
+
+/* The first stretch that ends after ns. */
+static size_t first_after(const struct stretches *at, int64_t ns)
+{
+    size_t low = 0, high = at->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (at->at[middle].end_ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void charge_sample(struct pass *p, const struct row_stack_sample *s, uint32_t stack,
+                          const struct stretches *at)
+{
+    for (size_t i = first_after(at, s->start_ns); i < at->n && at->at[i].start_ns <= s->end_ns;
+         i++) {
+        int64_t looks = looks_before(s, at->at[i].end_ns) - looks_before(s, at->at[i].start_ns);
+        if (looks > 0)
+            charge(p, s, stack, at->at[i].part, looks);
+    }
+}
+
+static void forget_charged(struct pass *p)
+{
+    memset(p->charged, 0, p->f->tl->stack_count * sizeof *p->charged);
+}
+
+/* The training thread's looks in these stretches. */
+static int charge_main(struct pass *p, const struct stretches *at,
+                       const int64_t part_ns[PART_COUNT], enum lines_of which)
+{
+    const struct timeline *t = p->f->tl;
+    forget_charged(p);
+    for (size_t i = 0; i < t->stack_sample_count; i++) {
+        const struct row_stack_sample *s = &t->stack_samples[i];
+        if (p->stack_of[i] != TL_NONE && s->looks > 0 &&
+            timeline_thread_index(t, s->thread) == p->f->steps.main_thread)
+            charge_sample(p, s, p->stack_of[i], at);
+    }
+    return lines_sum(p->f, p->stacks, p->charged, part_ns, &p->f->lines->of[which]);
+}
+
+/* ---- the step ---- */
+
+/* Idle time that the host could have prevented: not between kernels that were queued. */
+static const enum part idle[] = {PART_IDLE_INPUT,  PART_IDLE_COPY,  PART_IDLE_SYNC,
+                                 PART_IDLE_LAUNCH, PART_IDLE_ALLOC, PART_IDLE_HOST};
+enum { IDLE = sizeof idle / sizeof *idle };
+
+static bool is_idle(enum part part)
+{
+    for (size_t i = 0; i < IDLE; i++)
+        if (idle[i] == part)
+            return true;
+    return false;
+}
+
+static int charge_gaps(struct pass *p)
+{
+    const struct facts *f = p->f;
+    struct stretches at = {0};
+    int64_t part_ns[PART_COUNT] = {0};
+    bool ok = true;
+    for (size_t i = 0; i < f->gap_count && ok; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step != TL_NONE && f->steps.at[g->step].used && is_idle(g->part))
+            ok = add(&at, g->start_ns, g->end_ns, g->part);
+    }
+    for (size_t i = 0; i < IDLE; i++)
+        part_ns[idle[i]] = f->breakdown_ns[idle[i]];
+    int rc = ok ? charge_main(p, &at, part_ns, LINES_STEP) : -1;
+    vec_release(&at);
+    return rc;
+}
+
+/* Without a GPU the training thread's own time is the step's. */
+static enum part cpu_part_at(const struct pass *p, int64_t ns)
+{
+    int64_t parts[PART_COUNT] = {0};
+    if (p->cpu)
+        cpu_spans_part(p->cpu, ns, ns + 1, parts);
+    for (int i = PART_DATA; i < PART_COUNT; i++)
+        if (parts[i] > 0)
+            return (enum part)i;
+    return PART_OTHER;
+}
+
+static void charge_look(struct pass *p, const struct row_stack_sample *s, uint32_t stack)
+{
+    for (int64_t i = 0; i < s->looks; i++) {
+        int64_t ns = look_at_ns(s, i);
+        uint32_t step = facts_step_at(p->f, ns);
+        if (step != TL_NONE && p->f->steps.at[step].used)
+            charge(p, s, stack, cpu_part_at(p, ns), 1);
+    }
+}
+
+static int charge_cpu(struct pass *p)
+{
+    const struct facts *f = p->f;
+    int64_t part_ns[PART_COUNT] = {0};
+    if (!(p->cpu = cpu_spans_find(f, f->steps.main_thread)))
+        return -1;
+    forget_charged(p);
+    for (size_t i = 0; i < f->tl->stack_sample_count; i++)
+        if (p->stack_of[i] != TL_NONE &&
+            timeline_thread_index(f->tl, f->tl->stack_samples[i].thread) == f->steps.main_thread)
+            charge_look(p, &f->tl->stack_samples[i], p->stack_of[i]);
+    for (int i = PART_DATA; i < PART_COUNT; i++)
+        part_ns[i] = f->breakdown_ns[i];
+    cpu_spans_free(p->cpu);
+    return lines_sum(p->f, p->stacks, p->charged, part_ns, &f->lines->of[LINES_STEP]);
+}
+
+/* ---- waits, workers, other steps ---- */
+
+static bool waits(const struct api *a)
+{
+    return a->kind == API_SYNC_DEVICE || a->kind == API_SYNC_STREAM || a->kind == API_SYNC_EVENT ||
+           a->kind == API_COPY_SYNC;
+}
+
+static int charge_waits(struct pass *p)
+{
+    const struct facts *f = p->f;
+    const struct thread *th = facts_main_thread(f);
+    struct stretches at = {0};
+    int64_t part_ns[PART_COUNT] = {0}, all_ns = 0;
+    bool ok = true;
+    for (uint32_t i = 0; i < th->apis && ok; i++) {
+        const struct api *a = &f->tl->apis[th->first_api + i];
+        uint32_t step = waits(a) ? facts_step_at(f, a->start_ns) : TL_NONE;
+        if (step == TL_NONE || !f->steps.at[step].used)
+            continue;
+        ok = add(&at, a->start_ns, a->end_ns, (enum part)WAITS);
+        all_ns += a->end_ns - a->start_ns;
+    }
+    part_ns[WAITS] = facts_per_step(f, all_ns);
+    int rc = ok ? charge_main(p, &at, part_ns, LINES_WAITS) : -1;
+    vec_release(&at);
+    return rc;
+}
+
+static int charge_other_steps(struct pass *p)
+{
+    const struct facts *f = p->f;
+    struct stretches at = {0};
+    int64_t part_ns[PART_COUNT] = {[WAITS] = f->other_ns};
+    bool ok = true;
+    for (size_t i = 0; i < f->steps.count && ok; i++)
+        if (f->steps.at[i].other)
+            ok = add(&at, f->steps.at[i].start_ns, f->steps.at[i].end_ns, (enum part)WAITS);
+    int rc = ok ? charge_main(p, &at, part_ns, LINES_OTHER) : -1;
+    vec_release(&at);
+    return rc;
+}
+
+/* Workers, wherever they are inside the user's code: what they wait in otherwise is their queue. */
+static int charge_workers(struct pass *p)
+{
+    const struct facts *f = p->f;
+    int64_t part_ns[PART_COUNT] = {[WAITS] = f->host.fetch_ns};
+    forget_charged(p);
+    for (size_t i = 0; i < f->tl->stack_sample_count; i++) {
+        const struct row_stack_sample *s = &f->tl->stack_samples[i];
+        uint32_t stack = p->stack_of[i];
+        if (stack != TL_NONE && p->stacks[stack].in_worker && s->looks > 0)
+            charge(p, s, stack, (enum part)WAITS, s->looks);
+    }
+    return lines_sum(p->f, p->stacks, p->charged, part_ns, &f->lines->of[LINES_WORKERS]);
+}
+
+/* ---- the pass ---- */
+
+static int begin(struct pass *p)
+{
+    const struct timeline *t = p->f->tl;
+    p->stacks = stack_lines_find(t);
+    p->charged = calloc(t->stack_count + 1, sizeof *p->charged);
+    p->stack_of = malloc((t->stack_sample_count + 1) * sizeof *p->stack_of);
+    for (size_t i = 0; p->stack_of && i < t->stack_sample_count; i++)
+        p->stack_of[i] = stack_index(t, t->stack_samples[i].stack);
+    return p->stacks && p->charged && p->stack_of ? 0 : -1;
+}
+
+static void count_looks(struct pass *p)
+{
+    const struct timeline *t = p->f->tl;
+    for (size_t i = 0; i < t->stack_sample_count; i++)
+        if (timeline_thread_index(t, t->stack_samples[i].thread) == p->f->steps.main_thread)
+            p->f->lines->looks += t->stack_samples[i].looks;
+}
+
+int lines_measure(struct facts *f, struct err *e)
+{
+    struct pass p = {.f = f};
+    f->lines = arena_alloc(&f->arena, sizeof *f->lines);
+    if (!f->lines)
+        return err_no_memory(e);
+    if (f->tl->stack_sample_count == 0 || f->steps.count == 0)
+        return 0;
+    int rc = begin(&p);
+    if (rc == 0) {
+        count_looks(&p);
+        rc = f->on_cpu ? charge_cpu(&p) : charge_gaps(&p);
+    }
+    if (rc == 0 && !f->on_cpu)
+        rc = charge_waits(&p);
+    if (rc == 0 && f->other_steps)
+        rc = charge_other_steps(&p);
+    if (rc == 0)
+        rc = charge_workers(&p);
+    free(p.stacks);
+    free(p.charged);
+    free(p.stack_of);
+    return rc < 0 ? err_no_memory(e) : 0;
+}

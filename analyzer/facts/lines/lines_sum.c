@@ -1,0 +1,166 @@
+/* From looks by stack to time by line. */
+#include "analyzer/facts/lines/lines_parts.h"
+
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A line while it is summed up. */
+struct sum {
+    uint32_t line; /* a stack whose frame it is */
+    struct charged charged;
+    struct {
+        uint32_t stack; /* names it */
+        int64_t looks;
+    } called, innermost; /* of most looks, as far as one stack goes */
+};
+struct sums VEC(struct sum);
+
+static bool same_line(const struct timeline *t, uint32_t a, uint32_t b)
+{
+    return t->stacks[a].file == t->stacks[b].file && t->stacks[a].line == t->stacks[b].line &&
+           t->stacks[a].function == t->stacks[b].function;
+}
+
+static struct sum *sum_of(const struct timeline *t, struct sums *sums, uint32_t line)
+{
+    for (size_t i = 0; i < sums->n; i++)
+        if (same_line(t, sums->at[i].line, line))
+            return &sums->at[i];
+    struct sum *s = vec_push(sums);
+    if (s)
+        *s = (struct sum){.line = line, .called = {TL_NONE, 0}, .innermost = {TL_NONE, 0}};
+    return s;
+}
+
+static void add(struct charged *to, const struct charged *from)
+{
+    for (int i = 0; i < LINE_DOES; i++)
+        to->by_does[i] += from->by_does[i];
+    for (int i = 0; i < PART_COUNT; i++)
+        to->by_part[i] += from->by_part[i];
+    to->all += from->all;
+    if (from->call_looks > to->call_looks) {
+        to->call_looks = from->call_looks;
+        to->call = from->call;
+    }
+}
+
+static int64_t scaled(int64_t whole, int64_t part, int64_t all)
+{
+    return all > 0 ? (int64_t)((double)whole * (double)part / (double)all) : 0;
+}
+
+/* Each part's time goes to the lines in proportion to the looks in that part. */
+static void charge(struct line *l, const struct charged *c, const struct charged *total,
+                   const int64_t part_ns[PART_COUNT])
+{
+    for (int p = 0; p < PART_COUNT; p++) {
+        l->part_ns[p] = scaled(part_ns[p], c->by_part[p], total->by_part[p]);
+        l->ns += l->part_ns[p];
+    }
+    l->looks = c->all;
+    for (int d = 0; d < LINE_DOES; d++)
+        l->does_ns[d] = scaled(l->ns, c->by_does[d], c->all);
+}
+
+/* First whether it waits or works, then what of both most of the time. */
+static uint8_t does_most(const struct charged *c)
+{
+    const int64_t *n = c->by_does;
+    int64_t waits = n[LINE_SLEEPS] + n[LINE_DISK] + n[LINE_BACKWARD];
+    if (waits * 2 <= c->all)
+        return n[LINE_STARVES] > n[LINE_COMPUTES] ? LINE_STARVES : LINE_COMPUTES;
+    return n[LINE_BACKWARD] * 2 > waits ? LINE_BACKWARD
+           : n[LINE_DISK] * 2 > waits   ? LINE_DISK
+                                        : LINE_SLEEPS;
+}
+
+static void name(struct facts *f, struct line *l, const struct sum *s)
+{
+    const struct timeline *t = f->tl;
+    struct arena *a = &f->arena;
+    l->place = stack_place(t, s->line, a);
+    l->file = tl_text(t, t->stacks[s->line].file);
+    l->function = stack_function(t, s->line, a);
+    l->called = s->called.stack == TL_NONE ? "" : stack_function(t, s->called.stack, a);
+    l->innermost = s->innermost.stack == TL_NONE ? "" : stack_function(t, s->innermost.stack, a);
+    l->call = tl_text(t, s->charged.call);
+    l->number = (int)t->stacks[s->line].line;
+    l->does = does_most(&s->charged);
+}
+
+static bool same_function(const struct line *a, const struct line *b)
+{
+    return strcmp(a->file, b->file) == 0 && strcmp(a->function, b->function) == 0;
+}
+
+static void sum_functions(struct lines *out)
+{
+    for (size_t i = 0; i < out->count; i++) {
+        struct line *l = &out->at[i];
+        l->function_from = l->function_to = l->number;
+        for (size_t k = 0; k < out->count; k++) {
+            const struct line *o = &out->at[k];
+            if (!same_function(l, o))
+                continue;
+            l->function_ns += o->ns;
+            l->function_from = o->number < l->function_from ? o->number : l->function_from;
+            l->function_to = o->number > l->function_to ? o->number : l->function_to;
+        }
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct line *x = a, *y = b;
+    if (x->ns != y->ns)
+        return x->ns < y->ns ? 1 : -1;
+    return x->looks != y->looks ? (x->looks < y->looks ? 1 : -1) : strcmp(x->place, y->place);
+}
+
+static int sum_stacks(const struct timeline *t, const struct stack_line *stacks,
+                      const struct charged *charged, struct sums *sums, struct charged *total)
+{
+    for (size_t i = 0; i < t->stack_count; i++) {
+        if (charged[i].all == 0 || stacks[i].line == TL_NONE)
+            continue;
+        struct sum *s = sum_of(t, sums, stacks[i].line);
+        if (!s)
+            return -1;
+        add(&s->charged, &charged[i]);
+        add(total, &charged[i]);
+        if (charged[i].all > s->called.looks) {
+            s->called.stack = stacks[i].called;
+            s->called.looks = charged[i].all;
+            s->innermost.stack = stacks[i].innermost;
+        }
+    }
+    return 0;
+}
+
+int lines_sum(struct facts *f, const struct stack_line *stacks, const struct charged *charged,
+              const int64_t part_ns[PART_COUNT], struct lines *out)
+{
+    struct sums sums = {0};
+    struct charged total = {0};
+    int rc = sum_stacks(f->tl, stacks, charged, &sums, &total);
+    out->looks = total.all;
+    for (int p = 0; p < PART_COUNT; p++)
+        out->ns += part_ns[p];
+    if (rc == 0 && total.all >= LINES_LEAST) {
+        out->at = arena_array(&f->arena, sums.n, sizeof *out->at);
+        out->count = out->at ? sums.n : 0;
+        rc = out->at ? 0 : -1;
+    }
+    for (size_t i = 0; i < out->count; i++) {
+        charge(&out->at[i], &sums.at[i].charged, &total, part_ns);
+        name(f, &out->at[i], &sums.at[i]);
+    }
+    sum_functions(out);
+    if (out->count)
+        qsort(out->at, out->count, sizeof *out->at, by_time);
+    vec_release(&sums);
+    return rc;
+}

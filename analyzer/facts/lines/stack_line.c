@@ -1,0 +1,176 @@
+/* Whose line a Python stack is: the innermost frame of the user's own code. */
+#include "analyzer/facts/lines/lines_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEEPEST = 1024 };
+
+enum owner { OWNER_USER, OWNER_PACKAGE, OWNER_TORCH, OWNER_PYTHON };
+
+static const char *const installed[] = {"/site-packages/", "/dist-packages/"};
+
+/* "torch/nn/modules/conv.py" of an installed file; NULL: it is none. */
+static const char *within_packages(const char *file)
+{
+    for (size_t i = 0; i < 2; i++) {
+        const char *at = strstr(file, installed[i]);
+        if (at)
+            return at + strlen(installed[i]);
+    }
+    return NULL;
+}
+
+static const char *within_library(const char *file)
+{
+    static const char *const folders[] = {"/lib/python3", "/lib64/python3"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *at = strstr(file, folders[i]);
+        const char *rest = at ? strchr(at + strlen(folders[i]), '/') : NULL;
+        if (rest)
+            return rest + 1;
+    }
+    return NULL;
+}
+
+/* A command that an installed package has put into bin/: it only calls the package. */
+static bool is_command(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    bool in_bin = slash && slash - file >= 4 && strncmp(slash - 4, "/bin", 4) == 0;
+    return in_bin && !str_ends_with(file, ".py");
+}
+
+static enum owner owner_of(const char *file)
+{
+    const char *package = within_packages(file);
+    if (package)
+        return strncmp(package, "torch/", 6) == 0 ? OWNER_TORCH : OWNER_PACKAGE;
+    if (within_library(file) || is_command(file))
+        return OWNER_PYTHON;
+    /* "<frozen importlib._bootstrap>", code that is made as text; "<stdin>" is typed by the user */
+    if (file[0] == '<' && strcmp(file, "<stdin>") != 0 && strncmp(file, "<ipython", 8) != 0)
+        return OWNER_PYTHON;
+    return OWNER_USER;
+}
+
+static const char *file_of(const struct timeline *t, uint32_t i)
+{
+    return tl_text(t, t->stacks[i].file);
+}
+
+static const char *function_of(const struct timeline *t, uint32_t i)
+{
+    return tl_text(t, t->stacks[i].function);
+}
+
+uint32_t stack_index(const struct timeline *t, int64_t id)
+{
+    size_t low = 0, high = t->stack_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->stacks[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->stack_count && t->stacks[low].id == id && id > 0 ? (uint32_t)low : TL_NONE;
+}
+
+/* ---- one stack ---- */
+
+/* A wrapper says nothing: Module._call_impl, no_grad.<locals>.decorate_context. */
+static bool says_something(const char *function)
+{
+    const char *dot = strrchr(function, '.'), *last = dot ? dot + 1 : function;
+    return *last != '_' && *last != '<' && !strstr(function, "<locals>");
+}
+
+/* frames: innermost first. The first frame below the user's whose name says something. */
+static uint32_t called_by(const struct timeline *t, const uint32_t *frames, size_t user)
+{
+    for (size_t i = user; i-- > 0;)
+        if (says_something(function_of(t, frames[i])))
+            return frames[i];
+    return user > 0 ? frames[user - 1] : TL_NONE;
+}
+
+static bool waits_for_engine(const struct timeline *t, uint32_t innermost)
+{
+    const char *file = file_of(t, innermost), *function = function_of(t, innermost);
+    return str_ends_with(file, "torch/autograd/graph.py")
+               ? strcmp(function, "_engine_run_backward") == 0
+               : str_ends_with(file, "torch/autograd/__init__.py");
+}
+
+static struct stack_line resolve(const struct timeline *t, uint32_t stack)
+{
+    struct stack_line s = {TL_NONE, TL_NONE, stack, waits_for_engine(t, stack), false};
+    uint32_t frames[DEEPEST];
+    size_t n = 0, line = SIZE_MAX, package = SIZE_MAX;
+    for (uint32_t i = stack; i != TL_NONE && n < DEEPEST; i = stack_index(t, t->stacks[i].caller)) {
+        enum owner owner = owner_of(file_of(t, i));
+        if (owner == OWNER_USER && line == SIZE_MAX)
+            line = n;
+        if (owner == OWNER_PACKAGE && package == SIZE_MAX)
+            package = n;
+        s.in_worker |= strcmp(function_of(t, i), "_worker_loop") == 0 && owner == OWNER_TORCH;
+        frames[n++] = i;
+    }
+    if (line == SIZE_MAX)
+        line = package;
+    if (line == SIZE_MAX)
+        return s;
+    s.line = frames[line];
+    s.called = called_by(t, frames, line);
+    return s;
+}
+
+struct stack_line *stack_lines_find(const struct timeline *t)
+{
+    struct stack_line *all = malloc((t->stack_count + 1) * sizeof *all);
+    for (size_t i = 0; all && i < t->stack_count; i++)
+        all[i] = resolve(t, (uint32_t)i);
+    return all;
+}
+
+/* ---- names ---- */
+
+/* As the hook names places: train.py; of an installed package transformers/trainer.py. */
+const char *stack_place(const struct timeline *t, uint32_t stack, struct arena *a)
+{
+    const char *file = file_of(t, stack), *package = within_packages(file);
+    const char *slash = strrchr(file, '/');
+    const char *text = arena_printf(a, "%s:%lld",
+                                    package ? package
+                                    : slash ? slash + 1
+                                            : file,
+                                    (long long)t->stacks[stack].line);
+    return text ? text : "";
+}
+
+/* "subprocess" of the library's file, "torch" of an installed one, "model" of the user's own. */
+static const char *module_of(const char *file, struct arena *a)
+{
+    const char *inside = within_packages(file);
+    if (!inside)
+        inside = within_library(file);
+    const char *slash = strrchr(file, '/');
+    if (!inside)
+        inside = slash ? slash + 1 : file;
+    size_t n = strcspn(inside, "/.");
+    return arena_printf(a, "%.*s", (int)n, inside);
+}
+
+const char *stack_function(const struct timeline *t, uint32_t stack, struct arena *a)
+{
+    const char *function = function_of(t, stack), *file = file_of(t, stack);
+    const char *inner = strstr(function, "<locals>.");
+    for (; inner; inner = strstr(function, "<locals>."))
+        function = inner + strlen("<locals>.");
+    if (owner_of(file) == OWNER_USER || file[0] == '<')
+        return function[0] == '<' ? "" : function;
+    const char *module = module_of(file, a);
+    const char *text = arena_printf(a, "%s.%s", module ? module : "", function);
+    return text ? text : "";
+}

@@ -1,0 +1,21 @@
+/* Which line of the program to name for what a step loses. */
+#ifndef GPUPROF_QUERIES_LINES_H
+#define GPUPROF_QUERIES_LINES_H
+
+#include "analyzer/facts/lines.h"
+
+/* A line that holds less of what it is named for is one among many. */
+#define QUERY_LINE_SHARE 0.3
+
+/* The line that holds most of these parts of the step (bits 1 << part), if it holds
+ * QUERY_LINE_SHARE of them; NULL: none does, or nothing was sampled. */
+const struct line *query_line_of(const struct facts *f, uint32_t parts, int64_t *ns);
+/* "; 41.0 ms of it: memory_map() train.py:9, in subprocess.run (sleeps)"; "" where there is none.
+ */
+const char *query_line_text(const struct facts *f, struct arena *arena, uint32_t parts);
+/* The line with most of the step that is not the model's own computing: neither in PyTorch's
+ * forward and backward passes and optimizers, nor waiting for them. A tenth of the step at least;
+ * NULL: there is none. */
+const struct line *query_cause_line(const struct facts *f);
+
+#endif

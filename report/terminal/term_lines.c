@@ -1,0 +1,40 @@
+/* Time by line of the program. */
+#include "report/terminal/term_parts.h"
+
+#include "analyzer/facts/lines.h"
+#include "report/words/text.h"
+
+#include <stdio.h>
+
+enum { LEAST_SHARE = 100 }; /* of what there is to charge: less is not worth a row */
+
+static void write_list(const struct terminal *t, const struct lines *l, const char *head,
+                       size_t most)
+{
+    for (size_t i = 0; i < l->count && i < most; i++) {
+        const struct line *x = &l->at[i];
+        struct text ms;
+        char line[512];
+        if (x->looks * LEAST_SHARE < l->looks)
+            break;
+        if (i == 0)
+            fprintf(t->f, "%s\n", head);
+        fprintf(t->f, "  %9s %5.1f %%  ", l->ns > 0 ? text_ms(&ms, x->ns) : "",
+                100.0 * (double)x->looks / (double)l->looks);
+        term_wrap(t, 21, 21, line_text(x, line, sizeof line));
+    }
+}
+
+void term_lines(const struct terminal *t, const struct advice *a, size_t most)
+{
+    const struct facts *f = a->facts;
+    char head[160];
+    snprintf(head, sizeof head,
+             f->on_cpu ? "Lines of the program, %s" : "Lines in which the GPU idles, %s",
+             scope_words(f)->per);
+    write_list(t, facts_lines(f, LINES_STEP), head, most);
+    snprintf(head, sizeof head, "Lines that wait for the GPU, %s", scope_words(f)->per);
+    write_list(t, facts_lines(f, LINES_WAITS), head, most);
+    write_list(t, facts_lines(f, LINES_WORKERS), "Lines of the loader's workers, per batch", most);
+    write_list(t, facts_lines(f, LINES_OTHER), "Lines of the longer steps that do not count", most);
+}

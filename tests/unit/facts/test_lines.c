@@ -1,0 +1,283 @@
+/* Time by line: what looks at the program's stacks are charged to, and whose line a stack is. */
+#include "analyzer/facts/lines.h"
+#include "tests/unit/rule_case.h"
+
+enum { STEPS = 24, USED = STEPS - 1 };
+
+#define PACKAGES "/x/lib/python3.11/site-packages/"
+
+static int64_t stacks, samples;
+
+static int64_t frame(struct builder *b, int64_t caller, const char *file, const char *function,
+                     int64_t line)
+{
+    struct row_stack r = {++stacks, caller, build_text(b, file), build_text(b, function), line};
+    build_put(b, ROW_STACK, &r);
+    return r.id;
+}
+
+static void looks_of(struct builder *b, int64_t stack, int64_t state, const char *call,
+                     int64_t from, int64_t to, int64_t looks)
+{
+    struct row_stack_sample r = {
+        ++samples, 1, b->thread, from, to, looks, state, *call ? build_text(b, call) : 0, stack};
+    build_put(b, ROW_STACK_SAMPLE, &r);
+}
+
+static void look(struct builder *b, int64_t stack, int64_t state, const char *call, int64_t at)
+{
+    looks_of(b, stack, state, call, at, at, 1);
+}
+
+static struct builder start(void)
+{
+    stacks = samples = 0;
+    return build_start();
+}
+
+/* 4 ms of work, then 6 ms in which the GPU idles and the host does other work. */
+static int64_t step(struct builder *b, int i)
+{
+    int64_t at = MS(10 * i);
+    build_range(b, "step", at, at + MS(10));
+    build_kernel(b, "k", at + US(10), at + US(20), MS(4));
+    return at;
+}
+
+static int64_t in_subprocess(struct builder *b)
+{
+    int64_t top = frame(b, 0, "/home/me/train.py", "<module>", 30);
+    int64_t own = frame(b, top, "/home/me/train.py", "memory_map", 9);
+    int64_t run = frame(b, own, "/x/lib/python3.11/subprocess.py", "run", 548);
+    return frame(b, run, "/x/lib/python3.11/selectors.py", "_PollLikeSelector.select", 415);
+}
+
+/* Looks while the GPU idles count, and share its idle time; looks while it works do not. */
+START_TEST(gaps_are_charged)
+{
+    struct builder b = start();
+    char text[256];
+    int64_t sleeps = in_subprocess(&b);
+    int64_t computes = frame(&b, 0, "/home/me/train.py", "Net.<locals>.more", 20);
+    int64_t launches = frame(&b, 0, "/home/me/train.py", "<module>", 5);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = step(&b, i);
+        look(&b, launches, STACK_RUNNING, "", at + MS(2));
+        look(&b, sleeps, STACK_ASLEEP, "wait4", at + MS(5));
+        looks_of(&b, sleeps, STACK_ASLEEP, "wait4", at + MS(6), at + MS(7), 2);
+        look(&b, computes, i % 4 ? STACK_RUNNING : STACK_READY, "", at + MS(9));
+    }
+    const struct facts *f = build_analyze(&b)->facts;
+    const struct lines *l = facts_lines(f, LINES_STEP);
+    ck_assert_int_eq(facts_line_looks(f), 5 * STEPS);
+    ck_assert_uint_eq(l->count, 2);
+    ck_assert_int_eq(l->looks, 4 * USED);
+    ck_assert_int_eq(l->ns, f->breakdown_ns[PART_IDLE_HOST] + f->breakdown_ns[PART_IDLE_LAUNCH]);
+    const struct line *x = &l->at[0], *y = &l->at[1];
+    ck_assert_int_eq(x->looks, 3 * USED);
+    ck_assert(llabs(x->ns - f->breakdown_ns[PART_IDLE_HOST] * 3 / 4) < 10 &&
+              llabs(y->ns - f->breakdown_ns[PART_IDLE_HOST] / 4) < 10);
+    ck_assert_str_eq(x->place, "train.py:9");
+    ck_assert_str_eq(x->called, "subprocess.run");
+    ck_assert_str_eq(x->innermost, "selectors._PollLikeSelector.select");
+    ck_assert_int_eq(x->does, LINE_SLEEPS);
+    ck_assert_str_eq(line_text(x, text, sizeof text),
+                     "memory_map() train.py:9, in subprocess.run (waits for another process)");
+    ck_assert_str_eq(line_text(y, text, sizeof text), "more() train.py:20 (computes)");
+    ck_assert(y->does_ns[LINE_STARVES] > 0 && y->does_ns[LINE_COMPUTES] > y->does_ns[LINE_STARVES]);
+    int64_t ns;
+    ck_assert_ptr_eq(facts_line_of(f, 1u << PART_IDLE_HOST, &ns), x);
+    ck_assert_int_eq(ns, x->part_ns[PART_IDLE_HOST]);
+    ck_assert_ptr_null(facts_line_of(f, 1u << PART_IDLE_INPUT, &ns));
+    build_end(&b);
+}
+END_TEST
+
+/* A look that lasted counts only with the part of it that lies in a gap. */
+START_TEST(long_looks_are_cut)
+{
+    struct builder b = start();
+    int64_t sleeps = in_subprocess(&b);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = step(&b, i); /* looks at 3, 4, 5, 6 ms; the GPU idles from 4.02 on */
+        looks_of(&b, sleeps, STACK_ASLEEP, "nanosleep", at + MS(3), at + MS(6), 4);
+    }
+    const struct lines *l = facts_lines(build_analyze(&b)->facts, LINES_STEP);
+    ck_assert_int_eq(l->looks, 2 * USED);
+    build_end(&b);
+}
+END_TEST
+
+START_TEST(few_looks_say_nothing)
+{
+    struct builder b = start();
+    int64_t sleeps = in_subprocess(&b);
+    for (int i = 0; i < STEPS; i++)
+        if (step(&b, i) >= 0 && i > 4)
+            look(&b, sleeps, STACK_ASLEEP, "wait4", MS(10 * i + 6));
+    const struct facts *f = build_analyze(&b)->facts;
+    ck_assert_int_eq(facts_lines(f, LINES_STEP)->looks, STEPS - 6);
+    ck_assert_uint_eq(facts_lines(f, LINES_STEP)->count, 0);
+    build_end(&b);
+}
+END_TEST
+
+/* What waits for the GPU in a call belongs to the waits: the GPU works meanwhile. */
+START_TEST(waits_are_charged)
+{
+    struct builder b = start();
+    int64_t own = frame(&b, 0, "/home/me/train.py", "<module>", 7);
+    int64_t waits = frame(&b, own, PACKAGES "torch/_tensor.py", "Tensor.item", 100);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = step(&b, i);
+        build_api(&b, "cudaStreamSynchronize", at + MS(1), MS(3));
+        look(&b, waits, STACK_ASLEEP, "", at + MS(2));
+    }
+    const struct facts *f = build_analyze(&b)->facts;
+    const struct lines *l = facts_lines(f, LINES_WAITS);
+    ck_assert_uint_eq(l->count, 1);
+    ck_assert_int_eq(l->at[0].ns, MS(3));
+    ck_assert_str_eq(l->at[0].called, "torch.Tensor.item");
+    ck_assert_uint_eq(facts_lines(f, LINES_STEP)->count, 0);
+    build_end(&b);
+}
+END_TEST
+
+/* Whose line: the user's own; else that of a package, but not PyTorch's, Python's or a command's.
+ */
+START_TEST(lines_are_the_users)
+{
+    static const struct {
+        const char *file, *function;
+    } inner[] = {{PACKAGES "torch/nn/modules/module.py", "Module._call_impl"},
+                 {PACKAGES "torch/nn/modules/linear.py", "Linear.forward"},
+                 {"<frozen importlib._bootstrap>", "_call_with_frames_removed"}};
+    struct builder b = start();
+    int64_t own = frame(&b, 0, "/home/me/src/net.py", "Net.forward", 44);
+    int64_t package = frame(&b, 0, "/x/venv/bin/torchrun", "<module>", 8);
+    package = frame(&b, package, PACKAGES "transformers/trainer.py", "Trainer.train", 2300);
+    int64_t none = frame(&b, 0, "/usr/lib/python3.11/threading.py", "Thread.run", 1);
+    for (size_t i = 0; i < 3; i++) {
+        own = frame(&b, own, inner[i].file, inner[i].function, 10);
+        package = frame(&b, package, inner[i].file, inner[i].function, 10);
+        none = frame(&b, none, inner[i].file, inner[i].function, 10);
+    }
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = step(&b, i);
+        look(&b, own, STACK_RUNNING, "", at + MS(5));
+        look(&b, own, STACK_RUNNING, "", at + MS(6));
+        look(&b, package, STACK_DISK, "read", at + MS(7));
+        look(&b, none, STACK_RUNNING, "", at + MS(8));
+    }
+    const struct lines *l = facts_lines(build_analyze(&b)->facts, LINES_STEP);
+    ck_assert_uint_eq(l->count, 2);
+    ck_assert_str_eq(l->at[0].place, "net.py:44");
+    ck_assert_str_eq(l->at[0].function, "Net.forward");
+    ck_assert_str_eq(l->at[0].called, "torch.Linear.forward");
+    ck_assert_str_eq(l->at[1].place, "transformers/trainer.py:2300");
+    ck_assert_str_eq(l->at[1].function, "transformers.Trainer.train");
+    ck_assert_int_eq(l->at[1].does, LINE_DISK);
+    build_end(&b);
+}
+END_TEST
+
+/* Lines of one function are named with what they take together. */
+START_TEST(functions_are_summed)
+{
+    struct builder b = start();
+    int64_t f[3];
+    for (int i = 0; i < 3; i++)
+        f[i] = frame(&b, 0, "/home/me/train.py", i < 2 ? "tokens" : "other", 10 + i);
+    for (int i = 0; i < STEPS; i++) {
+        step(&b, i);
+        for (int k = 0; k < 3; k++)
+            look(&b, f[k], STACK_RUNNING, "", MS(10 * i + 5 + k));
+    }
+    const struct lines *l = facts_lines(build_analyze(&b)->facts, LINES_STEP);
+    ck_assert_uint_eq(l->count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        bool other = strcmp(l->at[i].function, "other") == 0;
+        ck_assert_int_eq(l->at[i].function_ns / MS(1), l->at[i].ns * (other ? 1 : 2) / MS(1));
+        ck_assert_int_eq(l->at[i].function_from, other ? 12 : 10);
+        ck_assert_int_eq(l->at[i].function_to, other ? 12 : 11);
+    }
+    build_end(&b);
+}
+END_TEST
+
+/* A loader's worker is charged with what it does in the user's code, not with waiting for work. */
+START_TEST(workers_are_apart)
+{
+    struct builder b = start();
+    int64_t worker = frame(&b, 0, PACKAGES "torch/utils/data/_utils/worker.py", "_worker_loop", 1);
+    int64_t waits =
+        frame(&b, worker, "/x/lib/python3.11/multiprocessing/queues.py", "Queue.get", 1);
+    int64_t item = frame(&b, worker, "/home/me/data.py", "Molecules.__getitem__", 17);
+    item = frame(&b, item, PACKAGES "numpy/lib/npyio.py", "load", 400);
+    build_thread(&b, 9, "worker");
+    for (int i = 0; i < STEPS; i++) {
+        step(&b, i);
+        b.thread = 9;
+        look(&b, item, STACK_RUNNING, "", MS(10 * i + 1));
+        look(&b, waits, STACK_ASLEEP, "read", MS(10 * i + 6));
+        b.thread = 1;
+    }
+    const struct facts *f = build_analyze(&b)->facts;
+    const struct lines *l = facts_lines(f, LINES_WORKERS);
+    ck_assert_int_eq(l->looks, STEPS);
+    ck_assert_uint_eq(l->count, 1);
+    ck_assert_str_eq(l->at[0].place, "data.py:17");
+    ck_assert_str_eq(l->at[0].called, "numpy.load");
+    ck_assert_uint_eq(facts_lines(f, LINES_STEP)->looks, 0);
+    build_end(&b);
+}
+END_TEST
+
+/* Without a GPU the whole step is charged, by what the training thread does then. */
+START_TEST(cpu_steps_are_charged)
+{
+    struct builder b = start();
+    int64_t sleeps = in_subprocess(&b), own = frame(&b, 0, "/home/me/train.py", "<module>", 12);
+    int64_t computes = frame(&b, own, PACKAGES "torch/_tensor.py", "Tensor.backward", 600);
+    build_meta(&b, "torch.version", "2.9.0");
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = MS(100 + 10 * i);
+        build_range_at(&b, "gpuprof.step", 0, at, at + MS(10));
+        build_range(&b, "backward", at + MS(1), at + MS(5));
+        build_range(&b, "optimizer.step", at + MS(9), at + MS(10));
+        for (int k = 0; k < 4; k++)
+            look(&b, computes, STACK_RUNNING, "", at + MS(1.5 + k));
+        looks_of(&b, sleeps, STACK_ASLEEP, "wait4", at + MS(5.5), at + MS(8.5), 4);
+    }
+    struct advice *a = build_analyze(&b);
+    const struct lines *l = facts_lines(a->facts, LINES_STEP);
+    ck_assert(a->facts->on_cpu);
+    ck_assert_uint_eq(l->count, 2);
+    ck_assert_int_eq(l->ns, a->facts->step_ns);
+    int64_t ns;
+    ck_assert_str_eq(facts_line_of(a->facts, 1u << PART_BACKWARD, &ns)->place, "train.py:12");
+    ck_assert_int_eq(ns, a->facts->breakdown_ns[PART_BACKWARD]);
+    ck_assert_msg(strstr(a->why, "per step: memory_map() train.py:9, in subprocess.run (waits for "
+                                 "another process)"),
+                  "%s", a->why);
+    ck_assert_msg(!strstr(a->why, "Tensor.backward"), "%s", a->why);
+    ck_assert_msg(strstr(a->next, "memory_map() train.py:9"), "%s", a->next);
+    build_end(&b);
+}
+END_TEST
+
+Suite *test_lines_suite(void)
+{
+    Suite *s = suite_create("lines");
+    TCase *t = tcase_create("lines");
+    tcase_add_test(t, gaps_are_charged);
+    tcase_add_test(t, long_looks_are_cut);
+    tcase_add_test(t, few_looks_say_nothing);
+    tcase_add_test(t, waits_are_charged);
+    tcase_add_test(t, lines_are_the_users);
+    tcase_add_test(t, functions_are_summed);
+    tcase_add_test(t, workers_are_apart);
+    tcase_add_test(t, cpu_steps_are_charged);
+    suite_add_tcase(s, t);
+    return s;
+}
