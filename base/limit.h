@@ -1,16 +1,29 @@
-/* Thresholds of a room, one row each in its limits.def: LIMIT_INT(NAME, value, unit, source) or
- * LIMIT_REAL. The source says which recordings set the value, what argues for it, or who published
- * it. Here a row becomes a constant; in a build with GPUPROF_VARY a variable that bench/thresholds
- * scales. */
+/* Thresholds and assumed ranges of a room, one row each in its limits.def: LIMIT_INT(NAME, value,
+ * unit, source), LIMIT_REAL, LIMIT_SPAN(NAME, good, bad, unit, source) or LIMIT_RANGE(NAME, good,
+ * likely, bad, unit, source). The source says which recordings set the value, what argues for it,
+ * or who published it. Here a row becomes a constant; in a build with GPUPROF_VARY a variable that
+ * bench/thresholds scales. */
 #ifndef GPUPROF_LIMIT_H
 #define GPUPROF_LIMIT_H
 
+struct limit_span { /* of what is not known: the best and the worst for who follows an advice */
+    double good, bad;
+};
+struct limit_range { /* the same with what is likeliest */
+    double good, likely, bad;
+};
+
 #ifdef GPUPROF_VARY
-#define LIMIT_INT(name, value, unit, source)  extern int name;
-#define LIMIT_REAL(name, value, unit, source) extern double name;
+#define LIMIT_INT(name, value, unit, source)               extern int name;
+#define LIMIT_REAL(name, value, unit, source)              extern double name;
+#define LIMIT_SPAN(name, good, bad, unit, source)          extern struct limit_span name;
+#define LIMIT_RANGE(name, good, likely, bad, unit, source) extern struct limit_range name;
 #else
-#define LIMIT_INT(name, value, unit, source)  enum { name = (value) };
-#define LIMIT_REAL(name, value, unit, source) static const double name = (value);
+#define LIMIT_INT(name, value, unit, source)      enum { name = (value) };
+#define LIMIT_REAL(name, value, unit, source)     static const double name = (value);
+#define LIMIT_SPAN(name, good, bad, unit, source) static const struct limit_span name = {good, bad};
+#define LIMIT_RANGE(name, good, likely, bad, unit, source)                                         \
+    static const struct limit_range name = {good, likely, bad};
 #endif
 
 #endif

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.." || exit 2
 check() { # check TREE: prints what is wrong; status 1 when something is
     (cd "$1" && find analyzer -name limits.def | while read -r def; do
         room=${def%/limits.def}
-        tr '\n' ' ' <"$def" | grep -oE 'LIMIT_(INT|REAL)\([A-Z0-9_]+,[^"]*"[^"]*",( *"([^"\\]|\\.)*")*' | while read -r row; do
+        tr '\n' ' ' <"$def" | grep -oE 'LIMIT_(INT|REAL|SPAN|RANGE)\([A-Z0-9_]+,[^"]*"[^"]*",( *"([^"\\]|\\.)*")*' | while read -r row; do
             name=$(echo "$row" | sed -E 's/^[A-Z_]*\(([A-Z0-9_]+),.*/\1/')
             echo "$row" | grep -qE ', *"[^"]+",( *"[^"]+")+ *$' || echo "$def: $name has no unit or no source"
             grep -rqwE "$name" analyzer report cli --include='*.c' --include='*.h' || echo "$def: nothing uses $name"

@@ -3,6 +3,7 @@
 
 #include "analyzer/measure/median.h"
 #include "analyzer/queries/query.h"
+#include "analyzer/replay/limits.h"
 #include "wire/spool_format.h"
 
 #include <math.h>
@@ -11,9 +12,6 @@
 
 enum {
     STEPS_MAX = 32,
-    STEPS_ENOUGH = 6,
-    SETTLE = 3,           /* one in so many, the first ones, does not count */
-    CALLS_ENOUGH = 200000 /* of the training thread: then STEPS_ENOUGH are enough */
 };
 
 struct task *graph_put(struct maker *m, enum task_kind kind, int64_t key, uint32_t lane,
@@ -46,7 +44,7 @@ static size_t steps_wanted(const struct maker *m, size_t end, size_t most)
     const struct thread *th = &m->t->threads[m->a->steps.main_thread];
     uint32_t call = th->first_api + th->apis;
     size_t calls = 0, n = 0;
-    while (n < most && (n < STEPS_ENOUGH || calls < CALLS_ENOUGH)) {
+    while (n < most && (n < REPLAY_STEPS || calls < REPLAY_CALLS)) {
         const struct step *s = &m->a->steps.at[end - ++n];
         for (; call > th->first_api && m->t->apis[call - 1].start_ns >= s->start_ns; call--)
             calls += m->t->apis[call - 1].start_ns < s->end_ns;
@@ -88,7 +86,8 @@ static int64_t window_end(const struct maker *m, size_t end)
 static size_t typical_end(const struct maker *m, size_t end, size_t run)
 {
     const struct step *at = m->a->steps.at;
-    size_t most = run > STEPS_MAX ? STEPS_MAX : run, counted = most - most / SETTLE, best = end;
+    size_t most = run > STEPS_MAX ? STEPS_MAX : run, counted = most - most / REPLAY_SETTLE,
+           best = end;
     double sum = 0, least = -1;
     for (size_t i = end - run; m->a->steps.drift_to_ns && i < end; i++) {
         sum += (double)at[i].length_ns;
@@ -120,7 +119,7 @@ static void find_window(struct maker *m)
     m->g->steps = steps_wanted(m, end, best > STEPS_MAX ? STEPS_MAX : best);
     m->g->recorded_steps = m->g->steps;
     m->g->once = analysis_of_window(m->a);
-    m->g->skip = m->g->steps / SETTLE;
+    m->g->skip = m->g->steps / REPLAY_SETTLE;
     m->g->first = (uint32_t)(end - m->g->steps);
     m->g->start_ns = s->at[m->g->first].start_ns;
     m->end_ns = window_end(m, end);
@@ -230,7 +229,6 @@ static int repeat(struct graph *g, struct err *e)
  * keep their lengths, whatever changes. Their steps do not count, if enough others are left. */
 static void leave_out_open_waits(struct graph *g)
 {
-    enum { COUNTED = 2 };
     size_t last = 0;
     for (size_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
@@ -238,7 +236,7 @@ static void leave_out_open_waits(struct graph *g)
             g->tails[i] == WAIT_NOTHING && !(t->flags & TASK_COPY_WAIT))
             last = t->step;
     }
-    if (last > g->skip && last + COUNTED < g->steps)
+    if (last > g->skip && last + REPLAY_COUNTED < g->steps)
         g->skip = last;
 }
 

@@ -133,9 +133,6 @@ int64_t graph_page_back(const struct facts *f, int64_t from, int64_t to);
 uint32_t graph_ended_by(const struct graph *g, uint32_t from, int64_t at_ns);
 
 enum { GRAPH_STEPS_ENOUGH = 4 }; /* fewer are repeated */
-enum {
-    GRAPH_STALL_NS = 50000
-}; /* what no dependency explains is jitter up to here, then a stall */
 
 static inline int64_t task_end(const struct task *t)
 {

@@ -1,6 +1,7 @@
 /* Joins the tasks: what each of them waits for before it starts. */
 #include "analyzer/replay/graph.h"
 
+#include "analyzer/replay/limits.h"
 #include "analyzer/timeline/idmap.h"
 #include "base/vec.h"
 
@@ -77,7 +78,6 @@ static void call_wait(struct joiner *j, const struct api *c)
 /* The first work of its stream behind such a wait. */
 static int guess_waits(struct joiner *j, uint32_t i)
 {
-    enum { LOOKED_BACK = 64 };
     const struct task *t = &j->g->tasks[i];
     int rc = 0;
     if (!j->guess.on || j->guess.seen[t->lane] == j->guess.waits)
@@ -85,10 +85,10 @@ static int guess_waits(struct joiner *j, uint32_t i)
     j->guess.seen[t->lane] = j->guess.waits;
     for (uint32_t s = 0; rc == 0 && s < j->g->streams; s++) {
         uint32_t from = s == t->lane ? TASK_NONE : j->guess.held[s];
-        for (int n = 0; from != TASK_NONE && n < LOOKED_BACK; n++) {
+        for (int n = 0; from != TASK_NONE && n < REPLAY_LOOKED_BACK; n++) {
             if (task_end(&j->g->tasks[from]) <= t->at_ns)
                 break;
-            from = n + 1 < LOOKED_BACK ? j->g->tasks[from].prev : TASK_NONE;
+            from = n + 1 < REPLAY_LOOKED_BACK ? j->g->tasks[from].prev : TASK_NONE;
         }
         if (from != TASK_NONE && j->g->tasks[i].guessed < UINT8_MAX)
             rc = guess_from(j, i, from);
@@ -219,7 +219,7 @@ static int join_idle_load(struct joiner *j, uint32_t i)
     const struct task *t = &j->g->tasks[i], *all = j->g->tasks;
     uint32_t from = j->last[j->g->streams + j->g->a->steps.main_thread];
     if (t->prev != TASK_NONE &&
-        all[t->prev].at_ns + all[t->prev].dur_ns + GRAPH_STALL_NS > t->at_ns)
+        all[t->prev].at_ns + all[t->prev].dur_ns + REPLAY_STALL_NS > t->at_ns)
         return 0;
     while (from != TASK_NONE && all[from].at_ns + all[from].dur_ns > t->at_ns)
         from = all[from].prev;

@@ -4,10 +4,9 @@
  * behind it, all of that in one stream, they count as work of that one. Cost: one pass over the
  * calls and their operations. */
 #include "analyzer/replay/graph_make.h"
+#include "analyzer/replay/limits.h"
 
 #include <stdlib.h>
-
-enum { ROUNDING_NS = 2000 }; /* older traces count microseconds */
 
 struct home {
     uint32_t stream;    /* TL_NONE: not met yet */
@@ -35,7 +34,7 @@ static void note_work(struct search *x, const struct op *o)
 {
     if (x->nodes != TL_NONE && o->stream == x->nodes_home) {
         struct home *h = &x->of[x->nodes];
-        h->broken |= o->start_ns + ROUNDING_NS < h->last_ns;
+        h->broken |= o->start_ns + REPLAY_ROUNDING_NS < h->last_ns;
         h->launches++;
         x->nodes = TL_NONE;
     }
@@ -47,7 +46,7 @@ static void note_node(struct search *x, const struct op *o, bool first, uint32_t
 {
     struct home *h = &x->of[o->stream];
     h->broken |= x->before == TL_NONE || o->stream != stream ||
-                 (first && o->start_ns + ROUNDING_NS < x->before_ns) ||
+                 (first && o->start_ns + REPLAY_ROUNDING_NS < x->before_ns) ||
                  (h->stream != TL_NONE && h->stream != x->before);
     h->stream = x->before;
     h->last_ns = first || o->end_ns > h->last_ns ? o->end_ns : h->last_ns;
@@ -88,7 +87,6 @@ static void note_calls(struct search *x)
 
 int graph_find_homes(struct maker *m)
 {
-    enum { LAUNCHES_MIN = 2 };
     size_t n = m->t->stream_count;
     struct search x = {.m = m, .of = calloc(n + 1, sizeof *x.of)};
     m->home = malloc((n + 1) * sizeof *m->home);
@@ -101,7 +99,7 @@ int graph_find_homes(struct maker *m)
     note_calls(&x);
     for (uint32_t s = 0; s < n; s++) {
         const struct home *h = &x.of[s];
-        bool found = h->stream != TL_NONE && !h->other && !h->broken && h->launches >= LAUNCHES_MIN;
+        bool found = h->stream != TL_NONE && !h->other && !h->broken && h->launches > 1;
         m->home[s] = found ? h->stream : s;
     }
     free(x.of);

@@ -3,6 +3,7 @@
 
 #include "analyzer/measure/input.h"
 #include "analyzer/measure/median.h"
+#include "analyzer/replay/limits.h"
 #include "analyzer/timeline/name_test.h"
 #include "analyzer/queries/input/delivery.h"
 
@@ -66,19 +67,19 @@ static int count_credits(const struct maker *m, const struct load *loads, size_t
  * waits for the lock that the next batch is made under. 0: it differs, or is short. */
 static int64_t usual_way(const struct maker *m, const struct load *loads, size_t n, size_t offset)
 {
-    enum { MOST = 4096, FEWEST = 8, WAITED_NS = 1000000 };
+    enum { MOST = 4096 };
     int64_t way[MOST];
     size_t seen = 0;
     for (size_t i = 0; i < n && i + offset < m->marks.n && seen < MOST; i++) {
         const struct batch_mark *k = &m->marks.at[i + offset];
-        if (k->end_ns - k->start_ns > WAITED_NS && k->end_ns > loads[i].end_ns)
+        if (k->end_ns - k->start_ns > REPLAY_WAITED_NS && k->end_ns > loads[i].end_ns)
             way[seen++] = k->end_ns - loads[i].end_ns;
     }
-    if (seen < FEWEST)
+    if (seen < REPLAY_WAYS)
         return 0;
     sort_ns(way, seen);
     int64_t low = way[seen / 4], middle = way[seen / 2], high = way[seen - 1 - seen / 4];
-    return middle > GRAPH_STALL_NS && (high - low) * 4 < middle ? low : 0;
+    return middle > REPLAY_STALL_NS && (high - low) * 4 < middle ? low : 0;
 }
 
 /* Batches whose making was not recorded, as if one worker made one after the other: each from the

@@ -2,6 +2,7 @@
  * no call waits for that: the wait that stands before it cannot go without another one in its
  * place. */
 #include "analyzer/replay/graph.h"
+#include "analyzer/replay/limits.h"
 
 /* When the first page comes back to the host in [from, to); -1: none does. */
 int64_t graph_page_back(const struct facts *f, int64_t from, int64_t to)
@@ -25,8 +26,7 @@ int64_t graph_page_back(const struct facts *f, int64_t from, int64_t to)
 /* The last work at or before `from` in its stream that had ended by then; TASK_NONE. */
 uint32_t graph_ended_by(const struct graph *g, uint32_t from, int64_t at_ns)
 {
-    enum { LOOKED_BACK = 1000 };
-    for (int n = 0; from != TASK_NONE && n < LOOKED_BACK; n++) {
+    for (int n = 0; from != TASK_NONE && n < REPLAY_PAGES_BACK; n++) {
         const struct task *t = &g->tasks[from];
         if (t->kind < TASK_EV_REC && task_end(t) <= at_ns)
             return from;

@@ -4,11 +4,10 @@
 #include "analyzer/replay/graph_make.h"
 
 #include "analyzer/measure/median.h"
+#include "analyzer/replay/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { BLOCKED_NS = 20000 };
 
 /* A launch into a full queue comes back when the stream is done with an operation far ahead of its
  * own: that one, TL_NONE when it was something else that took the call so long. Where the queue
@@ -16,11 +15,10 @@ enum { BLOCKED_NS = 20000 };
  * there (H200: up to 0.4 ms): then it is the last one that ended. */
 uint32_t graph_made_room(const struct facts *f, uint32_t api)
 {
-    enum { LOOKED_BACK = 64 };
     const struct timeline *t = f->tl;
     const struct api *c = &t->apis[api];
     uint32_t low = 0, high = c->op;
-    if (c->kind != API_LAUNCH || c->op == TL_NONE || c->end_ns - c->start_ns < BLOCKED_NS ||
+    if (c->kind != API_LAUNCH || c->op == TL_NONE || c->end_ns - c->start_ns < REPLAY_BLOCKED_NS ||
         t->ops[c->op].start_ns < c->end_ns)
         return TL_NONE;
     while (low < high) { /* first one that starts behind the call */
@@ -30,11 +28,11 @@ uint32_t graph_made_room(const struct facts *f, uint32_t api)
         else
             high = mid;
     }
-    for (uint32_t k = low; k-- > 0 && low - k <= LOOKED_BACK;) {
+    for (uint32_t k = low; k-- > 0 && low - k <= REPLAY_LOOKED_BACK;) {
         const struct op *o = &t->ops[k];
         if (o->stream != t->ops[c->op].stream || o->end_ns > c->end_ns)
             continue;
-        bool at_once = o->end_ns + BLOCKED_NS > c->end_ns;
+        bool at_once = o->end_ns + REPLAY_BLOCKED_NS > c->end_ns;
         return c->op - k >= (at_once ? QUEUE_DEPTH / 2 : QUEUE_DEPTH) ? k : TL_NONE;
     }
     return TL_NONE;
@@ -52,17 +50,17 @@ bool graph_ran_inside(const struct facts *f, uint32_t api)
 
 int64_t graph_launch_ns(struct maker *m)
 {
-    enum { SEEN_MOST = 4096, UNKNOWN_NS = 2000 };
+    enum { SEEN_MOST = 4096 };
     int64_t seen[SEEN_MOST];
     size_t n = 0;
     for (size_t i = 0; m->launch_ns == 0 && i < m->t->api_count && n < SEEN_MOST; i++) {
         const struct api *c = &m->t->apis[i];
         int64_t ns = c->end_ns - c->start_ns;
-        if (c->kind == API_LAUNCH && ns < BLOCKED_NS && c->start_ns >= m->g->start_ns)
+        if (c->kind == API_LAUNCH && ns < REPLAY_BLOCKED_NS && c->start_ns >= m->g->start_ns)
             seen[n++] = ns;
     }
     if (m->launch_ns == 0)
-        m->launch_ns = n ? median_ns(seen, n) : UNKNOWN_NS;
+        m->launch_ns = n ? median_ns(seen, n) : REPLAY_CALL_NS;
     if (m->launch_ns <= 0)
         m->launch_ns = 1; /* asked, and shorter than the recording's clock can tell */
     return m->launch_ns;

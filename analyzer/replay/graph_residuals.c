@@ -1,5 +1,6 @@
 /* Explains every start: what its dependencies leave over is its residual. */
 #include "analyzer/replay/graph.h"
+#include "analyzer/replay/limits.h"
 
 #include <stdlib.h>
 
@@ -121,7 +122,7 @@ static void explain(struct graph *g, uint32_t i, int64_t *tail, int64_t launch, 
         g->loose_ns[i] = t->at_ns - ready;
     ready = LATER(ready, guessed);
     t->wait_ns = t->at_ns - ready;
-    if (t->wait_ns > GRAPH_STALL_NS && !(t->flags & (TASK_ROOT | TASK_BEHIND)))
+    if (t->wait_ns > REPLAY_STALL_NS && !(t->flags & (TASK_ROOT | TASK_BEHIND)))
         t->flags |= TASK_STALL;
     if (gpu)
         tail[t->lane] = task_end(t);

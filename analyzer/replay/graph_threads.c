@@ -3,16 +3,7 @@
 #include "analyzer/replay/graph_make.h"
 
 #include "analyzer/queries/waits.h"
-
-enum {
-    CALL_OWN_NS = 2000, /* of a call that waits: its own work before it, an assumption */
-    COPY_TAIL_NS = 100000,
-    TURN_AWAITED_NS = 200000, /* shorter silence is a thread's own work */
-    SILENCE_NS = 50000,       /* of the other thread, once this one goes on */
-    LOOKUP_NS = 50000,        /* longer, it does something else than to answer */
-    POLL_NS = 50000,          /* polls of a loop that waits are closer than that */
-    POLLS_MIN = 4
-};
+#include "analyzer/replay/limits.h"
 
 static void put_gap(struct maker *m, uint32_t thread, int64_t from, int64_t to)
 {
@@ -53,8 +44,8 @@ void graph_put_op(struct maker *m, uint32_t op, int64_t key)
 /* Did the call come back when its copy had ended? Small copies are staged and done with. */
 static bool copy_blocked(const struct op *o, const struct api *c)
 {
-    return c->end_ns - c->start_ns > 2 * CALL_OWN_NS && c->end_ns > o->start_ns &&
-           c->end_ns + COPY_TAIL_NS > o->end_ns;
+    return c->end_ns - c->start_ns > 2 * REPLAY_CALL_NS && c->end_ns > o->start_ns &&
+           c->end_ns + REPLAY_COPY_TAIL_NS > o->end_ns;
 }
 
 static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
@@ -68,7 +59,7 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
     bool waits = (!copies && wait == CALL_AWAITS_GPU) || copy_wait || for_kernel ||
                  graph_made_room(m->a, api) != TL_NONE;
     int64_t length = c->end_ns - c->start_ns,
-            usual = c->kind == API_LAUNCH && !for_kernel ? graph_launch_ns(m) : CALL_OWN_NS,
+            usual = c->kind == API_LAUNCH && !for_kernel ? graph_launch_ns(m) : REPLAY_CALL_NS,
             own = waits && length > usual ? usual : length;
     int64_t idle = graph_free_waited(m, api);
     if (idle >= 0) { /* waits first, then works */
@@ -99,7 +90,7 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
  * nothing. The first one for a function may load that. */
 static bool is_aside(const struct api *c)
 {
-    return c->kind == API_LOOKUP && c->op == TL_NONE && c->end_ns - c->start_ns < LOOKUP_NS;
+    return c->kind == API_LOOKUP && c->op == TL_NONE && c->end_ns - c->start_ns < REPLAY_NEAR_NS;
 }
 
 /* A silent thread that goes on at `to`, while another one was busy until shortly before and falls
@@ -108,7 +99,7 @@ static bool is_aside(const struct api *c)
 static uint32_t handed_over(const struct maker *m, uint32_t thread, int64_t from, int64_t to)
 {
     uint32_t best = TL_NONE;
-    for (uint32_t k = 0; to - from >= TURN_AWAITED_NS && k < m->t->thread_count; k++) {
+    for (uint32_t k = 0; to - from >= REPLAY_TURN_NS && k < m->t->thread_count; k++) {
         const struct thread *th = &m->t->threads[k];
         if (k == thread || th->process != m->a->steps.process || th->apis == 0)
             continue;
@@ -120,7 +111,7 @@ static uint32_t handed_over(const struct maker *m, uint32_t thread, int64_t from
         if (low == th->first_api)
             continue;
         const struct api *c = &m->t->apis[low - 1];
-        bool silent = next == end || m->t->apis[next].start_ns >= to + SILENCE_NS;
+        bool silent = next == end || m->t->apis[next].start_ns >= to + REPLAY_NEAR_NS;
         if (silent && c->start_ns >= from && c->end_ns <= to && c->start_ns >= m->g->start_ns &&
             (best == TL_NONE || c->end_ns > m->t->apis[best].end_ns))
             best = low - 1;
@@ -176,10 +167,10 @@ static uint32_t put_polls(struct maker *m, uint32_t i, uint32_t end)
     const struct api *all = m->t->apis;
     uint32_t last = i;
     while (last + 1 < end && all[last + 1].kind == API_EVENT_QUERY &&
-           all[last + 1].start_ns < all[last].end_ns + POLL_NS &&
+           all[last + 1].start_ns < all[last].end_ns + REPLAY_NEAR_NS &&
            all[last + 1].start_ns < m->end_ns)
         last++;
-    if (last - i + 1 < POLLS_MIN ||
+    if (last - i + 1 < REPLAY_POLLS ||
         graph_polled_op(m->a, all[i].end_ns, all[last].end_ns) == TL_NONE)
         return i;
     uint32_t lane = (uint32_t)m->g->streams + all[i].thread;

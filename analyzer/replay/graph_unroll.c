@@ -5,6 +5,7 @@
  * each turn. */
 #include "analyzer/replay/graph.h"
 
+#include "analyzer/replay/limits.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -106,9 +107,9 @@ static int edge_to(struct unroller *u, uint32_t to, uint32_t from, int64_t lag_n
 static void forget_stall(struct unroller *u, uint32_t to)
 {
     struct task *t = &u->g->tasks[to];
-    if (t->wait_ns > GRAPH_STALL_NS || t->flags & TASK_ROOT)
+    if (t->wait_ns > REPLAY_STALL_NS || t->flags & TASK_ROOT)
         t->wait_ns = 0;
-    if (u->g->loose_ns && u->g->loose_ns[to] > GRAPH_STALL_NS)
+    if (u->g->loose_ns && u->g->loose_ns[to] > REPLAY_STALL_NS)
         u->g->loose_ns[to] = t->wait_ns;
     t->flags &= (uint8_t) ~(TASK_STALL | TASK_ROOT);
 }

@@ -1,11 +1,8 @@
 #include "analyzer/replay/replay_queue.h"
+#include "analyzer/replay/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Of the training thread, to take a batch that is ready: an assumption, not measured. Where a
- * worker made it, getting it from there comes on top (pool.get_ns). */
-enum { TAKE_BATCH_NS = 5000 };
 
 static void mean_jitter(struct replay *r, const struct graph *g)
 {
@@ -170,7 +167,8 @@ static void take_batch(struct pass *x, const struct task *t, uint32_t i)
     int64_t way = x->g->way_ns - (int64_t)x->p->pool.get_ns;
     after(x, pool_make(x, t->source, cost) + (way > 0 ? way : 0), i);
     x->r->start[i] = x->ready;
-    x->r->end[i] = x->r->order[t->lane] = x->ready + TAKE_BATCH_NS + (int64_t)x->p->pool.get_ns;
+    x->r->end[i] = x->r->order[t->lane] =
+        x->ready + REPLAY_TAKE_BATCH_NS + (int64_t)x->p->pool.get_ns;
 }
 
 static int64_t behind(const struct pass *x, const struct task *t, uint32_t i)
@@ -234,7 +232,7 @@ static void gather(struct pass *x, const struct task *t, uint32_t i)
  * (an RTX 5080, in published traces). */
 static bool in_call(const struct pass *x, const struct task *t)
 {
-    return t->issue != TASK_NONE && t->at_ns - task_end(&x->g->tasks[t->issue]) <= GRAPH_STALL_NS;
+    return t->issue != TASK_NONE && t->at_ns - task_end(&x->g->tasks[t->issue]) <= REPLAY_STALL_NS;
 }
 
 static void finish(struct pass *x, const struct task *t, uint32_t i)
@@ -308,20 +306,19 @@ static size_t rows_of(struct replay *r, const struct graph *g, size_t skip, bool
 
 static int64_t pace_of(struct replay *r, const struct graph *g, size_t skip)
 {
-    enum { ROW = 4, SHORT_ROW = 2, RARE = 8, LESS_RARE = 3, FEW_PCT = 10 };
     if (g->a->steps.recurs) /* long steps are part of what the loop takes */
         return r->step_ns;
-    bool bursts = g->a->breakdown_ns[PART_IDLE_INPUT] * 100 > g->a->step_ns * FEW_PCT;
+    bool bursts = g->a->breakdown_ns[PART_IDLE_INPUT] * 100 > g->a->step_ns * REPLAY_BURSTS_PCT;
     size_t lengthy = 0, n = 0;
     for (size_t s = skip + 1; s < g->steps; s++)
         lengthy += was_long(g, s);
-    if (lengthy * RARE <= g->steps)
-        n = rows_of(r, g, skip, true, ROW);
-    else if (!bursts && lengthy * LESS_RARE <= g->steps - 1 - skip)
-        n = rows_of(r, g, skip, true, SHORT_ROW);
-    if (n < ROW)
-        n = rows_of(r, g, skip, false, ROW);
-    if (n < ROW)
+    if (lengthy * REPLAY_RARE <= g->steps)
+        n = rows_of(r, g, skip, true, REPLAY_ROW);
+    else if (!bursts && lengthy * REPLAY_LESS_RARE <= g->steps - 1 - skip)
+        n = rows_of(r, g, skip, true, REPLAY_SHORT_ROW);
+    if (n < REPLAY_ROW)
+        n = rows_of(r, g, skip, false, REPLAY_ROW);
+    if (n < REPLAY_ROW)
         return r->step_ns;
     qsort(r->row, n, sizeof *r->row, by_ns);
     return n % 2 ? r->row[n / 2] : (r->row[n / 2 - 1] + r->row[n / 2]) / 2;

@@ -1,6 +1,7 @@
 /* Workers in place of the recorded loading: how long they take for a batch, and so the pace,
  * depends on the cores that the pace leaves them. */
 #include "analyzer/replay/replay.h"
+#include "analyzer/replay/limits.h"
 
 #include <math.h>
 
@@ -30,7 +31,7 @@ static double crowded(const struct replay *r, const struct graph *g, const struc
 {
     const struct pool *pool = &p->pool;
     double left = pool->cores - host_busy(r, g, p) / (double)ns;
-    double share = left > 0.1 ? pool->workers / left : pool->workers / 0.1;
+    double share = pool->workers / (left > REPLAY_CORES_LEFT ? left : REPLAY_CORES_LEFT);
     return pool->slower * (1 + pool->cpu * (share > 1 ? share - 1 : 0));
 }
 

@@ -2,6 +2,7 @@
 #include "analyzer/whatif/engine.h"
 
 #include "analyzer/queries/query.h"
+#include "analyzer/whatif/limits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,14 +35,12 @@ static struct draw draw_of(int n)
     return d;
 }
 
-/* Recording lengthens calls by more than its own figures show: by a few tenths of a microsecond
- * each, which are in no program that runs unrecorded. In three of ten draws the program that
- * follows the advice is recorded as this one was, so that they stay. */
+/* Recording lengthens calls by more than its own figures show. A program that runs unrecorded has
+ * none of that; in some of the draws the rerun is recorded, too, and keeps it. */
 static void spare_recording(struct engine *x, int draw, unsigned assume)
 {
-    enum { CALL_RECORD_NS = 500 };
     double u = fmod(0.5 + 0.4142135623730951 * (draw < FIRST_RUN ? draw : 0), 1.0);
-    int64_t each = (int64_t)(CALL_RECORD_NS * fmax(0, u - 0.3) / 0.7);
+    int64_t each = (int64_t)(WHATIF_RECORD_NS * fmax(0, u - WHATIF_STAYS) / (1 - WHATIF_STAYS));
     plan_reset(&x->plan, x->g);
     x->plan.assume = assume;
     x->plan.dated = &x->now;
@@ -54,7 +53,7 @@ static void spare_recording(struct engine *x, int draw, unsigned assume)
  * where the host sets the pace in both, or in neither. */
 static void vary_host(struct engine *x, int draw)
 {
-    static const double of_run[RUNS] = {0.1, 0.3, 0.7, 0.9};
+    static const double of_run[RUNS] = {0.1, 0.3, 0.7, 0.9}; /* quantiles: 80 % lie between */
     if (draw >= FIRST_RUN) {
         host_pace_of_run(x->g, &x->plan, of_run[draw - FIRST_RUN]);
         return;
@@ -205,17 +204,14 @@ static struct span_ns span_of_runs(struct engine *x, struct span_ns s,
     return s;
 }
 
-/* What the steps that were not recorded may differ by from one to three that were. Chosen on seven
- * recordings of five to seven steps, made by others on V100, A100 and RTX 5080, of which one, two
- * and three were cut out (bench_few_steps): the interval then held what all of the steps say in 90
- * % of the cuts to one step and 98 % of the others. Not where steps scatter by tens of percent:
- * docs/accuracy.md, "Few steps". */
+/* What the steps that were not recorded may differ by from one to three that were. Not where steps
+ * scatter by tens of percent: docs/accuracy.md, "Few steps". */
 static int64_t few_steps_ns(const struct whatif *w, int64_t step, int64_t mid)
 {
-    static const double of_step = 0.005, of_saving = 0.1;
     if (w->steps == 0 || w->steps >= GRAPH_STEPS_ENOUGH)
         return 0;
-    return (int64_t)(of_step * (double)step + of_saving * (double)(mid > 0 ? mid : 0));
+    return (int64_t)(WHATIF_FEW_OF_STEP * (double)step +
+                     WHATIF_FEW_OF_SAVING * (double)(mid > 0 ? mid : 0));
 }
 
 /* What a step takes at least by what the kind itself knows (least_ns). */
@@ -271,20 +267,19 @@ static struct span_ns within_runs(struct engine *x, struct span_ns s, int64_t wi
 struct span_ns engine_span(struct engine *x, const struct whatif *w,
                            const struct edit *const *edits, size_t n)
 {
-    enum { LARGE_TASKS = 60000 };
     int64_t step = x->f->step_ns;
     int draws = 1;
     for (size_t i = 0; i < n; i++)
         draws = edits[i]->kind->certain ? draws : DRAWS;
-    bool large = w->wider && x->g->count > LARGE_TASKS;
+    bool large = w->wider && x->g->count > WHATIF_LARGE;
     struct span_ns s = span_with_others(x, edits, n, draws, large);
     int64_t most = x->no_wait && n == 1 ? engine_most(x, edits[0]) : 0;
     s.high_ns = most > s.high_ns ? most : s.high_ns;
     double doubt = w->unexplained_pct + (w->holdout_error_pct > 0 ? w->holdout_error_pct : 0) +
                    w->class_error_pct + w->scatter_pct;
     int64_t wide = (int64_t)((double)step * doubt / 200);
-    if (wide * 100 < step)
-        wide = step / 100; /* no two runs agree better than that */
+    if (wide * WHATIF_AGREE < step)
+        wide = step / WHATIF_AGREE; /* no two runs agree better than that */
     if (wide > s.mid_ns / 2 && s.mid_ns > 0 && !w->wider)
         wide = s.mid_ns / 2; /* errors shared with the base cancel: doubt is not more than half */
     wide += few_steps_ns(w, step, s.mid_ns);

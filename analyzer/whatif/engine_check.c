@@ -2,6 +2,7 @@
 #include "analyzer/whatif/critical.h"
 #include "analyzer/whatif/engine.h"
 #include "analyzer/whatif/holdout.h"
+#include "analyzer/whatif/limits.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,16 +11,6 @@ static double off_pct(int64_t got, int64_t want)
 {
     return want > 0 ? 100.0 * fabs((double)got - (double)want) / (double)want : 0;
 }
-
-enum {
-    VIOLATIONS_PCT = 10,
-    SCATTER_PCT = 25,
-    HOLDOUT_PCT = 10,
-    DATED_PCT = 80,
-    QUIET_PCT = 15,
-    PACE_PCT = 20,     /* off by more than this the replayed step widens the interval ... */
-    PACE_MOST_PCT = 50 /* ... and says nothing */
-};
 
 static const char *doubt(struct engine *x, const struct whatif *w)
 {
@@ -37,17 +28,17 @@ static const char *doubt(struct engine *x, const struct whatif *w)
     if (f->health.dropped > 0)
         return arena_printf(m, "attribution only: %lld records were lost",
                             (long long)f->health.dropped);
-    if (w->unexplained_pct > DATED_PCT)
+    if (w->unexplained_pct > WHATIF_DATED_PCT)
         return "attribution only";
-    if (w->violations * 100 > w->tasks * VIOLATIONS_PCT)
+    if (w->violations * 100 > w->tasks * WHATIF_VIOLATIONS_PCT)
         return arena_printf(
             m, "attribution only: the recording contradicts %zu dependencies of the replay",
             w->violations);
-    if (w->identity_error_pct > 1 || w->class_error_pct > 5)
+    if (w->identity_error_pct > WHATIF_IDENTITY_PCT || w->class_error_pct > WHATIF_CLASS_PCT)
         return arena_printf(m, "attribution only: the replay is off by %.1f %%",
                             w->class_error_pct > w->identity_error_pct ? w->class_error_pct
                                                                        : w->identity_error_pct);
-    if (off_pct(w->pace_ns, f->step_ns) > PACE_MOST_PCT)
+    if (off_pct(w->pace_ns, f->step_ns) > WHATIF_PACE_MOST_PCT)
         return arena_printf(
             m, "attribution only: the replayed step is %.0f %% %s than the recorded one",
             off_pct(w->pace_ns, f->step_ns), w->pace_ns > f->step_ns ? "longer" : "shorter");
@@ -121,23 +112,23 @@ static void engine_assume(struct engine *x, struct whatif *w)
         assume(x, w, ASSUME_STALLS_DATED,
                arena_printf(x->arena, "%.1f %% of the critical path is unexplained",
                             w->unexplained_pct));
-    x->no_wait = w->waits == 0 && x->f->gpu.busy_pct > QUIET_PCT;
+    x->no_wait = w->waits == 0 && x->f->gpu.busy_pct > WHATIF_QUIET_PCT;
     if (x->no_wait)
         assume(x, w, x->now.ran_dry ? ASSUME_END_WAIT : 0,
                "the recording contains no wait of the host for the GPU");
     assume_order(x, w);
     assume_ready(x, w);
     double off = off_pct(w->pace_ns, x->f->step_ns);
-    if (off > PACE_PCT) {
+    if (off > WHATIF_PACE_PCT) {
         w->scatter_pct = off;
         assume(x, w, 0,
                arena_printf(x->arena, "the replayed step is %.0f %% %s than the recorded one", off,
                             w->pace_ns > x->f->step_ns ? "longer" : "shorter"));
     }
     bool differ = w->holdout_error_pct < 0 && w->steps >= GRAPH_STEPS_ENOUGH;
-    if (differ || s->cv * 100 > SCATTER_PCT || w->holdout_error_pct > HOLDOUT_PCT) {
+    if (differ || s->cv * 100 > WHATIF_SCATTER_PCT || w->holdout_error_pct > WHATIF_HOLDOUT_PCT) {
         w->scatter_pct = scatter > w->scatter_pct ? scatter : w->scatter_pct;
-        bool vary = differ || s->cv * 100 > SCATTER_PCT;
+        bool vary = differ || s->cv * 100 > WHATIF_SCATTER_PCT;
         assume(x, w, 0,
                arena_printf(x->arena,
                             differ && s->cv * 100 < 1 ? "the steps do different work"

@@ -2,6 +2,7 @@
 #include "analyzer/whatif/replayed.h"
 
 #include "analyzer/whatif/engine.h"
+#include "analyzer/whatif/limits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +21,6 @@ static int64_t apart(int64_t a, int64_t b)
  * the window, only the last turn has settled. */
 static size_t typical(const struct engine *x)
 {
-    enum { NEAR_PCT = 10 };
     const struct graph *g = x->g;
     size_t from = g->steps - g->recorded_steps, best = 0;
     int64_t least = INT64_MAX;
@@ -31,7 +31,7 @@ static size_t typical(const struct engine *x)
         int64_t replay = apart(length_of(&x->now, s), recorded);
         int64_t usual = apart(recorded, x->f->steps.median_ns);
         int64_t after = apart(length_of(&x->then, s), x->then.pace_ns);
-        if (replay * 100 > recorded * NEAR_PCT || after * 100 > recorded * NEAR_PCT)
+        if (replay * 100 > recorded * WHATIF_NEAR_PCT || after * 100 > recorded * WHATIF_NEAR_PCT)
             continue;
         if (replay + usual + after < least) {
             least = replay + usual + after;
@@ -86,13 +86,13 @@ static bool on_host(const struct task *t)
 /* May what lies between two moments be left out? Each lies on the line between them. */
 static bool straight(const struct moment *m, size_t from, size_t to)
 {
-    enum { OFF_NS = 200 };
     double by = m[to].was_ns > m[from].was_ns ? (double)(m[to].is_ns - m[from].is_ns) /
                                                     (double)(m[to].was_ns - m[from].was_ns)
                                               : 0;
     for (size_t i = from + 1; i < to; i++) {
         double at = (double)m[from].is_ns + by * (double)(m[i].was_ns - m[from].was_ns);
-        if (m[i].elsewhere || m[i].thread != m[to].thread || fabs(at - (double)m[i].is_ns) > OFF_NS)
+        if (m[i].elsewhere || m[i].thread != m[to].thread ||
+            fabs(at - (double)m[i].is_ns) > WHATIF_STRAIGHT_NS)
             return false;
     }
     return m[from].thread == m[to].thread && !m[to].elsewhere;

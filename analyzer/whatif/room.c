@@ -3,6 +3,7 @@
 
 #include "analyzer/queries/query.h"
 #include "analyzer/timeline/sort.h"
+#include "analyzer/whatif/limits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -77,7 +78,6 @@ static int list_kernels(const struct graph *g, struct sort_key **keys, size_t *n
 
 int room_measure(struct room *r, const struct graph *g)
 {
-    enum { BESIDE_PCT = 1 }; /* a kernel begins while the last blocks of another one end */
     struct sort_key *keys;
     struct sweep s = {.r = r, .g = g, .at_ns = INT64_MIN};
     size_t n;
@@ -96,7 +96,7 @@ int room_measure(struct room *r, const struct graph *g)
         share_until(&s, INT64_MAX);
     for (size_t i = 0; r->share && i < g->recorded; i++)
         r->share[i] = g->tasks[i].dur_ns > 0 ? r->share[i] / (float)g->tasks[i].dur_ns : 0;
-    r->apart = several && s.beside_ns * 100 < s.ns * BESIDE_PCT;
+    r->apart = several && s.beside_ns * 100 < s.ns * WHATIF_BESIDE_PCT;
     free(keys);
     return rc < 0 || !r->share ? -1 : 0;
 }

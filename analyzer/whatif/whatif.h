@@ -9,6 +9,7 @@
 #define GPUPROF_WHATIF_WHATIF_H
 
 #include "analyzer/whatif/edits/edit.h"
+#include "analyzer/whatif/limits.h"
 
 /* What the time on the critical path, and idle time of the GPU, goes to (critical.c). */
 enum path_class {
@@ -39,7 +40,7 @@ struct path_item { /* kernels, calls and ranges that are longest on the path, by
     enum path_class class;
     int64_t ns; /* per step */
 };
-enum { PATH_TOP = 8, WHATIF_UNEXPLAINED_PCT = 5 /* more of the path: nothing is predicted */ };
+enum { PATH_TOP = 8 };
 
 /* How far the replay may be trusted, and the bounds of any advice of a class. Times per step, all
  * of them on the scale of the median step. */

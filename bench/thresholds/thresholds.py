@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Which answers hang on which threshold: varies each row of the analyzer's limits.def by a fifth down and up, and compares what
-`gpuprof analyze --json` says of recordings. Whole numbers move by one at least; shares stay below one.
+`gpuprof analyze --json` says of recordings. Whole numbers move by one at least; shares stay below one; of a range all values move.
 
     bench/thresholds/thresholds.py BUILD [--rows REGEX] [--off] [--as-given] [--jobs N] [--write FILE.tsv] [RECORDING...]
 
@@ -24,7 +24,7 @@ import sys
 import tempfile
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-ROW = re.compile(r'LIMIT_(INT|REAL)\((\w+),\s*(.+?),\s*"([^"]*)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)', re.S)
+ROW = re.compile(r'LIMIT_(INT|REAL|SPAN|RANGE)\((\w+),\s*(.+?),\s*"([^"]*)",\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)', re.S)
 FIFTH = (("a fifth less", 0.8), ("a fifth more", 1.2))
 OFF = (("zero", 0), ("out of reach", 1e6))
 MOVED = 0.05     # of a number's value

@@ -2,26 +2,40 @@
  * GPUPROF_VARY="NAME=FACTOR NAME=FACTOR" multiplies their values when the program starts. Whole
  * numbers are rounded away from the old value. A share that would reach 1 goes as much of the way
  * to 1 instead: a fifth more than 0.9 is 0.92. */
+#include "base/limit.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT_INT(name, value, unit, source)  int name = (value);
-#define LIMIT_REAL(name, value, unit, source) double name = (value);
+#undef LIMIT_INT
+#undef LIMIT_REAL
+#undef LIMIT_SPAN
+#undef LIMIT_RANGE
+#define LIMIT_INT(name, value, unit, source)      int name = (value);
+#define LIMIT_REAL(name, value, unit, source)     double name = (value);
+#define LIMIT_SPAN(name, good, bad, unit, source) struct limit_span name = {good, bad};
+#define LIMIT_RANGE(name, good, likely, bad, unit, source)                                         \
+    struct limit_range name = {good, likely, bad};
 #include "limits_all.h"
 #undef LIMIT_INT
 #undef LIMIT_REAL
+#undef LIMIT_SPAN
+#undef LIMIT_RANGE
 
 struct row {
     const char *name;
     int *whole;
     double *real;
+    size_t reals; /* one, or the values of a range */
 };
 
-#define LIMIT_INT(name, value, unit, source)  {#name, &name, NULL},
-#define LIMIT_REAL(name, value, unit, source) {#name, NULL, &name},
+#define LIMIT_INT(name, value, unit, source)               {#name, &name, NULL, 0},
+#define LIMIT_REAL(name, value, unit, source)              {#name, NULL, &name, 1},
+#define LIMIT_SPAN(name, good, bad, unit, source)          {#name, NULL, &name.good, 2},
+#define LIMIT_RANGE(name, good, likely, bad, unit, source) {#name, NULL, &name.good, 3},
 static const struct row rows[] = {
 #include "limits_all.h"
 };
@@ -33,8 +47,10 @@ static void scale(const struct row *r, double factor)
         *r->whole = (int)fmin(factor > 1 ? ceil(to) : floor(to), INT_MAX);
         return;
     }
-    double from = *r->real, to = from * factor;
-    *r->real = from < 1 && to >= 1 ? from + (factor - 1) * (1 - from) : to;
+    for (size_t i = 0; i < r->reals; i++) {
+        double from = r->real[i], to = from * factor;
+        r->real[i] = from < 1 && to >= 1 ? from + (factor - 1) * (1 - from) : to;
+    }
 }
 
 static void refuse(const char *what)

@@ -4,9 +4,6 @@
 
 #include "analyzer/queries/query.h"
 
-/* A call that only queues its copy takes this at most: an assumption, not measured. */
-enum { QUEUE_COPY_NS = 8000 };
-
 static const struct op *upload_of(const struct timeline *t, uint32_t api, uint8_t from)
 {
     const struct op *o = t->apis[api].op == TL_NONE ? NULL : &t->ops[t->apis[api].op];
@@ -17,11 +14,11 @@ static const struct op *upload_of(const struct timeline *t, uint32_t api, uint8_
  * nothing between them but such copies and the waits for them. */
 static bool of_batch(const struct timeline *t, uint32_t api, uint8_t from)
 {
-    enum { NEAR = 16 }; /* calls: a batch of more tensors is no batch of samples */
     const struct thread *th = &t->threads[t->apis[api].thread];
     int64_t first = th->first_api, end = first + th->apis;
     for (int step = -1; step <= 1; step += 2)
-        for (int64_t i = api; i >= first && i < end && i != (int64_t)api + step * NEAR; i += step) {
+        for (int64_t i = api;
+             i >= first && i < end && i != (int64_t)api + step * ASSUMED_BATCH_CALLS; i += step) {
             const struct op *o = upload_of(t, (uint32_t)i, from);
             if (o && o->bytes > QUERY_SMALL_COPY)
                 return true;
@@ -31,14 +28,12 @@ static bool of_batch(const struct timeline *t, uint32_t api, uint8_t from)
     return false;
 }
 
-/* Without non_blocking PyTorch waits for the stream right behind a copy, pinned or not: 0 to 2 us
- * in published traces. */
+/* Without non_blocking PyTorch waits for the stream right behind a copy, pinned or not. */
 static bool awaits_upload(const struct timeline *t, uint32_t api, uint8_t from)
 {
-    enum { BEHIND_NS = 20000 };
     const struct api *c = &t->apis[api];
     if (c->kind != API_SYNC_STREAM || api == t->threads[c->thread].first_api ||
-        c->start_ns - c[-1].end_ns > BEHIND_NS)
+        c->start_ns - c[-1].end_ns > ASSUMED_BEHIND_NS)
         return false;
     const struct op *o = upload_of(t, api - 1, from);
     uint32_t stream = c->sync == TL_NONE ? TL_NONE : t->syncs[c->sync].stream;
@@ -74,7 +69,7 @@ void edit_copies(const struct graph *g, struct plan *p, uint8_t from, bool same_
         if (rate > 0)
             p->dur[i] = (int64_t)((double)o->bytes / rate);
         uint32_t call = g->tasks[i].issue;
-        if (call != TASK_NONE && p->dur[call] > QUEUE_COPY_NS)
-            p->dur[call] = QUEUE_COPY_NS;
+        if (call != TASK_NONE && p->dur[call] > ASSUMED_QUEUE_COPY_NS)
+            p->dur[call] = ASSUMED_QUEUE_COPY_NS;
     }
 }

@@ -16,7 +16,8 @@ struct plan;
 
 struct edit_kind {
     const char *name; /* "pin": stands in files of past trials (past.h), so it never changes */
-    /* Marks tasks and sets durations. Draws what nobody knows from a range, which stands in it. */
+    /* Marks tasks and sets durations. Draws what nobody knows from a range, which stands in
+     * limits.def. */
     void (*apply)(const struct edit *x, const struct graph *g, struct plan *p,
                   const struct draw *d);
 

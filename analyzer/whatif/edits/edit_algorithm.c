@@ -1,11 +1,10 @@
 /* The edit of other algorithms for convolutions. */
 #include "analyzer/whatif/edits/edits.h"
 
-/* No model exists: measured algorithms take 0.7 to 1.0 of the heuristic's time. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;
-    double by = draw_between(d, 0, 0.7, 1.0);
+    double by = draw_span(d, 0, ASSUMED_ALGORITHM);
     for (uint32_t i = 0; i < g->count; i++) {
         if (g->classes[i].family == FAMILY_CONV)
             p->dur[i] = (int64_t)((double)p->dur[i] * by);

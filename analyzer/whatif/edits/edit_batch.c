@@ -5,15 +5,12 @@
 
 #include <math.h>
 
-enum { RAMP_NS = 3000 }; /* of a kernel, whatever it works on */
-
-/* Blocks of the kernel that a multiprocessor holds at once; USUAL where its registers were not
- * recorded. */
+/* Blocks of the kernel that a multiprocessor holds at once; ASSUMED_RESIDENT where its registers
+ * were not recorded. */
 static double resident(const struct facts *f, const struct op *o)
 {
-    enum { USUAL = 4 };
     int64_t n = o->registers ? query_resident_blocks(f, o) : 0;
-    return n ? (double)n : USUAL;
+    return n ? (double)n : ASSUMED_RESIDENT;
 }
 
 static double waves(double blocks, double wave, int times)
@@ -50,7 +47,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
         if (!o || edit_exchange(g, i) || edit_updates(g, i))
             continue;
         double by = o->kind == OP_KERNEL ? by_waves(g->a, o, times, d) : times;
-        int64_t ramp = p->dur[i] < RAMP_NS ? p->dur[i] : RAMP_NS;
+        int64_t ramp = p->dur[i] < ASSUMED_FLOOR_NS ? p->dur[i] : ASSUMED_FLOOR_NS;
         p->dur[i] = ramp + (int64_t)((double)(p->dur[i] - ramp) * by);
     }
 }

@@ -27,14 +27,15 @@ static void gather_step(const struct graph *g, struct plan *p, const uint32_t *r
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;
-    size_t groups = (size_t)draw_between(d, 1, 2, 8.99), n = 0;
+    size_t groups = (size_t)draw_span(d, 1, ASSUMED_BUCKETS), n = 0;
     uint32_t *row = malloc((g->count + 1) * sizeof *row);
     int64_t least = INT64_MAX;
     for (uint32_t i = 0; i < g->count; i++)
         if (edit_exchange(g, i) && p->dur[i] < least)
             least = p->dur[i];
-    int64_t spared = least == INT64_MAX ? 0 : (int64_t)((double)least * draw_between(d, 0, 1, 0.5));
-    double rest = draw_between(d, 2, 0.2, 1);
+    int64_t spared =
+        least == INT64_MAX ? 0 : (int64_t)((double)least * draw_span(d, 0, ASSUMED_COMM_OVERHEAD));
+    double rest = draw_span(d, 2, ASSUMED_COMM_REST);
     for (uint32_t i = 0; row && i < g->count; i++) {
         if (!edit_exchange(g, i))
             continue;

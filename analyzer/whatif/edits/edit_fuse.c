@@ -50,10 +50,6 @@ static double filled(const struct graph *g, uint32_t task)
     return blocks * 4 > (double)processors ? blocks / (double)processors : 0.25;
 }
 
-/* Of the pause before the launch of a cast that autocast puts before a product: the rest is on the
- * way to that. ResNet-50 on an H200: 0.85 in forward, all in backward. */
-static const double OF_PAUSE_LEAST = 0.6;
-
 /* The shortest of them is nearly all overhead: a fused kernel pays that once, the rest is bytes,
  * which it moves at the full rate where single kernels leave multiprocessors empty. Several passes
  * become one: at best it moves as much as one and a half of them, at worst as much as all (they
@@ -63,11 +59,12 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 {
     struct update u = update_of(x, g);
     int64_t spared =
-        u.passes == 0 ? 0 : (int64_t)((double)u.least_ns * draw_between(d, 0, 1.0, 0.75));
-    double bytes = x->fuse.bad > 0 ? draw_between(d, 1, x->fuse.good, x->fuse.bad)
-                                   : draw_between(d, 1, u.passes > 1 ? 1.5 / u.passes : 1, 1);
+        u.passes == 0 ? 0 : (int64_t)((double)u.least_ns * draw_span(d, 0, ASSUMED_OVERHEAD));
+    double bytes = x->fuse.bad > 0
+                       ? draw_between(d, 1, x->fuse.good, x->fuse.bad)
+                       : draw_between(d, 1, u.passes > 1 ? ASSUMED_PASSES / u.passes : 1, 1);
     bool one = u.passes == 1 && x->fuse.bad <= 0;
-    double pause = x->fuse.within ? draw_between(d, 2, 1, OF_PAUSE_LEAST) : 1;
+    double pause = x->fuse.within ? draw_span(d, 2, ASSUMED_CAST_PAUSE) : 1;
     uint32_t first = TASK_NONE, step = TASK_NONE;
     for (uint32_t i = 0; i < g->count; i++) {
         if (!fuses(x, g, i))

@@ -5,10 +5,6 @@
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/waits.h"
 
-/* Of the host, to launch a graph: an assumption, and beside it the time of each node (edit_graph).
- * `make gpu-check` can measure it (tests/gpu/calibrate_calls.cu, graph_launch_host). */
-enum { GRAPH_LAUNCH_NS = 10000 };
-
 /* The launch of a collective: those of DDP come from its hooks, outside of what torch.compile and
  * make_graphed_callables capture. */
 static bool is_collective(const struct graph *g, const struct task *t)
@@ -87,9 +83,8 @@ static bool is_captured(const struct graph *g, const struct task *t)
 }
 
 /* Launches between two things that a graph cannot hold become nodes: a launch of the whole, and a
- * little per node (20 to 200 ns on what is published). On the GPU a node follows the one before it
- * after a share of a stream's usual gap: 0.05 to 1 of it in seven recordings of graphs, medians of
- * 0.06 us beside 0.7 to 1.5, 0 beside 1, 1 beside 3, 3 beside 3.
+ * little per node. On the GPU a node follows the one before it after a share of a stream's usual
+ * gap.
  *
  * A long pause between launches is the program's own work and stays. While the thread has no core
  * for much of the step, it may as well be that; then it goes, or stays, or goes in part. So with
@@ -103,10 +98,10 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     }
     bool inside = false;
     uint32_t pause = TASK_NONE;
-    int64_t node_ns = (int64_t)draw_between(d, 0, 20, 200);
-    p->node_lag_permille = (int64_t)draw_between(d, 1, 50, 1000);
+    int64_t node_ns = (int64_t)draw_span(d, 0, ASSUMED_NODE_NS);
+    p->node_lag_permille = (int64_t)draw_span(d, 1, ASSUMED_NODE_LAG);
     double pause_left = query_short_of_cpu(g->a) ? draw_between(d, 2, 0, 1) : 1;
-    bool model_only = x->at.op_marks && draw_between(d, 2, 0, 1) > 0.5;
+    bool model_only = x->at.op_marks && draw_between(d, 2, 0, 1) > ASSUMED_CAPTURES_ALL;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         if (is_node(t) && inside && t->issue != TASK_NONE &&
@@ -133,7 +128,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
         if (launch && p->dur[i] == 0)
             continue; /* another change has taken it out */
         if (stays && !(g->once && stays_anyway(g, t)))
-            p->dur[i] = !inside ? GRAPH_LAUNCH_NS : launch ? node_ns : 0;
+            p->dur[i] = !inside ? ASSUMED_GRAPH_LAUNCH_NS : launch ? node_ns : 0;
         inside = stays;
         pause = TASK_NONE;
     }

@@ -127,9 +127,10 @@ static double unhidden(const struct graph *g, const struct draw *d)
 {
     struct shares s = step_shares(g);
     double bucket = last_bucket(g), both = s.last + s.largest;
-    if (s.largest < 0.9)
+    if (s.largest < ASSUMED_ONE_BUCKET)
         return draw_between(d, 1, s.last, both < 1 && s.last < s.largest ? both : s.largest);
-    return bucket > 0 ? draw_between(d, 1, 0.6 * bucket, bucket) : draw_between(d, 1, 0.1, 1.0 / 3);
+    return bucket > 0 ? draw_between(d, 1, ASSUMED_LAST_BUCKET * bucket, bucket)
+                      : draw_span(d, 1, ASSUMED_LAST_UNKNOWN);
 }
 
 /* Collectives run beside backward, in buckets. Not hidden are those that come too late, and what
@@ -149,10 +150,10 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     compute /= (double)g->steps;
     if (own && own->comm_ns > own->wait_ns && (double)(own->comm_ns - own->wait_ns) < comm)
         comm = (double)(own->comm_ns - own->wait_ns); /* one long wait in a step is no transfer */
-    double room = compute * draw_between(d, 0, 2.0 / 3, 1.0 / 3);
+    double room = compute * draw_span(d, 0, ASSUMED_BACKWARD);
     double last = comm * unhidden(g, d);
     double slower = measured_contention(g);
-    slower = slower > 0 ? slower : draw_between(d, 2, 1.05, 1.4);
+    slower = slower > 0 ? slower : draw_span(d, 2, ASSUMED_BESIDE_COMM);
     double left = exposed - room > last ? exposed - room : last;
     double hidden = (exposed > left ? exposed - left : 0) * (slower > 2 ? 0 : 2 - slower);
     for (uint32_t i = 0; comm > 0 && i < g->count; i++)

@@ -30,20 +30,20 @@ static double by_hand(const struct graph *g, const uint32_t *task, size_t n, con
     uint32_t before = g->tasks[task[0]].prev;
     const struct op *o = before == TASK_NONE ? NULL : edit_op(g, before);
     bool behind = o && (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV);
-    double joined = (double)r->most_ns * (1 + draw_between(d, 0, 0, 0.25) * (double)(n - 1));
+    double joined =
+        (double)r->most_ns * (1 + draw_span(d, 0, ASSUMED_JOINED_MORE) * (double)(n - 1));
     return fmin(joined, (double)r->sum_ns) * (behind ? draw_between(d, 1, 0, 1) : 1);
 }
 
 /* What torch.compile leaves of a chain with softmax, norms and casts hardly depends on its longest
- * kernel, which may move FP32 where the compiled one moves 16 bits. Of all that is no product it
- * left 0.23 to 0.58 in eleven models in bfloat16 on the virtual GPU, whose compiled kernels have
- * the time of their own code (docs/accuracy.md). A model that it cannot compile whole keeps more.
- */
+ * kernel, which may move FP32 where the compiled one moves 16 bits. */
 static double compiled(const struct row *r, const struct draw *d)
 {
     double longest = (double)r->most_ns / (double)(r->sum_ns > 0 ? r->sum_ns : 1);
     return (double)r->sum_ns *
-           draw_around(d, 0, fmin(0.2, longest), fmin(0.42, longest + 0.2), 0.9);
+           draw_around(d, 0, fmin(ASSUMED_COMPILED.good, longest),
+                       fmin(ASSUMED_COMPILED.likely, longest + ASSUMED_COMPILED.good),
+                       ASSUMED_COMPILED.bad);
 }
 
 static void join_row(const struct graph *g, struct plan *p, const uint32_t *task, size_t n,
@@ -53,7 +53,7 @@ static void join_row(const struct graph *g, struct plan *p, const uint32_t *task
     bool compiles = query_of_pytorch(g->a);
     double joined = compiles ? compiled(&r, d) : by_hand(g, task, n, &r, d);
     /* What the host does for each goes with it; a compiled program has a host's work of its own. */
-    size_t gone = compiles ? (size_t)(draw_between(d, 2, 1, 0.1) * (double)n) : n;
+    size_t gone = compiles ? (size_t)(draw_span(d, 2, ASSUMED_COMPILED_HOST) * (double)n) : n;
     for (size_t k = 1; k < n; k++) {
         if (k < gone)
             edit_drop(g, p, task[k]);
@@ -80,8 +80,8 @@ static bool has_groups(const struct facts *f)
 static void leave_out(const struct edit *x, const struct graph *g, struct plan *p,
                       const struct draw *d)
 {
-    bool layout = draw_between(d, 1, 0, 1) < 0.75 && !has_groups(g->a);
-    bool attention = draw_between(d, 1, 0, 1) < 0.35;
+    bool layout = draw_between(d, 1, 0, 1) < ASSUMED_KEEPS_LAYOUT && !has_groups(g->a);
+    bool attention = draw_between(d, 1, 0, 1) < ASSUMED_KNOWS_ATTENTION;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct op *o = edit_op(g, i);
         if (!o)

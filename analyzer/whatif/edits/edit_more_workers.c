@@ -8,7 +8,7 @@
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;
-    double by = p->most ? 0 : draw_between(d, 0, 0.1, 1);
+    double by = p->most ? 0 : draw_span(d, 0, ASSUMED_MORE_WORKERS);
     for (uint32_t i = 0; i < g->count; i++)
         if (g->tasks[i].kind == TASK_LOAD && g->tasks[i].flags & TASK_BEHIND)
             p->dur[i] = (int64_t)((double)p->dur[i] * by);

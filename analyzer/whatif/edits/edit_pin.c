@@ -3,8 +3,7 @@
 
 #include "analyzer/queries/query.h"
 
-/* Bytes per ns of pinned copies: the best seen, give or take little, else 70 to 85 % of the PCIe
- * generation's rate; on generation 5 the host often does not keep up (from 40 %). */
+/* Bytes per ns of pinned copies: the best seen, else a share of the PCIe generation's rate. */
 static double pinned_rate(const struct graph *g, const struct draw *d)
 {
     const struct timeline *t = g->a->tl;
@@ -18,9 +17,9 @@ static double pinned_rate(const struct graph *g, const struct draw *d)
         }
     }
     if (best > 0)
-        return best * draw_between(d, 0, 1, 0.95);
+        return best * draw_span(d, 0, ASSUMED_PINNED_SEEN);
     bool fifth = g->a->device && g->a->device->cc_major >= 9; /* generation */
-    return draw_between(d, 0, 0.85, fifth ? 0.4 : 0.7) * query_pcie_rate(g->a);
+    return draw_span(d, 0, fifth ? ASSUMED_PCIE_FIFTH : ASSUMED_PCIE) * query_pcie_rate(g->a);
 }
 
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)

@@ -17,7 +17,7 @@ static int by_op(const void *key, const void *wait)
 static void free_beside(const struct graph *g, struct plan *p, const struct draw *d,
                         const struct spans *waits)
 {
-    double slower = draw_between(d, 0, 1.15, 1);
+    double slower = draw_span(d, 0, ASSUMED_BESIDE_WAITING);
     for (uint32_t i = 0; i < g->count; i++) {
         const struct op *o = edit_op(g, i);
         if (!o || g->tasks[i].kind != TASK_KERNEL || o->end_ns <= o->start_ns)

@@ -3,13 +3,11 @@
 #include "analyzer/whatif/edits/edits.h"
 
 /* A launch that waited for its kernel took the time until that began, and the kernel's. Left is
- * what any launch takes: in published traces 0.6 to 1.1 of the first of these. And kernels that are
- * queued follow one another 0.9 to 2 us apart there; in steps whose launches block none was seen
- * to. */
+ * what any launch takes, and kernels that are queued follow one another a little apart. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
-    double left = draw_between(d, 0, 0.6, 1.1);
-    int64_t apart_ns = (int64_t)draw_between(d, 1, 900, 2000);
+    double left = draw_span(d, 0, ASSUMED_LAUNCH_LEFT);
+    int64_t apart_ns = (int64_t)draw_span(d, 1, ASSUMED_APART_NS);
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         if (t->kind != TASK_WAIT || !(t->flags & TASK_FOR_KERNEL) || !t->edges)

@@ -57,8 +57,7 @@ static double share_of(double part, double whole)
 }
 
 /* Beside busy workers the training thread's own work takes longer even where it keeps its core:
- * caches and memory are shared, and cores clock lower together. In a published pair of recordings,
- * without workers and with them, its calls and operators took 8 to 24 % longer. */
+ * caches and memory are shared, and cores clock lower together. */
 static void crowd_trainer(const struct graph *g, struct plan *p, double more)
 {
     uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
@@ -87,16 +86,18 @@ static double draw_times(const struct draw *d, int dimension, double good, doubl
     return good > 0 && bad > 0 ? exp(draw_between(d, dimension, log(good), log(bad))) : 0;
 }
 
-/* The same work takes another thread 5 % more or less: caches, memory placement. Beside others it
- * takes longer, though each has a core: they share memory and clocks, and a virtual machine's cores
- * may be halves of one. In six reruns on such a machine with an H200 four workers took 1.2 to 1.8
- * times as long for a batch as one thread had when recorded; three of another program at most 1.3.
- * On others nothing of it showed, so this is the bad end and not the middle. */
+/* The same work takes another thread a little more or less: caches, memory placement. Beside others
+ * it takes longer, though each has a core: they share memory and clocks, and a virtual machine's
+ * cores may be halves of one. Not on every machine, so this is the bad end and not the middle. */
 static double slowest_worker(int workers, int recorded)
 {
-    enum { MANY = 3 };
     int more = workers - (recorded > 1 ? recorded : 1);
-    return 1.05 + 0.55 * (more < 0 ? 0 : more > MANY ? MANY : more) / MANY;
+    int most = ASSUMED_WORKERS_BESIDE;
+    return ASSUMED_ANOTHER_THREAD.bad + ASSUMED_BESIDE_WORKERS *
+                                            (more < 0      ? 0
+                                             : more > most ? most
+                                                           : more) /
+                                            most;
 }
 
 /* Workers compete for cores with each other and with the training thread, which computes and, by
@@ -116,24 +117,25 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     if (x->workers.cores > 0 &&
         x->workers.cores < cores) /* others may have them again, or may be gone */
         cores = draw_between(d, 2, cores, x->workers.cores);
-    if (h.cpu_ns >= 0 && h.waits_ns > 0.1 * (double)g->length_ns)
+    if (h.cpu_ns >= 0 && h.waits_ns > ASSUMED_SAMPLED * (double)g->length_ns)
         spin = share_of(h.cpu_ns - h.busy_ns - h.makes_ns, h.waits_ns);
-    if (h.cpu_ns >= 0 && h.makes_ns > 0.1 * (double)g->length_ns)
+    if (h.cpu_ns >= 0 && h.makes_ns > ASSUMED_SAMPLED * (double)g->length_ns)
         cpu = share_of(h.cpu_ns - h.busy_ns - spin * h.waits_ns, h.makes_ns);
     else if (f->fetch_cpu_ns > 0 && f->fetch_ns > 0)
         cpu = share_of((double)f->fetch_cpu_ns, (double)f->fetch_ns);
-    p->pool = (struct pool){.workers = m,
-                            .credits = g->credits > 2 * m ? g->credits : 2 * m,
-                            .cores = cores,
-                            .cpu = cpu,
-                            .spin = spin,
-                            .busy = busy_cores(x, g, &h, spin),
-                            .get_ns = draw_times(d, 1, way->get_low, way->get_high),
-                            .send_ns = draw_times(d, 1, way->send_low, way->send_high),
-                            .slower = draw_around(d, 0, 0.95, 1, slowest_worker(m, now)),
-                            .stretch = 1};
+    p->pool = (struct pool){
+        .workers = m,
+        .credits = g->credits > 2 * m ? g->credits : 2 * m,
+        .cores = cores,
+        .cpu = cpu,
+        .spin = spin,
+        .busy = busy_cores(x, g, &h, spin),
+        .get_ns = draw_times(d, 1, way->get_low, way->get_high),
+        .send_ns = draw_times(d, 1, way->send_low, way->send_high),
+        .slower = draw_around(d, 0, ASSUMED_ANOTHER_THREAD.good, 1, slowest_worker(m, now)),
+        .stretch = 1};
     if (g->gets > 0 && now < m)
-        crowd_trainer(g, p, draw_between(d, 2, 0, 0.2) * (m - now) / m);
+        crowd_trainer(g, p, draw_between(d, 2, 0, ASSUMED_CROWDED) * (m - now) / m);
 }
 
 const struct edit_kind edit_workers = {

@@ -26,7 +26,7 @@ void edit_drop_with(const struct graph *g, struct plan *p, uint32_t i, double pa
     uint32_t call = g->tasks[i].issue;
     uint32_t pause = g->tasks[call].prev;
     if (pause != TASK_NONE && g->tasks[pause].kind == TASK_HOST_GAP &&
-        (p->most || g->tasks[pause].dur_ns < HOST_PAUSE_NS))
+        (p->most || g->tasks[pause].dur_ns < ASSUMED_PAUSE_NS))
         p->dur[pause] = (int64_t)((double)p->dur[pause] * (1 - part));
 }
 

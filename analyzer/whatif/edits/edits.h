@@ -5,8 +5,9 @@
 
 #include "analyzer/replay/replay.h"
 #include "analyzer/whatif/edits/edit.h"
+#include "analyzer/whatif/edits/limits.h"
 
-enum { DRAW_DIMENSIONS = 3, HOST_PAUSE_NS = 100000 /* shorter ones belong to the next launch */ };
+enum { DRAW_DIMENSIONS = 3 };
 
 struct draw { /* where in its range each unknown lies: 0 good luck, 1 bad luck */
     double u[DRAW_DIMENSIONS];
@@ -34,6 +35,14 @@ static inline double draw_around(const struct draw *d, int dimension, double goo
 {
     double u = d->u[dimension];
     return u < 0.5 ? good + (likely - good) * 2 * u : likely + (bad - likely) * (2 * u - 1);
+}
+static inline double draw_span(const struct draw *d, int dimension, struct limit_span s)
+{
+    return draw_between(d, dimension, s.good, s.bad);
+}
+static inline double draw_range(const struct draw *d, int dimension, struct limit_range r)
+{
+    return draw_around(d, dimension, r.good, r.likely, r.bad);
 }
 /* The operation behind task i, NULL when it is none. */
 static inline const struct op *edit_op(const struct graph *g, uint32_t i)

@@ -10,8 +10,8 @@
 #include "analyzer/queries/kernels/shapes.h"
 #include "wire/spool_format.h"
 
-/* FP32 rate over that of 16-bit tensor cores, dense: V100 15.7/125, T4 8.1/65, A100 19.5/312,
- * GA10x and Ada about 1/4, H100 67/989, B200 75/2250. */
+/* FP32 rate over that of 16-bit tensor cores, dense, by NVIDIA's data sheets: V100 15.7/125, T4
+ * 8.1/65, A100 19.5/312, GA10x and Ada about 1/4, H100 67/989, B200 75/2250. */
 static double ratio_in_16_bits(const struct row_device *v)
 {
     if (v->cc_major == 7)
@@ -27,7 +27,7 @@ static double ratio_in_16_bits(const struct row_device *v)
 static double ratio_in_tf32(const struct row_device *v, const struct draw *d)
 {
     if (v->cc_major == 8 && v->cc_minor != 0)
-        return draw_around(d, 2, 0.5, 0.75, 1);
+        return draw_range(d, 2, ASSUMED_TF32_GA10X);
     return 2 * ratio_in_16_bits(v);
 }
 
@@ -45,40 +45,34 @@ static double in_tf32(const struct graph *g, double share, const struct draw *d)
     return by > 1 ? 1 : by;
 }
 
-/* Products keep the share of the peak that they reached (Hopper: 87 % in bf16, 75 to 85 % in FP32;
- * llm.c on an H200: 0.9 to 1.2 of it, 0.7 where k is 16,384 and n 768);
- * convolutions do in NHWC, where FP32 reaches half of what it does in NCHW, else they halve it
- * (V100, ResNet-50: 87 % in FP32, 45 % in FP16). It can be 1.2 times as much, or a quarter. */
+/* Products keep the share of the peak that they reached; convolutions do in NHWC, where FP32
+ * reaches half of what it does in NCHW, else they halve it. */
 static double share_kept(const struct graph *g, uint32_t i, const struct draw *d)
 {
     const struct kernel_class *c = &edit_op(g, i)->class;
     bool halves = c->family == FAMILY_CONV && c->layout != SPOOL_LAYOUT_NHWC;
-    return draw_around(d, 0, 1.2, halves ? 0.5 : 1.0, 0.25);
+    return draw_range(d, 0, halves ? ASSUMED_SHARE_NCHW : ASSUMED_SHARE);
 }
 
 /* Rows that begin at odd places are loaded element by element. Hopper's cuBLAS then takes kernels
- * of the generation before: 151 of 865 TFLOP/s in BF16 and 137 of 430 in TF32 with sides of 4,095
- * and 4,096. A100: about half (GPT-2 trains a quarter faster with a vocabulary of 50,304 in place
- * of 50,257, which is a quarter of its products; published with nanoGPT). Volta and Turing: a
- * guess. */
+ * of the generation before. */
 static double slowed_by_rows(const struct graph *g, bool tf32, const struct draw *d)
 {
     int64_t major = g->a->device ? g->a->device->cc_major : 0;
     if (major >= 9)
-        return tf32 ? draw_around(d, 0, 2, 3.1, 5) : draw_around(d, 0, 4, 5.7, 8);
-    return draw_around(d, 0, 1.2, 2, 5);
+        return draw_range(d, 0, tf32 ? ASSUMED_ROWS_TF32 : ASSUMED_ROWS_16);
+    return draw_range(d, 0, ASSUMED_ROWS_OLDER);
 }
 
-/* The memory's rate limits products with a short side, such as those of attention: llm.c on an H200
- * moved each number once at 0.73 to 0.84 of the peak. What fits into half of the L2 cache may move
- * two to three times as fast (by its published rates). */
+/* The memory's rate limits products with a short side, such as those of attention. What fits into
+ * half of the L2 cache may move faster. */
 static double floor_by_bytes(const struct graph *g, const struct row_call *r, bool tf32,
                              const struct draw *d)
 {
     double rate = query_memory_rate(g->a);
     double bytes = query_product_elements(r) * (tf32 ? 4 : 2);
     bool cached = rate > 0 && bytes * 2 < (double)g->a->device->l2_bytes;
-    double share = draw_around(d, 1, cached ? 3 : 1.2, cached ? 1.5 : 0.77, 0.5);
+    double share = draw_range(d, 1, cached ? ASSUMED_MEMORY_CACHED : ASSUMED_MEMORY);
     return rate > 0 ? bytes / rate / share : 0;
 }
 
