@@ -20,7 +20,8 @@ START_TEST(test_allocation_in_loop)
     case_loop(&b, fill_allocations);
     const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "allocation-in-loop", MS(1.65));
-    ck_assert_ptr_nonnull(strstr(o->summary, "allocates memory once and frees it once per step"));
+    ck_assert_double_eq_tol(case_value(o, "allocations of GPU memory"), 1, 1e-9);
+    ck_assert_double_eq_tol(case_value(o, "frees"), 1, 1e-9);
     build_end(&b);
     b = build_start();
     allocating_steps = 2; /* a pool that grows */
@@ -63,7 +64,8 @@ START_TEST(test_directives)
         const struct advice *a = build_analyze(&b);
         const struct outcome *o = case_outcome(a, "allocation-in-loop");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
-        ck_assert_ptr_nonnull(strstr(o->summary, "allocates memory once per step;")); /* no frees */
+        ck_assert_double_eq_tol(case_value(o, "allocations of GPU memory"), 1, 1e-9);
+        ck_assert_double_eq_tol(case_value(o, "frees"), 0, 1e-9);
         ck_assert_msg((dialect_of(a->facts, FRAMEWORK_CUDA, &o->remedy) == &dialect_directives) ==
                           names[i].directive,
                       "%s", names[i].name);

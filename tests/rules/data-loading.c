@@ -214,7 +214,8 @@ START_TEST(behind_a_thread_that_reads_ahead)
         }
         samples(&b, 1, 1, 500, 0.4, 0);
         const struct outcome *o = data_loading(&b, behind ? RULE_FIRES : RULE_SILENT);
-        ck_assert(!behind || strstr(o->summary, "6.0 ms of 10.0 ms"));
+        if (behind)
+            ck_assert_double_eq_tol(case_value(o, "average time of waiting for data"), 6, 0.1);
         ck_assert(!behind || strstr(o->summary, "of a thread that reads ahead"));
         build_end(&b);
     }
@@ -235,7 +236,7 @@ START_TEST(means_where_batches_come_in_bursts)
         at += wait + 4;
     }
     const struct outcome *o = data_loading(&b, RULE_FIRES);
-    ck_assert_ptr_nonnull(strstr(o->summary, "waits 4.1 ms of 8.1 ms per step"));
+    ck_assert_double_eq_tol(case_value(o, "average time of waiting for data"), 4.1, 0.1);
     ck_assert_int_lt(b.a->facts->steps.median_ns, MS(4.1));
     ck_assert_int_eq(b.a->facts->step_ns, b.a->facts->steps.pace_ns);
     ck_assert_int_le(o->saves_high_ns, MS(4.4)); /* half of the mean step */
@@ -255,7 +256,7 @@ START_TEST(waiting_without_gpu)
     ck_assert_ptr_nonnull(strstr(o->summary, "no GPU work"));
     ck_assert_str_eq(o->remedy.now, "DataLoader(num_workers=0)");
     ck_assert_str_eq(a->verdict_class, "input");
-    ck_assert_ptr_nonnull(strstr(a->verdict, "(no GPU)"));
+    ck_assert(a->facts->on_cpu);
     ck_assert_ptr_null(strstr(a->why, ".item()")); /* which costs nothing here */
     case_verdict(a, "num-workers", RULE_CANNOT_TELL);
     build_end(&b);

@@ -98,7 +98,8 @@ START_TEST(test_lists)
     case_text(o, PARAM_OPTIMIZER, "AdamW");
     case_said(o, CONDITION_BY_LISTS, true);
     ck_assert_ptr_eq(o->edit.kind, &edit_scale);
-    ck_assert_ptr_nonnull(strstr(o->summary, "runs 8 kernels in 2.0 ms per step"));
+    ck_assert_double_eq_tol(case_value(o, "optimizer kernels"), 8, 1e-9);
+    ck_assert_double_eq_tol(case_value(o, "their GPU time"), 2, 0.01);
     build_end(&b);
     b = build_start();
     build_meta(&b, "torch.optimizer", "Adam(foreach=None, fused=None, capturable=False)");
@@ -130,9 +131,9 @@ START_TEST(test_plain)
     const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_outcome(a, "fused-optimizer");
     case_verdict(a, "fused-optimizer", RULE_FIRES);
+    ck_assert_double_eq_tol(case_value(o, "optimizer kernels"), 160, 1e-9);
     case_text(o, PARAM_OPTIMIZER, "SGD");
     case_said(o, CONDITION_BY_LISTS, false);
-    ck_assert_ptr_nonnull(strstr(o->summary, "160 small kernels"));
     ck_assert_int_gt(o->saves_high_ns, MS(2));
     build_end(&b);
     b = build_start();
@@ -186,7 +187,6 @@ START_TEST(test_one_update)
     ck_assert(analysis_of_window(a->facts));
     const struct outcome *o = case_outcome(a, "fused-optimizer");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
-    ck_assert_ptr_nonnull(strstr(o->summary, "in the window"));
     case_text(o, PARAM_OPTIMIZER, "Lion");
     build_end(&b);
 }

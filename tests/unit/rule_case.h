@@ -87,6 +87,16 @@ static inline void case_workers(const struct outcome *o, int64_t n)
     ck_assert_int_eq(o->remedy.params[PARAM_WORKERS].number, n);
 }
 
+/* The value that stands under that text in the evidence. */
+static inline double case_value(const struct outcome *o, const char *text)
+{
+    for (size_t i = 0; i < o->evidence_count; i++)
+        if (strcmp(o->evidence[i].text, text) == 0)
+            return o->evidence[i].value;
+    ck_abort_msg("%s has no evidence '%s'", o->rule->id, text);
+    return -1;
+}
+
 /* Fires, first of all, and promises at most `ns` (within 5 %). */
 static inline const struct outcome *case_first_of(const char *test, const struct advice *a,
                                                   const char *id, int64_t ns)

@@ -118,7 +118,7 @@ START_TEST(others_have_no_answer)
         struct builder b;
         const struct advice *a = answer(&b, cases[i]);
         ck_assert(!a->facts->on_cpu);
-        ck_assert_ptr_nonnull(strstr(a->verdict, "Not enough data"));
+        ck_assert(advice_blind(a));
         build_end(&b);
     }
 }

@@ -32,15 +32,20 @@ static struct builder copying(int64_t copy_ns)
     return b;
 }
 
+static double share(const struct facts *f, enum part part)
+{
+    return (double)f->breakdown_ns[part] / (double)f->step_ns;
+}
+
 START_TEST(copies_of_a_window_are_its_answer)
 {
     struct builder b = copying(MS(7));
     const struct advice *a = build_analyze(&b);
     ck_assert(analysis_of_window(a->facts));
     ck_assert_str_eq(a->verdict_class, "copy");
-    ck_assert_ptr_nonnull(strstr(a->verdict, "70 % of the recorded window"));
+    ck_assert_double_eq_tol(share(a->facts, PART_COPY), 0.7, 0.005);
     const struct outcome *o = case_first(a, "pin-memory", MS(84));
-    ck_assert_ptr_nonnull(strstr(o->summary, "12 copies in the window read pageable"));
+    ck_assert_double_eq_tol(case_value(o, "pageable H2D copies"), 12, 1e-9);
     ck_assert_ptr_nonnull(strstr(a->next, "Pin the host buffers"));
     build_end(&b);
 }
@@ -203,7 +208,7 @@ START_TEST(setting_up_belongs_to_a_window)
     const struct advice *a = build_analyze(&b);
     ck_assert_int_eq(a->facts->step_ns / MS(1), 120);
     ck_assert_str_eq(a->verdict_class, "start-up");
-    ck_assert_ptr_nonnull(strstr(a->verdict, "of the recorded window"));
+
     const struct outcome *o = case_outcome(a, "warm-up");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_ptr_nonnull(strstr(o->summary, "60.0 ms of it in the first call to the GPU"));
