@@ -1,6 +1,11 @@
+/* Sizes and times in words, one rule for all outputs; sizes are read, too. */
 #include "base/size.h"
 
+#include "base/arena.h"
+
 #include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +27,47 @@ int size_parse(const char *text, int64_t *bytes, struct err *e)
     return 0;
 }
 
+/* What rounds to 0.000 has two decimals: it is none, or next to none. */
+int three_figures(double v)
+{
+    v = fabs(v);
+    return v >= 99.95 ? 0 : v >= 9.995 ? 1 : v >= 0.9995 || v < 0.0005 ? 2 : 3;
+}
+
+static const char *with_unit(char *out, size_t size, double v, const char *unit)
+{
+    snprintf(out, size, "%.*f %s", three_figures(v), v, unit);
+    return out;
+}
+
 const char *time_words(char *out, size_t size, int64_t ns)
 {
-    double ms = (double)ns / 1e6;
-    int decimals = ms < 0.9995 ? 3 : ms < 9.995 ? 2 : ms < 99.95 ? 1 : 0;
-    if (ns != 0 && ns > -9995 && ns < 9995) /* no "0.00 ms" of what is there */
-        snprintf(out, size, "%.1f us", (double)ns / 1e3);
-    else if (ms < 9999.5)
-        snprintf(out, size, "%.*f ms", ns != 0 ? decimals : 2, ms);
+    double v = (double)ns, all = fabs(v);
+    if (ns != 0 && all < 9995) /* no "0.00 ms" of what is there */
+        snprintf(out, size, "%.1f us", v / 1e3);
+    else if (all < 9999.5e6)
+        with_unit(out, size, v / 1e6, "ms");
     else
-        snprintf(out, size, "%.1f s", ms / 1e3);
+        with_unit(out, size, v / 1e9, "s");
     return out;
+}
+
+const char *length_words(char *out, size_t size, int64_t ns)
+{
+    double v = (double)ns, all = fabs(v);
+    if (all < 1e3)
+        snprintf(out, size, "%" PRId64 " ns", ns);
+    else if (all < 999.5e3)
+        with_unit(out, size, v / 1e3, "us");
+    else if (all < 999.5e6)
+        with_unit(out, size, v / 1e6, "ms");
+    else
+        with_unit(out, size, v / 1e9, "s");
+    return out;
+}
+
+const char *time_text(struct arena *arena, int64_t ns)
+{
+    char text[32];
+    return arena_printf(arena, "%s", time_words(text, sizeof text, ns));
 }

@@ -1,4 +1,6 @@
-/* Sizes and durations as people write them. */
+/* Sizes and times as people write and read them. A time that stands beside others (what a step
+ * takes, what a change saves) is told in milliseconds, so that they compare; the length of one
+ * thing (a kernel, a recording) in the unit that fits it. Three figures in both. */
 #ifndef GPUPROF_BASE_SIZE_H
 #define GPUPROF_BASE_SIZE_H
 
@@ -9,7 +11,17 @@
 
 /* "500M", "1.5G", "4GiB", "4294967296": bytes; K, M, G and T count by 1024. -1 with *e set. */
 int size_parse(const char *text, int64_t *bytes, struct err *e);
-/* Three figures, in `out`: "4.69 ms", "64.0 ms", "176 ms", "12.3 s". */
-const char *time_words(char *out, size_t size, int64_t ns);
+
+struct arena;
+
+/* Both write into `out` and return it; 32 bytes always do. */
+const char *time_words(char *out, size_t size, int64_t ns);   /* "4.69 ms", "0.796 ms", "176 ms";
+                                                                 below 10 us "9.5 us", from 10 s on
+                                                                 "12.3 s" */
+const char *length_words(char *out, size_t size, int64_t ns); /* "45 ns", "796 us", "1.25 s" */
+/* time_words in the arena; NULL out of memory. */
+const char *time_text(struct arena *arena, int64_t ns);
+/* How many decimals leave three figures of it, without an exponent. */
+int three_figures(double v);
 
 #endif

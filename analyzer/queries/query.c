@@ -1,7 +1,5 @@
 #include "analyzer/queries/query.h"
 
-#include "base/size.h"
-
 #include "analyzer/measure/ranges.h"
 #include "wire/spool_format.h"
 
@@ -9,12 +7,6 @@
 #include <string.h>
 
 enum { SMALL_BYTES = 64 << 20, BURST = 4, QUEUED_START_NS = 50000 };
-
-const char *time_text(struct arena *arena, int64_t ns)
-{
-    char text[32];
-    return arena_printf(arena, "%s", time_words(text, sizeof text, ns));
-}
 
 bool query_used(const struct facts *f, uint32_t op)
 {

@@ -4,6 +4,7 @@
 #define GPUPROF_QUERIES_QUERY_H
 
 #include "analyzer/facts/facts.h"
+#include "base/size.h"
 
 /* Of a sum over the used steps: times; numbers and bytes. */
 static inline int64_t per_step(const struct facts *f, int64_t total_ns)
@@ -22,9 +23,6 @@ static inline double share_pct(const struct facts *f, int64_t ns_per_step)
 {
     return f->step_ns > 0 ? 100.0 * (double)ns_per_step / (double)f->step_ns : 0;
 }
-
-/* "4.69 ms", "176 ms", "12.3 s", in the arena. */
-const char *time_text(struct arena *arena, int64_t ns);
 
 /* Launched in a used step, on the device that is analysed. */
 bool query_used(const struct facts *f, uint32_t op);

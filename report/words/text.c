@@ -1,41 +1,26 @@
 #include "report/words/text.h"
 
+#include "base/size.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Three significant figures without an exponent. */
-static int decimals_of(double v)
-{
-    v = fabs(v);
-    return v >= 99.95 ? 0 : v >= 9.995 ? 1 : v >= 0.9995 || v < 0.0005 ? 2 : 3;
-}
-
 static const char *with_unit(struct text *b, double v, const char *unit)
 {
-    snprintf(b->s, sizeof b->s, "%.*f%s%s", decimals_of(v), v, *unit ? " " : "", unit);
+    snprintf(b->s, sizeof b->s, "%.*f%s%s", three_figures(v), v, *unit ? " " : "", unit);
     return b->s;
 }
 
 const char *text_time(struct text *b, int64_t ns)
 {
-    double v = (double)ns, a = fabs(v);
-    if (a < 1e3)
-        snprintf(b->s, sizeof b->s, "%" PRId64 " ns", ns);
-    else if (a < 1e6)
-        with_unit(b, v / 1e3, "us");
-    else if (a < 1e9)
-        with_unit(b, v / 1e6, "ms");
-    else
-        with_unit(b, v / 1e9, "s");
-    return b->s;
+    return length_words(b->s, sizeof b->s, ns);
 }
 
 const char *text_ms(struct text *b, int64_t ns)
 {
-    return fabs((double)ns) >= 1e10 ? with_unit(b, (double)ns / 1e9, "s")
-                                    : with_unit(b, (double)ns / 1e6, "ms");
+    return time_words(b->s, sizeof b->s, ns);
 }
 
 const char *text_change(struct text *b, int64_t ns)

@@ -9,8 +9,8 @@ struct text {
     char s[192];
 };
 
-const char *text_time(struct text *b, int64_t ns);   /* "45.1 ms", "820 us", "1.25 s" */
-const char *text_ms(struct text *b, int64_t ns);     /* "45.1 ms": in ms below 10 s, 3 figures */
+const char *text_time(struct text *b, int64_t ns);   /* length_words: "45.1 ms", "820 us" */
+const char *text_ms(struct text *b, int64_t ns);     /* time_words: "45.1 ms", "0.820 ms" */
 const char *text_bytes(struct text *b, int64_t n);   /* "1.5 MB" */
 const char *text_change(struct text *b, int64_t ns); /* "+8.67 ms", "-8.62 ms" */
 const char *text_count(struct text *b, int64_t n);   /* "12,345" */

@@ -40,21 +40,6 @@ START_TEST(test_sizes)
 }
 END_TEST
 
-START_TEST(test_times)
-{
-    static const struct {
-        int64_t ns;
-        const char *text;
-    } times[] = {{0, "0.00 ms"},        {400, "0.4 us"},
-                 {9500, "9.5 us"},      {70000, "0.070 ms"},
-                 {796000, "0.796 ms"},  {999600, "1.00 ms"},
-                 {12340000, "12.3 ms"}, {INT64_C(12300000000), "12.3 s"}};
-    char text[32];
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        ck_assert_str_eq(time_words(text, sizeof text, times[i].ns), times[i].text);
-}
-END_TEST
-
 Suite *test_size_suite(void);
 
 Suite *test_size_suite(void)
@@ -62,7 +47,6 @@ Suite *test_size_suite(void)
     Suite *s = suite_create("size");
     TCase *t = tcase_create("size");
     tcase_add_loop_test(t, test_sizes, 0, sizeof sizes / sizeof *sizes);
-    tcase_add_test(t, test_times);
     suite_add_tcase(s, t);
     return s;
 }
