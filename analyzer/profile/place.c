@@ -100,10 +100,11 @@ static int try_name(struct place *p, bool alone, bool *taken, struct err *e)
     const char *slash = strrchr(p->path, '/');
     struct stat st;
     *taken = lstat(p->path, &st) == 0 && S_ISREG(st.st_mode);
+    p->written = false;
     if (check_place(p->path, p->as & PLACE_REPLACE, e) < 0)
         return -1;
     pid_t other = place_look_for_others(p->turn, slash ? slash + 1 : p->path, alone);
-    *taken = other != 0;
+    *taken = p->written = other != 0;
     return !other ? 0
                   : err_set(e,
                             "%s is being written by another gpuprof (process %d); name another "
@@ -121,6 +122,8 @@ static int choose_name(struct place *p, const char *path, bool alone, struct err
             return err_set(e, "out of memory");
         if (try_name(p, alone, &taken, e) == 0)
             return 0;
+        if (taken && p->as & PLACE_YIELD && p->written)
+            p->as = PLACE_SPARE; /* and no file of that name is replaced */
         if (!(p->as & PLACE_SPARE))
             return -1;
     }

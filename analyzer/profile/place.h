@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* What to do where the name is taken. */
@@ -14,6 +15,7 @@ enum place_as {
     PLACE_NEW = 0,     /* refuse */
     PLACE_REPLACE = 1, /* replace the file */
     PLACE_SPARE = 2,   /* take the next free name, PATH.2.gpuprof; also where others write it */
+    PLACE_YIELD = 4,   /* the same, only where others write it */
 };
 
 struct place {
@@ -21,8 +23,9 @@ struct place {
     char *partial; /* NULL: in place, or given up */
     dev_t device;  /* of the file that we made */
     ino_t inode;
-    int as;   /* of enum place_as, or both */
-    int turn; /* descriptor of the folder: others wait with their start; -1 = not held */
+    int as;       /* of enum place_as, or several */
+    bool written; /* the last name that was tried: by another process */
+    int turn;     /* descriptor of the folder: others wait with their start; -1 = not held */
 };
 
 /* Makes the file; `tag`: its XXXXXX, NULL: any. Until place_taken nobody else is between these two

@@ -160,7 +160,8 @@ static int choose_metrics(char **argv, struct err *e)
 }
 
 /* The profile's name, and what to do where it is taken: no rank of a job ends for that, and in a
- * folder that collects profiles none is replaced. */
+ * folder that collects profiles none is replaced. Where another run writes this one, as several
+ * that were started at once do, the next name is taken: the program runs. */
 static int choose_name(char **argv, char *name, size_t n, int *as, struct err *e)
 {
     bool own_name = false;
@@ -168,7 +169,8 @@ static int choose_name(char **argv, char *name, size_t n, int *as, struct err *e
         run_file_output(argv, name, n);
     else if (run_file_expand(output, argv, name, n, &own_name, e) < 0)
         return -1;
-    *as = (force && !own_name ? PLACE_REPLACE : 0) | (own_name || run_in_job() ? PLACE_SPARE : 0);
+    *as = (force && !own_name ? PLACE_REPLACE : 0) |
+          (own_name || run_in_job() ? PLACE_SPARE : PLACE_YIELD);
     return 0;
 }
 

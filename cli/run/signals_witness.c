@@ -34,22 +34,29 @@ size_t signals_take(int fd, struct signal_seen *at, size_t room)
     return n;
 }
 
-/* What is searched by name or command line (pkill) finds the witness where it finds the program.
- * argv lies in the memory that the kernel shows as our command line. */
+/* Who searches command lines (pkill -f) finds the witness where he finds the program: it shows the
+ * program's behind two words of its own, of which pidof -x takes the second for a script's name.
+ * Its name is neither the program's, because guards against a second instance count processes of
+ * that name (pgrep -x, pidof), nor ours, because what is sent to gpuprof by name is for the
+ * program, and has not reached it yet. argv lies in the memory that the kernel shows as our command
+ * line. */
 static void take_name(char *const *argv)
 {
+    static const char name[] = "witness\0-";
     char *own = program_invocation_name, *end = NULL;
-    const char *slash = strrchr(argv[0], '/');
-    prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);
+    prctl(PR_SET_NAME, name);
     for (char *const *a = argv; *a; a++) {
         if (*a < own || (end && *a != end))
             return; /* not the command line that the kernel gave us */
         end = *a + strlen(*a) + 1;
     }
-    size_t n = (size_t)(end - argv[0]);
+    size_t n = (size_t)(end - argv[0]), used = sizeof name;
     char *from = argv[0];
-    memmove(own, from, n);
-    memset(own + n, 0, (size_t)(from - own));
+    if ((size_t)(from - own) < used)
+        return; /* nothing is shorter than "gpuprof run", but for a link to it */
+    memmove(own + used, from, n);
+    memcpy(own, name, used);
+    memset(own + used + n, 0, (size_t)(end - own) - used - n);
 }
 
 /* Notes what comes, and tells it when asked. Does not return. */

@@ -121,6 +121,45 @@ START_TEST(test_begins_without_a_turn)
 }
 END_TEST
 
+/* Another process writes this name: the next one, and no file of that name is replaced. */
+START_TEST(test_yields_to_a_writer)
+{
+    struct err e = ERR_INIT;
+    struct place p;
+    char second[160], third[160];
+    int ready[2], go[2];
+    char byte = 0;
+    snprintf(second, sizeof second, "%s/x.2.gpuprof", dir);
+    snprintf(third, sizeof third, "%s/x.3.gpuprof", dir);
+    ck_assert(pipe(ready) == 0 && pipe(go) == 0);
+    pid_t other = fork();
+    if (other == 0) {
+        struct store *s = store_create(path, PLACE_REPLACE, &e);
+        _exit(s && write(ready[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1 ? 0 : 1);
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    FILE *f = fopen(second, "w"); /* somebody's */
+    ck_assert_ptr_nonnull(f);
+    fclose(f);
+    ck_assert_int_eq(place_make(&p, path, PLACE_REPLACE, NULL, &e), -1);
+    ck_assert_msg(place_make(&p, path, PLACE_REPLACE | PLACE_YIELD, NULL, &e) == 0, "%s", e.text);
+    ck_assert_str_eq(p.path, third);
+    place_release(&p);
+    ck_assert_int_eq(write(go[1], &byte, 1), 1);
+    int status;
+    ck_assert(waitpid(other, &status, 0) == other && status == 0);
+    ck_assert_int_eq(place_make(&p, path, PLACE_YIELD, NULL, &e), 0);
+    ck_assert_str_eq(p.path, path);
+    place_release(&p);
+    unlink(second);
+    glob_t g;
+    char pattern[160];
+    snprintf(pattern, sizeof pattern, "%s*.partial*", path);
+    for (size_t i = 0; glob(pattern, 0, NULL, &g) == 0 && i < g.gl_pathc; i++)
+        unlink(g.gl_pathv[i]); /* of the child, which just ended */
+}
+END_TEST
+
 static void write_file(const char *name, const char *text)
 {
     FILE *f = fopen(name, "w");
@@ -189,6 +228,7 @@ Suite *test_place_suite(void)
     tcase_add_test(t, test_file_is_taken_away);
     tcase_add_test(t, test_many_begin_and_end_at_once);
     tcase_add_test(t, test_begins_without_a_turn);
+    tcase_add_test(t, test_yields_to_a_writer);
     tcase_add_test(t, test_grows_on_another_disk);
     tcase_add_test(t, test_name_is_taken_meanwhile);
     suite_add_tcase(suite, t);
