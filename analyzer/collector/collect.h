@@ -110,5 +110,7 @@ void collect_put_now(struct collector *c);
  * rows. */
 int collect_finish(struct collector *c, struct err *e);
 void collect_close(struct collector *c); /* removes the spool files */
+/* A process that still records into a folder of spools; 0: none does. */
+int64_t collect_live(const char *dir);
 
 #endif

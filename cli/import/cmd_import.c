@@ -5,6 +5,7 @@
 #include "cli/results/results.h"
 #include "cli/run/run.h"
 
+#include "analyzer/collector/collect.h"
 #include "analyzer/import/import.h"
 #include "analyzer/profile/redact.h"
 #include "analyzer/profile/store.h"
@@ -49,6 +50,17 @@ static int write_profile(const char *spools, const struct import_files *files, c
     return status;
 }
 
+/* What it records from now on would be lost with the folder. */
+static int check_ended(const char *spools, struct err *e)
+{
+    int64_t pid = collect_live(spools);
+    return pid ? err_set(e,
+                         "%s: process %lld still records into this folder; import it when that has "
+                         "ended",
+                         spools, (long long)pid)
+               : 0;
+}
+
 static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
@@ -61,7 +73,7 @@ static int run(int argc, char **argv)
     struct arena arena = ARENA_INIT;
     const char *left_out = NULL;
     int status = 0;
-    if (left && run_folder_take(argv[0], &e) < 0)
+    if (left && (run_folder_take(argv[0], &e) < 0 || check_ended(argv[0], &e) < 0))
         return fail(&e);
     if (!left && (import_list((const char *const *)argv, (size_t)argc, &files, &e) < 0 ||
                   load_sort_out(&files, &arena, &left_out, &e) < 0))

@@ -86,9 +86,9 @@ static void tidy_left(const char *folder)
                 time(NULL) - st.st_mtime > 1 && /* else it may not be locked yet */
                 flock(fd, LOCK_EX | LOCK_NB) == 0;
     if (left && run_folder_holds_records(folder))
-        say("%s contains what a killed gpuprof recorded: `gpuprof import %s -o FILE` "
-            "makes a profile of them",
-            folder, folder);
+        say("%s contains what a killed gpuprof recorded: %s`gpuprof import %s -o FILE` makes a "
+            "profile of it",
+            folder, collect_live(folder) ? "once its program has ended, " : "", folder);
     else if (left)
         run_folder_remove_recording(folder);
     close(fd);
