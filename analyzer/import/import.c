@@ -4,10 +4,12 @@
 
 #include "analyzer/profile/place.h"
 #include "analyzer/profile/tables.h"
+#include "base/plain.h"
 #include "base/str.h"
 #include "base/vec.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,9 +33,11 @@ static const struct importer *choose(const char *path, struct err *e)
     }
     if (place_unfinished(path, e) < 0)
         return NULL;
-    gzFile f = gzopen(path, "rb"); /* reads plain files as they are */
+    gzFile f = gzdopen(plain_open(path), "rb"); /* reads plain files as they are */
     if (!f) {
-        err_set(e, "%s: no such file, or no permission to read it", path);
+        err_set(e, "%s: %s", path,
+                errno == EINVAL ? "not a regular file"
+                                : "no such file, or no permission to read it");
         return NULL;
     }
     char head[HEAD];
@@ -236,6 +240,13 @@ static bool has_suffix(const char *name)
     return false;
 }
 
+/* A FIFO, a socket or a device is no recording, whatever its name. */
+static bool may_be_read(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
+}
+
 /* The traces and profiles in a folder and in those within it, but for hidden ones and links. */
 static int add_files(struct import_files *l, const char *folder, int depth, struct err *e)
 {
@@ -247,11 +258,11 @@ static int add_files(struct import_files *l, const char *folder, int depth, stru
     for (struct dirent *f; rc == 0 && (f = readdir(d));) {
         char path[PATH_MAX];
         struct stat st;
+        int n = snprintf(path, sizeof path, "%s/%s", folder, f->d_name);
         if (has_suffix(f->d_name)) {
-            rc = add(l, folder, f->d_name, e);
+            rc = may_be_read(path) ? add(l, folder, f->d_name, e) : 0;
             continue;
         }
-        int n = snprintf(path, sizeof path, "%s/%s", folder, f->d_name);
         if (f->d_name[0] != '.' && n > 0 && n < (int)sizeof path && lstat(path, &st) == 0 &&
             S_ISDIR(st.st_mode))
             rc = add_files(l, path, depth + 1, e);

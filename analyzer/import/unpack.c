@@ -1,5 +1,7 @@
 #include "analyzer/import/unpack.h"
 
+#include "base/plain.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,7 +20,7 @@ enum { GROWS = 50, SMALL_BYTES = 256 << 20 };
 bool unpack_is_gzip(const char *path)
 {
     unsigned char head[2] = {0};
-    FILE *f = fopen(path, "rb");
+    FILE *f = plain_file(path);
     size_t n = f ? fread(head, 1, 2, f) : 0;
     if (f)
         fclose(f);
@@ -101,7 +103,7 @@ static int copy(const char *path, gzFile in, int fd, struct err *e)
 
 int unpack(const char *path, char *out, size_t size, struct err *e)
 {
-    gzFile in = gzopen(path, "rb");
+    gzFile in = gzdopen(plain_open(path), "rb");
     if (!in)
         return err_set(e, "cannot read %s", path);
     int fd = open_temporary(out, size);

@@ -4,6 +4,7 @@
 
 #include "analyzer/profile/store_private.h"
 #include "analyzer/profile/tables.h"
+#include "base/plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ enum { APPLICATION_ID = 0x47505246 }; /* "GPRF", schema.sql */
 int store_is_profile(const char *path)
 {
     unsigned char head[100];
-    FILE *f = fopen(path, "rb");
+    FILE *f = plain_file(path);
     if (!f)
         return 0;
     size_t n = fread(head, 1, sizeof head, f);
@@ -106,7 +107,7 @@ static struct store *open_any(const char *path, int writable, struct err *e)
 {
     if (place_unfinished(path, e) < 0)
         return NULL;
-    FILE *f = fopen(path, "rb");
+    FILE *f = plain_file(path);
     if (!f) {
         err_set(e, "%s: no such file, or no permission to read it", path);
         return NULL;

@@ -4,6 +4,8 @@
  * complete. */
 #include "analyzer/reduce/job.h"
 
+#include "base/plain.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +73,7 @@ static int read_bytes(const char *path, struct bytes *b)
 {
     static const size_t magic = sizeof MAGIC - 1;
     unsigned char piece[4096];
-    gzFile f = gzopen(path, "rb");
+    gzFile f = gzdopen(plain_open(path), "rb");
     int n = 0, rc = f ? 1 : 0;
     while (rc > 0 && (n = gzread(f, piece, sizeof piece)) > 0)
         rc = bytes_put(b, piece, (size_t)n) < 0 ? -1 : b->n > MOST ? 0 : 1;

@@ -6,6 +6,7 @@
 #include "analyzer/profile/place.h"
 #include "analyzer/profile/store.h"
 #include "wire/spool_format.h"
+#include "base/plain.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -21,7 +22,7 @@ static int64_t first_ns(const char *folder)
     for (struct dirent *f; d && (f = readdir(d));) {
         struct spool_header h;
         FILE *in = (size_t)snprintf(path, sizeof path, "%s/%s", folder, f->d_name) < sizeof path
-                       ? fopen(path, "rb")
+                       ? plain_file(path)
                        : NULL;
         if (in && fread(&h, sizeof h, 1, in) == 1 && h.start_monotonic_ns > 0 &&
             h.start_monotonic_ns < first)

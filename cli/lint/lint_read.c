@@ -1,6 +1,7 @@
 #include "cli/lint/lint.h"
 
 #include "base/json_read.h"
+#include "base/plain.h"
 #include "base/str.h"
 #include "report/chars.h"
 #include "report/terminal/terminal.h"
@@ -272,7 +273,7 @@ int lint_read(struct lint *l, const char *path, struct err *e)
 {
     struct reading g = {.l = l};
     size_t n = strlen(path);
-    gzFile gz = gzopen(path, "rb");
+    gzFile gz = gzdopen(plain_open(path), "rb");
     if (!gz)
         return err_set(e, "%s: no such file, or no permission to read it", path);
     if (!(n > 5 && !strcmp(path + n - 5, ".json")) && !(n > 8 && !strcmp(path + n - 8, ".json.gz")))

@@ -7,6 +7,7 @@
 #include "analyzer/import/import.h"
 #include "analyzer/import/kineto/kineto.h"
 
+#include "base/plain.h"
 #include "base/str.h"
 
 #include <stdlib.h>
@@ -277,7 +278,7 @@ static int read_trace(const char *path, struct sink *out, struct err *e)
     kineto_event_words(&k);
     bool found = false;
     int rc = -1;
-    gzFile f = gzopen(path, "rb");
+    gzFile f = gzdopen(plain_open(path), "rb");
     if (!f)
         return err_set(e, "cannot open %s", path);
     gzbuffer(f, GZIP_BUFFER);
