@@ -130,32 +130,29 @@ void collect_put_stacks(struct collector *c)
 
 /* ---- ends ---- */
 
-static void put_trouble(struct collector *c, const struct spool *s)
+/* Said once for the run, however many processes it has. */
+static void put_trouble(struct collector *c)
 {
-    switch (sampler_trouble(c->sampler, s->process)) {
-    case SAMPLER_FORBIDDEN:
-        collect_health(c, s->process, "no-samples",
-                       "the kernel does not let gpuprof read the Python stacks of this process "
-                       "(another user's, kernel.yama.ptrace_scope, or a container's seccomp "
-                       "profile): time by line is missing",
-                       0);
-        break;
-    case SAMPLER_UNKNOWN:
-        collect_health(c, s->process, "no-samples",
+    if (c->unreadable)
+        collect_health(c, 0, "no-samples",
+                       "the kernel does not let gpuprof read the stacks of Python (another user's "
+                       "process, kernel.yama.ptrace_scope, or a container's seccomp profile): "
+                       "time by line is missing",
+                       c->unreadable);
+    if (c->unknown)
+        collect_health(c, 0, "no-samples",
                        "gpuprof cannot read the stacks of this Python (it knows CPython 3.9 to "
                        "3.14 with a GIL): time by line is missing",
-                       0);
-        break;
-    case SAMPLER_FINE:
-        break;
-    }
+                       c->unknown);
 }
 
 void collect_stacks_end(struct collector *c, struct spool *s)
 {
     if (!c->sampler)
         return;
-    put_trouble(c, s);
+    enum sampler_trouble trouble = sampler_trouble(c->sampler, s->process);
+    c->unreadable += trouble == SAMPLER_FORBIDDEN;
+    c->unknown += trouble == SAMPLER_UNKNOWN;
     sampler_forget(c->sampler, s->process);
     put_stacks(c, false);
 }
@@ -165,6 +162,7 @@ void collect_stacks_stop(struct collector *c)
     if (!c->sampler)
         return;
     int64_t cpu_ns = sampler_cpu_ns(c->sampler);
+    put_trouble(c);
     if (c->out.ids[ROW_STACK_SAMPLE]) {
         struct row_health h = {
             ++c->out.ids[ROW_HEALTH],

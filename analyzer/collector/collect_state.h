@@ -32,6 +32,7 @@ struct collector {
     int64_t bad_files;
     int64_t put_off;                /* files that could not be opened when last looked for */
     struct sampler *sampler;        /* of Python's stacks; NULL: none are sampled */
+    int64_t unreadable, unknown;    /* processes whose stacks the kernel, or the sampler, refuses */
     struct VEC(int64_t) stack_rows; /* by the sampler's number of a frame: id of its row, 0 */
     struct gauges gauges;
     enum { GAUGES_UNTRIED, GAUGES_OPEN, GAUGES_NONE } gauges_state;

@@ -3,8 +3,10 @@
 #include "analyzer/pyframes/find.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,7 +166,7 @@ static bool may_be_python(const char *base, bool is_program)
     return is_program || strncmp(base, "python", 6) == 0 || strncmp(base, "libpython", 9) == 0;
 }
 
-bool python_find(pid_t pid, struct python_place *place)
+enum python_found python_find(pid_t pid, struct python_place *place)
 {
     char name[64], line[PATH_MAX + 128], program[PATH_MAX] = "", *path;
     uint64_t start, offset;
@@ -176,7 +178,9 @@ bool python_find(pid_t pid, struct python_place *place)
     program[n > 0 ? n : 0] = 0;
     snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
     FILE *f = fopen(name, "re");
-    while (f && fgets(line, sizeof line, f)) {
+    if (!f)
+        return errno == EACCES || errno == EPERM ? PYTHON_FORBIDDEN : PYTHON_NONE;
+    while (fgets(line, sizeof line, f)) {
         if (!parse(line, &start, &offset, &path))
             continue;
         const char *base = strrchr(path, '/') + 1;
@@ -187,8 +191,8 @@ bool python_find(pid_t pid, struct python_place *place)
             found = look_into(pid, path, start, offset, place);
         }
     }
-    if (f)
-        fclose(f);
+    bool refused = ferror(f) && (errno == EACCES || errno == EPERM);
+    fclose(f);
     place->minor = minor;
-    return found;
+    return found ? PYTHON_FOUND : refused ? PYTHON_FORBIDDEN : PYTHON_NONE;
 }

@@ -3,7 +3,6 @@
 #ifndef GPUPROF_PYFRAMES_FIND_H
 #define GPUPROF_PYFRAMES_FIND_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -14,7 +13,11 @@ struct python_place {
     int minor;          /* 9 for 3.9, by the names of mapped files; 0 = they do not tell */
 };
 
-/* False: the process maps no interpreter (now), or its files cannot be read. */
-bool python_find(pid_t pid, struct python_place *place);
+enum python_found {
+    PYTHON_FOUND,
+    PYTHON_NONE,     /* the process maps no interpreter now, or has ended */
+    PYTHON_FORBIDDEN /* the kernel does not show what it maps */
+};
+enum python_found python_find(pid_t pid, struct python_place *place);
 
 #endif

@@ -41,8 +41,9 @@ enum pyframes_result pyframes_open(struct pyframes **out, pid_t pid)
     *out = NULL;
     if (sizeof(void *) != 8)
         return PYFRAMES_UNKNOWN;
-    if (!python_find(pid, &place))
-        return PYFRAMES_NOT_PYTHON;
+    enum python_found found = python_find(pid, &place);
+    if (found != PYTHON_FOUND)
+        return found == PYTHON_FORBIDDEN ? PYFRAMES_FORBIDDEN : PYFRAMES_NOT_PYTHON;
     if (!(p = calloc(1, sizeof *p)) || codes_init(&p->codes) < 0) {
         pyframes_close(p);
         return PYFRAMES_NOT_YET;
