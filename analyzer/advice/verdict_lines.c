@@ -3,6 +3,13 @@
 #include "analyzer/queries/lines.h"
 #include "base/size.h"
 
+/* A wait for data is at the head of a loop: what the loader's workers do meanwhile says more. */
+static bool waits_for_workers(const struct facts *f, const struct line *l)
+{
+    int64_t ns = l->part_ns[PART_IDLE_INPUT] + l->part_ns[PART_DATA];
+    return ns * 2 > l->ns && facts_lines(f, LINES_WORKERS)->count > 0;
+}
+
 const char *verdict_line(struct advice *a)
 {
     const struct facts *f = a->facts;
@@ -10,9 +17,11 @@ const char *verdict_line(struct advice *a)
     char text[512], ns[32], step[32];
     if (!l)
         return "";
-    const char *out = arena_printf(&a->arena, " %s of %s %s: %s.", time_words(ns, sizeof ns, l->ns),
-                                   time_words(step, sizeof step, f->step_ns), scope_words(f)->per,
-                                   line_text(l, text, sizeof text));
+    const char *worker = waits_for_workers(f, l) ? query_worker_line(f, &a->arena) : "";
+    const char *out = arena_printf(
+        &a->arena, " %s of %s %s: %s%s%s.", time_words(ns, sizeof ns, l->ns),
+        time_words(step, sizeof step, f->step_ns), scope_words(f)->per,
+        line_text(l, text, sizeof text), *worker ? "; its workers make batches in " : "", worker);
     return out ? out : "";
 }
 

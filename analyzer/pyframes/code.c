@@ -91,7 +91,7 @@ static bool read_head(struct memory *m, const struct python_layout *l, uint64_t 
                       uint64_t address, struct code *head)
 {
     uint64_t type;
-    *head = (struct code){.address = address};
+    *head = (struct code){.address = address, .round = m->round};
     return address % 8 == 0 && memory_word(m, address + TYPE_OFFSET, &type) && type == code_type &&
            memory_word(m, address + l->file, &head->file_at) &&
            memory_word(m, address + l->name, &head->name_at) &&
@@ -127,14 +127,18 @@ const struct code *codes_find(struct codes *c, struct memory *m, const struct py
                               uint64_t code_type, uint64_t address)
 {
     struct code head;
-    if (!read_head(m, l, code_type, address, &head))
-        return NULL;
     size_t slot = (size_t)(address / 16 * 0x9e3779b97f4a7c15u >> 32) & (CODES - 1);
     while (c->at[slot].address && c->at[slot].address != address)
         slot = (slot + 1) & (CODES - 1);
     struct code *known = &c->at[slot];
-    if (known->address && same(known, &head))
+    if (known->address && m->round - known->round < CODE_ROUNDS)
         return known;
+    if (!read_head(m, l, code_type, address, &head))
+        return NULL;
+    if (known->address && same(known, &head)) {
+        known->round = m->round;
+        return known;
+    }
     if (!read_rest(c, m, l, &head))
         return NULL;
     if (!known->address && c->n >= CODES / 2) { /* a program that makes code without end */

@@ -7,10 +7,12 @@
 
 #include <stdbool.h>
 
-/* One that was read. It is used again only while the object at its address says the same of
- * itself: another one may have taken its place. */
+/* One that was read. Another object may take its place: so what it says of itself is compared, once
+ * in CODE_ROUNDS walks, because a walk of eleven frames would else read eleven pages more. */
+enum { CODE_ROUNDS = 64 };
 struct code {
     uint64_t address;
+    uint64_t round;                      /* of the memory, when it was compared last */
     uint64_t file_at, name_at, lines_at; /* addresses, as the object has them */
     int32_t first_line;
     uint32_t file, function; /* ids in texts */

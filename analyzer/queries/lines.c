@@ -27,6 +27,32 @@ const char *query_line_text(const struct facts *f, struct arena *arena, uint32_t
     return out ? out : "";
 }
 
+static const struct line *most_of(const struct facts *f, enum lines_of which)
+{
+    const struct lines *l = facts_lines(f, which);
+    return l->count && (double)l->at[0].looks >= QUERY_LINE_SHARE * (double)l->looks ? &l->at[0]
+                                                                                     : NULL;
+}
+
+const char *query_wait_line(const struct facts *f, struct arena *arena)
+{
+    const struct line *l = most_of(f, LINES_WAITS);
+    return l ? arena_printf(arena, "%s%s%s", l->function, *l->function ? "() " : "", l->place)
+             : NULL;
+}
+
+const char *query_worker_line(const struct facts *f, struct arena *arena)
+{
+    const struct line *l = most_of(f, LINES_WORKERS);
+    char text[512];
+    if (!l)
+        return "";
+    const char *out =
+        arena_printf(arena, "%s, %.0f %% of it", line_text(l, text, sizeof text),
+                     100.0 * (double)l->looks / (double)facts_lines(f, LINES_WORKERS)->looks);
+    return out ? out : "";
+}
+
 /* PyTorch works in it, or waits for its own threads: that is what the model computes. */
 static bool is_computing(const struct line *l)
 {

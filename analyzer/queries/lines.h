@@ -13,6 +13,12 @@ const struct line *query_line_of(const struct facts *f, uint32_t parts, int64_t 
 /* "; 41.0 ms of it: memory_map() train.py:9, in subprocess.run (sleeps)"; "" where there is none.
  */
 const char *query_line_text(const struct facts *f, struct arena *arena, uint32_t parts);
+/* The line that waits for the GPU longest, "Loop.read() train.py:12"; NULL: none waits for
+ * QUERY_LINE_SHARE of it, or nothing was sampled. */
+const char *query_wait_line(const struct facts *f, struct arena *arena);
+/* "Data.__getitem__() data.py:17, in numpy.load (computes), 95 % of it": where a loader's workers
+ * spend their time; "" where it is not known. */
+const char *query_worker_line(const struct facts *f, struct arena *arena);
 /* The line with most of the step that is not the model's own computing: neither in PyTorch's
  * forward and backward passes and optimizers, nor waiting for them. A tenth of the step at least;
  * NULL: there is none. */

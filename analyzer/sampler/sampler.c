@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A hundred looks a second give what was asked for: of 42 programs 20 samples in the GPU's gaps
- * named the same first three lines as the whole run. COST_SHARE: the helpers, and the others, take
- * a 200th of a core each at most. IDLE: while nothing is followed. */
-enum { LOOK_NS = 10000000, IDLE_NS = 100000000, COST_SHARE = 200, SHORTEST_NS = 500000 };
+/* COST_SHARE: of a core, all looks together (waking up costs besides, and all shall stay below one
+ * per cent); where there are helpers they take half of it. IDLE:
+ * while nothing is followed. */
+enum { IDLE_NS = 100000000, COST_SHARE = 125, SHORTEST_NS = 500000 };
 
 struct sampler {
     pthread_t thread;
@@ -35,6 +35,17 @@ static int64_t about(struct sampler *s, int64_t ns)
     return ns * 3 / 4 + (int64_t)(s->random % (uint64_t)(ns / 2 + 1));
 }
 
+/* The pause between two looks at a process. 20 samples in the GPU's gaps named the first three
+ * lines of 42 programs, so a hundred a second are enough for a minute; a short run needs more, and
+ * of a long one the samples shall not fill the profile. */
+static int64_t usual_pause(const struct followed *f, int64_t now_ns)
+{
+    static const int64_t ms = 1000000, first_ns = 60000 * INT64_C(1000000),
+                         long_ns = 600000 * INT64_C(1000000);
+    int64_t age = now_ns - f->since_ns;
+    return age < first_ns ? 5 * ms : age < long_ns ? 10 * ms : 40 * ms;
+}
+
 static int64_t peers_of(const struct sampler *s, bool helper)
 {
     int64_t n = 0;
@@ -50,9 +61,10 @@ static void look(struct sampler *s, struct followed *f, int64_t now_ns)
     followed_look(f, &s->stacks, now_ns, &s->done);
     used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - used;
     f->cost_ns = f->cost_ns ? (f->cost_ns * 7 + used) / 8 : used;
-    pause = f->cost_ns * COST_SHARE * peers_of(s, f->helper);
+    pause = f->cost_ns * COST_SHARE * peers_of(s, f->helper) * (peers_of(s, !f->helper) ? 2 : 1);
+    int64_t usual = usual_pause(f, now_ns);
     if (!f->next_ns)
-        f->next_ns = now_ns + about(s, pause > LOOK_NS ? pause : LOOK_NS);
+        f->next_ns = now_ns + about(s, pause > usual ? pause : usual);
 }
 
 /* When the next look is due. */
@@ -118,7 +130,8 @@ void sampler_follow(struct sampler *s, pid_t pid, int64_t process, bool helper)
     pthread_mutex_lock(&s->lock);
     struct followed *f = vec_push(&s->followed);
     if (f)
-        *f = (struct followed){.pid = pid, .process = process, .helper = helper};
+        *f = (struct followed){
+            .pid = pid, .process = process, .helper = helper, .since_ns = clock_monotonic_ns()};
     pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->lock);
 }

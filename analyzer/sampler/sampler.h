@@ -1,8 +1,8 @@
-/* Samples the threads of Python programs from outside, some hundred times a second: what each one
- * does (computes, waits for a core, sleeps, waits for a disk), and the Python stack that it does it
- * in (analyzer/pyframes/). A thread of the recorder does this; it shares nothing with the sampled
- * program, and takes no more than one per cent of a core: where there is more to look at, it looks
- * less often.
+/* Samples the threads of Python programs from outside, two hundred times a second at first: what
+ * each one does (computes, waits for a core, sleeps, waits for a disk), and the Python stack that
+ * it does it in (analyzer/pyframes/). A thread of the recorder does this; it shares nothing with
+ * the sampled program, and takes no more than one per cent of a core: where there is more to look
+ * at, it looks less often.
  *
  * A thread that has not run since its last sample is where it was: its sample is prolonged, and
  * no stack is read. */

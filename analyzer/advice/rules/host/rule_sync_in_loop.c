@@ -1,6 +1,7 @@
 /* The host waits for the GPU inside the step and then starts over with an empty queue. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/ranks/comm.h"
+#include "analyzer/queries/lines.h"
 #include "analyzer/queries/training/actions.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/training/checks.h"
@@ -232,6 +233,8 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     const char *in = w ? query_range_of(f, w->longest) : NULL,
                *after = query_gap_range(f, PART_IDLE_SYNC);
     const char *line = w ? outcome_caller(f->tl, w->longest) : NULL;
+    if (!line && !(in && strncmp(in, "sync ", 5) == 0)) /* such a range has the line */
+        line = query_wait_line(f, arena);
     bool elsewhere = after && (!in || strcmp(in, after) != 0);
     outcome_fires(
         o, idle,
