@@ -32,10 +32,10 @@ struct row {
     size_t reals; /* one, or the values of a range */
 };
 
-#define LIMIT_INT(name, value, unit, source)               {#name, &name, NULL, 0},
-#define LIMIT_REAL(name, value, unit, source)              {#name, NULL, &name, 1},
-#define LIMIT_SPAN(name, good, bad, unit, source)          {#name, NULL, &name.good, 2},
-#define LIMIT_RANGE(name, good, likely, bad, unit, source) {#name, NULL, &name.good, 3},
+#define LIMIT_INT(name, value, unit, source)                 {#name, &name, NULL, 0},
+#define LIMIT_REAL(name, value, unit, source)                {#name, NULL, &name, 1},
+#define LIMIT_SPAN(name, first, last, unit, source)          {#name, NULL, &name.good, 2},
+#define LIMIT_RANGE(name, first, middle, last, unit, source) {#name, NULL, &name.good, 3},
 static const struct row rows[] = {
 #include "limits_all.h"
 };
