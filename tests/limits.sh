@@ -11,7 +11,7 @@ check() { # check TREE: prints what is wrong; status 1 when something is
             echo "$row" | grep -qE ', *"[^"]+",( *"[^"]+")+ *$' || echo "$def: $name has no unit or no source"
             grep -rqwE "$name" analyzer report cli --include='*.c' --include='*.h' || echo "$def: nothing uses $name"
         done
-        grep -nE '(static )?const (double|float|int|int64_t|size_t) [A-Z][A-Z0-9_]* = |[<>]=? \(?[0-9]*\.[0-9]' "$room"/*.c |
+        grep -nE '(static )?const (double|float|int|int64_t|size_t) [A-Z][A-Z0-9_]* = |[<>]=? \(?[0-9]*\.[0-9]' $(find "$room" -name "*.c") |
             sed "s|\$|  (a threshold belongs to $def)|"
     done) | grep . && return 1
     return 0

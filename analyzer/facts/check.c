@@ -1,13 +1,9 @@
 /* Do the numbers agree with each other? Every report asks, and none is printed that contradicts
  * itself. Cost: one pass over the operations. */
 #include "analyzer/facts/passes.h"
+#include "analyzer/facts/limits.h"
 
 #include <stdlib.h>
-
-enum {
-    SPARE_PCT = 10 /* a stream's work may reach into a step beside its own that does not count: at
-                      the ends of the recording one step's at most, between others a little */
-};
 
 static const char *check_parts(struct facts *f)
 {
@@ -53,7 +49,7 @@ static const char *check_streams(struct facts *f)
         most = busy[i] > most ? busy[i] : most;
     free(busy);
     int64_t each = facts_per_step(f, most), used = (int64_t)f->steps.used;
-    if (used && each > f->step_ns + f->step_ns * SPARE_PCT / 100 + f->step_ns / used)
+    if (used && each > f->step_ns + f->step_ns * FACTS_SPARE_PCT / 100 + f->step_ns / used)
         return arena_printf(&f->arena, "one stream works for %.3f ms per step of %.3f ms",
                             (double)each / 1e6, (double)f->step_ns / 1e6);
     return NULL;

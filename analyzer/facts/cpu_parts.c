@@ -3,6 +3,7 @@
  * the first in the order of `layer`. Cost: O(n log n) over the ranges of the thread and the
  * loader's records. */
 #include "analyzer/facts/health_kinds.h"
+#include "analyzer/facts/limits.h"
 #include "analyzer/facts/passes.h"
 #include "analyzer/timeline/sort.h"
 
@@ -90,9 +91,8 @@ static int push(struct found *f, enum part part, int64_t start_ns, int64_t end_n
 /* Nodes of one backward pass follow each other at once. */
 static int extend(struct found *f, enum part part, int64_t start_ns, int64_t end_ns)
 {
-    enum { AT_ONCE_NS = 500000 };
     struct span *last = f->of[part].n ? &f->of[part].at[f->of[part].n - 1] : NULL;
-    if (!last || start_ns - last->end_ns > AT_ONCE_NS)
+    if (!last || start_ns - last->end_ns > FACTS_ONE_BACKWARD_NS)
         return push(f, part, start_ns, end_ns);
     last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
     return 0;
@@ -217,7 +217,6 @@ static void drop_loops(struct found *f, enum part part)
  */
 static void cut_validation(struct found *f)
 {
-    enum { AT_ONCE_NS = 100000 };
     size_t b = 0, d = 0;
     for (size_t i = 0; i < f->of[PART_VALIDATION].n; i++) {
         struct span *v = &f->of[PART_VALIDATION].at[i];
@@ -225,7 +224,7 @@ static void cut_validation(struct found *f)
         while (b < f->of[PART_BACKWARD].n && f->of[PART_BACKWARD].at[b].start_ns < v->end_ns)
             b++;
         if (b == f->of[PART_BACKWARD].n ||
-            f->of[PART_BACKWARD].at[b].start_ns - v->end_ns > AT_ONCE_NS)
+            f->of[PART_BACKWARD].at[b].start_ns - v->end_ns > FACTS_AT_ONCE_NS)
             continue;
         for (; d < f->of[PART_DATA].n && f->of[PART_DATA].at[d].start_ns < v->end_ns; d++)
             if (f->of[PART_DATA].at[d].start_ns > v->start_ns)

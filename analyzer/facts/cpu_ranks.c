@@ -3,6 +3,7 @@
  * it. Where that does not show, nobody is named, and nobody is acquitted. Cost: the parts of every
  * step of every rank. */
 #include "analyzer/facts/passes.h"
+#include "analyzer/facts/limits.h"
 #include "analyzer/measure/median.h"
 #include "base/size.h"
 
@@ -11,13 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_STEPS = 4, LATE_PCT = 5 /* of a step */ };
-
 /* The thread of the process with most marks of the hook; TL_NONE. */
 static uint32_t thread_with_steps(const struct timeline *t, uint32_t process)
 {
     uint32_t best = TL_NONE;
-    size_t most = LEAST_STEPS;
+    size_t most = FACTS_CPU_STEPS;
     for (uint32_t k = 0; k < t->thread_count; k++) {
         const struct thread *th = &t->threads[k];
         size_t n = 0;
@@ -124,7 +123,7 @@ static int part_that_differs(const struct cpu_ranks *r, uint32_t late)
 
 static bool is_longer(const struct cpu_rank *most, int64_t second)
 {
-    return (most->own_ns - second) * 100 >= most->step_ns * LATE_PCT;
+    return (most->own_ns - second) * 100 >= most->step_ns * FACTS_LATE_PCT;
 }
 
 static const char *text_of(struct facts *f, const struct cpu_ranks *r, uint32_t most,

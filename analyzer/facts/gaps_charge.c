@@ -15,17 +15,11 @@
  *
  * Cost: O(calls in the gap + log n) a gap. */
 #include "analyzer/facts/gaps.h"
+#include "analyzer/facts/limits.h"
 #include "analyzer/measure/ranges.h"
 #include "analyzer/timeline/sort.h"
 
 #include <stdlib.h>
-
-enum {
-    START_LATENCY_NS = 30000,   /* call to kernel start on an idle GPU; 6 to 14 us measured */
-    LAUNCH_SPACING_NS = 200000, /* host work between two calls that still counts as launching */
-    LONG_CALL_NS = 1000000,     /* a launch call beyond this loads code */
-    DRAIN_NS = 20000,           /* blocked for less: took no lead away */
-};
 
 static void charge(struct charge *c, enum part part, int64_t from, int64_t to, uint32_t api,
                    uint32_t thread)
@@ -87,11 +81,11 @@ static enum part part_of_call(const struct timeline *t, const struct api *a)
     case API_MEMSET:
     case API_EVENT_RECORD:
     case API_STREAM_WAIT:
-        return a->end_ns - a->start_ns > LONG_CALL_NS ? PART_IDLE_HOST : PART_IDLE_LAUNCH;
+        return a->end_ns - a->start_ns > FACTS_LONG_CALL_NS ? PART_IDLE_HOST : PART_IDLE_LAUNCH;
     case API_MODULE:
         return PART_IDLE_HOST;
     default:
-        return a->end_ns - a->start_ns > LAUNCH_SPACING_NS ? PART_IDLE_HOST : PART_IDLE_LAUNCH;
+        return a->end_ns - a->start_ns > FACTS_LAUNCHING_NS ? PART_IDLE_HOST : PART_IDLE_LAUNCH;
     }
 }
 
@@ -152,7 +146,7 @@ static void charge_between_calls(struct pass *p, struct charge *c, int64_t from,
     if (p->launch_unknown)
         charge(c, PART_UNEXPLAINED, from, to, next, whose);
     else
-        charge_work(p, c, after - before > LAUNCH_SPACING_NS ? PART_IDLE_HOST : PART_IDLE_LAUNCH,
+        charge_work(p, c, after - before > FACTS_LAUNCHING_NS ? PART_IDLE_HOST : PART_IDLE_LAUNCH,
                     from, to, next, whose);
 }
 
@@ -221,7 +215,7 @@ static void charge_start(struct pass *p, struct charge *c, const struct api *a, 
             charge(c, part, from, in_call, index, a->thread);
         from = in_call;
     }
-    int64_t latency = a->start_ns + START_LATENCY_NS < to ? a->start_ns + START_LATENCY_NS : to;
+    int64_t latency = a->start_ns + FACTS_START_NS < to ? a->start_ns + FACTS_START_NS : to;
     if (latency > from) {
         charge_work(p, c, PART_IDLE_LAUNCH, from, latency, index, a->thread);
         from = latency;
@@ -328,10 +322,10 @@ static int find_drains(struct pass *p)
     for (size_t i = 0; i < p->lanes; i++)
         for (size_t j = 0; j < p->lane[i].n; j++) {
             const struct api *a = &p->lane[i].at[j];
-            if (!can_drain(a->kind) || a->end_ns - a->start_ns < DRAIN_NS)
+            if (!can_drain(a->kind) || a->end_ns - a->start_ns < FACTS_DRAIN_NS)
                 continue;
             int64_t blocked = spans_covered(&p->act->busy, a->start_ns, a->end_ns);
-            if (blocked < DRAIN_NS || !emptied_queue(p, a))
+            if (blocked < FACTS_DRAIN_NS || !emptied_queue(p, a))
                 continue;
             struct drain *d = vec_push(&p->drains);
             if (!d)

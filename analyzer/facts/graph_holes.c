@@ -2,8 +2,7 @@
  * GPU that seems to idle for milliseconds amid a graph, or before it although it was launched, is
  * at work on what has no record. Cost: one pass over the gaps. */
 #include "analyzer/facts/passes.h"
-
-enum { HOLE_NS = 1000000, OFTEN = 3 };
+#include "analyzer/facts/limits.h"
 
 static bool of_graph(const struct timeline *t, uint32_t op)
 {
@@ -19,12 +18,12 @@ void graph_holes_measure(struct facts *f)
     for (size_t i = 0; i < f->gap_count; i++) {
         const struct gap *g = &f->gaps[i];
         int64_t ns = gap_ns(f, g, PART_IDLE_QUEUED);
-        if (ns < HOLE_NS || g->step == TL_NONE || !f->steps.at[g->step].used ||
+        if (ns < FACTS_HOLE_NS || g->step == TL_NONE || !f->steps.at[g->step].used ||
             g->before_op == TL_NONE || !of_graph(f->tl, g->before_op))
             continue;
         sum += ns;
         n++;
     }
-    if (n >= OFTEN) /* the first launch of a graph may take its time */
+    if (n >= FACTS_HOLES) /* the first launch of a graph may take its time */
         f->health.graph_holes_ns = sum;
 }

@@ -1,5 +1,6 @@
 /* Self-checks: what was lost, what stays unexplained, what the profiler itself cost. */
 #include "analyzer/facts/health_kinds.h"
+#include "analyzer/facts/limits.h"
 #include "analyzer/facts/passes.h"
 
 #include "analyzer/timeline/sort.h"
@@ -10,9 +11,8 @@
 /* ns; -1: no cost that a record can have. */
 static double cost_of(const char *text)
 {
-    enum { MOST_NS = 1000000 };
     double ns = text ? strtod(text, NULL) : -1;
-    return ns >= 0 && ns <= MOST_NS ? ns : -1;
+    return ns >= 0 && ns <= FACTS_COST_NS ? ns : -1;
 }
 
 /* What the agent's own records cost the program's threads: the cost of one, as it measured itself,
@@ -85,16 +85,13 @@ static bool pays(const struct facts *f, uint32_t api)
     return !f->steps.count || t->threads[t->apis[api].thread].process == f->steps.process;
 }
 
-/* What CUPTI's records cost the threads that call CUDA, which CUPTI does not tell: about 0.5 us a
- * call and 0.56 us an operation on the GPU more (docs/measurements/h200-2026-11.md: a launch takes
- * 3.40 us, 3.96 with its kernel recorded, 4.47 with the call as well). Steps measured with and
- * without recording differ by 0.45 to 5 times of that, most where the host sets the pace. Threads
- * that call at the same time wait for each other's calls, not for each other's records. Per cent of
- * the time from the first step to the last (of all where there is none); 0 where no real CUPTI
- * recorded. */
+/* What CUPTI's records cost the threads that call CUDA, which CUPTI does not tell. Steps measured
+ * with and without recording differ by 0.45 to 5 times of that, most where the host sets the pace.
+ * Threads that call at the same time wait for each other's calls, not for each other's records. Per
+ * cent of the time from the first step to the last (of all where there is none); 0 where no real
+ * CUPTI recorded. */
 static double cupti_pct(const struct facts *f)
 {
-    enum { CALL_NS = 500, OPERATION_NS = 560 };
     const struct timeline *t = f->tl;
     const struct steps *s = &f->steps;
     int64_t from = s->count ? s->at[0].start_ns : t->start_ns;
@@ -106,13 +103,13 @@ static double cupti_pct(const struct facts *f)
         if (t->apis[i].start_ns < from || t->apis[i].start_ns >= to || !pays(f, (uint32_t)i))
             continue;
         called += (double)(t->apis[i].end_ns - t->apis[i].start_ns);
-        cost += CALL_NS;
+        cost += FACTS_CUPTI_CALL_NS;
     }
     for (size_t i = 0; i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
         if (o->api != TL_NONE && !o->in_graph && o->start_ns >= from && o->start_ns < to &&
             pays(f, o->api))
-            cost += OPERATION_NS;
+            cost += FACTS_CUPTI_OPERATION_NS;
     }
     return 100 * (called > span ? cost / called : cost / span);
 }

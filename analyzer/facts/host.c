@@ -1,6 +1,7 @@
 /* What is known of the host: usable cores, data-loading workers, what a batch costs to make.
  * Cost: one pass over ranges, loader rows and host samples. */
 #include "analyzer/measure/clocks.h"
+#include "analyzer/facts/limits.h"
 #include "analyzer/facts/passes.h"
 #include "analyzer/timeline/name_test.h"
 #include "base/vec.h"
@@ -156,7 +157,6 @@ static int64_t per_step(const struct facts *f, double share)
 /* By thread of the process: trains, or launches a good part of the work. NULL: no memory. */
 static bool *launching_threads(const struct facts *f)
 {
-    enum { GOOD_PART = 10 }; /* a tenth of the most */
     const struct timeline *t = f->tl;
     int64_t *launches = calloc(t->thread_count + 1, sizeof *launches), most = 0;
     bool *is = calloc(t->thread_count + 1, sizeof *is);
@@ -166,7 +166,7 @@ static bool *launching_threads(const struct facts *f)
             most = launches[th];
     }
     for (uint32_t i = 0; launches && is && i < t->thread_count; i++)
-        is[i] = i == f->steps.main_thread || (most && launches[i] * GOOD_PART >= most);
+        is[i] = i == f->steps.main_thread || (most && launches[i] * FACTS_LAUNCHES >= most);
     if (!launches) {
         free(is);
         is = NULL;

@@ -1,14 +1,13 @@
 /* Sums over the used steps: kernels by name and family, copies by kind, calls by name. Cost: one
  * pass over the operations and calls. */
 #include "analyzer/facts/passes.h"
+#include "analyzer/facts/limits.h"
 #include "base/vec.h"
 
 #include "wire/spool_format.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { SHORT_KERNEL_NS = 10000 };
 
 struct sums {
     struct VEC(struct kernel_total) kernels;
@@ -59,7 +58,7 @@ static int add_kernel(struct facts *f, struct sums *s, uint32_t i)
     }
     t->kernel_ns += ns;
     t->kernel_count_all++;
-    t->short_kernels += ns < SHORT_KERNEL_NS;
+    t->short_kernels += ns < FACTS_SHORT_NS;
     t->family_ns[o->class.family] += ns;
     t->family_count[o->class.family]++;
     if (is_matrix(o->class.family)) {

@@ -1,6 +1,7 @@
 /* When a thread waits for or makes input data, told by the names of its ranges and by loader rows.
  * Cost: O(ranges of the thread + loader rows). */
 #include "analyzer/measure/input.h"
+#include "analyzer/measure/limits.h"
 #include "analyzer/timeline/name_test.h"
 #include "analyzer/timeline/sort.h"
 
@@ -100,8 +101,6 @@ static bool own_loader(const struct timeline *t, const struct row_loader *l, uin
 
 /* ---- waits of the operating system ---- */
 
-enum { OS_WAIT_NS = 200000, BETWEEN_NS = 200000 };
-
 static bool launches_in(const struct timeline *t, const struct thread *th, int64_t from, int64_t to)
 {
     for (uint32_t i = timeline_api_from(t, th, from); i < th->first_api + th->apis; i++) {
@@ -133,7 +132,7 @@ static bool in_call(const struct timeline *t, const struct thread *th, int64_t f
 static bool waits_for_input(const struct timeline *t, uint32_t thread, const struct row_range *w)
 {
     const struct thread *th = &t->threads[thread];
-    if (w->end_ns - w->start_ns < OS_WAIT_NS || in_call(t, th, w->start_ns, w->end_ns))
+    if (w->end_ns - w->start_ns < MEASURE_OS_WAIT_NS || in_call(t, th, w->start_ns, w->end_ns))
         return false;
     return !process_launches(t, th->process, w->start_ns, w->end_ns);
 }
@@ -142,7 +141,7 @@ static bool waits_for_input(const struct timeline *t, uint32_t thread, const str
  * own statement, which fetches a batch. True where the thread also waits or reads in between. */
 static bool fetches_between(const struct timeline *t, uint32_t thread, int64_t from, int64_t to)
 {
-    if (to - from < BETWEEN_NS || process_launches(t, t->threads[thread].process, from, to))
+    if (to - from < MEASURE_OS_WAIT_NS || process_launches(t, t->threads[thread].process, from, to))
         return false;
     size_t low = 0, high = t->os_call_count;
     while (low < high) {

@@ -1,6 +1,7 @@
 #include "analyzer/measure/sequence.h"
 
 #include "analyzer/measure/launched.h"
+#include "analyzer/measure/limits.h"
 #include "analyzer/timeline/idmap.h"
 #include "analyzer/timeline/sort.h"
 #include "base/vec.h"
@@ -67,7 +68,6 @@ static enum token_role role_of(const struct op *o)
  * all that there is. Returns when each operation was launched; NULL: no memory. */
 static int64_t *launches_of(const struct timeline *t, uint32_t process)
 {
-    enum { NEARLY_ALL = 8 };
     int64_t *launch = malloc((t->op_count + 1) * sizeof *launch);
     size_t before = 0, all = 0;
     if (!launch || launched_find(t, launch) < 0) {
@@ -79,7 +79,7 @@ static int64_t *launches_of(const struct timeline *t, uint32_t process)
             all++;
             before += launch[i] == LAUNCHED_BEFORE;
         }
-    for (uint32_t i = 0; (all - before) * NEARLY_ALL < all && i < t->op_count; i++)
+    for (uint32_t i = 0; (all - before) * MEASURE_BEFORE < all && i < t->op_count; i++)
         if (t->ops[i].api == TL_NONE)
             launch[i] = t->ops[i].start_ns;
     return launch;
@@ -189,11 +189,10 @@ static int is_step(const struct sequence *s, uint32_t least, uint32_t wide)
  * kernel is an update. -1: out of memory. */
 static int64_t apart(const struct sequence *s, uint32_t *distance, size_t n)
 {
-    enum { TIMES = 4, A_FEW = 16 };
-    double widest = TIMES;
+    double widest = MEASURE_APART;
     uint32_t least = 0;
     qsort(distance, n, sizeof *distance, by_size);
-    for (size_t i = 0; i + 1 < n && distance[i] <= A_FEW; i++) {
+    for (size_t i = 0; i + 1 < n && distance[i] <= MEASURE_WITHIN; i++) {
         if ((double)distance[i + 1] / distance[i] <= widest)
             continue;
         int step = least ? is_step(s, least, distance[i + 1]) : 0;

@@ -1,12 +1,11 @@
 #include "analyzer/measure/together.h"
 
+#include "analyzer/measure/limits.h"
 #include "base/str.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { ALIKE_PCT = 30, SLACK_NS = 1000000000, KERNELS_TELL = 8 };
 
 /* A bit for each name; those behind the last word are 0. */
 struct names VEC(uint64_t);
@@ -200,7 +199,7 @@ static bool apart_in_time(const struct file *a, const struct file *b)
     if (a->start_ns > a->end_ns || b->start_ns > b->end_ns) /* nothing in it */
         return false;
     int64_t gap = a->start_ns > b->start_ns ? a->start_ns - b->end_ns : b->start_ns - a->end_ns;
-    return gap > SLACK_NS;
+    return gap > MEASURE_SLACK_NS;
 }
 
 /* What speaks against b beside a; NULL: nothing. */
@@ -214,7 +213,8 @@ static const char *against(const struct together *x, const struct file *a, const
         return arena_printf(x->arena, "on another GPU: %s", str_text(&x->texts, b->device));
     if (apart_in_time(a, b))
         return "recorded at another time";
-    if (least >= KERNELS_TELL && shared(&a->kernels, &b->kernels) * 100 < least * ALIKE_PCT)
+    if (least >= MEASURE_KERNELS &&
+        shared(&a->kernels, &b->kernels) * 100 < least * MEASURE_ALIKE_PCT)
         return "of another program: its kernels are others";
     if (a->rank >= 0 && b->rank >= 0 && a->rank == b->rank)
         return arena_printf(x->arena, "rank %lld once more", (long long)b->rank);

@@ -3,10 +3,11 @@
  * places, so the orders may be shifted: the shift is the one under which names agree and ends,
  * clocks apart, come together. Cost: O(shifts * samples). */
 #include "analyzer/facts/ranks/ranks.h"
+#include "analyzer/facts/limits.h"
 
 #include <stdlib.h>
 
-enum { SHIFT = 64, SAMPLES = 256, AGREE_PCT = 95 };
+enum { SAMPLES = 256 };
 
 static bool same(const struct timeline *t, uint32_t a, uint32_t b)
 {
@@ -40,7 +41,7 @@ static bool fit_shift(const struct timeline *t, const struct lineup *r, const st
         agree += same(t, mine, its);
         difference[n] = t->ops[mine].end_ns - t->ops[its].end_ns;
     }
-    if (n == 0 || agree * 100 < n * AGREE_PCT)
+    if (n == 0 || agree * 100 < n * FACTS_AGREE_PCT)
         return false;
     int64_t middle = median_ns(difference, n);
     for (size_t i = 0; i < n; i++)
@@ -54,8 +55,7 @@ static bool fit_shift(const struct timeline *t, const struct lineup *r, const st
 static bool unshifted_fits(const struct timeline *t, const struct lineup *r, const struct lineup *l,
                            const struct fit *best, struct fit *f)
 {
-    enum { SCATTER_NS = 50000 };
-    int64_t more = best->spread_ns > SCATTER_NS ? best->spread_ns : SCATTER_NS;
+    int64_t more = best->spread_ns > FACTS_SCATTER_NS ? best->spread_ns : FACTS_SCATTER_NS;
     return r->ops.n == l->ops.n && fit_shift(t, r, l, 0, f) &&
            f->spread_ns <= best->spread_ns + more;
 }
@@ -80,7 +80,7 @@ int lineup_match(const struct timeline *t, const struct lineup *reference, struc
     int64_t period;
     if (typical_period(t, reference, &period) < 0)
         return -1;
-    int64_t from = -SHIFT, to = SHIFT;
+    int64_t from = -FACTS_SHIFT, to = FACTS_SHIFT;
     if (reference->first_sequence && l->first_sequence) /* their numbers say it */
         from = to = reference->first_sequence - l->first_sequence;
     for (int64_t d = from; d <= to; d++) {

@@ -5,6 +5,7 @@
  * this group met before, is compared with the median rank's. Sends and receives
  * charge nobody: a stage of a pipeline waits for the stage before it. Cost: O(n log n). */
 #include "analyzer/facts/ranks/ranks.h"
+#include "analyzer/facts/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,11 +137,10 @@ static int64_t own_doing(const struct members *m, const struct arrival *v, size_
     return own < 0 ? 0 : own < kept ? own : kept;
 }
 
-enum { QUEUED_NS = 100000 }; /* launched so long before it began: held up on the GPU */
 static bool was_queued(const struct timeline *t, uint32_t op)
 {
     uint32_t api = t->ops[op].api;
-    return api != TL_NONE && t->ops[op].start_ns - t->apis[api].end_ns > QUEUED_NS;
+    return api != TL_NONE && t->ops[op].start_ns - t->apis[api].end_ns > FACTS_QUEUED_NS;
 }
 
 /* Ranks that come together, behind the others: half of them at most, and at least half of the time
@@ -166,7 +166,6 @@ static void note_group(struct members *m, const struct arrival *v, size_t n)
 static bool charge(struct facts *f, struct members *m, struct meet *x, const struct arrival *v,
                    size_t n)
 {
-    enum { MATTERS = 200 }; /* half a percent of the step */
     const struct arrival *last = &v[n - 1];
     struct rank_facts *late = &m->at[last->member];
     struct delay *d = &m->delays[last->member];
@@ -178,7 +177,7 @@ static bool charge(struct facts *f, struct members *m, struct meet *x, const str
     late->late_queued_ns += was_queued(f->tl, last->op) ? own_ns : 0;
     late->late_count++;
     d->late_ns += own_ns;
-    if (own_ns * MATTERS > f->step_ns && x->step != TL_NONE && x->step != d->late_step) {
+    if (own_ns * FACTS_LATE_PART > f->step_ns && x->step != TL_NONE && x->step != d->late_step) {
         d->late_step = x->step;
         late->late_steps++;
     }

@@ -4,13 +4,12 @@
  * over the loader's records and the thread's ranges, sorted by time. */
 #include "analyzer/facts/steps/steps.h"
 
+#include "analyzer/facts/limits.h"
 #include "base/vec.h"
 #include "wire/spool_format.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { LEAST_BATCHES = 4 };
 
 static bool asks(const struct row_loader *l)
 {
@@ -28,7 +27,7 @@ static uint32_t thread_of_loop(const struct timeline *t, size_t *batches)
             count[thread]++;
     }
     for (uint32_t i = 0; count && i < t->thread_count; i++) {
-        if (count[i] < LEAST_BATCHES)
+        if (count[i] < FACTS_BATCHES)
             continue;
         int64_t rank = t->processes[t->threads[i].process].rank;
         int64_t before = best == TL_NONE ? -1 : t->processes[t->threads[best].process].rank;
@@ -132,7 +131,7 @@ int steps_from_batches(struct facts *f)
     }
     if (asked.n)
         qsort(asked.at, asked.n, sizeof *asked.at, by_time);
-    if (which_train(t, thread, asked.at, asked.n) >= LEAST_BATCHES)
+    if (which_train(t, thread, asked.at, asked.n) >= FACTS_BATCHES)
         steps_of_training(s, asked.at, asked.n);
     else
         steps_of_all(s, asked.at, asked.n);

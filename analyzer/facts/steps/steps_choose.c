@@ -2,6 +2,7 @@
  * are left out. Cost: O(n log n). */
 #include "analyzer/facts/steps/steps.h"
 
+#include "analyzer/facts/limits.h"
 #include "analyzer/timeline/sort.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static int64_t spread(const struct steps *s, int64_t *v, int64_t *deviation, int
  * deviations. */
 static void drop_pipeline_fill(struct steps *s, int64_t median, int64_t deviation)
 {
-    int64_t near = (int64_t)(4 * 1.4826 * (double)deviation);
+    int64_t near = (int64_t)(FACTS_FILL * 1.4826 * (double)deviation);
     if (near < median / 20)
         near = median / 20;
     for (size_t i = 0; s->count >= 8 && i < s->count / 4; i++) {
@@ -49,7 +50,6 @@ static void drop_pipeline_fill(struct steps *s, int64_t median, int64_t deviatio
  * the mean of both. */
 static bool alternates(const struct steps *s)
 {
-    enum { LEAST = 5, APART_PCT = 10, ALIKE_PCT = 3 };
     int64_t least = INT64_MAX, most = 0;
     size_t n = 0;
     bool more = false;
@@ -58,20 +58,20 @@ static bool alternates(const struct steps *s)
         least = ops && ops < least ? ops : least;
         most = ops > most ? ops : most;
     }
-    if (most == 0 || (most - least) * 100 < least * APART_PCT)
+    if (most == 0 || (most - least) * 100 < least * FACTS_APART_PCT)
         return false;
     for (size_t i = 0; i < s->count; i++) {
         int64_t ops = s->at[i].ops;
         if (!s->at[i].used)
             continue;
-        bool of_more = (most - ops) * 100 <= most * ALIKE_PCT;
-        bool of_less = (ops - least) * 100 <= least * ALIKE_PCT;
+        bool of_more = (most - ops) * 100 <= most * FACTS_KIND_PCT;
+        bool of_less = (ops - least) * 100 <= least * FACTS_KIND_PCT;
         if (of_more == of_less || (n && of_more == more))
             return false;
         more = of_more;
         n++;
     }
-    return n >= LEAST;
+    return n >= FACTS_TURNS;
 }
 
 /* Out go: the first of ten and more (autotuning, lazy loading), lengths beyond six deviations and a
@@ -87,7 +87,7 @@ static int choose_used(struct steps *s)
         s->at[0].used = 0;
     int64_t median = spread(s, v, &deviation, &ops);
     drop_pipeline_fill(s, median, deviation);
-    int64_t far = (int64_t)(6 * 1.4826 * (double)deviation);
+    int64_t far = (int64_t)(FACTS_FAR * 1.4826 * (double)deviation);
     if (far < median / 4)
         far = median / 4;
     enum { LENGTH = 1, WORK = 2 }; /* odd in that */
@@ -95,7 +95,8 @@ static int choose_used(struct steps *s)
     for (size_t i = 0; i < s->count; i++) {
         int64_t off = s->at[i].length_ns ? llabs(s->at[i].length_ns - median) : 0;
         int64_t ops_off = llabs((int64_t)s->at[i].ops - ops);
-        int odd = (off > far ? LENGTH : 0) | (ops > 0 && ops_off * 100 > ops * 15 ? WORK : 0);
+        int odd =
+            (off > far ? LENGTH : 0) | (ops > 0 && ops_off * 100 > ops * FACTS_WORK_PCT ? WORK : 0);
         v[i] = odd;
         left += s->at[i].used && !odd;
         out += s->at[i].used && odd;
@@ -148,17 +149,16 @@ static int statistics(struct steps *s)
  * the numbers of the step do not tell. */
 void steps_explain_other(struct facts *f)
 {
-    enum { FIRST = 2, SHARE_PCT = 20 };
     const struct steps *s = &f->steps;
     double all = 0, other = 0;
     size_t n = 0, of = 0;
-    for (size_t i = FIRST; i < s->count; i++) {
+    for (size_t i = FACTS_FIRST; i < s->count; i++) {
         of += s->at[i].length_ns > 0;
         all += (double)s->at[i].length_ns;
         other += s->at[i].other ? (double)s->at[i].length_ns : 0;
         n += s->at[i].other;
     }
-    if (n == 0 || s->used == 0 || 100 * other < SHARE_PCT * all)
+    if (n == 0 || s->used == 0 || 100 * other < FACTS_OTHER_PCT * all)
         return;
     f->other_steps = n;
     f->other_ns = (int64_t)(other / (double)n);

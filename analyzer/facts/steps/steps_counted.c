@@ -4,6 +4,7 @@
  * operations for each group that counts. */
 #include "analyzer/facts/steps/step_marks.h"
 
+#include "analyzer/facts/limits.h"
 #include "analyzer/measure/median.h"
 #include "analyzer/timeline/name_test.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LEAST = 3, GROUPS = 32 /* of a thread, else they are no marks */ };
+enum { GROUPS = 32 /* of a thread, else they are no marks */ };
 
 struct number { /* in a name: [from, to) */
     size_t from, to;
@@ -180,7 +181,7 @@ static bool regular(const struct mark_group *g, const struct range *r)
 
 static bool are_steps(const struct counting *c, const struct timeline *t)
 {
-    if (!c->rises || c->group.count < LEAST)
+    if (!c->rises || c->group.count < FACTS_COUNTED)
         return false;
     struct range *r = ranges_of(&c->group, t);
     bool yes = r && regular(&c->group, r) && hold_most(&c->group, t, r);

@@ -9,11 +9,10 @@
  * two more at most: nobody gets further without the others. Cost: the collectives are sorted. */
 #include "analyzer/facts/steps/steps.h"
 
+#include "analyzer/facts/limits.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
-
-enum { FURTHER = 2 };
 
 struct line { /* of one process on one communicator */
     int64_t communicator, process, last;
@@ -76,7 +75,7 @@ static int64_t last_of_all(const struct timeline *t, const struct lines *v, cons
         uint32_t other = timeline_process_index(t, v->at[i].process);
         const struct row_process *p = other == TL_NONE ? me : &t->processes[other];
         if (p != me && p->host == me->host && p->end_ns > 0 && p->end_ns < ns &&
-            v->at[i].last < last && ours->last - v->at[i].last <= FURTHER)
+            v->at[i].last < last && ours->last - v->at[i].last <= FACTS_FURTHER)
             last = v->at[i].last;
     }
     return last;
@@ -101,7 +100,7 @@ int steps_drop_deserted(struct facts *f)
         const struct collective *c = &t->collectives[i];
         const struct line *ours =
             c->row.process == me->id && numbered(&c->row) ? line_of(&v, &c->row) : NULL;
-        if (!ours || ours->last - c->row.sequence >= FURTHER)
+        if (!ours || ours->last - c->row.sequence >= FACTS_FURTHER)
             continue; /* the others came as far */
         int64_t ended = c->op != TL_NONE ? t->ops[c->op].end_ns : me->end_ns;
         uint32_t step = step_of(f, c);

@@ -3,6 +3,7 @@
  * median is not what the loop takes, and the mean counts. Cost: O(n log n). */
 #include "analyzer/facts/steps/steps.h"
 
+#include "analyzer/facts/limits.h"
 #include "analyzer/timeline/sort.h"
 
 #include <stdlib.h>
@@ -41,14 +42,14 @@ static bool same_work(const struct step *s)
  * of eight parts of the loop go one way. `v` is scratch. */
 static void find_drift(struct steps *s, int64_t *v)
 {
-    enum { PARTS = 8, EACH = 4, NOISE_PCT = 5 };
+    enum { PARTS = 8 };
     int64_t median[PARTS];
     size_t n = 0, at = 0;
     bool falls = true, rises = true;
     s->drift_from_ns = s->drift_to_ns = 0;
     for (size_t i = 0; i < s->count; i++)
         n += same_work(&s->at[i]);
-    if (n < (size_t)PARTS * EACH)
+    if (n < (size_t)PARTS * FACTS_DRIFT_EACH)
         return;
     for (size_t k = 0, seen = 0; k < PARTS; k++) {
         size_t in = 0;
@@ -58,8 +59,8 @@ static void find_drift(struct steps *s, int64_t *v)
                 seen++;
             }
         median[k] = median_ns(v, in);
-        falls &= k == 0 || median[k] * 100 <= median[k - 1] * (100 + NOISE_PCT);
-        rises &= k == 0 || median[k] * (100 + NOISE_PCT) >= median[k - 1] * 100;
+        falls &= k == 0 || median[k] * 100 <= median[k - 1] * (100 + FACTS_DRIFT_PCT);
+        rises &= k == 0 || median[k] * (100 + FACTS_DRIFT_PCT) >= median[k - 1] * 100;
     }
     int64_t from = median[0], to = median[PARTS - 1];
     if ((falls && from * 2 > to * 3) || (rises && to * 2 > from * 3))
@@ -93,9 +94,8 @@ static void mark(struct steps *s, int64_t *v)
  * exception. Without a GPU two are enough: validation, workers that are started for each epoch. */
 static bool recurs(const struct steps *s, bool on_cpu)
 {
-    enum { FIRST = 2 };
     size_t n = s->used + s->slow, early = 0;
-    for (size_t i = 0; i < s->count && i < FIRST; i++)
+    for (size_t i = 0; i < s->count && i < FACTS_FIRST; i++)
         early += s->at[i].slow;
     if (on_cpu)
         return s->slow >= 2 && s->pace_ns * 20 > s->short_ns * 21;

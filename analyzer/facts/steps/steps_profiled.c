@@ -6,11 +6,10 @@
  * Never more than half of the steps: who profiles each step pays for it in each. Cost: one pass
  * over the ranges of the training thread. */
 #include "analyzer/facts/steps/steps.h"
+#include "analyzer/facts/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { SHARE = 20 };
 
 static int64_t common(const struct step *s, const struct range *r)
 {
@@ -51,7 +50,7 @@ int steps_drop_profiled(struct facts *f)
         return -1;
     find_times(f, taken);
     for (size_t i = 0; i < s->count; i++) {
-        bool most = taken[i] * SHARE >= s->at[i].to_ns - s->at[i].from_ns && taken[i] > 0;
+        bool most = taken[i] * FACTS_PROFILED >= s->at[i].to_ns - s->at[i].from_ns && taken[i] > 0;
         taken[i] = most ? taken[i] : 0;
         used += s->at[i].used;
         out += s->at[i].used && most;

@@ -4,10 +4,9 @@
  * and at least half of the time that they add: of many a short program they are the main cost. Of a
  * run that was recorded in parts it is the part with most in it. Cost: one pass over the calls. */
 #include "analyzer/facts/steps/steps.h"
+#include "analyzer/facts/limits.h"
 
 #include <stdlib.h>
-
-enum { WORTH = 10 /* what lies around the window and takes one part in so many belongs to it */ };
 
 static bool sets_up(unsigned kind)
 {
@@ -30,7 +29,7 @@ static struct span longest_recorded(const struct facts *f, int64_t from_ns, int6
  * something else. */
 static bool belongs(int64_t ns, int64_t stretch_ns, int64_t work_ns)
 {
-    return ns * WORTH >= work_ns && 2 * ns >= stretch_ns;
+    return ns * FACTS_WORTH >= work_ns && 2 * ns >= stretch_ns;
 }
 
 /* Takes in what was allocated and loaded before the GPU's work, and freed and unloaded behind it.
@@ -66,19 +65,18 @@ static struct span with_set_up(const struct facts *f, struct span work)
  */
 static int64_t known_from(const struct facts *f, struct span work)
 {
-    enum { WAITS_NS = 1000000, HARDLY = 100 };
     const struct timeline *t = f->tl;
     bool *seen = calloc(t->stream_count + 1, sizeof *seen);
     int64_t from = work.start_ns, done = 0;
     for (size_t i = 0; seen && i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
         int64_t at = o->start_ns - work.start_ns;
-        if (at > 0 && done * HARDLY >= at)
+        if (at > 0 && done * FACTS_HARDLY >= at)
             break;
         if (!seen[o->stream] && o->api != TL_NONE &&
-            o->start_ns - t->apis[o->api].end_ns > WAITS_NS &&
-            at * WORTH >= work.end_ns - work.start_ns &&
-            (work.end_ns - o->start_ns) * WORTH >= work.end_ns - work.start_ns)
+            o->start_ns - t->apis[o->api].end_ns > FACTS_WAITS_NS &&
+            at * FACTS_WORTH >= work.end_ns - work.start_ns &&
+            (work.end_ns - o->start_ns) * FACTS_WORTH >= work.end_ns - work.start_ns)
             from = o->start_ns;
         seen[o->stream] = true;
         done += o->end_ns - o->start_ns;
@@ -104,7 +102,6 @@ static const char *ends_text(struct span all, struct span work)
  * in every program, so the user has to say it. NULL where several kernels share the work. */
 static const char *one_kernel(const struct facts *f, struct arena *arena)
 {
-    enum { LAUNCHES_MIN = 20, OTHERS_PCT = 10 };
     const struct timeline *t = f->tl;
     uint32_t name = 0, full = 0;
     size_t same = 0, kernels = 0;
@@ -118,7 +115,8 @@ static const char *one_kernel(const struct facts *f, struct arena *arena)
     same = 0;
     for (size_t i = 0; i < t->op_count; i++)
         same += t->ops[i].kind == OP_KERNEL && t->ops[i].name == name;
-    if (!*tl_text(t, full) || same < LAUNCHES_MIN || (kernels - same) * 100 > kernels * OTHERS_PCT)
+    if (!*tl_text(t, full) || same < FACTS_ONE_KERNEL ||
+        (kernels - same) * 100 > kernels * FACTS_OTHERS_PCT)
         return NULL;
     return arena_printf(arena,
                         "the GPU runs hardly anything but '%.60s' (%zu times). If each is a step, "
