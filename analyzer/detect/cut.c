@@ -125,8 +125,9 @@ static double similarity_of(const struct sequence *s, uint32_t x, comparison *by
     return median;
 }
 
-/* Neighbours are alike, or every other one is and its neighbour is it with something added: an
- * evaluation behind every other step. Not the two halves of a step that trains two models. */
+/* How much neighbours are alike. If they are not, every other segment may be, and its neighbour may
+ * be the same with something added, as with an evaluation behind every other step. The two halves
+ * of a step that trains two models are not like that. */
 static double likeness(const struct sequence *s, uint32_t x, struct scratch *w)
 {
     double next = similarity_of(s, x, dice, 1, NULL, w);
@@ -248,8 +249,8 @@ static size_t mark_alike(bool *steady, const struct sequence *s, uint32_t x, siz
     return n;
 }
 
-/* The longest run of segments that each resemble the one before, and all others that resemble that
- * run's first. False: that is not even half of all. */
+/* Marks the longest run of segments that each resemble the one before, and all others that resemble
+ * the first of that run. False: fewer than half of all are marked. */
 static bool mark_steady(bool *steady, const struct sequence *s, uint32_t x, const double *each,
                         struct scratch *w)
 {
@@ -270,8 +271,8 @@ static bool mark_steady(bool *steady, const struct sequence *s, uint32_t x, cons
     return n * 2 >= count;
 }
 
-/* Segments of several kinds in turn, as with an evaluation behind every other step: the kind that
- * most are of; of two as frequent the shorter. A few are tried. */
+/* For segments of several kinds in turn, as with an evaluation behind every other step: marks the
+ * most frequent kind, of two as frequent the shorter. Looks at the last few segments only. */
 static void mark_most(bool *steady, const struct sequence *s, uint32_t x, struct scratch *w)
 {
     size_t count = count_of(s, x) - 1, best = 0, best_n = 0;

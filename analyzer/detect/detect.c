@@ -143,8 +143,8 @@ static const struct cut *best_of(const struct cut *cuts, size_t n, const struct 
     return best;
 }
 
-/* The best, then what lies within its segments and is as much alike: no half of a step that trains
- * two models. */
+/* Takes the best cut, then as long as there is one a cut within its segments that are as much
+ * alike. A cut into halves of a step that trains two models is not taken: its segments differ. */
 static const struct cut *choose_cut(const struct cut *cuts, size_t n)
 {
     struct wanted w = {.hint = best_hint(cuts, n)};
@@ -166,7 +166,8 @@ static const struct cut *choose_cut(const struct cut *cuts, size_t n)
 
 /* ---- the answer ---- */
 
-/* Before the loop or behind it: a compiler's trials and data that come once, weights that go. */
+/* True for operations that run only before or behind the loop: a compiler's trials, copies of the
+ * data set, copies of the trained weights. */
 static bool outside(const struct sequence *s, uint32_t x, const struct cut *by)
 {
     const uint32_t *p = s->position + s->first[x], *end = s->position + s->first[x + 1];
@@ -182,8 +183,8 @@ static bool outside(const struct sequence *s, uint32_t x, const struct cut *by)
     return p == end;
 }
 
-/* Something comes again and again, more seldom than the segments: how often, 0 = nothing does.
- * Where no update is known several segments may be one step. */
+/* How often an operation recurs at equal distances and more seldom than the segments, 0 = none
+ * does. Where no update is known, several segments may then be one step. */
 static size_t outer_period(const struct sequence *s, const struct cut *c, struct scratch *w)
 {
     size_t best = 0;
@@ -196,7 +197,8 @@ static size_t outer_period(const struct sequence *s, const struct cut *c, struct
     return best;
 }
 
-/* What many operations do so many times in each segment: layers, micro-batches. 0 = nothing. */
+/* How many times many operations repeat within each segment, as layers and micro-batches do. 0 =
+ * they do not. */
 static size_t inner_repeats(const struct sequence *s, const struct cut *c)
 {
     size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, DETECT_VOTES, k, votes);
@@ -263,8 +265,9 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
     return d->text ? 0 : -1;
 }
 
-/* A program that times its passes waits for the whole GPU in each. Segments with such a wait are no
- * layers; those of which few have one are, if longer ones do: these it takes. -1: out of memory. */
+/* A program that times its passes waits for the whole GPU in each. So segments with such a wait are
+ * no layers. If only few segments have one, longer segments that all contain it replace them. -1:
+ * out of memory. */
 static int timed_pass(const struct cut **c, bool *layers, struct cut passes[CANDIDATES],
                       const struct sequence *s, const struct timeline *t, uint32_t process,
                       struct scratch *w)

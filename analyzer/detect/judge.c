@@ -1,3 +1,5 @@
+/* Decides whether the segments of a cut could be steps: one function for each kind of evidence,
+ * from an update in each segment down to segments that only look the same. */
 #include "analyzer/detect/judge.h"
 
 #include "analyzer/detect/layers.h"
@@ -6,9 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Weights that move to the GPU or back, tensor by tensor: each layer's may look like the last
- * one's.
- */
+/* True for weights that move to the GPU or back tensor by tensor: the tensors of two layers look
+ * alike. */
 static bool moves_only(const struct cut *c)
 {
     return c->computing < DETECT_HALF;
@@ -31,8 +32,8 @@ int judge_steps(struct cut *c, const struct sequence *s, struct scratch *w)
                                         (cut_hint(c) == HINT_COPIES && c->k >= DETECT_OFTEN));
 }
 
-/* What the loop runs may have run before, in a first step or by itself, and the trials in between:
- * how many segments at the beginning are not like the rest, `most` at most. -1: out of memory. */
+/* How many segments at the beginning, `most` at most, differ from the rest: operations of the loop
+ * may have run before it, with a compiler's trials in between. -1: out of memory. */
 static long began_before(const struct sequence *s, uint32_t x, size_t most, struct scratch *w)
 {
     size_t n = count_of(s, x) - 1, other = 0;
@@ -44,8 +45,8 @@ static long began_before(const struct sequence *s, uint32_t x, size_t most, stru
     return rc < 0 ? -1 : (long)other;
 }
 
-/* The coverage, of what comes behind c->from: trials may be as frequent as the loop's operations.
- */
+/* The coverage of the operations behind c->from alone, because a compiler's trials may be as
+ * frequent as they are. */
 static double covered_behind(const struct cut *c, const struct sequence *s)
 {
     size_t common = 0, behind = 0;

@@ -1,3 +1,5 @@
+/* Tells the layers of a network, and the parameters of an update, from steps: by what a segment
+ * computes, and by the range of a module or an update that holds all of them. */
 #include "analyzer/detect/layers.h"
 
 #include "analyzer/detect/limits.h"

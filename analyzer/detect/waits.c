@@ -1,3 +1,5 @@
+/* Counts in how many segments the host waits for the GPU, and keeps the cuts that such waits
+ * confirm. */
 #include "analyzer/detect/waits.h"
 
 #include "analyzer/detect/limits.h"

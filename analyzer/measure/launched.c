@@ -1,3 +1,5 @@
+/* Finds the launch time of each operation: from its call, or else from its start and from what
+ * follows it in its stream. */
 #include "analyzer/measure/launched.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Reads lengths of steps from blocks of neighbouring steps: the mean, the median and the 95th
+ * percentile. */
 #include "analyzer/measure/marked.h"
 
 #include <stdlib.h>

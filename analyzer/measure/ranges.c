@@ -1,3 +1,5 @@
+/* Finds the range that a thread is in. Ranges of a thread nest, so one pass gives each its parent,
+ * and a binary search the innermost one at a time. */
 #include "analyzer/measure/ranges.h"
 
 #include "wire/spool_format.h"

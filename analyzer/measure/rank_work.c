@@ -1,3 +1,5 @@
+/* Sums up what a rank does between its collectives: from the rows of a recording, or from the facts
+ * that a summary holds instead. */
 #include "analyzer/measure/rank_work.h"
 
 #include "analyzer/measure/spans.h"

@@ -1,3 +1,5 @@
+/* Builds the sequence of a process's operations in launch order, gives equal operations equal
+ * tokens, and marks the first operation behind each update of the parameters. */
 #include "analyzer/measure/sequence.h"
 
 #include "analyzer/measure/launched.h"

@@ -1,3 +1,5 @@
+/* Decides which of several files are ranks of one run: collects what each file says of its rank,
+ * its GPU, its time and its kernels, then compares the files in pairs. */
 #include "analyzer/measure/together.h"
 
 #include "analyzer/measure/limits.h"

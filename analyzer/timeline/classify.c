@@ -1,3 +1,5 @@
+/* The table of kernel names, and the search in it: family, type of numbers, layout and use of
+ * tensor cores. */
 #include "analyzer/timeline/classify.h"
 #include "wire/spool_format.h"
 

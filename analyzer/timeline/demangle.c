@@ -1,3 +1,5 @@
+/* Reads Itanium C++ names by recursive descent, within fixed limits of length and depth
+ * (demangle_reader.h). */
 #include "analyzer/timeline/demangle.h"
 #include "analyzer/timeline/demangle_reader.h"
 

@@ -1,3 +1,5 @@
+/* Sorts keys by merging runs, unless they are in order already, and rearranges an array in place by
+ * following the cycles of the permutation. */
 #include "analyzer/timeline/sort.h"
 
 #include <stdlib.h>
