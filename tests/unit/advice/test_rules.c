@@ -144,6 +144,35 @@ START_TEST(test_only_kernels)
 }
 END_TEST
 
+/* A kernel that is most of the step, and advice about the small rest. */
+static void fill_mostly_one(struct builder *b, int64_t at)
+{
+    build_kernel(b, "cdist_kernel(float*, int)", at + US(10), at + US(20), MS(7));
+    build_kernel(b, "volta_sgemm_128x64_nn", at + US(20), at + MS(7.03), MS(2.9));
+}
+
+static void fill_two_halves(struct builder *b, int64_t at)
+{
+    build_kernel(b, "cdist_kernel(float*, int)", at + US(10), at + US(20), MS(4.9));
+    build_kernel(b, "volta_sgemm_128x64_nn", at + US(20), at + MS(4.93), MS(4.9));
+}
+
+START_TEST(the_kernel_that_is_most_of_the_step_is_named_beside_other_advice)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_mostly_one);
+    const struct advice *a = build_analyze(&b);
+    ck_assert_uint_gt(a->ranked_count, 0);
+    ck_assert_msg(strstr(a->why, "One kernel takes 7.00 ms (70 %): cdist_kernel") != NULL, "%s",
+                  a->why);
+    build_end(&b);
+    b = build_start();
+    case_loop(&b, fill_two_halves);
+    ck_assert_ptr_null(strstr(build_analyze(&b)->why, "One kernel"));
+    build_end(&b);
+}
+END_TEST
+
 Suite *test_rules_suite(void)
 {
     Suite *s = suite_create("rules");
@@ -156,6 +185,7 @@ Suite *test_rules_suite(void)
     tcase_add_test(t, own_marks_win);
     tcase_add_test(t, test_names);
     tcase_add_test(t, test_only_kernels);
+    tcase_add_test(t, the_kernel_that_is_most_of_the_step_is_named_beside_other_advice);
     tcase_add_test(t, test_steps_that_take_no_time_carry_no_advice);
     suite_add_tcase(s, t);
     return s;
