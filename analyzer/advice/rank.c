@@ -163,56 +163,6 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most
     outcome_in_program(a->facts, &a->arena, o);
 }
 
-/* Predictions compete by what they save at least while the host keeps its recorded pace: in another
- * run all of them meet the same host. Upper bounds compete by their middle: all of it
- * where the time is idle or exposed (structural), half where kernels would only become faster by an
- * unknown amount. What changes the training itself comes behind all that does not: it is a choice,
- * not a repair. */
-static int64_t worth(const struct outcome *o)
-{
-    int64_t least = o->least_ns > o->saves_low_ns ? o->least_ns : o->saves_low_ns;
-    return o->upper_bound ? o->saves_mid_ns : least;
-}
-
-static int by_worth(const void *a, const void *b)
-{
-    const struct outcome *x = *(const struct outcome *const *)a;
-    const struct outcome *y = *(const struct outcome *const *)b;
-    if (x->rule->changes_training != y->rule->changes_training)
-        return x->rule->changes_training ? 1 : -1;
-    if (worth(x) != worth(y))
-        return worth(x) < worth(y) ? 1 : -1;
-    return strcmp(x->rule->id, y->rule->id);
-}
-
-/* Where waiting for data is most of what is lost, whatever frees the host earlier seems to save
- * that wait, too: it only hides the cause. So the cause goes first unless it is worth far less. */
-static void put_input_first(struct advice *a)
-{
-    size_t i = 0;
-    for (int p = PART_COMM; p < PART_COUNT; p++)
-        if (a->facts->breakdown_ns[p] > a->facts->breakdown_ns[PART_IDLE_INPUT])
-            return;
-    while (i < a->ranked_count && !a->ranked[i]->rule->about_input)
-        i++;
-    if (i == a->ranked_count || 2 * worth(a->ranked[i]) < worth(a->ranked[0]))
-        return;
-    const struct outcome *cause = a->ranked[i];
-    memmove(a->ranked + 1, a->ranked, i * sizeof *a->ranked);
-    a->ranked[0] = cause;
-}
-
-void rules_rank(struct advice *a)
-{
-    a->ranked_count = 0;
-    for (size_t i = 0; i < rule_count; i++)
-        if (a->outcomes[i].verdict == RULE_FIRES)
-            a->ranked[a->ranked_count++] = &a->outcomes[i];
-    if (a->ranked_count)
-        qsort(a->ranked, a->ranked_count, sizeof *a->ranked, by_worth);
-    put_input_first(a);
-}
-
 int rules_run(struct advice *a, struct err *e)
 {
     a->outcomes = arena_array(&a->arena, rule_count, sizeof *a->outcomes);

@@ -30,7 +30,9 @@ struct rule {
     const char *doc;                  /* doc: why it costs time, when the advice does not hold */
     struct remedy remedy;             /* what to do, as far as that holds for every program */
     struct program_facts program;
-    bool about_input;      /* how batches are made, rather than what is done with them */
+    bool about_input; /* how batches are made, rather than what is done with them */
+    bool cheaper;     /* makes computing cheaper; else it takes away time that the program loses */
+    bool no_core;     /* the training thread lacks a core */
     bool changes_training; /* what is learnt, not only how fast: ranked behind the rest */
     bool in_window;        /* what it finds is so whether or not a step repeats: asked of a window,
                               too, with shares of all that was recorded */

@@ -122,6 +122,7 @@ const struct rule rule_cpu_contention = {
     .title = "Give the training thread a core of its own",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_cpu_contention,
+    .no_core = true,
     .in_window = true,
     .looks_for = "A training thread that is ready to run but has no core, while the GPU idles and "
                  "the program's threads need more cores than the program may use.",

@@ -278,6 +278,7 @@ const struct rule rule_cuda_graphs = {
     .in_window = true,
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_cuda_graphs,
+    .cheaper = true,
     .looks_for = "A GPU that idles between kernels because the next launch has not arrived yet; "
                  "many short kernels; the same kernels in every step.",
     .doc =

@@ -245,6 +245,7 @@ const struct rule rule_batch_size = {
     .title = "Use a larger batch",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_DEVICE | HAVE_STEPS,
     .check = check_batch_size,
+    .cheaper = true,
     .looks_for = "Kernels whose blocks fill at most half of the multiprocessors, waits for "
                  "launches, and enough measured free memory for twice the batch.",
     .doc = "The kernels of a small batch leave most of the GPU empty and end before the next "

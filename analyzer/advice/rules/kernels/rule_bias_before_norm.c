@@ -120,6 +120,7 @@ const struct rule rule_bias_before_norm = {
     .title = "Remove the bias before a batch normalisation",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_bias_before_norm,
+    .cheaper = true,
     .looks_for = "Bias additions between a convolution and a batch normalisation, and the sums "
                  "that compute the gradients of these biases.",
     .doc = "Batch normalisation subtracts the mean of each channel, and with it any constant that "

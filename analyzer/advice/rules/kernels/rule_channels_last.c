@@ -193,6 +193,7 @@ const struct rule rule_channels_last = {
     .title = "Keep activations in channels-last (NHWC)",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_channels_last,
+    .cheaper = true,
     .in_window = true,
     .program = {.now = "torch.input"},
     .looks_for = "Layout conversion kernels (nchwToNhwc, nhwcToNchw, batched transposes) around "

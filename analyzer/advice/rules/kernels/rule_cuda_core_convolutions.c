@@ -350,6 +350,7 @@ const struct rule rule_cuda_core_convolutions = {
     .title = "Have 16-bit convolutions computed by tensor cores",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_cuda_core_convolutions,
+    .cheaper = true,
     .in_window = true,
     .program = {.now = "torch.cudnn.benchmark"},
     .looks_for =

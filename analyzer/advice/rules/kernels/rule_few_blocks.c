@@ -222,6 +222,7 @@ const struct rule rule_few_blocks = {
     .title = "Launch enough blocks to fill the GPU",
     .needs = HAVE_KERNELS | HAVE_DEVICE | HAVE_STEPS,
     .check = check_few_blocks,
+    .cheaper = true,
     .in_window = true,
     .looks_for = "Kernels of 20 us and longer, those of cuDNN and cuBLAS aside, whose blocks and "
                  "threads reach at most half of the GPU's lanes, where no other kernel fills the "

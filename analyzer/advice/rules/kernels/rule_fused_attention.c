@@ -100,6 +100,7 @@ const struct rule rule_fused_attention = {
     .title = "Compute attention in one fused kernel",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_fused_attention,
+    .cheaper = true,
     .in_window = true,
     .looks_for = "A softmax that is not part of a loss, with a matrix product right before and "
                  "after it (two on each side in the backward pass); only scaling, masks, casts and "

@@ -192,6 +192,7 @@ const struct rule rule_misaligned_kernels = {
     .title = "Pad matrix dimensions to multiples of 8",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_misaligned_kernels,
+    .cheaper = true,
     .in_window = true,
     .looks_for =
         "Tensor-core kernels whose names contain align1 or align2, and kernels that pad operands.",

@@ -150,6 +150,7 @@ const struct rule rule_own_matrix_kernels = {
     .title = "Let cuBLAS and cuDNN compute products and convolutions",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_own_matrix_kernels,
+    .cheaper = true,
     .in_window = true,
     .looks_for = "Kernels of the program's own, by their names (matmul, gemm, conv2d, dweight, "
                  "...), that take 5 % of the step: of no library, not launched by a library's "

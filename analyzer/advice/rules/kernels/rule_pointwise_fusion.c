@@ -206,6 +206,7 @@ const struct rule rule_pointwise_fusion = {
     .title = "Fuse chains of memory-bound kernels",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_pointwise_fusion,
+    .cheaper = true,
     .in_window = true,
     .looks_for = "Two or more pointwise kernels in a row on one stream, launched with the same "
                  "number of threads; in Python's programs, which compilers fuse, softmax, norms, "

@@ -147,6 +147,7 @@ const struct rule rule_slow_normalisation = {
     .title = "Use batch normalisation that is made for channels-last",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_slow_normalisation,
+    .cheaper = true,
     .in_window = true,
     .looks_for = "cuDNN's batch normalisation of tensors in NHWC that takes more than eight times "
                  "as long as the memory needs for the bytes (from the sizes in the recorded calls, "

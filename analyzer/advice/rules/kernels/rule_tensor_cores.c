@@ -243,6 +243,7 @@ const struct rule rule_tensor_cores = {
     .title = "Use the tensor cores (TF32, or mixed precision)",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_tensor_cores,
+    .cheaper = true,
     .in_window = true,
     .program = {.line = "torch.autocast.where", .now = "torch.autocast"},
     .looks_for = "GEMM, convolution and attention kernels whose names mean FP32 (ffma, sgemm, "

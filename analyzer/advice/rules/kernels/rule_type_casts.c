@@ -72,6 +72,7 @@ const struct rule rule_type_casts = {
     .title = "Convert fewer values between types",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_type_casts,
+    .cheaper = true,
     .looks_for = "Dozens of kernels per step that only convert types.",
     .doc = "Mixed precision computes with 16-bit copies of FP32 weights. If the program casts "
            "tensor by tensor in every step, or for every use, each cast costs a small kernel. An "

@@ -179,6 +179,7 @@ const struct rule rule_fused_optimizer = {
     .title = "Update all parameters in one fused kernel",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_fused_optimizer,
+    .cheaper = true,
     .in_window = true,
     .program = {.now = "torch.optimizer"},
     .looks_for =
