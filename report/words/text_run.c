@@ -93,12 +93,13 @@ static int64_t shown_ns(const struct outcome *x)
 const char *text_order(struct text *b, const struct advice *a, const struct export_options *o)
 {
     const struct outcome *x, *before = NULL;
-    bool bound = false, mixed = false, last = false, larger = false;
+    bool bound = false, mixed = false, last = false, larger = false, lost = false;
     for (size_t i = 0; (x = shown_finding(a, o, i)); before = x, i++) {
         bool more = before && shown_ns(x) > shown_ns(before);
         bool begins = before && !before->rule->changes_training && x->rule->changes_training;
         mixed |= more && !begins;
         last |= begins;
+        lost |= i == 1 && more && !before->rule->cheaper && x->rule->cheaper;
         larger |= begins && more;
         bound |= x->upper_bound;
     }
@@ -107,6 +108,7 @@ const char *text_order(struct text *b, const struct advice *a, const struct expo
     snprintf(
         b->s, sizeof b->s, "%s%s.%s",
         !mixed ? "What changes the training comes last"
+        : lost ? "Lost time goes before cheaper computing; else the order follows the least saving"
                : "The order follows what each change saves at least if the host keeps its pace",
         mixed && last ? "; what changes the training comes last" : "",
         mixed && bound ? " Where only the most is known, it follows a cautious part of that." : "");

@@ -107,7 +107,10 @@ START_TEST(findings_compete_at_the_recorded_pace_of_the_host)
     two->saves_low_ns = two->least_ns = MS(4.5);
     rules_rank(x.b.a);
     ck_assert_ptr_eq(x.b.a->ranked[0], one);
-    two->least_ns = MS(5.5);
+    two->least_ns = MS(9.5); /* cheaper launching leads where it saves twice what is lost */
+    rules_rank(x.b.a);
+    ck_assert_ptr_eq(x.b.a->ranked[0], one);
+    two->least_ns = MS(10.5);
     rules_rank(x.b.a);
     ck_assert_ptr_eq(x.b.a->ranked[0], two);
     bench_end(&x);
