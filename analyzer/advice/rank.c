@@ -163,6 +163,19 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most
     outcome_in_program(a->facts, &a->arena, o);
 }
 
+const struct rule *rule_find(const char *id)
+{
+    for (size_t i = 0; i < rule_count; i++)
+        if (strcmp(rules[i]->id, id) == 0)
+            return rules[i];
+    return NULL;
+}
+
+const char *rule_title(const struct facts *f, const struct rule *r)
+{
+    return r->window_title && analysis_of_window(f) ? r->window_title : r->title;
+}
+
 int rules_run(struct advice *a, struct err *e)
 {
     a->outcomes = arena_array(&a->arena, rule_count, sizeof *a->outcomes);

@@ -84,26 +84,6 @@ static const char *host_work_text(struct advice *a)
                : "";
 }
 
-/* One kernel that takes longer than all else in the step together, whatever can be advised about
- * the rest. "" where there is none, or where it waits for other ranks. */
-static const char *one_kernel_text(struct advice *a)
-{
-    const struct facts *f = a->facts;
-    const struct kernel_total *k = f->totals.kernel_count ? &f->totals.kernels[0] : NULL;
-    int64_t ns = k ? per_step(f, k->total_ns) : 0;
-    if (!k || k->class.family == FAMILY_COMM || 2 * ns <= f->step_ns)
-        return "";
-    const char *name = tl_text(f->tl, k->name);
-    uint32_t api = k->longest == TL_NONE ? TL_NONE : f->tl->ops[k->longest].api;
-    const char *in = api == TL_NONE ? NULL : query_range_of(f, api);
-    const char *line = outcome_caller(f->tl, api);
-    char ms[32];
-    return arena_printf(&a->arena, " One kernel takes %s (%.0f %%): %.100s%s%s%s%s%s.",
-                        time_words(ms, sizeof ms, ns), share(a, ns), name, in ? ", in '" : "",
-                        in ? in : "", in ? "'" : "", line ? ", launched at " : "",
-                        line ? line : "");
-}
-
 /* The three largest parts. */
 static const char *why_text(struct advice *a)
 {
@@ -129,7 +109,7 @@ static const char *why_text(struct advice *a)
                                                   : "The median step";
     const char *where =
         share(a, a->facts->breakdown_ns[PART_IDLE_HOST]) >= 10 ? host_work_text(a) : "";
-    const char *kernel = one_kernel_text(a);
+    const char *kernel = verdict_one_kernel(a);
     return arena_printf(&a->arena, "%s: %s.%s%s", of, text, kernel ? kernel : "",
                         where ? where : "");
 }

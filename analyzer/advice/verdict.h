@@ -10,6 +10,8 @@ void verdict_not_enough(struct advice *a, const char *verdict, const char *why, 
  * verdict_next.c. */
 const char *verdict_saving(struct advice *a);
 const char *verdict_next(struct advice *a);
+/* " One kernel takes 7.00 ms (70 %): NAME, in 'OPERATOR'.", where that is more than half, or "". */
+const char *verdict_one_kernel(struct advice *a);
 /* Where start-up is most of a window: the same of the second finding, or "". */
 const char *verdict_rest(struct advice *a);
 /* Kernels were launched but not recorded, or nothing was launched at all. */

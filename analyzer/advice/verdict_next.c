@@ -189,6 +189,26 @@ static const char *function_of(struct advice *a, const char *kernel)
     return from == n ? NULL : arena_printf(&a->arena, "%.*s", (int)(n - from), kernel + from);
 }
 
+/* One kernel that takes longer than all else in the step together, whatever can be advised about
+ * the rest. "" where there is none, or where it waits for other ranks. */
+const char *verdict_one_kernel(struct advice *a)
+{
+    const struct facts *f = a->facts;
+    const struct kernel_total *k = f->totals.kernel_count ? &f->totals.kernels[0] : NULL;
+    int64_t ns = k ? per_step(f, k->total_ns) : 0;
+    if (!k || k->class.family == FAMILY_COMM || 2 * ns <= f->step_ns)
+        return "";
+    const char *name = tl_text(f->tl, k->name);
+    uint32_t api = k->longest == TL_NONE ? TL_NONE : f->tl->ops[k->longest].api;
+    const char *in = api == TL_NONE ? NULL : query_range_of(f, api);
+    const char *line = outcome_caller(f->tl, api);
+    char ms[32];
+    return arena_printf(&a->arena, " One kernel takes %s (%.0f %%): %.100s%s%s%s%s%s.",
+                        time_words(ms, sizeof ms, ns), share(a, ns), name, in ? ", in '" : "",
+                        in ? in : "", in ? "'" : "", line ? ", launched at " : "",
+                        line ? line : "");
+}
+
 /* Nothing to change in how kernels come; so which of them takes longest. What limits it is no
  * matter of a timeline, and those of libraries are as they are. */
 static const char *only_kernels(struct advice *a)
