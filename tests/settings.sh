@@ -1,7 +1,8 @@
 #!/bin/sh
 # One table says which settings findings advise and who obeys them (analyzer/advice/settings.c, printed by
 # `gpuprof rules --markdown`). The hook obeys exactly the values of the table, the trainers have the settings of the
-# table, and rules name no other. Each rule has a defect that it finds, and each defect something that takes it out: a
+# table, and the actions of remedies name no other. Each rule has a defect that it finds, and each defect something that
+# takes it out: a
 # setting of its rule, or an undo.
 # usage: settings.sh SOURCE BUILD
 cd "$1" || exit 2
@@ -40,9 +41,10 @@ for row in $(echo "$table" | sed 's/:.*:/:/'); do
     [ "${row#*:}" = no ] || has_option "$name" || complain "no trainer has the setting $name"
     [ "${row#*:}" = yes ] || ! has_option "$name" || complain "a trainer has the setting $name: the table denies it"
 done
-for setting in $(grep -hoE 'setting = *"[a-z_]+|"[a-z_]+=[a-z0-9%]+"|;[a-z_]+=[a-z0-9%]+"' analyzer/advice/rules/*/rule_*.c |
-              sed 's|^setting = *||; s|[";]||g; s|=.*||' | sort -u); do
-    echo "$table" | grep -q "^$setting:" || complain "a rule names $setting, which is not in the table of settings"
+settings=$(sed -n '/^    X(/,$p' analyzer/remedy/actions.h | grep -oE '[a-z_]+=' | sed 's/=//' | sort -u)
+[ -n "$settings" ] || { echo "no action has a setting"; exit 1; }
+for setting in $settings; do
+    echo "$table" | grep -q "^$setting:" || complain "an action names $setting, which is not in the table of settings"
 done
 
 # Not planted: a slow clock is an option of the virtual GPU; what lies in the window is the recording's affair;
