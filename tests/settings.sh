@@ -4,6 +4,7 @@
 # table, and the actions of remedies name no other. Each rule has a defect that it finds, and each defect something that
 # takes it out: a
 # setting of its rule, or an undo.
+# The hook reads the text of settings as gpuprof does (tests/settings_cases.tsv).
 # usage: settings.sh SOURCE BUILD
 cd "$1" || exit 2
 gpuprof=$2/bin/gpuprof
@@ -27,6 +28,23 @@ for obeyed in known["OBEYED"]:
     print(f"{name}:{value or 'any value'}")
 EOF
 )
+python3 - agent/python/gpuprof_apply.py tests/settings_cases.tsv <<'EOF' || bad=1
+import ast, sys
+known = {}
+for node in ast.parse(open(sys.argv[1], encoding="utf-8").read()).body:
+    if isinstance(node, ast.FunctionDef) and node.name == "settings":
+        exec(compile(ast.Module([node], []), sys.argv[1], "exec"), known)
+wrong = 0
+for line in open(sys.argv[2], encoding="utf-8"):
+    if line.startswith("#"):
+        continue
+    text, want = line.rstrip("\n").split("\t")
+    got = "|".join(f"wrong {name}" if value is None else f"{name}={value}" for name, value in known["settings"](text))
+    if got != want:
+        print(f"the hook reads '{text}' as '{got}', not as '{want}'")
+        wrong = 1
+sys.exit(wrong)
+EOF
 by_table=$(echo "$table" | while IFS=: read -r name values _; do
     case $values in
     no) ;;

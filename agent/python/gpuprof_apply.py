@@ -57,17 +57,28 @@ def yes(setting):
     return wanted.get(setting, "").lower() in TRUE
 
 
+def settings(text):
+    """Name and value of each of "name=value;name=value", also with commas; the value is None where a part is not so."""
+    for part in text.replace(",", ";").split(";"):
+        name, equals, value = (x.strip() for x in part.partition("="))
+        if name and equals:
+            yield name, value
+        elif part.strip():
+            yield part.strip(), None
+
+
 # ---- when torch is imported -------------------------------------------------------------------
 
 def at_import():
     global before_backward
     fact("torch.settings", " ".join(OBEYED))
-    for part in os.environ.get("GPUPROF_APPLY", "").replace(",", ";").split(";"):
-        setting, _, value = part.partition("=")
-        setting = {"set_to_none": "zero_grad"}.get(setting.strip(), setting.strip())
-        if setting:
-            wanted[setting] = value.strip()
-            not_yet(setting)
+    for setting, value in settings(os.environ.get("GPUPROF_APPLY", "")):
+        if value is None:
+            refused(setting, "it is not of the form NAME=VALUE")
+            continue
+        setting = {"set_to_none": "zero_grad"}.get(setting, setting)
+        wanted[setting] = value
+        not_yet(setting)
     hooks = []
     if "cudnn_benchmark" in wanted:
         torch.backends.cudnn.benchmark = yes("cudnn_benchmark")

@@ -3,6 +3,7 @@
 
 #include "analyzer/advice/outcome.h"
 #include "analyzer/queries/query.h"
+#include "base/settings.h"
 
 #include <string.h>
 
@@ -37,11 +38,10 @@ const struct setting setting_table[] = {
 };
 const size_t setting_count = sizeof setting_table / sizeof *setting_table;
 
-const struct setting *setting_find(const char *text)
+static const struct setting *find(const char *name, size_t n)
 {
-    size_t n = strcspn(text, "=;");
     for (size_t i = 0; i < setting_count; i++)
-        if (strlen(setting_table[i].name) == n && memcmp(setting_table[i].name, text, n) == 0)
+        if (strlen(setting_table[i].name) == n && memcmp(setting_table[i].name, name, n) == 0)
             return &setting_table[i];
     return NULL;
 }
@@ -60,14 +60,11 @@ static bool among(const char *list, const char *value, size_t n)
 
 bool settings_change_numbers(const char *text)
 {
-    for (const char *p = text; *p; p += *p == ';') {
-        const struct setting *s = setting_find(p);
-        const char *value = p + strcspn(p, "=;");
-        size_t n = strcspn(p, ";");
-        if (s && s->other && *value == '=' &&
-            among(s->other, value + 1, n - (size_t)(value + 1 - p)))
+    struct setting_text at;
+    while (settings_next(&text, &at)) {
+        const struct setting *s = find(at.name, at.name_size);
+        if (s && s->other && among(s->other, at.value, at.value_size))
             return true;
-        p += n;
     }
     return false;
 }

@@ -18,8 +18,6 @@ struct setting {
 extern const struct setting setting_table[];
 extern const size_t setting_count;
 
-/* By the name in "name" or "name=value"; NULL: there is no such setting. */
-const struct setting *setting_find(const char *text);
 /* Does one of "name=value;name=value" change the numbers that are computed? */
 bool settings_change_numbers(const char *text);
 

@@ -7,6 +7,7 @@
 #include "cli/try/try.h"
 
 #include "base/clock.h"
+#include "base/settings.h"
 
 #include <errno.h>
 #include <math.h>
@@ -235,12 +236,17 @@ static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
     static struct trial t;
+    struct setting_text asked;
     if (argc < 1)
         return usage_error("try: name the program: gpuprof try [options] -- PROGRAM ARGS...");
     if (runs < 0 || runs == 1 || runs > AB_RUNS)
         return usage_error("try: --runs needs a number from 2 to %d", AB_RUNS);
-    if (apply && !strchr(apply, '='))
-        return usage_error("try: --apply needs NAME=VALUE, not '%s'", apply);
+    if (apply && !*apply)
+        return usage_error("try: --apply needs NAME=VALUE");
+    for (const char *p = apply; p && settings_next(&p, &asked);)
+        if (!asked.valid)
+            return usage_error("try: --apply needs NAME=VALUE, not '%.*s'", (int)asked.name_size,
+                               asked.name);
     if (top < 0 || top > TRY_TOP)
         return usage_error("try: --top needs a number from 1 to %d", TRY_TOP);
     if (apply && top)

@@ -3,47 +3,30 @@
 
 #include "analyzer/advice/advice.h"
 #include "analyzer/advice/settings.h"
+#include "base/settings.h"
 #include "report/terminal/terminal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Is the setting (of n characters) one of those in `list`, which has ; between them? */
-static bool holds(const char *list, const char *setting, size_t n)
+static bool names_setting(const char *list, const char *settings)
 {
-    for (const char *p = list; *p; p += strcspn(p, ";"), p += *p == ';')
-        if (strcspn(p, ";") == n && memcmp(p, setting, n) == 0)
-            return true;
-    return false;
+    struct setting_text s, other;
+    return settings_next(&settings, &s) && settings_find(list, s.name, s.name_size, &other);
 }
 
-static bool holds_all(const char *list, const char *settings)
-{
-    for (const char *p = settings; *p; p += strcspn(p, ";"), p += *p == ';')
-        if (!holds(list, p, strcspn(p, ";")))
-            return false;
-    return true;
-}
-
-static bool names_setting(const char *list, const char *setting)
-{
-    size_t n = strcspn(setting, "=");
-    for (const char *p = list; *p; p += strcspn(p, ";"), p += *p == ';')
-        if (strncmp(p, setting, n) == 0 && p[n] == '=')
-            return true;
-    return false;
-}
-
-/* Adds the settings whose setting is not in the list yet. false: no room. */
+/* Adds the settings whose name is not in the list yet. false: no room. */
 static bool add_settings(char *list, size_t size, const char *settings)
 {
-    for (const char *p = settings; *p; p += strcspn(p, ";"), p += *p == ';') {
-        size_t n = strcspn(p, ";"), used = strlen(list);
-        if (n == 0 || names_setting(list, p))
+    struct setting_text s, other;
+    while (settings_next(&settings, &s)) {
+        size_t used = strlen(list), n = s.name_size + 1 + s.value_size;
+        if (settings_find(list, s.name, s.name_size, &other))
             continue;
         if (used + n + 2 > size)
             return false;
-        snprintf(list + used, size - used, "%s%.*s", used ? ";" : "", (int)n, p);
+        snprintf(list + used, size - used, "%s%.*s=%.*s", used ? ";" : "", (int)s.name_size, s.name,
+                 (int)s.value_size, s.value);
     }
     return true;
 }
@@ -97,19 +80,17 @@ static int choose_asked(struct trial *t, struct loaded *l, const char *apply, st
     const struct advice *a = l->analysis;
     struct tried *c = &t->change[t->count++];
     char covered[sizeof c->settings] = "";
-    if (strlen(apply) >= sizeof c->settings)
+    if (!settings_copy(c->settings, sizeof c->settings, apply, ';'))
         return err_set(e, "--apply is too long");
-    snprintf(c->settings, sizeof c->settings, "%s", apply);
-    for (char *p = c->settings; (p = strchr(p, ','));)
-        *p = ';';
     for (size_t i = 0; i < a->ranked_count && c->advice_count < TRY_ADVICE; i++) {
         const struct outcome *o = a->ranked[i];
-        if (!o->setting || !holds_all(c->settings, o->setting) || holds_all(covered, o->setting))
+        if (!o->setting || !settings_hold(c->settings, o->setting) ||
+            settings_hold(covered, o->setting))
             continue;
         c->advice[c->advice_count++] = o;
         add_settings(covered, sizeof covered, o->setting);
     }
-    if (!holds_all(covered, c->settings)) /* nobody knows what the rest of it does */
+    if (!settings_hold(covered, c->settings)) /* nobody knows what the rest of it does */
         c->advice_count = 0;
     if (c->advice_count == 0 && t->step_ns > 0)
         advise_otherwise(c, t, a);
@@ -132,9 +113,8 @@ static void pass(struct trial *t, const struct outcome *o)
         return;
     struct passed *p = &t->passed[t->passed_count++];
     snprintf(p->rule, sizeof p->rule, "%s", o->rule->id);
-    snprintf(p->setting, sizeof p->setting, "%s", o->setting ? o->setting : "");
-    for (char *k = p->setting; (k = strchr(k, ';'));)
-        *k = ','; /* as --apply takes it from a shell */
+    if (o->setting) /* as --apply takes it from a shell */
+        settings_copy(p->setting, sizeof p->setting, o->setting, ',');
 }
 
 /* Why so few: `top` were asked for. */

@@ -1,6 +1,7 @@
 /* See try.h: reruns, what the program said of the change, and how long its steps took. */
 #include "cli/try/try.h"
 
+#include "base/settings.h"
 #include "report/terminal/terminal.h"
 
 #include <math.h>
@@ -60,12 +61,11 @@ static bool obeyed(const struct timeline *t, const char *key, const char **refus
 
 static void ask_program(struct tried *c, const struct timeline *tl)
 {
-    char copy[sizeof c->settings], key[128], *rest = copy;
-    const char *refusal;
+    char key[128];
+    const char *refusal, *rest = c->settings;
     bool all = true;
-    snprintf(copy, sizeof copy, "%s", c->settings);
-    for (char *k = strtok_r(copy, ";", &rest); k; k = strtok_r(NULL, ";", &rest)) {
-        snprintf(key, sizeof key, "apply.%.*s", (int)strcspn(k, "="), k);
+    for (struct setting_text s; settings_next(&rest, &s);) {
+        snprintf(key, sizeof key, "apply.%.*s", (int)s.name_size, s.name);
         if (obeyed(tl, key, &refusal))
             continue;
         all = false;
@@ -74,7 +74,7 @@ static void ask_program(struct tried *c, const struct timeline *tl)
             terminal_clean(c->refusal);
         }
         if (!refusal)
-            snprintf(c->silent, sizeof c->silent, "%.*s", (int)strcspn(k, "="), k);
+            snprintf(c->silent, sizeof c->silent, "%.*s", (int)s.name_size, s.name);
         c->refused = c->refused || refusal;
     }
     c->acknowledged += all;

@@ -84,18 +84,43 @@ void setting_set(const struct settings *k, const char *name, const char *value, 
     }
 }
 
+/* Takes the blanks off both ends. */
+static char *trim(char *s)
+{
+    static const char blanks[] = " \t";
+    s += strspn(s, blanks);
+    for (size_t n = strlen(s); n && strchr(blanks, s[n - 1]); n--)
+        s[n - 1] = '\0';
+    return s;
+}
+
+char *settings_next(char **rest, char **value)
+{
+    for (char *s; (s = strsep(rest, ";,"));) {
+        s = trim(s);
+        if (!*s)
+            continue;
+        char *equals = strchr(s, '=');
+        *value = NULL;
+        if (!equals || equals == s)
+            return s;
+        *equals = '\0';
+        *value = trim(equals + 1);
+        return trim(s);
+    }
+    return NULL;
+}
+
 void settings_apply(const struct settings *k, const char *text, const char *where)
 {
     char *copy = strdup(text ? text : "");
     if (!copy)
         die(1, "out of memory");
-    char *rest = copy;
-    for (char *pair = strtok_r(copy, ";, ", &rest); pair; pair = strtok_r(NULL, ";, ", &rest)) {
-        char *equals = strchr(pair, '=');
-        if (!equals)
-            die(2, "%s: '%s' is not of the form name=value", where, pair);
-        *equals = 0;
-        setting_set(k, pair, equals + 1, where);
+    char *rest = copy, *value;
+    for (char *name; (name = settings_next(&rest, &value));) {
+        if (!value)
+            die(2, "%s: '%s' is not of the form name=value", where, name);
+        setting_set(k, name, value, where);
     }
     free(copy);
 }

@@ -34,7 +34,11 @@ struct settings {
  */
 void setting_set(const struct settings *k, const char *name, const char *value, const char *where);
 
-/* "k=v;k=v" (also with commas), as in GPUPROF_APPLY. NULL and "" set nothing. */
+/* The next setting of "k=v;k=v" (also with commas) as in GPUPROF_APPLY, which it cuts into pieces:
+ * its name, and its value in *value, NULL where it is not of that form. NULL at the end. */
+char *settings_next(char **rest, char **value);
+
+/* Sets all of such a text. NULL and "" set nothing. */
 void settings_apply(const struct settings *k, const char *text, const char *where);
 
 /* The options of the command line. --help is answered here: `usage`, then the table. */

@@ -1,6 +1,8 @@
 /* See nvtx.h. */
 #include "reference_workloads/common/nvtx.h"
 
+#include "reference_workloads/common/args.h"
+
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,14 +16,13 @@ static int enabled;
  * the program would not have come this far. */
 static void tell_applied(const char *settings)
 {
-    char name[160];
-    for (const char *s = settings + strspn(settings, ";, "); *s; s += strspn(s, ";, ")) {
-        int n = (int)strcspn(s, ";, ");
-        snprintf(name, sizeof name, "gpuprof.apply %.*s", n, s);
-        nvtxRangePushA(name);
+    char mark[160], *copy = strdup(settings), *rest = copy, *value;
+    for (char *name; copy && (name = settings_next(&rest, &value));) {
+        snprintf(mark, sizeof mark, "gpuprof.apply %s=%s", name, value ? value : "");
+        nvtxRangePushA(mark);
         nvtxRangePop();
-        s += n;
     }
+    free(copy);
 }
 
 void nvtx_enable(int on)

@@ -266,7 +266,7 @@ def failing(build, checks, profile):
                  "its output is kept, and nothing else", str(left))
     os.remove(build.path(os.path.join(left[0], "with.log")))
     os.rmdir(build.path(left[0]))
-    for options in (["--runs", "1"], ["--apply", "x"], ["--top", "9"],
+    for options in (["--runs", "1"], ["--apply", "x"], ["--apply", "a=1;x"], ["--top", "9"],
                     ["--top", "2", "--apply", "x=1"], ["--profile", profile, "-o", "y"]):
         done = attempt(build, *options, program=["true"])
         checks.check(done.returncode == 2, f"refused: {' '.join(options[:2])}", done.stderr)

@@ -3,6 +3,8 @@
 
 #include <check.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 struct config {
     int count, on, mode, flag;
@@ -33,6 +35,32 @@ START_TEST(options_and_applied_text_set_the_same_fields)
     ck_assert_float_eq(s.rate, 0.25f);
     settings_apply(&k, NULL, "test");
     ck_assert_int_eq(s.count, 3);
+}
+END_TEST
+
+/* The table that gpuprof's own reader is held to. */
+START_TEST(applied_text_is_read_as_gpuprof_reads_it)
+{
+    char line[256];
+    int cases = 0;
+    FILE *f = fopen(TEST_SOURCE_DIR "/tests/settings_cases.tsv", "r");
+    ck_assert_ptr_nonnull(f);
+    while (fgets(line, sizeof line, f)) {
+        char got[256] = "", *rest = line, *want = strchr(line, '\t'), *value;
+        size_t n = 0;
+        if (*line == '#')
+            continue;
+        *want++ = '\0';
+        want[strcspn(want, "\n")] = '\0';
+        for (char *name; (name = settings_next(&rest, &value));)
+            n +=
+                (size_t)snprintf(got + n, sizeof got - n, "%s%s%s%s%s", n ? "|" : "",
+                                 value ? "" : "wrong ", name, value ? "=" : "", value ? value : "");
+        ck_assert_str_eq(got, want);
+        cases++;
+    }
+    fclose(f);
+    ck_assert_int_gt(cases, 10);
 }
 END_TEST
 
@@ -76,6 +104,7 @@ Suite *test_args_suite(void)
     Suite *s = suite_create("args");
     TCase *t = tcase_create("args");
     tcase_add_test(t, options_and_applied_text_set_the_same_fields);
+    tcase_add_test(t, applied_text_is_read_as_gpuprof_reads_it);
     tcase_add_test(t, values_print_as_they_are_written);
     tcase_add_loop_exit_test(t, wrong_settings_end_with_status_2, 2, 0,
                              sizeof wrong / sizeof *wrong);
