@@ -9,6 +9,7 @@ here=$PWD
 rooms() {
     cat <<'ROOMS'
 base
+base/secrets
 wire
 agent
 agent/core              wire agent
@@ -122,7 +123,7 @@ check() { # check TREE: prints what is wrong; status 1 when something is
             sed 's/\/[^\/]*$//' | sort -u | sed 's/^/folder /')
     } | awk '
         $1 == "room" { known[$2] = 1; for (i = 3; i <= NF; i++) may[$2, $i] = 1 }
-        $1 == "include" && $3 != $4 && !(($4 == "base") && $3 !~ /^(agent|reference_workloads)/) && !may[$3, $4] {
+        $1 == "include" && $3 != $4 && !(($4 ~ /^base(\/|$)/) && $3 !~ /^(agent|reference_workloads)/) && !may[$3, $4] {
             print $2 ": " $3 " may not include " $4; bad = 1 }
         $1 == "folder" && !known[$2] { print $2 ": no room of this name in tests/layers.sh"; bad = 1 }
         END { exit bad }' || return 1

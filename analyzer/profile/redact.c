@@ -2,7 +2,7 @@
 
 #include "analyzer/profile/tables.h"
 #include "base/identity.h"
-#include "base/secrets.h"
+#include "base/secrets/secrets.h"
 #include "base/str.h"
 
 #include <stdlib.h>

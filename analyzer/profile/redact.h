@@ -1,5 +1,5 @@
 /* A sink before another that keeps secrets out of it: rows pass, and each text that they name is
- * handed on without secrets (base/secrets.h). With `all` also without what tells who made
+ * handed on without secrets (base/secrets/secrets.h). With `all` also without what tells who made
  * the recording and where: arguments, folders, user, host, serial numbers of GPUs.
  * Cost: one look-up a text, and a copy of each row that names one; memory: each distinct text. */
 #ifndef GPUPROF_PROFILE_REDACT_H

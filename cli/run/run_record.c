@@ -7,7 +7,7 @@
 #include "analyzer/profile/spools_folder.h"
 #include "analyzer/profile/store.h"
 #include "base/clock.h"
-#include "base/secrets.h"
+#include "base/secrets/secrets.h"
 
 #include <inttypes.h>
 #include <limits.h>

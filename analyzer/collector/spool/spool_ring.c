@@ -1,6 +1,6 @@
 /* Ring records -> rows. */
 #include "analyzer/collector/spool/spool.h"
-#include "base/secrets.h"
+#include "base/secrets/secrets.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Secrets in command lines and names: what is hidden, and what only looks alike. */
-#include "base/secrets.h"
+#include "base/secrets/secrets.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* What the name of an option or a variable says of its value. A name is split into words at _ - .
  * and where camelCase turns, so that `tokenizer`, `monkey` and `author` are no secrets. */
-#include "base/secrets.h"
+#include "base/secrets/secrets.h"
 
 #include <ctype.h>
 #include <string.h>

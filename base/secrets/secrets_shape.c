@@ -1,5 +1,5 @@
 /* Secrets that are known by their shape, wherever they stand. */
-#include "base/secrets.h"
+#include "base/secrets/secrets.h"
 
 #include <ctype.h>
 #include <stdint.h>
