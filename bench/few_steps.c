@@ -142,11 +142,11 @@ static struct advice *analyse(const char *path, struct cut *c, struct timeline *
     c->to = timeline_sink(*t);
     struct sink sink = {.self = c, .intern = cut_intern, .put = cut_put};
     struct advice *a = NULL;
-    if (import_paths(&path, 1, &sink, &e) == 0 && timeline_finish(*t, &e) == 0 &&
-        (a = advise(*t, &e)) && advice_predict(a, &e) == 0)
+    if (import_paths(&path, 1, &sink, &e) == 0 && timeline_finish(*t, &e) == 0)
+        a = advise_predicted(*t, NULL, &e);
+    if (a)
         return a;
     fprintf(stderr, "%s: %s\n", path, e.text);
-    advice_free(a);
     timeline_free(*t);
     return NULL;
 }

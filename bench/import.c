@@ -149,10 +149,8 @@ static int load(const struct input *in, enum depth depth, struct err *e)
     struct sink sink = timeline_sink(t);
     int rc = import_paths(in->paths, in->n, &sink, e) < 0 || timeline_finish(t, e) < 0 ? -1 : 0;
     if (rc == 0 && depth >= ANALYSED) {
-        struct advice *a = advise(t, e);
+        struct advice *a = depth == PREDICTED ? advise_predicted(t, NULL, e) : advise(t, e);
         rc = a ? 0 : -1;
-        if (a && depth == PREDICTED)
-            rc = advice_predict(a, e);
         advice_free(a);
     }
     timeline_free(t);

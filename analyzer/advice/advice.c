@@ -1,3 +1,4 @@
+/* The way from a timeline to the advice, as its stages (docs/architecture.md draws it). */
 #include "analyzer/advice/advice.h"
 
 #include "analyzer/advice/passes.h"
@@ -5,21 +6,52 @@
 
 #include <stdlib.h>
 
-struct advice *advise(const struct timeline *t, struct err *e)
+/* Each stage runs once, in this order. Without an engine (`x` NULL) the two that replay are left
+ * out. */
+static int walk(struct advice *a, struct engine *x, const struct past_trials *past, struct err *e)
 {
+    if (rules_ask(a, e) < 0) /* what each rule says: findings with bounds */
+        return -1;
+    if (x &&
+        predict_each(a, x, past, e) < 0) /* bounds become predictions; what saves nothing goes */
+        return -1;
+    findings_rank(a); /* best first */
+    if (x)
+        predict_together(a, x); /* in which order to make the changes, and what each adds */
+    advice_speak(a);            /* words come last */
+    verdict_write(a);
+    return 0;
+}
+
+static struct advice *make(const struct timeline *t, bool replays, const struct past_trials *past,
+                           struct err *e)
+{
+    struct engine x = {0};
     struct advice *a = calloc(1, sizeof *a);
     if (!a) {
         err_no_memory(e);
         return NULL;
     }
     a->facts = a->own = facts_find(t, e);
-    if (!a->facts || rules_run(a, e) < 0) {
-        advice_free(a);
-        return NULL;
-    }
-    advice_speak(a);
-    verdict_write(a);
-    return a;
+    int rc = a->facts ? 0 : -1;
+    if (rc == 0) /* nothing is predicted from numbers that contradict each other */
+        rc = walk(a, replays && !a->facts->contradiction ? &x : NULL, past, e);
+    engine_close(&x);
+    if (rc == 0)
+        return a;
+    advice_free(a);
+    return NULL;
+}
+
+struct advice *advise(const struct timeline *t, struct err *e)
+{
+    return make(t, false, NULL, e);
+}
+
+struct advice *advise_predicted(const struct timeline *t, const struct past_trials *past,
+                                struct err *e)
+{
+    return make(t, true, past, e);
 }
 
 void advice_free(struct advice *a)

@@ -9,6 +9,9 @@
 
 enum { STACK_MOST = 16 };
 
+struct past_trial; /* analyzer/profile/history.h */
+struct kept_trial; /* analyzer/profile/trials.h */
+
 struct stacked { /* a finding on top of those before it */
     const struct outcome *outcome;
     int64_t step_ns; /* predicted step with this and all before it */
@@ -20,7 +23,7 @@ struct advice {
     const struct facts *facts;
     struct facts *own;    /* the same, when advise() computed it; NULL */
     struct arena arena;   /* owns everything below */
-    struct whatif whatif; /* of the replay: self-checks and bounds; zero without advice_predict */
+    struct whatif whatif; /* of the replay: self-checks and bounds; zero without predictions */
     struct stacked stack[STACK_MOST]; /* the order in which to make the changes */
     size_t stack_count;
 
@@ -37,18 +40,26 @@ struct advice {
     const char *next;          /* one sentence: the first finding's remedy, or what to record */
 };
 
+struct past_trials { /* trials that predictions learn from; of those in both, one counts */
+    const struct past_trial *history; /* of other profiles */
+    size_t count;
+    const struct kept_trial *own; /* of this profile */
+    size_t own_count;
+};
+
+/* Computes the facts of a timeline, asks every rule, and ranks what fires by its bound. The
+ * timeline must outlive the result. NULL with *e set. */
+struct advice *advise(const struct timeline *t, struct err *e);
+/* The same, and replays the steps without each finding's cause: where the replay passes its
+ * self-checks bounds become predictions, and findings rank by what they save at least. `past` is
+ * read and not kept; NULL: there are no trials. */
+struct advice *advise_predicted(const struct timeline *t, const struct past_trials *past,
+                                struct err *e);
+void advice_free(struct advice *a);
 /* True when too little was recorded for any advice. */
 bool advice_blind(const struct advice *a);
-/* Computes the facts of a timeline and asks every rule. The timeline must outlive the result. NULL
- * with *e set. */
-struct advice *advise(const struct timeline *t, struct err *e);
-void advice_free(struct advice *a);
 /* Which records are missing, where that matters, in the words of the health row; NULL: none are. */
 const char *advice_missing(const struct advice *a);
-/* Replays the steps without each finding's cause: upper bounds become predictions where the replay
- * passes its self-checks, and findings are ranked again by what they save at least. 0, or -1 with
- * *e set. */
-int advice_predict(struct advice *a, struct err *e);
 /* What n findings of `a` save together. 1, 0 when nobody can tell, -1 out of memory. */
 int advice_together(struct advice *a, const struct outcome *const *o, size_t n,
                     struct span_ns *saved, struct err *e);

@@ -94,7 +94,7 @@ static void put_cause_first(struct advice *a)
         move_up(a, i, 0);
 }
 
-void rules_rank(struct advice *a)
+void findings_rank(struct advice *a)
 {
     a->ranked_count = 0;
     for (size_t i = 0; i < rule_count; i++)

@@ -51,6 +51,7 @@ struct outcome {
     int64_t most_ns;  /* 0, or more than the exclusive time may be saved: this */
     int64_t limit_ns; /* but no more: what is left of a window beside start-up */
     bool upper_bound; /* true: high is the most that it could save */
+    bool put_off;     /* predicted: suppressed, for alone it saves next to nothing */
     int64_t own_low_ns, own_high_ns; /* predicted: before past trials widened it (past.h) */
     int64_t widened_ns;   /* of that, added at either end because of past trials (past.h) */
     size_t widened_after; /* so many of them */

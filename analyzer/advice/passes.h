@@ -5,13 +5,17 @@
 #include "analyzer/advice/advice.h"
 #include "analyzer/whatif/engine.h"
 
-int rules_run(struct advice *a, struct err *e); /* outcomes and ranking, rank.c */
-void rules_rank(struct advice *a);              /* the findings, best first */
-void advice_speak(struct advice *a);            /* speak.c: findings in words */
-void verdict_write(struct advice *a);           /* verdict.c */
+/* The stages, as advice.c walks them. */
+int rules_ask(struct advice *a, struct err *e); /* rank.c: an outcome for each rule */
+int predict_each(struct advice *a, struct engine *x, const struct past_trials *past,
+                 struct err *e);      /* predict.c: opens x, which the caller closes */
+void findings_rank(struct advice *a); /* rank.c */
+void predict_together(struct advice *a, struct engine *x); /* predict.c, where w is trusted */
+void advice_speak(struct advice *a);                       /* speak.c: findings in words */
+void verdict_write(struct advice *a);                      /* verdict.c */
 
-/* predict.c: a finding that fires, with a change that can be replayed; what n findings save
- * together, with an interval. */
+/* predict.c: a finding, also one that saves nothing alone, with a change that can be replayed; what
+ * n findings save together, with an interval. */
 bool predict_open_to(const struct outcome *o);
 struct span_ns predict_span(const struct advice *a, struct engine *x,
                             const struct outcome *const *o, size_t n);

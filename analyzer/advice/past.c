@@ -39,18 +39,17 @@ static bool known(const struct advice *a, const struct past_trial *t)
     return false;
 }
 
-int advice_learn(struct advice *a, const struct past_trial *history, size_t n,
-                 const struct kept_trial *own, size_t own_count, struct err *e)
+int past_learn(struct advice *a, const struct past_trials *past, struct err *e)
 {
-    struct past_trial *all = arena_array(&a->arena, n + own_count, sizeof *all), one;
-    if (!all)
+    struct past_trial one;
+    a->past = arena_array(&a->arena, past->count + past->own_count, sizeof *a->past);
+    if (!a->past)
         return err_no_memory(e);
-    a->past = all;
-    for (a->past_count = 0; a->past_count < n; a->past_count++)
-        all[a->past_count] = history[a->past_count];
-    for (size_t i = 0; i < own_count; i++)
-        if (from_kept(a, &own[i], &one) && !known(a, &one))
-            all[a->past_count++] = one;
+    for (a->past_count = 0; a->past_count < past->count; a->past_count++)
+        a->past[a->past_count] = past->history[a->past_count];
+    for (size_t i = 0; i < past->own_count; i++)
+        if (from_kept(a, &past->own[i], &one) && !known(a, &one))
+            a->past[a->past_count++] = one;
     return 0;
 }
 

@@ -9,10 +9,8 @@
 
 enum { PAST_ENOUGH = 10 }; /* trials for a quantile */
 
-/* To be told before advice_predict: trials of other profiles, and this profile's own (of those
- * in both, one counts). 0, or -1 with *e set. */
-int advice_learn(struct advice *a, const struct past_trial *history, size_t n,
-                 const struct kept_trial *own, size_t own_count, struct err *e);
+/* Keeps the trials in a->past; rules have been asked already. 0, or -1 with *e set. */
+int past_learn(struct advice *a, const struct past_trials *past, struct err *e);
 
 /* By how much of the step an interval for this kind of change is to be widened, and *trials that
  * say so. From PAST_ENOUGH on the quantile that makes it hold in 80 % of new cases (split

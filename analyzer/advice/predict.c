@@ -51,7 +51,7 @@ struct span_ns predict_span(const struct advice *a, struct engine *x,
 
 bool predict_open_to(const struct outcome *o)
 {
-    return o->verdict == RULE_FIRES && o->edit.kind && !o->edit.best_case;
+    return (o->verdict == RULE_FIRES || o->put_off) && o->edit.kind && !o->edit.best_case;
 }
 
 static bool negligible(const struct advice *a, int64_t ns)
@@ -277,8 +277,7 @@ static const char *why_not_now(struct advice *a, const struct outcome *o)
                 : alone;
 }
 
-/* What saves next to nothing by itself is not advised now. Behind other changes it may be worth it.
- */
+/* Who would save next to nothing alone is not advised now. */
 static void put_off(struct advice *a)
 {
     for (size_t i = 0; i < a->outcome_count; i++) {
@@ -287,8 +286,15 @@ static void put_off(struct advice *a)
         if (o->verdict != RULE_FIRES || !o->edit.kind || !negligible(a, most_ns))
             continue;
         o->verdict = RULE_SUPPRESSED;
-        o->why = why_not_now(a, o);
+        o->put_off = true;
     }
+}
+
+static void tell_put_off(struct advice *a)
+{
+    for (size_t i = 0; i < a->outcome_count; i++)
+        if (a->outcomes[i].put_off)
+            a->outcomes[i].why = why_not_now(a, &a->outcomes[i]);
 }
 
 /* Nothing is predicted. What a finding's cause costs where it shows is no bound of what is saved
@@ -306,9 +312,10 @@ static void raise_bounds(struct advice *a, struct engine *x)
     }
 }
 
-static int predict_with(struct advice *a, struct engine *x, struct err *e)
+int predict_each(struct advice *a, struct engine *x, const struct past_trials *past, struct err *e)
 {
-    if (engine_open(x, a->facts, &a->arena, &a->whatif, e) < 0)
+    if ((past && past_learn(a, past, e) < 0) ||
+        engine_open(x, a->facts, &a->arena, &a->whatif, e) < 0)
         return -1;
     if (engine_check(x, &a->whatif) < 0)
         return err_no_memory(e);
@@ -318,25 +325,18 @@ static int predict_with(struct advice *a, struct engine *x, struct err *e)
     }
     engine_take_cost_out(x, &a->whatif);
     predict_all(a, x);
-    rules_rank(a); /* what heads it may have its turn first */
-    predict_stack(a, x);
-    explain_stack(a);
-    tell_later(a);
     put_off(a);
     return 0;
 }
 
-int advice_predict(struct advice *a, struct err *e)
+void predict_together(struct advice *a, struct engine *x)
 {
-    struct engine x;
-    int rc = predict_with(a, &x, e);
-    engine_close(&x);
-    if (rc < 0)
-        return -1;
-    rules_rank(a);
-    advice_speak(a);
-    verdict_write(a);
-    return 0;
+    if (!a->whatif.trusted)
+        return;
+    predict_stack(a, x);
+    explain_stack(a);
+    tell_later(a);
+    tell_put_off(a);
 }
 
 int advice_together(struct advice *a, const struct outcome *const *o, size_t n,

@@ -15,55 +15,66 @@ static const char *add_missing(struct advice *a, const char *before, const char 
                         how ? " (" : "", how ? how : "", how ? ")" : "");
 }
 
-/* What the rule needs and the profile lacks, in words, and how to record it. In the order of enum
- * have; NULL: no advice holds in general. */
+/* %s: of what the ranges mark the parts, scope_words()->of. */
+#define MARK_RANGES                                                                                \
+    "profile with ProfilerActivity.CPU, nsys profile --trace=cuda,nvtx, "                          \
+    "or mark the parts %s with NVTX ranges"
+
+/* What a profile may lack, and how to record it; how NULL: no advice holds in general. */
+static const struct lack {
+    uint32_t bit; /* of enum have */
+    const char *what, *how;
+} lacks[] = {
+    {HAVE_KERNELS, "kernels", "profile with ProfilerActivity.CUDA, or gpuprof run"},
+    {HAVE_COPIES, "copies", "profile with ProfilerActivity.CUDA, or gpuprof run"},
+    {HAVE_MEMORY_KINDS, "the memory kinds of copies",
+     "gpuprof run records them; ROCm's profiler does not"},
+    {HAVE_API, "CUDA calls",
+     "profile with ProfilerActivity.CUDA, nsys profile --trace=cuda, or gpuprof run"},
+    {HAVE_SYNC, "synchronisations", "gpuprof run records them"},
+    {HAVE_EVENTS, "events", "gpuprof run records them"},
+    {HAVE_RANGES, "NVTX ranges", MARK_RANGES},
+    {HAVE_CALLS, "library calls", "gpuprof run records them"},
+    {HAVE_LOADER, "data loading", "gpuprof run records it"},
+    {HAVE_STEPS, "steps that repeat",
+     "record three or more of them, marked by profiler.step() or an NVTX range 'step'"},
+    {HAVE_DEVICE, "the GPU's properties",
+     "gpuprof run records them; nsys exports of GPU metrics have them"},
+    {HAVE_MEMSETS, "memsets", "profile with ProfilerActivity.CUDA, or gpuprof run"},
+    {HAVE_COLLECTIVES, "collectives", NULL},
+    {HAVE_RANKS, "all ranks", "pass the files of all ranks, or their folder"},
+    {HAVE_HOST, "samples of the host", "gpuprof run records them"},
+    {HAVE_NODES, "what runs inside the CUDA graphs",
+     "nsys profile --cuda-graph-trace=node, or torch.profiler"},
+    {HAVE_WAITS, "what the host waits for",
+     "profile with ProfilerActivity.CPU, nsys profile --trace=cuda,nvtx,osrt, or gpuprof run"}};
+enum { LACKS = sizeof lacks / sizeof *lacks };
+_Static_assert(LACKS == (int)HAVE_KINDS, "a kind of data has no words");
+
+static const char *how_to_record(struct advice *a, const struct lack *l)
+{
+    return l->bit == HAVE_RANGES ? arena_printf(&a->arena, MARK_RANGES, scope_words(a->facts)->of)
+                                 : l->how;
+}
+
+/* What the rule needs and the profile lacks, in words, and how to record it. */
 static const char *missing_text(struct advice *a, uint32_t missing)
 {
     const char *source = timeline_meta(a->facts->tl, "source");
     bool ours = source && strcmp(source, "run") == 0; /* recording in that way was of no use */
-    const char *ranges = arena_printf(
-        &a->arena,
-        "profile with ProfilerActivity.CPU, nsys profile --trace=cuda,nvtx, or mark the parts %s "
-        "with NVTX ranges",
-        scope_words(a->facts)->of);
-    const struct {
-        const char *what, *how;
-    } of[] = {
-        {"kernels", "profile with ProfilerActivity.CUDA, or gpuprof run"},
-        {"copies", "profile with ProfilerActivity.CUDA, or gpuprof run"},
-        {"the memory kinds of copies", "gpuprof run records them; ROCm's profiler does not"},
-        {"CUDA calls", "profile with ProfilerActivity.CUDA, nsys profile --trace=cuda, or gpuprof "
-                       "run"},
-        {"synchronisations", "gpuprof run records them"},
-        {"events", "gpuprof run records them"},
-        {"NVTX ranges", ranges},
-        {"library calls", "gpuprof run records them"},
-        {"data loading", "gpuprof run records it"},
-        {"steps that repeat",
-         "record three or more of them, marked by profiler.step() or an NVTX range "
-         "'step'"},
-        {"the GPU's properties", "gpuprof run records them; nsys exports of GPU metrics have them"},
-        {"memsets", "profile with ProfilerActivity.CUDA, or gpuprof run"},
-        {"collectives", NULL},
-        {"all ranks", "pass the files of all ranks, or their folder"},
-        {"samples of the host", "gpuprof run records them"},
-        {"what runs inside the CUDA graphs",
-         "nsys profile --cuda-graph-trace=node, or torch.profiler"},
-        {"what the host waits for",
-         "profile with ProfilerActivity.CPU, nsys profile --trace=cuda,nvtx,osrt, or gpuprof run"}};
-    enum { KINDS = sizeof of / sizeof *of };
     const char *all = "";
-    for (size_t i = 0; i < KINDS && all; i++) {
-        const char *list = of[i].what;
-        if (!(missing >> i & 1))
+    for (size_t i = 0; i < LACKS && all; i++) {
+        const char *list = lacks[i].what;
+        if (!(missing & lacks[i].bit))
             continue;
-        missing &= ~(1u << i);
-        for (size_t k = i + 1; k < KINDS && list; k++)
-            if (missing >> k & 1 && of[i].how && of[k].how && strcmp(of[i].how, of[k].how) == 0) {
-                list = arena_printf(&a->arena, "%s, %s", list, of[k].what);
-                missing &= ~(1u << k);
+        missing &= ~lacks[i].bit;
+        for (size_t k = i + 1; k < LACKS && list; k++)
+            if (missing & lacks[k].bit && lacks[i].how && lacks[k].how &&
+                strcmp(lacks[i].how, lacks[k].how) == 0) {
+                list = arena_printf(&a->arena, "%s, %s", list, lacks[k].what);
+                missing &= ~lacks[k].bit;
             }
-        all = list ? add_missing(a, all, list, ours ? NULL : of[i].how) : all;
+        all = list ? add_missing(a, all, list, ours ? NULL : how_to_record(a, &lacks[i])) : all;
     }
     return all ? arena_printf(&a->arena, "not recorded: %s", all) : "data is missing";
 }
@@ -176,7 +187,7 @@ const char *rule_title(const struct facts *f, const struct rule *r)
     return r->window_title && analysis_of_window(f) ? r->window_title : r->title;
 }
 
-int rules_run(struct advice *a, struct err *e)
+int rules_ask(struct advice *a, struct err *e)
 {
     a->outcomes = arena_array(&a->arena, rule_count, sizeof *a->outcomes);
     a->ranked = arena_array(&a->arena, rule_count, sizeof *a->ranked);
@@ -191,6 +202,5 @@ int rules_run(struct advice *a, struct err *e)
         a->outcomes[i].remedy = rules[i]->remedy;
         ask(a, &a->outcomes[i], have, most_ns);
     }
-    rules_rank(a);
     return 0;
 }

@@ -48,7 +48,9 @@ void outcome_speak(const struct facts *f, struct arena *arena, struct outcome *o
 
 void advice_speak(struct advice *a)
 {
-    for (size_t i = 0; i < a->outcome_count; i++)
-        if (a->outcomes[i].verdict == RULE_FIRES || a->outcomes[i].later)
-            outcome_speak(a->facts, &a->arena, &a->outcomes[i]);
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        struct outcome *o = &a->outcomes[i];
+        if (o->verdict == RULE_FIRES || o->put_off || o->later)
+            outcome_speak(a->facts, &a->arena, o);
+    }
 }

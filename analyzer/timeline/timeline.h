@@ -246,7 +246,8 @@ enum have {
     HAVE_RANKS = 1 << 13,
     HAVE_HOST = 1 << 14,
     HAVE_NODES = 1 << 15, /* what runs inside CUDA graphs; the analysis finds out by itself */
-    HAVE_WAITS = 1 << 16  /* what the host waits in: ranges, or calls of the operating system */
+    HAVE_WAITS = 1 << 16, /* what the host waits in: ranges, or calls of the operating system */
+    HAVE_KINDS = 17       /* how many bits there are */
 };
 /* Meta key "have" holds names joined by ',': kernels,copies,memory_kinds,api,sync,events,ranges,
  * calls,loader,steps,device,memsets,collectives,ranks,host,memory. */

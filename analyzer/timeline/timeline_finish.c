@@ -4,19 +4,37 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order of enum have. */
-static const char *const have_name[] = {
-    "kernels", "copies", "memory_kinds", "api",     "sync",        "events", "ranges", "calls",
-    "loader",  "steps",  "device",       "memsets", "collectives", "ranks",  "host",   "memory"};
+/* What importers may say; the analysis finds out by itself what else there is. */
+static const struct {
+    const char *name;
+    uint32_t bit;
+} have_names[] = {
+    {"kernels", HAVE_KERNELS},
+    {"copies", HAVE_COPIES},
+    {"memory_kinds", HAVE_MEMORY_KINDS},
+    {"api", HAVE_API},
+    {"sync", HAVE_SYNC},
+    {"events", HAVE_EVENTS},
+    {"ranges", HAVE_RANGES},
+    {"calls", HAVE_CALLS},
+    {"loader", HAVE_LOADER},
+    {"steps", HAVE_STEPS},
+    {"device", HAVE_DEVICE},
+    {"memsets", HAVE_MEMSETS},
+    {"collectives", HAVE_COLLECTIVES},
+    {"ranks", HAVE_RANKS},
+    {"host", HAVE_HOST},
+    {"memory", 0}, /* no rule needs it */
+};
 
 static uint32_t have_parse(const char *list)
 {
     uint32_t have = 0;
     while (*list) {
         size_t n = strcspn(list, ",");
-        for (size_t i = 0; i < sizeof have_name / sizeof *have_name; i++)
-            if (strlen(have_name[i]) == n && memcmp(have_name[i], list, n) == 0)
-                have |= 1u << i;
+        for (size_t i = 0; i < sizeof have_names / sizeof *have_names; i++)
+            if (strlen(have_names[i].name) == n && memcmp(have_names[i].name, list, n) == 0)
+                have |= have_names[i].bit;
         list += n + (list[n] == ',');
     }
     return have;

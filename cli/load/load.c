@@ -1,8 +1,8 @@
 #include "cli/load/load.h"
 
-#include "analyzer/advice/past.h"
-#include "analyzer/measure/together.h"
 #include "analyzer/import/import.h"
+#include "analyzer/measure/together.h"
+#include "analyzer/profile/history.h"
 #include "analyzer/profile/redact.h"
 #include "cli/common/command.h"
 #include "cli/load/many.h"
@@ -222,60 +222,70 @@ int load_sort_out(struct import_files *l, struct arena *arena, const char **left
     return rc;
 }
 
-int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e)
+/* No report is better than one that contradicts itself. */
+static int refuse_contradiction(const struct loaded *l, const char *path, struct err *e)
+{
+    const char *wrong = l->analysis->facts->contradiction;
+    return wrong ? err_set(e,
+                           "%s: gpuprof refuses to analyse it, because its numbers contradict each "
+                           "other: %s; record more steps",
+                           load_shown(path), wrong)
+                 : 0;
+}
+
+/* `past`: trials of other profiles, to predict with; NULL: bounds alone. */
+static int load_files(struct import_files *files, struct past_trials *past, struct loaded *l,
+                      struct err *e)
+{
+    l->timeline = files->n > MANY_FILES ? read_many(files, e) : read_together(files, e);
+    if (!l->timeline)
+        return -1;
+    l->trial_count = trials_read(files->at[0], l->trials, TRIALS_SHOWN);
+    if (past) {
+        past->own = l->trials;
+        past->own_count = l->trial_count;
+    }
+    l->analysis = past ? advise_predicted(l->timeline, past, e) : advise(l->timeline, e);
+    return l->analysis ? refuse_contradiction(l, files->at[0], e) : -1;
+}
+
+static int load(const char *const *paths, size_t n, struct past_trials *past, struct loaded *l,
+                struct err *e)
 {
     struct import_files files;
     *l = (struct loaded){0};
     if (import_list(paths, n, &files, e) < 0)
         return -1;
-    l->timeline = files.n > MANY_FILES ? read_many(&files, e) : read_together(&files, e);
-    if (l->timeline)
-        l->analysis = advise(l->timeline, e);
-    const char *wrong = l->analysis ? l->analysis->facts->contradiction : NULL;
-    if (wrong) { /* no report is better than one that contradicts itself */
-        err_set(e,
-                "%s: gpuprof refuses to analyse it, because its numbers contradict each other: %s; "
-                "record more steps",
-                load_shown(files.at[0]), wrong);
-        import_list_release(&files);
-        load_release(l);
-        return -1;
-    }
-    if (l->analysis)
-        l->trial_count = trials_read(files.at[0], l->trials, TRIALS_SHOWN);
+    int rc = load_files(&files, past, l, e);
     import_list_release(&files);
-    if (l->analysis)
-        return 0;
-    load_release(l);
-    return -1;
+    if (rc < 0)
+        load_release(l);
+    return rc;
+}
+
+int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e)
+{
+    return load(paths, n, NULL, l, e);
+}
+
+int load_predicted(const char *const *paths, size_t n, const char *history, struct loaded *l,
+                   struct err *e)
+{
+    struct past_trials past = {0};
+    struct past_trial *kept = history ? history_read(history, &past.count, e) : NULL;
+    *l = (struct loaded){0};
+    if (history && !kept && *e->text)
+        return -1;
+    past.history = kept;
+    int rc = load(paths, n, &past, l, e);
+    free(kept);
+    return rc;
 }
 
 const char *load_history(const char *option)
 {
     const char *path = option ? option : getenv("GPUPROF_HISTORY");
     return path && *path ? path : NULL;
-}
-
-static int learn(struct loaded *l, const char *history, struct err *e)
-{
-    size_t n = 0;
-    struct past_trial *past = history ? history_read(history, &n, e) : NULL;
-    if (history && !past && *e->text)
-        return -1;
-    int rc = advice_learn(l->analysis, past, n, l->trials, l->trial_count, e);
-    free(past);
-    return rc;
-}
-
-int load_predicted(const char *const *paths, size_t n, const char *history, struct loaded *l,
-                   struct err *e)
-{
-    if (load_analysis(paths, n, l, e))
-        return -1;
-    if (learn(l, history, e) == 0 && advice_predict(l->analysis, e) == 0)
-        return 0;
-    load_release(l);
-    return -1;
 }
 
 void load_release(struct loaded *l)

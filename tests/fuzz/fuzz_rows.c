@@ -111,8 +111,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct sink sink = timeline_sink(t);
     struct advice *a = NULL;
     if (fill(&sink, data, size, &e) == 0 && timeline_finish(t, &e) == 0)
-        a = advise(t, &e);
-    if (a && advice_predict(a, &e) == 0)
+        a = advise_predicted(t, NULL, &e);
+    if (a)
         write_one(a, size ? data[size - 1] : 0);
     if (a)
         advice_free(a);

@@ -111,8 +111,7 @@ START_TEST(convolutions_that_a_search_left_on_cuda_cores)
     ck_assert_double_eq_tol(o->evidence[0].value, 2, 1e-9);
     ck_assert_double_eq_tol(o->evidence[1].value, 6, 0.01);
     QUIET(a, "cudnn-algorithm", "tensor-cores", "channels-last");
-    struct err e = ERR_INIT;
-    ck_assert_int_eq(advice_predict(b.a, &e), 0);
+    o = case_outcome(build_predict(&b), "cuda-core-convolutions");
     ck_assert(!o->upper_bound);
     ck_assert_int_ge(o->saves_low_ns, MS(5));
     ck_assert_int_le(o->saves_high_ns, MS(6));
@@ -161,8 +160,7 @@ START_TEST(what_a_search_tried_is_known)
     case_loop(&b, fill_slow);
     const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "cuda-core-convolutions", MS(5));
-    struct err e = ERR_INIT;
-    ck_assert_int_eq(advice_predict(b.a, &e), 0);
+    o = case_outcome(build_predict(&b), "cuda-core-convolutions");
     ck_assert_int_ge(o->saves_low_ns, MS(4.4));
     ck_assert_int_le(o->saves_low_ns, MS(4.7));
     ck_assert_int_le(o->saves_high_ns, MS(5.2));

@@ -316,8 +316,7 @@ START_TEST(attention_in_fp32_is_matrix_work)
     ck_assert_int_eq(o->saves_high_ns, MS(6));
     ck_assert_ptr_nonnull(strstr(o->summary, "fmha_cutlassF_f32"));
     ck_assert_ptr_null(strstr(o->summary, "idle tensor cores")); /* nobody knows */
-    struct err e = ERR_INIT;
-    ck_assert_int_eq(advice_predict(b.a, &e), 0);
+    o = case_outcome(build_predict(&b), "tensor-cores");
     ck_assert(!o->upper_bound);
     ck_assert_int_ge(o->saves_low_ns, MS(1)); /* at least some of 6 ms goes */
     build_end(&b);
@@ -334,8 +333,7 @@ START_TEST(work_in_tf32_gains_from_16_bits)
     case_said(o, CONDITION_HAS_TF32, true);
     ck_assert_ptr_null(strstr(o->title, "TF32"));
     ck_assert_int_eq(o->saves_high_ns, MS(7)); /* 5 ms, and half of 4 */
-    struct err e = ERR_INIT;
-    ck_assert_int_eq(advice_predict(b.a, &e), 0);
+    o = case_outcome(build_predict(&b), "tensor-cores");
     ck_assert(!o->upper_bound);
     ck_assert_int_le(o->saves_high_ns, MS(5)); /* 0.58 of 5 ms and half of 4 at best */
     build_end(&b);

@@ -306,6 +306,20 @@ static inline struct advice *build_analyze(struct builder *b)
     return b->a;
 }
 
+/* The same with predictions, in place of an answer without them. */
+static inline struct advice *build_predict(struct builder *b)
+{
+    struct err e = ERR_INIT;
+    struct timeline *t = b->a ? b->t : build_finish(b);
+    advice_free(b->a);
+    b->a = advise_predicted(t, NULL, &e);
+    if (!b->a) {
+        fprintf(stderr, "builder: %s\n", e.text);
+        abort();
+    }
+    return b->a;
+}
+
 static inline void build_end(struct builder *b)
 {
     advice_free(b->a);

@@ -23,7 +23,7 @@ static double miss(const struct past_trial *t, size_t n, size_t *trials)
     const struct facts facts = {0};
     struct advice a = {.facts = &facts};
     struct err e = ERR_INIT;
-    ck_assert_int_eq(advice_learn(&a, t, n, NULL, 0, &e), 0);
+    ck_assert_int_eq(past_learn(&a, &(struct past_trials){t, n, NULL, 0}, &e), 0);
     double by = past_miss(&a, &edit_pin, trials);
     arena_release(&a.arena);
     return by;
@@ -82,15 +82,15 @@ START_TEST(trials_of_the_profile_count_once)
     struct past_trial same = {77, false, "pin", 0.4, 0.6, 0.1};
     struct err e = ERR_INIT;
     size_t trials;
-    ck_assert_int_eq(advice_learn(&a, &same, 1, &own, 1, &e), 0);
+    ck_assert_int_eq(past_learn(&a, &(struct past_trials){&same, 1, &own, 1}, &e), 0);
     ck_assert_double_eq_tol(past_miss(&a, &edit_pin, &trials), 0.3, 1e-9);
     ck_assert_uint_eq(trials, 1);
     own.tried_realtime_ns = 78;
-    ck_assert_int_eq(advice_learn(&a, &same, 1, &own, 1, &e), 0);
+    ck_assert_int_eq(past_learn(&a, &(struct past_trials){&same, 1, &own, 1}, &e), 0);
     ck_assert_double_eq_tol(past_miss(&a, &edit_pin, &trials), 0.3, 1e-9);
     ck_assert_uint_eq(trials, 2);
     memcpy(own.verdict, "UNDERPOWERED", 13);
-    ck_assert_int_eq(advice_learn(&a, &same, 1, &own, 1, &e), 0);
+    ck_assert_int_eq(past_learn(&a, &(struct past_trials){&same, 1, &own, 1}, &e), 0);
     past_miss(&a, &edit_pin, &trials);
     ck_assert_uint_eq(trials, 1);
     arena_release(&a.arena);

@@ -1,5 +1,6 @@
 /* What a finding says that it saves, against what it has measured. */
 #include "analyzer/advice/passes.h"
+#include "analyzer/profile/history.h"
 #include "tests/unit/replay_steps.h"
 #include "tests/unit/rule_case.h"
 
@@ -105,14 +106,35 @@ START_TEST(findings_compete_at_the_recorded_pace_of_the_host)
     ck_assert(one->verdict == RULE_FIRES && two->verdict == RULE_FIRES && !two->upper_bound);
     one->saves_low_ns = MS(4), one->least_ns = MS(5);
     two->saves_low_ns = two->least_ns = MS(4.5);
-    rules_rank(x.b.a);
+    findings_rank(x.b.a);
     ck_assert_ptr_eq(x.b.a->ranked[0], one);
     two->least_ns = MS(9.5); /* cheaper launching leads where it saves twice what is lost */
-    rules_rank(x.b.a);
+    findings_rank(x.b.a);
     ck_assert_ptr_eq(x.b.a->ranked[0], one);
     two->least_ns = MS(10.5);
-    rules_rank(x.b.a);
+    findings_rank(x.b.a);
     ck_assert_ptr_eq(x.b.a->ranked[0], two);
+    bench_end(&x);
+}
+END_TEST
+
+/* A trial of the same kind of change that missed its interval by three tenths of the step. */
+START_TEST(trials_of_the_past_widen_the_interval)
+{
+    static const struct past_trial miss = {
+        1700000000000000001, false, "keep-gradients", 0.1, 0.2, 0.5};
+    const struct past_trials past = {.history = &miss, .count = 1};
+    struct err e = ERR_INIT;
+    struct bench x = bench_start(MS(6), fill_zeroing);
+    const struct outcome *without = case_outcome(x.b.a, "zero-grad");
+    struct advice *a = advise_predicted(x.b.t, &past, &e);
+    const struct outcome *with = case_outcome(a, "zero-grad");
+    ck_assert_uint_eq(without->widened_after, 0);
+    ck_assert_uint_eq(with->widened_after, 1);
+    ck_assert_int_eq(with->widened_ns, (int64_t)(0.3 * (double)a->facts->step_ns));
+    ck_assert_int_lt(with->saves_low_ns, without->saves_low_ns);
+    ck_assert_int_eq(with->saves_mid_ns, without->saves_mid_ns);
+    advice_free(a);
     bench_end(&x);
 }
 END_TEST
@@ -123,6 +145,7 @@ Suite *test_predict_suite(void)
     TCase *c = tcase_create("predict");
     tcase_add_test(c, copies_hide_behind_no_more_than_the_work_beside_them);
     tcase_add_test(c, a_saving_above_what_is_measured_says_why);
+    tcase_add_test(c, trials_of_the_past_widen_the_interval);
     tcase_add_test(c, tf32_comes_first_where_it_saves_more_than_16_bits);
     tcase_add_test(c, findings_compete_at_the_recorded_pace_of_the_host);
     suite_add_tcase(s, c);

@@ -117,9 +117,7 @@ static void no_step(const char *where, const char *text)
 START_TEST(nothing_is_said_of_a_step)
 {
     struct builder b = copying(MS(7));
-    struct advice *a = build_analyze(&b);
-    struct err e = ERR_INIT;
-    ck_assert_int_eq(advice_predict(a, &e), 0);
+    struct advice *a = build_predict(&b);
     for (size_t i = 0; i < a->outcome_count; i++) {
         const struct outcome *o = &a->outcomes[i];
         if (!o->rule->in_window)
@@ -286,9 +284,8 @@ START_TEST(bounds_of_a_window_are_replayed)
         at += MS(3) + MS(2); /* 2 ms of the host behind each wait */
     }
     struct advice *a = build_analyze(&b);
-    struct err e = ERR_INIT;
     int64_t before = case_outcome(a, "sync-in-loop")->saves_high_ns;
-    ck_assert_int_eq(advice_predict(a, &e), 0);
+    a = build_predict(&b);
     const struct outcome *o = case_outcome(a, "sync-in-loop");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert(o->upper_bound && !a->whatif.trusted);
