@@ -124,8 +124,14 @@ static void put_stacks(struct collector *c, bool all)
 
 void collect_put_stacks(struct collector *c)
 {
-    if (c->sampler)
-        put_stacks(c, false);
+    if (!c->sampler)
+        return;
+    for (size_t i = 0; i < c->spools.n; i++) {
+        const struct spool *s = c->spools.at[i];
+        if (!s->done && (s->steps || s->devices.n || s->has_loader))
+            sampler_works(c->sampler, s->process);
+    }
+    put_stacks(c, false);
 }
 
 /* ---- ends ---- */

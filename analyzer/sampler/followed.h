@@ -26,7 +26,7 @@ struct followed {
     int64_t tries;            /* to find its Python */
     int64_t walks;            /* that succeeded */
     int64_t failed;           /* those that did not since the last one that did */
-    int64_t since_ns;         /* CLOCK_MONOTONIC */
+    int64_t works_ns;         /* CLOCK_MONOTONIC, since when it does what it is for; 0 = not yet */
     int64_t cost_ns;          /* of one look at it, CPU time, averaged */
     int64_t next_ns, list_ns; /* CLOCK_MONOTONIC: of the next look, and the next list of threads */
     struct pyframes *frames;

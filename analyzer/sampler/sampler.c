@@ -37,12 +37,14 @@ static int64_t about(struct sampler *s, int64_t ns)
 
 /* The pause between two looks at a process. 20 samples in the GPU's gaps named the first three
  * lines of 42 programs, so a hundred a second are enough for a minute; a short run needs more, and
- * of a long one the samples shall not fill the profile. */
+ * of a long one the samples shall not fill the profile. Nobody asks what a program imports. */
 static int64_t usual_pause(const struct followed *f, int64_t now_ns)
 {
     static const int64_t ms = 1000000, first_ns = 60000 * INT64_C(1000000),
                          long_ns = 600000 * INT64_C(1000000);
-    int64_t age = now_ns - f->since_ns;
+    int64_t age = now_ns - f->works_ns;
+    if (!f->works_ns)
+        return 50 * ms;
     return age < first_ns ? 5 * ms : age < long_ns ? 10 * ms : 40 * ms;
 }
 
@@ -54,15 +56,19 @@ static int64_t peers_of(const struct sampler *s, bool helper)
     return n;
 }
 
+/* A look costs what the thread has used since the last one, waking up included. What it takes to
+ * find a process's Python, some milliseconds, comes once and counts for no pause. */
 static void look(struct sampler *s, struct followed *f, int64_t now_ns)
 {
-    int64_t used = clock_ns(CLOCK_THREAD_CPUTIME_ID), pause;
+    bool known = f->frames != NULL;
+    int64_t before = s->cpu_ns, usual = usual_pause(f, now_ns);
     f->next_ns = 0;
     followed_look(f, &s->stacks, now_ns, &s->done);
-    used = clock_ns(CLOCK_THREAD_CPUTIME_ID) - used;
-    f->cost_ns = f->cost_ns ? (f->cost_ns * 7 + used) / 8 : used;
-    pause = f->cost_ns * COST_SHARE * peers_of(s, f->helper) * (peers_of(s, !f->helper) ? 2 : 1);
-    int64_t usual = usual_pause(f, now_ns);
+    s->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (known)
+        f->cost_ns = (f->cost_ns + s->cpu_ns - before) / 2;
+    int64_t pause =
+        f->cost_ns * COST_SHARE * peers_of(s, f->helper) * (peers_of(s, !f->helper) ? 2 : 1);
     if (!f->next_ns)
         f->next_ns = now_ns + about(s, pause > usual ? pause : usual);
 }
@@ -78,7 +84,6 @@ static int64_t look_at_all(struct sampler *s)
         if (!f->over && f->next_ns < next)
             next = f->next_ns;
     }
-    s->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     return next > now_ns + SHORTEST_NS ? next : now_ns + SHORTEST_NS;
 }
 
@@ -130,8 +135,10 @@ void sampler_follow(struct sampler *s, pid_t pid, int64_t process, bool helper)
     pthread_mutex_lock(&s->lock);
     struct followed *f = vec_push(&s->followed);
     if (f)
-        *f = (struct followed){
-            .pid = pid, .process = process, .helper = helper, .since_ns = clock_monotonic_ns()};
+        *f = (struct followed){.pid = pid,
+                               .process = process,
+                               .helper = helper,
+                               .works_ns = helper ? clock_monotonic_ns() : 0};
     pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->lock);
 }
@@ -142,6 +149,15 @@ static struct followed *find(struct sampler *s, int64_t process)
         if (s->followed.at[i].process == process)
             return &s->followed.at[i];
     return NULL;
+}
+
+void sampler_works(struct sampler *s, int64_t process)
+{
+    pthread_mutex_lock(&s->lock);
+    struct followed *f = find(s, process);
+    if (f && !f->works_ns)
+        f->works_ns = clock_monotonic_ns();
+    pthread_mutex_unlock(&s->lock);
 }
 
 void sampler_forget(struct sampler *s, int64_t process)

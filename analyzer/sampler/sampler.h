@@ -55,6 +55,8 @@ struct sampler *sampler_start(const char *hidden_folder);
 /* A process that is sampled from now on, if it runs Python. `helper`: it works for another one (a
  * loader's worker): all of these together get as much of the sampler's time as the others. */
 void sampler_follow(struct sampler *s, pid_t pid, int64_t process, bool helper);
+/* The process has begun what it is there for: it is looked at more often from now on. */
+void sampler_works(struct sampler *s, int64_t process);
 void sampler_forget(struct sampler *s, int64_t process);
 /* Moves the samples that are complete to the end of `out`; with `all` also those that may still be
  * prolonged. */

@@ -67,6 +67,7 @@ START_TEST(test_turns)
         struct sampler *s = sampler_start(NULL);
         ck_assert_ptr_nonnull(s);
         sampler_follow(s, c.pid, ITS_NUMBER, false);
+        sampler_works(s, ITS_NUMBER);
         all.n = 0;
         for (int k = 0; k < 300 && found.looks < 60; k++) {
             usleep(100000);
