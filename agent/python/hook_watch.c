@@ -34,18 +34,32 @@ void gpuprof_hook_loading(int number)
     loader = number;
 }
 
+/* Where a kind has its work: around the call (it times or reads), before it, or after it. */
+enum place { AROUND, BEFORE, AFTERWARDS };
+
+#define KIND(name, where) [HOOK_##name] = {#name, where}
+static const struct {
+    const char *name; /* by which gpuprof_torch.py asks for it */
+    enum place where;
+} kinds[HOOK_KINDS] = {
+    KIND(NOTE, AROUND),       KIND(AFTER, AFTERWARDS),
+    KIND(RESULT, AFTERWARDS), KIND(WAIT, AROUND),
+    KIND(FETCH, AROUND),      KIND(COLLATE, AROUND),
+    KIND(PIN, AROUND),        KIND(RANGE, AROUND),
+    KIND(BACKWARD, AROUND),   KIND(READ, AROUND),
+    KIND(COPY, AROUND),       KIND(SYNC, AROUND),
+    KIND(BEGIN, AROUND),      KIND(BEFORE_BACKWARD, BEFORE),
+    KIND(TRAIN, BEFORE),      KIND(STEP_BEGIN, BEFORE),
+    KIND(COMPILER, BEFORE),   KIND(COMPILES, BEFORE),
+    KIND(STEP, AFTERWARDS),   KIND(STEP_END, AFTERWARDS),
+    KIND(IMPORT, AFTERWARDS),
+};
+#undef KIND
+
 int gpuprof_hook_kind(const char *name)
 {
-#define KIND(name) [HOOK_##name] = #name
-    static const char *const names[HOOK_KINDS] = {
-        KIND(NOTE),       KIND(AFTER),    KIND(RESULT),   KIND(WAIT),     KIND(FETCH),
-        KIND(COLLATE),    KIND(PIN),      KIND(RANGE),    KIND(BACKWARD), KIND(READ),
-        KIND(COPY),       KIND(SYNC),     KIND(BEGIN),    KIND(TRAIN),    KIND(BEFORE_BACKWARD),
-        KIND(STEP_BEGIN), KIND(COMPILER), KIND(COMPILES), KIND(STEP),     KIND(STEP_END),
-        KIND(IMPORT)};
-#undef KIND
     for (int i = 0; i < HOOK_KINDS; i++)
-        if (names[i] && strcmp(names[i], name) == 0)
+        if (strcmp(kinds[i].name, name) == 0)
             return i;
     return -1;
 }
@@ -218,7 +232,7 @@ static void look_at_mode(const struct act *a)
         gpuprof_hook_evaluating(1);
 }
 
-/* Those that have more to do afterwards than to tell. */
+/* Kinds whose work comes after the call. */
 static void *afterwards(struct watch *w, struct act *a)
 {
     if (w->kind == HOOK_STEP)
@@ -286,9 +300,9 @@ void *watch_run(struct watch *w, struct act *a)
         w = w->next;
     if (!w)
         return act_go(a);
-    if (w->kind == HOOK_AFTER || w->kind == HOOK_RESULT || w->kind >= HOOK_STEP)
+    if (kinds[w->kind].where == AFTERWARDS)
         return afterwards(w, a);
-    if (w->kind >= HOOK_BEFORE_BACKWARD)
+    if (kinds[w->kind].where == BEFORE)
         return before(w, a);
     if (w->kind == HOOK_BACKWARD && !accumulates(a))
         return watch_run(w->next, a);
