@@ -22,8 +22,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
-#include <strings.h>
 
 #define SPOOL_MAGIC         "GPUPSPL" /* 8 bytes with its terminator; written when the rest is ready */
 #define SPOOL_VERSION       4u
@@ -205,7 +203,8 @@ enum spool_rec_kind {
     SPOOL_REC_THREAD, /* struct spool_rec_meta with key = name of the thread */
     SPOOL_REC_STEP,   /* struct spool_rec_range: one that is a step mark, where they are counted */
     SPOOL_REC_SILENT, /* struct spool_rec_silent: CUPTI told nothing while the program went on */
-    SPOOL_REC_STACK,  /* struct spool_rec_stack (spool_stack.h): who called */
+    SPOOL_REC_STACK, /* struct spool_rec_stack: who called a long call of CUDA, for the collector to
+                        unwind */
 };
 
 /* Head of every record. size counts the whole record and is a multiple of 8. */
@@ -260,48 +259,6 @@ struct spool_rec_range {
     uint64_t payload; /* as given; for NCCL's domain: bytes of the collective */
 };
 
-/* What makes a range a step, by how far it can be trusted. HOOK: from one optimizer step to the
- * next, as a framework hook saw them. */
-enum spool_step_mark { SPOOL_STEP_NONE, SPOOL_STEP_HOOK, SPOOL_STEP_NVTX, SPOOL_STEP_FRAMEWORK };
-
-/* Length of "Iteration #12" without the number. */
-static inline size_t spool_step_base(const char *name)
-{
-    size_t n = strlen(name);
-    while (n > 0 && ((name[n - 1] >= '0' && name[n - 1] <= '9') || strchr("#:=_- ./", name[n - 1])))
-        n--;
-    return n;
-}
-
-/* Servers name a pass over a batch by what is in it:
- * "execute_32_context_0(...)_generation_32(...)", "execute_context_1(...)_generation_0(...)". */
-static inline bool spool_step_serves(const char *name)
-{
-    static const char start[] = "execute_";
-    const char *rest = name + sizeof start - 1;
-    return strncmp(name, start, sizeof start - 1) == 0 &&
-           ((*rest >= '0' && *rest <= '9') || strncmp(rest, "context_", 8) == 0);
-}
-
-/* "step", "Iteration #12", "train_step 3", "ProfilerStep#4". */
-static inline enum spool_step_mark spool_step_mark(const char *name)
-{
-    static const char *const bases[] = {"step",          "iter",       "iteration", "train_step",
-                                        "training_step", "train_iter", "batch",     "train_batch",
-                                        "train step",    "global_step"};
-    if (strncasecmp(name, "ProfilerStep", 12) == 0)
-        return SPOOL_STEP_FRAMEWORK;
-    if (strcmp(name, "gpuprof.step") == 0)
-        return SPOOL_STEP_HOOK;
-    if (spool_step_serves(name))
-        return SPOOL_STEP_NVTX;
-    size_t n = spool_step_base(name);
-    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
-        if (strlen(bases[i]) == n && strncasecmp(name, bases[i], n) == 0)
-            return SPOOL_STEP_NVTX;
-    return SPOOL_STEP_NONE;
-}
-
 /* Number types in calls, as the field names them. */
 enum spool_dtype {
     SPOOL_DT_UNKNOWN,
@@ -331,6 +288,13 @@ enum spool_call_family {
     SPOOL_CALL_COLLECTIVE,
     SPOOL_CALL_FIND /* autotuning */
 };
+
+/* A convolution: forward, or one of the two halves of its backward pass. */
+static inline bool spool_call_convolves(int64_t family)
+{
+    return family == SPOOL_CALL_CONV_FWD || family == SPOOL_CALL_CONV_DGRAD ||
+           family == SPOOL_CALL_CONV_WGRAD;
+}
 
 enum spool_layout {
     SPOOL_LAYOUT_UNKNOWN,
@@ -381,6 +345,23 @@ struct spool_rec_loader {
     int64_t cpu_ns; /* CPU time used inside the span, -1 = not known */
 };
 
+/* A call of CUDA that took SPOOL_LONG_NS or more, and the stack of its thread at its end. `stack`
+ * numbers the way there; the stack's bytes, from the stack pointer up, follow the first record of a
+ * number, others have none. The registers are those at the lowest byte (x86-64: rip rsp rbp rbx r12
+ * r13 r14 r15). */
+#define SPOOL_LONG_NS INT64_C(500000)
+enum { SPOOL_STACK_BYTES = 16384, SPOOL_STACK_REGISTERS = 8 };
+struct spool_rec_stack {
+    struct spool_rec head;
+    uint32_t correlation; /* CUPTI's */
+    uint32_t function;    /* string id: cudaStreamSynchronize */
+    uint16_t layer;       /* 0 runtime, 1 driver */
+    uint16_t bytes;       /* of the stack, behind this */
+    uint32_t unused;
+    uint64_t stack; /* never 0 */
+    uint64_t registers[SPOOL_STACK_REGISTERS];
+};
+
 #define SPOOL_ASSERT(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
 SPOOL_ASSERT(struct spool_anchor, 32);
 SPOOL_ASSERT(struct spool_comm, 56);
@@ -395,6 +376,7 @@ SPOOL_ASSERT(struct spool_rec_silent, 32);
 SPOOL_ASSERT(struct spool_rec_range, 48);
 SPOOL_ASSERT(struct spool_rec_call, 112);
 SPOOL_ASSERT(struct spool_rec_loader, 48);
+SPOOL_ASSERT(struct spool_rec_stack, 112);
 #undef SPOOL_ASSERT
 
 #endif

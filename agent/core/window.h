@@ -10,6 +10,7 @@
 #define GPUPROF_AGENT_CORE_WINDOW_H
 
 #include "agent/core/spool.h"
+#include "wire/step_mark.h"
 
 extern _Atomic bool window_is_closed;
 

@@ -11,7 +11,7 @@
 #include "agent/core/resolve.h"
 #include "agent/core/window.h"
 #include "agent/python/hook.h"
-#include "wire/spool_stack.h"
+#include "wire/spool_format.h"
 
 enum {
     CODES = 128, /* segments of code that are told apart */

@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "wire/spool_format.h"
+#include "wire/step_mark.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * O(ranges). */
 #include "analyzer/facts/passes.h"
 
-#include "wire/spool_format.h"
+#include "wire/step_mark.h"
 
 #include <string.h>
 

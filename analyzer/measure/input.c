@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "wire/spool_format.h"
+#include "wire/step_mark.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * and a binary search the innermost one at a time. */
 #include "analyzer/measure/ranges.h"
 
-#include "wire/spool_format.h"
+#include "wire/step_mark.h"
 
 #include <stdlib.h>
 #include <string.h>

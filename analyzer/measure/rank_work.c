@@ -4,6 +4,7 @@
 
 #include "analyzer/measure/spans.h"
 #include "wire/spool_format.h"
+#include "wire/step_mark.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "analyzer/measure/rank_work.h"
 #include "analyzer/measure/spans.h"
 #include "analyzer/profile/tables.h"
-#include "wire/spool_format.h"
+#include "wire/step_mark.h"
 
 #include <stdio.h>
 #include <stdlib.h>

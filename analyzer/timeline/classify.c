@@ -246,7 +246,7 @@ void classify_refine(struct kernel_class *c, const struct row_call *call)
         [SPOOL_CALL_SOFTMAX] = FAMILY_SOFTMAX, [SPOOL_CALL_BIAS] = FAMILY_BIAS,
         [SPOOL_CALL_COLLECTIVE] = FAMILY_COMM, [SPOOL_CALL_FIND] = FAMILY_UNKNOWN,
     };
-    bool conv = call->family >= SPOOL_CALL_CONV_FWD && call->family <= SPOOL_CALL_CONV_WGRAD;
+    bool conv = spool_call_convolves(call->family);
     bool untold = c->family == FAMILY_UNKNOWN;
     if (conv && (untold || c->family == FAMILY_GEMM || c->family == FAMILY_CONV)) {
         c->family = FAMILY_CONV;

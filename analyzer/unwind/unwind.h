@@ -7,7 +7,7 @@
 #ifndef GPUPROF_UNWIND_UNWIND_H
 #define GPUPROF_UNWIND_UNWIND_H
 
-#include "wire/spool_stack.h"
+#include "wire/spool_format.h"
 
 /* Why this gpuprof finds no lines, one clause; NULL: it does. */
 const char *unwind_missing(void);

@@ -2,7 +2,7 @@
  * are late together. */
 #include "analyzer/facts/ranks/ranks.h"
 
-#include "wire/spool_format.h"
+#include "wire/step_mark.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define GPUPROF_FACTS_STEPS_STEP_MARKS_H
 
 #include "analyzer/timeline/timeline.h"
-#include "wire/spool_format.h"
+#include "wire/step_mark.h"
 
 /* The ranges of one depth on one thread that look like steps: the best of a recording. */
 struct mark_group {

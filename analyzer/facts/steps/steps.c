@@ -6,7 +6,7 @@
 #include "analyzer/measure/input.h"
 #include "analyzer/timeline/sort.h"
 #include "analyzer/timeline/name_test.h"
-#include "wire/spool_format.h"
+#include "wire/step_mark.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 bool query_is_conv(const struct row_call *c)
 {
-    return c->family >= SPOOL_CALL_CONV_FWD && c->family <= SPOOL_CALL_CONV_WGRAD;
+    return spool_call_convolves(c->family);
 }
 
 static int64_t out_size(int64_t in, int64_t k, int64_t stride, int64_t pad, int64_t dilation)

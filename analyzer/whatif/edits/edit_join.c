@@ -68,8 +68,7 @@ static bool has_groups(const struct facts *f)
 {
     for (size_t i = 0; i < f->tl->call_count; i++) {
         const struct row_call *c = &f->tl->calls[i].row;
-        bool convolves = c->family >= SPOOL_CALL_CONV_FWD && c->family <= SPOOL_CALL_CONV_WGRAD;
-        if (convolves && c->dim[10] > 1 && c->dim[1] > c->dim[10])
+        if (spool_call_convolves(c->family) && c->dim[10] > 1 && c->dim[1] > c->dim[10])
             return true;
     }
     return false;

@@ -26,7 +26,7 @@ static void call_shape(struct text *b, const struct row_call *c)
     static const char *const conv[] = {"batch",   "channels", "height", "width",
                                        "filters", "filter ",  "by",     "stride"};
     bool is_gemm = c->family == SPOOL_CALL_GEMM;
-    bool is_conv = c->family >= SPOOL_CALL_CONV_FWD && c->family <= SPOOL_CALL_CONV_WGRAD;
+    bool is_conv = spool_call_convolves(c->family);
     for (int i = 0; is_gemm && i < 4; i++)
         add(b, gemm[i], c->dim[i]);
     for (int i = 0; is_conv && i < 8; i++)

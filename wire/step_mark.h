@@ -1,0 +1,53 @@
+/* Names of ranges that mark steps of a loop. The agent and the analyzer read them alike: the agent
+ * counts such steps between windows, the analyzer cuts a recording at them. */
+#ifndef GPUPROF_WIRE_STEP_MARK_H
+#define GPUPROF_WIRE_STEP_MARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+/* What makes a range a step, by how far it can be trusted. HOOK: from one optimizer step to the
+ * next, as a framework hook saw them. */
+enum spool_step_mark { SPOOL_STEP_NONE, SPOOL_STEP_HOOK, SPOOL_STEP_NVTX, SPOOL_STEP_FRAMEWORK };
+
+/* Length of "Iteration #12" without the number. */
+static inline size_t spool_step_base(const char *name)
+{
+    size_t n = strlen(name);
+    while (n > 0 && ((name[n - 1] >= '0' && name[n - 1] <= '9') || strchr("#:=_- ./", name[n - 1])))
+        n--;
+    return n;
+}
+
+/* Servers name a pass over a batch by what is in it:
+ * "execute_32_context_0(...)_generation_32(...)", "execute_context_1(...)_generation_0(...)". */
+static inline bool spool_step_serves(const char *name)
+{
+    static const char start[] = "execute_";
+    const char *rest = name + sizeof start - 1;
+    return strncmp(name, start, sizeof start - 1) == 0 &&
+           ((*rest >= '0' && *rest <= '9') || strncmp(rest, "context_", 8) == 0);
+}
+
+/* "step", "Iteration #12", "train_step 3", "ProfilerStep#4". */
+static inline enum spool_step_mark spool_step_mark(const char *name)
+{
+    static const char *const bases[] = {"step",          "iter",       "iteration", "train_step",
+                                        "training_step", "train_iter", "batch",     "train_batch",
+                                        "train step",    "global_step"};
+    if (strncasecmp(name, "ProfilerStep", 12) == 0)
+        return SPOOL_STEP_FRAMEWORK;
+    if (strcmp(name, "gpuprof.step") == 0)
+        return SPOOL_STEP_HOOK;
+    if (spool_step_serves(name))
+        return SPOOL_STEP_NVTX;
+    size_t n = spool_step_base(name);
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
+        if (strlen(bases[i]) == n && strncasecmp(name, bases[i], n) == 0)
+            return SPOOL_STEP_NVTX;
+    return SPOOL_STEP_NONE;
+}
+
+#endif
