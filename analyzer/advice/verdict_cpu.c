@@ -91,8 +91,8 @@ static const char *parts_text(struct advice *a)
     char ms[32];
     for (int k = 0; k < 3 && text; k++) {
         int best = PART_DATA;
-        for (int p = PART_DATA; p < PART_COUNT; p++)
-            if (!told[p] &&
+        for (int p = 0; p < PART_COUNT; p++)
+            if (part_in(p, CPU_PARTS) && !told[p] &&
                 (told[best] || a->facts->breakdown_ns[p] > a->facts->breakdown_ns[best]))
                 best = p;
         if (share(a, a->facts->breakdown_ns[best]) < 0.5)

@@ -108,12 +108,12 @@ static int part_that_differs(const struct cpu_ranks *r, uint32_t late)
 {
     int best = PART_OTHER;
     int64_t most = INT64_MIN;
-    for (int p = PART_DATA; p < PART_COUNT; p++) {
+    for (int p = 0; p < PART_COUNT; p++) {
         int64_t others = 0;
         for (uint32_t i = 0; i < r->count; i++)
             others += i == late ? 0 : r->at[i].parts[p];
         int64_t more = r->at[late].parts[p] - others / (int64_t)(r->count - 1);
-        if (p != PART_BACKWARD && more > most) {
+        if (part_in(p, CPU_PARTS) && p != PART_BACKWARD && more > most) {
             most = more;
             best = p;
         }

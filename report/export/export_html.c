@@ -262,8 +262,8 @@ static void write_waiting_tile(const struct page *p)
     const struct gpu_facts *g = &a->facts->gpu;
     struct text v, m;
     int most = PART_COPY;
-    for (int i = PART_IDLE_INPUT; i < PART_COUNT; i++)
-        if (a->facts->breakdown_ns[i] > a->facts->breakdown_ns[most])
+    for (int i = 0; i < PART_COUNT; i++)
+        if (part_in(i, GPU_IDLE_PARTS) && a->facts->breakdown_ns[i] > a->facts->breakdown_ns[most])
             most = i;
     if (g->comm_pct > 0) {
         snprintf(v.s, sizeof v.s, "%.1f %%",

@@ -111,7 +111,7 @@ static void parts(const struct metrics *m)
         return;
     family(m, "step_part_seconds", "Time of a step by what fills it; the parts sum to the step.");
     for (int p = 0; p < PART_COUNT; p++)
-        if ((f->on_cpu ? CPU_PARTS : GPU_PARTS) >> p & 1)
+        if (part_in(p, f->on_cpu ? CPU_PARTS : GPU_PARTS))
             sample(m, "step_part_seconds", "part", part_key[p], (double)f->breakdown_ns[p] / 1e9);
 }
 

@@ -88,7 +88,7 @@ static void write_parts(const struct terminal *t, const struct advice *a)
         fprintf(t->f, " %9s %5.1f %%%s", text_ms(&m, a->facts->breakdown_ns[i]), pct,
                 bars > 0 ? "  " : "");
         for (int c = 0; c < bars; c++)
-            fputc(i < PART_IDLE_INPUT || i >= PART_FORWARD ? '#' : '.', t->f);
+            fputc(part_in(i, GPU_IDLE_PARTS | CPU_INPUT_PARTS) ? '.' : '#', t->f);
         fputc('\n', t->f);
     }
 }

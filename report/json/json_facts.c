@@ -127,7 +127,7 @@ static void write_breakdown(struct json_tree *j, const struct advice *a)
 {
     tree_begin(j, "breakdown_ms", '{');
     for (int p = 0; p < PART_COUNT; p++)
-        if (GPU_PARTS >> p & 1 || a->facts->on_cpu)
+        if (part_in(p, GPU_PARTS) || a->facts->on_cpu)
             tree_ms(j, part_key[p], a->facts->breakdown_ns[p]);
     tree_end(j);
     tree_ms(j, "breakdown_of_ms", a->facts->step_ns);
@@ -148,8 +148,9 @@ static void write_cpu_ranks(struct json_tree *j, const struct advice *a)
         tree_ms(j, "own_ms", r->at[i].own_ns);
         tree_ms(j, "late_ms", i == r->late ? r->late_ns : 0);
         tree_begin(j, "parts_ms", '{');
-        for (int p = PART_DATA; p < PART_COUNT; p++)
-            tree_ms(j, part_key[p], r->at[i].parts[p]);
+        for (int p = 0; p < PART_COUNT; p++)
+            if (part_in(p, CPU_PARTS))
+                tree_ms(j, part_key[p], r->at[i].parts[p]);
         tree_end(j);
         tree_end(j);
     }

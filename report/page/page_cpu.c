@@ -53,8 +53,7 @@ void page_cpu_numbers(const struct page *p)
     tile(p, a->facts->steps.batches ? "batches per second" : "steps per second", v.s,
          text_rate(&m, a) && a->facts->steps.batches ? m.s : "");
     share_tile(p, "computing", 1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_OPTIMIZER);
-    share_tile(p, "data and its workers",
-               1u << PART_DATA | 1u << PART_COLLATE | 1u << PART_WORKERS);
+    share_tile(p, "data and its workers", CPU_INPUT_PARTS);
     threads_tile(p);
     page_put(p, "</dl>\n");
 }
@@ -66,9 +65,10 @@ static void write_rank(const struct page *p, const struct cpu_rank *r, bool late
     fprintf(p->f, "<td data-v=\"%lld\">%.2f</td><td data-v=\"%lld\">%.2f</td>",
             (long long)r->step_ns, (double)r->step_ns / 1e6, (long long)r->own_ns,
             (double)r->own_ns / 1e6);
-    for (int i = PART_DATA; i < PART_COUNT; i++)
-        fprintf(p->f, "<td data-v=\"%lld\">%.2f</td>", (long long)r->parts[i],
-                (double)r->parts[i] / 1e6);
+    for (int i = 0; i < PART_COUNT; i++)
+        if (part_in(i, CPU_PARTS))
+            fprintf(p->f, "<td data-v=\"%lld\">%.2f</td>", (long long)r->parts[i],
+                    (double)r->parts[i] / 1e6);
     page_put(p, "</tr>\n");
 }
 
@@ -80,8 +80,9 @@ void page_cpu_ranks(const struct page *p)
                 "rank, ms: its parts sum to it; everything except backward is its own "
                 "work</caption><thead><tr><th scope=\"col\" class=\"l\">rank</th><th "
                 "scope=\"col\">step</th><th scope=\"col\">own work</th>");
-    for (int i = PART_DATA; i < PART_COUNT; i++)
-        page_put(p, "<th scope=\"col\">%s</th>", part_title[i]);
+    for (int i = 0; i < PART_COUNT; i++)
+        if (part_in(i, CPU_PARTS))
+            page_put(p, "<th scope=\"col\">%s</th>", part_title[i]);
     page_put(p, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < r->count; i++)
         write_rank(p, &r->at[i], i == r->late);

@@ -24,7 +24,7 @@ static const char *const heads[TABLE_KINDS] = {
 /* Of a step's parts, those of the GPU. */
 static bool is_column(int part)
 {
-    return GPU_PARTS >> part & 1;
+    return part_in(part, GPU_PARTS);
 }
 
 void table_head(enum table_kind kind, FILE *f)

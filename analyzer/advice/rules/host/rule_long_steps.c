@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Whose advice is about the time that long steps spend more in a part; NULL: this rule's. */
-static const char *const others[PART_DATA] = {
+static const char *const others[PART_COUNT] = {
     [PART_COMM] = "the long steps spend more time in communication: the rules on ranks are about "
                   "that",
     [PART_IDLE_INPUT] = "the long steps wait for their batch: the rules on data loading are about "
@@ -42,7 +42,7 @@ static const char *elsewhere(const struct facts *f, struct outcome *o)
     if (f->long_part == PART_IDLE_ALLOC && query_steps_with(f, PART_IDLE_ALLOC) * 2 < f->steps.used)
         return "the long steps allocate memory, which most steps do not: a pool that still grows, "
                "or memory to allocate before the loop";
-    if (f->long_part < PART_DATA && others[f->long_part])
+    if (others[f->long_part])
         return others[f->long_part];
     if (f->long_part == PART_IDLE_HOST && f->long_in && strcmp(f->long_in, "gc") == 0)
         return "Python's garbage collector makes them long: gc-pauses is about that";
