@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static bool json, markdown, force, no_predict, verbose;
+static struct load_how how;
 static const char *format, *rule_id, *output, *history;
 static int top;
 
@@ -26,9 +27,9 @@ static const struct option_spec options[] = {
     {"history", 0, OPTION_STRING, &history, "FILE", "use past trials to set the intervals"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
-    LOAD_STEP_KERNEL,
-    LOAD_STEP_COUNT,
-    LOAD_REDACT,
+    LOAD_STEP_KERNEL(how),
+    LOAD_STEP_COUNT(how),
+    LOAD_REDACT(how),
     {0},
 };
 
@@ -55,8 +56,8 @@ static int run(int argc, char **argv)
     if (export_named(name, output, &e) || output_check(output, force, &e))
         return fail(&e);
     const char *const *paths = (const char *const *)argv;
-    if (no_predict ? load_analysis(paths, (size_t)argc, &l, &e)
-                   : load_predicted(paths, (size_t)argc, load_history(history), &l, &e))
+    if (no_predict ? load_analysis(paths, (size_t)argc, &how, &l, &e)
+                   : load_predicted(paths, (size_t)argc, &how, load_history(history), &l, &e))
         return fail(&e);
     struct exported what = {.analysis = l.analysis};
     const struct exporter *x = export_format(name, &what, &e);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 static bool json, markdown, force;
+static struct load_how how;
 static const char *format, *output, *per;
 static int top;
 
@@ -18,7 +19,7 @@ static const struct option_spec options[] = {
     {"top", 0, OPTION_INT, &top, "N", "at most N changes"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
-    LOAD_REDACT,
+    LOAD_REDACT(how),
     {0},
 };
 
@@ -50,7 +51,7 @@ static int run(int argc, char **argv)
     if (argc != 2)
         return usage_error("diff: name two profiles: gpuprof diff BASE NEW");
     if (export_named(format_wanted(), output, &e) || output_check(output, force, &e) ||
-        two_load(&t, argv[0], argv[1], &e))
+        two_load(&t, argv[0], argv[1], &how, &e))
         return fail(&e);
     int status = write_diff(&t, argv[0], argv[1], &e) ? fail(&e) : 0;
     two_release(&t);

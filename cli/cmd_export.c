@@ -9,6 +9,7 @@
 #include <string.h>
 
 static bool force;
+static struct load_how how;
 static const char *output, *format = "chrome";
 
 static const struct option_spec options[] = {
@@ -17,9 +18,9 @@ static const struct option_spec options[] = {
     {"format", 0, OPTION_STRING, &format, "NAME",
      "chrome (default), speedscope, csv, or another one"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
-    LOAD_STEP_KERNEL,
-    LOAD_STEP_COUNT,
-    LOAD_REDACT,
+    LOAD_STEP_KERNEL(how),
+    LOAD_STEP_COUNT(how),
+    LOAD_REDACT(how),
     {0},
 };
 
@@ -51,11 +52,11 @@ static int run(int argc, char **argv)
     if (!output)
         return usage_error("export: name the output: -o X.json or -o X.json.gz (- is stdout)");
     if (strcmp(format, "csv") == 0)
-        return export_tables((const char *const *)argv, (size_t)argc, output, force);
+        return export_tables((const char *const *)argv, (size_t)argc, &how, output, force);
     if (export_named(format, output, &e) || output_check(output, force, &e))
         return fail(&e);
     /* a trace says what the page says */
-    if (load_predicted((const char *const *)argv, (size_t)argc, load_history(NULL), &l, &e))
+    if (load_predicted((const char *const *)argv, (size_t)argc, &how, load_history(NULL), &l, &e))
         return fail(&e);
     return export_loaded(&l, (const char *const *)argv, (size_t)argc, format, output, force);
 }

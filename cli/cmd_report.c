@@ -8,15 +8,16 @@
 #include <string.h>
 
 static bool force;
+static struct load_how how;
 static const char *output;
 
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE",
      "the page; default FILE.html beside the profile"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace it if it exists"},
-    LOAD_STEP_KERNEL,
-    LOAD_STEP_COUNT,
-    LOAD_REDACT,
+    LOAD_STEP_KERNEL(how),
+    LOAD_STEP_COUNT(how),
+    LOAD_REDACT(how),
     {0},
 };
 
@@ -51,7 +52,7 @@ static int run(int argc, char **argv)
                            "it as PDF; gpuprof export and analyze write other formats)");
     if (output_check(output, force, &e))
         return fail(&e);
-    if (load_predicted((const char *const *)argv, (size_t)argc, load_history(NULL), &l, &e))
+    if (load_predicted((const char *const *)argv, (size_t)argc, &how, load_history(NULL), &l, &e))
         return fail(&e);
     return export_loaded(&l, (const char *const *)argv, (size_t)argc, "html", output, force);
 }

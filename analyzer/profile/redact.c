@@ -199,3 +199,9 @@ struct sink redact_sink(struct redact *r)
 {
     return (struct sink){.self = r, .intern = intern, .put = put, .epoch_ns = r->inner.epoch_ns};
 }
+
+const char *redact_path(const char *path, bool all)
+{
+    const char *slash = strrchr(path, '/');
+    return all && slash ? slash + 1 : path;
+}

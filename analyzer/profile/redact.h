@@ -15,5 +15,7 @@ struct redact;
 struct redact *redact_open(struct sink inner, bool all, struct err *e);
 struct sink redact_sink(struct redact *r); /* until redact_close */
 void redact_close(struct redact *r);       /* NULL is fine */
+/* How a path is shown: with `all` without its folders. A part of `path`. */
+const char *redact_path(const char *path, bool all);
 
 #endif

@@ -4,6 +4,7 @@
 #include "analyzer/import/import.h"
 #include "analyzer/import/moved.h"
 #include "analyzer/measure/together.h"
+#include "analyzer/profile/redact.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,8 +140,7 @@ static const char *drop_damaged(struct job *j, struct arena *arena, struct err *
 }
 
 /* "b.json (on another GPU: T4); ..." of those that are not taken. */
-static const char *drop_others(struct job *j, const struct file_role *roles, struct arena *arena,
-                               const char *(*shown)(const char *))
+static const char *drop_others(struct job *j, const struct file_role *roles, struct arena *arena)
 {
     const char *words = "";
     bool *taken = arena_array(arena, j->files.n + 1, sizeof *taken);
@@ -148,7 +148,7 @@ static const char *drop_others(struct job *j, const struct file_role *roles, str
         taken[i] = roles[i].taken;
         if (!taken[i])
             words = arena_printf(arena, "%s%s%s (%s)", words, *words ? "; " : "",
-                                 shown(j->files.at[i].path), roles[i].why);
+                                 redact_path(j->files.at[i].path, j->redact), roles[i].why);
     }
     if (!taken || !words)
         return NULL;
@@ -174,18 +174,18 @@ static int look_at(const struct job *j, struct together *x, struct mark_group *m
 }
 
 static int say_others(struct job *j, const struct file_role *roles, int taken, struct arena *arena,
-                      const char *(*shown)(const char *), const char **words, struct err *e)
+                      const char **words, struct err *e)
 {
     if (taken == (int)j->files.n)
         return 0;
-    *words = drop_others(j, roles, arena, shown);
+    *words = drop_others(j, roles, arena);
     if (!*words)
         return err_no_memory(e);
     if (taken == 1)
         return err_set(e,
                        "these files are not the ranks of one run; pass one at a time. Besides %s: "
                        "%s",
-                       shown(j->files.at[0].path), *words);
+                       redact_path(j->files.at[0].path, j->redact), *words);
     *words = arena_printf(arena, "gpuprof left out files of another run: %s", *words);
     return *words ? 0 : err_no_memory(e);
 }
@@ -208,8 +208,8 @@ static size_t find_focus(const struct job *j, const struct file_role *roles,
     return focus;
 }
 
-static int apart(struct job *j, struct arena *arena, const char *(*shown)(const char *),
-                 const char **words, size_t *focus, struct err *e)
+static int apart(struct job *j, struct arena *arena, const char **words, size_t *focus,
+                 struct err *e)
 {
     size_t n = j->files.n;
     struct together *x = together_open(arena, n);
@@ -221,7 +221,7 @@ static int apart(struct job *j, struct arena *arena, const char *(*shown)(const 
         rc = err_no_memory(e);
     if (rc == 0) {
         *focus = find_focus(j, roles, marks);
-        rc = say_others(j, roles, taken, arena, shown, words, e);
+        rc = say_others(j, roles, taken, arena, words, e);
     }
     together_close(x);
     free(roles);
@@ -229,14 +229,14 @@ static int apart(struct job *j, struct arena *arena, const char *(*shown)(const 
     return rc;
 }
 
-int job_sort_out(struct job *j, struct arena *arena, const char *(*shown)(const char *),
-                 const char **left_out, size_t *focus, struct err *e)
+int job_sort_out(struct job *j, struct arena *arena, const char **left_out, size_t *focus,
+                 struct err *e)
 {
     const char *others = NULL, *damaged = drop_damaged(j, arena, e);
     *focus = 0;
     if (!damaged && *e->text)
         return -1;
-    if (j->files.n > 1 && apart(j, arena, shown, &others, focus, e) < 0)
+    if (j->files.n > 1 && apart(j, arena, &others, focus, e) < 0)
         return -1;
     *left_out = damaged && others ? arena_printf(arena, "%s. %s", damaged, others)
                 : damaged         ? damaged

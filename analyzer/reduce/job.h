@@ -28,6 +28,7 @@ struct job {
     size_t looked_at;                  /* by job_spill: those behind are all in memory */
     size_t held;                       /* bytes of those that job_spill let stay */
     FILE *spill;                       /* has no name; NULL: all is in memory */
+    bool redact; /* rows and names of files tell nothing of who recorded them, and where */
 };
 
 /* An empty entry for the file at `path`. NULL: out of memory. */
@@ -44,12 +45,12 @@ const struct bytes *job_rows(const struct job *j, const struct job_file *f, stru
                              struct err *e);
 
 /* Takes out the files that cannot be read, and those that are not of the run that most belong to;
- * *left_out in the arena names them with the reason, NULL: none. `shown`: how a path is named.
+ * *left_out in the arena names them with the reason, NULL: none.
  * *focus: the file whose rank the analysis is about: the first with marks of steps, as facts choose
  * it, else the one with most GPU time. -1 with *e set: nothing is left, or no two belong together.
  */
-int job_sort_out(struct job *j, struct arena *arena, const char *(*shown)(const char *),
-                 const char **left_out, size_t *focus, struct err *e);
+int job_sort_out(struct job *j, struct arena *arena, const char **left_out, size_t *focus,
+                 struct err *e);
 /* All rows of that file, summaries of the others, as several files are imported. */
 int job_pour(const struct job *j, size_t focus, struct sink *out, struct err *e);
 

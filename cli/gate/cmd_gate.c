@@ -5,6 +5,8 @@
 #include "cli/common/output.h"
 #include "cli/gate/history.h"
 
+#include "analyzer/profile/redact.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 
 static bool json, markdown, force;
+static struct load_how how;
 static const char *format, *output, *junit, *budget, *per, *past;
 static int runs = 10;
 static double max_regress = 3; /* above what two runs of the same differ by, below what hurts */
@@ -31,7 +34,7 @@ static const struct option_spec options[] = {
     {"format", 0, OPTION_STRING, &format, "NAME", "text, json, markdown or junit"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace existing files; in CI always"},
-    LOAD_REDACT,
+    LOAD_REDACT(how),
     {0},
 };
 
@@ -76,7 +79,7 @@ static int judge(const char *base, const char *now, const char *budget_text, str
     struct two t;
     struct gate_wish wish = {
         .budget_text = budget_text, .max_regress_pct = max_regress, .per_sample = per != NULL};
-    if (two_load(&t, base, now, e))
+    if (two_load(&t, base, now, &how, e))
         return fail(e);
     struct gate *g = gate_run(t.base.analysis, t.now.analysis, &wish, e);
     int status = 2;
@@ -98,17 +101,18 @@ static int judge_history(const char *now, const char *budget_text, struct err *e
 {
     struct loaded l;
     struct history h;
-    if (load_analysis(&now, 1, &l, e) < 0)
+    if (load_analysis(&now, 1, &how, &l, e) < 0)
         return fail(e);
-    if (history_find(&h, past, now, l.analysis, runs, per != NULL, e) < 0) {
+    struct history_wish wish = {past, now, l.analysis, &how, runs, per != NULL};
+    if (history_find(&h, &wish, e) < 0) {
         load_release(&l);
         return fail(e);
     }
-    struct gate_wish wish = {budget_text, max_regress, per != NULL, true,
-                             h.runs,      h.count,     h.left_out};
-    struct gate *g = gate_run(h.newest.analysis, l.analysis, &wish, e);
+    struct gate_wish limits = {budget_text, max_regress, per != NULL, true,
+                               h.runs,      h.count,     h.left_out};
+    struct gate *g = gate_run(h.newest.analysis, l.analysis, &limits, e);
     struct export_options o = load_options(&l, now);
-    o.base_source = load_shown(past);
+    o.base_source = redact_path(past, how.redact);
     int status = g ? (int)g->verdict : 2;
     if (!g || write_gate(g, &o, e))
         status = fail(e);

@@ -1,5 +1,6 @@
 #include "cli/gate/history.h"
 
+#include "analyzer/profile/redact.h"
 #include "analyzer/profile/store.h"
 #include "base/vec.h"
 
@@ -26,8 +27,7 @@ struct search {
     struct VEC(struct candidate) found;
     struct reason why[REASONS];
     size_t reasons, others;
-    const struct advice *now;
-    bool per_sample;
+    const struct history_wish *wish;
 };
 
 static int64_t started(const char *path, const struct stat *st)
@@ -113,12 +113,13 @@ static int take(struct history *h, struct search *s, const char *path, struct er
     struct err why_not = ERR_INIT;
     struct past_run run;
     const char *why = NULL;
-    if (load_analysis(&path, 1, &l, &why_not) < 0)
+    if (load_analysis(&path, 1, s->wish->how, &l, &why_not) < 0)
         return left_out(s, &h->arena, why_not.text) < 0 ? err_no_memory(e) : 0;
-    int rc = past_run_of(&h->arena, l.analysis, s->now, s->per_sample, &run, &why);
+    int rc = past_run_of(&h->arena, l.analysis, s->wish->now, s->wish->per_sample, &run, &why);
     if (rc == 0)
         rc = left_out(s, &h->arena, why ? why : "");
-    else if (rc > 0 && !(run.name = arena_strdup(&h->arena, load_shown(path))))
+    else if (rc > 0 &&
+             !(run.name = arena_strdup(&h->arena, redact_path(path, s->wish->how->redact))))
         rc = -1;
     if (rc > 0)
         h->runs[h->count++] = run;
@@ -129,11 +130,11 @@ static int take(struct history *h, struct search *s, const char *path, struct er
     return rc < 0 ? err_no_memory(e) : 0;
 }
 
-static int take_all(struct history *h, struct search *s, size_t most, struct err *e)
+static int take_all(struct history *h, struct search *s, struct err *e)
 {
-    const char *start = timeline_meta(s->now->facts->tl, "start_realtime_ns");
+    const char *start = timeline_meta(s->wish->now->facts->tl, "start_realtime_ns");
     int64_t now_ns = start ? atoll(start) : INT64_MAX;
-    for (size_t i = 0; i < s->found.n && h->count < most; i++) {
+    for (size_t i = 0; i < s->found.n && h->count < (size_t)s->wish->most; i++) {
         if (s->found.at[i].started_ns > now_ns) {
             if (left_out(s, &h->arena, "began after the new run") < 0)
                 return err_no_memory(e);
@@ -151,17 +152,16 @@ static int take_all(struct history *h, struct search *s, size_t most, struct err
     return 0;
 }
 
-int history_find(struct history *h, const char *folder, const char *path, const struct advice *now,
-                 int most, bool per_sample, struct err *e)
+int history_find(struct history *h, const struct history_wish *w, struct err *e)
 {
-    struct search s = {.now = now, .per_sample = per_sample};
+    struct search s = {.wish = w};
     *h = (struct history){0};
-    h->runs = arena_array(&h->arena, (size_t)most, sizeof *h->runs);
-    int rc = h->runs ? list(&s, folder, path, e) : err_no_memory(e);
+    h->runs = arena_array(&h->arena, (size_t)w->most, sizeof *h->runs);
+    int rc = h->runs ? list(&s, w->folder, w->path, e) : err_no_memory(e);
     if (rc == 0 && s.found.n)
         qsort(s.found.at, s.found.n, sizeof *s.found.at, newest_first);
     if (rc == 0)
-        rc = take_all(h, &s, (size_t)most, e);
+        rc = take_all(h, &s, e);
     for (size_t i = 0; i < s.found.n; i++)
         free(s.found.at[i].path);
     vec_release(&s.found);

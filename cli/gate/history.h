@@ -14,10 +14,16 @@ struct history {
     struct loaded newest; /* of them, for what changed; empty where none counts */
 };
 
-/* Each file of `folder`, and each folder in it (the ranks of one run), is a run. At most `most`
- * count; `path` itself and what began after it does not. -1 with *e set. */
-int history_find(struct history *h, const char *folder, const char *path, const struct advice *now,
-                 int most, bool per_sample, struct err *e);
+struct history_wish {
+    const char *folder; /* each file, and each folder in it (the ranks of one run), is a run */
+    const char *path;   /* the new run: it does not count, nor does what began after it */
+    const struct advice *now; /* its analysis */
+    const struct load_how *how;
+    int most; /* runs */
+    bool per_sample;
+};
+/* -1 with *e set. */
+int history_find(struct history *h, const struct history_wish *w, struct err *e);
 void history_release(struct history *h);
 
 #endif

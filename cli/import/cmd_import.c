@@ -13,11 +13,12 @@
 #include <stdio.h>
 
 static bool force;
+static struct load_how how;
 static const char *output;
 
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE", "the profile to write"},
-    LOAD_REDACT,
+    LOAD_REDACT(how),
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     {0},
 };
@@ -29,7 +30,7 @@ static int write_profile(const char *spools, const struct import_files *files, c
     struct store *s = store_create(output, force, &e);
     if (!s)
         return fail(&e);
-    struct redact *r = redact_open(store_sink(s), load_redact, &e);
+    struct redact *r = redact_open(store_sink(s), how.redact, &e);
     if (!r) {
         store_close(s);
         return fail(&e);
@@ -76,7 +77,7 @@ static int run(int argc, char **argv)
     if (left && (run_folder_take(argv[0], &e) < 0 || check_ended(argv[0], &e) < 0))
         return fail(&e);
     if (!left && (import_list((const char *const *)argv, (size_t)argc, &files, &e) < 0 ||
-                  load_sort_out(&files, &arena, &left_out, &e) < 0))
+                  load_sort_out(&files, &how, &arena, &left_out, &e) < 0))
         status = fail(&e);
     else
         status = write_profile(left ? argv[0] : NULL, &files, left_out);
@@ -84,8 +85,8 @@ static int run(int argc, char **argv)
     arena_release(&arena);
     if (status == 0 && left)
         run_folder_remove_recording(argv[0]);
-    if (status == 0 && results_make(output, &(struct results_options){.quiet = true},
-                                    &e)) /* steps and findings, for queries */
+    struct results_options results = {.quiet = true, .how = how};
+    if (status == 0 && results_make(output, &results, &e)) /* steps and findings, for queries */
         say("cannot analyse %s: %s", output, e.text);
     return status;
 }

@@ -8,7 +8,8 @@ struct two {
     struct loaded base, now;
 };
 
-int two_load(struct two *t, const char *base, const char *now, struct err *e);
+int two_load(struct two *t, const char *base, const char *now, const struct load_how *how,
+             struct err *e);
 void two_release(struct two *t);
 struct export_options two_options(const struct two *t, const char *base, const char *now);
 

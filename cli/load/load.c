@@ -12,10 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-bool load_redact;
-const char *load_step_kernel;
-int load_step_count;
-
 int load_note_left_out(const struct sink *sink, const char *left_out, struct err *e)
 {
     static const char code[] = "files-left-out";
@@ -35,29 +31,29 @@ static int put_meta(const struct sink *sink, const char *key, const char *value,
 }
 
 /* What the options say of the steps; what the profile says comes second. */
-static int note_steps(const struct sink *sink, struct err *e)
+static int note_steps(const struct sink *sink, const struct load_how *how, struct err *e)
 {
     char count[16];
-    if (load_step_count < 0 || load_step_count == 1)
+    if (how->step_count < 0 || how->step_count == 1)
         return err_set(e, "--steps-per-run needs a number of steps, at least 2");
-    if (load_step_kernel && !*load_step_kernel)
+    if (how->step_kernel && !*how->step_kernel)
         return err_set(e, "--step-kernel needs a kernel's name, or a part of it");
-    snprintf(count, sizeof count, "%d", load_step_count);
-    const char *kernel = load_step_kernel ? load_step_kernel : load_step_count ? "" : NULL;
+    snprintf(count, sizeof count, "%d", how->step_count);
+    const char *kernel = how->step_kernel ? how->step_kernel : how->step_count ? "" : NULL;
     if (kernel && put_meta(sink, "steps.kernel", kernel, 1, e))
         return -1;
-    return load_step_count ? put_meta(sink, "steps.count", count, 0, e) : 0;
+    return how->step_count ? put_meta(sink, "steps.count", count, 0, e) : 0;
 }
 
 /* All texts pass the sink that hides secrets: of a profile or trace that others made, too. */
-static int read_into(struct timeline *t, const struct import_files *l, const char *left_out,
-                     struct err *e)
+static int read_into(struct timeline *t, const struct import_files *l, const struct load_how *how,
+                     const char *left_out, struct err *e)
 {
-    struct redact *r = redact_open(timeline_sink(t), load_redact, e);
+    struct redact *r = redact_open(timeline_sink(t), how->redact, e);
     if (!r)
         return -1;
     struct sink sink = redact_sink(r);
-    int rc = note_steps(&sink, e);
+    int rc = note_steps(&sink, how, e);
     if (rc == 0)
         rc = import_paths((const char *const *)l->at, l->n, &sink, e);
     if (rc == 0 && left_out)
@@ -66,11 +62,11 @@ static int read_into(struct timeline *t, const struct import_files *l, const cha
     return rc;
 }
 
-static struct timeline *read_timeline(const struct import_files *l, const char *left_out,
-                                      struct err *e)
+static struct timeline *read_timeline(const struct import_files *l, const struct load_how *how,
+                                      const char *left_out, struct err *e)
 {
     struct timeline *t = timeline_new(e);
-    if (t && (read_into(t, l, left_out, e) || timeline_finish(t, e))) {
+    if (t && (read_into(t, l, how, left_out, e) || timeline_finish(t, e))) {
         timeline_free(t);
         return NULL;
     }
@@ -78,17 +74,18 @@ static struct timeline *read_timeline(const struct import_files *l, const char *
 }
 
 /* Whether a file can be read to its end; *e says why not. */
-static bool readable(char *path, struct err *e)
+static bool readable(char *path, const struct load_how *how, struct err *e)
 {
     struct import_files one = {&path, 1};
-    struct timeline *t = read_timeline(&one, NULL, e);
+    struct timeline *t = read_timeline(&one, how, NULL, e);
     timeline_free(t);
     return t;
 }
 
 /* Of several files that cannot be read together those that can be read stay. The others in words,
  * in the arena; NULL: none is damaged, or all are. */
-static const char *drop_damaged(struct import_files *l, struct arena *arena)
+static const char *drop_damaged(struct import_files *l, const struct load_how *how,
+                                struct arena *arena)
 {
     enum { NAMED = 8 };
     const char *text = "";
@@ -96,7 +93,7 @@ static const char *drop_damaged(struct import_files *l, struct arena *arena)
     bool *good = arena_array(arena, l->n, sizeof *good);
     for (size_t i = 0; good && text && i < l->n; i++) {
         struct err why = ERR_INIT;
-        good[i] = readable(l->at[i], &why);
+        good[i] = readable(l->at[i], how, &why);
         kept += good[i];
         if (!good[i] && left++ < NAMED)
             text = arena_printf(arena, "%s%s%s", text, *text ? "; " : "", why.text);
@@ -116,8 +113,8 @@ static const char *drop_damaged(struct import_files *l, struct arena *arena)
 }
 
 /* "b.json (on another GPU: T4); ...". Keeps in *l what is taken. */
-static const char *leave_out(struct import_files *l, const struct file_role *roles,
-                             struct arena *arena)
+static const char *leave_out(struct import_files *l, const struct load_how *how,
+                             const struct file_role *roles, struct arena *arena)
 {
     const char *text = "", *between = "";
     size_t kept = 0;
@@ -127,7 +124,7 @@ static const char *leave_out(struct import_files *l, const struct file_role *rol
             continue;
         }
         const char *more = text ? arena_printf(arena, "%s%s%s (%s)", text, between,
-                                               load_shown(l->at[i]), roles[i].why)
+                                               redact_path(l->at[i], how->redact), roles[i].why)
                                 : NULL;
         text = more;
         between = "; ";
@@ -144,13 +141,13 @@ static const char *joined(struct arena *arena, const char *a, const char *b)
 
 /* The timeline of all files where they are the ranks of one run. Else NULL: `l` keeps those that
  * are and *left_out names the others, or e says that no two are. */
-static struct timeline *sort_out(struct import_files *l, struct arena *arena, const char **left_out,
-                                 struct err *e)
+static struct timeline *sort_out(struct import_files *l, const struct load_how *how,
+                                 struct arena *arena, const char **left_out, struct err *e)
 {
-    struct timeline *t = read_timeline(l, NULL, e);
-    const char *damaged = !t && l->n > 1 ? drop_damaged(l, arena) : NULL;
+    struct timeline *t = read_timeline(l, how, NULL, e);
+    const char *damaged = !t && l->n > 1 ? drop_damaged(l, how, arena) : NULL;
     if (damaged)
-        t = read_timeline(l, damaged, e);
+        t = read_timeline(l, how, damaged, e);
     *left_out = damaged;
     if (!t)
         *left_out = NULL;
@@ -162,12 +159,12 @@ static struct timeline *sort_out(struct import_files *l, struct arena *arena, co
         return t;
     timeline_free(t);
     *left_out = NULL;
-    const char *text = taken < 0 ? NULL : leave_out(l, roles, arena);
+    const char *text = taken < 0 ? NULL : leave_out(l, how, roles, arena);
     if (!text)
         err_no_memory(e);
     else if (taken == 1)
         err_set(e, "these files are not the ranks of one run; pass one at a time. Besides %s: %s",
-                load_shown(l->at[0]), text);
+                redact_path(l->at[0], how->redact), text);
     else
         *left_out = joined(arena, damaged,
                            arena_printf(arena, "gpuprof left out files of another run: %s", text));
@@ -175,10 +172,10 @@ static struct timeline *sort_out(struct import_files *l, struct arena *arena, co
 }
 
 /* A folder of many: summaries, and all rows of one rank. */
-static struct timeline *read_many(struct import_files *l, struct err *e)
+static struct timeline *read_many(struct import_files *l, const struct load_how *how, struct err *e)
 {
     struct arena arena = ARENA_INIT;
-    struct job job = {0};
+    struct job job = {.redact = how->redact};
     const char *left_out;
     struct timeline *t = timeline_new(e);
     int rc = t ? 0 : -1;
@@ -186,7 +183,7 @@ static struct timeline *read_many(struct import_files *l, struct err *e)
         rc = many_add_all(&job, l->at, l->n, e);
     if (rc == 0) {
         struct sink sink = timeline_sink(t);
-        rc = note_steps(&sink, e) < 0 || many_pour(&job, &sink, &arena, &left_out, e) < 0 ||
+        rc = note_steps(&sink, how, e) < 0 || many_pour(&job, &sink, &arena, &left_out, e) < 0 ||
                      timeline_finish(t, e) < 0
                  ? -1
                  : 0;
@@ -200,23 +197,25 @@ static struct timeline *read_many(struct import_files *l, struct err *e)
 }
 
 /* Several files are the ranks of one run: what is not is left out. */
-static struct timeline *read_together(struct import_files *l, struct err *e)
+static struct timeline *read_together(struct import_files *l, const struct load_how *how,
+                                      struct err *e)
 {
     struct arena arena = ARENA_INIT;
     const char *left_out;
-    struct timeline *t = sort_out(l, &arena, &left_out, e);
+    struct timeline *t = sort_out(l, how, &arena, &left_out, e);
     if (!t && left_out)
-        t = read_timeline(l, left_out, e);
+        t = read_timeline(l, how, left_out, e);
     arena_release(&arena);
     return t;
 }
 
-int load_sort_out(struct import_files *l, struct arena *arena, const char **left_out, struct err *e)
+int load_sort_out(struct import_files *l, const struct load_how *how, struct arena *arena,
+                  const char **left_out, struct err *e)
 {
     *left_out = NULL;
     if (l->n < 2)
         return 0;
-    struct timeline *t = sort_out(l, arena, left_out, e);
+    struct timeline *t = sort_out(l, how, arena, left_out, e);
     int rc = t || *left_out ? 0 : -1;
     timeline_free(t);
     return rc;
@@ -229,15 +228,15 @@ static int refuse_contradiction(const struct loaded *l, const char *path, struct
     return wrong ? err_set(e,
                            "%s: gpuprof refuses to analyse it, because its numbers contradict each "
                            "other: %s; record more steps",
-                           load_shown(path), wrong)
+                           redact_path(path, l->redact), wrong)
                  : 0;
 }
 
 /* `past`: trials of other profiles, to predict with; NULL: bounds alone. */
-static int load_files(struct import_files *files, struct past_trials *past, struct loaded *l,
-                      struct err *e)
+static int load_files(struct import_files *files, const struct load_how *how,
+                      struct past_trials *past, struct loaded *l, struct err *e)
 {
-    l->timeline = files->n > MANY_FILES ? read_many(files, e) : read_together(files, e);
+    l->timeline = files->n > MANY_FILES ? read_many(files, how, e) : read_together(files, how, e);
     if (!l->timeline)
         return -1;
     l->trial_count = trials_read(files->at[0], l->trials, TRIALS_SHOWN);
@@ -249,27 +248,28 @@ static int load_files(struct import_files *files, struct past_trials *past, stru
     return l->analysis ? refuse_contradiction(l, files->at[0], e) : -1;
 }
 
-static int load(const char *const *paths, size_t n, struct past_trials *past, struct loaded *l,
-                struct err *e)
+static int load(const char *const *paths, size_t n, const struct load_how *how,
+                struct past_trials *past, struct loaded *l, struct err *e)
 {
     struct import_files files;
-    *l = (struct loaded){0};
+    *l = (struct loaded){.redact = how->redact};
     if (import_list(paths, n, &files, e) < 0)
         return -1;
-    int rc = load_files(&files, past, l, e);
+    int rc = load_files(&files, how, past, l, e);
     import_list_release(&files);
     if (rc < 0)
         load_release(l);
     return rc;
 }
 
-int load_analysis(const char *const *paths, size_t n, struct loaded *l, struct err *e)
+int load_analysis(const char *const *paths, size_t n, const struct load_how *how, struct loaded *l,
+                  struct err *e)
 {
-    return load(paths, n, NULL, l, e);
+    return load(paths, n, how, NULL, l, e);
 }
 
-int load_predicted(const char *const *paths, size_t n, const char *history, struct loaded *l,
-                   struct err *e)
+int load_predicted(const char *const *paths, size_t n, const struct load_how *how,
+                   const char *history, struct loaded *l, struct err *e)
 {
     struct past_trials past = {0};
     struct past_trial *kept = history ? history_read(history, &past.count, e) : NULL;
@@ -277,7 +277,7 @@ int load_predicted(const char *const *paths, size_t n, const char *history, stru
     if (history && !kept && *e->text)
         return -1;
     past.history = kept;
-    int rc = load(paths, n, &past, l, e);
+    int rc = load(paths, n, how, &past, l, e);
     free(kept);
     return rc;
 }
@@ -303,12 +303,6 @@ const char *load_virtual(const struct loaded *l)
     return facts_virtual(a->facts) ? tl_text(a->facts->tl, a->facts->device->name) : NULL;
 }
 
-const char *load_shown(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return load_redact && slash ? slash + 1 : path;
-}
-
 struct export_options load_options(const struct loaded *l, const char *path)
 {
     const char *command = timeline_meta(l->timeline, "command");
@@ -317,7 +311,7 @@ struct export_options load_options(const struct loaded *l, const char *path)
         .title = command && *command ? command
                  : slash             ? slash + 1
                                      : path,
-        .source = load_shown(path),
+        .source = redact_path(path, l->redact),
         .virtual_gpu = load_virtual(l),
         .trials = l->trials,
         .trial_count = l->trial_count,

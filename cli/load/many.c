@@ -8,9 +8,10 @@
 #include <string.h>
 
 /* Rows of one file, without secrets; *epoch_ns: what they count from. */
-static int read_file(const char *path, struct sink inner, int64_t *epoch_ns, struct err *e)
+static int read_file(const char *path, bool redact, struct sink inner, int64_t *epoch_ns,
+                     struct err *e)
 {
-    struct redact *r = redact_open(inner, load_redact, e);
+    struct redact *r = redact_open(inner, redact, e);
     if (!r)
         return -1;
     struct sink sink = redact_sink(r);
@@ -21,10 +22,10 @@ static int read_file(const char *path, struct sink inner, int64_t *epoch_ns, str
 }
 
 /* 1: the summary; 0: a summary does not suffice; -1 with *e set. */
-static int pack_summary(struct job_file *f, struct packer *p, struct err *e)
+static int pack_summary(struct job_file *f, bool redact, struct packer *p, struct err *e)
 {
     struct timeline *t = timeline_new(e);
-    int rc = t && read_file(f->path, timeline_sink(t), &f->epoch_ns, e) == 0 &&
+    int rc = t && read_file(f->path, redact, timeline_sink(t), &f->epoch_ns, e) == 0 &&
                      timeline_finish(t, e) == 0
                  ? 1
                  : -1;
@@ -46,9 +47,9 @@ int many_add(struct job *j, const char *path, struct err *e)
     struct packer *p = f ? pack_open(&f->rows, e) : NULL;
     if (!p)
         return err_no_memory(e);
-    int rc = pack_summary(f, p, &why);
+    int rc = pack_summary(f, j->redact, p, &why);
     if (rc == 0)
-        rc = read_file(path, pack_sink(p), &f->epoch_ns, &why);
+        rc = read_file(path, j->redact, pack_sink(p), &f->epoch_ns, &why);
     pack_close(p);
     if (rc < 0 && job_file_fails(f, why.text) < 0)
         return err_no_memory(e);
@@ -66,7 +67,7 @@ static int note_summaries(const struct job *j, size_t focus, const struct sink *
         arena,
         "all records of %s are here; of the other %zu files the collectives, the computing beside "
         "them, the marks of steps and the batches",
-        load_shown(j->files.at[focus].path), j->files.n - 1);
+        redact_path(j->files.at[focus].path, j->redact), j->files.n - 1);
     if (!text)
         return err_no_memory(e);
     h.code = out->intern(out->self, code, sizeof code - 1);
@@ -79,8 +80,7 @@ int many_pour(struct job *j, struct sink *out, struct arena *arena, const char *
 {
     size_t focus;
     struct redact *r = NULL;
-    if (job_sort_out(j, arena, load_shown, left_out, &focus, e) < 0 ||
-        !(r = redact_open(*out, load_redact, e)))
+    if (job_sort_out(j, arena, left_out, &focus, e) < 0 || !(r = redact_open(*out, j->redact, e)))
         return -1;
     struct sink sink = redact_sink(r);
     int rc = job_pour(j, focus, &sink, e);

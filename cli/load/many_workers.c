@@ -72,10 +72,10 @@ static bool send_file(const struct job *j, const struct job_file *f, int to)
     return good;
 }
 
-static _Noreturn void work(char *const *paths, size_t first, size_t end, int to)
+static _Noreturn void work(char *const *paths, bool redact, size_t first, size_t end, int to)
 {
     struct err e = ERR_INIT;
-    struct job j = {0};
+    struct job j = {.redact = redact};
     bool good = true;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else would read what it sends */
     signal(SIGPIPE, SIG_IGN);
@@ -86,7 +86,7 @@ static _Noreturn void work(char *const *paths, size_t first, size_t end, int to)
     _exit(!good);
 }
 
-static void start(struct worker *w, char *const *paths, size_t first, size_t end)
+static void start(struct worker *w, char *const *paths, bool redact, size_t first, size_t end)
 {
     int ends[2];
     *w = (struct worker){.from = -1, .first = first, .end = end};
@@ -95,7 +95,7 @@ static void start(struct worker *w, char *const *paths, size_t first, size_t end
     w->pid = fork();
     if (w->pid == 0) {
         close(ends[0]);
-        work(paths, first, end, ends[1]);
+        work(paths, redact, first, end, ends[1]);
     }
     close(ends[1]);
     w->from = ends[0];
@@ -164,7 +164,7 @@ int many_add_all(struct job *j, char *const *paths, size_t n, struct err *e)
     processes = processes ? processes : 1;
     fflush(NULL);
     for (size_t i = 1; i < processes; i++)
-        start(&workers[i], paths, share_first(bytes, n, i, processes),
+        start(&workers[i], paths, j->redact, share_first(bytes, n, i, processes),
               share_first(bytes, n, i + 1, processes));
     size_t own = share_first(bytes, n, 1, processes);
     int rc = 0;

@@ -19,11 +19,12 @@
 #include <unistd.h>
 
 static bool force, version;
+static struct load_how how;
 static const char *output;
 
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE", "the profile to write"},
-    LOAD_REDACT,
+    LOAD_REDACT(how),
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     {"version", 'V', OPTION_FLAG, &version, NULL, "the version"},
     {0},
@@ -58,7 +59,7 @@ static void listed_release(struct listed *l)
 
 static int pack_list(const struct import_files *files, struct bytes *b, struct err *e)
 {
-    int rc = bytes_put_int(b, load_redact);
+    int rc = bytes_put_int(b, how.redact);
     for (size_t i = 0; rc == 0 && i < files->n; i++) {
         struct stat st = {0};
         if (stat(files->at[i], &st) < 0)
@@ -76,7 +77,7 @@ static int unpack_list(const struct bytes *b, struct listed *l, struct err *e)
     int64_t redact = 0;
     const char *path;
     int rc = bytes_get_int(b, &at, &redact);
-    load_redact = redact;
+    how.redact = redact;
     while (rc == 0 && at < b->n) {
         char **to = vec_push(&l->paths);
         int64_t *bytes = vec_push(&l->bytes);
@@ -142,7 +143,7 @@ static int write_job(struct job *job, struct err *e)
     job_release(job); /* the analysis has the memory to itself: what many small rows left of it */
     malloc_trim(0);
     if (rc == 0 && rows <= MOST_ROWS)
-        reduce_analyse(output);
+        reduce_analyse(output, &how);
     else if (rc == 0)
         say("`gpuprof analyze %s` analyses it: the analysis of so many rows needs more memory than "
             "a process of a job should take",
@@ -157,6 +158,7 @@ static int summarise(const struct world *w, const struct bytes *list, struct job
 {
     struct listed l = {0};
     int rc = unpack_list(list, &l, e);
+    job->redact = how.redact;
     size_t n = l.paths.n, process = (size_t)w->process, processes = (size_t)w->processes;
     size_t end = share_first(l.bytes.at, n, process + 1, processes);
     for (size_t i = share_first(l.bytes.at, n, process, processes); rc == 0 && i < end; i++)

@@ -5,13 +5,14 @@
 #include "cli/reduce/reduce.h"
 
 static bool force;
+static struct load_how how;
 static const char *output;
 static int workers;
 
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE", "the profile to write"},
     {"jobs", 'j', OPTION_INT, &workers, "N", "processes that read; all usable cores by default"},
-    LOAD_REDACT,
+    LOAD_REDACT(how),
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     {0},
 };
@@ -19,10 +20,10 @@ static const struct option_spec options[] = {
 static int reduce(const struct import_files *files, struct err *e)
 {
     struct parts parts;
-    struct job job = {0};
+    struct job job = {.redact = how.redact};
     int64_t rows;
-    int rc = parts_open(&parts, files, output, workers, e) < 0 || parts_make(&parts, e) < 0 ||
-                     parts_merge(&parts, &job, e) < 0 ||
+    int rc = parts_open(&parts, files, output, workers, how.redact, e) < 0 ||
+                     parts_make(&parts, e) < 0 || parts_merge(&parts, &job, e) < 0 ||
                      reduce_write(&job, output, force, &rows, e) < 0
                  ? -1
                  : 0;
@@ -49,7 +50,7 @@ static int run(int argc, char **argv)
     int status = reduce(&files, &e) < 0 ? fail(&e) : 0;
     import_list_release(&files);
     if (status == 0)
-        reduce_analyse(output);
+        reduce_analyse(output, &how);
     return status;
 }
 

@@ -6,6 +6,7 @@
 
 #include "analyzer/import/import.h"
 #include "analyzer/reduce/job.h"
+#include "cli/load/load.h"
 
 enum { PART_FILES = 16 };
 
@@ -14,6 +15,7 @@ struct parts {
     char *folder; /* where they lie until the profile is written */
     size_t n;
     int workers;
+    bool redact;
 };
 
 /* reduce_write.c: the recordings that the operands name, without the profile itself. -1 with *e
@@ -23,11 +25,11 @@ int reduce_list(int argc, char **argv, const char *output, bool force, struct im
 /* The job as a profile; *rows: how many it has. -1 with *e set. */
 int reduce_write(struct job *job, const char *output, bool force, int64_t *rows, struct err *e);
 /* Keeps the analysis in the profile, as every command that makes one does. */
-void reduce_analyse(const char *output);
+void reduce_analyse(const char *output, const struct load_how *how);
 
 /* reduce_parts.c. Makes the folder beside the profile. -1 with *e set. */
 int parts_open(struct parts *p, const struct import_files *files, const char *output, int workers,
-               struct err *e);
+               bool redact, struct err *e);
 /* Makes the parts that are not there yet, on all workers. -1 with *e set: one could not. */
 int parts_make(const struct parts *p, struct err *e);
 /* All of them as one job. -1 with *e set. */

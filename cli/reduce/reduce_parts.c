@@ -20,10 +20,12 @@
 #define PART "part-"
 
 int parts_open(struct parts *p, const struct import_files *files, const char *output, int workers,
-               struct err *e)
+               bool redact, struct err *e)
 {
-    *p = (struct parts){
-        .files = files, .n = (files->n + PART_FILES - 1) / PART_FILES, .workers = workers};
+    *p = (struct parts){.files = files,
+                        .n = (files->n + PART_FILES - 1) / PART_FILES,
+                        .workers = workers,
+                        .redact = redact};
     if (asprintf(&p->folder, "%s.parts", output) < 0) {
         p->folder = NULL;
         return err_no_memory(e);
@@ -48,7 +50,7 @@ static char *part_path(const struct parts *p, size_t part)
 /* What a part is made of: its files as they are now, and what is left out of them. */
 static char *made_of(const struct parts *p, size_t part, struct arena *arena)
 {
-    char *text = arena_printf(arena, GPUPROF_VERSION "%s\n", load_redact ? " redacted" : "");
+    char *text = arena_printf(arena, GPUPROF_VERSION "%s\n", p->redact ? " redacted" : "");
     for (size_t i = part * PART_FILES; text && i < p->files->n && i < (part + 1) * PART_FILES;
          i++) {
         struct stat st = {0};
@@ -64,7 +66,7 @@ static char *made_of(const struct parts *p, size_t part, struct arena *arena)
 static int make_part(const struct parts *p, size_t part, struct err *e)
 {
     struct arena arena = ARENA_INIT;
-    struct job job = {0};
+    struct job job = {.redact = p->redact};
     char *path = part_path(p, part), *of = made_of(p, part, &arena);
     int there = path && of ? job_read(&job, of, path, e) : err_no_memory(e), rc = there;
     for (size_t i = part * PART_FILES; rc == 0 && i < p->files->n && i < (part + 1) * PART_FILES;

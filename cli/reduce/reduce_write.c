@@ -54,9 +54,9 @@ int reduce_write(struct job *job, const char *output, bool force, int64_t *rows,
     return rc;
 }
 
-void reduce_analyse(const char *output)
+void reduce_analyse(const char *output, const struct load_how *how)
 {
     struct err e = ERR_INIT;
-    if (results_make(output, &(struct results_options){.quiet = true}, &e))
+    if (results_make(output, &(struct results_options){.quiet = true, .how = *how}, &e))
         say("cannot analyse %s: %s", output, e.text);
 }

@@ -3,6 +3,7 @@
 #include "cli/common/command.h"
 #include "cli/load/load.h"
 #include "cli/common/output.h"
+#include "analyzer/profile/redact.h"
 #include "report/tables/tables.h"
 
 #include <errno.h>
@@ -53,18 +54,19 @@ static int open_files(struct three *t, bool force, struct err *e)
     return 0;
 }
 
-static int add_run(struct three *t, const char *run, struct err *e)
+static int add_run(struct three *t, const char *run, const struct load_how *how, struct err *e)
 {
     struct loaded l;
-    if (load_predicted(&run, 1, load_history(NULL), &l, e) < 0)
+    if (load_predicted(&run, 1, how, load_history(NULL), &l, e) < 0)
         return -1;
     for (int k = 0; k < TABLE_KINDS; k++)
-        table_rows(k, t->out[k].f, l.analysis, load_shown(run));
+        table_rows(k, t->out[k].f, l.analysis, redact_path(run, how->redact));
     load_release(&l);
     return 0;
 }
 
-int export_tables(const char *const *runs, size_t n, const char *output, bool force)
+int export_tables(const char *const *runs, size_t n, const struct load_how *how, const char *output,
+                  bool force)
 {
     static struct three t;
     struct err e = ERR_INIT;
@@ -75,7 +77,7 @@ int export_tables(const char *const *runs, size_t n, const char *output, bool fo
         return fail(&e);
     for (size_t i = 0; i < n; i++) {
         struct err why = ERR_INIT;
-        if (add_run(&t, runs[i], &why) == 0)
+        if (add_run(&t, runs[i], how, &why) == 0)
             added++;
         else
             fail(&why);

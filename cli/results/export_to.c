@@ -2,6 +2,7 @@
 
 #include "cli/common/command.h"
 #include "cli/common/output.h"
+#include "analyzer/profile/redact.h"
 
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -110,7 +111,7 @@ int export_loaded(struct loaded *l, const char *const *files, size_t n, const ch
     struct export_options o = load_options(l, files[0]);
     const char **shown = calloc(n, sizeof *shown);
     for (size_t i = 0; shown && i < n; i++)
-        shown[i] = load_shown(files[i]);
+        shown[i] = redact_path(files[i], l->redact);
     o.files = shown;
     o.file_count = shown ? n : 0;
     int status = !x || export_to(x, &what, &o, path, force, &e) ? fail(&e) : 0;

@@ -6,6 +6,7 @@
 #include "cli/results/results.h"
 
 #include "analyzer/profile/keep_window.h"
+#include "analyzer/profile/redact.h"
 #include "analyzer/profile/store.h"
 
 #include <limits.h>
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(PART_DATA == 11, "a part of the step lacks its column in the table step");
+_Static_assert(GPU_PARTS == (1 << 11) - 1, "a part of the step lacks its column in the table step");
 
 static int put_steps(struct store *s, const struct advice *a, struct err *e)
 {
@@ -202,7 +203,7 @@ static int keep_steps(const char *profile, const struct results_options *o, stru
     load_release(l);
     if (window_keep(profile, &w, e) < 0)
         return -1;
-    return load_predicted(paths, 1, load_history(NULL), l, e);
+    return load_predicted(paths, 1, &o->how, load_history(NULL), l, e);
 }
 
 static int check_whole(const struct advice *a, struct err *e)
@@ -215,7 +216,7 @@ int results_make(const char *profile, const struct results_options *o, struct er
 {
     struct loaded l;
     const char *paths[] = {profile}, *place = o->place ? o->place : profile;
-    if (load_predicted(paths, 1, load_history(NULL), &l, e) < 0 ||
+    if (load_predicted(paths, 1, &o->how, load_history(NULL), &l, e) < 0 ||
         (o->first_step && keep_steps(profile, o, &l, e) < 0))
         return -1;
     struct export_options x = load_options(&l, place);
@@ -228,7 +229,7 @@ int results_make(const char *profile, const struct results_options *o, struct er
     if (text)
         tell(text);
     free(text);
-    x.source = load_shown(place);
+    x.source = redact_path(place, o->how.redact);
     if (rc == 0 && o->report)
         rc = write_page(place, l.analysis, &x, e);
     if (rc == 0 && o->metrics)

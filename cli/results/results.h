@@ -3,11 +3,13 @@
 #define GPUPROF_CLI_RESULTS_RESULTS_H
 
 #include "base/err.h"
+#include "cli/load/load.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct results_options {
+    struct load_how how;           /* the profile is loaded */
     bool quiet;                    /* no summary */
     bool strict;                   /* fail, at the end, where records are missing */
     bool report;                   /* write the page beside the profile */

@@ -202,7 +202,11 @@ static int write_window(struct armed *a, struct collector *c, bool live, char *n
     int rc = write_profile(a, collect_ask_began(c), &at, e);
     if (rc == 0)
         recorder_says(name);
-    struct results_options results = {.quiet = true, .report = a->options->report, .place = name};
+    struct results_options results = {
+        .how = {.redact = a->options->redact, .step_kernel = a->options->step_kernel},
+        .quiet = true,
+        .report = a->options->report,
+        .place = name};
     struct err why = ERR_INIT;
     if (rc == 0 && results_make(at.at, &results, &why) < 0) /* `analyze` will say the same */
         say("%s: %s", name, why.text);

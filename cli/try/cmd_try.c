@@ -66,7 +66,7 @@ static int choose(struct trial *t, struct err *e)
 {
     struct loaded l;
     const char *path[] = {t->profile};
-    if (load_predicted(path, 1, load_history(history), &l, e) < 0)
+    if (load_predicted(path, 1, &(struct load_how){0}, load_history(history), &l, e) < 0)
         return -1;
     t->marks = trial_marks_tell(t, l.analysis);
     t->asked = top;

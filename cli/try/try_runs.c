@@ -193,7 +193,7 @@ static int rerun(struct trial *t, struct tried *c, bool marks, struct loaded *l,
         return err_set(e, "a rerun %s%s exited with status %d: %s (its output: %s)",
                        c ? "with " : "without a change", c ? c->settings : "", status, words, log);
     }
-    int rc = load_analysis(path, 1, l, e);
+    int rc = load_analysis(path, 1, &(struct load_how){0}, l, e);
     unlink(profile);
     unlink(log);
     return rc;

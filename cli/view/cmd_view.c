@@ -15,12 +15,13 @@
 #include <unistd.h>
 
 static bool no_open;
+static struct load_how how;
 static int timeout_s = 120;
 
 static const struct option_spec options[] = {
     {"no-open", 0, OPTION_FLAG, &no_open, NULL, "print the address, open no browser"},
     {"timeout", 0, OPTION_INT, &timeout_s, "S", "seconds to wait for the browser (default 120)"},
-    LOAD_REDACT,
+    LOAD_REDACT(how),
     {0},
 };
 
@@ -71,7 +72,7 @@ static int export_and_serve(const char *path)
 {
     struct err e = ERR_INIT;
     struct loaded l;
-    if (load_analysis(&path, 1, &l, &e))
+    if (load_analysis(&path, 1, &how, &l, &e))
         return fail(&e);
     struct exported what = {.analysis = l.analysis};
     struct export_options o = load_options(&l, path);
