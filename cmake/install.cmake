@@ -14,6 +14,8 @@ if(TARGET gpuprof_agent)
     install(TARGETS gpuprof_agent LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuprof COMPONENT gpuprof)
     install(DIRECTORY ${CMAKE_SOURCE_DIR}/agent/python DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuprof
         COMPONENT gpuprof FILES_MATCHING PATTERN "*.py")
+    install(FILES ${CMAKE_BINARY_DIR}/lib/python/gpuprof_facts.py DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuprof/python
+        COMPONENT gpuprof)
 endif()
 
 # gpuprof.h: step marks for C and C++ programs. Header only.

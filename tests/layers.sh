@@ -45,16 +45,16 @@ analyzer/replay         wire analyzer/profile analyzer/timeline analyzer/measure
 analyzer/whatif/edits   wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/kernels analyzer/queries/ranks analyzer/replay
 analyzer/whatif         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/ranks analyzer/replay analyzer/whatif/edits
 analyzer/remedy
-analyzer/dialects       analyzer/timeline analyzer/facts analyzer/queries analyzer/remedy
+analyzer/dialects       wire analyzer/timeline analyzer/facts analyzer/queries analyzer/remedy
 analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/find analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/whatif analyzer/remedy analyzer/dialects
-analyzer/compare        analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif analyzer/advice
+analyzer/compare        wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif analyzer/advice
 report                  analyzer/profile analyzer/timeline analyzer/facts analyzer/whatif analyzer/advice analyzer/compare
-report/words            report analyzer/timeline analyzer/facts analyzer/advice
+report/words            wire report analyzer/timeline analyzer/facts analyzer/advice
 report/json             report report/words analyzer/timeline analyzer/facts analyzer/advice
 report/tables           report report/words analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 report/terminal         report report/words report/json analyzer/timeline analyzer/facts
 report/chrome           wire report report/words report/json analyzer/timeline analyzer/facts
-report/page             report report/words report/json report/chrome analyzer/timeline analyzer/measure analyzer/facts
+report/page             wire report report/words report/json report/chrome analyzer/timeline analyzer/measure analyzer/facts
 report/page/ranks       report report/words report/page analyzer/timeline analyzer/facts
 report/page/events      wire report report/words report/json report/chrome report/page report/page/ranks analyzer/timeline analyzer/facts
 report/export           report report/words report/json report/terminal report/chrome report/page report/page/ranks report/page/events analyzer/timeline analyzer/measure analyzer/facts analyzer/compare
@@ -65,7 +65,7 @@ cli                     cli/common cli/load cli/results report report/words repo
 cli/run                 wire vgpu/include cli/common cli/load cli/results report report/words analyzer/profile analyzer/collector
 cli/record              cli/common cli/results report analyzer/profile analyzer/collector
 cli/gate                cli/common cli/load cli/results report analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
-cli/try                 cli/common cli/load cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
+cli/try                 wire cli/common cli/load cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
 cli/import              wire cli/common cli/load cli/results cli/run report analyzer/profile analyzer/import analyzer/collector
 cli/reduce              cli/common cli/load cli/results analyzer/profile analyzer/import analyzer/reduce
 cli/mpi                 cli/common cli/load cli/reduce analyzer/profile analyzer/import analyzer/reduce

@@ -9,6 +9,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/resolve.h"
 #include "agent/core/spool.h"
+#include "wire/fact_keys.h"
 #include "wire/launcher.h"
 
 static void put_meta(struct thread *t, enum spool_rec_kind kind, uint32_t tid, uint32_t key,
@@ -110,7 +111,7 @@ static void cores(struct thread *t)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0)
-        about_meta_number(t, "process_cores", CPU_COUNT(&set));
+        about_meta_number(t, FACT_PROCESS_CORES, CPU_COUNT(&set));
 }
 
 void about_process(struct thread *t)

@@ -8,6 +8,7 @@ import gc
 import multiprocessing
 import os
 
+facts = hook.here["facts"]
 fact, wrap, guarded = hook.fact, hook.wrap, hook.guarded
 torch, agent = hook.torch, hook.agent
 
@@ -40,12 +41,12 @@ before_backward = None  # what is to be called before each backward pass
 
 
 def applied(setting, what):
-    fact(f"apply.{setting}", f"applied: {what}")
+    fact(f"{facts.APPLY}.{setting}", f"applied: {what}")
 
 
 def refused(setting, why):
-    if not hook.known.get(f"apply.{setting}", "").startswith("applied"):
-        fact(f"apply.{setting}", f"refused: {why}")
+    if not hook.known.get(f"{facts.APPLY}.{setting}", "").startswith("applied"):
+        fact(f"{facts.APPLY}.{setting}", f"refused: {why}")
 
 
 def not_yet(setting):
@@ -71,7 +72,7 @@ def settings(text):
 
 def at_import():
     global before_backward
-    fact("torch.settings", " ".join(OBEYED))
+    fact(facts.TORCH_SETTINGS, " ".join(OBEYED))
     for setting, value in settings(os.environ.get("GPUPROF_APPLY", "")):
         if value is None:
             refused(setting, "it is not of the form NAME=VALUE")
@@ -248,7 +249,7 @@ class Autocast:
             return
         self.refused = True
         self.leave()
-        hook.known.pop("apply.precision", None)
+        hook.known.pop(f"{facts.APPLY}.precision", None)
         refused("precision", "the program uses autocast itself")
 
 

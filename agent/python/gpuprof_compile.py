@@ -3,6 +3,7 @@ wrapper off them."""
 import sys
 import types
 
+facts = hook.here["facts"]
 fact, guarded, torch, agent = hook.fact, hook.guarded, hook.torch, hook.agent
 
 
@@ -10,7 +11,7 @@ def note_compile(*args, **kwargs):
     """Before anything is compiled: what the compiler would trace is as it was without us."""
     shown = ", ".join(f"{k}={v!r}" for k, v in kwargs.items()
                       if k in ("mode", "backend", "dynamic", "fullgraph") and v is not None)
-    fact("torch.compile", f"torch.compile({shown}) at {hook.user_place()}")
+    fact(facts.TORCH_COMPILE, f"torch.compile({shown}) at {hook.user_place()}")
     for undo in hook.undo_at_compile:
         undo()
 

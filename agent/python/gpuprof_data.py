@@ -9,6 +9,7 @@ import sys
 import types
 import weakref
 
+facts = hook.here["facts"]
 fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
 apply = hook.here["apply"]
 MOST = 32  # loaders that are told apart
@@ -120,38 +121,38 @@ def note_dataset(number, dataset):
         if method or held is None:
             break
         inner = held
-    fact(f"torch.loader.{number}.dataset", where_is(method) or type(inner).__name__)
+    fact(f"{facts.TORCH_LOADER}.{number}.{facts.LOADER_DATASET}", where_is(method) or type(inner).__name__)
     if isinstance(dataset, hook.torch.utils.data.IterableDataset):
         names = getattr(getattr(type(inner), "__iter__", None), "__code__", None)
         knows = names and "get_worker_info" in names.co_names
-        fact(f"torch.loader.{number}.iterable", "shards" if knows else "does not shard")
+        fact(f"{facts.TORCH_LOADER}.{number}.{facts.LOADER_ITERABLE}", "shards" if knows else "does not shard")
 
 
 @guarded
 def describe(loader, number, made, place):
-    key = f"torch.loader.{number}"
+    key = f"{facts.TORCH_LOADER}.{number}"
     fact(key, settings_of(loader))
     if made:
-        fact(key + ".made", made)
-    fact(key + ".where", place)
+        fact(f"{key}.{facts.LOADER_MADE}", made)
+    fact(f"{key}.{facts.LOADER_WHERE}", place)
     by = made_by.get(id(loader))
     if is_other(loader):
         by = makers()
-        fact(key + ".foreign", "handed to PyTorch's iterators")
+        fact(f"{key}.{facts.LOADER_FOREIGN}", "handed to PyTorch's iterators")
     if by:
-        fact(key + ".by", by)
+        fact(f"{key}.{facts.LOADER_BY}", by)
     note_dataset(number, loader.dataset)
     collate = where_is(getattr(loader, "collate_fn", None))
     if collate:
-        fact(key + ".collate", collate)
+        fact(f"{key}.{facts.LOADER_COLLATE}", collate)
     how = hook.start_method(getattr(loader, "multiprocessing_context", None))
     if loader.num_workers or how != "fork":
-        fact(key + ".start", how)
+        fact(f"{key}.{facts.LOADER_START}", how)
     if number == 1:
-        fact("torch.loader", settings_of(loader))
-        fact("torch.loader.where", place)
+        fact(facts.TORCH_LOADER, settings_of(loader))
+        fact(f"{facts.TORCH_LOADER}.{facts.LOADER_WHERE}", place)
         if made:
-            fact("torch.loader.made", made)
+            fact(f"{facts.TORCH_LOADER}.{facts.LOADER_MADE}", made)
 
 
 def is_other(loader):
@@ -184,7 +185,7 @@ def number_for(loader):
         if number not in used:
             describe(loader, number, made, place)
     elif used[number] == 1 and number < MOST:
-        fact(f"torch.loader.{number}.anew", "made anew for each loop")
+        fact(f"{facts.TORCH_LOADER}.{number}.{facts.LOADER_ANEW}", "made anew for each loop")
     used[number] = used.get(number, 0) + 1
     number_of[id(loader)] = number
     if len(used) == 2 and used[number] == 1:
@@ -199,7 +200,7 @@ def note_iterated(loader, *_, **__):
     """Before each loop: its workers are children of what is told here."""
     hook.agent.gpuprof_hook_loading(number_for(loader))
     if hasattr(os, "sched_getaffinity"):
-        fact("process_cores", len(os.sched_getaffinity(0)))
+        fact(facts.PROCESS_CORES, len(os.sched_getaffinity(0)))
 
 
 @guarded
@@ -249,8 +250,8 @@ def note_batch(batch):
     found = [f"{str(t.dtype).replace('torch.', '')} {'x'.join(map(str, t.shape)) or 'scalar'}"
              for t in tensors]
     if found:
-        fact("torch.batch", ", ".join(found[:8]))
-        fact("torch.batch.bytes", sum(t.numel() * t.element_size() for t in tensors))
+        fact(facts.TORCH_BATCH, ", ".join(found[:8]))
+        fact(facts.TORCH_BATCH_BYTES, sum(t.numel() * t.element_size() for t in tensors))
 
 
 @guarded

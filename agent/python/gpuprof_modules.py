@@ -4,6 +4,7 @@ PyTorch's own hooks for all modules are used; a call costs some 3 us. What torch
 would carry them into its graphs, so they go away when it is called."""
 import threading
 
+facts = hook.here["facts"]
 agent, now, guarded, torch = hook.agent, hook.now, hook.guarded, hook.torch
 names = {}  # id of a module: its name in the outermost module that was called
 state = threading.local()
@@ -37,4 +38,4 @@ def hook_modules():
     handles = [hooks.register_module_forward_pre_hook(guarded(begin)),
                hooks.register_module_forward_hook(guarded(end))]
     hook.undo_at_compile.extend(handle.remove for handle in handles)
-    hook.fact("torch.module_ranges", "on")
+    hook.fact(facts.TORCH_MODULE_RANGES, "on")

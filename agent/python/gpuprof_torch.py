@@ -8,6 +8,7 @@ fails here is said in the profile's health table and nowhere else. This file hol
   gpuprof_apply.py    settings
   gpuprof_compile.py  torch.compile
   gpuprof_modules.py  a range for each call of a module, on request (GPUPROF_MODULES=1)
+  gpuprof_facts.py    keys of facts, made by the build of wire/fact_keys.h
 With GPUPROF_HOOK=steps only the steps are recorded, and settings obeyed.
 """
 import ctypes
@@ -219,8 +220,8 @@ def find_kinds():
 
 @guarded
 def hook_torch():
-    fact("torch.version", torch.__version__)
-    fact("python.version", sys.version.split()[0])
+    fact(here["facts"].TORCH_VERSION, torch.__version__)
+    fact(here["facts"].PYTHON_VERSION, sys.version.split()[0])
     here["apply"].at_import()
     here["train"].hook_backward()
     if only_steps:
@@ -245,7 +246,7 @@ def install(module, itself):
     torch, this = module, itself
     torch_folder = os.path.dirname(module.__file__) + os.sep
     only_steps = os.environ.get("GPUPROF_HOOK") == "steps"
-    for name in ("apply", "data", "compile", "train"):
+    for name in ("facts", "apply", "data", "compile", "train"):
         load(name)
     hook_torch()
     awaited = {**here["data"].awaited(), **here["train"].awaited()}

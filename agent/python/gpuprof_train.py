@@ -1,6 +1,7 @@
 """Steps, backward passes, optimizer, precision, parallelism and settings of a training program."""
 import sys
 
+facts = hook.here["facts"]
 fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
 torch = hook.torch
 apply = hook.here["apply"]
@@ -35,15 +36,15 @@ def describe(optimizer):
     group = optimizer.param_groups[0]
     names = ("foreach", "fused", "capturable")
     text = ", ".join(f"{n}={group[n]}" for n in names if n in group)
-    fact("torch.optimizer", f"{type(optimizer).__name__}({text})")
+    fact(facts.TORCH_OPTIMIZER, f"{type(optimizer).__name__}({text})")
     tensors = [p for g in optimizer.param_groups for p in g["params"]]
     dtypes = sorted({name_of(p.dtype) for p in tensors})
     devices = sorted({p.device.type for p in tensors})
-    fact("torch.parameters", f"{len(tensors)} tensors, {sum(p.numel() for p in tensors)} numbers, "
+    fact(facts.TORCH_PARAMETERS, f"{len(tensors)} tensors, {sum(p.numel() for p in tensors)} numbers, "
                              f"{'/'.join(dtypes)}, on {'/'.join(devices)}")
     layouts = {layout(p) for p in tensors if p.dim() == 4} - {None}
     if layouts:
-        fact("torch.weights.memory_format", "mixed" if len(layouts) > 1 else layouts.pop())
+        fact(facts.TORCH_WEIGHTS_MEMORY_FORMAT, "mixed" if len(layouts) > 1 else layouts.pop())
 
 
 def layout(tensor):
@@ -59,7 +60,7 @@ def note_input(tensor):
     if type(tensor) is not torch.Tensor or tensor.dim() != 4 or tensor.requires_grad:
         return False
     shape = "x".join(map(str, tensor.shape))
-    fact("torch.input", f"{name_of(tensor.dtype)} {shape} {layout(tensor) or 'contiguous'}")
+    fact(facts.TORCH_INPUT, f"{name_of(tensor.dtype)} {shape} {layout(tensor) or 'contiguous'}")
     return True
 
 
@@ -67,24 +68,24 @@ def note_input(tensor):
 def switches():
     """State of PyTorch's switches once training runs."""
     backends = torch.backends
-    fact("torch.cudnn.benchmark", backends.cudnn.benchmark)
-    fact("torch.cudnn.deterministic", backends.cudnn.deterministic)
+    fact(facts.TORCH_CUDNN_BENCHMARK, backends.cudnn.benchmark)
+    fact(facts.TORCH_CUDNN_DETERMINISTIC, backends.cudnn.deterministic)
     if hasattr(backends, "fp32_precision"):  # here the older switches warn when they are read
-        fact("torch.matmul.precision", backends.cuda.matmul.fp32_precision)
-        fact("torch.cudnn.precision", backends.cudnn.conv.fp32_precision)
+        fact(facts.TORCH_MATMUL_PRECISION, backends.cuda.matmul.fp32_precision)
+        fact(facts.TORCH_CUDNN_PRECISION, backends.cudnn.conv.fp32_precision)
     else:
-        fact("torch.cudnn.allow_tf32", backends.cudnn.allow_tf32)
-        fact("torch.matmul.allow_tf32", backends.cuda.matmul.allow_tf32)
+        fact(facts.TORCH_CUDNN_ALLOW_TF32, backends.cudnn.allow_tf32)
+        fact(facts.TORCH_MATMUL_ALLOW_TF32, backends.cuda.matmul.allow_tf32)
         if hasattr(torch, "get_float32_matmul_precision"):
-            fact("torch.matmul.precision", torch.get_float32_matmul_precision())
-    if hook.known.get("torch.anomaly_mode") != "True":
-        fact("torch.anomaly_mode", torch.is_anomaly_enabled())
-    fact("torch.deterministic_algorithms", torch.are_deterministic_algorithms_enabled())
-    fact("torch.num_threads", torch.get_num_threads())
+            fact(facts.TORCH_MATMUL_PRECISION, torch.get_float32_matmul_precision())
+    if hook.known.get(facts.TORCH_ANOMALY_MODE) != "True":
+        fact(facts.TORCH_ANOMALY_MODE, torch.is_anomaly_enabled())
+    fact(facts.TORCH_DETERMINISTIC_ALGORITHMS, torch.are_deterministic_algorithms_enabled())
+    fact(facts.TORCH_NUM_THREADS, torch.get_num_threads())
     kernels = [k for k in ("flash", "mem_efficient", "math", "cudnn")
                if getattr(backends.cuda, f"{k}_sdp_enabled", bool)()]
     if kernels:
-        fact("torch.attention", ", ".join(kernels))
+        fact(facts.TORCH_ATTENTION, ", ".join(kernels))
 
 
 def hook_optimizer(module):
@@ -112,8 +113,8 @@ def note_backward(*_, **__):
     global backwards
     backwards += 1
     if torch.is_anomaly_enabled():
-        fact("torch.anomaly_mode", "True")
-        fact("torch.anomaly_mode.where", hook.user_place())
+        fact(facts.TORCH_ANOMALY_MODE, "True")
+        fact(facts.TORCH_ANOMALY_MODE_WHERE, hook.user_place())
     return backwards >= 3
 
 
@@ -138,7 +139,7 @@ def note_generate(model, *_, **how):
     """True: the first one is enough."""
     config = how.get("generation_config") or getattr(model, "generation_config", None)
     cache = how.get("cache_implementation") or getattr(config, "cache_implementation", None)
-    fact("transformers.generate", f"cache_implementation={cache!r} at {hook.user_place()}")
+    fact(facts.TRANSFORMERS_GENERATE, f"cache_implementation={cache!r} at {hook.user_place()}")
     return True
 
 
@@ -171,9 +172,9 @@ def note_pause(ns):
         return
     pauses[place] = pauses.get(place, 0) + ns
     if pauses[place] == max(pauses.values()):
-        fact("torch.gc.where", place)
+        fact(facts.TORCH_GC_WHERE, place)
         if frame and {"gc", "collect"} <= set(frame.f_code.co_names):
-            fact("torch.gc.asked", place)
+            fact(facts.TORCH_GC_ASKED, place)
 
 
 # ---- precision --------------------------------------------------------------------------------
@@ -191,11 +192,11 @@ def note_autocast(context, *_, **__):
     if apply.entering() or from_pytorch():
         return
     if context._enabled:
-        fact("torch.autocast", f"{context.device} {name_of(context.fast_dtype)}")
-        fact("torch.autocast.where", hook.user_place())
+        fact(facts.TORCH_AUTOCAST, f"{context.device} {name_of(context.fast_dtype)}")
+        fact(facts.TORCH_AUTOCAST_WHERE, hook.user_place())
         apply.program_has_autocast()
-    elif "torch.autocast" not in hook.known:
-        fact("torch.autocast", "switched off")
+    elif facts.TORCH_AUTOCAST not in hook.known:
+        fact(facts.TORCH_AUTOCAST, "switched off")
 
 
 def hook_autocast(module):
@@ -203,7 +204,7 @@ def hook_autocast(module):
 
 
 def note_scaler(scaler, *_, **__):
-    fact("torch.grad_scaler", "used" if scaler.is_enabled() else "switched off")
+    fact(facts.TORCH_GRAD_SCALER, "used" if scaler.is_enabled() else "switched off")
 
 
 def hook_scaler(module):
@@ -216,11 +217,11 @@ def note_ddp(model, *_, **__):
     names = ("bucket_bytes_cap", "static_graph", "gradient_as_bucket_view",
              "find_unused_parameters")
     text = ", ".join(f"{n}={getattr(model, n)}" for n in names if hasattr(model, n))
-    fact("torch.ddp", f"DistributedDataParallel({text})")
+    fact(facts.TORCH_DDP, f"DistributedDataParallel({text})")
 
 
 def note_no_sync(*_, **__):
-    fact("torch.ddp.no_sync", f"used at {hook.user_place()}")
+    fact(facts.TORCH_DDP_NO_SYNC, f"used at {hook.user_place()}")
 
 
 def hook_ddp(module):
@@ -230,7 +231,7 @@ def hook_ddp(module):
 
 
 def note_data_parallel(model, *_, **__):
-    fact("torch.data_parallel", f"DataParallel(device_ids={model.device_ids}) "
+    fact(facts.TORCH_DATA_PARALLEL, f"DataParallel(device_ids={model.device_ids}) "
                                 f"at {hook.user_place()}")
 
 
@@ -239,7 +240,7 @@ def hook_data_parallel(module):
 
 
 def note_fsdp(*_, **__):
-    fact("torch.fsdp", "FullyShardedDataParallel")
+    fact(facts.TORCH_FSDP, "FullyShardedDataParallel")
 
 
 def hook_fsdp(module):
@@ -247,7 +248,7 @@ def hook_fsdp(module):
 
 
 def note_fully_shard(*_, **__):
-    fact("torch.fsdp", "fully_shard")
+    fact(facts.TORCH_FSDP, "fully_shard")
 
 
 def hook_fully_shard(module):
@@ -277,11 +278,11 @@ def note_groups():
             told.add((len(ranks), apart if regular else 0, name if name not in ("", "undefined") else "-"))
     if len(told) <= 32 and any(name not in ("-", "default_pg") for _, _, name in told):  # all of them, or none
         for number, (size, apart, name) in enumerate(sorted(told)):
-            fact(f"torch.group.{number}", f"{size} {apart} {name}")
+            fact(f"{facts.TORCH_GROUP}.{number}", f"{size} {apart} {name}")
 
 
 def note_deepspeed(engine, *_, **__):
-    fact("torch.deepspeed", f"ZeRO {engine.zero_optimization_stage()}")
+    fact(facts.TORCH_DEEPSPEED, f"ZeRO {engine.zero_optimization_stage()}")
 
 
 def hook_deepspeed(module):
@@ -291,7 +292,7 @@ def hook_deepspeed(module):
 # ---- graphs, clipping, checkpointing ----------------------------------------------------------
 
 def note_graph(*_, **__):
-    fact("torch.cuda_graph", f"replayed at {hook.user_place()}")
+    fact(facts.TORCH_CUDA_GRAPH, f"replayed at {hook.user_place()}")
 
 
 def hook_graphs(module):
@@ -299,7 +300,7 @@ def hook_graphs(module):
 
 
 def note_clip(*_, **__):
-    fact("torch.clip_grad", f"used at {hook.user_place()}")
+    fact(facts.TORCH_CLIP_GRAD, f"used at {hook.user_place()}")
 
 
 def note_grouping(*_, **__):
@@ -323,7 +324,7 @@ def hook_clip(module):
 
 
 def note_checkpoint(*_, **__):
-    fact("torch.checkpoint", f"used at {hook.user_place()}")
+    fact(facts.TORCH_CHECKPOINT, f"used at {hook.user_place()}")
 
 
 def hook_checkpoint(module):
@@ -357,9 +358,9 @@ def hook_late():
                        "torch.distributed.fsdp._fully_shard._fsdp_state": hook_fully_shard,
                        "torch.distributed._composable.fsdp._fsdp_state": hook_fully_shard,  # until 2.5
                        "torch.utils.checkpoint": hook_checkpoint}.items():
-        if name in sys.modules and "torch.compile" not in hook.known:
+        if name in sys.modules and facts.TORCH_COMPILE not in hook.known:
             guarded(then)(sys.modules[name])
-    if "torch.compile" in hook.known:
+    if facts.TORCH_COMPILE in hook.known:
         guarded(note_sharded)()
     guarded(note_groups)()
     generation = sys.modules.get("transformers.generation.utils")

@@ -9,6 +9,7 @@
 #include "agent/core/clock.h"
 #include "agent/python/hook.h"
 #include "agent/python/hook_py.h"
+#include "wire/fact_keys.h"
 
 enum { SURE = 2 }; /* such reads without a backward pass between: it is evaluation */
 
@@ -59,7 +60,7 @@ static void look_at_evaluation(void *tensor, const char *place)
     if (++evaluating < SURE)
         return;
     eval_with_grad = 1;
-    gpuprof_hook_fact("torch.evaluation.grad_enabled", place);
+    gpuprof_hook_fact(FACT_TORCH_EVALUATION_GRAD_ENABLED, place);
 }
 
 /* What the user wrote: bool(x), not x.__bool__(). */
@@ -122,7 +123,7 @@ static void told_non_blocking(void)
 {
     static bool told;
     if (!told)
-        gpuprof_hook_fact("apply.non_blocking",
+        gpuprof_hook_fact(FACT_APPLY ".non_blocking",
                           "applied: copies of pinned tensors to the GPU no longer wait");
     told = true;
 }

@@ -2,6 +2,7 @@
 #include "analyzer/advice/outcome_loader.h"
 
 #include "analyzer/queries/input/feed.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -34,17 +35,17 @@ void outcome_of_loader(const struct facts *f, struct arena *arena, struct outcom
                        const struct feed *feed)
 {
     struct remedy *r = &o->remedy;
-    r->object.made_by = query_feed_fact(f, arena, feed, "by");
+    r->object.made_by = query_feed_fact(f, arena, feed, FACT_LOADER_BY);
     r->object.fixed = feed->foreign;
     r->conditions[CONDITION_MADE_ANEW] = feed->anew;
     r->conditions[CONDITION_ONE_OF_LOADERS] =
-        feed->loaders > 1 && query_feed_fact(f, arena, feed, "made");
+        feed->loaders > 1 && query_feed_fact(f, arena, feed, FACT_LOADER_MADE);
 }
 
 /* How workers start is worth a word where there were none, and it is not by fork. */
 static const char *first_start(const struct facts *f, struct arena *arena, const struct feed *feed)
 {
-    const char *how = feed->have > 0 ? NULL : query_feed_fact(f, arena, feed, "start");
+    const char *how = feed->have > 0 ? NULL : query_feed_fact(f, arena, feed, FACT_LOADER_START);
     return how && strcmp(how, "fork") != 0 ? how : NULL;
 }
 
@@ -64,6 +65,6 @@ void outcome_set_workers(const struct facts *f, struct arena *arena, struct outc
 const char *outcome_refuses_workers(const struct facts *f, struct arena *arena,
                                     const struct feed *feed)
 {
-    const struct dialect *d = dialect_of_packages(query_feed_fact(f, arena, feed, "by"));
+    const struct dialect *d = dialect_of_packages(query_feed_fact(f, arena, feed, FACT_LOADER_BY));
     return d && d->no_workers_on_cpu && f->on_cpu ? d->package : NULL;
 }

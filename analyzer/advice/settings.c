@@ -4,6 +4,7 @@
 #include "analyzer/advice/outcome.h"
 #include "analyzer/queries/query.h"
 #include "base/settings.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -87,7 +88,7 @@ static bool knows(const char *list, const char *setting, size_t n)
  * of what does not say what was started, nothing is known: NULL. Others read no settings: "". */
 static const char *settings_obeyed(const struct facts *f)
 {
-    static const char *const keys[] = {"torch.settings", "program.settings"};
+    static const char *const keys[] = {FACT_TORCH_SETTINGS, FACT_PROGRAM_SETTINGS};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (timeline_meta(f->tl, keys[i]))
             return timeline_meta(f->tl, keys[i]);

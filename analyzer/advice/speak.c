@@ -2,6 +2,7 @@
  * as a setting that tries it. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/input/feed.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -9,7 +10,7 @@
 static const char *fact(const struct facts *facts, struct arena *arena, const char *key)
 {
     struct feed f;
-    const char *loader = "torch.loader";
+    const char *loader = FACT_TORCH_LOADER;
     size_t n = strlen(loader);
     if (strncmp(key, loader, n) != 0 || !query_feed(facts, arena, &f))
         return timeline_meta(facts->tl, key);

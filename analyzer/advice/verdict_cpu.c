@@ -4,6 +4,7 @@
 #include "analyzer/advice/verdict.h"
 #include "analyzer/queries/input/loader.h"
 #include "base/size.h"
+#include "wire/fact_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +110,7 @@ static const char *parts_text(struct advice *a)
 /* Threads that PyTorch computes with; 0 = not known. */
 static int cpu_threads(const struct advice *a)
 {
-    const char *text = timeline_meta(a->facts->tl, "torch.num_threads");
+    const char *text = timeline_meta(a->facts->tl, FACT_TORCH_NUM_THREADS);
     int n = text ? atoi(text) : 0;
     return n > 0 ? n : 0;
 }
@@ -352,7 +353,7 @@ void verdict_cpu_no_steps(struct advice *a)
     const char *hook = hook_complaint(a);
     if (verdict_records_missing(a) || marks_alone(a) || failed_early(a))
         return;
-    bool torch = timeline_meta(a->facts->tl, "torch.version") != NULL;
+    bool torch = timeline_meta(a->facts->tl, FACT_TORCH_VERSION) != NULL;
     const char *command = timeline_meta(a->facts->tl, "command");
     bool python = query_of_python(a->facts) || (command && strstr(command, "python"));
     const char *next =

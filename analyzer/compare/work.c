@@ -2,6 +2,7 @@
  * ranks. Options that set how it is computed (workers, pinned memory, an optimizer's form) are what
  * one compares, so they are not looked at. */
 #include "analyzer/compare/work.h"
+#include "wire/fact_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,7 @@ static const char *command_of(const struct advice *a)
 
 int64_t work_batch(const struct advice *a)
 {
-    const char *loader = timeline_meta(a->facts->tl, "torch.loader");
+    const char *loader = timeline_meta(a->facts->tl, FACT_TORCH_LOADER);
     const char *size = loader ? strstr(loader, "batch_size=") : NULL;
     if (size && atoll(size + strlen("batch_size=")) > 0)
         return atoll(size + strlen("batch_size="));

@@ -2,6 +2,7 @@
 #include "analyzer/dialects/dialect.h"
 
 #include "analyzer/queries/query.h"
+#include "wire/fact_keys.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,10 +54,10 @@ static const struct dialect *library_of(const struct facts *f)
     char key[48];
     const struct dialect *d = NULL;
     for (int n = 1; !d; n++) {
-        snprintf(key, sizeof key, "torch.loader.%d.by", n);
+        snprintf(key, sizeof key, FACT_TORCH_LOADER ".%d." FACT_LOADER_BY, n);
         const char *by = timeline_meta(f->tl, key);
         d = dialect_of_packages(by);
-        snprintf(key, sizeof key, "torch.loader.%d", n);
+        snprintf(key, sizeof key, FACT_TORCH_LOADER ".%d", n);
         if (!by && !timeline_meta(f->tl, key))
             return NULL;
     }

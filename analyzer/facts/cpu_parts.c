@@ -8,6 +8,7 @@
 #include "analyzer/timeline/sort.h"
 
 #include "base/vec.h"
+#include "wire/fact_keys.h"
 #include "wire/spool_format.h"
 #include "wire/step_mark.h"
 
@@ -53,7 +54,7 @@ static bool launched(const struct timeline *t)
 
 bool cpu_is_all(const struct timeline *t)
 {
-    const char *source = timeline_meta(t, "source"), *on = timeline_meta(t, "torch.parameters");
+    const char *source = timeline_meta(t, "source"), *on = timeline_meta(t, FACT_TORCH_PARAMETERS);
     if (t->op_count || launched(t))
         return false;
     if (source && strcmp(source, "run") != 0) /* others may have recorded the host alone */
@@ -143,9 +144,9 @@ static bool made_by_trainers(const struct timeline *t)
 /* Whether a loop over the loader of that number starts workers. */
 static bool starts_workers(const struct timeline *t, int64_t number, bool trainers)
 {
-    char key[48] = "torch.loader";
+    char key[48] = FACT_TORCH_LOADER;
     if (number > 0)
-        snprintf(key, sizeof key, "torch.loader.%lld", (long long)number);
+        snprintf(key, sizeof key, FACT_TORCH_LOADER ".%lld", (long long)number);
     const char *settings = timeline_meta(t, key);
     const char *workers = settings ? strstr(settings, "num_workers=") : NULL;
     return workers ? atoi(workers + strlen("num_workers=")) > 0 : !trainers;

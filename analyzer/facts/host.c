@@ -6,6 +6,7 @@
 #include "analyzer/timeline/name_test.h"
 #include "base/vec.h"
 
+#include "wire/fact_keys.h"
 #include "wire/spool_format.h"
 
 #include <math.h>
@@ -31,7 +32,7 @@ static int process_cores(const struct facts *f)
     int n = 0;
     for (size_t i = 0; i < t->meta_count && t->process_count; i++)
         if (t->metas[i].process == t->processes[f->steps.process].id &&
-            strcmp(tl_text(t, t->metas[i].key), "process_cores") == 0)
+            strcmp(tl_text(t, t->metas[i].key), FACT_PROCESS_CORES) == 0)
             n = atoi(tl_text(t, t->metas[i].value));
     return n;
 }

@@ -1,6 +1,7 @@
 /* Which framework drives the program: as the recording says, else by its kernels' names. */
 #include "analyzer/queries/query.h"
 #include "analyzer/timeline/classify.h"
+#include "wire/fact_keys.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -23,13 +24,13 @@ static bool runs_kernel(const struct facts *f, const char *words)
 bool query_of_python(const struct facts *f)
 {
     const char *exe = timeline_meta(f->tl, "exe");
-    return (exe && strstr(exe, "python")) || timeline_meta(f->tl, "python.version") ||
+    return (exe && strstr(exe, "python")) || timeline_meta(f->tl, FACT_PYTHON_VERSION) ||
            is_framework(f, "pytorch");
 }
 
 bool query_of_pytorch(const struct facts *f)
 {
-    if (is_framework(f, "pytorch") || timeline_meta(f->tl, "torch.version"))
+    if (is_framework(f, "pytorch") || timeline_meta(f->tl, FACT_TORCH_VERSION))
         return true;
     if (!query_of_python(f) || runs_kernel(f, "at::native|2at6native|triton_"))
         return query_of_python(f);

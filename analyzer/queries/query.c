@@ -1,6 +1,7 @@
 #include "analyzer/queries/query.h"
 
 #include "analyzer/measure/ranges.h"
+#include "wire/fact_keys.h"
 #include "wire/spool_format.h"
 
 #include <stdlib.h>
@@ -240,7 +241,7 @@ bool query_find_seen(const struct facts *f)
 
 bool query_cudnn_benchmark(const struct facts *f)
 {
-    const char *on = timeline_meta(f->tl, "torch.cudnn.benchmark");
+    const char *on = timeline_meta(f->tl, FACT_TORCH_CUDNN_BENCHMARK);
     return on && strcmp(on, "True") == 0;
 }
 

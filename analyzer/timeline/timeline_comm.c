@@ -1,5 +1,6 @@
 /* Which kernel each call of a communication library launched, and what it exchanges. */
 #include "analyzer/timeline/build.h"
+#include "wire/fact_keys.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -120,7 +121,7 @@ void build_join_collectives(struct build *b)
 const char *timeline_told_group(const struct timeline *t, const struct row_meta *m, int64_t *ranks,
                                 int64_t *apart)
 {
-    static const char key[] = "torch.group.";
+    static const char key[] = FACT_TORCH_GROUP ".";
     int at = 0;
     if (strncmp(tl_text(t, m->key), key, sizeof key - 1) != 0)
         return NULL;

@@ -3,6 +3,7 @@
 
 #include "base/settings.h"
 #include "report/terminal/terminal.h"
+#include "wire/fact_keys.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ static bool marked(const struct timeline *t, const char *setting)
 /* The last word of any process on the setting: true when one obeyed. */
 static bool obeyed(const struct timeline *t, const char *key, const char **refusal)
 {
-    bool any = marked(t, key + strlen("apply."));
+    bool any = marked(t, key + strlen(FACT_APPLY "."));
     *refusal = NULL;
     for (size_t i = 0; i < t->meta_count; i++) {
         const char *value = tl_text(t, t->metas[i].value);
@@ -65,12 +66,13 @@ static void ask_program(struct tried *c, const struct timeline *tl)
     const char *refusal, *rest = c->settings;
     bool all = true;
     for (struct setting_text s; settings_next(&rest, &s);) {
-        snprintf(key, sizeof key, "apply.%.*s", (int)s.name_size, s.name);
+        snprintf(key, sizeof key, FACT_APPLY ".%.*s", (int)s.name_size, s.name);
         if (obeyed(tl, key, &refusal))
             continue;
         all = false;
         if (refusal && !c->refused) {
-            snprintf(c->refusal, sizeof c->refusal, "%s: %s", key + strlen("apply."), refusal);
+            snprintf(c->refusal, sizeof c->refusal, "%s: %s", key + strlen(FACT_APPLY "."),
+                     refusal);
             terminal_clean(c->refusal);
         }
         if (!refusal)

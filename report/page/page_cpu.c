@@ -3,6 +3,7 @@
 
 #include "report/page/xml.h"
 #include "report/words/text.h"
+#include "wire/fact_keys.h"
 
 static void tile(const struct page *p, const char *name, const char *value, const char *more)
 {
@@ -23,7 +24,7 @@ static void share_tile(const struct page *p, const char *name, uint32_t parts)
 
 static void threads_tile(const struct page *p)
 {
-    const char *threads = timeline_meta(p->t, "torch.num_threads");
+    const char *threads = timeline_meta(p->t, FACT_TORCH_NUM_THREADS);
     char more[48] = "";
     if (p->a->facts->host.usable_cores > 0)
         snprintf(more, sizeof more, "%d usable cores", p->a->facts->host.usable_cores);

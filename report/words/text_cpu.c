@@ -1,6 +1,7 @@
 /* Words for runs without a GPU. */
 #include "analyzer/advice/rule.h"
 #include "report/words/text.h"
+#include "wire/fact_keys.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ bool text_has_parts(const struct advice *a)
 /* Samples in a batch, as the loader that was looped over first was set; 0 = not known. */
 static int batch_size(const struct advice *a)
 {
-    const char *loader = timeline_meta(a->facts->tl, "torch.loader");
+    const char *loader = timeline_meta(a->facts->tl, FACT_TORCH_LOADER);
     const char *size = loader ? strstr(loader, "batch_size=") : NULL;
     return size ? atoi(size + strlen("batch_size=")) : 0;
 }

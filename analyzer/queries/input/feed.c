@@ -2,6 +2,7 @@
 
 #include "analyzer/measure/median.h"
 #include "analyzer/facts/recorded.h"
+#include "wire/fact_keys.h"
 #include "wire/spool_format.h"
 
 #include <math.h>
@@ -189,7 +190,7 @@ struct cpu_use {
 static double helps(const struct facts *facts, uint32_t thread, double cpu, double main_cpu)
 {
     const struct thread *th = &facts->tl->threads[thread];
-    const char *threads = timeline_meta(facts->tl, "torch.num_threads");
+    const char *threads = timeline_meta(facts->tl, FACT_TORCH_NUM_THREADS);
     bool helper = thread != facts->steps.main_thread && th->apis == 0 && th->ranges == 0 &&
                   threads && atoi(threads) > 1;
     return helper && main_cpu >= 0 && cpu > main_cpu ? main_cpu : cpu;
@@ -260,13 +261,13 @@ static double fact_number(const struct facts *facts, struct arena *arena, const 
 static void settings(const struct facts *facts, struct arena *arena, struct feed *f)
 {
     const char *now = query_feed_fact(facts, arena, f, NULL),
-               *iterable = query_feed_fact(facts, arena, f, "iterable");
+               *iterable = query_feed_fact(facts, arena, f, FACT_LOADER_ITERABLE);
     const char *workers = now ? strstr(now, "num_workers=") : NULL;
     int told = workers ? atoi(workers + strlen("num_workers=")) : -1;
     f->have = told > f->have ? told : f->have;
     f->persistent = now && strstr(now, "persistent_workers=True");
-    f->foreign = query_feed_fact(facts, arena, f, "foreign") != NULL;
-    f->anew = f->foreign || query_feed_fact(facts, arena, f, "anew") != NULL;
+    f->foreign = query_feed_fact(facts, arena, f, FACT_LOADER_FOREIGN) != NULL;
+    f->anew = f->foreign || query_feed_fact(facts, arena, f, FACT_LOADER_ANEW) != NULL;
     f->iterable = iterable != NULL;
     f->shards = iterable && strcmp(iterable, "shards") == 0;
 }
@@ -292,7 +293,7 @@ static void hand_over(const struct facts *facts, struct arena *arena, struct fee
                       struct sums *s)
 {
     double bytes = fact_number(facts, arena, f, "batch.bytes");
-    const char *text = timeline_meta(facts->tl, "torch.batch.bytes");
+    const char *text = timeline_meta(facts->tl, FACT_TORCH_BATCH_BYTES);
     bytes = text ? strtod(text, NULL) : bytes;
     f->hand_low = HAND_LOW_NS + HAND_LOW_PER_BYTE * bytes;
     f->hand_hi = HAND_HIGH_NS + HAND_HIGH_PER_BYTE * bytes;

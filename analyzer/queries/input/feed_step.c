@@ -1,6 +1,7 @@
 /* What a step takes with another number of workers: the slowest of the loop, of the workers, and of
  * the cores that they share. */
 #include "analyzer/queries/input/feed.h"
+#include "wire/fact_keys.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -126,11 +127,11 @@ const char *query_feed_fact(const struct facts *facts, struct arena *arena, cons
 {
     const char *dot = what ? "." : "", *rest = what ? what : "";
     int number = f->loader > 0 ? f->loader : 1;
-    const char *value =
-        timeline_meta(facts->tl, arena_printf(arena, "torch.loader.%d%s%s", number, dot, rest));
+    const char *value = timeline_meta(
+        facts->tl, arena_printf(arena, FACT_TORCH_LOADER ".%d%s%s", number, dot, rest));
     return value || f->foreign /* which has no line of its own */
                ? value
-               : timeline_meta(facts->tl, arena_printf(arena, "torch.loader%s%s", dot, rest));
+               : timeline_meta(facts->tl, arena_printf(arena, FACT_TORCH_LOADER "%s%s", dot, rest));
 }
 
 int64_t query_feed_share(const struct facts *facts, const struct feed *f, double ns)

@@ -3,6 +3,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/query.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -25,8 +26,8 @@ static void name_others(const struct facts *f, struct arena *arena, struct outco
     struct feed feed;
     bool fed = query_feed(f, arena, &feed);
     const char *loader =
-        fed ? query_feed_fact(f, arena, &feed, NULL) : timeline_meta(f->tl, "torch.loader");
-    bool hooked = timeline_meta(f->tl, "torch.settings") != NULL;
+        fed ? query_feed_fact(f, arena, &feed, NULL) : timeline_meta(f->tl, FACT_TORCH_LOADER);
+    bool hooked = timeline_meta(f->tl, FACT_TORCH_SETTINGS) != NULL;
     if (fed && loader)
         outcome_of_loader(f, arena, o, &feed);
     if (loader ? !strstr(loader, "pin_memory=True") : !hooked)
@@ -201,7 +202,7 @@ const struct rule rule_pin_memory = {
     .needs = HAVE_COPIES | HAVE_MEMORY_KINDS | HAVE_STEPS,
     .check = check_pin_memory,
     .in_window = true,
-    .program = {.line = "torch.loader.made", .now = "torch.loader"},
+    .program = {.line = FACT_TORCH_LOADER "." FACT_LOADER_MADE, .now = FACT_TORCH_LOADER},
     .looks_for = "Copies between the GPU and pageable memory, and the time in which no kernel "
                  "computes because of them.",
     .doc = "The driver stages a copy from or to pageable memory through its own pinned buffer: it "

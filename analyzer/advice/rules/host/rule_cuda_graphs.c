@@ -6,6 +6,7 @@
 #include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/training/outside.h"
 #include "analyzer/queries/waits.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -118,10 +119,10 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
  * nobody knows how few. What does so; NULL: one graph may hold the step. */
 static const char *no_one_graph(const struct facts *f)
 {
-    const char *zero = timeline_meta(f->tl, "torch.deepspeed");
+    const char *zero = timeline_meta(f->tl, FACT_TORCH_DEEPSPEED);
     if (zero)
         return strcmp(zero, "ZeRO 3") == 0 ? zero : "DeepSpeed";
-    return timeline_meta(f->tl, "torch.fsdp") ? "FSDP" : NULL;
+    return timeline_meta(f->tl, FACT_TORCH_FSDP) ? "FSDP" : NULL;
 }
 
 /* Of PyTorch: what a capture of the model alone leaves outside. */

@@ -1,6 +1,7 @@
 /* Python's garbage collector stops the training thread. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
+#include "wire/fact_keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,9 +39,9 @@ static struct pauses find(const struct facts *f)
 
 static void check_gc_pauses(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    const char *where = timeline_meta(f->tl, "torch.gc.where");
-    const char *asked = timeline_meta(f->tl, "torch.gc.asked");
-    if (!timeline_meta(f->tl, "torch.version")) {
+    const char *where = timeline_meta(f->tl, FACT_TORCH_GC_WHERE);
+    const char *asked = timeline_meta(f->tl, FACT_TORCH_GC_ASKED);
+    if (!timeline_meta(f->tl, FACT_TORCH_VERSION)) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: pauses of Python's garbage collector (gpuprof run records them in "
                  "programs that use PyTorch)";

@@ -2,6 +2,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/training/generation.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -17,7 +18,7 @@ static void evidence(const struct facts *f, struct outcome *o, const struct quer
 /* Is the cache one of fixed size? Then it is not advised. */
 static bool has_cache(const struct facts *f)
 {
-    const char *now = timeline_meta(f->tl, "transformers.generate");
+    const char *now = timeline_meta(f->tl, FACT_TRANSFORMERS_GENERATE);
     return now && strncmp(now, "cache_implementation=None", 25) != 0;
 }
 
@@ -64,7 +65,7 @@ const struct rule rule_generation = {
            "lets Transformers compile the pass. The saving is a bound, the whole wait; a rerun "
            "decides.",
     .remedy = {.action = ACTION_GENERATE_IN_FEWER_LAUNCHES},
-    .program = {.now = "transformers.generate"},
+    .program = {.now = FACT_TRANSFORMERS_GENERATE},
     .tips = {{"generation", "Generate with a static cache and compiled decoding, or with vLLM",
               "Transformers' generate() alone"}},
 };

@@ -8,6 +8,7 @@
 #include "analyzer/queries/training/sharding.h"
 #include "analyzer/queries/waits.h"
 #include "analyzer/queries/warm.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -129,14 +130,14 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
 /* The weights were left on the CPU, and another model, or only its results, are on the GPU. */
 static bool trains_on_cpu(const struct facts *f, const char *where)
 {
-    const char *weights = timeline_meta(f->tl, "torch.parameters");
+    const char *weights = timeline_meta(f->tl, FACT_TORCH_PARAMETERS);
     return where && strncmp(where, "backward", 8) == 0 && weights && strstr(weights, ", on cpu");
 }
 
 /* The range of a step of an optimizer that is not fused yet. */
 static bool can_fuse(const struct facts *f, const char *range)
 {
-    const char *now = timeline_meta(f->tl, "torch.optimizer");
+    const char *now = timeline_meta(f->tl, FACT_TORCH_OPTIMIZER);
     return range && !(now && strstr(now, "fused=True")) && timeline_names_update(range);
 }
 

@@ -2,6 +2,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/gpu.h"
 #include "analyzer/queries/training/actions.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -50,7 +51,7 @@ static struct fill fill_of(const struct facts *facts)
 static bool brings_data(const struct facts *f)
 {
     enum { SCALARS = 64 }; /* bytes: a learning rate, a step's number */
-    if (f->tl->loader_count || timeline_meta(f->tl, "torch.loader"))
+    if (f->tl->loader_count || timeline_meta(f->tl, FACT_TORCH_LOADER))
         return true;
     for (uint32_t i = 0; i < f->tl->op_count; i++) {
         const struct op *o = &f->tl->ops[i];
@@ -76,7 +77,7 @@ static bool of_graph(const struct facts *f)
  * PyTorch's that feeds no step may do the same with any data. */
 static bool takes_all_data(const struct facts *f)
 {
-    bool hooked = timeline_meta(f->tl, "torch.settings") != NULL;
+    bool hooked = timeline_meta(f->tl, FACT_TORCH_SETTINGS) != NULL;
     return (hooked || (f->tl->have & HAVE_COPIES && of_graph(f))) && !brings_data(f);
 }
 
@@ -98,7 +99,7 @@ struct program {
 static struct program program_of(const struct facts *f)
 {
     bool of_torch = false;
-    struct program p = {false, f->tl->loader_count || timeline_meta(f->tl, "torch.loader")};
+    struct program p = {false, f->tl->loader_count || timeline_meta(f->tl, FACT_TORCH_LOADER)};
     for (uint32_t i = 0; i < f->tl->strings.n; i++) {
         const char *name = f->tl->strings.text[i];
         of_torch |= strncmp(name, "aten::", 6) == 0;
@@ -111,7 +112,7 @@ static struct program program_of(const struct facts *f)
         p.trains = pass == PASS_DGRAD || pass == PASS_WGRAD || query_is_optimizer(f, i) != QUERY_NO;
     }
     p.trains |= !of_torch;
-    p.loads |= !of_torch && !timeline_meta(f->tl, "torch.settings");
+    p.loads |= !of_torch && !timeline_meta(f->tl, FACT_TORCH_SETTINGS);
     return p;
 }
 

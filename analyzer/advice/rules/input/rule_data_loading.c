@@ -3,6 +3,7 @@
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/input/feed.h"
+#include "wire/fact_keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,7 +19,7 @@ static void show_evidence(const struct facts *facts, struct arena *arena, const 
     if (f->cpu_ns > 0)
         outcome_evidence(o, "of that, CPU time", f->cpu_ns / 1e6, "ms", NULL);
     if (f->collate_ns * 10 > f->fetch_ns) {
-        const char *by = query_feed_fact(facts, arena, f, "collate");
+        const char *by = query_feed_fact(facts, arena, f, FACT_LOADER_COLLATE);
         outcome_evidence(o,
                          arena_printf(arena, "of that, in the collate function%s%s", by ? ", " : "",
                                       by ? by : ""),
@@ -39,8 +40,8 @@ static void show_evidence(const struct facts *facts, struct arena *arena, const 
 /* "making a batch: Dataset.__getitem__ data.py:12": whose lines cost the time, most first. */
 static const char *whose(const struct facts *facts, struct arena *arena, const struct feed *f)
 {
-    const char *item = query_feed_fact(facts, arena, f, "dataset"),
-               *by = query_feed_fact(facts, arena, f, "collate");
+    const char *item = query_feed_fact(facts, arena, f, FACT_LOADER_DATASET),
+               *by = query_feed_fact(facts, arena, f, FACT_LOADER_COLLATE);
     if (f->fetch_ns <= 0)
         return "";
     if (f->collate_ns * 2 > f->fetch_ns)
@@ -61,7 +62,7 @@ static bool hands_over(const struct feed *f)
 static void fires(const struct facts *facts, struct arena *arena, struct outcome *o,
                   const struct feed *f, double most_ns)
 {
-    const char *where = query_feed_fact(facts, arena, f, "where");
+    const char *where = query_feed_fact(facts, arena, f, FACT_LOADER_WHERE);
     outcome_fires(o, query_feed_share(facts, f, most_ns),
                   arena_printf(arena,
                                "the recording contains no GPU work; %s%s waits %.1f ms of %.1f ms "
@@ -236,7 +237,7 @@ const struct rule rule_data_loading = {
     .needs = HAVE_STEPS,
     .check = check_data_loading,
     .about_input = true,
-    .program = {.line = "torch.loader.made", .now = "torch.loader"},
+    .program = {.line = FACT_TORCH_LOADER "." FACT_LOADER_MADE, .now = FACT_TORCH_LOADER},
     .looks_for = "A program without GPU work whose training thread waits for the next batch.",
     .doc =
         "Applies only to programs that use no GPU. gpuprof reads the loader's own records and "

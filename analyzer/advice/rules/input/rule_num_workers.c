@@ -4,6 +4,7 @@
 #include "analyzer/queries/input/delivery.h"
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/input/loader.h"
+#include "wire/fact_keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -284,7 +285,7 @@ const struct rule rule_num_workers = {
     .needs = HAVE_KERNELS | HAVE_API | HAVE_WAITS | HAVE_STEPS,
     .check = check_num_workers,
     .in_window = true,
-    .program = {.line = "torch.loader.made", .now = "torch.loader"},
+    .program = {.line = FACT_TORCH_LOADER "." FACT_LOADER_MADE, .now = FACT_TORCH_LOADER},
     .about_input = true,
     .looks_for = "GPU idle while the training thread waits for the next batch or makes it.",
     .doc = "The GPU waits if the training thread makes the batches, or if there are too few "

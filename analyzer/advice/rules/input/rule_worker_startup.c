@@ -2,13 +2,14 @@
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/input/feed.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
 static void evidence(const struct facts *facts, struct arena *arena, struct outcome *o,
                      const struct feed *f)
 {
-    const char *how = query_feed_fact(facts, arena, f, "start");
+    const char *how = query_feed_fact(facts, arena, f, FACT_LOADER_START);
     outcome_evidence(o, "to start and stop workers, for each loop", f->startup_ns / 1e6, "ms",
                      "SELECT * FROM loader_span WHERE what IN (4, 5)");
     outcome_evidence(o, "loops in the steady steps", f->loops, "count",
@@ -38,8 +39,8 @@ static void check_worker_startup(const struct facts *facts, struct arena *arena,
                           f.persistent ? "; the program keeps them already" : "");
     if (f.persistent || each * 50 < f.step_ns)
         return;
-    const char *how = query_feed_fact(facts, arena, &f, "start"),
-               *where = query_feed_fact(facts, arena, &f, "where");
+    const char *how = query_feed_fact(facts, arena, &f, FACT_LOADER_START),
+               *where = query_feed_fact(facts, arena, &f, FACT_LOADER_WHERE);
     evidence(facts, arena, o, &f);
     outcome_of_loader(facts, arena, o, &f);
     if (f.foreign)
@@ -71,7 +72,7 @@ const struct rule rule_worker_startup = {
     .needs = HAVE_STEPS | HAVE_LOADER,
     .check = check_worker_startup,
     .about_input = true,
-    .program = {.line = "torch.loader.made", .now = "torch.loader"},
+    .program = {.line = FACT_TORCH_LOADER "." FACT_LOADER_MADE, .now = FACT_TORCH_LOADER},
     .looks_for = "Loops over a loader that start new worker processes. gpuprof counts the time "
                  "from the start of the loop to its first batch, without the time to make that "
                  "batch, and the time to stop the workers.",

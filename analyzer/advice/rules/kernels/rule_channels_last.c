@@ -3,6 +3,7 @@
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/kernels/shapes.h"
 
+#include "wire/fact_keys.h"
 #include "wire/spool_format.h"
 
 /* By operation: the recorded call. In a CUDA graph it is not known, and all calls' layout holds. */
@@ -195,7 +196,7 @@ const struct rule rule_channels_last = {
     .check = check_channels_last,
     .cheaper = true,
     .in_window = true,
-    .program = {.now = "torch.input"},
+    .program = {.now = FACT_TORCH_INPUT},
     .looks_for = "Layout conversion kernels (nchwToNhwc, nhwcToNchw, batched transposes) around "
                  "convolutions on tensor cores.",
     .doc = "Tensor-core convolutions work in NHWC. With NCHW tensors the library converts the "

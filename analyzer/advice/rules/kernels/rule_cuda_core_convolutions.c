@@ -8,6 +8,7 @@
 #include "analyzer/queries/search.h"
 #include "analyzer/queries/kernels/shapes.h"
 
+#include "wire/fact_keys.h"
 #include "wire/spool_format.h"
 
 #include <stdlib.h>
@@ -352,7 +353,7 @@ const struct rule rule_cuda_core_convolutions = {
     .check = check_cuda_core_convolutions,
     .cheaper = true,
     .in_window = true,
-    .program = {.now = "torch.cudnn.benchmark"},
+    .program = {.now = FACT_TORCH_CUDNN_BENCHMARK},
     .looks_for =
         "Calls of cuDNN's convolutions with 16-bit tensors in channels-last, one group and "
         "eight channels or more, whose kernels' names mean CUDA cores (wgrad_alg0, "

@@ -8,6 +8,7 @@
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/kernels/shapes.h"
 
+#include "wire/fact_keys.h"
 #include "wire/spool_format.h"
 
 #include <stdlib.h>
@@ -178,7 +179,7 @@ const struct rule rule_cudnn_algorithm = {
     .title = "Let cuDNN measure its algorithms once",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_STEPS,
     .check = check_cudnn_algorithm,
-    .program = {.now = "torch.cudnn.benchmark"},
+    .program = {.now = FACT_TORCH_CUDNN_BENCHMARK},
     .looks_for =
         "Convolutions whose rate is well below that of others of their kind, in a profile without "
         "autotuning calls; if shapes are missing, kernels of known fallback algorithms.",

@@ -4,6 +4,7 @@
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/kernels/shapes.h"
 
+#include "wire/fact_keys.h"
 #include "wire/spool_format.h"
 
 #include <string.h>
@@ -128,7 +129,7 @@ static enum query_take is_fp32_conv_in_nhwc(const struct facts *f, uint32_t op, 
 /* PyTorch's hook tells what kernels' names may not. */
 static bool weights_in_nhwc(const struct facts *f)
 {
-    const char *format = timeline_meta(f->tl, "torch.weights.memory_format");
+    const char *format = timeline_meta(f->tl, FACT_TORCH_WEIGHTS_MEMORY_FORMAT);
     return format && strcmp(format, "channels_last") == 0;
 }
 
@@ -245,7 +246,7 @@ const struct rule rule_tensor_cores = {
     .check = check_tensor_cores,
     .cheaper = true,
     .in_window = true,
-    .program = {.line = "torch.autocast.where", .now = "torch.autocast"},
+    .program = {.line = FACT_TORCH_AUTOCAST_WHERE, .now = FACT_TORCH_AUTOCAST},
     .looks_for = "GEMM, convolution and attention kernels whose names mean FP32 (ffma, sgemm, "
                  "simt, fmha_..._f32) on compute capability 7.0 and above; if the program does no "
                  "16-bit work, those in TF32 as well.",

@@ -1,6 +1,7 @@
 /* Buffers (running statistics) that go from rank 0 to all ranks at the start of each step. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/ranks/comm.h"
+#include "wire/fact_keys.h"
 
 enum {
     EARLY = 4, /* at the start: less than one part in so many of the computing lies before it */
@@ -137,7 +138,7 @@ const struct rule rule_broadcast_buffers = {
     .title = "Do not broadcast buffers in every step",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_broadcast_buffers,
-    .program = {.now = "torch.ddp"},
+    .program = {.now = FACT_TORCH_DDP},
     .looks_for = "Small broadcasts, and copies around them, before the computing of each step that "
                  "also exchanges gradients.",
     .doc = "Before each forward pass DistributedDataParallel sends the buffers of rank 0 (running "

@@ -1,6 +1,7 @@
 /* Gradients travel in messages that are too small, or all in one. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/ranks/comm.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -89,7 +90,7 @@ const struct rule rule_bucket_size = {
     .title = "Change the size of gradient buckets",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_bucket_size,
-    .program = {.now = "torch.ddp"},
+    .program = {.now = FACT_TORCH_DDP},
     .looks_for = "Collectives so small that their fixed cost is most of their time, or one "
                  "collective that moves nearly all bytes and overlaps with nothing.",
     .doc = "Every collective costs some microseconds before the first byte moves, so many small "

@@ -1,6 +1,7 @@
 /* One process drives several GPUs and hands the weights out in every step. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/ranks/comm.h"
+#include "wire/fact_keys.h"
 
 static void check_dp_instead_of_ddp(const struct facts *f, struct arena *arena, struct outcome *o)
 {
@@ -34,7 +35,7 @@ const struct rule rule_dp_instead_of_ddp = {
     .title = "Run one process per GPU",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_dp_instead_of_ddp,
-    .program = {.now = "torch.data_parallel"},
+    .program = {.now = FACT_TORCH_DATA_PARALLEL},
     .looks_for = "Compute kernels on several GPUs from one process, with a broadcast to them in "
                  "every step.",
     .doc = "DataParallel sends the weights to all GPUs and gathers the gradients in every step, "

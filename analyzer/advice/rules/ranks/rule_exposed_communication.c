@@ -3,6 +3,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/training/eval.h"
 #include "analyzer/queries/ranks/comm.h"
+#include "wire/fact_keys.h"
 
 static void add_evidence(const struct facts *f, struct outcome *o, const struct query_ops *all,
                          int64_t waiting)
@@ -23,7 +24,8 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
  * seen without DDP they may be of gradients, or of something else. */
 static void gather(const struct facts *f, struct outcome *o)
 {
-    bool otherwise = timeline_meta(f->tl, "torch.version") && !timeline_meta(f->tl, "torch.ddp");
+    bool otherwise =
+        timeline_meta(f->tl, FACT_TORCH_VERSION) && !timeline_meta(f->tl, FACT_TORCH_DDP);
     o->remedy.action = ACTION_JOIN_COLLECTIVES;
     o->remedy.conditions[CONDITION_NOT_DDP] = otherwise;
 }
@@ -207,7 +209,7 @@ const struct rule rule_exposed_communication = {
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_exposed_communication,
     .in_window = true,
-    .program = {.now = "torch.ddp"},
+    .program = {.now = FACT_TORCH_DDP},
     .looks_for = "Collectives (NCCL, RCCL and others) that run while no compute kernel runs, and "
                  "many small ones that the program launches one by one.",
     .doc = "A collective overlaps with backward if it runs on a separate stream and starts as soon "

@@ -3,6 +3,7 @@
 #include "analyzer/queries/training/eval.h"
 #include "analyzer/queries/gpu.h"
 #include "analyzer/queries/training/phase.h"
+#include "wire/fact_keys.h"
 
 enum { SCARCE_PCT = 50 /* of the device's memory in use: more may be needed */ };
 
@@ -160,7 +161,7 @@ const struct rule rule_checkpointing = {
     .title = "Keep activations if memory allows it",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_checkpointing,
-    .program = {.now = "torch.checkpoint"},
+    .program = {.now = FACT_TORCH_CHECKPOINT},
     .looks_for = "Forward work inside the backward pass: ranges named after recomputation, or "
                  "convolutions and attention that run forward twice for each backward run.",
     .doc = "Activation checkpointing keeps only some activations and computes the others again "

@@ -1,6 +1,7 @@
 /* An optimizer that updates the parameters tensor by tensor. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -37,7 +38,7 @@ static const char *told(const struct timeline *t)
 {
     const char *one = NULL;
     for (size_t i = 0; i < t->meta_count; i++) {
-        if (strcmp(tl_text(t, t->metas[i].key), "torch.optimizer") != 0)
+        if (strcmp(tl_text(t, t->metas[i].key), FACT_TORCH_OPTIMIZER) != 0)
             continue;
         const char *text = tl_text(t, t->metas[i].value);
         if (one && strncmp(one, text, strcspn(text, "(") + 1) != 0)
@@ -181,7 +182,7 @@ const struct rule rule_fused_optimizer = {
     .check = check_fused_optimizer,
     .cheaper = true,
     .in_window = true,
-    .program = {.now = "torch.optimizer"},
+    .program = {.now = FACT_TORCH_OPTIMIZER},
     .looks_for =
         "Dozens of small optimizer kernels per step instead of a few kernels over all tensors, or "
         "a few that pass over all of them again and again.",

@@ -1,6 +1,7 @@
 /* Clipping that takes the norm tensor by tensor, or asks the host what it is. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/training/phase.h"
+#include "wire/fact_keys.h"
 
 enum { MANY_OPS = 30 /* a step */ };
 
@@ -74,7 +75,7 @@ const struct rule rule_gradient_clipping = {
     .title = "Clip all gradients at once, on the device",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_gradient_clipping,
-    .program = {.now = "torch.clip_grad"},
+    .program = {.now = FACT_TORCH_CLIP_GRAD},
     .looks_for = "Kernels that compute norms of gradients, and ranges named after clipping: dozens "
                  "of small kernels per step, or a wait of the host for the result.",
     .doc = "Clipping needs one number: the norm of all gradients. Computed tensor by tensor, it "

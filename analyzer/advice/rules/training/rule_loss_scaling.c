@@ -1,6 +1,7 @@
 /* What dynamic loss scaling costs: a check per tensor, and a wait for "did anything overflow?". */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/training/phase.h"
+#include "wire/fact_keys.h"
 
 enum { MANY_OPS = 30 /* a step */ };
 
@@ -62,7 +63,7 @@ const struct rule rule_loss_scaling = {
     .title = "Keep loss scaling on the device, in one pass",
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_loss_scaling,
-    .program = {.now = "torch.grad_scaler"},
+    .program = {.now = FACT_TORCH_GRAD_SCALER},
     .looks_for = "Kernels that check gradients for infinities or unscale them, and ranges named "
                  "after the scaler: dozens per step, or a wait of the host for their result.",
     .doc = "FP16 gradients need a scale, and the optimizer must skip a step whose gradients "

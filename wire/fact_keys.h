@@ -1,0 +1,69 @@
+/* Keys of the facts that the Python hook tells of a program (META records). The hook writes them
+ * and the analyzer reads them, both by these names: the build makes gpuprof_facts.py of the lines
+ * below, in which FACT_TORCH_DDP is TORCH_DDP. docs/python.md says what each value looks like;
+ * tests/fact_keys.sh holds each to a reader. */
+#ifndef GPUPROF_WIRE_FACT_KEYS_H
+#define GPUPROF_WIRE_FACT_KEYS_H
+
+#define FACT_TORCH_VERSION                  "torch.version"
+#define FACT_PYTHON_VERSION                 "python.version"
+#define FACT_PROCESS_CORES                  "process_cores"
+#define FACT_TORCH_SETTINGS                 "torch.settings"
+/* The same of a program in C, which agent/gpuprof.h tells. */
+#define FACT_PROGRAM_SETTINGS               "program.settings"
+#define FACT_TORCH_LOADER                   "torch.loader"
+#define FACT_TORCH_BATCH                    "torch.batch"
+#define FACT_TORCH_BATCH_BYTES              "torch.batch.bytes"
+#define FACT_TORCH_INPUT                    "torch.input"
+#define FACT_TORCH_PARAMETERS               "torch.parameters"
+#define FACT_TORCH_OPTIMIZER                "torch.optimizer"
+#define FACT_TORCH_WEIGHTS_MEMORY_FORMAT    "torch.weights.memory_format"
+#define FACT_TORCH_NUM_THREADS              "torch.num_threads"
+#define FACT_TORCH_CUDNN_BENCHMARK          "torch.cudnn.benchmark"
+#define FACT_TORCH_CUDNN_DETERMINISTIC      "torch.cudnn.deterministic"
+#define FACT_TORCH_CUDNN_PRECISION          "torch.cudnn.precision"
+#define FACT_TORCH_CUDNN_ALLOW_TF32         "torch.cudnn.allow_tf32"
+#define FACT_TORCH_MATMUL_PRECISION         "torch.matmul.precision"
+#define FACT_TORCH_MATMUL_ALLOW_TF32        "torch.matmul.allow_tf32"
+#define FACT_TORCH_DETERMINISTIC_ALGORITHMS "torch.deterministic_algorithms"
+#define FACT_TORCH_ATTENTION                "torch.attention"
+#define FACT_TORCH_AUTOCAST                 "torch.autocast"
+#define FACT_TORCH_AUTOCAST_WHERE           "torch.autocast.where"
+#define FACT_TORCH_GRAD_SCALER              "torch.grad_scaler"
+#define FACT_TORCH_CLIP_GRAD                "torch.clip_grad"
+#define FACT_TORCH_CHECKPOINT               "torch.checkpoint"
+#define FACT_TORCH_ANOMALY_MODE             "torch.anomaly_mode"
+#define FACT_TORCH_ANOMALY_MODE_WHERE       "torch.anomaly_mode.where"
+#define FACT_TORCH_EVALUATION_GRAD_ENABLED  "torch.evaluation.grad_enabled"
+#define FACT_TORCH_GC_WHERE                 "torch.gc.where"
+#define FACT_TORCH_GC_ASKED                 "torch.gc.asked"
+#define FACT_TORCH_COMPILE                  "torch.compile"
+#define FACT_TORCH_CUDA_GRAPH               "torch.cuda_graph"
+#define FACT_TORCH_MODULE_RANGES            "torch.module_ranges"
+#define FACT_TORCH_DDP                      "torch.ddp"
+#define FACT_TORCH_DDP_NO_SYNC              "torch.ddp.no_sync"
+#define FACT_TORCH_DATA_PARALLEL            "torch.data_parallel"
+#define FACT_TORCH_FSDP                     "torch.fsdp"
+#define FACT_TORCH_DEEPSPEED                "torch.deepspeed"
+#define FACT_TRANSFORMERS_GENERATE          "transformers.generate"
+
+/* Of the loader number N: FACT_TORCH_LOADER ".N", and behind one more dot a word. The first
+ * loader's are told without a number, too. */
+#define FACT_LOADER_WHERE    "where"
+#define FACT_LOADER_MADE     "made"
+#define FACT_LOADER_BY       "by"
+#define FACT_LOADER_FOREIGN  "foreign"
+#define FACT_LOADER_COLLATE  "collate"
+#define FACT_LOADER_START    "start"
+#define FACT_LOADER_DATASET  "dataset"
+#define FACT_LOADER_ITERABLE "iterable"
+#define FACT_LOADER_ANEW     "anew"
+
+/* Behind it a dot and the group's number. */
+#define FACT_TORCH_GROUP "torch.group"
+
+/* Behind it a dot and the name of a setting that GPUPROF_APPLY asks for: "applied: WHAT" or
+ * "refused: WHY". */
+#define FACT_APPLY "apply"
+
+#endif
