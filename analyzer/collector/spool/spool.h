@@ -325,6 +325,17 @@ void spool_put_ends(struct spool *s, struct spool_out *out);
 void spool_read_counters(struct spool *s);
 /* Untimed records that wait to be placed: they count as lost where a window was open at near_ns. */
 void spool_place_untimed(struct spool *s, const struct spool_out *out);
+/* spool_place.c. Profile times of a span; damaged ones wrap around instead of being undefined.
+ * False: its clock was being set (counted). */
+bool spool_place(struct spool *s, const struct spool_out *out, int64_t start, int64_t end,
+                 int64_t *start_ns, int64_t *end_ns);
+/* Of GPU work; false when CUPTI could not time it (0, 0), or it was cut off: while
+ * it ran, or, in a buffer that CUPTI still had when the process was killed, before it began. */
+bool spool_place_work(struct spool *s, const struct spool_out *out, int64_t start, int64_t end,
+                      int64_t *start_ns, int64_t *end_ns);
+/* Of host work. The GPU's may end long after what was called last. */
+bool spool_place_call(struct spool *s, const struct spool_out *out, int64_t start, int64_t end,
+                      int64_t *start_ns, int64_t *end_ns);
 /* A warning about what is missing; nothing for 0. */
 void spool_put_loss(struct spool *s, struct spool_out *out, const char *code, const char *text,
                     int64_t value);

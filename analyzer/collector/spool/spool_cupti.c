@@ -65,77 +65,13 @@ static uint32_t device_of(const struct spool *s, uint32_t context)
     return UINT32_MAX;
 }
 
-/* Where CUPTI is turned on or off while the program launches, some records have no times, and
- * nobody asked for them. The next record with times tells when they were, in this buffer or a later
- * one: a buffer may hold nothing else. At the end it is the one before them. */
-void spool_place_untimed(struct spool *s, const struct spool_out *out)
-{
-    bool asked = s->near_ns < 0 || spool_in_window(out, s->near_ns, true);
-    *(asked ? &s->lost.untimed : &s->lost.unasked) += s->unplaced;
-    s->unplaced = 0;
-}
-
-/* Profile times of a span; damaged ones wrap around instead of being undefined. */
-static bool place(struct spool *s, const struct spool_out *out, int64_t start, int64_t end,
-                  int64_t *start_ns, int64_t *end_ns)
-{
-    bool known = spool_cupti_span(s, start, end, start_ns, end_ns);
-    s->lost.off_clock += !known;
-    if (!known)
-        return false;
-    if (*end_ns > s->newest_ns)
-        s->newest_ns = *end_ns;
-    s->near_ns = *start_ns;
-    if (s->unplaced)
-        spool_place_untimed(s, out);
-    return true;
-}
-
-/* Of GPU work; false when CUPTI could not time it (0, 0), or it was cut off: while it ran, or, in a
- * buffer that CUPTI still had when the process was killed, before it began. */
-static bool place_work(struct spool *s, const struct spool_out *out, int64_t start, int64_t end,
-                       int64_t *start_ns, int64_t *end_ns)
-{
-    if (!end && (start || s->unfinished)) {
-        s->lost.in_flight++;
-        return false;
-    }
-    if (start <= 0 || end < start) {
-        if (start > 0 && s->segments.n > 1) /* the clock was set back while it ran */
-            s->lost.off_clock++;
-        else
-            s->unplaced++;
-        return false;
-    }
-    return place(s, out, start, end, start_ns, end_ns);
-}
-
-/* Of host work. The GPU's may end long after what was called last. */
-static bool place_call(struct spool *s, const struct spool_out *out, int64_t start, int64_t end,
-                       int64_t *start_ns, int64_t *end_ns)
-{
-    if (start <= 0 || end < start) {
-        if (start > 0 && s->segments.n > 1)
-            s->lost.off_clock++;
-        else
-            s->unplaced++;
-        return false;
-    }
-    if (!place(s, out, start, end, start_ns, end_ns))
-        return false;
-    if (!s->cupti_told || *end_ns > s->last_record_ns)
-        s->last_record_ns = *end_ns;
-    s->cupti_told = true;
-    return true;
-}
-
 /* ---- work on the GPU ---- */
 
 static void put_kernel(struct spool *s, struct spool_out *out, const struct record *r)
 {
     TAKE(kernel, k, r);
     struct row_kernel row = {.process = s->process};
-    if (!place_work(s, out, k.start, k.end, &row.start_ns, &row.end_ns))
+    if (!spool_place_work(s, out, k.start, k.end, &row.start_ns, &row.end_ns))
         return;
     row.id = ++out->ids[ROW_KERNEL];
     row.stream = stream_id(s, out, k.device, k.context, k.stream);
@@ -153,7 +89,7 @@ static void put_copy(struct spool *s, struct spool_out *out, const struct record
 {
     TAKE(copy, c, r);
     struct row_copy row = {.process = s->process, .peer_device = -1};
-    if (!place_work(s, out, c.start, c.end, &row.start_ns, &row.end_ns))
+    if (!spool_place_work(s, out, c.start, c.end, &row.start_ns, &row.end_ns))
         return;
     row.id = ++out->ids[ROW_COPY];
     row.stream = stream_id(s, out, c.device, c.context, c.stream);
@@ -169,7 +105,7 @@ static void put_peer_copy(struct spool *s, struct spool_out *out, const struct r
 {
     TAKE(peer_copy, c, r);
     struct row_copy row = {.process = s->process};
-    if (!place_work(s, out, c.start, c.end, &row.start_ns, &row.end_ns))
+    if (!spool_place_work(s, out, c.start, c.end, &row.start_ns, &row.end_ns))
         return;
     row.id = ++out->ids[ROW_COPY];
     row.stream = stream_id(s, out, c.device, c.context, c.stream);
@@ -186,7 +122,7 @@ static void put_memset(struct spool *s, struct spool_out *out, const struct reco
 {
     TAKE(memset, m, r);
     struct row_memset row = {.process = s->process};
-    if (!place_work(s, out, m.start, m.end, &row.start_ns, &row.end_ns))
+    if (!spool_place_work(s, out, m.start, m.end, &row.start_ns, &row.end_ns))
         return;
     row.id = ++out->ids[ROW_MEMSET];
     row.stream = stream_id(s, out, m.device, m.context, m.stream);
@@ -201,7 +137,7 @@ static void put_graph(struct spool *s, struct spool_out *out, const struct recor
 {
     TAKE(graph, g, r);
     struct row_kernel row = {.process = s->process};
-    if (!place_work(s, out, g.start, g.end, &row.start_ns, &row.end_ns))
+    if (!spool_place_work(s, out, g.start, g.end, &row.start_ns, &row.end_ns))
         return;
     row.id = ++out->ids[ROW_KERNEL];
     row.stream = stream_id(s, out, g.device, g.context, g.stream);
@@ -227,7 +163,7 @@ static void put_api(struct spool *s, struct spool_out *out, const struct record 
 {
     TAKE(api, a, r);
     struct row_api row = {.process = s->process, .layer = a.kind == CUPTI_DRIVER};
-    if (!place_call(s, out, a.start, a.end, &row.start_ns, &row.end_ns))
+    if (!spool_place_call(s, out, a.start, a.end, &row.start_ns, &row.end_ns))
         return;
     row.id = ++out->ids[ROW_API];
     row.thread = spool_thread_id(s, out, a.tid);
@@ -244,7 +180,7 @@ static void put_sync(struct spool *s, struct spool_out *out, const struct record
     TAKE(sync, y, r);
     struct row_sync row = {.process = s->process, .stream = -1, .event = -1, .event_sync = -1};
     bool timed = y.start; /* CUPTI may know the end alone */
-    if (timed && !place_call(s, out, y.start, y.end, &row.start_ns, &row.end_ns))
+    if (timed && !spool_place_call(s, out, y.start, y.end, &row.start_ns, &row.end_ns))
         return;
     row.type = y.type;
     row.correlation = correlation(s, y.correlation);
@@ -284,7 +220,7 @@ static void put_overhead(struct spool *s, struct spool_out *out, const struct re
     struct row_overhead row = {.process = s->process, .thread = -1};
     if (o.start <= 0 || o.end < o.start)
         return;
-    if (!place(s, out, o.start, o.end, &row.start_ns, &row.end_ns))
+    if (!spool_place(s, out, o.start, o.end, &row.start_ns, &row.end_ns))
         return;
     uint32_t what = o.what >> 16; /* numbered in steps of 65536, but for the compiler */
     row.id = ++out->ids[ROW_OVERHEAD];
