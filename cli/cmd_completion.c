@@ -25,7 +25,8 @@ static void list_formats(void)
         printf("%s%s", i ? " " : "", exporters[i]->name);
 }
 
-/* Words that one place takes and no file is. */
+/* Words that one place takes and no file is. GPUPROF_VIRTUAL_MODELS: " virtual:h200 ...", from the
+ * folder of profiles (cli/CMakeLists.txt). */
 static const struct {
     const char *command, *option; /* NULL: its operand; of any command */
     void (*list)(void);
@@ -33,9 +34,7 @@ static const struct {
 } places[] = {{"explain", NULL, list_rules, NULL},
               {"completion", NULL, NULL, "bash zsh fish"},
               {"help", NULL, list_commands, NULL},
-              {NULL, "device", NULL,
-               "auto virtual virtual:a100-40 virtual:a100-80 virtual:h100 virtual:h200 virtual:t4 "
-               "virtual:v100"},
+              {NULL, "device", NULL, "auto virtual" GPUPROF_VIRTUAL_MODELS},
               {NULL, "rule", list_rules, NULL},
               {NULL, "format", list_formats, NULL},
               {NULL, "color", NULL, "auto always never"}};
