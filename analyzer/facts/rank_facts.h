@@ -37,14 +37,14 @@ enum late_cause { /* of the latest rank, beside one that is in time */
 
 struct late_wait { /* of the analysed process, in one of its collectives */
     uint32_t op;
-    int64_t
-        spare_ns; /* what is waited less once the latest rank comes with the last of the others */
+    int64_t spare_ns; /* waited less once the latest rank comes with the last of the others */
 };
 
 /* When each rank arrived at the collectives of a column: of a step, or of a place in all steps. */
 struct rank_heat {
-    int64_t *late_ns;    /* [rank * columns + column]: behind the median arrival, summed over the
-                            column's    collectives, per step */
+    /* [rank * columns + column]: behind the median arrival, summed over the column's collectives, per
+     * step */
+    int64_t *late_ns;
     size_t columns, per; /* a column stands for so many steps or places */
     size_t of;           /* steps or places */
 };

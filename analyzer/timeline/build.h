@@ -1,4 +1,4 @@
-/* The timeline while it is being filled. Private to model/. */
+/* The timeline while it is being filled. Private to timeline/. */
 #ifndef GPUPROF_TIMELINE_BUILD_H
 #define GPUPROF_TIMELINE_BUILD_H
 

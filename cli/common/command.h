@@ -31,8 +31,7 @@ struct command {
     int (*run)(int argc, char **argv); /* what is left after the options, argv[0] = first operand */
     bool own_program;                  /* gpuprof-NAME, not a command of gpuprof */
     bool takes_program; /* options end at the first operand: from there on it is another program */
-    bool
-        keeps_status; /* a full disk under stdout does not change the status (run: the program's) */
+    bool keeps_status;  /* a full disk under stdout does not change the status (run's program's) */
 };
 
 extern const struct command *const commands[];

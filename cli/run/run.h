@@ -93,8 +93,8 @@ struct run_device {
     char library[PATH_MAX];      /* folder of the virtual GPU's libraries */
     char nvml[PATH_MAX];         /* of them: whom to ask about its gauges */
     char preload[16 * PATH_MAX]; /* all of them, for LD_PRELOAD */
-    char
-        reach[PATH_MAX]; /* of them: preloaded first, for programs that would not load the others */
+    /* of them: preloaded first, for programs that would not load the others */
+    char reach[PATH_MAX];
 };
 
 /* choice: NULL, "auto", "virtual", "virtual:MODEL[,key=value...]". -1 with *e set. */

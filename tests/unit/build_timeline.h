@@ -2,8 +2,8 @@
  *
  *   struct builder b = build_start();
  *   build_range(&b, "step", MS(0), MS(10));
- *   build_kernel(&b, "volta_sgemm_128x64_nn", US(10), US(20), MS(1));   // call at, kernel at,
- * length struct advice *a = build_analyze(&b);
+ *   build_kernel(&b, "volta_sgemm_128x64_nn", US(10), US(20), MS(1)); // call at, kernel at, length
+ *   struct advice *a = build_analyze(&b);
  *   ...
  *   build_end(&b);
  *
