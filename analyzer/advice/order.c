@@ -56,11 +56,13 @@ static void place_bounds(struct advice *a)
 }
 
 /* Does the first finding, which makes computing cheaper, stay before the first of the lost time?
- * Where it saves at least twice as much, or is a prediction and the other a smaller bound. */
+ * Where it saves at least twice as much, or where the other is only a bound, and smaller than what
+ * lies halfway between the least and the likeliest that the prediction says. */
 static bool cheaper_leads(const struct outcome *cheaper, const struct outcome *lost)
 {
-    return worth(cheaper) > 2 * worth(lost) || (lost->upper_bound && !cheaper->upper_bound &&
-                                                cheaper->saves_mid_ns > lost->saves_mid_ns);
+    return worth(cheaper) > 2 * worth(lost) ||
+           (lost->upper_bound && !cheaper->upper_bound &&
+            (worth(cheaper) + cheaper->saves_mid_ns) / 2 > lost->saves_mid_ns);
 }
 
 static void put_lost_time_first(struct advice *a)

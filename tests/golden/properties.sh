@@ -27,6 +27,7 @@ set -- "$folder"/*.gpuprof
 
 if [ -d "$traces" ]; then
     for trace in "$traces"/*.gz "$traces"/*/*.gz; do
+        case $trace in */formats/*) continue ;; esac # of other tools, which gpuprof does not read
         [ $((n % every)) != 0 ] || set -- "$@" "$trace"
         n=$((n + 1))
     done

