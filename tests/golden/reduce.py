@@ -2,6 +2,7 @@
 """gpuprof reduce as a command: it goes on where it was stopped, and bad input is one line. That it answers as the folder does is
 in many_ranks.py.
 Usage: reduce.py GPUPROF"""
+import gzip
 import json
 import os
 import subprocess
@@ -37,10 +38,17 @@ def spoil(path, same_time):
     os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns if same_time else was.st_mtime_ns + 10**9))
 
 
+def slow(path):
+    """A trace that takes many seconds to read: gigabytes of white space."""
+    space = gzip.compress(b" " * (1 << 26), 1)
+    with open(path, "wb") as f:
+        f.write(gzip.compress(b'{"traceEvents":[') + space * 400 + gzip.compress(b"]}"))
+
+
 def stop(gpuprof, traces, profile):
-    """One part waits for a pipe into which nobody writes; reduce is killed once the others are done."""
+    """One part has a trace that takes long; reduce is killed once the others are done."""
     os.rename(trace(traces, 20), trace(traces, 20) + ".kept")
-    os.mkfifo(trace(traces, 20))
+    slow(trace(traces, 20))
     child = subprocess.Popen([gpuprof, "reduce", "-q", "-j", "2", traces, "-o", profile], start_new_session=True)
     done, parts = [], profile + ".parts"
     for _ in range(6000):
@@ -92,11 +100,11 @@ def workers(process):
 
 
 def a_worker_dies(gpuprof, traces):
-    """`analyze` reads a folder on all cores. One process waits for a pipe into which nobody writes, and is killed: another does its
+    """`analyze` reads a folder on all cores. One process reads a trace that takes long, and is killed: another does its
     share."""
     before, last = answer(analyze(gpuprof, traces)), trace(traces, RANKS - 1)
     os.rename(last, last + ".kept")
-    os.mkfifo(last)
+    slow(last)
     child, found = subprocess.Popen([gpuprof, "analyze", "--json", traces], stdout=subprocess.PIPE, text=True), []
     until = time.monotonic() + 20
     while time.monotonic() < until and not found and child.poll() is None:
