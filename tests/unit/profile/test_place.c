@@ -155,8 +155,11 @@ START_TEST(test_yields_to_a_writer)
     glob_t g;
     char pattern[160];
     snprintf(pattern, sizeof pattern, "%s*.partial*", path);
-    for (size_t i = 0; glob(pattern, 0, NULL, &g) == 0 && i < g.gl_pathc; i++)
+    if (glob(pattern, 0, NULL, &g) != 0)
+        return;
+    for (size_t i = 0; i < g.gl_pathc; i++)
         unlink(g.gl_pathv[i]); /* of the child, which just ended */
+    globfree(&g);
 }
 END_TEST
 
