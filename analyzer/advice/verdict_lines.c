@@ -49,3 +49,8 @@ const char *verdict_line_next(struct advice *a)
                         100.0 * (double)l->ns / (double)f->step_ns, scope_words(f)->of,
                         line_text(l, text, sizeof text));
 }
+
+bool advice_names_line(const struct advice *a)
+{
+    return query_cause_line(a->facts) != NULL;
+}

@@ -1,4 +1,5 @@
 /* Time by line: what looks at the program's stacks are charged to, and whose line a stack is. */
+#include "report/words/text.h"
 #include "analyzer/facts/lines.h"
 #include "tests/unit/rule_case.h"
 
@@ -262,6 +263,7 @@ START_TEST(cpu_steps_are_charged)
                   "%s", a->why);
     ck_assert_msg(!strstr(a->why, "Tensor.backward"), "%s", a->why);
     ck_assert_msg(strstr(a->next, "memory_map() train.py:9"), "%s", a->next);
+    ck_assert_ptr_nonnull(strstr(text_no_findings(a, false), "the line that Why names"));
     build_end(&b);
 }
 END_TEST
