@@ -127,12 +127,11 @@ START_TEST(test_journal_of_others)
 {
     char second[200];
     struct err e = ERR_INIT;
+    if (_i == 1 && geteuid() != 0)
+        return; /* only root can give a file away */
     leave_half_a_change();
     snprintf(second, sizeof second, "%s/second", dir);
-    if (_i == 0)
-        ck_assert_int_eq(link(journal, second), 0);
-    else if (geteuid() != 0 || chown(journal, 65534, 65534) != 0)
-        return; /* only root can give a file away */
+    ck_assert_int_eq(_i == 0 ? link(journal, second) : chown(journal, 65534, 65534), 0);
     struct store *s = store_open(path, 0, &e);
     ck_assert_ptr_null(s);
     ck_assert_msg(strstr(e.text, "did not write the file") != NULL, "%s", e.text);
