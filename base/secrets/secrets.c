@@ -1,3 +1,4 @@
+/* Finds secrets by the names before them, and writes texts and commands without them. */
 #include "base/secrets/secrets.h"
 
 #include <ctype.h>
@@ -64,13 +65,22 @@ static bool is_reference(const char *s, size_t n)
     return true;
 }
 
+/* 1, 2.5, -3: what stands in a list of numbers. */
+static bool is_numbers(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isdigit((unsigned char)s[i]) && !strchr("-+.,e []", s[i]))
+            return false;
+    return true;
+}
+
 /* Is the value of a thing of that kind no secret? */
 static bool is_plain(enum secrets_name kind, const char *s, size_t n)
 {
     if (n == 0 || (n == MARK && memcmp(s, SECRETS_MARK, MARK) == 0) || is_reference(s, n) ||
         (s[0] == '<' && s[n - 1] == '>'))
         return true;
-    if (kind == SECRETS_COUNTED && is_number(s, n))
+    if (kind == SECRETS_COUNTED && (is_number(s, n) || is_numbers(s, n)))
         return true;
     return kind != SECRETS_SURE &&
            is_word(s, n, "true false yes no on off none null auto default required 0 1");
@@ -89,14 +99,26 @@ struct named {
     bool option;  /* it begins with - */
     bool at_word; /* nothing but a blank or a quote stands before it */
     bool header;  /* its value comes behind a colon */
+    bool encoded; /* its value comes behind %3D, as in a URL within a URL */
     size_t value;
 };
+
+/* Does s[at] begin with this separator of a URL (`%3D`, `%26`), encoded? */
+static bool is_encoded(const char *s, size_t n, size_t at, const char *code)
+{
+    return n - at >= 3 && strncasecmp(s + at, code, 3) == 0;
+}
 
 /* Sets v->value, the first byte of it or of the quote around it. */
 static bool find_value(const char *s, size_t n, struct named *v)
 {
     size_t i = skip_quote(s, n, v->end);
     bool quoted = i > v->end;
+    if (!quoted && i < n && is_encoded(s, n, i, "%3D")) {
+        v->encoded = true;
+        v->value = i + 3;
+        return true;
+    }
     if (quoted && i < n && s[i] == ']')
         i++; /* environ["TOKEN"] = */
     size_t j = skip_blanks(s, n, i);
@@ -156,11 +178,36 @@ static struct secret header_value(const char *s, size_t n, const struct named *v
     return (struct secret){at, end};
 }
 
+/* From behind a bracket at s[at] to its partner; brackets within quotes do not count. To the end of
+ * the text where the partner is missing. */
+static size_t bracket_end(const char *s, size_t n, size_t at)
+{
+    size_t depth = 0;
+    for (size_t i = at; i < n; i++) {
+        size_t inside = skip_quote(s, n, i);
+        if (inside > i)
+            i = quote_end(s, n, i, inside) + (inside - i) - 1;
+        else if (s[i] == '{' || s[i] == '[')
+            depth++;
+        else if ((s[i] == '}' || s[i] == ']') && --depth == 0)
+            return i;
+    }
+    return n;
+}
+
 static struct secret value_of(const char *s, size_t n, const struct named *v)
 {
     size_t at = v->value, inside = skip_quote(s, n, at);
     if (inside > at)
         return (struct secret){inside, quote_end(s, n, at, inside)};
+    if (s[at] == '{' || s[at] == '[')
+        return (struct secret){at + 1, bracket_end(s, n, at)};
+    if (v->encoded) {
+        size_t end = at;
+        while (end < n && !is_encoded(s, n, end, "%26") && !strchr("&\"'`<>;|) \t\n", s[end]))
+            end++;
+        return (struct secret){at, end};
+    }
     bool cookie = memmem(s + v->start, v->end - v->start, "ookie", 5) != NULL;
     if (v->header || (cookie && v->at_word))
         return header_value(s, n, v);
@@ -171,8 +218,21 @@ static struct secret value_of(const char *s, size_t n, const struct named *v)
     return (struct secret){at, end};
 }
 
-/* The name at s[at], where one begins, and its value when that is a secret. *name_end: behind it.
- */
+/* -Dtoken=, -Ptoken=, -eTOKEN=: a letter that takes a setting stands before the name. A signature
+ * in a URL opens what it signs (`?sig=`), while `sig` elsewhere is a word of its own. */
+static enum secrets_name name_kind(const char *s, size_t at, const struct named *v)
+{
+    const char *name = s + v->start;
+    size_t n = v->end - v->start;
+    enum secrets_name kind = secrets_name_of(name, n);
+    if (kind == SECRETS_NONE && v->start == at + 1 && n > 1 && strchr("DPe", name[0]))
+        kind = secrets_name_of(name + 1, n - 1);
+    if (n == 3 && strncasecmp(name, "sig", 3) == 0 && at && strchr("?&", s[at - 1]))
+        kind = SECRETS_SURE;
+    return kind;
+}
+
+/* The name at s[at], where one begins, and its value when that is a secret. */
 static bool named_at(const char *s, size_t n, size_t at, struct secret *out)
 {
     struct named v = {.start = at, .end = at};
@@ -180,11 +240,13 @@ static bool named_at(const char *s, size_t n, size_t at, struct secret *out)
         v.end++;
     while (v.start < v.end && s[v.start] == '-')
         v.start++;
+    if (at && s[at - 1] == '%' && v.end - v.start > 2)
+        v.start += 2; /* ?, & or the like, encoded */
     if (v.end - v.start > LONGEST_NAME)
         return false;
-    v.option = v.start > at;
+    v.option = v.start > at && s[at] == '-';
     v.at_word = at == 0 || isspace((unsigned char)s[at - 1]) || strchr("\"'`", s[at - 1]);
-    v.kind = secrets_name_of(s + v.start, v.end - v.start);
+    v.kind = name_kind(s, at, &v);
     if (v.kind == SECRETS_NONE || !find_value(s, n, &v) || v.value >= n)
         return false;
     *out = value_of(s, n, &v);
@@ -278,6 +340,25 @@ static void add_clean(struct joined *j, const char *s, size_t n)
     free(clean);
 }
 
+/* Is this word the value of the secret option before it? One that begins with a dash may be the next
+ * option (`--hf-token --lr 1`, `-token -learning_rate 1`), unless no option is written so: more than
+ * six characters with a digit, or with capitals among small letters. */
+static bool is_value(enum secrets_name kind, const char *s, size_t n)
+{
+    if (is_plain(kind, s, n))
+        return false;
+    if (s[0] != '-')
+        return true;
+    bool digit = false, small = false, capital = false;
+    for (size_t i = 1; i < n; i++) {
+        digit = digit || isdigit((unsigned char)s[i]);
+        small = small || islower((unsigned char)s[i]);
+        capital = capital || isupper((unsigned char)s[i]);
+    }
+    return n > 6 && s[1] != '-' && !memchr(s, '=', n) && (digit || (small && capital)) &&
+           !is_number(s, n);
+}
+
 /* -c, -lc: a program follows. */
 static bool takes_program(const char *s, size_t n)
 {
@@ -312,7 +393,7 @@ void secrets_join(const char *words, size_t n, char *out, size_t size)
         size_t length = strnlen(s, n - at), before = program ? 0 : whole_value(s, length);
         if (at)
             add(&j, " ", 1);
-        if (pending != SECRETS_NONE && s[0] != '-' && !is_plain(pending, s, length)) {
+        if (pending != SECRETS_NONE && is_value(pending, s, length)) {
             add(&j, SECRETS_MARK, MARK);
         } else if (before) {
             add(&j, s, before);

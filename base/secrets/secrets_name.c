@@ -63,7 +63,7 @@ static const char sure[] = "passwd pwd secret secrets credential credentials cre
                            "cookie cookies jwt authorization passcode apikey apikeys accesskey "
                            "secretkey privatekey authkey sshkey signingkey hftoken apitoken "
                            "accesstoken authtoken bottoken refreshtoken githubtoken wandbkey "
-                           "signature";
+                           "signature accountkey sharedaccesskey";
 static const char sure_keys[] = "api access secret private ssh encryption signing master account "
                                 "service hf wandb openai aws azure admin";
 /* Behind a secret's name: then it is about one. */
@@ -117,7 +117,7 @@ enum secrets_name secrets_name_of(const char *name, size_t n)
         return last[5] ? SECRETS_COUNTED : SECRETS_SWITCHED;
     if (in_list("key keys", last) && !in_list(plain_keys, before))
         return last[3] ? SECRETS_COUNTED : SECRETS_SWITCHED;
-    if (strcmp(last, "pass") == 0 && *before && !in_list(plain_passes, before))
+    if (strcmp(last, "pass") == 0 && !in_list(plain_passes, before))
         return SECRETS_COUNTED;
     return in_list("auth oauth private", last) ? SECRETS_SWITCHED : SECRETS_NONE;
 }

@@ -10,15 +10,20 @@ static bool word_char(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Characters of `set` from s[at] on: 'a' letters and digits, 'x' also _ and -, 'w' also _, 'u'
- * capitals and digits. */
+/* Characters of `set` from s[at] on: 'a' letters and digits, 'x' also _ and -, 'w' also _, 'd' also
+ * _, - and dots, 'u' capitals and digits, 'h' hexadecimal digits in small letters. */
 static size_t run_of(const char *s, size_t n, size_t at, char set)
 {
     size_t i = at;
     for (; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
-        bool in = set == 'u' ? isupper(c) || isdigit(c) : isalnum(c) != 0;
-        in = in || (set == 'x' && (c == '-' || c == '_')) || (set == 'w' && c == '_');
+        bool in = isalnum(c) != 0;
+        if (set == 'u')
+            in = isupper(c) || isdigit(c);
+        else if (set == 'h')
+            in = isdigit(c) || (c >= 'a' && c <= 'f');
+        in = in || (c == '_' && strchr("xwd", set)) || (c == '-' && strchr("xd", set)) ||
+             (c == '.' && set == 'd');
         if (!in)
             break;
     }
@@ -39,16 +44,9 @@ static const struct service {
     uint8_t least; /* characters that follow */
     bool digit;    /* with a digit among them, because words may look alike */
 } services[] = {
-    {"hf_", 'a', 16, false},       {"api_org_", 'a', 16, false}, {"sk-", 'x', 20, true},
-    {"sk_live_", 'a', 16, false},  {"sk_test_", 'a', 16, false}, {"rk_live_", 'a', 16, false},
-    {"ghp_", 'a', 20, false},      {"gho_", 'a', 20, false},     {"ghu_", 'a', 20, false},
-    {"ghs_", 'a', 20, false},      {"ghr_", 'a', 20, false},     {"github_pat_", 'w', 20, false},
-    {"glpat-", 'x', 16, false},    {"AKIA", 'u', 16, false},     {"ASIA", 'u', 16, false},
-    {"AIza", 'x', 30, true},       {"xoxa-", 'x', 10, true},     {"xoxb-", 'x', 10, true},
-    {"xoxe-", 'x', 10, true},      {"xoxp-", 'x', 10, true},     {"xoxr-", 'x', 10, true},
-    {"xoxs-", 'x', 10, true},      {"xapp-", 'x', 10, true},     {"npm_", 'a', 30, false},
-    {"nvapi-", 'x', 20, true},     {"pypi-AgE", 'x', 20, false}, {"dckr_pat_", 'x', 20, false},
-    {"wandb_v1_", 'w', 20, false},
+#define SERVICE(prefix, set, least, digit) {prefix, set, least, digit},
+#include "base/secrets/services.def"
+#undef SERVICE
 };
 
 static bool service_at(const char *s, size_t n, size_t at, struct secret *out)
@@ -135,17 +133,34 @@ static bool bearer_at(const char *s, size_t n, size_t at, struct secret *out)
     return i - at - 7 >= 8;
 }
 
-/* https://hooks.slack.com/services/... : who knows the address may write */
+/* Who knows the address of a webhook may write there. */
 static bool webhook_at(const char *s, size_t n, size_t at, struct secret *out)
 {
-    static const char known[] = "hooks.slack.com/services/";
-    if (n - at < sizeof known || memcmp(s + at, known, sizeof known - 1) != 0)
+    static const char *const known[] = {"hooks.slack.com/services/", "discord.com/api/webhooks/",
+                                        "discordapp.com/api/webhooks/"};
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        size_t length = strlen(known[k]), i = at + length;
+        if (n - at <= length || memcmp(s + at, known[k], length) != 0)
+            continue;
+        while (i < n && (word_char(s[i]) || s[i] == '/' || s[i] == '-'))
+            i++;
+        *out = (struct secret){at + length, i};
+        return i > at + length;
+    }
+    return false;
+}
+
+/* 123456789:AA...: a bot of Telegram, 8 to 10 digits, then 35 characters. */
+static bool bot_at(const char *s, size_t n, size_t at, struct secret *out)
+{
+    size_t digits = at;
+    while (digits < n && isdigit((unsigned char)s[digits]))
+        digits++;
+    if (digits - at < 8 || digits - at > 10 || n - digits < 3 ||
+        memcmp(s + digits, ":AA", 3) != 0 || run_of(s, n, digits + 1, 'x') != 35)
         return false;
-    size_t i = at + sizeof known - 1;
-    while (i < n && (word_char(s[i]) || s[i] == '/'))
-        i++;
-    *out = (struct secret){at + sizeof known - 1, i};
-    return out->end > out->start;
+    *out = (struct secret){at, digits + 1 + 35};
+    return true;
 }
 
 bool secrets_shape_at(const char *s, size_t n, size_t at, struct secret *out)
@@ -157,5 +172,5 @@ bool secrets_shape_at(const char *s, size_t n, size_t at, struct secret *out)
     if (at && word_char(s[at - 1]))
         return false;
     return service_at(s, n, at, out) || web_token_at(s, n, at, out) || bearer_at(s, n, at, out) ||
-           webhook_at(s, n, at, out);
+           webhook_at(s, n, at, out) || bot_at(s, n, at, out);
 }

@@ -90,6 +90,22 @@ START_TEST(values_behind_names_are_hidden)
         {"t --token \"cut", "t --token \"***"},
         {"t --dbpassword x --my-passphrase=y", "t --dbpassword *** --my-passphrase=***"},
         {"t --token-value abc --token2=x", "t --token-value *** --token2=***"},
+        {"t {\"credentials\":{\"user\":\"u\",\"pass\":\"a}b\"},\"n\":1}",
+         "t {\"credentials\":{***},\"n\":1}"},
+        {"t '{\"tokens\":[\"a\",\"b\"],\"n\":1}'", "t '{\"tokens\":[***],\"n\":1}'"},
+        {"t {\"db\":{\"user\":\"u\",\"pass\":\"b\"}}",
+         "t {\"db\":{\"user\":\"u\",\"pass\":\"***\"}}"},
+        {"t {\\\"secrets\\\":{\\\"a\\\":\\\"b\\\"}}", "t {\\\"secrets\\\":{***}}"},
+        {"t {\"secret\":[\"cut", "t {\"secret\":[***"},
+        {"t --pass hunter2 --lr 1", "t --pass *** --lr 1"},
+        {"java -Dtoken=abc -Dfs.s3a.secret.key=abc -Pdb_pass=x -eHF_TOKEN=y",
+         "java -Dtoken=*** -Dfs.s3a.secret.key=*** -Pdb_pass=*** -eHF_TOKEN=***"},
+        {"get https://a.blob.net/c/f?sv=2024&sig=aB%2Fc%3D&se=x",
+         "get https://a.blob.net/c/f?sv=2024&sig=***&se=x"},
+        {"get http://x/go?to=y%3Ftoken%3Dabc%26b%3D1&c=2",
+         "get http://x/go?to=y%3Ftoken%3D***%26b%3D1&c=2"},
+        {"t DefaultEndpointsProtocol=https;AccountName=me;AccountKey=a/b==;EndpointSuffix=x",
+         "t DefaultEndpointsProtocol=https;AccountName=me;AccountKey=***;EndpointSuffix=x"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check(cases[i][0], cases[i][1], SECRETS_COMMAND);
@@ -120,6 +136,41 @@ START_TEST(what_looks_like_a_secret_is_hidden_anywhere)
         {"https://user:pw@host/x", "https://user:***@host/x"},
         {"https://0123456789abcdef0123@sentry/1", "https://***@sentry/1"},
         {"https://hooks.slack.com/services/T0/B0/xyz", "https://hooks.slack.com/services/***"},
+        {"https://discord.com/api/webhooks/123456789/aB-c_d",
+         "https://discord.com/api/webhooks/***"},
+        {"S"
+         "G.abcdefghijklmnopqrstuv.0123456789012345678901234567890123456789012 x",
+         "*** x"},
+        {"g"
+         "sk_abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOP",
+         "***"},
+        {"r"
+         "8_abcdefghijklmnopqrstuvwxyz01234567890",
+         "***"},
+        {"shp"
+         "at_0123456789abcdef0123456789abcdef",
+         "***"},
+        {"do"
+         "p_v1_" HEX40 "0123456789abcdef01234567",
+         "***"},
+        {"hv"
+         "s.CAESIabcdefghijklmnopqrstuvwxyz0123",
+         "***"},
+        {"ya"
+         "29.a0AfB_byC-dEf0123456789",
+         "***"},
+        {"GOC"
+         "SPX-abcdefghijklmnop0123456789ab",
+         "***"},
+        {"AGE-SECRET"
+         "-KEY-1QQPQYRQSZQQPQYRQSZQQPQYRQSZQQPQYRQSZQQPQYRQSZQQPQYRQSZQQ",
+         "***"},
+        {"da"
+         "pi0123456789abcdef0123456789abcdef",
+         "***"},
+        {"k"
+         "ept 123456789:AAabcdefghijklmnopqrstuvwxyz0123456",
+         "kept ***"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         check(cases[i][0], cases[i][1], SECRETS_NAME);
@@ -144,6 +195,7 @@ START_TEST(false_friends_stay)
         "t --token $HF_TOKEN --token=${HF_TOKEN} password=${oc.env:PW}",
         "PWD=/home/me OLDPWD=/ t --cwd /x",
         "t --password=",
+        "t {\"tokens\": [1, 2, 3], \"keys\": []} --sig=3 -Dtokenizer=x -Debug",
         "git@github.com:a/b ssh://git@github.com/a https://host:80/x?y=1@2",
         "std::token::x key::y at::native::auth",
         "if token == x: pass",
@@ -188,6 +240,8 @@ START_TEST(words_are_joined_without_secrets)
         {WORDS("bash\0-lc\0t --token abc --lr 1"), "bash -lc t --token *** --lr 1"},
         {WORDS("curl\0-H\0Authorization: Bearer abc"), "curl -H Authorization: Bearer ***"},
         {WORDS("t\0--token\0--lr\0001"), "t --token --lr 1"},
+        {WORDS("t\0--token\0-aB3dE5fG\0--x"), "t --token *** --x"},
+        {WORDS("t\0-token\0-learning_rate\0001"), "t -token -learning_rate 1"},
         {WORDS("t\0--max-tokens\000512\0a"), "t --max-tokens 512 a"},
         {WORDS("t\0\0a"), "t  a"},
         {WORDS("t\0{\"token\": \"a b\"}"), "t {\"token\": \"***\"}"},
