@@ -1,3 +1,5 @@
+/* The spool: the file in which this process' records stand until the recorder reads them. Makes it,
+ * gives it room piece by piece, and seals it. */
 #include "agent/core/spool.h"
 
 #include <errno.h>
@@ -10,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "agent/core/cancel.h"
@@ -120,11 +123,33 @@ static void lay_out(struct spool_header *h, uint64_t ticks, uint32_t buffers)
     h->file_bytes = at;
 }
 
-/* Pages are touched by the kernel where it can (it reports what would be a SIGBUS), by us where
- * not: an add of 0 changes nothing that another thread may have written. */
-static int touch(char *from, uint64_t len)
+/* Touching a page of the map takes its room on the disk, too, and a disk without room is told. */
+static bool touching_takes_room;
+
+/* File systems of this machine: a page fault that writes reserves the block, and without one would
+ * be a SIGBUS. Across a network the server is not asked before the page is written back. The
+ * numbers are those of linux/magic.h, and XFS' own. */
+static bool is_local(int fd)
 {
-    if (madvise(from, len, MADV_POPULATE_WRITE) == 0)
+    static const uint32_t known[] = {0x01021994 /* tmpfs */,   0xEF53 /* ext2 to ext4 */,
+                                     0x58465342 /* XFS */,     0x9123683E /* Btrfs */,
+                                     0x794c7630 /* overlay */, 0xF2F52010 /* F2FS */};
+    struct statfs of;
+    if (fstatfs(fd, &of) != 0)
+        return false;
+    for (size_t i = 0; i < AGENT_ARRAY_LEN(known); i++)
+        if ((uint32_t)of.f_type == known[i])
+            return true;
+    return false;
+}
+
+/* Pages are touched by the kernel where it can (from Linux 5.14 on; it reports what would be a
+ * SIGBUS), by us where not: an add of 0 changes nothing that another thread may have written.
+ * *by_kernel: which of the two. */
+static int touch(char *from, uint64_t len, bool *by_kernel)
+{
+    *by_kernel = madvise(from, len, MADV_POPULATE_WRITE) == 0;
+    if (*by_kernel)
         return 0;
     if (errno == EFAULT || errno == ENOMEM)
         return -1;
@@ -133,17 +158,31 @@ static int touch(char *from, uint64_t len)
     return 0;
 }
 
+/* Opens the file for a moment: the program may get another descriptor from its open() meanwhile
+ * than it would without the agent, and a filter of system calls may not let openat pass. So only
+ * where touching takes no room. A descriptor that stays open would be no better: programs close
+ * all that they did not open. */
+static int reserve(uint64_t off, uint64_t len)
+{
+    int fd = open(agent.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -1;
+    int failed = posix_fallocate(fd, (off_t)off, (off_t)len);
+    close(fd);
+    return failed ? -1 : 0;
+}
+
 int spool_grow(uint64_t off, uint64_t len)
 {
-    int saved = errno, rc = -1;
+    int saved = errno, rc = 0;
+    bool by_kernel;
     if (atomic_load_explicit(&agent.spool->full, memory_order_relaxed))
         return -1; /* the spools of all processes together are at their limit */
-    int state = cancel_put_off(), fd = open(agent.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd >= 0) {
-        if (posix_fallocate(fd, (off_t)off, (off_t)len) == 0)
-            rc = touch((char *)agent.spool + off, len);
-        close(fd);
-    }
+    int state = cancel_put_off();
+    if (!touching_takes_room)
+        rc = reserve(off, len);
+    if (rc == 0)
+        rc = touch((char *)agent.spool + off, len, &by_kernel);
     cancel_restore(state);
     errno = saved; /* the program's own */
     return rc;
@@ -163,10 +202,12 @@ static int map_file(int fd, const struct spool_header *h)
     madvise(map, h->file_bytes, MADV_RANDOM); /* read-ahead would clear megabytes for one page */
     madvise(map, h->file_bytes, MADV_DONTFORK);
     madvise(map, h->file_bytes, MADV_DONTDUMP);
-    if (touch(map, h->names_off) != 0) {
+    bool by_kernel;
+    if (touch(map, h->names_off, &by_kernel) != 0) {
         munmap(map, h->file_bytes);
         return ENOSPC;
     }
+    touching_takes_room = by_kernel && is_local(fd);
     *(struct spool_header *)map = *h;
     agent.spool = (struct spool_header *)map;
     return 0;
