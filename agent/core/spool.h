@@ -2,7 +2,8 @@
  *
  * The file is sparse. A part is allocated on disk and its pages touched before anything is written
  * through the map, so a full disk is a counted drop and never a SIGBUS, and the record path takes
- * no page fault. Growing reopens the file by path: programs that close all descriptors do no harm.
+ * no page fault. Growing touches pages of the map; where that takes no room on the disk, it reopens
+ * the file by path: programs that close all descriptors do no harm.
  */
 #ifndef GPUPROF_AGENT_CORE_SPOOL_H
 #define GPUPROF_AGENT_CORE_SPOOL_H
