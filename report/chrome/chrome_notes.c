@@ -133,10 +133,19 @@ int chrome_findings(struct chrome *c, int64_t pid)
 
 enum { DEPTH_SAMPLES = 10000 };
 
+/* When something happened on a device. */
+struct stamp {
+    uint32_t device;
+    int64_t at_ns;
+};
+
+/* Device by device, each in order of time. */
 static int rising(const void *a, const void *b)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
+    const struct stamp *x = a, *y = b;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
 }
 
 static void write_depth(struct chrome *c, int64_t pid, int64_t at_ns, int64_t depth)
@@ -145,15 +154,15 @@ static void write_depth(struct chrome *c, int64_t pid, int64_t at_ns, int64_t de
 }
 
 /* launched[n] and begun[n], both rising: the most that waited within each sample. */
-static void write_depths(struct chrome *c, int64_t pid, const int64_t *launched,
-                         const int64_t *begun, size_t n)
+static void write_depths(struct chrome *c, int64_t pid, const struct stamp *launched,
+                         const struct stamp *begun, size_t n)
 {
     int64_t each = (c->t->end_ns - c->t->start_ns) / DEPTH_SAMPLES + 1, shown = -1, most = 0;
-    int64_t sample_ns = launched[0];
+    int64_t sample_ns = launched[0].at_ns;
     size_t i = 0, k = 0;
     while (k < n) {
-        bool launch = i < n && launched[i] <= begun[k];
-        int64_t at = launch ? launched[i] : begun[k];
+        bool launch = i < n && launched[i].at_ns <= begun[k].at_ns;
+        int64_t at = launch ? launched[i].at_ns : begun[k].at_ns;
         if (at >= sample_ns + each) {
             if (most != shown)
                 write_depth(c, pid, sample_ns, shown = most);
@@ -168,7 +177,7 @@ static void write_depths(struct chrome *c, int64_t pid, const int64_t *launched,
     }
     if (most != shown)
         write_depth(c, pid, sample_ns, most);
-    write_depth(c, pid, begun[n - 1], 0);
+    write_depth(c, pid, begun[n - 1].at_ns, 0);
 }
 
 /* Where launches are recorded: how many operations wait for the GPU. An empty queue while the GPU
@@ -176,24 +185,27 @@ static void write_depths(struct chrome *c, int64_t pid, const int64_t *launched,
 int chrome_queue_depth(struct chrome *c)
 {
     const struct timeline *t = c->t;
-    int64_t *launched = malloc((t->op_count + 1) * sizeof *launched);
-    int64_t *begun = malloc((t->op_count + 1) * sizeof *begun);
+    struct stamp *launched = malloc((t->op_count + 1) * sizeof *launched);
+    struct stamp *begun = malloc((t->op_count + 1) * sizeof *begun);
     int rc = launched && begun ? 0 : -1;
-    for (uint32_t d = 0; rc == 0 && d < t->device_count; d++) {
-        size_t n = 0;
-        for (uint32_t i = 0; i < t->op_count; i++) {
-            const struct op *op = &t->ops[i];
-            if (op->api == TL_NONE || tl_op_device(t, i) != d)
-                continue;
-            int64_t from = t->apis[op->api].start_ns;
-            launched[n] = from < op->start_ns ? from : op->start_ns;
-            begun[n++] = op->start_ns;
-        }
-        if (n == 0)
+    size_t n = 0, same;
+    for (uint32_t i = 0; rc == 0 && i < t->op_count; i++) {
+        const struct op *op = &t->ops[i];
+        uint32_t device = tl_op_device(t, i);
+        if (op->api == TL_NONE || device >= t->device_count)
             continue;
+        int64_t from = t->apis[op->api].start_ns;
+        launched[n] = (struct stamp){device, from < op->start_ns ? from : op->start_ns};
+        begun[n++] = (struct stamp){device, op->start_ns};
+    }
+    if (n) {
         qsort(launched, n, sizeof *launched, rising);
         qsort(begun, n, sizeof *begun, rising);
-        write_depths(c, c->device_pid[d], launched, begun, n);
+    }
+    for (size_t i = 0; i < n; i += same) {
+        for (same = 1; i + same < n && launched[i + same].device == launched[i].device;)
+            same++;
+        write_depths(c, c->device_pid[launched[i].device], launched + i, begun + i, same);
     }
     free(launched);
     free(begun);

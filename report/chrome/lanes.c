@@ -1,3 +1,4 @@
+/* Gives each slice of a row the first lane in which it fits. */
 #include "report/chrome/lanes.h"
 
 static bool fits(struct open_ends *open, bool nest, int64_t start_ns, int64_t end_ns)
@@ -12,6 +13,8 @@ int lanes_place(struct lanes *l, int64_t start_ns, int64_t end_ns)
     size_t k = 0;
     while (k < l->lane.n && !fits(&l->lane.at[k], l->nest, start_ns, end_ns))
         k++;
+    if (l->most && k == l->most)
+        return (int)k;
     if (k == l->lane.n && !vec_push(&l->lane))
         return -1;
     int64_t *end = vec_push(&l->lane.at[k]);

@@ -1,3 +1,4 @@
+/* Makes the rows of a timeline: what belongs to each, in drawing order, with lanes. */
 #include "report/chrome/rows.h"
 
 #include "report/chrome/lanes.h"
@@ -20,17 +21,41 @@ static void sort_ops(struct rows *r)
     first[0] = 0;
 }
 
+/* The stream of a sync; behind the last one where it names none. */
+static size_t sync_row(const struct timeline *t, size_t i)
+{
+    return t->syncs[i].stream < t->stream_count ? t->syncs[i].stream : t->stream_count;
+}
+
+static void sort_syncs(struct rows *r)
+{
+    const struct timeline *t = r->t;
+    uint32_t *first = r->sync_first;
+    for (size_t i = 0; i < t->sync_count; i++)
+        first[sync_row(t, i) + 1]++;
+    for (size_t s = 0; s <= t->stream_count; s++)
+        first[s + 1] += first[s];
+    for (size_t i = 0; i < t->sync_count; i++)
+        r->syncs[first[sync_row(t, i)]++] = (uint32_t)i;
+    for (size_t s = t->stream_count + 1; s > 0; s--)
+        first[s] = first[s - 1];
+    first[0] = 0;
+}
+
 int rows_open(struct rows *r, const struct timeline *t, uint32_t steps_of)
 {
     *r = (struct rows){.t = t, .steps_of = steps_of};
     r->ops = malloc((t->op_count + 1) * sizeof *r->ops);
     r->stream_first = calloc(t->stream_count + 2, sizeof *r->stream_first);
     r->call_first = calloc(t->thread_count + 2, sizeof *r->call_first);
-    if (!r->ops || !r->stream_first || !r->call_first) {
+    r->syncs = malloc((t->sync_count + 1) * sizeof *r->syncs);
+    r->sync_first = calloc(t->stream_count + 2, sizeof *r->sync_first);
+    if (!r->ops || !r->stream_first || !r->call_first || !r->syncs || !r->sync_first) {
         rows_close(r);
         return -1;
     }
     sort_ops(r);
+    sort_syncs(r);
     for (size_t i = 0; i < t->call_count; i++)
         r->call_first[t->calls[i].thread + 1]++;
     for (size_t i = 0; i < t->thread_count; i++)
@@ -43,6 +68,8 @@ void rows_close(struct rows *r)
     free(r->ops);
     free(r->stream_first);
     free(r->call_first);
+    free(r->syncs);
+    free(r->sync_first);
     free(r->ahead_ns);
     *r = (struct rows){0};
 }
@@ -118,11 +145,12 @@ static bool snap_starts(struct items *v)
 }
 
 /* Lanes for all, cutting ends that hang over the slice around them by less than the clocks'
- * agreement. */
-static int place(struct items *v, bool nest)
+ * agreement. *left_out: how many found none. */
+static int place(struct items *v, bool nest, size_t *left_out)
 {
-    struct lanes lanes = {.nest = nest};
+    struct lanes lanes = {.nest = nest, .most = ROWS_LANES};
     struct open_ends open = {0};
+    size_t kept = 0;
     int rc = 0;
     for (size_t i = 0; i < v->n && rc == 0; i++) {
         struct item *x = &v->at[i];
@@ -133,13 +161,17 @@ static int place(struct items *v, bool nest)
             x->end_ns = open.at[open.n - 1];
         int64_t *end = vec_push(&open);
         int lane = lanes_place(&lanes, x->start_ns, x->end_ns);
-        if (!end || lane < 0 || lane > 999)
+        if (!end || lane < 0) {
             rc = -1;
-        else {
-            *end = x->end_ns;
-            x->lane = (uint16_t)lane;
+            break;
         }
+        *end = x->end_ns;
+        x->lane = (uint16_t)lane;
+        if (lane < ROWS_LANES)
+            v->at[kept++] = *x;
     }
+    *left_out += v->n - kept;
+    v->n = kept;
     vec_release(&open);
     lanes_release(&lanes);
     return rc;
@@ -155,15 +187,15 @@ static void put_in_order(struct items *v)
         qsort(v->at, v->n, sizeof *v->at, by_start);
 }
 
-static int arrange(struct items *v, bool host)
+static int arrange(struct rows *r, struct items *v, bool host)
 {
     put_in_order(v);
     if (host && snap_starts(v))
         put_in_order(v);
-    return place(v, host);
+    return place(v, host, &r->left_out);
 }
 
-int rows_thread(const struct rows *r, uint32_t thread, struct items *out)
+int rows_thread(struct rows *r, uint32_t thread, struct items *out)
 {
     const struct timeline *t = r->t;
     const struct thread *th = &t->threads[thread];
@@ -178,10 +210,10 @@ int rows_thread(const struct rows *r, uint32_t thread, struct items *out)
     for (uint32_t i = th->first_api; i < th->first_api + th->apis; i++)
         bad |= add(out, ITEM_API, i, t->apis[i].start_ns, t->apis[i].end_ns);
     align(r, th->process, out);
-    return bad ? -1 : arrange(out, true);
+    return bad ? -1 : arrange(r, out, true);
 }
 
-int rows_stream(const struct rows *r, uint32_t stream, struct items *out)
+int rows_stream(struct rows *r, uint32_t stream, struct items *out)
 {
     int bad = 0;
     out->n = 0;
@@ -190,20 +222,19 @@ int rows_stream(const struct rows *r, uint32_t stream, struct items *out)
         bad |= add(out, ITEM_OP, r->ops[i], op->start_ns, op->end_ns);
     }
     align(r, r->t->streams[stream].process, out);
-    return bad ? -1 : arrange(out, false);
+    return bad ? -1 : arrange(r, out, false);
 }
 
-int rows_syncs(const struct rows *r, uint32_t stream, struct items *out)
+int rows_syncs(struct rows *r, uint32_t stream, struct items *out)
 {
     int bad = 0;
     out->n = 0;
-    for (size_t i = 0; i < r->t->sync_count; i++) {
-        const struct sync *s = &r->t->syncs[i];
-        if (s->stream == stream)
-            bad |= add(out, ITEM_SYNC, i, s->start_ns, s->end_ns);
+    for (uint32_t i = r->sync_first[stream]; i < r->sync_first[stream + 1]; i++) {
+        const struct sync *s = &r->t->syncs[r->syncs[i]];
+        bad |= add(out, ITEM_SYNC, r->syncs[i], s->start_ns, s->end_ns);
     }
     align(r, r->t->streams[stream].process, out);
-    return bad ? -1 : arrange(out, false);
+    return bad ? -1 : arrange(r, out, false);
 }
 
 /* Of a wait without a call nobody knows who waited: it goes to the process of the steps. */
@@ -212,17 +243,18 @@ static uint32_t sync_process(const struct rows *r, const struct sync *s)
     return s->api == TL_NONE ? r->steps_of : r->t->threads[r->t->apis[s->api].thread].process;
 }
 
-int rows_device_syncs(const struct rows *r, uint32_t process, struct items *out)
+int rows_device_syncs(struct rows *r, uint32_t process, struct items *out)
 {
     int bad = 0;
     out->n = 0;
-    for (size_t i = 0; i < r->t->sync_count; i++) {
-        const struct sync *s = &r->t->syncs[i];
-        if (s->stream == TL_NONE && sync_process(r, s) == process)
-            bad |= add(out, ITEM_SYNC, i, s->start_ns, s->end_ns);
+    size_t none = r->t->stream_count;
+    for (uint32_t i = r->sync_first[none]; i < r->sync_first[none + 1]; i++) {
+        const struct sync *s = &r->t->syncs[r->syncs[i]];
+        if (sync_process(r, s) == process)
+            bad |= add(out, ITEM_SYNC, r->syncs[i], s->start_ns, s->end_ns);
     }
     align(r, process, out);
-    return bad ? -1 : arrange(out, false);
+    return bad ? -1 : arrange(r, out, false);
 }
 
 uint32_t item_name(const struct timeline *t, const struct item *i)

@@ -16,6 +16,9 @@
 #include "base/vec.h"
 
 enum { ROWS_SNAP_NS = 1000 };
+/* Most lanes of a row: the ids of rows leave room for as many, and no viewer draws more. What
+ * overlaps so many others at once is left out, and counted. */
+enum { ROWS_LANES = 1000 };
 
 enum item_kind { ITEM_RANGE, ITEM_CALL, ITEM_API, ITEM_OP, ITEM_SYNC };
 
@@ -34,6 +37,9 @@ struct rows {
     uint32_t *ops;          /* op indices, stream by stream, each by start */
     uint32_t *stream_first; /* per stream, one more at the end */
     uint32_t *call_first;   /* per thread, one more at the end */
+    uint32_t *syncs;        /* sync indices, stream by stream; last those that name none */
+    uint32_t *sync_first;   /* per stream, two more at the end */
+    size_t left_out;        /* items for which a row had no lane, of all rows asked for so far */
     int64_t *ahead_ns;      /* by process: its clock minus that of steps_of */
 };
 
@@ -48,11 +54,11 @@ int64_t rows_ahead(const struct rows *r, uint32_t process); /* its clock minus t
 /* Replace what is in `out`; items are sorted by (start, longest first). -1 when out of memory.
  * Ranges named ProfilerStep# in the process `steps_of` are left out: its steps have a row of their
  * own. */
-int rows_thread(const struct rows *r, uint32_t thread, struct items *out);
-int rows_stream(const struct rows *r, uint32_t stream, struct items *out);
-int rows_syncs(const struct rows *r, uint32_t stream, struct items *out);
+int rows_thread(struct rows *r, uint32_t thread, struct items *out);
+int rows_stream(struct rows *r, uint32_t stream, struct items *out);
+int rows_syncs(struct rows *r, uint32_t stream, struct items *out);
 /* Waits of a process that name no stream. */
-int rows_device_syncs(const struct rows *r, uint32_t process, struct items *out);
+int rows_device_syncs(struct rows *r, uint32_t process, struct items *out);
 
 uint32_t item_name(const struct timeline *t, const struct item *i); /* string id; 0 for a sync */
 

@@ -100,6 +100,8 @@ static int write_trace(struct chrome *c, const struct export_options *o)
     json_newline(&c->j);
     json_end(&c->j, ']');
     json_newline(&c->j);
+    if (c->rows.left_out)
+        json_int(&c->j, "slicesLeftOut", (int64_t)c->rows.left_out);
     json_str(&c->j, "traceName", slash ? slash + 1 : o->source);
     json_end(&c->j, '}');
     return 0;

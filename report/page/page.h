@@ -24,6 +24,7 @@ struct page {
     const struct advice *a;
     const struct timeline *t;
     const struct export_options *o;
+    const bool *several_gpus; /* by process: streams of more than one GPU have work */
 };
 
 /* Markup from a literal format whose %s arguments are escaped; fprintf(p->f, ...) for numbers. */

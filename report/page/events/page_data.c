@@ -198,6 +198,7 @@ void page_data_close(struct data *d)
     vec_release(&d->items);
     advice_after_release(d->after, d->after_count);
     free(d->shown);
+    free(d->several_gpus);
     free(d->name);
     free(d->listed);
     free(d->events);
@@ -211,7 +212,10 @@ int page_data_open(struct page *p, struct err *e)
     struct data *d = calloc(1, sizeof *d);
     p->data = d;
     p->events = &data_events;
-    int rc = d && fill(d, p) == 0 ? page_data_after_find(d, e) : err_no_memory(e);
+    if (d)
+        p->several_gpus = d->several_gpus = page_several_gpus(p->t);
+    int rc =
+        d && d->several_gpus && fill(d, p) == 0 ? page_data_after_find(d, e) : err_no_memory(e);
     if (rc == 0 && data_choose(d) < 0)
         rc = err_no_memory(e);
     if (rc == 0)

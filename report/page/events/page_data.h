@@ -27,8 +27,9 @@ struct data {
     const struct steps *steps;
     struct rows rows;
     struct items items;
-    uint32_t *name;   /* by string id: number on the page + 1 */
-    uint32_t *listed; /* string ids in that order */
+    bool *several_gpus; /* of the page */
+    uint32_t *name;     /* by string id: number on the page + 1 */
+    uint32_t *listed;   /* string ids in that order */
     uint32_t names;
     struct str_table mores; /* what is shown of events besides their names */
     uint32_t *events;       /* per step */

@@ -1,3 +1,4 @@
+/* Orders the lanes of the page's timeline by rank, and names them. */
 #include "report/page/events/page_lanes.h"
 
 #include "report/words/text.h"
@@ -65,19 +66,33 @@ static const char *prefix(const struct page *p, uint32_t process, char *out, siz
     return out;
 }
 
-/* Whether another GPU of the same process has work. */
-static bool several_gpus(const struct timeline *t, uint32_t process, uint32_t device)
+bool *page_several_gpus(const struct timeline *t)
 {
-    for (size_t i = 0; i < t->stream_count; i++)
-        if (t->streams[i].process == process && t->streams[i].device != device && t->streams[i].ops)
-            return true;
-    return false;
+    uint32_t *first = malloc((t->process_count + 1) * sizeof *first);
+    bool *several = calloc(t->process_count + 1, sizeof *several);
+    for (size_t i = 0; first && i < t->process_count; i++)
+        first[i] = TL_NONE;
+    for (size_t i = 0; first && several && i < t->stream_count; i++) {
+        const struct stream *s = &t->streams[i];
+        if (!s->ops || s->process >= t->process_count)
+            continue;
+        if (first[s->process] == TL_NONE)
+            first[s->process] = s->device;
+        else if (first[s->process] != s->device)
+            several[s->process] = true;
+    }
+    if (!first) {
+        free(several);
+        several = NULL;
+    }
+    free(first);
+    return several;
 }
 
 void page_gpu_name(const struct page *p, uint32_t process, uint32_t device, char *out, size_t n)
 {
     char rank[48], number[24] = "";
-    if (device < p->t->device_count && several_gpus(p->t, process, device))
+    if (device < p->t->device_count && process < p->t->process_count && p->several_gpus[process])
         snprintf(number, sizeof number, " %lld", (long long)p->t->devices[device].ordinal);
     snprintf(out, n, "%sGPU%s", prefix(p, process, rank, sizeof rank), number);
 }

@@ -11,6 +11,8 @@ struct lane_order {
 
 /* Streams, or threads with `threads`; malloc'ed, NULL without memory. */
 struct lane_order *page_lane_order(const struct timeline *t, bool threads, uint32_t *count);
+/* By process: whether streams of more than one GPU have work; malloc'ed, NULL without memory. */
+bool *page_several_gpus(const struct timeline *t);
 /* "GPU", with its number where the process works with several, and its rank in front. */
 void page_gpu_name(const struct page *p, uint32_t process, uint32_t device, char *out, size_t n);
 void page_stream_name(const struct page *p, uint32_t stream, char *out, size_t n);

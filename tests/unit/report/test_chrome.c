@@ -21,6 +21,26 @@ START_TEST(places_overlaps_on_lanes)
 }
 END_TEST
 
+/* A row has no more lanes than its ids leave room for; what finds none is counted. */
+START_TEST(counts_what_no_lane_holds)
+{
+    struct builder b = build_start();
+    for (int i = 0; i < ROWS_LANES + 20; i++) /* none contains another */
+        build_range_at(&b, "long", 0, US(100) + US(2) * i, US(9000) + US(2) * i);
+    build_finish(&b);
+    struct rows r;
+    struct items v = {0};
+    ck_assert_int_eq(rows_open(&r, b.t, 0), 0);
+    ck_assert_int_eq(rows_thread(&r, 0, &v), 0);
+    ck_assert_uint_eq(v.n + r.left_out, ROWS_LANES + 20);
+    ck_assert_uint_gt(r.left_out, 0);
+    ck_assert_int_eq(v.at[v.n - 1].lane, ROWS_LANES - 1);
+    vec_release(&v);
+    rows_close(&r);
+    timeline_free(b.t);
+}
+END_TEST
+
 /* A call that its clock puts a little before its range is drawn inside it; one that really hangs
  * over is not. */
 START_TEST(snaps_clock_differences)
@@ -226,6 +246,7 @@ Suite *test_chrome_suite(void)
     Suite *s = suite_create("chrome");
     TCase *t = tcase_create("chrome");
     tcase_add_test(t, places_overlaps_on_lanes);
+    tcase_add_test(t, counts_what_no_lane_holds);
     tcase_add_test(t, snaps_clock_differences);
     tcase_add_test(t, aligns_ranks);
     tcase_add_test(t, keeps_the_shape);
