@@ -140,7 +140,6 @@ static int by_start(const void *x, const void *y)
 /* A call with the way to it. One that is longer waits for room in the queue. */
 static bool launching(const struct facts *f, uint32_t call, struct span *s)
 {
-    enum { CALL_MOST_NS = 50000 };
     const struct timeline *t = f->tl;
     const struct api *c = &t->apis[call];
     const struct thread *th = &t->threads[c->thread];
@@ -149,7 +148,7 @@ static bool launching(const struct facts *f, uint32_t call, struct span *s)
         (c->op != TL_NONE && t->ops[c->op].class.family == FAMILY_COMM))
         return false;
     int64_t pause = call > th->first_api ? c->start_ns - c[-1].end_ns : 0;
-    int64_t end = c->start_ns + CALL_MOST_NS;
+    int64_t end = c->start_ns + QUERY_QUEUED_CALL_NS;
     s->start_ns = c->start_ns - (pause > 0 && pause < QUERY_OWN_WORK_NS ? pause : 0);
     s->end_ns = c->end_ns < end ? c->end_ns : end;
     return true;

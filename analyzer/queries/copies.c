@@ -88,7 +88,6 @@ static struct size *size_of(struct size *of, size_t *n, int64_t bytes)
 
 static bool recurs(const struct facts *f, uint8_t kind, enum memory_kind host)
 {
-    enum { OFTEN = 8 };
     struct size of[SIZES];
     size_t n = 0;
     int64_t all = 0, recur = 0;
@@ -103,7 +102,7 @@ static bool recurs(const struct facts *f, uint8_t kind, enum memory_kind host)
         all += o->bytes;
     }
     for (size_t i = 0; i < n; i++)
-        recur += of[i].down >= OFTEN ? of[i].bytes * of[i].down : 0;
+        recur += of[i].down >= QUERY_RECURS ? of[i].bytes * of[i].down : 0;
     return recur * 2 > all;
 }
 

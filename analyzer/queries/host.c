@@ -87,9 +87,8 @@ int64_t query_awaits_host(const struct facts *f)
 
 bool query_training_crowded(const struct facts *f)
 {
-    enum { LEAST_PCT = 3 };
     int64_t idle = query_awaits_host(f), starved = f->host.starved_ns;
-    return share_pct(f, starved < idle ? starved : idle) >= LEAST_PCT;
+    return share_pct(f, starved < idle ? starved : idle) >= QUERY_CROWDED_PCT;
 }
 
 int64_t query_cores_save(const struct facts *f, int64_t input_ns)
@@ -103,14 +102,14 @@ int64_t query_cores_save(const struct facts *f, int64_t input_ns)
 
 bool query_crowded_out(const struct facts *f)
 {
-    return f->host.starved_ns > 0 && f->host.starved_ns * 4 >= query_awaits_host(f) * 3;
+    return f->host.starved_ns > 0 &&
+           f->host.starved_ns * 100 >= query_awaits_host(f) * QUERY_CROWDED_OUT_PCT;
 }
 
 bool query_short_of_cpu(const struct facts *f)
 {
-    enum { STARVED_PCT = 30, IDLE_PCT = 10 };
-    return share_pct(f, f->host.starved_ns) >= STARVED_PCT &&
-           share_pct(f, query_awaits_host(f)) >= IDLE_PCT;
+    return share_pct(f, f->host.starved_ns) >= QUERY_SHORT_STARVED_PCT &&
+           share_pct(f, query_awaits_host(f)) >= QUERY_SHORT_IDLE_PCT;
 }
 
 /* An operator is no step, however long it takes. */
@@ -118,7 +117,7 @@ static bool is_the_step(const struct facts *f, const struct range *r)
 {
     bool is_operator = strcmp(tl_text(f->tl, r->domain), "cpu_op") == 0 ||
                        strncmp(tl_text(f->tl, r->name), "aten::", 6) == 0;
-    return !is_operator && (r->end_ns - r->start_ns) * 10 >= f->step_ns * 9;
+    return !is_operator && (r->end_ns - r->start_ns) * 100 >= f->step_ns * QUERY_WHOLE_PCT;
 }
 
 struct query_places query_host_places(const struct facts *f, const int64_t *other)

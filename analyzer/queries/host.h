@@ -16,12 +16,6 @@ struct query_host_copies {
 /* -1: out of memory. */
 int query_host_copies(const struct facts *f, struct arena *arena, struct query_host_copies *h);
 
-/* A pause between two launches that is longer is the program's own work (a batch, a file, Python's
- * collector), which whoever launches less still does. A framework's way from one operator to the
- * next: in five published traces 20 to 50 us in the middle, 0.13 to 0.28 ms at the 99th percentile
- * of those that do not wait. */
-enum { QUERY_OWN_WORK_NS = 1000000 };
-
 /* Where the host is while the GPU waits for other work of it, over the used steps. */
 struct query_places {
     const char *most; /* the innermost range that holds most of it, not the step; NULL: none */

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    LEAST_LAUNCHES = 20,   /* to tell a habit from a chance */
-    LONG_ENOUGH_NS = 10000 /* a shorter kernel may be over before a slow call returns */
-};
-
 /* The first launch of a kernel loads its code, and may well end behind it for that. */
 static void count_launches(const struct facts *f, struct query_launches *l,
                            struct query_launches *brief)
@@ -25,7 +20,8 @@ static void count_launches(const struct facts *f, struct query_launches *l,
         seen[o->name] = true;
         if (first || !query_used(f, i))
             continue;
-        bool is_long = o->end_ns - o->start_ns >= LONG_ENOUGH_NS, waited = c->end_ns >= o->end_ns;
+        bool is_long = o->end_ns - o->start_ns >= QUERY_LAUNCH_LONG_NS,
+             waited = c->end_ns >= o->end_ns;
         l->launches += is_long;
         l->waited += is_long && waited;
         brief->launches += !is_long;
@@ -41,7 +37,7 @@ static bool is_on(const char *value)
 
 static bool wait(const struct query_launches *l)
 {
-    return l->launches >= LEAST_LAUNCHES && l->waited * 10 >= l->launches * 9;
+    return l->launches >= QUERY_LAUNCHES_MIN && l->waited * 100 >= l->launches * QUERY_ALMOST_PCT;
 }
 
 struct query_launches query_launches(const struct facts *f)
@@ -51,7 +47,7 @@ struct query_launches query_launches(const struct facts *f)
     const char *source = timeline_meta(f->tl, "source");
     bool ours = source && strcmp(source, "run") == 0; /* the environment is recorded */
     count_launches(f, &l, &brief);
-    l.block = l.launches >= LEAST_LAUNCHES ? wait(&l) : l.set;
-    l.untold = !ours && !l.set && l.launches < LEAST_LAUNCHES && wait(&brief);
+    l.block = l.launches >= QUERY_LAUNCHES_MIN ? wait(&l) : l.set;
+    l.untold = !ours && !l.set && l.launches < QUERY_LAUNCHES_MIN && wait(&brief);
     return l;
 }

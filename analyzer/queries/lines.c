@@ -1,11 +1,9 @@
 #include "analyzer/queries/lines.h"
 
+#include "analyzer/queries/limits.h"
 #include "base/size.h"
 
 #include <string.h>
-
-/* Below this a line is no cause that an answer has to name. */
-enum { CAUSE_SHARE = 10 };
 
 const struct line *query_line_of(const struct facts *f, uint32_t parts, int64_t *ns)
 {
@@ -83,5 +81,5 @@ const struct line *query_cause_line(const struct facts *f)
         if (!is_computing(l) && (!best || own_ns(l) > own_ns(best)))
             best = l;
     }
-    return best && own_ns(best) * CAUSE_SHARE >= whole ? best : NULL;
+    return best && own_ns(best) * QUERY_CAUSE_LINE >= whole ? best : NULL;
 }

@@ -4,9 +4,6 @@
 
 #include "analyzer/facts/lines.h"
 
-/* A line that holds less of what it is named for is one among many. */
-#define QUERY_LINE_SHARE 0.3
-
 /* The line that holds most of these parts of the step (bits 1 << part), if it holds
  * QUERY_LINE_SHARE of them; NULL: none does, or nothing was sampled. */
 const struct line *query_line_of(const struct facts *f, uint32_t parts, int64_t *ns);

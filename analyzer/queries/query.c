@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL_BYTES = 64 << 20, BURST = 4, QUEUED_START_NS = 50000 };
-
 bool query_used(const struct facts *f, uint32_t op)
 {
     if (f->steps.device != TL_NONE && tl_op_device(f->tl, op) != f->steps.device)
@@ -27,7 +25,7 @@ size_t query_steps_with(const struct facts *f, enum part part)
 {
     size_t n = 0;
     for (size_t i = 0; i < f->steps.count; i++)
-        n += f->steps.at[i].used && f->step_parts[i][part] * 100 >= f->step_ns;
+        n += f->steps.at[i].used && f->step_parts[i][part] * QUERY_NAMED >= f->step_ns;
     return n;
 }
 
@@ -36,7 +34,7 @@ size_t query_steps_with(const struct facts *f, enum part part)
 static int64_t start_of_queued(const struct facts *f, const struct gap *g)
 {
     int64_t ns = gap_ns(f, g, PART_IDLE_QUEUED);
-    return ns <= QUEUED_START_NS ? ns : 0;
+    return ns <= QUERY_QUEUED_START_NS ? ns : 0;
 }
 
 struct query_ops query_ops_of(const struct facts *f, query_pick *pick, const void *arg)
@@ -122,15 +120,15 @@ int64_t query_optimizer_products(const struct facts *f)
 static bool zeroes(const struct op *o)
 {
     if (o->kind == OP_MEMSET)
-        return o->bytes < SMALL_BYTES;
+        return o->bytes < QUERY_ZERO_BYTES;
     return o->kind == OP_KERNEL && o->class.family == FAMILY_FILL;
 }
 
-/* How many of the BURST operations before (step -1) or behind (+1) `op` continue its run. */
+/* How many of the QUERY_BURST operations before (step -1) or behind (+1) `op` continue its run. */
 static int run_length(const struct timeline *t, uint32_t op, int step)
 {
     int n = 0;
-    for (int64_t i = (int64_t)op + step; i >= 0 && i < (int64_t)t->op_count && n < BURST;
+    for (int64_t i = (int64_t)op + step; i >= 0 && i < (int64_t)t->op_count && n < QUERY_BURST;
          i += step) {
         if (t->ops[i].stream != t->ops[op].stream)
             continue;
@@ -147,7 +145,7 @@ enum query_take query_is_zeroing(const struct facts *f, uint32_t op)
     if (!zeroes(&t->ops[op]))
         return QUERY_NO;
     int before = run_length(t, op, -1);
-    if (before + run_length(t, op, 1) + 1 < BURST)
+    if (before + run_length(t, op, 1) + 1 < QUERY_BURST)
         return QUERY_NO;
     return before ? QUERY_ALL : QUERY_BUSY;
 }
@@ -247,20 +245,19 @@ bool query_cudnn_benchmark(const struct facts *f)
 
 bool query_thin(const struct facts *f, size_t *ops)
 {
-    enum { FEW = 10 };
-    size_t n = 0;
+    size_t n = 0, few = QUERY_THIN_OPS;
     if (f->steps.used > 2)
         return false;
-    for (uint32_t i = 0; i < f->tl->op_count && n < FEW; i++)
-        n += !query_used(f, i) ? 0 : f->tl->ops[i].in_graph ? FEW : 1;
+    for (uint32_t i = 0; i < f->tl->op_count && n < few; i++)
+        n += !query_used(f, i) ? 0 : f->tl->ops[i].in_graph ? few : 1;
     if (ops)
         *ops = n;
     int64_t busy = f->breakdown_ns[PART_COMPUTE];
-    if (analysis_of_window(f) && f->step_ns < 1000000) /* one call that somebody tried */
-        return n < FEW;
+    if (analysis_of_window(f) && f->step_ns < QUERY_ONE_CALL_NS) /* one call that somebody tried */
+        return n < few;
     if (analysis_of_window(f)) /* it may be a benchmark of copies */
         busy += f->breakdown_ns[PART_COMM] + f->breakdown_ns[PART_COPY];
-    return n < FEW && busy * 10 < f->step_ns;
+    return n < few && busy * QUERY_THIN_BUSY < f->step_ns;
 }
 
 bool query_name_has(const char *name, const char *parts)

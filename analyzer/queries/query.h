@@ -4,6 +4,7 @@
 #define GPUPROF_QUERIES_QUERY_H
 
 #include "analyzer/facts/facts.h"
+#include "analyzer/queries/limits.h"
 #include "base/size.h"
 
 /* Of a sum over the used steps: times; numbers and bytes. */
@@ -54,9 +55,6 @@ enum query_take query_is_zeroing(const struct facts *f, uint32_t op);
 
 /* The optimizer and the zeroing as their rules see them: does it consist of many small operations?
  */
-enum { QUERY_MANY_OPTIMIZER_OPS = 30, QUERY_MANY_ZERO_OPS = 20 }; /* a step */
-/* Allocations and frees in a window from which on they are a habit, and no set-up. */
-enum { QUERY_MANY_ALLOCATIONS = 20 };
 bool query_optimizer_unfused(const struct facts *f, struct query_ops *ops);
 bool query_zeroing_scattered(const struct facts *f, struct query_ops *ops);
 
@@ -66,8 +64,6 @@ uint32_t query_step_at(const struct facts *f, int64_t ns);
 /* Used steps in which `part` takes a share worth naming. What belongs to the loop is in most of
  * them; what comes of a thread that lost its core to another program is in a few. */
 size_t query_steps_with(const struct facts *f, enum part part);
-
-enum { QUERY_SMALL_COPY = 65536 /* bytes; a batch is larger */ };
 
 /* Copies to the GPU from one kind of host memory, or from the GPU to it. */
 struct query_copies {

@@ -7,15 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    LONG_NS = 5000000, /* a launch, an allocation or a query never takes this long again */
-    SEVERAL = 4,       /* long calls of one name; beyond that the program does it all the time */
-    NEAR_NS = 1000000, /* what was compiled runs at once */
-    CONTEXT_NS = 20000000, /* to create a context takes longer than that */
-    BEFORE_NS = 1000000,   /* questions before it: how many devices there are */
-    DWARFS = 10            /* times as long as the next call of its name */
-};
-
 static bool one_time_kind(unsigned kind)
 {
     switch (kind) {
@@ -62,7 +53,7 @@ static bool prefetches(const struct timeline *t, const struct api *c)
 
 static bool candidate(const struct facts *f, const struct set_up *set_up, const struct api *c)
 {
-    bool counts = c->end_ns - c->start_ns >= LONG_NS
+    bool counts = c->end_ns - c->start_ns >= QUERY_WARM_LONG_NS
                       ? one_time_kind(c->kind) && !prefetches(f->tl, c)
                   : c->kind == API_MODULE ? set_up->code
                                           : set_up->memory && about_memory(c->kind);
@@ -112,7 +103,7 @@ static void find_context(const struct facts *f, struct query_warm *w)
 {
     const struct timeline *t = f->tl;
     const struct api *x = w->longest == TL_NONE ? NULL : &t->apis[w->longest];
-    if (!x || x->end_ns - x->start_ns < CONTEXT_NS || x->start_ns > t->gpu_start_ns ||
+    if (!x || x->end_ns - x->start_ns < QUERY_CONTEXT_NS || x->start_ns > t->gpu_start_ns ||
         !from_the_start(f))
         return;
     int64_t next = 0;
@@ -122,12 +113,12 @@ static void find_context(const struct facts *f, struct query_warm *w)
         int64_t ns = c->end_ns - c->start_ns;
         if (c == x || t->threads[c->thread].process != f->steps.process)
             continue;
-        if (c->end_ns <= x->start_ns && ns >= BEFORE_NS && !needs_no_context(t, c))
+        if (c->end_ns <= x->start_ns && ns >= QUERY_BEFORE_NS && !needs_no_context(t, c))
             return;
         others |= c->name == x->name;
         next = c->name == x->name && ns > next ? ns : next;
     }
-    if (!others || next * DWARFS > x->end_ns - x->start_ns)
+    if (!others || next * QUERY_CONTEXT_DWARFS > x->end_ns - x->start_ns)
         return;
     w->context = w->longest;
     w->context_ns = x->end_ns - x->start_ns;
@@ -140,7 +131,7 @@ struct found VEC(struct span);
 /* A thread that stands in line for a core makes long calls of all kinds. */
 static bool lacks_core(const struct facts *f)
 {
-    return f->host.starved_ns * 10 >= f->step_ns && f->step_ns > 0;
+    return f->host.starved_ns * QUERY_WARM_STARVED >= f->step_ns && f->step_ns > 0;
 }
 
 /* Captures, unless the program captures all the time. */
@@ -149,7 +140,7 @@ static int add_captures(const struct facts *f, struct found *found, struct spans
 {
     struct query_captures c;
     int rc = query_captures(f, &c);
-    bool once = c.n <= SEVERAL || f->steps.count == 1;
+    bool once = c.n <= QUERY_WARM_SEVERAL || f->steps.count == 1;
     for (size_t i = 0; rc == 0 && once && i < c.n; i++) {
         if (query_step_at(f, c.at[i].start_ns) == TL_NONE)
             continue;
@@ -176,7 +167,8 @@ static int long_calls(const struct facts *f, struct spans *out, struct spans *ca
         seen[t->apis[i].name] += candidate(f, &set_up, &t->apis[i]);
     for (uint32_t i = 0; rc == 0 && i < t->api_count; i++) {
         const struct api *c = &t->apis[i];
-        if (!candidate(f, &set_up, c) || (f->steps.count > 1 && seen[c->name] > SEVERAL) ||
+        if (!candidate(f, &set_up, c) ||
+            (f->steps.count > 1 && seen[c->name] > QUERY_WARM_SEVERAL) ||
             query_step_at(f, c->start_ns) == TL_NONE)
             continue;
         struct span *s = vec_push(&found);
@@ -213,7 +205,7 @@ static bool compiles(const char *name)
  * something compiled is none, nor is a function of Python. */
 static bool says_compile(const struct timeline *t, const struct range *r)
 {
-    if (r->end_ns - r->start_ns < LONG_NS)
+    if (r->end_ns - r->start_ns < QUERY_WARM_LONG_NS)
         return false;
     const char *name = tl_text(t, r->name), *at = strcasestr(name, "compile");
     return at && tolower((unsigned char)at[strlen("compile")]) != 'd' && !strstr(name, ".py(");
@@ -232,9 +224,9 @@ static uint32_t compiled_at(const struct timeline *t, const struct signs *s, con
 {
     for (size_t i = 0; i < s->n; i++) {
         const struct range *r = &t->ranges[s->marks[i]];
-        if (r->start_ns < g->start_ns || r->start_ns >= g->end_ns + NEAR_NS)
+        if (r->start_ns < g->start_ns || r->start_ns >= g->end_ns + QUERY_WARM_NEAR_NS)
             continue;
-        if (compiles(tl_text(t, r->name)) || r->end_ns < g->end_ns + NEAR_NS)
+        if (compiles(tl_text(t, r->name)) || r->end_ns < g->end_ns + QUERY_WARM_NEAR_NS)
             return s->marks[i];
     }
     return TL_NONE;
@@ -294,7 +286,7 @@ static void take_gap(const struct facts *f, const struct gap *g, const struct si
     place_in(f->tl, g, g->start_ns < f->tl->gpu_end_ns ? covered : covered - captured, w);
     w->host_ns += covered < host ? covered : host;
     int64_t rest = host - (covered < host ? covered : host);
-    if (rest < LONG_NS)
+    if (rest < QUERY_WARM_LONG_NS)
         return;
     uint32_t mark = compiled_at(f->tl, s, g);
     if (mark != TL_NONE)
@@ -316,13 +308,13 @@ static int find_signs(const struct facts *f, struct signs *s, struct query_warm 
     for (uint32_t i = 0; i < t->range_count && s->n < sizeof s->marks / sizeof *s->marks; i++)
         if (compiles(tl_text(t, t->ranges[i].name)) || says_compile(t, &t->ranges[i]))
             s->marks[s->n++] = i;
-    if (s->n >= SEVERAL && f->steps.count > 1)
+    if (s->n >= QUERY_WARM_SEVERAL && f->steps.count > 1)
         s->n = 0;
     size_t loads = 0;
     for (size_t i = 0; i < t->api_count; i++)
         loads += loads_code(t, &t->apis[i]) && query_step_at(f, t->apis[i].start_ns) != TL_NONE;
-    s->loads = loads < SEVERAL || f->steps.count == 1;
-    s->first = query_first_compiled(f, LONG_NS);
+    s->loads = loads < QUERY_WARM_SEVERAL || f->steps.count == 1;
+    s->first = query_first_compiled(f, QUERY_WARM_LONG_NS);
     if (!s->first)
         return -1;
     if (lacks_core(f))

@@ -7,14 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    WAIT_NS = 500000, /* taking a batch that is ready takes less: unpacking it */
-    WAITS_MIN = 3,    /* of fewer batches: all */
-    BATCHES_MIN = 2,
-    EVERY = 16,      /* at least one in so many batches was awaited: workers deliver in bursts */
-    HELD_UP_PCT = 10 /* of the steps' time is spent waiting */
-};
-
 static bool awaits_workers(const char *name)
 {
     return strstr(name, "_MultiProcessingDataLoaderIter") != NULL;
@@ -89,7 +81,7 @@ static int take_os_waits(struct deliveries *d, const struct facts *f)
 
 static bool awaited(const struct delivery *x)
 {
-    return x->to_ns - x->from_ns >= WAIT_NS;
+    return x->to_ns - x->from_ns >= QUERY_AWAITED_NS;
 }
 
 /* Do the workers set the pace, from the first step that is used to the last? */
@@ -113,9 +105,9 @@ static bool held_up(const struct deliveries *d, const struct facts *f)
         waits += awaited(x);
         waited_ns += awaited(x) ? x->to_ns - x->from_ns : 0;
     }
-    size_t enough = taken < WAITS_MIN ? taken : WAITS_MIN;
-    return taken >= BATCHES_MIN && waits >= enough && waits * EVERY >= taken &&
-           (double)waited_ns * 100 >= (double)steps_ns * HELD_UP_PCT;
+    size_t enough = taken < QUERY_AWAITED_MIN ? taken : QUERY_AWAITED_MIN;
+    return taken >= QUERY_BATCHES_MIN && waits >= enough && waits * QUERY_AWAITED_EVERY >= taken &&
+           (double)waited_ns * 100 >= (double)steps_ns * QUERY_HELD_UP_PCT;
 }
 
 /* Those taken without a wait were ready: evenly between the waits around them. */
@@ -154,24 +146,21 @@ int query_deliveries(const struct facts *f, struct deliveries *d)
     return rc;
 }
 
-/* What taking a batch that was ready took at most in the median, for the bytes that it has:
- * docs/loading.md has the measurements (2.4 ms for 4 kB, 15.7 ms for 34 MB). */
+/* What taking a batch that was ready took at most in the median, for the bytes that it has. */
 static double ready_cost_ns(const struct facts *f)
 {
-    static const double of_batch = 2.4e6, of_byte = 0.4;
     struct query_copies pageable = query_h2d(f, MEMORY_PAGEABLE),
                         pinned = query_h2d(f, MEMORY_PINNED);
     double steps = f->steps.used ? (double)f->steps.used : 1;
-    return of_batch + of_byte * (double)(pageable.bytes + pinned.bytes) / steps;
+    return QUERY_READY_NS + QUERY_READY_PER_BYTE * (double)(pageable.bytes + pinned.bytes) / steps;
 }
 
 /* How much longer the program waits for a batch when it asks 1 ns later: -1 where the batch comes
  * when it comes, 0 where taking it costs the same at any time. The least-squares slope over the
- * batches, with two standard errors. False: too few batches, or the program always asks equally
+ * batches, with QUERY_SLOPE_ERRORS standard errors. False: too few batches, or the program always asks equally
  * late. */
 static bool slope_of(const struct deliveries *d, double *slope, double *error)
 {
-    enum { FEWEST = 6 };
     double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
     for (size_t i = 1; i < d->n; i++) {
         double asked = (double)(d->at[i].from_ns - d->at[i - 1].to_ns);
@@ -180,11 +169,11 @@ static bool slope_of(const struct deliveries *d, double *slope, double *error)
         xx += asked * asked, xy += asked * waited, yy += waited * waited;
     }
     double var = xx - x * x / n, left;
-    if (n < FEWEST || var <= 0)
+    if (n < QUERY_SLOPE_MIN || var <= 0)
         return false;
     *slope = (xy - x * y / n) / var;
     left = yy - y * y / n - *slope * *slope * var;
-    *error = 2 * sqrt(fmax(left, 0) / (n - 2) / var);
+    *error = QUERY_SLOPE_ERRORS * sqrt(fmax(left, 0) / (n - 2) / var);
     return true;
 }
 

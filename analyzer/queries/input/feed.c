@@ -167,7 +167,7 @@ static bool rates(const struct grown *g, double *cpu, double *line)
         return false;
     double ns = (double)g->last->time_ns - (double)g->first->time_ns;
     double queue = (double)g->last->run_queue_ns - (double)g->first->run_queue_ns;
-    if (ns < 1e8)
+    if (ns < QUERY_SAMPLED_NS)
         return false;
     *cpu = ((double)g->last->cpu_ns - (double)g->first->cpu_ns) / ns;
     *line = g->first->run_queue_ns >= 0 && queue >= 0 ? queue / ns : -1;
@@ -244,13 +244,6 @@ static struct cpu_use cpu_use(const struct facts *facts)
 
 /* ---- putting it together ---- */
 
-enum {
-    HAND_LOW_NS = 200000, /* where no worker was recorded; docs/loading.md has the measurements */
-    HAND_HIGH_NS = 2000000
-};
-static const double HAND_LOW_PER_BYTE = 0.05, HAND_HIGH_PER_BYTE = 0.6;
-static const double SEND_LOW_PER_BYTE = 0.1, SEND_HIGH_PER_BYTE = 1.5;
-
 static double fact_number(const struct facts *facts, struct arena *arena, const struct feed *f,
                           const char *what)
 {
@@ -283,10 +276,10 @@ static void split_fetch(struct feed *f, const struct cpu_use *u)
         line = f->cpu_ns * u->main_line / u->main_cpu;
     f->sleep_hi = off;
     f->queue_ns = line > 0 ? (line < off ? line : off) : 0;
-    f->sleep_known = line >= 0 || off * 4 < f->fetch_ns;
+    f->sleep_known = line >= 0 || off * 100 < f->fetch_ns * QUERY_OFF_CORE_PCT;
     f->sleep_low = line >= 0 ? (line < off ? off - line : 0) : 0;
     if (line >= 0 && off > 0)
-        f->sleep_hi = f->sleep_low + 0.2 * (off - f->sleep_low);
+        f->sleep_hi = f->sleep_low + QUERY_SLEEP_DOUBT * (off - f->sleep_low);
 }
 
 static void hand_over(const struct facts *facts, struct arena *arena, struct feed *f,
@@ -295,13 +288,14 @@ static void hand_over(const struct facts *facts, struct arena *arena, struct fee
     double bytes = fact_number(facts, arena, f, "batch.bytes");
     const char *text = timeline_meta(facts->tl, FACT_TORCH_BATCH_BYTES);
     bytes = text ? strtod(text, NULL) : bytes;
-    f->hand_low = HAND_LOW_NS + HAND_LOW_PER_BYTE * bytes;
-    f->hand_hi = HAND_HIGH_NS + HAND_HIGH_PER_BYTE * bytes;
-    f->send_low = HAND_LOW_NS + SEND_LOW_PER_BYTE * bytes;
-    f->send_hi = HAND_HIGH_NS + SEND_HIGH_PER_BYTE * bytes;
-    if (f->have > 0 && s->later_count >= 10) { /* a wait for what is ready is the way alone */
+    f->hand_low = QUERY_HAND_NS.good + QUERY_HAND_PER_BYTE.good * bytes;
+    f->hand_hi = QUERY_HAND_NS.bad + QUERY_HAND_PER_BYTE.bad * bytes;
+    f->send_low = QUERY_HAND_NS.good + QUERY_SEND_PER_BYTE.good * bytes;
+    f->send_hi = QUERY_HAND_NS.bad + QUERY_SEND_PER_BYTE.bad * bytes;
+    /* The shortest waits are for batches that were ready: they are the way alone. */
+    if (f->have > 0 && s->later_count >= (size_t)QUERY_READY_WAITS) {
         sort_ns(s->later, s->later_count);
-        double ready = (double)s->later[s->later_count / 10];
+        double ready = (double)s->later[s->later_count / (size_t)QUERY_READY_WAITS];
         f->hand_seen = true;
         f->hand_low = ready < f->hand_low ? ready : f->hand_low;
         f->hand_hi = ready < f->hand_hi ? ready : f->hand_hi;
@@ -314,7 +308,7 @@ static void waiting(struct feed *f, const struct sums *s, const struct cpu_use *
     if (f->ahead) { /* the loop waits while it sleeps, and only while the other thread is behind */
         double asleep =
             u->main_cpu >= 0 ? 1 - u->main_cpu - (u->main_line > 0 ? u->main_line : 0) : 0;
-        double behind = f->wait_ns >= 0.8 * f->step_ns ? f->wait_ns : 0;
+        double behind = f->wait_ns >= QUERY_BEHIND * f->step_ns ? f->wait_ns : 0;
         f->wait_ns = asleep > 0 && asleep * f->step_ns < behind ? asleep * f->step_ns : behind;
         f->wait_ns = asleep > 0 ? f->wait_ns : 0;
     }
@@ -334,10 +328,11 @@ static void share_cores(const struct facts *facts, struct feed *f, const struct 
     if (f->cores <= 0 || own <= 0)
         return;
     if (idle >= 0)
-        f->others = own + idle < 0.8 * f->cores;
+        f->others = own + idle < QUERY_OTHERS_SURE * f->cores;
     else
-        f->others = own < 0.75 * f->cores && own + u->lines > 0.9 * f->cores;
-    double left = idle >= 0 ? own + idle : own * 1.1, fair = f->cores / 2;
+        f->others =
+            own < QUERY_OTHERS_OWN * f->cores && own + u->lines > QUERY_OTHERS_WANTED * f->cores;
+    double left = idle >= 0 ? own + idle : own * QUERY_OTHERS_LEAVE, fair = f->cores / 2;
     if (f->others) /* a thread that mostly sleeps gets its turn beside any number of others */
         f->cores = left > fair ? left : fair;
 }

@@ -7,15 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    IO_WORKERS = 16,       /* most that are worth a try where workers mostly sleep */
-    FORK_LOW_NS = 5000000, /* to start a worker, where none was recorded */
-    FORK_HIGH_NS = 60000000,
-    COLD_NS = 500000 /* a loop that sleeps for each batch goes on with cold caches: up to so long a
-                        step (docs/loading.md), and not more than COLD_PART of what it does */
-};
-static const double COLD_PART = 0.8;
-
 struct costs {
     double off, hand, send, fork; /* each at best, or at worst */
     double line; /* of the rest of the step: ready, without a core, because of the workers of now */
@@ -48,7 +39,7 @@ static double step_with(const struct feed *f, int n, const struct costs *c)
     double wanted = f->train_ns + b * (cpu + c->send + c->hand);
     if (f->cores > 0)
         step = fmax(step, wanted / f->cores);
-    double room = f->cores * step - wanted, tight = 0.25 * f->cores * step;
+    double room = f->cores * step - wanted, tight = QUERY_TIGHT * f->cores * step;
     if (c->crowded && f->cores > 0 && room < tight)
         step += (tight - room) / 2;
     return step + fill_up(f, cpu + c->off + c->send, c->hand) + start_up(f, n, c->fork);
@@ -60,7 +51,7 @@ static double off_core(const struct feed *f, int n, bool at_best)
 {
     double too_many = n + 1 - f->cores, now = f->have + 1 - f->cores, part = 1;
     if (f->have > 0 && now > 0 && !f->others)
-        part = too_many > 0 ? fmin(1, too_many / now) : 0.1;
+        part = too_many > 0 ? fmin(1, too_many / now) : QUERY_LINE_LEFT;
     if (at_best)
         return f->sleep_low + (f->others ? f->queue_ns : 0);
     return f->sleep_hi + part * f->queue_ns;
@@ -68,12 +59,15 @@ static double off_core(const struct feed *f, int n, bool at_best)
 
 struct feed_step query_feed_step(const struct feed *f, int n)
 {
-    double shared = f->have > 0 && f->collate_ns > 0 ? 0.9 * f->collate_ns * f->batches : 0;
-    double cold = fmax(0.2 * f->rest_ns, fmin(COLD_PART * f->rest_ns, COLD_NS));
+    double shared =
+        f->have > 0 && f->collate_ns > 0 ? QUERY_SHARED_MEMORY * f->collate_ns * f->batches : 0;
+    double cold =
+        fmax(QUERY_COLD_LEAST * f->rest_ns, fmin(QUERY_COLD_MOST * f->rest_ns, QUERY_COLD_NS));
     double beside = f->have > 0 ? fmax(0, cold - f->line_ns) : 0;
-    struct costs low = {off_core(f, n, true), f->hand_low,     f->send_low, FORK_LOW_NS,
+    struct costs low = {off_core(f, n, true), f->hand_low,     f->send_low, QUERY_FORK_NS.good,
                         f->line_ns,           shared + beside, false};
-    struct costs high = {off_core(f, n, false), f->hand_hi, f->send_hi, FORK_HIGH_NS, 0, 0, true};
+    struct costs high = {
+        off_core(f, n, false), f->hand_hi, f->send_hi, QUERY_FORK_NS.bad, 0, 0, true};
     struct feed_step s = {step_with(f, n, &low), 0, step_with(f, n, &high)};
     double now = f->step_ns;
     if (f->startup_ns > 0 && !f->persistent && !f->anew)
@@ -96,11 +90,11 @@ int query_feed_most(const struct feed *f)
     int most = 0;
     if (f->cores <= 0)
         return 0;
-    for (int n = 1; n <= IO_WORKERS; n++) {
+    for (int n = 1; n <= QUERY_IO_WORKERS; n++) {
         struct feed_step s = query_feed_step(f, n);
         double making = cpu + f->send_low, busy = making / (making + f->sleep_low);
         double trains = f->train_ns / (n == f->have ? f->step_ns : s.mid_ns);
-        if (n * busy > f->cores - trains + 0.5 && n > 1)
+        if (n * busy > f->cores - trains + QUERY_HALF_A_CORE && n > 1)
             break;
         most = n;
     }
@@ -110,7 +104,8 @@ int query_feed_most(const struct feed *f)
 int query_feed_best(const struct feed *f)
 {
     int most = query_feed_most(f), best = f->have;
-    double now = query_feed_step(f, f->have).mid_ns, least = now, enough = 0.02 * now;
+    double now = query_feed_step(f, f->have).mid_ns, least = now,
+           enough = QUERY_WORTH_WORKERS * now;
     for (int n = 0; n <= most; n++) {
         struct feed_step s = query_feed_step(f, n);
         double with = (s.mid_ns + s.high_ns) / 2;

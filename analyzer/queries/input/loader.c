@@ -156,7 +156,7 @@ struct query_loader query_loader(const struct facts *f, struct arena *arena)
         double wanted = (double)(wants + (queue > 0 ? queue : 0)) / ns;
         l.used_cores += wants > 0 ? share * (double)wants / ns : 0;
         l.wanted_cores += share * wanted;
-        l.busy_threads += wanted >= 0.5;
+        l.busy_threads += wanted >= QUERY_HALF_A_CORE;
         if (e->makes && e->making_ns > 0) {
             add_worker(&l, e);
             l.sampled = true;
@@ -168,8 +168,10 @@ struct query_loader query_loader(const struct facts *f, struct arena *arena)
 bool query_others_compute(const struct query_loader *l, int cores)
 {
     /* Whom other programs crowd out stands in line, too, but has few cores itself. */
-    bool many = (double)l->busy_threads >= cores * 1.5 && l->wanted_cores >= cores * 1.5;
-    return cores > 0 && (l->wanted_cores < cores * 0.9 || (l->used_cores < cores * 0.7 && !many));
+    bool many = (double)l->busy_threads >= cores * QUERY_OWN_CROWD &&
+                l->wanted_cores >= cores * QUERY_OWN_CROWD;
+    return cores > 0 && (l->wanted_cores < cores * QUERY_OTHERS_WANTED ||
+                         (l->used_cores < cores * QUERY_OTHERS_USED && !many));
 }
 
 double query_starved_pct(const struct query_loader *l)
@@ -186,13 +188,16 @@ double query_starved_pct(const struct query_loader *l)
 int64_t query_awaits_starved(const struct facts *f, const struct query_loader *l)
 {
     int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
-    return query_starved_pct(l) >= LOADER_STARVED_PCT && share_pct(f, idle) >= 1 ? idle : 0;
+    return query_starved_pct(l) >= QUERY_STARVED_PCT && share_pct(f, idle) * QUERY_NAMED >= 100
+               ? idle
+               : 0;
 }
 
 bool query_workers_speak(const struct facts *f, const struct query_loader *l)
 {
     int64_t idle = query_awaits_starved(f, l);
-    return idle > 0 && 3 * idle >= query_awaits_host(f) && !analysis_of_window(f);
+    return idle > 0 && idle * 100 >= query_awaits_host(f) * QUERY_SPEAK_PCT &&
+           !analysis_of_window(f);
 }
 
 int64_t query_elsewhere_ns(const struct query_loader *l)
@@ -212,7 +217,7 @@ double query_limited_pct(const struct facts *f)
     const char *periods = timeline_meta(f->tl, "cgroup_cpu_periods");
     const char *throttled = timeline_meta(f->tl, "cgroup_cpu_throttled_periods");
     double n = periods ? strtod(periods, NULL) : 0;
-    return n >= 10 && throttled ? 100 * strtod(throttled, NULL) / n : -1;
+    return n >= QUERY_PERIODS && throttled ? 100 * strtod(throttled, NULL) / n : -1;
 }
 
 const char *query_batches_sql(const struct facts *f, struct arena *arena)

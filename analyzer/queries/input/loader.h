@@ -28,10 +28,6 @@ struct query_loader query_loader(const struct facts *f, struct arena *arena);
  */
 bool query_others_compute(const struct query_loader *l, int cores);
 
-enum {
-    LOADER_STARVED_PCT = 30, /* of the time in which batches are made: workers lack cores */
-    LOADER_LIMITED_PCT = 5   /* of the periods of a CPU limit */
-};
 /* Of the time in which batches are made: ready, but without a core, in %; -1 = not sampled. */
 double query_starved_pct(const struct query_loader *l);
 /* Per step, the GPU waits for workers that lack cores; 0: they have theirs, or the wait is under 1

@@ -149,9 +149,8 @@ const uint32_t *query_op_calls(const struct facts *f, struct arena *arena)
  * so it may be one. Fewer channels than a vector are of no use to tensor cores. */
 bool query_conv_in_16_bits(const struct row_call *c)
 {
-    enum { FEW_CHANNELS = 8 };
     return query_is_conv(c) && query_in_16_bits(c) && c->in_layout == SPOOL_LAYOUT_NHWC &&
-           c->dim[10] == 1 && c->dim[1] >= FEW_CHANNELS && c->dim[4] >= FEW_CHANNELS;
+           c->dim[10] == 1 && c->dim[1] >= QUERY_FEW_CHANNELS && c->dim[4] >= QUERY_FEW_CHANNELS;
 }
 
 bool query_conv_off_tensor_cores(const struct facts *f, const struct call *c, uint32_t op)

@@ -4,8 +4,6 @@
 
 #include "analyzer/queries/query.h"
 
-enum { QUERY_MANY_COLLECTIVES = 50 }; /* a step: one for each parameter, not for each bucket */
-
 /* Collectives of the analysed device. True when they are so many that launching them one by one
  * costs: the idle time before them, and before the copies that fill their buffers, is ops->idle_ns.
  */

@@ -83,7 +83,7 @@ static bool has_own_stream(const struct facts *f, uint32_t op)
     return true;
 }
 
-/* What the loop exchanges once a step beside the gradients: at most a thousandth of all bytes. */
+/* What the loop exchanges once a step beside the gradients: at most one byte in QUERY_SIDE_BYTES. */
 static int64_t least_bytes(const struct timeline *t, const struct query_exchange *x)
 {
     enum { MANY = 4096 }; /* compared in pairs; no loop that accumulates has so many */
@@ -95,7 +95,7 @@ static int64_t least_bytes(const struct timeline *t, const struct query_exchange
             const struct row_collective *other = &t->collectives[x->at[k]].row;
             same += other->bytes == r->bytes && other->name == r->name;
         }
-        if (same == 1 && r->bytes <= x->bytes / 1000 && r->bytes >= least)
+        if (same == 1 && r->bytes <= x->bytes / QUERY_SIDE_BYTES && r->bytes >= least)
             least = r->bytes + 1;
     }
     return least;
@@ -150,14 +150,13 @@ int64_t query_exposed_comm(const struct facts *f)
  */
 enum query_buckets query_buckets(const struct facts *f, const struct query_exchange *x)
 {
-    enum { HANDFUL = 8, FIRST_BUCKET = 1 << 20 };
     if (x->step == TL_NONE)
         return BUCKETS_FINE;
-    if (x->count > HANDFUL && 2 * x->fastest_ns * (int64_t)x->count >= x->transfer_ns)
+    if (x->count > QUERY_BUCKETS_FEW && 2 * x->fastest_ns * (int64_t)x->count >= x->transfer_ns)
         return BUCKETS_SMALL;
-    bool hidden = f->breakdown_ns[PART_COMM] * 4 < x->transfer_ns * 3;
-    if (x->bytes > FIRST_BUCKET && x->own_stream && !hidden &&
-        x->largest_bytes * 10 >= x->bytes * 9 && x->count <= HANDFUL)
+    bool hidden = f->breakdown_ns[PART_COMM] * 100 < x->transfer_ns * QUERY_EXPOSED_PCT;
+    if (x->bytes > QUERY_FIRST_BUCKET && x->own_stream && !hidden &&
+        x->largest_bytes * 100 >= x->bytes * QUERY_ALMOST_PCT && x->count <= QUERY_BUCKETS_FEW)
         return BUCKETS_ONE;
     return BUCKETS_FINE;
 }
@@ -238,7 +237,7 @@ size_t query_repeats(const struct facts *f, struct arena *arena, const struct qu
             continue;
         for (size_t i = 0; i < names; i++)
             whole += kernels[i].count % k == 0;
-        if (names > 0 && whole * 10 >= names * 9)
+        if (names > 0 && whole * 100 >= names * QUERY_ALMOST_PCT)
             return k;
     }
     return 1;

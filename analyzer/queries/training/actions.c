@@ -69,7 +69,6 @@ static int64_t wait_of(const struct timeline *t, uint32_t call)
 
 static int add_work(struct events *v, const struct facts *f)
 {
-    enum { A_NUMBER = 8, LEAST = 8 }; /* bytes: a constant, no data; a loss or a flag is less */
     const struct timeline *t = f->tl;
     int rc = 0;
     for (uint32_t i = 0; i < t->op_count && rc == 0; i++) {
@@ -79,11 +78,11 @@ static int add_work(struct events *v, const struct facts *f)
         const struct api *c = &t->apis[o->api];
         if (o->kind == OP_KERNEL && (o->class.family == FAMILY_OPTIMIZER || o->in_update))
             rc = add(v, TRAINING, c->start_ns, 0);
-        else if (o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes > A_NUMBER)
+        else if (o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes > QUERY_A_NUMBER)
             rc = add(v, UPLOAD, c->start_ns, 0);
         else if (query_reads_back(t, c)) {
             uint32_t step = query_step_at(f, c->start_ns);
-            bool action = o->kind != OP_COPY || o->bytes >= LEAST;
+            bool action = o->kind != OP_COPY || o->bytes >= QUERY_ACTION_BYTES;
             if (step != TL_NONE)
                 rc = add(v, action ? READ : READ_LESS, c->start_ns, wait_of(t, o->api));
             if (step != TL_NONE && rc == 0)
@@ -111,7 +110,7 @@ static bool validates(const struct facts *f, const struct events *v)
             last = v->at[i].step;
             steps += last != TL_NONE;
         }
-    return steps * 10 < f->steps.used * 9;
+    return steps * 100 < f->steps.used * QUERY_ALMOST_PCT;
 }
 
 static struct query_actions follow(const struct events *v, bool validates)

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-enum { ANSWER_BYTES = 64, KERNELS_BETWEEN = 3 /* the answers of a tensor become one */ };
 enum { NAME_UNSEEN, NAME_OTHER, NAME_CHECK }; /* the arena's memory begins as UNSEEN */
 
 struct named {
@@ -57,7 +56,7 @@ static void follow_kernel(struct follow *f, uint32_t op)
         f->ops[op] = true;
         f->since = SINCE_CHECK;
         f->kernels = 0;
-    } else if (f->since == SINCE_ANSWER || ++f->kernels > KERNELS_BETWEEN) {
+    } else if (f->since == SINCE_ANSWER || ++f->kernels > QUERY_CHECK_KERNELS) {
         f->since = SINCE_OTHER;
     }
 }
@@ -70,7 +69,7 @@ static void follow_call(struct follow *f, uint32_t call)
     if (o && o->kind == OP_KERNEL) {
         follow_kernel(f, c->op);
     } else if (o && o->kind == OP_COPY) {
-        if (f->since == SINCE_CHECK && o->copy_kind == COPY_D2H && o->bytes <= ANSWER_BYTES) {
+        if (f->since == SINCE_CHECK && o->copy_kind == COPY_D2H && o->bytes <= QUERY_ANSWER_BYTES) {
             f->ops[c->op] = true;
             f->calls[call] = waits(t, c);
             f->since = SINCE_ANSWER;

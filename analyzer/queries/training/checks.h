@@ -6,8 +6,6 @@
 
 #include "analyzer/queries/query.h"
 
-enum { QUERY_MANY_CHECKS = 8 /* a step */ };
-
 struct query_checks {
     struct query_ops ops;   /* the kernels */
     int64_t read_ns;        /* idle time of the device after waits for answers, used steps */

@@ -1,5 +1,7 @@
 #include "analyzer/queries/training/eval.h"
 
+#include "analyzer/queries/limits.h"
+
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -63,7 +65,6 @@ const bool *query_evaluating(const struct facts *f, struct arena *arena, int64_t
 
 bool query_only_infers(const struct facts *f)
 {
-    enum { KNOWN = 5 };
     static const char *const trains[] = {
         "ackward", "autograd::engine", "Optimizer.", "optimizer", "_bwd", "wgrad", "dgrad"};
     size_t operators = 0;
@@ -74,5 +75,5 @@ bool query_only_infers(const struct facts *f)
             if (strstr(name, trains[k]))
                 return false;
     }
-    return operators >= KNOWN;
+    return operators >= QUERY_OPERATORS;
 }

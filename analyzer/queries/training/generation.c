@@ -83,6 +83,5 @@ int query_generation(const struct facts *f, struct arena *arena, struct query_ge
 
 bool query_generates(const struct facts *f, const struct query_generation *g)
 {
-    enum { WORTH_PCT = 3 };
-    return f->step_ns > 0 && per_step(f, g->idle_ns) * 100 >= WORTH_PCT * f->step_ns;
+    return f->step_ns > 0 && per_step(f, g->idle_ns) * 100 >= QUERY_GENERATES_PCT * f->step_ns;
 }

@@ -68,6 +68,5 @@ int query_sharding(const struct facts *f, struct arena *arena, struct query_shar
 
 bool query_shards(const struct facts *f, const struct query_sharding *s)
 {
-    enum { WORTH_PCT = 5 };
-    return s->idle_ns > 0 && per_step(f, s->idle_ns) * 100 >= WORTH_PCT * f->step_ns;
+    return s->idle_ns > 0 && per_step(f, s->idle_ns) * 100 >= QUERY_SHARDS_PCT * f->step_ns;
 }

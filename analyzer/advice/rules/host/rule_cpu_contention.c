@@ -103,7 +103,7 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
         o->why = "not recorded: how many cores the program may use (gpuprof run records it)";
         return;
     }
-    if (l.wanted_cores < cores * 0.9 && query_limited_pct(f) >= LOADER_LIMITED_PCT) {
+    if (l.wanted_cores < cores * QUERY_OTHERS_WANTED && query_limited_pct(f) >= QUERY_LIMITED_PCT) {
         add_evidence(f, o, &l);
         limited(f, arena, o, &l);
         return;

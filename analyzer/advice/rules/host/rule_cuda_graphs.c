@@ -31,7 +31,6 @@ static int64_t claimed_elsewhere(const struct facts *f)
  * where it reaches. */
 static int64_t goes_with_launches(const struct facts *f, const struct query_capture *s)
 {
-    enum { QUEUED_START_NS = 50000 }; /* what is longer waits for something else (query.c) */
     bool crowded = query_short_of_cpu(f);
     int64_t short_ns = 0, queued = 0;
     for (size_t i = 0; i < f->gap_count; i++) {
@@ -40,7 +39,7 @@ static int64_t goes_with_launches(const struct facts *f, const struct query_capt
             continue;
         int64_t host = gap_ns(f, g, PART_IDLE_HOST), start = gap_ns(f, g, PART_IDLE_QUEUED);
         short_ns += crowded || host < QUERY_OWN_WORK_NS ? host : 0;
-        queued += start <= QUEUED_START_NS ? start : 0;
+        queued += start <= QUERY_QUEUED_START_NS ? start : 0;
     }
     int64_t pauses = (int64_t)((double)per_step(f, short_ns) * s->region_pct / 100);
     return f->breakdown_ns[PART_IDLE_LAUNCH] + pauses + per_step(f, queued);

@@ -91,7 +91,7 @@ static const char *cores_first(const struct facts *facts, struct arena *arena, c
                                const struct query_loader *l)
 {
     double starved = query_starved_pct(l);
-    if (f->have <= 0 || starved < LOADER_STARVED_PCT)
+    if (f->have <= 0 || starved < QUERY_STARVED_PCT)
         return NULL;
     if (!query_others_compute(l, facts->host.usable_cores)) /* such as other ranks' workers */
         return arena_printf(arena,

@@ -43,8 +43,7 @@ static void starved(const struct facts *f, struct arena *arena, struct outcome *
     int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
     const char *whose = "", *also = "";
     bool one = l->workers == 1;
-    if (query_others_compute(l, f->host.usable_cores) &&
-        query_limited_pct(f) < LOADER_LIMITED_PCT) {
+    if (query_others_compute(l, f->host.usable_cores) && query_limited_pct(f) < QUERY_LIMITED_PCT) {
         whose = arena_printf(arena,
                              " (another program has the cores: this one's threads use %.1f of %d)",
                              l->used_cores, f->host.usable_cores);
@@ -76,7 +75,7 @@ static void check_starved_workers(const struct facts *f, struct arena *arena, st
         return;
     }
     o->why = arena_printf(arena, "the workers wait for a core during %.0f %% of their work", share);
-    if (share < LOADER_STARVED_PCT)
+    if (share < QUERY_STARVED_PCT)
         return;
     const char *not_now = why_not_now(f, arena, &l, o->why);
     if (not_now) {
