@@ -123,13 +123,13 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
         fail(&e);
         return RUN_FAILED;
     }
-    int status = child_start(&c, argv, d, agent, folders.spools, &e);
+    const struct child_record by = {agent, folders.spools, &r};
+    int status = child_start(&c, argv, d, &by, &e);
     if (status != 0) {
         fail(&e);
         recorder_discard(&r);
         return status;
     }
-    recorder_follow(&r, c.pid);
     if (armed)
         say("armed: `gpuprof record %d` records a part of this run", (int)getpid());
     wait_for_end(&c, &r);
@@ -224,7 +224,7 @@ static int run(int argc, char **argv)
         signals_reserve(SIGRTMIN + RECORD_SIGNAL);
     if (no_record) {
         struct child c;
-        int status = child_start(&c, argv, &d, NULL, NULL, &e);
+        int status = child_start(&c, argv, &d, NULL, &e);
         if (status != 0) {
             fail(&e);
             return status;

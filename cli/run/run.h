@@ -122,10 +122,18 @@ bool program_enters_container(const char *name); /* a runtime of containers, by 
 const char *program_says(enum program_kind kind);
 bool program_takes_agent(enum program_kind kind);
 
-/* agent and folder NULL: nothing is recorded. Returns 0, or the status to leave with (125-127)
- * after *e is set. After signals_keep (signals.h): they reach the program. */
-int child_start(struct child *c, char **argv, const struct run_device *d, const char *agent,
-                const char *folder, struct err *e);
+struct recorder;
+/* Who records the program, and where. */
+struct child_record {
+    const char *agent, *folder;
+    const struct recorder *recorder;
+};
+
+/* `record` NULL: nothing is recorded. Returns 0, or the status to leave with (125-127) after *e is
+ * set; the recorder then has to be told that nothing started (recorder_discard). After signals_keep
+ * (signals.h): they reach the program. */
+int child_start(struct child *c, char **argv, const struct run_device *d,
+                const struct child_record *record, struct err *e);
 /* Waits up to timeout_ms (-1: for ever) for its end, or another piece of news. */
 bool child_wait(struct child *c, int timeout_ms);
 /* The program's own status; when it died by a signal this process dies by the same one. */
@@ -198,6 +206,8 @@ struct recorder {
 };
 /* 0: it is ready, the program can start. -1 with *e set; the folder is gone then. */
 int recorder_start(struct recorder *r, const struct recorder_job *job, struct err *e);
+/* Called in the program's process before it is the program: this process may be killed at any
+ * moment, and the recorder must know whose records come all the same. */
 void recorder_follow(const struct recorder *r, pid_t program);
 void recorder_ask(const struct recorder *r); /* the signal came that asks for a window */
 /* A batch system has asked the program to end, and will kill all of us if it does not: the profile

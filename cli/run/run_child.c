@@ -38,8 +38,8 @@ static void put_last(const char *name, const char *value)
     free(joined);
 }
 
-static void set_environment(const char *program, const struct run_device *d, const char *agent,
-                            const char *folder)
+static void set_environment(const char *program, const struct run_device *d,
+                            const struct child_record *record)
 {
     bool takes = program_takes_agent(program_kind(program));
     if (d->is_virtual) {
@@ -50,12 +50,12 @@ static void set_environment(const char *program, const struct run_device *d, con
             put_first("LD_PRELOAD", d->reach);
         }
     }
-    if (!agent)
+    if (!record)
         return;
     if (takes)
-        put_first("LD_PRELOAD", agent);
+        put_first("LD_PRELOAD", record->agent);
     put_last("ASAN_OPTIONS", "verify_asan_link_order=0");
-    setenv("GPUPROF_DIR", folder, 1);
+    setenv("GPUPROF_DIR", record->folder, 1);
     char hook[PATH_MAX];
     if (run_folder_python(hook, sizeof hook) ==
         0) /* the agent puts it on the path of Pythons alone */
@@ -64,8 +64,10 @@ static void set_environment(const char *program, const struct run_device *d, con
         unsetenv("GPUPROF_PYTHON");
 }
 
-static void run_program(char **argv, int report)
+static void run_program(char **argv, int report, const struct recorder *recorder)
 {
+    if (recorder)
+        recorder_follow(recorder, getpid());
     signals_give_back();
     execvp(argv[0], argv);
     int why = errno;
@@ -82,8 +84,8 @@ static void end(struct child *c)
     c->ended = true;
 }
 
-int child_start(struct child *c, char **argv, const struct run_device *d, const char *agent,
-                const char *folder, struct err *e)
+int child_start(struct child *c, char **argv, const struct run_device *d,
+                const struct child_record *record, struct err *e)
 {
     int report[2], why;
     *c = (struct child){0};
@@ -91,12 +93,12 @@ int child_start(struct child *c, char **argv, const struct run_device *d, const 
         err_set(e, "cannot start a program: %s", strerror(errno));
         return RUN_FAILED;
     }
-    set_environment(argv[0], d, agent, folder);
+    set_environment(argv[0], d, record);
     signals_open(argv);
     c->pid = fork();
     int failed = errno; /* what follows changes it */
     if (c->pid == 0)
-        run_program(argv, report[1]);
+        run_program(argv, report[1], record ? record->recorder : NULL);
     signals_for(c->pid > 0 ? c->pid : 0);
     files_leave();
     close(report[1]);

@@ -28,11 +28,12 @@ enum {
     GAUGES_BYTES = 128 << 10
 }; /* room for 128 processes with 16 devices each */
 
-/* What is said on the line: by us the number of the program's process, then how it ended (ENDED
- * less waitpid's status) and END, HURRY where somebody wants us gone, EXPECT_END where a batch
- * system asked the program to end, or RECORD for the signal that asks for a window; by the recorder
- * an error's text, "" when it is ready, and at the end. */
-enum { RECORD = 0, END = -1, HURRY = -2, EXPECT_END = -3, ENDED = -4 };
+/* What is said on the line: by the program's process its number, before it is the program; by us
+ * how it ended (ENDED less waitpid's status) and END, NO_PROGRAM where it could not be started,
+ * HURRY where somebody wants us gone, EXPECT_END where a batch system asked the program to end, or
+ * RECORD for the signal that asks for a window; by the recorder an error's text, "" when it is
+ * ready, and at the end. */
+enum { RECORD = 0, END = -1, HURRY = -2, EXPECT_END = -3, NO_PROGRAM = -4, ENDED = -5 };
 
 /* Batch systems kill what has not ended half a minute after they asked it to. By then the profile
  * is written: this long after the question nothing more is recorded. */
@@ -43,6 +44,7 @@ struct watch {
     pid_t front, program;
     int status;               /* of waitpid; -1: not known */
     bool ended, hurry, alone; /* alone: there is nobody at the other end */
+    bool none;                /* the program could not be started */
     bool late;                /* asked to end, the program goes on: SIGKILL may come at any time */
     bool asked;               /* for a window */
     bool odd;                 /* stopped, the one without the other, at the last look */
@@ -116,6 +118,8 @@ static void listen_to(struct watch *w, int timeout_ms)
         w->hurry = true;
     else if (word == END)
         w->ended = true;
+    else if (word == NO_PROGRAM)
+        w->none = w->ended = true;
     else if (word == EXPECT_END)
         w->end_by_ns = clock_monotonic_ns() + patience_ns;
     else if (word == RECORD)
@@ -219,13 +223,14 @@ static _Noreturn void record(struct watch w, const struct recorder_job *job)
     send(w.line, e.text, r ? 1 : strlen(e.text) + 1, MSG_NOSIGNAL);
     while (r && !w.program && !w.alone && !w.ended)
         listen_to(&w, -1);
-    if (!w.program || w.ended) { /* it did not start */
+    if (r && w.program)
+        record_program(&w, r);
+    if (!w.program || w.none) {
         record_close(r);
         apart_release(&a);
         run_folders_remove(job->folders);
         _exit(0);
     }
-    record_program(&w, r);
     int rc = finish(&w, r, &a, job, &e);
     apart_release(&a);
     if (rc != 0 && w.alone)
@@ -305,7 +310,7 @@ int recorder_finish(const struct recorder *r, int ended, struct err *e)
 
 void recorder_discard(const struct recorder *r)
 {
-    tell(r->line, END);
+    tell(r->line, NO_PROGRAM);
     waitpid(r->pid, NULL, 0);
     close(r->line);
 }

@@ -169,6 +169,32 @@ def everything(build, checks, what, seconds):
                  f"{what}: every record of {steps} finished steps is there, once", str(found))
 
 
+def before_the_program(build, checks, expected):
+    """In front, between its fork and the program's start, which a library puts off for this test."""
+    late = build.path("late.so")
+    source = ("#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <unistd.h>\n"
+              "int execvp(const char *f, char *const a[]) { usleep(1000000); "
+              "return ((int (*)(const char *, char *const *))dlsym(RTLD_NEXT, \"execvp\"))(f, a); }\n")
+    made = subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", late, "-ldl"], input=source, text=True, check=False)
+    if made.returncode != 0:
+        print("no compiler here: the moment before the program's start is left out")
+        return
+    build.env["LD_PRELOAD"] = late
+    run = start(build)
+    del build.env["LD_PRELOAD"]
+    time.sleep(0.6)
+    run.kill()
+    out, err = run.communicate(timeout=120)
+    os.unlink(late)
+    checks.check("median_step_ms=" in out and err == "", "killed before the program began: it runs", f"{out!r} {err!r}")
+    left = os.listdir(build.folder.name)
+    checks.check(left == ["killed.gpuprof"], "killed before the program began: the profile is there, and nothing else", str(left))
+    if left == ["killed.gpuprof"]:
+        found = rows(build.path("killed.gpuprof"))
+        checks.check(found == expected, "killed before the program began: it is whole", f"{found} for {expected}")
+        os.unlink(build.path("killed.gpuprof"))
+
+
 def recorder_alone(build, checks):
     run = start(build)
     run.stdout.readline()
@@ -193,6 +219,7 @@ def main():
         both(build, checks, f"gpuprof and its recorder killed, {i + 1}", random.uniform(0, 1.2), expected)
         at_the_end(build, checks, f"both killed at the end, {i + 1}", random.uniform(0, 0.05), expected)
         everything(build, checks, f"the job killed, {i + 1}", random.uniform(0, 1.2))
+    before_the_program(build, checks, expected)
     recorder_alone(build, checks)
     checks.done()
 
