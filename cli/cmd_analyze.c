@@ -1,5 +1,6 @@
 /* analyze: verdict and ranked findings of a profile or of traces. */
 #include "cli/common/command.h"
+#include "cli/load/confine.h"
 #include "cli/results/export_to.h"
 #include "cli/load/load.h"
 #include "cli/common/output.h"
@@ -56,18 +57,23 @@ static int run(int argc, char **argv)
     if (export_named(name, output, &e) || output_check(output, force, &e))
         return fail(&e);
     const char *const *paths = (const char *const *)argv;
+    bool terminal = !output && !strcmp(name, "term") && isatty(STDOUT_FILENO);
+    enum detail detail = detail_wanted(terminal);
+    if (terminal && detail != DETAIL_BRIEF)
+        pager_open(&pager); /* a program: none can be started behind confine() */
+    confine(&(struct confined){.inputs = paths,
+                               .count = (size_t)argc,
+                               .also = {load_history(history)},
+                               .outputs = {output}});
     if (no_predict ? load_analysis(paths, (size_t)argc, &how, &l, &e)
                    : load_predicted(paths, (size_t)argc, &how, load_history(history), &l, &e))
-        return fail(&e);
+        return pager_close(&pager), fail(&e);
     struct exported what = {.analysis = l.analysis};
     const struct exporter *x = export_format(name, &what, &e);
     struct export_options o = load_options(&l, argv[0]);
     o.top = top;
-    bool terminal = !output && !strcmp(name, "term") && isatty(STDOUT_FILENO);
-    o.detail = detail_wanted(terminal);
+    o.detail = detail;
     o.rule = rule_id;
-    if (terminal && o.detail != DETAIL_BRIEF)
-        pager_open(&pager);
     int status = !x || export_to(x, &what, &o, output, force, &e) ? fail(&e) : 0;
     pager_close(&pager);
     load_release(&l);

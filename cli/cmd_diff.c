@@ -1,5 +1,6 @@
 /* diff: what moved between two profiles. Says nothing about good enough: that is gate. */
 #include "cli/common/command.h"
+#include "cli/load/confine.h"
 #include "cli/load/compare_two.h"
 #include "cli/results/export_to.h"
 #include "cli/common/output.h"
@@ -50,8 +51,11 @@ static int run(int argc, char **argv)
         return usage_error("diff: --per accepts only sample, not '%s'", per);
     if (argc != 2)
         return usage_error("diff: name two profiles: gpuprof diff BASE NEW");
-    if (export_named(format_wanted(), output, &e) || output_check(output, force, &e) ||
-        two_load(&t, argv[0], argv[1], &how, &e))
+    if (export_named(format_wanted(), output, &e) || output_check(output, force, &e))
+        return fail(&e);
+    confine(&(struct confined){
+        .inputs = (const char *const *)argv, .count = (size_t)argc, .outputs = {output}});
+    if (two_load(&t, argv[0], argv[1], &how, &e))
         return fail(&e);
     int status = write_diff(&t, argv[0], argv[1], &e) ? fail(&e) : 0;
     two_release(&t);

@@ -1,5 +1,7 @@
 /* export: the timeline for other viewers. */
 #include "cli/common/command.h"
+#include "cli/load/confine.h"
+#include "cli/load/confine.h"
 #include "cli/results/export_tables.h"
 #include "cli/results/export_to.h"
 #include "cli/load/load.h"
@@ -51,14 +53,18 @@ static int run(int argc, char **argv)
         return usage_error("export: name a profile: gpuprof export FILE -o X.json.gz");
     if (!output)
         return usage_error("export: name the output: -o X.json or -o X.json.gz (- is stdout)");
-    if (strcmp(format, "csv") == 0)
-        return export_tables((const char *const *)argv, (size_t)argc, &how, output, force);
-    if (export_named(format, output, &e) || output_check(output, force, &e))
+    bool tables = strcmp(format, "csv") == 0;
+    if (!tables && (export_named(format, output, &e) || output_check(output, force, &e)))
         return fail(&e);
+    const char *const *paths = (const char *const *)argv;
+    confine(&(struct confined){
+        .inputs = paths, .count = (size_t)argc, .also = {load_history(NULL)}, .outputs = {output}});
+    if (tables)
+        return export_tables(paths, (size_t)argc, &how, output, force);
     /* a trace says what the page says */
-    if (load_predicted((const char *const *)argv, (size_t)argc, &how, load_history(NULL), &l, &e))
+    if (load_predicted(paths, (size_t)argc, &how, load_history(NULL), &l, &e))
         return fail(&e);
-    return export_loaded(&l, (const char *const *)argv, (size_t)argc, format, output, force);
+    return export_loaded(&l, paths, (size_t)argc, format, output, force);
 }
 
 const struct command cmd_export = {

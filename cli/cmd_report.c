@@ -1,5 +1,7 @@
 /* report: the page, one HTML file that needs no network. */
 #include "cli/common/command.h"
+#include "cli/load/confine.h"
+#include "cli/load/confine.h"
 #include "cli/results/export_to.h"
 #include "cli/load/load.h"
 #include "cli/common/output.h"
@@ -52,9 +54,12 @@ static int run(int argc, char **argv)
                            "it as PDF; gpuprof export and analyze write other formats)");
     if (output_check(output, force, &e))
         return fail(&e);
-    if (load_predicted((const char *const *)argv, (size_t)argc, &how, load_history(NULL), &l, &e))
+    const char *const *paths = (const char *const *)argv;
+    confine(&(struct confined){
+        .inputs = paths, .count = (size_t)argc, .also = {load_history(NULL)}, .outputs = {output}});
+    if (load_predicted(paths, (size_t)argc, &how, load_history(NULL), &l, &e))
         return fail(&e);
-    return export_loaded(&l, (const char *const *)argv, (size_t)argc, "html", output, force);
+    return export_loaded(&l, paths, (size_t)argc, "html", output, force);
 }
 
 const struct command cmd_report = {

@@ -70,7 +70,7 @@ cli/import              wire cli/common cli/load cli/results cli/run report anal
 cli/reduce              cli/common cli/load cli/results analyzer/profile analyzer/import analyzer/reduce
 cli/mpi                 cli/common cli/load cli/reduce analyzer/profile analyzer/import analyzer/reduce
 cli/doctor              cli/common cli/run report/json report/terminal analyzer/unwind
-cli/lint                cli/common report report/json report/terminal analyzer/profile
+cli/lint                cli/common cli/load report report/json report/terminal analyzer/profile
 cli/view                cli/common cli/lint cli/load cli/results report
 reference_workloads/common
 reference_workloads/conv reference_workloads/common

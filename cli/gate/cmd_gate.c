@@ -1,5 +1,6 @@
 /* gate: may this run pass in CI? */
 #include "cli/common/command.h"
+#include "cli/load/confine.h"
 #include "cli/load/compare_two.h"
 #include "cli/results/export_to.h"
 #include "cli/common/output.h"
@@ -139,6 +140,10 @@ static int run(int argc, char **argv)
     if (export_named(format_wanted(), output, &e) || export_named("junit", junit, &e) ||
         output_check(output, force, &e) || output_check(junit, force, &e))
         return fail(&e);
+    confine(&(struct confined){.inputs = (const char *const *)argv,
+                               .count = (size_t)argc,
+                               .also = {budget, past},
+                               .outputs = {output, junit}});
     char *text = budget ? read_budget(budget, &e) : NULL;
     if (budget && !text)
         return fail(&e);

@@ -1,5 +1,6 @@
 /* import: traces of other tools into a profile. */
 #include "cli/common/command.h"
+#include "cli/load/confine.h"
 #include "cli/import/import_left.h"
 #include "cli/load/load.h"
 #include "cli/results/results.h"
@@ -70,6 +71,9 @@ static int run(int argc, char **argv)
     if (!output)
         return usage_error("import: say where to: -o X.gpuprof");
     bool left = argc == 1 && run_folder_holds_records(argv[0]);
+    if (!left) /* a folder that our own recorder left is removed at the end */
+        confine(&(struct confined){
+            .inputs = (const char *const *)argv, .count = (size_t)argc, .outputs = {output}});
     struct import_files files = {0};
     struct arena arena = ARENA_INIT;
     const char *left_out = NULL;

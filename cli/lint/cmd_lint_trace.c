@@ -1,6 +1,7 @@
 /* lint-trace: check that viewers can read a Chrome trace */
 #include "analyzer/profile/store.h"
 #include "cli/common/command.h"
+#include "cli/load/confine.h"
 #include "cli/lint/lint.h"
 
 #include <stdio.h>
@@ -12,6 +13,7 @@ static int run(int argc, char **argv)
     if (argc != 1)
         return usage_error("lint-trace: name one trace: gpuprof lint-trace X.json");
     struct stat st;
+    confine(&(struct confined){.inputs = (const char *const *)argv, .count = 1});
     if (stat(argv[0], &st) == 0 && S_ISDIR(st.st_mode))
         return usage_error("lint-trace: %s is a folder; name one trace", argv[0]);
     if (store_is_profile(argv[0]) == 1)
