@@ -1,50 +1,32 @@
-# Finds CUDA's headers, nvcc and link libraries: -DCUDA_ROOT, $CUDA_HOME, /usr/local/cuda*, or NVIDIA's pip
-# wheels (a folder with cuda_runtime/, cudnn/, ... or cu13/). Sets
-#   GPUPROF_CUDA_FOUND, GPUPROF_CUDA_INCLUDES, GPUPROF_CUDA_LIBDIRS, GPUPROF_NVCC
-# Without them everything but agent, virtual GPU and workloads is built.
+# Finds CUDA's own headers, nvcc and link libraries in the places that scripts/cuda_places.sh lists. Sets
+#   GPUPROF_CUDA_FOUND: the headers of the runtime, CUPTI and NVTX are there, and with them agent and virtual GPU are built
+#   GPUPROF_NVCC: the compiler, which the reference workloads need besides; empty without one
+#   GPUPROF_CUDA_INCLUDES, GPUPROF_CUDA_LIBDIRS
+# cuBLAS, cuDNN and NCCL are declared in interfaces/, and linked from the toolkit or else from the virtual GPU.
 set(CUDA_ROOT "" CACHE PATH "CUDA Toolkit or NVIDIA's pip wheels")
 option(GPUPROF_CUDA "Build what needs CUDA's headers: agent, virtual GPU, workloads" ON)
+option(GPUPROF_NEED_RECORDER "Fail where the agent cannot be built, instead of leaving it out" OFF)
 if(NOT GPUPROF_CUDA)
     set(GPUPROF_CUDA_FOUND OFF)
     return()
 endif()
-set(roots "")
-foreach(r "${CUDA_ROOT}" "$ENV{CUDA_HOME}" /usr/local/cuda /opt/cuda)
-    if(r AND IS_DIRECTORY ${r})
-        list(APPEND roots ${r})
-    endif()
-endforeach()
-file(GLOB versions LIST_DIRECTORIES true /usr/local/cuda-1*)
-list(SORT versions COMPARE NATURAL ORDER DESCENDING)
-list(APPEND roots ${versions})
+execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/cuda_places.sh "${CUDA_ROOT}" OUTPUT_VARIABLE places
+    OUTPUT_STRIP_TRAILING_WHITESPACE)
+string(REPLACE "\n" ";" places "${places}")
 
-set(places "")
-foreach(r ${roots})
-    list(APPEND places ${r} ${r}/targets/x86_64-linux ${r}/extras/CUPTI)
-    file(GLOB wheels LIST_DIRECTORIES true ${r}/cu1* ${r}/cuda_* ${r}/cublas ${r}/cudnn ${r}/nccl ${r}/nvtx)
-    list(APPEND places ${wheels})
-endforeach()
-
-set(GPUPROF_CUDA_INCLUDES "")
-set(GPUPROF_CUDA_MISSING "")
-foreach(h cuda_runtime_api.h cupti.h cublas_v2.h cublasLt.h cudnn.h nvtx3/nvToolsExt.h)
+set(GPUPROF_CUDA_INCLUDES ${CMAKE_SOURCE_DIR}/interfaces)
+set(missing "")
+foreach(h cuda_runtime_api.h cupti.h nvtx3/nvToolsExt.h)
     string(MAKE_C_IDENTIFIER "GPUPROF_INC_${h}" var)
     find_path(${var} ${h} PATHS ${places} PATH_SUFFIXES include NO_DEFAULT_PATH)
     if(${var})
         list(APPEND GPUPROF_CUDA_INCLUDES ${${var}})
     else()
-        list(APPEND GPUPROF_CUDA_MISSING ${h})
+        list(APPEND missing ${h})
     endif()
 endforeach()
-find_path(GPUPROF_NCCL_INCLUDE nccl.h PATHS ${places} PATH_SUFFIXES include NO_DEFAULT_PATH)
-if(GPUPROF_NCCL_INCLUDE) # optional: without it there is no train_ddp and no virtual NCCL
-    list(APPEND GPUPROF_CUDA_INCLUDES ${GPUPROF_NCCL_INCLUDE})
-endif()
 list(REMOVE_DUPLICATES GPUPROF_CUDA_INCLUDES)
 find_program(GPUPROF_NVCC nvcc PATHS ${places} PATH_SUFFIXES bin NO_DEFAULT_PATH)
-if(NOT GPUPROF_NVCC)
-    list(APPEND GPUPROF_CUDA_MISSING nvcc)
-endif()
 set(GPUPROF_CUDA_LIBDIRS "")
 set(seen "") # most of these are links to one another
 foreach(p ${places})
@@ -57,14 +39,43 @@ foreach(p ${places})
     endforeach()
 endforeach()
 
-if(GPUPROF_CUDA_MISSING)
+set(cure "  `make` offers to fetch them. Or install the CUDA Toolkit 12 or newer and set CUDA_HOME, or point -DCUDA_ROOT= at\n"
+    "  the folder `nvidia` of NVIDIA's pip wheels.")
+list(JOIN missing ", " missing)
+if(missing)
     set(GPUPROF_CUDA_FOUND OFF)
-    list(JOIN GPUPROF_CUDA_MISSING ", " missing)
+    if(GPUPROF_NEED_RECORDER)
+        message(FATAL_ERROR "CUDA: not complete (missing: ${missing}), so the recorder cannot be built, and this build must have it.\n" ${cure})
+    endif()
     message(NOTICE "CUDA: not complete (missing: ${missing}).\n"
-        "  Built without: agent, virtual GPU, reference workloads. Analyzer, importers, reports and gates work.\n"
-        "  To get the rest: install the CUDA Toolkit 12 or newer with cuDNN and set CUDA_HOME,\n"
-        "  or point -DCUDA_ROOT= at the `nvidia` folder of NVIDIA's pip wheels.")
+        "  Built without the recorder, the virtual GPU and the reference workloads. Analyzer, importers, reports and gates work.\n" ${cure})
 else()
     set(GPUPROF_CUDA_FOUND ON)
     message(STATUS "CUDA: ${GPUPROF_CUDA_INCLUDES}, nvcc ${GPUPROF_NVCC}")
+    if(NOT GPUPROF_NVCC)
+        message(NOTICE "CUDA: no nvcc. Built without the reference workloads, and without what is tested with them.\n" ${cure})
+        set(GPUPROF_NVCC "")
+    endif()
 endif()
+
+# cuda_library(VARIABLE TARGET NAMES...): the first of these libraries there is, or else the virtual GPU's TARGET.
+function(cuda_library variable target)
+    find_library(${variable} NAMES ${ARGN} PATHS ${GPUPROF_CUDA_LIBDIRS} NO_DEFAULT_PATH)
+    if(NOT ${variable} AND GPUPROF_VGPU)
+        set(${variable} ${target} CACHE STRING "linked where NVIDIA's library is not there" FORCE)
+    endif()
+    if(NOT ${variable})
+        message(FATAL_ERROR "CUDA: none of ${ARGN} is there to link the reference workloads with; -DGPUPROF_VGPU=ON has stand-ins")
+    endif()
+endfunction()
+
+# cuda_linked(TARGET): a program of these, which finds NVIDIA's libraries without LD_LIBRARY_PATH where they are, but never the virtual GPU's,
+# which are chosen by name.
+function(cuda_linked target)
+    target_link_options(${target} PRIVATE -Wl,--allow-shlib-undefined -Wl,--enable-new-dtags)
+    set_target_properties(${target} PROPERTIES SKIP_BUILD_RPATH ON)
+    list(JOIN GPUPROF_CUDA_LIBDIRS ":" folders)
+    if(folders)
+        target_link_options(${target} PRIVATE -Wl,-rpath,${folders})
+    endif()
+endfunction()

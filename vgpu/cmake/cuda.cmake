@@ -1,5 +1,5 @@
 # Finds CUDA's headers for a build of the virtual GPU alone. A parent project that has them already sets
-#   VGPU_CUDA_INCLUDES, VGPU_CUDA_LIBDIRS, VGPU_NVCC (optional: for the tests' programs), VGPU_NCCL (ON: nccl.h is there)
+#   VGPU_CUDA_INCLUDES, VGPU_CUDA_LIBDIRS, VGPU_NVCC (optional: for the tests' programs)
 # before it adds this folder. Otherwise -DCUDA_ROOT, $CUDA_HOME or /usr/local/cuda names a CUDA Toolkit or the folder that
 # holds NVIDIA's pip wheels.
 if(VGPU_CUDA_INCLUDES)
@@ -13,16 +13,16 @@ foreach(root "${CUDA_ROOT}" "$ENV{CUDA_HOME}" /usr/local/cuda)
         list(APPEND places ${root} ${root}/targets/x86_64-linux ${root}/extras/CUPTI ${wheels})
     endif()
 endforeach()
-foreach(header cuda_runtime_api.h cupti.h cublas_v2.h cublasLt.h cudnn.h nccl.h)
+set(VGPU_CUDA_INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/../interfaces) # cuBLAS, cuDNN, NCCL
+foreach(header cuda_runtime_api.h cupti.h nvtx3/nvToolsExt.h)
     string(MAKE_C_IDENTIFIER "VGPU_INC_${header}" found)
     find_path(${found} ${header} PATHS ${places} PATH_SUFFIXES include NO_DEFAULT_PATH)
     if(${found})
         list(APPEND VGPU_CUDA_INCLUDES ${${found}})
-    elseif(NOT header STREQUAL "nccl.h") # without it there is no virtual NCCL
+    else()
         message(FATAL_ERROR "virtual GPU: no ${header}; set CUDA_HOME, or -DCUDA_ROOT= to NVIDIA's folder of pip wheels")
     endif()
 endforeach()
-set(VGPU_NCCL ${VGPU_INC_nccl_h})
 list(REMOVE_DUPLICATES VGPU_CUDA_INCLUDES)
 set(VGPU_CUDA_LIBDIRS "")
 foreach(place ${places})

@@ -217,14 +217,14 @@ START_TEST(test_lt_without_create)
     uint32_t split = 3, told = 0;
     BLAS(cublasLtCreate(&h));
     for (int i = 0; i < 2; i++) { /* the second time it knows nothing of the first */
-        BLAS(cublasLtMatmulDescInit(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+        BLAS(cublasLtMatmulDescInit_internal(&desc, sizeof desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
         BLAS(cublasLtMatmulDescGetAttribute(&desc, CUBLASLT_MATMUL_DESC_TRANSA, &back, sizeof back,
                                             NULL));
         ck_assert_int_eq(back, CUBLAS_OP_N);
         BLAS(cublasLtMatmulDescSetAttribute(&desc, CUBLASLT_MATMUL_DESC_TRANSA, &t, sizeof t));
     }
-    BLAS(cublasLtMatrixLayoutInit(&a, CUDA_R_16BF, 2048, 2048, 2048));
-    BLAS(cublasLtMatrixLayoutInit(&d, CUDA_R_16BF, 2048, 2048, 2048));
+    BLAS(cublasLtMatrixLayoutInit_internal(&a, sizeof a, CUDA_R_16BF, 2048, 2048, 2048));
+    BLAS(cublasLtMatrixLayoutInit_internal(&d, sizeof d, CUDA_R_16BF, 2048, 2048, 2048));
     BLAS(cublasLtMatmulAlgoGetIds(h, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUDA_R_16BF, CUDA_R_16BF,
                                   CUDA_R_16BF, CUDA_R_16BF, 8, ids, &n));
     ck_assert_int_eq(n, 3);
@@ -239,7 +239,7 @@ START_TEST(test_lt_without_create)
     ck_assert_uint_eq(r.workspaceSize, 0);
     BLAS(cublasLtMatmul(h, &desc, &one, at, &a, at, &a, &zero, at, &d, at, &d, &algo, NULL, 0,
                         NULL));
-    BLAS(cublasLtMatrixTransformDescInit(&change, CUDA_R_32F));
+    BLAS(cublasLtMatrixTransformDescInit_internal(&change, sizeof change, CUDA_R_32F));
     BLAS(cublasLtMatrixTransform(h, &change, &one, at, &a, &zero, NULL, NULL, at, &d, NULL));
     ck_assert_int_eq(launched(""), 2);
 }
