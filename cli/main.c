@@ -1,5 +1,6 @@
 /* gpuprof: finds the command, lets it run, and looks at stdout afterwards. Knows no command. */
 #include "cli/common/command.h"
+#include "cli/run/run.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -86,11 +87,15 @@ int main(int argc, char **argv)
         list_commands(stderr);
         return 2;
     }
+    char agent[PATH_MAX];
     const char *name = argv[1];
     if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
         return help(argc - 2, argv + 2);
     if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
         printf("gpuprof %s (libcupti 11.8 to 13.x)\n", GPUPROF_VERSION);
+        if (run_file_agent(agent, sizeof agent, NULL) < 0)
+            printf(
+                "without the recorder: `gpuprof run` cannot record; `gpuprof doctor` says why\n");
         return finish_stdout(0, false);
     }
     const struct command *c = find(name);

@@ -19,9 +19,11 @@ static void check_agent(struct doctor *d)
     if (run_file_agent(path, sizeof path, NULL) == 0)
         doctor_add(d, DOCTOR_OK, "agent", "", "agent: %.200s", path);
     else
-        doctor_add(d, DOCTOR_MISSING, "agent",
-                   "build gpuprof with the CUDA headers; analysing traces works without the agent",
-                   "no agent beside this program: `gpuprof run` cannot record");
+        doctor_add(
+            d, DOCTOR_MISSING, "agent",
+            "build it with CUDA's headers, which `GPUPROF_SETUP=yes make` fetches; traces are read "
+            "without it",
+            "no recorder (libgpuprof_agent.so) beside this program: `gpuprof run` cannot record");
 }
 
 static void check_virtual(struct doctor *d)

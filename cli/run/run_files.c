@@ -56,8 +56,9 @@ int run_file_agent(char *out, size_t n, struct err *e)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (run_file_beside(places[i], out, n) == 0)
             return 0;
-    return err_set(e, "libgpuprof_agent.so is not beside this program: build gpuprof with the CUDA "
-                      "headers, or set GPUPROF_AGENT");
+    return err_set(e,
+                   "this gpuprof has no recorder: libgpuprof_agent.so is not beside the program. "
+                   "`GPUPROF_SETUP=yes make` fetches the headers that its build needs");
 }
 
 int run_folder_python(char *out, size_t n)
