@@ -8,7 +8,7 @@ run=$state/run
 said=$run/said
 home=/root
 [ "$who" = root ] || home=/home/reader
-environment="PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=$home LANG=C.UTF-8"
+environment="PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=$home LANG=C.UTF-8 GPUPROF_SETUP=yes"
 
 devices() {
     mount -t tmpfs tmpfs dev && chmod 755 dev && mkdir dev/pts dev/shm &&
@@ -105,7 +105,7 @@ main() {
     mount --make-rprivate / && mounts || exit 2
     mount -t proc proc /proc # of this namespace, for left
     if [ -n "${NODE_EXTRA_CA_CERTS:-}" ]; then # a proxy's certificate, where this machine has one
-        cp "$NODE_EXTRA_CA_CERTS" etc/extra-ca.crt && environment="$environment NODE_EXTRA_CA_CERTS=/etc/extra-ca.crt"
+        cp "$NODE_EXTRA_CA_CERTS" etc/extra-ca.crt && environment="$environment NODE_EXTRA_CA_CERTS=/etc/extra-ca.crt PIP_CERT=/etc/extra-ca.crt"
     fi
     [ "$cuda" = plain ] || toolkit || exit 2
     [ "$who" = root ] || reader || exit 1
