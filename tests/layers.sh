@@ -14,14 +14,15 @@ wire
 agent
 agent/core              wire agent
 agent/nvtx              wire agent/core agent/libs
-agent/libs              wire agent/core
+agent/lines             wire agent/core
+agent/libs              wire agent/core agent/lines
 agent/cupti             wire agent/core agent/libs agent/python
-agent/python            wire agent/core
+agent/python            wire agent/core agent/lines
 analyzer/profile/sql
 analyzer/profile        wire analyzer/profile/sql
 analyzer/unwind         wire
-analyzer/pyframes
-analyzer/sampler        analyzer/pyframes
+analyzer/pyframes       wire
+analyzer/sampler        analyzer/pyframes       wire
 analyzer/collector/spool wire analyzer/profile analyzer/unwind
 analyzer/collector      wire analyzer/profile analyzer/collector/spool analyzer/sampler
 analyzer/import         wire analyzer/profile

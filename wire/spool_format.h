@@ -205,6 +205,7 @@ enum spool_rec_kind {
     SPOOL_REC_SILENT, /* struct spool_rec_silent: CUPTI told nothing while the program went on */
     SPOOL_REC_STACK, /* struct spool_rec_stack: who called a long call of CUDA, for the collector to
                         unwind */
+    SPOOL_REC_LINE,  /* struct spool_rec_line: the line from which a thread launches work */
 };
 
 /* Head of every record. size counts the whole record and is a multiple of 8. */
@@ -362,6 +363,28 @@ struct spool_rec_stack {
     uint64_t registers[SPOOL_STACK_REGISTERS];
 };
 
+/* From start_ns on the thread's launches come from this line, until its next record or the end of
+ * the stretch. Lines are recorded in stretches only, mostly of one step; of one, SPOOL_LINE_STRETCH
+ * tells at its end from when to when it was. */
+enum spool_line {
+    SPOOL_LINE_STRETCH,  /* a stretch of all threads: no line */
+    SPOOL_LINE_OWN,      /* the innermost line of the user's code on the thread's stack */
+    SPOOL_LINE_FORWARD,  /* in a backward pass: the line of the forward call that it goes back
+                            through */
+    SPOOL_LINE_BACKWARD, /* in one that knows no such line: the line that called backward() */
+    SPOOL_LINE_NONE,     /* not known */
+    SPOOL_LINES
+};
+struct spool_rec_line {
+    struct spool_rec head;
+    uint32_t file, function; /* string ids */
+    int32_t line;            /* 0 = not known */
+    uint16_t what;           /* enum spool_line */
+    uint16_t unused;
+    uint32_t stretch; /* its number in the process, from 1 */
+    uint32_t unused2;
+};
+
 #define SPOOL_ASSERT(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")
 SPOOL_ASSERT(struct spool_anchor, 32);
 SPOOL_ASSERT(struct spool_comm, 56);
@@ -377,6 +400,7 @@ SPOOL_ASSERT(struct spool_rec_range, 48);
 SPOOL_ASSERT(struct spool_rec_call, 112);
 SPOOL_ASSERT(struct spool_rec_loader, 48);
 SPOOL_ASSERT(struct spool_rec_stack, 112);
+SPOOL_ASSERT(struct spool_rec_line, 48);
 #undef SPOOL_ASSERT
 
 #endif

@@ -78,12 +78,25 @@ struct call_shape {
 
 enum { THREAD_STRINGS = 128, THREAD_RANGES = 128, THREAD_SHAPES = 512 };
 
+/* What the thread's last launch found (agent/lines/lines.c). */
+struct thread_line {
+    uint64_t code; /* of the frame, and where in it */
+    int64_t at;
+    uint32_t place_function;
+    int32_t place_line;
+    uint32_t stretch, file, function; /* as they were recorded last */
+    int32_t line;
+    uint16_t what;
+    uint64_t next_node;
+};
+
 struct thread_block {
     struct {
         const char *text;
         uint32_t id;
     } cache[THREAD_STRINGS];
     struct call_shape shape[THREAD_SHAPES];
+    struct thread_line line;
     unsigned depth; /* open pushes; those beyond THREAD_RANGES are only counted */
     struct open_range open[THREAD_RANGES];
 };

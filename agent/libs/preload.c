@@ -3,13 +3,14 @@
 #include "agent/core/clock.h"
 #include "agent/core/resolve.h"
 #include "agent/core/window.h"
+#include "agent/lines/lines.h"
 
 #define HOOK_ABSENT ((void *)-1)
 
 static const char *const stems[] = {
     [HOOK_CUBLAS] = "libcublas.so", [HOOK_CUBLASLT] = "libcublasLt.so",
-    [HOOK_CUDNN] = "libcudnn.so",   [HOOK_CUPTI] = "libcupti.so",
-    [HOOK_NCCL] = "libnccl.so",
+    [HOOK_CUDART] = "libcudart.so", [HOOK_CUDNN] = "libcudnn.so",
+    [HOOK_CUPTI] = "libcupti.so",   [HOOK_NCCL] = "libnccl.so",
 };
 
 /* Libraries that were opened RTLD_LOCAL (Python's extension modules) are not in the search order:
@@ -35,6 +36,7 @@ void *hook_real(struct hook *h)
 
 bool hook_begin(struct hook_call *c)
 {
+    lines_see();
     struct thread *t = thread_enter();
     if (!t)
         return false;

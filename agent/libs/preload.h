@@ -8,7 +8,7 @@
 
 #include "agent/core/spool.h"
 
-enum hook_library { HOOK_CUBLAS, HOOK_CUBLASLT, HOOK_CUDNN, HOOK_CUPTI, HOOK_NCCL };
+enum hook_library { HOOK_CUBLAS, HOOK_CUBLASLT, HOOK_CUDART, HOOK_CUDNN, HOOK_CUPTI, HOOK_NCCL };
 
 struct hook {
     const char *name;

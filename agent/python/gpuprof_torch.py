@@ -20,7 +20,7 @@ import time
 
 # enum hook_kind: each becomes a number here, which the agent tells (find_kinds)
 KINDS = ("NOTE", "AFTER", "RESULT", "WAIT", "FETCH", "COLLATE", "PIN", "RANGE", "BACKWARD", "READ", "COPY", "SYNC",
-         "BEGIN", "BEFORE_BACKWARD", "TRAIN", "STEP_BEGIN", "COMPILER", "COMPILES", "STEP",
+         "BEGIN", "BEFORE_BACKWARD", "LAUNCH", "TRAIN", "STEP_BEGIN", "COMPILER", "COMPILES", "STEP",
          "STEP_END")
 READS = ("item", "tolist", "numpy", "cpu", "nonzero", "masked_select", "equal", "__bool__",
          "__int__", "__float__", "__index__", "__repr__", "__format__", "__array__")
@@ -173,6 +173,14 @@ def hook_tensors():
             wrap(owner, inner if owner is in_c else name, SYNC, f"torch.cuda.{name}")
 
 
+def hook_launches():
+    """Launches carry lines. Triton launches by a function that nobody sees, and asks for the stream before."""
+    agent.gpuprof_hook_lines()
+    stream = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
+    if stream:
+        watch(stream, "_cuda_getCurrentRawStream", LAUNCH, b"launch")
+
+
 # ---- installing -------------------------------------------------------------------------------
 
 here = {}  # the other files of the hook, by short name
@@ -210,6 +218,7 @@ def find_agent():
                                             ctypes.c_void_p]
     library.gpuprof_hook_detach.argtypes = [ctypes.c_void_p]
     library.gpuprof_hook_kind.argtypes = [text]
+    library.gpuprof_hook_node.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
     return library
 
 
@@ -229,6 +238,7 @@ def hook_torch():
             change_copies()
         return
     hook_tensors()
+    hook_launches()
     agent.gpuprof_hook_gc(gc.callbacks, here["train"].note_pause)
     if os.environ.get("GPUPROF_MODULES") == "1":
         load("modules")

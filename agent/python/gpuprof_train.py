@@ -107,11 +107,23 @@ def hook_optimizer(module):
 backwards = 0
 
 
+def know_node(args):
+    """Of what the pass begins at, so that launches in it find their forward calls."""
+    for some in args:
+        for tensor in some if isinstance(some, tuple) else (some,):
+            node = getattr(tensor, "grad_fn", None)
+            if hasattr(node, "_sequence_nr"):
+                hook.agent.gpuprof_hook_node(id(node), node._sequence_nr())
+                return
+
+
 @guarded
-def note_backward(*_, **__):
+def note_backward(*args, **__):
     """Anomaly mode is often on around the backward pass alone. True: that is enough."""
     global backwards
     backwards += 1
+    if not hook.only_steps:
+        know_node(args)
     if torch.is_anomaly_enabled():
         fact(facts.TORCH_ANOMALY_MODE, "True")
         fact(facts.TORCH_ANOMALY_MODE_WHERE, hook.user_place())

@@ -3,6 +3,7 @@
  *   hook.c         records
  *   hook_watch.h   callables that are watched: the other files
  *   hook_tensor.c  what is known of tensors whose methods are watched
+ *   hook_lines.c   lines of launches
  *   hook_py.c      Python's C API
  *   instrument_python.c  brings the Python hook into Python processes, and into no other
  *   instrument_reader.c  lets the recorder read their stacks from outside
@@ -64,7 +65,8 @@ enum hook_kind {
     HOOK_COMPILES, /* it compiles: switched off meanwhile, it looks at functions all the same */
     HOOK_STEP,     /* an optimizer's step; the note gets each optimizer at its first */
     HOOK_STEP_END, /* the end of one, the same; the range NAME from its begin, "": none */
-    HOOK_IMPORT,   /* a module was imported (hook_import.c) */
+    HOOK_LAUNCH, /* work for the GPU is about to be launched where no library shows it: by Triton */
+    HOOK_IMPORT, /* a module was imported (hook_import.c) */
     HOOK_KINDS
 };
 AGENT_EXPORT int gpuprof_hook_kind(const char *name); /* "NOTE" of HOOK_NOTE; -1: there is none */
@@ -91,6 +93,12 @@ AGENT_EXPORT void gpuprof_hook_non_blocking(int on);
  * from then on, as the fact torch.evaluation.grad_enabled; the time between is the range
  * "validation". */
 AGENT_EXPORT void gpuprof_hook_evaluating(int on);
+
+/* Launches carry lines from now on, unless Python's frames cannot be read (health:
+ * no-launch-lines) or GPUPROF_LINES=0. Called from Python. */
+AGENT_EXPORT void gpuprof_hook_lines(void);
+/* A node of PyTorch's graph and its _sequence_nr(). */
+AGENT_EXPORT void gpuprof_hook_node(const void *object, unsigned long long number);
 
 bool hook_is_python(void); /* the program's file is called so */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/core/clock.h"
+#include "agent/lines/lines.h"
 #include "agent/python/hook_py.h"
 #include "agent/python/hook_tensor.h"
 
@@ -52,7 +53,7 @@ static const struct {
     KIND(TRAIN, BEFORE),      KIND(STEP_BEGIN, BEFORE),
     KIND(COMPILER, BEFORE),   KIND(COMPILES, BEFORE),
     KIND(STEP, AFTERWARDS),   KIND(STEP_END, AFTERWARDS),
-    KIND(IMPORT, AFTERWARDS),
+    KIND(LAUNCH, BEFORE),     KIND(IMPORT, AFTERWARDS),
 };
 #undef KIND
 
@@ -203,7 +204,11 @@ static void *timing(struct watch *w, struct act *a)
     int64_t cpu_ns = cpu ? clock_read_ns(CLOCK_THREAD_CPUTIME_ID) : -1;
     int of = loader; /* a note of this call told it; what is called may loop over another one */
     int64_t start_ns = clock_now_ns();
+    if (w->kind == HOOK_BACKWARD)
+        lines_backward(true);
     void *result = watch_run(w->next, a);
+    if (w->kind == HOOK_BACKWARD)
+        lines_backward(false);
     if (!record_loader(w->kind, result != NULL, of, start_ns, cpu_ns))
         record(w->name, start_ns);
     return result;
@@ -273,7 +278,9 @@ static void *before(struct watch *w, struct act *a)
 {
     if (w->kind == HOOK_BEFORE_BACKWARD && accumulates(a) && tell(w, a) < 0)
         return NULL;
-    if (w->kind == HOOK_TRAIN)
+    if (w->kind == HOOK_LAUNCH)
+        lines_see();
+    else if (w->kind == HOOK_TRAIN)
         look_at_mode(a);
     else if (w->kind == HOOK_STEP_BEGIN)
         hook_step_begin(a);

@@ -39,6 +39,7 @@ enum row_kind {
     ROW_STEP_BLOCK,
     ROW_STACK,
     ROW_STACK_SAMPLE,
+    ROW_LAUNCH_LINE,
     ROW_KINDS
 };
 
@@ -252,6 +253,16 @@ struct row_stack_sample {
     int64_t state; /* enum stack_state */
     uint32_t call; /* that it sleeps in: futex, wait4, nanosleep; 0 = not known */
     int64_t stack; /* id, 0 = no Python */
+};
+
+/* From start_ns on the thread launches from this line, until its next row. Only in stretches, mostly
+ * of one step: a row of SPOOL_LINE_STRETCH says from when to when one was, in all threads. */
+struct row_launch_line {
+    int64_t id, process, thread; /* thread -1 of a stretch */
+    int64_t start_ns, end_ns;    /* end_ns -1 of a line */
+    int64_t stretch;             /* its number in the process, from 1 */
+    int64_t what;                /* enum spool_line */
+    int64_t stack;               /* id, 0 = none */
 };
 
 /* ---- what the analysis concluded, kept with the profile ---- */

@@ -1,4 +1,4 @@
--- The schema of a gpuprof profile, version 8 (PRAGMA user_version). docs/profile.md explains it by example.
+-- The schema of a gpuprof profile, version 9 (PRAGMA user_version). docs/profile.md explains it by example.
 --
 -- Times are nanoseconds since the profile's start; names of columns end in their unit. Ids count from 1 in each table.
 -- -1 = not known. Texts live in `string`: a column that REFERENCES string(id) holds the number of its text, 0 = empty.
@@ -244,6 +244,17 @@ CREATE TABLE stack_sample (                         -- what threads of Python do
     stack INTEGER REFERENCES stack(id)              -- its innermost frame; 0 = it runs no Python
 );
 
+CREATE TABLE launch_line (                          -- from which lines of Python threads launch the GPU's work; in single steps
+    id INTEGER PRIMARY KEY,
+    process INTEGER REFERENCES process(id),
+    thread INTEGER REFERENCES thread(id),
+    start_ns INTEGER,                               -- from here to the thread's next row, or the end of the stretch
+    end_ns INTEGER,                                 -- of a stretch (what = 0); -1 of a line
+    stretch INTEGER,                                -- number of the stretch that it is in, from 1 in each process
+    what INTEGER,                                   -- code 'launch': 0 a stretch, 1 own, 2 forward, 3 backward(), 4 none
+    stack INTEGER REFERENCES stack(id)              -- the line, without callers; 0 = not known
+);
+
 CREATE TABLE gpu_sample (                           -- the GPU's own gauges
     id INTEGER PRIMARY KEY,
     device INTEGER REFERENCES device(id),
@@ -392,6 +403,25 @@ FROM stack_sample s JOIN stack k ON k.id = s.stack JOIN string f ON f.id = k.fil
      JOIN code c ON c.what = 'stack' AND c.number = s.state
 GROUP BY k.file, k.line, k.function, s.state, s.process ORDER BY looks DESC;
 
+CREATE VIEW launched AS                                   -- from which line was the work launched that has one recorded?
+SELECT w.kind, w.id, w.process, w.end_ns - w.start_ns AS ns, t.stretch, l.what, l.stack
+FROM (SELECT 'kernel' AS kind, id, process, correlation, start_ns, end_ns FROM kernel
+      UNION ALL SELECT 'copy', id, process, correlation, start_ns, end_ns FROM copy
+      UNION ALL SELECT 'memset', id, process, correlation, start_ns, end_ns FROM memset) w
+     JOIN api a ON a.process = w.process AND a.correlation = w.correlation
+     JOIN launch_line t ON t.what = 0 AND t.process = a.process AND a.start_ns BETWEEN t.start_ns AND t.end_ns
+     LEFT JOIN launch_line l ON l.id = (SELECT id FROM launch_line n WHERE n.thread = a.thread AND n.start_ns <= a.end_ns
+                                        ORDER BY n.start_ns DESC LIMIT 1) AND l.stretch = t.stretch;
+
+CREATE VIEW line_gpu_time AS                              -- which lines does the GPU work for? (of the steps that carry lines)
+SELECT coalesce(f.text, '') AS file, coalesce(k.line, 0) AS line, coalesce(u.text, '') AS function,
+       coalesce((SELECT name FROM code c WHERE c.what = 'launch' AND number = w.what), 'none') AS way,
+       count(*) AS launches, sum(w.ns) / 1e6 AS gpu_ms,
+       round(100.0 * sum(w.ns) / (SELECT sum(ns) FROM launched), 2) AS percent
+FROM launched w LEFT JOIN stack k ON k.id = w.stack LEFT JOIN string f ON f.id = k.file
+     LEFT JOIN string u ON u.id = k.function
+GROUP BY k.file, k.line, k.function, w.what ORDER BY gpu_ms DESC;
+
 CREATE VIEW health_note AS                                -- can this profile be trusted?
 SELECT CASE h.severity WHEN 0 THEN 'info' WHEN 1 THEN 'warning' ELSE 'error' END AS severity,
        c.text AS code, t.text AS text, h.value FROM health h JOIN string c ON c.id = h.code
@@ -451,4 +481,6 @@ CREATE VIEW code(what, number, name) AS VALUES            -- what numbers mean
     ('loader', 0, 'wait'), ('loader', 1, 'fetch'), ('loader', 2, 'collate'), ('loader', 3, 'pin'),
     ('loader', 4, 'begin'), ('loader', 5, 'end'),
     ('stack', 0, 'asleep'), ('stack', 1, 'running'), ('stack', 2, 'ready'), ('stack', 3, 'disk'),
+    ('launch', 0, 'stretch'), ('launch', 1, 'own'), ('launch', 2, 'forward'), ('launch', 3, 'backward()'),
+    ('launch', 4, 'none'),
     ('severity', 0, 'info'), ('severity', 1, 'warning'), ('severity', 2, 'error');

@@ -283,7 +283,8 @@ int store_finish(struct store *s, struct err *e)
 {
     /* For the joins that people write. Each index costs a tenth of the recording; tables that are
      * read whole need none. */
-    static const char indices[] = "CREATE INDEX api_correlation ON api(process, correlation)";
+    static const char indices[] = "CREATE INDEX api_correlation ON api(process, correlation);"
+                                  "CREATE INDEX launch_line_time ON launch_line(thread, start_ns)";
     struct err full = ERR_INIT;
     bool kept = s->kept;
     if (commit_last(s, e) < 0)

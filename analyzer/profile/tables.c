@@ -227,6 +227,12 @@ static const struct column stack_sample_columns[] = {
     INT(row_stack_sample, state),    STR(row_stack_sample, call),    INT(row_stack_sample, stack),
 };
 
+static const struct column launch_line_columns[] = {
+    INT(row_launch_line, id),       INT(row_launch_line, process), INT(row_launch_line, thread),
+    INT(row_launch_line, start_ns), INT(row_launch_line, end_ns),  INT(row_launch_line, stretch),
+    INT(row_launch_line, what),     INT(row_launch_line, stack),
+};
+
 const struct table tables[ROW_KINDS] = {
     [ROW_META] = {"meta", COLUMNS(meta_columns), sizeof(struct row_meta), 0},
     [ROW_PROCESS] = {"process", COLUMNS(process_columns), sizeof(struct row_process), 0},
@@ -256,6 +262,8 @@ const struct table tables[ROW_KINDS] = {
     [ROW_STACK] = {"stack", COLUMNS(stack_columns), sizeof(struct row_stack), 8},
     [ROW_STACK_SAMPLE] = {"stack_sample", COLUMNS(stack_sample_columns),
                           sizeof(struct row_stack_sample), 8},
+    [ROW_LAUNCH_LINE] = {"launch_line", COLUMNS(launch_line_columns),
+                         sizeof(struct row_launch_line), 9},
 };
 
 static const struct column step_columns[] = {

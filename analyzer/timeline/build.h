@@ -51,6 +51,7 @@ struct build {
     struct VEC(struct row_host_sample) host_samples;
     struct VEC(struct row_stack) stacks;
     struct VEC(struct row_stack_sample) stack_samples;
+    struct VEC(struct row_launch_line) launch_lines;
     struct idmap process_map, thread_map, stream_map, device_map;
     struct repairs repairs;
     uint8_t bound[ROW_KINDS][TABLE_MAX_COLUMNS]; /* what may be in a column, timeline_clean.c */

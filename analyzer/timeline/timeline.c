@@ -56,6 +56,7 @@ void timeline_free(struct timeline *t)
     vec_release(&b->host_samples);
     vec_release(&b->stacks);
     vec_release(&b->stack_samples);
+    vec_release(&b->launch_lines);
     idmap_release(&b->process_map);
     idmap_release(&b->thread_map);
     idmap_release(&b->stream_map);
@@ -80,6 +81,7 @@ PUT_PLAIN(put_host_sample, host_samples, struct row_host_sample)
 PUT_PLAIN(put_gpu_sample, gpu_samples, struct row_gpu_sample)
 PUT_PLAIN(put_stack, stacks, struct row_stack)
 PUT_PLAIN(put_stack_sample, stack_samples, struct row_stack_sample)
+PUT_PLAIN(put_launch_line, launch_lines, struct row_launch_line)
 PUT_PLAIN(put_health, healths, struct row_health)
 
 static int (*const put_of[ROW_KINDS])(struct build *b, const void *row) = {
@@ -106,6 +108,7 @@ static int (*const put_of[ROW_KINDS])(struct build *b, const void *row) = {
     [ROW_STEP_BLOCK] = put_step_block,
     [ROW_STACK] = put_stack,
     [ROW_STACK_SAMPLE] = put_stack_sample,
+    [ROW_LAUNCH_LINE] = put_launch_line,
 };
 
 static uint32_t timeline_intern(void *self, const char *s, size_t n)

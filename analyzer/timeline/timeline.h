@@ -222,6 +222,8 @@ struct timeline {
     size_t stack_count;
     struct row_stack_sample *stack_samples; /* by start */
     size_t stack_sample_count;
+    struct row_launch_line *launch_lines; /* by start */
+    size_t launch_line_count;
 
     /* What the source can record at all: an empty table with its bit set means "none happened",
      * without it "not recorded". Bits: enum have. Importers declare them by meta "have". */

@@ -17,7 +17,7 @@ static bool is_compared(const char *column)
     static const char *const names[] = {
         "id",      "process", "thread",      "device",       "stream",     "kernel",
         "context", "flags",   "correlation", "communicator", "event_sync", "throttle_reasons",
-        "caller",  "stack",   "state",       "line"};
+        "caller",  "stack",   "state",       "line",         "stretch"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(column, names[i]) == 0)
             return true;

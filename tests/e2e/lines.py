@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Time by line of a Python program: one function that sleeps, one that computes, one that starts a program, between pieces of work
 for the GPU. What the recorder sees of them from outside is in the profile; the program notices nothing."""
+import os
 import platform
 import sqlite3
 import sys
 
 from support import Build, Checks, DEVICE
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
+from fake_torch import FILES  # noqa: E402
 
 PROGRAM = """import ctypes, subprocess, sys, time
 cuda = ctypes.CDLL("libcudart.so.12")
@@ -36,6 +40,27 @@ for step in range(40):
 print("done", sys.gettrace(), len(sys._current_frames()))
 sys.exit(3)
 """
+# Work that three lines launch, in a loop whose steps the hook marks. "torch" is a stand-in: its import loads the hook.
+LAUNCHES = """import ctypes, sys, torch
+cuda = ctypes.CDLL("libcudart.so.12", mode=ctypes.RTLD_GLOBAL)
+every = ctypes.CDLL(None)  # as a library that links the runtime finds it
+place, size = ctypes.c_void_p(), ctypes.c_size_t(1 << 20)
+assert cuda.cudaMalloc(ctypes.byref(place), size) == 0
+
+def forward():
+    every.cudaMemset(place, 1, size)  # LINE one
+    for _ in range(2):
+        every.cudaMemset(place, 2, size)  # LINE two
+
+optimizer = torch.optim.SGD([torch.nn.Parameter("cuda")])
+for step in range(60):
+    forward()
+    every.cudaMemset(place, 3, size)  # LINE three
+    optimizer.step()
+cuda.cudaDeviceSynchronize()
+print("done", sys.gettrace(), sys.getprofile())
+sys.exit(3)
+"""
 ASLEEP, RUNNING, READY, DISK = range(4)
 # Runs its arguments where nobody may call process_vm_readv (310 on x86-64), as containers' seccomp profiles have it.
 CONFINED = """import ctypes, os, struct, sys
@@ -51,9 +76,9 @@ os.execvp(sys.argv[1], sys.argv[1:])
 """
 
 
-def line_of(mark):
+def line_of(mark, program=PROGRAM):
     """Of the program, from 1."""
-    return next(i + 1 for i, line in enumerate(PROGRAM.splitlines()) if line.endswith(f"# LINE {mark}"))
+    return next(i + 1 for i, line in enumerate(program.splitlines()) if line.endswith(f"# LINE {mark}"))
 
 
 def looks(db, function, line=None):
@@ -90,7 +115,7 @@ def check_samples(checks, db):
 def check_answer(checks, analysis):
     """The GPU idles in these lines, and each is named with what it does."""
     step = analysis["lines"]["step"]["lines"]
-    of = {line["function"]: line for line in step}
+    of = {line["function"]: line for line in reversed(step)}  # the line that takes most of it
     checks.check(set(of) >= {"sleeps", "computes", "starts"}, "the three functions are named", str(list(of)))
     for name, calls in ("sleeps", None), ("starts", "subprocess.run"):
         line = of.get(name, {})
@@ -115,6 +140,36 @@ def check_confined(build, checks, command, out):
     checks.check(rows[0] == 0 and rows[1] >= 120, "... and all the rest is there", str(rows))
 
 
+def check_launches(build, checks):
+    """Launches of single steps carry their lines, and only those."""
+    script, out = build.path("launches.py"), build.path("launches.gpuprof")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(LAUNCHES)
+    for name, text in FILES.items():
+        os.makedirs(os.path.dirname(build.path(name)), exist_ok=True)
+        with open(build.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+    command = [build.gpuprof, "run", "-q", "-f", "--device", DEVICE, "-o", out, "--", sys.executable, script]
+    plain = build.run([build.gpuprof, "run", "--no-record", "--device", DEVICE, "--", sys.executable, script])
+    done = build.run(command)
+    checks.check((done.stdout, done.returncode) == (plain.stdout, 3), "launches: same output and status", done.stdout + done.stderr[-300:])
+    with sqlite3.connect(out) as db:
+        rows = db.execute("SELECT line, function, way, launches FROM line_gpu_time WHERE file = ? ORDER BY line", (script,)).fetchall()
+        n = rows[0][3] if rows else 0
+        wanted = [(line_of("one", LAUNCHES), "forward", "own", n), (line_of("two", LAUNCHES), "forward", "own", 2 * n),
+                  (line_of("three", LAUNCHES), "<module>", "own", n)]
+        checks.check(rows == wanted, "launches: each line with its work", f"{rows} {wanted}")
+        checks.check(5 <= n < 60, "launches: in single steps", str(n))
+        share = db.execute("SELECT sum(stack > 0) * 1.0 / count(*) FROM launched").fetchone()[0]
+        checks.check(share == 1.0, "launches: none without a line", str(share))
+        said = db.execute("SELECT text FROM health_note WHERE code IN ('no-launch-lines', 'python-hook')").fetchall()
+        checks.check(said == [], "launches: no trouble", str(said))
+    build.run(command, GPUPROF_LINES="0")
+    with sqlite3.connect(out) as db:
+        n = db.execute("SELECT count(*) FROM launch_line").fetchone()
+        checks.check(n == (0,), "GPUPROF_LINES=0: none", str(n))
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
     script, out = build.path("program.py"), build.path("lines.gpuprof")
@@ -132,6 +187,7 @@ def main():
     with sqlite3.connect(out) as db:
         n = db.execute("SELECT (SELECT count(*) FROM stack_sample) + (SELECT count(*) FROM stack)").fetchone()
         checks.check(n == (0,), "GPUPROF_SAMPLES=0: none", str(n))
+    check_launches(build, checks)
     checks.done()
 
 

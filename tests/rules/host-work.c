@@ -10,7 +10,7 @@ static void fill_absence(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
 }
 
-TEST(test_no_core_is_no_host_work)
+START_TEST(test_no_core_is_no_host_work)
 {
     static const double shares[] = {0.01, 0.4};
     for (int i = 0; i < 2; i++) {
@@ -24,6 +24,7 @@ TEST(test_no_core_is_no_host_work)
         build_end(&b);
     }
 }
+END_TEST
 
 static void fill_host_work(struct builder *b, int64_t at)
 {
@@ -31,7 +32,7 @@ static void fill_host_work(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
 }
 
-TEST(test_host_work)
+START_TEST(test_host_work)
 {
     struct builder b = build_start();
     case_loop(&b, fill_host_work);
@@ -42,6 +43,7 @@ TEST(test_host_work)
     QUIET(a, "num-workers", "sync-in-loop", "cuda-graphs", "warm-up");
     build_end(&b);
 }
+END_TEST
 
 static void fill_optimizer(struct builder *b, int64_t at)
 {
@@ -50,7 +52,7 @@ static void fill_optimizer(struct builder *b, int64_t at)
 }
 
 /* No loader's worker does an optimizer's work. */
-TEST(an_optimizer_is_fused)
+START_TEST(an_optimizer_is_fused)
 {
     for (int fused = 0; fused < 2; fused++) {
         struct builder b = build_start();
@@ -62,8 +64,9 @@ TEST(an_optimizer_is_fused)
         build_end(&b);
     }
 }
+END_TEST
 
-TEST(test_no_host_work)
+START_TEST(test_no_host_work)
 {
     struct builder b = build_start();
     case_loop(&b, case_busy);
@@ -71,9 +74,10 @@ TEST(test_no_host_work)
     build_end(&b);
     case_cannot_tell(case_busy, "kernels,ranges", "host-work");
 }
+END_TEST
 
 /* The backward pass has a thread of its own, which launches as much and has no core either. */
-TEST(the_backward_thread_needs_a_core_too)
+START_TEST(the_backward_thread_needs_a_core_too)
 {
     for (int i = 0; i < 2; i++) {
         struct builder b = build_start();
@@ -99,6 +103,7 @@ TEST(the_backward_thread_needs_a_core_too)
         build_end(&b);
     }
 }
+END_TEST
 
 static void fill_backward(struct builder *b, int64_t at)
 {
@@ -106,7 +111,7 @@ static void fill_backward(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
 }
 
-TEST(a_backward_pass_on_the_cpu)
+START_TEST(a_backward_pass_on_the_cpu)
 {
     static const char *const weights[] = {"12 tensors, 3000 numbers, float32, on cpu",
                                           "12 tensors, 3000 numbers, float32, on cuda:0"};
@@ -120,9 +125,10 @@ TEST(a_backward_pass_on_the_cpu)
         build_end(&b);
     }
 }
+END_TEST
 
 /* Who sleeps computes nothing: an environment in another process is at work. */
-TEST(waiting_is_no_work)
+START_TEST(waiting_is_no_work)
 {
     static const double computes[] = {0.9, 0.1};
     for (int i = 0; i < 2; i++) {
@@ -138,9 +144,10 @@ TEST(waiting_is_no_work)
         build_end(&b);
     }
 }
+END_TEST
 
 /* What is set aside as one-time work is no place to look at for the rest. */
-TEST(the_place_is_that_of_what_is_left)
+START_TEST(the_place_is_that_of_what_is_left)
 {
     struct builder b = build_start();
     build_kernel(&b, case_gemm, MS(0), US(10), MS(5));
@@ -160,6 +167,7 @@ TEST(the_place_is_that_of_what_is_left)
     ck_assert_ptr_null(strstr(o->summary, "aten::add_"));
     build_end(&b);
 }
+END_TEST
 
 /* An operator on the CPU, in place of the whole step. */
 static void fill_operator(struct builder *b, int64_t at)
@@ -168,7 +176,7 @@ static void fill_operator(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + US(9400), at + US(9410), US(580));
 }
 
-TEST(an_operator_is_named_however_long)
+START_TEST(an_operator_is_named_however_long)
 {
     struct builder b = build_start();
     case_loop(&b, fill_operator);
@@ -177,6 +185,7 @@ TEST(an_operator_is_named_however_long)
     ck_assert_msg(strstr(o->summary, "in 'aten::normal_'"), "%s", o->summary);
     build_end(&b);
 }
+END_TEST
 
 static const char *spread_domain;
 
@@ -192,7 +201,7 @@ static void fill_spread(struct builder *b, int64_t at)
     }
 }
 
-TEST(many_places_are_no_place_outside)
+START_TEST(many_places_are_no_place_outside)
 {
     for (int python = 0; python < 2; python++) {
         struct builder b = build_start();
@@ -210,9 +219,10 @@ TEST(many_places_are_no_place_outside)
         build_end(&b);
     }
 }
+END_TEST
 
 /* What is said to PyTorch's programs is not said to others'. */
-TEST(many_places_in_jax)
+START_TEST(many_places_in_jax)
 {
     struct builder b = build_start();
     build_meta(&b, "framework", "xla");
@@ -224,6 +234,7 @@ TEST(many_places_in_jax)
     ck_assert_str_eq(outcome_remedy(a->facts, o), o->words[FRAMEWORK_XLA]);
     build_end(&b);
 }
+END_TEST
 
 static int64_t pause_ns; /* in front of each kernel */
 static void fill_pauses(struct builder *b, int64_t at)
@@ -233,7 +244,7 @@ static void fill_pauses(struct builder *b, int64_t at)
 }
 
 /* A framework's way from one operator to the next cannot move to another thread. */
-TEST(brief_pauses_are_between_operators)
+START_TEST(brief_pauses_are_between_operators)
 {
     for (int i = 0; i < 2; i++) {
         struct builder b = build_start();
@@ -247,9 +258,10 @@ TEST(brief_pauses_are_between_operators)
         build_end(&b);
     }
 }
+END_TEST
 
 /* What was recorded with stacks need not be recorded with them again. */
-TEST(no_advice_to_record_the_stacks_that_are_there)
+START_TEST(no_advice_to_record_the_stacks_that_are_there)
 {
     struct builder b = build_start();
     build_range_in(&b, "python", "train.py(7): main", 0, MS(90), MS(230));
@@ -259,4 +271,26 @@ TEST(no_advice_to_record_the_stacks_that_are_there)
     ck_assert_msg(strstr(o->summary, "in Python between operators"), "%s", o->summary);
     case_said(o, CONDITION_LINES_KNOWN, true);
     build_end(&b);
+}
+END_TEST
+
+Suite *rule_host_work_suite(void)
+{
+    Suite *s = suite_create("host-work");
+    TCase *t = tcase_create("host-work");
+    tcase_add_test(t, test_no_core_is_no_host_work);
+    tcase_add_test(t, test_host_work);
+    tcase_add_test(t, an_optimizer_is_fused);
+    tcase_add_test(t, test_no_host_work);
+    tcase_add_test(t, the_backward_thread_needs_a_core_too);
+    tcase_add_test(t, waiting_is_no_work);
+    tcase_add_test(t, a_backward_pass_on_the_cpu);
+    tcase_add_test(t, the_place_is_that_of_what_is_left);
+    tcase_add_test(t, an_operator_is_named_however_long);
+    tcase_add_test(t, many_places_are_no_place_outside);
+    tcase_add_test(t, many_places_in_jax);
+    tcase_add_test(t, brief_pauses_are_between_operators);
+    tcase_add_test(t, no_advice_to_record_the_stacks_that_are_there);
+    suite_add_tcase(s, t);
+    return s;
 }

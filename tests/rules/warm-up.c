@@ -9,7 +9,7 @@ static void fill_allocates(struct builder *b, int64_t at)
 }
 
 /* One pass without repetition: a first launch of 60 ms, code compiled in 30, 10 ms of work. */
-TEST(test_warm_up)
+START_TEST(test_warm_up)
 {
     struct builder b = build_start();
     build_kernel(&b, case_gemm, MS(0), US(10), MS(5));
@@ -25,6 +25,7 @@ TEST(test_warm_up)
     ck_assert_ptr_nonnull(strstr(a->verdict, "warm-up takes"));
     build_end(&b);
 }
+END_TEST
 
 /* A range that compiles takes 30 ms of the 40 in which the GPU waits. */
 static void range_case(const char *name, const char *first)
@@ -42,13 +43,14 @@ static void range_case(const char *name, const char *first)
     build_end(&b);
 }
 
-TEST(test_ranges_that_compile)
+START_TEST(test_ranges_that_compile)
 {
     range_case("executor_utils::Nvrtc::CompileProgram", "warm-up");
     range_case("XlaCompile", "warm-up");
     range_case("CompiledFxGraph", "host-work");
     range_case("train.py(12): compile_batch", "host-work");
 }
+END_TEST
 
 /* Loads code and launches at once what is in it, 7 ms behind other work. */
 static void fill_loads(struct builder *b, int64_t at)
@@ -58,16 +60,17 @@ static void fill_loads(struct builder *b, int64_t at)
     build_kernel(b, "chunk_fwd", at + US(8200), at + US(8210), MS(1));
 }
 
-TEST(test_code_that_is_loaded_all_the_time)
+START_TEST(test_code_that_is_loaded_all_the_time)
 {
     struct builder b = build_start();
     case_loop(&b, fill_loads);
     case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
     build_end(&b);
 }
+END_TEST
 
 /* Code that a thread loads before it launches was compiled. */
-TEST(test_code_that_is_loaded_was_compiled)
+START_TEST(test_code_that_is_loaded_was_compiled)
 {
     static const char *const calls[] = {"cuModuleLoadData", "cuLibraryLoadData",
                                         "cuModuleGetFunction"};
@@ -88,10 +91,11 @@ TEST(test_code_that_is_loaded_was_compiled)
         build_end(&b);
     }
 }
+END_TEST
 
 /* A call that somebody tried: whether the allocation, the copy or the first launch took most of the
  * time is chance, so one thing is said of all. */
-TEST(test_few_operations_have_one_verdict)
+START_TEST(test_few_operations_have_one_verdict)
 {
     static const char *const calls[] = {"cudaMalloc", "cudaLaunchKernel", "cudaMemcpy"};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
@@ -108,6 +112,7 @@ TEST(test_few_operations_have_one_verdict)
         build_end(&b);
     }
 }
+END_TEST
 
 /* A program of one kernel: its first call, of `first` ms; if `before`, a call of 30 ms comes first;
  * `more` allocations of `each` ms; `end` ms of freeing behind the work. */
@@ -136,7 +141,7 @@ static struct builder program_of(double first, const char *before, int more, dou
 
 /* The first call pays for the context, whatever its name: other allocations take next to nothing.
  */
-TEST(test_context)
+START_TEST(test_context)
 {
     struct builder b = program_of(200, "cuLibraryLoadData", 2, 0.1, 0);
     const struct advice *a = build_analyze(&b);
@@ -149,10 +154,11 @@ TEST(test_context)
     ck_assert_ptr_nonnull(strstr(a->facts->steps.source_text, "to the GPU's last work"));
     build_end(&b);
 }
+END_TEST
 
 /* An allocation that is no first call, or no longer than others of its name; a recording of
  * PyTorch's begins with the context made. */
-TEST(test_no_context)
+START_TEST(test_no_context)
 {
     for (int i = 0; i < 3; i++) {
         struct builder b =
@@ -167,9 +173,10 @@ TEST(test_no_context)
         build_end(&b);
     }
 }
+END_TEST
 
 /* What comes behind the last work starts nothing. */
-TEST(test_tear_down)
+START_TEST(test_tear_down)
 {
     struct builder b = program_of(1, NULL, 0, 0, 80);
     const struct advice *a = build_analyze(&b);
@@ -182,10 +189,11 @@ TEST(test_tear_down)
     ck_assert_ptr_null(strstr(a->facts->steps.source_text, "allocation"));
     build_end(&b);
 }
+END_TEST
 
 /* Behind the context, 90 ms in which one thread computes: that is named, too, and no saving reaches
  * into what the start takes. */
-TEST(test_the_rest)
+START_TEST(test_the_rest)
 {
     struct builder b = program_of(200, NULL, 0, 0, 0);
     int64_t call = build_api(&b, "cudaLaunchKernel", MS(213), CALL_NS);
@@ -200,10 +208,11 @@ TEST(test_the_rest)
     ck_assert_str_eq(a->verdict_class, "start-up");
     build_end(&b);
 }
+END_TEST
 
 /* Launches one after another, with gaps: many at once would save them, but no more than the GPU's
  * own stretch has. */
-TEST(test_the_rest_is_a_limit)
+START_TEST(test_the_rest_is_a_limit)
 {
     struct builder b = build_start();
     build_api(&b, "cudaMalloc", MS(1), MS(200));
@@ -217,9 +226,10 @@ TEST(test_the_rest_is_a_limit)
     ck_assert_int_le(case_outcome(a, "cuda-graphs")->saves_high_ns, MS(60));
     build_end(&b);
 }
+END_TEST
 
 /* Where start-up lies between the GPU's work, rules that need no loop still say what they saw. */
-TEST(test_start_up_between_work)
+START_TEST(test_start_up_between_work)
 {
     struct builder b = build_start();
     build_kernel(&b, case_gemm, MS(0), US(10), MS(5));
@@ -239,9 +249,10 @@ TEST(test_start_up_between_work)
     case_verdict(a, "cuda-graphs", RULE_CANNOT_TELL);
     build_end(&b);
 }
+END_TEST
 
 /* A host-bound window: the context is no allocation there, either. */
-TEST(test_context_in_verdict)
+START_TEST(test_context_in_verdict)
 {
     struct builder b = program_of(45, NULL, 0, 0, 0);
     build_kernel(&b, "last", MS(75), MS(75) + US(10), MS(40));
@@ -250,9 +261,10 @@ TEST(test_context_in_verdict)
     ck_assert_ptr_null(strstr(a->verdict, "allocates or frees"));
     build_end(&b);
 }
+END_TEST
 
 /* The program asks for it each time. */
-TEST(test_prefetch)
+START_TEST(test_prefetch)
 {
     struct builder b = program_of(1, NULL, 0, 0, 0);
     build_api(&b, "cudaMemPrefetchAsync", MS(15), MS(60));
@@ -260,12 +272,36 @@ TEST(test_prefetch)
     case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
     build_end(&b);
 }
+END_TEST
 
-TEST(test_no_warm_up)
+START_TEST(test_no_warm_up)
 {
     struct builder b = build_start();
     case_loop(&b, fill_allocates);
     case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(case_busy, "kernels,ranges", "warm-up");
+}
+END_TEST
+
+Suite *rule_warm_up_suite(void)
+{
+    Suite *s = suite_create("warm-up");
+    TCase *t = tcase_create("warm-up");
+    tcase_add_test(t, test_warm_up);
+    tcase_add_test(t, test_ranges_that_compile);
+    tcase_add_test(t, test_code_that_is_loaded_was_compiled);
+    tcase_add_test(t, test_code_that_is_loaded_all_the_time);
+    tcase_add_test(t, test_few_operations_have_one_verdict);
+    tcase_add_test(t, test_context);
+    tcase_add_test(t, test_no_context);
+    tcase_add_test(t, test_tear_down);
+    tcase_add_test(t, test_the_rest);
+    tcase_add_test(t, test_the_rest_is_a_limit);
+    tcase_add_test(t, test_start_up_between_work);
+    tcase_add_test(t, test_context_in_verdict);
+    tcase_add_test(t, test_prefetch);
+    tcase_add_test(t, test_no_warm_up);
+    suite_add_tcase(s, t);
+    return s;
 }

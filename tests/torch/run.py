@@ -88,6 +88,8 @@ def look(checks, build, case, out):
     trouble = db.execute("SELECT count(*) FROM health h JOIN string s ON s.id = h.code WHERE s.text IN "
                          "('python-hook', 'missing-call')").fetchone()[0]
     checks.check(trouble == 0, f"{case.name}: the hook had no trouble")
+    lined, ns = db.execute("SELECT coalesce(sum(iif(stack > 0, ns, 0)), 0), coalesce(sum(ns), 0) FROM launched WHERE kind = 'kernel'").fetchone()
+    checks.check(ns and lined >= 0.95 * ns, f"{case.name}: {100 * lined / max(ns, 1):.1f} % of kernel time with a line, where launches carry them")
     analysis = build.analyze(out)
     steps = (analysis["steps"] or {}).get("count") or 0
     checks.check(steps >= case.steps, f"{case.name}: {steps} steps, {case.steps} at least", str(analysis["steps"]))

@@ -23,6 +23,7 @@
 #define GPUPROF_COLLECTOR_SPOOL_SPOOL_H
 
 #include "analyzer/profile/rows.h"
+#include "base/keymap.h"
 #include "base/vec.h"
 #include "wire/spool_format.h"
 
@@ -215,6 +216,11 @@ struct spool {
     uint32_t newest_id, same_ids;           /* of the runtime's calls; how many in a row have it */
     struct VEC(struct row_sync) waits_held; /* until their calls come */
 
+    struct keymap lines; /* of launches: file, function, line -> row of `stack` */
+    uint32_t stretch;    /* of lines, that has no end yet; 0 = none */
+    int64_t stretch_ns;  /* its first record */
+    uint32_t stretches_ended;
+
     struct spool_callers *callers; /* NULL: no stack came so far */
 
     struct spool_losses lost, lost_before; /* before: the window that was asked for */
@@ -318,6 +324,8 @@ uint32_t spool_watched_id(struct spool *s, uint32_t id, int64_t layer); /* id, l
 void spool_add_silence(struct spool *s, const struct spool_rec_silent *r);
 void spool_note_call(struct spool *s, int64_t start_ns); /* of a library that works on the GPU */
 void spool_add_step(struct spool *s, const struct spool_rec_range *r);
+void spool_add_line(struct spool *s, struct spool_out *out, const struct spool_rec_line *r);
+void spool_put_stretch_end(struct spool *s, struct spool_out *out);
 void spool_put_steps(struct spool *s, struct spool_out *out);
 /* Rows known only at the end: process, threads, streams, devices, health. */
 void spool_put_ends(struct spool *s, struct spool_out *out);

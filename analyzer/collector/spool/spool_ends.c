@@ -181,6 +181,7 @@ void spool_put_ends(struct spool *s, struct spool_out *out)
     put_places(s, out);
     put_losses(s, out);
     spool_put_callers_end(s, out);
+    spool_put_stretch_end(s, out);
     s->row.id = s->process;
     s->row.sealed = atomic_load(&s->h->sealed) != 0;
     s->row.start_ns = spool_time(s, s->fixed.start_monotonic_ns);

@@ -111,6 +111,7 @@ void spool_close(struct spool *s)
 {
     spool_unmap(s);
     spool_free_callers(s);
+    keymap_release(&s->lines);
     vec_release(&s->threads);
     vec_release(&s->streams);
     vec_release(&s->devices);

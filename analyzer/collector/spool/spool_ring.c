@@ -178,7 +178,8 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
                                     [SPOOL_REC_LOADER] = sizeof(struct spool_rec_loader),
                                     [SPOOL_REC_THREAD] = sizeof(struct spool_rec_meta),
                                     [SPOOL_REC_STEP] = sizeof(struct spool_rec_range),
-                                    [SPOOL_REC_SILENT] = sizeof(struct spool_rec_silent)};
+                                    [SPOOL_REC_SILENT] = sizeof(struct spool_rec_silent),
+                                    [SPOOL_REC_LINE] = sizeof(struct spool_rec_line)};
     if (kind == SPOOL_REC_PAD || kind == SPOOL_REC_STACK)
         return;
     if (kind >= sizeof least || size < least[kind]) {
@@ -207,6 +208,9 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
         break;
     case SPOOL_REC_SILENT:
         spool_add_silence(s, record);
+        break;
+    case SPOOL_REC_LINE:
+        spool_add_line(s, out, record);
         break;
     case SPOOL_REC_LOADER:
         put_loader(s, out, record);

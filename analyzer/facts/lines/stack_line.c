@@ -1,58 +1,12 @@
 /* Whose line a Python stack is: the innermost frame of the user's own code. */
 #include "analyzer/facts/lines/lines_parts.h"
 
+#include "wire/python_owner.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum { DEEPEST = 1024 };
-
-enum owner { OWNER_USER, OWNER_PACKAGE, OWNER_TORCH, OWNER_PYTHON };
-
-static const char *const installed[] = {"/site-packages/", "/dist-packages/"};
-
-/* "torch/nn/modules/conv.py" of an installed file; NULL: it is none. */
-static const char *within_packages(const char *file)
-{
-    for (size_t i = 0; i < 2; i++) {
-        const char *at = strstr(file, installed[i]);
-        if (at)
-            return at + strlen(installed[i]);
-    }
-    return NULL;
-}
-
-static const char *within_library(const char *file)
-{
-    static const char *const folders[] = {"/lib/python3", "/lib64/python3"};
-    for (size_t i = 0; i < 2; i++) {
-        const char *at = strstr(file, folders[i]);
-        const char *rest = at ? strchr(at + strlen(folders[i]), '/') : NULL;
-        if (rest)
-            return rest + 1;
-    }
-    return NULL;
-}
-
-/* A command that an installed package has put into bin/: it only calls the package. */
-static bool is_command(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    bool in_bin = slash && slash - file >= 4 && strncmp(slash - 4, "/bin", 4) == 0;
-    return in_bin && !str_ends_with(file, ".py");
-}
-
-static enum owner owner_of(const char *file)
-{
-    const char *package = within_packages(file);
-    if (package)
-        return strncmp(package, "torch/", 6) == 0 ? OWNER_TORCH : OWNER_PACKAGE;
-    if (within_library(file) || is_command(file))
-        return OWNER_PYTHON;
-    /* "<frozen importlib._bootstrap>", code that is made as text; "<stdin>" is typed by the user */
-    if (file[0] == '<' && strcmp(file, "<stdin>") != 0 && strncmp(file, "<ipython", 8) != 0)
-        return OWNER_PYTHON;
-    return OWNER_USER;
-}
 
 static const char *file_of(const struct timeline *t, uint32_t i)
 {
@@ -109,12 +63,12 @@ static struct stack_line resolve(const struct timeline *t, uint32_t stack)
     uint32_t frames[DEEPEST];
     size_t n = 0, line = SIZE_MAX, package = SIZE_MAX;
     for (uint32_t i = stack; i != TL_NONE && n < DEEPEST; i = stack_index(t, t->stacks[i].caller)) {
-        enum owner owner = owner_of(file_of(t, i));
-        if (owner == OWNER_USER && line == SIZE_MAX)
+        enum python_owner owner = python_owner(file_of(t, i));
+        if (owner == PYTHON_OF_USER && line == SIZE_MAX)
             line = n;
-        if (owner == OWNER_PACKAGE && package == SIZE_MAX)
+        if (owner == PYTHON_OF_PACKAGE && package == SIZE_MAX)
             package = n;
-        s.in_worker |= strcmp(function_of(t, i), "_worker_loop") == 0 && owner == OWNER_TORCH;
+        s.in_worker |= strcmp(function_of(t, i), "_worker_loop") == 0 && owner == PYTHON_OF_TORCH;
         frames[n++] = i;
     }
     if (line == SIZE_MAX)
@@ -139,7 +93,7 @@ struct stack_line *stack_lines_find(const struct timeline *t)
 /* As the hook names places: train.py; of an installed package transformers/trainer.py. */
 const char *stack_place(const struct timeline *t, uint32_t stack, struct arena *a)
 {
-    const char *file = file_of(t, stack), *package = within_packages(file);
+    const char *file = file_of(t, stack), *package = python_in_packages(file);
     const char *slash = strrchr(file, '/');
     const char *text = arena_printf(a, "%s:%lld",
                                     package ? package
@@ -152,9 +106,9 @@ const char *stack_place(const struct timeline *t, uint32_t stack, struct arena *
 /* "subprocess" of the library's file, "torch" of an installed one, "model" of the user's own. */
 static const char *module_of(const char *file, struct arena *a)
 {
-    const char *inside = within_packages(file);
+    const char *inside = python_in_packages(file);
     if (!inside)
-        inside = within_library(file);
+        inside = python_in_library(file);
     const char *slash = strrchr(file, '/');
     if (!inside)
         inside = slash ? slash + 1 : file;
@@ -168,7 +122,7 @@ const char *stack_function(const struct timeline *t, uint32_t stack, struct aren
     const char *inner = strstr(function, "<locals>.");
     for (; inner; inner = strstr(function, "<locals>."))
         function = inner + strlen("<locals>.");
-    if (owner_of(file) == OWNER_USER || file[0] == '<')
+    if (python_owner(file) == PYTHON_OF_USER || file[0] == '<')
         return function[0] == '<' ? "" : function;
     const char *module = module_of(file, a);
     const char *text = arena_printf(a, "%s.%s", module ? module : "", function);

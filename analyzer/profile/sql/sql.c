@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* The columns of the table that was asked about last: most questions are about the same one. */
 struct columns {
@@ -47,7 +46,6 @@ static int fail(struct sql *db, struct err *e)
                        "%s: another program writes to it, or has left a write-ahead log beside it; "
                        "`sqlite3 %s 'PRAGMA journal_mode = DELETE'` makes it one whole file",
                        db->path, db->path);
-    struct rlimit most;
     switch (sqlite3_errcode(db->db) & 0xff) {
     case SQLITE_NOTADB:
         return err_set(e, "%s: not a SQLite database", db->path);
@@ -64,16 +62,9 @@ static int fail(struct sql *db, struct err *e)
     case SQLITE_READONLY:
     case SQLITE_PERM:
         return err_set(e, "%s: no permission to write", db->path);
-    case SQLITE_IOERR:
-        if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
-            return err_set(e,
-                           "%s: cannot write: files may have at most %llu bytes here (ulimit -f)",
-                           db->path, (unsigned long long)most.rlim_cur);
-        break;
     default:
-        break;
+        return err_set(e, "%s: %s", db->path, sqlite3_errmsg(db->db));
     }
-    return err_set(e, "%s: %s", db->path, sqlite3_errmsg(db->db));
 }
 
 /* A name that SQLite takes for a file's, and for nothing else: "file:" would begin an address that
@@ -93,10 +84,6 @@ struct sql *sql_open(const char *path, enum sql_mode mode, struct err *e)
     static const int flags[] = {SQLITE_OPEN_READONLY, SQLITE_OPEN_READWRITE,
                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE};
     struct sql *db = calloc(1, sizeof *db);
-    if (mode != SQL_CREATE && sql_check_whole(path, e) < 0) {
-        free(db);
-        return NULL;
-    }
     if (!db || !(db->path = strdup(path)) || !(db->files = sql_files_open(mode != SQL_READ))) {
         sql_close(db);
         err_set(e, "out of memory");

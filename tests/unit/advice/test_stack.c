@@ -1,5 +1,4 @@
 /* The order in which changes are to be made, and what each saves on top of those before it. */
-#include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "tests/unit/replay_steps.h"
 #include "report/words/text.h"
@@ -29,16 +28,15 @@ static void fill_launches_and_zeroing(struct builder *b, int64_t at)
     build_sync(b, at + US(5900), US(5));
 }
 
-TEST(what_heads_the_ranking_is_the_first_to_apply)
+START_TEST(graphs_come_behind_what_changes_the_launches_that_they_hold)
 {
     struct bench x = bench_start(MS(6), fill_launches_and_zeroing);
     const struct advice *a = x.b.a;
     ck_assert_str_eq(a->ranked[0]->rule->id, "cuda-graphs"); /* saves most by itself */
-    ck_assert_uint_ge(a->stack_count, 1);
-    ck_assert_ptr_eq(a->stack[0].outcome, a->ranked[0]);
-    ck_assert_int_eq(a->stack[0].saves_ns, a->ranked[0]->saves_mid_ns);
+    check_order(&x, "zero-grad", "cuda-graphs");
     bench_end(&x);
 }
+END_TEST
 
 /* A batch of 5 ms made in line, then 4 ms of kernels, a wait for them, and 3 ms of other work. */
 static void fill_batch_and_wait(struct builder *b, int64_t at)
@@ -49,12 +47,13 @@ static void fill_batch_and_wait(struct builder *b, int64_t at)
     build_sync(b, at + MS(5) + US(100), MS(4) - US(80));
 }
 
-TEST(the_cause_of_waiting_for_data_comes_first)
+START_TEST(the_cause_of_waiting_for_data_comes_first)
 {
     struct bench x = bench_start(MS(12), fill_batch_and_wait);
     check_order(&x, "num-workers", "sync-in-loop");
     bench_end(&x);
 }
+END_TEST
 
 static void fill_with_memory_to_spare(struct builder *b, int64_t at)
 {
@@ -71,14 +70,12 @@ static void fill_with_memory_to_spare(struct builder *b, int64_t at)
 }
 
 /* With another batch a step is not the same step. */
-TEST(what_changes_the_training_is_not_put_on_the_others)
+START_TEST(what_changes_the_training_is_not_put_on_the_others)
 {
     struct bench x = bench_start(MS(6), fill_with_memory_to_spare);
     const struct advice *a = x.b.a;
     ck_assert_str_eq(a->ranked[a->ranked_count - 1]->rule->id, "batch-size");
-    for (size_t i = 0; i < a->stack_count; i++)
-        ck_assert(!a->stack[i].outcome->rule->changes_training);
-    ck_assert_uint_ge(a->stack_count, 1);
+    check_order(&x, "zero-grad", "cuda-graphs");
     struct advice alone = *a; /* nor counted with them where nothing is stacked */
     alone.stack_count = 0;
     alone.ranked += a->ranked_count - 1;
@@ -86,6 +83,7 @@ TEST(what_changes_the_training_is_not_put_on_the_others)
     ck_assert_int_eq(stacked_saving_ns(&alone), 0);
     bench_end(&x);
 }
+END_TEST
 
 static void fill_products(struct builder *b, int64_t at, int64_t apart)
 {
@@ -115,7 +113,7 @@ static const struct outcome *graphs_of(const struct advice *a)
 
 /* The GPU computes all the time. On tensor cores it would wait for launches, where these are slow.
  */
-TEST(a_graph_waits_until_the_host_sets_the_pace)
+START_TEST(a_graph_waits_until_the_host_sets_the_pace)
 {
     struct bench x = bench_start(MS(10) + US(20), fill_slow_host);
     check_order(&x, "tensor-cores", "cuda-graphs");
@@ -128,4 +126,17 @@ TEST(a_graph_waits_until_the_host_sets_the_pace)
     ck_assert_int_eq(graphs_of(x.b.a)->verdict, RULE_SILENT);
     ck_assert_uint_le(x.b.a->stack_count, 1);
     bench_end(&x);
+}
+END_TEST
+
+Suite *test_stack_suite(void)
+{
+    Suite *s = suite_create("stack");
+    TCase *c = tcase_create("order");
+    tcase_add_test(c, graphs_come_behind_what_changes_the_launches_that_they_hold);
+    tcase_add_test(c, the_cause_of_waiting_for_data_comes_first);
+    tcase_add_test(c, what_changes_the_training_is_not_put_on_the_others);
+    tcase_add_test(c, a_graph_waits_until_the_host_sets_the_pace);
+    suite_add_tcase(s, c);
+    return s;
 }

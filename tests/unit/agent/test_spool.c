@@ -1,19 +1,17 @@
-#include "tests/unit/test.h"
 #include "tests/unit/agent/spool_agent.h"
 
 #include <errno.h>
 #include <sys/resource.h>
 
-TEST_FIXTURE(load, done)
-
-TEST(nothing_before_the_first_event)
+START_TEST(nothing_before_the_first_event)
 {
     ck_assert_int_eq(view_files(dir, SPOOL_SUFFIX, path, sizeof path), 0);
     ranges("a", 1);
     ck_assert_int_eq(view_files(dir, SPOOL_SUFFIX, path, sizeof path), 1);
 }
+END_TEST
 
-TEST(nested_ranges_are_recorded_as_they_end)
+START_TEST(nested_ranges_are_recorded_as_they_end)
 {
     struct nest x = {0};
     range_begin("outer");
@@ -32,6 +30,7 @@ TEST(nested_ranges_are_recorded_as_they_end)
     ck_assert_int_le(x.end[0], x.end[1]);
     view_close(&v);
 }
+END_TEST
 
 static void see_meta(const struct spool_view *v, const struct spool_rec *rec, void *arg)
 {
@@ -48,7 +47,7 @@ static void see_meta(const struct spool_view *v, const struct spool_rec *rec, vo
         *found |= 8;
 }
 
-TEST(facts_are_a_short_list)
+START_TEST(facts_are_a_short_list)
 {
     int found = 0;
     setenv("OMP_NUM_THREADS", "3", 1);
@@ -61,6 +60,7 @@ TEST(facts_are_a_short_list)
     ck_assert_int_eq(found, 7);
     view_close(&v);
 }
+END_TEST
 
 enum { THREADS = 64, EACH = 500 };
 
@@ -88,7 +88,7 @@ static void see_name(const struct spool_view *v, const struct spool_rec *rec, vo
     ck_assert_uint_eq(ids[n], r->name);
 }
 
-TEST(many_threads_lose_nothing)
+START_TEST(many_threads_lose_nothing)
 {
     pthread_t t[THREADS];
     uint32_t ids[40] = {0};
@@ -103,8 +103,9 @@ TEST(many_threads_lose_nothing)
         ck_assert_uint_eq(atomic_load(&v.h->counter[c]), 0);
     view_close(&v);
 }
+END_TEST
 
-TEST(rings_of_ended_threads_are_closed_and_reused)
+START_TEST(rings_of_ended_threads_are_closed_and_reused)
 {
     pthread_t t;
     ranges("main", 1);
@@ -120,10 +121,11 @@ TEST(rings_of_ended_threads_are_closed_and_reused)
     ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_NO_RING]), 0);
     view_close(&v);
 }
+END_TEST
 
 /* Many threads one after the other, and nobody reads what they write: they go on behind each other.
  */
-TEST(threads_that_come_and_go_take_as_much_as_one)
+START_TEST(threads_that_come_and_go_take_as_much_as_one)
 {
     pthread_t t;
     struct stat before, after;
@@ -143,9 +145,10 @@ TEST(threads_that_come_and_go_take_as_much_as_one)
     ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_NO_RING]), 0);
     view_close(&v);
 }
+END_TEST
 
 /* The collector grants no more of the disk: a further thread is counted, those there go on. */
-TEST(a_full_spool_grows_no_further)
+START_TEST(a_full_spool_grows_no_further)
 {
     pthread_t t;
     ranges("main", 1);
@@ -164,8 +167,9 @@ TEST(a_full_spool_grows_no_further)
     ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_NO_RING]), lost);
     view_close(&v);
 }
+END_TEST
 
-TEST(stop_makes_it_passive)
+START_TEST(stop_makes_it_passive)
 {
     ranges("a", 10);
     view_files(dir, SPOOL_SUFFIX, path, sizeof path);
@@ -176,8 +180,9 @@ TEST(stop_makes_it_passive)
     ck_assert_uint_eq(atomic_load(&v.h->passive), 1);
     view_close(&v);
 }
+END_TEST
 
-TEST(a_forked_child_has_its_own_spool)
+START_TEST(a_forked_child_has_its_own_spool)
 {
     char other[4096];
     ranges("parent", 3);
@@ -197,8 +202,9 @@ TEST(a_forked_child_has_its_own_spool)
     ck_assert_uint_eq(view_each(&v, SPOOL_REC_RANGE, NULL, NULL), 4);
     view_close(&v);
 }
+END_TEST
 
-TEST(killed_in_the_middle_keeps_what_was_complete)
+START_TEST(killed_in_the_middle_keeps_what_was_complete)
 {
     pid_t pid = fork();
     if (pid == 0) {
@@ -215,8 +221,9 @@ TEST(killed_in_the_middle_keeps_what_was_complete)
     ck_assert_uint_eq(atomic_load(&v.h->sealed), 0);
     view_close(&v);
 }
+END_TEST
 
-TEST(without_room_it_is_passive_and_says_so)
+START_TEST(without_room_it_is_passive_and_says_so)
 {
     struct rlimit small = {1 << 20, 1 << 20};
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0); /* a larger file would be SIGXFSZ */
@@ -224,10 +231,33 @@ TEST(without_room_it_is_passive_and_says_so)
     ck_assert_int_eq(view_files(dir, SPOOL_SUFFIX, path, sizeof path), 0);
     ck_assert_int_eq(view_files(dir, SPOOL_FAILED_SUFFIX, path, sizeof path), 1);
 }
+END_TEST
 
-TEST(a_vanished_directory_does_no_harm)
+START_TEST(a_vanished_directory_does_no_harm)
 {
     view_remove(dir);
     ranges("a", 10);
     ck_assert_int_ne(access(dir, F_OK), 0);
+}
+END_TEST
+
+Suite *test_spool_suite(void)
+{
+    Suite *s = suite_create("spool");
+    TCase *t = tcase_create("spool");
+    tcase_add_checked_fixture(t, load, done);
+    tcase_add_test(t, nothing_before_the_first_event);
+    tcase_add_test(t, nested_ranges_are_recorded_as_they_end);
+    tcase_add_test(t, facts_are_a_short_list);
+    tcase_add_test(t, many_threads_lose_nothing);
+    tcase_add_test(t, rings_of_ended_threads_are_closed_and_reused);
+    tcase_add_test(t, threads_that_come_and_go_take_as_much_as_one);
+    tcase_add_test(t, a_full_spool_grows_no_further);
+    tcase_add_test(t, stop_makes_it_passive);
+    tcase_add_test(t, a_forked_child_has_its_own_spool);
+    tcase_add_test(t, killed_in_the_middle_keeps_what_was_complete);
+    tcase_add_test(t, without_room_it_is_passive_and_says_so);
+    tcase_add_test(t, a_vanished_directory_does_no_harm);
+    suite_add_tcase(s, t);
+    return s;
 }

@@ -1,15 +1,13 @@
 /* The collector: what is taken while the program runs, what is kept of a dead one, and what becomes
  * of a sink that fails. */
-#include "tests/unit/test.h"
+#include <check.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "tests/unit/collect_spools.h"
 
-TEST_FIXTURE(setup, teardown)
-
-TEST(test_live)
+START_TEST(test_live)
 {
     struct spool_writer w = live("a");
     uint64_t at = 0, open = 0;
@@ -47,8 +45,9 @@ TEST(test_live)
               s->device == MEMORY_ROW(m, device, ROW_DEVICE, 0)->id);
     spool_end(&w);
 }
+END_TEST
 
-TEST(test_not_ready_yet)
+START_TEST(test_not_ready_yet)
 {
     struct spool_writer w = writer("a", getpid(), spool_ticks(getpid()));
     ck_assert_int_eq(drain(), 0);
@@ -61,9 +60,10 @@ TEST(test_not_ready_yet)
     ck_assert_int_eq(memory_health(m, "bad-spool"), -1);
     spool_end(&w);
 }
+END_TEST
 
 /* One that was killed before it had written its first word. */
-TEST(test_never_ready)
+START_TEST(test_never_ready)
 {
     struct spool_writer w = writer("a", DEAD, 1);
     drain();
@@ -72,8 +72,9 @@ TEST(test_never_ready)
     ck_assert(access(w.path, F_OK) < 0);
     spool_end(&w);
 }
+END_TEST
 
-TEST(test_reused_pointer)
+START_TEST(test_reused_pointer)
 {
     struct spool_writer w = live("a");
     uint64_t at = 0;
@@ -90,8 +91,9 @@ TEST(test_reused_pointer)
     atomic_store(&w.h->sealed, 1);
     spool_end(&w);
 }
+END_TEST
 
-TEST(test_adopted)
+START_TEST(test_adopted)
 {
     struct spool_writer w = writer("a", DEAD, 1);
     uint64_t at = 0;
@@ -120,9 +122,10 @@ TEST(test_adopted)
     ck_assert_int_eq(KERNELS, 3);
     spool_end(&w);
 }
+END_TEST
 
 /* Another process has the pid now. */
-TEST(test_reused_pid)
+START_TEST(test_reused_pid)
 {
     struct spool_writer w = writer("a", getpid(), spool_ticks(getpid()) + 1);
     uint64_t at = 0;
@@ -133,8 +136,9 @@ TEST(test_reused_pid)
     ck_assert_int_eq(KERNELS, 1);
     spool_end(&w);
 }
+END_TEST
 
-TEST(test_several_processes)
+START_TEST(test_several_processes)
 {
     struct spool_writer a = dead("a"), b = live("b");
     uint64_t at = 0;
@@ -162,8 +166,9 @@ TEST(test_several_processes)
     spool_end(&a);
     spool_end(&b);
 }
+END_TEST
 
-TEST(test_failed_files)
+START_TEST(test_failed_files)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/123-456.28.failed", dir);
@@ -175,8 +180,9 @@ TEST(test_failed_files)
     ck_assert_int_eq(memory_health(m, "no-spool"), 28);
     ck_assert(access(path, F_OK) < 0);
 }
+END_TEST
 
-TEST(test_failing_sink)
+START_TEST(test_failing_sink)
 {
     struct spool_writer w = live("a");
     struct err e = ERR_INIT;
@@ -201,8 +207,9 @@ TEST(test_failing_sink)
     ck_assert_int_eq(KERNELS, 2);
     spool_end(&w);
 }
+END_TEST
 
-TEST(test_losses)
+START_TEST(test_losses)
 {
     struct spool_writer w = dead("a");
     atomic_store(&w.h->counter[SPOOL_CUPTI_DROPPED], 11);
@@ -215,9 +222,10 @@ TEST(test_losses)
     ck_assert_int_eq(memory_health(m, "no-ring"), -1);
     spool_end(&w);
 }
+END_TEST
 
 /* A process that outlives the program is asked to stop, and its buffers are taken as they are. */
-TEST(test_outlives)
+START_TEST(test_outlives)
 {
     struct spool_writer w = live("a");
     uint64_t at = 0;
@@ -231,6 +239,7 @@ TEST(test_outlives)
     ck_assert_int_eq(memory_health(m, "outlived"), 1);
     spool_end(&w);
 }
+END_TEST
 
 static void *seal_soon(void *header)
 {
@@ -241,7 +250,7 @@ static void *seal_soon(void *header)
 }
 
 /* A helper of the program, which ends a little later by itself: nothing is missing. */
-TEST(test_ends_a_little_later)
+START_TEST(test_ends_a_little_later)
 {
     struct spool_writer w = live("a");
     uint64_t at = 0;
@@ -254,9 +263,10 @@ TEST(test_ends_a_little_later)
     ck_assert_int_eq(memory_health(m, "outlived"), -1);
     spool_end(&w);
 }
+END_TEST
 
 /* It ends while its last records are read: it did not continue. */
-TEST(test_ends_while_it_is_read)
+START_TEST(test_ends_while_it_is_read)
 {
     struct spool_writer w = live("a");
     uint64_t at = 0;
@@ -270,9 +280,10 @@ TEST(test_ends_while_it_is_read)
     ck_assert_int_eq(MEMORY_ROW(m, process, ROW_PROCESS, 0)->sealed, 1);
     spool_end(&w);
 }
+END_TEST
 
 /* Killed before its GPU was described: still said to be virtual. */
-TEST(test_virtual_unnamed)
+START_TEST(test_virtual_unnamed)
 {
     struct spool_writer w = dead("a");
     uint64_t at = 0;
@@ -287,6 +298,7 @@ TEST(test_virtual_unnamed)
     ck_assert_ptr_nonnull(strstr(memory_text(m, d->name), "Virtual "));
     spool_end(&w);
 }
+END_TEST
 
 static int64_t read_a_file(void)
 {
@@ -298,7 +310,7 @@ static int64_t read_a_file(void)
 }
 
 /* What this process has used of the CPU, as it is seen from outside. */
-TEST(test_host_samples)
+START_TEST(test_host_samples)
 {
     if (access("/proc/self/schedstat", R_OK) != 0)
         return; /* a kernel that does not keep it: no samples there */
@@ -344,4 +356,29 @@ TEST(test_host_samples)
     collect_sample(c); /* nobody is left */
     ck_assert_int_eq(m->count[ROW_HOST_SAMPLE], last);
     spool_end(&w);
+}
+END_TEST
+
+Suite *test_collect_suite(void)
+{
+    Suite *suite = suite_create("collect");
+    TCase *t = tcase_create("collect");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, test_live);
+    tcase_add_test(t, test_not_ready_yet);
+    tcase_add_test(t, test_never_ready);
+    tcase_add_test(t, test_reused_pointer);
+    tcase_add_test(t, test_adopted);
+    tcase_add_test(t, test_reused_pid);
+    tcase_add_test(t, test_several_processes);
+    tcase_add_test(t, test_failed_files);
+    tcase_add_test(t, test_failing_sink);
+    tcase_add_test(t, test_losses);
+    tcase_add_test(t, test_outlives);
+    tcase_add_test(t, test_ends_a_little_later);
+    tcase_add_test(t, test_ends_while_it_is_read);
+    tcase_add_test(t, test_virtual_unnamed);
+    tcase_add_test(t, test_host_samples);
+    suite_add_tcase(suite, t);
+    return suite;
 }

@@ -1,6 +1,5 @@
 /* diff and gate on loops whose step times are known: what passes, what does not, what cannot be
  * said, and who is blamed. */
-#include "tests/unit/test.h"
 #include "report/export.h"
 #include "tests/unit/gate_case.h"
 
@@ -19,7 +18,7 @@ static enum gate_verdict verdict(struct run base, struct run now, double pct)
     return v;
 }
 
-TEST(test_same)
+START_TEST(test_same)
 {
     struct run other = usual;
     for (uint64_t seed = 2; seed < 12; seed++) {
@@ -29,8 +28,9 @@ TEST(test_same)
     other.step_ms = 5; /* faster is no regression */
     ck_assert_int_eq(verdict(usual, other, 3), GATE_PASS);
 }
+END_TEST
 
-TEST(test_slower)
+START_TEST(test_slower)
 {
     struct run slow = usual;
     slow.step_ms = 10.5;
@@ -40,8 +40,9 @@ TEST(test_slower)
     }
     ck_assert_int_eq(verdict(usual, slow, 10), GATE_PASS);
 }
+END_TEST
 
-TEST(test_long_steps_that_recur)
+START_TEST(test_long_steps_that_recur)
 {
     struct run bursts = usual;
     bursts.burst = 5; /* the median stays at 10 ms, the mean goes to 12 */
@@ -66,8 +67,9 @@ TEST(test_long_steps_that_recur)
     build_end(&b);
     build_end(&c);
 }
+END_TEST
 
-TEST(test_inconclusive)
+START_TEST(test_inconclusive)
 {
     struct run few = usual, noisy = usual;
     few.steps = 7;
@@ -78,8 +80,9 @@ TEST(test_inconclusive)
     noisy.steps = 20;
     ck_assert_int_eq(verdict(noisy, noisy, 0), GATE_INCONCLUSIVE);
 }
+END_TEST
 
-TEST(test_not_comparable)
+START_TEST(test_not_comparable)
 {
     static const char *const pairs[][2] = {{NULL, "NVIDIA H100"},
                                            {"Virtual A100 (gpuprof model)", NULL}};
@@ -97,9 +100,10 @@ TEST(test_not_comparable)
         build_end(&b);
     }
 }
+END_TEST
 
 /* A program that ended early has no steps: that is said, and no number is made of it. */
-TEST(test_nothing_to_compare)
+START_TEST(test_nothing_to_compare)
 {
     struct builder a = make(usual), b = build_start();
     build_meta(&b, "ended.status", "1");
@@ -128,8 +132,9 @@ TEST(test_nothing_to_compare)
     build_end(&a);
     build_end(&b);
 }
+END_TEST
 
-TEST(test_deterministic)
+START_TEST(test_deterministic)
 {
     struct run other = usual;
     other.seed = 9;
@@ -146,8 +151,9 @@ TEST(test_deterministic)
     build_end(&a);
     build_end(&b);
 }
+END_TEST
 
-TEST(test_blames_the_finding)
+START_TEST(test_blames_the_finding)
 {
     struct run slow = usual;
     slow.step_ms = 14;
@@ -165,9 +171,10 @@ TEST(test_blames_the_finding)
     build_end(&a);
     build_end(&b);
 }
+END_TEST
 
 /* A kernel that was far down the list before is named, once. */
-TEST(test_kernel_that_grew)
+START_TEST(test_kernel_that_grew)
 {
     struct builder runs[2];
     for (int now = 0; now < 2; now++) {
@@ -203,10 +210,11 @@ TEST(test_kernel_that_grew)
     build_end(&runs[0]);
     build_end(&runs[1]);
 }
+END_TEST
 
 /* ---- budgets ---- */
 
-TEST(test_budget)
+START_TEST(test_budget)
 {
     static const struct {
         const char *text;
@@ -234,8 +242,9 @@ TEST(test_budget)
     }
     build_end(&b);
 }
+END_TEST
 
-TEST(test_budget_and_baseline)
+START_TEST(test_budget_and_baseline)
 {
     struct builder b = make(usual);
     struct gate *g = gate(&b, &b, "[step_time]\nmedian_ms_max = 9\n", 3);
@@ -246,8 +255,9 @@ TEST(test_budget_and_baseline)
     gate_free(g);
     build_end(&b);
 }
+END_TEST
 
-TEST(test_budget_without_steps)
+START_TEST(test_budget_without_steps)
 {
     struct run few = usual;
     few.steps = 5;
@@ -257,8 +267,9 @@ TEST(test_budget_without_steps)
     gate_free(g);
     build_end(&b);
 }
+END_TEST
 
-TEST(test_bad_budgets)
+START_TEST(test_bad_budgets)
 {
     static const struct {
         const char *text, *says;
@@ -294,4 +305,26 @@ TEST(test_bad_budgets)
         gate_run(NULL, b.a, &(struct gate_wish){.budget_text = many, .max_regress_pct = 0}, &e));
     ck_assert_ptr_nonnull(strstr(e.text, "more than"));
     build_end(&b);
+}
+END_TEST
+
+Suite *test_compare_suite(void)
+{
+    Suite *suite = suite_create("compare");
+    TCase *t = tcase_create("compare");
+    tcase_add_test(t, test_same);
+    tcase_add_test(t, test_slower);
+    tcase_add_test(t, test_long_steps_that_recur);
+    tcase_add_test(t, test_inconclusive);
+    tcase_add_test(t, test_not_comparable);
+    tcase_add_test(t, test_deterministic);
+    tcase_add_test(t, test_nothing_to_compare);
+    tcase_add_test(t, test_blames_the_finding);
+    tcase_add_test(t, test_kernel_that_grew);
+    tcase_add_test(t, test_budget);
+    tcase_add_test(t, test_budget_and_baseline);
+    tcase_add_test(t, test_budget_without_steps);
+    tcase_add_test(t, test_bad_budgets);
+    suite_add_tcase(suite, t);
+    return suite;
 }

@@ -1,8 +1,7 @@
 /* The words of TensorFlow and JAX. */
-#include "tests/unit/test.h"
 #include "tests/unit/dialects/say_case.h"
 
-TEST(words)
+START_TEST(words)
 {
     static const struct said said[] = {
         {{.action = ACTION_SET_WORKERS, .params[PARAM_WORKERS] = NUMBER(4), .now = "of PyTorch"},
@@ -19,4 +18,13 @@ TEST(words)
         {{.action = ACTION_EXCHANGE_EARLIER}, NULL},
     };
     says(&dialect_tensorflow, said, sizeof said / sizeof *said);
+}
+END_TEST
+
+Suite *test_dialect_tensorflow_suite(void);
+Suite *test_dialect_tensorflow_suite(void)
+{
+    Suite *s = suite_create("words of TensorFlow");
+    say_case_suite(s, "words", words);
+    return s;
 }

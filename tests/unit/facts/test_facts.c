@@ -1,6 +1,7 @@
 /* Totals, facts of the host, health and the verdict's sentences. */
-#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
+
+#include <check.h>
 
 static void step_with(struct builder *b, int i, const char *kernel, int64_t length)
 {
@@ -9,7 +10,7 @@ static void step_with(struct builder *b, int i, const char *kernel, int64_t leng
     build_kernel(b, kernel, at + US(10), at + US(20), length);
 }
 
-TEST(kernels_are_summed_by_name_over_used_steps)
+START_TEST(kernels_are_summed_by_name_over_used_steps)
 {
     struct builder b = build_start();
     for (int i = 0; i < 12; i++) {
@@ -31,10 +32,11 @@ TEST(kernels_are_summed_by_name_over_used_steps)
     ck_assert_int_eq(t->launches, 2 * used);
     build_end(&b);
 }
+END_TEST
 
 /* PyTorch's templates have one short name for kernels of several kinds: the sums of a kind hold no
  * time of another. */
-TEST(kernels_of_one_name_are_summed_by_kind)
+START_TEST(kernels_of_one_name_are_summed_by_kind)
 {
 #define LONG "_with_a_name_that_is_much_too_long_to_be_shown_whole_where_names_are_short"
 #define OF(functor)                                                                                \
@@ -56,8 +58,9 @@ TEST(kernels_of_one_name_are_summed_by_kind)
         ck_assert_int_eq(t->family_ns[t->kernels[i].class.family], t->kernels[i].total_ns);
     build_end(&b);
 }
+END_TEST
 
-TEST(copies_are_summed_by_kind_and_memory)
+START_TEST(copies_are_summed_by_kind_and_memory)
 {
     struct builder b = build_start();
     for (int i = 0; i < 12; i++) {
@@ -76,6 +79,7 @@ TEST(copies_are_summed_by_kind_and_memory)
     ck_assert_int_eq(t->copies[1].host_blocked_ns, 11 * US(40));
     build_end(&b);
 }
+END_TEST
 
 static void fill_loader(struct builder *b, int workers)
 {
@@ -92,7 +96,7 @@ static void fill_loader(struct builder *b, int workers)
     }
 }
 
-TEST(workers_are_counted_and_their_batches_timed)
+START_TEST(workers_are_counted_and_their_batches_timed)
 {
     struct builder b = build_start();
     for (int w = 0; w < 3; w++)
@@ -109,8 +113,9 @@ TEST(workers_are_counted_and_their_batches_timed)
     ck_assert_int_eq(h->wait_ns, MS(1));
     build_end(&b);
 }
+END_TEST
 
-TEST(the_training_thread_may_make_batches_itself)
+START_TEST(the_training_thread_may_make_batches_itself)
 {
     struct builder b = build_start();
     fill_loader(&b, 0);
@@ -121,8 +126,9 @@ TEST(the_training_thread_may_make_batches_itself)
     ck_assert_int_eq(h->fetch_ns, MS(1));
     build_end(&b);
 }
+END_TEST
 
-TEST(sampled_cpu_time_says_what_a_batch_costs)
+START_TEST(sampled_cpu_time_says_what_a_batch_costs)
 {
     struct builder b = build_start();
     build_thread(&b, 10, "loader");
@@ -135,8 +141,9 @@ TEST(sampled_cpu_time_says_what_a_batch_costs)
     ck_assert_int_eq(build_analyze(&b)->facts->host.fetch_cpu_ns, MS(3.5));
     build_end(&b);
 }
+END_TEST
 
-TEST(losses_are_added_up)
+START_TEST(losses_are_added_up)
 {
     struct builder b = build_start();
     for (int i = 0; i < 3; i++)
@@ -152,9 +159,10 @@ TEST(losses_are_added_up)
     ck_assert_double_eq(h->overhead_pct, -1);
     build_end(&b);
 }
+END_TEST
 
 /* Each step launches ten kernels; so many of them have no record. `source`: whose recording. */
-TEST_EACH(launches_without_a_record_are_not_idle_time, 0, 5)
+START_TEST(launches_without_a_record_are_not_idle_time)
 {
     static const struct {
         const char *source;
@@ -185,9 +193,10 @@ TEST_EACH(launches_without_a_record_are_not_idle_time, 0, 5)
     ck_assert_msg(says == (cases[_i].says != NULL), "%d: %s %s", _i, a->verdict, a->why);
     build_end(&b);
 }
+END_TEST
 
 /* Of ten launches of each step so many return an error; the others have a kernel. */
-TEST_EACH(launches_that_fail_are_not_lost, 0, 3)
+START_TEST(launches_that_fail_are_not_lost)
 {
     static const struct {
         int failed, error;
@@ -216,8 +225,9 @@ TEST_EACH(launches_that_fail_are_not_lost, 0, 3)
     ck_assert_msg(!strstr(a->verdict, "missing") && !strstr(a->why, "missing"), "%s", a->why);
     build_end(&b);
 }
+END_TEST
 
-TEST(a_busy_gpu_is_the_verdict)
+START_TEST(a_busy_gpu_is_the_verdict)
 {
     struct builder b = build_start();
     for (int i = 0; i < 12; i++)
@@ -229,8 +239,9 @@ TEST(a_busy_gpu_is_the_verdict)
     ck_assert_ptr_nonnull(a->next);
     build_end(&b);
 }
+END_TEST
 
-TEST(one_recording_without_steps_is_not_called_a_step)
+START_TEST(one_recording_without_steps_is_not_called_a_step)
 {
     struct builder b = build_start();
     build_kernel(&b, "only", US(1), US(10), MS(5));
@@ -240,9 +251,10 @@ TEST(one_recording_without_steps_is_not_called_a_step)
     ck_assert_ptr_nonnull(strstr(a->why, "The window: compute"));
     build_end(&b);
 }
+END_TEST
 
 /* Without marks: the thread that runs backward launches twice as much as the loop's. */
-TEST(the_loops_thread_takes_batches_and_updates_parameters)
+START_TEST(the_loops_thread_takes_batches_and_updates_parameters)
 {
     for (int i = 0; i < 2; i++) {
         struct builder b = build_start();
@@ -267,8 +279,9 @@ TEST(the_loops_thread_takes_batches_and_updates_parameters)
         build_end(&b);
     }
 }
+END_TEST
 
-TEST_EACH(an_absurd_cost_of_records_is_no_cost, 0, 5)
+START_TEST(an_absurd_cost_of_records_is_no_cost)
 {
     static const char *const cost[] = {"1e999", "nan", "-5", "1e15", "100"};
     struct builder b = build_start();
@@ -283,6 +296,7 @@ TEST_EACH(an_absurd_cost_of_records_is_no_cost, 0, 5)
         ck_assert_double_gt(pct, 0);
     build_end(&b);
 }
+END_TEST
 
 static void put_overhead(struct builder *b, const char *name, int64_t start, int64_t end)
 {
@@ -291,7 +305,7 @@ static void put_overhead(struct builder *b, const char *name, int64_t start, int
     build_put(b, ROW_OVERHEAD, &o);
 }
 
-TEST(overhead_counts_once_and_within_the_recording)
+START_TEST(overhead_counts_once_and_within_the_recording)
 {
     struct builder b = build_start();
     build_range(&b, "step", MS(100), MS(200));
@@ -306,4 +320,27 @@ TEST(overhead_counts_once_and_within_the_recording)
     put_overhead(&b, "CUPTI Buffer flush", MS(151), MS(190));
     ck_assert_double_eq_tol(build_analyze(&b)->facts->health.overhead_pct, 15, 0.01);
     build_end(&b);
+}
+END_TEST
+
+Suite *test_facts_suite(void)
+{
+    Suite *s = suite_create("facts");
+    TCase *c = tcase_create("facts");
+    tcase_add_test(c, kernels_are_summed_by_name_over_used_steps);
+    tcase_add_test(c, kernels_of_one_name_are_summed_by_kind);
+    tcase_add_test(c, copies_are_summed_by_kind_and_memory);
+    tcase_add_test(c, workers_are_counted_and_their_batches_timed);
+    tcase_add_test(c, the_training_thread_may_make_batches_itself);
+    tcase_add_test(c, sampled_cpu_time_says_what_a_batch_costs);
+    tcase_add_test(c, losses_are_added_up);
+    tcase_add_loop_test(c, launches_without_a_record_are_not_idle_time, 0, 5);
+    tcase_add_loop_test(c, launches_that_fail_are_not_lost, 0, 3);
+    tcase_add_test(c, a_busy_gpu_is_the_verdict);
+    tcase_add_test(c, one_recording_without_steps_is_not_called_a_step);
+    tcase_add_test(c, the_loops_thread_takes_batches_and_updates_parameters);
+    tcase_add_test(c, overhead_counts_once_and_within_the_recording);
+    tcase_add_loop_test(c, an_absurd_cost_of_records_is_no_cost, 0, 5);
+    suite_add_tcase(s, c);
+    return s;
 }

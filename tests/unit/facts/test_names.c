@@ -1,9 +1,9 @@
 /* Names of kernels: what is shown of a mangled one, and what it tells. */
-#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 
 #include "analyzer/timeline/demangle.h"
 
+#include <check.h>
 #include <stdint.h>
 
 static const struct {
@@ -44,14 +44,15 @@ static const struct {
      "ncclDevKernel_AllReduce_Sum_f32_RING_LL"},
 };
 
-TEST_EACH(kernel_names_are_readable, 0, (int)(sizeof shown / sizeof *shown))
+START_TEST(kernel_names_are_readable)
 {
     char out[256];
     kernel_display_name(shown[_i].recorded, out, sizeof out);
     ck_assert_str_eq(out, shown[_i].shown);
 }
+END_TEST
 
-TEST_EACH(demangler_survives_nonsense, 0, 5)
+START_TEST(demangler_survives_nonsense)
 {
     uint64_t x = 2463534242u + (uint64_t)_i;
     static const char letters[] = "NKEILSTZPRFADv0123456789_Ulcdtif";
@@ -66,8 +67,9 @@ TEST_EACH(demangler_survives_nonsense, 0, 5)
         ck_assert_uint_gt(strlen(out), 0);
     }
 }
+END_TEST
 
-TEST(types_are_read_from_mangled_names)
+START_TEST(types_are_read_from_mangled_names)
 {
     struct builder b = build_start();
     build_kernel(&b, "_ZN5cudnn3cnn12dgrad_engineIfLi512ELi6ELi5ELi3ELi3ELi3ELb0EEEviiiPKT_i",
@@ -78,4 +80,16 @@ TEST(types_are_read_from_mangled_names)
     ck_assert_uint_eq(o->class.tensor, TRI_NO);
     ck_assert_uint_eq(o->class.pass, PASS_DGRAD);
     build_end(&b);
+}
+END_TEST
+
+Suite *test_names_suite(void)
+{
+    Suite *s = suite_create("names");
+    TCase *c = tcase_create("names");
+    tcase_add_loop_test(c, kernel_names_are_readable, 0, (int)(sizeof shown / sizeof *shown));
+    tcase_add_loop_test(c, demangler_survives_nonsense, 0, 5);
+    tcase_add_test(c, types_are_read_from_mangled_names);
+    suite_add_tcase(s, c);
+    return s;
 }

@@ -1,13 +1,13 @@
 /* The sink that no secret passes, and what --redact takes away besides. */
-#include "tests/unit/test.h"
 #include "analyzer/profile/redact.h"
 #include "base/identity.h"
 #include "tests/unit/memory_sink.h"
 
+#include <check.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-TEST(folders_and_names_go)
+START_TEST(folders_and_names_go)
 {
     static const char *const cases[][2] = {
         {"/home/janedoe/work/train.py:12", ".../train.py:12"},
@@ -31,6 +31,7 @@ TEST(folders_and_names_go)
         free(out);
     }
 }
+END_TEST
 
 /* What arrives behind the sink of the rows that `fill` puts into it. */
 static struct memory *through(bool all, void (*fill)(struct sink *))
@@ -97,7 +98,7 @@ static bool has_text(const struct memory *m, const char *part)
     return false;
 }
 
-TEST(secrets_do_not_pass)
+START_TEST(secrets_do_not_pass)
 {
     struct memory *m = through(false, fill);
     check_meta(m, 0, "/usr/bin/python3 /home/me/t.py --token ***");
@@ -116,8 +117,9 @@ TEST(secrets_do_not_pass)
     ck_assert(!has_text(m, "abc") && !has_text(m, "hf_") && !has_text(m, "never-named"));
     memory_free(m);
 }
+END_TEST
 
-TEST(with_all_nobody_is_named)
+START_TEST(with_all_nobody_is_named)
 {
     struct memory *m = through(true, fill);
     check_meta(m, 0, "python3 (arguments hidden)");
@@ -131,4 +133,17 @@ TEST(with_all_nobody_is_named)
     ck_assert_str_eq(memory_text(m, d->uuid), "***");
     ck_assert(!has_text(m, "node7") && !has_text(m, "GPU-12") && !has_text(m, "t.py"));
     memory_free(m);
+}
+END_TEST
+
+Suite *test_redact_suite(void);
+Suite *test_redact_suite(void)
+{
+    Suite *s = suite_create("redact");
+    TCase *c = tcase_create("redact");
+    tcase_add_test(c, folders_and_names_go);
+    tcase_add_test(c, secrets_do_not_pass);
+    tcase_add_test(c, with_all_nobody_is_named);
+    suite_add_tcase(s, c);
+    return s;
 }

@@ -1,6 +1,6 @@
 /* What is written into a finished profile, and the views on it. */
+#include <check.h>
 
-#include "tests/unit/test.h"
 #include "tests/unit/store_file.h"
 #include "wire/spool_format.h"
 
@@ -36,9 +36,7 @@ static void put_results(struct store *s, int64_t steps)
     ck_assert_msg(store_commit(s, &e) == 0, "%s", e.text);
 }
 
-TEST_FIXTURE(setup, teardown)
-
-TEST(test_results)
+START_TEST(test_results)
 {
     struct err e = ERR_INIT;
     make_empty();
@@ -62,8 +60,9 @@ TEST(test_results)
     free(json);
     store_close(s);
 }
+END_TEST
 
-TEST(test_read_only)
+START_TEST(test_read_only)
 {
     struct err e = ERR_INIT;
     make_empty();
@@ -72,6 +71,7 @@ TEST(test_read_only)
     check_line(&e);
     store_close(s);
 }
+END_TEST
 
 /* A row of each table that a view reads. */
 static void put_one_of_each(struct store *s)
@@ -99,17 +99,21 @@ static void put_one_of_each(struct store *s)
                             .dim = {32, 64, 56, 56, 128, 3, 3, 2, 1, 1, 1}};
     struct row_stack stack = {1, 0, name, name, 9};
     struct row_stack_sample sample = {.id = 1, .looks = 1, .state = STACK_ASLEEP, .stack = 1};
-    a.correlation = 7;
+    struct row_launch_line stretch = {.id = 1, .thread = -1, .end_ns = 5000, .stretch = 1},
+                           line = {.id = 2, .stretch = 1, .what = SPOOL_LINE_OWN, .stack = 1};
+    a.correlation = k.correlation = 7;
     ck_assert(
         out.put(out.self, ROW_KERNEL, &k, &e) == 0 && out.put(out.self, ROW_COPY, &c, &e) == 0 &&
         out.put(out.self, ROW_API, &a, &e) == 0 && out.put(out.self, ROW_RANGE, &r, &e) == 0 &&
         out.put(out.self, ROW_HEALTH, &h, &e) == 0 && out.put(out.self, ROW_META, &m, &e) == 0 &&
         out.put(out.self, ROW_SYNC, &y, &e) == 0 && out.put(out.self, ROW_CALL, &call, &e) == 0 &&
         out.put(out.self, ROW_STACK, &stack, &e) == 0 &&
-        out.put(out.self, ROW_STACK_SAMPLE, &sample, &e) == 0);
+        out.put(out.self, ROW_STACK_SAMPLE, &sample, &e) == 0 &&
+        out.put(out.self, ROW_LAUNCH_LINE, &stretch, &e) == 0 &&
+        out.put(out.self, ROW_LAUNCH_LINE, &line, &e) == 0);
 }
 
-TEST(test_views)
+START_TEST(test_views)
 {
     struct err e = ERR_INIT;
     struct store *s = create();
@@ -150,4 +154,17 @@ TEST(test_views)
                      SPOOL_LAYOUT_COL);
     ck_assert_int_eq(sql_value(db, "SELECT key = 'k' AND value = 'k' FROM fact", 0), 1);
     sql_close(db);
+}
+END_TEST
+
+Suite *test_store_results_suite(void)
+{
+    Suite *suite = suite_create("store_results");
+    TCase *t = tcase_create("store_results");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, test_results);
+    tcase_add_test(t, test_read_only);
+    tcase_add_test(t, test_views);
+    suite_add_tcase(suite, t);
+    return suite;
 }

@@ -1,11 +1,11 @@
-#include "tests/unit/test.h"
 #include "report/chrome/lanes.h"
 #include "report/chrome/rows.h"
 #include "tests/unit/exported.h"
 
+#include <check.h>
 #include <math.h>
 
-TEST(places_overlaps_on_lanes)
+START_TEST(places_overlaps_on_lanes)
 {
     struct lanes streams = {.nest = false}, threads = {.nest = true};
     ck_assert_int_eq(lanes_place(&streams, 0, 10), 0);
@@ -19,9 +19,10 @@ TEST(places_overlaps_on_lanes)
     lanes_release(&streams);
     lanes_release(&threads);
 }
+END_TEST
 
 /* A row has no more lanes than its ids leave room for; what finds none is counted. */
-TEST(counts_what_no_lane_holds)
+START_TEST(counts_what_no_lane_holds)
 {
     struct builder b = build_start();
     for (int i = 0; i < ROWS_LANES + 20; i++) /* none contains another */
@@ -38,10 +39,11 @@ TEST(counts_what_no_lane_holds)
     rows_close(&r);
     timeline_free(b.t);
 }
+END_TEST
 
 /* A call that its clock puts a little before its range is drawn inside it; one that really hangs
  * over is not. */
-TEST(snaps_clock_differences)
+START_TEST(snaps_clock_differences)
 {
     struct builder b = build_start();
     build_range_at(&b, "outer", 0, US(100), US(200));
@@ -64,9 +66,10 @@ TEST(snaps_clock_differences)
     rows_close(&r);
     timeline_free(b.t);
 }
+END_TEST
 
 /* Ranks are drawn on the clock of the steps. */
-TEST(aligns_ranks)
+START_TEST(aligns_ranks)
 {
     struct builder b = build_start();
     build_api(&b, "cudaLaunchKernel", US(100), US(5));
@@ -87,8 +90,9 @@ TEST(aligns_ranks)
     vec_release(&v);
     timeline_free(b.t);
 }
+END_TEST
 
-TEST(keeps_the_shape)
+START_TEST(keeps_the_shape)
 {
     struct builder b;
     char *out = exported("chrome", exported_run(&b, NULL));
@@ -113,9 +117,10 @@ TEST(keeps_the_shape)
     free(out);
     build_end(&b);
 }
+END_TEST
 
 /* A wait for the whole device belongs to the process whose thread called. */
-TEST(waits_stay_with_their_process)
+START_TEST(waits_stay_with_their_process)
 {
     struct builder b = build_start();
     struct row_process p = {.id = 2, .pid = 43, .rank = 1, .local_rank = 1, .world_size = 2};
@@ -146,8 +151,9 @@ TEST(waits_stay_with_their_process)
     rows_close(&r);
     timeline_free(b.t);
 }
+END_TEST
 
-TEST(one_event_a_line)
+START_TEST(one_event_a_line)
 {
     struct builder b;
     char *out = exported("chrome", exported_run(&b, NULL));
@@ -162,8 +168,9 @@ TEST(one_event_a_line)
     free(out);
     build_end(&b);
 }
+END_TEST
 
-TEST(says_virtual)
+START_TEST(says_virtual)
 {
     struct builder b;
     struct advice *a = exported_run(&b, "Virtual NVIDIA H200");
@@ -178,8 +185,9 @@ TEST(says_virtual)
     free(term);
     build_end(&b);
 }
+END_TEST
 
-TEST(never_says_virtual_of_a_real_one)
+START_TEST(never_says_virtual_of_a_real_one)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -191,6 +199,7 @@ TEST(never_says_virtual_of_a_real_one)
     }
     build_end(&b);
 }
+END_TEST
 
 /* Sum of the values in the object that follows `key`. */
 static double sum_of(const char *json, const char *key)
@@ -203,7 +212,7 @@ static double sum_of(const char *json, const char *key)
     return sum;
 }
 
-TEST(json_breakdown_sums_to_the_step)
+START_TEST(json_breakdown_sums_to_the_step)
 {
     struct builder b;
     char *out = exported("json", exported_run(&b, NULL));
@@ -214,8 +223,9 @@ TEST(json_breakdown_sums_to_the_step)
     free(out);
     build_end(&b);
 }
+END_TEST
 
-TEST(tells_of_a_full_disk)
+START_TEST(tells_of_a_full_disk)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -228,4 +238,24 @@ TEST(tells_of_a_full_disk)
         fclose(f);
     }
     build_end(&b);
+}
+END_TEST
+
+Suite *test_chrome_suite(void)
+{
+    Suite *s = suite_create("chrome");
+    TCase *t = tcase_create("chrome");
+    tcase_add_test(t, places_overlaps_on_lanes);
+    tcase_add_test(t, counts_what_no_lane_holds);
+    tcase_add_test(t, snaps_clock_differences);
+    tcase_add_test(t, aligns_ranks);
+    tcase_add_test(t, keeps_the_shape);
+    tcase_add_test(t, waits_stay_with_their_process);
+    tcase_add_test(t, one_event_a_line);
+    tcase_add_test(t, says_virtual);
+    tcase_add_test(t, never_says_virtual_of_a_real_one);
+    tcase_add_test(t, json_breakdown_sums_to_the_step);
+    tcase_add_test(t, tells_of_a_full_disk);
+    suite_add_tcase(s, t);
+    return s;
 }

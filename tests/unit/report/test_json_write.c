@@ -1,6 +1,6 @@
-#include "tests/unit/test.h"
 #include "report/json/json_write.h"
 
+#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
         fclose(written_f);                                                                         \
     } while (0)
 
-TEST(nests_and_separates)
+START_TEST(nests_and_separates)
 {
     struct json j;
     char *out;
@@ -35,8 +35,9 @@ TEST(nests_and_separates)
     ck_assert_str_eq(out, "{\"a\": -7, \"b\": [true, null, {}], \"c\": null}\n");
     free(out);
 }
+END_TEST
 
-TEST(indents)
+START_TEST(indents)
 {
     struct json j;
     char *out;
@@ -53,8 +54,9 @@ TEST(indents)
     ck_assert_str_eq(out, "{\n  \"a\": [\n    1\n  ],\n  \"b\": []\n}\n");
     free(out);
 }
+END_TEST
 
-TEST(puts_items_on_lines)
+START_TEST(puts_items_on_lines)
 {
     struct json j;
     char *out;
@@ -70,8 +72,9 @@ TEST(puts_items_on_lines)
     ck_assert_str_eq(out, "[\n1,\n2\n]\n");
     free(out);
 }
+END_TEST
 
-TEST(escapes)
+START_TEST(escapes)
 {
     static const struct {
         const char *in, *out;
@@ -97,8 +100,9 @@ TEST(escapes)
         free(out);
     }
 }
+END_TEST
 
-TEST(is_harmless_inside_html)
+START_TEST(is_harmless_inside_html)
 {
     struct json j;
     char *out;
@@ -110,8 +114,9 @@ TEST(is_harmless_inside_html)
     ck_assert_str_eq(out, "\"\\u003c/script\\u003e\\u003cimg onerror=x\\u003e\\u0026amp;\"\n");
     free(out);
 }
+END_TEST
 
-TEST(prints_times_exactly)
+START_TEST(prints_times_exactly)
 {
     static const struct {
         int64_t ns;
@@ -135,8 +140,9 @@ TEST(prints_times_exactly)
         free(ms);
     }
 }
+END_TEST
 
-TEST(has_no_infinities)
+START_TEST(has_no_infinities)
 {
     struct json j;
     char *out;
@@ -150,8 +156,9 @@ TEST(has_no_infinities)
     ck_assert_str_eq(out, "[null, null, 1.0]\n");
     free(out);
 }
+END_TEST
 
-TEST(tells_of_a_full_disk)
+START_TEST(tells_of_a_full_disk)
 {
     struct json j;
     FILE *f = fopen("/dev/full", "w");
@@ -162,8 +169,9 @@ TEST(tells_of_a_full_disk)
     ck_assert_int_eq(json_end_document(&j), -1);
     fclose(f);
 }
+END_TEST
 
-TEST(tells_of_bad_nesting)
+START_TEST(tells_of_bad_nesting)
 {
     struct json j;
     FILE *f = fopen("/dev/null", "w");
@@ -177,4 +185,22 @@ TEST(tells_of_bad_nesting)
     json_begin(&j, NULL, '[');
     ck_assert_int_eq(json_end_document(&j), -1);
     fclose(f);
+}
+END_TEST
+
+Suite *test_json_write_suite(void)
+{
+    Suite *s = suite_create("json_write");
+    TCase *t = tcase_create("json_write");
+    tcase_add_test(t, nests_and_separates);
+    tcase_add_test(t, indents);
+    tcase_add_test(t, puts_items_on_lines);
+    tcase_add_test(t, escapes);
+    tcase_add_test(t, is_harmless_inside_html);
+    tcase_add_test(t, prints_times_exactly);
+    tcase_add_test(t, has_no_infinities);
+    tcase_add_test(t, tells_of_a_full_disk);
+    tcase_add_test(t, tells_of_bad_nesting);
+    suite_add_tcase(s, t);
+    return s;
 }

@@ -1,9 +1,10 @@
 /* The terminal's text: fits its width, cuts no title, tells as much as it is asked for, and puts
  * nothing on a terminal that it would obey. */
-#include "tests/unit/test.h"
 #include "report/terminal/terminal.h"
 #include "report/words/text.h"
 #include "tests/unit/exported.h"
+
+#include <check.h>
 
 static char *told(const struct advice *a, enum detail detail, int width, bool color)
 {
@@ -35,7 +36,7 @@ static void check_lines(const char *text, int width)
     }
 }
 
-TEST(keeps_to_the_width)
+START_TEST(keeps_to_the_width)
 {
     static const int widths[] = {51, 60, 71, 80, 120, 200};
     struct builder b;
@@ -49,9 +50,10 @@ TEST(keeps_to_the_width)
         }
     build_end(&b);
 }
+END_TEST
 
 /* Ten calls of Python functions a step hold up no host, a thousand do. */
-TEST(says_that_stacks_slow_the_host)
+START_TEST(says_that_stacks_slow_the_host)
 {
     static const int calls[] = {10, 1000};
     for (int k = 0; k < 2; k++) {
@@ -70,9 +72,10 @@ TEST(says_that_stacks_slow_the_host)
         build_end(&b);
     }
 }
+END_TEST
 
 /* Every word of the title stands there, however narrow its column. */
-TEST(cuts_no_title)
+START_TEST(cuts_no_title)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -87,8 +90,9 @@ TEST(cuts_no_title)
     free(out);
     build_end(&b);
 }
+END_TEST
 
-TEST(keeps_numbers_beside_their_units)
+START_TEST(keeps_numbers_beside_their_units)
 {
     static const char *const starts[] = {"\n%", "\nms", "\nGB/s"};
     struct builder b;
@@ -105,8 +109,9 @@ TEST(keeps_numbers_beside_their_units)
     }
     build_end(&b);
 }
+END_TEST
 
-TEST(tells_as_much_as_it_is_asked_for)
+START_TEST(tells_as_much_as_it_is_asked_for)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -128,9 +133,10 @@ TEST(tells_as_much_as_it_is_asked_for)
     free(all);
     build_end(&b);
 }
+END_TEST
 
 /* 24 lines, less the name of the profile above it and a prompt below. */
-TEST(answers_on_one_screen)
+START_TEST(answers_on_one_screen)
 {
     struct builder b;
     struct advice *a = exported_run(&b, "Virtual NVIDIA A100-SXM4-80GB (gpuprof)");
@@ -148,9 +154,10 @@ TEST(answers_on_one_screen)
     }
     build_end(&b);
 }
+END_TEST
 
 /* "1.0 times as fast" would say that nothing changes. */
-TEST(tells_where_the_changes_lead)
+START_TEST(tells_where_the_changes_lead)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -169,9 +176,10 @@ TEST(tells_where_the_changes_lead)
     free(out);
     build_end(&b);
 }
+END_TEST
 
 /* Only where a larger number stands below a smaller one. */
-TEST(explains_an_order_that_surprises)
+START_TEST(explains_an_order_that_surprises)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -195,9 +203,10 @@ TEST(explains_an_order_that_surprises)
     free(brief);
     build_end(&b);
 }
+END_TEST
 
 /* Nothing to change in the program, but something to do: the short answer says it, too. */
-TEST(says_what_to_do_without_a_finding)
+START_TEST(says_what_to_do_without_a_finding)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -208,6 +217,7 @@ TEST(says_what_to_do_without_a_finding)
     free(out);
     build_end(&b);
 }
+END_TEST
 
 /* A remedy of one line of its own is whole; what is cut says so. */
 /* Ten steps of 2 ms, then one kernel more, `later_ms` behind them. */
@@ -222,7 +232,7 @@ static struct advice *steps_and_more(struct builder *b, int later_ms)
     return build_analyze(b);
 }
 
-TEST(says_that_steps_are_a_small_part)
+START_TEST(says_that_steps_are_a_small_part)
 {
     static const char part[] = "the steps cover 10 % of the recording's 201 ms";
     struct builder b;
@@ -240,8 +250,9 @@ TEST(says_that_steps_are_a_small_part)
     free(out);
     build_end(&b);
 }
+END_TEST
 
-TEST(cuts_with_dots)
+START_TEST(cuts_with_dots)
 {
     static const char text[] = "one two three four five six seven";
     for (int width = 12; width < 40; width++)
@@ -258,8 +269,9 @@ TEST(cuts_with_dots)
             free(out);
         }
 }
+END_TEST
 
-TEST(tells_how_the_program_ended)
+START_TEST(tells_how_the_program_ended)
 {
     static const struct {
         const char *key, *value, *told;
@@ -278,8 +290,9 @@ TEST(tells_how_the_program_ended)
             build_end(&b);
         }
 }
+END_TEST
 
-TEST(colours_only_where_asked)
+START_TEST(colours_only_where_asked)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -292,9 +305,10 @@ TEST(colours_only_where_asked)
     free(coloured);
     build_end(&b);
 }
+END_TEST
 
 /* A pull request shows what to change; what is fine unfolds. */
-TEST(markdown_folds_the_rest)
+START_TEST(markdown_folds_the_rest)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -307,8 +321,9 @@ TEST(markdown_folds_the_rest)
     free(out);
     build_end(&b);
 }
+END_TEST
 
-TEST(cleans_what_others_print)
+START_TEST(cleans_what_others_print)
 {
     static const char *const cases[][2] = {
         {"plain \xc3\xa9", "plain \xc3\xa9"},
@@ -324,4 +339,29 @@ TEST(cleans_what_others_print)
         terminal_clean(text);
         ck_assert_str_eq(text, cases[i][1]);
     }
+}
+END_TEST
+
+Suite *test_term_suite(void);
+Suite *test_term_suite(void)
+{
+    Suite *s = suite_create("term");
+    TCase *c = tcase_create("term");
+    tcase_add_test(c, keeps_to_the_width);
+    tcase_add_test(c, cuts_no_title);
+    tcase_add_test(c, says_that_stacks_slow_the_host);
+    tcase_add_test(c, keeps_numbers_beside_their_units);
+    tcase_add_test(c, tells_as_much_as_it_is_asked_for);
+    tcase_add_test(c, answers_on_one_screen);
+    tcase_add_test(c, tells_where_the_changes_lead);
+    tcase_add_test(c, says_that_steps_are_a_small_part);
+    tcase_add_test(c, cuts_with_dots);
+    tcase_add_test(c, explains_an_order_that_surprises);
+    tcase_add_test(c, says_what_to_do_without_a_finding);
+    tcase_add_test(c, tells_how_the_program_ended);
+    tcase_add_test(c, colours_only_where_asked);
+    tcase_add_test(c, markdown_folds_the_rest);
+    tcase_add_test(c, cleans_what_others_print);
+    suite_add_tcase(s, c);
+    return s;
 }

@@ -1,0 +1,288 @@
+/* The Python frames of the calling thread, read in place. The thread is in a call that these frames
+ * made, so none of them changes or goes away meanwhile, whether it holds the interpreter's lock or
+ * not; nothing in Python is called but PyCode_Addr2Line, which reads a table of bytes.
+ *
+ * Where the members lie is the same table as the recorder's (wire/python_layout.h). It is trusted
+ * only once it has led to the frames that the interpreter itself names (lines_open), and while it
+ * is tried each address is first shown to the kernel, which answers for one that is not mapped. */
+#include "agent/lines/lines.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "agent/core/resolve.h"
+#include "wire/python_layout.h"
+#include "wire/python_owner.h"
+
+enum { MOST_FRAMES = 1024, CODES = 8192, PROBES = 16, MOST_TEXT = 1024, MOST_CHECKED = 32 };
+
+/* What is known of a code object. Filled once; another object at its place is not kept. */
+struct code {
+    _Atomic uint64_t address; /* 0 free, 1 being filled */
+    uint64_t file_at, name_at;
+    uint32_t file, function;
+    uint8_t owner; /* enum python_owner */
+};
+
+static struct {
+    struct python_layout layout;
+    uint64_t code_type;
+    void *(*thread)(void);             /* PyGILState_GetThisThreadState */
+    int (*line)(void *code, int byte); /* PyCode_Addr2Line */
+    struct code *codes;
+    int try_fds[2]; /* while the layout is tried; else -1 */
+} py = {.try_fds = {-1, -1}};
+
+/* ---- memory ---- */
+
+static bool is_mapped(uint64_t address)
+{
+    uint64_t copy;
+    return write(py.try_fds[1], (const void *)(uintptr_t)address, sizeof copy) == sizeof copy &&
+           read(py.try_fds[0], &copy, sizeof copy) == sizeof copy;
+}
+
+static inline bool read_word(uint64_t address, uint64_t *word)
+{
+    if (AGENT_UNLIKELY(address < SPOOL_PAGE || address % 8))
+        return false;
+    if (AGENT_UNLIKELY(py.try_fds[0] >= 0) && !is_mapped(address))
+        return false;
+    memcpy(word, (const void *)(uintptr_t)address, sizeof *word);
+    return true;
+}
+
+/* ---- code objects ---- */
+
+/* A str in its compact form, as compilers make all names; empty: it is none. */
+static void read_text(uint64_t at, char *text)
+{
+    uint64_t length = 0, state = 0;
+    wchar_t wide[MOST_TEXT / 2];
+    text[0] = 0;
+    if (!read_word(at + 16, &length) || !read_word(at + 32, &state))
+        return;
+    unsigned width = state >> 2 & 7;
+    bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
+    const char *data = (const char *)(uintptr_t)at + py.layout.text_data[!ascii];
+    if (!compact || length >= MOST_TEXT / 2 || (width != 1 && width != 2 && width != 4))
+        return;
+    for (size_t i = 0; i < length; i++) {
+        uint32_t c = 0;
+        memcpy(&c, data + i * width, width); /* little-endian */
+        wide[i] = c < ' ' || c == 0x7f ? L' ' : (wchar_t)c;
+    }
+    wide[length] = 0;
+    strings_narrow(text, MOST_TEXT, wide);
+}
+
+static bool of_hook(const char *file)
+{
+    const char *folder = agent_env("GPUPROF_PYTHON");
+    size_t n = folder ? strlen(folder) : 0;
+    return n && strncmp(file, folder, n) == 0 && file[n] == '/';
+}
+
+static void describe(struct code *c)
+{
+    char file[MOST_TEXT], function[MOST_TEXT];
+    read_text(c->file_at, file);
+    read_text(c->name_at, function);
+    c->owner = file[0] && !of_hook(file) ? (uint8_t)python_owner(file) : PYTHON_OF_LIBRARY;
+    if (c->owner > PYTHON_OF_PACKAGE)
+        return; /* never named */
+    c->file = strings_add(file, strlen(file));
+    c->function = strings_add(function, strlen(function));
+}
+
+/* False: `address` is no code object. */
+static bool find_code(uint64_t address, struct code *out)
+{
+    uint64_t type;
+    struct code *slot = NULL;
+    if (!read_word(address + 8, &type) || type != py.code_type ||
+        !read_word(address + py.layout.file, &out->file_at) ||
+        !read_word(address + py.layout.name, &out->name_at))
+        return false;
+    size_t first = (size_t)(address / 16 * 0x9e3779b97f4a7c15u >> 40);
+    for (size_t i = 0; i < PROBES; i++) {
+        struct code *c = &py.codes[(first + i) % CODES];
+        uint64_t there = atomic_load_explicit(&c->address, memory_order_acquire);
+        if (there == address && c->file_at == out->file_at && c->name_at == out->name_at) {
+            out->file = c->file;
+            out->function = c->function;
+            out->owner = c->owner;
+            return true;
+        }
+        if (there == 0) {
+            slot = c;
+            break;
+        }
+    }
+    describe(out);
+    uint64_t is_free = 0;
+    if (slot && atomic_compare_exchange_strong(&slot->address, &is_free, 1)) {
+        slot->file_at = out->file_at;
+        slot->name_at = out->name_at;
+        slot->file = out->file;
+        slot->function = out->function;
+        slot->owner = out->owner;
+        atomic_store_explicit(&slot->address, address, memory_order_release);
+    }
+    return true;
+}
+
+void frames_forget(void)
+{
+    if (py.codes)
+        memset(py.codes, 0, CODES * sizeof *py.codes);
+}
+
+/* ---- frames ---- */
+
+static bool first_frame(uint64_t *frame)
+{
+    uint64_t state = (uint64_t)(uintptr_t)py.thread();
+    if (!state || !read_word(state + py.layout.frame, frame))
+        return false;
+    return !py.layout.cframe || !*frame || read_word(*frame + py.layout.cframe - 1u, frame);
+}
+
+static bool instruction_of(uint64_t frame, uint64_t code, int64_t *at)
+{
+    uint64_t word;
+    uint64_t member = frame + py.layout.instruction;
+    if (!py.layout.instruction_bytes) {
+        if (!read_word(member, &word))
+            return false;
+        *at = (int64_t)(word - (code + py.layout.code));
+        return true;
+    }
+    int32_t count;
+    memcpy(&count, (const void *)(uintptr_t)member, sizeof count);
+    *at = (int64_t)count * py.layout.instruction_bytes;
+    return true;
+}
+
+/* 1: a function; 0: an entry that the interpreter puts between; -1: it cannot be read. */
+static int read_frame(uint64_t frame, struct frame_place *place, uint8_t *owner)
+{
+    struct code code = {0};
+    uint64_t executable;
+    if (!read_word(frame + py.layout.executable, &executable))
+        return -1;
+    executable &= ~(uint64_t)py.layout.tag;
+    if (!find_code(executable, &code))
+        return 0;
+    place->code = executable;
+    place->file = code.file;
+    place->function = code.function;
+    *owner = code.owner;
+    return 1;
+}
+
+bool frames_find(struct frame_place *place)
+{
+    uint64_t frame, package_frame = 0;
+    struct frame_place one, package;
+    if (!first_frame(&frame))
+        return false;
+    for (int i = 0; frame && i < MOST_FRAMES; i++) {
+        uint8_t owner;
+        int rc = read_frame(frame, &one, &owner);
+        if (rc < 0)
+            return false;
+        if (rc > 0 && owner == PYTHON_OF_USER) {
+            *place = one;
+            return instruction_of(frame, one.code, &place->at);
+        }
+        if (rc > 0 && owner == PYTHON_OF_PACKAGE && !package_frame) {
+            package = one;
+            package_frame = frame;
+        }
+        if (!read_word(frame + py.layout.previous, &frame))
+            return false;
+    }
+    if (!package_frame)
+        return false;
+    *place = package;
+    return instruction_of(package_frame, package.code, &place->at);
+}
+
+int32_t frames_line(const struct frame_place *p)
+{
+    int line = py.line((void *)(uintptr_t)p->code, (int)p->at);
+    return line > 0 ? line : 0;
+}
+
+/* ---- trying the layout ---- */
+
+static bool agrees(const struct lines_frame *frames, size_t n)
+{
+    uint64_t frame;
+    if (!first_frame(&frame))
+        return false;
+    for (size_t i = 0; i < n && i < MOST_CHECKED;) {
+        struct frame_place place;
+        uint8_t owner;
+        int rc = frame ? read_frame(frame, &place, &owner) : -1;
+        if (rc < 0)
+            return false;
+        /* 3.12 has entries that look like functions */
+        if (rc > 0 && (uintptr_t)frames[i].code == place.code) {
+            if (!instruction_of(frame, place.code, &place.at) ||
+                frames_line(&place) != frames[i].line)
+                return false;
+            i++;
+        } else if (rc > 0 && i > 0 && place.code == (uintptr_t)frames[i - 1].code) {
+            return false;
+        }
+        if (!read_word(frame + py.layout.previous, &frame))
+            return false;
+    }
+    return n > 0;
+}
+
+static const char *find_interpreter(int minor)
+{
+    uint64_t word[PYTHON_SAID_WORDS];
+    const void *runtime = resolve_global("_PyRuntime"), *type = resolve_global("PyCode_Type");
+    *(void **)&py.thread = resolve_global("PyGILState_GetThisThreadState");
+    *(void **)&py.line = resolve_global("PyCode_Addr2Line");
+    if (!runtime || !type || !py.thread || !py.line)
+        return "the interpreter does not show its symbols";
+    memcpy(word, runtime, sizeof word);
+    py.code_type = (uint64_t)(uintptr_t)type;
+    switch (python_layout_of(word, minor, &py.layout)) {
+    case LAYOUT_FOUND:
+        return NULL;
+    case LAYOUT_FREE_THREADED:
+        return "this Python has no lock of its interpreter (free-threaded)";
+    default:
+        return "this version of Python is not known";
+    }
+}
+
+const char *lines_open(int minor, const struct lines_frame *frames, size_t n)
+{
+    if (sizeof(void *) != 8)
+        return "it is not a 64-bit system";
+    const char *why = find_interpreter(minor);
+    if (why)
+        return why;
+    void *map = mmap(NULL, CODES * sizeof *py.codes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED || pipe2(py.try_fds, O_CLOEXEC | O_NONBLOCK) != 0)
+        return "there is no memory";
+    py.codes = map;
+    bool good = agrees(frames, n);
+    close(py.try_fds[0]);
+    close(py.try_fds[1]);
+    py.try_fds[0] = py.try_fds[1] = -1;
+    if (!good)
+        return "its frames do not lie where this version has them";
+    frames_forget();
+    return NULL;
+}

@@ -1,0 +1,55 @@
+/* Which steps carry lines: the first few, then single ones, spread over the run. A stretch begins
+ * and ends where a step does; before the first mark, or without any, it is the program's start. */
+#include "agent/core/clock.h"
+#include "agent/core/instrument.h"
+#include "agent/lines/lines.h"
+
+/* All of the first steps, as far as one that a recording of some steps has in it; then at most
+ * every eighth, and those a fiftieth of the time so far apart, so that a run of any length has about
+ * a hundred, and one that changes has them in each of its parts. */
+enum { FIRST_STEPS = 5, LEAST_STEPS = 8, SHARE = 50, LEAST_NS = 100000000 };
+
+static struct {
+    uint64_t steps, last; /* begun; the number of the last one with lines */
+    int64_t first_ns, last_ns;
+} g;
+
+static bool is_due(int64_t now_ns)
+{
+    if (g.steps <= FIRST_STEPS)
+        return true;
+    int64_t apart_ns = (now_ns - g.first_ns) / SHARE;
+    return g.steps - g.last >= LEAST_STEPS &&
+           now_ns - g.last_ns >= (apart_ns > LEAST_NS ? apart_ns : LEAST_NS);
+}
+
+/* In the thread that marks steps. */
+static void step_over(struct thread *t)
+{
+    if (!lines_ready())
+        return;
+    int64_t now_ns = clock_now_ns();
+    lines_end(t);
+    if (g.steps++ == 0)
+        g.first_ns = now_ns;
+    if (!is_due(now_ns))
+        return;
+    g.last = g.steps;
+    g.last_ns = now_ns;
+    lines_begin();
+}
+
+static void at_exit(void)
+{
+    struct thread *t = lines_ready() ? thread_enter() : NULL;
+    if (!t)
+        return;
+    lines_end(t);
+    thread_leave(t);
+}
+
+const struct instrument instrument_lines = {
+    .forget = lines_forget,
+    .step_over = step_over,
+    .at_exit = at_exit,
+};

@@ -1,0 +1,53 @@
+/* Lets launches carry lines (agent/lines/lines.h): shows the reader of frames what the interpreter
+ * itself says of them, and tells it of a node of PyTorch's graph. */
+#include "agent/lines/lines.h"
+
+#include <stdio.h>
+
+#include "agent/python/hook.h"
+#include "agent/python/hook_py.h"
+
+enum { MOST = 16 };
+
+static size_t own_frames(struct lines_frame *out)
+{
+    void *frame = py.frame();
+    size_t n = 0;
+    if (frame)
+        py.incref(frame);
+    while (frame && n < MOST) {
+        void *code = py.frame_code(frame), *back = py.frame_back(frame);
+        out[n++] = (struct lines_frame){code, py.frame_line(frame)};
+        py.decref(code); /* its frame holds it */
+        py.decref(frame);
+        frame = back;
+    }
+    if (frame)
+        py.decref(frame);
+    return n;
+}
+
+void gpuprof_hook_lines(void)
+{
+    struct lines_frame frames[MOST];
+    char text[200];
+    const char *wanted = agent_env("GPUPROF_LINES");
+    if (lines_ready() || (wanted && wanted[0] == '0'))
+        return;
+    const char *why = hook_py_ready() ? lines_open(py.version - 300, frames, own_frames(frames))
+                                      : "this version of Python is not known";
+    if (!why) {
+        lines_begin();
+        return;
+    }
+    snprintf(text, sizeof text,
+             "The GPU's work has no lines of the program: %s. All else is recorded as always.",
+             why);
+    gpuprof_hook_health("no-launch-lines", text);
+}
+
+void gpuprof_hook_node(const void *object, unsigned long long number)
+{
+    if (lines_ready())
+        lines_know_node(object, number);
+}

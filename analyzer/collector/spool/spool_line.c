@@ -1,0 +1,70 @@
+/* Records of launches' lines -> rows. Each line is a row of `stack` without a caller, once in a
+ * process. A stretch without an end, of a process that was killed, lasts until its last record. */
+#include "analyzer/collector/spool/spool.h"
+
+#include "base/keymap.h"
+
+static int64_t stack_row(struct spool *s, struct spool_out *out, const struct spool_rec_line *r)
+{
+    struct key key = {{r->file, r->function, r->line}};
+    uint32_t known = keymap_get(&s->lines, key);
+    if (known != KEYMAP_NONE)
+        return known;
+    struct row_stack row = {.id = ++out->ids[ROW_STACK],
+                            .file = spool_string(s, out, r->file),
+                            .function = spool_string(s, out, r->function),
+                            .line = r->line > 0 ? r->line : 0};
+    spool_put(out, ROW_STACK, &row);
+    keymap_put(&s->lines, key, (uint32_t)row.id); /* out of memory: it gets another row */
+    return row.id;
+}
+
+static void put_stretch(struct spool *s, struct spool_out *out, uint32_t stretch, int64_t start_ns,
+                        int64_t end_ns)
+{
+    struct row_launch_line row = {.id = ++out->ids[ROW_LAUNCH_LINE],
+                                  .process = s->process,
+                                  .thread = -1,
+                                  .start_ns = start_ns,
+                                  .end_ns = end_ns,
+                                  .stretch = stretch,
+                                  .what = SPOOL_LINE_STRETCH};
+    spool_put(out, ROW_LAUNCH_LINE, &row);
+}
+
+void spool_add_line(struct spool *s, struct spool_out *out, const struct spool_rec_line *r)
+{
+    int64_t start_ns = spool_time(s, r->head.start_ns);
+    if (r->what >= SPOOL_LINES) {
+        s->lost.bad_records++;
+        return;
+    }
+    if (r->what == SPOOL_LINE_STRETCH) {
+        put_stretch(s, out, r->stretch, start_ns, spool_time(s, r->head.end_ns));
+        s->stretches_ended = r->stretch;
+        s->stretch = 0;
+        return;
+    }
+    if (s->stretch != r->stretch && r->stretch > s->stretches_ended) {
+        s->stretch = r->stretch;
+        s->stretch_ns = start_ns;
+    }
+    if (!spool_in_window(out, start_ns, false))
+        return;
+    struct row_launch_line row = {.id = ++out->ids[ROW_LAUNCH_LINE],
+                                  .process = s->process,
+                                  .thread = spool_thread_id(s, out, r->head.tid),
+                                  .start_ns = start_ns,
+                                  .end_ns = -1,
+                                  .stretch = r->stretch,
+                                  .what = r->what,
+                                  .stack = r->file ? stack_row(s, out, r) : 0};
+    spool_put(out, ROW_LAUNCH_LINE, &row);
+}
+
+void spool_put_stretch_end(struct spool *s, struct spool_out *out)
+{
+    if (s->stretch && s->newest_ns > s->stretch_ns)
+        put_stretch(s, out, s->stretch, s->stretch_ns, s->newest_ns);
+    s->stretch = 0;
+}

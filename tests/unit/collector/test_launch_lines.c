@@ -1,0 +1,80 @@
+/* Lines of launches: one row of `stack` for each line, stretches with and without an end. */
+#include "tests/unit/collect_spools.h"
+
+static uint32_t train, forward; /* ids in the spool */
+
+static struct spool_writer begin(void)
+{
+    struct spool_writer w = dead("a");
+    spool_ring_open(&w, 0, 77);
+    train = spool_text(&w, "/home/me/train.py");
+    forward = spool_text(&w, "forward");
+    return w;
+}
+
+static void launch(struct spool_writer *w, uint32_t tid, int line, int what, int stretch,
+                   int64_t start, int64_t end)
+{
+    struct spool_rec_line r = {.head = {SPOOL_REC_LINE, sizeof r, tid, START + start, START + end},
+                               .file = line ? train : 0,
+                               .function = line ? forward : 0,
+                               .line = line,
+                               .what = (uint16_t)what,
+                               .stretch = (uint32_t)stretch};
+    spool_append(w, 0, &r, sizeof r);
+}
+
+#define LAUNCH(i) MEMORY_ROW(m, launch_line, ROW_LAUNCH_LINE, i)
+#define STACK(i)  MEMORY_ROW(m, stack, ROW_STACK, i)
+
+START_TEST(lines_become_rows)
+{
+    struct spool_writer w = begin();
+    launch(&w, 77, 9, SPOOL_LINE_OWN, 1, 10, 10);
+    launch(&w, 77, 12, SPOOL_LINE_FORWARD, 1, 20, 20);
+    launch(&w, 77, 0, SPOOL_LINE_NONE, 1, 25, 25);
+    launch(&w, 77, 9, SPOOL_LINE_OWN, 1, 30, 30);
+    launch(&w, 77, 0, SPOOL_LINE_STRETCH, 1, 5, 40);
+    launch(&w, 77, 0, SPOOL_LINES, 1, 50, 50); /* no such kind */
+    finish();
+    ck_assert_int_eq(m->count[ROW_LAUNCH_LINE], 5);
+    ck_assert_int_eq(m->count[ROW_STACK], 2);
+    ck_assert_str_eq(memory_text(m, STACK(0)->file), "/home/me/train.py");
+    ck_assert_str_eq(memory_text(m, STACK(0)->function), "forward");
+    ck_assert(STACK(0)->line == 9 && STACK(0)->caller == 0 && STACK(1)->line == 12);
+    ck_assert(LAUNCH(0)->start_ns == 10 && LAUNCH(0)->what == SPOOL_LINE_OWN);
+    ck_assert(LAUNCH(0)->stack == STACK(0)->id && LAUNCH(1)->stack == STACK(1)->id);
+    ck_assert(LAUNCH(2)->stack == 0 && LAUNCH(3)->stack == STACK(0)->id);
+    ck_assert(LAUNCH(4)->what == SPOOL_LINE_STRETCH && LAUNCH(4)->thread == -1);
+    ck_assert(LAUNCH(4)->start_ns == 5 && LAUNCH(4)->end_ns == 40 && LAUNCH(4)->stretch == 1);
+    spool_end(&w);
+}
+END_TEST
+
+/* The thread that ends a stretch is read before another thread's last line in it: that opens no
+ * new one. A process that was killed in a stretch had it until its last record. */
+START_TEST(stretches_end_once)
+{
+    struct spool_writer w = begin();
+    launch(&w, 77, 0, SPOOL_LINE_STRETCH, 1, 5, 40);
+    launch(&w, 78, 9, SPOOL_LINE_OWN, 1, 39, 39);
+    launch(&w, 77, 9, SPOOL_LINE_OWN, 2, 50, 50);
+    spool_range(&w, 0, 77, spool_text(&w, "step"), START + 45, START + 90, 0);
+    finish();
+    ck_assert_int_eq(m->count[ROW_LAUNCH_LINE], 4);
+    ck_assert(LAUNCH(3)->what == SPOOL_LINE_STRETCH && LAUNCH(3)->stretch == 2);
+    ck_assert(LAUNCH(3)->start_ns == 50 && LAUNCH(3)->end_ns == 90);
+    spool_end(&w);
+}
+END_TEST
+
+Suite *test_launch_lines_suite(void)
+{
+    Suite *s = suite_create("launch_lines");
+    TCase *t = tcase_create("launch_lines");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, lines_become_rows);
+    tcase_add_test(t, stretches_end_once);
+    suite_add_tcase(s, t);
+    return s;
+}

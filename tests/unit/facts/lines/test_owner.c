@@ -1,0 +1,39 @@
+/* Whose code a file of Python is (wire/python_owner.h). */
+#include "wire/python_owner.h"
+
+#include <check.h>
+
+START_TEST(owners)
+{
+    static const struct {
+        const char *file;
+        enum python_owner owner;
+    } files[] = {
+        {"/home/me/train.py", PYTHON_OF_USER},
+        {"train.py", PYTHON_OF_USER},
+        {"<stdin>", PYTHON_OF_USER},
+        {"/v/lib/python3.11/site-packages/transformers/trainer.py", PYTHON_OF_PACKAGE},
+        {"/v/lib/python3.11/site-packages/torch/nn/modules/conv.py", PYTHON_OF_TORCH},
+        {"/usr/lib/python3.11/subprocess.py", PYTHON_OF_LIBRARY},
+        {"<frozen importlib._bootstrap>", PYTHON_OF_LIBRARY},
+        {"/v/bin/torchrun", PYTHON_OF_LIBRARY},
+        /* as Inductor names what it writes, in whatever folder */
+        {"/home/me/cache/ab/cab2345672345672345672345672345672345672345672345672.py",
+         PYTHON_OF_TORCH},
+        {"/home/me/cache/xy/cab2345672345672345672345672345672345672345672345672.py",
+         PYTHON_OF_USER},
+        {"/home/me/ab/cab.py", PYTHON_OF_USER},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        ck_assert_msg(python_owner(files[i].file) == files[i].owner, "%s", files[i].file);
+}
+END_TEST
+
+Suite *test_owner_suite(void)
+{
+    Suite *s = suite_create("owner");
+    TCase *t = tcase_create("owner");
+    tcase_add_test(t, owners);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,77 @@
+/* Whose code a file of Python is. The agent asks for each function that is on the stack of a launch,
+ * the analyzer for each frame of a sample, and they are to agree. */
+#ifndef GPUPROF_WIRE_PYTHON_OWNER_H
+#define GPUPROF_WIRE_PYTHON_OWNER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+enum python_owner {
+    PYTHON_OF_USER,
+    PYTHON_OF_PACKAGE, /* installed, but not PyTorch */
+    PYTHON_OF_TORCH,   /* PyTorch, and the code that its compiler writes */
+    PYTHON_OF_LIBRARY  /* Python's own */
+};
+
+/* "torch/nn/modules/conv.py" of an installed file; NULL: it is none. */
+static inline const char *python_in_packages(const char *file)
+{
+    static const char *const installed[] = {"/site-packages/", "/dist-packages/"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *at = strstr(file, installed[i]);
+        if (at)
+            return at + strlen(installed[i]);
+    }
+    return NULL;
+}
+
+/* "subprocess.py" of Python's library; NULL: it is none of its files. */
+static inline const char *python_in_library(const char *file)
+{
+    static const char *const folders[] = {"/lib/python3", "/lib64/python3"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *at = strstr(file, folders[i]);
+        const char *rest = at ? strchr(at + strlen(folders[i]), '/') : NULL;
+        if (rest)
+            return rest + 1;
+    }
+    return NULL;
+}
+
+/* A command that an installed package has put into bin/: it only calls the package. */
+static inline bool python_is_command(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    size_t n = strlen(file);
+    bool in_bin = slash && slash - file >= 4 && strncmp(slash - 4, "/bin", 4) == 0;
+    return in_bin && !(n >= 3 && strcmp(file + n - 3, ".py") == 0);
+}
+
+/* A file that Inductor wrote: CACHE/ab/cab....py, a hash of 51 digits behind the c, whose first two
+ * name the folder (torch/_inductor/codecache.py, get_path). */
+static inline bool python_is_compiled(const char *file)
+{
+    enum { HASH = 52 };
+    const char *slash = strrchr(file, '/');
+    size_t n = slash ? strspn(slash + 1, "abcdefghijklmnopqrstuvwxyz234567") : 0;
+    return n == HASH && slash[1] == 'c' && strcmp(slash + 1 + n, ".py") == 0 && slash - file >= 3 &&
+           slash[-3] == '/' && strncmp(slash - 2, slash + 2, 2) == 0;
+}
+
+static inline enum python_owner python_owner(const char *file)
+{
+    const char *package = python_in_packages(file);
+    if (package)
+        return strncmp(package, "torch/", 6) == 0 ? PYTHON_OF_TORCH : PYTHON_OF_PACKAGE;
+    if (python_is_compiled(file))
+        return PYTHON_OF_TORCH;
+    if (python_in_library(file) || python_is_command(file))
+        return PYTHON_OF_LIBRARY;
+    /* "<frozen importlib._bootstrap>", code that is made as text; "<stdin>" is typed by the user */
+    if (file[0] == '<' && strcmp(file, "<stdin>") != 0 && strncmp(file, "<ipython", 8) != 0)
+        return PYTHON_OF_LIBRARY;
+    return PYTHON_OF_USER;
+}
+
+#endif
