@@ -1,13 +1,13 @@
 /* The steps as they are after single changes, event by event, for pictures of them. */
 #include "analyzer/advice/advice.h"
+#include "analyzer/advice/limits.h"
 
 #include "analyzer/whatif/engine.h"
 
 /* A picture of a step that saves something else than the finding says would contradict it. */
 static bool agrees(const struct advice *a, const struct outcome *o, const struct replayed_step *r)
 {
-    enum { SLACK_PCT = 3 };
-    int64_t step = a->facts->step_ns, slack = step * SLACK_PCT / 100;
+    int64_t step = a->facts->step_ns, slack = step * ADVICE_PICTURE_PCT / 100;
     double share = r->recorded_pace_ns > 0 ? (double)r->pace_ns / (double)r->recorded_pace_ns : 1;
     int64_t saved = step - (int64_t)(share * (double)step);
     return saved >= o->saves_low_ns - slack && saved <= o->saves_high_ns + slack;

@@ -56,13 +56,14 @@ static void place_bounds(struct advice *a)
 }
 
 /* Does the first finding, which makes computing cheaper, stay before the first of the lost time?
- * Where it saves at least twice as much, or where the other is only a bound, and smaller than what
- * lies halfway between the least and the likeliest that the prediction says. */
+ * Where it saves so many times as much, or where the other is only a bound, and smaller than what
+ * lies between the least and the likeliest that the prediction says. */
 static bool cheaper_leads(const struct outcome *cheaper, const struct outcome *lost)
 {
-    return worth(cheaper) > 2 * worth(lost) ||
+    double least = (double)worth(cheaper), likely = (double)cheaper->saves_mid_ns;
+    return least > ADVICE_FAR_MORE * (double)worth(lost) ||
            (lost->upper_bound && !cheaper->upper_bound &&
-            (worth(cheaper) + cheaper->saves_mid_ns) / 2 > lost->saves_mid_ns);
+            least + ADVICE_BESIDE_BOUND * (likely - least) > (double)lost->saves_mid_ns);
 }
 
 static void put_lost_time_first(struct advice *a)
@@ -92,7 +93,7 @@ static void put_cause_first(struct advice *a)
     size_t i = 0;
     while (i < a->ranked_count && !is_cause(a, a->ranked[i]->rule))
         i++;
-    if (i < a->ranked_count && 2 * worth(a->ranked[i]) >= worth(a->ranked[0]))
+    if (i < a->ranked_count && worth(a->ranked[i]) * 100 >= worth(a->ranked[0]) * ADVICE_CAUSE_PCT)
         move_up(a, i, 0);
 }
 

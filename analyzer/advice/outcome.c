@@ -1,5 +1,6 @@
 /* Filling an outcome. */
 #include "analyzer/advice/outcome.h"
+#include "analyzer/advice/limits.h"
 
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
@@ -109,7 +110,9 @@ void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary)
     o->verdict = RULE_FIRES;
     o->summary = summary;
     o->saves_low_ns = 0;
-    o->saves_mid_ns = o->error_class == ERROR_STRUCTURAL ? exclusive_ns : exclusive_ns / 2;
+    o->saves_mid_ns = o->error_class == ERROR_STRUCTURAL
+                          ? exclusive_ns
+                          : (int64_t)(ADVICE_BOUND_MIDDLE * (double)exclusive_ns);
     o->saves_high_ns = o->most_ns > exclusive_ns ? o->most_ns : exclusive_ns;
     o->upper_bound = true;
 }

@@ -12,7 +12,7 @@ bool outcome_awaited_loader(const struct facts *f, struct arena *arena, struct o
     int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
     o->why =
         arena_printf(arena, "the GPU waits %.3f ms %s for data", ms(idle), scope_words(f)->per);
-    if (idle * 100 < f->step_ns)
+    if (idle * QUERY_WORTH < f->step_ns)
         return false;
     *l = query_loader(f, arena);
     struct feed feed;

@@ -3,6 +3,7 @@
 #define GPUPROF_ADVICE_PASSES_H
 
 #include "analyzer/advice/advice.h"
+#include "analyzer/advice/limits.h"
 #include "analyzer/whatif/engine.h"
 
 /* The stages, as advice.c walks them. */

@@ -72,7 +72,8 @@ double past_miss(const struct advice *a, const struct edit_kind *kind, size_t *t
     *trials = n;
     if (n)
         qsort(miss, n, sizeof *miss, by_double);
-    size_t at = n >= PAST_ENOUGH ? (4 * (n + 1) + 4) / 5 : n; /* ceil(0.8 (n + 1)), from 1 */
+    size_t at = n >= (size_t)ADVICE_PAST_TRIALS ? (ADVICE_PAST_PCT * (n + 1) + 99) / 100
+                                                : n; /* from 1, rounded up */
     double by = n ? miss[(at < n ? at : n) - 1] : 0;
     free(miss);
     return by;

@@ -56,7 +56,7 @@ bool predict_open_to(const struct outcome *o)
 
 static bool negligible(const struct advice *a, int64_t ns)
 {
-    return ns * 100 < a->facts->step_ns;
+    return ns * QUERY_WORTH < a->facts->step_ns;
 }
 
 /* A bound above what the finding measures looks like a contradiction: say where it comes from. */
@@ -112,9 +112,8 @@ static struct span_ns within_measured(const struct outcome *o, struct span_ns s)
  * That of waits does so itself (predict_waits.c). */
 static void explain_above(struct outcome *o, int64_t measured_ns)
 {
-    enum { MORE_PCT = 5 };
     if (o->edit.kind->wait_by_wait || measured_ns <= 0 ||
-        o->saves_mid_ns * 100 <= measured_ns * (100 + MORE_PCT))
+        o->saves_mid_ns * 100 <= measured_ns * (100 + ADVICE_MORE_PCT))
         return;
     outcome_evidence(o, "of the saving, because launches and other work move up",
                      (double)(o->saves_mid_ns - measured_ns) / 1e6, "ms", NULL);

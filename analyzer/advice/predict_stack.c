@@ -10,6 +10,7 @@
  *
  * Cost: a replay for each pair of findings, and an interval for each that is chosen. */
 #include "analyzer/advice/passes.h"
+#include "analyzer/queries/limits.h"
 
 enum { CHANGES = STACK_MOST };
 enum turn { TURN_CAUSE, TURN_REPAIR, TURN_GRAPH, TURNS };
@@ -52,13 +53,10 @@ static bool open_behind(const struct outcome *o, size_t n)
     return (o->later && n > 0) || (predict_open_to(o) && !o->upper_bound);
 }
 
-/* One part in so many of the step. A graph spares the pauses between queued kernels as well, which
- * recording lengthens (0.2 to 0.5 us each on an H200): where nothing is lost by launches now, it
- * has to save more than those. */
+/* The least that it saves, one part in so many of the step. */
 static int worth_of(const struct outcome *o)
 {
-    enum { REPAIR = 100, LATER = 20 };
-    return o->later ? LATER : REPAIR;
+    return o->later ? ADVICE_LATER : QUERY_WORTH;
 }
 
 /* The next one behind the n that are chosen, which save `sum_ns`; chosen[n] is scratch, `out` those

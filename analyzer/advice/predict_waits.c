@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { WAITS = 64 /* the first so many waits of a step are looked at */, TRIED = 4 };
+enum { WAITS = 64 }; /* the first so many waits of a step are looked at */
 
 struct step_wait { /* the n-th of the step's waits */
     int64_t blocked_ns;
@@ -117,7 +117,7 @@ static const struct step_wait *best_alone(struct engine *x, const struct outcome
     bool tried[WAITS] = {false}, *keep = malloc(x->f->tl->api_count + 1);
     for (size_t i = 0; keep && i < x->f->tl->api_count; i++)
         keep[i] = true;
-    for (int n = 0; keep && n < TRIED; n++) {
+    for (int n = 0; keep && n < ADVICE_WAITS_TRIED; n++) {
         struct step_wait *at = longest_untried(p, tried);
         if (!at)
             break;
@@ -205,7 +205,7 @@ void predict_waits(struct advice *a, struct engine *x, struct outcome *o)
         return;
     const char *one = time_text(&a->arena, best->saves_ns),
                *all = time_text(&a->arena, o->saves_mid_ns);
-    if (best->saves_ns * 100 < a->facts->step_ns)
+    if (best->saves_ns * QUERY_WORTH < a->facts->step_ns)
         o->summary = arena_printf(
             &a->arena,
             "%s. Removing only one of these waits saves almost nothing (at most %s), because "

@@ -85,8 +85,6 @@ static bool crosses_bus(const struct op *o)
     return o->kind == OP_COPY && (o->copy_kind == COPY_H2D || o->copy_kind == COPY_D2H);
 }
 
-enum { WINDOW_LEAST_PCT = 2 /* seen once: less may be chance */ };
-
 /* From the GPU's first work to its last, in the window. */
 static int64_t stretch_of_work(const struct facts *f)
 {
@@ -125,7 +123,7 @@ static uint32_t have_of(const struct advice *a, int64_t most_ns)
         have |= HAVE_MEMORY_KINDS;
     if (have & HAVE_RANGES || a->facts->tl->os_call_count)
         have |= HAVE_WAITS;
-    if (opaque_ns * 10 > kernels_ns)
+    if (opaque_ns * QUERY_SOME > kernels_ns)
         have &= ~(uint32_t)HAVE_NODES;
     return a->facts->step_ns <= 0 || query_thin(a->facts, NULL) || most_ns == 0 ? have
                                                                                 : have | HAVE_STEPS;
@@ -164,7 +162,7 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most
     o->limit_ns = o->rule->start_up || most_ns == 0 ? a->facts->step_ns : most_ns;
     o->saves_mid_ns = at_most(o->saves_mid_ns, o->limit_ns);
     o->saves_high_ns = at_most(o->saves_high_ns, o->limit_ns);
-    int least_pct = analysis_of_window(a->facts) ? WINDOW_LEAST_PCT : 1;
+    int least_pct = analysis_of_window(a->facts) ? ADVICE_WINDOW_PCT : 100 / QUERY_WORTH;
     if (o->saves_high_ns <= 0 || o->saves_high_ns * 100 < a->facts->step_ns * least_pct) {
         o->verdict = RULE_SILENT;
         o->why = arena_printf(&a->arena, "would save at most %.3f ms, under %d %% %s",

@@ -95,7 +95,7 @@ static const char *why_text(struct advice *a)
         for (int p = 0; p < PART_COUNT; p++)
             if (!told[p] && (best < 0 || a->facts->breakdown_ns[p] > a->facts->breakdown_ns[best]))
                 best = p;
-        if (share(a, a->facts->breakdown_ns[best]) < 0.5)
+        if (share(a, a->facts->breakdown_ns[best]) < ADVICE_PRINTED_PCT)
             break;
         told[best] = true;
         int wrote =
@@ -107,8 +107,9 @@ static const char *why_text(struct advice *a)
     const char *of = analysis_of_window(a->facts) ? "The window"
                      : analysis_by_mean(a->facts) ? "The mean step"
                                                   : "The median step";
-    const char *where =
-        share(a, a->facts->breakdown_ns[PART_IDLE_HOST]) >= 10 ? host_work_text(a) : "";
+    const char *where = share(a, a->facts->breakdown_ns[PART_IDLE_HOST]) >= ADVICE_LOST_PCT
+                            ? host_work_text(a)
+                            : "";
     const char *kernel = verdict_one_kernel(a);
     return arena_printf(&a->arena, "%s: %s.%s%s", of, text, kernel ? kernel : "",
                         where ? where : "");
@@ -170,6 +171,11 @@ static bool creates_context(const struct advice *a, const struct group *g)
            2 * query_warm_up(a->facts).context_ns > all;
 }
 
+static bool is_all(int64_t part_ns, int64_t all_ns)
+{
+    return part_ns * 100 > all_ns * ADVICE_ALL_PCT;
+}
+
 /* What the host does while the GPU waits for it: one thing, else see host_parts. */
 static const char *clause_of(const struct advice *a, const struct group *g)
 {
@@ -177,14 +183,14 @@ static const char *clause_of(const struct advice *a, const struct group *g)
     int64_t all = group_ns(a, g->parts);
     if (!(g->parts >> PART_IDLE_HOST & 1))
         return g->clause;
-    if (50 * part[PART_IDLE_HOST] > 49 * all)
+    if (is_all(part[PART_IDLE_HOST], all))
         return "the GPU waits while the host does other work during";
     if (creates_context(a, g))
         return "the GPU waits while the host creates the CUDA context, in its first call, and for "
                "other host work during";
-    if (50 * part[PART_IDLE_ALLOC] > 49 * all)
+    if (is_all(part[PART_IDLE_ALLOC], all))
         return "the GPU waits while the host allocates or frees memory during";
-    if (50 * part[PART_IDLE_LAUNCH] > 49 * all)
+    if (is_all(part[PART_IDLE_LAUNCH], all))
         return "the GPU waits for the host to launch work during";
     return g->clause;
 }
@@ -212,7 +218,7 @@ static const char *host_parts(struct advice *a, const struct group *g)
             if (!told[i] && ns > most)
                 most = ns, best = i;
         }
-        if (share(a, most) < 0.5 || (turn == 0 && 50 * most > 49 * all))
+        if (share(a, most) < ADVICE_PRINTED_PCT || (turn == 0 && is_all(most, all)))
             break;
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %.0f %%", turn ? ", " : " (",
                               parts[best].words, share(a, most));
@@ -234,8 +240,9 @@ static const char *starved_text(struct advice *a)
 {
     const struct facts *f = a->facts;
     char ns[24];
-    if (strcmp(a->verdict_class, "contention") == 0 || share(a, f->host.starved_ns) < 10 ||
-        share(a, query_awaits_host(f)) < 10)
+    if (strcmp(a->verdict_class, "contention") == 0 ||
+        share(a, f->host.starved_ns) < ADVICE_LOST_PCT ||
+        share(a, query_awaits_host(f)) < ADVICE_LOST_PCT)
         return "";
     return arena_printf(
         &a->arena,
@@ -257,7 +264,7 @@ static void write_class(struct advice *a)
             "Short of CPU: the training thread is ready to run but has no core during %.0f %% of "
             "%s, and the GPU waits for it during %.0f %%",
             share(a, a->facts->host.starved_ns), step, share(a, query_awaits_host(a->facts)));
-    } else if (lost >= 10 && g->parts == 1u << PART_COMM && waits_for_late_rank(a)) {
+    } else if (lost >= ADVICE_LOST_PCT && g->parts == 1u << PART_COMM && waits_for_late_rank(a)) {
         a->verdict_class = "straggler";
         const struct ranks *r = &a->facts->ranks;
         a->verdict =
@@ -270,15 +277,15 @@ static void write_class(struct advice *a)
                                "Straggler: rank %lld keeps the other ranks waiting in collectives, "
                                "which take %.0f %% of %s",
                                (long long)r->at[r->late].rank, lost, step);
-    } else if (lost >= 10 && lost > compute) {
+    } else if (lost >= ADVICE_LOST_PCT && lost > compute) {
         a->verdict_class = g->class;
         a->verdict = arena_printf(&a->arena, "%s: %s %.0f %% of %s%s", g->label, clause_of(a, g),
                                   lost, step, host_parts(a, g));
-    } else if (compute >= 70) {
+    } else if (compute >= ADVICE_GPU_BOUND_PCT) {
         a->verdict_class = "gpu";
         a->verdict = arena_printf(&a->arena, "GPU-bound: kernels compute during %.0f %% of %s",
                                   compute, step);
-    } else if (lost >= 10) {
+    } else if (lost >= ADVICE_LOST_PCT) {
         a->verdict_class = g->class;
         a->verdict = arena_printf(
             &a->arena, "Partly %c%s: kernels compute during %.0f %% of %s, and %s %.0f %%%s",
@@ -314,8 +321,6 @@ static void window_of_start_up(struct advice *a)
     a->next = verdict_next(a);
 }
 
-enum { NEXT_TO_NOTHING_NS = 1000000 };
-
 static void without_gpu_work(struct advice *a)
 {
     if (verdict_unreached(a) || verdict_launches_failed(a))
@@ -347,7 +352,7 @@ void verdict_write(struct advice *a)
     bool thin = query_thin(a->facts, &ops), start_up = mostly_warm_up(a);
     /* Of an operation or two that take no time it is chance what fills the rest. */
     if (start_up && analysis_of_window(a->facts) &&
-        !(thin && a->facts->breakdown_ns[PART_COMPUTE] < NEXT_TO_NOTHING_NS)) {
+        !(thin && a->facts->breakdown_ns[PART_COMPUTE] < ADVICE_NOTHING_NS)) {
         window_of_start_up(a);
         return;
     }

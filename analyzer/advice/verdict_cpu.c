@@ -76,7 +76,7 @@ static const char *names_take(struct advice *a, const struct cpu_group *g)
     const char *text = "";
     int n = 0;
     for (int p = PART_COUNT - 1; p >= 0 && text; p--)
-        if (g->parts >> p & 1 && share(a, a->facts->breakdown_ns[p]) >= 1) {
+        if (g->parts >> p & 1 && a->facts->breakdown_ns[p] * QUERY_WORTH >= a->facts->step_ns) {
             text = arena_printf(&a->arena, "%s%s%s", text, *text ? ", " : "",
                                 analysis_part_title(a->facts, p));
             n++;
@@ -96,7 +96,7 @@ static const char *parts_text(struct advice *a)
             if (part_in(p, CPU_PARTS) && !told[p] &&
                 (told[best] || a->facts->breakdown_ns[p] > a->facts->breakdown_ns[best]))
                 best = p;
-        if (share(a, a->facts->breakdown_ns[best]) < 0.5)
+        if (share(a, a->facts->breakdown_ns[best]) < ADVICE_PRINTED_PCT)
             break;
         told[best] = true;
         text = arena_printf(&a->arena, "%s%s%s %s (%.0f %%)", text, *text ? ", " : "",
@@ -143,15 +143,16 @@ static bool crowded_out(struct advice *a, double *have)
 {
     struct query_loader l = query_loader(a->facts, &a->arena);
     *have = l.used_cores;
-    return a->facts->host.starved_ns * 20 >= a->facts->step_ns && a->facts->host.usable_cores > 0 &&
-           l.used_cores < a->facts->host.usable_cores * 0.7;
+    return a->facts->host.starved_ns * ADVICE_STARVED >= a->facts->step_ns &&
+           a->facts->host.usable_cores > 0 &&
+           l.used_cores < a->facts->host.usable_cores * QUERY_OTHERS_USED;
 }
 
 static const char *queue_text(struct advice *a)
 {
     char queue[32];
     double have;
-    if (a->facts->host.starved_ns * 20 < a->facts->step_ns)
+    if (a->facts->host.starved_ns * ADVICE_STARVED < a->facts->step_ns)
         return "";
     const char *why =
         crowded_out(a, &have)
@@ -282,7 +283,7 @@ void verdict_cpu(struct advice *a)
     double most = share(a, group_ns(a, g));
     const struct cpu_ranks *r = &a->facts->cpu_ranks;
     a->why = verdict_with_records(a, why_text(a));
-    if (r->late != TL_NONE && r->count && r->late_ns * 10 >= a->facts->step_ns) {
+    if (r->late != TL_NONE && r->count && share(a, r->late_ns) >= ADVICE_LOST_PCT) {
         a->verdict_class = "straggler";
         a->verdict = arena_printf(
             &a->arena,

@@ -2,6 +2,7 @@
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
 #include "analyzer/facts/health_kinds.h"
+#include "analyzer/facts/limits.h"
 #include "analyzer/queries/query.h"
 
 #include <string.h>
@@ -159,8 +160,6 @@ bool verdict_unreached(struct advice *a)
     return missing != NULL;
 }
 
-enum { LOST_TOO_MANY_PCT = 20 };
-
 static const char *error_words(struct advice *a, unsigned error)
 {
     static const struct {
@@ -191,7 +190,7 @@ static const char *failed_words(struct advice *a)
 bool verdict_launches_failed(struct advice *a)
 {
     const struct health_facts *h = &a->facts->health;
-    if (h->calls_failed * 100 <= h->calls_to_launch * LOST_TOO_MANY_PCT)
+    if (h->calls_failed * 100 <= h->calls_to_launch * ADVICE_LOST_RECORDS_PCT)
         return false;
     verdict_not_enough(
         a, arena_printf(&a->arena, "Not enough data: %s.", failed_words(a)),
@@ -205,7 +204,7 @@ bool verdict_launches_failed(struct advice *a)
 bool verdict_launches_lost(struct advice *a)
 {
     const struct health_facts *h = &a->facts->health;
-    if (h->launches_lost * 100 <= h->launches * LOST_TOO_MANY_PCT)
+    if (h->launches_lost * 100 <= h->launches * ADVICE_LOST_RECORDS_PCT)
         return false;
     verdict_not_enough(
         a,
@@ -236,7 +235,7 @@ bool verdict_graphs_lost(struct advice *a)
     const struct facts *f = a->facts;
     int64_t holes = facts_per_step(f, f->health.graph_holes_ns);
     if (holes * 2 <= f->breakdown_ns[PART_IDLE_QUEUED] ||
-        holes * 100 <= f->step_ns * LOST_TOO_MANY_PCT)
+        holes * 100 <= f->step_ns * ADVICE_LOST_RECORDS_PCT)
         return false;
     verdict_not_enough(
         a,
@@ -260,25 +259,24 @@ static bool has_health(const struct advice *a, const char *code)
 
 const char *verdict_missing(struct advice *a)
 {
-    enum { ALL_PCT = 99 };
     const struct health_facts *h = &a->facts->health;
     const char *text = "";
     if (h->calls_failed)
         return arena_printf(&a->arena, " %s: the GPU does nothing of what these ask for.",
                             failed_words(a));
-    if (facts_per_step(a->facts, h->graph_holes_ns) * 100 > a->facts->step_ns)
+    if (facts_per_step(a->facts, h->graph_holes_ns) * QUERY_WORTH > a->facts->step_ns)
         text = arena_printf(&a->arena, " %s", graph_holes(a));
-    else if (h->launches_lost * 100 > h->launches)
+    else if (h->launches_lost * 100 > h->launches * FACTS_LOST_PCT)
         text = arena_printf(&a->arena,
                             " The GPU records of %zu of %zu launches in the steps are missing: the "
                             "GPU may be busy where it appears idle.",
                             h->launches_lost, h->launches);
-    else if (h->recorded_pct < ALL_PCT && has_health(a, "cupti-end"))
+    else if (h->recorded_pct < FACTS_RECORDED_PCT && has_health(a, "cupti-end"))
         text = arena_printf(
             &a->arena,
             " This covers only the first %.2g %% of the run: CUPTI reported nothing after that.",
             h->recorded_pct);
-    else if (h->recorded_pct < ALL_PCT && has_health(a, "cupti-silent"))
+    else if (h->recorded_pct < FACTS_RECORDED_PCT && has_health(a, "cupti-silent"))
         text = arena_printf(
             &a->arena, " This covers only %.2g %% of the run: CUPTI reported nothing for the rest.",
             h->recorded_pct);

@@ -1,5 +1,6 @@
 /* The largest saving, or the one to begin with, and what to do next: its remedy. */
 #include "analyzer/advice/verdict.h"
+#include "analyzer/advice/limits.h"
 #include "analyzer/queries/query.h"
 #include "base/size.h"
 
@@ -54,7 +55,7 @@ static bool launches_recorded(const struct timeline *t)
     size_t unknown = 0;
     for (uint32_t i = 0; i < t->op_count; i++)
         unknown += t->ops[i].api == TL_NONE;
-    return t->op_count > 0 && unknown * 10 < t->op_count;
+    return t->op_count > 0 && unknown * QUERY_SOME < t->op_count;
 }
 
 /* Exposed copies, where no rule has an answer: which they are. */
@@ -94,7 +95,8 @@ static const char *unanswered(struct advice *a)
         if (a->facts->breakdown_ns[p] > a->facts->breakdown_ns[most])
             most = p;
     int64_t lost = a->facts->breakdown_ns[most];
-    if (share(a, lost) < 10 || (a->ranked_count && 4 * a->ranked[0]->saves_high_ns >= lost))
+    if (share(a, lost) < ADVICE_LOST_PCT ||
+        (a->ranked_count && a->ranked[0]->saves_high_ns * 100 >= lost * ADVICE_ANSWERED_PCT))
         return NULL;
     const char *why = analysis_of_window(a->facts) ? NULL : why_no_graph(a);
     if (most == PART_IDLE_LAUNCH)
@@ -216,7 +218,8 @@ static const char *only_kernels(struct advice *a)
     const struct totals *t = &a->facts->totals;
     const char *none = "No rule found a change that saves more than 1 % of the step.";
     const struct kernel_total *k = t->kernel_count ? &t->kernels[0] : NULL;
-    if (!k || 4 * k->total_ns < t->kernel_ns || share(a, a->facts->breakdown_ns[PART_COMPUTE]) < 50)
+    if (!k || k->total_ns * 100 < t->kernel_ns * ADVICE_ONE_KERNEL_PCT ||
+        2 * a->facts->breakdown_ns[PART_COMPUTE] < a->facts->step_ns)
         return none;
     const char *name = tl_text(a->facts->tl, k->name);
     bool of_library = k->class.family == FAMILY_GEMM || k->class.family == FAMILY_CONV ||

@@ -2,6 +2,8 @@
  * verdict names the first kind. */
 #include "analyzer/facts/health_kinds.h"
 
+#include "analyzer/facts/limits.h"
+
 #include <string.h>
 
 const struct health_kind health_kinds[] = {
@@ -97,9 +99,8 @@ static const struct row_health *rows_of(const struct timeline *t, const char *co
 /* One in a hundred, as verdict_missing asks of launches: fewer are told by their sum alone. */
 static bool many(const struct timeline *t, int64_t lost)
 {
-    enum { SOME_PCT = 1 };
     int64_t there = (int64_t)(t->op_count + t->api_count + t->range_count + t->call_count);
-    return lost > 0 && lost >= (there + lost) / 100 * SOME_PCT;
+    return lost > 0 && lost >= (there + lost) / 100 * FACTS_LOST_PCT;
 }
 
 static const struct row_health *find(const struct timeline *t, bool no_gpu)
@@ -124,6 +125,6 @@ const struct row_health *health_hides_gpu(const struct timeline *t)
 
 const struct row_health *health_missing(const struct facts *f)
 {
-    enum { ALL_PCT = 99 }; /* as verdict_missing: what windows leave out is told apart */
-    return find(f->tl, f->tl->op_count == 0 || f->health.recorded_pct < ALL_PCT);
+    /* what windows leave out is told apart */
+    return find(f->tl, f->tl->op_count == 0 || f->health.recorded_pct < FACTS_RECORDED_PCT);
 }

@@ -25,7 +25,7 @@ size_t query_steps_with(const struct facts *f, enum part part)
 {
     size_t n = 0;
     for (size_t i = 0; i < f->steps.count; i++)
-        n += f->steps.at[i].used && f->step_parts[i][part] * QUERY_NAMED >= f->step_ns;
+        n += f->steps.at[i].used && f->step_parts[i][part] * QUERY_WORTH >= f->step_ns;
     return n;
 }
 

@@ -188,7 +188,7 @@ double query_starved_pct(const struct query_loader *l)
 int64_t query_awaits_starved(const struct facts *f, const struct query_loader *l)
 {
     int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
-    return query_starved_pct(l) >= QUERY_STARVED_PCT && share_pct(f, idle) * QUERY_NAMED >= 100
+    return query_starved_pct(l) >= QUERY_STARVED_PCT && share_pct(f, idle) * QUERY_WORTH >= 100
                ? idle
                : 0;
 }
