@@ -47,6 +47,7 @@ analyzer/whatif/edits   wire analyzer/timeline analyzer/measure analyzer/facts a
 analyzer/whatif         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/queries analyzer/queries/ranks analyzer/replay analyzer/whatif/edits
 analyzer/remedy
 analyzer/dialects       wire analyzer/timeline analyzer/facts analyzer/queries analyzer/remedy
+analyzer/advice/rules
 analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/find analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/whatif analyzer/remedy analyzer/dialects
 analyzer/compare        wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif analyzer/advice
 report                  analyzer/profile analyzer/timeline analyzer/facts analyzer/whatif analyzer/advice analyzer/compare
@@ -80,7 +81,7 @@ reference_workloads/ddp reference_workloads/common reference_workloads/conv
 reference_workloads/gpt reference_workloads/common reference_workloads/conv
 ROOMS
     for topic in input host copies kernels training ranks; do
-        echo "analyzer/advice/rules/$topic wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/queries/kernels analyzer/queries/input analyzer/queries/ranks analyzer/queries/training analyzer/advice"
+        echo "analyzer/advice/rules/$topic wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/queries/kernels analyzer/queries/input analyzer/queries/ranks analyzer/queries/training analyzer/advice analyzer/advice/rules"
     done
 }
 

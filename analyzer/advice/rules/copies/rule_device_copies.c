@@ -1,13 +1,12 @@
 /* Data is copied from one place of the GPU's memory to another: kernels that only copy, and copies
  * within the device. Named by the operators that ask for them. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/open.h"
 
 #include <string.h>
-
-enum { LEAST_PCT = 3 /* of the step: some copying is part of every model */ };
 
 static bool copies(const struct op *o)
 {
@@ -71,7 +70,7 @@ static void name_asker(const struct facts *f, struct arena *arena, struct outcom
     for (size_t k = 1; k < ASKERS; k++)
         if (asked.ns[k] > asked.ns[most])
             most = k;
-    if (per_step(f, asked.ns[most]) * 4 < cost)
+    if (per_step(f, asked.ns[most]) * 100 < cost * RULES_ASKER_PCT)
         return;
     outcome_evidence(o,
                      arena_printf(arena, "of that, by %s%s (%lld %s)", of_aten, askers[most],
@@ -86,7 +85,7 @@ static void check_device_copies(const struct facts *f, struct arena *arena, stru
     int64_t cost = per_step(f, ops.busy_ns);
     o->why = arena_printf(arena, "copies within the GPU's memory take %.3f ms %s", ms(cost),
                           scope_words(f)->per);
-    if (ops.count == 0 || cost * 100 < f->step_ns * LEAST_PCT)
+    if (ops.count == 0 || cost * 100 < f->step_ns * RULES_DEVICE_COPIES_PCT)
         return;
     const char *rows =
         "SELECT name, calls, total_ms FROM kernel_time WHERE name LIKE '%copy%' UNION ALL "

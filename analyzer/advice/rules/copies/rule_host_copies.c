@@ -35,7 +35,7 @@ static void check_host_copies(const struct facts *f, struct arena *arena, struct
     int64_t idle = per_step(f, h.idle_ns);
     o->why = arena_printf(arena, "copies within host memory leave the GPU idle for %.3f ms %s",
                           ms(idle), scope_words(f)->per);
-    if (idle * 100 >= f->step_ns && idle > 0)
+    if (idle * QUERY_WORTH >= f->step_ns && idle > 0)
         fire(f, arena, o, &h);
 }
 

@@ -1,13 +1,10 @@
 /* Pages of managed memory move in each step, because a kernel or the host touches them where they
  * are not: whoever touched them waits. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 
 #include <string.h>
-
-/* A fault costs 20 to 50 us besides the transfer (Zheng et al., "Towards High Performance Paged
- * Memory for GPUs", HPCA 2016): the driver handles it on the CPU. */
-enum { LEAST_PCT = 1 /* of the step */, FAULT_NS = 50000 };
 
 /* What a kernel touched moves while it runs; what moves to an idle GPU was prefetched. Operations
  * come in the order of their starts. */
@@ -31,7 +28,7 @@ static enum query_take elsewhere(const struct facts *f, uint32_t op, const void 
 /* At most, per step: the transfers and the faults, no longer than what waits for them runs. */
 static int64_t waits(const struct facts *f, const struct query_ops *moved, int64_t limit_ns)
 {
-    int64_t ns = per_step(f, moved->busy_ns) + per_step(f, moved->count * FAULT_NS);
+    int64_t ns = per_step(f, moved->busy_ns) + per_step(f, moved->count * RULES_FAULT_NS);
     return ns < limit_ns ? ns : limit_ns;
 }
 
@@ -77,7 +74,7 @@ static void check_managed_memory(const struct facts *f, struct arena *arena, str
     }
     o->why = arena_printf(arena, "migrations of managed memory take %.3f ms %s", ms(moving),
                           scope_words(f)->per);
-    if (cost * 100 < f->step_ns * LEAST_PCT)
+    if (cost * QUERY_WORTH < f->step_ns)
         return;
     const char *rows = "SELECT * FROM copy WHERE src_kind = 5 AND dst_kind = 5";
     outcome_evidence_per(o, "migrations", (double)(up.count + down.count) / used, "count", rows);

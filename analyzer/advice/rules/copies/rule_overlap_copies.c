@@ -1,10 +1,7 @@
 /* Pinned copies that the GPU or the host waits for, though they could run beside compute. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
-
-enum {
-    SEVERAL = 4 /* copies in a window, of which the later can run beside work for the others */
-};
 
 /* What to change, and what gpuprof can try of it. PyTorch makes its copies on the stream that
  * computes: without non_blocking=True the host waits for them as well, and that goes first. Nor
@@ -41,7 +38,7 @@ static bool takes_turns(const struct facts *f, struct arena *arena)
             pairs++;
             turns += stream[i] != stream[i - 1];
         }
-    return pairs > 1 && turns * 10 >= pairs * 9;
+    return pairs > 1 && turns * 100 >= pairs * QUERY_ALMOST_PCT;
 }
 
 static void add_evidence(const struct facts *f, struct outcome *o, const struct query_copies *c,
@@ -77,15 +74,15 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
         o->why = "no host-to-device copy reads pinned memory";
         return;
     }
-    if (analysis_of_window(f) && c.count < SEVERAL) {
+    if (analysis_of_window(f) && c.count < RULES_SEVERAL_COPIES) {
         o->why = "all other work may wait for the few pinned copies";
         return;
     }
     o->why = arena_printf(arena, "pinned copies are exposed for %.3f ms %s", ms(exposed),
                           scope_words(f)->per);
-    if (exposed * 100 < f->step_ns)
+    if (exposed * QUERY_WORTH < f->step_ns)
         return;
-    if (c.idle_ns * 10 <= exposed && takes_turns(f, arena)) {
+    if (c.idle_ns * QUERY_SOME <= exposed && takes_turns(f, arena)) {
         o->verdict = RULE_SUPPRESSED;
         o->why =
             "steps take turns in several streams, so a copy need not wait for the step before; "
@@ -114,7 +111,7 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
         arena_printf(
             arena, "the GPU computes nothing for %.1f ms %s while copies from pinned memory run%s",
             ms(exposed), scope_words(f)->per,
-            c.idle_ns * 10 > exposed ? " or hold up the host" : ""));
+            c.idle_ns * QUERY_SOME > exposed ? " or hold up the host" : ""));
     outcome_example_op(o, f->tl, c.longest, "longest exposed copy");
     outcome_example_gaps(o, f, PART_IDLE_COPY, "GPU idle, host waits for a copy");
 }

@@ -1,17 +1,19 @@
 /* Copies between the GPU and pageable memory: staged by the driver while the host waits. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/query.h"
 #include "wire/fact_keys.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Did copies from pinned memory show what this machine can do? Large ones alone tell. Without them
  * the saving rests on a range of usual rates, and is no matter of dependencies alone. */
 static bool tells_rate(const struct query_copies *c)
 {
-    return c->count > 0 && c->bytes / c->count > 1 << 20;
+    return c->count > 0 && c->bytes / c->count > RULES_LARGE_COPY;
 }
 
 static double rate_of(const struct query_copies *c)
@@ -38,8 +40,6 @@ static void name_others(const struct facts *f, struct arena *arena, struct outco
     o->remedy.conditions[CONDITION_LOADER_PINS] = loader != NULL;
 }
 
-enum { A_FEW_BYTES = 4096 /* each, on average */, NO_SMALL_PART = 4 /* of the cost: a quarter */ };
-
 struct pageable {
     struct query_copies up, back; /* to the GPU; from it, none where they cost next to nothing */
     int64_t up_ns, back_ns;       /* per step, without compute because of them */
@@ -53,11 +53,12 @@ static struct pageable pageable_of(const struct facts *f)
     p.up_ns = per_step(f, p.up.exposed_ns) + p.up.idle_ns;
     p.back_ns = query_exposed(f, &p.back);
     bool once = analysis_of_window(f) && !query_d2h_recurs(f, MEMORY_PAGEABLE);
-    if (once || p.back.bytes < p.back.count * A_FEW_BYTES || p.back_ns * 100 < f->step_ns) {
+    if (once || p.back.bytes < p.back.count * RULES_FEW_BYTES ||
+        p.back_ns * QUERY_WORTH < f->step_ns) {
         p.back = (struct query_copies){.longest = TL_NONE};
         p.back_ns = 0;
     }
-    p.both = p.back_ns * NO_SMALL_PART >= p.up_ns && p.back_ns > 0;
+    p.both = p.back_ns * 100 >= p.up_ns * RULES_BACK_PCT && p.back_ns > 0;
     return p;
 }
 
@@ -74,14 +75,14 @@ static const char *once_text(const struct facts *f, struct arena *arena)
 }
 
 /* What remains of the time of copies in both directions, at least: at the rate of pinned ones that
- * was seen, else at 85 % of the PCIe generation's rate, as in edit_pin. The replay knows how the
+ * was seen, else at what the PCIe generation lets them reach, as in edit_pin. The replay knows how the
  * host waits for copies to the GPU only, so this stays a bound. */
 static double remains(const struct facts *f, const struct pageable *p)
 {
     struct query_copies up = query_h2d(f, MEMORY_PINNED), back = query_d2h(f, MEMORY_PINNED);
-    double best = 0.85 * query_pcie_rate(f);
+    double best = RULES_PCIE * query_pcie_rate(f);
     if (tells_rate(&up) || tells_rate(&back))
-        best = 1.1 * (rate_of(&up) > rate_of(&back) ? rate_of(&up) : rate_of(&back));
+        best = RULES_PINNED_MORE * (rate_of(&up) > rate_of(&back) ? rate_of(&up) : rate_of(&back));
     struct query_copies all = p->up;
     all.bytes += p->back.bytes, all.total_ns += p->back.total_ns;
     double left = rate_of(&all) / best;
@@ -114,7 +115,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 
 static bool one(double n)
 {
-    return n >= 0.5 && n < 1.5; /* printed as 1 */
+    return lround(n) == 1; /* printed as 1 */
 }
 
 static const char *summary(const struct facts *f, struct arena *arena, const struct pageable *p)
@@ -184,14 +185,14 @@ static void check_pin_memory(const struct facts *f, struct arena *arena, struct 
         o->why = once_text(f, arena);
         return;
     }
-    if (!p.back.count && p.up.bytes < p.up.count * A_FEW_BYTES) {
+    if (!p.back.count && p.up.bytes < p.up.count * RULES_FEW_BYTES) {
         o->why = "the copies from pageable memory are of a few bytes each: the driver takes these "
                  "along with the launch, pinned or not";
         return;
     }
     o->why =
         arena_printf(arena, "pageable copies cost %.3f ms %s", ms(exposed), scope_words(f)->per);
-    if (exposed * 100 < f->step_ns)
+    if (exposed * QUERY_WORTH < f->step_ns)
         return;
     fire(f, arena, o, &p);
 }

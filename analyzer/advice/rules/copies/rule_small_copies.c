@@ -1,11 +1,12 @@
 /* Many small copies to the GPU in every step: constants and little tensors that are made on the
  * host. Each costs a call, a start of the copy engine, and for pageable memory a wait. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 
 #include <string.h>
 
-enum { MANY = 8 /* a step */, AHEAD = 64 };
+enum { AHEAD = 64 };
 
 /* PyTorch's own tables for kernels that gather and scatter many tensors at once, as sharding does:
  * pinned, sent right before the kernel. No program can leave them out. */
@@ -96,7 +97,7 @@ static void check_small_copies(const struct facts *f, struct arena *arena, struc
     int64_t busy = per_step(f, ops.busy_ns), cost = idle + (busy < exposed ? busy : exposed);
     o->why = arena_printf(arena, "%lld small copies to the GPU %s cost %.3f ms", (long long)count,
                           scope_words(f)->per, ms(cost));
-    if (count < MANY || cost * 100 < f->step_ns)
+    if (count < RULES_MANY_COPIES || cost * QUERY_WORTH < f->step_ns)
         return;
     const char *rows = "SELECT * FROM copy WHERE kind = 1 AND bytes <= 65536";
     outcome_evidence_per(o, "copies of at most 64 KiB to the GPU", (double)ops.count / used,

@@ -1,9 +1,8 @@
 /* Memory that comes and goes in every step: allocations block the host, a free waits for the GPU.
  */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/warm.h"
-
-enum { ONE_TIME_NS = 5000000 /* a single call beyond this is start-up: another rule's */ };
 
 struct churn { /* in used steps, of the training process */
     int64_t allocations, frees, host_allocations, ns;
@@ -26,7 +25,7 @@ static struct churn churn_of(const struct facts *f)
         c.frees += p->kind == API_FREE;
         c.host_allocations += p->kind == API_HOST_ALLOC;
         c.ns += ns;
-        c.usual_ns += ns < ONE_TIME_NS ? ns : 0;
+        c.usual_ns += ns < QUERY_WARM_LONG_NS ? ns : 0;
         if (c.longest == TL_NONE || ns > t->apis[c.longest].end_ns - t->apis[c.longest].start_ns)
             c.longest = i;
     }
@@ -42,8 +41,8 @@ static bool silences(const struct facts *f, uint32_t api)
 /* Each tensor asks the driver and gives back: no pool that is emptied does that so often. */
 static void without_pool(const struct churn *c, double steps, struct outcome *o)
 {
-    const double OFTEN = 100; /* per step */
-    if ((double)c->allocations < OFTEN * steps || (double)c->frees < OFTEN * steps)
+    if ((double)c->allocations < RULES_ALLOCATES_OFTEN * steps ||
+        (double)c->frees < RULES_ALLOCATES_OFTEN * steps)
         return;
     o->remedy.action = ACTION_KEEP_MEMORY_POOL;
 }
@@ -79,7 +78,7 @@ static void check_allocation_in_loop(const struct facts *f, struct arena *arena,
     size_t with_it = query_steps_with(f, PART_IDLE_ALLOC);
     o->why = arena_printf(arena, "%.1f allocations and frees %s leave the GPU idle for %.3f ms",
                           (double)all / used, scope_words(f)->per, ms(idle));
-    if (idle * 100 < f->step_ns)
+    if (idle * QUERY_WORTH < f->step_ns)
         return;
     if (with_it * 2 < f->steps.used) {
         o->why =

@@ -1,5 +1,6 @@
 /* Launch-bound: the GPU runs dry because the host cannot launch small kernels fast enough. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/capture.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/once.h"
@@ -9,8 +10,6 @@
 #include "wire/fact_keys.h"
 
 #include <string.h>
-
-enum { SAME_STEPS_PCT = 75, REGION_PCT = 50 };
 
 /* Launching time that other rules explain by their own cause. */
 static int64_t claimed_elsewhere(const struct facts *f)
@@ -75,18 +74,18 @@ static const char *obstacle(const struct facts *f, struct arena *arena,
     if (query_replicated(f, arena))
         return "one process drives several GPUs in turn, which no graph can contain: see "
                "dp-instead-of-ddp";
-    if (s->kernels_max > s->kernels_min + s->kernels_min / 50)
+    if (s->kernels_max > s->kernels_min + s->kernels_min / RULES_KERNELS_DIFFER)
         return arena_printf(arena,
                             "the steps differ (%lld to %lld kernels), and a graph needs the same "
                             "work in every step: fix the shapes first",
                             (long long)s->kernels_min, (long long)s->kernels_max);
-    if (s->alike * 100 < s->steps * SAME_STEPS_PCT)
+    if (s->alike * 100 < s->steps * RULES_SAME_STEPS_PCT)
         return arena_printf(
             arena,
             "the steps differ (only %zu of %zu launch the same kernels on the same grids), and a "
             "graph needs the same work in every step: fix the shapes first",
             s->alike, s->steps);
-    if (s->region_pct < REGION_PCT && s->interrupter != TL_NONE)
+    if (s->region_pct < RULES_REGION_PCT && s->interrupter != TL_NONE)
         return arena_printf(
             arena,
             "%s occurs between the launches, and a graph cannot capture it: the longest part "
@@ -146,14 +145,8 @@ static void spare_shards(const struct facts *f, struct outcome *o)
 static void launch_fewer(struct outcome *o, double region_pct)
 {
     o->remedy.action = ACTION_LAUNCH_FEWER;
-    o->remedy.conditions[CONDITION_REPEATS] = region_pct >= REGION_PCT;
+    o->remedy.conditions[CONDITION_REPEATS] = region_pct >= RULES_REGION_PCT;
 }
-
-enum {
-    WINDOW_LAUNCHES = 20, /* of a window with fewer, chance says as much */
-    GRAPH_LAUNCHES = 8    /* a graph's own launch takes the host 20 us in published traces, a
-                             kernel's 8: of a few it saves next to nothing */
-};
 
 /* The cause in a sentence. What follows from it may be longer: a host that is done with its
  * launches is early with everything else, a batch for example. */
@@ -187,10 +180,11 @@ static const char *summary_of(const struct facts *f, struct arena *arena, int64_
  * one's as well where launching takes the host most of the step. */
 static bool launch_bound(const struct facts *f, int64_t idle, int64_t host)
 {
-    int64_t least = analysis_of_window(f) ? WINDOW_LAUNCHES : 1;
+    int64_t least = analysis_of_window(f) ? RULES_WINDOW_LAUNCHES : 1;
     int64_t all = f->breakdown_ns[PART_IDLE_LAUNCH];
     return f->totals.launches >= least &&
-           (idle * 100 >= f->step_ns || (all * 100 >= f->step_ns && host * 2 > f->step_ns));
+           (idle * QUERY_WORTH >= f->step_ns ||
+            (all * QUERY_WORTH >= f->step_ns && host * 2 > f->step_ns));
 }
 
 /* Why not, in the outcome; else true. */
@@ -205,7 +199,7 @@ static bool fits(const struct facts *f, struct arena *arena, struct outcome *o,
         o->why = why_not;
         return false;
     }
-    if (!analysis_of_window(f) && s->region < GRAPH_LAUNCHES) {
+    if (!analysis_of_window(f) && s->region < RULES_GRAPH_LAUNCHES) {
         o->why =
             arena_printf(arena,
                          "a graph could replace only %lld launch%s %s, and its own launch takes as "
@@ -216,15 +210,13 @@ static bool fits(const struct facts *f, struct arena *arena, struct outcome *o,
     return true;
 }
 
-enum { WORTH_LATER = 10 /* launching keeps the host busy for one part in so many of the step */ };
-
 /* The GPU has more to do than the host. Once it has less, the host may set the pace. */
 static void look_ahead(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_capture s;
     int64_t host = analysis_of_window(f) ? 0 : query_launching_ns(f);
     const char *why = o->why;
-    if (host * WORTH_LATER < f->step_ns || query_capture(f, &s) < 0 || s.steps < 2)
+    if (host * QUERY_SOME < f->step_ns || query_capture(f, &s) < 0 || s.steps < 2)
         return;
     o->later = fits(f, arena, o, &s, false) && !no_one_graph(f);
     o->verdict = RULE_SILENT;
@@ -240,7 +232,7 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
     idle = idle > 0 ? idle : 0;
     o->why = arena_printf(arena, "launching leaves the GPU idle for %.3f ms %s", ms(idle),
                           scope_words(f)->per);
-    if (f->breakdown_ns[PART_IDLE_LAUNCH] * 100 >= f->step_ns)
+    if (f->breakdown_ns[PART_IDLE_LAUNCH] * QUERY_WORTH >= f->step_ns)
         host = query_launching_ns(f);
     if (!launch_bound(f, idle, host)) {
         look_ahead(f, arena, o);

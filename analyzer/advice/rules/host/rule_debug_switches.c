@@ -66,7 +66,7 @@ static void check_debug_switches(const struct facts *f, struct arena *arena, str
                  "their kernels, but all of these take under 10 us, as slow launches do";
         return;
     }
-    if ((!d.of.block && !checks) || cost * 100 < f->step_ns)
+    if ((!d.of.block && !checks) || cost * QUERY_WORTH < f->step_ns)
         return;
     if (d.of.block)
         blocking_evidence(o, &d, idle);

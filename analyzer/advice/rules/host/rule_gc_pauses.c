@@ -1,12 +1,11 @@
 /* Python's garbage collector stops the training thread. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 #include "wire/fact_keys.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { HABIT = 3 /* pauses; fewer may have come by chance */ };
 
 struct pauses {
     double ns, count;
@@ -55,7 +54,7 @@ static void check_gc_pauses(const struct facts *f, struct arena *arena, struct o
     double steps = (double)steps_like(&f->steps), each = p.ns / steps;
     o->why =
         arena_printf(arena, "the garbage collector stops the program %.3f ms per step", each / 1e6);
-    if (each * 50 < (double)f->steps.pace_ns || p.count < HABIT)
+    if (each * RULES_RARE < (double)f->steps.pace_ns || p.count < RULES_PAUSES)
         return;
     const char *rows = "SELECT * FROM range r JOIN string s ON s.id = r.name WHERE s.text = 'gc'";
     outcome_evidence_per(o, "average time of the garbage collector's pauses", each / 1e6, "ms",
@@ -67,9 +66,8 @@ static void check_gc_pauses(const struct facts *f, struct arena *arena, struct o
         o->remedy.object.place = asked;
     }
     double part = fmin(1, each / (double)f->steps.pace_ns), share = part * (double)f->step_ns;
-    /* A pause reads every object, and the rest of the step goes on with cold caches: with half of
-     * that part of it the bound held where 98.6 % of a step was pauses and 99.2 % was saved. */
-    o->most_ns = (int64_t)(share + 0.5 * part * ((double)f->step_ns - share));
+    /* A pause reads every object, and the rest of the step goes on with cold caches. */
+    o->most_ns = (int64_t)(share + RULES_COLD_AFTER * part * ((double)f->step_ns - share));
     outcome_fires(o, (int64_t)share,
                   arena_printf(arena,
                                "Python's garbage collector stops the training thread %s of the %s "

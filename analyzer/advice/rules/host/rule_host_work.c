@@ -1,6 +1,7 @@
 /* The GPU is idle while the host does something else than launching: Python, post-processing,
  * framework overhead. Named by the range in which it falls. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/facts/limits.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/lines.h"
 #include "analyzer/queries/once.h"
@@ -11,8 +12,6 @@
 #include "wire/fact_keys.h"
 
 #include <string.h>
-
-enum { PAUSE_NS = 200000 }; /* shorter ones may be launching: facts/gaps_charge.c */
 
 /* What other rules name by its cause: one-time work, copies on the host, generated text, hooks of
  * ZeRO 3. Of each gap; NULL: no memory. */
@@ -118,7 +117,7 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
     const char *does =
         t->waits ? "waits for something else and computes nothing" : "does other work";
     const char *place = place_text(f, arena, t);
-    const char *core = t->lost * 10 >= t->all
+    const char *core = t->lost * QUERY_SOME >= t->all
                            ? arena_printf(arena, "; for up to %s of that its threads had no core",
                                           time_text(arena, t->lost))
                            : "";
@@ -167,7 +166,7 @@ static struct edit skip_work(const struct facts *f, struct arena *arena, const c
     for (size_t i = 0; marks && i < f->tl->range_count; i++)
         marks[i] = strcmp(tl_text(f->tl, f->tl->ranges[i].name), where) == 0;
     return (struct edit){.kind = marks ? &edit_skip : NULL,
-                         .skip = {.range_marks = marks, .pause_ns = PAUSE_NS},
+                         .skip = {.range_marks = marks, .pause_ns = FACTS_LAUNCHING_NS},
                          .best_case = true};
 }
 
@@ -197,7 +196,7 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
     int64_t lost = without_core(f, all), idle = all - lost;
     o->why = arena_printf(arena, "the GPU waits %.3f ms %s for other work of the host",
                           ms(all > 0 ? all : 0), scope_words(f)->per);
-    if (all * 100 < f->step_ns)
+    if (all * QUERY_WORTH < f->step_ns)
         return;
     size_t with_it = query_steps_with(f, PART_IDLE_HOST);
     if (with_it * 2 < f->steps.used) {
@@ -206,7 +205,7 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
                               with_it, f->steps.used);
         return;
     }
-    if (query_crowded_out(f) || idle * 100 < f->step_ns) {
+    if (query_crowded_out(f) || idle * QUERY_WORTH < f->step_ns) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
                               "the training thread was ready to run but had no core for %s %s: "

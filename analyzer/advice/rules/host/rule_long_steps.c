@@ -1,6 +1,7 @@
 /* Every so often a step takes much longer, because the host does something in it that the other
  * steps lack: a checkpoint, a log, a validation. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/query.h"
 
@@ -81,7 +82,7 @@ static void check_long_steps(const struct facts *f, struct arena *arena, struct 
         return;
     }
     int64_t gain = (int64_t)((double)f->long_extra_ns * (double)s->slow / (double)steps_like(s));
-    if (gain * 100 < f->step_ns) {
+    if (gain * QUERY_WORTH < f->step_ns) {
         o->why = "what makes some steps long is less than 1 % of all steps";
         return;
     }
@@ -92,7 +93,9 @@ static void check_long_steps(const struct facts *f, struct arena *arena, struct 
     outcome_evidence(o, "more in each long step than in the others", ms(f->long_extra_ns), "ms",
                      outcome_idle_sql(f, (enum part)f->long_part));
     outcome_fires(o, gain, f->long_text);
-    o->saves_mid_ns = gain / 2; /* such work is moved or made rarer; little of it disappears */
+    o->saves_mid_ns =
+        (int64_t)(RULES_LONG_SAVED *
+                  (double)gain); /* such work is moved or made rarer; little of it disappears */
     outcome_example_gaps(o, f, (enum part)f->long_part, "GPU idle in a long step");
 }
 

@@ -93,7 +93,7 @@ static void check_shapes_change(const struct facts *f, struct arena *arena, stru
     int64_t steps = u.steps > 0 ? u.steps : 1, cost = u.ns / steps;
     o->why = arena_printf(arena, "%lld of %lld steady steps search for convolution algorithms",
                           (long long)u.with_search, (long long)u.steps);
-    if (u.with_search < 2 || cost * 100 < f->step_ns)
+    if (u.with_search < 2 || cost * QUERY_WORTH < f->step_ns)
         return;
     const char *rows = "SELECT c.* FROM library_call c JOIN string s ON s.id = c.function WHERE "
                        "s.text LIKE '%Find%'";

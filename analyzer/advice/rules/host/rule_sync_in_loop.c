@@ -1,5 +1,6 @@
 /* The host waits for the GPU inside the step and then starts over with an empty queue. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/lines.h"
 #include "analyzer/queries/training/actions.h"
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-enum { SCALAR_BYTES = 64, CALLS = 64 /* waiting calls and lines that are told apart */ };
+enum { CALLS = 64 /* waiting calls and lines that are told apart */ };
 
 struct waiting { /* calls of one name from one line, where it is known, in used steps */
     uint32_t name, caller, longest;
@@ -58,7 +59,7 @@ static struct syncs sync_calls(const struct facts *f, const bool *not_these)
             query_step_at(f, c->start_ns) == TL_NONE)
             continue;
         s.read_backs += back;
-        s.scalars += back && t->ops[c->op].bytes <= SCALAR_BYTES;
+        s.scalars += back && t->ops[c->op].bytes <= RULES_SCALAR_BYTES;
         if (wait)
             count_wait(&s, c, i);
     }
@@ -276,7 +277,7 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     double used = (double)(f->steps.used ? f->steps.used : 1);
     o->why = arena_printf(arena, "%.1f synchronisations %s leave the GPU idle for %.3f ms",
                           (double)s.count / used, scope_words(f)->per, ms(idle > 0 ? idle : 0));
-    if (idle * 100 < f->step_ns)
+    if (idle * QUERY_WORTH < f->step_ns)
         return;
     if (lacked_a_core(f, arena, o, idle))
         return;

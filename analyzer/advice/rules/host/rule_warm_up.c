@@ -1,5 +1,6 @@
 /* Start-up work lies inside the recording: what it shows is not the steady state. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/warm.h"
 
 #include <string.h>
@@ -37,7 +38,7 @@ static const char *what_most(const struct facts *f, struct arena *arena, const s
                             w->loaded ? "before code is loaded, which looks like " : "",
                             itself ? "in" : "before", name);
     }
-    if (w->capture_ns * 10 > w->ns)
+    if (w->capture_ns * QUERY_SOME > w->ns)
         return arena_printf(arena, ", %s%s%s while it captures %lld CUDA graph%s",
                             w->capture_ns * 2 > w->ns ? "most of it (" : "",
                             time_text(arena, per_step(f, w->capture_ns)),
@@ -79,10 +80,10 @@ static const char *end_text(const struct facts *f, struct arena *arena, const st
 static const char *summary(const struct facts *f, struct arena *arena, const struct query_warm *w)
 {
     const char *start = start_text(f, arena, w);
-    if (w->down == TL_NONE || w->down_ns * 20 < w->ns)
+    if (w->down == TL_NONE || w->down_ns * RULES_TOLD < w->ns)
         return start;
     const char *end = end_text(f, arena, w);
-    if ((w->ns - w->down_ns) * 20 < w->ns || !start || !end)
+    if ((w->ns - w->down_ns) * RULES_TOLD < w->ns || !start || !end)
         return end ? end : start;
     return arena_printf(arena, "%s; %s", start, end);
 }
@@ -128,7 +129,8 @@ static void check_warm_up(const struct facts *f, struct arena *arena, struct out
     struct query_warm w = query_warm_up(f);
     int64_t each = per_step(f, w.ns);
     o->why = arena_printf(arena, "%.3f ms%s of one-time work", ms(each), scope_words(f)->per_of);
-    if (each * (analysis_of_window(f) ? 10 : 100) < f->step_ns) /* a window may set up once */
+    if (each * (analysis_of_window(f) ? QUERY_SOME : QUERY_WORTH) <
+        f->step_ns) /* a window may set up once */
         return;
     evidence(f, o, &w);
     outcome_fires(o, each, summary(f, arena, &w));

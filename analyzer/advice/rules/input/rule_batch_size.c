@@ -1,12 +1,11 @@
 /* Kernels too small for the GPU, with memory to spare for a larger batch. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/gpu.h"
 #include "analyzer/queries/training/actions.h"
 #include "wire/fact_keys.h"
 
 #include <string.h>
-
-enum { LEAST_PCT = 25 /* of the step, below which a larger batch is not the point */ };
 
 static bool grows_with_batch(const struct facts *f, const struct op *o)
 {
@@ -50,12 +49,11 @@ static struct fill fill_of(const struct facts *facts)
 /* Whether a step gets data that the one before had not: from a loader, or by a copy to the GPU. */
 static bool brings_data(const struct facts *f)
 {
-    enum { SCALARS = 64 }; /* bytes: a learning rate, a step's number */
     if (f->tl->loader_count || timeline_meta(f->tl, FACT_TORCH_LOADER))
         return true;
     for (uint32_t i = 0; i < f->tl->op_count; i++) {
         const struct op *o = &f->tl->ops[i];
-        if (o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes > SCALARS &&
+        if (o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->bytes > RULES_SCALAR_BYTES &&
             query_used(f, i))
             return true;
     }
@@ -85,7 +83,7 @@ static bool takes_all_data(const struct facts *f)
 static int times_that_fit(int64_t used, int64_t all)
 {
     int times = 1;
-    while (times < 8 && used > 0 && used * times * 2 < all / 10 * 9)
+    while (times < RULES_BATCH_TIMES && used > 0 && used * times * 2 < all / 100 * RULES_MEMORY_PCT)
         times *= 2;
     return times;
 }
@@ -120,7 +118,7 @@ static struct program program_of(const struct facts *f)
  */
 static const char *summary_of(struct arena *arena, const struct fill *f, int64_t idle, int times)
 {
-    if (f->empty_ns * 10 < idle)
+    if (f->empty_ns * QUERY_SOME < idle)
         return arena_printf(
             arena,
             "the GPU waits %.1f ms of each step for launches, and has memory for %d "
@@ -222,7 +220,7 @@ static void check_batch_size(const struct facts *facts, struct arena *arena, str
     o->why =
         arena_printf(arena, "empty multiprocessors and waits for launches cost only %.0f %% %s",
                      pct, scope_words(facts)->of);
-    if (pct < LEAST_PCT)
+    if (pct < RULES_BATCH_PCT)
         return;
     if (has_no_larger(facts, arena, o))
         return;

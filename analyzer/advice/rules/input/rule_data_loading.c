@@ -2,6 +2,7 @@
  * With a GPU, num-workers says it better: there the GPU's idle time is known. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/input/feed.h"
 #include "wire/fact_keys.h"
 
@@ -18,7 +19,7 @@ static void show_evidence(const struct facts *facts, struct arena *arena, const 
                      "SELECT * FROM loader_span WHERE what = 1");
     if (f->cpu_ns > 0)
         outcome_evidence(o, "of that, CPU time", f->cpu_ns / 1e6, "ms", NULL);
-    if (f->collate_ns * 10 > f->fetch_ns) {
+    if (f->collate_ns * QUERY_SOME > f->fetch_ns) {
         const char *by = query_feed_fact(facts, arena, f, FACT_LOADER_COLLATE);
         outcome_evidence(o,
                          arena_printf(arena, "of that, in the collate function%s%s", by ? ", " : "",
@@ -94,7 +95,8 @@ static void change(const struct facts *facts, struct arena *arena, struct outcom
     outcome_set_workers(facts, arena, o, f, n);
     o->remedy.conditions[CONDITION_PERSISTENT] = n > 0 && !f->persistent && !f->anew;
     fires(facts, arena, o, f, f->step_ns - s.low_ns);
-    double saves = f->step_ns - s.mid_ns, doubt = 0.02 * f->step_ns + 0.1 * saves;
+    double saves = f->step_ns - s.mid_ns,
+           doubt = RULES_FEED_DOUBT * f->step_ns + RULES_FEED_DOUBT_SAVED * saves;
     double least = fmax(s.low_ns - doubt, s.low_ns / 2); /* a step takes some time */
     o->upper_bound = false;
     o->saves_low_ns = query_feed_share(facts, f, f->step_ns - s.high_ns - doubt);
@@ -174,7 +176,7 @@ static void of_trace(const struct facts *facts, struct arena *arena, struct outc
     int64_t wait = facts->breakdown_ns[PART_DATA];
     o->why = arena_printf(arena, "the training thread waits %.3f ms %s for data",
                           (double)wait / 1e6, scope_words(facts)->per);
-    if (wait * 20 < facts->step_ns)
+    if (wait * RULES_AWAITED < facts->step_ns)
         return;
     bool itself = makes_itself(facts);
     o->remedy.action = itself ? ACTION_TRY_WORKERS : ACTION_ADD_WORKERS;
@@ -207,7 +209,7 @@ static void check_data_loading(const struct facts *facts, struct arena *arena, s
     }
     o->why = arena_printf(arena, "the training thread waits %.3f ms %s for data", f.wait_ns / 1e6,
                           scope_words(facts)->per);
-    if (f.wait_ns * 20 < f.step_ns)
+    if (f.wait_ns * RULES_AWAITED < f.step_ns)
         return;
     const char *library = outcome_refuses_workers(facts, arena, &f);
     if (library) {

@@ -1,6 +1,7 @@
 /* Input-bound: the GPU is idle while the next batch is awaited, or made, on the training thread. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/input/delivery.h"
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/input/loader.h"
@@ -8,8 +9,6 @@
 
 #include <math.h>
 #include <string.h>
-
-enum { WORKERS_MOST = 64 };
 
 struct need {
     int have;        /* workers now; -1 = not known */
@@ -36,15 +35,15 @@ static struct need need_of(const struct facts *facts)
     if (fetch <= 0)
         return f;
     if (h->fetches >
-        1.5) { /* several batches a step: gradients are accumulated, or frames piled up */
+        RULES_SEVERAL_BATCHES) { /* several batches a step: gradients are accumulated, or frames piled up */
         fetch = (int64_t)((double)fetch * h->fetches);
         cpu = (int64_t)((double)cpu * h->fetches);
     }
     int64_t needed = ceil_div(fetch, rest > 0 ? rest : 1);
     f.needed = needed < 100000 ? (int)needed : 100000;
-    f.carried = cpu > 0
-                    ? (int)fmin(WORKERS_MOST, (double)h->usable_cores * (double)fetch / (double)cpu)
-                    : 0;
+    f.carried = cpu > 0 ? (int)fmin(RULES_WORKERS_MOST,
+                                    (double)h->usable_cores * (double)fetch / (double)cpu)
+                        : 0;
     f.most = f.carried > 0 && f.needed > f.carried ? f.carried : f.needed;
     f.pace_ns = fetch / f.most;
     if (h->usable_cores > 0 && cpu / h->usable_cores > f.pace_ns)
@@ -82,7 +81,7 @@ static bool enough_with_cores(const struct facts *facts, const struct need *f, d
     const struct host_facts *h = &facts->host;
     int64_t rest = facts->step_ns - facts->breakdown_ns[PART_IDLE_INPUT];
     double batch = (double)h->fetch_ns * (1 - starved / 100), cpu = (double)h->fetch_cpu_ns;
-    batch = (batch > cpu ? batch : cpu) * (h->fetches > 1.5 ? h->fetches : 1);
+    batch = (batch > cpu ? batch : cpu) * (h->fetches > RULES_SEVERAL_BATCHES ? h->fetches : 1);
     return cpu > 0 && rest > 0 && batch <= (double)rest * f->have;
 }
 
@@ -196,7 +195,7 @@ static void add_evidence(const struct facts *facts, struct arena *arena, struct 
     if (facts->host.fetch_ns > 0)
         outcome_evidence(o, "making one batch takes", ms(facts->host.fetch_ns), "ms",
                          query_batches_sql(facts, arena));
-    if (facts->host.fetches > 1.5)
+    if (facts->host.fetches > RULES_SEVERAL_BATCHES)
         outcome_evidence_per(o, "batches", facts->host.fetches, "count", NULL);
     if (facts->host.fetch_cpu_ns > 0)
         outcome_evidence(o, "of that, CPU time", ms(facts->host.fetch_cpu_ns), "ms",
@@ -238,7 +237,7 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
     int64_t idle = facts->breakdown_ns[PART_IDLE_INPUT], gain = idle;
     o->why =
         arena_printf(arena, "the GPU waits %.3f ms %s for data", ms(idle), scope_words(facts)->per);
-    if (idle * 100 < facts->step_ns)
+    if (idle * QUERY_WORTH < facts->step_ns)
         return;
     struct need f = need_of(facts);
     const char *why_not = no_use(facts, arena, &f);
@@ -250,7 +249,7 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
     }
     if (facts->step_ns - f.pace_ns < gain)
         gain = facts->step_ns - f.pace_ns;
-    if (gain * 100 < facts->step_ns) {
+    if (gain * QUERY_WORTH < facts->step_ns) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
                               "making a batch takes %.1f ms, too much for the %d usable core%s to "

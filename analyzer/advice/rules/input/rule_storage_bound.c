@@ -6,7 +6,7 @@
 /* Storage served a good part of what was read, or of what was mapped. */
 static bool reads_storage(const struct query_loader *l)
 {
-    return l->storage_bytes > 0 && l->storage_bytes * 10 >= l->read_bytes;
+    return l->storage_bytes > 0 && l->storage_bytes * QUERY_SOME >= l->read_bytes;
 }
 
 static const char *what_for(const struct query_loader *l, int64_t elsewhere)

@@ -1,6 +1,7 @@
 /* Workers are started anew for each loop over the loader: processes, imports, the first batch. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/input/feed.h"
 #include "wire/fact_keys.h"
 
@@ -37,7 +38,7 @@ static void check_worker_startup(const struct facts *facts, struct arena *arena,
     o->why = arena_printf(arena, "starting workers costs %.3f ms %s%s", each / 1e6,
                           scope_words(facts)->per,
                           f.persistent ? "; the program keeps them already" : "");
-    if (f.persistent || each * 50 < f.step_ns)
+    if (f.persistent || each * RULES_RARE < f.step_ns)
         return;
     const char *how = query_feed_fact(facts, arena, &f, FACT_LOADER_START),
                *where = query_feed_fact(facts, arena, &f, FACT_LOADER_WHERE);
@@ -59,8 +60,8 @@ static void check_worker_startup(const struct facts *facts, struct arena *arena,
     if (f.foreign)
         return;
     /* Kept workers are still told of the new loop and make its first batch. */
-    o->saves_low_ns = o->saves_high_ns * 6 / 10;
-    o->saves_mid_ns = o->saves_high_ns * 9 / 10;
+    o->saves_low_ns = (int64_t)(RULES_KEPT_WORKERS.bad * (double)o->saves_high_ns);
+    o->saves_mid_ns = (int64_t)(RULES_KEPT_WORKERS.likely * (double)o->saves_high_ns);
     o->own_low_ns = o->saves_low_ns;
     o->own_high_ns = o->saves_high_ns;
     o->upper_bound = false;

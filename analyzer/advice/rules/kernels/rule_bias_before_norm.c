@@ -1,12 +1,11 @@
 /* A bias that the batch normalisation behind it takes away again: two passes over the activations
  * forward and one backward, for nothing. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/training/tensors.h"
 
 #include <string.h>
-
-enum { FEW = 3 /* a step; a last layer's bias is no more than that */ };
 
 static bool batch_norm(const struct timeline *t, const struct op *o)
 {
@@ -99,7 +98,7 @@ static void check_bias_before_norm(const struct facts *f, struct arena *arena, s
     int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns), count = each_step(f, ops.count);
     o->why = arena_printf(arena, "%lld kernels per step add a bias before a normalisation",
                           (long long)count);
-    if (count < FEW || cost * 100 < f->step_ns)
+    if (count < RULES_BIASES || cost * QUERY_WORTH < f->step_ns)
         return;
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%bias%' OR name LIKE "
                        "'%CUDAFunctor_add%' OR name LIKE '%op_tensor%' OR name LIKE '%dd%'";

@@ -1,5 +1,6 @@
 /* Layout conversions around tensor-core convolutions. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/kernels/shapes.h"
 
@@ -37,10 +38,6 @@ static enum query_take is_library_layout(const struct facts *f, uint32_t op, con
     return converts(f, op) && given_nhwc(f, op, source) ? QUERY_ALL : QUERY_NO;
 }
 
-enum { FEW_CHANNELS = 8 }; /* fewer than a vector: of no use to tensor cores in any layout */
-/* Of a convolution's time, where the library guessed its algorithm, and guesses anew for NHWC. */
-static const double GUESSED_LEFT = 0.5;
-
 /* Convolutions of 16-bit numbers that ran on CUDA cores, by operation: the library was called with
  * 16 bits, whatever the kernel's name says it computes in. Grouped ones have kernels of their own
  * there in any layout. NULL without memory. */
@@ -54,8 +51,8 @@ static const bool *kept_from_tensor_cores(const struct facts *f, const uint32_t 
         if (c->family != FAMILY_CONV || c->tensor != TRI_NO)
             continue;
         const struct row_call *r = calls[i] == TL_NONE ? NULL : &t->calls[calls[i]].row;
-        marks[i] = r ? query_in_16_bits(r) && r->dim[1] >= FEW_CHANNELS &&
-                           r->dim[4] >= FEW_CHANNELS && r->dim[10] <= 1
+        marks[i] = r ? query_in_16_bits(r) && r->dim[1] >= QUERY_FEW_CHANNELS &&
+                           r->dim[4] >= QUERY_FEW_CHANNELS && r->dim[10] <= 1
                      : c->dtype == SPOOL_DT_F16 || c->dtype == SPOOL_DT_BF16;
     }
     return marks;
@@ -119,14 +116,14 @@ static bool worth_it(const struct facts *f, struct arena *arena, struct outcome 
     int64_t others = per_step(f, query_ops_of(f, is_library_layout, s).busy_ns);
     o->why =
         arena_printf(arena, "layout conversions take %.3f ms %s", ms(cost), scope_words(f)->per);
-    if (cost * 100 < f->step_ns && others * 100 >= f->step_ns) {
+    if (cost * QUERY_WORTH < f->step_ns && others * QUERY_WORTH >= f->step_ns) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
                               "the tensors are in channels-last already; the library converts some "
                               "for kernels of its own, %.3f ms %s",
                               ms(others), scope_words(f)->per);
     }
-    if (cost * 100 < f->step_ns)
+    if (cost * QUERY_WORTH < f->step_ns)
         return false;
     if (f->totals.family_ns[FAMILY_CONV] > 0)
         return !refused(f, o, s->calls);
@@ -178,7 +175,7 @@ static void check_channels_last(const struct facts *f, struct arena *arena, stru
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit = (struct edit){.kind = &edit_layout,
                             .at = {.op_marks = kept, .op_calls = calls},
-                            .layout.best = measures ? 0 : GUESSED_LEFT};
+                            .layout.best = measures ? 0 : RULES_GUESSED_LEFT};
     o->remedy.conditions[CONDITION_PLAIN_NORM] = n.plain > 0;
     o->most_ns = cost + per_step(f, (int64_t)(n.ns - n.best_ns));
     outcome_fires(

@@ -1,8 +1,7 @@
 /* The GPU runs below its clock because of heat or power. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/gpu.h"
-
-enum { FEW_SAMPLES = 3, SLOWER_PCT = 3, OFTEN_PCT = 20 };
 
 /* The whole of a throttled kernel's time does not go with the clock: what waits for memory keeps
  * its pace. */
@@ -25,7 +24,7 @@ static void check_clock_throttling(const struct facts *f, struct arena *arena, s
 {
     struct query_gpu g = query_gpu(f);
     double full = f->device ? (double)f->device->clock_khz / 1e3 : -1;
-    if (g.samples < FEW_SAMPLES) {
+    if (g.samples < RULES_CLOCKS) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: the GPU's clock while the steps ran (gpuprof run samples it "
                  "through NVML; record a longer window)";
@@ -33,7 +32,7 @@ static void check_clock_throttling(const struct facts *f, struct arena *arena, s
     }
     o->why = arena_printf(arena, "the clock was reduced in %.0f %% of %lld samples", g.slowed_pct,
                           (long long)g.samples);
-    if (g.slowed_pct < OFTEN_PCT)
+    if (g.slowed_pct < RULES_SLOWED_PCT)
         return;
     if (full <= 0) {
         o->verdict = RULE_CANNOT_TELL;
@@ -41,7 +40,7 @@ static void check_clock_throttling(const struct facts *f, struct arena *arena, s
         return;
     }
     double ratio = g.slowed_mhz / full;
-    if ((1 - ratio) * 100 < SLOWER_PCT) {
+    if ((1 - ratio) * 100 < RULES_SLOWER_PCT) {
         o->why = arena_printf(arena, "the clock was reduced, but only to %.0f of %.0f MHz",
                               g.slowed_mhz, full);
         return;

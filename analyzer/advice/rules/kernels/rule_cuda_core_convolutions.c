@@ -4,6 +4,7 @@
  * there: a convolution would compute at their rate, and take no less than the shortest of them, nor
  * than its bytes take. Without such twins the ratio of the peak rates is all that is known. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/search.h"
 #include "analyzer/queries/kernels/shapes.h"
@@ -13,8 +14,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { COMPARED = 20 /* twins, at least */ };
 
 struct conv {
     double flops, bytes, ns;
@@ -85,7 +84,7 @@ static bool is_name_of_slow(const struct facts *f, uint32_t name)
             all++;
         }
     }
-    return all > 0 && slow * 10 >= all * 9;
+    return all > 0 && slow * 100 >= all * QUERY_ALMOST_PCT;
 }
 
 static bool is_in_graph(const struct facts *f, uint32_t op)
@@ -132,14 +131,16 @@ static void collect_from_graphs(const struct facts *f, struct found *x)
 static void learn(struct found *x)
 {
     size_t n = x->twin_count;
-    if (n < COMPARED)
+    if (n < RULES_COMPARED)
         return;
     qsort(x->twins, n, sizeof *x->twins, by_time);
     x->short_ns = x->twins[0].ns;
     x->usual_ns = x->twins[n / 2].ns;
     qsort(x->twins, n, sizeof *x->twins, by_rate);
-    x->low_rate = x->twins[n / 10].flops / x->twins[n / 10].ns;
-    x->high_rate = x->twins[n * 3 / 4].flops / x->twins[n * 3 / 4].ns;
+    const struct conv *low = &x->twins[n / (size_t)QUERY_SOME];
+    const struct conv *high = &x->twins[n * (size_t)RULES_GOOD_PCT / 100];
+    x->low_rate = low->flops / low->ns;
+    x->high_rate = high->flops / high->ns;
 }
 
 static double most(double a, double b, double c)
@@ -149,24 +150,22 @@ static double most(double a, double b, double c)
 }
 
 /* The range of what the convolution would take on tensor cores. A kernel of the search may need
- * another one beside it (padding, partial sums): a third more at worst. Peak rates of 16 bits there
- * and of FP32 on CUDA cores: 8 to 1 on Volta and Turing, 15 to 1 and more on later ones for
- * servers. */
+ * another one beside it: padding, partial sums. */
 static void range_of(const struct found *x, const struct conv *v, double rate, double tried,
                      double *best, double *worst)
 {
     if (tried > 0) {
         *best = tried;
-        *worst = tried * 4 / 3;
+        *worst = tried * RULES_BESIDE_TRIED;
         return;
     }
     double bytes_ns = rate > 0 ? v->bytes / rate : 0;
-    if (x->twin_count >= COMPARED && v->call) {
+    if (x->twin_count >= RULES_COMPARED && v->call) {
         *best = most(v->flops / x->high_rate, x->short_ns, bytes_ns);
         *worst = most(v->flops / x->low_rate, x->usual_ns, bytes_ns);
     } else {
-        *best = most(v->ns / 15, bytes_ns, 0);
-        *worst = most(v->ns / 2, bytes_ns, 0);
+        *best = most(v->ns * RULES_TO_TENSOR_CORES.good, bytes_ns, 0);
+        *worst = most(v->ns * RULES_TO_TENSOR_CORES.bad, bytes_ns, 0);
     }
 }
 
@@ -247,7 +246,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     if (flops > 0)
         outcome_evidence(o, "rate of convolutions without tensor cores", flops / ns / 1e3,
                          "TFLOP/s", rows);
-    if (x->twin_count >= COMPARED) {
+    if (x->twin_count >= RULES_COMPARED) {
         outcome_evidence_per(o, "convolutions on tensor cores",
                              (double)x->twin_count / (double)f->steps.used, "count", rows);
         outcome_evidence(o, "their rate, upper quartile", x->high_rate / 1e3, "TFLOP/s", rows);
@@ -271,7 +270,7 @@ static void judge(const struct facts *f, struct arena *arena, struct outcome *o,
     o->why =
         arena_printf(arena, "%.3f ms%s of 16-bit convolutions could run faster on tensor cores",
                      ms(each), scope_words(f)->per_of);
-    if (x->count == 0 || lost * 100 < f->step_ns)
+    if (x->count == 0 || lost * QUERY_WORTH < f->step_ns)
         return;
     add_evidence(f, o, x, each);
     o->error_class = ERROR_KERNEL_MODEL;
@@ -315,7 +314,7 @@ static bool can_tell(const struct facts *f, struct arena *arena, struct outcome 
         return true;
     o->why = arena_printf(arena, "%.3f ms%s of 16-bit convolutions on CUDA cores", ms(cost),
                           scope_words(f)->per_of);
-    if (cost * 100 >= f->step_ns) {
+    if (cost * QUERY_WORTH >= f->step_ns) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: whether the 16-bit convolutions on CUDA cores are grouped, which "
                  "need such kernels (gpuprof run records it of cuDNN's calls)";

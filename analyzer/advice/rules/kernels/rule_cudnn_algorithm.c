@@ -5,6 +5,7 @@
  * channels of a group). The bound is the time that would be saved if those in the slower three
  * quarters ran at the rate of the upper quartile. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/kernels/shapes.h"
 
@@ -40,7 +41,7 @@ static size_t collect(const struct facts *f, struct conv *out)
     size_t n = 0;
     for (size_t i = 0; i < f->tl->call_count; i++) {
         const struct call *c = &f->tl->calls[i];
-        if (!query_is_conv(&c->row) || c->row.dim[1] < 16)
+        if (!query_is_conv(&c->row) || c->row.dim[1] < RULES_FIRST_CHANNELS)
             continue; /* the first layer's few channels are slow whatever the algorithm */
         struct conv v = {
             .kind = kind_of(&c->row), .flops = query_conv_flops(&c->row), .op = TL_NONE};
@@ -58,7 +59,7 @@ static int64_t below_upper_quartile(struct conv *v, size_t n, const struct conv 
     for (size_t i = 0, j; i < n; i = j) {
         for (j = i; j < n && v[j].kind == v[i].kind; j++)
             ;
-        const struct conv *q = &v[i + (j - i - 1) * 3 / 4];
+        const struct conv *q = &v[i + (j - i - 1) * (size_t)RULES_GOOD_PCT / 100];
         double rate = q->flops / (double)q->ns;
         for (size_t k = i; k < j; k++) {
             double own_ns = v[k].flops / rate;
@@ -108,7 +109,7 @@ static void check_shapes(const struct facts *f, struct arena *arena, struct outc
         all += v[i].ns;
     o->why = arena_printf(
         arena, "convolutions slower than others of their kind cost %.3f ms per step", ms(bound));
-    if (worst && bound * 100 >= f->step_ns) {
+    if (worst && bound * QUERY_WORTH >= f->step_ns) {
         const char *rows = "SELECT * FROM library_call WHERE family IN (2, 3, 4)";
         outcome_evidence_per(o, "convolution calls", (double)n / (double)f->steps.used, "count",
                              rows);
@@ -161,7 +162,7 @@ static void check_cudnn_algorithm(const struct facts *f, struct arena *arena, st
     int64_t cost = per_step(f, ops.busy_ns);
     o->why = arena_printf(arena, "%.3f ms per step in algorithms that autotuning tends to replace",
                           ms(cost));
-    if (cost * 100 < f->step_ns)
+    if (cost * QUERY_WORTH < f->step_ns)
         return;
     outcome_evidence_per(o, "such kernels", (double)ops.count / (double)f->steps.used, "count",
                          "SELECT * FROM kernel_time WHERE name LIKE '%dgrad_engine%' OR name LIKE "

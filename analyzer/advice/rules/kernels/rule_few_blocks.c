@@ -1,16 +1,14 @@
 /* Kernels whose launch cannot fill the GPU: fewer blocks than it has multiprocessors, or blocks of
  * a few threads. Other kernels that run meanwhile fill it, too. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 
 #include <stdlib.h>
 
 enum {
-    WARP = 32,        /* threads that take the same instruction */
-    WARPS = 4,        /* that a multiprocessor serves at once, one per scheduler */
-    SHORT_NS = 20000, /* shorter: most is the start and the end, which more blocks do not change */
-    MOST_FILLED_PCT = 50, /* more: other sizes would be cut differently, nothing is claimed */
-    LEAST_PCT = 5         /* of the step */
+    WARP = 32, /* threads that take the same instruction */
+    WARPS = 4  /* that a multiprocessor serves at once, one per scheduler */
 };
 
 /* The share of the GPU that it can keep at work, of all lanes that take an instruction at once; 1
@@ -41,8 +39,8 @@ static bool library_cuts(const struct facts *f, const struct op *o)
 static bool is_small(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
-    return o->class.family != FAMILY_COMM && o->end_ns - o->start_ns >= SHORT_NS &&
-           filled(f, o) * 100 <= MOST_FILLED_PCT && query_used(f, op) && !library_cuts(f, o);
+    return o->class.family != FAMILY_COMM && o->end_ns - o->start_ns >= RULES_SHORT_KERNEL_NS &&
+           filled(f, o) * 100 <= RULES_FILLED_PCT && query_used(f, op) && !library_cuts(f, o);
 }
 
 /* What runs at a moment. GPUs run no more than 128 kernels at once. */
@@ -193,7 +191,7 @@ static void check_few_blocks(const struct facts *f, struct arena *arena, struct 
     int64_t small = per_step(f, small_of(f, 0).ns);
     o->why = arena_printf(arena, "kernels that cannot fill the GPU take %.3f ms %s", ms(small),
                           scope_words(f)->per);
-    if (small * 100 < f->step_ns * LEAST_PCT)
+    if (small * 100 < f->step_ns * RULES_KERNEL_PCT)
         return;
     struct scan s = {.f = f};
     s.empty_ns = arena_array(arena, f->tl->strings.n + 1, sizeof *s.empty_ns);
@@ -209,7 +207,7 @@ static void check_few_blocks(const struct facts *f, struct arena *arena, struct 
                           "kernels that cannot fill the GPU take %.3f ms %s, but leave it empty "
                           "for %.3f ms only: others run beside them",
                           ms(small), scope_words(f)->per, ms(empty));
-    if (empty * 100 < f->step_ns * LEAST_PCT)
+    if (empty * 100 < f->step_ns * RULES_KERNEL_PCT)
         return;
     uint32_t most = 0;
     for (uint32_t i = 0; i < f->tl->strings.n; i++)

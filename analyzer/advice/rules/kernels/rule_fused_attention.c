@@ -1,35 +1,23 @@
 /* Attention written out: a product makes the scores, a softmax of its own reads and writes them, a
  * second product reads them again. A fused kernel never writes them to memory. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/kernels/attention.h"
 
 enum { FUSED_CC = 8 /* from this compute capability on there are FlashAttention's kernels */ };
 
-/* How long a fused kernel takes, in times of the products that it replaces. It computes the same
- * (5 products for 4 backward), causal attention half of it. In 16 bits products of heads of 64 to
- * 128 values are limited by writing the scores: FlashAttention 2 (Dao 2023, figures 4 to 6) is up
- * to four times as fast as such products, and no faster where sequences are short. Kernels for
- * older devices gain less. For FP32 they compute each product as three in TF32: about as fast as
- * CUDA cores where the peak of TF32 is eight times theirs (A100, H100). Elsewhere, and beside
- * products in TF32, they may be several times slower than the products, or no slower: on an RTX
- * 3060 one recording has a quarter of that peak, and a program published that they saved it 15 % of
- * a step in TF32. It pays where softmax, masks and dropout take long. */
-static const struct factors {
-    double good, bad;
-} from_16_bit = {0.25, 1.3}, from_16_bit_unaligned = {0.12, 1.1}, from_16_bit_old = {0.5, 1.5},
-  from_fp32 = {0.6, 1.7}, from_fp32_slow = {0.8, 4.5}, from_tf32 = {1, 6};
-
-static struct factors range_of(const struct facts *f, const struct query_attention *a)
+/* How long a fused kernel takes, in times of the products that it replaces. */
+static struct limit_span range_of(const struct facts *f, const struct query_attention *a)
 {
     int64_t major = f->device ? f->device->cc_major : 0;
     bool fast_tf32 = major >= FUSED_CC && f->device->cc_minor == 0;
     if (a->fp32_ns * 2 > a->products_ns)
-        return fast_tf32 ? from_fp32 : from_fp32_slow;
+        return fast_tf32 ? RULES_FUSED_FP32 : RULES_FUSED_FP32_SLOW;
     if (a->tf32_ns * 2 > a->products_ns)
-        return fast_tf32 ? from_tf32 : from_fp32_slow;
+        return fast_tf32 ? RULES_FUSED_TF32 : RULES_FUSED_FP32_SLOW;
     if (major > 0 && major < FUSED_CC)
-        return from_16_bit_old;
-    return a->unaligned_ns * 2 > a->products_ns ? from_16_bit_unaligned : from_16_bit;
+        return RULES_FUSED_16_OLD;
+    return a->unaligned_ns * 2 > a->products_ns ? RULES_FUSED_16_ODD : RULES_FUSED_16;
 }
 
 /* "12", or "12 forward and 12 backward" */
@@ -75,11 +63,11 @@ static void check_fused_attention(const struct facts *f, struct arena *arena, st
         o->why = "out of memory";
         return;
     }
-    struct factors times = range_of(f, &a);
+    struct limit_span times = range_of(f, &a);
     int64_t cost = per_step(f, a.between_ns + (int64_t)((double)a.products_ns * (1 - times.good)));
     o->why = arena_printf(arena, "%lld softmaxes between matrix products; %.3f ms %s",
                           (long long)(a.forward + a.backward), ms(cost), scope_words(f)->per);
-    if (a.longest == TL_NONE || per_step(f, a.between_ns) * 100 < f->step_ns)
+    if (a.longest == TL_NONE || per_step(f, a.between_ns) * QUERY_WORTH < f->step_ns)
         return;
     double middle = (times.good + times.bad) / 2;
     if ((double)a.between_ns < (double)a.products_ns * (middle - 1)) {

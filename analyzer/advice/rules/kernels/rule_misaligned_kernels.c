@@ -1,6 +1,7 @@
 /* Matrix kernels on tensor cores that load one or two elements at a time, because a dimension is
  * odd. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 
 #include "wire/spool_format.h"
@@ -111,7 +112,7 @@ static void add_product(struct products *p, const struct timeline *t, const stru
 
 /* How much shorter they would be: they would compute as fast as aligned products of this program
  * do, from the rate of half of the work upwards. A product larger than those fills the device
- * better: up to a fifth more than the best of them is left open. */
+ * better: RULES_LARGER_PRODUCT leaves that open. */
 static void range_of(struct products *p, struct edit *edit)
 {
     double half = 0, sum = 0, own = p->flops / p->ns;
@@ -121,7 +122,7 @@ static void range_of(struct products *p, struct edit *edit)
         half += p->aligned[i].flops / 2;
     while (k + 1 < p->n && sum + p->aligned[k].flops < half)
         sum += p->aligned[k++].flops;
-    edit->scale.good = own / (1.2 * p->aligned[p->n - 1].per_ns);
+    edit->scale.good = own / (RULES_LARGER_PRODUCT * p->aligned[p->n - 1].per_ns);
     edit->scale.bad = own / p->aligned[k].per_ns;
     edit->scale.good = edit->scale.good < 1 ? edit->scale.good : 1;
     edit->scale.bad = edit->scale.bad < 1 ? edit->scale.bad : 1;
@@ -130,7 +131,6 @@ static void range_of(struct products *p, struct edit *edit)
 /* No edit where too few aligned products were recorded to compare with. */
 static struct edit aligned_edit(const struct facts *f, struct arena *arena)
 {
-    enum { COMPARED = 20 };
     struct products p = {.marks = arena_array(arena, f->tl->op_count + 1, sizeof *p.marks),
                          .aligned = malloc((f->tl->call_count + 1) * sizeof *p.aligned)};
     struct edit edit = {.kind = NULL};
@@ -138,7 +138,7 @@ static struct edit aligned_edit(const struct facts *f, struct arena *arena)
         for (size_t i = 0; i < f->tl->call_count; i++)
             if (f->tl->calls[i].row.family == SPOOL_CALL_GEMM)
                 add_product(&p, f->tl, &f->tl->calls[i]);
-        if (p.n >= COMPARED && p.ns > 0) {
+        if (p.n >= RULES_COMPARED && p.ns > 0) {
             edit = (struct edit){.kind = &edit_scale, .at.op_marks = p.marks};
             range_of(&p, &edit);
         }
@@ -153,7 +153,7 @@ static void check_misaligned_kernels(const struct facts *f, struct arena *arena,
     int64_t each = per_step(f, m.busy_ns), size = odd_size(f);
     o->why = arena_printf(arena, "%.3f ms %s in misaligned matrix kernels", ms(each),
                           scope_words(f)->per);
-    if (m.longest == TL_NONE || each * 100 < f->step_ns)
+    if (m.longest == TL_NONE || each * QUERY_WORTH < f->step_ns)
         return;
     const char *rows = "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE "
                        "'%align1%' OR s.text LIKE '%align2%' OR s.text LIKE '%AddPadding%'";

@@ -1,12 +1,11 @@
 /* Products and convolutions in kernels of the program's own, where cuBLAS and cuDNN have fast ones.
  */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 
 #include <ctype.h>
 #include <string.h>
-
-enum { LEAST_PCT = 5 /* of the step */ };
 
 /* What people call a kernel that multiplies, convolves, or makes gradients of weights. */
 static const char computes[] =
@@ -124,7 +123,7 @@ static void check_own_matrix_kernels(const struct facts *f, struct arena *arena,
         o->why = "PyTorch calls libraries for its products and convolutions";
         return;
     }
-    if (x.longest == TL_NONE || all * 100 < f->step_ns * LEAST_PCT)
+    if (x.longest == TL_NONE || all * 100 < f->step_ns * RULES_KERNEL_PCT)
         return;
     const struct op *most = &f->tl->ops[x.longest];
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%mul%' OR name LIKE '%gemm%' OR "

@@ -2,14 +2,13 @@
  * registers. A person fuses pointwise kernels over one shape; a compiler of PyTorch or XLA also
  * what comes between them: softmax, norms, reductions, casts and copies. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/kernels/attention.h"
 #include "analyzer/queries/kernels/shapes.h"
 
 #include "wire/spool_format.h"
 
 #include <string.h>
-
-enum { NEAR_NS = 100000 /* of idle time between members: not one chain any more */ };
 
 struct chain { /* of one stream */
     double threads;
@@ -29,11 +28,11 @@ struct chains {                 /* over the used steps */
 };
 
 /* At most: one kernel remains, or none where the product before it can do the work. A compiler
- * leaves a fifth at least (whatif/edits/edit_join.c). */
+ * leaves more. */
 static int64_t spared(const struct chains *all, const struct chain *c)
 {
     if (all->compiles)
-        return c->sum_ns - c->sum_ns / 5;
+        return c->sum_ns - (int64_t)(RULES_COMPILED_LEAVES * (double)c->sum_ns);
     return c->behind_product ? c->sum_ns : c->sum_ns - c->longest_ns;
 }
 
@@ -92,7 +91,7 @@ static void add(const struct facts *f, struct chains *all, struct chain *c, uint
     int64_t length_ns = o->end_ns - o->start_ns;
     bool other_shape = !all->compiles && c->threads != threads_of(o);
     if (c->length &&
-        (other_shape || o->start_ns - c->end_ns > NEAR_NS || c->step != f->steps.op_step[i]))
+        (other_shape || o->start_ns - c->end_ns > RULES_NEAR_NS || c->step != f->steps.op_step[i]))
         finish(all, c);
     if (c->length == 0)
         *c = (struct chain){.threads = threads_of(o),
@@ -169,7 +168,7 @@ static void check_pointwise_fusion(const struct facts *f, struct arena *arena, s
     double used = (double)(f->steps.used ? f->steps.used : 1);
     o->why = arena_printf(arena, "%.1f chains of %s %s; fusing them may save %.3f ms",
                           (double)all.count / used, what, scope_words(f)->per, ms(cost));
-    if (cost * 100 < f->step_ns)
+    if (cost * QUERY_WORTH < f->step_ns)
         return;
     outcome_evidence_per(o, arena_printf(arena, "chains of %s,", what), (double)all.count / used,
                          "count", NULL);

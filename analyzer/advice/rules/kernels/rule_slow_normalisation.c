@@ -4,20 +4,13 @@
  * both are in the recorded call and the device's row. cuDNN's kernels for NCHW accept NHWC, too:
  * there they take one channel at a time, two bytes out of each line of memory. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/kernels/shapes.h"
 
 #include "wire/spool_format.h"
 
 #include <string.h>
-
-enum {
-    FLOOR_NS = 3000, /* of a kernel, whatever it moves */
-    SLOW = 8         /* takes so many times its least time */
-};
-/* Fast kernels in practice: cuDNN's for NHWC reach 0.57 to 0.81 of an H200's rate with large
- * tensors, PyTorch's for channels-last 0.19 in a whole ResNet-50 (many small ones). */
-static const double WORST_SHARE = 0.125;
 
 struct found {
     bool *marks;              /* by operation */
@@ -36,8 +29,9 @@ static void add_call(const struct facts *f, const struct call *c, struct found *
     if (op == TL_NONE || bytes <= 0)
         return;
     x->calls++;
-    double best = bytes / rate + FLOOR_NS, worst = bytes / rate / WORST_SHARE + 2.0 * FLOOR_NS;
-    if (rate <= 0 || (double)ns < best * SLOW || query_norm_extended(f, &c->row))
+    double best = bytes / rate + RULES_FLOOR_NS,
+           worst = bytes / rate / RULES_NORM_WORST + 2.0 * RULES_FLOOR_NS;
+    if (rate <= 0 || (double)ns < best * RULES_NORM_SLOW || query_norm_extended(f, &c->row))
         return;
     const struct timeline *t = f->tl;
     for (uint32_t i = 0; i < c->apis; i++)
@@ -85,7 +79,7 @@ static bool can_tell(const struct facts *f, struct arena *arena, const struct fo
     o->why = arena_printf(arena, "cuDNN's kernels for normalisation take %.3f ms %s", ms(cost),
                           scope_words(f)->per);
     bool calls = (f->tl->have & HAVE_CALLS) != 0;
-    if (x->calls == 0 && (calls || cost * 100 < f->step_ns || query_of_pytorch(f)))
+    if (x->calls == 0 && (calls || cost * QUERY_WORTH < f->step_ns || query_of_pytorch(f)))
         return false;
     if (!calls) {
         o->verdict = RULE_CANNOT_TELL;
@@ -115,7 +109,7 @@ static void check_slow_normalisation(const struct facts *f, struct arena *arena,
     o->why = arena_printf(
         arena, "%.3f ms %s in normalisation in channels-last far below the memory's rate", ms(each),
         scope_words(f)->per);
-    if (x.count == 0 || lost * 100 < f->step_ns)
+    if (x.count == 0 || lost * QUERY_WORTH < f->step_ns)
         return;
     double share = 100 * x.bytes / (double)x.ns / query_memory_rate(f);
     const char *rows = "SELECT * FROM library_call WHERE family = 5 AND in_layout = 2";

@@ -82,17 +82,12 @@ static enum query_take moves_fp32(const struct facts *f, uint32_t op)
     return o->kind == OP_KERNEL && moves && !o->class.half ? QUERY_BUSY : QUERY_NO;
 }
 
-enum {
-    WORTH_16_BITS = 10, /* work in TF32 takes one part in so many of the step */
-    IN_USE = 10 /* 16-bit work takes one part in so many of that: mixed precision is in use */
-};
-
 /* Per step, in TF32; 0 where that is little, or where 16 bits are in use already. */
 static int64_t tf32_cost(const struct facts *f)
 {
     struct query_ops tf32 = query_ops(f, is_tf32_matrix), half = query_ops(f, is_half_matrix);
     int64_t cost = per_step(f, tf32.busy_ns);
-    return cost * WORTH_16_BITS < f->step_ns || half.busy_ns * IN_USE > tf32.busy_ns ? 0 : cost;
+    return cost * QUERY_SOME < f->step_ns || half.busy_ns * QUERY_SOME > tf32.busy_ns ? 0 : cost;
 }
 
 struct found {
@@ -147,8 +142,6 @@ static void advise(struct outcome *o, int cc_major, bool tf32, bool convolves)
     else if (tf32)
         o->title = "Use the tensor cores in 16 bits (mixed precision)";
 }
-
-enum { WORTH_A_LAYOUT = 10 /* such convolutions take one part in so many of the FP32 work */ };
 
 static void add_evidence(const struct facts *f, struct outcome *o, const struct found *x)
 {
@@ -216,7 +209,7 @@ static void check_tensor_cores(const struct facts *f, struct arena *arena, struc
     x.tf32_ns = tf32_cost(f);
     o->why = arena_printf(arena, "%.3f ms%s of FP32 matrix kernels without tensor cores",
                           ms(x.cost_ns), scope_words(f)->per_of);
-    if ((x.cost_ns + x.tf32_ns) * 100 < f->step_ns || !query_nvidia(f) ||
+    if ((x.cost_ns + x.tf32_ns) * QUERY_WORTH < f->step_ns || !query_nvidia(f) ||
         !has_tensor_cores(f, o, &cc_major))
         return;
     add_evidence(f, o, &x);
@@ -227,7 +220,7 @@ static void check_tensor_cores(const struct facts *f, struct arena *arena, struc
     struct query_ops nhwc = query_ops_of(f, is_fp32_conv_in_nhwc, &x);
     advise(o, cc_major, x.tf32_ns > x.cost_ns, nchw.count + nhwc.count > 0);
     o->edit.precision.layout = nhwc.busy_ns > nchw.busy_ns || weights_in_nhwc(f);
-    if (nchw.busy_ns * WORTH_A_LAYOUT > x.fp32.busy_ns && !weights_in_nhwc(f)) {
+    if (nchw.busy_ns * QUERY_SOME > x.fp32.busy_ns && !weights_in_nhwc(f)) {
         outcome_evidence_per(o, "of them, convolutions not in channels-last,",
                              ms(per_step(f, nchw.busy_ns)), "ms", NULL);
         o->edit.precision.layout = true;

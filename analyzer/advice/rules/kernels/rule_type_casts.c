@@ -1,15 +1,8 @@
 /* Values converted from one type to another again and again: weights, or activations that autocast
  * takes to FP32 and back. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
-
-enum { MANY_OPS = 30 /* a step */ };
-/* A cast of a weight is mostly short: 2.4 million values of ResNet-50's largest take 5 us on an
- * H200 and 16 us on a V100. So may one of a small batch's activations be: both stay in the remedy.
- */
-static const int64_t SHORT_NS = 20000;
-/* Of the 6 bytes that a cast reads and writes, a kernel that casts on its way writes 2. */
-static const double BYTES_LEFT = 1.0 / 3;
 
 static bool casts(const struct op *o)
 {
@@ -28,7 +21,7 @@ static enum query_take is_cast(const struct facts *f, uint32_t op)
 static enum query_take is_short_cast(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
-    return casts(o) && o->end_ns - o->start_ns < SHORT_NS ? QUERY_BUSY : QUERY_NO;
+    return casts(o) && o->end_ns - o->start_ns < RULES_SHORT_CAST_NS ? QUERY_BUSY : QUERY_NO;
 }
 
 /* Whether short ones take most of the time. */
@@ -47,7 +40,7 @@ static void check_type_casts(const struct facts *f, struct arena *arena, struct 
     struct query_ops ops = query_ops(f, is_cast);
     int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns), count = each_step(f, ops.count);
     o->why = arena_printf(arena, "%lld casts and %.3f ms per step", (long long)count, ms(cost));
-    if (count < MANY_OPS || cost * 100 < f->step_ns)
+    if (count < RULES_MANY_OPS || cost * QUERY_WORTH < f->step_ns)
         return;
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%cast%' OR name LIKE '%copy%' "
                        "OR name LIKE '%convertTensor%'";
@@ -57,7 +50,7 @@ static void check_type_casts(const struct facts *f, struct arena *arena, struct 
     outcome_evidence_per(o, "GPU idle between them", ms(per_step(f, ops.idle_ns)), "ms", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit = (struct edit){
-        .kind = &edit_fuse, .at.ops = goes, .fuse = {.bad = BYTES_LEFT, .within = true}};
+        .kind = &edit_fuse, .at.ops = goes, .fuse = {.bad = RULES_CAST_LEFT, .within = true}};
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "%lld kernels per step convert values from one type to another: "

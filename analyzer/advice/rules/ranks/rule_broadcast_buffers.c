@@ -1,12 +1,8 @@
 /* Buffers (running statistics) that go from rank 0 to all ranks at the start of each step. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "wire/fact_keys.h"
-
-enum {
-    EARLY = 4, /* at the start: less than one part in so many of the computing lies before it */
-    SMALL = 4  /* small: less than one part in so many of what else is exchanged */
-};
 
 struct found {
     bool *marks;              /* by op: broadcasts at the start, and the copies around them */
@@ -39,7 +35,7 @@ static void add_bytes(const struct facts *f, struct found *x)
 /* So much of a step was computed before. */
 static bool is_early(const struct facts *f, int64_t computed_ns)
 {
-    return computed_ns * EARLY < f->breakdown_ns[PART_COMPUTE];
+    return computed_ns * RULES_EARLY < f->breakdown_ns[PART_COMPUTE];
 }
 
 static bool look(const struct facts *f, struct arena *arena, struct found *x)
@@ -87,8 +83,8 @@ static enum query_take is_marked(const struct facts *f, uint32_t op, const void 
 static bool small(const struct found *x)
 {
     if (x->bytes && x->other_bytes)
-        return x->bytes * SMALL < x->other_bytes;
-    return x->own_ns * SMALL < x->other_ns;
+        return x->bytes * RULES_SMALL_PART < x->other_bytes;
+    return x->own_ns * RULES_SMALL_PART < x->other_ns;
 }
 
 static void check_broadcast_buffers(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -101,8 +97,8 @@ static void check_broadcast_buffers(const struct facts *f, struct arena *arena, 
     struct query_ops ops = query_ops_of(f, is_marked, x.marks);
     int64_t gain = per_step(f, ops.busy_ns + ops.idle_ns);
     o->why = arena_printf(arena, "broadcasts at the start of the step take %.3f ms", ms(gain));
-    if (!x.reduces || x.steps * 10 < f->steps.used * 9 || query_replicated(f, arena) ||
-        !small(&x) || gain * 100 < f->steps.median_ns)
+    if (!x.reduces || x.steps * 100 < f->steps.used * QUERY_ALMOST_PCT ||
+        query_replicated(f, arena) || !small(&x) || gain * QUERY_WORTH < f->steps.median_ns)
         return;
     outcome_evidence_per(
         o, "broadcasts at the start of a step,", (double)x.broadcasts / (double)f->steps.used,

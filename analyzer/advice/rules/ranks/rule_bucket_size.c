@@ -68,7 +68,7 @@ static void check_bucket_size(const struct facts *f, struct arena *arena, struct
                  ? "no collectives on this GPU"
                  : arena_printf(arena, "%zu collectives of %.1f MB per step, %.3f ms exposed",
                                 x.count, (double)x.bytes / 1e6, ms(gain));
-    if (fault == BUCKETS_FINE || gain * 100 < f->step_ns)
+    if (fault == BUCKETS_FINE || gain * QUERY_WORTH < f->step_ns)
         return;
     add_evidence(o, &x, exposed, launching);
     o->edit.kind = fault == BUCKETS_SMALL ? &edit_bucket : &edit_hide_comm;

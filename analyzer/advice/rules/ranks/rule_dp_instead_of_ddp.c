@@ -15,7 +15,7 @@ static void check_dp_instead_of_ddp(const struct facts *f, struct arena *arena, 
                                "one process drives %zu GPUs, which costs this GPU %.3f ms per step",
                                devices, ms(gain))
                 : "no process sends the weights to several GPUs in each step";
-    if (!devices || gain * 100 < f->step_ns)
+    if (!devices || gain * QUERY_WORTH < f->step_ns)
         return;
     outcome_evidence(o, "GPUs that one process drives", (double)devices, "count",
                      "SELECT * FROM device");

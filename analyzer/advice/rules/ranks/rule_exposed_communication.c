@@ -1,6 +1,7 @@
 /* Collectives run while nothing is computed. Waiting for a late rank is not counted: that is
  * another rule's. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/training/eval.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "wire/fact_keys.h"
@@ -116,7 +117,7 @@ static const char *too_much(const struct facts *f, struct arena *arena, struct o
 /* A benchmark of collectives, or a recording of them alone: overlap has nothing to work with. */
 static bool computes_nothing(const struct facts *f, int64_t exposed)
 {
-    return f->breakdown_ns[PART_COMPUTE] * 100 < exposed;
+    return f->breakdown_ns[PART_COMPUTE] * QUERY_WORTH < exposed;
 }
 
 /* NULL: nothing speaks against it. */
@@ -137,10 +138,11 @@ static const char *why_not_now(const struct facts *f, struct arena *arena,
 static const char *summary(const struct facts *f, struct arena *arena, const struct query_ops *all,
                            int64_t exposed, int64_t launching, double hidden, const char *beyond)
 {
-    const char *overlapped = hidden < 5 ? "never overlapped"
-                                        : arena_printf(arena, "%s%.0f %% overlapped",
-                                                       hidden < 50 ? "only " : "", hidden);
-    const char *idles = launching * 100 > f->step_ns
+    const char *overlapped =
+        hidden < RULES_NEVER_PCT
+            ? "never overlapped"
+            : arena_printf(arena, "%s%.0f %% overlapped", hidden < 50 ? "only " : "", hidden);
+    const char *idles = launching * QUERY_WORTH > f->step_ns
                             ? arena_printf(arena, ", and it idles for %s until their launch",
                                            time_text(arena, launching))
                             : "";
@@ -166,11 +168,11 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
                                       ms(exposed > 0 ? exposed : 0), scope_words(f)->per)
                        : "no collectives on this GPU";
     struct query_comm model = query_comm(f, COMM_MODEL);
-    if (model.exposed_ns * 100 >= f->step_ns && model.exposed_ns > exposed) {
+    if (model.exposed_ns * QUERY_WORTH >= f->step_ns && model.exposed_ns > exposed) {
         split_layers(f, arena, o, &model);
         return;
     }
-    if (exposed * 100 < f->step_ns)
+    if (exposed * QUERY_WORTH < f->step_ns)
         return;
     const char *not_now = why_not_now(f, arena, &x, exposed);
     if (not_now) {
@@ -192,7 +194,7 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     outcome_fires(o, saved + launching,
                   summary(f, arena, &all, exposed, launching, hidden, beyond));
     o->edit.kind = &edit_hide_comm;
-    o->remedy.conditions[CONDITION_NEVER_OVERLAPPED] = hidden < 5;
+    o->remedy.conditions[CONDITION_NEVER_OVERLAPPED] = hidden < RULES_NEVER_PCT;
     o->error_class = ERROR_KERNEL_MODEL;
     if (2 * query_unnamed_sends(f, arena) > per_step(f, all.busy_ns))
         exchange_or_pipeline(arena, o);

@@ -40,7 +40,7 @@ static void check_no_sync(const struct facts *f, struct arena *arena, struct out
                                               "ranks exchange gradients %zu times per step, but computing "
                                                         "hides all except %.3f ms of that",
                                               k, ms(gain));
-    if (k < 2 || gain * 100 < f->step_ns)
+    if (k < 2 || gain * QUERY_WORTH < f->step_ns)
         return;
     const char *rows = "SELECT * FROM collective ORDER BY start_ns";
     outcome_evidence_per(o, "exchanges of the same gradients", (double)k, "count", rows);

@@ -14,12 +14,12 @@ static void check_pipeline_bubble(const struct facts *f, struct arena *arena, st
                                 ms(pairs.exposed_ns))
                  : "no sends and receives between ranks";
     int64_t unknown = query_unnamed_sends(f, arena);
-    if (pairs.exposed_ns * 100 < f->step_ns && unknown * 100 >= f->step_ns) {
+    if (pairs.exposed_ns * QUERY_WORTH < f->step_ns && unknown * QUERY_WORTH >= f->step_ns) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: whether the kernels of sends and receives belong to a pipeline or "
                  "to an exchange of all with all";
     }
-    if (pairs.exposed_ns * 100 < f->step_ns)
+    if (pairs.exposed_ns * QUERY_WORTH < f->step_ns)
         return;
     double each = (double)pairs.ops.count / (double)f->steps.used;
     outcome_evidence_per(o, "sends and receives", each, "count", rows);

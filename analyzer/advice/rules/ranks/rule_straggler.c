@@ -1,5 +1,6 @@
 /* One rank arrives late at the collectives, and all others wait in them. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/ranks/comm.h"
 
 static bool communicates(const struct facts *f)
@@ -117,15 +118,15 @@ static void doubt(const struct facts *f, struct arena *arena, struct outcome *o,
 static bool may_be_another(const struct facts *f, int64_t gain)
 {
     const struct ranks *r = &f->ranks;
-    return f->tl->missing_ranks > 0 && r->transfer_ns * 4 > gain;
+    return f->tl->missing_ranks > 0 && r->transfer_ns * RULES_ANOTHER > gain;
 }
 
 /* Several ranks that are late together: those of one node, or with the same kind of work. */
 static bool check_group(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     const struct ranks *r = &f->ranks;
-    if (r->group_size == 0 || r->group_ns * 100 < f->step_ns || may_be_another(f, r->group_ns) ||
-        query_replicated(f, arena))
+    if (r->group_size == 0 || r->group_ns * QUERY_WORTH < f->step_ns ||
+        may_be_another(f, r->group_ns) || query_replicated(f, arena))
         return false;
     const char *who = r->group_text;
     outcome_evidence(o, "ranks compared", (double)r->count, "count", "SELECT * FROM process");
@@ -231,7 +232,7 @@ static void check_straggler(const struct facts *f, struct arena *arena, struct o
                           "%.3f ms %s more than the next rank",
                           (long long)late->rank, (long long)late->late_count,
                           (long long)r->collectives, ms(gain), scope_words(f)->per);
-    bool late_enough = is_often(f) && gain * 100 >= f->step_ns;
+    bool late_enough = is_often(f) && gain * QUERY_WORTH >= f->step_ns;
     if (f->tl->missing_ranks > 0 && (!late_enough || may_be_another(f, gain))) {
         doubt(f, arena, o, gain);
         return;

@@ -1,11 +1,10 @@
 /* Forward work done twice to save memory that is not scarce. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/training/eval.h"
 #include "analyzer/queries/gpu.h"
 #include "analyzer/queries/training/phase.h"
 #include "wire/fact_keys.h"
-
-enum { SCARCE_PCT = 50 /* of the device's memory in use: more may be needed */ };
 
 /* ---- what is computed again ---- */
 
@@ -83,10 +82,11 @@ static int64_t repeated_pairs_ns(const struct facts *f, struct arena *arena, boo
         return 0;
     find_backward(f, evaluating, of, &p);
     find_forward(f, evaluating, of, &p);
-    if (p.backward == 0 || p.forward * 10 < p.backward * 15)
+    if (p.backward == 0 || p.forward * 100 < p.backward * RULES_TWICE_PCT)
         return 0;
     int64_t twice = (int64_t)((double)p.forward_ns * (1 - (double)p.backward / (double)p.forward));
-    *unclear = p.amid_ns * 4 < twice && per_step(f, twice) * 100 >= f->step_ns;
+    *unclear =
+        p.amid_ns * 100 < twice * RULES_AMID_PCT && per_step(f, twice) * QUERY_WORTH >= f->step_ns;
     return twice < p.amid_ns ? twice : p.amid_ns;
 }
 
@@ -106,7 +106,7 @@ static bool memory_lets(const struct facts *f, struct arena *arena, struct outco
         return false;
     }
     double pct = 100.0 * (double)peak / (double)all;
-    if (pct > SCARCE_PCT) {
+    if (pct > RULES_SCARCE_PCT) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
                               "the program computes %.1f ms per step a second time, but %.0f %% of "
@@ -135,7 +135,7 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
         return;
     }
     o->why = arena_printf(arena, "the program repeats %.3f ms of forward work per step", ms(again));
-    if (again * 100 < f->step_ns)
+    if (again * QUERY_WORTH < f->step_ns)
         return;
     if (!memory_lets(f, arena, o, again))
         return;

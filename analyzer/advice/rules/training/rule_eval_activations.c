@@ -50,7 +50,7 @@ static void check_eval_activations(const struct facts *f, struct arena *arena, s
     }
     o->why = arena_printf(arena, "%lld evaluations, with %lld kernels that only training needs",
                           (long long)e.ranges, (long long)e.train);
-    if (e.train == 0 || cost * 100 < f->step_ns)
+    if (e.train == 0 || cost * QUERY_WORTH < f->step_ns)
         return;
     outcome_evidence(o, "evaluations", (double)e.ranges, "count",
                      "SELECT * FROM range_time WHERE name LIKE '%eval%' OR name LIKE '%valid%'");

@@ -1,5 +1,6 @@
 /* An optimizer that updates the parameters tensor by tensor. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 #include "wire/fact_keys.h"
 
@@ -116,28 +117,27 @@ static enum query_take pick_lists(const struct facts *f, uint32_t op)
 
 /* PyTorch's foreach updates pass over all parameters once for each operation: AdamW reads and
  * writes twenty values of a parameter, fused seven; SGD with momentum eleven or eight, fused five.
- * Of what fused=True saved them some published half of the update, some nothing (pytorch#101291,
- * #121857). True: that is the case, and worth it. */
+ * True: that is the case, and worth it. */
 static bool by_lists(const struct facts *f, struct arena *arena, const struct query_ops *all,
                      struct outcome *o)
 {
     struct update u = update_of(f);
     struct query_ops ops = query_ops(f, pick_lists);
     const char *class = class_of(f, arena, &u);
-    if (!class || !query_name_has(class, fused_classes) || ops.busy_ns * 10 < all->busy_ns * 8 ||
-        !several_operations(f))
+    if (!class || !query_name_has(class, fused_classes) ||
+        ops.busy_ns * 100 < all->busy_ns * RULES_LISTS_PCT || !several_operations(f))
         return false;
-    bool adam = strncmp(class, "Adam", 4) == 0;
-    double good = adam ? 0.35 : 0.45, bad = 1;
+    struct limit_span left = strncmp(class, "Adam", 4) == 0 ? RULES_FUSED_ADAM : RULES_FUSED_SGD;
     int64_t each = per_step(f, ops.busy_ns);
-    if ((double)each * (1 - (good + bad) / 2) * 100 < (double)f->step_ns)
+    if ((double)each * (1 - (left.good + left.bad) / 2) * QUERY_WORTH < (double)f->step_ns)
         return false;
     add_evidence(f, o, &ops, &u);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit = (struct edit){.kind = &edit_scale, .at.ops = updates_by_lists, .scale = {good, bad}};
+    o->edit = (struct edit){
+        .kind = &edit_scale, .at.ops = updates_by_lists, .scale = {left.good, left.bad}};
     remedy_text(&o->remedy, PARAM_OPTIMIZER, class);
     o->remedy.conditions[CONDITION_BY_LISTS] = true;
-    outcome_fires(o, (int64_t)((double)each * (1 - good)),
+    outcome_fires(o, (int64_t)((double)each * (1 - left.good)),
                   arena_printf(arena,
                                "the optimizer runs %lld kernels in %.1f ms %s: each of its "
                                "operations passes over all parameters once more (foreach)",
@@ -159,7 +159,7 @@ static void check_fused_optimizer(const struct facts *f, struct arena *arena, st
                               "the optimizer computes %lld products of matrices among its %lld "
                               "kernels %s: no flag puts such an update into one kernel",
                               (long long)products, (long long)count, scope_words(f)->per);
-    if (by_lists(f, arena, &ops, o) || !many || cost * 100 < f->step_ns)
+    if (by_lists(f, arena, &ops, o) || !many || cost * QUERY_WORTH < f->step_ns)
         return;
     struct update u = update_of(f);
     add_evidence(f, o, &ops, &u);

@@ -1,14 +1,14 @@
 /* Clipping that takes the norm tensor by tensor, or asks the host what it is. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/training/phase.h"
 #include "wire/fact_keys.h"
 
-enum { MANY_OPS = 30 /* a step */ };
-
 static int64_t cost_of_ops(const struct facts *f, const struct query_phase *p)
 {
-    return each_step(f, p->ops.count) >= MANY_OPS ? per_step(f, p->ops.busy_ns + p->ops.idle_ns)
-                                                  : 0;
+    return each_step(f, p->ops.count) >= RULES_MANY_OPS
+               ? per_step(f, p->ops.busy_ns + p->ops.idle_ns)
+               : 0;
 }
 
 static void add_evidence(const struct facts *f, struct outcome *o, const struct query_phase *p)
@@ -47,7 +47,7 @@ static void check_gradient_clipping(const struct facts *f, struct arena *arena, 
         arena,
         "%lld clipping operations per step; waits for the norm leave the GPU idle for %.3f ms",
         (long long)each_step(f, p.ops.count), ms(waiting));
-    if ((waiting + scattered) * 100 < f->step_ns)
+    if ((waiting + scattered) * QUERY_WORTH < f->step_ns)
         return;
     add_evidence(f, o, &p);
     const char *summary =

@@ -1,9 +1,8 @@
 /* What dynamic loss scaling costs: a check per tensor, and a wait for "did anything overflow?". */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/training/phase.h"
 #include "wire/fact_keys.h"
-
-enum { MANY_OPS = 30 /* a step */ };
 
 static bool bf16_possible(const struct facts *f)
 {
@@ -27,13 +26,13 @@ static void check_loss_scaling(const struct facts *f, struct arena *arena, struc
 {
     struct query_phase p = query_phase(f, arena, &phase_scaling);
     int64_t waiting = per_step(f, p.sync_ns), busy = per_step(f, p.ops.busy_ns);
-    bool many = each_step(f, p.ops.count) >= MANY_OPS;
+    bool many = each_step(f, p.ops.count) >= RULES_MANY_OPS;
     int64_t scattered = many ? busy + per_step(f, p.ops.idle_ns) : 0;
     o->why = arena_printf(arena,
                           "%lld loss-scaling operations and %.3f ms per step; waits for its result "
                           "leave the GPU idle for %.3f ms",
                           (long long)each_step(f, p.ops.count), ms(busy), ms(waiting));
-    if ((waiting + scattered) * 100 < f->step_ns)
+    if ((waiting + scattered) * QUERY_WORTH < f->step_ns)
         return;
     const char *rows =
         "SELECT k.* FROM kernel k JOIN string s ON s.id = k.name WHERE s.text LIKE '%finite%' OR "

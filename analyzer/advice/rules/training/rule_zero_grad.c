@@ -8,7 +8,7 @@ static void check_zero_grad(const struct facts *f, struct arena *arena, struct o
     bool many = query_zeroing_scattered(f, &ops);
     int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns), count = each_step(f, ops.count);
     o->why = arena_printf(arena, "%lld memsets and fills per step", (long long)count);
-    if (!many || cost * 100 < f->step_ns)
+    if (!many || cost * QUERY_WORTH < f->step_ns)
         return;
     const char *rows = "SELECT * FROM memset ORDER BY start_ns";
     outcome_evidence_per(o, "memsets and fill kernels", (double)count, "count", rows);
