@@ -87,8 +87,8 @@ static uint32_t longest_own(const struct cpu_ranks *r, int64_t *second)
  */
 static bool in_step(const struct cpu_rank *a, const struct cpu_rank *b)
 {
-    return llabs(a->median_ns - b->median_ns) * 10 <= a->median_ns ||
-           llabs(a->step_ns - b->step_ns) * 10 <= a->step_ns;
+    return llabs(a->median_ns - b->median_ns) * FACTS_IN_STEP <= a->median_ns ||
+           llabs(a->step_ns - b->step_ns) * FACTS_IN_STEP <= a->step_ns;
 }
 
 /* The others make good for what the late one takes longer: their backward passes are longer by at

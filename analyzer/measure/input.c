@@ -91,7 +91,7 @@ static int launches_count(struct launches *l, const struct timeline *t, const st
 
 static bool is_loop(const struct launches *l, const struct thread *th, uint32_t name)
 {
-    return l->held[name] > 0 && l->held[name] * 4 >= l->before[th->apis];
+    return l->held[name] > 0 && l->held[name] * 100 >= l->before[th->apis] * MEASURE_LOOP_PCT;
 }
 
 static bool own_loader(const struct timeline *t, const struct row_loader *l, uint32_t thread)

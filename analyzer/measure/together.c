@@ -136,11 +136,12 @@ static int take_processes(struct taken *k)
 /* 1: the bit was not set before; -1: out of memory. */
 static int set_bit(struct names *bits, uint32_t i)
 {
-    while (bits->n <= i / 64)
+    uint32_t word = i / 64;
+    while (bits->n <= word)
         if (!vec_push(bits))
             return -1;
-    bool was = bits->at[i / 64] >> i % 64 & 1;
-    bits->at[i / 64] |= (uint64_t)1 << i % 64;
+    bool was = bits->at[word] >> i % 64 & 1;
+    bits->at[word] |= (uint64_t)1 << i % 64;
     return !was;
 }
 

@@ -42,8 +42,8 @@ static size_t load_offset(const struct maker *m, const struct load *loads, size_
     for (size_t offset = 0; offset < 64 && offset < m->marks.n; offset++) {
         size_t bad = 0;
         for (size_t i = 0; i < n && i + offset < m->marks.n; i++)
-            bad += loads[i].end_ns > m->marks.at[i + offset].end_ns + 50000;
-        if (bad * 20 <= n)
+            bad += loads[i].end_ns > m->marks.at[i + offset].end_ns + REPLAY_LOADED_NS;
+        if (bad * (size_t)REPLAY_LOADS_ODD <= n)
             return offset;
     }
     return m->marks.n;
@@ -79,7 +79,7 @@ static int64_t usual_way(const struct maker *m, const struct load *loads, size_t
         return 0;
     sort_ns(way, seen);
     int64_t low = way[seen / 4], middle = way[seen / 2], high = way[seen - 1 - seen / 4];
-    return middle > REPLAY_STALL_NS && (high - low) * 4 < middle ? low : 0;
+    return middle > REPLAY_STALL_NS && (high - low) * REPLAY_WAYS_ALIKE < middle ? low : 0;
 }
 
 /* Batches whose making was not recorded, as if one worker made one after the other: each from the

@@ -285,7 +285,8 @@ static int by_ns(const void *a, const void *b)
 static bool was_long(const struct graph *g, size_t s)
 {
     const struct steps *all = &g->a->steps;
-    return all->at[g->first + s % g->recorded_steps].length_ns * 20 > all->median_ns * 21;
+    return all->at[g->first + s % g->recorded_steps].length_ns * 100 >
+           all->median_ns * (100 + REPLAY_LONG_PCT);
 }
 
 /* The median over rows of steps. Workers deliver in bursts: where the loop waits for them, a row is
@@ -379,7 +380,7 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
         if (!silence && !(t->flags & TASK_BEHIND) && r->end[i] > r->step_end[t->step])
             r->step_end[t->step] = r->end[i];
     }
-    r->ran_dry = x.behind * 4 <= x.begun;
+    r->ran_dry = x.behind * REPLAY_DRY <= x.begun;
     step_times(r, g);
     return r->step_ns;
 }

@@ -98,7 +98,7 @@ static void assume_ready(struct engine *x, struct whatif *w)
 static void engine_assume(struct engine *x, struct whatif *w)
 {
     const struct steps *s = &x->f->steps;
-    double scatter = 164 * s->cv / sqrt(s->used > 0 ? (double)s->used : 1); /* 90 %: normal */
+    double scatter = 100 * WHATIF_SCATTER_ERRORS * s->cv / sqrt(s->used > 0 ? (double)s->used : 1);
     if (w->steps < GRAPH_STEPS_ENOUGH)
         w->wider = w->steps == 1
                        ? "the recording contains only one step"
@@ -131,7 +131,7 @@ static void engine_assume(struct engine *x, struct whatif *w)
         bool vary = differ || s->cv * 100 > WHATIF_SCATTER_PCT;
         assume(x, w, 0,
                arena_printf(x->arena,
-                            differ && s->cv * 100 < 1 ? "the steps do different work"
+                            differ && (int)(s->cv * 100) == 0 ? "the steps do different work"
                             : differ
                                 ? "the steps do different work, and their times vary by %.0f %%"
                             : vary ? "the step times vary by %.0f %%"

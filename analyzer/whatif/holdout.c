@@ -4,6 +4,7 @@
  * stream does the same kinds of things in the same order; pauses of the host, polling and waits
  * for room in a queue are not things. */
 #include "analyzer/whatif/holdout.h"
+#include "analyzer/whatif/limits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -135,7 +136,7 @@ int holdout_check(struct whatif *w, const struct graph *g, const struct replay *
         return -1;
     size_t held = r.steps > 2 * HELD ? HELD : 1;
     for (size_t s = 1; s + held <= r.steps; s++) {
-        if (lend(g, p, &r, s, held) * 4 < r.steps * 3)
+        if (lend(g, p, &r, s, held) * 100 < r.steps * (size_t)WHATIF_LENT_PCT)
             continue;
         double measured =
             (double)(now->step_end[s + held - 1] - now->step_end[s - 1]) / (double)held;

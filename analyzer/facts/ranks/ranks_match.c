@@ -33,7 +33,7 @@ static bool fit_shift(const struct timeline *t, const struct lineup *r, const st
     size_t to = (int64_t)l->ops.n - shift < (int64_t)r->ops.n ? (size_t)((int64_t)l->ops.n - shift)
                                                               : r->ops.n;
     size_t least = r->ops.n < l->ops.n ? r->ops.n : l->ops.n;
-    if ((int64_t)l->ops.n - shift <= (int64_t)from || (to - from) * 4 < least * 3)
+    if ((int64_t)l->ops.n - shift <= (int64_t)from || (to - from) * 100 < least * FACTS_SHIFTED_PCT)
         return false;
     size_t stride = (to - from + SAMPLES - 1) / SAMPLES;
     for (size_t i = from; i < to; i += stride, n++) {

@@ -1,6 +1,7 @@
 /* Why a rank is late: what it does between its collectives, beside a rank of its group that is in
  * time. Kernels that are more, larger or slower, or a GPU that waits longer for its host. */
 #include "analyzer/facts/ranks/ranks.h"
+#include "analyzer/facts/limits.h"
 
 #include "analyzer/measure/rank_work.h"
 
@@ -89,12 +90,12 @@ static const char *why_kernels(struct facts *f, const struct pair *p, int64_t mo
                         ((double)p->other.compute_ns * p->scale_other + 1) -
                     1;
     f->ranks.late_cause = LATE_MORE_WORK;
-    if (kernels > others * (1 + longer / 3))
+    if (kernels > others * (1 + longer / FACTS_MORE_WORK))
         return arena_printf(p->arena,
                             "beside rank %lld it runs %.0f kernels per step instead of %.0f, which "
                             "take %.2f ms more",
                             (long long)p->other_rank, kernels, others, MS(more_ns));
-    if (other_blocks > 0 && blocks > other_blocks * (1 + longer / 3))
+    if (other_blocks > 0 && blocks > other_blocks * (1 + longer / FACTS_MORE_WORK))
         return arena_printf(p->arena,
                             "beside rank %lld its kernels have %.0f %% more thread blocks and take "
                             "%.2f ms more per step",
@@ -150,7 +151,7 @@ int ranks_explain(struct facts *f, const struct members *m)
     size_t at = r->late;
     for (size_t i = 0; r->group_size && i < r->count; i++)
         at = r->in_group[i] && (!r->in_group[at] || r->at[i].late_ns > r->at[at].late_ns) ? i : at;
-    if (r->count < 2 || at >= r->count || r->at[at].late_ns * 100 < f->step_ns)
+    if (r->count < 2 || at >= r->count || r->at[at].late_ns * FACTS_LATE_WORTH < f->step_ns)
         return 0;
     uint32_t late = member_of(m, &r->at[at]);
     const struct group *g = group_of(m, late);

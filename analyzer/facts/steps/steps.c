@@ -1,6 +1,7 @@
 /* Steps from marks (NVTX ranges, ProfilerStep), else from repetition, and what holds for each.
  * A step lasts from its anchor to the next one's, so that steps tile the loop. Cost: O(n log n). */
 #include "analyzer/facts/steps/steps.h"
+#include "analyzer/facts/limits.h"
 
 #include "analyzer/facts/steps/step_marks.h"
 #include "analyzer/measure/input.h"
@@ -105,7 +106,7 @@ static int steps_from_marks(struct facts *f, const struct mark_group *g)
     if (s->count > 1) {
         int64_t period =
             (s->at[s->count - 1].start_ns - s->at[0].start_ns) / (int64_t)(s->count - 1);
-        if (median_ns(between, gaps) > period / 200)
+        if (median_ns(between, gaps) > period / FACTS_MARKS_APART)
             s->at[s->count - 1].used = 0;
     }
     free(between);
@@ -135,7 +136,7 @@ static bool of_loop(const char *name)
 }
 
 /* PyTorch runs backward on a thread of its own, which may launch more than the loop's. Of threads
- * with at least a quarter of the most launches, the one with most ranges that take a batch or
+ * with at least FACTS_TRAINS_PCT of the most launches, the one with most ranges that take a batch or
  * update the parameters; without any, the one that launches most. */
 static uint32_t training_thread(const struct timeline *t, const int64_t *launches)
 {
@@ -145,8 +146,9 @@ static uint32_t training_thread(const struct timeline *t, const int64_t *launche
     for (uint32_t i = 0; i < t->thread_count; i++) {
         const struct thread *th = &t->threads[i];
         size_t n = 0;
-        for (uint32_t k = th->first_range;
-             launches[i] * 4 >= launches[most] && k < th->first_range + th->ranges; k++)
+        for (uint32_t k = th->first_range; launches[i] * 100 >= launches[most] * FACTS_TRAINS_PCT &&
+                                           k < th->first_range + th->ranges;
+             k++)
             n += name_test(&loop, t->ranges[k].name);
         if (n > best_n) {
             best_n = n;

@@ -29,14 +29,14 @@ static int64_t spread(const struct steps *s, int64_t *v, int64_t *deviation, int
 }
 
 /* While queues fill (launches running ahead, prefetched batches), the first steps are faster or
- * slower than all that follow: out, up to a quarter of them, until one is within 5 % or four
- * deviations. */
+ * slower than all that follow: out, until one is near the others. */
 static void drop_pipeline_fill(struct steps *s, int64_t median, int64_t deviation)
 {
     int64_t near = (int64_t)(FACTS_FILL * 1.4826 * (double)deviation);
-    if (near < median / 20)
-        near = median / 20;
-    for (size_t i = 0; s->count >= 8 && i < s->count / 4; i++) {
+    if (near < median / FACTS_FILL_NEAR)
+        near = median / FACTS_FILL_NEAR;
+    size_t most = s->count >= (size_t)FACTS_FILL_STEPS ? s->count / (size_t)FACTS_FILL_MOST : 0;
+    for (size_t i = 0; i < most; i++) {
         if (!s->at[i].length_ns || llabs(s->at[i].length_ns - median) <= near) {
             if (s->at[i].used)
                 return;
@@ -83,13 +83,13 @@ static int choose_used(struct steps *s)
     int64_t *v = malloc((s->count + 1) * sizeof *v), deviation, ops;
     if (!v)
         return -1;
-    if (s->count >= 10)
+    if (s->count >= (size_t)FACTS_WARM_STEPS)
         s->at[0].used = 0;
     int64_t median = spread(s, v, &deviation, &ops);
     drop_pipeline_fill(s, median, deviation);
     int64_t far = (int64_t)(FACTS_FAR * 1.4826 * (double)deviation);
-    if (far < median / 4)
-        far = median / 4;
+    if (far < median / FACTS_FAR_LEAST)
+        far = median / FACTS_FAR_LEAST;
     enum { LENGTH = 1, WORK = 2 }; /* odd in that */
     size_t left = 0, out = 0;
     for (size_t i = 0; i < s->count; i++) {

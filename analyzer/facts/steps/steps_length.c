@@ -10,6 +10,7 @@
  * none is known, it is taken for what the host or the GPU spent on it, whichever is longer. Cost:
  * one pass over the operations. */
 #include "analyzer/facts/steps/steps.h"
+#include "analyzer/facts/limits.h"
 
 #include <stdlib.h>
 
@@ -85,7 +86,7 @@ static size_t find_work(const struct facts *f, struct work *w)
 static bool follows(const struct facts *f, size_t i)
 {
     const struct step *s = &f->steps.at[i];
-    return i > 0 && llabs(s->start_ns - s[-1].end_ns) * 50 <= host_length(&s[-1]) &&
+    return i > 0 && llabs(s->start_ns - s[-1].end_ns) * FACTS_FOLLOWS <= host_length(&s[-1]) &&
            recorded_at(f, s->start_ns) == recorded_at(f, s[-1].start_ns);
 }
 

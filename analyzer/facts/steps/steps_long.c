@@ -89,19 +89,25 @@ static void mark(struct steps *s, int64_t *v)
         }
 }
 
-/* Three and more, one in twenty; or fewer behind the first two, that take a fifth of all time:
- * whoever records nine steps sees once what comes in every ninth. Half of two or three steps are no
- * exception. Without a GPU two are enough: validation, workers that are started for each epoch. */
+/* Do long steps make the mean step so much longer than the others? */
+static bool longer_by(const struct steps *s, int pct)
+{
+    return s->pace_ns * 100 > s->short_ns * (100 + pct);
+}
+
+/* So many and no rarer; or fewer behind the first ones, that take much of all time: a recording of
+ * nine steps has once what comes in every ninth. Half of two or three steps are no exception.
+ * Without a GPU two are enough: validation, workers that are started for each epoch. */
 static bool recurs(const struct steps *s, bool on_cpu)
 {
     size_t n = s->used + s->slow, early = 0;
     for (size_t i = 0; i < s->count && i < FACTS_FIRST; i++)
         early += s->at[i].slow;
     if (on_cpu)
-        return s->slow >= 2 && s->pace_ns * 20 > s->short_ns * 21;
-    if (s->slow >= 3 && s->slow * 20 >= n)
-        return s->pace_ns * 20 > s->short_ns * 21;
-    return s->slow > early && (n >= 4 || s->slow * 2 >= n) && s->pace_ns * 4 > s->short_ns * 5;
+        return s->slow >= 2 && longer_by(s, FACTS_LONG_PCT);
+    if (s->slow >= (size_t)FACTS_LONG_STEPS && s->slow * (size_t)FACTS_LONG_RARE >= n)
+        return longer_by(s, FACTS_LONG_PCT);
+    return s->slow > early && (n >= 4 || s->slow * 2 >= n) && longer_by(s, FACTS_LONG_FEW_PCT);
 }
 
 int steps_find_long(struct steps *s, bool on_cpu)
@@ -182,7 +188,7 @@ static const char *where(const struct facts *f, enum part part)
 /* One that takes a little longer now and then is nothing to tell. */
 static bool worth_telling(const struct steps *s)
 {
-    return s->slow && s->short_ns > 0 && s->pace_ns * 20 > s->short_ns * 21;
+    return s->slow && s->short_ns > 0 && longer_by(s, FACTS_LONG_PCT);
 }
 
 static const char *drift_text(struct facts *f, const char *why)

@@ -2,6 +2,9 @@
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
+#include "analyzer/whatif/edits/limits.h"
+
+#include <math.h>
 
 static bool fuses(const struct edit *x, const struct graph *g, uint32_t i)
 {
@@ -47,7 +50,7 @@ static double filled(const struct graph *g, uint32_t task)
         blocks *= o->grid[k];
     if (processors <= 0 || blocks <= 0 || blocks >= (double)processors)
         return 1;
-    return blocks * 4 > (double)processors ? blocks / (double)processors : 0.25;
+    return fmax(blocks / (double)processors, ASSUMED_FILLED);
 }
 
 /* The shortest of them is nearly all overhead: a fused kernel pays that once, the rest is bytes,

@@ -7,6 +7,7 @@
 
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/kernels/shapes.h"
+#include "analyzer/queries/limits.h"
 #include "wire/spool_format.h"
 
 static bool is_half(const struct kernel_class *c)
@@ -46,7 +47,7 @@ static double conv_left(const struct edit *x, const struct graph *g, uint32_t i,
         return draw_range(d, 0, ASSUMED_ODD_ROWS);
     if (is_narrow(c) && !r) /* it may have an odd number of channels */
         return draw_range(d, 0, ASSUMED_NARROW);
-    if (c->tensor == TRI_NO && r && query_in_16_bits(r) && r->dim[1] < ASSUMED_FEW_CHANNELS)
+    if (c->tensor == TRI_NO && r && query_in_16_bits(r) && r->dim[1] < QUERY_FEW_CHANNELS)
         return draw_range(d, 0, ASSUMED_FEW_IN);
     if (c->tensor == TRI_NO && !is_half(c) && !(r && query_in_16_bits(r)))
         return draw_around(d, 0, ASSUMED_NHWC_FP32.good * lucky, ASSUMED_NHWC_FP32.likely,
@@ -120,7 +121,7 @@ static void slow_call(const struct edit *x, const struct graph *g, uint32_t i, s
         query_of_pytorch(g->a))
         return;
     const int64_t *dim = c->row.dim;
-    if (dim[5] == 1 && dim[6] == 1 && dim[7] == 1 && dim[10] <= 1 && dim[1] >= ASSUMED_FEW_CHANNELS)
+    if (dim[5] == 1 && dim[6] == 1 && dim[7] == 1 && dim[10] <= 1 && dim[1] >= QUERY_FEW_CHANNELS)
         p->dur[launch] += (int64_t)draw_between(d, 2, 0, ASSUMED_PRODUCT_CALL_NS);
 }
 

@@ -2,6 +2,7 @@
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
+#include "analyzer/whatif/edits/limits.h"
 #include "wire/spool_format.h"
 
 /* Weights that stay in FP32 are cast each step. A program may do that in other kernels: none of it
@@ -49,7 +50,7 @@ static struct types types_of(const struct edit *x, const struct graph *g)
     }
     return (struct types){.cast_ns = host_of_cast(g),
                           .autocast = query_of_pytorch(g->a),
-                          .fused = fused * 4 > moves,
+                          .fused = fused * 100 > moves * (size_t)ASSUMED_FUSED_PCT,
                           .convolves = conv_ns > product_ns,
                           .layout = x->precision.layout};
 }
