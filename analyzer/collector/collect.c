@@ -322,6 +322,9 @@ int collect_finish(struct collector *c, struct err *e)
     collect_stacks_stop(c);
     if (!c->resumed)
         remove_unready(c);
+    if (c->keeper.commit && !c->out.failed)
+        collect_commit(c,
+                       &ignored); /* the last moment to say in the profile that it found no room */
     collect_put_have(c);
     collect_put_limit(c);
     if (c->bad_files)

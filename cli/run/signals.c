@@ -182,6 +182,8 @@ char signals_state(pid_t pid)
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     int f = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     ssize_t n = f >= 0 ? read(f, text, sizeof text - 1) : 0;
+    if (pid > 0 && f < 0 && errno != ENOENT && kill(pid, 0) == 0)
+        return 'S'; /* it is there, and no file descriptor is left to look at it */
     if (f >= 0)
         close(f);
     text[n > 0 ? n : 0] = 0;

@@ -127,16 +127,17 @@ void spool_close(struct spool *s)
     *s = (struct spool){0};
 }
 
-/* Field 22 of /proc/PID/stat; 0 when there is no such process (or it is a zombie). */
-static uint64_t start_ticks(int pid)
+/* Field 22 of /proc/PID/stat; 0 when there is no such process (or it is a zombie); *unknown where
+ * that could not be asked, for want of a file descriptor or of memory. */
+static uint64_t start_ticks(int pid, bool *unknown)
 {
     char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    *unknown = n < 0 && errno != ENOENT && errno != ESRCH;
+    if (fd >= 0)
+        close(fd);
     text[n > 0 ? n : 0] = 0;
     char *p = strrchr(text, ')'); /* the name may hold blanks and brackets */
     if (!p || p[1] == 0 || p[2] == 'Z' || p[2] == 'X')
@@ -148,9 +149,11 @@ static uint64_t start_ticks(int pid)
 
 bool spool_has_process(const struct spool *s)
 {
-    if (!s->fixed.start_ticks) /* it could not read /proc; neither can we, then */
+    bool unknown = !s->fixed.start_ticks; /* it could not read /proc; neither can we, then */
+    uint64_t ticks = unknown ? 0 : start_ticks(s->fixed.pid, &unknown);
+    if (unknown)
         return kill(s->fixed.pid, 0) == 0 || errno == EPERM;
-    return start_ticks(s->fixed.pid) == s->fixed.start_ticks;
+    return ticks == s->fixed.start_ticks;
 }
 
 bool spool_alive(const struct spool *s)
