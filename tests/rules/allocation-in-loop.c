@@ -13,7 +13,7 @@ static void fill_allocations(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(8.7), at + MS(8.71), MS(1.29));
 }
 
-START_TEST(test_allocation_in_loop)
+TEST(test_allocation_in_loop)
 {
     struct builder b = build_start();
     allocating_steps = CASE_STEPS;
@@ -30,7 +30,6 @@ START_TEST(test_allocation_in_loop)
     build_end(&b);
     case_cannot_tell(fill_allocations, "kernels", "allocation-in-loop");
 }
-END_TEST
 
 extern const struct dialect dialect_directives;
 static const char *kernel_name;
@@ -43,7 +42,7 @@ static void fill_named(struct builder *b, int64_t at)
 }
 
 /* The runtime of a compiler allocates: the program marks loops, and cannot call cudaMallocAsync. */
-START_TEST(test_directives)
+TEST(test_directives)
 {
     static const struct {
         const char *name;
@@ -72,7 +71,6 @@ START_TEST(test_directives)
         build_end(&b);
     }
 }
-END_TEST
 
 /* The host allocates during 5 ms, and does something else during 3 ms. */
 static void fill_allocations_and_work(struct builder *b, int64_t at)
@@ -83,7 +81,7 @@ static void fill_allocations_and_work(struct builder *b, int64_t at)
 }
 
 /* The verdict's share is that of all of it, so it does not say that all goes to memory. */
-START_TEST(test_verdict)
+TEST(test_verdict)
 {
     struct builder b = build_start();
     case_loop(&b, fill_allocations_and_work);
@@ -94,7 +92,6 @@ START_TEST(test_verdict)
                   "%s", a->verdict);
     build_end(&b);
 }
-END_TEST
 
 static int tensors;
 
@@ -110,7 +107,7 @@ static void fill_tensors(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(test_without_a_pool)
+TEST(test_without_a_pool)
 {
     for (tensors = 20; tensors <= 120; tensors += 100) {
         struct builder b = build_start();
@@ -120,17 +117,4 @@ START_TEST(test_without_a_pool)
         case_does(o, tensors > 100 ? ACTION_KEEP_MEMORY_POOL : ACTION_ALLOCATE_ONCE);
         build_end(&b);
     }
-}
-END_TEST
-
-Suite *rule_allocation_in_loop_suite(void)
-{
-    Suite *s = suite_create("allocation-in-loop");
-    TCase *t = tcase_create("allocation-in-loop");
-    tcase_add_test(t, test_directives);
-    tcase_add_test(t, test_verdict);
-    tcase_add_test(t, test_allocation_in_loop);
-    tcase_add_test(t, test_without_a_pool);
-    suite_add_tcase(s, t);
-    return s;
 }

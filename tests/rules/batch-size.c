@@ -13,7 +13,7 @@ static void fill_small_kernels(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(test_batch_size)
+TEST(test_batch_size)
 {
     struct builder b;
     blocks = 27; /* of 108 multiprocessors */
@@ -36,7 +36,6 @@ START_TEST(test_batch_size)
     case_verdict(a, "batch-size", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 static void fill_small_kernels_of_xla(struct builder *b, int64_t at)
 {
@@ -47,7 +46,7 @@ static void fill_small_kernels_of_xla(struct builder *b, int64_t at)
 }
 
 /* XLA reserves most of the memory when it starts: what is in use is no evidence. */
-START_TEST(memory_that_xla_reserved)
+TEST(memory_that_xla_reserved)
 {
     struct builder b;
     blocks = 27;
@@ -56,11 +55,10 @@ START_TEST(memory_that_xla_reserved)
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "batch-size")->why, "PREALLOCATE"));
     build_end(&b);
 }
-END_TEST
 
 /* Memory as PyTorch's profiler reports it, when it grows: in the first step, which does not count.
  */
-START_TEST(memory_looked_at_before_the_steps_that_count)
+TEST(memory_looked_at_before_the_steps_that_count)
 {
     for (int amid = 0; amid < 2; amid++) {
         struct builder b = build_start();
@@ -75,7 +73,6 @@ START_TEST(memory_looked_at_before_the_steps_that_count)
         build_end(&b);
     }
 }
-END_TEST
 
 static void fill_small_kernels_and_batch(struct builder *b, int64_t at)
 {
@@ -85,7 +82,7 @@ static void fill_small_kernels_and_batch(struct builder *b, int64_t at)
 }
 
 /* A program of PyTorch's that has no DataLoader has no batch_size to raise there. */
-START_TEST(batches_of_its_own)
+TEST(batches_of_its_own)
 {
     for (int loader = 0; loader < 2; loader++) {
         struct builder b = build_start();
@@ -102,7 +99,6 @@ START_TEST(batches_of_its_own)
         build_end(&b);
     }
 }
-END_TEST
 
 /* A launch each 200 us for kernels of 20 us that fill the GPU, under PyTorch; nothing trains. */
 static void fill_calls_of_a_model(struct builder *b, int64_t at)
@@ -115,7 +111,7 @@ static void fill_calls_of_a_model(struct builder *b, int64_t at)
     build_range(b, "aten::linear", at, at + US(50));
 }
 
-START_TEST(full_kernels_of_a_forward_pass)
+TEST(full_kernels_of_a_forward_pass)
 {
     struct builder b;
     const struct advice *a = gauged(&b, fill_calls_of_a_model, 1400, 0, (int64_t)9 << 30);
@@ -127,7 +123,6 @@ START_TEST(full_kernels_of_a_forward_pass)
     ck_assert(o->remedy.conditions[CONDITION_NO_LOADER]);
     build_end(&b);
 }
-END_TEST
 
 static void fill_graph_layers(struct builder *b, int64_t at)
 {
@@ -138,7 +133,7 @@ static void fill_graph_layers(struct builder *b, int64_t at)
 }
 
 /* Nothing comes to the steps: a graph network's batch is the whole graph. */
-START_TEST(steps_that_train_on_all_data)
+TEST(steps_that_train_on_all_data)
 {
     static const struct {
         bool hooked;
@@ -163,7 +158,6 @@ START_TEST(steps_that_train_on_all_data)
         build_end(&b);
     }
 }
-END_TEST
 
 static int64_t read_bytes;
 static enum { NEVER, MOSTLY, ALWAYS } evaluates; /* in two of three steps, in all */
@@ -185,7 +179,7 @@ static void fill_agent(struct builder *b, int64_t at)
 }
 
 /* Its loop has as many steps to do, however large a batch is. */
-START_TEST(an_agent_that_acts_in_each_step)
+TEST(an_agent_that_acts_in_each_step)
 {
     static const struct {
         int64_t bytes;
@@ -211,10 +205,9 @@ START_TEST(an_agent_that_acts_in_each_step)
         build_end(&b);
     }
 }
-END_TEST
 
 /* What was in use before the first step that counts says nothing of training. */
-START_TEST(memory_before_the_steps_is_not_enough)
+TEST(memory_before_the_steps_is_not_enough)
 {
     static const int64_t used[] = {0, (int64_t)1 << 20};
     for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
@@ -228,21 +221,4 @@ START_TEST(memory_before_the_steps_is_not_enough)
             strstr(case_outcome(a, "batch-size")->why, "memory the training uses"));
         build_end(&b);
     }
-}
-END_TEST
-
-Suite *rule_batch_size_suite(void)
-{
-    Suite *s = suite_create("batch-size");
-    TCase *t = tcase_create("batch-size");
-    tcase_add_test(t, test_batch_size);
-    tcase_add_test(t, memory_that_xla_reserved);
-    tcase_add_test(t, batches_of_its_own);
-    tcase_add_test(t, memory_looked_at_before_the_steps_that_count);
-    tcase_add_test(t, steps_that_train_on_all_data);
-    tcase_add_test(t, an_agent_that_acts_in_each_step);
-    tcase_add_test(t, memory_before_the_steps_is_not_enough);
-    tcase_add_test(t, full_kernels_of_a_forward_pass);
-    suite_add_tcase(s, t);
-    return s;
 }

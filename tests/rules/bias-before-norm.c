@@ -41,7 +41,7 @@ static void bias_case(const char *name, enum verdict v)
     build_end(&b);
 }
 
-START_TEST(test_bias_before_norm)
+TEST(test_bias_before_norm)
 {
     bias_case(bias, RULE_FIRES);
     bias_case(broadcast, RULE_FIRES);
@@ -50,7 +50,6 @@ START_TEST(test_bias_before_norm)
     bias_case(NULL, RULE_SILENT);
     case_cannot_tell(fill_layers, "copies,api", "bias-before-norm");
 }
-END_TEST
 
 /* Six layers forward, six backward, then an update of their 24 parameters one by one. */
 static void fill_parameters(struct builder *b, int64_t at)
@@ -72,7 +71,7 @@ static void fill_parameters(struct builder *b, int64_t at)
         build_kernel(b, "sgd_update_kernel", t, t + US(10), i % 4 ? US(5) : US(15));
 }
 
-START_TEST(test_what_is_done_for_each_parameter_goes_with_the_bias)
+TEST(test_what_is_done_for_each_parameter_goes_with_the_bias)
 {
     struct builder b = build_start();
     case_loop(&b, fill_parameters);
@@ -85,15 +84,4 @@ START_TEST(test_what_is_done_for_each_parameter_goes_with_the_bias)
         updates += gone[i] && strcmp(tl_text(t, t->ops[i].name), "sgd_update_kernel") == 0;
     ck_assert_uint_eq(updates, 6 * steps);
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_bias_before_norm_suite(void)
-{
-    Suite *s = suite_create("bias-before-norm");
-    TCase *t = tcase_create("bias-before-norm");
-    tcase_add_test(t, test_bias_before_norm);
-    tcase_add_test(t, test_what_is_done_for_each_parameter_goes_with_the_bias);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -19,7 +19,7 @@ static void fill_none(struct builder *b, int64_t at)
     compute(b, at, US(20), MS(9.3));
 }
 
-START_TEST(other_broadcasts)
+TEST(other_broadcasts)
 {
     static case_fill *const fills[] = {fill_end, fill_weights, fill_none};
     for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
@@ -29,14 +29,4 @@ START_TEST(other_broadcasts)
         build_end(&b);
     }
     case_cannot_tell(fill_start, "copies,api,ranges", id);
-}
-END_TEST
-
-Suite *rule_broadcast_buffers_suite(void)
-{
-    Suite *s = suite_create("broadcast-buffers");
-    TCase *t = tcase_create("broadcast-buffers");
-    tcase_add_test(t, other_broadcasts);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -44,7 +44,7 @@ static void fill_buckets(struct builder *b, int64_t at)
         exchange(b, 2, 10000000, at + US(30) + US(20) * i, at + MS(7) + US(700) * i, US(700));
 }
 
-START_TEST(test_one_bucket)
+TEST(test_one_bucket)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_one);
@@ -56,10 +56,9 @@ START_TEST(test_one_bucket)
     case_verdict(a, "no-sync", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 /* No cap splits what the first bucket holds: there is nothing to advise. */
-START_TEST(test_small_model)
+TEST(test_small_model)
 {
     struct builder b;
     one_bytes = 500000;
@@ -67,9 +66,8 @@ START_TEST(test_small_model)
     one_bytes = 40000000;
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_one_stream)
+TEST(test_one_stream)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_one_stream);
@@ -77,9 +75,8 @@ START_TEST(test_one_stream)
     case_verdict(a, "exposed-communication", RULE_FIRES);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_small_buckets)
+TEST(test_small_buckets)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_small);
@@ -91,9 +88,8 @@ START_TEST(test_small_buckets)
     case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_small_shards)
+TEST(test_small_shards)
 {
     struct builder b;
     const struct outcome *o = case_outcome(looked(&b, fill_sharded), "bucket-size");
@@ -102,9 +98,8 @@ START_TEST(test_small_shards)
     ck_assert_ptr_null(o->setting);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_good_buckets)
+TEST(test_good_buckets)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_buckets);
@@ -112,9 +107,8 @@ START_TEST(test_good_buckets)
     case_verdict(a, "no-sync", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_nothing_exchanged)
+TEST(test_nothing_exchanged)
 {
     struct builder b;
     const struct advice *a = looked(&b, case_busy);
@@ -123,27 +117,9 @@ START_TEST(test_nothing_exchanged)
     case_verdict(a, "dp-instead-of-ddp", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(cannot_tell)
+TEST(cannot_tell)
 {
     case_cannot_tell(fill_unrecorded, everything, "bucket-size");
     case_cannot_tell(case_busy, "api,ranges", "bucket-size");
-}
-END_TEST
-
-Suite *rule_bucket_size_suite(void)
-{
-    Suite *s = suite_create("bucket-size");
-    TCase *t = tcase_create("bucket-size");
-    tcase_add_test(t, test_one_bucket);
-    tcase_add_test(t, test_small_model);
-    tcase_add_test(t, test_one_stream);
-    tcase_add_test(t, test_small_buckets);
-    tcase_add_test(t, test_small_shards);
-    tcase_add_test(t, test_good_buckets);
-    tcase_add_test(t, test_nothing_exchanged);
-    tcase_add_test(t, cannot_tell);
-    suite_add_tcase(s, t);
-    return s;
 }

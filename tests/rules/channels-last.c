@@ -25,7 +25,7 @@ static void fill_fp32_layouts(struct builder *b, int64_t at)
         at + US(6), at + US(2011), US(7980));
 }
 
-START_TEST(test_layouts)
+TEST(test_layouts)
 {
     struct builder b = build_start();
     case_loop(&b, fill_layouts);
@@ -45,7 +45,6 @@ START_TEST(test_layouts)
     build_end(&b);
     case_cannot_tell(fill_layouts, "copies,api,ranges", "channels-last");
 }
-END_TEST
 
 /* Matrix products on tensor cores do not make NHWC pay for convolutions that stay off them. */
 static void fill_mixed(struct builder *b, int64_t at)
@@ -58,14 +57,13 @@ static void fill_mixed(struct builder *b, int64_t at)
         at + US(12), at + US(6012), US(3900));
 }
 
-START_TEST(test_layouts_of_fp32_convolutions)
+TEST(test_layouts_of_fp32_convolutions)
 {
     struct builder b = build_start();
     case_loop(&b, fill_mixed);
     case_verdict(build_analyze(&b), "channels-last", RULE_SUPPRESSED);
     build_end(&b);
 }
-END_TEST
 
 /* Conversions of 0.12 ms around convolutions of 9.6 ms, which may be a little slower in NHWC. */
 static void fill_few_conversions(struct builder *b, int64_t at)
@@ -81,7 +79,7 @@ static void fill_few_conversions(struct builder *b, int64_t at)
 
 /* Its middle is nothing, its end is not. Where PyTorch measures cuDNN's algorithms, none was a
  * guess that could get better. */
-START_TEST(test_what_may_save_nothing)
+TEST(test_what_may_save_nothing)
 {
     static const char *const benchmark[] = {"True", "False"};
     for (size_t i = 0; i < sizeof benchmark / sizeof *benchmark; i++) {
@@ -97,7 +95,6 @@ START_TEST(test_what_may_save_nothing)
         build_end(&b);
     }
 }
-END_TEST
 
 static void call_of(struct builder *b, int64_t at, struct row_call c, const char *function)
 {
@@ -138,7 +135,7 @@ static void fill_plain_call(struct builder *b, int64_t at)
 
 /* The library converts tensors in NHWC for kernels of its own; in NCHW normalisation gains, too,
  * and wants calls that have kernels for NHWC. */
-START_TEST(test_layouts_of_calls)
+TEST(test_layouts_of_calls)
 {
     struct builder b = build_start();
     case_loop(&b, fill_nhwc_call);
@@ -160,28 +157,13 @@ START_TEST(test_layouts_of_calls)
     ck_assert(o->remedy.conditions[CONDITION_PLAIN_NORM]);
     build_end(&b);
 }
-END_TEST
 
 /* As in a CUDA graph: the kernels have no calls, but those recorded before the capture say NHWC. */
-START_TEST(test_layouts_of_calls_before_the_capture)
+TEST(test_layouts_of_calls_before_the_capture)
 {
     struct builder b = build_start();
     fill_nhwc_call(&b, MS(50));
     case_loop(&b, fill_layouts);
     case_verdict(build_analyze(&b), "channels-last", RULE_SUPPRESSED);
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_channels_last_suite(void)
-{
-    Suite *s = suite_create("channels-last");
-    TCase *t = tcase_create("channels-last");
-    tcase_add_test(t, test_layouts);
-    tcase_add_test(t, test_layouts_of_fp32_convolutions);
-    tcase_add_test(t, test_what_may_save_nothing);
-    tcase_add_test(t, test_layouts_of_calls);
-    tcase_add_test(t, test_layouts_of_calls_before_the_capture);
-    suite_add_tcase(s, t);
-    return s;
 }

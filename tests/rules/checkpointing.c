@@ -60,7 +60,7 @@ static void build_memory(struct builder *b, int64_t used)
     build_put(b, ROW_GPU_SAMPLE, &s);
 }
 
-START_TEST(test_checkpointing)
+TEST(test_checkpointing)
 {
     struct builder b = build_start();
     case_loop(&b, fill_recompute);
@@ -79,9 +79,8 @@ START_TEST(test_checkpointing)
     case_first(build_analyze(&b), "checkpointing", US(1500)); /* all but the first layer's */
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_checkpointing_refused)
+TEST(test_checkpointing_refused)
 {
     struct builder b = build_start();
     case_loop(&b, fill_recompute);
@@ -108,15 +107,4 @@ START_TEST(test_checkpointing_refused)
     case_verdict(build_analyze(&b), "checkpointing", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(fill_recompute, "copies,api,ranges", "checkpointing");
-}
-END_TEST
-
-Suite *rule_checkpointing_suite(void)
-{
-    Suite *s = suite_create("checkpointing");
-    TCase *t = tcase_create("checkpointing");
-    tcase_add_test(t, test_checkpointing);
-    tcase_add_test(t, test_checkpointing_refused);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -2,7 +2,7 @@
 #include "tests/rules/gauges.h"
 #include "tests/unit/rule_case.h"
 
-START_TEST(test_clock)
+TEST(test_clock)
 {
     static const struct {
         int64_t mhz, reasons;
@@ -26,14 +26,4 @@ START_TEST(test_clock)
         }
         build_end(&b);
     }
-}
-END_TEST
-
-Suite *rule_clock_throttling_suite(void)
-{
-    Suite *s = suite_create("clock-throttling");
-    TCase *t = tcase_create("clock-throttling");
-    tcase_add_test(t, test_clock);
-    suite_add_tcase(s, t);
-    return s;
 }

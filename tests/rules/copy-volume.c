@@ -18,7 +18,7 @@ static void fill_hidden(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + US(20), at + MS(3) + US(12), MS(6.9));
 }
 
-START_TEST(test_offloaded)
+TEST(test_offloaded)
 {
     static const int64_t kinds[] = {MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_UNKNOWN};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -38,7 +38,6 @@ START_TEST(test_offloaded)
         build_end(&b);
     }
 }
-END_TEST
 
 static void fill_both_ways(struct builder *b, int64_t at)
 {
@@ -50,7 +49,7 @@ static void fill_both_ways(struct builder *b, int64_t at)
 }
 
 /* The bound counts both ways, and so do the words; less than 10 MB has figures behind the point. */
-START_TEST(test_back)
+TEST(test_back)
 {
     struct builder b = build_start();
     case_loop(&b, fill_both_ways);
@@ -65,25 +64,12 @@ START_TEST(test_back)
     ck_assert_int_le(o->saves_high_ns, MS(8.1));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_copies_that_fit)
+TEST(test_copies_that_fit)
 {
     struct builder b = build_start();
     case_loop(&b, fill_hidden);
     case_verdict(build_analyze(&b), "copy-volume", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(fill_hidden, "kernels,api,ranges", "copy-volume");
-}
-END_TEST
-
-Suite *rule_copy_volume_suite(void)
-{
-    Suite *s = suite_create("copy-volume");
-    TCase *t = tcase_create("copy-volume");
-    tcase_add_test(t, test_offloaded);
-    tcase_add_test(t, test_back);
-    tcase_add_test(t, test_copies_that_fit);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -52,7 +52,7 @@ static void limit_case(const char *throttled, double queue, enum verdict v, cons
 }
 
 /* torchrun says OMP_NUM_THREADS=1 itself: that is no advice any more. */
-START_TEST(one_thread_each_already)
+TEST(one_thread_each_already)
 {
     for (int one = 0; one < 2; one++) {
         struct builder b = start("1");
@@ -66,9 +66,8 @@ START_TEST(one_thread_each_already)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(test_cpu_contention)
+TEST(test_cpu_contention)
 {
     contention_case("1", 0.8, 0.2, RULE_FIRES);      /* wants 1.7 cores of 1 */
     contention_case("8", 0.8, 0.2, RULE_SUPPRESSED); /* somebody else's work */
@@ -76,11 +75,10 @@ START_TEST(test_cpu_contention)
     contention_case("1", 0.8, 0.01, RULE_SILENT);
     contention_case("1", 0.8, -1, RULE_CANNOT_TELL);
 }
-END_TEST
 
 /* The cores were another program's: no finding, but the verdict and what to do next are about it. A
  * program with many busy threads of its own is the cause whoever has the cores meanwhile. */
-START_TEST(test_verdict_names_it)
+TEST(test_verdict_names_it)
 {
     struct builder b = start("2");
     case_loop(&b, fill_away);
@@ -122,9 +120,8 @@ START_TEST(test_verdict_names_it)
     case_verdict(build_analyze(&b), "cpu-contention", RULE_SUPPRESSED);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_workers_are_worse_off)
+TEST(test_workers_are_worse_off)
 {
     struct builder b = start("1");
     case_loop(&b, fill_waits_more);
@@ -138,7 +135,6 @@ START_TEST(test_workers_are_worse_off)
     ck_assert_double_eq_tol(case_value(o, "training thread ready, but without a core,"), 1, 0.1);
     build_end(&b);
 }
-END_TEST
 
 /* The GPU waits 1 ms of 10 for the workers, and 7 ms for the training thread. */
 static void fill_waits_for_both(struct builder *b, int64_t at)
@@ -165,16 +161,15 @@ static void both_case(double workers_queue, double computing, int64_t saves)
     build_end(&b);
 }
 
-START_TEST(test_both_wait)
+TEST(test_both_wait)
 {
     both_case(0.5, 0.3, MS(8));
     both_case(0.5, 0.8, MS(6)); /* 4 ms of 10 stay */
     both_case(0.05, 0.4, MS(7));
 }
-END_TEST
 
 /* Nothing repeats: the rule on the workers cannot speak there. */
-START_TEST(test_both_wait_in_a_window)
+TEST(test_both_wait_in_a_window)
 {
     struct builder b = start("1");
     for (int i = 0; i < CASE_STEPS; i++) {
@@ -195,27 +190,10 @@ START_TEST(test_both_wait_in_a_window)
     case_verdict(a, "cpu-contention", RULE_FIRES);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_limit_of_the_container)
+TEST(test_limit_of_the_container)
 {
     limit_case("80", 0.2, RULE_FIRES, "limit of 2.00 cores in 40 %");
     limit_case("1", 0.2, RULE_SUPPRESSED, "another program took the core");
     limit_case("80", 0.001, RULE_SILENT, "had no core for");
-}
-END_TEST
-
-Suite *rule_cpu_contention_suite(void)
-{
-    Suite *s = suite_create("cpu-contention");
-    TCase *t = tcase_create("cpu-contention");
-    tcase_add_test(t, test_cpu_contention);
-    tcase_add_test(t, one_thread_each_already);
-    tcase_add_test(t, test_verdict_names_it);
-    tcase_add_test(t, test_workers_are_worse_off);
-    tcase_add_test(t, test_both_wait);
-    tcase_add_test(t, test_both_wait_in_a_window);
-    tcase_add_test(t, test_limit_of_the_container);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -98,7 +98,7 @@ static void search(struct builder *b)
 }
 
 /* Each takes 3 ms, its twin on tensor cores 0.1. */
-START_TEST(convolutions_that_a_search_left_on_cuda_cores)
+TEST(convolutions_that_a_search_left_on_cuda_cores)
 {
     struct builder b = build_start();
     search(&b);
@@ -117,9 +117,8 @@ START_TEST(convolutions_that_a_search_left_on_cuda_cores)
     ck_assert_int_le(o->saves_high_ns, MS(6));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(pytorch_that_measures_is_not_told_to_measure)
+TEST(pytorch_that_measures_is_not_told_to_measure)
 {
     struct builder b = build_start();
     build_meta(&b, "torch.cudnn.benchmark", "True");
@@ -129,9 +128,8 @@ START_TEST(pytorch_that_measures_is_not_told_to_measure)
     case_said(o, CONDITION_BENCHMARK_ON, true);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(who_searches_twice_takes_another_answer)
+TEST(who_searches_twice_takes_another_answer)
 {
     struct builder b = build_start();
     for (int i = 0; i < 4; i++) /* of two convolutions */
@@ -141,11 +139,10 @@ START_TEST(who_searches_twice_takes_another_answer)
     case_said(o, CONDITION_SEARCHES_TWICE, true);
     build_end(&b);
 }
-END_TEST
 
 /* The search ran it on tensor cores in 0.5 ms: so much is left of 3, or a third more; the rate of
  * other convolutions says 0.1. */
-START_TEST(what_a_search_tried_is_known)
+TEST(what_a_search_tried_is_known)
 {
     struct builder b = build_start();
     struct row_call find = {.start_ns = MS(50),
@@ -166,7 +163,6 @@ START_TEST(what_a_search_tried_is_known)
     ck_assert_int_le(o->saves_high_ns, MS(5.2));
     build_end(&b);
 }
-END_TEST
 
 static void fill_graph_of(struct builder *b, int64_t at, const char *name)
 {
@@ -190,7 +186,7 @@ static void fill_graph(struct builder *b, int64_t at)
 }
 
 /* Calls were recorded before the capture alone; there the names have sizes. */
-START_TEST(in_a_graph_names_from_before_the_capture_tell)
+TEST(in_a_graph_names_from_before_the_capture_tell)
 {
     static case_fill *const before[] = {fill_slow, fill_grouped};
     for (int i = 0; i < 2; i++) {
@@ -205,9 +201,8 @@ START_TEST(in_a_graph_names_from_before_the_capture_tell)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(without_a_search_one_is_advised)
+TEST(without_a_search_one_is_advised)
 {
     struct builder b = build_start();
     case_loop(&b, fill_slow);
@@ -217,9 +212,8 @@ START_TEST(without_a_search_one_is_advised)
     QUIET(a, "cudnn-algorithm", "tensor-cores");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(silent_where_such_kernels_are_right)
+TEST_EACH(silent_where_such_kernels_are_right, 0, 7)
 {
     static case_fill *const fills[] = {
         fill_grouped, fill_groups_unknown, fill_first_layer,         fill_fp32,
@@ -230,9 +224,8 @@ START_TEST(silent_where_such_kernels_are_right)
     case_verdict(build_analyze(&b), "cuda-core-convolutions", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(refused_without_tensor_cores)
+TEST(refused_without_tensor_cores)
 {
     struct builder b = build_start_on("Tesla P100", 6, 0);
     case_loop(&b, fill_slow);
@@ -243,9 +236,8 @@ START_TEST(refused_without_tensor_cores)
     case_verdict(build_analyze(&b), "cuda-core-convolutions", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(cannot_tell_without_groups)
+TEST(cannot_tell_without_groups)
 {
     case_cannot_tell(fill_slow, "kernels,api,ranges", "cuda-core-convolutions");
     struct builder b = build_start();
@@ -253,22 +245,4 @@ START_TEST(cannot_tell_without_groups)
     case_loop(&b, fill_tensor);
     case_verdict(build_analyze(&b), "cuda-core-convolutions", RULE_SILENT);
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_cuda_core_convolutions_suite(void)
-{
-    Suite *s = suite_create("cuda-core-convolutions");
-    TCase *t = tcase_create("cuda-core-convolutions");
-    tcase_add_test(t, convolutions_that_a_search_left_on_cuda_cores);
-    tcase_add_test(t, what_a_search_tried_is_known);
-    tcase_add_test(t, without_a_search_one_is_advised);
-    tcase_add_test(t, who_searches_twice_takes_another_answer);
-    tcase_add_test(t, pytorch_that_measures_is_not_told_to_measure);
-    tcase_add_test(t, in_a_graph_names_from_before_the_capture_tell);
-    tcase_add_loop_test(t, silent_where_such_kernels_are_right, 0, 7);
-    tcase_add_test(t, refused_without_tensor_cores);
-    tcase_add_test(t, cannot_tell_without_groups);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -13,7 +13,7 @@ static void fill_slow_launches(struct builder *b, int64_t at)
                      US(5));
 }
 
-START_TEST(test_no_core_is_not_launch_bound)
+TEST(test_no_core_is_not_launch_bound)
 {
     static const double shares[] = {0.01, 0.6, 0.85}; /* 3.5 ms are the host's own; nothing is */
     for (int i = 0; i < 3; i++) {
@@ -26,10 +26,9 @@ START_TEST(test_no_core_is_not_launch_bound)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Weights that come and go in each step do not stay where a graph has them. */
-START_TEST(weights_that_are_gathered)
+TEST(weights_that_are_gathered)
 {
     static const char *const said[][3] = {{"torch.fsdp", "fully_shard", "FSDP"},
                                           {"torch.deepspeed", "ZeRO 3", "ZeRO 3"},
@@ -46,7 +45,6 @@ START_TEST(weights_that_are_gathered)
         build_end(&b);
     }
 }
-END_TEST
 
 static int step_number;
 
@@ -66,7 +64,7 @@ static void fill_uneven(struct builder *b, int64_t at)
                      US(5));
 }
 
-START_TEST(test_launches)
+TEST(test_launches)
 {
     struct builder b = build_start();
     case_loop(&b, fill_launches);
@@ -77,9 +75,8 @@ START_TEST(test_launches)
     build_end(&b);
     case_cannot_tell(fill_launches, "kernels,ranges", "cuda-graphs");
 }
-END_TEST
 
-START_TEST(test_launches_differ)
+TEST(test_launches_differ)
 {
     struct builder b = build_start();
     step_number = 0;
@@ -89,7 +86,6 @@ START_TEST(test_launches_differ)
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "cuda-graphs")->why, "differ"));
     build_end(&b);
 }
-END_TEST
 
 static const char small[] = "vectorized_elementwise_kernel<4>";
 
@@ -163,7 +159,7 @@ static void fill_graphs(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(test_capture_is_interrupted)
+TEST(test_capture_is_interrupted)
 {
     static const struct {
         case_fill *fill;
@@ -181,9 +177,8 @@ START_TEST(test_capture_is_interrupted)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(test_a_wait_at_the_end_is_outside_of_the_capture)
+TEST(test_a_wait_at_the_end_is_outside_of_the_capture)
 {
     struct builder b = build_start();
     case_loop(&b, fill_one_wait);
@@ -193,9 +188,8 @@ START_TEST(test_a_wait_at_the_end_is_outside_of_the_capture)
         evidence(case_outcome(a, "cuda-graphs"), "one capture can contain")->value, 100, 0.01);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_shapes_change)
+TEST(test_shapes_change)
 {
     struct builder b = build_start();
     step_number_refuse = 0;
@@ -205,9 +199,8 @@ START_TEST(test_shapes_change)
     ck_assert_ptr_nonnull(strstr(why(a, "cuda-graphs"), "differ"));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_one_step_repeats_nothing)
+TEST(test_one_step_repeats_nothing)
 {
     struct builder b = build_start();
     fill_one_wait(&b, MS(100));
@@ -221,7 +214,6 @@ START_TEST(test_one_step_repeats_nothing)
     ck_assert_ptr_nonnull(strstr(a->next, "Launch the step as a CUDA graph"));
     build_end(&b);
 }
-END_TEST
 
 /* The same of a source that does not say which kernels are a graph's: the call does. */
 static void fill_untold_graphs(struct builder *b, int64_t at)
@@ -233,7 +225,7 @@ static void fill_untold_graphs(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(test_graphs_in_use)
+TEST(test_graphs_in_use)
 {
     static case_fill *const fills[] = {fill_graphs, fill_untold_graphs};
     for (int i = 0; i < 2; i++) {
@@ -245,7 +237,6 @@ START_TEST(test_graphs_in_use)
         build_end(&b);
     }
 }
-END_TEST
 
 /* `n` kernels of different names, one each 100 us: nothing repeats. */
 static const struct outcome *of_window(struct builder *b, int n)
@@ -261,7 +252,7 @@ static const struct outcome *of_window(struct builder *b, int n)
     return case_outcome(a, "cuda-graphs");
 }
 
-START_TEST(test_launches_of_a_window)
+TEST(test_launches_of_a_window)
 {
     struct builder b;
     const struct outcome *o = of_window(&b, 100);
@@ -276,10 +267,9 @@ START_TEST(test_launches_of_a_window)
     ck_assert_int_eq(of_window(&b, 10)->verdict, RULE_SILENT); /* too few to say so */
     build_end(&b);
 }
-END_TEST
 
 /* The same behind a first launch that loads code for 10 ms: no launch less takes that away. */
-START_TEST(test_warm_up_is_no_launch)
+TEST(test_warm_up_is_no_launch)
 {
     char name[32];
     struct builder b = build_start();
@@ -297,7 +287,6 @@ START_TEST(test_warm_up_is_no_launch)
     ck_assert_msg(o->saves_high_ns < MS(11), "%lld", (long long)o->saves_high_ns);
     build_end(&b);
 }
-END_TEST
 
 static void fill_one_launch(struct builder *b, int64_t at)
 {
@@ -312,7 +301,7 @@ static void fill_few_launches(struct builder *b, int64_t at)
 }
 
 /* A graph of one launch is a launch. */
-START_TEST(test_too_few_for_a_graph)
+TEST(test_too_few_for_a_graph)
 {
     struct builder b = build_start();
     case_loop(&b, fill_one_launch);
@@ -323,7 +312,6 @@ START_TEST(test_too_few_for_a_graph)
     case_verdict(build_analyze(&b), "cuda-graphs", RULE_FIRES); /* eight */
     build_end(&b);
 }
-END_TEST
 
 /* Zeroing has a finding of its own, but the host is busy with launches throughout. */
 static void fill_zeroing(struct builder *b, int64_t at)
@@ -335,7 +323,7 @@ static void fill_zeroing(struct builder *b, int64_t at)
                      US(i < 199 ? 39.5 : 430));
 }
 
-START_TEST(test_others_explain_the_idle_time)
+TEST(test_others_explain_the_idle_time)
 {
     struct builder b = build_start();
     case_loop(&b, fill_zeroing);
@@ -344,26 +332,4 @@ START_TEST(test_others_explain_the_idle_time)
     ck_assert_msg(strstr(o->summary, "findings of their own") != NULL, "%s", o->summary);
     ck_assert_ptr_nonnull(strstr(o->summary, "keeps the host busy"));
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_cuda_graphs_suite(void)
-{
-    Suite *s = suite_create("cuda-graphs");
-    TCase *t = tcase_create("cuda-graphs");
-    tcase_add_test(t, test_no_core_is_not_launch_bound);
-    tcase_add_test(t, weights_that_are_gathered);
-    tcase_add_test(t, test_launches);
-    tcase_add_test(t, test_launches_differ);
-    tcase_add_test(t, test_capture_is_interrupted);
-    tcase_add_test(t, test_a_wait_at_the_end_is_outside_of_the_capture);
-    tcase_add_test(t, test_shapes_change);
-    tcase_add_test(t, test_one_step_repeats_nothing);
-    tcase_add_test(t, test_graphs_in_use);
-    tcase_add_test(t, test_launches_of_a_window);
-    tcase_add_test(t, test_warm_up_is_no_launch);
-    tcase_add_test(t, test_too_few_for_a_graph);
-    tcase_add_test(t, test_others_explain_the_idle_time);
-    suite_add_tcase(s, t);
-    return s;
 }

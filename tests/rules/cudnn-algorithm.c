@@ -41,7 +41,7 @@ static void fill_fallback(struct builder *b, int64_t at)
     build_kernel(b, conv, at + US(6), at + US(3011), US(6980));
 }
 
-START_TEST(test_algorithm)
+TEST(test_algorithm)
 {
     struct builder b = build_start();
     case_loop(&b, fill_slow);
@@ -57,7 +57,6 @@ START_TEST(test_algorithm)
     build_end(&b);
     case_cannot_tell(fill_slow, "api,ranges", "cudnn-algorithm");
 }
-END_TEST
 
 /* A shape that no memory holds, beside others: its FLOPs take no time that an integer holds. */
 static void fill_absurd(struct builder *b, int64_t at)
@@ -71,16 +70,15 @@ static void fill_absurd(struct builder *b, int64_t at)
     build_kernel(b, conv, at + US(86), at + US(7400), US(900));
 }
 
-START_TEST(test_algorithm_of_an_absurd_shape)
+TEST(test_algorithm_of_an_absurd_shape)
 {
     struct builder b = build_start();
     case_loop(&b, fill_absurd);
     case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_algorithm_measured_already)
+TEST(test_algorithm_measured_already)
 {
     struct builder b = build_start();
     struct row_call find = {.start_ns = MS(50), .end_ns = MS(60), .family = SPOOL_CALL_FIND};
@@ -95,10 +93,9 @@ START_TEST(test_algorithm_measured_already)
     case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_FIRES);
     build_end(&b);
 }
-END_TEST
 
 /* cuDNN's graph API has no Find calls: PyTorch times the plans itself. */
-START_TEST(test_algorithm_by_benchmark)
+TEST(test_algorithm_by_benchmark)
 {
     static const char *const set[] = {"True", "False"};
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
@@ -109,7 +106,6 @@ START_TEST(test_algorithm_by_benchmark)
         build_end(&b);
     }
 }
-END_TEST
 
 /* A grouped convolution is slow beside others, but not beside its kind. */
 static void fill_grouped(struct builder *b, int64_t at)
@@ -128,14 +124,13 @@ static void fill_grouped(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(test_algorithm_of_groups)
+TEST(test_algorithm_of_groups)
 {
     struct builder b = build_start();
     case_loop(&b, fill_grouped);
     case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 static void fill_slow_of_xla(struct builder *b, int64_t at)
 {
@@ -144,16 +139,15 @@ static void fill_slow_of_xla(struct builder *b, int64_t at)
 }
 
 /* XLA has timed the algorithms when it compiled the step. */
-START_TEST(test_algorithm_of_xla)
+TEST(test_algorithm_of_xla)
 {
     struct builder b = build_start();
     case_loop(&b, fill_slow_of_xla);
     case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_algorithm_by_name)
+TEST(test_algorithm_by_name)
 {
     struct builder b = build_start();
     build_meta(&b, "have", "kernels,api,ranges");
@@ -163,7 +157,6 @@ START_TEST(test_algorithm_by_name)
     ck_assert_int_eq(case_outcome(a, "cudnn-algorithm")->saves_high_ns, MS(3));
     build_end(&b);
 }
-END_TEST
 
 static void fill_slow_libtorch(struct builder *b, int64_t at)
 {
@@ -173,7 +166,7 @@ static void fill_slow_libtorch(struct builder *b, int64_t at)
 }
 
 /* PyTorch's kernels without Python: the words are libtorch's. */
-START_TEST(test_libtorch)
+TEST(test_libtorch)
 {
     static const char *const meta[][2] = {
         {"exe", "/home/u/train"}, {"exe", "/usr/bin/python3.11"}, {"python.version", "3.12.3"}};
@@ -189,21 +182,4 @@ START_TEST(test_libtorch)
                          i == 0 ? "C++ with libtorch" : "PyTorch");
         build_end(&b);
     }
-}
-END_TEST
-
-Suite *rule_cudnn_algorithm_suite(void)
-{
-    Suite *s = suite_create("cudnn-algorithm");
-    TCase *t = tcase_create("cudnn-algorithm");
-    tcase_add_test(t, test_algorithm);
-    tcase_add_test(t, test_algorithm_of_an_absurd_shape);
-    tcase_add_test(t, test_algorithm_measured_already);
-    tcase_add_test(t, test_algorithm_by_benchmark);
-    tcase_add_test(t, test_algorithm_of_groups);
-    tcase_add_test(t, test_algorithm_of_xla);
-    tcase_add_test(t, test_algorithm_by_name);
-    tcase_add_test(t, test_libtorch);
-    suite_add_tcase(s, t);
-    return s;
 }

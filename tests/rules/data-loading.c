@@ -11,7 +11,7 @@ static const struct outcome *data_loading(struct builder *b, enum verdict v)
     return case_outcome(a, "data-loading");
 }
 
-START_TEST(a_cheap_batch_wants_no_worker)
+TEST(a_cheap_batch_wants_no_worker)
 {
     struct program p = usual;
     p.wait_ms = p.fetch_ms = p.cpu_ms = 0.07;
@@ -25,9 +25,8 @@ START_TEST(a_cheap_batch_wants_no_worker)
     ck_assert_str_eq(data_loading(&b, RULE_FIRES)->setting, "num_workers=0");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(workers_in_line_want_to_be_fewer)
+TEST(workers_in_line_want_to_be_fewer)
 {
     struct program p = usual; /* nine, each with a core for a ninth of the time */
     p.workers = 9;
@@ -53,7 +52,6 @@ START_TEST(workers_in_line_want_to_be_fewer)
     ck_assert_int_gt(atoi(o->setting + strlen("num_workers=")), 9);
     build_end(&b);
 }
-END_TEST
 
 /* Another rank, which makes no batches, stands in line: that says nothing of the workers' time. */
 static int64_t saved_beside(bool other_rank)
@@ -83,13 +81,12 @@ static int64_t saved_beside(bool other_rank)
     return ns;
 }
 
-START_TEST(who_makes_no_batches_is_no_worker)
+TEST(who_makes_no_batches_is_no_worker)
 {
     ck_assert_int_eq(saved_beside(true), saved_beside(false));
 }
-END_TEST
 
-START_TEST(cores_of_the_program_itself)
+TEST(cores_of_the_program_itself)
 {
     struct program p = usual;
     p.trains = 1;
@@ -111,9 +108,8 @@ START_TEST(cores_of_the_program_itself)
     data_loading(&b, RULE_FIRES);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(a_training_that_wants_all_cores)
+TEST(a_training_that_wants_all_cores)
 {
     struct program p = usual;
     p.cores = "2";
@@ -127,9 +123,8 @@ START_TEST(a_training_that_wants_all_cores)
     ck_assert_str_eq(data_loading(&b, RULE_FIRES)->setting, "num_workers=1;persistent_workers=1");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(an_iterable_dataset_is_divided_first)
+TEST(an_iterable_dataset_is_divided_first)
 {
     for (int shards = 0; shards < 2; shards++) {
         struct builder b = feed_loop(&usual);
@@ -142,10 +137,9 @@ START_TEST(an_iterable_dataset_is_divided_first)
         build_end(&b);
     }
 }
-END_TEST
 
 /* One line iterates both; the second one is waited for. */
-START_TEST(the_loader_that_is_waited_for)
+TEST(the_loader_that_is_waited_for)
 {
     struct program p = usual;
     p.loader = 2;
@@ -169,10 +163,9 @@ START_TEST(the_loader_that_is_waited_for)
     ck_assert_str_eq(o->setting, "num_workers=3;persistent_workers=1;loader=train.py:1");
     build_end(&b);
 }
-END_TEST
 
 /* Its loader gets what TrainingArguments say. */
-START_TEST(the_loader_of_a_trainer)
+TEST(the_loader_of_a_trainer)
 {
     struct builder b = feed_loop(&usual);
     build_meta(&b, "torch.loader.1", "DataLoader(num_workers=0)");
@@ -184,9 +177,8 @@ START_TEST(the_loader_of_a_trainer)
     ck_assert_str_eq(o->remedy.object.made_by, "transformers");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(the_function_that_collates)
+TEST(the_function_that_collates)
 {
     struct builder b = feed_loop(&usual);
     for (int i = 0; i < STEPS; i++)
@@ -197,10 +189,9 @@ START_TEST(the_function_that_collates)
         o->summary, "the collate function takes 75 % of the time of a batch in join train.py:3"));
     build_end(&b);
 }
-END_TEST
 
 /* A thread of the program reads ahead; the training thread sleeps until it is handed a batch. */
-START_TEST(behind_a_thread_that_reads_ahead)
+TEST(behind_a_thread_that_reads_ahead)
 {
     for (int behind = 0; behind < 2; behind++) {
         struct builder b = build_start();
@@ -220,10 +211,9 @@ START_TEST(behind_a_thread_that_reads_ahead)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Bursts: nine steps of ten wait for nothing, the tenth for ten batches. */
-START_TEST(means_where_batches_come_in_bursts)
+TEST(means_where_batches_come_in_bursts)
 {
     struct builder b = build_start();
     build_meta(&b, "usable_cores", "4");
@@ -242,9 +232,8 @@ START_TEST(means_where_batches_come_in_bursts)
     ck_assert_int_le(o->saves_high_ns, MS(4.4)); /* half of the mean step */
     build_end(&b);
 }
-END_TEST
 
-START_TEST(waiting_without_gpu)
+TEST(waiting_without_gpu)
 {
     struct builder b = loading_loop(-1, MS(8), MS(8), MS(8));
     struct advice *a = build_analyze(&b);
@@ -260,9 +249,8 @@ START_TEST(waiting_without_gpu)
     case_verdict(a, "num-workers", RULE_CANNOT_TELL);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(no_more_workers_than_cores)
+TEST(no_more_workers_than_cores)
 {
     struct builder b = loading_loop(3, MS(8), MS(40), MS(38));
     case_verdict(build_analyze(&b), "data-loading", RULE_SUPPRESSED);
@@ -273,9 +261,8 @@ START_TEST(no_more_workers_than_cores)
     case_does(o, ACTION_TRY_WORKERS);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(handing_over_is_not_making)
+TEST(handing_over_is_not_making)
 {
     struct builder b = loading_loop(0, MS(4), US(200), US(200));
     const struct outcome *o = case_outcome(build_analyze(&b), "data-loading");
@@ -289,9 +276,8 @@ START_TEST(handing_over_is_not_making)
     case_does(o, ACTION_HAND_OVER_LESS);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(line_that_makes_the_loader)
+TEST(line_that_makes_the_loader)
 {
     struct builder b = loading_loop(-1, MS(8), MS(8), MS(8));
     build_meta(&b, "torch.loader.made", "data.py:7");
@@ -300,10 +286,9 @@ START_TEST(line_that_makes_the_loader)
     ck_assert_str_eq(o->remedy.object.place, "data.py:7");
     build_end(&b);
 }
-END_TEST
 
 /* A setting is advised where the program's runtime obeys it, or said nothing of what it obeys. */
-START_TEST(settings_that_are_obeyed)
+TEST(settings_that_are_obeyed)
 {
     static const struct {
         const char *list, *settings;
@@ -337,9 +322,8 @@ START_TEST(settings_that_are_obeyed)
                      "num_workers=3;persistent_workers=1");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(no_waiting)
+TEST(no_waiting)
 {
     struct builder b = loading_loop(0, US(100), MS(2), MS(2));
     struct advice *a = build_analyze(&b);
@@ -348,9 +332,8 @@ START_TEST(no_waiting)
     ck_assert_ptr_nonnull(strstr(a->verdict, "on the CPU"));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(no_steps_to_measure_the_wait_against)
+TEST(no_steps_to_measure_the_wait_against)
 {
     struct builder b = build_start();
     loader(&b, SPOOL_LOADER_WAIT, -1, MS(100), MS(8), -1);
@@ -360,41 +343,12 @@ START_TEST(no_steps_to_measure_the_wait_against)
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "data-loading")->why, "steps"));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(left_to_num_workers_on_a_gpu)
+TEST(left_to_num_workers_on_a_gpu)
 {
     struct builder b = loading_loop(-1, MS(8), MS(8), MS(8));
     for (int i = 0; i < CASE_STEPS; i++)
         build_kernel(&b, "gemm", MS(108) + MS(10) * i, MS(108) + MS(10) * i + US(9), MS(1));
     case_verdict(build_analyze(&b), "data-loading", RULE_SILENT);
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_data_loading_suite(void)
-{
-    Suite *s = suite_create("data-loading");
-    TCase *t = tcase_create("data-loading");
-    tcase_add_test(t, a_cheap_batch_wants_no_worker);
-    tcase_add_test(t, workers_in_line_want_to_be_fewer);
-    tcase_add_test(t, who_makes_no_batches_is_no_worker);
-    tcase_add_test(t, cores_of_the_program_itself);
-    tcase_add_test(t, a_training_that_wants_all_cores);
-    tcase_add_test(t, an_iterable_dataset_is_divided_first);
-    tcase_add_test(t, the_loader_that_is_waited_for);
-    tcase_add_test(t, the_loader_of_a_trainer);
-    tcase_add_test(t, the_function_that_collates);
-    tcase_add_test(t, behind_a_thread_that_reads_ahead);
-    tcase_add_test(t, means_where_batches_come_in_bursts);
-    tcase_add_test(t, waiting_without_gpu);
-    tcase_add_test(t, no_more_workers_than_cores);
-    tcase_add_test(t, handing_over_is_not_making);
-    tcase_add_test(t, line_that_makes_the_loader);
-    tcase_add_test(t, settings_that_are_obeyed);
-    tcase_add_test(t, no_waiting);
-    tcase_add_test(t, no_steps_to_measure_the_wait_against);
-    tcase_add_test(t, left_to_num_workers_on_a_gpu);
-    suite_add_tcase(s, t);
-    return s;
 }

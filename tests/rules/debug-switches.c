@@ -26,7 +26,7 @@ static void fill_checks(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(test_debug_switches)
+TEST(test_debug_switches)
 {
     struct builder b = build_start();
     case_loop(&b, fill_blocking);
@@ -52,10 +52,9 @@ START_TEST(test_debug_switches)
     build_end(&b);
     case_cannot_tell(fill_blocking, "kernels", "debug-switches");
 }
-END_TEST
 
 /* Each kernel's code is loaded by its first launch, behind which the kernel ends. */
-START_TEST(test_first_launches)
+TEST(test_first_launches)
 {
     struct builder b = build_start();
     for (int i = 0; i < 60; i++) {
@@ -67,7 +66,6 @@ START_TEST(test_first_launches)
     case_verdict(build_analyze(&b), "debug-switches", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 static void fill_brief(struct builder *b, int64_t at)
 {
@@ -78,7 +76,7 @@ static void fill_brief(struct builder *b, int64_t at)
 }
 
 /* A launch of 20 us ends behind a kernel of 4 whether it waits or not; the environment tells. */
-START_TEST(test_brief_kernels)
+TEST(test_brief_kernels)
 {
     static const char *const source[] = {"kineto", "run"}, *const set[] = {NULL, "1"};
     static const enum verdict wanted[2][2] = {{RULE_CANNOT_TELL, RULE_FIRES},
@@ -93,16 +91,4 @@ START_TEST(test_brief_kernels)
             case_verdict(build_analyze(&b), "debug-switches", wanted[i][k]);
             build_end(&b);
         }
-}
-END_TEST
-
-Suite *rule_debug_switches_suite(void)
-{
-    Suite *s = suite_create("debug-switches");
-    TCase *t = tcase_create("debug-switches");
-    tcase_add_test(t, test_debug_switches);
-    tcase_add_test(t, test_first_launches);
-    tcase_add_test(t, test_brief_kernels);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -2,7 +2,7 @@
 #include "tests/rules/buffers.h"
 #include "tests/unit/rule_case.h"
 
-START_TEST(small_broadcasts_at_the_start)
+TEST(small_broadcasts_at_the_start)
 {
     struct builder b = build_start();
     case_loop(&b, fill_start);
@@ -16,7 +16,6 @@ START_TEST(small_broadcasts_at_the_start)
     case_quiet(a, (const char *const[]){"device-copies", "small-copies", "bucket-size", NULL});
     build_end(&b);
 }
-END_TEST
 
 static const char *asker;
 
@@ -33,7 +32,7 @@ static void fill_copied(struct builder *b, int64_t at)
                  at + US(15), at + MS(7) + US(25), copy_ns);
 }
 
-START_TEST(test_copies_on_the_device)
+TEST(test_copies_on_the_device)
 {
     static const char *const askers[] = {"aten::contiguous", "aten::cat", "aten::nothing_known"};
     static const char *const by[] = {"contiguous", "cat", NULL};
@@ -50,10 +49,9 @@ START_TEST(test_copies_on_the_device)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Some copying is part of every model. */
-START_TEST(test_few_copies_on_the_device)
+TEST(test_few_copies_on_the_device)
 {
     struct builder b = build_start();
     asker = "aten::contiguous";
@@ -62,16 +60,4 @@ START_TEST(test_few_copies_on_the_device)
     case_verdict(build_analyze(&b), "device-copies", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(fill_copied, "copies,api,ranges", "device-copies");
-}
-END_TEST
-
-Suite *rule_device_copies_suite(void)
-{
-    Suite *s = suite_create("device-copies");
-    TCase *t = tcase_create("device-copies");
-    tcase_add_test(t, small_broadcasts_at_the_start);
-    tcase_add_test(t, test_copies_on_the_device);
-    tcase_add_test(t, test_few_copies_on_the_device);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -41,7 +41,7 @@ static void fill_side_by_side(struct builder *b, int64_t at)
     b->stream = 1;
 }
 
-START_TEST(test_replicas)
+TEST(test_replicas)
 {
     struct builder b;
     const struct advice *a = two_gpus(&b, fill_replicas, everything);
@@ -54,14 +54,4 @@ START_TEST(test_replicas)
     case_verdict(a, "dp-instead-of-ddp", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(case_busy, "api,ranges", "dp-instead-of-ddp");
-}
-END_TEST
-
-Suite *rule_dp_instead_of_ddp_suite(void)
-{
-    Suite *s = suite_create("dp-instead-of-ddp");
-    TCase *t = tcase_create("dp-instead-of-ddp");
-    tcase_add_test(t, test_replicas);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -17,7 +17,7 @@ static void fill_evaluation(struct builder *b, int64_t at)
     build_range(b, eval_range, at + MS(6.9), at + MS(8.5));
 }
 
-START_TEST(test_evaluation)
+TEST(test_evaluation)
 {
     struct builder b = build_start();
     norm = train_norm;
@@ -46,14 +46,4 @@ START_TEST(test_evaluation)
     case_loop(&b, case_busy); /* no range of that name */
     case_verdict(build_analyze(&b), "eval-activations", RULE_CANNOT_TELL);
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_eval_activations_suite(void)
-{
-    Suite *s = suite_create("eval-activations");
-    TCase *t = tcase_create("eval-activations");
-    tcase_add_test(t, test_evaluation);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -10,7 +10,7 @@ static void fill_exchanging(struct builder *b, int64_t at)
                  MS(8.9));
 }
 
-START_TEST(test_more_exchange_than_computing)
+TEST(test_more_exchange_than_computing)
 {
     struct builder b = build_start();
     case_loop(&b, fill_exchanging);
@@ -22,7 +22,6 @@ START_TEST(test_more_exchange_than_computing)
     ck_assert_msg(strncmp(o->title, "Communicate less", 16) == 0, "%s", o->title);
     build_end(&b);
 }
-END_TEST
 
 /* A little more than half of it can be hidden: the rest is promised to nobody. */
 static void fill_half_hidden(struct builder *b, int64_t at)
@@ -32,7 +31,7 @@ static void fill_half_hidden(struct builder *b, int64_t at)
                  US(6480));
 }
 
-START_TEST(test_promises_what_overlap_can_hide)
+TEST(test_promises_what_overlap_can_hide)
 {
     struct builder b = build_start();
     case_loop(&b, fill_half_hidden);
@@ -43,7 +42,6 @@ START_TEST(test_promises_what_overlap_can_hide)
     ck_assert_str_eq(o->title, "Overlap communication with computing");
     build_end(&b);
 }
-END_TEST
 
 static const char nccl[] = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage)";
 
@@ -72,7 +70,7 @@ static void fill_scattered(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(test_exposed)
+TEST(test_exposed)
 {
     struct builder b = build_start();
     case_loop(&b, fill_exposed);
@@ -82,9 +80,8 @@ START_TEST(test_exposed)
     QUIET(a, "cuda-graphs", "host-work", "warm-up");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_overlapped)
+TEST(test_overlapped)
 {
     struct builder b = build_start();
     build_stream(&b, 2, 1);
@@ -92,9 +89,8 @@ START_TEST(test_overlapped)
     case_verdict(build_analyze(&b), "exposed-communication", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_scattered)
+TEST(test_scattered)
 {
     struct builder b = build_start();
     case_loop(&b, fill_scattered);
@@ -104,10 +100,9 @@ START_TEST(test_scattered)
     QUIET(a, "cuda-graphs");
     build_end(&b);
 }
-END_TEST
 
 /* The hook has seen the program: with DDP, or what it exchanges is not known. */
-START_TEST(test_scattered_by_whom)
+TEST_EACH(test_scattered_by_whom, 0, 2)
 {
     struct builder b = build_start();
     build_meta(&b, "torch.version", "2.15.0");
@@ -119,7 +114,6 @@ START_TEST(test_scattered_by_whom)
     case_said(o, CONDITION_NOT_DDP, !_i);
     build_end(&b);
 }
-END_TEST
 
 static const char *sends;
 
@@ -132,7 +126,7 @@ static void fill_all_with_all(struct builder *b, int64_t at)
 
 /* What each rank sends to each is no gradient: no bucket of DDP holds it. Kernels that send and
  * receive may be of a pipeline, too, and no overlap hides its bubbles. */
-START_TEST(test_all_with_all)
+TEST(test_all_with_all)
 {
     static const char *const kernels[] = {
         "void all_to_all_kernel(float const*)",
@@ -150,7 +144,6 @@ START_TEST(test_all_with_all)
         build_end(&b);
     }
 }
-END_TEST
 
 /* The layers of a model that is split over GPUs. */
 static void fill_layers(struct builder *b, int64_t at)
@@ -169,7 +162,7 @@ static void fill_trained(struct builder *b, int64_t at)
 }
 
 /* Where nothing is trained there is no backward pass to hide communication behind. */
-START_TEST(test_inference)
+TEST(test_inference)
 {
     for (int trained = 0; trained < 2; trained++) {
         struct builder b = build_start();
@@ -181,7 +174,6 @@ START_TEST(test_inference)
         build_end(&b);
     }
 }
-END_TEST
 
 /* A benchmark of collectives: beside them, one tiny kernel. */
 static void fill_alone(struct builder *b, int64_t at)
@@ -191,7 +183,7 @@ static void fill_alone(struct builder *b, int64_t at)
         build_kernel(b, nccl, at + MS(1 + i), at + MS(1 + i) + US(20), US(900));
 }
 
-START_TEST(test_nothing_to_overlap_with)
+TEST(test_nothing_to_overlap_with)
 {
     struct builder b = build_start();
     case_loop(&b, fill_alone);
@@ -199,9 +191,8 @@ START_TEST(test_nothing_to_overlap_with)
     case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_no_collectives)
+TEST(test_no_collectives)
 {
     struct builder b = build_start();
     case_loop(&b, case_busy);
@@ -210,23 +201,4 @@ START_TEST(test_no_collectives)
     case_verdict(a, "straggler", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(case_busy, "api,ranges", "exposed-communication");
-}
-END_TEST
-
-Suite *rule_exposed_communication_suite(void)
-{
-    Suite *s = suite_create("exposed-communication");
-    TCase *t = tcase_create("exposed-communication");
-    tcase_add_test(t, test_more_exchange_than_computing);
-    tcase_add_test(t, test_promises_what_overlap_can_hide);
-    tcase_add_test(t, test_exposed);
-    tcase_add_test(t, test_overlapped);
-    tcase_add_test(t, test_scattered);
-    tcase_add_loop_test(t, test_scattered_by_whom, 0, 2);
-    tcase_add_test(t, test_all_with_all);
-    tcase_add_test(t, test_inference);
-    tcase_add_test(t, test_nothing_to_overlap_with);
-    tcase_add_test(t, test_no_collectives);
-    suite_add_tcase(s, t);
-    return s;
 }

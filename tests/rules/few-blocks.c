@@ -43,7 +43,7 @@ static struct builder loop_of(int64_t grid, int64_t block, int streams, const ch
     return b;
 }
 
-START_TEST(test_one_thread)
+TEST(test_one_thread)
 {
     struct builder b = loop_of(1, 1, 1, "add(int, float*, float*)");
     const struct advice *a = build_analyze(&b);
@@ -55,10 +55,9 @@ START_TEST(test_one_thread)
     ck_assert_int_eq((int)o->evidence[4].value, 1);
     build_end(&b);
 }
-END_TEST
 
 /* No step repeats: the one launch is all that there is. */
-START_TEST(test_in_a_window)
+TEST(test_in_a_window)
 {
     struct builder b = build_start();
     launch.grid = 1, launch.block = 256, launch.name = "add(int, float*, float*)";
@@ -68,10 +67,9 @@ START_TEST(test_in_a_window)
     case_first(a, "few-blocks", MS(892));
     build_end(&b);
 }
-END_TEST
 
 /* Blocks enough, but of a thread each: 31 of 32 lanes idle. */
-START_TEST(test_blocks_of_a_thread)
+TEST(test_blocks_of_a_thread)
 {
     struct builder b = loop_of(100000, 1, 1, "add(int, float*, float*)");
     case_first(build_analyze(&b), "few-blocks", MS(8.72));
@@ -80,10 +78,9 @@ START_TEST(test_blocks_of_a_thread)
     case_verdict(build_analyze(&b), "few-blocks", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 /* Kernels of 27 blocks: four at once fill 108 multiprocessors, two fill half of them. */
-START_TEST(test_side_by_side)
+TEST(test_side_by_side)
 {
     struct builder b = loop_of(27, 256, 4, "add(int, float*, float*)");
     const struct advice *a = build_analyze(&b);
@@ -94,10 +91,9 @@ START_TEST(test_side_by_side)
     case_first(build_analyze(&b), "few-blocks", MS(4.5));
     build_end(&b);
 }
-END_TEST
 
 /* More than half full, or communication: its blocks are few on purpose. */
-START_TEST(test_not_few)
+TEST(test_not_few)
 {
     struct builder b = loop_of(64, 256, 1, "add(int, float*, float*)");
     case_verdict(build_analyze(&b), "few-blocks", RULE_SILENT);
@@ -109,7 +105,6 @@ START_TEST(test_not_few)
     case_verdict(build_analyze(&b), "few-blocks", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 static void fill_short(struct builder *b, int64_t at)
 {
@@ -118,7 +113,7 @@ static void fill_short(struct builder *b, int64_t at)
 }
 
 /* Short kernels are mostly start and end: more blocks would not change that. */
-START_TEST(test_short)
+TEST(test_short)
 {
     struct builder b = build_start();
     launch.grid = 1, launch.block = 32, launch.name = "finish(float*)";
@@ -126,27 +121,9 @@ START_TEST(test_short)
     case_verdict(build_analyze(&b), "few-blocks", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_unknown_gpu)
+TEST(test_unknown_gpu)
 {
     launch.grid = launch.block = launch.streams = 1, launch.name = "add(int, float*, float*)";
     case_cannot_tell(fill_launch, "kernels,copies,api,ranges", "few-blocks");
-}
-END_TEST
-
-Suite *rule_few_blocks_suite(void);
-Suite *rule_few_blocks_suite(void)
-{
-    Suite *s = suite_create("few-blocks");
-    TCase *t = tcase_create("few-blocks");
-    tcase_add_test(t, test_one_thread);
-    tcase_add_test(t, test_in_a_window);
-    tcase_add_test(t, test_blocks_of_a_thread);
-    tcase_add_test(t, test_side_by_side);
-    tcase_add_test(t, test_not_few);
-    tcase_add_test(t, test_short);
-    tcase_add_test(t, test_unknown_gpu);
-    suite_add_tcase(s, t);
-    return s;
 }

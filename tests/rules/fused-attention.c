@@ -105,7 +105,7 @@ static void fill_graph(struct builder *b, int64_t at)
         {case_gemm, US(400)});
 }
 
-START_TEST(test_fused_attention)
+TEST(test_fused_attention)
 {
     struct builder b = build_start();
     case_loop(&b, fill_forward);
@@ -145,14 +145,4 @@ START_TEST(test_fused_attention)
         build_end(&b);
     }
     case_cannot_tell(fill_forward, "copies,api,ranges", "fused-attention");
-}
-END_TEST
-
-Suite *rule_fused_attention_suite(void)
-{
-    Suite *s = suite_create("fused-attention");
-    TCase *t = tcase_create("fused-attention");
-    tcase_add_test(t, test_fused_attention);
-    suite_add_tcase(s, t);
-    return s;
 }

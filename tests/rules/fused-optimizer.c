@@ -89,7 +89,7 @@ static void fill_lists_hook(struct builder *b, int64_t at)
     fill_lists_of(b, at, "optimizer.step", 2);
 }
 
-START_TEST(test_lists)
+TEST(test_lists)
 {
     struct builder b = build_start();
     case_loop(&b, fill_lists); /* of 2 ms seven of twenty passes remain at best */
@@ -121,10 +121,9 @@ START_TEST(test_lists)
         build_end(&b);
     }
 }
-END_TEST
 
 /* A loop over the parameters, told by the range around it. */
-START_TEST(test_plain)
+TEST(test_plain)
 {
     struct builder b = build_start();
     case_loop(&b, fill_plain);
@@ -144,10 +143,9 @@ START_TEST(test_plain)
     ck_assert_ptr_null(o->setting);
     build_end(&b);
 }
-END_TEST
 
 /* What a closure computes is no update; one that multiplies matrices is no candidate. */
-START_TEST(test_no_candidate)
+TEST(test_no_candidate)
 {
     struct builder b = build_start();
     case_loop(&b, fill_closure);
@@ -160,9 +158,8 @@ START_TEST(test_no_candidate)
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "fused-optimizer")->why, "products of matrices"));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_optimizer)
+TEST(test_optimizer)
 {
     struct builder b = build_start();
     case_loop(&b, fill_optimizer);
@@ -176,10 +173,9 @@ START_TEST(test_optimizer)
     build_end(&b);
     case_cannot_tell(fill_optimizer, "api,ranges", "fused-optimizer");
 }
-END_TEST
 
 /* A recording of nothing but one step. */
-START_TEST(test_one_update)
+TEST(test_one_update)
 {
     struct builder b = build_start();
     fill_own_class(&b, MS(100));
@@ -189,18 +185,4 @@ START_TEST(test_one_update)
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     case_text(o, PARAM_OPTIMIZER, "Lion");
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_fused_optimizer_suite(void)
-{
-    Suite *s = suite_create("fused-optimizer");
-    TCase *t = tcase_create("fused-optimizer");
-    tcase_add_test(t, test_optimizer);
-    tcase_add_test(t, test_plain);
-    tcase_add_test(t, test_lists);
-    tcase_add_test(t, test_no_candidate);
-    tcase_add_test(t, test_one_update);
-    suite_add_tcase(s, t);
-    return s;
 }

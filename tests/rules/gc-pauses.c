@@ -14,7 +14,7 @@ static struct builder collected(double pause_ms, bool torch)
     return b;
 }
 
-START_TEST(pauses_of_the_collector)
+TEST(pauses_of_the_collector)
 {
     struct builder b = collected(6, true);
     build_meta(&b, "torch.gc.where", "train.py:8");
@@ -34,14 +34,4 @@ START_TEST(pauses_of_the_collector)
     b = collected(6, false);
     case_verdict(build_analyze(&b), "gc-pauses", RULE_CANNOT_TELL);
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_gc_pauses_suite(void)
-{
-    Suite *s = suite_create("gc-pauses");
-    TCase *t = tcase_create("gc-pauses");
-    tcase_add_test(t, pauses_of_the_collector);
-    suite_add_tcase(s, t);
-    return s;
 }

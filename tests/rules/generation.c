@@ -17,7 +17,7 @@ static void fill_generation(struct builder *b, int64_t at)
 static const char of_stacks[] =
     "/venv/lib/python3.12/site-packages/transformers/generation/utils.py(2417): generate";
 
-START_TEST(text_is_generated_token_by_token)
+TEST(text_is_generated_token_by_token)
 {
     const char *const names[] = {"transformers.generate", of_stacks};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -36,9 +36,8 @@ START_TEST(text_is_generated_token_by_token)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(what_the_program_has_is_not_advised)
+TEST(what_the_program_has_is_not_advised)
 {
     for (int i = 0; i < 2; i++) {
         struct builder b = build_start();
@@ -54,10 +53,9 @@ START_TEST(what_the_program_has_is_not_advised)
         build_end(&b);
     }
 }
-END_TEST
 
 /* One cause has one finding: what the host does between tokens is no other host work. */
-START_TEST(between_tokens_is_no_other_work)
+TEST(between_tokens_is_no_other_work)
 {
     for (int i = 0; i < 2; i++) {
         struct builder b = build_start();
@@ -70,9 +68,8 @@ START_TEST(between_tokens_is_no_other_work)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(other_functions_generate_no_text)
+TEST(other_functions_generate_no_text)
 {
     static const char *const names[] = {"generate", "transformers.generate_batch",
                                         "train.py(7): generate",
@@ -87,17 +84,4 @@ START_TEST(other_functions_generate_no_text)
     }
     generates = "transformers.generate";
     case_cannot_tell(fill_generation, "kernels,copies,api", "generation");
-}
-END_TEST
-
-Suite *rule_generation_suite(void)
-{
-    Suite *s = suite_create("generation");
-    TCase *t = tcase_create("generation");
-    tcase_add_test(t, text_is_generated_token_by_token);
-    tcase_add_test(t, what_the_program_has_is_not_advised);
-    tcase_add_test(t, between_tokens_is_no_other_work);
-    tcase_add_test(t, other_functions_generate_no_text);
-    suite_add_tcase(s, t);
-    return s;
 }

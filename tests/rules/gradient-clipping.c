@@ -29,7 +29,7 @@ static void fill_other_waits(struct builder *b, int64_t at)
     waits_inside(b, at, "metrics");
 }
 
-START_TEST(test_clipping)
+TEST(test_clipping)
 {
     struct builder b = build_start();
     case_loop(&b, fill_norms);
@@ -53,14 +53,4 @@ START_TEST(test_clipping)
     case_verdict(build_analyze(&b), "gradient-clipping", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(fill_norms, "kernels,copies,ranges", "gradient-clipping");
-}
-END_TEST
-
-Suite *rule_gradient_clipping_suite(void)
-{
-    Suite *s = suite_create("gradient-clipping");
-    TCase *t = tcase_create("gradient-clipping");
-    tcase_add_test(t, test_clipping);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -10,7 +10,7 @@ static void fill_host_copy(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(9), at + MS(9.01), US(980));
 }
 
-START_TEST(test_host_copies)
+TEST(test_host_copies)
 {
     struct builder b = build_start();
     copy_range = "aten::clone";
@@ -28,14 +28,4 @@ START_TEST(test_host_copies)
     case_first(a, "host-work", MS(2));
     build_end(&b);
     case_cannot_tell(fill_host_copy, "kernels,api", "host-copies");
-}
-END_TEST
-
-Suite *rule_host_copies_suite(void)
-{
-    Suite *s = suite_create("host-copies");
-    TCase *t = tcase_create("host-copies");
-    tcase_add_test(t, test_host_copies);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -10,7 +10,7 @@ static void fill_absence(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
 }
 
-START_TEST(test_no_core_is_no_host_work)
+TEST(test_no_core_is_no_host_work)
 {
     static const double shares[] = {0.01, 0.4};
     for (int i = 0; i < 2; i++) {
@@ -24,7 +24,6 @@ START_TEST(test_no_core_is_no_host_work)
         build_end(&b);
     }
 }
-END_TEST
 
 static void fill_host_work(struct builder *b, int64_t at)
 {
@@ -32,7 +31,7 @@ static void fill_host_work(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
 }
 
-START_TEST(test_host_work)
+TEST(test_host_work)
 {
     struct builder b = build_start();
     case_loop(&b, fill_host_work);
@@ -43,7 +42,6 @@ START_TEST(test_host_work)
     QUIET(a, "num-workers", "sync-in-loop", "cuda-graphs", "warm-up");
     build_end(&b);
 }
-END_TEST
 
 static void fill_optimizer(struct builder *b, int64_t at)
 {
@@ -52,7 +50,7 @@ static void fill_optimizer(struct builder *b, int64_t at)
 }
 
 /* No loader's worker does an optimizer's work. */
-START_TEST(an_optimizer_is_fused)
+TEST(an_optimizer_is_fused)
 {
     for (int fused = 0; fused < 2; fused++) {
         struct builder b = build_start();
@@ -64,9 +62,8 @@ START_TEST(an_optimizer_is_fused)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(test_no_host_work)
+TEST(test_no_host_work)
 {
     struct builder b = build_start();
     case_loop(&b, case_busy);
@@ -74,10 +71,9 @@ START_TEST(test_no_host_work)
     build_end(&b);
     case_cannot_tell(case_busy, "kernels,ranges", "host-work");
 }
-END_TEST
 
 /* The backward pass has a thread of its own, which launches as much and has no core either. */
-START_TEST(the_backward_thread_needs_a_core_too)
+TEST(the_backward_thread_needs_a_core_too)
 {
     for (int i = 0; i < 2; i++) {
         struct builder b = build_start();
@@ -103,7 +99,6 @@ START_TEST(the_backward_thread_needs_a_core_too)
         build_end(&b);
     }
 }
-END_TEST
 
 static void fill_backward(struct builder *b, int64_t at)
 {
@@ -111,7 +106,7 @@ static void fill_backward(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
 }
 
-START_TEST(a_backward_pass_on_the_cpu)
+TEST(a_backward_pass_on_the_cpu)
 {
     static const char *const weights[] = {"12 tensors, 3000 numbers, float32, on cpu",
                                           "12 tensors, 3000 numbers, float32, on cuda:0"};
@@ -125,10 +120,9 @@ START_TEST(a_backward_pass_on_the_cpu)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Who sleeps computes nothing: an environment in another process is at work. */
-START_TEST(waiting_is_no_work)
+TEST(waiting_is_no_work)
 {
     static const double computes[] = {0.9, 0.1};
     for (int i = 0; i < 2; i++) {
@@ -144,10 +138,9 @@ START_TEST(waiting_is_no_work)
         build_end(&b);
     }
 }
-END_TEST
 
 /* What is set aside as one-time work is no place to look at for the rest. */
-START_TEST(the_place_is_that_of_what_is_left)
+TEST(the_place_is_that_of_what_is_left)
 {
     struct builder b = build_start();
     build_kernel(&b, case_gemm, MS(0), US(10), MS(5));
@@ -167,7 +160,6 @@ START_TEST(the_place_is_that_of_what_is_left)
     ck_assert_ptr_null(strstr(o->summary, "aten::add_"));
     build_end(&b);
 }
-END_TEST
 
 /* An operator on the CPU, in place of the whole step. */
 static void fill_operator(struct builder *b, int64_t at)
@@ -176,7 +168,7 @@ static void fill_operator(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + US(9400), at + US(9410), US(580));
 }
 
-START_TEST(an_operator_is_named_however_long)
+TEST(an_operator_is_named_however_long)
 {
     struct builder b = build_start();
     case_loop(&b, fill_operator);
@@ -185,7 +177,6 @@ START_TEST(an_operator_is_named_however_long)
     ck_assert_msg(strstr(o->summary, "in 'aten::normal_'"), "%s", o->summary);
     build_end(&b);
 }
-END_TEST
 
 static const char *spread_domain;
 
@@ -201,7 +192,7 @@ static void fill_spread(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(many_places_are_no_place_outside)
+TEST(many_places_are_no_place_outside)
 {
     for (int python = 0; python < 2; python++) {
         struct builder b = build_start();
@@ -219,10 +210,9 @@ START_TEST(many_places_are_no_place_outside)
         build_end(&b);
     }
 }
-END_TEST
 
 /* What is said to PyTorch's programs is not said to others'. */
-START_TEST(many_places_in_jax)
+TEST(many_places_in_jax)
 {
     struct builder b = build_start();
     build_meta(&b, "framework", "xla");
@@ -234,7 +224,6 @@ START_TEST(many_places_in_jax)
     ck_assert_str_eq(outcome_remedy(a->facts, o), o->words[FRAMEWORK_XLA]);
     build_end(&b);
 }
-END_TEST
 
 static int64_t pause_ns; /* in front of each kernel */
 static void fill_pauses(struct builder *b, int64_t at)
@@ -244,7 +233,7 @@ static void fill_pauses(struct builder *b, int64_t at)
 }
 
 /* A framework's way from one operator to the next cannot move to another thread. */
-START_TEST(brief_pauses_are_between_operators)
+TEST(brief_pauses_are_between_operators)
 {
     for (int i = 0; i < 2; i++) {
         struct builder b = build_start();
@@ -258,10 +247,9 @@ START_TEST(brief_pauses_are_between_operators)
         build_end(&b);
     }
 }
-END_TEST
 
 /* What was recorded with stacks need not be recorded with them again. */
-START_TEST(no_advice_to_record_the_stacks_that_are_there)
+TEST(no_advice_to_record_the_stacks_that_are_there)
 {
     struct builder b = build_start();
     build_range_in(&b, "python", "train.py(7): main", 0, MS(90), MS(230));
@@ -271,26 +259,4 @@ START_TEST(no_advice_to_record_the_stacks_that_are_there)
     ck_assert_msg(strstr(o->summary, "in Python between operators"), "%s", o->summary);
     case_said(o, CONDITION_LINES_KNOWN, true);
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_host_work_suite(void)
-{
-    Suite *s = suite_create("host-work");
-    TCase *t = tcase_create("host-work");
-    tcase_add_test(t, test_no_core_is_no_host_work);
-    tcase_add_test(t, test_host_work);
-    tcase_add_test(t, an_optimizer_is_fused);
-    tcase_add_test(t, test_no_host_work);
-    tcase_add_test(t, the_backward_thread_needs_a_core_too);
-    tcase_add_test(t, waiting_is_no_work);
-    tcase_add_test(t, a_backward_pass_on_the_cpu);
-    tcase_add_test(t, the_place_is_that_of_what_is_left);
-    tcase_add_test(t, an_operator_is_named_however_long);
-    tcase_add_test(t, many_places_are_no_place_outside);
-    tcase_add_test(t, many_places_in_jax);
-    tcase_add_test(t, brief_pauses_are_between_operators);
-    tcase_add_test(t, no_advice_to_record_the_stacks_that_are_there);
-    suite_add_tcase(s, t);
-    return s;
 }

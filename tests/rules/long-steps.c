@@ -36,7 +36,7 @@ static void waits_for_data(struct builder *b, int64_t from, int64_t to)
     build_range(b, "DataLoader.__next__", from, to);
 }
 
-START_TEST(a_checkpoint_now_and_then)
+TEST(a_checkpoint_now_and_then)
 {
     struct builder b = loop(saves, false);
     const struct advice *a = build_analyze(&b);
@@ -47,7 +47,6 @@ START_TEST(a_checkpoint_now_and_then)
     QUIET(a, "host-work", "num-workers", "cuda-graphs");
     build_end(&b);
 }
-END_TEST
 
 static void does_nothing_known(struct builder *b, int64_t from, int64_t to)
 {
@@ -55,7 +54,7 @@ static void does_nothing_known(struct builder *b, int64_t from, int64_t to)
 }
 
 /* Without a range: work every sixth step is the program's; pauses now and then may be anybody's. */
-START_TEST(pauses_in_no_range)
+TEST(pauses_in_no_range)
 {
     struct builder b = loop(does_nothing_known, false);
     case_verdict(build_analyze(&b), "long-steps", RULE_FIRES);
@@ -66,18 +65,16 @@ START_TEST(pauses_in_no_range)
     case_verdict(build_analyze(&b), "long-steps", RULE_CANNOT_TELL);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(a_thread_without_a_core_has_long_steps)
+TEST(a_thread_without_a_core_has_long_steps)
 {
     struct builder b = loop(saves, false);
     starve(&b, 0.4);
     case_verdict(build_analyze(&b), "long-steps", RULE_SUPPRESSED);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(other_advice_is_about_long_waits_for_data)
+TEST(other_advice_is_about_long_waits_for_data)
 {
     struct builder b = loop(waits_for_data, false);
     const struct advice *a = build_analyze(&b);
@@ -88,7 +85,6 @@ START_TEST(other_advice_is_about_long_waits_for_data)
     ck_assert_msg(llabs(told - average) < MS(0.3), "%lld ns of waiting", (long long)told);
     build_end(&b);
 }
-END_TEST
 
 static void allocates(struct builder *b, int64_t from, int64_t to)
 {
@@ -96,7 +92,7 @@ static void allocates(struct builder *b, int64_t from, int64_t to)
 }
 
 /* Few steps allocate, so allocation-in-loop says nothing of it. */
-START_TEST(a_pool_that_grows_is_left_to_no_silent_rule)
+TEST(a_pool_that_grows_is_left_to_no_silent_rule)
 {
     struct builder b = loop(allocates, false);
     const struct advice *a = build_analyze(&b);
@@ -105,35 +101,17 @@ START_TEST(a_pool_that_grows_is_left_to_no_silent_rule)
     ck_assert_ptr_null(strstr(case_outcome(a, "long-steps")->why, "allocation-in-loop"));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(nobody_knows_why_the_same_work_takes_longer)
+TEST(nobody_knows_why_the_same_work_takes_longer)
 {
     struct builder b = loop(NULL, true);
     case_verdict(build_analyze(&b), "long-steps", RULE_CANNOT_TELL);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(equal_steps_are_not_long)
+TEST(equal_steps_are_not_long)
 {
     struct builder b = loop(NULL, false);
     case_verdict(build_analyze(&b), "long-steps", RULE_SILENT);
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_long_steps_suite(void)
-{
-    Suite *s = suite_create("long-steps");
-    TCase *t = tcase_create("long-steps");
-    tcase_add_test(t, a_checkpoint_now_and_then);
-    tcase_add_test(t, pauses_in_no_range);
-    tcase_add_test(t, a_thread_without_a_core_has_long_steps);
-    tcase_add_test(t, other_advice_is_about_long_waits_for_data);
-    tcase_add_test(t, a_pool_that_grows_is_left_to_no_silent_rule);
-    tcase_add_test(t, nobody_knows_why_the_same_work_takes_longer);
-    tcase_add_test(t, equal_steps_are_not_long);
-    suite_add_tcase(s, t);
-    return s;
 }

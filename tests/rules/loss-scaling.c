@@ -12,7 +12,7 @@ static void fill_scaler_waits(struct builder *b, int64_t at)
     waits_inside(b, at, "GradScaler.step");
 }
 
-START_TEST(test_loss_scaling)
+TEST(test_loss_scaling)
 {
     struct builder b = build_start();
     case_loop(&b, fill_unscale);
@@ -31,14 +31,4 @@ START_TEST(test_loss_scaling)
     case_verdict(build_analyze(&b), "loss-scaling", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(fill_unscale, "kernels,copies,ranges", "loss-scaling");
-}
-END_TEST
-
-Suite *rule_loss_scaling_suite(void)
-{
-    Suite *s = suite_create("loss-scaling");
-    TCase *t = tcase_create("loss-scaling");
-    tcase_add_test(t, test_loss_scaling);
-    suite_add_tcase(s, t);
-    return s;
 }

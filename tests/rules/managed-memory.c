@@ -31,7 +31,7 @@ static void fill_touched(struct builder *b, int64_t at)
     migrations(b, COPY_D2H, at + MS(8.2), pages / 4);
 }
 
-START_TEST(test_touched)
+TEST(test_touched)
 {
     struct builder b = build_start();
     pages = 100;
@@ -47,7 +47,6 @@ START_TEST(test_touched)
     case_does(o, ACTION_PREFETCH_MANAGED);
     build_end(&b);
 }
-END_TEST
 
 /* A prefetch moves pages before the kernel runs; a fault costs no more than the kernel. */
 static void fill_prefetched(struct builder *b, int64_t at)
@@ -59,7 +58,7 @@ static void fill_prefetched(struct builder *b, int64_t at)
     migrations(b, COPY_H2D, at + MS(3), pages);
 }
 
-START_TEST(test_prefetched)
+TEST(test_prefetched)
 {
     struct builder b = build_start();
     pages = 0;
@@ -76,9 +75,8 @@ START_TEST(test_prefetched)
     ck_assert_int_le(o->saves_high_ns, MS(6.1));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_little)
+TEST(test_little)
 {
     struct builder b = build_start();
     pages = 1;
@@ -93,10 +91,9 @@ START_TEST(test_little)
     pages = 100;
     case_cannot_tell(fill_touched, "kernels,api,ranges", "managed-memory");
 }
-END_TEST
 
 /* What allocates managed memory may move it, and not every profiler records that. */
-START_TEST(test_unseen)
+TEST(test_unseen)
 {
     struct builder b = build_start();
     build_api(&b, "cudaMallocManaged_v6000", MS(1), US(100));
@@ -115,18 +112,4 @@ START_TEST(test_unseen)
     ck_assert_ptr_nonnull(
         strstr(case_outcome(a, "managed-memory")->why, "--cuda-um-gpu-page-faults=true"));
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_managed_memory_suite(void);
-Suite *rule_managed_memory_suite(void)
-{
-    Suite *s = suite_create("managed-memory");
-    TCase *t = tcase_create("managed-memory");
-    tcase_add_test(t, test_touched);
-    tcase_add_test(t, test_prefetched);
-    tcase_add_test(t, test_little);
-    tcase_add_test(t, test_unseen);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -27,7 +27,7 @@ static void fill_products(struct builder *b, int64_t at)
 }
 
 /* At the others' rate it takes half of the time; at a fifth more, 1/2.4 of it. */
-START_TEST(test_misaligned_products_against_aligned_ones)
+TEST(test_misaligned_products_against_aligned_ones)
 {
     struct builder b = build_start();
     case_loop(&b, fill_products);
@@ -41,16 +41,14 @@ START_TEST(test_misaligned_products_against_aligned_ones)
     ck_assert_int_lt(o->saves_high_ns, MS(2.6));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_misaligned)
+TEST(test_misaligned)
 {
     struct builder b = build_start();
     case_loop(&b, fill_misaligned);
     case_first(build_analyze(&b), "misaligned-kernels", MS(6));
     build_end(&b);
 }
-END_TEST
 
 /* The picture of 7 x 7 is odd, and no channel of it. */
 static void fill_odd_picture(struct builder *b, int64_t at)
@@ -67,14 +65,13 @@ static void fill_odd_picture(struct builder *b, int64_t at)
     build_sync(b, at + US(100), MS(6) + US(-50));
 }
 
-START_TEST(test_odd_picture)
+TEST(test_odd_picture)
 {
     struct builder b = build_start();
     case_loop(&b, fill_odd_picture);
     case_verdict(build_analyze(&b), "misaligned-kernels", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 /* Three channels, which become four. No vocabulary is the cause. */
 static void fill_padding(struct builder *b, int64_t at)
@@ -84,7 +81,7 @@ static void fill_padding(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + US(30), at + US(6020), US(3900));
 }
 
-START_TEST(test_padding)
+TEST(test_padding)
 {
     struct builder b = build_start();
     case_loop(&b, fill_padding);
@@ -94,27 +91,12 @@ START_TEST(test_padding)
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "misaligned-kernels")->summary, "channels"));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_aligned)
+TEST(test_aligned)
 {
     struct builder b = build_start();
     case_loop(&b, case_busy);
     case_verdict(build_analyze(&b), "misaligned-kernels", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(case_busy, "api,ranges", "misaligned-kernels");
-}
-END_TEST
-
-Suite *rule_misaligned_kernels_suite(void)
-{
-    Suite *s = suite_create("misaligned-kernels");
-    TCase *t = tcase_create("misaligned-kernels");
-    tcase_add_test(t, test_misaligned_products_against_aligned_ones);
-    tcase_add_test(t, test_misaligned);
-    tcase_add_test(t, test_odd_picture);
-    tcase_add_test(t, test_padding);
-    tcase_add_test(t, test_aligned);
-    suite_add_tcase(s, t);
-    return s;
 }

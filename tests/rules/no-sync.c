@@ -37,7 +37,7 @@ static void fill_layers(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(test_no_sync)
+TEST(test_no_sync)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_parts);
@@ -49,9 +49,8 @@ START_TEST(test_no_sync)
     ck_assert_int_gt(o->saves_high_ns, US(600) * 2);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_a_logged_loss_does_not_hide_the_parts)
+TEST(test_a_logged_loss_does_not_hide_the_parts)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_parts_and_loss);
@@ -60,9 +59,8 @@ START_TEST(test_a_logged_loss_does_not_hide_the_parts)
     ck_assert_double_eq_tol(case_value(o, "exchanges of the same gradients"), 4, 1e-9);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_layers_that_communicate)
+TEST(test_layers_that_communicate)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_layers);
@@ -70,23 +68,9 @@ START_TEST(test_layers_that_communicate)
     case_verdict(a, "exposed-communication", RULE_FIRES);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_sizes_not_recorded)
+TEST(test_sizes_not_recorded)
 {
     case_cannot_tell(fill_unrecorded, everything, "no-sync");
     case_cannot_tell(case_busy, "api,ranges", "no-sync");
-}
-END_TEST
-
-Suite *rule_no_sync_suite(void)
-{
-    Suite *s = suite_create("no-sync");
-    TCase *t = tcase_create("no-sync");
-    tcase_add_test(t, test_no_sync);
-    tcase_add_test(t, test_a_logged_loss_does_not_hide_the_parts);
-    tcase_add_test(t, test_layers_that_communicate);
-    tcase_add_test(t, test_sizes_not_recorded);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -7,7 +7,7 @@
 #include "wire/spool_format.h"
 
 /* On a GPU as well: num-workers names the loader that is waited for, and divides first. */
-START_TEST(beside_a_gpu)
+TEST(beside_a_gpu)
 {
     static const char *const by[] = {"transformers", NULL, "ultralytics"};
     for (int kind = 0; kind < 3; kind++) {
@@ -43,11 +43,10 @@ START_TEST(beside_a_gpu)
         build_end(&b);
     }
 }
-END_TEST
 
 /* A batch takes 5.9 ms, the rest of the step 4: one core carries one worker that computes, and more
  * that sleep. */
-START_TEST(workers_that_sleep_share_a_core)
+TEST(workers_that_sleep_share_a_core)
 {
     for (int sleeps = 0; sleeps < 2; sleeps++) {
         struct builder b = build_start();
@@ -66,11 +65,10 @@ START_TEST(workers_that_sleep_share_a_core)
         build_end(&b);
     }
 }
-END_TEST
 
 /* A framework's worker is a process: what a batch of 20 MB costs on its way is in the prediction.
  * Who has workers sees the way out of them in their batches. */
-START_TEST(a_batch_has_a_way_to_go)
+TEST(a_batch_has_a_way_to_go)
 {
     for (int workers = 0; workers < 2; workers++) {
         struct program p = usual;
@@ -92,7 +90,6 @@ START_TEST(a_batch_has_a_way_to_go)
         build_end(&b);
     }
 }
-END_TEST
 
 /* The training thread makes the batch itself: 4 ms of 10. */
 static void fill_decode(struct builder *b, int64_t at)
@@ -123,7 +120,7 @@ static struct builder with_workers(const char *cores)
     return b;
 }
 
-START_TEST(test_input_by_trainer)
+TEST(test_input_by_trainer)
 {
     struct builder b = build_start();
     build_meta(&b, "usable_cores", "8");
@@ -137,9 +134,8 @@ START_TEST(test_input_by_trainer)
     QUIET(a, "pin-memory", "overlap-copies", "sync-in-loop", "cuda-graphs");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_input_number)
+TEST(test_input_number)
 {
     struct builder b = with_workers("64");
     build_meta(&b, "have", "kernels,api,ranges");
@@ -157,9 +153,8 @@ START_TEST(test_input_number)
     case_workers(o, 4);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_input_no_cores_left)
+TEST(test_input_no_cores_left)
 {
     struct builder b = with_workers("2");
     case_loop(&b, fill_workers);
@@ -169,9 +164,8 @@ START_TEST(test_input_no_cores_left)
     QUIET(a, "sync-in-loop", "cuda-graphs", "overlap-copies");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_input_silent)
+TEST(test_input_silent)
 {
     struct builder b = build_start();
     case_loop(&b, case_busy);
@@ -183,7 +177,6 @@ START_TEST(test_input_silent)
     build_end(&b);
     case_cannot_tell(fill_decode, "kernels,api", "num-workers");
 }
-END_TEST
 
 /* A generator's __next__ around the whole step; the loader's own around 4 ms of it. */
 static void fill_generator(struct builder *b, int64_t at)
@@ -195,7 +188,7 @@ static void fill_generator(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(9), at + MS(9.1), US(800)); /* launched late: not for data */
 }
 
-START_TEST(test_generator_is_no_loader)
+TEST(test_generator_is_no_loader)
 {
     struct builder b = build_start();
     case_loop(&b, fill_generator);
@@ -207,9 +200,8 @@ START_TEST(test_generator_is_no_loader)
         strstr(case_outcome(a, "num-workers")->summary, "_SingleProcessDataLoaderIter"));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(facts_of_the_program_beside_advice)
+TEST(facts_of_the_program_beside_advice)
 {
     struct builder b = build_start();
     build_meta(&b, "torch.loader.made", "data.py:7");
@@ -227,7 +219,6 @@ START_TEST(facts_of_the_program_beside_advice)
     ck_assert_str_eq(r->now, "DataLoader(num_workers=0)");
     build_end(&b);
 }
-END_TEST
 
 static double decode_ms;
 
@@ -252,7 +243,7 @@ static void fill_uneven_batches(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
 }
 
-START_TEST(test_cores_bound_the_saving)
+TEST(test_cores_bound_the_saving)
 {
     struct builder b = build_start();
     build_meta(&b, "usable_cores", "1");
@@ -274,12 +265,11 @@ START_TEST(test_cores_bound_the_saving)
     ck_assert_ptr_nonnull(strstr(why(a, "num-workers"), "cheaper"));
     build_end(&b);
 }
-END_TEST
 
 /* Another program has the cores of a worker that is too slow anyway, by computing or by waiting for
  * files; its own other threads, such as the workers of other ranks, have them; another program, and
  * with a core it would be fast enough. */
-START_TEST(workers_without_a_core)
+TEST(workers_without_a_core)
 {
     enum { TOO_SLOW, WAITS, OWN, FAST_ENOUGH };
     static const struct share of[] = {[TOO_SLOW] = {0.68, 0.3, 0, 0, 0},
@@ -302,9 +292,8 @@ START_TEST(workers_without_a_core)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(test_workers_that_keep_up)
+TEST(test_workers_that_keep_up)
 {
     struct builder b = build_start();
     build_meta(&b, "usable_cores", "16");
@@ -315,25 +304,4 @@ START_TEST(test_workers_that_keep_up)
     case_verdict(a, "num-workers", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(why(a, "num-workers"), "uneven"));
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_num_workers_suite(void)
-{
-    Suite *s = suite_create("num-workers");
-    TCase *t = tcase_create("num-workers");
-    tcase_add_test(t, beside_a_gpu);
-    tcase_add_test(t, workers_that_sleep_share_a_core);
-    tcase_add_test(t, a_batch_has_a_way_to_go);
-    tcase_add_test(t, test_input_by_trainer);
-    tcase_add_test(t, test_input_number);
-    tcase_add_test(t, test_input_no_cores_left);
-    tcase_add_test(t, test_input_silent);
-    tcase_add_test(t, test_generator_is_no_loader);
-    tcase_add_test(t, facts_of_the_program_beside_advice);
-    tcase_add_test(t, test_cores_bound_the_saving);
-    tcase_add_test(t, test_workers_that_keep_up);
-    tcase_add_test(t, workers_without_a_core);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -17,7 +17,7 @@ static void fill_overlapped(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + US(10), at + US(100), US(9880));
 }
 
-START_TEST(test_pinned)
+TEST(test_pinned)
 {
     struct builder b = build_start();
     case_loop(&b, fill_pinned);
@@ -28,9 +28,8 @@ START_TEST(test_pinned)
     build_end(&b);
     case_cannot_tell(fill_pinned, "kernels,copies,api,ranges", "overlap-copies");
 }
-END_TEST
 
-START_TEST(test_overlapped)
+TEST(test_overlapped)
 {
     struct builder b = build_start();
     build_stream(&b, 2, 1);
@@ -40,7 +39,6 @@ START_TEST(test_overlapped)
     case_verdict(a, "pin-memory", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 /* Python's host waits for its copy, and then is slow with what follows. */
 static void fill_awaited(struct builder *b, int64_t at)
@@ -52,7 +50,7 @@ static void fill_awaited(struct builder *b, int64_t at)
 }
 
 /* The setting takes the wait away and no more; where nothing waits, it would do nothing. */
-START_TEST(test_python)
+TEST(test_python)
 {
     struct builder b = build_start();
     build_meta(&b, "exe", "/usr/bin/python3");
@@ -71,7 +69,6 @@ START_TEST(test_python)
     ck_assert_msg(llabs(o->saves_mid_ns - MS(1)) < US(50), "%lld", (long long)o->saves_mid_ns);
     build_end(&b);
 }
-END_TEST
 
 /* Small copies that are over at once, from calls that take long. */
 static void fill_long_calls(struct builder *b, int64_t at)
@@ -93,7 +90,7 @@ static void fill_copies_on_the_gpu(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(2), at + MS(2) + US(10), US(7900));
 }
 
-START_TEST(test_long_calls)
+TEST(test_long_calls)
 {
     struct builder b = build_start();
     build_meta(&b, "exe", "/usr/bin/python3");
@@ -108,7 +105,6 @@ START_TEST(test_long_calls)
     case_verdict(build_analyze(&b), "overlap-copies", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 /* The same in turns on two streams, for a GPU that has nothing else to do: it is done already. */
 static void fill_turns(struct builder *b, int64_t at)
@@ -120,7 +116,7 @@ static void fill_turns(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + US(10), at + MS(3) + US(10), US(6980));
 }
 
-START_TEST(test_turns)
+TEST(test_turns)
 {
     struct builder b = build_start();
     build_stream(&b, 2, 1);
@@ -129,7 +125,6 @@ START_TEST(test_turns)
     case_verdict(a, "overlap-copies", RULE_SUPPRESSED);
     build_end(&b);
 }
-END_TEST
 
 /* And put back: what the next step fetches is what this one made. */
 static int64_t put_back_second;
@@ -146,7 +141,7 @@ static void fill_put_back(struct builder *b, int64_t at)
                    US(1), at + MS(6) + US(1975) * i, US(1975));
 }
 
-START_TEST(test_put_back)
+TEST(test_put_back)
 {
     struct builder b = build_start();
     put_back_second = 50 << 20;
@@ -156,10 +151,9 @@ START_TEST(test_put_back)
     case_first(a, "copy-volume", US(7950)); /* both ways */
     build_end(&b);
 }
-END_TEST
 
 /* Buffers of one size may be others: nobody can say how much can be had. */
-START_TEST(test_buffers_of_one_size)
+TEST(test_buffers_of_one_size)
 {
     struct builder b = build_start();
     put_back_second = 150 << 20;
@@ -171,20 +165,4 @@ START_TEST(test_buffers_of_one_size)
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert(o->upper_bound);
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_overlap_copies_suite(void)
-{
-    Suite *s = suite_create("overlap-copies");
-    TCase *t = tcase_create("overlap-copies");
-    tcase_add_test(t, test_pinned);
-    tcase_add_test(t, test_overlapped);
-    tcase_add_test(t, test_turns);
-    tcase_add_test(t, test_put_back);
-    tcase_add_test(t, test_buffers_of_one_size);
-    tcase_add_test(t, test_python);
-    tcase_add_test(t, test_long_calls);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -10,7 +10,7 @@ static void fill(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + US(20), at + US(6500), MS(2));
 }
 
-START_TEST(test_own)
+TEST(test_own)
 {
     static const char *const own[] = {
         "_Z22matmul_forward_kernel4PfPKfS1_S1_ii",
@@ -31,10 +31,9 @@ START_TEST(test_own)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Libraries' kernels, with a namespace and without; bias, norms and pictures' kernels. */
-START_TEST(test_others)
+TEST(test_others)
 {
     static const char *const others[] = {
         "void cutlass::Kernel2<cutlass_80_tensorop_gemm>(Params)",
@@ -55,7 +54,6 @@ START_TEST(test_others)
         build_end(&b);
     }
 }
-END_TEST
 
 /* 4 % of the step. */
 static void fill_little(struct builder *b, int64_t at)
@@ -73,7 +71,7 @@ static void fill_called(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + US(40), at + US(6500), MS(2));
 }
 
-START_TEST(test_not_its_own)
+TEST(test_not_its_own)
 {
     kernel = "matmul(float const*, float*)";
     struct builder b = build_start();
@@ -92,24 +90,9 @@ START_TEST(test_not_its_own)
     case_verdict(build_analyze(&b), "own-matrix-kernels", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_cannot_tell)
+TEST(test_cannot_tell)
 {
     kernel = "matmul(float const*, float*)";
     case_cannot_tell(fill, "copies,api,ranges", "own-matrix-kernels");
-}
-END_TEST
-
-Suite *rule_own_matrix_kernels_suite(void);
-Suite *rule_own_matrix_kernels_suite(void)
-{
-    Suite *s = suite_create("own-matrix-kernels");
-    TCase *t = tcase_create("own-matrix-kernels");
-    tcase_add_test(t, test_own);
-    tcase_add_test(t, test_others);
-    tcase_add_test(t, test_not_its_own);
-    tcase_add_test(t, test_cannot_tell);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -10,7 +10,7 @@ static void fill_pageable(struct builder *b, int64_t at)
     fill_copy(b, at, MEMORY_PAGEABLE);
 }
 
-START_TEST(test_pageable)
+TEST(test_pageable)
 {
     struct builder b = build_start();
     case_loop(&b, fill_pageable);
@@ -23,10 +23,9 @@ START_TEST(test_pageable)
     build_end(&b);
     case_cannot_tell(fill_pageable, "kernels,copies,api,ranges", "pin-memory");
 }
-END_TEST
 
 /* A loader that pins is not told to; nor is it named. */
-START_TEST(test_loader_pins_already)
+TEST(test_loader_pins_already)
 {
     for (int pins = 0; pins < 2; pins++) {
         struct builder b = build_start();
@@ -43,7 +42,6 @@ START_TEST(test_loader_pins_already)
         build_end(&b);
     }
 }
-END_TEST
 
 static void fill_fed(struct builder *b, int64_t at)
 {
@@ -52,7 +50,7 @@ static void fill_fed(struct builder *b, int64_t at)
 }
 
 /* fastai's loader: no setting of a rerun reaches it, and nobody knows the line that made it. */
-START_TEST(test_loader_of_a_library)
+TEST(test_loader_of_a_library)
 {
     struct builder b = build_start();
     build_meta(&b, "torch.loader.made", "other.py:1");
@@ -68,10 +66,9 @@ START_TEST(test_loader_of_a_library)
     ck_assert_str_eq(o->remedy.now, "Fake(num_workers=0, pin_memory=False)");
     build_end(&b);
 }
-END_TEST
 
 /* What no loader makes no setting of a loader pins. */
-START_TEST(test_no_loader)
+TEST(test_no_loader)
 {
     struct builder b = build_start();
     build_meta(&b, "torch.settings", "pin_memory;non_blocking;num_workers");
@@ -83,7 +80,6 @@ START_TEST(test_no_loader)
     ck_assert_ptr_null(o->setting);
     build_end(&b);
 }
-END_TEST
 
 static void fill_waiting(struct builder *b, int64_t at)
 {
@@ -93,7 +89,7 @@ static void fill_waiting(struct builder *b, int64_t at)
 }
 
 /* A program that waits for its copies itself would go on to. */
-START_TEST(test_waiting_for_it)
+TEST(test_waiting_for_it)
 {
     struct builder b = build_start();
     case_loop(&b, fill_waiting);
@@ -101,10 +97,9 @@ START_TEST(test_waiting_for_it)
     ck_assert_str_eq(case_first(a, "pin-memory", MS(3))->setting, "pin_memory=1;non_blocking=1");
     build_end(&b);
 }
-END_TEST
 
 /* A source that does not know kinds of memory, of a program that copies nothing: no riddle. */
-START_TEST(test_no_copies)
+TEST(test_no_copies)
 {
     struct builder b = build_start();
     build_meta(&b, "have", "kernels,copies,memsets,api,ranges");
@@ -114,7 +109,6 @@ START_TEST(test_no_copies)
     case_verdict(a, "overlap-copies", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 /* Different kernels, each behind a pageable copy: of sizes of their own, or all of one. */
 static struct builder copies_of_a_window(int n, int64_t growth)
@@ -132,7 +126,7 @@ static struct builder copies_of_a_window(int n, int64_t growth)
 }
 
 /* To pin a buffer takes as long as to copy it once: it pays where copies recur. */
-START_TEST(test_without_a_loop)
+TEST(test_without_a_loop)
 {
     struct builder b = copies_of_a_window(20, 4096);
     const struct advice *a = build_analyze(&b);
@@ -145,7 +139,6 @@ START_TEST(test_without_a_loop)
     case_verdict(a, "pin-memory", RULE_FIRES);
     build_end(&b);
 }
-END_TEST
 
 static void fill_a_few_bytes(struct builder *b, int64_t at)
 {
@@ -156,7 +149,7 @@ static void fill_a_few_bytes(struct builder *b, int64_t at)
 }
 
 /* The driver takes them along, whatever memory they come from. */
-START_TEST(test_a_few_bytes)
+TEST(test_a_few_bytes)
 {
     struct builder b = build_start();
     case_loop(&b, fill_a_few_bytes);
@@ -165,7 +158,6 @@ START_TEST(test_a_few_bytes)
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "pin-memory")->why, "a few bytes"));
     build_end(&b);
 }
-END_TEST
 
 /* 18 MB from the GPU at 3 GB/s, in 6 ms of 10, which the host waits for. */
 static void fill_back(struct builder *b, int64_t at)
@@ -176,7 +168,7 @@ static void fill_back(struct builder *b, int64_t at)
 }
 
 /* On an A100 pinned copies reach 26.8 GB/s at best: 11 % of that time remains. */
-START_TEST(test_from_the_gpu)
+TEST(test_from_the_gpu)
 {
     struct builder b = build_start();
     case_loop(&b, fill_back);
@@ -192,7 +184,6 @@ START_TEST(test_from_the_gpu)
     case_does(o, ACTION_PIN_BOTH_WAYS);
     build_end(&b);
 }
-END_TEST
 
 static void fill_scalar(struct builder *b, int64_t at)
 {
@@ -203,17 +194,16 @@ static void fill_scalar(struct builder *b, int64_t at)
 }
 
 /* Numbers that are read back are another rule's. */
-START_TEST(test_numbers)
+TEST(test_numbers)
 {
     struct builder b = build_start();
     case_loop(&b, fill_scalar);
     case_verdict(build_analyze(&b), "pin-memory", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 /* One copy of all results: no finding, but the next step names it, with kind and rate. */
-START_TEST(test_results_once)
+TEST(test_results_once)
 {
     struct builder b = build_start();
     build_kernel(&b, "first", MS(1), MS(1) + US(10), MS(40));
@@ -227,24 +217,4 @@ START_TEST(test_results_once)
     ck_assert_ptr_nonnull(strstr(a->next, "1 copy from the GPU to pageable memory (800.0 MB at 4.0 "
                                           "GB/s) takes 200 ms"));
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_pin_memory_suite(void)
-{
-    Suite *s = suite_create("pin-memory");
-    TCase *t = tcase_create("pin-memory");
-    tcase_add_test(t, test_pageable);
-    tcase_add_test(t, test_loader_pins_already);
-    tcase_add_test(t, test_no_loader);
-    tcase_add_test(t, test_loader_of_a_library);
-    tcase_add_test(t, test_waiting_for_it);
-    tcase_add_test(t, test_no_copies);
-    tcase_add_test(t, test_without_a_loop);
-    tcase_add_test(t, test_a_few_bytes);
-    tcase_add_test(t, test_from_the_gpu);
-    tcase_add_test(t, test_numbers);
-    tcase_add_test(t, test_results_once);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -19,7 +19,7 @@ static void fill_hidden(struct builder *b, int64_t at)
     exchange_in(b, "mesh_pp", "ncclRecv", 2, 1 << 20, at + US(60), at + MS(4), US(5000));
 }
 
-START_TEST(test_bubble)
+TEST(test_bubble)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_bubble);
@@ -31,16 +31,14 @@ START_TEST(test_bubble)
     case_verdict(a, "bucket-size", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_hidden)
+TEST(test_hidden)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_hidden);
     case_verdict(a, "pipeline-bubble", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 /* Older traces do not say what a kernel that sends and receives is for. */
 static void fill_unnamed(struct builder *b, int64_t at)
@@ -57,14 +55,13 @@ static void fill_unnamed_beside(struct builder *b, int64_t at)
     exchange(b, 2, 1 << 20, at + US(60), at + US(9900), US(50));
 }
 
-START_TEST(cannot_tell)
+TEST_EACH(cannot_tell, 0, 2)
 {
     struct builder b;
     const struct advice *a = looked(&b, _i ? fill_unnamed_beside : fill_unnamed);
     case_verdict(a, "pipeline-bubble", RULE_CANNOT_TELL);
     build_end(&b);
 }
-END_TEST
 
 /* NCCL launches the calls of a group at its end, where no call is any more: `peers`, the ranks that
  * rank 1 sends to, and one receive. */
@@ -108,7 +105,7 @@ static const struct {
     {"023", 4, RULE_SILENT} /* all with all: with itself; with three */
 };
 
-START_TEST(test_groups)
+TEST_EACH(test_groups, 0, sizeof sent / sizeof *sent)
 {
     struct builder b;
     peers = sent[_i].peers;
@@ -119,10 +116,9 @@ START_TEST(test_groups)
     ck_assert_int_eq(o->verdict == RULE_FIRES, sent[_i].stage == RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 /* A rank by itself launches nothing, nor does what no group's end follows. */
-START_TEST(test_no_group)
+TEST(test_no_group)
 {
     struct builder b;
     peers = "";
@@ -131,7 +127,6 @@ START_TEST(test_no_group)
     case_verdict(a, "pipeline-bubble", RULE_CANNOT_TELL);
     build_end(&b);
 }
-END_TEST
 
 /* Twenty all-reduces of a split layer, each of 0.2 ms, behind the kernel that they belong to. */
 static const char *group_name;
@@ -163,7 +158,7 @@ static const struct {
     {"undefined", false},
 };
 
-START_TEST(test_split_layers)
+TEST_EACH(test_split_layers, 0, sizeof groups / sizeof *groups)
 {
     struct builder b;
     group_name = groups[_i].group;
@@ -178,20 +173,4 @@ START_TEST(test_split_layers)
         ck_assert_ptr_nonnull(strstr(o->summary, "of groups that split the model"));
     }
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_pipeline_bubble_suite(void);
-Suite *rule_pipeline_bubble_suite(void)
-{
-    Suite *s = suite_create("pipeline-bubble");
-    TCase *t = tcase_create("pipeline-bubble");
-    tcase_add_test(t, test_bubble);
-    tcase_add_test(t, test_hidden);
-    tcase_add_loop_test(t, cannot_tell, 0, 2);
-    tcase_add_loop_test(t, test_groups, 0, sizeof sent / sizeof *sent);
-    tcase_add_test(t, test_no_group);
-    tcase_add_loop_test(t, test_split_layers, 0, sizeof groups / sizeof *groups);
-    suite_add_tcase(s, t);
-    return s;
 }

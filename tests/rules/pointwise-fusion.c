@@ -56,7 +56,7 @@ static void fill_norm_of_python(struct builder *b, int64_t at)
 }
 
 /* Where nobody compiles, norms and casts are no part of a chain that a person would fuse. */
-START_TEST(a_compiler_fuses_norms_and_casts_too)
+TEST(a_compiler_fuses_norms_and_casts_too)
 {
     struct builder b = build_start();
     case_loop(&b, fill_norm_of_python);
@@ -68,9 +68,8 @@ START_TEST(a_compiler_fuses_norms_and_casts_too)
     case_verdict(build_analyze(&b), "pointwise-fusion", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_pointwise)
+TEST(test_pointwise)
 {
     struct builder b = build_start();
     case_loop(&b, fill_chain);
@@ -91,7 +90,6 @@ START_TEST(test_pointwise)
     build_end(&b);
     case_cannot_tell(fill_chain, "copies,api,ranges", "pointwise-fusion");
 }
-END_TEST
 
 /* Scores, their softmax and its dropout between products; images beside it. */
 static void fill_attention_and_images(struct builder *b, int64_t at)
@@ -111,7 +109,7 @@ static void fill_attention_and_images(struct builder *b, int64_t at)
 }
 
 /* torch.compile may do more than fuse: fuse attention, and keep images in channels-last. */
-START_TEST(a_compiler_changes_attention_and_the_layout_too)
+TEST(a_compiler_changes_attention_and_the_layout_too)
 {
     struct builder b = build_start();
     case_loop(&b, fill_attention_and_images);
@@ -128,16 +126,4 @@ START_TEST(a_compiler_changes_attention_and_the_layout_too)
     case_loop(&b, fill_attention_and_images);
     ck_assert_ptr_null(case_outcome(build_analyze(&b), "pointwise-fusion")->edit.at.op_calls);
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_pointwise_fusion_suite(void)
-{
-    Suite *s = suite_create("pointwise-fusion");
-    TCase *t = tcase_create("pointwise-fusion");
-    tcase_add_test(t, test_pointwise);
-    tcase_add_test(t, a_compiler_fuses_norms_and_casts_too);
-    tcase_add_test(t, a_compiler_changes_attention_and_the_layout_too);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -30,7 +30,7 @@ static struct advice *searched(struct builder *b, int every_nth)
     return build_analyze(b);
 }
 
-START_TEST(test_shapes_change)
+TEST(test_shapes_change)
 {
     struct builder b;
     const struct advice *a = searched(&b, 2);
@@ -42,14 +42,4 @@ START_TEST(test_shapes_change)
     case_verdict(a, "shapes-change", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(fill_searches, "kernels,api", "shapes-change");
-}
-END_TEST
-
-Suite *rule_shapes_change_suite(void)
-{
-    Suite *s = suite_create("shapes-change");
-    TCase *t = tcase_create("shapes-change");
-    tcase_add_test(t, test_shapes_change);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -62,7 +62,7 @@ static void fill_without_normalisation(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + US(2), at + US(100), MS(9.8));
 }
 
-START_TEST(slow_kernels_in_channels_last)
+TEST(slow_kernels_in_channels_last)
 {
     struct builder b = build_start();
     case_loop(&b, fill_slow);
@@ -79,18 +79,16 @@ START_TEST(slow_kernels_in_channels_last)
     ck_assert_int_le(o->saves_high_ns, MS(4));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(fires_in_bf16_as_well)
+TEST(fires_in_bf16_as_well)
 {
     struct builder b = build_start();
     case_loop(&b, fill_slow_bf16);
     case_first(build_analyze(&b), "slow-normalisation", MS(3.93));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(silent_where_it_is_fast_or_in_nchw)
+TEST_EACH(silent_where_it_is_fast_or_in_nchw, 0, 4)
 {
     static case_fill *const fills[] = {fill_fast, fill_nchw, fill_extended,
                                        fill_without_normalisation};
@@ -99,9 +97,8 @@ START_TEST(silent_where_it_is_fast_or_in_nchw)
     case_verdict(build_analyze(&b), "slow-normalisation", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(cannot_tell_without_sizes)
+TEST(cannot_tell_without_sizes)
 {
     case_cannot_tell(fill_slow, "kernels,api,ranges", "slow-normalisation");
     struct builder b = build_start();
@@ -109,17 +106,4 @@ START_TEST(cannot_tell_without_sizes)
     case_loop(&b, fill_without_normalisation);
     case_verdict(build_analyze(&b), "slow-normalisation", RULE_SILENT);
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_slow_normalisation_suite(void)
-{
-    Suite *s = suite_create("slow-normalisation");
-    TCase *t = tcase_create("slow-normalisation");
-    tcase_add_test(t, slow_kernels_in_channels_last);
-    tcase_add_test(t, fires_in_bf16_as_well);
-    tcase_add_loop_test(t, silent_where_it_is_fast_or_in_nchw, 0, 4);
-    tcase_add_test(t, cannot_tell_without_sizes);
-    suite_add_tcase(s, t);
-    return s;
 }

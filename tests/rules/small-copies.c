@@ -15,7 +15,7 @@ static void fill_small(struct builder *b, int64_t at)
                  MS(4.7) - US(100 * copies));
 }
 
-START_TEST(test_small_copies)
+TEST(test_small_copies)
 {
     struct builder b = build_start();
     copies = 20;
@@ -38,7 +38,6 @@ START_TEST(test_small_copies)
     build_end(&b);
     case_cannot_tell(fill_small, "kernels,api", "small-copies");
 }
-END_TEST
 
 /* The tables that PyTorch sends along with a kernel of sharded training, and as many of the
  * program's own before a kernel of another name. */
@@ -56,7 +55,7 @@ static void fill_tables(struct builder *b, int64_t at)
     build_kernel(b, "gemm", at + MS(7.2), at + MS(7.21), MS(2.7));
 }
 
-START_TEST(test_tables_of_a_kernel_are_not_the_programs)
+TEST(test_tables_of_a_kernel_are_not_the_programs)
 {
     static const char *const names[] = {
         "at::native::detail::split_with_sizes_copy_out_contiguous_no_cast_kernel(char**)",
@@ -69,7 +68,6 @@ START_TEST(test_tables_of_a_kernel_are_not_the_programs)
         build_end(&b);
     }
 }
-END_TEST
 
 /* 40 copies while nothing repeats: in a row, as a model that moves to the GPU, or each before a
  * kernel, as a program that makes little tensors as it goes. */
@@ -92,20 +90,8 @@ static enum verdict in_a_window(bool in_a_row)
     return v;
 }
 
-START_TEST(test_a_model_that_moves)
+TEST(test_a_model_that_moves)
 {
     ck_assert_int_eq(in_a_window(true), RULE_SILENT);
     ck_assert_int_eq(in_a_window(false), RULE_FIRES);
-}
-END_TEST
-
-Suite *rule_small_copies_suite(void)
-{
-    Suite *s = suite_create("small-copies");
-    TCase *t = tcase_create("small-copies");
-    tcase_add_test(t, test_small_copies);
-    tcase_add_test(t, test_tables_of_a_kernel_are_not_the_programs);
-    tcase_add_test(t, test_a_model_that_moves);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -5,11 +5,10 @@
 
 #include <string.h>
 
-START_TEST(cannot_tell)
+TEST(cannot_tell)
 {
     case_cannot_tell(fill_waits, "kernels,api", "starved-workers");
 }
-END_TEST
 
 /* A loop that starts its workers anew has one of them at a time; and on eight cores it is another
  * program that keeps it waiting. */
@@ -47,16 +46,15 @@ static void anew_case(const char *cores, const char *summary, enum action action
     build_end(&b);
 }
 
-START_TEST(workers_that_follow_each_other)
+TEST(workers_that_follow_each_other)
 {
     anew_case("1", "the loader's 1 worker has no core", ACTION_FREE_CORES_FOR_WORKERS);
     anew_case("8", "another program has the cores: this one's threads use 0.", ACTION_GET_CORES);
 }
-END_TEST
 
 /* The worker stands in line all its life, but computes in half of the time that its batches take.
  */
-START_TEST(shares_of_batches)
+TEST(shares_of_batches)
 {
     struct builder b = start("1");
     for (int i = 0; i < CASE_STEPS; i++) {
@@ -82,16 +80,4 @@ START_TEST(shares_of_batches)
                             50, 1);
     ck_assert_double_eq_tol(case_value(o, "GPU idle for input"), 4, 0.1);
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_starved_workers_suite(void)
-{
-    Suite *s = suite_create("starved-workers");
-    TCase *t = tcase_create("starved-workers");
-    tcase_add_test(t, cannot_tell);
-    tcase_add_test(t, workers_that_follow_each_other);
-    tcase_add_test(t, shares_of_batches);
-    suite_add_tcase(s, t);
-    return s;
 }

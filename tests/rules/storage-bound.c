@@ -31,7 +31,7 @@ static void fill_fetches(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
 }
 
-START_TEST(test_what_workers_wait_for)
+TEST(test_what_workers_wait_for)
 {
     loader_case((struct share){0.1, 0.02, 0.8, 0, 0}, true, RULE_FIRES, RULE_SILENT);
     loader_case((struct share){0.95, 0.02, 0.0, 0, 0}, true, RULE_SILENT, RULE_SILENT);
@@ -40,9 +40,8 @@ START_TEST(test_what_workers_wait_for)
     loader_case((struct share){0, 0, 0, 0, 0}, false, RULE_CANNOT_TELL, RULE_CANNOT_TELL);
     case_cannot_tell(fill_waits, "kernels,api", "storage-bound");
 }
-END_TEST
 
-START_TEST(test_a_disk_is_named)
+TEST(test_a_disk_is_named)
 {
     struct builder b = start("8");
     case_loop(&b, fill_waits);
@@ -52,10 +51,9 @@ START_TEST(test_a_disk_is_named)
     ck_assert_int_le(llabs(case_outcome(a, "storage-bound")->saves_high_ns - MS(4)), US(50));
     build_end(&b);
 }
-END_TEST
 
 /* What a worker waits for is told by what served its reads. */
-START_TEST(test_disk_and_page_cache)
+TEST_EACH(test_disk_and_page_cache, 0, 6)
 {
     static const struct {
         int64_t read, storage;
@@ -80,9 +78,8 @@ START_TEST(test_disk_and_page_cache)
     ck_assert_int_eq(counted, cases[_i].storage >= 0);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_workers_of_a_framework)
+TEST_EACH(test_workers_of_a_framework, 0, 2)
 {
     struct builder b = start("2");
     case_loop(&b, fill_fetches);
@@ -93,9 +90,8 @@ START_TEST(test_workers_of_a_framework)
     case_verdict(a, "starved-workers", _i ? RULE_FIRES : RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_no_input_wait)
+TEST(test_no_input_wait)
 {
     struct builder b = start("8");
     case_loop(&b, case_busy);
@@ -105,18 +101,4 @@ START_TEST(test_no_input_wait)
     case_verdict(a, "starved-workers", RULE_SILENT);
     case_verdict(a, "cpu-contention", RULE_SILENT);
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_storage_bound_suite(void)
-{
-    Suite *s = suite_create("storage-bound");
-    TCase *t = tcase_create("storage-bound");
-    tcase_add_test(t, test_what_workers_wait_for);
-    tcase_add_test(t, test_a_disk_is_named);
-    tcase_add_loop_test(t, test_disk_and_page_cache, 0, 6);
-    tcase_add_loop_test(t, test_workers_of_a_framework, 0, 2);
-    tcase_add_test(t, test_no_input_wait);
-    suite_add_tcase(s, t);
-    return s;
 }

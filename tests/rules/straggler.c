@@ -69,7 +69,7 @@ static void end(struct fleet *f)
     timeline_free(f->r.t);
 }
 
-START_TEST(late_rank_is_named)
+TEST(late_rank_is_named)
 {
     struct fleet f = start();
     const double work[RANKS] = {4, 7, 4};
@@ -95,10 +95,9 @@ START_TEST(late_rank_is_named)
     ck_assert_ptr_nonnull(strstr(o->summary, "rank 1 is late"));
     end(&f);
 }
-END_TEST
 
 /* The host is named where there are several. */
-START_TEST(the_host_of_the_late_rank)
+TEST_EACH(the_host_of_the_late_rank, 0, 3)
 {
     static const char *const said[] = {
         "rank 1 is late: ", "rank 1 is late: ", "rank 1 is late (on node1): "};
@@ -114,7 +113,6 @@ START_TEST(the_host_of_the_late_rank)
                   "%s", summary);
     end(&f);
 }
-END_TEST
 
 /* Threads of the late rank stand in the run queue for this share of the time, on its own clock. */
 static void queue(struct fleet *f, int64_t rank, double share, int64_t clock)
@@ -130,7 +128,7 @@ static void queue(struct fleet *f, int64_t rank, double share, int64_t clock)
 }
 
 /* Late by 3 ms of 10: 2 ms without a core explain it, 0.5 do not; another rank's are beside it. */
-START_TEST(a_rank_without_a_core_is_no_straggler)
+TEST(a_rank_without_a_core_is_no_straggler)
 {
     static const struct {
         int64_t rank;
@@ -156,9 +154,8 @@ START_TEST(a_rank_without_a_core_is_no_straggler)
         end(&f);
     }
 }
-END_TEST
 
-START_TEST(recordings_may_begin_at_different_collectives)
+TEST(recordings_may_begin_at_different_collectives)
 {
     struct fleet f = start();
     const double work[RANKS] = {4, 7, 4};
@@ -172,10 +169,9 @@ START_TEST(recordings_may_begin_at_different_collectives)
     ck_assert_int_eq(f.a->facts->ranks.at[f.a->facts->ranks.late].rank, 1);
     end(&f);
 }
-END_TEST
 
 /* Steps that are all alike fit each other under any shift; recorded numbers do not. */
-START_TEST(recorded_numbers_match_whatever_the_clocks_say)
+TEST(recorded_numbers_match_whatever_the_clocks_say)
 {
     struct fleet f = start();
     f.numbered = true;
@@ -190,10 +186,9 @@ START_TEST(recorded_numbers_match_whatever_the_clocks_say)
     case_verdict(f.a, "straggler", RULE_FIRES);
     end(&f);
 }
-END_TEST
 
 /* Collectives that nothing marks as steps: the same is true of all that was recorded. */
-START_TEST(a_window_has_a_late_rank_too)
+TEST(a_window_has_a_late_rank_too)
 {
     for (int once = 0; once < 2; once++) {
         struct fleet f = start();
@@ -215,9 +210,8 @@ START_TEST(a_window_has_a_late_rank_too)
         end(&f);
     }
 }
-END_TEST
 
-START_TEST(ranks_that_are_late_in_turns_are_no_straggler)
+TEST(ranks_that_are_late_in_turns_are_no_straggler)
 {
     struct fleet f = start();
     f.in_turns = true;
@@ -237,9 +231,8 @@ START_TEST(ranks_that_are_late_in_turns_are_no_straggler)
     case_verdict(f.a, "straggler", RULE_SILENT);
     end(&f);
 }
-END_TEST
 
-START_TEST(punctual_ranks_have_no_straggler)
+TEST(punctual_ranks_have_no_straggler)
 {
     struct fleet f = start();
     const double work[RANKS] = {4, 4, 4};
@@ -251,9 +244,8 @@ START_TEST(punctual_ranks_have_no_straggler)
     case_verdict(f.a, "exposed-communication", RULE_FIRES);
     end(&f);
 }
-END_TEST
 
-START_TEST(one_rank_cannot_tell)
+TEST(one_rank_cannot_tell)
 {
     struct fleet f = start();
     const double work[RANKS] = {4, 7, 4};
@@ -265,7 +257,6 @@ START_TEST(one_rank_cannot_tell)
     ck_assert_ptr_nonnull(strstr(o->why, "all ranks"));
     end(&f);
 }
-END_TEST
 
 static void passes(struct fleet *f, int64_t rank, const char *call, int64_t from, int64_t to)
 {
@@ -285,7 +276,7 @@ static void passes(struct fleet *f, int64_t rank, const char *call, int64_t from
 }
 
 /* Two stages send and receive in different orders: each send meets its receive. */
-START_TEST(sends_meet_receives)
+TEST(sends_meet_receives)
 {
     struct fleet f = start();
     for (int64_t r = 0; r < RANKS; r++)
@@ -308,23 +299,4 @@ START_TEST(sends_meet_receives)
                   (long long)r->at[1].wait_ns);
     case_verdict(f.a, "straggler", RULE_SILENT);
     end(&f);
-}
-END_TEST
-
-Suite *rule_straggler_suite(void)
-{
-    Suite *s = suite_create("straggler");
-    TCase *c = tcase_create("straggler");
-    tcase_add_test(c, late_rank_is_named);
-    tcase_add_test(c, sends_meet_receives);
-    tcase_add_loop_test(c, the_host_of_the_late_rank, 0, 3);
-    tcase_add_test(c, a_rank_without_a_core_is_no_straggler);
-    tcase_add_test(c, recordings_may_begin_at_different_collectives);
-    tcase_add_test(c, recorded_numbers_match_whatever_the_clocks_say);
-    tcase_add_test(c, a_window_has_a_late_rank_too);
-    tcase_add_test(c, ranks_that_are_late_in_turns_are_no_straggler);
-    tcase_add_test(c, punctual_ranks_have_no_straggler);
-    tcase_add_test(c, one_rank_cannot_tell);
-    suite_add_tcase(s, c);
-    return s;
 }

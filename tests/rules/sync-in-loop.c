@@ -15,7 +15,7 @@ static void fill_rare_wait(struct builder *b, int64_t at)
     build_sync(b, ready + US(10), at + MS(10) - ready - US(15));
 }
 
-START_TEST(test_no_core_is_no_synchronisation)
+TEST(test_no_core_is_no_synchronisation)
 {
     static const double shares[] = {0.01, 0.4};
     for (int i = 0; i < 2; i++) {
@@ -28,7 +28,6 @@ START_TEST(test_no_core_is_no_synchronisation)
         build_end(&b);
     }
 }
-END_TEST
 
 /* The host runs ahead with 40 launches, waits for all of them, and starts over with an empty queue:
  * 2 ms idle. */
@@ -54,7 +53,7 @@ static void fill_event(struct builder *b, int64_t at)
 }
 
 /* What measures time is told so, and nobody is told of calls that the program does not make. */
-START_TEST(test_timing)
+TEST(test_timing)
 {
     for (int i = 0; i < 2; i++) {
         struct builder b = build_start();
@@ -68,10 +67,9 @@ START_TEST(test_timing)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Half of the time without a core: which of both leaves the GPU idle cannot be told. */
-START_TEST(test_no_core_for_much_of_the_step)
+TEST(test_no_core_for_much_of_the_step)
 {
     struct builder b = build_start();
     case_loop(&b, fill_sync);
@@ -81,9 +79,8 @@ START_TEST(test_no_core_for_much_of_the_step)
     ck_assert_str_eq(a->verdict_class, "contention");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_sync)
+TEST(test_sync)
 {
     struct builder b = build_start();
     case_loop(&b, fill_sync);
@@ -95,7 +92,6 @@ START_TEST(test_sync)
     build_end(&b);
     case_cannot_tell(fill_sync, "kernels,ranges", "sync-in-loop");
 }
-END_TEST
 
 /* Its row as the collector puts it. */
 static void put_caller(struct builder *b, const char *name, int64_t start, int64_t end)
@@ -116,7 +112,7 @@ static void fill_sites(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(test_names_the_line_that_waits_longest)
+TEST(test_names_the_line_that_waits_longest)
 {
     struct builder b = build_start();
     case_loop(&b, fill_sites);
@@ -128,7 +124,6 @@ START_TEST(test_names_the_line_that_waits_longest)
     ck_assert_str_eq(o->examples[0].caller, "train.c:211 (train_step)");
     build_end(&b);
 }
-END_TEST
 
 static const char *mark;
 
@@ -139,7 +134,7 @@ static void fill_wait_in(struct builder *b, int64_t at)
     build_range(b, mark, at + US(900), at + US(8012));
 }
 
-START_TEST(test_tells_where_it_waits_from_where_the_gpu_idles)
+TEST(test_tells_where_it_waits_from_where_the_gpu_idles)
 {
     static const char *const marks[] = {"copy .to() train.py:58", "gpuprof.step"};
     for (int i = 0; i < 2; i++) {
@@ -153,7 +148,6 @@ START_TEST(test_tells_where_it_waits_from_where_the_gpu_idles)
         build_end(&b);
     }
 }
-END_TEST
 
 /* An observation goes to the GPU, a forward pass, its result comes back; `data` behind it. */
 static void forward_and_read(struct builder *b, int64_t at)
@@ -198,7 +192,7 @@ static void fill_sizes(struct builder *b, int64_t at)
                  at + MS(9), US(100));
 }
 
-START_TEST(actions_cannot_be_read_later)
+TEST(actions_cannot_be_read_later)
 {
     static case_fill *const fills[] = {fill_agent, fill_losses, fill_sizes};
     for (int i = 0; i < 3; i++) {
@@ -213,7 +207,6 @@ START_TEST(actions_cannot_be_read_later)
         build_end(&b);
     }
 }
-END_TEST
 
 static const char *outer, *inner;
 
@@ -229,7 +222,7 @@ static void fill_wait(struct builder *b, int64_t at)
 }
 
 /* The hook names what the program does, with its line. */
-START_TEST(remedies_by_what_the_hook_saw)
+TEST(remedies_by_what_the_hook_saw)
 {
     static const struct {
         const char *range;
@@ -258,7 +251,6 @@ START_TEST(remedies_by_what_the_hook_saw)
         build_end(&b);
     }
 }
-END_TEST
 
 /* x.to("cuda") from pinned memory without non_blocking, and 3 ms in which nothing is queued; one
  * step in four reads a result. */
@@ -275,7 +267,7 @@ static void fill_upload(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(8), at + MS(8) + US(20), MS(1.9));
 }
 
-START_TEST(test_a_wait_behind_a_copy_to_the_gpu)
+TEST(test_a_wait_behind_a_copy_to_the_gpu)
 {
     struct builder b = build_start();
     build_meta(&b, "framework", "pytorch");
@@ -288,9 +280,8 @@ START_TEST(test_a_wait_behind_a_copy_to_the_gpu)
     ck_assert_str_eq(o->setting, "non_blocking=1");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_waits_by_operator)
+TEST(test_waits_by_operator)
 {
     static const struct {
         const char *outer, *inner;
@@ -319,7 +310,6 @@ START_TEST(test_waits_by_operator)
         build_end(&b);
     }
 }
-END_TEST
 
 /* A search from 2 to 8 ms measures two kernels, waits for each, and thinks for half a millisecond
  * in between. */
@@ -335,7 +325,7 @@ static void fill_searches_that_wait(struct builder *b, int64_t at)
     build_call(b, r, "cudnnFindConvolutionForwardAlgorithmEx");
 }
 
-START_TEST(test_waits_of_a_search_go_with_it)
+TEST(test_waits_of_a_search_go_with_it)
 {
     struct builder b = build_start();
     case_loop(&b, fill_searches_that_wait);
@@ -347,7 +337,6 @@ START_TEST(test_waits_of_a_search_go_with_it)
     ck_assert_int_ge(case_outcome(a, "shapes-change")->saves_mid_ns, MS(5));
     build_end(&b);
 }
-END_TEST
 
 /* A small batch copied in and the loss read back, both by blocking calls; then the queue is empty
  * for 2 ms. */
@@ -360,7 +349,7 @@ static void fill_item(struct builder *b, int64_t at)
                at + US(8025), US(2));
 }
 
-START_TEST(test_item)
+TEST(test_item)
 {
     struct builder b = build_start();
     case_loop(&b, fill_item);
@@ -371,25 +360,4 @@ START_TEST(test_item)
     ck_assert_double_eq_tol(evidence(o, "single number")->value, 1, 0.01);
     ck_assert_double_eq_tol(evidence(o, "synchronising calls")->value, 1, 0.01); /* not the H2D */
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_sync_in_loop_suite(void)
-{
-    Suite *s = suite_create("sync-in-loop");
-    TCase *t = tcase_create("sync-in-loop");
-    tcase_add_test(t, test_no_core_is_no_synchronisation);
-    tcase_add_test(t, test_timing);
-    tcase_add_test(t, test_sync);
-    tcase_add_test(t, test_names_the_line_that_waits_longest);
-    tcase_add_test(t, actions_cannot_be_read_later);
-    tcase_add_test(t, remedies_by_what_the_hook_saw);
-    tcase_add_test(t, test_tells_where_it_waits_from_where_the_gpu_idles);
-    tcase_add_test(t, test_no_core_for_much_of_the_step);
-    tcase_add_test(t, test_waits_by_operator);
-    tcase_add_test(t, test_a_wait_behind_a_copy_to_the_gpu);
-    tcase_add_test(t, test_waits_of_a_search_go_with_it);
-    tcase_add_test(t, test_item);
-    suite_add_tcase(s, t);
-    return s;
 }

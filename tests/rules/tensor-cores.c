@@ -63,7 +63,7 @@ static void fill_vector(struct builder *b, int64_t at)
 }
 
 /* A matrix times a vector waits for memory: tensor cores do not help. */
-START_TEST(test_products_with_vectors)
+TEST(test_products_with_vectors)
 {
     struct builder b = build_start();
     case_loop(&b, fill_vector);
@@ -72,9 +72,8 @@ START_TEST(test_products_with_vectors)
     case_verdict(a, "tensor-cores", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_fp32)
+TEST(test_fp32)
 {
     static const struct {
         const char *device;
@@ -94,10 +93,9 @@ START_TEST(test_fp32)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Alone, 16 bits would make the library convert around every convolution in NCHW. */
-START_TEST(test_fp32_with_layout)
+TEST(test_fp32_with_layout)
 {
     struct builder b = build_start();
     case_loop(&b, fill_conv_nchw);
@@ -124,10 +122,9 @@ START_TEST(test_fp32_with_layout)
                      "precision=bf16");
     build_end(&b);
 }
-END_TEST
 
 /* A setting is offered to programs that read it. */
-START_TEST(test_setting_by_program)
+TEST(test_setting_by_program)
 {
     static const struct {
         const char *command, *settings;
@@ -149,9 +146,8 @@ START_TEST(test_setting_by_program)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(test_fp32_impossible)
+TEST(test_fp32_impossible)
 {
     struct builder b = build_start_on("Tesla P100", 6, 0);
     case_loop(&b, fill_fp32);
@@ -175,7 +171,6 @@ START_TEST(test_fp32_impossible)
     build_end(&b);
     case_cannot_tell(fill_fp32, "copies,api,ranges", "tensor-cores");
 }
-END_TEST
 
 /* One launch, one operation: a whole graph has a number and no grid. */
 static void fill_graph(struct builder *b, int64_t at)
@@ -192,7 +187,7 @@ static void fill_graph(struct builder *b, int64_t at)
     build_put(b, ROW_KERNEL, &r);
 }
 
-START_TEST(test_opaque_graphs)
+TEST(test_opaque_graphs)
 {
     static const char *const inside[] = {"tensor-cores",       "channels-last",   "zero-grad",
                                          "misaligned-kernels", "fused-optimizer", NULL};
@@ -207,7 +202,6 @@ START_TEST(test_opaque_graphs)
     ck_assert_str_eq(a->verdict_class, "gpu");
     build_end(&b);
 }
-END_TEST
 
 /* 3 ms of data, then 6.9 ms of products in FP32: faster ones may save more, but what the step lacks
  * first is data. */
@@ -217,7 +211,7 @@ static void fill_wait_and_products(struct builder *b, int64_t at)
     build_kernel(b, "volta_sgemm_128x64_nt", at + MS(3), at + MS(3) + US(10), US(6900));
 }
 
-START_TEST(the_wait_for_data_goes_first_where_it_is_most_of_what_is_lost)
+TEST(the_wait_for_data_goes_first_where_it_is_most_of_what_is_lost)
 {
     struct builder b = build_start();
     case_loop(&b, fill_wait_and_products);
@@ -228,7 +222,6 @@ START_TEST(the_wait_for_data_goes_first_where_it_is_most_of_what_is_lost)
     ck_assert_int_gt(case_outcome(a, "tensor-cores")->saves_mid_ns, a->ranked[0]->saves_mid_ns);
     build_end(&b);
 }
-END_TEST
 
 /* A GPU of 2018 has no bf16: nothing that is said of a run on it names that. */
 static void no_bf16(const struct advice *a, const char *id)
@@ -249,7 +242,7 @@ static void fill_sgemm(struct builder *b, int64_t at)
     build_kernel(b, "volta_sgemm_128x64_nn", at + US(10), at + US(100), MS(9));
 }
 
-START_TEST(test_no_bf16_on_t4)
+TEST_EACH(test_no_bf16_on_t4, 0, 3)
 {
     static const struct {
         case_fill *fill;
@@ -261,7 +254,6 @@ START_TEST(test_no_bf16_on_t4)
     no_bf16(build_analyze(&b), cases[_i].id);
     build_end(&b);
 }
-END_TEST
 
 #define FMHA                                                                                       \
     "fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<float, "      \
@@ -307,7 +299,7 @@ static const struct outcome *precision(struct builder *b, case_fill *fill, const
     return case_outcome(build_analyze(b), "tensor-cores");
 }
 
-START_TEST(attention_in_fp32_is_matrix_work)
+TEST(attention_in_fp32_is_matrix_work)
 {
     struct builder b;
     const struct outcome *o = precision(&b, fill_attention, NULL);
@@ -321,9 +313,8 @@ START_TEST(attention_in_fp32_is_matrix_work)
     ck_assert_int_ge(o->saves_low_ns, MS(1)); /* at least some of 6 ms goes */
     build_end(&b);
 }
-END_TEST
 
-START_TEST(work_in_tf32_gains_from_16_bits)
+TEST(work_in_tf32_gains_from_16_bits)
 {
     struct builder b;
     const struct outcome *o = precision(&b, fill_tf32, NULL);
@@ -338,9 +329,8 @@ START_TEST(work_in_tf32_gains_from_16_bits)
     ck_assert_int_le(o->saves_high_ns, MS(5)); /* 0.58 of 5 ms and half of 4 at best */
     build_end(&b);
 }
-END_TEST
 
-START_TEST(tf32_is_left_alone_where_16_bits_are_in_use_or_it_is_little)
+TEST(tf32_is_left_alone_where_16_bits_are_in_use_or_it_is_little)
 {
     struct builder b;
     ck_assert_int_eq(precision(&b, fill_tf32_beside_half, NULL)->verdict, RULE_SILENT);
@@ -348,14 +338,13 @@ START_TEST(tf32_is_left_alone_where_16_bits_are_in_use_or_it_is_little)
     ck_assert_int_eq(precision(&b, fill_little_tf32, NULL)->verdict, RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 static void fill_fp32_refuse(struct builder *b, int64_t at)
 {
     build_kernel(b, "ampere_sgemm_128x64_nn", at + US(10), at + US(100), US(9800));
 }
 
-START_TEST(test_override_is_told)
+TEST(test_override_is_told)
 {
     static const char *const values[] = {"0", "1"};
     for (int i = 0; i < 2; i++) {
@@ -366,25 +355,4 @@ START_TEST(test_override_is_told)
         ck_assert_int_eq(evidence(o, "NVIDIA_TF32_OVERRIDE") != NULL, i == 0);
         build_end(&b);
     }
-}
-END_TEST
-
-Suite *rule_tensor_cores_suite(void)
-{
-    Suite *s = suite_create("tensor-cores");
-    TCase *t = tcase_create("tensor-cores");
-    tcase_add_test(t, test_fp32);
-    tcase_add_test(t, test_setting_by_program);
-    tcase_add_test(t, test_products_with_vectors);
-    tcase_add_test(t, test_fp32_with_layout);
-    tcase_add_test(t, test_fp32_impossible);
-    tcase_add_test(t, test_opaque_graphs);
-    tcase_add_test(t, the_wait_for_data_goes_first_where_it_is_most_of_what_is_lost);
-    tcase_add_loop_test(t, test_no_bf16_on_t4, 0, 3);
-    tcase_add_test(t, attention_in_fp32_is_matrix_work);
-    tcase_add_test(t, work_in_tf32_gains_from_16_bits);
-    tcase_add_test(t, tf32_is_left_alone_where_16_bits_are_in_use_or_it_is_little);
-    tcase_add_test(t, test_override_is_told);
-    suite_add_tcase(s, t);
-    return s;
 }

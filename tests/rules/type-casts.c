@@ -16,7 +16,7 @@ static void fill_two_kinds(struct builder *b, int64_t at)
 }
 
 /* The remedy says what most of the time goes to. */
-START_TEST(test_remedies)
+TEST(test_remedies)
 {
     static const struct {
         int64_t one, other;
@@ -31,9 +31,8 @@ START_TEST(test_remedies)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(test_casts)
+TEST(test_casts)
 {
     struct builder b = build_start();
     case_loop(&b, fill_casts);
@@ -44,15 +43,4 @@ START_TEST(test_casts)
     case_verdict(build_analyze(&b), "type-casts", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(fill_casts, "copies,api,ranges", "type-casts");
-}
-END_TEST
-
-Suite *rule_type_casts_suite(void)
-{
-    Suite *s = suite_create("type-casts");
-    TCase *t = tcase_create("type-casts");
-    tcase_add_test(t, test_casts);
-    tcase_add_test(t, test_remedies);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -9,7 +9,7 @@ static void fill_allocates(struct builder *b, int64_t at)
 }
 
 /* One pass without repetition: a first launch of 60 ms, code compiled in 30, 10 ms of work. */
-START_TEST(test_warm_up)
+TEST(test_warm_up)
 {
     struct builder b = build_start();
     build_kernel(&b, case_gemm, MS(0), US(10), MS(5));
@@ -25,7 +25,6 @@ START_TEST(test_warm_up)
     ck_assert_ptr_nonnull(strstr(a->verdict, "warm-up takes"));
     build_end(&b);
 }
-END_TEST
 
 /* A range that compiles takes 30 ms of the 40 in which the GPU waits. */
 static void range_case(const char *name, const char *first)
@@ -43,14 +42,13 @@ static void range_case(const char *name, const char *first)
     build_end(&b);
 }
 
-START_TEST(test_ranges_that_compile)
+TEST(test_ranges_that_compile)
 {
     range_case("executor_utils::Nvrtc::CompileProgram", "warm-up");
     range_case("XlaCompile", "warm-up");
     range_case("CompiledFxGraph", "host-work");
     range_case("train.py(12): compile_batch", "host-work");
 }
-END_TEST
 
 /* Loads code and launches at once what is in it, 7 ms behind other work. */
 static void fill_loads(struct builder *b, int64_t at)
@@ -60,17 +58,16 @@ static void fill_loads(struct builder *b, int64_t at)
     build_kernel(b, "chunk_fwd", at + US(8200), at + US(8210), MS(1));
 }
 
-START_TEST(test_code_that_is_loaded_all_the_time)
+TEST(test_code_that_is_loaded_all_the_time)
 {
     struct builder b = build_start();
     case_loop(&b, fill_loads);
     case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
 /* Code that a thread loads before it launches was compiled. */
-START_TEST(test_code_that_is_loaded_was_compiled)
+TEST(test_code_that_is_loaded_was_compiled)
 {
     static const char *const calls[] = {"cuModuleLoadData", "cuLibraryLoadData",
                                         "cuModuleGetFunction"};
@@ -91,11 +88,10 @@ START_TEST(test_code_that_is_loaded_was_compiled)
         build_end(&b);
     }
 }
-END_TEST
 
 /* A call that somebody tried: whether the allocation, the copy or the first launch took most of the
  * time is chance, so one thing is said of all. */
-START_TEST(test_few_operations_have_one_verdict)
+TEST(test_few_operations_have_one_verdict)
 {
     static const char *const calls[] = {"cudaMalloc", "cudaLaunchKernel", "cudaMemcpy"};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
@@ -112,7 +108,6 @@ START_TEST(test_few_operations_have_one_verdict)
         build_end(&b);
     }
 }
-END_TEST
 
 /* A program of one kernel: its first call, of `first` ms; if `before`, a call of 30 ms comes first;
  * `more` allocations of `each` ms; `end` ms of freeing behind the work. */
@@ -141,7 +136,7 @@ static struct builder program_of(double first, const char *before, int more, dou
 
 /* The first call pays for the context, whatever its name: other allocations take next to nothing.
  */
-START_TEST(test_context)
+TEST(test_context)
 {
     struct builder b = program_of(200, "cuLibraryLoadData", 2, 0.1, 0);
     const struct advice *a = build_analyze(&b);
@@ -154,11 +149,10 @@ START_TEST(test_context)
     ck_assert_ptr_nonnull(strstr(a->facts->steps.source_text, "to the GPU's last work"));
     build_end(&b);
 }
-END_TEST
 
 /* An allocation that is no first call, or no longer than others of its name; a recording of
  * PyTorch's begins with the context made. */
-START_TEST(test_no_context)
+TEST(test_no_context)
 {
     for (int i = 0; i < 3; i++) {
         struct builder b =
@@ -173,10 +167,9 @@ START_TEST(test_no_context)
         build_end(&b);
     }
 }
-END_TEST
 
 /* What comes behind the last work starts nothing. */
-START_TEST(test_tear_down)
+TEST(test_tear_down)
 {
     struct builder b = program_of(1, NULL, 0, 0, 80);
     const struct advice *a = build_analyze(&b);
@@ -189,11 +182,10 @@ START_TEST(test_tear_down)
     ck_assert_ptr_null(strstr(a->facts->steps.source_text, "allocation"));
     build_end(&b);
 }
-END_TEST
 
 /* Behind the context, 90 ms in which one thread computes: that is named, too, and no saving reaches
  * into what the start takes. */
-START_TEST(test_the_rest)
+TEST(test_the_rest)
 {
     struct builder b = program_of(200, NULL, 0, 0, 0);
     int64_t call = build_api(&b, "cudaLaunchKernel", MS(213), CALL_NS);
@@ -208,11 +200,10 @@ START_TEST(test_the_rest)
     ck_assert_str_eq(a->verdict_class, "start-up");
     build_end(&b);
 }
-END_TEST
 
 /* Launches one after another, with gaps: many at once would save them, but no more than the GPU's
  * own stretch has. */
-START_TEST(test_the_rest_is_a_limit)
+TEST(test_the_rest_is_a_limit)
 {
     struct builder b = build_start();
     build_api(&b, "cudaMalloc", MS(1), MS(200));
@@ -226,10 +217,9 @@ START_TEST(test_the_rest_is_a_limit)
     ck_assert_int_le(case_outcome(a, "cuda-graphs")->saves_high_ns, MS(60));
     build_end(&b);
 }
-END_TEST
 
 /* Where start-up lies between the GPU's work, rules that need no loop still say what they saw. */
-START_TEST(test_start_up_between_work)
+TEST(test_start_up_between_work)
 {
     struct builder b = build_start();
     build_kernel(&b, case_gemm, MS(0), US(10), MS(5));
@@ -249,10 +239,9 @@ START_TEST(test_start_up_between_work)
     case_verdict(a, "cuda-graphs", RULE_CANNOT_TELL);
     build_end(&b);
 }
-END_TEST
 
 /* A host-bound window: the context is no allocation there, either. */
-START_TEST(test_context_in_verdict)
+TEST(test_context_in_verdict)
 {
     struct builder b = program_of(45, NULL, 0, 0, 0);
     build_kernel(&b, "last", MS(75), MS(75) + US(10), MS(40));
@@ -261,10 +250,9 @@ START_TEST(test_context_in_verdict)
     ck_assert_ptr_null(strstr(a->verdict, "allocates or frees"));
     build_end(&b);
 }
-END_TEST
 
 /* The program asks for it each time. */
-START_TEST(test_prefetch)
+TEST(test_prefetch)
 {
     struct builder b = program_of(1, NULL, 0, 0, 0);
     build_api(&b, "cudaMemPrefetchAsync", MS(15), MS(60));
@@ -272,36 +260,12 @@ START_TEST(test_prefetch)
     case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_no_warm_up)
+TEST(test_no_warm_up)
 {
     struct builder b = build_start();
     case_loop(&b, fill_allocates);
     case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(case_busy, "kernels,ranges", "warm-up");
-}
-END_TEST
-
-Suite *rule_warm_up_suite(void)
-{
-    Suite *s = suite_create("warm-up");
-    TCase *t = tcase_create("warm-up");
-    tcase_add_test(t, test_warm_up);
-    tcase_add_test(t, test_ranges_that_compile);
-    tcase_add_test(t, test_code_that_is_loaded_was_compiled);
-    tcase_add_test(t, test_code_that_is_loaded_all_the_time);
-    tcase_add_test(t, test_few_operations_have_one_verdict);
-    tcase_add_test(t, test_context);
-    tcase_add_test(t, test_no_context);
-    tcase_add_test(t, test_tear_down);
-    tcase_add_test(t, test_the_rest);
-    tcase_add_test(t, test_the_rest_is_a_limit);
-    tcase_add_test(t, test_start_up_between_work);
-    tcase_add_test(t, test_context_in_verdict);
-    tcase_add_test(t, test_prefetch);
-    tcase_add_test(t, test_no_warm_up);
-    suite_add_tcase(s, t);
-    return s;
 }

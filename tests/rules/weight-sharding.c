@@ -16,7 +16,7 @@ static void fill_sharded(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(hooks_of_zero_3)
+TEST(hooks_of_zero_3)
 {
     static const char *const names[] = {
         "PartitionedParameterCoordinator.fetch_sub_module",
@@ -37,10 +37,9 @@ START_TEST(hooks_of_zero_3)
         build_end(&b);
     }
 }
-END_TEST
 
 /* What surrounds them, 2.5 ms of other work of the host, may get shorter as well. */
-START_TEST(hooks_and_what_surrounds_them)
+TEST(hooks_and_what_surrounds_them)
 {
     struct builder b = build_start();
     layers = 3;
@@ -54,9 +53,8 @@ START_TEST(hooks_and_what_surrounds_them)
     ck_assert_int_le(o->saves_high_ns, US(5530));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(hooks_that_cost_nothing)
+TEST(hooks_that_cost_nothing)
 {
     struct builder b = build_start();
     hook = "DeepSpeedEngine.forward"; /* of any stage */
@@ -65,16 +63,4 @@ START_TEST(hooks_that_cost_nothing)
     build_end(&b);
     layers = 4;
     case_cannot_tell(fill_sharded, "kernels,copies,api", "weight-sharding");
-}
-END_TEST
-
-Suite *rule_weight_sharding_suite(void)
-{
-    Suite *s = suite_create("weight-sharding");
-    TCase *t = tcase_create("weight-sharding");
-    tcase_add_test(t, hooks_of_zero_3);
-    tcase_add_test(t, hooks_and_what_surrounds_them);
-    tcase_add_test(t, hooks_that_cost_nothing);
-    suite_add_tcase(s, t);
-    return s;
 }

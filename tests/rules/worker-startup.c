@@ -3,7 +3,7 @@
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"
 
-START_TEST(workers_started_in_each_loop)
+TEST(workers_started_in_each_loop)
 {
     struct program p = usual;
     p.workers = 2;
@@ -47,10 +47,9 @@ START_TEST(workers_started_in_each_loop)
     case_verdict(build_analyze(&b), "worker-startup", RULE_CANNOT_TELL);
     build_end(&b);
 }
-END_TEST
 
 /* fastai hands PyTorch a loader of its own for each loop: nothing keeps its workers. */
-START_TEST(a_class_of_a_library)
+TEST(a_class_of_a_library)
 {
     struct program p = usual;
     p.workers = 2;
@@ -72,7 +71,6 @@ START_TEST(a_class_of_a_library)
     ck_assert_str_eq(o->remedy.object.made_by, "fastai");
     build_end(&b);
 }
-END_TEST
 
 static void made_by(const char *by, bool foreign)
 {
@@ -90,7 +88,7 @@ static void made_by(const char *by, bool foreign)
     build_end(&b);
 }
 
-START_TEST(a_loader_that_a_library_makes)
+TEST(a_loader_that_a_library_makes)
 {
     made_by("sentence_transformers transformers", false);
     made_by("fastai", true);
@@ -99,16 +97,4 @@ START_TEST(a_loader_that_a_library_makes)
     const struct outcome *o = case_outcome(build_analyze(&b), "data-loading");
     ck_assert(o->verdict == RULE_SUPPRESSED && strstr(o->why, "ultralytics starts no workers"));
     build_end(&b);
-}
-END_TEST
-
-Suite *rule_worker_startup_suite(void)
-{
-    Suite *s = suite_create("worker-startup");
-    TCase *t = tcase_create("worker-startup");
-    tcase_add_test(t, workers_started_in_each_loop);
-    tcase_add_test(t, a_class_of_a_library);
-    tcase_add_test(t, a_loader_that_a_library_makes);
-    suite_add_tcase(s, t);
-    return s;
 }

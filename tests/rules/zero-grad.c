@@ -18,7 +18,7 @@ static void fill_workspaces(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(test_zeroing)
+TEST(test_zeroing)
 {
     struct builder b = build_start();
     case_loop(&b, fill_zeroing);
@@ -31,14 +31,4 @@ START_TEST(test_zeroing)
     case_verdict(build_analyze(&b), "zero-grad", RULE_SILENT);
     build_end(&b);
     case_cannot_tell(fill_zeroing, "kernels,api,ranges", "zero-grad");
-}
-END_TEST
-
-Suite *rule_zero_grad_suite(void)
-{
-    Suite *s = suite_create("zero-grad");
-    TCase *t = tcase_create("zero-grad");
-    tcase_add_test(t, test_zeroing);
-    suite_add_tcase(s, t);
-    return s;
 }

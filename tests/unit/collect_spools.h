@@ -4,11 +4,11 @@
 #ifndef GPUPROF_TESTS_COLLECT_SPOOLS_H
 #define GPUPROF_TESTS_COLLECT_SPOOLS_H
 
+#include "tests/unit/test.h"
 #include "analyzer/collector/collect.h"
 #include "tests/unit/memory_sink.h"
 #include "tests/unit/write_spool.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

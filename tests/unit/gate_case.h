@@ -2,10 +2,9 @@
 #ifndef GPUPROF_TESTS_UNIT_GATE_CASE_H
 #define GPUPROF_TESTS_UNIT_GATE_CASE_H
 
+#include "tests/unit/test.h"
 #include "analyzer/compare/compare.h"
 #include "tests/unit/build_timeline.h"
-
-#include <check.h>
 
 static const char gemm[] = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn";
 

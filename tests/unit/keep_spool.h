@@ -2,7 +2,7 @@
 #ifndef GPUPROF_TESTS_KEEP_SPOOL_H
 #define GPUPROF_TESTS_KEEP_SPOOL_H
 
-#include <check.h>
+#include "tests/unit/test.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

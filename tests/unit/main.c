@@ -1,44 +1,76 @@
-/* Runs the Check suites named on the command line, or all of them. A case that hangs is stopped
- * after two minutes: how long one takes says nothing on a machine that does other work, too. */
-#include <check.h>
+/* Runs the tests of the files named on the command line ("test_x" for test_x.c), or all of them: one Check suite a file.
+ * A case that hangs is stopped after two minutes: how long one takes says nothing on a machine that does other work, too. */
+#include "tests/unit/test.h"
+
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef ONE_SUITE
-Suite *ONE_SUITE(void);
-#else
-#include "suites_declared.inc"
-#endif
+static struct unit_test *tests;
+static size_t count;
 
-static const struct {
-    const char *name;
-    Suite *(*make)(void);
-} suites[] = {
-#ifdef ONE_SUITE
-    {"", ONE_SUITE},
-#else
-#include "suites.inc"
-#endif
-};
+void unit_test_add(struct unit_test *t)
+{
+    t->next = tests;
+    tests = t;
+    count++;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct unit_test *x = *(struct unit_test *const *)a, *y = *(struct unit_test *const *)b;
+    int files = strcmp(x->file, y->file);
+    return files ? files : x->line - y->line;
+}
+
+static bool is_of(const struct unit_test *t, const char *suite)
+{
+    const char *base = strrchr(t->file, '/') ? strrchr(t->file, '/') + 1 : t->file;
+    size_t n = strlen(suite);
+    return strncmp(base, suite, n) == 0 && strcmp(base + n, ".c") == 0;
+}
+
+/* The rows of the suite, ordered by place. */
+static SRunner *runner(struct unit_test **rows, size_t n, const char *suite)
+{
+    SRunner *r = srunner_create(NULL);
+    Suite *s = NULL;
+    TCase *c = NULL;
+    const char *file = "";
+    for (size_t i = 0; i < n; i++) {
+        const struct unit_test *t = rows[i];
+        if (suite && !is_of(t, suite))
+            continue;
+        if (strcmp(file, t->file) != 0) {
+            file = t->file;
+            srunner_add_suite(r, s = suite_create(file));
+            c = NULL;
+        }
+        if (!c || !t->test)
+            suite_add_tcase(s, c = tcase_create("tests"));
+        if (t->test)
+            tcase_add_loop_exit_test(c, t->test, t->status, t->from, t->to);
+        else
+            tcase_add_checked_fixture(c, t->begin, t->end);
+    }
+    return r;
+}
 
 int main(int argc, char **argv)
 {
     setenv("CK_DEFAULT_TIMEOUT", "120", 0);
-    SRunner *r = srunner_create(NULL);
-    int chosen = 0;
-    for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) {
-        if (argc > 1 && strcmp(argv[1], suites[i].name) != 0)
-            continue;
-        srunner_add_suite(r, suites[i].make());
-        chosen++;
-    }
-    if (!chosen) {
-        fprintf(stderr, "no such suite\n");
-        return 2;
-    }
+    struct unit_test **rows = calloc(count + 1, sizeof(*rows));
+    if (!rows)
+        return EXIT_FAILURE;
+    size_t n = 0;
+    for (struct unit_test *t = tests; t; t = t->next)
+        rows[n++] = t;
+    qsort(rows, n, sizeof(*rows), by_place);
+    SRunner *r = runner(rows, n, argc > 1 ? argv[1] : NULL);
     srunner_run_all(r, CK_NORMAL);
     int failed = srunner_ntests_failed(r), ran = srunner_ntests_run(r);
     srunner_free(r);
+    free(rows);
     return failed || !ran ? EXIT_FAILURE : EXIT_SUCCESS;
 }

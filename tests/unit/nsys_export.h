@@ -3,11 +3,11 @@
 #ifndef GPUPROF_TESTS_NSYS_EXPORT_H
 #define GPUPROF_TESTS_NSYS_EXPORT_H
 
+#include "tests/unit/test.h"
 #include "analyzer/import/import.h"
 #include "analyzer/profile/sql/sql.h"
 #include "tests/unit/memory_sink.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef GPUPROF_TESTS_PYTHON_CHILD_H
 #define GPUPROF_TESTS_PYTHON_CHILD_H
 
-#include <check.h>
+#include "tests/unit/test.h"
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -3,9 +3,8 @@
 #ifndef GPUPROF_TESTS_RANK_ROWS_H
 #define GPUPROF_TESTS_RANK_ROWS_H
 
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
-
-#include <check.h>
 
 struct rank_rows {
     struct timeline *t;

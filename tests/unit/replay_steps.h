@@ -2,10 +2,9 @@
 #ifndef GPUPROF_TESTS_REPLAY_STEPS_H
 #define GPUPROF_TESTS_REPLAY_STEPS_H
 
+#include "tests/unit/test.h"
 #include "analyzer/whatif/engine.h"
 #include "tests/unit/build_timeline.h"
-
-#include <check.h>
 
 enum { STEPS = 12 };
 

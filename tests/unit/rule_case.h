@@ -2,10 +2,10 @@
 #ifndef GPUPROF_TESTS_RULE_CASE_H
 #define GPUPROF_TESTS_RULE_CASE_H
 
+#include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "tests/unit/build_timeline.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 

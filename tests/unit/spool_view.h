@@ -2,7 +2,7 @@
 #ifndef GPUPROF_SPOOL_VIEW_H
 #define GPUPROF_SPOOL_VIEW_H
 
-#include <check.h>
+#include "tests/unit/test.h"
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>

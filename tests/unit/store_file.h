@@ -3,11 +3,11 @@
 #ifndef GPUPROF_TESTS_STORE_FILE_H
 #define GPUPROF_TESTS_STORE_FILE_H
 
+#include "tests/unit/test.h"
 #include "analyzer/profile/sql/sql.h"
 #include "analyzer/profile/store.h"
 #include "analyzer/profile/tables.h"
 
-#include <check.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>

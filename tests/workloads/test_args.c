@@ -1,7 +1,7 @@
 /* The trainers' settings: every way to set one, and every way to get it wrong. */
+#include "tests/unit/test.h"
 #include "reference_workloads/common/args.h"
 
-#include <check.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static const struct setting rows[] = {
     {"rate", SETTING_FLOAT, offsetof(struct config, rate), 0, 1, NULL, "a fraction"},
 };
 
-START_TEST(options_and_applied_text_set_the_same_fields)
+TEST(options_and_applied_text_set_the_same_fields)
 {
     struct config s = {0};
     const struct settings k = {rows, 5, &s};
@@ -36,10 +36,9 @@ START_TEST(options_and_applied_text_set_the_same_fields)
     settings_apply(&k, NULL, "test");
     ck_assert_int_eq(s.count, 3);
 }
-END_TEST
 
 /* The table that gpuprof's own reader is held to. */
-START_TEST(applied_text_is_read_as_gpuprof_reads_it)
+TEST(applied_text_is_read_as_gpuprof_reads_it)
 {
     char line[256];
     int cases = 0;
@@ -62,9 +61,8 @@ START_TEST(applied_text_is_read_as_gpuprof_reads_it)
     fclose(f);
     ck_assert_int_gt(cases, 10);
 }
-END_TEST
 
-START_TEST(values_print_as_they_are_written)
+TEST(values_print_as_they_are_written)
 {
     struct config s = {.count = 4, .mode = 1, .rate = 0.5f};
     const struct settings k = {rows, 5, &s};
@@ -76,39 +74,22 @@ START_TEST(values_print_as_they_are_written)
     setting_text(&k, "rate", text, sizeof text);
     ck_assert_str_eq(text, "0.5");
 }
-END_TEST
 
 static char *const wrong[] = {"count=0",  "count=11",   "count=2.5",    "count=",  "count=x",
                               "mode=fas", "mode=fastt", "pin_memory=2", "other=1", "count"};
 
-START_TEST(wrong_settings_end_with_status_2)
+TEST_EXIT(wrong_settings_end_with_status_2, 2, 0, sizeof wrong / sizeof *wrong)
 {
     struct config s = {0};
     const struct settings k = {rows, 5, &s};
     settings_apply(&k, wrong[_i], "test");
 }
-END_TEST
 
-START_TEST(defect_is_found_before_the_rest_is_parsed)
+TEST(defect_is_found_before_the_rest_is_parsed)
 {
     char *argv[] = {"x", "--count", "3", "--defect", "name", NULL};
     char *joined[] = {"x", "--defect=other", NULL};
     ck_assert_str_eq(args_find(5, argv, "defect"), "name");
     ck_assert_str_eq(args_find(2, joined, "defect"), "other");
     ck_assert_ptr_null(args_find(3, argv, "defect"));
-}
-END_TEST
-
-Suite *test_args_suite(void)
-{
-    Suite *s = suite_create("args");
-    TCase *t = tcase_create("args");
-    tcase_add_test(t, options_and_applied_text_set_the_same_fields);
-    tcase_add_test(t, applied_text_is_read_as_gpuprof_reads_it);
-    tcase_add_test(t, values_print_as_they_are_written);
-    tcase_add_loop_exit_test(t, wrong_settings_end_with_status_2, 2, 0,
-                             sizeof wrong / sizeof *wrong);
-    tcase_add_test(t, defect_is_found_before_the_rest_is_parsed);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,7 +1,7 @@
 /* The trainers' input pipeline: order, sameness for every number of workers, labels, pixels. */
+#include "tests/unit/test.h"
 #include "reference_workloads/common/loader.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ static void load(int workers, int float_pixels, enum loader_data data, uint64_t 
         free(slots[i]);
 }
 
-START_TEST(batches_are_the_same_for_every_number_of_workers)
+TEST_EACH(batches_are_the_same_for_every_number_of_workers, 0, 2)
 {
     uint64_t alone[BATCHES], many[BATCHES];
     load(0, _i, LOADER_JPEG, alone);
@@ -50,9 +50,8 @@ START_TEST(batches_are_the_same_for_every_number_of_workers)
     }
     ck_assert_uint_ne(alone[0], alone[1]);
 }
-END_TEST
 
-START_TEST(fixed_data_repeats_its_slots)
+TEST_EACH(fixed_data_repeats_its_slots, 0, 3)
 {
     uint64_t seen[BATCHES];
     load(_i, 0, LOADER_FIXED, seen);
@@ -60,9 +59,8 @@ START_TEST(fixed_data_repeats_its_slots)
         ck_assert_uint_eq(seen[i], seen[i - SLOTS]);
     ck_assert_uint_ne(seen[0], seen[1]);
 }
-END_TEST
 
-START_TEST(pictures_survive_compression)
+TEST(pictures_survive_compression)
 {
     struct jpeg_set set;
     jpeg_set_make(&set, 10, 64, CLASSES, 7);
@@ -79,16 +77,4 @@ START_TEST(pictures_survive_compression)
     }
     jpeg_decoder_free(d);
     jpeg_set_free(&set);
-}
-END_TEST
-
-Suite *test_loader_suite(void)
-{
-    Suite *s = suite_create("loader");
-    TCase *t = tcase_create("loader");
-    tcase_add_loop_test(t, batches_are_the_same_for_every_number_of_workers, 0, 2);
-    tcase_add_loop_test(t, fixed_data_repeats_its_slots, 0, 3);
-    tcase_add_test(t, pictures_survive_compression);
-    suite_add_tcase(s, t);
-    return s;
 }

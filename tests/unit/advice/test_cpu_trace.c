@@ -59,7 +59,7 @@ static void part(const struct advice *a, enum part p, int64_t ns)
 #define ITSELF "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 #define OTHERS "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 
-START_TEST(parts_of_its_steps)
+TEST(parts_of_its_steps)
 {
     struct builder b;
     const struct advice *a = answer(&b, (struct varied){.devices = "0", .loader = ITSELF});
@@ -73,9 +73,8 @@ START_TEST(parts_of_its_steps)
     ck_assert_str_eq(a->verdict_class, "input");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(loading_is_a_bound)
+TEST(loading_is_a_bound)
 {
     struct builder b;
     const struct outcome *o =
@@ -91,9 +90,8 @@ START_TEST(loading_is_a_bound)
     case_does(o, ACTION_ADD_WORKERS);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(waits_for_other_ranks)
+TEST(waits_for_other_ranks)
 {
     struct builder b;
     const struct advice *a =
@@ -103,11 +101,10 @@ START_TEST(waits_for_other_ranks)
     part(a, PART_OTHER, 0);
     build_end(&b);
 }
-END_TEST
 
 /* A device's backward pass has a thread of its own; a header without the list says nothing; and one
  * with a device may be of a profiler that recorded the host alone. */
-START_TEST(others_have_no_answer)
+TEST(others_have_no_answer)
 {
     static const struct varied cases[] = {
         {.devices = "0", .loader = ITSELF, .backward_thread = 2},
@@ -122,10 +119,9 @@ START_TEST(others_have_no_answer)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Of a profile without GPU work: the profile itself has the answer. */
-START_TEST(an_export_names_its_profile)
+TEST(an_export_names_its_profile)
 {
     struct builder b;
     const struct advice *a = answer(
@@ -136,19 +132,4 @@ START_TEST(an_export_names_its_profile)
     a = answer(&b, (struct varied){.devices = "0", .loader = ITSELF, .backward_thread = 2});
     ck_assert_ptr_null(strstr(a->next, "exported from"));
     build_end(&b);
-}
-END_TEST
-
-Suite *test_cpu_trace_suite(void);
-Suite *test_cpu_trace_suite(void)
-{
-    Suite *s = suite_create("cpu_trace");
-    TCase *t = tcase_create("cpu_trace");
-    tcase_add_test(t, parts_of_its_steps);
-    tcase_add_test(t, loading_is_a_bound);
-    tcase_add_test(t, waits_for_other_ranks);
-    tcase_add_test(t, others_have_no_answer);
-    tcase_add_test(t, an_export_names_its_profile);
-    suite_add_tcase(s, t);
-    return s;
 }

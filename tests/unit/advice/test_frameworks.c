@@ -33,7 +33,7 @@ static void words_case(const char *source, const char *version, const char *kern
     build_end(&b);
 }
 
-START_TEST(words)
+TEST(words)
 {
     words_case("run", NULL, "cupy_multiply__float_float_float", FRAMEWORK_CUDA);
     words_case("run", NULL, "saxpy_kernel", FRAMEWORK_CUDA);
@@ -44,15 +44,4 @@ START_TEST(words)
     words_case("nsys", NULL, "cupy_multiply__float_float_float", FRAMEWORK_CUDA);
     words_case("nsys", NULL, "_ZN6cudapy8__main__5saxpyB2v1", FRAMEWORK_CUDA);
     words_case("nsys", NULL, "void tensorflow::functor::FillPhiloxRandomKernel", FRAMEWORK_XLA);
-}
-END_TEST
-
-Suite *test_frameworks_suite(void);
-Suite *test_frameworks_suite(void)
-{
-    Suite *s = suite_create("frameworks");
-    TCase *t = tcase_create("frameworks");
-    tcase_add_test(t, words);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -20,7 +20,7 @@ static const struct advice *steps_with(struct builder *b, int64_t hole, bool gra
     return build_analyze(b);
 }
 
-START_TEST(a_gpu_that_idles_amid_a_graph_is_at_work)
+TEST(a_gpu_that_idles_amid_a_graph_is_at_work)
 {
     for (int graph = 0; graph < 2; graph++) {
         struct builder b = build_start();
@@ -32,9 +32,8 @@ START_TEST(a_gpu_that_idles_amid_a_graph_is_at_work)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(few_holes_are_told_beside_the_reason)
+TEST(few_holes_are_told_beside_the_reason)
 {
     for (int ms = 0; ms < 2; ms++) {
         struct builder b = build_start();
@@ -44,15 +43,4 @@ START_TEST(few_holes_are_told_beside_the_reason)
         ck_assert_ptr_null(strstr(a->verdict, "seem to be missing"));
         build_end(&b);
     }
-}
-END_TEST
-
-Suite *test_graph_holes_suite(void)
-{
-    Suite *s = suite_create("graph_holes");
-    TCase *c = tcase_create("graph_holes");
-    tcase_add_test(c, a_gpu_that_idles_amid_a_graph_is_at_work);
-    tcase_add_test(c, few_holes_are_told_beside_the_reason);
-    suite_add_tcase(s, c);
-    return s;
 }

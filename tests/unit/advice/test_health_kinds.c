@@ -1,6 +1,6 @@
 /* Where records are missing the verdict says so, whatever is missing: each kind of health row. */
-#include <check.h>
 
+#include "tests/unit/test.h"
 #include "analyzer/facts/health_kinds.h"
 #include "tests/unit/build_timeline.h"
 
@@ -17,7 +17,7 @@ static struct builder without_gpu(bool steps)
 }
 
 /* Nothing stands in it but this row: the verdict names it, and claims nothing of a GPU. */
-START_TEST(test_nothing_recorded)
+TEST_EACH(test_nothing_recorded, 0, (int)health_kind_count)
 {
     const struct health_kind *k = &health_kinds[_i];
     for (int steps = 0; steps < 2; steps++) {
@@ -36,7 +36,6 @@ START_TEST(test_nothing_recorded)
         build_end(&b);
     }
 }
-END_TEST
 
 static void put_steps(struct builder *b)
 {
@@ -49,7 +48,7 @@ static void put_steps(struct builder *b)
 }
 
 /* GPU work was recorded, and not all of it. */
-START_TEST(test_something_recorded)
+TEST_EACH(test_something_recorded, 0, (int)health_kind_count)
 {
     const struct health_kind *k = &health_kinds[_i];
     struct builder b = build_start();
@@ -61,10 +60,9 @@ START_TEST(test_something_recorded)
     ck_assert_int_eq(health_missing(a->facts) != NULL, k->meaning >= HEALTH_MISSING);
     build_end(&b);
 }
-END_TEST
 
 /* A few of many records are told by their number alone. */
-START_TEST(test_few_lost)
+TEST(test_few_lost)
 {
     struct builder b = build_start();
     put_steps(&b);
@@ -73,16 +71,4 @@ START_TEST(test_few_lost)
     ck_assert_ptr_null(strstr(a->why, text));
     ck_assert_int_eq(a->facts->health.dropped, 1);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_health_kinds_suite(void)
-{
-    Suite *s = suite_create("health_kinds");
-    TCase *c = tcase_create("health_kinds");
-    tcase_add_loop_test(c, test_nothing_recorded, 0, (int)health_kind_count);
-    tcase_add_loop_test(c, test_something_recorded, 0, (int)health_kind_count);
-    tcase_add_test(c, test_few_lost);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -23,7 +23,7 @@ static void capture(struct builder *b, int64_t at)
     build_api(b, "cudaGraphInstantiateWithFlags", at + MS(61), MS(4));
 }
 
-START_TEST(a_capture_is_one_time_work)
+TEST(a_capture_is_one_time_work)
 {
     for (int ended = 0; ended < 2; ended++) {
         struct builder b = build_start();
@@ -45,10 +45,9 @@ START_TEST(a_capture_is_one_time_work)
         build_end(&b);
     }
 }
-END_TEST
 
 /* A capture that no work follows ends nothing. */
-START_TEST(a_capture_behind_all_work_is_no_end)
+TEST(a_capture_behind_all_work_is_no_end)
 {
     struct builder b = build_start();
     layers(&b, 0, 40);
@@ -60,10 +59,9 @@ START_TEST(a_capture_behind_all_work_is_no_end)
     ck_assert_int_lt(w.down_ns, MS(1));
     build_end(&b);
 }
-END_TEST
 
 /* Launches come too slowly in both, but graphs are what the program already makes. */
-START_TEST(who_captures_graphs_is_not_told_to)
+TEST(who_captures_graphs_is_not_told_to)
 {
     for (int captures = 0; captures < 2; captures++) {
         struct builder b = build_start();
@@ -78,10 +76,9 @@ START_TEST(who_captures_graphs_is_not_told_to)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Every kernel waits for the host; what is compiled when it is first used, once. */
-START_TEST(a_kernel_is_compiled_before_its_first_launch)
+TEST(a_kernel_is_compiled_before_its_first_launch)
 {
     static const char *const names[] = {"triton_poi_fused_copy_0", "copy_kernel"};
     for (int i = 0; i < 2; i++)
@@ -98,17 +95,4 @@ START_TEST(a_kernel_is_compiled_before_its_first_launch)
                 ck_assert_str_eq(query_compiled(a->facts, &w), names[i]);
             build_end(&b);
         }
-}
-END_TEST
-
-Suite *test_once_suite(void)
-{
-    Suite *s = suite_create("once");
-    TCase *t = tcase_create("once");
-    tcase_add_test(t, a_capture_is_one_time_work);
-    tcase_add_test(t, a_capture_behind_all_work_is_no_end);
-    tcase_add_test(t, who_captures_graphs_is_not_told_to);
-    tcase_add_test(t, a_kernel_is_compiled_before_its_first_launch);
-    suite_add_tcase(s, t);
-    return s;
 }

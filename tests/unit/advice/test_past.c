@@ -1,8 +1,8 @@
 /* What trials teach: the history file, and by how much it widens intervals. */
+#include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "analyzer/advice/past.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static double miss(const struct past_trial *t, size_t n, size_t *trials)
     return by;
 }
 
-START_TEST(few_trials_give_the_worst_miss)
+TEST(few_trials_give_the_worst_miss)
 {
     struct past_trial t[] = {measured(0.15, 1), measured(0.07, 2), measured(0.21, 3)};
     size_t trials;
@@ -37,9 +37,8 @@ START_TEST(few_trials_give_the_worst_miss)
     ck_assert_double_eq_tol(miss(t, 3, &trials), 0.03, 1e-9);
     ck_assert_uint_eq(trials, 3);
 }
-END_TEST
 
-START_TEST(other_changes_and_other_kinds_of_gpu_say_nothing)
+TEST(other_changes_and_other_kinds_of_gpu_say_nothing)
 {
     struct past_trial t[] = {measured(0.01, 1), measured(0.02, 2)};
     size_t trials;
@@ -48,10 +47,9 @@ START_TEST(other_changes_and_other_kinds_of_gpu_say_nothing)
     ck_assert_double_eq_tol(miss(t, 2, &trials), 0, 1e-9);
     ck_assert_uint_eq(trials, 0);
 }
-END_TEST
 
 /* Misses of 0, 1, 2 ... points: with ten, ceil(0.8 * 11) = 9 of them must be inside. */
-START_TEST(many_trials_give_the_quantile)
+TEST(many_trials_give_the_quantile)
 {
     struct past_trial t[20];
     size_t trials;
@@ -61,9 +59,8 @@ START_TEST(many_trials_give_the_quantile)
     ck_assert_double_eq_tol(miss(t, 10, &trials), 0.08, 1e-9);
     ck_assert_double_eq_tol(miss(t, 20, &trials), 0.16, 1e-9); /* the 17th */
 }
-END_TEST
 
-START_TEST(trials_of_the_profile_count_once)
+TEST(trials_of_the_profile_count_once)
 {
     struct rule rule = {.id = "pin-memory"};
     struct outcome o = {.rule = &rule, .edit = {.kind = &edit_pin}};
@@ -95,9 +92,8 @@ START_TEST(trials_of_the_profile_count_once)
     ck_assert_uint_eq(trials, 1);
     arena_release(&a.arena);
 }
-END_TEST
 
-START_TEST(the_history_is_read_as_it_was_written)
+TEST(the_history_is_read_as_it_was_written)
 {
     char path[] = "/tmp/gpuprof-history-XXXXXX";
     struct err e = ERR_INIT;
@@ -125,19 +121,4 @@ START_TEST(the_history_is_read_as_it_was_written)
     ck_assert_uint_eq(n, 0);
     ck_assert_str_eq(e.text, "");
     ck_assert_int_eq(history_add("/nowhere/at/all", &pin, &e), -1);
-}
-END_TEST
-
-Suite *test_past_suite(void);
-Suite *test_past_suite(void)
-{
-    Suite *s = suite_create("past");
-    TCase *c = tcase_create("past");
-    suite_add_tcase(s, c);
-    tcase_add_test(c, few_trials_give_the_worst_miss);
-    tcase_add_test(c, other_changes_and_other_kinds_of_gpu_say_nothing);
-    tcase_add_test(c, many_trials_give_the_quantile);
-    tcase_add_test(c, trials_of_the_profile_count_once);
-    tcase_add_test(c, the_history_is_read_as_it_was_written);
-    return s;
 }

@@ -22,7 +22,7 @@ static void fill_copy(struct builder *b, int64_t at)
     build_kernel(b, "gemm", at + US(16) - MS(30), at + MS(9.32), MS(0.5));
 }
 
-START_TEST(copies_hide_behind_no_more_than_the_work_beside_them)
+TEST(copies_hide_behind_no_more_than_the_work_beside_them)
 {
     struct bench x = bench_start(MS(10), fill_copy);
     const struct outcome *o = case_outcome(x.b.a, "overlap-copies");
@@ -32,7 +32,6 @@ START_TEST(copies_hide_behind_no_more_than_the_work_beside_them)
     ck_assert_int_le(o->saves_mid_ns, o->saves_high_ns);
     bench_end(&x);
 }
-END_TEST
 
 /* Hundred launches set the pace, and forty memsets of gradients that take 2 us each. */
 static void fill_zeroing(struct builder *b, int64_t at)
@@ -44,7 +43,7 @@ static void fill_zeroing(struct builder *b, int64_t at)
     build_sync(b, at + US(5900), US(5));
 }
 
-START_TEST(a_saving_above_what_is_measured_says_why)
+TEST(a_saving_above_what_is_measured_says_why)
 {
     struct bench x = bench_start(MS(6), fill_zeroing);
     const struct outcome *o = case_outcome(x.b.a, "zero-grad");
@@ -55,7 +54,6 @@ START_TEST(a_saving_above_what_is_measured_says_why)
     ck_assert_double_lt(more, (double)o->saves_mid_ns / 1e6);
     bench_end(&x);
 }
-END_TEST
 
 static int64_t launch_every_ns;
 
@@ -71,7 +69,7 @@ static void fill_fp32(struct builder *b, int64_t at)
 }
 
 /* Casts are launched, too: where launches then set the pace, TF32 comes first. */
-START_TEST(tf32_comes_first_where_it_saves_more_than_16_bits)
+TEST(tf32_comes_first_where_it_saves_more_than_16_bits)
 {
     for (int first = 0; first < 2; first++) {
         launch_every_ns = first ? US(100) : US(12);
@@ -88,7 +86,6 @@ START_TEST(tf32_comes_first_where_it_saves_more_than_16_bits)
         bench_end(&x);
     }
 }
-END_TEST
 
 static struct outcome *outcome_of(struct advice *a, const char *rule)
 {
@@ -99,7 +96,7 @@ static struct outcome *outcome_of(struct advice *a, const char *rule)
 }
 
 /* In another run both meet the same host: that its pace is not known puts neither behind. */
-START_TEST(findings_compete_at_the_recorded_pace_of_the_host)
+TEST(findings_compete_at_the_recorded_pace_of_the_host)
 {
     struct bench x = bench_start(MS(6), fill_zeroing);
     struct outcome *one = outcome_of(x.b.a, "zero-grad"), *two = outcome_of(x.b.a, "cuda-graphs");
@@ -116,10 +113,9 @@ START_TEST(findings_compete_at_the_recorded_pace_of_the_host)
     ck_assert_ptr_eq(x.b.a->ranked[0], two);
     bench_end(&x);
 }
-END_TEST
 
 /* A trial of the same kind of change that missed its interval by three tenths of the step. */
-START_TEST(trials_of_the_past_widen_the_interval)
+TEST(trials_of_the_past_widen_the_interval)
 {
     static const struct past_trial miss = {
         1700000000000000001, false, "keep-gradients", 0.1, 0.2, 0.5};
@@ -136,18 +132,4 @@ START_TEST(trials_of_the_past_widen_the_interval)
     ck_assert_int_eq(with->saves_mid_ns, without->saves_mid_ns);
     advice_free(a);
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_predict_suite(void)
-{
-    Suite *s = suite_create("predict");
-    TCase *c = tcase_create("predict");
-    tcase_add_test(c, copies_hide_behind_no_more_than_the_work_beside_them);
-    tcase_add_test(c, a_saving_above_what_is_measured_says_why);
-    tcase_add_test(c, trials_of_the_past_widen_the_interval);
-    tcase_add_test(c, tf32_comes_first_where_it_saves_more_than_16_bits);
-    tcase_add_test(c, findings_compete_at_the_recorded_pace_of_the_host);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -59,7 +59,7 @@ static const struct {
     {{"2 one", "x", ""}, "", ""},
 };
 
-START_TEST(groups_have_the_programs_names)
+TEST_EACH(groups_have_the_programs_names, 0, sizeof cases / sizeof *cases)
 {
     struct rank_rows r;
     struct advice *a = answer(&r, cases[_i].groups);
@@ -68,7 +68,6 @@ START_TEST(groups_have_the_programs_names)
     advice_free(a);
     timeline_free(r.t);
 }
-END_TEST
 
 /* The exchanges of the ranks of this process: of a model's parts, or of gradients? */
 static size_t of_model(const struct advice *a)
@@ -80,7 +79,7 @@ static size_t of_model(const struct advice *a)
 }
 
 /* Of one size alone: the name says what its collectives exchange. */
-START_TEST(a_name_says_what_is_exchanged)
+TEST_EACH(a_name_says_what_is_exchanged, 0, 4)
 {
     static const struct {
         const char *groups[3];
@@ -94,16 +93,4 @@ START_TEST(a_name_says_what_is_exchanged)
     ck_assert_int_eq(of_model(a), said[_i].of_model);
     advice_free(a);
     timeline_free(r.t);
-}
-END_TEST
-
-Suite *test_rank_names_suite(void);
-Suite *test_rank_names_suite(void)
-{
-    Suite *s = suite_create("rank_names");
-    TCase *t = tcase_create("rank_names");
-    tcase_add_loop_test(t, groups_have_the_programs_names, 0, sizeof cases / sizeof *cases);
-    tcase_add_loop_test(t, a_name_says_what_is_exchanged, 0, 4);
-    suite_add_tcase(s, t);
-    return s;
 }

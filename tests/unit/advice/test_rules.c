@@ -6,7 +6,7 @@
 #include "analyzer/queries/query.h"
 
 /* Nothing recorded at all, or one step: no rule divides by what is not there. */
-START_TEST(test_empty)
+TEST(test_empty)
 {
     struct builder b = build_start();
     const struct advice *a = build_analyze(&b);
@@ -22,10 +22,9 @@ START_TEST(test_empty)
         ck_assert_int_ne(a->outcomes[i].verdict, RULE_FIRES);
     build_end(&b);
 }
-END_TEST
 
 /* What every rule must have, for explain and the documentation. */
-START_TEST(test_registry)
+TEST(test_registry)
 {
     ck_assert_uint_ge(rule_count, 10);
     for (size_t i = 0; i < rule_count; i++) {
@@ -38,7 +37,6 @@ START_TEST(test_registry)
     }
     ck_assert_ptr_null(rule_find("no-such-rule"));
 }
-END_TEST
 
 /* Kernels of which no call is known: what the GPU waited for cannot be told, but how to learn it.
  */
@@ -49,7 +47,7 @@ static void fill_without_calls(struct builder *b, int64_t at)
 }
 
 /* One marked step of 1 s in which a single kernel runs: nothing is advised. */
-START_TEST(test_one_step_with_one_kernel)
+TEST(test_one_step_with_one_kernel)
 {
     struct builder b = build_start();
     build_kernel(&b, case_gemm, MS(101), MS(102), US(10));
@@ -59,9 +57,8 @@ START_TEST(test_one_step_with_one_kernel)
     ck_assert_uint_eq(a->ranked_count, 0);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_kernels_without_calls)
+TEST(test_kernels_without_calls)
 {
     struct builder b = build_start();
     case_loop(&b, fill_without_calls);
@@ -70,9 +67,8 @@ START_TEST(test_kernels_without_calls)
     ck_assert_msg(strstr(a->next, "Record "), "%s", a->next);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(hook_marks_are_steps)
+TEST(hook_marks_are_steps)
 {
     struct builder b = loading_loop(-1, MS(8), MS(8), MS(8));
     struct advice *a = build_analyze(&b);
@@ -82,9 +78,8 @@ START_TEST(hook_marks_are_steps)
     ck_assert_int_eq(a->facts->host.wait_ns, MS(8));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(own_marks_win)
+TEST(own_marks_win)
 {
     struct builder b = loading_loop(-1, MS(8), MS(8), MS(8));
     for (int i = 0; i < CASE_STEPS / 2; i++)
@@ -94,9 +89,8 @@ START_TEST(own_marks_win)
     ck_assert_int_eq(a->facts->steps.median_ns, MS(20));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_names)
+TEST(test_names)
 {
     ck_assert(query_name_has("Optimizer.clip_grad_norm_", "clip_grad|x"));
     ck_assert(query_name_has("clip", "x|=clip"));
@@ -104,9 +98,8 @@ START_TEST(test_names)
     ck_assert(!query_name_has("cli", "clip"));
     ck_assert(!query_name_has("", "clip|=clip"));
 }
-END_TEST
 
-START_TEST(test_steps_that_take_no_time_carry_no_advice)
+TEST(test_steps_that_take_no_time_carry_no_advice)
 {
     struct builder b = build_start();
     build_range(&b, "ProfilerStep#2", MS(100), MS(100));
@@ -115,7 +108,6 @@ START_TEST(test_steps_that_take_no_time_carry_no_advice)
         ck_assert_msg(a->outcomes[i].verdict != RULE_FIRES, "%s", a->outcomes[i].rule->id);
     build_end(&b);
 }
-END_TEST
 
 static const char *longest;
 
@@ -127,7 +119,7 @@ static void fill_one_kernel(struct builder *b, int64_t at)
 
 /* Nothing to change in how kernels come: the one that takes longest is named, and what looks into
  * it, unless it is a library's. */
-START_TEST(test_only_kernels)
+TEST(test_only_kernels)
 {
     static const char *const kernels[] = {"void net::advance<4>(float*, int)", case_gemm,
                                           "advance;reboot(float*)"};
@@ -142,7 +134,6 @@ START_TEST(test_only_kernels)
         build_end(&b);
     }
 }
-END_TEST
 
 /* A kernel that is most of the step, and advice about the small rest. */
 static void fill_mostly_one(struct builder *b, int64_t at)
@@ -157,7 +148,7 @@ static void fill_two_halves(struct builder *b, int64_t at)
     build_kernel(b, "volta_sgemm_128x64_nn", at + US(20), at + MS(4.93), MS(4.9));
 }
 
-START_TEST(the_kernel_that_is_most_of_the_step_is_named_beside_other_advice)
+TEST(the_kernel_that_is_most_of_the_step_is_named_beside_other_advice)
 {
     struct builder b = build_start();
     case_loop(&b, fill_mostly_one);
@@ -170,23 +161,4 @@ START_TEST(the_kernel_that_is_most_of_the_step_is_named_beside_other_advice)
     case_loop(&b, fill_two_halves);
     ck_assert_ptr_null(strstr(build_analyze(&b)->why, "One kernel"));
     build_end(&b);
-}
-END_TEST
-
-Suite *test_rules_suite(void)
-{
-    Suite *s = suite_create("rules");
-    TCase *t = tcase_create("rules");
-    tcase_add_test(t, test_empty);
-    tcase_add_test(t, test_registry);
-    tcase_add_test(t, test_one_step_with_one_kernel);
-    tcase_add_test(t, test_kernels_without_calls);
-    tcase_add_test(t, hook_marks_are_steps);
-    tcase_add_test(t, own_marks_win);
-    tcase_add_test(t, test_names);
-    tcase_add_test(t, test_only_kernels);
-    tcase_add_test(t, the_kernel_that_is_most_of_the_step_is_named_beside_other_advice);
-    tcase_add_test(t, test_steps_that_take_no_time_carry_no_advice);
-    suite_add_tcase(s, t);
-    return s;
 }

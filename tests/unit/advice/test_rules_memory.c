@@ -17,7 +17,7 @@ static struct builder window(int n, int64_t length)
     return b;
 }
 
-START_TEST(allocations_of_a_window)
+TEST(allocations_of_a_window)
 {
     struct builder b = window(20, US(800));
     const struct advice *a = build_analyze(&b);
@@ -28,25 +28,12 @@ START_TEST(allocations_of_a_window)
     ck_assert_ptr_nonnull(strstr(a->next, "Allocate memory once and reuse it"));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(start_up_of_a_window)
+TEST(start_up_of_a_window)
 {
     struct builder b = window(2, MS(30)); /* first calls: start-up, and few of them */
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "allocation-in-loop", RULE_SILENT);
     case_verdict(a, "warm-up", RULE_FIRES);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_rules_memory_suite(void);
-Suite *test_rules_memory_suite(void)
-{
-    Suite *s = suite_create("rules_memory");
-    TCase *c = tcase_create("rules_memory");
-    tcase_add_test(c, allocations_of_a_window);
-    tcase_add_test(c, start_up_of_a_window);
-    suite_add_tcase(s, c);
-    return s;
 }

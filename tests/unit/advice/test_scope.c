@@ -31,7 +31,7 @@ static void fill_own_work(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
 }
 
-START_TEST(names_are_no_words_of_ours)
+TEST(names_are_no_words_of_ours)
 {
     struct builder b = own_work();
     const struct advice *a = build_analyze(&b);
@@ -51,10 +51,9 @@ START_TEST(names_are_no_words_of_ours)
     }
     build_end(&b);
 }
-END_TEST
 
 /* Twelve copies from pageable memory, each before another kernel. */
-START_TEST(places_are_no_words_of_ours)
+TEST(places_are_no_words_of_ours)
 {
     struct builder b = build_start();
     char kernel[40];
@@ -76,10 +75,9 @@ START_TEST(places_are_no_words_of_ours)
     ck_assert_msg(strstr(remedy, PLACE), "%s", remedy);
     build_end(&b);
 }
-END_TEST
 
 /* What evidence counts is its text; per what, a value, and words in each output. */
-START_TEST(evidence_is_per_something)
+TEST(evidence_is_per_something)
 {
     for (int window = 0; window < 2; window++) {
         struct builder b = window ? own_work() : build_start();
@@ -102,9 +100,8 @@ START_TEST(evidence_is_per_something)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(words_are_of_the_unit)
+TEST(words_are_of_the_unit)
 {
     struct builder b = own_work();
     struct facts f = *build_analyze(&b)->facts;
@@ -117,18 +114,4 @@ START_TEST(words_are_of_the_unit)
     struct evidence share = {.per = EVIDENCE_SHARE};
     ck_assert_str_eq(evidence_scope(&f, &share), "of the batch");
     build_end(&b);
-}
-END_TEST
-
-Suite *test_scope_suite(void);
-Suite *test_scope_suite(void)
-{
-    Suite *s = suite_create("scope");
-    TCase *c = tcase_create("scope");
-    tcase_add_test(c, names_are_no_words_of_ours);
-    tcase_add_test(c, places_are_no_words_of_ours);
-    tcase_add_test(c, evidence_is_per_something);
-    tcase_add_test(c, words_are_of_the_unit);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,4 +1,5 @@
 /* The order in which changes are to be made, and what each saves on top of those before it. */
+#include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "tests/unit/replay_steps.h"
 #include "report/words/text.h"
@@ -28,7 +29,7 @@ static void fill_launches_and_zeroing(struct builder *b, int64_t at)
     build_sync(b, at + US(5900), US(5));
 }
 
-START_TEST(graphs_come_behind_what_changes_the_launches_that_they_hold)
+TEST(graphs_come_behind_what_changes_the_launches_that_they_hold)
 {
     struct bench x = bench_start(MS(6), fill_launches_and_zeroing);
     const struct advice *a = x.b.a;
@@ -36,7 +37,6 @@ START_TEST(graphs_come_behind_what_changes_the_launches_that_they_hold)
     check_order(&x, "zero-grad", "cuda-graphs");
     bench_end(&x);
 }
-END_TEST
 
 /* A batch of 5 ms made in line, then 4 ms of kernels, a wait for them, and 3 ms of other work. */
 static void fill_batch_and_wait(struct builder *b, int64_t at)
@@ -47,13 +47,12 @@ static void fill_batch_and_wait(struct builder *b, int64_t at)
     build_sync(b, at + MS(5) + US(100), MS(4) - US(80));
 }
 
-START_TEST(the_cause_of_waiting_for_data_comes_first)
+TEST(the_cause_of_waiting_for_data_comes_first)
 {
     struct bench x = bench_start(MS(12), fill_batch_and_wait);
     check_order(&x, "num-workers", "sync-in-loop");
     bench_end(&x);
 }
-END_TEST
 
 static void fill_with_memory_to_spare(struct builder *b, int64_t at)
 {
@@ -70,7 +69,7 @@ static void fill_with_memory_to_spare(struct builder *b, int64_t at)
 }
 
 /* With another batch a step is not the same step. */
-START_TEST(what_changes_the_training_is_not_put_on_the_others)
+TEST(what_changes_the_training_is_not_put_on_the_others)
 {
     struct bench x = bench_start(MS(6), fill_with_memory_to_spare);
     const struct advice *a = x.b.a;
@@ -83,7 +82,6 @@ START_TEST(what_changes_the_training_is_not_put_on_the_others)
     ck_assert_int_eq(stacked_saving_ns(&alone), 0);
     bench_end(&x);
 }
-END_TEST
 
 static void fill_products(struct builder *b, int64_t at, int64_t apart)
 {
@@ -113,7 +111,7 @@ static const struct outcome *graphs_of(const struct advice *a)
 
 /* The GPU computes all the time. On tensor cores it would wait for launches, where these are slow.
  */
-START_TEST(a_graph_waits_until_the_host_sets_the_pace)
+TEST(a_graph_waits_until_the_host_sets_the_pace)
 {
     struct bench x = bench_start(MS(10) + US(20), fill_slow_host);
     check_order(&x, "tensor-cores", "cuda-graphs");
@@ -126,17 +124,4 @@ START_TEST(a_graph_waits_until_the_host_sets_the_pace)
     ck_assert_int_eq(graphs_of(x.b.a)->verdict, RULE_SILENT);
     ck_assert_uint_le(x.b.a->stack_count, 1);
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_stack_suite(void)
-{
-    Suite *s = suite_create("stack");
-    TCase *c = tcase_create("order");
-    tcase_add_test(c, graphs_come_behind_what_changes_the_launches_that_they_hold);
-    tcase_add_test(c, the_cause_of_waiting_for_data_comes_first);
-    tcase_add_test(c, what_changes_the_training_is_not_put_on_the_others);
-    tcase_add_test(c, a_graph_waits_until_the_host_sets_the_pace);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,8 +1,8 @@
 /* Every rule answers a tip that people are given; rules that answer the same one say the same of
  * it. The list of topics stands here a second time: a tip that is dropped is missed. */
+#include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 
-#include <check.h>
 #include <string.h>
 
 static const char *const topics[] = {
@@ -22,14 +22,13 @@ static const struct tip *tip_of(const char *id)
     return NULL;
 }
 
-START_TEST(test_every_topic_is_there)
+TEST(test_every_topic_is_there)
 {
     for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
         ck_assert_msg(tip_of(topics[i]) != NULL, "no rule answers the tip '%s'", topics[i]);
 }
-END_TEST
 
-START_TEST(test_every_rule_answers_a_tip)
+TEST(test_every_rule_answers_a_tip)
 {
     for (size_t i = 0; i < rule_count; i++) {
         ck_assert_msg(rules[i]->tips[0].id, "rule '%s' answers no tip", rules[i]->id);
@@ -41,16 +40,4 @@ START_TEST(test_every_rule_answers_a_tip)
                           "tip '%s' is noted in two ways", t->id);
         }
     }
-}
-END_TEST
-
-Suite *test_tips_suite(void);
-Suite *test_tips_suite(void)
-{
-    Suite *s = suite_create("tips");
-    TCase *c = tcase_create("tips");
-    tcase_add_test(c, test_every_topic_is_there);
-    tcase_add_test(c, test_every_rule_answers_a_tip);
-    suite_add_tcase(s, c);
-    return s;
 }

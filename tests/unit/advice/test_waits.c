@@ -28,7 +28,7 @@ static const char *said(const struct bench *x)
 }
 
 /* The GPU idles for 1 ms after the wait; without it 4 ms of loading go beside the kernel. */
-START_TEST(a_saving_above_the_idle_time_has_its_reason)
+TEST(a_saving_above_the_idle_time_has_its_reason)
 {
     struct bench x = bench_start(MS(10), loads_then_waits);
     ck_assert_msg(strstr(said(&x), "larger than that because") && strstr(said(&x), "input data"),
@@ -39,7 +39,6 @@ START_TEST(a_saving_above_the_idle_time_has_its_reason)
                   "%s", said(&x));
     bench_end(&x);
 }
-END_TEST
 
 /* Three waits, each for the kernel before it: for a short and a long one for their own sake, then
  * for a result. The host's longest work comes behind the last. */
@@ -57,7 +56,7 @@ static void fill_waits_and_a_result(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(the_best_single_wait_is_named_by_its_place)
+TEST(the_best_single_wait_is_named_by_its_place)
 {
     struct bench x = bench_start(MS(10), fill_waits_and_a_result);
     const struct outcome *o = case_outcome(x.b.a, "sync-in-loop");
@@ -69,15 +68,4 @@ START_TEST(the_best_single_wait_is_named_by_its_place)
     case_does(o, ACTION_REMOVE_SYNCHRONIZE);
     case_said(o, CONDITION_ALSO_READ, true);
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_waits_suite(void)
-{
-    Suite *s = suite_create("waits");
-    TCase *t = tcase_create("waits");
-    tcase_add_test(t, a_saving_above_the_idle_time_has_its_reason);
-    tcase_add_test(t, the_best_single_wait_is_named_by_its_place);
-    suite_add_tcase(s, t);
-    return s;
 }

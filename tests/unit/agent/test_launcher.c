@@ -1,6 +1,6 @@
+#include "tests/unit/test.h"
 #include "wire/launcher.h"
 
-#include <check.h>
 #include <stdio.h>
 
 /* "NAME=value NAME=value": the environment of a case. */
@@ -53,7 +53,7 @@ static const char *text(const char *value)
     return value ? value : "";
 }
 
-START_TEST(the_innermost_launcher_numbers_the_process)
+TEST_EACH(the_innermost_launcher_numbers_the_process, 0, sizeof cases / sizeof *cases)
 {
     variables = cases[_i].variables;
     struct launched l = launcher_find(get);
@@ -61,17 +61,4 @@ START_TEST(the_innermost_launcher_numbers_the_process)
     ck_assert_str_eq(text(l.local_rank), cases[_i].local_rank);
     ck_assert_str_eq(text(l.world_size), cases[_i].world_size);
     ck_assert_str_eq(text(l.job), cases[_i].job);
-}
-END_TEST
-
-Suite *test_launcher_suite(void);
-
-Suite *test_launcher_suite(void)
-{
-    Suite *s = suite_create("launcher");
-    TCase *t = tcase_create("variables");
-    tcase_add_loop_test(t, the_innermost_launcher_numbers_the_process, 0,
-                        sizeof cases / sizeof *cases);
-    suite_add_tcase(s, t);
-    return s;
 }

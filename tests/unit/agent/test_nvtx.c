@@ -1,3 +1,4 @@
+#include "tests/unit/test.h"
 #include "tests/unit/spool_view.h"
 
 #include <pthread.h>
@@ -56,7 +57,9 @@ static nvtxEventAttributes_t attributes(const char *message)
     return a;
 }
 
-START_TEST(push_answers_as_without_a_tool)
+TEST_FIXTURE(inject, done)
+
+TEST(push_answers_as_without_a_tool)
 {
     struct one x = {0};
     ck_assert_int_eq(nvtxRangePushA("step"), NVTX_NO_PUSH_POP_TRACKING);
@@ -69,9 +72,8 @@ START_TEST(push_answers_as_without_a_tool)
     ck_assert_int_le(x.range.head.start_ns, x.range.head.end_ns);
     view_close(&v);
 }
-END_TEST
 
-START_TEST(wide_text_becomes_utf8)
+TEST(wide_text_becomes_utf8)
 {
     struct one x = {0};
     nvtxRangePushW(L"\u00e9tape \u4e00");
@@ -81,9 +83,8 @@ START_TEST(wide_text_becomes_utf8)
     ck_assert_str_eq(x.name, "\xc3\xa9tape \xe4\xb8\x80");
     view_close(&v);
 }
-END_TEST
 
-START_TEST(domains_registered_strings_and_payloads)
+TEST(domains_registered_strings_and_payloads)
 {
     struct one x = {0};
     nvtxDomainHandle_t domain = nvtxDomainCreateA("lib");
@@ -104,9 +105,8 @@ START_TEST(domains_registered_strings_and_payloads)
     ck_assert_uint_eq(x.range.payload, 1ull << 40);
     view_close(&v);
 }
-END_TEST
 
-START_TEST(domains_may_overlap)
+TEST(domains_may_overlap)
 {
     struct one x = {0};
     nvtxDomainHandle_t domain = nvtxDomainCreateA("lib");
@@ -123,7 +123,6 @@ START_TEST(domains_may_overlap)
     ck_assert_str_eq(x.name, "in-domain");
     view_close(&v);
 }
-END_TEST
 
 static void *end_range(void *id)
 {
@@ -131,7 +130,7 @@ static void *end_range(void *id)
     return NULL;
 }
 
-START_TEST(a_range_may_end_on_another_thread)
+TEST(a_range_may_end_on_another_thread)
 {
     struct one x = {0};
     pthread_t t;
@@ -147,9 +146,8 @@ START_TEST(a_range_may_end_on_another_thread)
     ck_assert_int_eq((int)x.range.head.tid, getpid());
     view_close(&v);
 }
-END_TEST
 
-START_TEST(marks_and_thread_names)
+TEST(marks_and_thread_names)
 {
     struct one x = {0};
     nvtxMarkA("here");
@@ -161,9 +159,8 @@ START_TEST(marks_and_thread_names)
     ck_assert_uint_ge(view_each(&v, SPOOL_REC_THREAD, NULL, NULL), 2);
     view_close(&v);
 }
-END_TEST
 
-START_TEST(deep_nesting_is_counted_not_stored)
+TEST(deep_nesting_is_counted_not_stored)
 {
     enum { DEEP = 1000 };
     for (int i = 0; i < DEEP; i++)
@@ -181,7 +178,6 @@ START_TEST(deep_nesting_is_counted_not_stored)
     ck_assert_uint_eq(x.range.depth, 0);
     view_close(&v);
 }
-END_TEST
 
 static const struct spool_comm *comm_of(const struct spool_view *v, uint64_t comm)
 {
@@ -191,7 +187,7 @@ static const struct spool_comm *comm_of(const struct spool_view *v, uint64_t com
     return NULL;
 }
 
-START_TEST(nccl_payload_becomes_a_collective)
+TEST(nccl_payload_becomes_a_collective)
 {
     const struct {
         uint64_t comm, bytes;
@@ -231,7 +227,6 @@ START_TEST(nccl_payload_becomes_a_collective)
     view_close(&v);
     nvtxDomainRangePop(domain);
 }
-END_TEST
 
 /* The path of the spool of a child that ends well. */
 static void look_of_child(pid_t pid)
@@ -251,7 +246,7 @@ static void look_of_child(pid_t pid)
     ck_assert_ptr_nonnull(found);
 }
 
-START_TEST(handles_outlive_a_fork)
+TEST(handles_outlive_a_fork)
 {
     nvtxDomainHandle_t domain = nvtxDomainCreateA("lib");
     nvtxEventAttributes_t a = attributes(NULL);
@@ -278,10 +273,9 @@ START_TEST(handles_outlive_a_fork)
     ck_assert_str_eq(x.domain, "lib");
     view_close(&v);
 }
-END_TEST
 
 /* Its strings are its own: a name of its may have the number of one of its parent's. */
-START_TEST(a_child_counts_its_own_steps)
+TEST(a_child_counts_its_own_steps)
 {
     for (int i = 0; i < 20; i++) {
         char name[32];
@@ -302,7 +296,6 @@ START_TEST(a_child_counts_its_own_steps)
     ck_assert_uint_ge(atomic_load(&v.h->steps), 3);
     view_close(&v);
 }
-END_TEST
 
 static void push_wide(const wchar_t *name, bool in_attributes)
 {
@@ -317,7 +310,7 @@ static void push_wide(const wchar_t *name, bool in_attributes)
 }
 
 /* Between windows only the marks of steps have names, without their numbers. */
-START_TEST(wide_names_obey_the_window)
+TEST_EACH(wide_names_obey_the_window, 0, 2)
 {
     wchar_t name[32];
     setenv("GPUPROF_WINDOW", "closed", 1);
@@ -333,25 +326,4 @@ START_TEST(wide_names_obey_the_window)
     ck_assert_uint_eq(atomic_load(&v.h->strings_used), before);
     ck_assert_uint_ge(atomic_load(&v.h->steps), 10);
     view_close(&v);
-}
-END_TEST
-
-Suite *test_nvtx_suite(void)
-{
-    Suite *s = suite_create("nvtx");
-    TCase *t = tcase_create("nvtx");
-    tcase_add_checked_fixture(t, inject, done);
-    tcase_add_test(t, push_answers_as_without_a_tool);
-    tcase_add_test(t, wide_text_becomes_utf8);
-    tcase_add_test(t, domains_registered_strings_and_payloads);
-    tcase_add_test(t, domains_may_overlap);
-    tcase_add_test(t, a_range_may_end_on_another_thread);
-    tcase_add_test(t, marks_and_thread_names);
-    tcase_add_test(t, deep_nesting_is_counted_not_stored);
-    tcase_add_test(t, nccl_payload_becomes_a_collective);
-    tcase_add_test(t, handles_outlive_a_fork);
-    tcase_add_test(t, a_child_counts_its_own_steps);
-    tcase_add_loop_test(t, wide_names_obey_the_window, 0, 2);
-    suite_add_tcase(s, t);
-    return s;
 }

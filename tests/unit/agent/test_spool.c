@@ -1,17 +1,19 @@
+#include "tests/unit/test.h"
 #include "tests/unit/agent/spool_agent.h"
 
 #include <errno.h>
 #include <sys/resource.h>
 
-START_TEST(nothing_before_the_first_event)
+TEST_FIXTURE(load, done)
+
+TEST(nothing_before_the_first_event)
 {
     ck_assert_int_eq(view_files(dir, SPOOL_SUFFIX, path, sizeof path), 0);
     ranges("a", 1);
     ck_assert_int_eq(view_files(dir, SPOOL_SUFFIX, path, sizeof path), 1);
 }
-END_TEST
 
-START_TEST(nested_ranges_are_recorded_as_they_end)
+TEST(nested_ranges_are_recorded_as_they_end)
 {
     struct nest x = {0};
     range_begin("outer");
@@ -30,7 +32,6 @@ START_TEST(nested_ranges_are_recorded_as_they_end)
     ck_assert_int_le(x.end[0], x.end[1]);
     view_close(&v);
 }
-END_TEST
 
 static void see_meta(const struct spool_view *v, const struct spool_rec *rec, void *arg)
 {
@@ -47,7 +48,7 @@ static void see_meta(const struct spool_view *v, const struct spool_rec *rec, vo
         *found |= 8;
 }
 
-START_TEST(facts_are_a_short_list)
+TEST(facts_are_a_short_list)
 {
     int found = 0;
     setenv("OMP_NUM_THREADS", "3", 1);
@@ -60,7 +61,6 @@ START_TEST(facts_are_a_short_list)
     ck_assert_int_eq(found, 7);
     view_close(&v);
 }
-END_TEST
 
 enum { THREADS = 64, EACH = 500 };
 
@@ -88,7 +88,7 @@ static void see_name(const struct spool_view *v, const struct spool_rec *rec, vo
     ck_assert_uint_eq(ids[n], r->name);
 }
 
-START_TEST(many_threads_lose_nothing)
+TEST(many_threads_lose_nothing)
 {
     pthread_t t[THREADS];
     uint32_t ids[40] = {0};
@@ -103,9 +103,8 @@ START_TEST(many_threads_lose_nothing)
         ck_assert_uint_eq(atomic_load(&v.h->counter[c]), 0);
     view_close(&v);
 }
-END_TEST
 
-START_TEST(rings_of_ended_threads_are_closed_and_reused)
+TEST(rings_of_ended_threads_are_closed_and_reused)
 {
     pthread_t t;
     ranges("main", 1);
@@ -121,11 +120,10 @@ START_TEST(rings_of_ended_threads_are_closed_and_reused)
     ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_NO_RING]), 0);
     view_close(&v);
 }
-END_TEST
 
 /* Many threads one after the other, and nobody reads what they write: they go on behind each other.
  */
-START_TEST(threads_that_come_and_go_take_as_much_as_one)
+TEST(threads_that_come_and_go_take_as_much_as_one)
 {
     pthread_t t;
     struct stat before, after;
@@ -145,10 +143,9 @@ START_TEST(threads_that_come_and_go_take_as_much_as_one)
     ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_NO_RING]), 0);
     view_close(&v);
 }
-END_TEST
 
 /* The collector grants no more of the disk: a further thread is counted, those there go on. */
-START_TEST(a_full_spool_grows_no_further)
+TEST(a_full_spool_grows_no_further)
 {
     pthread_t t;
     ranges("main", 1);
@@ -167,9 +164,8 @@ START_TEST(a_full_spool_grows_no_further)
     ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_NO_RING]), lost);
     view_close(&v);
 }
-END_TEST
 
-START_TEST(stop_makes_it_passive)
+TEST(stop_makes_it_passive)
 {
     ranges("a", 10);
     view_files(dir, SPOOL_SUFFIX, path, sizeof path);
@@ -180,9 +176,8 @@ START_TEST(stop_makes_it_passive)
     ck_assert_uint_eq(atomic_load(&v.h->passive), 1);
     view_close(&v);
 }
-END_TEST
 
-START_TEST(a_forked_child_has_its_own_spool)
+TEST(a_forked_child_has_its_own_spool)
 {
     char other[4096];
     ranges("parent", 3);
@@ -202,9 +197,8 @@ START_TEST(a_forked_child_has_its_own_spool)
     ck_assert_uint_eq(view_each(&v, SPOOL_REC_RANGE, NULL, NULL), 4);
     view_close(&v);
 }
-END_TEST
 
-START_TEST(killed_in_the_middle_keeps_what_was_complete)
+TEST(killed_in_the_middle_keeps_what_was_complete)
 {
     pid_t pid = fork();
     if (pid == 0) {
@@ -221,9 +215,8 @@ START_TEST(killed_in_the_middle_keeps_what_was_complete)
     ck_assert_uint_eq(atomic_load(&v.h->sealed), 0);
     view_close(&v);
 }
-END_TEST
 
-START_TEST(without_room_it_is_passive_and_says_so)
+TEST(without_room_it_is_passive_and_says_so)
 {
     struct rlimit small = {1 << 20, 1 << 20};
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0); /* a larger file would be SIGXFSZ */
@@ -231,33 +224,10 @@ START_TEST(without_room_it_is_passive_and_says_so)
     ck_assert_int_eq(view_files(dir, SPOOL_SUFFIX, path, sizeof path), 0);
     ck_assert_int_eq(view_files(dir, SPOOL_FAILED_SUFFIX, path, sizeof path), 1);
 }
-END_TEST
 
-START_TEST(a_vanished_directory_does_no_harm)
+TEST(a_vanished_directory_does_no_harm)
 {
     view_remove(dir);
     ranges("a", 10);
     ck_assert_int_ne(access(dir, F_OK), 0);
-}
-END_TEST
-
-Suite *test_spool_suite(void)
-{
-    Suite *s = suite_create("spool");
-    TCase *t = tcase_create("spool");
-    tcase_add_checked_fixture(t, load, done);
-    tcase_add_test(t, nothing_before_the_first_event);
-    tcase_add_test(t, nested_ranges_are_recorded_as_they_end);
-    tcase_add_test(t, facts_are_a_short_list);
-    tcase_add_test(t, many_threads_lose_nothing);
-    tcase_add_test(t, rings_of_ended_threads_are_closed_and_reused);
-    tcase_add_test(t, threads_that_come_and_go_take_as_much_as_one);
-    tcase_add_test(t, a_full_spool_grows_no_further);
-    tcase_add_test(t, stop_makes_it_passive);
-    tcase_add_test(t, a_forked_child_has_its_own_spool);
-    tcase_add_test(t, killed_in_the_middle_keeps_what_was_complete);
-    tcase_add_test(t, without_room_it_is_passive_and_says_so);
-    tcase_add_test(t, a_vanished_directory_does_no_harm);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,6 +1,6 @@
 /* analyzer/collector/spool/spool_records.h against NVIDIA's headers, whichever are installed: the
  * newest struct of each kind has every field where the oldest that is supported had it. */
-#include <check.h>
+#include "tests/unit/test.h"
 #include <cupti.h>
 
 /* The kinds have NVIDIA's names there, too, as macros would. */
@@ -11,7 +11,7 @@
     ck_assert_uint_eq(sizeof(((struct cupti_##ours *)0)->a),                                       \
                       sizeof(((CUpti_Activity##theirs *)0)->b))
 
-START_TEST(test_work)
+TEST(test_work)
 {
     SAME(kernel, registers, Kernel8, registersPerThread);
     SAME(kernel, start, Kernel8, start);
@@ -54,9 +54,8 @@ START_TEST(test_work)
     SAME(graph, graph, GraphTrace, graphId);
     SAME(graph, stream, GraphTrace, streamId);
 }
-END_TEST
 
-START_TEST(test_host)
+TEST(test_host)
 {
     SAME(api, cbid, API, cbid);
     SAME(api, start, API, start);
@@ -85,9 +84,8 @@ START_TEST(test_host)
     SAME(event, event_sync, CudaEvent2, cudaEventSyncId);
 #endif
 }
-END_TEST
 
-START_TEST(test_places)
+TEST(test_places)
 {
     SAME(device, bandwidth, Device4, globalMemoryBandwidth);
     SAME(device, memory_bytes, Device4, globalMemorySize);
@@ -108,9 +106,8 @@ START_TEST(test_places)
     SAME(stream, priority, Stream, priority);
     SAME(stream, flag, Stream, flag);
 }
-END_TEST
 
-START_TEST(test_numbers)
+TEST(test_numbers)
 {
     ck_assert_int_eq(CUPTI_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
     ck_assert_int_eq(CUPTI_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
@@ -130,17 +127,4 @@ START_TEST(test_numbers)
     ck_assert_uint_eq(CUPTI_NONE, CUPTI_SYNCHRONIZATION_INVALID_VALUE);
     ck_assert_int_eq(2, CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING);
     ck_assert_int_eq(3, CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL);
-}
-END_TEST
-
-Suite *test_spool_records_suite(void)
-{
-    Suite *s = suite_create("spool_records");
-    TCase *t = tcase_create("spool_records");
-    tcase_add_test(t, test_work);
-    tcase_add_test(t, test_host);
-    tcase_add_test(t, test_places);
-    tcase_add_test(t, test_numbers);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,12 +1,15 @@
 /* The agent's rings when they are full: its threads go on in others. */
+#include "tests/unit/test.h"
 #include "tests/unit/agent/spool_agent.h"
 
 #include <sys/resource.h>
 
 enum { MANY = 60000 }; /* ranges: those of nearly three rings */
 
+TEST_FIXTURE(load, done)
+
 /* Nobody reads: the thread goes on in other rings, in an order that can be followed. */
-START_TEST(a_full_ring_is_left_for_another)
+TEST(a_full_ring_is_left_for_another)
 {
     ranges("x", MANY);
     view_files(dir, SPOOL_SUFFIX, path, sizeof path);
@@ -23,10 +26,9 @@ START_TEST(a_full_ring_is_left_for_another)
     ck_assert_uint_eq(atomic_load(&view_ring(&v, i)->state), SPOOL_RING_OPEN);
     view_close(&v);
 }
-END_TEST
 
 /* The same where there is a ring to spare: nothing is made for it. */
-START_TEST(a_free_ring_is_taken_again)
+TEST(a_free_ring_is_taken_again)
 {
     struct stat before, after;
     ranges("x", MANY / 2);
@@ -45,9 +47,8 @@ START_TEST(a_free_ring_is_taken_again)
     ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_RING_FULL]), 0);
     view_close(&v);
 }
-END_TEST
 
-START_TEST(without_another_a_full_ring_drops_and_counts)
+TEST(without_another_a_full_ring_drops_and_counts)
 {
     ranges("x", 1);
     view_files(dir, SPOOL_SUFFIX, path, sizeof path);
@@ -68,11 +69,10 @@ START_TEST(without_another_a_full_ring_drops_and_counts)
     ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_RING_FULL]), dropped);
     view_close(&v);
 }
-END_TEST
 
 /* The program's limits leave room for few rings: 16 of them take what nobody reads, and a new
  * thread has one all the same. */
-START_TEST(new_threads_find_a_ring_when_the_others_are_full)
+TEST(new_threads_find_a_ring_when_the_others_are_full)
 {
     enum { FEW = 16, TOO_MANY = 20 * 22000 };
     pthread_t t;
@@ -91,10 +91,9 @@ START_TEST(new_threads_find_a_ring_when_the_others_are_full)
     ck_assert_uint_eq(atomic_load(&v.h->counter[SPOOL_NO_RING]), 0);
     view_close(&v);
 }
-END_TEST
 
 /* What a thread has open goes with it, and the next one finds nothing of that. */
-START_TEST(open_ranges_go_along)
+TEST(open_ranges_go_along)
 {
     struct nest x = {0};
     pthread_t t;
@@ -121,19 +120,4 @@ START_TEST(open_ranges_go_along)
     ck_assert_uint_eq(view_each(&v, SPOOL_REC_RANGE, see_nest, &x), 1);
     ck_assert_uint_eq(x.depth[0], 0);
     view_close(&v);
-}
-END_TEST
-
-Suite *test_spool_rings_suite(void)
-{
-    Suite *s = suite_create("spool_rings");
-    TCase *t = tcase_create("rings");
-    tcase_add_checked_fixture(t, load, done);
-    tcase_add_test(t, a_full_ring_is_left_for_another);
-    tcase_add_test(t, a_free_ring_is_taken_again);
-    tcase_add_test(t, without_another_a_full_ring_drops_and_counts);
-    tcase_add_test(t, new_threads_find_a_ring_when_the_others_are_full);
-    tcase_add_test(t, open_ranges_go_along);
-    suite_add_tcase(s, t);
-    return s;
 }

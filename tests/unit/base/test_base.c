@@ -1,14 +1,14 @@
 /* Arena, interned strings, vectors, errors. */
+#include "tests/unit/test.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "base/vec.h"
 
-#include <check.h>
 #include <stdint.h>
 #include <stdio.h>
 
-START_TEST(arena_memory_is_zeroed_and_aligned)
+TEST(arena_memory_is_zeroed_and_aligned)
 {
     struct arena a = ARENA_INIT;
     for (size_t i = 1; i < 2000; i += 7) {
@@ -24,9 +24,8 @@ START_TEST(arena_memory_is_zeroed_and_aligned)
     ck_assert_str_eq(arena_printf(&a, "%d-%s", 7, "x"), "7-x");
     arena_release(&a);
 }
-END_TEST
 
-START_TEST(interned_strings_are_one_id_each)
+TEST(interned_strings_are_one_id_each)
 {
     struct str_table t;
     ck_assert_int_eq(str_table_init(&t), 0);
@@ -44,9 +43,8 @@ START_TEST(interned_strings_are_one_id_each)
     ck_assert_uint_ne(nul, str_intern(&t, "a", 1));
     str_table_release(&t);
 }
-END_TEST
 
-START_TEST(vectors_grow_and_keep_their_contents)
+TEST(vectors_grow_and_keep_their_contents)
 {
     struct VEC(int64_t) v = {0};
     for (int64_t i = 0; i < 1000; i++) {
@@ -60,9 +58,8 @@ START_TEST(vectors_grow_and_keep_their_contents)
     vec_release(&v);
     ck_assert_uint_eq(v.n, 0);
 }
-END_TEST
 
-START_TEST(errors_carry_one_line)
+TEST(errors_carry_one_line)
 {
     struct err e = ERR_INIT;
     ck_assert_int_eq(err_set(&e, "cannot read %s", "x"), -1);
@@ -75,17 +72,4 @@ START_TEST(errors_carry_one_line)
     ck_assert_str_eq(e.text + 400, "000007");
     err_wrap(&e, "%0400d", 8);
     ck_assert_uint_eq(strlen(e.text), sizeof e.text - 1);
-}
-END_TEST
-
-Suite *test_base_suite(void)
-{
-    Suite *s = suite_create("base");
-    TCase *t = tcase_create("base");
-    tcase_add_test(t, arena_memory_is_zeroed_and_aligned);
-    tcase_add_test(t, interned_strings_are_one_id_each);
-    tcase_add_test(t, vectors_grow_and_keep_their_contents);
-    tcase_add_test(t, errors_carry_one_line);
-    suite_add_tcase(s, t);
-    return s;
 }

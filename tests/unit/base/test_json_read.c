@@ -1,7 +1,7 @@
 /* The streaming JSON reader: tokens, chunk borders, hostile input. */
+#include "tests/unit/test.h"
 #include "base/json_read.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static const char *tokens(const char *text, size_t step)
     return out;
 }
 
-START_TEST(every_chunk_size_gives_the_same_tokens)
+TEST(every_chunk_size_gives_the_same_tokens)
 {
     const char *text =
         " { \"a\" : [1, -2.5e3, \"x\\\"y\", true,false , null, {}], \"key with \\\\\" :"
@@ -50,7 +50,6 @@ START_TEST(every_chunk_size_gives_the_same_tokens)
     for (size_t step = 1; step < 40; step++)
         ck_assert_str_eq(tokens(text, step), want);
 }
-END_TEST
 
 /* Keys of the outermost object that were asked for, and their values. */
 static const char *members_of(const char *text, size_t length, size_t step)
@@ -85,15 +84,14 @@ static const char *members(const char *text, size_t step)
 }
 
 /* Whatever stands behind the NUL; a wanted key is compared to its end and no further. */
-START_TEST(a_key_with_a_nul_is_another_key)
+TEST(a_key_with_a_nul_is_another_key)
 {
     static const char raw[] = "{\"a\0bcdefgh\": 1, \"key\0\": 2, \"a\": 3}";
     ck_assert_str_eq(members_of(raw, sizeof raw - 1, 7), "a=3.");
     ck_assert_str_eq(members("{\"a\\u0000bcdefgh\": 1, \"a\": 3}", 7), "a=3.");
 }
-END_TEST
 
-START_TEST(members_are_found_among_others)
+TEST(members_are_found_among_others)
 {
     const char *text = "{ \"x\": {\"a\": 1, \"key\": [\"a\"]}, \"a\" : 2, \"b\": \"a\","
                        " \"c\": [\"key\", {\"a\": 3}], \"ke\": 4, \"keys\": 5, \"key\":[1, [2]],"
@@ -105,9 +103,8 @@ START_TEST(members_are_found_among_others)
     ck_assert_str_eq(members("{\"b\": [1}", 3), "!");
     ck_assert_str_eq(members("{\"b\": \"open", 3), "!");
 }
-END_TEST
 
-START_TEST(broken_documents_are_refused)
+TEST(broken_documents_are_refused)
 {
     static const char *const broken[] = {"{\"a\":1",   "[1,2",  "[1 2]", "{\"a\" 1}",
                                          "{1:2}",      "[1]]",  "{]",    "\"open",
@@ -117,9 +114,8 @@ START_TEST(broken_documents_are_refused)
         ck_assert_msg(t[strlen(t) - 1] == '!', "%s -> %s", broken[i], t);
     }
 }
-END_TEST
 
-START_TEST(deep_nesting_is_refused_not_followed)
+TEST(deep_nesting_is_refused_not_followed)
 {
     char *text = malloc(100001);
     memset(text, '[', 100000);
@@ -133,9 +129,8 @@ START_TEST(deep_nesting_is_refused_not_followed)
     json_read_close(&r);
     free(text);
 }
-END_TEST
 
-START_TEST(a_string_beyond_the_limit_is_refused)
+TEST(a_string_beyond_the_limit_is_refused)
 {
     size_t n = 3 << 20;
     char *text = malloc(n + 1);
@@ -150,9 +145,8 @@ START_TEST(a_string_beyond_the_limit_is_refused)
     json_read_close(&r);
     free(text);
 }
-END_TEST
 
-START_TEST(skip_lands_behind_the_value)
+TEST(skip_lands_behind_the_value)
 {
     const char *text = "[{\"a\":[1,\"}]\\\"\",{\"b\":2}]},7]";
     for (size_t step = 1; step < 12; step++) {
@@ -168,9 +162,8 @@ START_TEST(skip_lands_behind_the_value)
         json_read_close(&r);
     }
 }
-END_TEST
 
-START_TEST(numbers_are_exact_to_the_nanosecond)
+TEST(numbers_are_exact_to_the_nanosecond)
 {
     int64_t v;
     ck_assert(json_thousandths("1623142623460111", 16, &v) && v == 1623142623460111000);
@@ -185,30 +178,11 @@ START_TEST(numbers_are_exact_to_the_nanosecond)
     ck_assert(json_int64("9223372036854775807", 19, &v) && v == INT64_MAX);
     ck_assert(!json_int64("", 0, &v));
 }
-END_TEST
 
-START_TEST(escapes_become_utf8)
+TEST(escapes_become_utf8)
 {
     const char *in = "a\\n\\u00e9\\ud83d\\ude00\\u12\\ud800x\\/";
     char out[64];
     size_t n = json_unescape(in, strlen(in), out);
     ck_assert_mem_eq(out, "a\n\xc3\xa9\xf0\x9f\x98\x80u12\xef\xbf\xbdx/", n);
-}
-END_TEST
-
-Suite *test_json_read_suite(void)
-{
-    Suite *s = suite_create("json_read");
-    TCase *t = tcase_create("reader");
-    tcase_add_test(t, every_chunk_size_gives_the_same_tokens);
-    tcase_add_test(t, members_are_found_among_others);
-    tcase_add_test(t, a_key_with_a_nul_is_another_key);
-    tcase_add_test(t, broken_documents_are_refused);
-    tcase_add_test(t, deep_nesting_is_refused_not_followed);
-    tcase_add_test(t, a_string_beyond_the_limit_is_refused);
-    tcase_add_test(t, skip_lands_behind_the_value);
-    tcase_add_test(t, numbers_are_exact_to_the_nanosecond);
-    tcase_add_test(t, escapes_become_utf8);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,7 +1,7 @@
 /* Secrets in command lines and names: what is hidden, and what only looks alike. */
+#include "tests/unit/test.h"
 #include "base/secrets/secrets.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,7 @@ static void check(const char *in, const char *out, enum secrets_in kind)
     free(twice);
 }
 
-START_TEST(values_behind_names_are_hidden)
+TEST(values_behind_names_are_hidden)
 {
     static const char *const cases[][2] = {
         {"python t.py --hf-token=abc --lr 1", "python t.py --hf-token=*** --lr 1"},
@@ -110,9 +110,8 @@ START_TEST(values_behind_names_are_hidden)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         check(cases[i][0], cases[i][1], SECRETS_COMMAND);
 }
-END_TEST
 
-START_TEST(what_looks_like_a_secret_is_hidden_anywhere)
+TEST(what_looks_like_a_secret_is_hidden_anywhere)
 {
     static const char *const cases[][2] = {
         {"load " HF " now", "load *** now"},
@@ -177,9 +176,8 @@ START_TEST(what_looks_like_a_secret_is_hidden_anywhere)
         check(cases[i][0], cases[i][1], SECRETS_COMMAND);
     }
 }
-END_TEST
 
-START_TEST(false_friends_stay)
+TEST(false_friends_stay)
 {
     static const char *const cases[] = {
         "t --tokenizer gpt2 --tokenizer-name=x --max-tokens 512 --max_tokens=512",
@@ -223,9 +221,8 @@ START_TEST(false_friends_stay)
     check("cache key=attention.0", "cache key=attention.0", SECRETS_NAME);
     check("void f<(Token)1>(char*)", "void f<(Token)1>(char*)", SECRETS_NAME);
 }
-END_TEST
 
-START_TEST(words_are_joined_without_secrets)
+TEST(words_are_joined_without_secrets)
 {
     static const struct {
         const char *words;
@@ -256,11 +253,10 @@ START_TEST(words_are_joined_without_secrets)
     secrets_join("", 0, out, sizeof out);
     ck_assert_str_eq(out, "");
 }
-END_TEST
 
 /* Every text of up to four characters of those that steer the search: nothing is read outside of
  * the buffer (run under a sanitizer), and a second treatment changes nothing. */
-START_TEST(short_texts_come_out_the_same_twice)
+TEST(short_texts_come_out_the_same_twice)
 {
     static const char set[] = "t:=\"'\\ -/@*;$";
     size_t base = sizeof set - 1, all = base * base * base * base;
@@ -277,19 +273,4 @@ START_TEST(short_texts_come_out_the_same_twice)
         free(once);
         free(twice);
     }
-}
-END_TEST
-
-Suite *test_secrets_suite(void);
-Suite *test_secrets_suite(void)
-{
-    Suite *s = suite_create("secrets");
-    TCase *c = tcase_create("secrets");
-    tcase_add_test(c, values_behind_names_are_hidden);
-    tcase_add_test(c, what_looks_like_a_secret_is_hidden_anywhere);
-    tcase_add_test(c, false_friends_stay);
-    tcase_add_test(c, words_are_joined_without_secrets);
-    tcase_add_test(c, short_texts_come_out_the_same_twice);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,8 +1,8 @@
 /* Settings as text: what the one reader makes of them, by the table that other houses' readers are
  * held to as well. */
+#include "tests/unit/test.h"
 #include "base/settings.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,13 +39,12 @@ static void read_one(const char *text, const char *want)
     ck_assert_str_eq(got, want);
 }
 
-START_TEST(each_text_is_read_as_the_table_says)
+TEST(each_text_is_read_as_the_table_says)
 {
     ck_assert_int_gt(each_case(read_one), 10);
 }
-END_TEST
 
-START_TEST(a_setting_is_found_by_its_name)
+TEST(a_setting_is_found_by_its_name)
 {
     struct setting_text s;
     ck_assert(settings_find("num=1; num_workers = 4", "num_workers", 11, &s));
@@ -53,9 +52,8 @@ START_TEST(a_setting_is_found_by_its_name)
     ck_assert(!settings_find("num_workers=4", "num", 3, &s));
     ck_assert(!settings_find("", "num", 3, &s));
 }
-END_TEST
 
-START_TEST(one_text_holds_another)
+TEST(one_text_holds_another)
 {
     ck_assert(settings_hold("a=1;b=2;c=3", "c=3,a=1"));
     ck_assert(settings_hold("a=1", ""));
@@ -63,9 +61,8 @@ START_TEST(one_text_holds_another)
     ck_assert(!settings_hold("a=1;b=2", "a=1;d=2"));
     ck_assert(!settings_hold("a=1", "a=11"));
 }
-END_TEST
 
-START_TEST(a_copy_has_one_separator_and_no_blanks)
+TEST(a_copy_has_one_separator_and_no_blanks)
 {
     char out[8];
     ck_assert(settings_copy(out, sizeof out, " a=1, ;b = 2", ';'));
@@ -76,17 +73,4 @@ START_TEST(a_copy_has_one_separator_and_no_blanks)
     ck_assert_str_eq(out, "");
     ck_assert(settings_copy(out, sizeof out, "", ';'));
     ck_assert_str_eq(out, "");
-}
-END_TEST
-
-Suite *test_settings_suite(void)
-{
-    Suite *s = suite_create("settings");
-    TCase *c = tcase_create("settings");
-    tcase_add_test(c, each_text_is_read_as_the_table_says);
-    tcase_add_test(c, a_setting_is_found_by_its_name);
-    tcase_add_test(c, one_text_holds_another);
-    tcase_add_test(c, a_copy_has_one_separator_and_no_blanks);
-    suite_add_tcase(s, c);
-    return s;
 }

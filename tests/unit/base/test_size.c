@@ -1,5 +1,5 @@
 /* Sizes as users write them: 500M, 4G. */
-#include <check.h>
+#include "tests/unit/test.h"
 #include <string.h>
 
 #include "base/size.h"
@@ -27,7 +27,7 @@ static const struct {
     {"1e30", -1},
 };
 
-START_TEST(test_sizes)
+TEST_EACH(test_sizes, 0, sizeof sizes / sizeof *sizes)
 {
     struct err e = ERR_INIT;
     int64_t bytes = -2;
@@ -37,16 +37,4 @@ START_TEST(test_sizes)
         ck_assert_int_eq(bytes, sizes[_i].bytes);
     else
         ck_assert_msg(e.text[0] && !strchr(e.text, '\n'), "%s", sizes[_i].text);
-}
-END_TEST
-
-Suite *test_size_suite(void);
-
-Suite *test_size_suite(void)
-{
-    Suite *s = suite_create("size");
-    TCase *t = tcase_create("size");
-    tcase_add_loop_test(t, test_sizes, 0, sizeof sizes / sizeof *sizes);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,8 +1,7 @@
 /* Times in words: base/size.h. */
+#include "tests/unit/test.h"
 #include "base/arena.h"
 #include "base/size.h"
-
-#include <check.h>
 
 static const struct {
     int64_t ns;
@@ -20,7 +19,7 @@ static const struct {
              {INT64_C(9999600000), "10.0 s", "10.0 s"},
              {INT64_C(123400000000), "123 s", "123 s"}};
 
-START_TEST(times_in_words)
+TEST_EACH(times_in_words, 0, sizeof times / sizeof *times)
 {
     char text[32];
     ck_assert_str_eq(time_words(text, sizeof text, times[_i].ns), times[_i].time);
@@ -28,16 +27,4 @@ START_TEST(times_in_words)
     struct arena a = {0};
     ck_assert_str_eq(time_text(&a, times[_i].ns), times[_i].time);
     arena_release(&a);
-}
-END_TEST
-
-Suite *test_times_suite(void);
-
-Suite *test_times_suite(void)
-{
-    Suite *s = suite_create("times");
-    TCase *c = tcase_create("times");
-    tcase_add_loop_test(c, times_in_words, 0, sizeof times / sizeof *times);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,13 +1,13 @@
 /* Sets of words: each is found, and nothing else. */
+#include "tests/unit/test.h"
 #include "base/words.h"
 
-#include <check.h>
 #include <stdio.h>
 
 static const struct word few[] = {WORD("ts", 1), WORD("st", 2), WORD("name", 3), WORD("nome", 4),
                                   WORD("n", 5)};
 
-START_TEST(test_found)
+TEST(test_found)
 {
     struct words w;
     words_index(&w, few, sizeof few / sizeof *few);
@@ -15,9 +15,8 @@ START_TEST(test_found)
         ck_assert_ptr_eq(words_find(&w, few[i].text, few[i].length), &few[i]);
     ck_assert_int_eq(words_find(&w, "name and more", 4)->value, 3); /* no NUL is needed */
 }
-END_TEST
 
-START_TEST(test_not_found)
+TEST(test_not_found)
 {
     struct words w;
     words_index(&w, few, sizeof few / sizeof *few);
@@ -25,10 +24,9 @@ START_TEST(test_not_found)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         ck_assert_ptr_null(words_find(&w, others[i], strlen(others[i])));
 }
-END_TEST
 
 /* As full as it may be, and all of them in one place. */
-START_TEST(test_full)
+TEST(test_full)
 {
     static char text[WORDS_MOST][8];
     static struct word many[WORDS_MOST];
@@ -41,16 +39,4 @@ START_TEST(test_full)
     for (int i = 0; i < WORDS_MOST; i++)
         ck_assert_int_eq(words_find(&w, text[i], 4)->value, i);
     ck_assert_ptr_null(words_find(&w, "a99z", 4));
-}
-END_TEST
-
-Suite *test_words_suite(void)
-{
-    Suite *s = suite_create("words");
-    TCase *t = tcase_create("all");
-    tcase_add_test(t, test_found);
-    tcase_add_test(t, test_not_found);
-    tcase_add_test(t, test_full);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,5 +1,6 @@
 /* Windows that somebody asks for while the program runs. Spools made by hand; a window begins by
  * the clock, so that these tests wait for it. */
+#include "tests/unit/test.h"
 #include "tests/unit/collect_spools.h"
 
 #include <time.h>
@@ -47,7 +48,9 @@ static void until_open(void)
     drain();
 }
 
-START_TEST(test_nothing_before)
+TEST_FIXTURE(begin, end)
+
+TEST(test_nothing_before)
 {
     kernel_at(now());
     ck_assert_uint_eq(atomic_load(&w.h->control), SPOOL_PAUSE);
@@ -57,9 +60,8 @@ START_TEST(test_nothing_before)
     ck_assert_int_eq(KERNELS, 0);
     ck_assert_int_eq(m->count[ROW_RECORDED], 0);
 }
-END_TEST
 
-START_TEST(test_steps)
+TEST(test_steps)
 {
     atomic_store(&w.h->steps, 7);
     drain();
@@ -88,10 +90,9 @@ START_TEST(test_steps)
     const struct row_recorded *r = MEMORY_ROW(m, recorded, ROW_RECORDED, 0);
     ck_assert(r->start_ns == collect_ask_began(c) && r->end_ns < now() && r->first_step == -1);
 }
-END_TEST
 
 /* The recorder gets no core for a while: the agents are told late, so the window begins late. */
-START_TEST(test_told_late)
+TEST(test_told_late)
 {
     drain();
     collect_ask(c, 0, 50000000);
@@ -106,11 +107,10 @@ START_TEST(test_told_late)
     atomic_store(&w.h->sealed, 1);
     finish();
 }
-END_TEST
 
 /* What is lost before the window and behind it, most of all while CUPTI is turned on or off, is not
  * missing from it; what the agent's thread used before it is not of it. */
-START_TEST(test_losses)
+TEST(test_losses)
 {
     _Atomic uint64_t *counter = w.h->counter;
     int64_t before, inside;
@@ -149,10 +149,9 @@ START_TEST(test_losses)
     ck_assert_int_eq(memory_health(m, "unasked"), 24);
     ck_assert_int_eq(memory_health(m, "agent-cpu"), 2000);
 }
-END_TEST
 
 /* Of two that count, the slower one is waited for, but not for ever. */
-START_TEST(test_two_count)
+TEST_EACH(test_two_count, 0, 2)
 {
     struct spool_writer other = live("1-2");
     atomic_store(&w.h->steps, 5);
@@ -172,9 +171,8 @@ START_TEST(test_two_count)
     ck_assert_int_eq(KERNELS, 2);
     spool_end(&other);
 }
-END_TEST
 
-START_TEST(test_ended_early)
+TEST(test_ended_early)
 {
     collect_ask(c, 0, 3600000000000);
     collect_ask_end(c); /* before it began */
@@ -188,21 +186,4 @@ START_TEST(test_ended_early)
     atomic_store(&w.h->sealed, 1);
     finish();
     ck_assert_int_eq(KERNELS, 1);
-}
-END_TEST
-
-Suite *test_asked_suite(void);
-Suite *test_asked_suite(void)
-{
-    Suite *s = suite_create("asked");
-    TCase *t = tcase_create("windows");
-    tcase_add_checked_fixture(t, begin, end);
-    tcase_add_test(t, test_nothing_before);
-    tcase_add_test(t, test_steps);
-    tcase_add_test(t, test_told_late);
-    tcase_add_test(t, test_losses);
-    tcase_add_loop_test(t, test_two_count, 0, 2);
-    tcase_add_test(t, test_ended_early);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,13 +1,15 @@
 /* The collector: what is taken while the program runs, what is kept of a dead one, and what becomes
  * of a sink that fails. */
-#include <check.h>
+#include "tests/unit/test.h"
 #include <pthread.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "tests/unit/collect_spools.h"
 
-START_TEST(test_live)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_live)
 {
     struct spool_writer w = live("a");
     uint64_t at = 0, open = 0;
@@ -45,9 +47,8 @@ START_TEST(test_live)
               s->device == MEMORY_ROW(m, device, ROW_DEVICE, 0)->id);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_not_ready_yet)
+TEST(test_not_ready_yet)
 {
     struct spool_writer w = writer("a", getpid(), spool_ticks(getpid()));
     ck_assert_int_eq(drain(), 0);
@@ -60,10 +61,9 @@ START_TEST(test_not_ready_yet)
     ck_assert_int_eq(memory_health(m, "bad-spool"), -1);
     spool_end(&w);
 }
-END_TEST
 
 /* One that was killed before it had written its first word. */
-START_TEST(test_never_ready)
+TEST(test_never_ready)
 {
     struct spool_writer w = writer("a", DEAD, 1);
     drain();
@@ -72,9 +72,8 @@ START_TEST(test_never_ready)
     ck_assert(access(w.path, F_OK) < 0);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_reused_pointer)
+TEST(test_reused_pointer)
 {
     struct spool_writer w = live("a");
     uint64_t at = 0;
@@ -91,9 +90,8 @@ START_TEST(test_reused_pointer)
     atomic_store(&w.h->sealed, 1);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_adopted)
+TEST(test_adopted)
 {
     struct spool_writer w = writer("a", DEAD, 1);
     uint64_t at = 0;
@@ -122,10 +120,9 @@ START_TEST(test_adopted)
     ck_assert_int_eq(KERNELS, 3);
     spool_end(&w);
 }
-END_TEST
 
 /* Another process has the pid now. */
-START_TEST(test_reused_pid)
+TEST(test_reused_pid)
 {
     struct spool_writer w = writer("a", getpid(), spool_ticks(getpid()) + 1);
     uint64_t at = 0;
@@ -136,9 +133,8 @@ START_TEST(test_reused_pid)
     ck_assert_int_eq(KERNELS, 1);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_several_processes)
+TEST(test_several_processes)
 {
     struct spool_writer a = dead("a"), b = live("b");
     uint64_t at = 0;
@@ -166,9 +162,8 @@ START_TEST(test_several_processes)
     spool_end(&a);
     spool_end(&b);
 }
-END_TEST
 
-START_TEST(test_failed_files)
+TEST(test_failed_files)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/123-456.28.failed", dir);
@@ -180,9 +175,8 @@ START_TEST(test_failed_files)
     ck_assert_int_eq(memory_health(m, "no-spool"), 28);
     ck_assert(access(path, F_OK) < 0);
 }
-END_TEST
 
-START_TEST(test_failing_sink)
+TEST(test_failing_sink)
 {
     struct spool_writer w = live("a");
     struct err e = ERR_INIT;
@@ -207,9 +201,8 @@ START_TEST(test_failing_sink)
     ck_assert_int_eq(KERNELS, 2);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_losses)
+TEST(test_losses)
 {
     struct spool_writer w = dead("a");
     atomic_store(&w.h->counter[SPOOL_CUPTI_DROPPED], 11);
@@ -222,10 +215,9 @@ START_TEST(test_losses)
     ck_assert_int_eq(memory_health(m, "no-ring"), -1);
     spool_end(&w);
 }
-END_TEST
 
 /* A process that outlives the program is asked to stop, and its buffers are taken as they are. */
-START_TEST(test_outlives)
+TEST(test_outlives)
 {
     struct spool_writer w = live("a");
     uint64_t at = 0;
@@ -239,7 +231,6 @@ START_TEST(test_outlives)
     ck_assert_int_eq(memory_health(m, "outlived"), 1);
     spool_end(&w);
 }
-END_TEST
 
 static void *seal_soon(void *header)
 {
@@ -250,7 +241,7 @@ static void *seal_soon(void *header)
 }
 
 /* A helper of the program, which ends a little later by itself: nothing is missing. */
-START_TEST(test_ends_a_little_later)
+TEST(test_ends_a_little_later)
 {
     struct spool_writer w = live("a");
     uint64_t at = 0;
@@ -263,10 +254,9 @@ START_TEST(test_ends_a_little_later)
     ck_assert_int_eq(memory_health(m, "outlived"), -1);
     spool_end(&w);
 }
-END_TEST
 
 /* It ends while its last records are read: it did not continue. */
-START_TEST(test_ends_while_it_is_read)
+TEST(test_ends_while_it_is_read)
 {
     struct spool_writer w = live("a");
     uint64_t at = 0;
@@ -280,10 +270,9 @@ START_TEST(test_ends_while_it_is_read)
     ck_assert_int_eq(MEMORY_ROW(m, process, ROW_PROCESS, 0)->sealed, 1);
     spool_end(&w);
 }
-END_TEST
 
 /* Killed before its GPU was described: still said to be virtual. */
-START_TEST(test_virtual_unnamed)
+TEST(test_virtual_unnamed)
 {
     struct spool_writer w = dead("a");
     uint64_t at = 0;
@@ -298,7 +287,6 @@ START_TEST(test_virtual_unnamed)
     ck_assert_ptr_nonnull(strstr(memory_text(m, d->name), "Virtual "));
     spool_end(&w);
 }
-END_TEST
 
 static int64_t read_a_file(void)
 {
@@ -310,7 +298,7 @@ static int64_t read_a_file(void)
 }
 
 /* What this process has used of the CPU, as it is seen from outside. */
-START_TEST(test_host_samples)
+TEST(test_host_samples)
 {
     if (access("/proc/self/schedstat", R_OK) != 0)
         return; /* a kernel that does not keep it: no samples there */
@@ -356,29 +344,4 @@ START_TEST(test_host_samples)
     collect_sample(c); /* nobody is left */
     ck_assert_int_eq(m->count[ROW_HOST_SAMPLE], last);
     spool_end(&w);
-}
-END_TEST
-
-Suite *test_collect_suite(void)
-{
-    Suite *suite = suite_create("collect");
-    TCase *t = tcase_create("collect");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_live);
-    tcase_add_test(t, test_not_ready_yet);
-    tcase_add_test(t, test_never_ready);
-    tcase_add_test(t, test_reused_pointer);
-    tcase_add_test(t, test_adopted);
-    tcase_add_test(t, test_reused_pid);
-    tcase_add_test(t, test_several_processes);
-    tcase_add_test(t, test_failed_files);
-    tcase_add_test(t, test_failing_sink);
-    tcase_add_test(t, test_losses);
-    tcase_add_test(t, test_outlives);
-    tcase_add_test(t, test_ends_a_little_later);
-    tcase_add_test(t, test_ends_while_it_is_read);
-    tcase_add_test(t, test_virtual_unnamed);
-    tcase_add_test(t, test_host_samples);
-    suite_add_tcase(suite, t);
-    return suite;
 }

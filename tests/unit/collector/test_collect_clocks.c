@@ -1,10 +1,12 @@
 /* The collector: two clocks, one of which is stepped, slewed or never related to the other. */
-#include <check.h>
 
+#include "tests/unit/test.h"
 #include "tests/unit/collect_spools.h"
 
+TEST_FIXTURE(setup, teardown)
+
 /* The real-time clock is set back by an hour in mid-run, then forward. */
-START_TEST(test_stepped_clock)
+TEST(test_stepped_clock)
 {
     const int64_t hour = 3600000000000, second = 1000000000;
     struct spool_writer w = dead("a");
@@ -32,11 +34,10 @@ START_TEST(test_stepped_clock)
     ck_assert_int_eq(memory_health(m, "off-clock"), 4);
     spool_end(&w);
 }
-END_TEST
 
 /* Set back by so little that the same stamps come twice: what was delivered before the step belongs
  * before it, what came after it behind. */
-START_TEST(test_small_step)
+TEST(test_small_step)
 {
     const int64_t second = 1000000000;
     struct spool_writer w = live("a");
@@ -57,10 +58,9 @@ START_TEST(test_small_step)
     ck_assert_int_eq(KERNEL(1)->end_ns, 11 * second + 10);
     spool_end(&w);
 }
-END_TEST
 
 /* CUPTI's clock runs 200 ppm fast, as one that is slewed does: no anchor is far, none is exact. */
-START_TEST(test_slewed_clock)
+TEST(test_slewed_clock)
 {
     const int64_t second = 1000000000;
     struct spool_writer w = dead("a");
@@ -82,9 +82,8 @@ START_TEST(test_slewed_clock)
     ck_assert_int_eq(memory_health(m, "clock-set"), -1);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_no_anchors)
+TEST(test_no_anchors)
 {
     struct spool_writer w = writer("a", DEAD, 1);
     atomic_store(&w.h->anchors_head, 0);
@@ -97,18 +96,4 @@ START_TEST(test_no_anchors)
     finish();
     ck_assert_int_eq(KERNEL(0)->start_ns, 3);
     spool_end(&w);
-}
-END_TEST
-
-Suite *test_collect_clocks_suite(void)
-{
-    Suite *suite = suite_create("collect_clocks");
-    TCase *t = tcase_create("collect_clocks");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_stepped_clock);
-    tcase_add_test(t, test_small_step);
-    tcase_add_test(t, test_slewed_clock);
-    tcase_add_test(t, test_no_anchors);
-    suite_add_tcase(suite, t);
-    return suite;
 }

@@ -1,10 +1,12 @@
 /* The collector: rings as the agent writes them, then rings, ids, headers and files that no agent
  * would write. */
-#include <check.h>
 
+#include "tests/unit/test.h"
 #include "tests/unit/collect_spools.h"
 
-START_TEST(test_ring_wraps)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_ring_wraps)
 {
     struct spool_writer w = live("a");
     uint32_t name = spool_text(&w, "r");
@@ -37,7 +39,6 @@ START_TEST(test_ring_wraps)
     ck_assert_int_eq(memory_health(m, "bad-records"), -1);
     spool_end(&w);
 }
-END_TEST
 
 static void append_one_of_each(struct spool_writer *w)
 {
@@ -74,7 +75,7 @@ static void append_one_of_each(struct spool_writer *w)
     spool_append(w, 0, &mark, sizeof mark);
 }
 
-START_TEST(test_ring_kinds)
+TEST(test_ring_kinds)
 {
     struct spool_writer w = dead("a");
     spool_ring_open(&w, 0, 9);
@@ -98,7 +99,6 @@ START_TEST(test_ring_kinds)
     ck_assert(strstr(have, "calls") && strstr(have, "loader") && strstr(have, "collectives"));
     spool_end(&w);
 }
-END_TEST
 
 static void damage_ring(struct spool_writer *w, int how)
 {
@@ -140,7 +140,7 @@ static void damage_ring(struct spool_writer *w, int how)
     atomic_store(&r->tail, tail);
 }
 
-START_TEST(test_hostile_rings)
+TEST_EACH(test_hostile_rings, 0, 8)
 {
     struct spool_writer w = live("a");
     damage_ring(&w, _i);
@@ -153,9 +153,8 @@ START_TEST(test_hostile_rings)
     ck_assert_int_eq(memory_health(m, "bad-records"), 1); /* once, not once a drain */
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_hostile_ids)
+TEST(test_hostile_ids)
 {
     static const uint32_t ids[] = {UINT32_MAX, SPOOL_TEST_BYTES / 8, SPOOL_TEST_BYTES / 8 - 1, 500,
                                    1};
@@ -190,7 +189,6 @@ START_TEST(test_hostile_ids)
     ck_assert_str_eq(memory_text(m, KERNEL(0)->name), "");
     spool_end(&w);
 }
-END_TEST
 
 static void damage_header(struct spool_header *h, int how)
 {
@@ -240,7 +238,7 @@ static void damage_header(struct spool_header *h, int how)
     }
 }
 
-START_TEST(test_hostile_headers)
+TEST_EACH(test_hostile_headers, 0, 14)
 {
     struct spool_writer w = writer("a", DEAD, 1);
     damage_header(w.h, _i);
@@ -253,10 +251,9 @@ START_TEST(test_hostile_headers)
     ck_assert(access(w.path, F_OK) < 0);
     munmap(w.map, bytes);
 }
-END_TEST
 
 /* What was checked at opening is changed behind the collector's back. */
-START_TEST(test_header_changes)
+TEST(test_header_changes)
 {
     struct spool_writer w = live("a");
     drain();
@@ -278,10 +275,9 @@ START_TEST(test_header_changes)
     finish();
     spool_end(&(struct spool_writer){.map = w.map, .h = &saved});
 }
-END_TEST
 
 /* It says that four thousand million windows have gone by since the last look, at each look. */
-START_TEST(test_hostile_windows)
+TEST(test_hostile_windows)
 {
     struct spool_writer w = writer("a", getpid(), spool_ticks(getpid()));
     w.h->window = SPOOL_WINDOWS_EVERY;
@@ -296,10 +292,9 @@ START_TEST(test_hostile_windows)
     ck_assert_int_le(m->count[ROW_RECORDED], 40 * SPOOL_WINDOWS);
     spool_end(&w);
 }
-END_TEST
 
 /* Two steps as far apart as times go, and further than a length reaches. */
-START_TEST(test_hostile_steps)
+TEST(test_hostile_steps)
 {
     struct spool_writer w = dead("a");
     uint32_t name = spool_text(&w, "step");
@@ -314,9 +309,8 @@ START_TEST(test_hostile_steps)
     ck_assert_int_eq(m->count[ROW_STEP_BLOCK], 2);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_truncated_file)
+TEST(test_truncated_file)
 {
     struct spool_writer w = dead("a");
     ck_assert_int_eq(truncate(w.path, (off_t)(w.h->file_bytes - 4096)), 0);
@@ -333,10 +327,9 @@ START_TEST(test_truncated_file)
     ck_assert(access(path, F_OK) < 0);
     spool_end(&w);
 }
-END_TEST
 
 /* The process cuts its file short, to a page or to nothing, after some of it was read. */
-START_TEST(test_cut_while_mapped)
+TEST_EACH(test_cut_while_mapped, 0, 3)
 {
     struct spool_writer w = live("a");
     const off_t left[] = {0, 4096, (off_t)w.h->file_bytes - 4096};
@@ -354,24 +347,4 @@ START_TEST(test_cut_while_mapped)
     ck_assert_int_eq(m->count[ROW_PROCESS], 1);
     ck_assert_int_eq(memory_health(m, "spool-cut"), 1);
     spool_end(&(struct spool_writer){.map = w.map, .h = &saved});
-}
-END_TEST
-
-Suite *test_collect_hostile_suite(void)
-{
-    Suite *suite = suite_create("collect_hostile");
-    TCase *t = tcase_create("collect_hostile");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_ring_wraps);
-    tcase_add_test(t, test_ring_kinds);
-    tcase_add_loop_test(t, test_hostile_rings, 0, 8);
-    tcase_add_test(t, test_hostile_ids);
-    tcase_add_loop_test(t, test_hostile_headers, 0, 14);
-    tcase_add_test(t, test_header_changes);
-    tcase_add_test(t, test_hostile_windows);
-    tcase_add_test(t, test_hostile_steps);
-    tcase_add_test(t, test_truncated_file);
-    tcase_add_loop_test(t, test_cut_while_mapped, 0, 3);
-    suite_add_tcase(suite, t);
-    return suite;
 }

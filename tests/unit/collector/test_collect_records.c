@@ -1,11 +1,13 @@
 /* The collector: CUPTI's records of several releases, copies, API names, what is cut or untimed. */
-#include <check.h>
 
+#include "tests/unit/test.h"
 #include "analyzer/collector/spool/spool.h"
 #include "tests/unit/collect_spools.h"
 
+TEST_FIXTURE(setup, teardown)
+
 /* Older releases: the same fields, fewer of them at the end. */
-START_TEST(test_strides)
+TEST(test_strides)
 {
     static const uint32_t kernel[] = {200, 208, 216, 112}, event[] = {24, 24, 56, 24},
                           sync[] = {40, 40, 56, 40};
@@ -47,9 +49,8 @@ START_TEST(test_strides)
         spool_end(&w);
     }
 }
-END_TEST
 
-START_TEST(test_copies)
+TEST(test_copies)
 {
     struct spool_writer w = dead("a");
     uint64_t at = 0;
@@ -87,9 +88,8 @@ START_TEST(test_copies)
     ck_assert(KERNEL(0)->graph == 2 && KERNEL(0)->start_ns == 9);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_device_and_streams)
+TEST(test_device_and_streams)
 {
     struct spool_writer w = dead("a");
     spool_add_name(&w, 0x9000, "Virtual A100 (gpuprof model)");
@@ -136,9 +136,8 @@ START_TEST(test_device_and_streams)
     ck_assert_int_eq(MEMORY_ROW(m, sync, ROW_SYNC, 1)->stream, side->id);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_api_names)
+TEST(test_api_names)
 {
     struct spool_writer w = dead("a");
     spool_ring_open(&w, 0, 5);
@@ -163,9 +162,8 @@ START_TEST(test_api_names)
     ck_assert_int_eq(m->count[ROW_THREAD], 2);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_skipped_and_cut)
+TEST(test_skipped_and_cut)
 {
     struct spool_writer w = dead("a");
     w.h->stride[99] = 48; /* a kind of the future */
@@ -193,9 +191,8 @@ START_TEST(test_skipped_and_cut)
     ck_assert_int_eq(memory_health(m, "cut-buffers"), 3);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_small_strides)
+TEST(test_small_strides)
 {
     struct spool_writer w = dead("a");
     for (int k = 0; k < SPOOL_STRIDES; k++)
@@ -212,9 +209,8 @@ START_TEST(test_small_strides)
     ck_assert_int_gt(memory_health(m, "untimed"), 0);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_untimed_and_in_flight)
+TEST(test_untimed_and_in_flight)
 {
     struct spool_writer w = dead("a");
     uint64_t at = 0;
@@ -233,7 +229,6 @@ START_TEST(test_untimed_and_in_flight)
     ck_assert_int_eq(memory_health(m, "in-flight"), 1);
     spool_end(&w);
 }
-END_TEST
 
 static void untimed_wait(struct spool_writer *w, uint64_t *at, uint32_t correlation)
 {
@@ -243,7 +238,7 @@ static void untimed_wait(struct spool_writer *w, uint64_t *at, uint32_t correlat
 }
 
 /* CUPTI gives some waits no times: they have those of their calls, whichever record comes first. */
-START_TEST(test_untimed_waits)
+TEST(test_untimed_waits)
 {
     struct spool_writer w = dead("a");
     uint64_t at = 0;
@@ -266,10 +261,9 @@ START_TEST(test_untimed_waits)
     ck_assert_int_eq(memory_health(m, "untimed"), 2);
     spool_end(&w);
 }
-END_TEST
 
 /* A CUPTI that numbers no calls: nothing is joined by their one number. */
-START_TEST(test_calls_without_numbers)
+TEST(test_calls_without_numbers)
 {
     struct spool_writer w = dead("a");
     uint64_t at = 0;
@@ -286,10 +280,9 @@ START_TEST(test_calls_without_numbers)
     ck_assert_int_eq(memory_health(m, "cupti-ids"), 1);
     spool_end(&w);
 }
-END_TEST
 
 /* More of them than are kept. */
-START_TEST(test_many_untimed_waits)
+TEST(test_many_untimed_waits)
 {
     enum { MANY = SPOOL_CALLS_SEEN + 6 }; /* a page holds them */
     struct spool_writer w = dead("a");
@@ -306,10 +299,9 @@ START_TEST(test_many_untimed_waits)
     ck_assert_int_eq(memory_health(m, "untimed"), MANY - 1);
     spool_end(&w);
 }
-END_TEST
 
 /* Killed with work in the queue: it never ran, which is no fault of CUPTI's clock. */
-START_TEST(test_killed_with_a_queue)
+TEST(test_killed_with_a_queue)
 {
     struct spool_writer w = dead("a");
     uint64_t at = 0;
@@ -323,9 +315,8 @@ START_TEST(test_killed_with_a_queue)
     ck_assert_int_eq(memory_health(m, "in-flight"), 2);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_correlation_wraps)
+TEST(test_correlation_wraps)
 {
     static const uint32_t given[] = {0xfffffff0u, 0, 5, 0xfffffff8u, 6, 0};
     static const int64_t wanted[] = {0xfffffff0, 0, 0x100000005, 0xfffffff8, 0x100000006, 0};
@@ -338,26 +329,4 @@ START_TEST(test_correlation_wraps)
     for (int i = 0; i < 6; i++)
         ck_assert_int_eq(KERNEL(i)->correlation, wanted[i]);
     spool_end(&w);
-}
-END_TEST
-
-Suite *test_collect_records_suite(void)
-{
-    Suite *suite = suite_create("collect_records");
-    TCase *t = tcase_create("collect_records");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_strides);
-    tcase_add_test(t, test_copies);
-    tcase_add_test(t, test_device_and_streams);
-    tcase_add_test(t, test_api_names);
-    tcase_add_test(t, test_skipped_and_cut);
-    tcase_add_test(t, test_small_strides);
-    tcase_add_test(t, test_untimed_and_in_flight);
-    tcase_add_test(t, test_untimed_waits);
-    tcase_add_test(t, test_calls_without_numbers);
-    tcase_add_test(t, test_many_untimed_waits);
-    tcase_add_test(t, test_killed_with_a_queue);
-    tcase_add_test(t, test_correlation_wraps);
-    suite_add_tcase(suite, t);
-    return suite;
 }

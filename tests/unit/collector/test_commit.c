@@ -1,5 +1,6 @@
 /* Rows are committed before a spool gets its room back, and another collector goes on where one was
  * killed: between any two of its acts nothing is lost, and nothing comes twice. */
+#include "tests/unit/test.h"
 #include "tests/unit/collect_spools.h"
 
 #include "analyzer/collector/collect_state.h"
@@ -91,7 +92,9 @@ static struct spool_writer started(void)
     return w;
 }
 
-START_TEST(test_room_comes_back_with_the_commit)
+TEST_FIXTURE(begin, end)
+
+TEST(test_room_comes_back_with_the_commit)
 {
     struct err e = ERR_INIT;
     struct spool_writer w = started();
@@ -118,9 +121,8 @@ START_TEST(test_room_comes_back_with_the_commit)
     atomic_store(&w.h->sealed, 1);
     spool_end(&w);
 }
-END_TEST
 
-START_TEST(test_file_goes_with_the_commit)
+TEST(test_file_goes_with_the_commit)
 {
     struct err e = ERR_INIT;
     size_t n;
@@ -136,7 +138,6 @@ START_TEST(test_file_goes_with_the_commit)
     ck_assert(!get_state(NULL, "a.spool", &n) || n == 0);
     spool_end(&w);
 }
-END_TEST
 
 /* ---- killed ---- */
 
@@ -169,7 +170,7 @@ static void check_process(int64_t kernels)
     ck_assert_int_eq(after->count[ROW_STREAM], 1);
 }
 
-START_TEST(test_killed_behind_the_commit)
+TEST(test_killed_behind_the_commit)
 {
     struct err e = ERR_INIT;
     struct spool_writer w = started();
@@ -186,10 +187,9 @@ START_TEST(test_killed_behind_the_commit)
     kill_inside = false;
     spool_end(&w);
 }
-END_TEST
 
 /* What comes behind the commit is read by who goes on, with the ids and names of before. */
-START_TEST(test_killed_later)
+TEST(test_killed_later)
 {
     struct err e = ERR_INIT;
     struct spool_writer w = started();
@@ -217,10 +217,9 @@ START_TEST(test_killed_later)
     ck_assert_int_eq(access(w.path, F_OK), 0); /* it may be done again */
     spool_end(&w);
 }
-END_TEST
 
 /* A process that was over at the commit: its file is still there, its rows are not wanted again. */
-START_TEST(test_killed_before_the_file_went)
+TEST(test_killed_before_the_file_went)
 {
     struct err e = ERR_INIT;
     struct spool_writer w = started();
@@ -236,7 +235,6 @@ START_TEST(test_killed_before_the_file_went)
     kill_inside = false;
     spool_end(&w);
 }
-END_TEST
 
 static void is_refused(void)
 {
@@ -251,7 +249,7 @@ static void is_refused(void)
 }
 
 /* Cut short or of another version, states are refused, not believed. */
-START_TEST(test_damaged_states)
+TEST(test_damaged_states)
 {
     struct err e = ERR_INIT;
     struct spool_writer w = started();
@@ -275,20 +273,4 @@ START_TEST(test_damaged_states)
     version[0]++;
     is_refused();
     spool_end(&w);
-}
-END_TEST
-
-Suite *test_commit_suite(void)
-{
-    Suite *suite = suite_create("commit");
-    TCase *t = tcase_create("commit");
-    tcase_add_checked_fixture(t, begin, end);
-    tcase_add_test(t, test_room_comes_back_with_the_commit);
-    tcase_add_test(t, test_file_goes_with_the_commit);
-    tcase_add_test(t, test_killed_behind_the_commit);
-    tcase_add_test(t, test_killed_later);
-    tcase_add_test(t, test_killed_before_the_file_went);
-    tcase_add_test(t, test_damaged_states);
-    suite_add_tcase(suite, t);
-    return suite;
 }

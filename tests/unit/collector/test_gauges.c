@@ -1,7 +1,7 @@
 /* Readings of the GPU's gauges: which answer stands where, and what no answer becomes. */
+#include "tests/unit/test.h"
 #include "analyzer/collector/gauges.h"
 
-#include <check.h>
 #include <string.h>
 
 static int device;
@@ -48,16 +48,15 @@ static int reasons(void *d, unsigned long long *bits)
     return 0;
 }
 
-START_TEST(a_device_is_found_by_its_uuid_alone)
+TEST(a_device_is_found_by_its_uuid_alone)
 {
     struct gauges g = {.device_by_uuid = find}, none = {0};
     ck_assert_ptr_eq(gauges_find(&g, "GPU-1"), &device);
     ck_assert_ptr_null(gauges_find(&g, "GPU-2"));
     ck_assert_ptr_null(gauges_find(&none, "GPU-1"));
 }
-END_TEST
 
-START_TEST(what_is_not_answered_is_not_known)
+TEST(what_is_not_answered_is_not_known)
 {
     struct gauges g = {.utilization = utilization,
                        .memory = memory,
@@ -75,24 +74,10 @@ START_TEST(what_is_not_answered_is_not_known)
     ck_assert_int_eq(s.temperature_c, -1);
     ck_assert_int_eq(s.pcie_tx_bytes_per_s, -1);
 }
-END_TEST
 
-START_TEST(no_answer_at_all_is_no_reading)
+TEST(no_answer_at_all_is_no_reading)
 {
     struct gauges g = {.power = unsupported};
     struct row_gpu_sample s = {0};
     ck_assert(!gauges_read(&g, &device, &s));
-}
-END_TEST
-
-Suite *test_gauges_suite(void);
-Suite *test_gauges_suite(void)
-{
-    Suite *s = suite_create("gauges");
-    TCase *c = tcase_create("gauges");
-    tcase_add_test(c, a_device_is_found_by_its_uuid_alone);
-    tcase_add_test(c, what_is_not_answered_is_not_known);
-    tcase_add_test(c, no_answer_at_all_is_no_reading);
-    suite_add_tcase(s, c);
-    return s;
 }

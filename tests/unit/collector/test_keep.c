@@ -1,5 +1,6 @@
 /* Which rows the collector keeps of a long run: windows, up to the largest size. Spools made by
  * hand, of this process. */
+#include "tests/unit/test.h"
 #include "tests/unit/keep_spool.h"
 
 /* ---- up to a size */
@@ -9,7 +10,9 @@ static int64_t as_rows(void *self)
     return 100 * ((struct memory *)self)->count[ROW_KERNEL];
 }
 
-START_TEST(test_size_limit)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_size_limit)
 {
     collect_limit(c, 64 << 20, as_rows, m);
     kernels(0, 2000);
@@ -21,9 +24,8 @@ START_TEST(test_size_limit)
     ck_assert_int_ge(m->count[ROW_KERNEL], 2000);
     ck_assert_int_eq(memory_health(m, "size-limit"), -1);
 }
-END_TEST
 
-START_TEST(test_size_limit_reached)
+TEST(test_size_limit_reached)
 {
     collect_limit(c, 300000, as_rows, m); /* less than the spool takes: full at the first look */
     kernels(0, 4000);
@@ -40,7 +42,6 @@ START_TEST(test_size_limit_reached)
     ck_assert_int_eq(r->gpu_end_ns, r->end_ns);
     ck_assert_int_eq(r->process, MEMORY_ROW(m, process, ROW_PROCESS, 0)->id);
 }
-END_TEST
 
 /* ---- windows */
 
@@ -80,7 +81,22 @@ static int kernels_in(int64_t from, int64_t to)
     return n;
 }
 
-START_TEST(test_windows)
+TEST(test_times)
+{
+    collect_times(c, &(struct collect_times){.delay_ns = 1000, .duration_ns = 500});
+    kernels(0, 30);
+    ck_assert_uint_eq(atomic_load(&w.h->control), SPOOL_PAUSE); /* long over */
+    finish();
+    ck_assert_int_eq(kernels_in(0, 1000), 0);
+    ck_assert_int_eq(kernels_in(1000, INT64_MAX), 20); /* what was queued runs on */
+    ck_assert_int_eq(m->count[ROW_RECORDED], 1);
+    const struct row_recorded *r = MEMORY_ROW(m, recorded, ROW_RECORDED, 0);
+    ck_assert(r->start_ns == 1000 && r->end_ns == 1500 && r->first_step == -1);
+}
+
+TEST_FIXTURE(setup_gated, teardown)
+
+TEST(test_windows)
 {
     window(0, 1000, 1500, 0);
     kernels(0, 20);
@@ -100,10 +116,9 @@ START_TEST(test_windows)
     ck_assert(r->start_ns == 5000 && r->end_ns == 8000 && r->gpu_start_ns == -1);
     ck_assert_int_eq(r->first_step, 50);
 }
-END_TEST
 
 /* Of what runs behind a window only what was launched in it. */
-START_TEST(test_tail)
+TEST(test_tail)
 {
     uint64_t at = 0;
     int64_t zero = epoch + START;
@@ -124,10 +139,9 @@ START_TEST(test_tail)
     finish();
     ck_assert_int_eq(m->count[ROW_KERNEL], 3);
 }
-END_TEST
 
 /* The reader slept while the ring of windows came round: the newest are known. */
-START_TEST(test_windows_overtaken)
+TEST(test_windows_overtaken)
 {
     for (int i = 0; i < SPOOL_WINDOWS * 2; i++)
         window((int64_t)i * 1000, (int64_t)i * 1000 + 100, (int64_t)i * 1000 + 100,
@@ -136,10 +150,9 @@ START_TEST(test_windows_overtaken)
     ck_assert_int_eq(m->count[ROW_RECORDED], SPOOL_WINDOWS);
     ck_assert_int_eq(MEMORY_ROW(m, recorded, ROW_RECORDED, 0)->start_ns, SPOOL_WINDOWS * 1000);
 }
-END_TEST
 
 /* A worker that counts no steps is recorded when the process that does is. */
-START_TEST(test_follower)
+TEST(test_follower)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/b.spool", dir);
@@ -164,11 +177,10 @@ START_TEST(test_follower)
     finish();
     spool_end(&b);
 }
-END_TEST
 
 /* Killed in its first step, before that was read: its window holds for its worker until the next
  * look. */
-START_TEST(test_leader_dies)
+TEST(test_leader_dies)
 {
     enum { DEAD = 2147483000 };
     char path[128];
@@ -193,24 +205,9 @@ START_TEST(test_leader_dies)
     finish();
     spool_end(&b);
 }
-END_TEST
-
-START_TEST(test_times)
-{
-    collect_times(c, &(struct collect_times){.delay_ns = 1000, .duration_ns = 500});
-    kernels(0, 30);
-    ck_assert_uint_eq(atomic_load(&w.h->control), SPOOL_PAUSE); /* long over */
-    finish();
-    ck_assert_int_eq(kernels_in(0, 1000), 0);
-    ck_assert_int_eq(kernels_in(1000, INT64_MAX), 20); /* what was queued runs on */
-    ck_assert_int_eq(m->count[ROW_RECORDED], 1);
-    const struct row_recorded *r = MEMORY_ROW(m, recorded, ROW_RECORDED, 0);
-    ck_assert(r->start_ns == 1000 && r->end_ns == 1500 && r->first_step == -1);
-}
-END_TEST
 
 /* `--every N` of a program that marks no steps. */
-START_TEST(test_no_marks)
+TEST_EACH(test_no_marks, 0, 2)
 {
     w.h->cupti_version = 26;
     atomic_store(&w.h->steps, (unsigned)_i);
@@ -220,9 +217,8 @@ START_TEST(test_no_marks)
     ck_assert_int_eq(memory_health(m, "no-marks"), _i ? -1 : 1);
     ck_assert_int_eq(m->count[ROW_KERNEL], 10);
 }
-END_TEST
 
-START_TEST(test_step_blocks)
+TEST(test_step_blocks)
 {
     enum { STEPS = 5000, STEP_NS = 1000 };
     int64_t steps = 0, next = 1;
@@ -253,32 +249,4 @@ START_TEST(test_step_blocks)
             ck_assert(b->min_ns == STEP_NS && b->max_ns == STEP_NS);
     }
     ck_assert_int_eq(steps, STEPS);
-}
-END_TEST
-
-Suite *test_keep_suite(void);
-
-Suite *test_keep_suite(void)
-{
-    Suite *s = suite_create("keep");
-    TCase *t = tcase_create("size");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_size_limit);
-    tcase_add_test(t, test_size_limit_reached);
-    suite_add_tcase(s, t);
-    t = tcase_create("windows");
-    tcase_add_checked_fixture(t, setup_gated, teardown);
-    tcase_add_loop_test(t, test_no_marks, 0, 2);
-    tcase_add_test(t, test_windows);
-    tcase_add_test(t, test_tail);
-    tcase_add_test(t, test_windows_overtaken);
-    tcase_add_test(t, test_follower);
-    tcase_add_test(t, test_leader_dies);
-    tcase_add_test(t, test_step_blocks);
-    suite_add_tcase(s, t);
-    t = tcase_create("times");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_times);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,6 +1,6 @@
 /* The collector: rings that a thread of the program has left for another one. */
-#include <check.h>
 
+#include "tests/unit/test.h"
 #include "tests/unit/collect_spools.h"
 
 enum { TID = 7 };
@@ -28,8 +28,10 @@ static void check_order(int64_t n)
         ck_assert_int_eq(MEMORY_ROW(m, range, ROW_RANGE, i)->start_ns, i);
 }
 
+TEST_FIXTURE(setup, teardown)
+
 /* Whichever has the lower number, the one that was left is read first, and is free then. */
-START_TEST(records_come_in_the_order_of_their_thread)
+TEST_EACH(records_come_in_the_order_of_their_thread, 0, 2)
 {
     int first = _i;
     struct spool_writer w = live("a");
@@ -51,10 +53,9 @@ START_TEST(records_come_in_the_order_of_their_thread)
     finish();
     spool_end(&w);
 }
-END_TEST
 
 /* Not even where it was left after the collector had looked at it. */
-START_TEST(a_later_ring_waits_for_the_one_before)
+TEST(a_later_ring_waits_for_the_one_before)
 {
     struct spool_writer w = live("a");
     spool_ring_open(&w, 1, TID);
@@ -71,10 +72,9 @@ START_TEST(a_later_ring_waits_for_the_one_before)
     finish();
     spool_end(&w);
 }
-END_TEST
 
 /* What a thread that was killed had written in both is there. */
-START_TEST(a_dead_process_leaves_both)
+TEST(a_dead_process_leaves_both)
 {
     struct spool_writer w = dead("a");
     spool_ring_open(&w, 1, TID);
@@ -85,10 +85,9 @@ START_TEST(a_dead_process_leaves_both)
     check_order(45);
     spool_end(&w);
 }
-END_TEST
 
 /* Links that lead nowhere, or in a circle. */
-START_TEST(broken_links_end)
+TEST_EACH(broken_links_end, 0, 4)
 {
     static const uint32_t next[] = {1, 2, 3, UINT32_MAX};
     struct spool_writer w = live("a");
@@ -107,18 +106,4 @@ START_TEST(broken_links_end)
     atomic_store(&w.h->sealed, 1);
     finish();
     spool_end(&w);
-}
-END_TEST
-
-Suite *test_rings_suite(void)
-{
-    Suite *s = suite_create("rings");
-    TCase *t = tcase_create("rings");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, records_come_in_the_order_of_their_thread, 0, 2);
-    tcase_add_test(t, a_later_ring_waits_for_the_one_before);
-    tcase_add_test(t, a_dead_process_leaves_both);
-    tcase_add_loop_test(t, broken_links_end, 0, 4);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,4 +1,5 @@
 /* Times in which CUPTI told nothing: what of them counts as not recorded. */
+#include "tests/unit/test.h"
 #include "tests/unit/keep_spool.h"
 
 /* CUPTI was heard last at some time before SECOND * 5 and again before SECOND * 20. */
@@ -30,7 +31,9 @@ static void library_call(int64_t at)
     library_call_at(START + at, START + at + 9);
 }
 
-START_TEST(test_silence)
+TEST_FIXTURE(setup, teardown)
+
+TEST_EACH(test_silence, 0, 7)
 {
     static const struct {
         const char *what;
@@ -73,11 +76,10 @@ START_TEST(test_silence)
         ck_assert_int_eq(r->end_ns, MEMORY_ROW(m, process, ROW_PROCESS, 0)->end_ns);
     }
 }
-END_TEST
 
 /* A run that ends in silence, however short: known only by what was called in it, or because CUPTI
  * kept its buffers. */
-START_TEST(test_silent_end)
+TEST_EACH(test_silent_end, 0, 4)
 {
     static const struct {
         int64_t call_ms; /* after CUPTI's last record */
@@ -102,10 +104,9 @@ START_TEST(test_silent_end)
     if (cases[_i].counts)
         ck_assert_int_eq(MEMORY_ROW(m, recorded, ROW_RECORDED, 0)->end_ns, told);
 }
-END_TEST
 
 /* Damaged times wrap around; nothing is said of what they come to. */
-START_TEST(test_hostile_silences)
+TEST_EACH(test_hostile_silences, 0, 36)
 {
     static const int64_t times[] = {INT64_MIN, INT64_MIN + 1, -1, 0, INT64_MAX - 1, INT64_MAX};
     uint64_t at = 0;
@@ -118,19 +119,4 @@ START_TEST(test_hostile_silences)
     library_call_at(times[_i % 6], times[_i / 6]);
     w.h->start_monotonic_ns = (uint64_t)times[_i / 6];
     finish();
-}
-END_TEST
-
-Suite *test_silence_suite(void);
-
-Suite *test_silence_suite(void)
-{
-    Suite *s = suite_create("silence");
-    TCase *t = tcase_create("silence");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_loop_test(t, test_silence, 0, 7);
-    tcase_add_loop_test(t, test_silent_end, 0, 4);
-    tcase_add_loop_test(t, test_hostile_silences, 0, 36);
-    suite_add_tcase(s, t);
-    return s;
 }

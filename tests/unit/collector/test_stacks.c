@@ -1,7 +1,7 @@
 /* Stacks behind long calls: the collector unwinds this process's own, and the call's range names
  * the line; damaged and useless ones change nothing. */
-#include <check.h>
 
+#include "tests/unit/test.h"
 #include "analyzer/unwind/unwind.h"
 #include "tests/unit/collect_spools.h"
 
@@ -81,8 +81,10 @@ static bool finds(void)
 #endif
 }
 
+TEST_FIXTURE(setup, teardown)
+
 /* The second call comes from the same stack, which is not sent again. */
-START_TEST(a_long_call_names_its_line)
+TEST(a_long_call_names_its_line)
 {
     char wanted[128];
     struct spool_writer w = waiting(7, 41, STACK);
@@ -107,9 +109,8 @@ START_TEST(a_long_call_names_its_line)
     spool_end(&w);
     finish();
 }
-END_TEST
 
-START_TEST(a_call_without_its_stack_has_no_line)
+TEST(a_call_without_its_stack_has_no_line)
 {
     struct spool_writer w = waiting(7, 41, 0);
     drain();
@@ -120,11 +121,10 @@ START_TEST(a_call_without_its_stack_has_no_line)
     spool_end(&w);
     finish();
 }
-END_TEST
 
 /* The number of a process that ended may be another one's by now, with other code at the same
  * addresses. */
-START_TEST(another_process_of_the_same_number_names_no_line)
+TEST(another_process_of_the_same_number_names_no_line)
 {
     struct spool_writer w = writer("a", getpid(), spool_ticks(getpid()) + 1);
     spool_ready(&w);
@@ -135,9 +135,8 @@ START_TEST(another_process_of_the_same_number_names_no_line)
     spool_end(&w);
     finish();
 }
-END_TEST
 
-START_TEST(a_damaged_record_is_left_out)
+TEST(a_damaged_record_is_left_out)
 {
     struct spool_writer w = waiting(7, 41, 64);
     taken.r.head.size = sizeof taken.r;
@@ -148,18 +147,4 @@ START_TEST(a_damaged_record_is_left_out)
     spool_end(&w);
     finish();
     ck_assert_int_eq(memory_health(m, "bad-records"), 2);
-}
-END_TEST
-
-Suite *test_stacks_suite(void)
-{
-    Suite *suite = suite_create("stacks");
-    TCase *t = tcase_create("stacks");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, another_process_of_the_same_number_names_no_line);
-    tcase_add_test(t, a_long_call_names_its_line);
-    tcase_add_test(t, a_call_without_its_stack_has_no_line);
-    tcase_add_test(t, a_damaged_record_is_left_out);
-    suite_add_tcase(suite, t);
-    return suite;
 }

@@ -1,5 +1,6 @@
 /* Ranks that wait for another one in a collective. Spools made by hand, of children of this test
  * that sleep, work or are stopped; time is the clock's, so that these tests take seconds. */
+#include "tests/unit/test.h"
 #include "analyzer/collector/stuck.h"
 #include "tests/unit/collect_spools.h"
 
@@ -81,7 +82,9 @@ static bool told(int seconds)
     return any;
 }
 
-START_TEST(test_stopped)
+TEST_FIXTURE(setup, NULL)
+
+TEST(test_stopped)
 {
     begin_job(false);
     kill(child[LATE], SIGSTOP);
@@ -96,9 +99,8 @@ START_TEST(test_stopped)
     ck_assert(!told(2)); /* once */
     end_job();
 }
-END_TEST
 
-START_TEST(test_idle)
+TEST(test_idle)
 {
     begin_job(false);
     ck_assert(!told(3)); /* it may be about to go on */
@@ -106,19 +108,17 @@ START_TEST(test_idle)
     ck_assert_ptr_nonnull(strstr(line, "its main thread waits"));
     end_job();
 }
-END_TEST
 
 /* It validates, or writes a checkpoint. */
-START_TEST(test_works)
+TEST(test_works)
 {
     begin_job(true);
     ck_assert(!told(8));
     end_job();
 }
-END_TEST
 
 /* Nobody has looked for a while: the machine was suspended. */
-START_TEST(test_suspended)
+TEST(test_suspended)
 {
     begin_job(false);
     ck_assert(!told(3));
@@ -126,10 +126,9 @@ START_TEST(test_suspended)
     ck_assert(!told(3));
     end_job();
 }
-END_TEST
 
 /* All have begun it, but the part of one of them does not end. */
-START_TEST(test_level)
+TEST(test_level)
 {
     begin_job(false);
     kill(child[LATE], SIGSTOP);
@@ -149,12 +148,11 @@ START_TEST(test_level)
     ck_assert_ptr_nonnull(strstr(line, "no rank has begun another for 4"));
     end_job();
 }
-END_TEST
 
 enum no_case { ALL_STOPPED, FIRST_STEPS, SHORT_WAIT, PAIRS, LEVEL, NO_CASES };
 
 /* The late rank is stopped in each of these. */
-START_TEST(test_no_case)
+TEST_EACH(test_no_case, 0, NO_CASES)
 {
     begin_job(false);
     for (int i = 0; i < RANKS; i++) {
@@ -172,10 +170,9 @@ START_TEST(test_no_case)
     ck_assert_msg(!told(3), "case %d: %s", _i, line);
     end_job();
 }
-END_TEST
 
 /* A busy machine leaves a gpuprof few looks. */
-START_TEST(two_looks_tell_the_usual_step)
+TEST(two_looks_tell_the_usual_step)
 {
     struct spool_pace p = {.steps = 40, .lengths = 1, .length_ns = {3000000, 2000000}};
     ck_assert_int_eq(stuck_usual_ns(&p), 0);
@@ -184,21 +181,4 @@ START_TEST(two_looks_tell_the_usual_step)
     p.steps = 7;
     ck_assert_int_eq(stuck_usual_ns(&p), 0);
     teardown();
-}
-END_TEST
-
-Suite *test_stuck_suite(void)
-{
-    Suite *s = suite_create("stuck");
-    TCase *t = tcase_create("ranks");
-    tcase_add_checked_fixture(t, setup, NULL);
-    tcase_add_test(t, two_looks_tell_the_usual_step);
-    tcase_add_test(t, test_stopped);
-    tcase_add_test(t, test_idle);
-    tcase_add_test(t, test_level);
-    tcase_add_test(t, test_works);
-    tcase_add_test(t, test_suspended);
-    tcase_add_loop_test(t, test_no_case, 0, NO_CASES);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,10 +1,10 @@
 /* Each rank under a gpuprof of its own, in one folder: the one that records the late rank names it.
  * Spools made by hand, of children of this test that sleep or are stopped. */
+#include "tests/unit/test.h"
 #include "analyzer/collector/collect.h"
 #include "tests/unit/memory_sink.h"
 #include "tests/unit/write_spool.h"
 
-#include <check.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,7 +101,7 @@ static void end_job(void)
     ck_assert_int_eq(rmdir(folder), 0);
 }
 
-START_TEST(test_named)
+TEST(test_named)
 {
     char host[64] = "", on[80];
     begin_job();
@@ -118,7 +118,6 @@ START_TEST(test_named)
     ck_assert_int_eq(told(3, 7), -1); /* once */
     end_job();
 }
-END_TEST
 
 static void count_line(void *self, const char *text)
 {
@@ -126,7 +125,7 @@ static void count_line(void *self, const char *text)
 }
 
 /* Who asks a gpuprof gets all that the job shows, also where it does not tell by itself. */
-START_TEST(test_asked)
+TEST(test_asked)
 {
     int lines = 0;
     begin_job();
@@ -135,10 +134,9 @@ START_TEST(test_asked)
     ck_assert_int_eq(lines, 1);
     end_job();
 }
-END_TEST
 
 /* Nothing is shown while the job goes on, and no more when it goes on again. */
-START_TEST(test_shown)
+TEST(test_shown)
 {
     begin_job();
     ck_assert_int_eq(told(4, 7), LATE);
@@ -151,7 +149,6 @@ START_TEST(test_shown)
         ck_assert_int_ne(access(of[i].shown, F_OK), 0);
     end_job();
 }
-END_TEST
 
 static void overwrite(const char *path, const char *text, size_t n)
 {
@@ -164,7 +161,7 @@ static void overwrite(const char *path, const char *text, size_t n)
 enum no_case { NOT_SHOWN, OLD, CUT, BINARY, FORMAT, NO_CASES };
 
 /* Of rank 2 nothing is known, so rank 1 need not be the one. */
-START_TEST(test_no_case)
+TEST_EACH(test_no_case, 0, NO_CASES)
 {
     static const char
         cut[] = "gpuprof ranks 1\nabc\t312\t40",
@@ -188,17 +185,4 @@ START_TEST(test_no_case)
     ck_assert_msg(told(2, looking) == -1, "case %d: %s", _i, line);
     ck_assert_int_eq(told(4, 7), LATE); /* when rank 2 shows it again */
     end_job();
-}
-END_TEST
-
-Suite *test_stuck_folder_suite(void)
-{
-    Suite *s = suite_create("stuck_folder");
-    TCase *t = tcase_create("ranks");
-    tcase_add_test(t, test_named);
-    tcase_add_test(t, test_asked);
-    tcase_add_test(t, test_shown);
-    tcase_add_loop_test(t, test_no_case, 0, NO_CASES);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,7 +1,7 @@
 /* A/B statistics: what is confirmed, smaller, refuted, and what cannot be told. */
+#include "tests/unit/test.h"
 #include "analyzer/compare/ab.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 enum { STEPS = 60 };
@@ -39,7 +39,7 @@ static struct ab_result judge(struct ab_arm a, struct ab_arm b, struct ab_predic
 
 static const struct ab_prediction fifth = {true, 0.18, 0.2, 0.22, 0}, nothing = {0};
 
-START_TEST(a_saving_as_predicted_is_confirmed)
+TEST(a_saving_as_predicted_is_confirmed)
 {
     struct ab_result r = judge(make(4, 40, 0.002, 1), make(4, 32, 0.002, 2), fifth);
     ck_assert_int_eq(r.verdict, AB_CONFIRMED);
@@ -47,9 +47,8 @@ START_TEST(a_saving_as_predicted_is_confirmed)
     ck_assert(r.low <= r.saved && r.saved <= r.high);
     ck_assert(r.high - r.low < 0.02);
 }
-END_TEST
 
-START_TEST(less_and_more_are_told_from_as_predicted)
+TEST(less_and_more_are_told_from_as_predicted)
 {
     ck_assert_int_eq(judge(make(4, 40, 0.002, 1), make(4, 36, 0.002, 2), fifth).verdict,
                      AB_SMALLER);
@@ -59,11 +58,10 @@ START_TEST(less_and_more_are_told_from_as_predicted)
     ck_assert_int_eq(judge(make(4, 40, 0.002, 1), make(4, 32, 0.002, 2), nothing).verdict,
                      AB_MEASURED);
 }
-END_TEST
 
 /* Without a prediction, but with a bound: advice is wrong that makes the step longer, or saves more
  * than was possible. What nobody advised is only measured. */
-START_TEST(advice_with_a_bound_is_refuted)
+TEST(advice_with_a_bound_is_refuted)
 {
     const struct ab_prediction third = {.at_most = 0.33};
     ck_assert_int_eq(judge(make(4, 40, 0.002, 1), make(4, 44, 0.002, 2), third).verdict,
@@ -77,16 +75,14 @@ START_TEST(advice_with_a_bound_is_refuted)
     ck_assert_int_eq(judge(make(4, 40, 0.002, 1), make(4, 44, 0.002, 2), nothing).verdict,
                      AB_MEASURED);
 }
-END_TEST
 
 /* The interval holds 0, but nothing of what was predicted. */
-START_TEST(far_less_than_predicted_is_refuted)
+TEST(far_less_than_predicted_is_refuted)
 {
     ck_assert_int_eq(judge(make(6, 40, 0.02, 1), make(6, 40, 0.02, 2), fifth).verdict, AB_REFUTED);
 }
-END_TEST
 
-START_TEST(no_effect_is_never_confirmed)
+TEST(no_effect_is_never_confirmed)
 {
     for (uint64_t seed = 1; seed < 9; seed++) {
         enum ab_verdict v =
@@ -95,9 +91,8 @@ START_TEST(no_effect_is_never_confirmed)
         ck_assert_int_ne(v, AB_LARGER);
     }
 }
-END_TEST
 
-START_TEST(too_little_to_tell)
+TEST(too_little_to_tell)
 {
     ck_assert_int_eq(judge(make(1, 40, 0, 1), make(1, 32, 0, 2), fifth).verdict, AB_UNDERPOWERED);
     ck_assert_int_eq(judge(make(2, 40, 0, 1), make(2, 32, 0, 2), fifth).verdict, AB_UNDERPOWERED);
@@ -110,18 +105,16 @@ START_TEST(too_little_to_tell)
     }
     ck_assert_int_eq(judge(a, make(4, 30, 0, 2), fifth).verdict, AB_UNDERPOWERED);
 }
-END_TEST
 
-START_TEST(the_same_runs_give_the_same_answer)
+TEST(the_same_runs_give_the_same_answer)
 {
     struct ab_result x = judge(make(3, 40, 0.01, 1), make(3, 32, 0.01, 2), fifth),
                      y = judge(make(3, 40, 0.01, 1), make(3, 32, 0.01, 2), fifth);
     ck_assert(x.low >= y.low && x.low <= y.low && x.high >= y.high && x.high <= y.high);
 }
-END_TEST
 
 /* Nine workers deliver together: of 14 steps two wait for 400 ms, the others for nothing. */
-START_TEST(bursts_are_drawn_as_a_whole)
+TEST(bursts_are_drawn_as_a_whole)
 {
     struct ab_arm a = make(3, 10, 0.002, 1), b = make(3, 10, 0.002, 2);
     for (size_t i = 0; i < a.count; i++) {
@@ -133,9 +126,8 @@ START_TEST(bursts_are_drawn_as_a_whole)
     ck_assert_int_eq(r.verdict, AB_REFUTED);
     ck_assert_double_lt(r.high, 0);
 }
-END_TEST
 
-START_TEST(spread_is_that_of_runs_inside_their_arm)
+TEST(spread_is_that_of_runs_inside_their_arm)
 {
     struct ab_arm a = make(6, 40, 0.05, 1), b = make(6, 20, 0.05, 2);
     double spread = ab_spread(&a, &b);
@@ -143,23 +135,4 @@ START_TEST(spread_is_that_of_runs_inside_their_arm)
     ab_release(&a);
     ab_release(&b);
     ck_assert(ab_spread(&a, &b) <= 0);
-}
-END_TEST
-
-Suite *test_ab_suite(void);
-Suite *test_ab_suite(void)
-{
-    Suite *s = suite_create("ab");
-    TCase *c = tcase_create("ab");
-    suite_add_tcase(s, c);
-    tcase_add_test(c, a_saving_as_predicted_is_confirmed);
-    tcase_add_test(c, less_and_more_are_told_from_as_predicted);
-    tcase_add_test(c, advice_with_a_bound_is_refuted);
-    tcase_add_test(c, far_less_than_predicted_is_refuted);
-    tcase_add_test(c, no_effect_is_never_confirmed);
-    tcase_add_test(c, too_little_to_tell);
-    tcase_add_test(c, the_same_runs_give_the_same_answer);
-    tcase_add_test(c, bursts_are_drawn_as_a_whole);
-    tcase_add_test(c, spread_is_that_of_runs_inside_their_arm);
-    return s;
 }

@@ -1,5 +1,6 @@
 /* diff and gate on loops whose step times are known: what passes, what does not, what cannot be
  * said, and who is blamed. */
+#include "tests/unit/test.h"
 #include "report/export.h"
 #include "tests/unit/gate_case.h"
 
@@ -18,7 +19,7 @@ static enum gate_verdict verdict(struct run base, struct run now, double pct)
     return v;
 }
 
-START_TEST(test_same)
+TEST(test_same)
 {
     struct run other = usual;
     for (uint64_t seed = 2; seed < 12; seed++) {
@@ -28,9 +29,8 @@ START_TEST(test_same)
     other.step_ms = 5; /* faster is no regression */
     ck_assert_int_eq(verdict(usual, other, 3), GATE_PASS);
 }
-END_TEST
 
-START_TEST(test_slower)
+TEST(test_slower)
 {
     struct run slow = usual;
     slow.step_ms = 10.5;
@@ -40,9 +40,8 @@ START_TEST(test_slower)
     }
     ck_assert_int_eq(verdict(usual, slow, 10), GATE_PASS);
 }
-END_TEST
 
-START_TEST(test_long_steps_that_recur)
+TEST(test_long_steps_that_recur)
 {
     struct run bursts = usual;
     bursts.burst = 5; /* the median stays at 10 ms, the mean goes to 12 */
@@ -67,9 +66,8 @@ START_TEST(test_long_steps_that_recur)
     build_end(&b);
     build_end(&c);
 }
-END_TEST
 
-START_TEST(test_inconclusive)
+TEST(test_inconclusive)
 {
     struct run few = usual, noisy = usual;
     few.steps = 7;
@@ -80,9 +78,8 @@ START_TEST(test_inconclusive)
     noisy.steps = 20;
     ck_assert_int_eq(verdict(noisy, noisy, 0), GATE_INCONCLUSIVE);
 }
-END_TEST
 
-START_TEST(test_not_comparable)
+TEST(test_not_comparable)
 {
     static const char *const pairs[][2] = {{NULL, "NVIDIA H100"},
                                            {"Virtual A100 (gpuprof model)", NULL}};
@@ -100,10 +97,9 @@ START_TEST(test_not_comparable)
         build_end(&b);
     }
 }
-END_TEST
 
 /* A program that ended early has no steps: that is said, and no number is made of it. */
-START_TEST(test_nothing_to_compare)
+TEST(test_nothing_to_compare)
 {
     struct builder a = make(usual), b = build_start();
     build_meta(&b, "ended.status", "1");
@@ -132,9 +128,8 @@ START_TEST(test_nothing_to_compare)
     build_end(&a);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_deterministic)
+TEST(test_deterministic)
 {
     struct run other = usual;
     other.seed = 9;
@@ -151,9 +146,8 @@ START_TEST(test_deterministic)
     build_end(&a);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_blames_the_finding)
+TEST(test_blames_the_finding)
 {
     struct run slow = usual;
     slow.step_ms = 14;
@@ -171,10 +165,9 @@ START_TEST(test_blames_the_finding)
     build_end(&a);
     build_end(&b);
 }
-END_TEST
 
 /* A kernel that was far down the list before is named, once. */
-START_TEST(test_kernel_that_grew)
+TEST(test_kernel_that_grew)
 {
     struct builder runs[2];
     for (int now = 0; now < 2; now++) {
@@ -210,11 +203,10 @@ START_TEST(test_kernel_that_grew)
     build_end(&runs[0]);
     build_end(&runs[1]);
 }
-END_TEST
 
 /* ---- budgets ---- */
 
-START_TEST(test_budget)
+TEST(test_budget)
 {
     static const struct {
         const char *text;
@@ -242,9 +234,8 @@ START_TEST(test_budget)
     }
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_budget_and_baseline)
+TEST(test_budget_and_baseline)
 {
     struct builder b = make(usual);
     struct gate *g = gate(&b, &b, "[step_time]\nmedian_ms_max = 9\n", 3);
@@ -255,9 +246,8 @@ START_TEST(test_budget_and_baseline)
     gate_free(g);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_budget_without_steps)
+TEST(test_budget_without_steps)
 {
     struct run few = usual;
     few.steps = 5;
@@ -267,9 +257,8 @@ START_TEST(test_budget_without_steps)
     gate_free(g);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(test_bad_budgets)
+TEST(test_bad_budgets)
 {
     static const struct {
         const char *text, *says;
@@ -305,26 +294,4 @@ START_TEST(test_bad_budgets)
         gate_run(NULL, b.a, &(struct gate_wish){.budget_text = many, .max_regress_pct = 0}, &e));
     ck_assert_ptr_nonnull(strstr(e.text, "more than"));
     build_end(&b);
-}
-END_TEST
-
-Suite *test_compare_suite(void)
-{
-    Suite *suite = suite_create("compare");
-    TCase *t = tcase_create("compare");
-    tcase_add_test(t, test_same);
-    tcase_add_test(t, test_slower);
-    tcase_add_test(t, test_long_steps_that_recur);
-    tcase_add_test(t, test_inconclusive);
-    tcase_add_test(t, test_not_comparable);
-    tcase_add_test(t, test_deterministic);
-    tcase_add_test(t, test_nothing_to_compare);
-    tcase_add_test(t, test_blames_the_finding);
-    tcase_add_test(t, test_kernel_that_grew);
-    tcase_add_test(t, test_budget);
-    tcase_add_test(t, test_budget_and_baseline);
-    tcase_add_test(t, test_budget_without_steps);
-    tcase_add_test(t, test_bad_budgets);
-    suite_add_tcase(suite, t);
-    return suite;
 }

@@ -1,5 +1,6 @@
 /* gate against a history of runs: the distribution, its noise, where it changed, and what does not
  * count. */
+#include "tests/unit/test.h"
 #include "tests/unit/gate_case.h"
 
 static struct gate *against(struct builder *now, const double *ms, size_t n, const char *left_out)
@@ -57,7 +58,7 @@ static const struct {
     {0, {0}, 10, GATE_INCONCLUSIVE, "0 good runs", "since"},
 };
 
-START_TEST(test_distribution)
+TEST_EACH(test_distribution, 0, sizeof cases / sizeof *cases)
 {
     struct run r = usual;
     r.step_ms = cases[_i].now;
@@ -70,9 +71,8 @@ START_TEST(test_distribution)
     gate_free(g);
     build_end(&now);
 }
-END_TEST
 
-START_TEST(test_left_out_is_told)
+TEST(test_left_out_is_told)
 {
     struct builder now = make(usual);
     const double past[] = {10, 10, 10};
@@ -83,10 +83,9 @@ START_TEST(test_left_out_is_told)
     }
     build_end(&now);
 }
-END_TEST
 
 /* What of the past counts beside a run. */
-START_TEST(test_what_counts)
+TEST(test_what_counts)
 {
     static const struct {
         const char *key, *value, *device, *why; /* why NULL: it counts */
@@ -119,17 +118,4 @@ START_TEST(test_what_counts)
         build_end(&b);
     }
     build_end(&now);
-}
-END_TEST
-
-Suite *test_gate_history_suite(void);
-Suite *test_gate_history_suite(void)
-{
-    Suite *suite = suite_create("gate_history");
-    TCase *t = tcase_create("gate_history");
-    tcase_add_loop_test(t, test_distribution, 0, sizeof cases / sizeof *cases);
-    tcase_add_test(t, test_left_out_is_told);
-    tcase_add_test(t, test_what_counts);
-    suite_add_tcase(suite, t);
-    return suite;
 }

@@ -1,8 +1,9 @@
 /* gate refuses to compare different work, and fails a program that failed. */
+#include "tests/unit/test.h"
 #include "tests/unit/gate_case.h"
 
 /* What a step computes, by the command: different work is not compared, whatever the times. */
-START_TEST(test_other_work)
+TEST(test_other_work)
 {
     static const struct {
         const char *base, *now, *why; /* NULL: comparable */
@@ -41,10 +42,9 @@ START_TEST(test_other_work)
         build_end(&n);
     }
 }
-END_TEST
 
 /* What else differs in the commands is told, whatever the verdict. */
-START_TEST(test_other_commands)
+TEST(test_other_commands)
 {
     static const struct {
         const char *base, *now, *why; /* NULL: nothing is told */
@@ -70,9 +70,8 @@ START_TEST(test_other_commands)
         build_end(&n);
     }
 }
-END_TEST
 
-START_TEST(test_failed_program)
+TEST(test_failed_program)
 {
     static const char *const ends[][2] = {{"ended.status", "3"}, {"ended.signal", "11"}};
     struct builder base = make(usual);
@@ -85,17 +84,4 @@ START_TEST(test_failed_program)
         build_end(&now);
     }
     build_end(&base);
-}
-END_TEST
-
-Suite *test_gate_work_suite(void);
-Suite *test_gate_work_suite(void)
-{
-    Suite *suite = suite_create("gate_work");
-    TCase *t = tcase_create("gate_work");
-    tcase_add_test(t, test_other_work);
-    tcase_add_test(t, test_other_commands);
-    tcase_add_test(t, test_failed_program);
-    suite_add_tcase(suite, t);
-    return suite;
 }

@@ -2,10 +2,9 @@
 #ifndef TESTS_UNIT_DIALECTS_SAY_CASE_H
 #define TESTS_UNIT_DIALECTS_SAY_CASE_H
 
+#include "tests/unit/test.h"
 #include "analyzer/dialects/dialect.h"
 #include "base/arena.h"
-
-#include <check.h>
 
 struct said {
     struct remedy remedy;
@@ -29,13 +28,6 @@ static inline void says(const struct dialect *d, const struct said *said, size_t
     for (size_t i = 0; i < n; i++)
         ck_assert_pstr_eq(dialect_say(d, &facts, &said[i].remedy, &arena), said[i].words);
     arena_release(&arena);
-}
-
-static inline void say_case_suite(Suite *s, const char *name, const TTest *test)
-{
-    TCase *t = tcase_create(name);
-    tcase_add_test(t, test);
-    suite_add_tcase(s, t);
 }
 
 #endif

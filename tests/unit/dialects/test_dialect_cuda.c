@@ -1,4 +1,5 @@
 /* The words of CUDA C, of libtorch and of directives, which say CUDA's where they have none. */
+#include "tests/unit/test.h"
 #include "tests/unit/dialects/say_case.h"
 
 extern const struct dialect dialect_libtorch, dialect_directives;
@@ -8,7 +9,7 @@ extern const struct dialect dialect_libtorch, dialect_directives;
     "host continues"
 #define WORKERS "4 reader threads filling a ring of batch slots ahead of the loop"
 
-START_TEST(calls)
+TEST(calls)
 {
     static const struct said said[] = {
         {{.action = ACTION_LET_STREAMS_WAIT, .object.name = "cudaEventSynchronize"}, CUDA_WAIT},
@@ -26,9 +27,8 @@ START_TEST(calls)
     };
     says(&dialect_cuda, said, sizeof said / sizeof *said);
 }
-END_TEST
 
-START_TEST(libtorch)
+TEST(libtorch)
 {
     static const struct said said[] = {
         {{.action = ACTION_MEASURE_ALGORITHMS}, "at::globalContext().setBenchmarkCuDNN(true)"},
@@ -39,10 +39,9 @@ START_TEST(libtorch)
     ck_assert_ptr_null(dialect_title(&dialect_libtorch, ACTION_LAUNCH_AS_GRAPH));
     ck_assert_ptr_nonnull(dialect_title(&dialect_libtorch, ACTION_MAKE_ON_GPU));
 }
-END_TEST
 
 /* Their compilers make the calls: general words about constructs before exact ones about calls. */
-START_TEST(directives)
+TEST(directives)
 {
     static const struct said said[] = {
         {{.action = ACTION_LET_STREAMS_WAIT, .object.name = "cudaEventSynchronize"},
@@ -54,15 +53,4 @@ START_TEST(directives)
     says(&dialect_directives, said, sizeof said / sizeof *said);
     ck_assert_str_eq(dialect_title(&dialect_directives, ACTION_LAUNCH_FEWER),
                      "Queue the step without waits, in fewer constructs");
-}
-END_TEST
-
-Suite *test_dialect_cuda_suite(void);
-Suite *test_dialect_cuda_suite(void)
-{
-    Suite *s = suite_create("words of CUDA");
-    say_case_suite(s, "calls", calls);
-    say_case_suite(s, "libtorch", libtorch);
-    say_case_suite(s, "directives", directives);
-    return s;
 }

@@ -32,7 +32,7 @@ static const struct library {
      "train(..., amp=True) around forward and loss", FUSED},
 };
 
-START_TEST(words)
+TEST(words)
 {
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         const struct library *l = &libraries[i];
@@ -63,7 +63,6 @@ START_TEST(words)
     ck_assert_ptr_null(dialect_of_packages("timmy"));
     ck_assert_ptr_null(dialect_of_packages(NULL));
 }
-END_TEST
 
 static void fill_fp32(struct builder *b, int64_t at)
 {
@@ -72,7 +71,7 @@ static void fill_fp32(struct builder *b, int64_t at)
 }
 
 /* The library that makes one of the program's loaders trains: the first or another. */
-START_TEST(of_a_program)
+TEST(of_a_program)
 {
     static const char *const keys[] = {"torch.loader.1.by", "torch.loader.2.by", "torch.version"};
     static const char *const begins[] = {"TrainingArguments(", "TrainingArguments(", "with torch."};
@@ -86,14 +85,4 @@ START_TEST(of_a_program)
         ck_assert_msg(strncmp(told, begins[i], strlen(begins[i])) == 0, "%s", told);
         build_end(&b);
     }
-}
-END_TEST
-
-Suite *test_dialect_libraries_suite(void);
-Suite *test_dialect_libraries_suite(void)
-{
-    Suite *s = suite_create("words of libraries");
-    say_case_suite(s, "words", words);
-    say_case_suite(s, "of a program", of_a_program);
-    return s;
 }

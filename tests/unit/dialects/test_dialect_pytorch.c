@@ -1,10 +1,11 @@
 /* The words of PyTorch. */
+#include "tests/unit/test.h"
 #include "tests/unit/dialects/say_case.h"
 
 #define TF32     "torch.set_float32_matmul_precision('high') for TF32 (9.00 ms)"
 #define AUTOCAST "with torch.autocast('cuda', dtype=torch.bfloat16): ..."
 
-START_TEST(loaders)
+TEST(loaders)
 {
     static const struct said said[] = {
         {{.action = ACTION_SET_WORKERS,
@@ -30,9 +31,8 @@ START_TEST(loaders)
     };
     says(&dialect_pytorch, said, sizeof said / sizeof *said);
 }
-END_TEST
 
-START_TEST(precision)
+TEST(precision)
 {
     static const struct said said[] = {
         {{.action = ACTION_MIX_PRECISION,
@@ -52,10 +52,9 @@ START_TEST(precision)
     };
     says(&dialect_pytorch, said, sizeof said / sizeof *said);
 }
-END_TEST
 
 /* A package's line is named, but is no line to change. */
-START_TEST(waits_of_a_package)
+TEST(waits_of_a_package)
 {
     static const struct said said[] = {
         {{.action = ACTION_FIX_RESULT_SIZES,
@@ -73,9 +72,8 @@ START_TEST(waits_of_a_package)
     };
     says(&dialect_pytorch, said, sizeof said / sizeof *said);
 }
-END_TEST
 
-START_TEST(others)
+TEST(others)
 {
     static const struct said said[] = {
         {{.action = ACTION_FUSE_OPTIMIZER, .params[PARAM_OPTIMIZER] = TEXT("SGD")},
@@ -103,16 +101,4 @@ START_TEST(others)
          "more samples a call of the model, where the program makes its inputs"},
     };
     says(&dialect_pytorch, said, sizeof said / sizeof *said);
-}
-END_TEST
-
-Suite *test_dialect_pytorch_suite(void);
-Suite *test_dialect_pytorch_suite(void)
-{
-    Suite *s = suite_create("words of PyTorch");
-    say_case_suite(s, "loaders", loaders);
-    say_case_suite(s, "precision", precision);
-    say_case_suite(s, "waits", waits_of_a_package);
-    say_case_suite(s, "others", others);
-    return s;
 }

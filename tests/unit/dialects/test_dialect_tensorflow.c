@@ -1,7 +1,8 @@
 /* The words of TensorFlow and JAX. */
+#include "tests/unit/test.h"
 #include "tests/unit/dialects/say_case.h"
 
-START_TEST(words)
+TEST(words)
 {
     static const struct said said[] = {
         {{.action = ACTION_SET_WORKERS, .params[PARAM_WORKERS] = NUMBER(4), .now = "of PyTorch"},
@@ -18,13 +19,4 @@ START_TEST(words)
         {{.action = ACTION_EXCHANGE_EARLIER}, NULL},
     };
     says(&dialect_tensorflow, said, sizeof said / sizeof *said);
-}
-END_TEST
-
-Suite *test_dialect_tensorflow_suite(void);
-Suite *test_dialect_tensorflow_suite(void)
-{
-    Suite *s = suite_create("words of TensorFlow");
-    say_case_suite(s, "words", words);
-    return s;
 }

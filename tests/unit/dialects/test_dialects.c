@@ -1,9 +1,9 @@
 /* Every dialect: its templates name nothing that does not exist, and the frameworks' have words for
  * every action. What each says stands in the suites beside this one. */
+#include "tests/unit/test.h"
 #include "analyzer/dialects/dialect.h"
 #include "base/arena.h"
 
-#include <check.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static void check_names(const struct dialect *d, const char *template)
     }
 }
 
-START_TEST(names_exist)
+TEST(names_exist)
 {
     for (size_t i = 0; i < dialect_count; i++) {
         const struct dialect *d = dialects[i];
@@ -58,10 +58,9 @@ START_TEST(names_exist)
         check_names(&dialect_any, action_settings(a));
     arena_release(&arena);
 }
-END_TEST
 
 /* Of an action alone, with nothing else known. */
-START_TEST(frameworks_have_words)
+TEST(frameworks_have_words)
 {
     /* TensorFlow has no such exchanges of its own to move. */
     static const enum action unsaid[] = {ACTION_EXCHANGE_EARLIER, ACTION_OVERLAP_LAYERS};
@@ -77,9 +76,8 @@ START_TEST(frameworks_have_words)
         }
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(all_are_listed_once)
+TEST(all_are_listed_once)
 {
     ck_assert_ptr_eq(dialect_listed(0), &dialect_any);
     for (size_t i = 0; i < dialect_count; i++) {
@@ -89,17 +87,4 @@ START_TEST(all_are_listed_once)
             ck_assert_ptr_ne(dialect_listed(i), dialect_listed(k));
     }
     ck_assert_ptr_null(dialect_listed(dialect_count));
-}
-END_TEST
-
-Suite *test_dialects_suite(void);
-Suite *test_dialects_suite(void)
-{
-    Suite *s = suite_create("dialects");
-    TCase *t = tcase_create("dialects");
-    tcase_add_test(t, names_exist);
-    tcase_add_test(t, frameworks_have_words);
-    tcase_add_test(t, all_are_listed_once);
-    suite_add_tcase(s, t);
-    return s;
 }

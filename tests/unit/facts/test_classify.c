@@ -1,9 +1,8 @@
 /* Kernel names to classes: names as the libraries emit them. */
+#include "tests/unit/test.h"
 #include "analyzer/timeline/build.h"
 #include "analyzer/timeline/classify.h"
 #include "wire/spool_format.h"
-
-#include <check.h>
 
 static const struct {
     const char *name;
@@ -192,7 +191,7 @@ static const struct {
     {"void calc_bias_diff<2, float, float, 128, 0>(int)", FAMILY_BIAS, TRI_NO, SPOOL_DT_F32, 0, 0},
 };
 
-START_TEST(names_tell)
+TEST_EACH(names_tell, 0, (int)(sizeof cases / sizeof *cases))
 {
     struct kernel_class c = classify_kernel(cases[_i].name);
     ck_assert_msg(c.family == cases[_i].family, "%s: family %s", cases[_i].name,
@@ -202,9 +201,8 @@ START_TEST(names_tell)
     ck_assert_msg(c.layout == cases[_i].layout, "%s: layout %d", cases[_i].name, c.layout);
     ck_assert_msg(c.pass == cases[_i].pass, "%s: pass %d", cases[_i].name, c.pass);
 }
-END_TEST
 
-START_TEST(alignment_is_read)
+TEST(alignment_is_read)
 {
     ck_assert_uint_eq(classify_kernel("cutlass_80_tensorop_s1688gemm_64x64_32x4_nn_align1").align,
                       1);
@@ -212,16 +210,14 @@ START_TEST(alignment_is_read)
                       4);
     ck_assert_uint_eq(classify_kernel("volta_sgemm_128x64_nn").align, 0);
 }
-END_TEST
 
-START_TEST(a_name_that_is_cut_off_is_not_read_on)
+TEST(a_name_that_is_cut_off_is_not_read_on)
 {
     static const char cut[] = "nvjet_sm90\0hsh_192x192";
     ck_assert_uint_eq(classify_kernel(cut).dtype, SPOOL_DT_UNKNOWN);
 }
-END_TEST
 
-START_TEST(a_call_refines_but_does_not_overrule)
+TEST(a_call_refines_but_does_not_overrule)
 {
     struct kernel_class c = classify_kernel("ampere_sgemm_128x64_tn");
     struct row_call call = {
@@ -236,9 +232,8 @@ START_TEST(a_call_refines_but_does_not_overrule)
     classify_refine(&c, &call);
     ck_assert_uint_eq(c.family, FAMILY_LAYOUT); /* a conversion inside a convolution stays one */
 }
-END_TEST
 
-START_TEST(compilers_and_norms_of_rows_are_known_by_name)
+TEST(compilers_and_norms_of_rows_are_known_by_name)
 {
     ck_assert(classify_kernel("triton_poi_fused_add_gelu_0").fused);
     ck_assert(classify_kernel("loop_add_fusion_3").fused);
@@ -247,28 +242,12 @@ START_TEST(compilers_and_norms_of_rows_are_known_by_name)
     ck_assert(classify_kernel("RowwiseMomentsCUDAKernel<float>").by_row);
     ck_assert(!classify_kernel("batch_norm_collect_statistics_channels_last_kernel").by_row);
 }
-END_TEST
 
-START_TEST(copies_that_return_when_done_are_told_from_queued_ones)
+TEST(copies_that_return_when_done_are_told_from_queued_ones)
 {
     ck_assert_uint_eq(api_kind_of("cudaMemcpy"), API_COPY_SYNC);
     ck_assert_uint_eq(api_kind_of("cuMemcpyDtoH_v2"), API_COPY_SYNC);
     ck_assert_uint_eq(api_kind_of("hipMemcpyWithStream"), API_COPY_SYNC);
     ck_assert_uint_eq(api_kind_of("hipMemcpyAsync"), API_COPY_ASYNC);
     ck_assert_uint_eq(api_kind_of("cuMemcpyHtoDAsync_v2"), API_COPY_ASYNC);
-}
-END_TEST
-
-Suite *test_classify_suite(void)
-{
-    Suite *s = suite_create("classify");
-    TCase *c = tcase_create("classify");
-    tcase_add_loop_test(c, names_tell, 0, (int)(sizeof cases / sizeof *cases));
-    tcase_add_test(c, copies_that_return_when_done_are_told_from_queued_ones);
-    tcase_add_test(c, alignment_is_read);
-    tcase_add_test(c, a_name_that_is_cut_off_is_not_read_on);
-    tcase_add_test(c, compilers_and_norms_of_rows_are_known_by_name);
-    tcase_add_test(c, a_call_refines_but_does_not_overrule);
-    suite_add_tcase(s, c);
-    return s;
 }

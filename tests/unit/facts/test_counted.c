@@ -1,8 +1,7 @@
 /* Ranges whose names count upwards are steps, where the word before the number says so and they
  * hold the GPU's work. */
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
-
-#include <check.h>
 
 enum { RANGES = 12 };
 
@@ -29,7 +28,7 @@ static const struct steps *of(struct builder *b, const char *format, int modulus
     return &build_analyze(b)->facts->steps;
 }
 
-START_TEST(ranges_that_count_are_steps)
+TEST(ranges_that_count_are_steps)
 {
     static const struct {
         const char *format;
@@ -45,10 +44,9 @@ START_TEST(ranges_that_count_are_steps)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Layers, micro-batches, epochs; levels that come again and again, or halve. */
-START_TEST(other_numbers_are_no_steps)
+TEST(other_numbers_are_no_steps)
 {
     static const struct {
         const char *format;
@@ -67,9 +65,8 @@ START_TEST(other_numbers_are_no_steps)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(of_nested_ones_the_outermost_are_steps)
+TEST(of_nested_ones_the_outermost_are_steps)
 {
     struct builder b = build_start();
     char name[32];
@@ -90,10 +87,9 @@ START_TEST(of_nested_ones_the_outermost_are_steps)
     ck_assert_uint_eq(s->count, RANGES);
     build_end(&b);
 }
-END_TEST
 
 /* They are a small part of what the GPU does. */
-START_TEST(ranges_beside_the_work_are_no_steps)
+TEST(ranges_beside_the_work_are_no_steps)
 {
     struct builder b = build_start();
     char name[32];
@@ -106,18 +102,4 @@ START_TEST(ranges_beside_the_work_are_no_steps)
         build_kernel(&b, "other", at, at + US(10), MS(4));
     ck_assert_int_ne(build_analyze(&b)->facts->steps.source, STEPS_NVTX);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_counted_suite(void);
-Suite *test_counted_suite(void)
-{
-    Suite *s = suite_create("counted");
-    TCase *t = tcase_create("counted");
-    tcase_add_test(t, ranges_that_count_are_steps);
-    tcase_add_test(t, other_numbers_are_no_steps);
-    tcase_add_test(t, of_nested_ones_the_outermost_are_steps);
-    tcase_add_test(t, ranges_beside_the_work_are_no_steps);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -71,7 +71,7 @@ static void part(const struct advice *a, enum part p, int64_t ns)
                   (long long)a->facts->breakdown_ns[p], (long long)ns);
 }
 
-START_TEST(parts_of_a_step)
+TEST(parts_of_a_step)
 {
     struct builder b = training();
     const struct advice *a = build_analyze(&b);
@@ -92,10 +92,9 @@ START_TEST(parts_of_a_step)
     ck_assert_str_eq(analysis_part_title(a->facts, PART_FORWARD), "forward and loss");
     build_end(&b);
 }
-END_TEST
 
 /* PyTorch 1 tells the end of the optimizer's step alone. */
-START_TEST(optimizer_without_a_beginning)
+TEST(optimizer_without_a_beginning)
 {
     struct builder b = start();
     for (int i = 0; i < CASE_STEPS; i++) {
@@ -113,9 +112,8 @@ START_TEST(optimizer_without_a_beginning)
     ck_assert_str_eq(analysis_part_title(a->facts, PART_FORWARD), "work before backward");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(forward_in_the_closure_of_an_optimizer)
+TEST(forward_in_the_closure_of_an_optimizer)
 {
     struct builder b = start();
     for (int i = 0; i < CASE_STEPS; i++) {
@@ -133,7 +131,6 @@ START_TEST(forward_in_the_closure_of_an_optimizer)
     part(a, PART_OPTIMIZER, MS(2.5));
     build_end(&b);
 }
-END_TEST
 
 /* Every third step is preceded by 20 ms of validation, with batches of its own. */
 static void epochs(struct builder *b, bool told)
@@ -157,7 +154,7 @@ static void epochs(struct builder *b, bool told)
     }
 }
 
-START_TEST(what_recurs_is_in_the_mean)
+TEST(what_recurs_is_in_the_mean)
 {
     struct builder b = start();
     epochs(&b, true);
@@ -177,11 +174,10 @@ START_TEST(what_recurs_is_in_the_mean)
     free(text);
     build_end(&b);
 }
-END_TEST
 
 /* model.eval(), and no model.train(): the next backward pass ends the range, which then holds the
  * first batch that is trained with. A teacher's eval() within a step is no validation at all. */
-START_TEST(validation_that_a_backward_pass_ends)
+TEST(validation_that_a_backward_pass_ends)
 {
     struct builder b = start();
     for (int i = 0; i < CASE_STEPS; i++) {
@@ -199,9 +195,8 @@ START_TEST(validation_that_a_backward_pass_ends)
     part(build_analyze(&b), PART_VALIDATION, 0);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(batches_where_nothing_trains)
+TEST(batches_where_nothing_trains)
 {
     struct builder b = start();
     build_meta(&b, "torch.loader", "DataLoader(num_workers=0, batch_size=32, pin_memory=False)");
@@ -223,10 +218,9 @@ START_TEST(batches_where_nothing_trains)
     free(text);
     build_end(&b);
 }
-END_TEST
 
 /* An agent that plays does so after model.eval(): no validation, as far as anybody can tell. */
-START_TEST(an_agent_that_plays)
+TEST(an_agent_that_plays)
 {
     struct builder b = start();
     for (int i = 0; i < CASE_STEPS; i++) {
@@ -241,9 +235,8 @@ START_TEST(an_agent_that_plays)
     ck_assert_ptr_nonnull(strstr(a->next, "environments"));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(no_word_about_a_gpu_that_is_not_there)
+TEST(no_word_about_a_gpu_that_is_not_there)
 {
     static const char *const formats[] = {"term", "markdown", "html"};
     static const char *const silly[] = {"GPU idle",      "GPU busy",          "gpuprof run CMD",
@@ -265,9 +258,8 @@ START_TEST(no_word_about_a_gpu_that_is_not_there)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(budgets_of_a_run_without_a_gpu)
+TEST(budgets_of_a_run_without_a_gpu)
 {
     static const struct {
         const char *text;
@@ -288,9 +280,8 @@ START_TEST(budgets_of_a_run_without_a_gpu)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(no_steps_and_why)
+TEST(no_steps_and_why)
 {
     struct builder b = start();
     const struct advice *a = build_analyze(&b);
@@ -305,10 +296,9 @@ START_TEST(no_steps_and_why)
     ck_assert_ptr_nonnull(strstr(a->next, "options -I"));
     build_end(&b);
 }
-END_TEST
 
 /* A usage message, a library that is missing: marks on the loop would not help. */
-START_TEST(a_program_that_failed_before_it_began)
+TEST(a_program_that_failed_before_it_began)
 {
     static const char *const ends[][2] = {{"ended.status", "127"}, {"ended.signal", "6"}};
     for (int i = 0; i < 2; i++) {
@@ -324,10 +314,9 @@ START_TEST(a_program_that_failed_before_it_began)
     ck_assert_ptr_nonnull(strstr(build_analyze(&b)->next, "Mark the loop"));
     build_end(&b);
 }
-END_TEST
 
 /* Work was launched and not recorded, or a GPU holds the weights: no run without a GPU. */
-START_TEST(a_gpu_that_was_not_recorded)
+TEST(a_gpu_that_was_not_recorded)
 {
     struct builder b = training();
     build_api(&b, "cudaLaunchKernel", MS(101), US(5));
@@ -342,26 +331,4 @@ START_TEST(a_gpu_that_was_not_recorded)
     build_meta(&b, "torch.parameters", "6 tensors, 100 numbers, float32, on cuda");
     ck_assert(!build_analyze(&b)->facts->on_cpu);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_cpu_suite(void);
-Suite *test_cpu_suite(void)
-{
-    Suite *s = suite_create("cpu");
-    TCase *c = tcase_create("no GPU");
-    tcase_add_test(c, parts_of_a_step);
-    tcase_add_test(c, optimizer_without_a_beginning);
-    tcase_add_test(c, forward_in_the_closure_of_an_optimizer);
-    tcase_add_test(c, what_recurs_is_in_the_mean);
-    tcase_add_test(c, validation_that_a_backward_pass_ends);
-    tcase_add_test(c, batches_where_nothing_trains);
-    tcase_add_test(c, an_agent_that_plays);
-    tcase_add_test(c, no_word_about_a_gpu_that_is_not_there);
-    tcase_add_test(c, budgets_of_a_run_without_a_gpu);
-    tcase_add_test(c, no_steps_and_why);
-    tcase_add_test(c, a_program_that_failed_before_it_began);
-    tcase_add_test(c, a_gpu_that_was_not_recorded);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -30,7 +30,7 @@ static struct builder loops(const char *settings)
     return b;
 }
 
-START_TEST(workers_start_where_there_are_any)
+TEST(workers_start_where_there_are_any)
 {
     struct builder b = loops("DataLoader(num_workers=2, batch_size=8)");
     const struct advice *a = build_analyze(&b);
@@ -44,10 +44,9 @@ START_TEST(workers_start_where_there_are_any)
     ck_assert_ptr_null(strstr(a->verdict, "workers"));
     build_end(&b);
 }
-END_TEST
 
 /* An agent plays and learns inside the dataset that makes the next batch of its games. */
-START_TEST(a_backward_pass_is_no_loading)
+TEST(a_backward_pass_is_no_loading)
 {
     static const int kinds[] = {SPOOL_LOADER_WAIT, SPOOL_LOADER_BEGIN};
     for (size_t k = 0; k < 2; k++) {
@@ -65,11 +64,10 @@ START_TEST(a_backward_pass_is_no_loading)
         build_end(&b);
     }
 }
-END_TEST
 
 /* No optimizer of PyTorch's steps. Validation asks for batches, but no backward pass follows those.
  */
-START_TEST(batches_with_a_backward_pass)
+TEST(batches_with_a_backward_pass)
 {
     struct builder b = start();
     double at = 100;
@@ -86,10 +84,9 @@ START_TEST(batches_with_a_backward_pass)
     ck_assert(s->batches && strstr(s->source_text, "backward"));
     build_end(&b);
 }
-END_TEST
 
 /* A helper of PyTorch spins for 0.7 of the time in which the training thread mostly waits. */
-START_TEST(a_helper_that_spins_leaves_its_core)
+TEST(a_helper_that_spins_leaves_its_core)
 {
     for (int helper = 0; helper < 2; helper++) {
         struct program p = usual;
@@ -104,17 +101,4 @@ START_TEST(a_helper_that_spins_leaves_its_core)
         case_verdict(build_analyze(&b), "data-loading", helper ? RULE_FIRES : RULE_SUPPRESSED);
         build_end(&b);
     }
-}
-END_TEST
-
-Suite *test_cpu_loading_suite(void)
-{
-    Suite *s = suite_create("cpu_loading");
-    TCase *c = tcase_create("cpu_loading");
-    tcase_add_test(c, workers_start_where_there_are_any);
-    tcase_add_test(c, a_backward_pass_is_no_loading);
-    tcase_add_test(c, batches_with_a_backward_pass);
-    tcase_add_test(c, a_helper_that_spins_leaves_its_core);
-    suite_add_tcase(s, c);
-    return s;
 }

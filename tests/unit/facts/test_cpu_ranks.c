@@ -68,7 +68,7 @@ static void rank_of(struct builder *b, int64_t rank, int64_t world, int64_t forw
     held_up_rank(b, rank, world, forward, 0);
 }
 
-START_TEST(late_rank_works_longest_before_it_meets_the_others)
+TEST(late_rank_works_longest_before_it_meets_the_others)
 {
     struct builder b = start();
     for (int r = 0; r < 4; r++)
@@ -84,10 +84,9 @@ START_TEST(late_rank_works_longest_before_it_meets_the_others)
     ck_assert_ptr_null(strstr(a->why, "not recorded"));
     build_end(&b);
 }
-END_TEST
 
 /* 3.6 ms more of each of its 20 ms on average: the steps of both are as long but for one. */
-START_TEST(late_rank_that_was_held_up_once_is_late_all_the_same)
+TEST(late_rank_that_was_held_up_once_is_late_all_the_same)
 {
     struct builder b = start();
     rank_of(&b, 0, 2, MS(1));
@@ -97,9 +96,8 @@ START_TEST(late_rank_that_was_held_up_once_is_late_all_the_same)
     ck_assert_str_eq(a->verdict_class, "straggler");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(equal_ranks_are_not_acquitted)
+TEST(equal_ranks_are_not_acquitted)
 {
     struct builder b = start();
     for (int r = 0; r < 2; r++)
@@ -111,10 +109,9 @@ START_TEST(equal_ranks_are_not_acquitted)
     ck_assert_ptr_nonnull(strstr(a->why, "2 of 4 ranks are missing"));
     build_end(&b);
 }
-END_TEST
 
 /* Where other programs take the cores, the median of a few steps says little. */
-START_TEST(late_rank_whose_steps_vary_is_late_all_the_same)
+TEST(late_rank_whose_steps_vary_is_late_all_the_same)
 {
     struct builder b = start();
     rank_of(&b, 0, 2, MS(1));
@@ -126,9 +123,8 @@ START_TEST(late_rank_whose_steps_vary_is_late_all_the_same)
     ck_assert_uint_eq(a->facts->cpu_ranks.late, 1);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(a_rank_for_which_nobody_waits_is_not_late)
+TEST(a_rank_for_which_nobody_waits_is_not_late)
 {
     struct builder b = start();
     rank_of(&b, 0, 2, MS(3));
@@ -142,10 +138,9 @@ START_TEST(a_rank_for_which_nobody_waits_is_not_late)
                   "%s", a->why);
     build_end(&b);
 }
-END_TEST
 
 /* The workers of a rank's loader have its number, too. */
-START_TEST(more_threads_than_cores)
+TEST(more_threads_than_cores)
 {
     struct builder b = start();
     for (int r = 0; r < 2; r++) {
@@ -163,20 +158,4 @@ START_TEST(more_threads_than_cores)
     ck_assert_ptr_nonnull(strstr(a->next, "Start no more threads than there are cores: 2 in each"));
     ck_assert_msg(strstr(a->why, "4 threads in each of 2 ranks") != NULL, "%s", a->why);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_cpu_ranks_suite(void);
-Suite *test_cpu_ranks_suite(void)
-{
-    Suite *s = suite_create("cpu_ranks");
-    TCase *c = tcase_create("ranks without a GPU");
-    tcase_add_test(c, late_rank_works_longest_before_it_meets_the_others);
-    tcase_add_test(c, late_rank_that_was_held_up_once_is_late_all_the_same);
-    tcase_add_test(c, equal_ranks_are_not_acquitted);
-    tcase_add_test(c, late_rank_whose_steps_vary_is_late_all_the_same);
-    tcase_add_test(c, a_rank_for_which_nobody_waits_is_not_late);
-    tcase_add_test(c, more_threads_than_cores);
-    suite_add_tcase(s, c);
-    return s;
 }

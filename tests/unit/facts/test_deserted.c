@@ -1,8 +1,7 @@
 /* A rank that ended leaves the others in a collective that it never called: that step is no step.
  */
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
-
-#include <check.h>
 
 enum { STEPS = 8 };
 
@@ -60,7 +59,7 @@ static const struct steps *steps_of(struct builder *b)
 }
 
 /* Their files name no host, and end by clocks of their own. */
-START_TEST(kernels_that_are_numbered_tell_nothing_of_calls)
+TEST(kernels_that_are_numbered_tell_nothing_of_calls)
 {
     called = false;
     struct builder b = two_ranks(MS(40), STEPS - 1, MS(6), NULL);
@@ -70,9 +69,8 @@ START_TEST(kernels_that_are_numbered_tell_nothing_of_calls)
     ck_assert_msg(s->at[STEPS - 1].slow || s->at[STEPS - 1].used, "the last step was left out");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(a_step_that_waits_for_an_ended_rank_does_not_count)
+TEST(a_step_that_waits_for_an_ended_rank_does_not_count)
 {
     struct builder b = two_ranks(MS(800), STEPS - 1, MS(6), NULL);
     const struct steps *s = steps_of(&b);
@@ -83,25 +81,22 @@ START_TEST(a_step_that_waits_for_an_ended_rank_does_not_count)
     ck_assert_int_lt(s->max_ns, MS(2));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(a_collective_as_long_as_the_others_is_left_too)
+TEST(a_collective_as_long_as_the_others_is_left_too)
 {
     struct builder b = two_ranks(US(50), STEPS - 1, MS(5), NULL);
     ck_assert_uint_eq(steps_of(&b)->at[STEPS - 1].used, 0);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(a_slow_collective_of_all_ranks_counts)
+TEST(a_slow_collective_of_all_ranks_counts)
 {
     struct builder b = two_ranks(US(80), STEPS, MS(5), NULL);
     ck_assert_uint_eq(steps_of(&b)->at[STEPS - 1].used, 1);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(a_rank_that_lives_on_was_only_not_recorded)
+TEST(a_rank_that_lives_on_was_only_not_recorded)
 {
     struct builder b = two_ranks(US(80), STEPS - 1, MS(10000), NULL);
     ck_assert_uint_eq(steps_of(&b)->at[STEPS - 1].used, 1);
@@ -112,19 +107,4 @@ START_TEST(a_rank_that_lives_on_was_only_not_recorded)
     b = two_ranks(US(80), STEPS - 1, MS(5), "another"); /* with a clock of its own */
     ck_assert_uint_eq(steps_of(&b)->at[STEPS - 1].used, 1);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_deserted_suite(void);
-Suite *test_deserted_suite(void)
-{
-    Suite *s = suite_create("deserted");
-    TCase *t = tcase_create("deserted");
-    tcase_add_test(t, a_step_that_waits_for_an_ended_rank_does_not_count);
-    tcase_add_test(t, kernels_that_are_numbered_tell_nothing_of_calls);
-    tcase_add_test(t, a_collective_as_long_as_the_others_is_left_too);
-    tcase_add_test(t, a_slow_collective_of_all_ranks_counts);
-    tcase_add_test(t, a_rank_that_lives_on_was_only_not_recorded);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,7 +1,6 @@
 /* Totals, facts of the host, health and the verdict's sentences. */
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
-
-#include <check.h>
 
 static void step_with(struct builder *b, int i, const char *kernel, int64_t length)
 {
@@ -10,7 +9,7 @@ static void step_with(struct builder *b, int i, const char *kernel, int64_t leng
     build_kernel(b, kernel, at + US(10), at + US(20), length);
 }
 
-START_TEST(kernels_are_summed_by_name_over_used_steps)
+TEST(kernels_are_summed_by_name_over_used_steps)
 {
     struct builder b = build_start();
     for (int i = 0; i < 12; i++) {
@@ -32,11 +31,10 @@ START_TEST(kernels_are_summed_by_name_over_used_steps)
     ck_assert_int_eq(t->launches, 2 * used);
     build_end(&b);
 }
-END_TEST
 
 /* PyTorch's templates have one short name for kernels of several kinds: the sums of a kind hold no
  * time of another. */
-START_TEST(kernels_of_one_name_are_summed_by_kind)
+TEST(kernels_of_one_name_are_summed_by_kind)
 {
 #define LONG "_with_a_name_that_is_much_too_long_to_be_shown_whole_where_names_are_short"
 #define OF(functor)                                                                                \
@@ -58,9 +56,8 @@ START_TEST(kernels_of_one_name_are_summed_by_kind)
         ck_assert_int_eq(t->family_ns[t->kernels[i].class.family], t->kernels[i].total_ns);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(copies_are_summed_by_kind_and_memory)
+TEST(copies_are_summed_by_kind_and_memory)
 {
     struct builder b = build_start();
     for (int i = 0; i < 12; i++) {
@@ -79,7 +76,6 @@ START_TEST(copies_are_summed_by_kind_and_memory)
     ck_assert_int_eq(t->copies[1].host_blocked_ns, 11 * US(40));
     build_end(&b);
 }
-END_TEST
 
 static void fill_loader(struct builder *b, int workers)
 {
@@ -96,7 +92,7 @@ static void fill_loader(struct builder *b, int workers)
     }
 }
 
-START_TEST(workers_are_counted_and_their_batches_timed)
+TEST(workers_are_counted_and_their_batches_timed)
 {
     struct builder b = build_start();
     for (int w = 0; w < 3; w++)
@@ -113,9 +109,8 @@ START_TEST(workers_are_counted_and_their_batches_timed)
     ck_assert_int_eq(h->wait_ns, MS(1));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(the_training_thread_may_make_batches_itself)
+TEST(the_training_thread_may_make_batches_itself)
 {
     struct builder b = build_start();
     fill_loader(&b, 0);
@@ -126,9 +121,8 @@ START_TEST(the_training_thread_may_make_batches_itself)
     ck_assert_int_eq(h->fetch_ns, MS(1));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(sampled_cpu_time_says_what_a_batch_costs)
+TEST(sampled_cpu_time_says_what_a_batch_costs)
 {
     struct builder b = build_start();
     build_thread(&b, 10, "loader");
@@ -141,9 +135,8 @@ START_TEST(sampled_cpu_time_says_what_a_batch_costs)
     ck_assert_int_eq(build_analyze(&b)->facts->host.fetch_cpu_ns, MS(3.5));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(losses_are_added_up)
+TEST(losses_are_added_up)
 {
     struct builder b = build_start();
     for (int i = 0; i < 3; i++)
@@ -159,10 +152,9 @@ START_TEST(losses_are_added_up)
     ck_assert_double_eq(h->overhead_pct, -1);
     build_end(&b);
 }
-END_TEST
 
 /* Each step launches ten kernels; so many of them have no record. `source`: whose recording. */
-START_TEST(launches_without_a_record_are_not_idle_time)
+TEST_EACH(launches_without_a_record_are_not_idle_time, 0, 5)
 {
     static const struct {
         const char *source;
@@ -193,10 +185,9 @@ START_TEST(launches_without_a_record_are_not_idle_time)
     ck_assert_msg(says == (cases[_i].says != NULL), "%d: %s %s", _i, a->verdict, a->why);
     build_end(&b);
 }
-END_TEST
 
 /* Of ten launches of each step so many return an error; the others have a kernel. */
-START_TEST(launches_that_fail_are_not_lost)
+TEST_EACH(launches_that_fail_are_not_lost, 0, 3)
 {
     static const struct {
         int failed, error;
@@ -225,9 +216,8 @@ START_TEST(launches_that_fail_are_not_lost)
     ck_assert_msg(!strstr(a->verdict, "missing") && !strstr(a->why, "missing"), "%s", a->why);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(a_busy_gpu_is_the_verdict)
+TEST(a_busy_gpu_is_the_verdict)
 {
     struct builder b = build_start();
     for (int i = 0; i < 12; i++)
@@ -239,9 +229,8 @@ START_TEST(a_busy_gpu_is_the_verdict)
     ck_assert_ptr_nonnull(a->next);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(one_recording_without_steps_is_not_called_a_step)
+TEST(one_recording_without_steps_is_not_called_a_step)
 {
     struct builder b = build_start();
     build_kernel(&b, "only", US(1), US(10), MS(5));
@@ -251,10 +240,9 @@ START_TEST(one_recording_without_steps_is_not_called_a_step)
     ck_assert_ptr_nonnull(strstr(a->why, "The window: compute"));
     build_end(&b);
 }
-END_TEST
 
 /* Without marks: the thread that runs backward launches twice as much as the loop's. */
-START_TEST(the_loops_thread_takes_batches_and_updates_parameters)
+TEST(the_loops_thread_takes_batches_and_updates_parameters)
 {
     for (int i = 0; i < 2; i++) {
         struct builder b = build_start();
@@ -279,9 +267,8 @@ START_TEST(the_loops_thread_takes_batches_and_updates_parameters)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(an_absurd_cost_of_records_is_no_cost)
+TEST_EACH(an_absurd_cost_of_records_is_no_cost, 0, 5)
 {
     static const char *const cost[] = {"1e999", "nan", "-5", "1e15", "100"};
     struct builder b = build_start();
@@ -296,7 +283,6 @@ START_TEST(an_absurd_cost_of_records_is_no_cost)
         ck_assert_double_gt(pct, 0);
     build_end(&b);
 }
-END_TEST
 
 static void put_overhead(struct builder *b, const char *name, int64_t start, int64_t end)
 {
@@ -305,7 +291,7 @@ static void put_overhead(struct builder *b, const char *name, int64_t start, int
     build_put(b, ROW_OVERHEAD, &o);
 }
 
-START_TEST(overhead_counts_once_and_within_the_recording)
+TEST(overhead_counts_once_and_within_the_recording)
 {
     struct builder b = build_start();
     build_range(&b, "step", MS(100), MS(200));
@@ -320,27 +306,4 @@ START_TEST(overhead_counts_once_and_within_the_recording)
     put_overhead(&b, "CUPTI Buffer flush", MS(151), MS(190));
     ck_assert_double_eq_tol(build_analyze(&b)->facts->health.overhead_pct, 15, 0.01);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_facts_suite(void)
-{
-    Suite *s = suite_create("facts");
-    TCase *c = tcase_create("facts");
-    tcase_add_test(c, kernels_are_summed_by_name_over_used_steps);
-    tcase_add_test(c, kernels_of_one_name_are_summed_by_kind);
-    tcase_add_test(c, copies_are_summed_by_kind_and_memory);
-    tcase_add_test(c, workers_are_counted_and_their_batches_timed);
-    tcase_add_test(c, the_training_thread_may_make_batches_itself);
-    tcase_add_test(c, sampled_cpu_time_says_what_a_batch_costs);
-    tcase_add_test(c, losses_are_added_up);
-    tcase_add_loop_test(c, launches_without_a_record_are_not_idle_time, 0, 5);
-    tcase_add_loop_test(c, launches_that_fail_are_not_lost, 0, 3);
-    tcase_add_test(c, a_busy_gpu_is_the_verdict);
-    tcase_add_test(c, one_recording_without_steps_is_not_called_a_step);
-    tcase_add_test(c, the_loops_thread_takes_batches_and_updates_parameters);
-    tcase_add_test(c, overhead_counts_once_and_within_the_recording);
-    tcase_add_loop_test(c, an_absurd_cost_of_records_is_no_cost, 0, 5);
-    suite_add_tcase(s, c);
-    return s;
 }

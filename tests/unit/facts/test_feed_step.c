@@ -1,7 +1,6 @@
 /* How many workers are advised: none where it is not certain that a step becomes shorter. */
+#include "tests/unit/test.h"
 #include "analyzer/queries/input/feed.h"
-
-#include <check.h>
 
 /* 64 steps of 5 ms on batches that take 8 ms of CPU time to make, on two cores, without workers. */
 static struct feed inline_batches(double loops)
@@ -25,38 +24,23 @@ static struct feed inline_batches(double loops)
                          .cores = 2};
 }
 
-START_TEST(one_long_loop_is_worth_a_worker)
+TEST(one_long_loop_is_worth_a_worker)
 {
     struct feed f = inline_batches(1);
     ck_assert_int_eq(query_feed_best(&f), 1);
 }
-END_TEST
 
-START_TEST(loops_of_four_steps_are_not)
+TEST(loops_of_four_steps_are_not)
 {
     struct feed f = inline_batches(16); /* each waits for its first batch, and for the worker */
     struct feed_step one = query_feed_step(&f, 1);
     ck_assert_double_lt(one.mid_ns, f.step_ns); /* it would save time, more likely than not */
     ck_assert_int_eq(query_feed_best(&f), 0);
 }
-END_TEST
 
-START_TEST(less_than_two_percent_for_certain_is_no_reason)
+TEST(less_than_two_percent_for_certain_is_no_reason)
 {
     struct feed f = inline_batches(1);
     f.step_ns = 1.01 * query_feed_step(&f, 1).high_ns; /* there are cores for one worker */
     ck_assert_int_eq(query_feed_best(&f), 0);
-}
-END_TEST
-
-Suite *test_feed_step_suite(void);
-Suite *test_feed_step_suite(void)
-{
-    Suite *s = suite_create("feed_step");
-    TCase *t = tcase_create("workers");
-    tcase_add_test(t, one_long_loop_is_worth_a_worker);
-    tcase_add_test(t, loops_of_four_steps_are_not);
-    tcase_add_test(t, less_than_two_percent_for_certain_is_no_reason);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,8 +1,7 @@
 /* In which range of which thread the host was while the GPU was idle. */
+#include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "tests/unit/build_timeline.h"
-
-#include <check.h>
 
 static struct advice *run(struct builder *b, void (*fill)(struct builder *, int64_t start))
 {
@@ -31,7 +30,7 @@ static void fill_host(struct builder *b, int64_t at)
     build_kernel(b, "k", at + MS(4), at + MS(4) + US(10), MS(6) - US(10));
 }
 
-START_TEST(long_host_work_is_named_by_its_range)
+TEST(long_host_work_is_named_by_its_range)
 {
     struct builder b = build_start();
     const struct advice *a = run(&b, fill_host);
@@ -42,7 +41,6 @@ START_TEST(long_host_work_is_named_by_its_range)
     ck_assert_ptr_nonnull(strstr(a->why, "'augment'"));
     build_end(&b);
 }
-END_TEST
 
 static void fill_other_range(struct builder *b, int64_t at)
 {
@@ -55,7 +53,7 @@ static void fill_other_range(struct builder *b, int64_t at)
     build_kernel(b, "more", at + MS(4) + US(50), at + MS(10) - US(1), US(1));
 }
 
-START_TEST(the_range_is_that_of_the_thread_that_launches)
+TEST(the_range_is_that_of_the_thread_that_launches)
 {
     struct builder b = build_start();
     build_thread(&b, 2, "copier");
@@ -64,7 +62,6 @@ START_TEST(the_range_is_that_of_the_thread_that_launches)
     ck_assert(!gap_in(a, "prefetch"));
     build_end(&b);
 }
-END_TEST
 
 static void fill_backward(struct builder *b, int64_t at)
 {
@@ -75,14 +72,13 @@ static void fill_backward(struct builder *b, int64_t at)
     b->thread = 1;
 }
 
-START_TEST(a_thread_without_a_range_waits_for_the_one_that_called_last)
+TEST(a_thread_without_a_range_waits_for_the_one_that_called_last)
 {
     struct builder b = build_start();
     build_thread(&b, 2, "autograd");
     ck_assert(gap_in(run(&b, fill_backward), "loss"));
     build_end(&b);
 }
-END_TEST
 
 /* Frames as Python's stacks have them: short ones in which the middle of the gap happens to lie,
  * and those of every program. */
@@ -96,25 +92,11 @@ static void fill_frames(struct builder *b, int64_t at)
     build_kernel(b, "k", at + MS(4), at + MS(4) + US(10), MS(6) - US(10));
 }
 
-START_TEST(the_range_holds_most_of_the_gap_and_says_where_it_is)
+TEST(the_range_holds_most_of_the_gap_and_says_where_it_is)
 {
     struct builder b = build_start();
     const struct advice *a = run(&b, fill_frames);
     ck_assert(gap_in(a, "hooks.py(268): _set_context"));
     ck_assert_ptr_nonnull(strstr(a->why, "_set_context"));
     build_end(&b);
-}
-END_TEST
-
-Suite *test_gap_ranges_suite(void);
-Suite *test_gap_ranges_suite(void)
-{
-    Suite *s = suite_create("gap_ranges");
-    TCase *c = tcase_create("gap_ranges");
-    tcase_add_test(c, long_host_work_is_named_by_its_range);
-    tcase_add_test(c, the_range_is_that_of_the_thread_that_launches);
-    tcase_add_test(c, the_range_holds_most_of_the_gap_and_says_where_it_is);
-    tcase_add_test(c, a_thread_without_a_range_waits_for_the_one_that_called_last);
-    suite_add_tcase(s, c);
-    return s;
 }

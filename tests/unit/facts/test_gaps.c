@@ -1,8 +1,8 @@
 /* Idle gaps: each cause alone, with a known answer; parts that sum. */
+#include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "tests/unit/build_timeline.h"
 
-#include <check.h>
 #include <math.h>
 
 enum { STEPS = 12 };
@@ -44,7 +44,7 @@ static void fill_input(struct builder *b, int64_t at)
     build_sync(b, at + MS(4) + US(10), MS(5) + US(10)); /* loss.item() before the next wait */
 }
 
-START_TEST(waiting_for_data_is_input_even_after_a_sync)
+TEST(waiting_for_data_is_input_even_after_a_sync)
 {
     struct builder b = build_start();
     const struct advice *a = run(&b, MS(10), fill_input);
@@ -55,7 +55,6 @@ START_TEST(waiting_for_data_is_input_even_after_a_sync)
     ck_assert_int_eq(a->facts->host.wait_ns, MS(4));
     build_end(&b);
 }
-END_TEST
 
 static void fill_sync(struct builder *b, int64_t at)
 {
@@ -64,7 +63,7 @@ static void fill_sync(struct builder *b, int64_t at)
     build_sync(b, at + MS(1), MS(8) + US(10)); /* GPU done at 9.009 */
 }
 
-START_TEST(launching_after_a_sync_is_charged_to_the_sync)
+TEST(launching_after_a_sync_is_charged_to_the_sync)
 {
     struct builder b = build_start();
     const struct advice *a = run(&b, MS(10), fill_sync);
@@ -73,7 +72,6 @@ START_TEST(launching_after_a_sync_is_charged_to_the_sync)
     expect(a, PART_IDLE_QUEUED, US(49), US(2));
     build_end(&b);
 }
-END_TEST
 
 static void fill_poor_sync(struct builder *b, int64_t at)
 {
@@ -82,7 +80,7 @@ static void fill_poor_sync(struct builder *b, int64_t at)
     build_sync(b, at + MS(9), US(10));
 }
 
-START_TEST(a_sync_that_took_no_lead_is_not_blamed)
+TEST(a_sync_that_took_no_lead_is_not_blamed)
 {
     struct builder b = build_start();
     const struct advice *a = run(&b, MS(10), fill_poor_sync);
@@ -92,7 +90,6 @@ START_TEST(a_sync_that_took_no_lead_is_not_blamed)
     ck_assert_str_eq(a->verdict_class, "host");
     build_end(&b);
 }
-END_TEST
 
 static void fill_old_event(struct builder *b, int64_t at)
 {
@@ -102,7 +99,7 @@ static void fill_old_event(struct builder *b, int64_t at)
     build_kernel(b, "ahead", at + MS(5) + US(50), at + MS(10), MS(4));
 }
 
-START_TEST(a_wait_that_left_the_queue_full_is_not_blamed)
+TEST(a_wait_that_left_the_queue_full_is_not_blamed)
 {
     struct builder b = build_start();
     const struct advice *a = run(&b, MS(10), fill_old_event);
@@ -111,7 +108,6 @@ START_TEST(a_wait_that_left_the_queue_full_is_not_blamed)
     expect(a, PART_IDLE_SYNC, 0, US(300)); /* the first step has nothing before it */
     build_end(&b);
 }
-END_TEST
 
 static void fill_copy(struct builder *b, int64_t at)
 {
@@ -121,7 +117,7 @@ static void fill_copy(struct builder *b, int64_t at)
     build_kernel(b, "k", at + MS(3), at + MS(3) + US(10), MS(6.9));
 }
 
-START_TEST(a_blocking_copy_is_copy_time)
+TEST(a_blocking_copy_is_copy_time)
 {
     struct builder b = build_start();
     const struct advice *a = run(&b, MS(10), fill_copy);
@@ -134,7 +130,6 @@ START_TEST(a_blocking_copy_is_copy_time)
                      (int64_t)a->facts->steps.used * MS(3));
     build_end(&b);
 }
-END_TEST
 
 static void fill_launch(struct builder *b, int64_t at)
 {
@@ -142,7 +137,7 @@ static void fill_launch(struct builder *b, int64_t at)
         build_kernel(b, "tiny", at + US(40 * i), at + US(40 * i + 8), US(5));
 }
 
-START_TEST(short_kernels_launched_slowly_are_launch_bound)
+TEST(short_kernels_launched_slowly_are_launch_bound)
 {
     struct builder b = build_start();
     const struct advice *a = run(&b, MS(4), fill_launch);
@@ -151,7 +146,6 @@ START_TEST(short_kernels_launched_slowly_are_launch_bound)
     ck_assert_int_eq(a->facts->totals.short_kernels, (int64_t)a->facts->steps.used * 100);
     build_end(&b);
 }
-END_TEST
 
 static void fill_full_queue(struct builder *b, int64_t at)
 {
@@ -162,7 +156,7 @@ static void fill_full_queue(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(a_full_queue_is_no_launch_overhead)
+TEST(a_full_queue_is_no_launch_overhead)
 {
     struct builder b = build_start();
     const struct advice *a = run(&b, MS(10), fill_full_queue);
@@ -171,7 +165,6 @@ START_TEST(a_full_queue_is_no_launch_overhead)
     ck_assert_str_eq(a->verdict_class, "gpu");
     build_end(&b);
 }
-END_TEST
 
 /* Both are launched at once, and the second does not start for 6 ms: not by a lack of launches, nor
  * because it zeroes a buffer. */
@@ -181,7 +174,7 @@ static void fill_held(struct builder *b, int64_t at)
     build_kernel(b, "FillFunctor<float>", at + US(20), at + MS(8), MS(2) - US(10));
 }
 
-START_TEST(work_that_is_launched_and_held_up_is_no_cost_of_what_it_does)
+TEST(work_that_is_launched_and_held_up_is_no_cost_of_what_it_does)
 {
     struct builder b = build_start();
     const struct advice *a = run(&b, MS(10), fill_held);
@@ -193,7 +186,6 @@ START_TEST(work_that_is_launched_and_held_up_is_no_cost_of_what_it_does)
         ck_assert_int_lt(a->ranked[i]->saves_high_ns, MS(4));
     build_end(&b);
 }
-END_TEST
 
 static void fill_alloc(struct builder *b, int64_t at)
 {
@@ -201,21 +193,20 @@ static void fill_alloc(struct builder *b, int64_t at)
     build_kernel(b, "k", at + MS(2), at + MS(2) + US(10), MS(3) - US(10));
 }
 
-START_TEST(allocation_is_named)
+TEST(allocation_is_named)
 {
     struct builder b = build_start();
     const struct advice *a = run(&b, MS(5), fill_alloc);
     expect(a, PART_IDLE_ALLOC, MS(2), US(1));
     build_end(&b);
 }
-END_TEST
 
 static void fill_unlaunched(struct builder *b, int64_t at)
 {
     build_kernel_of(b, "k", 0, at + MS(1), MS(1), 1);
 }
 
-START_TEST(without_calls_nothing_is_explained)
+TEST(without_calls_nothing_is_explained)
 {
     struct builder b = build_start();
     const struct advice *a = run(&b, MS(4), fill_unlaunched);
@@ -224,7 +215,6 @@ START_TEST(without_calls_nothing_is_explained)
     ck_assert_double_gt(a->facts->health.unexplained_pct, 50);
     build_end(&b);
 }
-END_TEST
 
 static void fill_two_threads(struct builder *b, int64_t at)
 {
@@ -237,7 +227,7 @@ static void fill_two_threads(struct builder *b, int64_t at)
     build_kernel(b, "opt", at + MS(3) + US(60), at + MS(9.93), US(5));
 }
 
-START_TEST(the_main_threads_wait_is_seen_behind_another_threads_launch)
+TEST(the_main_threads_wait_is_seen_behind_another_threads_launch)
 {
     struct builder b = build_start();
     build_thread(&b, 2, "autograd");
@@ -245,7 +235,6 @@ START_TEST(the_main_threads_wait_is_seen_behind_another_threads_launch)
     expect(a, PART_IDLE_INPUT, MS(3), US(1));
     build_end(&b);
 }
-END_TEST
 
 static void fill_streams(struct builder *b, int64_t at)
 {
@@ -260,7 +249,7 @@ static void fill_streams(struct builder *b, int64_t at)
     build_kernel(b, "gemm", at + US(40), at + MS(2), MS(1)); /* inside the first */
 }
 
-START_TEST(exposed_means_nothing_better_runs)
+TEST(exposed_means_nothing_better_runs)
 {
     struct builder b = build_start();
     build_stream(&b, 2, 1);
@@ -277,9 +266,8 @@ START_TEST(exposed_means_nothing_better_runs)
     ck_assert_double_eq_tol(a->facts->gpu.copy_exposed_pct, 100.0 * STEPS * MS(1) / window, 0.01);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(gaps_and_unlisted_idle_time_make_up_all_idle_time)
+TEST(gaps_and_unlisted_idle_time_make_up_all_idle_time)
 {
     struct builder b = build_start();
     struct advice *a = run(&b, MS(10), fill_sync);
@@ -298,36 +286,12 @@ START_TEST(gaps_and_unlisted_idle_time_make_up_all_idle_time)
     ck_assert_int_gt(a->facts->gaps_unlisted_ns, 0);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(the_virtual_gpu_is_named)
+TEST(the_virtual_gpu_is_named)
 {
     struct builder b = build_start_on("Virtual NVIDIA H200", 9, 0);
     const struct advice *a = run(&b, MS(4), fill_launch);
     ck_assert(facts_virtual(a->facts));
     ck_assert_ptr_nonnull(strstr(a->verdict, "virtual"));
     build_end(&b);
-}
-END_TEST
-
-Suite *test_gaps_suite(void)
-{
-    Suite *s = suite_create("gaps");
-    TCase *c = tcase_create("gaps");
-    tcase_add_test(c, waiting_for_data_is_input_even_after_a_sync);
-    tcase_add_test(c, launching_after_a_sync_is_charged_to_the_sync);
-    tcase_add_test(c, a_sync_that_took_no_lead_is_not_blamed);
-    tcase_add_test(c, a_wait_that_left_the_queue_full_is_not_blamed);
-    tcase_add_test(c, a_blocking_copy_is_copy_time);
-    tcase_add_test(c, short_kernels_launched_slowly_are_launch_bound);
-    tcase_add_test(c, a_full_queue_is_no_launch_overhead);
-    tcase_add_test(c, work_that_is_launched_and_held_up_is_no_cost_of_what_it_does);
-    tcase_add_test(c, allocation_is_named);
-    tcase_add_test(c, without_calls_nothing_is_explained);
-    tcase_add_test(c, the_main_threads_wait_is_seen_behind_another_threads_launch);
-    tcase_add_test(c, exposed_means_nothing_better_runs);
-    tcase_add_test(c, gaps_and_unlisted_idle_time_make_up_all_idle_time);
-    tcase_add_test(c, the_virtual_gpu_is_named);
-    suite_add_tcase(s, c);
-    return s;
 }

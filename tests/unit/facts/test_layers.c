@@ -1,9 +1,8 @@
 /* Forward passes of deep models without any marks: their layers are no steps, nor are the
  * parameters of an update. */
+#include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "tests/unit/build_timeline.h"
-
-#include <check.h>
 
 enum { LAYERS = 24 };
 
@@ -43,24 +42,22 @@ static const struct steps *passes(struct builder *b, int n, const char *module)
     return &build_analyze(b)->facts->steps;
 }
 
-START_TEST(one_pass_in_a_module_has_no_steps)
+TEST(one_pass_in_a_module_has_no_steps)
 {
     struct builder b;
     ck_assert_int_eq(passes(&b, 1, "nn.Module: Model_0")->source, STEPS_NONE);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(one_pass_without_modules_has_doubtful_steps_at_most)
+TEST(one_pass_without_modules_has_doubtful_steps_at_most)
 {
     struct builder b;
     const struct steps *s = passes(&b, 1, NULL);
     ck_assert(s->source == STEPS_NONE || s->confidence <= 0.6);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(passes_are_steps_and_not_their_layers)
+TEST(passes_are_steps_and_not_their_layers)
 {
     const char *const modules[] = {NULL, "nn.Module: Model_0"};
     for (int i = 0; i < 2; i++) {
@@ -72,10 +69,9 @@ START_TEST(passes_are_steps_and_not_their_layers)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Six equal repeats without an update may as well be parts of one step. */
-START_TEST(few_passes_are_doubtful_steps)
+TEST(few_passes_are_doubtful_steps)
 {
     struct builder b;
     const struct steps *s = passes(&b, 6, NULL);
@@ -84,10 +80,9 @@ START_TEST(few_passes_are_doubtful_steps)
     ck_assert_ptr_nonnull(s->doubt);
     build_end(&b);
 }
-END_TEST
 
 /* ... unless the user says how many they are. */
-START_TEST(few_passes_that_the_user_counts_are_steps)
+TEST(few_passes_that_the_user_counts_are_steps)
 {
     struct builder b = build_start();
     int64_t at = MS(1);
@@ -100,7 +95,6 @@ START_TEST(few_passes_that_the_user_counts_are_steps)
     ck_assert_ptr_null(s->doubt);
     build_end(&b);
 }
-END_TEST
 
 /* The loop over the parameters of an optimizer that is written in Python. */
 static int64_t update(struct builder *b, int64_t at)
@@ -115,7 +109,7 @@ static int64_t update(struct builder *b, int64_t at)
     return at;
 }
 
-START_TEST(one_update_of_many_parameters_has_no_steps)
+TEST(one_update_of_many_parameters_has_no_steps)
 {
     struct builder b = build_start();
     update(&b, MS(1));
@@ -129,20 +123,4 @@ START_TEST(one_update_of_many_parameters_has_no_steps)
     ck_assert_uint_ge(s->count, 19);
     ck_assert_uint_le(s->count, 20);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_layers_suite(void);
-Suite *test_layers_suite(void)
-{
-    Suite *s = suite_create("layers");
-    TCase *c = tcase_create("layers");
-    tcase_add_test(c, one_pass_in_a_module_has_no_steps);
-    tcase_add_test(c, one_pass_without_modules_has_doubtful_steps_at_most);
-    tcase_add_test(c, passes_are_steps_and_not_their_layers);
-    tcase_add_test(c, few_passes_are_doubtful_steps);
-    tcase_add_test(c, few_passes_that_the_user_counts_are_steps);
-    tcase_add_test(c, one_update_of_many_parameters_has_no_steps);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,8 +1,7 @@
 /* Loops of programs in C without marks: a few kernels, and a wait for the GPU behind them; and what
  * must not be taken for such a loop. */
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
-
-#include <check.h>
 
 /* Launches it; returns when the host goes on. */
 static int64_t kernel(struct builder *b, const char *name, int64_t at, int64_t *gpu, int64_t length)
@@ -43,7 +42,7 @@ static const struct steps *two_kernels(struct builder *b, bool wait)
     return &build_analyze(b)->facts->steps;
 }
 
-START_TEST(two_kernels_and_a_wait_are_a_doubtful_step)
+TEST(two_kernels_and_a_wait_are_a_doubtful_step)
 {
     struct builder b;
     doubted(two_kernels(&b, true), 10);
@@ -51,7 +50,6 @@ START_TEST(two_kernels_and_a_wait_are_a_doubtful_step)
     ck_assert_int_eq(two_kernels(&b, false)->source, STEPS_NONE); /* as layers would be */
     build_end(&b);
 }
-END_TEST
 
 /* One kernel, 50 times, between the copies of what it reads and writes. */
 static const struct steps *one_kernel(struct builder *b, bool wait)
@@ -68,7 +66,7 @@ static const struct steps *one_kernel(struct builder *b, bool wait)
     return &build_analyze(b)->facts->steps;
 }
 
-START_TEST(one_kernel_and_a_wait_are_a_doubtful_step)
+TEST(one_kernel_and_a_wait_are_a_doubtful_step)
 {
     struct builder b;
     doubted(one_kernel(&b, true), 49);
@@ -78,9 +76,8 @@ START_TEST(one_kernel_and_a_wait_are_a_doubtful_step)
     ck_assert_ptr_nonnull(s->doubt);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(marks_need_no_guess)
+TEST(marks_need_no_guess)
 {
     struct builder b = build_start();
     int64_t at = MS(1), gpu = 0;
@@ -96,10 +93,9 @@ START_TEST(marks_need_no_guess)
     ck_assert_uint_eq(s->detected_count, 0);
     build_end(&b);
 }
-END_TEST
 
 /* The program allocates for a second, then launches the same kernel for 2 ms. */
-START_TEST(a_guess_is_not_worth_more_than_what_takes_the_time)
+TEST(a_guess_is_not_worth_more_than_what_takes_the_time)
 {
     struct builder b = build_start();
     build_api(&b, "cudaMalloc", MS(1), MS(1000));
@@ -111,10 +107,9 @@ START_TEST(a_guess_is_not_worth_more_than_what_takes_the_time)
     ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
     build_end(&b);
 }
-END_TEST
 
 /* Each step reduces a hundred times; before the first one the same reductions run now and then. */
-START_TEST(a_long_step_is_found_around_a_loop_within_it)
+TEST(a_long_step_is_found_around_a_loop_within_it)
 {
     struct builder b = build_start();
     int64_t at = MS(1), gpu = 0;
@@ -134,11 +129,10 @@ START_TEST(a_long_step_is_found_around_a_loop_within_it)
     doubted(&build_analyze(&b)->facts->steps, 25);
     build_end(&b);
 }
-END_TEST
 
 /* The host reads whether anything changed; now and then, at no regular distance, it goes on with
  * something else, which takes a fourth of the GPU's time. */
-START_TEST(a_readback_in_each_of_many_is_a_doubtful_step)
+TEST(a_readback_in_each_of_many_is_a_doubtful_step)
 {
     struct builder b = build_start();
     int64_t at = MS(1), gpu = 0;
@@ -162,10 +156,9 @@ START_TEST(a_readback_in_each_of_many_is_a_doubtful_step)
     doubted(&build_analyze(&b)->facts->steps, n - 1);
     build_end(&b);
 }
-END_TEST
 
 /* Behind the loop, from its last copy on, come as many operations as a step has; but no kernel. */
-START_TEST(what_follows_the_loop_is_no_step_of_it)
+TEST(what_follows_the_loop_is_no_step_of_it)
 {
     struct builder b = build_start();
     int64_t at = MS(1), gpu = 0;
@@ -186,10 +179,9 @@ START_TEST(what_follows_the_loop_is_no_step_of_it)
     ck_assert(!s->at[39].used);
     build_end(&b);
 }
-END_TEST
 
 /* Layers of a deep network whose weights come from the host, which waits for them. */
-START_TEST(layers_that_the_host_waits_for_are_no_steps)
+TEST(layers_that_the_host_waits_for_are_no_steps)
 {
     struct builder b = build_start();
     int64_t at = MS(1), gpu = 0;
@@ -204,22 +196,4 @@ START_TEST(layers_that_the_host_waits_for_are_no_steps)
     }
     ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_loops_suite(void);
-Suite *test_loops_suite(void)
-{
-    Suite *s = suite_create("loops");
-    TCase *c = tcase_create("loops");
-    tcase_add_test(c, two_kernels_and_a_wait_are_a_doubtful_step);
-    tcase_add_test(c, one_kernel_and_a_wait_are_a_doubtful_step);
-    tcase_add_test(c, marks_need_no_guess);
-    tcase_add_test(c, a_guess_is_not_worth_more_than_what_takes_the_time);
-    tcase_add_test(c, a_long_step_is_found_around_a_loop_within_it);
-    tcase_add_test(c, a_readback_in_each_of_many_is_a_doubtful_step);
-    tcase_add_test(c, what_follows_the_loop_is_no_step_of_it);
-    tcase_add_test(c, layers_that_the_host_waits_for_are_no_steps);
-    suite_add_tcase(s, c);
-    return s;
 }

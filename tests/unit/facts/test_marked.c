@@ -1,7 +1,6 @@
 /* Steps that are known as blocks alone. */
+#include "tests/unit/test.h"
 #include "analyzer/measure/marked.h"
-
-#include <check.h>
 
 static void put(struct sink *to, enum row_kind kind, const void *row)
 {
@@ -33,7 +32,7 @@ static struct marked of(const struct row_step_block *blocks, size_t n, int64_t f
         .process = (p), .first_step = (first), .steps = (n), .start_ns = (from), .end_ns = (to)    \
     }
 
-START_TEST(each_step_counts_once)
+TEST(each_step_counts_once)
 {
     struct row_step_block b[] = {BLOCK(2, 1, 4, 0, 400), BLOCK(2, 5, 4, 400, 840),
                                  BLOCK(2, 9, 2, 840, 1840)};
@@ -43,9 +42,8 @@ START_TEST(each_step_counts_once)
     ck_assert_int_eq(m.median_ns, 110);
     ck_assert_int_eq(m.p95_ns, 500);
 }
-END_TEST
 
-START_TEST(only_what_ends_later_counts)
+TEST(only_what_ends_later_counts)
 {
     struct row_step_block b[] = {BLOCK(2, 1, 4, 0, 400), BLOCK(2, 5, 4, 400, 840)};
     ck_assert_int_eq(of(b, 2, 400).steps, 4);
@@ -54,34 +52,18 @@ START_TEST(only_what_ends_later_counts)
     ck_assert_int_eq(of(b, 2, 840).steps, 0);
     ck_assert_int_eq(of(b, 0, 0).steps, 0);
 }
-END_TEST
 
-START_TEST(the_first_rank_speaks)
+TEST(the_first_rank_speaks)
 {
     struct row_step_block b[] = {BLOCK(1, 1, 4, 0, 800), BLOCK(2, 1, 4, 0, 400)};
     ck_assert_int_eq(of(b, 2, 0).steps, 4);
     ck_assert_int_eq(of(b, 2, 0).median_ns, 100);
 }
-END_TEST
 
-START_TEST(damaged_blocks_are_left_out)
+TEST(damaged_blocks_are_left_out)
 {
     struct row_step_block b[] = {BLOCK(2, 1, 0, 0, 800), BLOCK(2, 2, -3, 0, 400),
                                  BLOCK(2, 3, 1, 0, 50)};
     ck_assert_int_eq(of(b, 3, 0).steps, 1);
     ck_assert_int_eq(of(b, 3, 0).p95_ns, 50);
-}
-END_TEST
-
-Suite *test_marked_suite(void);
-Suite *test_marked_suite(void)
-{
-    Suite *s = suite_create("marked");
-    TCase *t = tcase_create("marked");
-    tcase_add_test(t, each_step_counts_once);
-    tcase_add_test(t, only_what_ends_later_counts);
-    tcase_add_test(t, the_first_rank_speaks);
-    tcase_add_test(t, damaged_blocks_are_left_out);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,7 +1,7 @@
 /* The median by selection is that of the sorted values, whatever their order. */
+#include "tests/unit/test.h"
 #include "analyzer/facts/passes.h"
 
-#include <check.h>
 #include <string.h>
 
 enum { MOST = 300 };
@@ -27,7 +27,7 @@ static void fill(int64_t *v, size_t n, int order, uint64_t *seed)
     }
 }
 
-START_TEST(the_median_is_that_of_the_sorted_values)
+TEST(the_median_is_that_of_the_sorted_values)
 {
     int64_t v[MOST];
     uint64_t seed = 7;
@@ -39,9 +39,8 @@ START_TEST(the_median_is_that_of_the_sorted_values)
         }
     ck_assert_int_eq(median_ns(NULL, 0), 0);
 }
-END_TEST
 
-START_TEST(selecting_loses_no_value)
+TEST(selecting_loses_no_value)
 {
     int64_t v[MOST], before[MOST];
     uint64_t seed = 11;
@@ -53,16 +52,4 @@ START_TEST(selecting_loses_no_value)
         sort_ns(before, MOST);
         ck_assert_mem_eq(v, before, sizeof v);
     }
-}
-END_TEST
-
-Suite *test_median_suite(void);
-Suite *test_median_suite(void)
-{
-    Suite *s = suite_create("median");
-    TCase *t = tcase_create("median");
-    tcase_add_test(t, the_median_is_that_of_the_sorted_values);
-    tcase_add_test(t, selecting_loses_no_value);
-    suite_add_tcase(s, t);
-    return s;
 }

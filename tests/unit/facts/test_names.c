@@ -1,9 +1,9 @@
 /* Names of kernels: what is shown of a mangled one, and what it tells. */
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 
 #include "analyzer/timeline/demangle.h"
 
-#include <check.h>
 #include <stdint.h>
 
 static const struct {
@@ -44,15 +44,14 @@ static const struct {
      "ncclDevKernel_AllReduce_Sum_f32_RING_LL"},
 };
 
-START_TEST(kernel_names_are_readable)
+TEST_EACH(kernel_names_are_readable, 0, (int)(sizeof shown / sizeof *shown))
 {
     char out[256];
     kernel_display_name(shown[_i].recorded, out, sizeof out);
     ck_assert_str_eq(out, shown[_i].shown);
 }
-END_TEST
 
-START_TEST(demangler_survives_nonsense)
+TEST_EACH(demangler_survives_nonsense, 0, 5)
 {
     uint64_t x = 2463534242u + (uint64_t)_i;
     static const char letters[] = "NKEILSTZPRFADv0123456789_Ulcdtif";
@@ -67,9 +66,8 @@ START_TEST(demangler_survives_nonsense)
         ck_assert_uint_gt(strlen(out), 0);
     }
 }
-END_TEST
 
-START_TEST(types_are_read_from_mangled_names)
+TEST(types_are_read_from_mangled_names)
 {
     struct builder b = build_start();
     build_kernel(&b, "_ZN5cudnn3cnn12dgrad_engineIfLi512ELi6ELi5ELi3ELi3ELi3ELb0EEEviiiPKT_i",
@@ -80,16 +78,4 @@ START_TEST(types_are_read_from_mangled_names)
     ck_assert_uint_eq(o->class.tensor, TRI_NO);
     ck_assert_uint_eq(o->class.pass, PASS_DGRAD);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_names_suite(void)
-{
-    Suite *s = suite_create("names");
-    TCase *c = tcase_create("names");
-    tcase_add_loop_test(c, kernel_names_are_readable, 0, (int)(sizeof shown / sizeof *shown));
-    tcase_add_loop_test(c, demangler_survives_nonsense, 0, 5);
-    tcase_add_test(c, types_are_read_from_mangled_names);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,9 +1,8 @@
 /* Steps in which the program's own profiler starts or stops do not count, unless they are most. */
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 
 #include "report/words/text.h"
-
-#include <check.h>
 
 enum { STEPS = 12 };
 
@@ -31,7 +30,7 @@ static const struct steps *steps_of(struct builder *b)
     return &build_analyze(b)->facts->steps;
 }
 
-START_TEST(a_stop_is_left_out)
+TEST(a_stop_is_left_out)
 {
     struct builder b = profiled(1u << 6 | 1u << 9, MS(40));
     const struct steps *s = steps_of(&b);
@@ -43,9 +42,8 @@ START_TEST(a_stop_is_left_out)
     ck_assert_ptr_nonnull(strstr(text_profiler(&text, b.a), "leave out 2 of the 12 steps"));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(what_takes_nothing_stays)
+TEST(what_takes_nothing_stays)
 {
     struct builder b = profiled(0xfff, US(10)); /* the call of each step */
     const struct steps *s = steps_of(&b);
@@ -54,26 +52,12 @@ START_TEST(what_takes_nothing_stays)
     ck_assert_ptr_null(text_profiler(&text, b.a));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(who_profiles_each_step_pays_for_it)
+TEST(who_profiles_each_step_pays_for_it)
 {
     struct builder b = profiled(0xffe, MS(4));
     const struct steps *s = steps_of(&b);
     ck_assert_uint_eq(s->profiled, 0);
     ck_assert_int_gt(s->median_ns, MS(4));
     build_end(&b);
-}
-END_TEST
-
-Suite *test_profiled_suite(void);
-Suite *test_profiled_suite(void)
-{
-    Suite *s = suite_create("profiled");
-    TCase *c = tcase_create("profiled");
-    tcase_add_test(c, a_stop_is_left_out);
-    tcase_add_test(c, what_takes_nothing_stays);
-    tcase_add_test(c, who_profiles_each_step_pays_for_it);
-    suite_add_tcase(s, c);
-    return s;
 }

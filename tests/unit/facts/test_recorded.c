@@ -1,8 +1,8 @@
 /* Analysis of runs recorded in windows: what lies between them is neither idle nor a slow step.
  */
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 
-#include <check.h>
 #include <math.h>
 
 enum { PERIOD = 10000000, STEPS = 8 };
@@ -43,7 +43,7 @@ static struct builder two_windows(int64_t ahead)
     return b;
 }
 
-START_TEST(the_time_between_is_neither_a_step_nor_a_gap)
+TEST(the_time_between_is_neither_a_step_nor_a_gap)
 {
     struct builder b = two_windows(0);
     const struct advice *a = build_analyze(&b);
@@ -64,10 +64,9 @@ START_TEST(the_time_between_is_neither_a_step_nor_a_gap)
                   "%g %%", a->facts->gpu.busy_pct);
     build_end(&b);
 }
-END_TEST
 
 /* In the first step of the second window work of the step before it may run, unseen. */
-START_TEST(the_step_that_leads_in_does_not_count)
+TEST(the_step_that_leads_in_does_not_count)
 {
     struct builder b = two_windows(0);
     const struct advice *a = build_analyze(&b);
@@ -79,10 +78,9 @@ START_TEST(the_step_that_leads_in_does_not_count)
     ck_assert_int_eq(facts_step_number(a->facts, 2 * STEPS - 1), 100 + STEPS);
     build_end(&b);
 }
-END_TEST
 
 /* 25 ms behind: what the GPU does in the first three steps of a window was launched before it. */
-START_TEST(steps_before_the_gpu_is_known_do_not_count)
+TEST(steps_before_the_gpu_is_known_do_not_count)
 {
     struct builder b = two_windows(MS(25));
     const struct advice *a = build_analyze(&b);
@@ -92,10 +90,9 @@ START_TEST(steps_before_the_gpu_is_known_do_not_count)
     ck_assert_int_eq(a->facts->step_parts[STEPS][PART_UNEXPLAINED], MS(4));
     build_end(&b);
 }
-END_TEST
 
 /* No GPU was seen in the whole run: there is nothing to lead in. */
-START_TEST(without_a_gpu_all_steps_count)
+TEST(without_a_gpu_all_steps_count)
 {
     struct builder b = build_start();
     for (int i = 0; i < STEPS; i++)
@@ -106,11 +103,10 @@ START_TEST(without_a_gpu_all_steps_count)
     ck_assert_uint_eq(a->facts->steps.used, STEPS);
     build_end(&b);
 }
-END_TEST
 
 /* Cut off by size, in the middle of a step: neither it nor steps whose kernels are missing count.
  */
-START_TEST(unfinished_steps_do_not_count)
+TEST(unfinished_steps_do_not_count)
 {
     struct builder b = build_start();
     for (int i = 0; i < STEPS; i++)
@@ -127,9 +123,8 @@ START_TEST(unfinished_steps_do_not_count)
         ck_assert(!a->facts->steps.at[i].used);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(it_says_how_much_was_recorded)
+TEST(it_says_how_much_was_recorded)
 {
     struct builder b = two_windows(0);
     const struct advice *a = build_analyze(&b);
@@ -146,21 +141,4 @@ START_TEST(it_says_how_much_was_recorded)
     a = build_analyze(&b);
     ck_assert(a->facts->health.recorded_pct >= 100 && !a->facts->health.recorded_text);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_recorded_suite(void);
-
-Suite *test_recorded_suite(void)
-{
-    Suite *s = suite_create("recorded");
-    TCase *t = tcase_create("windows");
-    tcase_add_test(t, the_time_between_is_neither_a_step_nor_a_gap);
-    tcase_add_test(t, the_step_that_leads_in_does_not_count);
-    tcase_add_test(t, steps_before_the_gpu_is_known_do_not_count);
-    tcase_add_test(t, without_a_gpu_all_steps_count);
-    tcase_add_test(t, unfinished_steps_do_not_count);
-    tcase_add_test(t, it_says_how_much_was_recorded);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,7 +1,6 @@
 /* Steps: from marks, from repetition, and which of them count. */
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
-
-#include <check.h>
 
 /* One training step: `layers` kernels forward, as many backward, one loss, one optimizer kernel.
  * The host launches every 20 us, the GPU follows at once. Returns the host time at its end. */
@@ -44,7 +43,7 @@ static void train(struct builder *b, int steps, bool marked)
     }
 }
 
-START_TEST(marks_become_steps_from_start_to_start)
+TEST(marks_become_steps_from_start_to_start)
 {
     struct builder b = build_start();
     train(&b, 12, true);
@@ -64,9 +63,8 @@ START_TEST(marks_become_steps_from_start_to_start)
     ck_assert_uint_eq(s->at[3].ops, 29);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(replays_after_the_last_optimizer_step_are_the_steps)
+TEST(replays_after_the_last_optimizer_step_are_the_steps)
 {
     static const struct {
         int replays;
@@ -92,9 +90,8 @@ START_TEST(replays_after_the_last_optimizer_step_are_the_steps)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(steps_while_queues_fill_do_not_count)
+TEST(steps_while_queues_fill_do_not_count)
 {
     struct builder b = build_start();
     int64_t at = 0;
@@ -110,9 +107,8 @@ START_TEST(steps_while_queues_fill_do_not_count)
         ck_assert_uint_eq(s->at[i].used, i >= 5); /* the GPU waits in the step behind */
     build_end(&b);
 }
-END_TEST
 
-START_TEST(repetition_finds_the_same_steps_without_marks)
+TEST(repetition_finds_the_same_steps_without_marks)
 {
     struct builder marked = build_start(), bare = build_start();
     train(&marked, 20, true);
@@ -131,9 +127,8 @@ START_TEST(repetition_finds_the_same_steps_without_marks)
     build_end(&marked);
     build_end(&bare);
 }
-END_TEST
 
-START_TEST(evaluation_in_between_is_not_a_step_that_counts)
+TEST(evaluation_in_between_is_not_a_step_that_counts)
 {
     struct builder b = build_start();
     int64_t at = MS(1);
@@ -152,9 +147,8 @@ START_TEST(evaluation_in_between_is_not_a_step_that_counts)
     ck_assert_int_le(s->max_ns, MS(2));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(kernels_before_the_first_mark_and_a_cut_last_step_stay_out)
+TEST(kernels_before_the_first_mark_and_a_cut_last_step_stay_out)
 {
     struct builder b = build_start();
     int64_t at = MS(1);
@@ -175,9 +169,8 @@ START_TEST(kernels_before_the_first_mark_and_a_cut_last_step_stay_out)
     ck_assert_uint_eq(a->facts->steps.at[0].ops, 29);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(an_operation_belongs_to_the_step_that_launched_it)
+TEST(an_operation_belongs_to_the_step_that_launched_it)
 {
     struct builder b = build_start();
     for (int i = 0; i < 4; i++) {
@@ -192,10 +185,9 @@ START_TEST(an_operation_belongs_to_the_step_that_launched_it)
     ck_assert_int_eq(a->facts->steps.at[1].length_ns, MS(1));
     build_end(&b);
 }
-END_TEST
 
 /* The host is done with a step after 2 ms, the GPU after 20. */
-START_TEST(where_the_host_runs_ahead_a_step_takes_what_the_gpu_takes)
+TEST(where_the_host_runs_ahead_a_step_takes_what_the_gpu_takes)
 {
     struct builder b = build_start();
     for (int i = 0; i < 6; i++) {
@@ -211,10 +203,9 @@ START_TEST(where_the_host_runs_ahead_a_step_takes_what_the_gpu_takes)
     ck_assert_ptr_null(f->contradiction);
     build_end(&b);
 }
-END_TEST
 
 /* A pause of a second, once: those that wait are still told from the others. */
-START_TEST(one_pause_does_not_hide_long_steps_that_recur)
+TEST(one_pause_does_not_hide_long_steps_that_recur)
 {
     struct builder b = build_start();
     int64_t at = MS(1);
@@ -230,10 +221,9 @@ START_TEST(one_pause_does_not_hide_long_steps_that_recur)
     ck_assert_uint_eq(f->steps.slow, 6);
     build_end(&b);
 }
-END_TEST
 
 /* Every fourth step waits for its batch. */
-START_TEST(long_steps_that_recur_are_told_with_their_cause)
+TEST(long_steps_that_recur_are_told_with_their_cause)
 {
     struct builder b = build_start();
     int64_t at = MS(1);
@@ -254,9 +244,8 @@ START_TEST(long_steps_that_recur_are_told_with_their_cause)
     ck_assert_ptr_nonnull(strstr(f->long_text, "5 of 19 steps"));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(nested_marks_choose_the_outer_one)
+TEST(nested_marks_choose_the_outer_one)
 {
     struct builder b = build_start();
     for (int i = 0; i < 6; i++) {
@@ -271,11 +260,10 @@ START_TEST(nested_marks_choose_the_outer_one)
     ck_assert_int_eq(a->facts->steps.median_ns, MS(10));
     build_end(&b);
 }
-END_TEST
 
 /* The host is ten steps ahead when the recording begins: what the GPU does first was launched
  * before it, and is in the GPU's time where all else is in the host's. */
-START_TEST(work_launched_before_the_recording_does_not_halve_the_step)
+TEST(work_launched_before_the_recording_does_not_halve_the_step)
 {
     enum { STEPS = 20, AHEAD = 10, KERNELS = 12 };
     struct builder b = build_start();
@@ -298,7 +286,6 @@ START_TEST(work_launched_before_the_recording_does_not_halve_the_step)
     ck_assert_uint_eq(s->slow, 0);
     build_end(&b);
 }
-END_TEST
 
 /* A kernel every `pause`, until the layers and what a pass has beside them are done. */
 static int64_t forward_pass(struct builder *b, int64_t at, int64_t pause)
@@ -345,38 +332,14 @@ static bool may_be_layers(bool timed)
     return told;
 }
 
-START_TEST(segments_with_a_wait_for_the_device_are_no_layers)
+TEST(segments_with_a_wait_for_the_device_are_no_layers)
 {
     ck_assert(may_be_layers(false));
     ck_assert(!may_be_layers(true));
 }
-END_TEST
 
-START_TEST(passes_that_the_program_times_are_steps_and_not_their_layers)
+TEST(passes_that_the_program_times_are_steps_and_not_their_layers)
 {
     ck_assert_uint_eq(passes_found(true), 4);
     ck_assert_uint_ge(passes_found(false), 55);
-}
-END_TEST
-
-Suite *test_steps_suite(void)
-{
-    Suite *s = suite_create("steps");
-    TCase *c = tcase_create("steps");
-    tcase_add_test(c, marks_become_steps_from_start_to_start);
-    tcase_add_test(c, replays_after_the_last_optimizer_step_are_the_steps);
-    tcase_add_test(c, steps_while_queues_fill_do_not_count);
-    tcase_add_test(c, repetition_finds_the_same_steps_without_marks);
-    tcase_add_test(c, evaluation_in_between_is_not_a_step_that_counts);
-    tcase_add_test(c, kernels_before_the_first_mark_and_a_cut_last_step_stay_out);
-    tcase_add_test(c, an_operation_belongs_to_the_step_that_launched_it);
-    tcase_add_test(c, where_the_host_runs_ahead_a_step_takes_what_the_gpu_takes);
-    tcase_add_test(c, one_pause_does_not_hide_long_steps_that_recur);
-    tcase_add_test(c, long_steps_that_recur_are_told_with_their_cause);
-    tcase_add_test(c, nested_marks_choose_the_outer_one);
-    tcase_add_test(c, work_launched_before_the_recording_does_not_halve_the_step);
-    tcase_add_test(c, passes_that_the_program_times_are_steps_and_not_their_layers);
-    tcase_add_test(c, segments_with_a_wait_for_the_device_are_no_layers);
-    suite_add_tcase(s, c);
-    return s;
 }

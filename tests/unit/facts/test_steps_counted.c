@@ -1,8 +1,7 @@
 /* Which steps count: of unknown beginning, of two speeds, long ones. What is told of them fits
  * together. */
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
-
-#include <check.h>
 
 /* `kernels` of `ns` each, launched every 100 us from `at` on, in a marked step that the host ends
  * `pause` later. Returns its end. */
@@ -16,7 +15,7 @@ static int64_t marked_step(struct builder *b, int64_t at, int kernels, int64_t n
 }
 
 /* Nothing was recorded before the first of two steps: its time begins with its first kernel. */
-START_TEST(one_known_step_is_enough)
+TEST(one_known_step_is_enough)
 {
     for (int more = 0; more < 2; more++) {
         struct builder b = build_start();
@@ -32,10 +31,9 @@ START_TEST(one_known_step_is_enough)
         build_end(&b);
     }
 }
-END_TEST
 
 /* If no beginning is known, a step is what the host did in it, and its parts are those of that. */
-START_TEST(a_step_alone_counts)
+TEST(a_step_alone_counts)
 {
     struct builder b = build_start();
     marked_step(&b, MS(1), 10, US(80), 0);
@@ -45,10 +43,9 @@ START_TEST(a_step_alone_counts)
     ck_assert_int_eq(f->breakdown_ns[PART_COMPUTE], 10 * US(80));
     build_end(&b);
 }
-END_TEST
 
 /* What long steps take and what the others take add up to what the loop takes. */
-START_TEST(long_steps_and_the_others_make_up_the_mean)
+TEST(long_steps_and_the_others_make_up_the_mean)
 {
     static const int64_t pauses[] = {9, 9, 21, 99}; /* ms */
     struct builder b = build_start();
@@ -63,10 +60,9 @@ START_TEST(long_steps_and_the_others_make_up_the_mean)
                      US(1));
     build_end(&b);
 }
-END_TEST
 
 /* Most steps are no exception. */
-START_TEST(the_majority_is_not_called_long)
+TEST(the_majority_is_not_called_long)
 {
     for (int fewer = 0; fewer < 2; fewer++) { /* the pause lengthens the step behind it */
         struct builder b = build_start();
@@ -78,10 +74,9 @@ START_TEST(the_majority_is_not_called_long)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Of two steps whose lengths are known nobody can say which is the exception; of three, one is. */
-START_TEST(half_of_few_steps_are_no_exception)
+TEST(half_of_few_steps_are_no_exception)
 {
     for (int more = 0; more < 2; more++) {
         struct builder b = build_start();
@@ -97,10 +92,9 @@ START_TEST(half_of_few_steps_are_no_exception)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Parameters are updated in every second step, or something else is done in every fourth. */
-START_TEST(two_kinds_of_steps_in_turn_count_both)
+TEST(two_kinds_of_steps_in_turn_count_both)
 {
     for (int turns = 2; turns < 5; turns += 2) {
         struct builder b = build_start();
@@ -116,10 +110,9 @@ START_TEST(two_kinds_of_steps_in_turn_count_both)
         build_end(&b);
     }
 }
-END_TEST
 
 /* The first two steps are no part of the share, nor of what it is said to be a share of. */
-START_TEST(other_work_is_a_share_of_the_steps_looked_at)
+TEST(other_work_is_a_share_of_the_steps_looked_at)
 {
     struct builder b = build_start();
     int64_t at = MS(1);
@@ -130,20 +123,4 @@ START_TEST(other_work_is_a_share_of_the_steps_looked_at)
     ck_assert_ptr_nonnull(strstr(f->other_text, "2 of the 7 steps behind the first two"));
     ck_assert_ptr_nonnull(strstr(f->other_text, "55 % of their time")); /* 12 of 22 ms */
     build_end(&b);
-}
-END_TEST
-
-Suite *test_steps_counted_suite(void)
-{
-    Suite *s = suite_create("steps_counted");
-    TCase *c = tcase_create("steps_counted");
-    tcase_add_test(c, one_known_step_is_enough);
-    tcase_add_test(c, a_step_alone_counts);
-    tcase_add_test(c, long_steps_and_the_others_make_up_the_mean);
-    tcase_add_test(c, half_of_few_steps_are_no_exception);
-    tcase_add_test(c, two_kinds_of_steps_in_turn_count_both);
-    tcase_add_test(c, other_work_is_a_share_of_the_steps_looked_at);
-    tcase_add_test(c, the_majority_is_not_called_long);
-    suite_add_tcase(s, c);
-    return s;
 }

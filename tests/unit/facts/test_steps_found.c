@@ -1,8 +1,7 @@
 /* Steps without marks: what a warm-up, a single pass or missing launches must not hide or make up.
  */
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
-
-#include <check.h>
 
 enum { KERNELS = 12 };
 
@@ -43,16 +42,15 @@ static int steps_of_moved_layers(enum behind each)
     return source;
 }
 
-START_TEST(a_model_that_moves_is_no_loop)
+TEST(a_model_that_moves_is_no_loop)
 {
     ck_assert_int_ne(steps_of_moved_layers(NOTHING), STEPS_DETECTED);
     ck_assert_int_ne(steps_of_moved_layers(ZEROES), STEPS_DETECTED);
     ck_assert_int_eq(steps_of_moved_layers(KERNEL), STEPS_DETECTED);
 }
-END_TEST
 
 /* The first batch takes four seconds: libraries load, cuDNN tries its algorithms. */
-START_TEST(steps_behind_a_long_warm_up_are_found)
+TEST(steps_behind_a_long_warm_up_are_found)
 {
     struct builder b = build_start();
     int64_t at = batch(&b, MS(1), US(60));
@@ -66,7 +64,6 @@ START_TEST(steps_behind_a_long_warm_up_are_found)
     ck_assert_int_eq(s->median_ns, US(1500));
     build_end(&b);
 }
-END_TEST
 
 /* A compiler tries kernels of many kinds for most of the GPU's time, then `steps` short steps.
  * `early`: the first operation of the loop ran once before the trials, of which a few kinds are
@@ -97,7 +94,7 @@ static struct detected_steps {
     return found;
 }
 
-START_TEST(steps_behind_a_warm_up_that_did_more_are_found)
+TEST(steps_behind_a_warm_up_that_did_more_are_found)
 {
     for (int early = 0; early < 2; early++) {
         struct detected_steps many = behind_trials(80, early), few = behind_trials(20, early);
@@ -106,11 +103,10 @@ START_TEST(steps_behind_a_warm_up_that_did_more_are_found)
         ck_assert_int_eq(few.source, STEPS_NONE); /* may be the layers of a model */
     }
 }
-END_TEST
 
 /* Two threads launch the same step for two devices, now the one first, now the other, kernel by
  * kernel: the steps are those of the device that works more. */
-START_TEST(steps_of_two_devices_in_one_process_are_found)
+TEST(steps_of_two_devices_in_one_process_are_found)
 {
     struct builder b = build_start();
     struct row_device second = build_a100(&b);
@@ -140,11 +136,10 @@ START_TEST(steps_of_two_devices_in_one_process_are_found)
     ck_assert_uint_le(s->count, 60);
     build_end(&b);
 }
-END_TEST
 
 /* Nothing was recorded before the first step, so nobody knows how long it is; what the host did in
  * it for 30 ms is not what the others wait for. */
-START_TEST(a_first_step_of_unknown_length_is_no_part_of_the_others)
+TEST(a_first_step_of_unknown_length_is_no_part_of_the_others)
 {
     struct builder b = build_start();
     int64_t at = batch(&b, MS(1), US(60)) + MS(30);
@@ -156,7 +151,6 @@ START_TEST(a_first_step_of_unknown_length_is_no_part_of_the_others)
     ck_assert_int_eq(f->breakdown_ns[PART_COMPUTE], KERNELS * US(60));
     build_end(&b);
 }
-END_TEST
 
 /* `once` kernels before and behind eight equal layers. */
 static int layers(int once)
@@ -179,16 +173,15 @@ static int layers(int once)
     return source;
 }
 
-START_TEST(layers_of_one_pass_are_no_steps)
+TEST(layers_of_one_pass_are_no_steps)
 {
     ck_assert_int_eq(layers(25), STEPS_NONE);    /* a model: much comes once */
     ck_assert_int_eq(layers(2), STEPS_DETECTED); /* a loop without batches: little does */
 }
-END_TEST
 
 /* Somebody cut the trace down: of most work the launch is gone, and what was launched at the end of
  * the first step was not all launched before the recording. */
-START_TEST(a_trace_with_few_launches_has_its_steps)
+TEST(a_trace_with_few_launches_has_its_steps)
 {
     struct builder b = build_start();
     for (int i = 0; i < 2; i++) {
@@ -205,10 +198,9 @@ START_TEST(a_trace_with_few_launches_has_its_steps)
     ck_assert_int_le(a->facts->step_ns, MS(105));
     build_end(&b);
 }
-END_TEST
 
 /* The data come before the loop in twenty copies, and the weights go behind it. */
-START_TEST(copies_around_the_loop_do_not_make_its_steps_doubtful)
+TEST(copies_around_the_loop_do_not_make_its_steps_doubtful)
 {
     enum { COPIES = 20, STEPS = 200 };
     struct builder b = build_start();
@@ -225,10 +217,9 @@ START_TEST(copies_around_the_loop_do_not_make_its_steps_doubtful)
     ck_assert_ptr_null(s->doubt);
     build_end(&b);
 }
-END_TEST
 
 /* An agent plays between updates, and that takes most of the time. */
-START_TEST(other_work_that_takes_most_of_the_time_is_told)
+TEST(other_work_that_takes_most_of_the_time_is_told)
 {
     for (int plays = 0; plays < 2; plays++) {
         struct builder b = build_start();
@@ -254,10 +245,9 @@ START_TEST(other_work_that_takes_most_of_the_time_is_told)
         build_end(&b);
     }
 }
-END_TEST
 
 /* The data are made by a kernel that takes longer than all steps; each of them has its update. */
-START_TEST(what_comes_before_the_loop_does_not_make_updates_doubtful)
+TEST(what_comes_before_the_loop_does_not_make_updates_doubtful)
 {
     struct builder b = build_start();
     int64_t at = MS(300);
@@ -274,7 +264,6 @@ START_TEST(what_comes_before_the_loop_does_not_make_updates_doubtful)
     ck_assert_ptr_null(s->doubt);
     build_end(&b);
 }
-END_TEST
 
 /* Two buffers to the GPU, a kernel, and both back: three kinds of operations in all. */
 static const struct steps *few_kinds(struct builder *b, int n, bool computes)
@@ -293,7 +282,7 @@ static const struct steps *few_kinds(struct builder *b, int n, bool computes)
     return &build_analyze(b)->facts->steps;
 }
 
-START_TEST(steps_of_few_kinds_of_operations_are_found)
+TEST(steps_of_few_kinds_of_operations_are_found)
 {
     struct builder b;
     const struct steps *s = few_kinds(&b, 50, true);
@@ -306,7 +295,6 @@ START_TEST(steps_of_few_kinds_of_operations_are_found)
     ck_assert_int_eq(few_kinds(&b, 50, false)->source, STEPS_NONE); /* copies alone */
     build_end(&b);
 }
-END_TEST
 
 /* A simulation: forces, then positions, and so on. */
 static int alternating(int n)
@@ -322,12 +310,11 @@ static int alternating(int n)
     return found;
 }
 
-START_TEST(many_repeats_of_two_kernels_are_steps)
+TEST(many_repeats_of_two_kernels_are_steps)
 {
     ck_assert_int_eq(alternating(400), 399);
     ck_assert_int_eq(alternating(30), 0); /* as many layers may a model have */
 }
-END_TEST
 
 static void migration(struct builder *b, int64_t at)
 {
@@ -347,7 +334,7 @@ static void migration(struct builder *b, int64_t at)
 
 /* One kernel on managed memory, and a wait for it; then the host reads the result, page by page: no
  * step does that, and no wait less would help. */
-START_TEST(migrations_of_managed_memory_are_no_steps)
+TEST(migrations_of_managed_memory_are_no_steps)
 {
     struct builder b = build_start();
     build_kernel(&b, "add", MS(1), MS(2), MS(100));
@@ -362,26 +349,4 @@ START_TEST(migrations_of_managed_memory_are_no_steps)
     ck_assert_int_le(f->breakdown_ns[PART_IDLE_SYNC], MS(1));
     ck_assert_int_le(f->breakdown_ns[PART_UNEXPLAINED], MS(1));
     build_end(&b);
-}
-END_TEST
-
-Suite *test_steps_found_suite(void)
-{
-    Suite *s = suite_create("steps_found");
-    TCase *c = tcase_create("steps_found");
-    tcase_add_test(c, a_model_that_moves_is_no_loop);
-    tcase_add_test(c, steps_behind_a_long_warm_up_are_found);
-    tcase_add_test(c, steps_behind_a_warm_up_that_did_more_are_found);
-    tcase_add_test(c, steps_of_two_devices_in_one_process_are_found);
-    tcase_add_test(c, a_first_step_of_unknown_length_is_no_part_of_the_others);
-    tcase_add_test(c, layers_of_one_pass_are_no_steps);
-    tcase_add_test(c, other_work_that_takes_most_of_the_time_is_told);
-    tcase_add_test(c, copies_around_the_loop_do_not_make_its_steps_doubtful);
-    tcase_add_test(c, a_trace_with_few_launches_has_its_steps);
-    tcase_add_test(c, migrations_of_managed_memory_are_no_steps);
-    tcase_add_test(c, many_repeats_of_two_kernels_are_steps);
-    tcase_add_test(c, steps_of_few_kinds_of_operations_are_found);
-    tcase_add_test(c, what_comes_before_the_loop_does_not_make_updates_doubtful);
-    suite_add_tcase(s, c);
-    return s;
 }

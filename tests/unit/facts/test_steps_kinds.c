@@ -1,9 +1,9 @@
 /* Steps without marks, in loops of many kinds. Each is recorded in four ways: the optimizer's
  * kernel has a name that is known or not, batches and losses are copied or not. What is found must
  * be the loop's steps, or be said to be doubtful. */
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 
-#include <check.h>
 #include <stdarg.h>
 
 struct tape {
@@ -322,21 +322,19 @@ static bool found(const struct kind *kind, bool known, bool copies)
     return right;
 }
 
-START_TEST(loops_with_a_known_optimizer)
+TEST_EACH(loops_with_a_known_optimizer, 0, KINDS)
 {
     ck_assert(found(&kinds[_i], true, true));
     ck_assert(found(&kinds[_i], true, false));
 }
-END_TEST
 
-START_TEST(without_a_known_optimizer_wrong_steps_are_doubted)
+TEST_EACH(without_a_known_optimizer_wrong_steps_are_doubted, 0, KINDS)
 {
     found(&kinds[_i], false, true);
     found(&kinds[_i], false, false);
 }
-END_TEST
 
-START_TEST(steps_are_those_that_the_user_gives)
+TEST(steps_are_those_that_the_user_gives)
 {
     static const struct {
         const char *key, *value;
@@ -352,16 +350,4 @@ START_TEST(steps_are_those_that_the_user_gives)
         ck_assert_ptr_null(s->doubt);
         build_end(&t.b);
     }
-}
-END_TEST
-
-Suite *test_steps_kinds_suite(void)
-{
-    Suite *s = suite_create("steps_kinds");
-    TCase *c = tcase_create("steps_kinds");
-    tcase_add_loop_test(c, loops_with_a_known_optimizer, 0, KINDS);
-    tcase_add_loop_test(c, without_a_known_optimizer_wrong_steps_are_doubted, 0, KINDS);
-    tcase_add_test(c, steps_are_those_that_the_user_gives);
-    suite_add_tcase(s, c);
-    return s;
 }

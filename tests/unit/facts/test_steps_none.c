@@ -1,9 +1,8 @@
 /* Recordings in which no step repeats. */
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 
-#include <check.h>
-
-START_TEST(without_repetition_the_recording_is_one)
+TEST(without_repetition_the_recording_is_one)
 {
     struct builder b = build_start();
     char name[32];
@@ -18,9 +17,8 @@ START_TEST(without_repetition_the_recording_is_one)
     ck_assert_int_eq(a->facts->steps.median_ns, MS(39) + US(100));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(layers_of_a_model_that_ran_once_are_no_steps)
+TEST(layers_of_a_model_that_ran_once_are_no_steps)
 {
     struct builder b = build_start();
     char name[32];
@@ -34,10 +32,9 @@ START_TEST(layers_of_a_model_that_ran_once_are_no_steps)
     ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
     build_end(&b);
 }
-END_TEST
 
 /* Layers of one graph, launched by one call: 40 of them, so that their number does not tell. */
-START_TEST(layers_of_a_graph_are_no_steps)
+TEST(layers_of_a_graph_are_no_steps)
 {
     struct builder b = build_start();
     char name[32];
@@ -50,7 +47,6 @@ START_TEST(layers_of_a_graph_are_no_steps)
     ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
     build_end(&b);
 }
-END_TEST
 
 /* What a server runs for one batch: its layers repeat, the batch does not. */
 static void serve(struct builder *b, int64_t at)
@@ -65,7 +61,7 @@ static void serve(struct builder *b, int64_t at)
         }
 }
 
-START_TEST(passes_of_a_server_are_steps_if_there_are_several)
+TEST(passes_of_a_server_are_steps_if_there_are_several)
 {
     for (int passes = 1; passes <= 3; passes++) {
         struct builder b = build_start();
@@ -77,9 +73,8 @@ START_TEST(passes_of_a_server_are_steps_if_there_are_several)
         build_end(&b);
     }
 }
-END_TEST
 
-START_TEST(an_empty_profile_is_answered)
+TEST(an_empty_profile_is_answered)
 {
     struct builder b = build_start();
     const struct advice *a = build_analyze(&b);
@@ -88,27 +83,11 @@ START_TEST(an_empty_profile_is_answered)
     ck_assert_uint_eq(a->facts->gap_count, 0);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(without_threads_the_training_thread_did_nothing)
+TEST(without_threads_the_training_thread_did_nothing)
 {
     struct timeline t = {0};
     struct facts f = {.tl = &t};
     ck_assert_ptr_nonnull(facts_main_thread(&f));
     ck_assert_uint_eq(facts_main_thread(&f)->ranges + facts_main_thread(&f)->apis, 0);
-}
-END_TEST
-
-Suite *test_steps_none_suite(void)
-{
-    Suite *s = suite_create("steps_none");
-    TCase *c = tcase_create("steps_none");
-    tcase_add_test(c, without_repetition_the_recording_is_one);
-    tcase_add_test(c, layers_of_a_model_that_ran_once_are_no_steps);
-    tcase_add_test(c, layers_of_a_graph_are_no_steps);
-    tcase_add_test(c, passes_of_a_server_are_steps_if_there_are_several);
-    tcase_add_test(c, an_empty_profile_is_answered);
-    tcase_add_test(c, without_threads_the_training_thread_did_nothing);
-    suite_add_tcase(s, c);
-    return s;
 }

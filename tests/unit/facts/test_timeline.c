@@ -1,7 +1,7 @@
 /* Timeline: joins, order, tolerance of rows that cannot be true. */
+#include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 
-#include <check.h>
 #include <stdint.h>
 
 static const char *name_of(const struct timeline *t, uint32_t id)
@@ -9,7 +9,7 @@ static const char *name_of(const struct timeline *t, uint32_t id)
     return tl_text(t, id);
 }
 
-START_TEST(joins_operations_to_calls)
+TEST(joins_operations_to_calls)
 {
     struct builder b = build_start();
     build_kernel(&b, "late", US(100), US(110), US(5)); /* rows out of order */
@@ -26,9 +26,8 @@ START_TEST(joins_operations_to_calls)
     ck_assert_uint_eq(t->have, HAVE_KERNELS | HAVE_API | HAVE_DEVICE);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(nested_driver_call_gives_its_kernels_to_the_outer_call)
+TEST(nested_driver_call_gives_its_kernels_to_the_outer_call)
 {
     struct builder b = build_start();
     struct row_api r = {.id = 1, .process = 1, .thread = 1, .layer = 1};
@@ -50,9 +49,8 @@ START_TEST(nested_driver_call_gives_its_kernels_to_the_outer_call)
     ck_assert_uint_eq(t->apis[0].ops, 1);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(graph_launch_owns_many_operations)
+TEST(graph_launch_owns_many_operations)
 {
     struct builder b = build_start();
     int64_t c = build_api(&b, "cudaGraphLaunch", US(1), US(10));
@@ -64,11 +62,10 @@ START_TEST(graph_launch_owns_many_operations)
     ck_assert_uint_eq(t->apis[0].ops, 5);
     build_end(&b);
 }
-END_TEST
 
 /* A 1x1 convolution runs a kernel that is named a product: its operator tells, and a graph's
  * kernels are what those of that name were outside of it. */
-START_TEST(products_of_convolutions_are_convolutions)
+TEST(products_of_convolutions_are_convolutions)
 {
     static const char both[] = "volta_sgemm_128x64_nn", conv[] = "volta_sgemm_32x128_nn";
     struct builder b = build_start();
@@ -89,9 +86,8 @@ START_TEST(products_of_convolutions_are_convolutions)
         ck_assert_uint_eq(t->ops[i].class.family, family[i]);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(correlations_are_per_process)
+TEST(correlations_are_per_process)
 {
     struct builder b = build_start();
     struct row_process p = {.id = 2, .pid = 43, .rank = -1};
@@ -113,9 +109,8 @@ START_TEST(correlations_are_per_process)
     ck_assert_uint_eq(t->apis[t->ops[0].api].thread, 1);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(library_calls_find_their_api_calls)
+TEST(library_calls_find_their_api_calls)
 {
     struct builder b = build_start();
     build_kernel(&b, "mystery", US(10.5), US(20), US(5));
@@ -136,7 +131,6 @@ START_TEST(library_calls_find_their_api_calls)
     ck_assert_uint_eq(t->ops[1].class.family, FAMILY_UNKNOWN);
     build_end(&b);
 }
-END_TEST
 
 static int64_t health_value(const struct timeline *t, const char *code)
 {
@@ -146,7 +140,7 @@ static int64_t health_value(const struct timeline *t, const char *code)
     return 0;
 }
 
-START_TEST(impossible_rows_are_counted_not_believed)
+TEST(impossible_rows_are_counted_not_believed)
 {
     struct builder b = build_start();
     build_kernel_of(&b, "reversed", 0, US(10), -US(5), 1);
@@ -174,10 +168,9 @@ START_TEST(impossible_rows_are_counted_not_believed)
         ck_assert_uint_lt(t->streams[t->ops[i].stream].device, t->device_count);
     build_end(&b);
 }
-END_TEST
 
 /* Each of them could be; all together they could not be added up. */
-START_TEST(no_sum_of_times_leaves_its_bounds)
+TEST(no_sum_of_times_leaves_its_bounds)
 {
     struct builder b = build_start();
     for (int i = 0; i < 100; i++) {
@@ -197,9 +190,8 @@ START_TEST(no_sum_of_times_leaves_its_bounds)
     ck_assert_int_eq(health_value(t, "times-absurd"), 200 - t->op_count - t->range_count);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(impossible_numbers_are_not_known)
+TEST(impossible_numbers_are_not_known)
 {
     struct builder b = build_start();
     struct row_loader l = {
@@ -248,10 +240,9 @@ START_TEST(impossible_numbers_are_not_known)
     ck_assert_int_ge(health_value(t, "numbers-absurd"), 7);
     build_end(&b);
 }
-END_TEST
 
 /* Random rows: whatever comes, indices stay valid and parts add up. */
-START_TEST(random_rows_never_break_it)
+TEST_EACH(random_rows_never_break_it, 0, 50)
 {
     uint64_t x = 88172645463325252u + (uint64_t)_i;
     struct builder b = build_start();
@@ -301,9 +292,8 @@ START_TEST(random_rows_never_break_it)
     }
     build_end(&b);
 }
-END_TEST
 
-START_TEST(a_collectives_kernel_communicates_whatever_its_name)
+TEST(a_collectives_kernel_communicates_whatever_its_name)
 {
     struct builder b = build_start();
     build_kernel(&b, "my_ring_kernel", US(1), US(10), US(5));
@@ -313,34 +303,12 @@ START_TEST(a_collectives_kernel_communicates_whatever_its_name)
     ck_assert_uint_eq(build_finish(&b)->ops[0].class.family, FAMILY_COMM);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(have_comes_from_the_source_when_it_says)
+TEST(have_comes_from_the_source_when_it_says)
 {
     struct builder b = build_start();
     build_meta(&b, "have", "kernels,copies,api,nonsense");
     ck_assert_uint_eq(build_finish(&b)->have, HAVE_KERNELS | HAVE_COPIES | HAVE_API);
     ck_assert_ptr_null(timeline_meta(b.t, "command"));
     build_end(&b);
-}
-END_TEST
-
-Suite *test_timeline_suite(void)
-{
-    Suite *s = suite_create("timeline");
-    TCase *c = tcase_create("timeline");
-    tcase_add_test(c, joins_operations_to_calls);
-    tcase_add_test(c, nested_driver_call_gives_its_kernels_to_the_outer_call);
-    tcase_add_test(c, graph_launch_owns_many_operations);
-    tcase_add_test(c, products_of_convolutions_are_convolutions);
-    tcase_add_test(c, correlations_are_per_process);
-    tcase_add_test(c, library_calls_find_their_api_calls);
-    tcase_add_test(c, impossible_rows_are_counted_not_believed);
-    tcase_add_test(c, no_sum_of_times_leaves_its_bounds);
-    tcase_add_test(c, impossible_numbers_are_not_known);
-    tcase_add_loop_test(c, random_rows_never_break_it, 0, 50);
-    tcase_add_test(c, a_collectives_kernel_communicates_whatever_its_name);
-    tcase_add_test(c, have_comes_from_the_source_when_it_says);
-    suite_add_tcase(s, c);
-    return s;
 }

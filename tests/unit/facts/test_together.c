@@ -1,7 +1,7 @@
 /* Which files hold ranks of one run. */
+#include "tests/unit/test.h"
 #include "analyzer/measure/together.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static unsigned taken(const struct sample *f, size_t n, char *why, size_t size)
 #define NCCL "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
 static const struct sample rank0 = {0, 2, 0, "NVIDIA A100", "resnet", NCCL};
 
-START_TEST(test_ranks_of_one_run)
+TEST(test_ranks_of_one_run)
 {
     char why[128];
     struct sample f[] = {rank0, rank0, rank0};
@@ -93,9 +93,8 @@ START_TEST(test_ranks_of_one_run)
     f[1].exchange = NULL; /* told by rank and world alone */
     ck_assert_uint_eq(taken(f, 2, why, sizeof why), 3);
 }
-END_TEST
 
-START_TEST(test_strangers)
+TEST(test_strangers)
 {
     static const struct {
         struct sample f;
@@ -116,19 +115,17 @@ START_TEST(test_strangers)
         ck_assert_str_eq(why, strangers[i].why);
     }
 }
-END_TEST
 
 /* A file without work has no time: none is compared with it. */
-START_TEST(test_a_file_without_work)
+TEST(test_a_file_without_work)
 {
     char why[128];
     struct sample f[] = {rank0, {1, 2, 0, "NVIDIA A100", NULL, NULL}};
     taken(f, 2, why, sizeof why);
     ck_assert(strstr(why, "recorded at another time") == NULL);
 }
-END_TEST
 
-START_TEST(test_the_largest_group_is_taken)
+TEST(test_the_largest_group_is_taken)
 {
     char why[128];
     struct sample f[] = {rank0, rank0, rank0, rank0};
@@ -137,18 +134,4 @@ START_TEST(test_the_largest_group_is_taken)
     f[3].device = "Tesla V100";
     ck_assert_uint_eq(taken(f, 4, why, sizeof why), 6);
     ck_assert_str_eq(why, "on another GPU: Tesla V100");
-}
-END_TEST
-
-Suite *test_together_suite(void);
-Suite *test_together_suite(void)
-{
-    Suite *s = suite_create("together");
-    TCase *c = tcase_create("together");
-    tcase_add_test(c, test_ranks_of_one_run);
-    tcase_add_test(c, test_strangers);
-    tcase_add_test(c, test_a_file_without_work);
-    tcase_add_test(c, test_the_largest_group_is_taken);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -37,7 +37,7 @@ static double share(const struct facts *f, enum part part)
     return (double)f->breakdown_ns[part] / (double)f->step_ns;
 }
 
-START_TEST(copies_of_a_window_are_its_answer)
+TEST(copies_of_a_window_are_its_answer)
 {
     struct builder b = copying(MS(7));
     const struct advice *a = build_analyze(&b);
@@ -49,10 +49,9 @@ START_TEST(copies_of_a_window_are_its_answer)
     ck_assert_ptr_nonnull(strstr(a->next, "Pin the host buffers"));
     build_end(&b);
 }
-END_TEST
 
 /* What was launched before the recording holds a stream up for 50 ms: nothing is known of them. */
-START_TEST(begins_behind_what_was_launched_before)
+TEST(begins_behind_what_was_launched_before)
 {
     for (int held = 0; held < 2; held++) {
         struct builder b = build_start();
@@ -70,10 +69,9 @@ START_TEST(begins_behind_what_was_launched_before)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Nobody but the user knows whether each run of the only kernel is a step. */
-START_TEST(one_kernel_may_be_a_step)
+TEST(one_kernel_may_be_a_step)
 {
     for (int others = 0; others < 2; others++) {
         struct builder b = build_start();
@@ -87,10 +85,9 @@ START_TEST(one_kernel_may_be_a_step)
         build_end(&b);
     }
 }
-END_TEST
 
 /* What is true of a loop alone is not asked. */
-START_TEST(rules_of_steps_are_not_asked)
+TEST(rules_of_steps_are_not_asked)
 {
     struct builder b = copying(MS(7));
     const struct advice *a = build_analyze(&b);
@@ -102,7 +99,6 @@ START_TEST(rules_of_steps_are_not_asked)
     }
     build_end(&b);
 }
-END_TEST
 
 /* Every text of every outcome that was asked, and every report: nothing is of a step. */
 static void no_step(const char *where, const char *text)
@@ -114,7 +110,7 @@ static void no_step(const char *where, const char *text)
                       strstr(text, words[i]));
 }
 
-START_TEST(nothing_is_said_of_a_step)
+TEST(nothing_is_said_of_a_step)
 {
     struct builder b = copying(MS(7));
     struct advice *a = build_predict(&b);
@@ -142,9 +138,8 @@ START_TEST(nothing_is_said_of_a_step)
     free(json);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(ranks_of_a_window_wait_in_it)
+TEST(ranks_of_a_window_wait_in_it)
 {
     struct builder b = copying(MS(7));
     struct advice *a = build_analyze(&b);
@@ -159,9 +154,8 @@ START_TEST(ranks_of_a_window_wait_in_it)
     free(out);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(the_page_tells_of_a_window)
+TEST(the_page_tells_of_a_window)
 {
     struct builder b = copying(MS(7));
     char *out = exported("html", build_analyze(&b));
@@ -174,10 +168,9 @@ START_TEST(the_page_tells_of_a_window)
     free(out);
     build_end(&b);
 }
-END_TEST
 
 /* The first work was launched before the window began, and is in its sums. */
-START_TEST(the_first_work_counts)
+TEST(the_first_work_counts)
 {
     struct builder b = build_start();
     build_kernel(&b, "first", MS(1), MS(3), MS(30));
@@ -187,7 +180,6 @@ START_TEST(the_first_work_counts)
     ck_assert_int_eq(a->facts->totals.kernel_ns, MS(30) + 12 * US(900));
     build_end(&b);
 }
-END_TEST
 
 /* Setting up around the work: 60 ms before it, 40 ms behind it; or `far` away from it. */
 static struct builder set_up(int64_t far)
@@ -200,7 +192,7 @@ static struct builder set_up(int64_t far)
     return b;
 }
 
-START_TEST(setting_up_belongs_to_a_window)
+TEST(setting_up_belongs_to_a_window)
 {
     struct builder b = set_up(0);
     const struct advice *a = build_analyze(&b);
@@ -220,9 +212,8 @@ START_TEST(setting_up_belongs_to_a_window)
     ck_assert_str_ne(a->verdict_class, "start-up");
     build_end(&b);
 }
-END_TEST
 
-START_TEST(next_to_nothing_is_not_enough)
+TEST(next_to_nothing_is_not_enough)
 {
     struct builder b = build_start();
     build_kernel(&b, "one", MS(1), MS(1) + US(10), US(20));
@@ -233,10 +224,9 @@ START_TEST(next_to_nothing_is_not_enough)
     ck_assert_uint_eq(a->ranked_count, 0);
     build_end(&b);
 }
-END_TEST
 
 /* What to record is said in the words of what recorded. */
-START_TEST(not_enough_says_what_to_record)
+TEST(not_enough_says_what_to_record)
 {
     static const char *const sources[] = {"nsys", "kineto"}, *const words[] = {
                                                                  "nsys profile --delay=",
@@ -251,11 +241,10 @@ START_TEST(not_enough_says_what_to_record)
         build_end(&b);
     }
 }
-END_TEST
 
 /* One kernel of some microseconds keeps the GPU busy all the time, and says nothing of a program;
  * one of a second is the program. */
-START_TEST(a_kernel_that_somebody_tried_is_not_enough)
+TEST(a_kernel_that_somebody_tried_is_not_enough)
 {
     static const struct {
         int64_t length_ns;
@@ -268,11 +257,10 @@ START_TEST(a_kernel_that_somebody_tried_is_not_enough)
         build_end(&b);
     }
 }
-END_TEST
 
 /* A wait in the window: without it the GPU would have had work all the time. The bound holds what a
  * replay without it saves, and nothing is predicted. */
-START_TEST(bounds_of_a_window_are_replayed)
+TEST(bounds_of_a_window_are_replayed)
 {
     struct builder b = build_start();
     int64_t at = MS(5);
@@ -295,9 +283,8 @@ START_TEST(bounds_of_a_window_are_replayed)
     ck_assert_int_le(o->saves_high_ns, a->facts->step_ns - 12 * MS(3) + US(50));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(windows_of_the_same_work_are_compared)
+TEST(windows_of_the_same_work_are_compared)
 {
     struct err e = ERR_INIT;
     struct builder base = copying(MS(7)), now = copying(MS(3)), other = build_start();
@@ -319,12 +306,10 @@ START_TEST(windows_of_the_same_work_are_compared)
     build_end(&now);
     build_end(&other);
 }
-END_TEST
 
-Suite *test_window_suite(void);
 /* The GPU was at work on what nobody recorded when the recording began, and a copy waited for it.
  */
-START_TEST(what_ran_before_the_recording_is_not_known)
+TEST(what_ran_before_the_recording_is_not_known)
 {
     struct builder b = build_start();
     build_stream(&b, 2, 1);
@@ -342,28 +327,4 @@ START_TEST(what_ran_before_the_recording_is_not_known)
     ck_assert_int_le(a->facts->breakdown_ns[PART_IDLE_QUEUED], MS(1));
     ck_assert_ptr_nonnull(strstr(a->next, "launched before"));
     build_end(&b);
-}
-END_TEST
-
-Suite *test_window_suite(void)
-{
-    Suite *s = suite_create("window");
-    TCase *c = tcase_create("window");
-    tcase_add_test(c, copies_of_a_window_are_its_answer);
-    tcase_add_test(c, one_kernel_may_be_a_step);
-    tcase_add_test(c, begins_behind_what_was_launched_before);
-    tcase_add_test(c, rules_of_steps_are_not_asked);
-    tcase_add_test(c, nothing_is_said_of_a_step);
-    tcase_add_test(c, the_page_tells_of_a_window);
-    tcase_add_test(c, ranks_of_a_window_wait_in_it);
-    tcase_add_test(c, the_first_work_counts);
-    tcase_add_test(c, setting_up_belongs_to_a_window);
-    tcase_add_test(c, next_to_nothing_is_not_enough);
-    tcase_add_test(c, not_enough_says_what_to_record);
-    tcase_add_test(c, a_kernel_that_somebody_tried_is_not_enough);
-    tcase_add_test(c, bounds_of_a_window_are_replayed);
-    tcase_add_test(c, windows_of_the_same_work_are_compared);
-    tcase_add_test(c, what_ran_before_the_recording_is_not_known);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,5 +1,5 @@
 /* Choosing importers, and several files in one sink. */
-#include <check.h>
+#include "tests/unit/test.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,9 @@ static void refused(const char *name, const char *reason)
     memory_free(m);
 }
 
-START_TEST(test_refused)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_refused)
 {
     refused("none.json", "no such file");
     write_file("report.nsys-rep", "anything");
@@ -100,7 +102,6 @@ START_TEST(test_refused)
     write_file("x.gpuprof", "SQLite format 3 but not really, and too short to be one");
     refused("x.gpuprof", "");
 }
-END_TEST
 
 /* Members that name rows of other tables; all others keep their values. */
 static bool refers(enum row_kind kind, const char *column)
@@ -112,7 +113,7 @@ static bool refers(enum row_kind kind, const char *column)
     return strcmp(column, "stream") == 0 && kind != ROW_STREAM;
 }
 
-START_TEST(test_ids_are_shifted)
+TEST(test_ids_are_shifted)
 {
     struct err e = ERR_INIT;
     struct sink out;
@@ -146,9 +147,8 @@ START_TEST(test_ids_are_shifted)
     }
     memory_free(m);
 }
-END_TEST
 
-START_TEST(test_one_time_axis)
+TEST(test_one_time_axis)
 {
     const int64_t start = 1700000000000000000;
     struct err e = ERR_INIT;
@@ -172,7 +172,6 @@ START_TEST(test_one_time_axis)
     }
     memory_free(m);
 }
-END_TEST
 
 /* Two profiles, each of one process and one fact about it, with these ids. */
 static void put_two(int64_t process, int64_t meta)
@@ -193,7 +192,7 @@ static void put_two(int64_t process, int64_t meta)
 
 /* The rows of a file are counted, not its ids: one that says 2^60 costs no more than one that
  * says 1. */
-START_TEST(test_hostile_ids)
+TEST(test_hostile_ids)
 {
     struct err e = ERR_INIT;
     struct sink out;
@@ -205,10 +204,9 @@ START_TEST(test_hostile_ids)
     ck_assert_int_eq(MEMORY_ROW(m, process, ROW_PROCESS, 1)->id, (int64_t)1 << 61);
     memory_free(m);
 }
-END_TEST
 
 /* Behind the last number there is none for a row of our own. */
-START_TEST(test_the_last_id)
+TEST(test_the_last_id)
 {
     struct err e = ERR_INIT;
     struct sink out;
@@ -218,19 +216,4 @@ START_TEST(test_the_last_id)
     ck_assert_int_eq(import_paths(&path, 1, &out, &e), -1);
     ck_assert_msg(strstr(e.text, "an id of table meta is out of range"), "%s", e.text);
     memory_free(m);
-}
-END_TEST
-
-Suite *test_import_suite(void)
-{
-    Suite *s = suite_create("import");
-    TCase *t = tcase_create("import");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_refused);
-    tcase_add_test(t, test_ids_are_shifted);
-    tcase_add_test(t, test_hostile_ids);
-    tcase_add_test(t, test_the_last_id);
-    tcase_add_test(t, test_one_time_axis);
-    suite_add_tcase(s, t);
-    return s;
 }

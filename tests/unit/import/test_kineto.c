@@ -1,8 +1,8 @@
 /* The Kineto importer on small traces of every generation, written here. */
+#include "tests/unit/test.h"
 #include "analyzer/import/import.h"
 #include "base/str.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,7 @@ static struct capture *import(const char *text, int *rc, struct err *e)
     return &c;
 }
 
-START_TEST(todays_form)
+TEST(todays_form)
 {
     int rc;
     struct err e = ERR_INIT;
@@ -141,9 +141,8 @@ START_TEST(todays_form)
     ck_assert_int_eq(c->process.pid, 42);
     ck_assert_str_eq(c->have, "kernels,copies,memsets,memory_kinds,api,sync,ranges,ranks,device");
 }
-END_TEST
 
-START_TEST(form_of_2021_with_texts_for_ids_and_a_bare_list)
+TEST(form_of_2021_with_texts_for_ids_and_a_bare_list)
 {
     int rc;
     struct err e = ERR_INIT;
@@ -166,9 +165,8 @@ START_TEST(form_of_2021_with_texts_for_ids_and_a_bare_list)
     ck_assert_int_eq(c->count[ROW_THREAD], 1);
     ck_assert_str_eq(c->have, "kernels,copies,memsets,api,ranges,device");
 }
-END_TEST
 
-START_TEST(hip_with_a_call_of_its_driver)
+TEST(hip_with_a_call_of_its_driver)
 {
     int rc;
     struct err e = ERR_INIT;
@@ -188,9 +186,8 @@ START_TEST(hip_with_a_call_of_its_driver)
     ck_assert_int_eq(c->stream.stream, 0);
     ck_assert_int_eq(c->stream.flags, STREAM_LEGACY_DEFAULT); /* 7 in CUPTI, 0 in HIP */
 }
-END_TEST
 
-START_TEST(texts_for_process_ids)
+TEST(texts_for_process_ids)
 {
     int rc;
     struct err e = ERR_INIT;
@@ -208,10 +205,9 @@ START_TEST(texts_for_process_ids)
     ck_assert_int_eq(c->kernel.correlation, c->api.correlation);
     ck_assert_int_eq(c->kernel.start_ns - c->api.start_ns, 10000);
 }
-END_TEST
 
 /* Merging tools write the rank before each pid; correlations then occur once a rank. */
-START_TEST(ranks_in_brackets_before_the_pids)
+TEST(ranks_in_brackets_before_the_pids)
 {
     int rc;
     struct err e = ERR_INIT;
@@ -236,11 +232,10 @@ START_TEST(ranks_in_brackets_before_the_pids)
     ck_assert_int_eq(c->api.process, 2);
     ck_assert_int_eq(c->device.ordinal, 3);
 }
-END_TEST
 
 /* TraceLens adds a power of ten for each rank to the pids of the ranks behind the first, and keeps
  * what they were. */
-START_TEST(ranks_fused_by_their_pids)
+TEST(ranks_fused_by_their_pids)
 {
     int rc;
     struct err e = ERR_INIT;
@@ -281,10 +276,9 @@ START_TEST(ranks_fused_by_their_pids)
     ck_assert_int_eq(c->count[ROW_PROCESS], 2);
     ck_assert_int_eq(c->process.rank, 3);
 }
-END_TEST
 
 /* Our own exports of several ranks say in their header whose pids are whose. */
-START_TEST(ranks_told_by_the_header)
+TEST(ranks_told_by_the_header)
 {
     int rc;
     struct err e = ERR_INIT;
@@ -308,9 +302,8 @@ START_TEST(ranks_told_by_the_header)
     ck_assert_int_eq(c->stream.device, 2);
     ck_assert_int_eq(c->device.process, 2);
 }
-END_TEST
 
-START_TEST(bad_numbers_are_left_out_and_counted)
+TEST(bad_numbers_are_left_out_and_counted)
 {
     int rc;
     struct err e = ERR_INIT;
@@ -327,11 +320,10 @@ START_TEST(bad_numbers_are_left_out_and_counted)
     ck_assert_int_eq(c->count[ROW_KERNEL], 1);
     ck_assert_int_eq(c->count[ROW_HEALTH], 1);
 }
-END_TEST
 
 /* A collective's bytes are its elements by their type; of a type that is not known, nobody knows.
  */
-START_TEST(collectives_have_bytes)
+TEST_EACH(collectives_have_bytes, 0, 5)
 {
     static const struct {
         const char *args;
@@ -357,9 +349,8 @@ START_TEST(collectives_have_bytes)
     ck_assert_int_eq(c->collective.kernel, c->kernel.id);
     ck_assert_str_eq(str_text(&c->strings, c->collective.name), "allreduce");
 }
-END_TEST
 
-START_TEST(foreign_and_cut_files_say_so_in_one_line)
+TEST(foreign_and_cut_files_say_so_in_one_line)
 {
     static const char *const bad[] = {"{\"a\":1}", "{\"traceEvents\":[{\"ph\":\"X\"", "[1,2",
                                       "{\"traceEvents\":7}"};
@@ -371,23 +362,4 @@ START_TEST(foreign_and_cut_files_say_so_in_one_line)
         ck_assert_ptr_null(strchr(e.text, '\n'));
         ck_assert_ptr_nonnull(strstr(e.text, "trace"));
     }
-}
-END_TEST
-
-Suite *test_kineto_suite(void)
-{
-    Suite *s = suite_create("kineto");
-    TCase *t = tcase_create("import");
-    tcase_add_test(t, todays_form);
-    tcase_add_test(t, form_of_2021_with_texts_for_ids_and_a_bare_list);
-    tcase_add_test(t, hip_with_a_call_of_its_driver);
-    tcase_add_test(t, texts_for_process_ids);
-    tcase_add_test(t, ranks_in_brackets_before_the_pids);
-    tcase_add_test(t, ranks_fused_by_their_pids);
-    tcase_add_test(t, ranks_told_by_the_header);
-    tcase_add_test(t, bad_numbers_are_left_out_and_counted);
-    tcase_add_loop_test(t, collectives_have_bytes, 0, 5);
-    tcase_add_test(t, foreign_and_cut_files_say_so_in_one_line);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,8 +1,8 @@
 /* The process groups of a Kineto trace: which collectives belong together on all ranks. */
+#include "tests/unit/test.h"
 #include "analyzer/import/import.h"
 #include "tests/unit/memory_sink.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -64,7 +64,7 @@ static const struct {
      "\"Collective name\": \"recv\", \"Rank\": 5, \"Src Rank\": 2" NAME("pp"), true},
 };
 
-START_TEST(one_number_on_all_ranks)
+TEST_EACH(one_number_on_all_ranks, 0, sizeof pairs / sizeof *pairs)
 {
     char name[64];
     struct row_collective a = collective(pairs[_i].rank, pairs[_i].args, name, sizeof name);
@@ -73,9 +73,8 @@ START_TEST(one_number_on_all_ranks)
     ck_assert_int_gt(b.communicator, 0);
     ck_assert_int_eq(a.communicator == b.communicator, pairs[_i].same);
 }
-END_TEST
 
-START_TEST(what_is_told_of_it)
+TEST(what_is_told_of_it)
 {
     char name[64];
     struct row_collective c = collective(
@@ -89,10 +88,9 @@ START_TEST(what_is_told_of_it)
     ck_assert_int_eq(c.root, -1);
     ck_assert_int_eq(c.ranks, 2);
 }
-END_TEST
 
 /* Older traces do not name the group, and others write what nobody expects there. */
-START_TEST(nothing_told)
+TEST_EACH(nothing_told, 0, 4)
 {
     static const char *const args[] = {ALLREDUCE, ALLREDUCE NAME("") RANKS("[]"),
                                        ALLREDUCE RANKS("{\"a\": [1, 2]}"),
@@ -102,17 +100,4 @@ START_TEST(nothing_told)
     ck_assert_int_eq(c.communicator, -1);
     ck_assert_int_eq(c.sequence, -1);
     ck_assert_str_eq(name, "");
-}
-END_TEST
-
-Suite *test_kineto_group_suite(void);
-Suite *test_kineto_group_suite(void)
-{
-    Suite *s = suite_create("kineto_group");
-    TCase *t = tcase_create("all");
-    tcase_add_loop_test(t, one_number_on_all_ranks, 0, sizeof pairs / sizeof *pairs);
-    tcase_add_test(t, what_is_told_of_it);
-    tcase_add_loop_test(t, nothing_told, 0, 4);
-    suite_add_tcase(s, t);
-    return s;
 }

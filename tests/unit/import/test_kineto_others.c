@@ -1,9 +1,9 @@
 /* The Kineto importer on what others write in its format: JAX and TensorFlow, SYCL; on the
  * allocator's events; and on times that are far apart. */
+#include "tests/unit/test.h"
 #include "analyzer/import/import.h"
 #include "tests/unit/memory_sink.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ static const char *meta(const struct memory *m, const char *key)
 }
 
 /* PyTorch for CUDA writes the keys of ROCm as well. */
-START_TEST(cuda_names_no_hip)
+TEST(cuda_names_no_hip)
 {
     static const struct {
         const char *member, *platform;
@@ -60,10 +60,9 @@ START_TEST(cuda_names_no_hip)
         memory_free(m);
     }
 }
-END_TEST
 
 /* As the libraries number it, or as text. */
-START_TEST(cuda_versions)
+TEST(cuda_versions)
 {
     static const struct {
         const char *value, *version;
@@ -88,10 +87,9 @@ START_TEST(cuda_versions)
         memory_free(m);
     }
 }
-END_TEST
 
 /* What the allocator holds, where it changes, of devices that the header names. */
-START_TEST(memory_that_is_reserved)
+TEST(memory_that_is_reserved)
 {
     int rc;
     struct err e = ERR_INIT;
@@ -118,10 +116,9 @@ START_TEST(memory_that_is_reserved)
     ck_assert_int_eq(SAMPLE(m).util_pct, -1);
     memory_free(m);
 }
-END_TEST
 
 /* PyTorch's profiler lists what it sees: nothing, on a machine without a GPU. */
-START_TEST(no_devices)
+TEST(no_devices)
 {
     static const char event[] =
         "\"traceEvents\": [{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\",\"pid\":9,\"tid\":9,"
@@ -144,10 +141,9 @@ START_TEST(no_devices)
         memory_free(m);
     }
 }
-END_TEST
 
 /* Tools that write a trace anew put its header behind the events. */
-START_TEST(devices_behind_the_events)
+TEST(devices_behind_the_events)
 {
     int rc;
     struct err e = ERR_INIT;
@@ -167,10 +163,9 @@ START_TEST(devices_behind_the_events)
     }
     memory_free(m);
 }
-END_TEST
 
 /* JAX and TensorFlow write no categories: processes and threads tell. */
-START_TEST(xla_without_categories)
+TEST(xla_without_categories)
 {
     int rc;
     struct err e = ERR_INIT;
@@ -205,9 +200,8 @@ START_TEST(xla_without_categories)
     ck_assert_str_eq(meta(m, "framework"), "xla");
     memory_free(m);
 }
-END_TEST
 
-START_TEST(sycl_by_its_categories)
+TEST(sycl_by_its_categories)
 {
     int rc;
     struct err e = ERR_INIT;
@@ -224,10 +218,9 @@ START_TEST(sycl_by_its_categories)
     ck_assert_str_eq(meta(m, "platform"), "xpu");
     memory_free(m);
 }
-END_TEST
 
 /* The first event sets the start; from there the second lasts longer than numbers reach. */
-START_TEST(far_apart_events_are_left_out_and_counted)
+TEST(far_apart_events_are_left_out_and_counted)
 {
     int rc;
     struct err e = ERR_INIT;
@@ -242,22 +235,4 @@ START_TEST(far_apart_events_are_left_out_and_counted)
     ck_assert_str_eq(memory_text(m, KERNEL(m).name), "a");
     ck_assert_int_eq(memory_health(m, "bad-events"), 1);
     memory_free(m);
-}
-END_TEST
-
-Suite *test_kineto_others_suite(void);
-Suite *test_kineto_others_suite(void)
-{
-    Suite *s = suite_create("kineto_others");
-    TCase *t = tcase_create("kineto_others");
-    tcase_add_test(t, cuda_names_no_hip);
-    tcase_add_test(t, cuda_versions);
-    tcase_add_test(t, memory_that_is_reserved);
-    tcase_add_test(t, no_devices);
-    tcase_add_test(t, devices_behind_the_events);
-    tcase_add_test(t, xla_without_categories);
-    tcase_add_test(t, sycl_by_its_categories);
-    tcase_add_test(t, far_apart_events_are_left_out_and_counted);
-    suite_add_tcase(s, t);
-    return s;
 }

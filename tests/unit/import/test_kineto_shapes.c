@@ -1,8 +1,8 @@
 /* The shapes of an operator's inputs in a Kineto trace. */
+#include "tests/unit/test.h"
 #include "analyzer/import/import.h"
 #include "tests/unit/memory_sink.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -60,14 +60,13 @@ static const struct {
     {"{\"x\": {\"Input Dims\": [[9]]}, \"y\": \"Input Dims\"}", ""},
 };
 
-START_TEST(dims_and_types)
+TEST_EACH(dims_and_types, 0, sizeof cases / sizeof *cases)
 {
     ck_assert_str_eq(shapes_of(cases[_i].args), cases[_i].shapes);
 }
-END_TEST
 
 /* Optimizers hand in hundreds of tensors at once. */
-START_TEST(long_lists_are_cut)
+TEST(long_lists_are_cut)
 {
     static char args[65536];
     size_t n = (size_t)snprintf(args, sizeof args, "{\"Input Dims\": [[4, 4]");
@@ -84,16 +83,4 @@ START_TEST(long_lists_are_cut)
     snprintf(args + n, sizeof args - n, "], [5]]}");
     ck_assert_str_eq(shapes_of(args),
                      "[64 x 3 x 7 x 7, 64 x 3 x 7 x 7, 64 x 3 x 7 x 7, 64 x 3 x 7 x 7, ...], 5");
-}
-END_TEST
-
-Suite *test_kineto_shapes_suite(void);
-Suite *test_kineto_shapes_suite(void)
-{
-    Suite *s = suite_create("kineto_shapes");
-    TCase *t = tcase_create("all");
-    tcase_add_loop_test(t, dims_and_types, 0, sizeof cases / sizeof *cases);
-    tcase_add_test(t, long_lists_are_cut);
-    suite_add_tcase(s, t);
-    return s;
 }

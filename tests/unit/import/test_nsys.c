@@ -1,5 +1,6 @@
 /* The Nsight Systems importer on small exports made here: the schemas of 2021 and of 2026, hostile
  * ones, others. */
+#include "tests/unit/test.h"
 #include "tests/unit/nsys_export.h"
 
 #include <dirent.h>
@@ -43,7 +44,9 @@ static void refused(const char *reason)
     " (1500, 1600, 0, 1, 13, 8, " PID ", 16, 2, 2, 1), (1700, 1800, 0, 1, 13, 0, " PID             \
     ", 16, 11, 4, 99);"
 
-START_TEST(test_old)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_old)
 {
     build(OLD);
     read_it();
@@ -72,9 +75,8 @@ START_TEST(test_old)
     ck_assert_str_eq(memory_meta(m, "have"), "kernels,copies,memsets,memory_kinds,api");
     ck_assert_str_eq(memory_meta(m, "source"), "nsys");
 }
-END_TEST
 
-START_TEST(test_memory_kinds)
+TEST(test_memory_kinds)
 {
     build(OLD);
     read_it();
@@ -89,7 +91,6 @@ START_TEST(test_memory_kinds)
     ck_assert(c->kind == COPY_H2D && c->src_kind == MEMORY_MANAGED &&
               c->dst_kind == MEMORY_MANAGED);
 }
-END_TEST
 
 /* ---- what an export of 2026 adds ---- */
 
@@ -138,7 +139,7 @@ END_TEST
     "INT);"                                                                                        \
     "INSERT INTO PROFILER_OVERHEAD VALUES (1010, 1015, " TID ", 0, 5);"
 
-START_TEST(test_new)
+TEST(test_new)
 {
     build(OLD NEW);
     read_it();
@@ -170,10 +171,9 @@ START_TEST(test_new)
     ck_assert_str_eq(memory_meta(m, "have"),
                      "kernels,copies,memsets,memory_kinds,api,sync,events,ranges,device");
 }
-END_TEST
 
 /* A second export of the same host keeps the first one's time 0. */
-START_TEST(test_same_scale)
+TEST(test_same_scale)
 {
     out.epoch_ns = 1700000000000000500;
     build(OLD NEW);
@@ -181,10 +181,9 @@ START_TEST(test_same_scale)
     ck_assert_int_eq(out.epoch_ns, 1700000000000000500);
     ck_assert_int_eq(MEMORY_ROW(m, kernel, ROW_KERNEL, 0)->start_ns, 600);
 }
-END_TEST
 
 /* Whatever an export says about the machine and its environment stays there. */
-START_TEST(test_environment_is_not_read)
+TEST(test_environment_is_not_read)
 {
     build(OLD NEW "CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);"
                   "CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT); CREATE TABLE "
@@ -197,9 +196,8 @@ START_TEST(test_environment_is_not_read)
     for (uint32_t i = 0; i < m->strings.n; i++)
         ck_assert_ptr_null(strstr(m->strings.text[i], "sesame"));
 }
-END_TEST
 
-START_TEST(test_ranges_alone)
+TEST(test_ranges_alone)
 {
     build("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
           "CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, text TEXT);"
@@ -209,11 +207,10 @@ START_TEST(test_ranges_alone)
                      "ranges"); /* that there was no GPU work is not known */
     ck_assert_int_eq(MEMORY_ROW(m, range, ROW_RANGE, 0)->end_ns, 4);
 }
-END_TEST
 
 /* ---- hostile ---- */
 
-START_TEST(test_hostile_types)
+TEST(test_hostile_types)
 {
     build(OLD NEW "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 'a', x'00', NULL, 'x', -1, 1e300, "
                   "'p', -5, 1e30, '', NULL, x'ff', "
@@ -239,17 +236,15 @@ START_TEST(test_hostile_types)
     ck_assert_int_eq(memory_health(m, "bad-events"), 5);
     ck_assert_str_eq(memory_text(m, MEMORY_ROW(m, api, ROW_API, 3)->name), "");
 }
-END_TEST
 
-START_TEST(test_string_ids_out_of_range)
+TEST(test_string_ids_out_of_range)
 {
     build("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds "
           "VALUES (9223372036854775807, 'x')");
     refused("StringIds");
 }
-END_TEST
 
-START_TEST(test_other_databases)
+TEST(test_other_databases)
 {
     build("CREATE TABLE bookmarks (id INT)");
     refused("neither");
@@ -263,9 +258,8 @@ START_TEST(test_other_databases)
     refused("");
     ck_assert_int_eq(m->count[ROW_META], 0);
 }
-END_TEST
 
-START_TEST(test_truncated)
+TEST(test_truncated)
 {
     build(OLD NEW);
     for (int size = 4096; size > 200; size /= 2) {
@@ -273,9 +267,8 @@ START_TEST(test_truncated)
         refused("");
     }
 }
-END_TEST
 
-START_TEST(test_failing_sink)
+TEST(test_failing_sink)
 {
     build(OLD NEW);
     for (int limit = 1; limit < 3; limit++) {
@@ -287,10 +280,9 @@ START_TEST(test_failing_sink)
         ck_assert_str_eq(e.text, "the memory is full");
     }
 }
-END_TEST
 
 /* Packed; and no temporary file is left, whether it is whole or not. */
-START_TEST(test_gzip)
+TEST(test_gzip)
 {
     build(OLD NEW);
     char packed[136];
@@ -310,11 +302,10 @@ START_TEST(test_gzip)
     ck_assert_int_eq(truncate(path, 400), 0);
     refused("damaged or cut off");
 }
-END_TEST
 
 /* A small file that fills the disk: refused long before, and nothing stays in the temporary folder,
  * not even of one that is killed. */
-START_TEST(test_gzip_that_grows)
+TEST(test_gzip_that_grows)
 {
     static char zeros[1 << 20];
     struct stat st;
@@ -344,10 +335,9 @@ START_TEST(test_gzip_that_grows)
     closedir(d);
     ck_assert_int_eq(files, 1);
 }
-END_TEST
 
 /* Two files in one sink: rows of the second refer to rows of the second. */
-START_TEST(test_two_files)
+TEST(test_two_files)
 {
     build(OLD NEW);
     struct err e = ERR_INIT;
@@ -364,28 +354,4 @@ START_TEST(test_two_files)
     const struct row_stream *s = MEMORY_ROW(m, stream, ROW_STREAM, streams);
     ck_assert(s->stream == MEMORY_ROW(m, stream, ROW_STREAM, 0)->stream && s->device == 2 &&
               s->process == 2);
-}
-END_TEST
-
-Suite *test_nsys_suite(void)
-{
-    Suite *suite = suite_create("nsys");
-    TCase *t = tcase_create("nsys");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_old);
-    tcase_add_test(t, test_memory_kinds);
-    tcase_add_test(t, test_new);
-    tcase_add_test(t, test_same_scale);
-    tcase_add_test(t, test_environment_is_not_read);
-    tcase_add_test(t, test_ranges_alone);
-    tcase_add_test(t, test_hostile_types);
-    tcase_add_test(t, test_string_ids_out_of_range);
-    tcase_add_test(t, test_other_databases);
-    tcase_add_test(t, test_truncated);
-    tcase_add_test(t, test_failing_sink);
-    tcase_add_test(t, test_gzip);
-    tcase_add_test(t, test_gzip_that_grows);
-    tcase_add_test(t, test_two_files);
-    suite_add_tcase(suite, t);
-    return suite;
 }

@@ -1,5 +1,6 @@
 /* What Nsight Systems exports of several years and programs add or leave out: each dialect as a
  * small export made here. */
+#include "tests/unit/test.h"
 #include "tests/unit/nsys_export.h"
 
 static void read_export(const char *statements)
@@ -24,8 +25,10 @@ static const struct row_range *range(int i)
     return MEMORY_ROW(m, range, ROW_RANGE, i);
 }
 
+TEST_FIXTURE(setup, teardown)
+
 /* emit_nvtx() puts numbers into every name; shapes may follow. */
-START_TEST(test_operators_of_pytorch)
+TEST(test_operators_of_pytorch)
 {
     read_export(STRINGS NVTX
                 "INSERT INTO StringIds VALUES (1, 'autograd::engine::evaluate_function: "
@@ -43,10 +46,9 @@ START_TEST(test_operators_of_pytorch)
     ck_assert_str_eq(memory_text(m, range(3)->name), "step, the 3rd");
     ck_assert_str_eq(memory_meta(m, "framework"), "pytorch");
 }
-END_TEST
 
 /* Waits and reads of threads that are known come along, and nothing else of that table. */
-START_TEST(test_os_calls)
+TEST(test_os_calls)
 {
     read_export(STRINGS NVTX
                 "CREATE TABLE OSRT_API (start INT, end INT, eventClass INT, globalTid INT, nameId "
@@ -63,10 +65,9 @@ START_TEST(test_os_calls)
     ck_assert_str_eq(memory_text(m, range(3)->name), "read");
     ck_assert_int_eq(m->count[ROW_THREAD], 1);
 }
-END_TEST
 
 /* Waits carry device 0 whatever the device: the context tells which stream they await. */
-START_TEST(test_waits_on_another_device)
+TEST(test_waits_on_another_device)
 {
     read_export(STRINGS
                 "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, globalPid INT, "
@@ -83,10 +84,9 @@ START_TEST(test_waits_on_another_device)
     ck_assert_int_eq(s->stream, k->stream);
     ck_assert_int_ne(other->stream, k->stream); /* no work ran in this context */
 }
-END_TEST
 
 /* A row of type 75 names a domain of its process. */
-START_TEST(test_domains)
+TEST(test_domains)
 {
     read_export(STRINGS NVTX "INSERT INTO StringIds VALUES (1, 'CCCL'), (2, 'unused secret');"
                              "INSERT INTO NVTX_EVENTS VALUES (1, NULL, 75, 0, 'NCCL', " TID
@@ -104,10 +104,9 @@ START_TEST(test_domains)
         ck_assert_ptr_null(strstr(m->strings.text[i], "secret"));
     ck_assert_ptr_null(memory_meta(m, "framework"));
 }
-END_TEST
 
 /* The first exports: no grid, no mangled name, no table of streams, kinds of memory or ranges. */
-START_TEST(test_bare_2020)
+TEST(test_bare_2020)
 {
     read_export(STRINGS KERNEL_2020
                 "INSERT INTO StringIds VALUES (1, 'k');"
@@ -118,10 +117,9 @@ START_TEST(test_bare_2020)
     ck_assert(k->end_ns - k->start_ns == 100 && k->grid_x == 0 && k->registers == -1);
     ck_assert_str_eq(memory_meta(m, "have"), "kernels,copies,memsets");
 }
-END_TEST
 
 /* Copies between arrays are copies like others. */
-START_TEST(test_array_copies)
+TEST(test_array_copies)
 {
     read_export(STRINGS
                 "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT, end INT, deviceId INT, "
@@ -140,11 +138,10 @@ START_TEST(test_array_copies)
         ck_assert(migrates == (i >= 4)); /* 11 and 12: pages of managed memory */
     }
 }
-END_TEST
 
 /* GPU metrics: means over 10 ms by GPU, clocks in MHz whatever the unit; counters of no use and
  * GPUs that did nothing are passed over. */
-START_TEST(test_gpu_metrics)
+TEST(test_gpu_metrics)
 {
     read_export(STRINGS KERNEL_2020
                 "INSERT INTO StringIds VALUES (1, 'k');"
@@ -167,10 +164,9 @@ START_TEST(test_gpu_metrics)
     ck_assert(s->time_ns == 20001000 && s->sm_clock_mhz == 1200 && s->util_pct == -1);
     ck_assert_int_eq(s->device, MEMORY_ROW(m, device, ROW_DEVICE, 0)->id);
 }
-END_TEST
 
 /* Damaged counters: no sample, no harm. */
-START_TEST(test_hostile_metrics)
+TEST(test_hostile_metrics)
 {
     read_export(STRINGS "CREATE TABLE TARGET_INFO_GPU_METRICS (typeId, metricId, metricName);"
                         "INSERT INTO TARGET_INFO_GPU_METRICS VALUES ('x', NULL, 'GR Active'), "
@@ -180,10 +176,9 @@ START_TEST(test_hostile_metrics)
                         "(9223372036854775807, 9223372036854775807, 3, 9e300), (1, 0, 0, -1)");
     ck_assert_int_eq(m->count[ROW_GPU_SAMPLE], 0);
 }
-END_TEST
 
 /* Number 7 is a context's first stream, the legacy default one, where no table says more. */
-START_TEST(test_kinds_of_streams)
+TEST(test_kinds_of_streams)
 {
     read_export(STRINGS KERNEL_2020
                 "CREATE TABLE TARGET_INFO_CUDA_STREAM (streamId INT, hwId INT, vmId INT, processId "
@@ -200,10 +195,9 @@ START_TEST(test_kinds_of_streams)
     for (int i = 0; i < 5; i++)
         ck_assert_int_eq(MEMORY_ROW(m, stream, ROW_STREAM, i)->flags, flags[i]);
 }
-END_TEST
 
 /* Nsight's own complaints about CUDA: the reason first, each once, and no questions. */
-START_TEST(test_diagnostics)
+TEST(test_diagnostics)
 {
     read_export(STRINGS NVTX
                 "CREATE TABLE DIAGNOSTIC_EVENT (timestamp INT, timestampType INT, source INT, "
@@ -225,24 +219,4 @@ START_TEST(test_diagnostics)
         ck_assert_str_eq(memory_text(m, h->text), texts[i]);
         ck_assert_int_eq(h->severity, i == 1 ? 2 : 1);
     }
-}
-END_TEST
-
-Suite *test_nsys_dialects_suite(void)
-{
-    Suite *suite = suite_create("nsys_dialects");
-    TCase *t = tcase_create("nsys_dialects");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_operators_of_pytorch);
-    tcase_add_test(t, test_os_calls);
-    tcase_add_test(t, test_waits_on_another_device);
-    tcase_add_test(t, test_domains);
-    tcase_add_test(t, test_bare_2020);
-    tcase_add_test(t, test_array_copies);
-    tcase_add_test(t, test_diagnostics);
-    tcase_add_test(t, test_kinds_of_streams);
-    tcase_add_test(t, test_gpu_metrics);
-    tcase_add_test(t, test_hostile_metrics);
-    suite_add_tcase(suite, t);
-    return suite;
 }

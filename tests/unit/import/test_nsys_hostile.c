@@ -1,5 +1,6 @@
 /* Exports of Nsight Systems that cost more than they hold: computed columns, texts that multiply,
  * many streams. */
+#include "tests/unit/test.h"
 #include "tests/unit/nsys_export.h"
 
 static void refused(const char *reason)
@@ -16,7 +17,9 @@ static void refused(const char *reason)
     "INT, shortName INT"
 #define KERNELS "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (" KERNEL_COLUMNS ");"
 
-START_TEST(test_computed_columns)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_computed_columns)
 {
     build(STRINGS "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (" KERNEL_COLUMNS
                   ", demangledName AS (zeroblob(900000000)))");
@@ -25,19 +28,17 @@ START_TEST(test_computed_columns)
     build("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value AS (zeroblob(900000000)))");
     refused("StringIds is not a plain table");
 }
-END_TEST
 
-START_TEST(test_view_for_a_table)
+TEST(test_view_for_a_table)
 {
     build(STRINGS KERNELS "CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL "
                           "SELECT i + 1 FROM r) "
                           "SELECT i AS start, i AS end FROM r");
     refused("NVTX_EVENTS is not a plain table");
 }
-END_TEST
 
 /* Views of other names are the user's own. */
-START_TEST(test_views_beside_the_tables)
+TEST(test_views_beside_the_tables)
 {
     build(STRINGS KERNELS
           "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 2000, 0, 1, 7, 1, " PID ", NULL);"
@@ -45,10 +46,9 @@ START_TEST(test_views_beside_the_tables)
     read_it();
     ck_assert_int_eq(m->count[ROW_KERNEL], 1);
 }
-END_TEST
 
 /* A text of the schema that every short row is given anew: 10 KB become 120 MB. */
-START_TEST(test_default_that_multiplies)
+TEST(test_default_that_multiplies)
 {
     enum { LONG = 60000 };
     char *text = malloc(LONG + 1000);
@@ -62,18 +62,4 @@ START_TEST(test_default_that_multiplies)
     build(text);
     free(text);
     refused("more data than a file of its size can hold");
-}
-END_TEST
-
-Suite *test_nsys_hostile_suite(void)
-{
-    Suite *suite = suite_create("nsys_hostile");
-    TCase *t = tcase_create("nsys_hostile");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_computed_columns);
-    tcase_add_test(t, test_view_for_a_table);
-    tcase_add_test(t, test_views_beside_the_tables);
-    tcase_add_test(t, test_default_that_multiplies);
-    suite_add_tcase(suite, t);
-    return suite;
 }

@@ -54,7 +54,7 @@ static int64_t input_ns(struct builder *b)
     return build_analyze(b)->facts->breakdown_ns[PART_IDLE_INPUT];
 }
 
-START_TEST(a_wait_between_steps_is_the_loaders)
+TEST(a_wait_between_steps_is_the_loaders)
 {
     struct builder b = steps(waits);
     ck_assert_int_ge(input_ns(&b), MS(3.6));
@@ -64,9 +64,8 @@ START_TEST(a_wait_between_steps_is_the_loaders)
     ck_assert_int_ge(input_ns(&b), MS(3.6));
     build_end(&b);
 }
-END_TEST
 
-START_TEST(other_pauses_are_not)
+TEST(other_pauses_are_not)
 {
     struct builder b = steps(nothing);
     ck_assert_int_eq(input_ns(&b), 0);
@@ -76,10 +75,9 @@ START_TEST(other_pauses_are_not)
     ck_assert_int_eq(b.a->facts->tl->os_call_count, CASE_STEPS);
     build_end(&b);
 }
-END_TEST
 
 /* No range at all: steps by their repetition, and a poll in each. */
-START_TEST(workers_are_advised_without_any_range)
+TEST(workers_are_advised_without_any_range)
 {
     struct builder b = build_start();
     for (int i = 0; i < CASE_STEPS; i++) {
@@ -97,10 +95,9 @@ START_TEST(workers_are_advised_without_any_range)
     ck_assert_str_eq(o->title, "Give the loader more workers"); /* it sleeps until they deliver */
     build_end(&b);
 }
-END_TEST
 
 /* Nothing repeats: the program waits for a compiler, say, and nobody knows of a loader. */
-START_TEST(waits_outside_of_a_loop_are_no_input)
+TEST(waits_outside_of_a_loop_are_no_input)
 {
     struct builder b = build_start();
     char name[32];
@@ -115,18 +112,4 @@ START_TEST(waits_outside_of_a_loop_are_no_input)
     ck_assert_int_eq(a->facts->breakdown_ns[PART_IDLE_INPUT], 0);
     case_verdict(a, "num-workers", RULE_SILENT);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_os_waits_suite(void);
-Suite *test_os_waits_suite(void)
-{
-    Suite *s = suite_create("os_waits");
-    TCase *c = tcase_create("os_waits");
-    tcase_add_test(c, a_wait_between_steps_is_the_loaders);
-    tcase_add_test(c, other_pauses_are_not);
-    tcase_add_test(c, workers_are_advised_without_any_range);
-    tcase_add_test(c, waits_outside_of_a_loop_are_no_input);
-    suite_add_tcase(s, c);
-    return s;
 }

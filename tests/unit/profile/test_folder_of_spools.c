@@ -1,4 +1,5 @@
 /* Which folders gpuprof removes, and what in them. */
+#include "tests/unit/test.h"
 #include "analyzer/profile/spools_folder.h"
 
 #include "tests/unit/store_file.h"
@@ -38,7 +39,9 @@ static void make_ours(void)
     ck_assert(spools_folder_is(folder + strlen(dir) + 1));
 }
 
-START_TEST(test_own_files_go)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_own_files_go)
 {
     static const char *const names[] = {"12-345.spool",
                                         "12-345-2.spool",
@@ -57,9 +60,8 @@ START_TEST(test_own_files_go)
     spools_folder_remove(folder);
     ck_assert(!exists(folder));
 }
-END_TEST
 
-START_TEST(test_other_files_stay)
+TEST(test_other_files_stay)
 {
     make_ours();
     make("1-2.spool");
@@ -71,10 +73,9 @@ START_TEST(test_other_files_stay)
     spools_folder_remove(folder); /* still ours */
     ck_assert(!exists(folder));
 }
-END_TEST
 
 /* A user's folder of such a name, with files that could be ours. */
-START_TEST(test_folder_of_a_user)
+TEST(test_folder_of_a_user)
 {
     char link[160];
     int fd;
@@ -104,17 +105,4 @@ START_TEST(test_folder_of_a_user)
     }
     spools_folder_remove(folder);
     ck_assert(!exists(folder));
-}
-END_TEST
-
-Suite *test_folder_of_spools_suite(void)
-{
-    Suite *s = suite_create("folder_of_spools");
-    TCase *c = tcase_create("folder_of_spools");
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, test_own_files_go);
-    tcase_add_test(c, test_other_files_stay);
-    tcase_add_test(c, test_folder_of_a_user);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,5 +1,5 @@
 /* A profile whose writer was killed while it recorded: what was committed is whole. */
-#include <check.h>
+#include "tests/unit/test.h"
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -69,7 +69,9 @@ static void remove_all(void)
     rmdir(spools);
 }
 
-START_TEST(test_committed_is_whole)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_committed_is_whole)
 {
     struct err e = ERR_INIT;
     struct store *s = NULL;
@@ -100,9 +102,8 @@ START_TEST(test_committed_is_whole)
     free(left);
     remove_all();
 }
-END_TEST
 
-START_TEST(test_nothing_was_committed)
+TEST(test_nothing_was_committed)
 {
     struct err e = ERR_INIT;
     struct store *s = NULL;
@@ -114,10 +115,9 @@ START_TEST(test_nothing_was_committed)
     free(left);
     remove_all();
 }
-END_TEST
 
 /* Another recording of that name leaves it alone, as long as its spools are there. */
-START_TEST(test_stays_with_its_spools)
+TEST(test_stays_with_its_spools)
 {
     leave(COMMITTED);
     let_pass(partial);
@@ -128,9 +128,8 @@ START_TEST(test_stays_with_its_spools)
     make_empty();
     ck_assert_int_ne(access(partial, F_OK), 0);
 }
-END_TEST
 
-START_TEST(test_finished)
+TEST(test_finished)
 {
     struct err e = ERR_INIT;
     struct store *s = record();
@@ -151,11 +150,10 @@ START_TEST(test_finished)
     ck_assert(n > 8192 && n < sizeof all);
     ck_assert_ptr_null(memmem(all, n, "secret state", 12));
 }
-END_TEST
 
 /* The largest size of a file takes the place of a full disk: what was committed stays, and so do
  * rows without a time. */
-START_TEST(test_full_disk)
+TEST(test_full_disk)
 {
     struct err e = ERR_INIT;
     struct store *s = record();
@@ -189,10 +187,9 @@ START_TEST(test_full_disk)
     ck_assert_msg(s != NULL, "%s", e.text);
     store_close(s);
 }
-END_TEST
 
 /* The journal's name can be known beforehand: a link there is not followed. */
-START_TEST(test_link_in_the_way)
+TEST(test_link_in_the_way)
 {
     struct err e = ERR_INIT;
     char victim[160], journal[200];
@@ -212,20 +209,4 @@ START_TEST(test_link_in_the_way)
     ck_assert(stat(victim, &st) == 0 && st.st_size == 4);
     unlink(journal);
     unlink(victim);
-}
-END_TEST
-
-Suite *test_kept_suite(void)
-{
-    Suite *suite = suite_create("kept");
-    TCase *t = tcase_create("kept");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_committed_is_whole);
-    tcase_add_test(t, test_nothing_was_committed);
-    tcase_add_test(t, test_stays_with_its_spools);
-    tcase_add_test(t, test_finished);
-    tcase_add_test(t, test_link_in_the_way);
-    tcase_add_test(t, test_full_disk);
-    suite_add_tcase(suite, t);
-    return suite;
 }

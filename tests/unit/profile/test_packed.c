@@ -1,10 +1,10 @@
 /* Rows as bytes: they come back as they went in, damaged ones do no harm, and parts of a job are
  * read as they were written, or not at all. */
+#include "tests/unit/test.h"
 #include "analyzer/profile/packed.h"
 #include "analyzer/reduce/job.h"
 #include "tests/unit/memory_sink.h"
 
-#include <check.h>
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ static void pack_some(struct bytes *b)
     pack_close(p);
 }
 
-START_TEST(rows_come_back)
+TEST(rows_come_back)
 {
     struct bytes b = {0};
     struct err e = ERR_INIT;
@@ -47,9 +47,8 @@ START_TEST(rows_come_back)
     memory_free(m);
     bytes_release(&b);
 }
-END_TEST
 
-START_TEST(damaged_bytes_do_no_harm)
+TEST(damaged_bytes_do_no_harm)
 {
     struct bytes b = {0};
     pack_some(&b);
@@ -68,7 +67,6 @@ START_TEST(damaged_bytes_do_no_harm)
         }
     bytes_release(&b);
 }
-END_TEST
 
 static void write_part(const char *path)
 {
@@ -83,7 +81,7 @@ static void write_part(const char *path)
     job_release(&j);
 }
 
-START_TEST(a_part_is_read_as_written_or_not_at_all)
+TEST(a_part_is_read_as_written_or_not_at_all)
 {
     char path[] = "/tmp/gpuprof-part-XXXXXX";
     struct err e = ERR_INIT;
@@ -108,17 +106,4 @@ START_TEST(a_part_is_read_as_written_or_not_at_all)
     }
     job_release(&j);
     remove(path);
-}
-END_TEST
-
-Suite *test_packed_suite(void);
-Suite *test_packed_suite(void)
-{
-    Suite *s = suite_create("packed");
-    TCase *t = tcase_create("packed");
-    tcase_add_test(t, rows_come_back);
-    tcase_add_test(t, damaged_bytes_do_no_harm);
-    tcase_add_test(t, a_part_is_read_as_written_or_not_at_all);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,4 +1,5 @@
 /* Where a new profile grows: links in its way, others who take it away. */
+#include "tests/unit/test.h"
 #include "analyzer/profile/place.h"
 #include "tests/unit/store_file.h"
 
@@ -6,8 +7,10 @@
 #include <sys/file.h>
 #include <sys/wait.h>
 
+TEST_FIXTURE(setup, teardown)
+
 /* Links lie where a careless program would write. */
-START_TEST(test_links_are_not_followed)
+TEST(test_links_are_not_followed)
 {
     char victim[160], name[160];
     snprintf(victim, sizeof victim, "%s/victim", dir);
@@ -31,10 +34,9 @@ START_TEST(test_links_are_not_followed)
     ck_assert(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
     unlink(victim);
 }
-END_TEST
 
 /* What another process takes away or puts there is not ours to remove or to replace. */
-START_TEST(test_file_is_taken_away)
+TEST(test_file_is_taken_away)
 {
     struct err e = ERR_INIT;
     char pattern[160];
@@ -67,7 +69,6 @@ START_TEST(test_file_is_taken_away)
     unlink(g.gl_pathv[0]);
     globfree(&g);
 }
-END_TEST
 
 /* One after the other, `times` profiles of this name, or of the next free one. */
 static void write_profiles(int times)
@@ -87,7 +88,7 @@ static void write_profiles(int times)
 }
 
 /* Those who begin remove what the dead left: never what another is about to finish. */
-START_TEST(test_many_begin_and_end_at_once)
+TEST(test_many_begin_and_end_at_once)
 {
     enum { WRITERS = 8, TIMES = 60 };
     pid_t child[WRITERS];
@@ -100,11 +101,10 @@ START_TEST(test_many_begin_and_end_at_once)
         ck_assert_int_eq(status, 0);
     }
 }
-END_TEST
 
 /* Who gets no turn goes on without; until its file is locked another takes it for what the dead
  * left. */
-START_TEST(test_begins_without_a_turn)
+TEST(test_begins_without_a_turn)
 {
     struct err e = ERR_INIT;
     struct place a, b;
@@ -119,10 +119,9 @@ START_TEST(test_begins_without_a_turn)
     place_release(&a);
     ck_assert(exists(path) && partials() == 0);
 }
-END_TEST
 
 /* Another process writes this name: the next one, and no file of that name is replaced. */
-START_TEST(test_yields_to_a_writer)
+TEST(test_yields_to_a_writer)
 {
     struct err e = ERR_INIT;
     struct place p;
@@ -161,7 +160,6 @@ START_TEST(test_yields_to_a_writer)
         unlink(g.gl_pathv[i]); /* of the child, which just ended */
     globfree(&g);
 }
-END_TEST
 
 static void write_file(const char *name, const char *text)
 {
@@ -171,7 +169,7 @@ static void write_file(const char *name, const char *text)
 }
 
 /* While it grows elsewhere nobody else gets its name, whether he waits for it or not. */
-START_TEST(test_grows_on_another_disk)
+TEST(test_grows_on_another_disk)
 {
     struct err e = ERR_INIT;
     struct moved m, other;
@@ -199,10 +197,9 @@ START_TEST(test_grows_on_another_disk)
     ck_assert(stat(path, &st) == 0 && st.st_size == 5 && (st.st_mode & 0777) == 0600);
     ck_assert(access(from, F_OK) != 0 && partials() == 0);
 }
-END_TEST
 
 /* The name is taken meanwhile, by a program that does not ask: both are kept. */
-START_TEST(test_name_is_taken_meanwhile)
+TEST(test_name_is_taken_meanwhile)
 {
     struct err e = ERR_INIT;
     struct moved m;
@@ -219,21 +216,4 @@ START_TEST(test_name_is_taken_meanwhile)
     ck_assert(stat(path, &st) == 0 && st.st_size == 9);
     ck_assert(stat(name, &st) == 0 && st.st_size == 4);
     unlink(name);
-}
-END_TEST
-
-Suite *test_place_suite(void)
-{
-    Suite *suite = suite_create("place");
-    TCase *t = tcase_create("place");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_links_are_not_followed);
-    tcase_add_test(t, test_file_is_taken_away);
-    tcase_add_test(t, test_many_begin_and_end_at_once);
-    tcase_add_test(t, test_begins_without_a_turn);
-    tcase_add_test(t, test_yields_to_a_writer);
-    tcase_add_test(t, test_grows_on_another_disk);
-    tcase_add_test(t, test_name_is_taken_meanwhile);
-    suite_add_tcase(suite, t);
-    return suite;
 }

@@ -1,5 +1,5 @@
 /* A profile whose writer was killed while it added to it. */
-#include <check.h>
+#include "tests/unit/test.h"
 #include <endian.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
@@ -35,7 +35,9 @@ static void leave_half_a_change(void)
     ck_assert_int_eq(access(journal, F_OK), 0);
 }
 
-START_TEST(test_reading_completes_it)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_reading_completes_it)
 {
     struct err e = ERR_INIT;
     leave_half_a_change();
@@ -46,10 +48,9 @@ START_TEST(test_reading_completes_it)
     ck_assert_int_eq(ask("SELECT count(*) FROM string WHERE text LIKE 'a name of%'"), 5000);
     ck_assert_int_eq(ask("SELECT count(*) FROM meta WHERE process = 7"), 0);
 }
-END_TEST
 
 /* A journal can name a file that SQLite then removes: such a one is not ours. */
-START_TEST(test_foreign_journal)
+TEST(test_foreign_journal)
 {
     static const unsigned char magic[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
     struct err e = ERR_INIT;
@@ -64,7 +65,6 @@ START_TEST(test_foreign_journal)
     ck_assert_ptr_null(store_open(path, 0, &e));
     rmdir(journal);
 }
-END_TEST
 
 /* A journal of one page that changes nothing, and names a file as its super-journal. */
 static void lay_journal_naming(const char *victim)
@@ -98,7 +98,7 @@ static void make_victim(char *name, size_t size)
 }
 
 /* Others can lay a journal at any moment: after we looked, before the first change. */
-START_TEST(test_no_other_file_is_deleted)
+TEST(test_no_other_file_is_deleted)
 {
     char victim[160];
     struct err e = ERR_INIT;
@@ -119,11 +119,10 @@ START_TEST(test_no_other_file_is_deleted)
     unlink(journal);
     unlink(victim);
 }
-END_TEST
 
 /* A whole journal that was laid there, of another user or under a second name, is not put back: it
  * would replace the pages of the profile. */
-START_TEST(test_journal_of_others)
+TEST_EACH(test_journal_of_others, 0, 2)
 {
     char second[200];
     struct err e = ERR_INIT;
@@ -143,7 +142,6 @@ START_TEST(test_journal_of_others)
     store_close(s);
     ck_assert_int_eq(ask("SELECT count(*) FROM string WHERE text LIKE 'a name of%'"), 5000);
 }
-END_TEST
 
 static void copy_file(const char *from, const char *to)
 {
@@ -157,7 +155,7 @@ static void copy_file(const char *from, const char *to)
 }
 
 /* A write-ahead log that others lay there is not read into the profile. */
-START_TEST(test_log_of_others)
+TEST(test_log_of_others)
 {
     static const char change[] =
         "PRAGMA wal_autocheckpoint = 0; PRAGMA journal_mode = WAL; INSERT INTO string "
@@ -196,10 +194,9 @@ START_TEST(test_log_of_others)
     ck_assert_int_ne(access(log, F_OK), 0); /* readers make nothing */
     unlink(other);
 }
-END_TEST
 
 /* A file whose name SQLite would take for an address. */
-START_TEST(test_name_like_an_address)
+TEST(test_name_like_an_address)
 {
     struct err e = ERR_INIT;
     make_empty();
@@ -211,10 +208,9 @@ START_TEST(test_name_like_an_address)
     unlink("file:x?vfs=unix-none");
     ck_assert_int_eq(chdir("/"), 0);
 }
-END_TEST
 
 /* What another program calls a journal does not keep a whole profile from being read. */
-START_TEST(test_no_journal)
+TEST(test_no_journal)
 {
     struct err e = ERR_INIT;
     make_empty();
@@ -226,10 +222,9 @@ START_TEST(test_no_journal)
     store_close(s);
     unlink(journal);
 }
-END_TEST
 
 /* Where nobody may write, the line says what to do. */
-START_TEST(test_no_permission)
+TEST(test_no_permission)
 {
     struct err e = ERR_INIT;
     leave_half_a_change();
@@ -247,22 +242,4 @@ START_TEST(test_no_permission)
     waitpid(child, &status, 0);
     ck_assert_int_eq(status, 0);
     unlink(journal);
-}
-END_TEST
-
-Suite *test_recover_suite(void)
-{
-    Suite *s = suite_create("recover");
-    TCase *c = tcase_create("recover");
-    tcase_add_checked_fixture(c, setup, teardown);
-    tcase_add_test(c, test_reading_completes_it);
-    tcase_add_test(c, test_foreign_journal);
-    tcase_add_test(c, test_no_other_file_is_deleted);
-    tcase_add_loop_test(c, test_journal_of_others, 0, 2);
-    tcase_add_test(c, test_log_of_others);
-    tcase_add_test(c, test_name_like_an_address);
-    tcase_add_test(c, test_no_journal);
-    tcase_add_test(c, test_no_permission);
-    suite_add_tcase(s, c);
-    return s;
 }

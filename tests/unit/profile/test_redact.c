@@ -1,13 +1,13 @@
 /* The sink that no secret passes, and what --redact takes away besides. */
+#include "tests/unit/test.h"
 #include "analyzer/profile/redact.h"
 #include "base/identity.h"
 #include "tests/unit/memory_sink.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-START_TEST(folders_and_names_go)
+TEST(folders_and_names_go)
 {
     static const char *const cases[][2] = {
         {"/home/janedoe/work/train.py:12", ".../train.py:12"},
@@ -31,7 +31,6 @@ START_TEST(folders_and_names_go)
         free(out);
     }
 }
-END_TEST
 
 /* What arrives behind the sink of the rows that `fill` puts into it. */
 static struct memory *through(bool all, void (*fill)(struct sink *))
@@ -98,7 +97,7 @@ static bool has_text(const struct memory *m, const char *part)
     return false;
 }
 
-START_TEST(secrets_do_not_pass)
+TEST(secrets_do_not_pass)
 {
     struct memory *m = through(false, fill);
     check_meta(m, 0, "/usr/bin/python3 /home/me/t.py --token ***");
@@ -117,9 +116,8 @@ START_TEST(secrets_do_not_pass)
     ck_assert(!has_text(m, "abc") && !has_text(m, "hf_") && !has_text(m, "never-named"));
     memory_free(m);
 }
-END_TEST
 
-START_TEST(with_all_nobody_is_named)
+TEST(with_all_nobody_is_named)
 {
     struct memory *m = through(true, fill);
     check_meta(m, 0, "python3 (arguments hidden)");
@@ -133,17 +131,4 @@ START_TEST(with_all_nobody_is_named)
     ck_assert_str_eq(memory_text(m, d->uuid), "***");
     ck_assert(!has_text(m, "node7") && !has_text(m, "GPU-12") && !has_text(m, "t.py"));
     memory_free(m);
-}
-END_TEST
-
-Suite *test_redact_suite(void);
-Suite *test_redact_suite(void)
-{
-    Suite *s = suite_create("redact");
-    TCase *c = tcase_create("redact");
-    tcase_add_test(c, folders_and_names_go);
-    tcase_add_test(c, secrets_do_not_pass);
-    tcase_add_test(c, with_all_nobody_is_named);
-    suite_add_tcase(s, c);
-    return s;
 }

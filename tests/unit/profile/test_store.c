@@ -1,5 +1,5 @@
 /* The profile file: schema against description, round trips. */
-#include <check.h>
+#include "tests/unit/test.h"
 #include <sys/wait.h>
 
 #include "tests/unit/memory_sink.h"
@@ -29,7 +29,9 @@ static void check_columns(struct sql *db, const struct table *t)
     sql_finalize(q);
 }
 
-START_TEST(test_columns)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_columns)
 {
     make_empty();
     struct err e = ERR_INIT;
@@ -42,10 +44,9 @@ START_TEST(test_columns)
     ck_assert_int_eq(all, ROW_KINDS + DERIVED_KINDS + 2); /* string, result */
     sql_close(db);
 }
-END_TEST
 
 /* What is remembered of a table's columns ends with a change of them. */
-START_TEST(test_columns_change)
+TEST(test_columns_change)
 {
     struct err e = ERR_INIT;
     struct sql *db = sql_open(path, SQL_CREATE, &e);
@@ -59,9 +60,8 @@ START_TEST(test_columns_change)
     ck_assert(!sql_has_column(db, "a", "x") && sql_has_column(db, "a", "moved"));
     sql_close(db);
 }
-END_TEST
 
-START_TEST(test_round_trip)
+TEST(test_round_trip)
 {
     struct err e = ERR_INIT;
     struct store *s = create();
@@ -97,9 +97,8 @@ START_TEST(test_round_trip)
     }
     memory_free(m);
 }
-END_TEST
 
-START_TEST(test_texts)
+TEST(test_texts)
 {
     static const struct {
         const char *text;
@@ -130,9 +129,8 @@ START_TEST(test_texts)
     }
     memory_free(m);
 }
-END_TEST
 
-START_TEST(test_existing_is_refused)
+TEST(test_existing_is_refused)
 {
     struct err e = ERR_INIT;
     FILE *f = fopen(path, "w");
@@ -152,9 +150,8 @@ START_TEST(test_existing_is_refused)
     finish(store_create(path, 1, &e));
     ck_assert_int_eq(store_is_profile(path), 1);
 }
-END_TEST
 
-START_TEST(test_odd_places)
+TEST(test_odd_places)
 {
     struct err e = ERR_INIT;
     ck_assert_int_eq(mkdir(path, 0700), 0);
@@ -166,10 +163,9 @@ START_TEST(test_odd_places)
     ck_assert_ptr_null(store_create("/nonexistent/x.gpuprof", 0, &e));
     ck_assert_ptr_nonnull(strstr(e.text, "/nonexistent/x.gpuprof"));
 }
-END_TEST
 
 /* Two runs in one folder: the second must not take the first one's file. */
-START_TEST(test_written_by_another)
+TEST(test_written_by_another)
 {
     struct err e = ERR_INIT;
     int ready[2], go[2];
@@ -210,9 +206,8 @@ START_TEST(test_written_by_another)
     ck_assert(partials() == 1);
     unlink(left);
 }
-END_TEST
 
-START_TEST(test_discard)
+TEST(test_discard)
 {
     struct err e = ERR_INIT;
     struct store *s = create();
@@ -223,10 +218,9 @@ START_TEST(test_discard)
     ck_assert(!exists(path) && partials() == 0);
     store_close(NULL);
 }
-END_TEST
 
 /* Many rows: several transactions, strings put before the rows that name them. */
-START_TEST(test_many)
+TEST(test_many)
 {
     struct err e = ERR_INIT;
     struct store *s = create();
@@ -243,23 +237,4 @@ START_TEST(test_many)
                      250001);
     ck_assert_int_eq(
         ask("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
-}
-END_TEST
-
-Suite *test_store_suite(void)
-{
-    Suite *suite = suite_create("store");
-    TCase *t = tcase_create("store");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_columns);
-    tcase_add_test(t, test_columns_change);
-    tcase_add_test(t, test_round_trip);
-    tcase_add_test(t, test_texts);
-    tcase_add_test(t, test_existing_is_refused);
-    tcase_add_test(t, test_odd_places);
-    tcase_add_test(t, test_written_by_another);
-    tcase_add_test(t, test_discard);
-    tcase_add_test(t, test_many);
-    suite_add_tcase(suite, t);
-    return suite;
 }

@@ -1,5 +1,5 @@
 /* The profile file: cut short, of another version, written by somebody else, on a full disk. */
-#include <check.h>
+#include "tests/unit/test.h"
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -7,8 +7,10 @@
 #include "tests/unit/memory_sink.h"
 #include "tests/unit/store_file.h"
 
+TEST_FIXTURE(setup, teardown)
+
 /* Whatever is cut off: refused, or read up to an error; one line, no crash. */
-START_TEST(test_truncated)
+TEST(test_truncated)
 {
     struct err e = ERR_INIT;
     struct store *s = create();
@@ -37,9 +39,8 @@ START_TEST(test_truncated)
         memory_free(m);
     }
 }
-END_TEST
 
-START_TEST(test_foreign)
+TEST(test_foreign)
 {
     refused("no such file");
     FILE *f = fopen(path, "w");
@@ -60,7 +61,6 @@ START_TEST(test_foreign)
     edit("PRAGMA application_id = 0x47505246; PRAGMA user_version = 1");
     refused("damaged");
 }
-END_TEST
 
 static struct row_collective seen;
 
@@ -78,7 +78,7 @@ static int see_collective(void *self, enum row_kind kind, const void *row, struc
     return 0;
 }
 
-START_TEST(test_versions)
+TEST(test_versions)
 {
     make_empty();
     edit("PRAGMA user_version = 99");
@@ -88,10 +88,9 @@ START_TEST(test_versions)
     edit("PRAGMA user_version = 1; ALTER TABLE kernel DROP COLUMN smem_dynamic");
     refused("smem_dynamic");
 }
-END_TEST
 
 /* Columns and tables that a later version added are unknown, not damage. */
-START_TEST(test_an_older_profile)
+TEST(test_an_older_profile)
 {
     make_empty();
     edit("INSERT INTO collective (id, thread, bytes) VALUES (1, 7, 4096); "
@@ -113,20 +112,18 @@ START_TEST(test_an_older_profile)
     edit("PRAGMA user_version = 2");
     refused("damaged");
 }
-END_TEST
 
 /* A view that never ends in the place of a table. */
-START_TEST(test_view_for_a_table)
+TEST(test_view_for_a_table)
 {
     make_empty();
     edit("DROP TABLE meta; CREATE VIEW meta(id, process, key, value) AS WITH RECURSIVE r(i) AS "
          "(SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT i, 0, 0, 0 FROM r");
     refused("damaged");
 }
-END_TEST
 
 /* Columns that are computed when they are read: a byte of the file becomes a gigabyte. */
-START_TEST(test_computed_columns)
+TEST(test_computed_columns)
 {
     make_empty();
     edit("DROP TABLE string; CREATE TABLE string(id INTEGER PRIMARY KEY, "
@@ -141,9 +138,8 @@ START_TEST(test_computed_columns)
     edit("DROP TABLE result; CREATE VIEW result(kind, json) AS SELECT 'analysis', '{}'");
     refused("result is not a plain table");
 }
-END_TEST
 
-START_TEST(test_virtual_table)
+TEST(test_virtual_table)
 {
     make_empty();
     struct err e = ERR_INIT;
@@ -156,10 +152,9 @@ START_TEST(test_virtual_table)
     if (made) /* this SQLite has that module */
         refused("health is not a plain table");
 }
-END_TEST
 
 /* What the schema wants done on writing is not done; our own views do not stand in the way. */
-START_TEST(test_triggers_do_nothing)
+TEST(test_triggers_do_nothing)
 {
     make_empty();
     edit("INSERT INTO finding (id) VALUES (1);"
@@ -177,7 +172,6 @@ START_TEST(test_triggers_do_nothing)
     ck_assert_int_eq(ask("SELECT count(*) FROM health"), 0);
     ck_assert_int_eq(ask("SELECT count(*) FROM string"), 1);
 }
-END_TEST
 
 static void put_bytes(FILE *f, long at, uint32_t v, int n)
 {
@@ -205,7 +199,7 @@ static void put_inner_page(FILE *f, long page_size, uint32_t number, uint32_t ch
 
 /* Pages that share their children: two of them more, and each row is there 40,000 times as often.
  */
-START_TEST(test_rows_without_end)
+TEST(test_rows_without_end)
 {
     make_empty();
     edit("INSERT INTO health (id, process) VALUES (1, 0), (2, 0), (3, 0)");
@@ -233,9 +227,8 @@ START_TEST(test_rows_without_end)
                   e.text);
     store_close(s);
 }
-END_TEST
 
-START_TEST(test_hostile_values)
+TEST(test_hostile_values)
 {
     make_empty();
     edit("INSERT INTO string VALUES (1, 'a');"
@@ -260,10 +253,9 @@ START_TEST(test_hostile_values)
     edit("DELETE FROM string; INSERT INTO string VALUES (-3, 'x')");
     refused("damaged");
 }
-END_TEST
 
 /* The disk fills up: a limit on the size of files stands for it. */
-START_TEST(test_disk_full)
+TEST(test_disk_full)
 {
     struct err e = ERR_INIT;
     struct store *s = create();
@@ -282,25 +274,4 @@ START_TEST(test_disk_full)
     check_line(&e);
     store_close(s);
     ck_assert(!exists(path) && partials() == 0);
-}
-END_TEST
-
-Suite *test_store_hostile_suite(void)
-{
-    Suite *suite = suite_create("store_hostile");
-    TCase *t = tcase_create("store_hostile");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_truncated);
-    tcase_add_test(t, test_foreign);
-    tcase_add_test(t, test_versions);
-    tcase_add_test(t, test_an_older_profile);
-    tcase_add_test(t, test_view_for_a_table);
-    tcase_add_test(t, test_computed_columns);
-    tcase_add_test(t, test_virtual_table);
-    tcase_add_test(t, test_triggers_do_nothing);
-    tcase_add_test(t, test_rows_without_end);
-    tcase_add_test(t, test_hostile_values);
-    tcase_add_test(t, test_disk_full);
-    suite_add_tcase(suite, t);
-    return suite;
 }

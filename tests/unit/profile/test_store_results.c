@@ -1,6 +1,6 @@
 /* What is written into a finished profile, and the views on it. */
-#include <check.h>
 
+#include "tests/unit/test.h"
 #include "tests/unit/store_file.h"
 #include "wire/spool_format.h"
 
@@ -36,7 +36,9 @@ static void put_results(struct store *s, int64_t steps)
     ck_assert_msg(store_commit(s, &e) == 0, "%s", e.text);
 }
 
-START_TEST(test_results)
+TEST_FIXTURE(setup, teardown)
+
+TEST(test_results)
 {
     struct err e = ERR_INIT;
     make_empty();
@@ -60,9 +62,8 @@ START_TEST(test_results)
     free(json);
     store_close(s);
 }
-END_TEST
 
-START_TEST(test_read_only)
+TEST(test_read_only)
 {
     struct err e = ERR_INIT;
     make_empty();
@@ -71,7 +72,6 @@ START_TEST(test_read_only)
     check_line(&e);
     store_close(s);
 }
-END_TEST
 
 /* A row of each table that a view reads. */
 static void put_one_of_each(struct store *s)
@@ -113,7 +113,7 @@ static void put_one_of_each(struct store *s)
         out.put(out.self, ROW_LAUNCH_LINE, &line, &e) == 0);
 }
 
-START_TEST(test_views)
+TEST(test_views)
 {
     struct err e = ERR_INIT;
     struct store *s = create();
@@ -154,17 +154,4 @@ START_TEST(test_views)
                      SPOOL_LAYOUT_COL);
     ck_assert_int_eq(sql_value(db, "SELECT key = 'k' AND value = 'k' FROM fact", 0), 1);
     sql_close(db);
-}
-END_TEST
-
-Suite *test_store_results_suite(void)
-{
-    Suite *suite = suite_create("store_results");
-    TCase *t = tcase_create("store_results");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, test_results);
-    tcase_add_test(t, test_read_only);
-    tcase_add_test(t, test_views);
-    suite_add_tcase(suite, t);
-    return suite;
 }

@@ -1,4 +1,5 @@
 /* Frames of real Python programs, read from outside: by each Python that the test is told of. */
+#include "tests/unit/test.h"
 #include "analyzer/pyframes/pyframes.h"
 
 #include "tests/unit/python_child.h"
@@ -65,7 +66,7 @@ static int walk(struct pyframes *p, pid_t tid, struct pyframe *f)
 
 /* A sleeping thread's stack is read as it stands; and so is that of a forked child, in which the
  * other threads are gone. */
-START_TEST(test_waits)
+TEST(test_waits)
 {
     struct python_child c;
     struct pyframe f[FRAMES];
@@ -99,7 +100,6 @@ START_TEST(test_waits)
         python_end(&c);
     }
 }
-END_TEST
 
 static const char computes[] = "def one(x):\n"
                                "    return x + 1\n"
@@ -113,7 +113,7 @@ static const char computes[] = "def one(x):\n"
 
 /* One that calls functions without end is never still: what is read is one of its stacks, or is
  * given up. */
-START_TEST(test_computes)
+TEST(test_computes)
 {
     struct python_child c;
     struct pyframe f[FRAMES];
@@ -141,7 +141,6 @@ START_TEST(test_computes)
         python_end(&c);
     }
 }
-END_TEST
 
 static const char deep[] = "import sys, time\n"
                            "sys.setrecursionlimit(3000)\n"
@@ -150,7 +149,7 @@ static const char deep[] = "import sys, time\n"
                            "print(1, flush=True)\n"
                            "down(500)\n";
 
-START_TEST(test_deep)
+TEST(test_deep)
 {
     struct python_child c;
     struct pyframe f[FRAMES];
@@ -167,10 +166,9 @@ START_TEST(test_deep)
         python_end(&c);
     }
 }
-END_TEST
 
 /* Programs that are none of Python's, and processes that are gone. */
-START_TEST(test_others)
+TEST(test_others)
 {
     struct pyframes *p;
     pid_t child = fork();
@@ -185,10 +183,9 @@ START_TEST(test_others)
     waitpid(child, NULL, 0);
     ck_assert_int_eq(pyframes_open(&p, child), PYFRAMES_NOT_PYTHON);
 }
-END_TEST
 
 /* A process that ends while it is looked at leaves nothing to read. */
-START_TEST(test_ends)
+TEST(test_ends)
 {
     struct python_child c;
     struct pyframe f[FRAMES];
@@ -200,18 +197,4 @@ START_TEST(test_ends)
     python_end(&c);
     ck_assert_int_eq(walk(p, c.pid, f), -2);
     pyframes_close(p);
-}
-END_TEST
-
-Suite *test_pyframes_suite(void)
-{
-    Suite *s = suite_create("pyframes");
-    TCase *t = tcase_create("pyframes");
-    tcase_add_test(t, test_waits);
-    tcase_add_test(t, test_computes);
-    tcase_add_test(t, test_deep);
-    tcase_add_test(t, test_others);
-    tcase_add_test(t, test_ends);
-    suite_add_tcase(s, t);
-    return s;
 }

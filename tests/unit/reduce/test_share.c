@@ -1,11 +1,10 @@
 /* Which files each process of a job reads. */
+#include "tests/unit/test.h"
 #include "analyzer/reduce/share.h"
-
-#include <check.h>
 
 enum { MIB = 1 << 20 };
 
-START_TEST(every_file_is_read_once)
+TEST(every_file_is_read_once)
 {
     int64_t bytes[50];
     for (size_t i = 0; i < 50; i++)
@@ -18,9 +17,8 @@ START_TEST(every_file_is_read_once)
                               share_first(bytes, 50, p + 1, processes));
     }
 }
-END_TEST
 
-START_TEST(shares_hold_as_many_bytes)
+TEST(shares_hold_as_many_bytes)
 {
     const int64_t even[] = {MIB, MIB, MIB, MIB, MIB, MIB, MIB, MIB};
     const int64_t uneven[] = {4 * MIB, MIB, MIB, MIB, MIB};
@@ -29,35 +27,19 @@ START_TEST(shares_hold_as_many_bytes)
     ck_assert_uint_eq(share_first(even, 8, 3, 4), 6);
     ck_assert_uint_eq(share_first(uneven, 5, 1, 2), 1);
 }
-END_TEST
 
-START_TEST(empty_files_are_shared_too)
+TEST(empty_files_are_shared_too)
 {
     const int64_t none[4] = {0, -1, 0, 0};
     ck_assert_uint_eq(share_first(none, 4, 1, 2), 2);
     ck_assert_uint_eq(share_first(none, 0, 1, 2), 0);
 }
-END_TEST
 
-START_TEST(more_processes_than_files)
+TEST(more_processes_than_files)
 {
     const int64_t two[] = {MIB, MIB};
     size_t with = 0;
     for (size_t p = 0; p < 5; p++)
         with += share_first(two, 2, p + 1, 5) - share_first(two, 2, p, 5);
     ck_assert_uint_eq(with, 2);
-}
-END_TEST
-
-Suite *test_share_suite(void);
-Suite *test_share_suite(void)
-{
-    Suite *s = suite_create("share");
-    TCase *t = tcase_create("share");
-    tcase_add_test(t, every_file_is_read_once);
-    tcase_add_test(t, shares_hold_as_many_bytes);
-    tcase_add_test(t, empty_files_are_shared_too);
-    tcase_add_test(t, more_processes_than_files);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,7 +1,7 @@
 /* Summaries that lie in a file: few bytes of them stay in memory, and all rows come back. */
+#include "tests/unit/test.h"
 #include "analyzer/reduce/job.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static bool same(const struct job *a, const struct job *b, size_t file)
     return good;
 }
 
-START_TEST(memory_does_not_grow_with_the_ranks)
+TEST(memory_does_not_grow_with_the_ranks)
 {
     struct job spilled = {0}, held = {0};
     size_t packed;
@@ -69,9 +69,8 @@ START_TEST(memory_does_not_grow_with_the_ranks)
     job_release(&spilled);
     job_release(&held);
 }
-END_TEST
 
-START_TEST(without_a_place_all_stays_in_memory)
+TEST(without_a_place_all_stays_in_memory)
 {
     struct job spilled = {0}, held = {0};
     size_t packed;
@@ -84,16 +83,4 @@ START_TEST(without_a_place_all_stays_in_memory)
         ck_assert_msg(same(&spilled, &held, i), "rows of file %zu", i);
     job_release(&spilled);
     job_release(&held);
-}
-END_TEST
-
-Suite *test_spill_suite(void);
-Suite *test_spill_suite(void)
-{
-    Suite *s = suite_create("spill");
-    TCase *t = tcase_create("spill");
-    tcase_add_test(t, memory_does_not_grow_with_the_ranks);
-    tcase_add_test(t, without_a_place_all_stays_in_memory);
-    suite_add_tcase(s, t);
-    return s;
 }

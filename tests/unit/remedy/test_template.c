@@ -1,8 +1,8 @@
 /* Templates, the settings made of them, and the names that remedies have in JSON. */
+#include "tests/unit/test.h"
 #include "analyzer/remedy/template.h"
 #include "base/arena.h"
 
-#include <check.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static struct filled fill(const struct remedy *r, const char *template)
     return template_fill(template, r, &arena, NULL);
 }
 
-START_TEST(placeholders)
+TEST(placeholders)
 {
     struct remedy r = {.action = ACTION_SET_WORKERS, .object.place = "train.py:9"};
     static const char *const said[][2] = {
@@ -35,9 +35,8 @@ START_TEST(placeholders)
     ck_assert(fill(&r, "{?no_such_name:x}").missing);
     arena_release(&arena);
 }
-END_TEST
 
-START_TEST(settings)
+TEST(settings)
 {
     struct remedy r = {.action = ACTION_SET_WORKERS, .object.place = "train.py:9"};
     ck_assert_ptr_null(remedy_setting(&r, &arena)); /* how many? */
@@ -54,7 +53,6 @@ START_TEST(settings)
     ck_assert_ptr_null(remedy_setting_name(ACTION_COOL_GPU, &arena));
     arena_release(&arena);
 }
-END_TEST
 
 static void is_name(const char *id)
 {
@@ -65,7 +63,7 @@ static void is_name(const char *id)
 }
 
 /* Programs rely on the names, and templates use those of parameters and conditions alike. */
-START_TEST(names)
+TEST(names)
 {
     for (int a = 0; a < ACTION_COUNT; a++) {
         is_name(action_id(a));
@@ -83,17 +81,4 @@ START_TEST(names)
         is_name(param_id(i));
     for (int i = 0; i < OBJECT_COUNT; i++)
         is_name(object_id(i));
-}
-END_TEST
-
-Suite *test_template_suite(void);
-Suite *test_template_suite(void)
-{
-    Suite *s = suite_create("remedies");
-    TCase *t = tcase_create("remedies");
-    tcase_add_test(t, placeholders);
-    tcase_add_test(t, settings);
-    tcase_add_test(t, names);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,11 +1,11 @@
+#include "tests/unit/test.h"
 #include "report/chrome/lanes.h"
 #include "report/chrome/rows.h"
 #include "tests/unit/exported.h"
 
-#include <check.h>
 #include <math.h>
 
-START_TEST(places_overlaps_on_lanes)
+TEST(places_overlaps_on_lanes)
 {
     struct lanes streams = {.nest = false}, threads = {.nest = true};
     ck_assert_int_eq(lanes_place(&streams, 0, 10), 0);
@@ -19,10 +19,9 @@ START_TEST(places_overlaps_on_lanes)
     lanes_release(&streams);
     lanes_release(&threads);
 }
-END_TEST
 
 /* A row has no more lanes than its ids leave room for; what finds none is counted. */
-START_TEST(counts_what_no_lane_holds)
+TEST(counts_what_no_lane_holds)
 {
     struct builder b = build_start();
     for (int i = 0; i < ROWS_LANES + 20; i++) /* none contains another */
@@ -39,11 +38,10 @@ START_TEST(counts_what_no_lane_holds)
     rows_close(&r);
     timeline_free(b.t);
 }
-END_TEST
 
 /* A call that its clock puts a little before its range is drawn inside it; one that really hangs
  * over is not. */
-START_TEST(snaps_clock_differences)
+TEST(snaps_clock_differences)
 {
     struct builder b = build_start();
     build_range_at(&b, "outer", 0, US(100), US(200));
@@ -66,10 +64,9 @@ START_TEST(snaps_clock_differences)
     rows_close(&r);
     timeline_free(b.t);
 }
-END_TEST
 
 /* Ranks are drawn on the clock of the steps. */
-START_TEST(aligns_ranks)
+TEST(aligns_ranks)
 {
     struct builder b = build_start();
     build_api(&b, "cudaLaunchKernel", US(100), US(5));
@@ -90,9 +87,8 @@ START_TEST(aligns_ranks)
     vec_release(&v);
     timeline_free(b.t);
 }
-END_TEST
 
-START_TEST(keeps_the_shape)
+TEST(keeps_the_shape)
 {
     struct builder b;
     char *out = exported("chrome", exported_run(&b, NULL));
@@ -117,10 +113,9 @@ START_TEST(keeps_the_shape)
     free(out);
     build_end(&b);
 }
-END_TEST
 
 /* A wait for the whole device belongs to the process whose thread called. */
-START_TEST(waits_stay_with_their_process)
+TEST(waits_stay_with_their_process)
 {
     struct builder b = build_start();
     struct row_process p = {.id = 2, .pid = 43, .rank = 1, .local_rank = 1, .world_size = 2};
@@ -151,9 +146,8 @@ START_TEST(waits_stay_with_their_process)
     rows_close(&r);
     timeline_free(b.t);
 }
-END_TEST
 
-START_TEST(one_event_a_line)
+TEST(one_event_a_line)
 {
     struct builder b;
     char *out = exported("chrome", exported_run(&b, NULL));
@@ -168,9 +162,8 @@ START_TEST(one_event_a_line)
     free(out);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(says_virtual)
+TEST(says_virtual)
 {
     struct builder b;
     struct advice *a = exported_run(&b, "Virtual NVIDIA H200");
@@ -185,9 +178,8 @@ START_TEST(says_virtual)
     free(term);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(never_says_virtual_of_a_real_one)
+TEST(never_says_virtual_of_a_real_one)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -199,7 +191,6 @@ START_TEST(never_says_virtual_of_a_real_one)
     }
     build_end(&b);
 }
-END_TEST
 
 /* Sum of the values in the object that follows `key`. */
 static double sum_of(const char *json, const char *key)
@@ -212,7 +203,7 @@ static double sum_of(const char *json, const char *key)
     return sum;
 }
 
-START_TEST(json_breakdown_sums_to_the_step)
+TEST(json_breakdown_sums_to_the_step)
 {
     struct builder b;
     char *out = exported("json", exported_run(&b, NULL));
@@ -223,9 +214,8 @@ START_TEST(json_breakdown_sums_to_the_step)
     free(out);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(tells_of_a_full_disk)
+TEST(tells_of_a_full_disk)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -238,24 +228,4 @@ START_TEST(tells_of_a_full_disk)
         fclose(f);
     }
     build_end(&b);
-}
-END_TEST
-
-Suite *test_chrome_suite(void)
-{
-    Suite *s = suite_create("chrome");
-    TCase *t = tcase_create("chrome");
-    tcase_add_test(t, places_overlaps_on_lanes);
-    tcase_add_test(t, counts_what_no_lane_holds);
-    tcase_add_test(t, snaps_clock_differences);
-    tcase_add_test(t, aligns_ranks);
-    tcase_add_test(t, keeps_the_shape);
-    tcase_add_test(t, waits_stay_with_their_process);
-    tcase_add_test(t, one_event_a_line);
-    tcase_add_test(t, says_virtual);
-    tcase_add_test(t, never_says_virtual_of_a_real_one);
-    tcase_add_test(t, json_breakdown_sums_to_the_step);
-    tcase_add_test(t, tells_of_a_full_disk);
-    suite_add_tcase(s, t);
-    return s;
 }

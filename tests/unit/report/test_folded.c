@@ -1,6 +1,6 @@
 /* Folded stacks: what a flame graph is drawn from. */
-#include <check.h>
 
+#include "tests/unit/test.h"
 #include "tests/unit/exported.h"
 
 /* Ten steps: a kernel under two ranges, the same kernel under one, a copy under none. */
@@ -28,7 +28,7 @@ static int64_t time_of(const char *out, const char *stack)
     return line ? strtoll(line + strlen(stack), NULL, 10) : -1;
 }
 
-START_TEST(test_stacks)
+TEST(test_stacks)
 {
     struct builder b;
     struct advice *a = run_in_ranges(&b);
@@ -45,10 +45,9 @@ START_TEST(test_stacks)
     free(out);
     build_end(&b);
 }
-END_TEST
 
 /* A file without a line would look like a whole one. */
-START_TEST(test_nothing_to_fold)
+TEST(test_nothing_to_fold)
 {
     struct builder b = build_start_on(NULL, 9, 0);
     struct err e = ERR_INIT;
@@ -60,15 +59,4 @@ START_TEST(test_nothing_to_fold)
     ck_assert_ptr_nonnull(strstr(e.text, "no GPU work"));
     fclose(f);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_folded_suite(void)
-{
-    Suite *s = suite_create("folded");
-    TCase *c = tcase_create("folded");
-    tcase_add_test(c, test_stacks);
-    tcase_add_test(c, test_nothing_to_fold);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,9 +1,9 @@
+#include "tests/unit/test.h"
 #include "report/page/events/packed.h"
 #include "report/page/svg.h"
 #include "report/page/xml.h"
 #include "tests/unit/exported.h"
 
-#include <check.h>
 #include <zlib.h>
 
 static char *escaped(void (*write)(FILE *, const char *), const char *s)
@@ -16,7 +16,7 @@ static char *escaped(void (*write)(FILE *, const char *), const char *s)
     return out;
 }
 
-START_TEST(escapes_markup)
+TEST(escapes_markup)
 {
     static const struct {
         const char *in, *out;
@@ -49,7 +49,6 @@ START_TEST(escapes_markup)
         free(out);
     }
 }
-END_TEST
 
 static int digit(char c)
 {
@@ -84,7 +83,7 @@ static char *unpacked(const char *text, size_t n)
     return out;
 }
 
-START_TEST(packs_and_unpacks)
+TEST(packs_and_unpacks)
 {
     static const size_t lengths[] = {0, 1, 2, 3, 4, 1000, 300000};
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
@@ -104,9 +103,8 @@ START_TEST(packs_and_unpacks)
         free(text);
     }
 }
-END_TEST
 
-START_TEST(page_is_one_harmless_file)
+TEST(page_is_one_harmless_file)
 {
     struct builder b;
     char *out = exported("html", exported_run(&b, NULL));
@@ -120,9 +118,8 @@ START_TEST(page_is_one_harmless_file)
     free(out);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(page_says_it_all_without_script)
+TEST(page_says_it_all_without_script)
 {
     static const char *const wanted[] = {
         "<p class=\"verdict\">", "What to change",
@@ -139,10 +136,9 @@ START_TEST(page_says_it_all_without_script)
     free(out);
     build_end(&b);
 }
-END_TEST
 
 /* Nothing says that Python drives this program: CUDA's words stand open, the others are folded. */
-START_TEST(page_shows_the_remedy_for_this_program)
+TEST(page_shows_the_remedy_for_this_program)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -155,9 +151,8 @@ START_TEST(page_shows_the_remedy_for_this_program)
     free(out);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(page_of_an_unknown_device_begins_with_the_steps)
+TEST(page_of_an_unknown_device_begins_with_the_steps)
 {
     struct builder b;
     char *out = exported("html", exported_run(&b, ""));
@@ -168,10 +163,9 @@ START_TEST(page_of_an_unknown_device_begins_with_the_steps)
     free(out);
     build_end(&b);
 }
-END_TEST
 
 /* A window without steps, copies that take most of it, and gaps too short to be listed. */
-START_TEST(page_of_a_window_of_copies)
+TEST(page_of_a_window_of_copies)
 {
     struct builder b = build_start();
     int64_t at = MS(1);
@@ -189,10 +183,9 @@ START_TEST(page_of_a_window_of_copies)
     free(out);
     build_end(&b);
 }
-END_TEST
 
 /* A gap names the call that fills it, else the range around it: not the call behind it. */
-START_TEST(page_says_what_happened_during_a_gap)
+TEST(page_says_what_happened_during_a_gap)
 {
     struct builder b = build_start();
     for (int i = 0; i < 12; i++) {
@@ -208,10 +201,9 @@ START_TEST(page_says_what_happened_during_a_gap)
     free(out);
     build_end(&b);
 }
-END_TEST
 
 /* A profiler that recorded no GPU: nothing is said of one that idles, and no cause is given. */
-START_TEST(page_of_host_work_alone_speaks_of_no_idle_gpu)
+TEST(page_of_host_work_alone_speaks_of_no_idle_gpu)
 {
     struct builder b = build_start_on("", 9, 0);
     build_meta(&b, "source", "kineto");
@@ -234,10 +226,9 @@ START_TEST(page_of_host_work_alone_speaks_of_no_idle_gpu)
     free(out);
     build_end(&b);
 }
-END_TEST
 
 /* Which thread waits, and for what. */
-START_TEST(page_tells_what_threads_wait_for)
+TEST(page_tells_what_threads_wait_for)
 {
     struct builder b;
     char *out = exported("html", exported_run(&b, NULL));
@@ -253,9 +244,8 @@ START_TEST(page_tells_what_threads_wait_for)
     free(out);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(page_carries_every_event_of_a_small_run)
+TEST(page_carries_every_event_of_a_small_run)
 {
     struct builder b;
     char *out = exported("html", exported_run(&b, NULL));
@@ -270,10 +260,9 @@ START_TEST(page_carries_every_event_of_a_small_run)
     free(out);
     build_end(&b);
 }
-END_TEST
 
 /* In bars and in the legend. */
-START_TEST(page_has_a_colour_for_each_part)
+TEST(page_has_a_colour_for_each_part)
 {
     struct builder b;
     char *out = exported("html", exported_run(&b, NULL));
@@ -288,9 +277,8 @@ START_TEST(page_has_a_colour_for_each_part)
     free(out);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(rounds_axes_up)
+TEST(rounds_axes_up)
 {
     ck_assert_double_eq_tol(svg_nice(0.7), 0.8, 1e-12);
     ck_assert_double_eq(svg_nice(1.2), 1.5);
@@ -299,26 +287,4 @@ START_TEST(rounds_axes_up)
     ck_assert_double_eq(svg_nice(208), 250);
     ck_assert_double_eq(svg_nice(0.95), 1);
     ck_assert_double_eq(svg_nice(0), 1);
-}
-END_TEST
-
-Suite *test_html_suite(void)
-{
-    Suite *s = suite_create("html");
-    TCase *t = tcase_create("html");
-    tcase_add_test(t, escapes_markup);
-    tcase_add_test(t, packs_and_unpacks);
-    tcase_add_test(t, page_is_one_harmless_file);
-    tcase_add_test(t, page_says_it_all_without_script);
-    tcase_add_test(t, page_shows_the_remedy_for_this_program);
-    tcase_add_test(t, page_of_an_unknown_device_begins_with_the_steps);
-    tcase_add_test(t, page_of_host_work_alone_speaks_of_no_idle_gpu);
-    tcase_add_test(t, page_tells_what_threads_wait_for);
-    tcase_add_test(t, page_of_a_window_of_copies);
-    tcase_add_test(t, page_says_what_happened_during_a_gap);
-    tcase_add_test(t, page_carries_every_event_of_a_small_run);
-    tcase_add_test(t, page_has_a_colour_for_each_part);
-    tcase_add_test(t, rounds_axes_up);
-    suite_add_tcase(s, t);
-    return s;
 }

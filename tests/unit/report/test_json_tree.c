@@ -1,8 +1,8 @@
 /* Documents built whole: exact numbers, no text that a terminal obeys, and what was written can be
  * read. */
+#include "tests/unit/test.h"
 #include "report/json/json_tree.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static char *printed(struct json_tree *j)
     return out;
 }
 
-START_TEST(nests)
+TEST(nests)
 {
     struct json_tree j;
     tree_start(&j, '{');
@@ -35,9 +35,8 @@ START_TEST(nests)
     ck_assert_str_eq(out, "{\"a\":-7,\"b\":[true,null,{}],\"c\":null}\n");
     free(out);
 }
-END_TEST
 
-START_TEST(lines_and_blanks_as_the_streaming_writer)
+TEST(lines_and_blanks_as_the_streaming_writer)
 {
     struct json_tree j;
     tree_start(&j, '{');
@@ -49,9 +48,8 @@ START_TEST(lines_and_blanks_as_the_streaming_writer)
     ck_assert_str_eq(out, "{\n  \"a\\tb\": \":\\t\",\n  \"c\": {\n    \"d\": 1\n  }\n}\n");
     free(out);
 }
-END_TEST
 
-START_TEST(numbers_to_the_digit)
+TEST(numbers_to_the_digit)
 {
     struct json_tree j;
     tree_start(&j, '[');
@@ -67,9 +65,8 @@ START_TEST(numbers_to_the_digit)
                           "9223372036854.775807,0.123,null]\n");
     free(out);
 }
-END_TEST
 
-START_TEST(nothing_that_acts)
+TEST(nothing_that_acts)
 {
     static const char hostile[] = "\x1b[31m\x7f \xc2\x9b \xe2\x80\xae \xff ##[error] \"\\\n";
     struct json_tree j;
@@ -88,9 +85,8 @@ START_TEST(nothing_that_acts)
     cJSON_Delete(read);
     free(out);
 }
-END_TEST
 
-START_TEST(what_stays_open_is_an_error)
+TEST(what_stays_open_is_an_error)
 {
     struct json_tree j;
     tree_start(&j, '{');
@@ -105,18 +101,4 @@ START_TEST(what_stays_open_is_an_error)
     for (int i = 0; i < TREE_DEPTH - 1; i++)
         tree_end(&j);
     ck_assert_int_eq(tree_print(&j, stderr), -1);
-}
-END_TEST
-
-Suite *test_json_tree_suite(void)
-{
-    Suite *s = suite_create("JSON trees");
-    TCase *t = tcase_create("all");
-    tcase_add_test(t, nests);
-    tcase_add_test(t, lines_and_blanks_as_the_streaming_writer);
-    tcase_add_test(t, numbers_to_the_digit);
-    tcase_add_test(t, nothing_that_acts);
-    tcase_add_test(t, what_stays_open_is_an_error);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,6 +1,6 @@
+#include "tests/unit/test.h"
 #include "report/json/json_write.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
         fclose(written_f);                                                                         \
     } while (0)
 
-START_TEST(nests_and_separates)
+TEST(nests_and_separates)
 {
     struct json j;
     char *out;
@@ -35,9 +35,8 @@ START_TEST(nests_and_separates)
     ck_assert_str_eq(out, "{\"a\": -7, \"b\": [true, null, {}], \"c\": null}\n");
     free(out);
 }
-END_TEST
 
-START_TEST(indents)
+TEST(indents)
 {
     struct json j;
     char *out;
@@ -54,9 +53,8 @@ START_TEST(indents)
     ck_assert_str_eq(out, "{\n  \"a\": [\n    1\n  ],\n  \"b\": []\n}\n");
     free(out);
 }
-END_TEST
 
-START_TEST(puts_items_on_lines)
+TEST(puts_items_on_lines)
 {
     struct json j;
     char *out;
@@ -72,9 +70,8 @@ START_TEST(puts_items_on_lines)
     ck_assert_str_eq(out, "[\n1,\n2\n]\n");
     free(out);
 }
-END_TEST
 
-START_TEST(escapes)
+TEST(escapes)
 {
     static const struct {
         const char *in, *out;
@@ -100,9 +97,8 @@ START_TEST(escapes)
         free(out);
     }
 }
-END_TEST
 
-START_TEST(is_harmless_inside_html)
+TEST(is_harmless_inside_html)
 {
     struct json j;
     char *out;
@@ -114,9 +110,8 @@ START_TEST(is_harmless_inside_html)
     ck_assert_str_eq(out, "\"\\u003c/script\\u003e\\u003cimg onerror=x\\u003e\\u0026amp;\"\n");
     free(out);
 }
-END_TEST
 
-START_TEST(prints_times_exactly)
+TEST(prints_times_exactly)
 {
     static const struct {
         int64_t ns;
@@ -140,9 +135,8 @@ START_TEST(prints_times_exactly)
         free(ms);
     }
 }
-END_TEST
 
-START_TEST(has_no_infinities)
+TEST(has_no_infinities)
 {
     struct json j;
     char *out;
@@ -156,9 +150,8 @@ START_TEST(has_no_infinities)
     ck_assert_str_eq(out, "[null, null, 1.0]\n");
     free(out);
 }
-END_TEST
 
-START_TEST(tells_of_a_full_disk)
+TEST(tells_of_a_full_disk)
 {
     struct json j;
     FILE *f = fopen("/dev/full", "w");
@@ -169,9 +162,8 @@ START_TEST(tells_of_a_full_disk)
     ck_assert_int_eq(json_end_document(&j), -1);
     fclose(f);
 }
-END_TEST
 
-START_TEST(tells_of_bad_nesting)
+TEST(tells_of_bad_nesting)
 {
     struct json j;
     FILE *f = fopen("/dev/null", "w");
@@ -185,22 +177,4 @@ START_TEST(tells_of_bad_nesting)
     json_begin(&j, NULL, '[');
     ck_assert_int_eq(json_end_document(&j), -1);
     fclose(f);
-}
-END_TEST
-
-Suite *test_json_write_suite(void)
-{
-    Suite *s = suite_create("json_write");
-    TCase *t = tcase_create("json_write");
-    tcase_add_test(t, nests_and_separates);
-    tcase_add_test(t, indents);
-    tcase_add_test(t, puts_items_on_lines);
-    tcase_add_test(t, escapes);
-    tcase_add_test(t, is_harmless_inside_html);
-    tcase_add_test(t, prints_times_exactly);
-    tcase_add_test(t, has_no_infinities);
-    tcase_add_test(t, tells_of_a_full_disk);
-    tcase_add_test(t, tells_of_bad_nesting);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,10 +1,10 @@
 /* Metrics: labels of a profile that somebody else wrote. */
-#include <check.h>
 
+#include "tests/unit/test.h"
 #include "tests/unit/exported.h"
 
 /* A job that is longer than the labels may be: cut between two characters, and the rank stays. */
-START_TEST(test_long_job)
+TEST_EACH(test_long_job, 0, 8)
 {
     struct builder b = build_start_on(NULL, 9, 0);
     char job[2048];
@@ -29,14 +29,4 @@ START_TEST(test_long_job)
     ck_assert_int_eq(strncmp(end - strlen(last), last, strlen(last)), 0);
     free(out);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_openmetrics_suite(void)
-{
-    Suite *s = suite_create("openmetrics");
-    TCase *c = tcase_create("openmetrics");
-    tcase_add_loop_test(c, test_long_job, 0, 8);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,10 +1,9 @@
 /* The terminal's text: fits its width, cuts no title, tells as much as it is asked for, and puts
  * nothing on a terminal that it would obey. */
+#include "tests/unit/test.h"
 #include "report/terminal/terminal.h"
 #include "report/words/text.h"
 #include "tests/unit/exported.h"
-
-#include <check.h>
 
 static char *told(const struct advice *a, enum detail detail, int width, bool color)
 {
@@ -36,7 +35,7 @@ static void check_lines(const char *text, int width)
     }
 }
 
-START_TEST(keeps_to_the_width)
+TEST(keeps_to_the_width)
 {
     static const int widths[] = {51, 60, 71, 80, 120, 200};
     struct builder b;
@@ -50,10 +49,9 @@ START_TEST(keeps_to_the_width)
         }
     build_end(&b);
 }
-END_TEST
 
 /* Ten calls of Python functions a step hold up no host, a thousand do. */
-START_TEST(says_that_stacks_slow_the_host)
+TEST(says_that_stacks_slow_the_host)
 {
     static const int calls[] = {10, 1000};
     for (int k = 0; k < 2; k++) {
@@ -72,10 +70,9 @@ START_TEST(says_that_stacks_slow_the_host)
         build_end(&b);
     }
 }
-END_TEST
 
 /* Every word of the title stands there, however narrow its column. */
-START_TEST(cuts_no_title)
+TEST(cuts_no_title)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -90,9 +87,8 @@ START_TEST(cuts_no_title)
     free(out);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(keeps_numbers_beside_their_units)
+TEST(keeps_numbers_beside_their_units)
 {
     static const char *const starts[] = {"\n%", "\nms", "\nGB/s"};
     struct builder b;
@@ -109,9 +105,8 @@ START_TEST(keeps_numbers_beside_their_units)
     }
     build_end(&b);
 }
-END_TEST
 
-START_TEST(tells_as_much_as_it_is_asked_for)
+TEST(tells_as_much_as_it_is_asked_for)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -133,10 +128,9 @@ START_TEST(tells_as_much_as_it_is_asked_for)
     free(all);
     build_end(&b);
 }
-END_TEST
 
 /* 24 lines, less the name of the profile above it and a prompt below. */
-START_TEST(answers_on_one_screen)
+TEST(answers_on_one_screen)
 {
     struct builder b;
     struct advice *a = exported_run(&b, "Virtual NVIDIA A100-SXM4-80GB (gpuprof)");
@@ -154,10 +148,9 @@ START_TEST(answers_on_one_screen)
     }
     build_end(&b);
 }
-END_TEST
 
 /* "1.0 times as fast" would say that nothing changes. */
-START_TEST(tells_where_the_changes_lead)
+TEST(tells_where_the_changes_lead)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -176,10 +169,9 @@ START_TEST(tells_where_the_changes_lead)
     free(out);
     build_end(&b);
 }
-END_TEST
 
 /* Only where a larger number stands below a smaller one. */
-START_TEST(explains_an_order_that_surprises)
+TEST(explains_an_order_that_surprises)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -203,10 +195,9 @@ START_TEST(explains_an_order_that_surprises)
     free(brief);
     build_end(&b);
 }
-END_TEST
 
 /* Nothing to change in the program, but something to do: the short answer says it, too. */
-START_TEST(says_what_to_do_without_a_finding)
+TEST(says_what_to_do_without_a_finding)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -217,7 +208,6 @@ START_TEST(says_what_to_do_without_a_finding)
     free(out);
     build_end(&b);
 }
-END_TEST
 
 /* A remedy of one line of its own is whole; what is cut says so. */
 /* Ten steps of 2 ms, then one kernel more, `later_ms` behind them. */
@@ -232,7 +222,7 @@ static struct advice *steps_and_more(struct builder *b, int later_ms)
     return build_analyze(b);
 }
 
-START_TEST(says_that_steps_are_a_small_part)
+TEST(says_that_steps_are_a_small_part)
 {
     static const char part[] = "the steps cover 10 % of the recording's 201 ms";
     struct builder b;
@@ -250,9 +240,8 @@ START_TEST(says_that_steps_are_a_small_part)
     free(out);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(cuts_with_dots)
+TEST(cuts_with_dots)
 {
     static const char text[] = "one two three four five six seven";
     for (int width = 12; width < 40; width++)
@@ -269,9 +258,8 @@ START_TEST(cuts_with_dots)
             free(out);
         }
 }
-END_TEST
 
-START_TEST(tells_how_the_program_ended)
+TEST(tells_how_the_program_ended)
 {
     static const struct {
         const char *key, *value, *told;
@@ -290,9 +278,8 @@ START_TEST(tells_how_the_program_ended)
             build_end(&b);
         }
 }
-END_TEST
 
-START_TEST(colours_only_where_asked)
+TEST(colours_only_where_asked)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -305,10 +292,9 @@ START_TEST(colours_only_where_asked)
     free(coloured);
     build_end(&b);
 }
-END_TEST
 
 /* A pull request shows what to change; what is fine unfolds. */
-START_TEST(markdown_folds_the_rest)
+TEST(markdown_folds_the_rest)
 {
     struct builder b;
     struct advice *a = exported_run(&b, NULL);
@@ -321,9 +307,8 @@ START_TEST(markdown_folds_the_rest)
     free(out);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(cleans_what_others_print)
+TEST(cleans_what_others_print)
 {
     static const char *const cases[][2] = {
         {"plain \xc3\xa9", "plain \xc3\xa9"},
@@ -339,29 +324,4 @@ START_TEST(cleans_what_others_print)
         terminal_clean(text);
         ck_assert_str_eq(text, cases[i][1]);
     }
-}
-END_TEST
-
-Suite *test_term_suite(void);
-Suite *test_term_suite(void)
-{
-    Suite *s = suite_create("term");
-    TCase *c = tcase_create("term");
-    tcase_add_test(c, keeps_to_the_width);
-    tcase_add_test(c, cuts_no_title);
-    tcase_add_test(c, says_that_stacks_slow_the_host);
-    tcase_add_test(c, keeps_numbers_beside_their_units);
-    tcase_add_test(c, tells_as_much_as_it_is_asked_for);
-    tcase_add_test(c, answers_on_one_screen);
-    tcase_add_test(c, tells_where_the_changes_lead);
-    tcase_add_test(c, says_that_steps_are_a_small_part);
-    tcase_add_test(c, cuts_with_dots);
-    tcase_add_test(c, explains_an_order_that_surprises);
-    tcase_add_test(c, says_what_to_do_without_a_finding);
-    tcase_add_test(c, tells_how_the_program_ended);
-    tcase_add_test(c, colours_only_where_asked);
-    tcase_add_test(c, markdown_folds_the_rest);
-    tcase_add_test(c, cleans_what_others_print);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,4 +1,5 @@
 /* Samples of real Python programs, and the tree of stacks. */
+#include "tests/unit/test.h"
 #include "analyzer/sampler/sampler.h"
 
 #include "analyzer/sampler/stacks.h"
@@ -55,7 +56,7 @@ static void count(struct sampler *s, const struct samples *all, const char *scri
 
 /* A function that sleeps and one that computes are told apart; a sleep of 100 ms is one sample that
  * is prolonged. */
-START_TEST(test_turns)
+TEST(test_turns)
 {
     struct python_child c;
     struct samples all = {0};
@@ -88,10 +89,9 @@ START_TEST(test_turns)
     }
     vec_release(&all);
 }
-END_TEST
 
 /* A process that ends, or never was Python, gives nothing, and nothing waits for it. */
-START_TEST(test_gone)
+TEST(test_gone)
 {
     struct samples all = {0};
     struct sampler *s = sampler_start(NULL);
@@ -105,7 +105,6 @@ START_TEST(test_gone)
     sampler_stop(s);
     sampler_stop(NULL);
 }
-END_TEST
 
 static struct pyframe frame(const char *file, const char *function, int line)
 {
@@ -114,7 +113,7 @@ static struct pyframe frame(const char *file, const char *function, int line)
 
 /* Innermost first. Equal callers are shared; the hook's own frames, and what a forked worker has of
  * its parent, are left out. */
-START_TEST(test_tree)
+TEST(test_tree)
 {
     static const char worker[] = "/x/site-packages/torch/utils/data/_utils/worker.py";
     struct stacks s;
@@ -141,16 +140,4 @@ START_TEST(test_tree)
         ck_assert_int_eq(s.at.at[first].line, line);
     }
     stacks_release(&s);
-}
-END_TEST
-
-Suite *test_sampler_suite(void)
-{
-    Suite *s = suite_create("sampler");
-    TCase *t = tcase_create("sampler");
-    tcase_add_test(t, test_turns);
-    tcase_add_test(t, test_gone);
-    tcase_add_test(t, test_tree);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,5 +1,6 @@
 /* A host that stays some steps ahead of the GPU: the recording begins with work that was launched
  * before it, and with waits for that. */
+#include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 
 enum { AHEAD_MOST = 4, FIRST_EVENT = 100 };
@@ -60,7 +61,7 @@ static struct span_ns shorter(int by, int steps)
 
 /* The host's 2 ms are what is left of 10, or 1.5 on a faster host; of work that the replay leaves
  * as long as it was, the steps behind it may still have a little to catch up. */
-START_TEST(waits_that_reach_out_of_the_recording_hide_nothing)
+TEST(waits_that_reach_out_of_the_recording_hide_nothing)
 {
     for (int by = 1; by <= AHEAD_MOST; by++) {
         struct span_ns s = shorter(by, 8);
@@ -70,11 +71,10 @@ START_TEST(waits_that_reach_out_of_the_recording_hide_nothing)
         ck_assert_int_le(s.high_ns, MS(by < 3 ? 8.8 : 9.1));
     }
 }
-END_TEST
 
 /* Of two and three steps, what other streams do at once does not say where the work of before ends.
  */
-START_TEST(few_steps_know_what_was_left_over)
+TEST(few_steps_know_what_was_left_over)
 {
     for (int steps = 3; steps < 5; steps++) {
         struct span_ns s = shorter(2, steps);
@@ -83,27 +83,14 @@ START_TEST(few_steps_know_what_was_left_over)
         ck_assert_int_le(s.mid_ns, MS(8.2));
     }
 }
-END_TEST
 
 /* The work of before keeps its length in the replay: that limits nothing, and what is limited is
  * not certain. */
-START_TEST(no_interval_is_without_width)
+TEST(no_interval_is_without_width)
 {
     for (int by = 1; by <= AHEAD_MOST; by++)
         for (int steps = 3; steps < 9; steps++) {
             struct span_ns s = shorter(by, steps);
             ck_assert_int_gt(s.high_ns - s.low_ns, US(100));
         }
-}
-END_TEST
-
-Suite *test_ahead_suite(void)
-{
-    Suite *s = suite_create("ahead");
-    TCase *c = tcase_create("ahead");
-    tcase_add_test(c, waits_that_reach_out_of_the_recording_hide_nothing);
-    tcase_add_test(c, few_steps_know_what_was_left_over);
-    tcase_add_test(c, no_interval_is_without_width);
-    suite_add_tcase(s, c);
-    return s;
 }

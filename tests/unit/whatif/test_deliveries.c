@@ -1,4 +1,5 @@
 /* A loop that workers hold up, where only the waits for them were recorded. */
+#include "tests/unit/test.h"
 #include "analyzer/queries/input/delivery.h"
 
 #include "tests/unit/replay_steps.h"
@@ -108,23 +109,21 @@ static void batches_come_no_faster_and_more_workers_may_bring_them(struct bench 
     ck_assert_int_le(more.high_ns, MS(6.3));
 }
 
-START_TEST(workers_that_hold_up_every_step_set_its_pace)
+TEST(workers_that_hold_up_every_step_set_its_pace)
 {
     struct bench x = bench_start(MS(10), fill_held_up);
     batches_come_no_faster_and_more_workers_may_bring_them(&x);
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(so_does_a_thread_that_sleeps_in_the_operating_system)
+TEST(so_does_a_thread_that_sleeps_in_the_operating_system)
 {
     struct bench x = bench_start(MS(10), fill_sleeps);
     batches_come_no_faster_and_more_workers_may_bring_them(&x);
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(a_batch_of_a_burst_was_made_between_its_neighbours)
+TEST(a_batch_of_a_burst_was_made_between_its_neighbours)
 {
     struct bench x = bench_start(MS(10), fill_bursts);
     struct deliveries d;
@@ -139,9 +138,8 @@ START_TEST(a_batch_of_a_burst_was_made_between_its_neighbours)
     ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 5);
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(a_wait_that_ends_when_the_batch_comes_is_for_the_workers)
+TEST(a_wait_that_ends_when_the_batch_comes_is_for_the_workers)
 {
     struct bench x = bench_start(MS(5), fill_waits_for_workers);
     ck_assert_int_eq(reading(&x), DELIVERY_LIMITS);
@@ -149,9 +147,8 @@ START_TEST(a_wait_that_ends_when_the_batch_comes_is_for_the_workers)
     ck_assert_int_lt(bench_span(&x, quick).mid_ns, US(250));
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(a_wait_as_long_whenever_the_loop_asks_is_the_cost_of_taking)
+TEST(a_wait_as_long_whenever_the_loop_asks_is_the_cost_of_taking)
 {
     struct bench x = bench_start(MS(5), fill_unpacks);
     ck_assert_int_eq(reading(&x), DELIVERY_COSTS);
@@ -161,9 +158,8 @@ START_TEST(a_wait_as_long_whenever_the_loop_asks_is_the_cost_of_taking)
     ck_assert_int_lt(bench_span(&x, more).high_ns, US(100));
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(where_nothing_decides_the_interval_holds_both)
+TEST(where_nothing_decides_the_interval_holds_both)
 {
     struct bench x = bench_start(MS(5), fill_even);
     ck_assert_int_eq(reading(&x), DELIVERY_EITHER);
@@ -174,9 +170,8 @@ START_TEST(where_nothing_decides_the_interval_holds_both)
     ck_assert_ptr_nonnull(strstr(x.b.a->whatif.wider, "batches were ready"));
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(batches_that_are_ready_say_nothing_about_workers)
+TEST(batches_that_are_ready_say_nothing_about_workers)
 {
     struct bench x = bench_start(MS(5), fill_ready);
     ck_assert_uint_eq(found(&x), 0);
@@ -184,9 +179,8 @@ START_TEST(batches_that_are_ready_say_nothing_about_workers)
     ck_assert_int_gt(bench_span(&x, quick).mid_ns, MS(1.5));
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(the_rule_says_what_more_workers_would_bring)
+TEST(the_rule_says_what_more_workers_would_bring)
 {
     struct bench x = bench_start(MS(10), fill_held_up);
     const struct outcome *first = x.b.a->ranked_count ? x.b.a->ranked[0] : NULL;
@@ -196,10 +190,9 @@ START_TEST(the_rule_says_what_more_workers_would_bring)
     ck_assert(!first->upper_bound);
     bench_end(&x);
 }
-END_TEST
 
 /* What torch.profiler records with active=3: it is not known where the first one begins. */
-START_TEST(two_batches_are_enough_if_both_were_awaited)
+TEST(two_batches_are_enough_if_both_were_awaited)
 {
     struct bench x = bench_start_of(3, MS(10), fill_held_up);
     ck_assert_uint_eq(found(&x), 3);
@@ -209,7 +202,6 @@ START_TEST(two_batches_are_enough_if_both_were_awaited)
     ck_assert_uint_eq(found(&x), 0);
     bench_end(&x);
 }
-END_TEST
 
 /* 6 ms for a batch that nobody knows the maker of, then 40 launches, one each 100 us. */
 static void fill_launches_behind_a_batch(struct builder *b, int64_t at)
@@ -219,7 +211,7 @@ static void fill_launches_behind_a_batch(struct builder *b, int64_t at)
         build_kernel(b, "k", at + MS(6) + US(100 * i), at + MS(6) + US(100 * i + 8), US(5));
 }
 
-START_TEST(a_graph_makes_no_batches)
+TEST(a_graph_makes_no_batches)
 {
     struct bench x = bench_start_of(1, MS(10), fill_launches_behind_a_batch);
     for (size_t i = 0; i < x.b.a->outcome_count; i++) {
@@ -230,23 +222,4 @@ START_TEST(a_graph_makes_no_batches)
         }
     }
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_deliveries_suite(void)
-{
-    Suite *s = suite_create("deliveries");
-    TCase *c = tcase_create("deliveries");
-    tcase_add_test(c, workers_that_hold_up_every_step_set_its_pace);
-    tcase_add_test(c, so_does_a_thread_that_sleeps_in_the_operating_system);
-    tcase_add_test(c, a_batch_of_a_burst_was_made_between_its_neighbours);
-    tcase_add_test(c, a_wait_that_ends_when_the_batch_comes_is_for_the_workers);
-    tcase_add_test(c, a_wait_as_long_whenever_the_loop_asks_is_the_cost_of_taking);
-    tcase_add_test(c, where_nothing_decides_the_interval_holds_both);
-    tcase_add_test(c, batches_that_are_ready_say_nothing_about_workers);
-    tcase_add_test(c, two_batches_are_enough_if_both_were_awaited);
-    tcase_add_test(c, a_graph_makes_no_batches);
-    tcase_add_test(c, the_rule_says_what_more_workers_would_bring);
-    suite_add_tcase(s, c);
-    return s;
 }

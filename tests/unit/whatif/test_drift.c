@@ -1,4 +1,5 @@
 /* Steps that become shorter or longer in the course of the loop. */
+#include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 
 enum { MANY = 96 };
@@ -24,7 +25,7 @@ static struct builder steps_going(int way)
     return b;
 }
 
-START_TEST(steps_that_become_shorter_are_not_called_long_and_short_ones)
+TEST_EACH(steps_that_become_shorter_are_not_called_long_and_short_ones, -1, 2)
 {
     struct builder b = steps_going(_i);
     const struct facts *f = build_analyze(&b)->facts;
@@ -35,9 +36,8 @@ START_TEST(steps_that_become_shorter_are_not_called_long_and_short_ones)
     ck_assert_int_eq(f->steps.drift_to_ns < f->steps.drift_from_ns, _i < 0);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(steps_of_average_length_are_replayed)
+TEST_EACH(steps_of_average_length_are_replayed, 0, 2)
 {
     struct builder b = steps_going(_i ? 1 : -1);
     struct advice *a = build_predict(&b);
@@ -47,15 +47,4 @@ START_TEST(steps_of_average_length_are_replayed)
     ck_assert_msg(a->whatif.trusted, "%s", a->whatif.why_not);
     ck_assert_ptr_nonnull(strstr(a->whatif.wider, "those of average length are replayed"));
     build_end(&b);
-}
-END_TEST
-
-Suite *test_drift_suite(void)
-{
-    Suite *s = suite_create("drift");
-    TCase *c = tcase_create("drift");
-    tcase_add_loop_test(c, steps_that_become_shorter_are_not_called_long_and_short_ones, -1, 2);
-    tcase_add_loop_test(c, steps_of_average_length_are_replayed, 0, 2);
-    suite_add_tcase(s, c);
-    return s;
 }

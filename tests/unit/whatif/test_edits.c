@@ -8,7 +8,7 @@ static bool is_sync(const struct facts *f, uint32_t api)
     return f->tl->apis[api].kind == API_SYNC_STREAM;
 }
 
-START_TEST(removed_operations_and_calls_cost_nothing)
+TEST(removed_operations_and_calls_cost_nothing)
 {
     struct bench x = bench_start(MS(7), fill_mixed);
     int64_t ns = with(&x, (struct edit){.kind = &edit_remove, .at.ops = is_k}, &middle);
@@ -20,9 +20,8 @@ START_TEST(removed_operations_and_calls_cost_nothing)
     ck_assert_int_lt(ns, MS(6.1));
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(scaled_operations_take_a_time_within_the_range)
+TEST(scaled_operations_take_a_time_within_the_range)
 {
     struct bench x = bench_start(MS(7), fill_mixed);
     struct edit half = {.kind = &edit_scale, .at.ops = is_k, .scale = {0.25, 0.75}};
@@ -31,10 +30,9 @@ START_TEST(scaled_operations_take_a_time_within_the_range)
     ck_assert_int_eq(with(&x, half, &unlucky), MS(6));
     bench_end(&x);
 }
-END_TEST
 
 /* Of four milliseconds two go, the other two take half as long. */
-START_TEST(scaled_operations_may_do_the_work_of_others_on_the_way)
+TEST(scaled_operations_may_do_the_work_of_others_on_the_way)
 {
     struct bench x = bench_start(MS(7), fill_mixed);
     const struct facts *f = x.g->a;
@@ -49,9 +47,8 @@ START_TEST(scaled_operations_may_do_the_work_of_others_on_the_way)
     free(gone);
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace)
+TEST(a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace)
 {
     struct edit twice = {.kind = &edit_batch, .batch.times = 2};
     struct bench x = bench_start(MS(5), fill_host_bound); /* launches for 5 ms, kernels for 1 */
@@ -64,7 +61,6 @@ START_TEST(a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace)
     ck_assert_int_gt(with(&x, twice, &unlucky), MS(8));
     bench_end(&x);
 }
-END_TEST
 
 static int64_t full_blocks;
 
@@ -92,7 +88,7 @@ static void fill_full(struct builder *b, int64_t at)
     build_sync(b, at + US(100), MS(8) - US(80));
 }
 
-START_TEST(a_larger_batch_does_not_speed_up_a_gpu_that_is_full)
+TEST(a_larger_batch_does_not_speed_up_a_gpu_that_is_full)
 {
     static const double best_ms[] = {7.9, 7.3}; /* 1 wave becomes 8, 2 become 15 */
     struct edit more = {.kind = &edit_batch, .batch.times = 8};
@@ -105,7 +101,6 @@ START_TEST(a_larger_batch_does_not_speed_up_a_gpu_that_is_full)
         bench_end(&x);
     }
 }
-END_TEST
 
 /* ---- syncs ---- */
 
@@ -119,7 +114,7 @@ static void fill_two_syncs(struct builder *b, int64_t at)
     build_sync(b, at + MS(10) + US(30), US(5));
 }
 
-START_TEST(one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain)
+TEST(one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain)
 {
     struct bench x = bench_start(MS(14), fill_two_syncs);
     struct timeline *t = x.b.t;
@@ -147,7 +142,6 @@ START_TEST(one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain)
     free(calls);
     bench_end(&x);
 }
-END_TEST
 
 /* Ten kernels of 1 ms, a wait for them, memory freed, then 4 ms of host work. */
 static void fill_sync_and_free(struct builder *b, int64_t at, const char *call)
@@ -177,7 +171,7 @@ static void fill_free_beside_kernels(struct builder *b, int64_t at)
 
 /* Freeing waits for the device itself, once nothing did so before it. Not where it was seen not to.
  */
-START_TEST(a_wait_moves_on_to_what_frees_memory)
+TEST(a_wait_moves_on_to_what_frees_memory)
 {
     struct edit unsync = {.kind = &edit_unsync};
     struct bench x = bench_start(MS(14), fill_sync_and_free_now);
@@ -190,7 +184,6 @@ START_TEST(a_wait_moves_on_to_what_frees_memory)
     ck_assert_int_lt(with(&x, unsync, &lucky), MS(10.1));
     bench_end(&x);
 }
-END_TEST
 
 /* Waits for the GPU, then reads and prints for 2 ms inside a range of its own. */
 static void fill_reading(struct builder *b, int64_t at)
@@ -201,7 +194,7 @@ static void fill_reading(struct builder *b, int64_t at)
     build_sync(b, at + MS(3) + US(10), US(20));
 }
 
-START_TEST(what_is_done_with_a_result_goes_with_the_wait_for_it)
+TEST(what_is_done_with_a_result_goes_with_the_wait_for_it)
 {
     struct bench x = bench_start(MS(6), fill_reading);
     int64_t ns = with(&x, (struct edit){.kind = &edit_unsync}, &middle);
@@ -209,10 +202,9 @@ START_TEST(what_is_done_with_a_result_goes_with_the_wait_for_it)
     ck_assert_int_lt(ns, MS(3.7));
     bench_end(&x);
 }
-END_TEST
 
 /* The wait is somebody else's: it stays, with all that it costs. */
-START_TEST(waits_that_are_not_the_programs_stay)
+TEST(waits_that_are_not_the_programs_stay)
 {
     struct bench x = bench_start(MS(6), fill_reading);
     bool *marks = calloc(x.b.a->facts->tl->api_count + 1, sizeof *marks);
@@ -224,7 +216,6 @@ START_TEST(waits_that_are_not_the_programs_stay)
     free(marks);
     bench_end(&x);
 }
-END_TEST
 
 /* ---- a full queue ---- */
 
@@ -238,7 +229,7 @@ static void fill_full_queue(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(waiting_for_room_in_the_queue_ends_with_the_kernels)
+TEST(waiting_for_room_in_the_queue_ends_with_the_kernels)
 {
     struct bench x = bench_start(MS(6), fill_full_queue);
     struct edit tenth = {.kind = &edit_scale, .at.ops = is_k, .scale = {0.1, 0.1}};
@@ -247,11 +238,10 @@ START_TEST(waiting_for_room_in_the_queue_ends_with_the_kernels)
     ck_assert(x.b.a->whatif.trusted);
     bench_end(&x);
 }
-END_TEST
 
 /* ---- self-checks ---- */
 
-START_TEST(steady_steps_predict_one_another)
+TEST(steady_steps_predict_one_another)
 {
     struct bench x = bench_start(MS(7), fill_mixed);
     const struct whatif *w = &x.b.a->whatif;
@@ -262,7 +252,6 @@ START_TEST(steady_steps_predict_one_another)
     ck_assert_double_lt(w->identity_error_pct, 0.01);
     bench_end(&x);
 }
-END_TEST
 
 static void fill_never_alike(struct builder *b, int64_t at)
 {
@@ -273,7 +262,7 @@ static void fill_never_alike(struct builder *b, int64_t at)
     build_sync(b, at + US(200), MS(5));
 }
 
-START_TEST(steps_of_different_work_widen_the_intervals)
+TEST(steps_of_different_work_widen_the_intervals)
 {
     struct bench x = bench_start(MS(6), fill_never_alike);
     const struct whatif *w = &x.b.a->whatif;
@@ -282,10 +271,9 @@ START_TEST(steps_of_different_work_widen_the_intervals)
     ck_assert_ptr_nonnull(strstr(w->wider, "different work"));
     bench_end(&x);
 }
-END_TEST
 
 /* Steps of 4 to 16 ms: the host waits for 0.4 ms of FP32 products, then works on. */
-START_TEST(doubt_does_not_make_a_cause_larger)
+TEST(doubt_does_not_make_a_cause_larger)
 {
     struct builder b = build_start();
     int64_t at = MS(100);
@@ -306,7 +294,6 @@ START_TEST(doubt_does_not_make_a_cause_larger)
     ck_assert_int_le(o->saves_high_ns, US(500));
     build_end(&b);
 }
-END_TEST
 
 /* An edit of that kind which changes something, as far as the kind needs no aim. */
 static struct edit some(const struct edit_kind *kind)
@@ -321,7 +308,7 @@ static struct edit some(const struct edit_kind *kind)
     return x;
 }
 
-START_TEST(every_edit_can_be_applied_to_any_steps)
+TEST_EACH(every_edit_can_be_applied_to_any_steps, 0, (int)edit_kind_count)
 {
     struct bench x = bench_start(MS(8), fill_comm);
     int64_t ns = with(&x, some(edit_kinds[_i]), &middle);
@@ -329,7 +316,6 @@ START_TEST(every_edit_can_be_applied_to_any_steps)
     ck_assert_int_le(ns, MS(8));
     bench_end(&x);
 }
-END_TEST
 
 /* A step that has something of all that edits look for: batches, copies, waits, exchanges. */
 static void fill_all(struct builder *b, int64_t at)
@@ -351,7 +337,7 @@ static double gpu_work(const struct bench *x)
     return sum;
 }
 
-START_TEST(a_kind_does_what_its_properties_say)
+TEST_EACH(a_kind_does_what_its_properties_say, 0, (int)edit_kind_count)
 {
     struct bench x = bench_start(MS(12), fill_all);
     const struct edit_kind *kind = edit_kinds[_i];
@@ -365,28 +351,4 @@ START_TEST(a_kind_does_what_its_properties_say)
     for (size_t i = 0; i < edit_kind_count; i++) /* trials of the past are found by it */
         ck_assert(edit_kinds[i] == kind || strcmp(edit_kinds[i]->name, kind->name) != 0);
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_edits_suite(void)
-{
-    Suite *s = suite_create("edits");
-    TCase *c = tcase_create("edits");
-    tcase_add_test(c, removed_operations_and_calls_cost_nothing);
-    tcase_add_test(c, scaled_operations_take_a_time_within_the_range);
-    tcase_add_test(c, scaled_operations_may_do_the_work_of_others_on_the_way);
-    tcase_add_test(c, a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace);
-    tcase_add_test(c, a_larger_batch_does_not_speed_up_a_gpu_that_is_full);
-    tcase_add_test(c, one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain);
-    tcase_add_test(c, a_wait_moves_on_to_what_frees_memory);
-    tcase_add_test(c, what_is_done_with_a_result_goes_with_the_wait_for_it);
-    tcase_add_test(c, waits_that_are_not_the_programs_stay);
-    tcase_add_test(c, waiting_for_room_in_the_queue_ends_with_the_kernels);
-    tcase_add_test(c, steady_steps_predict_one_another);
-    tcase_add_test(c, steps_of_different_work_widen_the_intervals);
-    tcase_add_test(c, doubt_does_not_make_a_cause_larger);
-    tcase_add_loop_test(c, every_edit_can_be_applied_to_any_steps, 0, (int)edit_kind_count);
-    tcase_add_loop_test(c, a_kind_does_what_its_properties_say, 0, (int)edit_kind_count);
-    suite_add_tcase(s, c);
-    return s;
 }

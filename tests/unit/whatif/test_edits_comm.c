@@ -2,7 +2,7 @@
 #include "tests/unit/edit_case.h"
 #include "tests/unit/rule_case.h"
 
-START_TEST(hidden_communication_leaves_its_last_bucket_and_slows_compute_down)
+TEST(hidden_communication_leaves_its_last_bucket_and_slows_compute_down)
 {
     struct bench x = bench_start(MS(8), fill_comm);
     struct edit hide = {.kind = &edit_hide_comm};
@@ -14,11 +14,10 @@ START_TEST(hidden_communication_leaves_its_last_bucket_and_slows_compute_down)
     ck_assert_int_gt(x.b.a->whatif.comm_bound_ns, MS(2.9));
     bench_end(&x);
 }
-END_TEST
 
 /* One step may wait long for its exchange: what is left of it in each is a part of what was
  * transferred, not of that. */
-START_TEST(waiting_is_no_transfer_that_has_to_stay)
+TEST(waiting_is_no_transfer_that_has_to_stay)
 {
     struct bench x = bench_start(MS(8), fill_comm);
     struct edit hide = {.kind = &edit_hide_comm};
@@ -29,10 +28,9 @@ START_TEST(waiting_is_no_transfer_that_has_to_stay)
     ck_assert_int_lt(with(&x, hide, &lucky), all - MS(0.3));
     bench_end(&x);
 }
-END_TEST
 
 /* In every first collective of a step, 0.6 ms are waiting for the late rank. */
-START_TEST(a_punctual_rank_takes_away_the_waiting_for_it_alone)
+TEST(a_punctual_rank_takes_away_the_waiting_for_it_alone)
 {
     struct bench x = bench_start(MS(8), fill_comm);
     struct advice *a = x.b.a;
@@ -49,9 +47,8 @@ START_TEST(a_punctual_rank_takes_away_the_waiting_for_it_alone)
     ck_assert_int_lt(ns, MS(7.45));
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(accumulating_communicates_once_in_so_many_steps)
+TEST(accumulating_communicates_once_in_so_many_steps)
 {
     struct bench x = bench_start(MS(8), fill_comm);
     int64_t ns = with(&x, (struct edit){.kind = &edit_accumulate, .accumulate.every = 3}, &middle);
@@ -59,7 +56,6 @@ START_TEST(accumulating_communicates_once_in_so_many_steps)
     ck_assert_int_lt(ns, MS(6.1));
     bench_end(&x);
 }
-END_TEST
 
 /* 2 ms of compute, then forty collectives of 50 us, most of which is what any costs. */
 static void fill_small_comm(struct builder *b, int64_t at)
@@ -71,7 +67,7 @@ static void fill_small_comm(struct builder *b, int64_t at)
     build_sync(b, at + US(500), MS(3.6));
 }
 
-START_TEST(few_large_collectives_pay_what_any_costs_a_few_times_only)
+TEST(few_large_collectives_pay_what_any_costs_a_few_times_only)
 {
     struct bench x = bench_start(MS(4.2), fill_small_comm);
     struct edit bucket = {.kind = &edit_bucket};
@@ -82,7 +78,6 @@ START_TEST(few_large_collectives_pay_what_any_costs_a_few_times_only)
     ck_assert_int_lt(worst, MS(4));
     bench_end(&x);
 }
-END_TEST
 
 /* 8 ms of compute; a collective waits beside all of it and 1 ms more, and the host for that. */
 static void fill_waiting(struct builder *b, int64_t at)
@@ -99,7 +94,7 @@ static void fill_waiting(struct builder *b, int64_t at)
 }
 
 /* It spins on multiprocessors that the kernels beside it then have for themselves. */
-START_TEST(compute_beside_a_wait_is_faster_without_it)
+TEST(compute_beside_a_wait_is_faster_without_it)
 {
     struct bench x = bench_start(MS(10), fill_waiting);
     struct advice *a = x.b.a;
@@ -118,19 +113,4 @@ START_TEST(compute_beside_a_wait_is_faster_without_it)
     ck_assert_int_gt(best, MS(6.9)); /* 8 / 1.15 */
     ck_assert_int_lt(best, MS(7.1));
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_edits_comm_suite(void)
-{
-    Suite *s = suite_create("edits_comm");
-    TCase *c = tcase_create("edits_comm");
-    tcase_add_test(c, waiting_is_no_transfer_that_has_to_stay);
-    tcase_add_test(c, hidden_communication_leaves_its_last_bucket_and_slows_compute_down);
-    tcase_add_test(c, few_large_collectives_pay_what_any_costs_a_few_times_only);
-    tcase_add_test(c, a_punctual_rank_takes_away_the_waiting_for_it_alone);
-    tcase_add_test(c, compute_beside_a_wait_is_faster_without_it);
-    tcase_add_test(c, accumulating_communicates_once_in_so_many_steps);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -12,7 +12,7 @@ static void fill_blocking(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(launches_that_no_longer_block_keep_the_gpu_busy)
+TEST(launches_that_no_longer_block_keep_the_gpu_busy)
 {
     struct bench x = bench_start(MS(10), fill_blocking);
     ck_assert(x.g->launches_block);
@@ -33,7 +33,6 @@ START_TEST(launches_that_no_longer_block_keep_the_gpu_busy)
     ck_assert_int_eq(bench_step(&x), MS(5));
     bench_end(&x);
 }
-END_TEST
 
 /* A check behind each kernel, whose answer is read: 20 x (300 + 10 + 20 us and what the host does).
  */
@@ -48,7 +47,7 @@ static void fill_checks(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(waits_for_the_answers_of_checks_go_with_the_checks)
+TEST(waits_for_the_answers_of_checks_go_with_the_checks)
 {
     struct bench x = bench_start(MS(9.6), fill_checks);
     const struct outcome *o = case_outcome(x.b.a, "debug-switches");
@@ -57,7 +56,6 @@ START_TEST(waits_for_the_answers_of_checks_go_with_the_checks)
     ck_assert_int_ne(case_outcome(x.b.a, "sync-in-loop")->verdict, RULE_FIRES);
     bench_end(&x);
 }
-END_TEST
 
 /* 7 ms of kernels; meanwhile and afterwards the training thread copies for 8.9 ms, in two ranges of
  * which one lies in the other. */
@@ -69,7 +67,7 @@ static void fill_host_copy(struct builder *b, int64_t at)
     build_sync(b, at + MS(9.92), US(5));
 }
 
-START_TEST(copies_within_the_hosts_memory_take_their_time_along_once)
+TEST(copies_within_the_hosts_memory_take_their_time_along_once)
 {
     struct bench x = bench_start(MS(10), fill_host_copy);
     bool *marks = calloc(x.b.t->range_count + 1, sizeof *marks);
@@ -88,7 +86,6 @@ START_TEST(copies_within_the_hosts_memory_take_their_time_along_once)
     ck_assert_int_eq(case_outcome(x.b.a, "host-work")->verdict, RULE_SILENT);
     bench_end(&x);
 }
-END_TEST
 
 /* 4 ms in a range, of which the GPU is idle for 2; then launches, for which the GPU waits. */
 static void fill_half_hidden(struct builder *b, int64_t at)
@@ -100,7 +97,7 @@ static void fill_half_hidden(struct builder *b, int64_t at)
 }
 
 /* Without it all launches are earlier by the whole of it, not by what shows. */
-START_TEST(host_work_beside_the_gpu_counts_where_the_host_sets_the_pace)
+TEST(host_work_beside_the_gpu_counts_where_the_host_sets_the_pace)
 {
     struct bench x = bench_start(MS(10), fill_half_hidden);
     const struct outcome *o = case_outcome(x.b.a, "host-work");
@@ -113,7 +110,6 @@ START_TEST(host_work_beside_the_gpu_counts_where_the_host_sets_the_pace)
     ck_assert_ptr_nonnull(strstr(o->evidence[o->evidence_count - 1].text, "moves up"));
     bench_end(&x);
 }
-END_TEST
 
 static void fill_decode(struct builder *b, int64_t at)
 {
@@ -122,7 +118,7 @@ static void fill_decode(struct builder *b, int64_t at)
     build_sync(b, at + MS(8.2), US(920));
 }
 
-START_TEST(reading_for_nothing_leaves_the_share_that_computes)
+TEST(reading_for_nothing_leaves_the_share_that_computes)
 {
     struct bench x = bench_start(MS(10), fill_decode);
     int64_t ns = with(&x, (struct edit){.kind = &edit_read_free, .read_free.left = 0.25}, &middle);
@@ -130,7 +126,6 @@ START_TEST(reading_for_nothing_leaves_the_share_that_computes)
     ck_assert_int_lt(ns, MS(4.1));
     bench_end(&x);
 }
-END_TEST
 
 /* A batch of 3 ms made in line, and 6.8 ms of the training thread's own work. */
 static void fill_batch_and_work(struct builder *b, int64_t at)
@@ -140,7 +135,7 @@ static void fill_batch_and_work(struct builder *b, int64_t at)
     build_sync(b, at + MS(3) + US(30), US(100));
 }
 
-START_TEST(busy_workers_may_slow_the_training_thread_down)
+TEST(busy_workers_may_slow_the_training_thread_down)
 {
     struct bench x = bench_start(MS(10), fill_batch_and_work);
     struct edit workers = {.kind = &edit_workers, .workers.count = 4};
@@ -150,7 +145,6 @@ START_TEST(busy_workers_may_slow_the_training_thread_down)
     ck_assert_int_lt(worst, best + MS(1.5));
     bench_end(&x);
 }
-END_TEST
 
 /* Four kernels of 10 us, 2 ms of the host from each launch to the next. */
 static void fill_pauses(struct builder *b, int64_t at)
@@ -160,7 +154,7 @@ static void fill_pauses(struct builder *b, int64_t at)
 }
 
 /* They are the program's own, or the thread had no core: then nobody knows. */
-START_TEST(long_pauses_between_launches_may_go_while_the_thread_has_no_core)
+TEST(long_pauses_between_launches_may_go_while_the_thread_has_no_core)
 {
     struct bench x = bench_start(MS(8), fill_pauses);
     struct edit capture = {.kind = &edit_graph};
@@ -170,7 +164,6 @@ START_TEST(long_pauses_between_launches_may_go_while_the_thread_has_no_core)
     ck_assert_int_gt(with(&x, capture, &unlucky), MS(7.5));
     bench_end(&x);
 }
-END_TEST
 
 /* 20 kernels of a pass and 20 of the optimizer, one each 50 us. */
 static void fill_update(struct builder *b, int64_t at)
@@ -190,7 +183,7 @@ static void fill_loss(struct builder *b, int64_t at)
 }
 
 /* torch.compile and make_graphed_callables leave them outside; a capture by hand takes them in. */
-START_TEST(optimizer_and_loss_may_stay_outside_of_a_graph_under_pytorch)
+TEST(optimizer_and_loss_may_stay_outside_of_a_graph_under_pytorch)
 {
     void (*const fill[])(struct builder *, int64_t) = {fill_update, fill_loss};
     for (int i = 0; i < 2; i++) {
@@ -203,7 +196,6 @@ START_TEST(optimizer_and_loss_may_stay_outside_of_a_graph_under_pytorch)
         bench_end(&x);
     }
 }
-END_TEST
 
 /* Twenty kernels of 10 us, one each 150 us; every other one starts 92 us late. */
 static void fill_late(struct builder *b, int64_t at, int64_t call_ns)
@@ -226,7 +218,7 @@ static void fill_long_calls(struct builder *b, int64_t at)
 }
 
 /* A graph goes to the GPU once. What a call takes while it loads code is none of its business. */
-START_TEST(a_graph_saves_the_way_to_the_gpu_of_each_launch)
+TEST(a_graph_saves_the_way_to_the_gpu_of_each_launch)
 {
     struct edit capture = {.kind = &edit_graph};
     struct bench x = bench_start(MS(3), fill_late_starts);
@@ -236,22 +228,4 @@ START_TEST(a_graph_saves_the_way_to_the_gpu_of_each_launch)
     x = bench_start(MS(3), fill_long_calls);
     ck_assert_int_gt(with(&x, capture, &lucky), MS(1.1));
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_edits_host_suite(void)
-{
-    Suite *s = suite_create("edits_host");
-    TCase *c = tcase_create("edits");
-    tcase_add_test(c, launches_that_no_longer_block_keep_the_gpu_busy);
-    tcase_add_test(c, waits_for_the_answers_of_checks_go_with_the_checks);
-    tcase_add_test(c, copies_within_the_hosts_memory_take_their_time_along_once);
-    tcase_add_test(c, host_work_beside_the_gpu_counts_where_the_host_sets_the_pace);
-    tcase_add_test(c, reading_for_nothing_leaves_the_share_that_computes);
-    tcase_add_test(c, long_pauses_between_launches_may_go_while_the_thread_has_no_core);
-    tcase_add_test(c, busy_workers_may_slow_the_training_thread_down);
-    tcase_add_test(c, optimizer_and_loss_may_stay_outside_of_a_graph_under_pytorch);
-    tcase_add_test(c, a_graph_saves_the_way_to_the_gpu_of_each_launch);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,11 +1,10 @@
 /* The edit of fusion: by hand, and by PyTorch's compiler. */
+#include "tests/unit/test.h"
 #include "tests/unit/edit_case.h"
 
 #include "analyzer/queries/kernels/shapes.h"
 
-Suite *test_edits_join_suite(void);
-
-START_TEST(joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each)
+TEST(joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each)
 {
     struct bench x = bench_start(MS(7), fill_mixed);
     struct edit join = {.kind = &edit_join, .at.ops = is_k};
@@ -15,7 +14,6 @@ START_TEST(joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each)
     ck_assert_int_lt(with(&x, join, &unlucky), MS(4.8));
     bench_end(&x);
 }
-END_TEST
 
 static void fill_mixed_of_pytorch(struct builder *b, int64_t at)
 {
@@ -25,7 +23,7 @@ static void fill_mixed_of_pytorch(struct builder *b, int64_t at)
 }
 
 /* 0.2, 0.42 and 0.9 of all four, 4 ms. */
-START_TEST(a_compiler_leaves_a_share_of_the_whole_chain)
+TEST(a_compiler_leaves_a_share_of_the_whole_chain)
 {
     struct bench x = bench_start(MS(7), fill_mixed_of_pytorch);
     struct edit join = {.kind = &edit_join, .at.ops = is_k};
@@ -34,7 +32,6 @@ START_TEST(a_compiler_leaves_a_share_of_the_whole_chain)
     ck_assert_int_le(llabs(with(&x, join, &unlucky) - MS(6.6)), US(60));
     bench_end(&x);
 }
-END_TEST
 
 static bool is_relu(const struct facts *f, uint32_t op)
 {
@@ -64,7 +61,7 @@ static void fill_images(struct builder *b, int64_t at)
     build_sync(b, at + US(100), MS(5) - US(10));
 }
 
-START_TEST(a_compiler_may_leave_out_conversions_and_what_attention_needs)
+TEST(a_compiler_may_leave_out_conversions_and_what_attention_needs)
 {
     groups = 1;
     struct bench x = bench_start(MS(6), fill_images);
@@ -86,10 +83,9 @@ START_TEST(a_compiler_may_leave_out_conversions_and_what_attention_needs)
     free(gone);
     bench_end(&x);
 }
-END_TEST
 
 /* Each channel for itself is no hindrance, several of them are. */
-START_TEST(with_grouped_convolutions_the_layout_stays)
+TEST_EACH(with_grouped_convolutions_the_layout_stays, 0, 2)
 {
     static const int64_t of[] = {64, 32}, spared_ms[] = {2, 0};
     groups = of[_i];
@@ -99,17 +95,4 @@ START_TEST(with_grouped_convolutions_the_layout_stays)
     join.at.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena);
     ck_assert_int_le(llabs(kept - with(&x, join, &lucky) - MS(spared_ms[_i])), US(60));
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_edits_join_suite(void)
-{
-    Suite *s = suite_create("edits of fusion");
-    TCase *c = tcase_create("edits of fusion");
-    tcase_add_test(c, joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each);
-    tcase_add_test(c, a_compiler_leaves_a_share_of_the_whole_chain);
-    tcase_add_test(c, a_compiler_may_leave_out_conversions_and_what_attention_needs);
-    tcase_add_loop_test(c, with_grouped_convolutions_the_layout_stays, 0, 2);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -6,7 +6,7 @@
 
 /* Of four kernels of 1 ms the first two are done by others on the way; the rest is all overhead, of
  * which one share stays, and at worst a quarter of the other. */
-START_TEST(a_pass_that_others_do_on_the_way_goes_altogether)
+TEST(a_pass_that_others_do_on_the_way_goes_altogether)
 {
     struct bench x = bench_start(MS(7), fill_mixed);
     bool *gone = calloc(x.b.a->facts->tl->op_count + 1, sizeof *gone);
@@ -19,7 +19,6 @@ START_TEST(a_pass_that_others_do_on_the_way_goes_altogether)
     free(gone);
     bench_end(&x);
 }
-END_TEST
 
 /* A short kernel and three of 1.1 ms: of what is not overhead, the fused kernel moves a part. */
 static void fill_passes(struct builder *b, int64_t at)
@@ -31,7 +30,7 @@ static void fill_passes(struct builder *b, int64_t at)
     build_sync(b, at + US(100), US(5330));
 }
 
-START_TEST(what_is_done_on_the_way_moves_a_part_of_the_bytes)
+TEST(what_is_done_on_the_way_moves_a_part_of_the_bytes)
 {
     struct bench x = bench_start(US(5450), fill_passes);
     int64_t whole = with(&x, (struct edit){.kind = NULL}, &middle);
@@ -40,7 +39,6 @@ START_TEST(what_is_done_on_the_way_moves_a_part_of_the_bytes)
     ck_assert_int_le(llabs(whole - with(&x, edit, &unlucky) - US(3300 - 1537)), US(20));
     bench_end(&x);
 }
-END_TEST
 
 /* A short kernel that is all overhead, and three of 1.1 ms that leave three of four multiprocessors
  * empty, or none. */
@@ -56,7 +54,7 @@ static void fill_small_grids(struct builder *b, int64_t at)
     build_sync(b, at + US(100), US(5330));
 }
 
-START_TEST(one_kernel_fills_what_many_leave_empty)
+TEST_EACH(one_kernel_fills_what_many_leave_empty, 0, 4)
 {
     static const struct {
         int64_t grid, spared_ns;
@@ -70,7 +68,6 @@ START_TEST(one_kernel_fills_what_many_leave_empty)
     ck_assert_int_le(llabs(whole - with(&x, edit, &unlucky) - US(225)), US(20));
     bench_end(&x);
 }
-END_TEST
 
 /* ---- calls ---- */
 
@@ -88,7 +85,7 @@ static void fill_allocations(struct builder *b, int64_t at)
     build_sync(b, at + US(1120), MS(1));
 }
 
-START_TEST(what_lies_between_two_calls_that_vanish_may_vanish_with_them)
+TEST(what_lies_between_two_calls_that_vanish_may_vanish_with_them)
 {
     struct bench x = bench_start(US(2200), fill_allocations);
     int64_t whole = with(&x, (struct edit){.kind = NULL}, &middle);
@@ -98,7 +95,6 @@ START_TEST(what_lies_between_two_calls_that_vanish_may_vanish_with_them)
     ck_assert_int_eq(whole - with(&x, edit, &middle), US(900));
     bench_end(&x);
 }
-END_TEST
 
 /* ---- layouts ---- */
 
@@ -115,7 +111,7 @@ static void fill_late_layouts(struct builder *b, int64_t at)
     build_sync(b, at + US(1000), US(50));
 }
 
-START_TEST(the_call_that_converted_is_still_made)
+TEST(the_call_that_converted_is_still_made)
 {
     struct bench x = bench_start(US(1100), fill_late_layouts);
     int64_t whole = with(&x, (struct edit){.kind = NULL}, &middle);
@@ -125,18 +121,4 @@ START_TEST(the_call_that_converted_is_still_made)
     ck_assert_int_gt(ns, US(20));
     ck_assert_int_lt(ns, US(100));
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_edits_kernels_suite(void)
-{
-    Suite *s = suite_create("edits of kernels");
-    TCase *c = tcase_create("edits of kernels");
-    tcase_add_test(c, a_pass_that_others_do_on_the_way_goes_altogether);
-    tcase_add_test(c, what_is_done_on_the_way_moves_a_part_of_the_bytes);
-    tcase_add_loop_test(c, one_kernel_fills_what_many_leave_empty, 0, 4);
-    tcase_add_test(c, what_lies_between_two_calls_that_vanish_may_vanish_with_them);
-    tcase_add_test(c, the_call_that_converted_is_still_made);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -21,7 +21,7 @@ static bool on_cuda_cores(const struct facts *f, uint32_t op)
 
 /* Of 5 ms one is the host's. The conversion goes, the NHWC kernel stays as it is; the convolution
  * on CUDA cores becomes one on tensor cores, or stays, or, in FP32, one that suits it less. */
-START_TEST(another_layout_spares_conversions_and_may_open_tensor_cores)
+TEST(another_layout_spares_conversions_and_may_open_tensor_cores)
 {
     struct bench x = bench_start(MS(5), fill_layouts);
     struct edit plain = {.kind = &edit_layout};
@@ -34,7 +34,6 @@ START_TEST(another_layout_spares_conversions_and_may_open_tensor_cores)
     ck_assert_int_le(llabs(with(&x, picked, &lucky) - MS(2.91)), US(20));
     bench_end(&x);
 }
-END_TEST
 
 static void call_of(struct builder *b, int64_t at, int64_t family, int64_t layout,
                     const char *function)
@@ -66,7 +65,7 @@ static void fill_calls(struct builder *b, int64_t at)
 }
 
 /* 25 us of bytes take 63 at 40 % of the rate, and the kernel's 3; the product keeps a third. */
-START_TEST(sizes_tell_what_normalisation_takes_and_calls_what_is_in_nhwc_already)
+TEST(sizes_tell_what_normalisation_takes_and_calls_what_is_in_nhwc_already)
 {
     struct bench x = bench_start(MS(5), fill_calls);
     struct edit edit = {.kind = &edit_layout,
@@ -78,7 +77,6 @@ START_TEST(sizes_tell_what_normalisation_takes_and_calls_what_is_in_nhwc_already
     ck_assert_int_le(llabs(before - with(&x, edit, &middle) - US(600 + 600 + 1000)), US(20));
     bench_end(&x);
 }
-END_TEST
 
 static void fill_torch(struct builder *b, int64_t at)
 {
@@ -93,7 +91,7 @@ static void fill_torch(struct builder *b, int64_t at)
 }
 
 /* 0.55, all (it is in NHWC), 0.4 and all of a millisecond. */
-START_TEST(names_tell_normalisation_that_is_slow_in_nchw)
+TEST(names_tell_normalisation_that_is_slow_in_nchw)
 {
     struct bench x = bench_start(MS(5), fill_torch);
     int64_t before = with(&x, (struct edit){.kind = NULL}, &middle);
@@ -101,7 +99,6 @@ START_TEST(names_tell_normalisation_that_is_slow_in_nchw)
     ck_assert_int_le(llabs(saved - US(450 + 600)), US(10));
     bench_end(&x);
 }
-END_TEST
 
 /* The host sets the pace: 20 convolutions of 1x1 a step, each launched within its call. */
 static void fill_slow_calls(struct builder *b, int64_t at)
@@ -122,7 +119,7 @@ static void fill_slow_calls_torch(struct builder *b, int64_t at)
     fill_slow_calls(b, at);
 }
 
-START_TEST(calls_of_products_in_nhwc_may_take_the_host_longer)
+TEST(calls_of_products_in_nhwc_may_take_the_host_longer)
 {
     struct bench x = bench_start(US(2100), fill_slow_calls);
     struct edit edit = {.kind = &edit_layout,
@@ -135,17 +132,4 @@ START_TEST(calls_of_products_in_nhwc_may_take_the_host_longer)
     edit.at.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena);
     ck_assert_int_le(llabs(with(&x, edit, &unlucky) - before), US(10));
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_edits_layout_suite(void)
-{
-    Suite *s = suite_create("edits of the layout");
-    TCase *c = tcase_create("edits of the layout");
-    tcase_add_test(c, another_layout_spares_conversions_and_may_open_tensor_cores);
-    tcase_add_test(c, sizes_tell_what_normalisation_takes_and_calls_what_is_in_nhwc_already);
-    tcase_add_test(c, names_tell_normalisation_that_is_slow_in_nchw);
-    tcase_add_test(c, calls_of_products_in_nhwc_may_take_the_host_longer);
-    suite_add_tcase(s, c);
-    return s;
 }

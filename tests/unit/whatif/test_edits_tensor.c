@@ -38,25 +38,23 @@ static void near(int64_t ns, double ms)
                   ms);
 }
 
-START_TEST(rates_hold_for_large_products)
+TEST(rates_hold_for_large_products)
 {
     static const int64_t square[4] = {8192, 8192, 8192, 1};
     near(left(square, false), 8.0 / 16);
     near(left(square, true), 8.0 / 8);
 }
-END_TEST
 
 /* 2.18 GB in 16 bits at 2,039 GB/s, 77 % of which products reach. */
-START_TEST(bytes_hold_for_products_with_a_short_side)
+TEST(bytes_hold_for_products_with_a_short_side)
 {
     static const int64_t attention[4] = {8192, 8192, 64, 16}, rest[4] = {64, 8192, 8192, 16};
     near(left(attention, false), 1.389);
     near(left(attention, true), 2.778);
     near(left(rest, false), 1.389);
 }
-END_TEST
 
-START_TEST(odd_rows_take_longer)
+TEST(odd_rows_take_longer)
 {
     static const int64_t odd[4] = {4097, 4096, 4096, 1}, even[4] = {4104, 4096, 4096, 1},
                          by_four[4] = {4100, 4096, 4096, 1};
@@ -66,15 +64,13 @@ START_TEST(odd_rows_take_longer)
     near(left(by_four, true), 8.0 / 8); /* four numbers of 32 bits are 16 bytes */
     near(left(odd, true), 8.0 / 4);
 }
-END_TEST
 
 /* What holds for all of the 8 ms already cannot become shorter. */
-START_TEST(a_product_that_waits_for_memory_stays)
+TEST(a_product_that_waits_for_memory_stays)
 {
     static const int64_t huge[4] = {65536, 65536, 8, 4};
     near(left(huge, true), 8);
 }
-END_TEST
 
 #define FMHA                                                                                       \
     "fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::AttentionKernel<float, "      \
@@ -98,25 +94,11 @@ static int64_t attention_saves(const char *device, int major, int minor)
 }
 
 /* Of 6 ms flash attention leaves 0.11 on Hopper, 0.2 on an A100, a third on other cards. */
-START_TEST(attention_in_16_bits_gains_by_the_generation)
+TEST(attention_in_16_bits_gains_by_the_generation)
 {
     int64_t h100 = attention_saves("NVIDIA H100 PCIe", 9, 0);
     int64_t a100 = attention_saves("NVIDIA A100-SXM4-80GB", 8, 0);
     int64_t a10 = attention_saves("NVIDIA A10G", 8, 6);
     ck_assert_int_le(llabs(h100 - a100 - US(540)), US(150));
     ck_assert_int_le(llabs(a100 - a10 - US(780)), US(150));
-}
-END_TEST
-
-Suite *test_edits_tensor_suite(void)
-{
-    Suite *suite = suite_create("edits_tensor");
-    TCase *t = tcase_create("edits_tensor");
-    tcase_add_test(t, attention_in_16_bits_gains_by_the_generation);
-    tcase_add_test(t, rates_hold_for_large_products);
-    tcase_add_test(t, bytes_hold_for_products_with_a_short_side);
-    tcase_add_test(t, odd_rows_take_longer);
-    tcase_add_test(t, a_product_that_waits_for_memory_stays);
-    suite_add_tcase(suite, t);
-    return suite;
 }

@@ -1,5 +1,6 @@
 /* What a recording lacks: steps, events, waits. What is said then holds for whatever was not
  * recorded. */
+#include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "tests/unit/replay_steps.h"
 
@@ -18,7 +19,7 @@ static struct edit scale(bool (*ops)(const struct facts *, uint32_t), double by)
 }
 
 /* The first of several is left out: it is not known where it begins. */
-START_TEST(a_step_repeated_takes_as_long_as_one_of_many)
+TEST(a_step_repeated_takes_as_long_as_one_of_many)
 {
     for (int steps = 1; steps < 5; steps++) {
         struct bench x = bench_start_of(steps, MS(5), fill_host_bound);
@@ -31,10 +32,9 @@ START_TEST(a_step_repeated_takes_as_long_as_one_of_many)
         bench_end(&x);
     }
 }
-END_TEST
 
 /* Nobody knows whether the next step launches the same, and the finding says so. */
-START_TEST(a_graph_is_predicted_from_one_step)
+TEST(a_graph_is_predicted_from_one_step)
 {
     struct bench x = bench_start_of(1, MS(5), fill_host_bound);
     const struct outcome *o = NULL;
@@ -47,9 +47,8 @@ START_TEST(a_graph_is_predicted_from_one_step)
     ck_assert_ptr_nonnull(strstr(o->summary, "check that every step launches the same"));
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(one_step_says_what_many_say_less_exactly)
+TEST(one_step_says_what_many_say_less_exactly)
 {
     struct edit edits[] = {{.kind = &edit_graph}, scale(any, 0.5)};
     for (int i = 0; i < 2; i++) {
@@ -66,7 +65,6 @@ START_TEST(one_step_says_what_many_say_less_exactly)
         bench_end(&y);
     }
 }
-END_TEST
 
 /* A kernel of the step before runs on into the only one that was recorded. */
 static void fill_behind(struct builder *b, int64_t at)
@@ -114,7 +112,7 @@ static void fill_ahead(struct builder *b, int64_t at)
     build_put(b, ROW_SYNC, &r);
 }
 
-START_TEST(a_host_that_waits_for_the_step_before_is_as_fast_as_the_gpu)
+TEST(a_host_that_waits_for_the_step_before_is_as_fast_as_the_gpu)
 {
     struct bench x = bench_start_of(1, MS(4), fill_ahead);
     int64_t now = bench_step(&x);
@@ -125,9 +123,8 @@ START_TEST(a_host_that_waits_for_the_step_before_is_as_fast_as_the_gpu)
     ck_assert_int_lt(bench_step(&x), MS(1.2));
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(what_was_launched_before_belongs_to_no_copy)
+TEST(what_was_launched_before_belongs_to_no_copy)
 {
     struct bench x = bench_start_of(1, MS(6.6), fill_behind);
     size_t kernels = 0;
@@ -139,7 +136,6 @@ START_TEST(what_was_launched_before_belongs_to_no_copy)
     ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 1);
     bench_end(&x);
 }
-END_TEST
 
 /* Work on the second stream follows that on the first, behind a wait of which no event is known. */
 static void fill_two_streams(struct builder *b, int64_t at)
@@ -154,7 +150,7 @@ static void fill_two_streams(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(waits_for_unknown_events_may_be_for_the_first_or_the_last_work)
+TEST(waits_for_unknown_events_may_be_for_the_first_or_the_last_work)
 {
     struct bench x = bench_start(MS(8), fill_two_streams);
     ck_assert_ptr_nonnull(strstr(x.b.a->whatif.wider, "which events"));
@@ -165,7 +161,6 @@ START_TEST(waits_for_unknown_events_may_be_for_the_first_or_the_last_work)
     ck_assert_int_gt(s.high_ns, MS(1.9));
     bench_end(&x);
 }
-END_TEST
 
 /* The GPU is done before the next step, and nothing says that the host waited for that. */
 static void fill_no_wait(struct builder *b, int64_t at)
@@ -175,7 +170,7 @@ static void fill_no_wait(struct builder *b, int64_t at)
     build_kernel(b, "k", at + MS(4), at + MS(4) + US(10), MS(2));
 }
 
-START_TEST(a_host_that_was_not_seen_to_wait_may_or_may_not)
+TEST(a_host_that_was_not_seen_to_wait_may_or_may_not)
 {
     struct bench x = bench_start(MS(6.1), fill_no_wait);
     ck_assert_uint_eq(x.b.a->whatif.waits, 0);
@@ -184,20 +179,4 @@ START_TEST(a_host_that_was_not_seen_to_wait_may_or_may_not)
     ck_assert_int_lt(s.low_ns, US(200)); /* the host alone takes as long */
     ck_assert_int_lt(s.mid_ns, US(200));
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_few_steps_suite(void)
-{
-    Suite *s = suite_create("few_steps");
-    TCase *t = tcase_create("all");
-    tcase_add_test(t, a_graph_is_predicted_from_one_step);
-    tcase_add_test(t, a_step_repeated_takes_as_long_as_one_of_many);
-    tcase_add_test(t, one_step_says_what_many_say_less_exactly);
-    tcase_add_test(t, a_host_that_waits_for_the_step_before_is_as_fast_as_the_gpu);
-    tcase_add_test(t, what_was_launched_before_belongs_to_no_copy);
-    tcase_add_test(t, waits_for_unknown_events_may_be_for_the_first_or_the_last_work);
-    tcase_add_test(t, a_host_that_was_not_seen_to_wait_may_or_may_not);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,4 +1,5 @@
 /* The graph: which tasks and edges a recording becomes, and what is left unexplained. */
+#include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 
 static size_t count(const struct graph *g, enum task_kind kind)
@@ -9,7 +10,7 @@ static size_t count(const struct graph *g, enum task_kind kind)
     return n;
 }
 
-START_TEST(calls_waits_and_kernels_become_tasks)
+TEST(calls_waits_and_kernels_become_tasks)
 {
     struct bench x = bench_start(MS(5), fill_host_bound);
     ck_assert_uint_ge(x.g->steps, STEPS - 1); /* the first may count as warm-up */
@@ -19,9 +20,8 @@ START_TEST(calls_waits_and_kernels_become_tasks)
     ck_assert_uint_eq(x.g->violations, 0);
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(everything_depends_on_earlier_tasks_only)
+TEST(everything_depends_on_earlier_tasks_only)
 {
     struct bench x = bench_start(MS(10), fill_gpu_bound);
     for (uint32_t i = 0; i < x.g->count; i++) {
@@ -35,7 +35,6 @@ START_TEST(everything_depends_on_earlier_tasks_only)
     }
     bench_end(&x);
 }
-END_TEST
 
 static void fill_stalled(struct builder *b, int64_t at)
 {
@@ -43,7 +42,7 @@ static void fill_stalled(struct builder *b, int64_t at)
     build_sync(b, at + US(20), MS(4));
 }
 
-START_TEST(a_start_that_nothing_explains_is_a_stall)
+TEST(a_start_that_nothing_explains_is_a_stall)
 {
     struct bench x = bench_start(MS(5), fill_gpu_bound);
     for (size_t i = 0; i < x.g->count; i++)
@@ -56,7 +55,6 @@ START_TEST(a_start_that_nothing_explains_is_a_stall)
     ck_assert_uint_eq(usual, x.g->steps);
     bench_end(&x);
 }
-END_TEST
 
 static void fill_loader(struct builder *b, int64_t at)
 {
@@ -67,7 +65,7 @@ static void fill_loader(struct builder *b, int64_t at)
     b->thread = 1;
 }
 
-START_TEST(a_batch_is_taken_when_its_worker_has_made_it)
+TEST(a_batch_is_taken_when_its_worker_has_made_it)
 {
     struct bench x = {.b = build_start()};
     build_thread(&x.b, 2, "loader");
@@ -87,7 +85,6 @@ START_TEST(a_batch_is_taken_when_its_worker_has_made_it)
     graph_free(x.g);
     build_end(&x.b);
 }
-END_TEST
 
 /* The host polls an event every 20 us until the kernel of 3 ms has ended, then works for 1 ms. */
 static void fill_polling(struct builder *b, int64_t at)
@@ -97,7 +94,7 @@ static void fill_polling(struct builder *b, int64_t at)
         build_api(b, "cudaEventQuery", t, US(2));
 }
 
-START_TEST(polling_for_an_event_is_one_wait)
+TEST(polling_for_an_event_is_one_wait)
 {
     struct bench x = bench_start(MS(4), fill_polling);
     ck_assert_uint_eq(count(x.g, TASK_WAIT), x.g->steps);
@@ -109,7 +106,6 @@ START_TEST(polling_for_an_event_is_one_wait)
     ck_assert_int_eq(bench_step(&x), MS(2));
     bench_end(&x);
 }
-END_TEST
 
 /* Thread 1 launches for 2 ms and is silent while thread 2 launches for 2 ms; then it goes on. */
 static void fill_two_threads(struct builder *b, int64_t at)
@@ -124,7 +120,7 @@ static void fill_two_threads(struct builder *b, int64_t at)
     build_sync(b, at + MS(4), US(10));
 }
 
-START_TEST(a_silent_thread_goes_on_when_the_other_one_hands_over)
+TEST(a_silent_thread_goes_on_when_the_other_one_hands_over)
 {
     struct bench x = bench_start(MS(5), fill_two_threads);
     size_t handed = 0;
@@ -140,7 +136,6 @@ START_TEST(a_silent_thread_goes_on_when_the_other_one_hands_over)
     ck_assert_int_lt(bench_step(&x), MS(2));
     bench_end(&x);
 }
-END_TEST
 
 /* cudaEventRecord; stream -1: the source does not say which. */
 static void record_event_of(struct builder *b, int64_t at, int64_t stream, int64_t event,
@@ -188,7 +183,7 @@ static void fill_events_of_no_stream(struct builder *b, int64_t at)
     wait_for_event(b, at + US(4740), -1);
 }
 
-START_TEST(an_event_of_unknown_stream_is_nobodys)
+TEST(an_event_of_unknown_stream_is_nobodys)
 {
     struct bench x = bench_start(MS(5), fill_events_of_no_stream);
     ck_assert_uint_eq(count(x.g, TASK_EV_REC), x.g->steps); /* that whose stream is known */
@@ -200,7 +195,6 @@ START_TEST(an_event_of_unknown_stream_is_nobodys)
     }
     bench_end(&x);
 }
-END_TEST
 
 /* An event that is recorded again and again stands for its last recording. */
 static void fill_one_event(struct builder *b, int64_t at)
@@ -210,7 +204,7 @@ static void fill_one_event(struct builder *b, int64_t at)
     wait_for_event(b, at + US(4740), 7);
 }
 
-START_TEST(a_wait_is_for_the_last_recording_of_its_event)
+TEST(a_wait_is_for_the_last_recording_of_its_event)
 {
     struct bench x = bench_start(MS(5), fill_one_event);
     size_t joined = 0;
@@ -227,7 +221,6 @@ START_TEST(a_wait_is_for_the_last_recording_of_its_event)
     ck_assert_uint_eq(joined, x.g->steps);
     bench_end(&x);
 }
-END_TEST
 
 /* Before CUPTI counts recordings: two events that are recorded in each step. */
 static void fill_events_by_id(struct builder *b, int64_t at)
@@ -250,7 +243,7 @@ static void fill_events_of_two_contexts(struct builder *b, int64_t at)
     wait_for_event_of(b, at + US(4740), 2, -1);
 }
 
-START_TEST(without_a_number_a_wait_is_for_the_events_last_recording)
+TEST_EACH(without_a_number_a_wait_is_for_the_events_last_recording, 0, 2)
 {
     struct bench x = bench_start(MS(5), _i ? fill_events_of_two_contexts : fill_events_by_id);
     size_t joined = 0;
@@ -267,7 +260,6 @@ START_TEST(without_a_number_a_wait_is_for_the_events_last_recording)
     ck_assert_uint_eq(joined, _i ? 0 : x.g->steps);
     bench_end(&x);
 }
-END_TEST
 
 /* A kernel in the legacy default stream of context 1 or 2, then one in a blocking stream of 1. */
 static int64_t legacy_context;
@@ -289,7 +281,7 @@ static void fill_legacy(struct builder *b, int64_t at)
     build_sync(b, at + MS(1.7), MS(1));
 }
 
-START_TEST(the_legacy_default_stream_holds_up_its_own_context)
+TEST_EACH(the_legacy_default_stream_holds_up_its_own_context, 0, 2)
 {
     legacy_context = 1 + _i;
     struct bench x = bench_start(MS(6), fill_legacy);
@@ -305,17 +297,15 @@ START_TEST(the_legacy_default_stream_holds_up_its_own_context)
     }
     bench_end(&x);
 }
-END_TEST
 
 /* torch.profiler writes its file within the last step. */
-START_TEST(what_a_profiler_does_behind_the_last_call_is_no_part_of_a_step)
+TEST(what_a_profiler_does_behind_the_last_call_is_no_part_of_a_step)
 {
     struct bench x = bench_start_tail(6, MS(10), MS(50), fill_gpu_bound);
     ck_assert_int_le(llabs(bench_step(&x) - MS(10)), US(50));
     ck_assert_double_lt(x.b.a->whatif.holdout_error_pct, 1);
     bench_end(&x);
 }
-END_TEST
 
 /* A kernel, three nodes of a graph that the driver runs in a stream of its own, a kernel behind
  * them: all launched at once. */
@@ -336,32 +326,11 @@ static bool of_the_graph(const struct facts *f, uint32_t op)
     return f->tl->apis[f->tl->ops[op].api].kind == API_GRAPH_LAUNCH;
 }
 
-START_TEST(nodes_of_a_graph_are_ordered_by_the_stream_of_its_launch)
+TEST(nodes_of_a_graph_are_ordered_by_the_stream_of_its_launch)
 {
     struct bench x = bench_start(MS(10), fill_graph_between);
     struct edit half = {.kind = &edit_scale, .at.ops = of_the_graph, .scale = {0.5, 0.5}};
     ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 0.1);
     ck_assert_int_le(llabs(bench_span(&x, half).mid_ns - MS(3)), US(50));
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_graph_suite(void)
-{
-    Suite *s = suite_create("graph");
-    TCase *c = tcase_create("graph");
-    tcase_add_test(c, calls_waits_and_kernels_become_tasks);
-    tcase_add_test(c, everything_depends_on_earlier_tasks_only);
-    tcase_add_test(c, a_start_that_nothing_explains_is_a_stall);
-    tcase_add_test(c, a_batch_is_taken_when_its_worker_has_made_it);
-    tcase_add_test(c, polling_for_an_event_is_one_wait);
-    tcase_add_test(c, a_silent_thread_goes_on_when_the_other_one_hands_over);
-    tcase_add_test(c, an_event_of_unknown_stream_is_nobodys);
-    tcase_add_test(c, a_wait_is_for_the_last_recording_of_its_event);
-    tcase_add_loop_test(c, the_legacy_default_stream_holds_up_its_own_context, 0, 2);
-    tcase_add_loop_test(c, without_a_number_a_wait_is_for_the_events_last_recording, 0, 2);
-    tcase_add_test(c, nodes_of_a_graph_are_ordered_by_the_stream_of_its_launch);
-    tcase_add_test(c, what_a_profiler_does_behind_the_last_call_is_no_part_of_a_step);
-    suite_add_tcase(s, c);
-    return s;
 }

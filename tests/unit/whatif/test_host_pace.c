@@ -1,5 +1,6 @@
 /* The host's own pace varies, within a recording and from run to run: an interval holds that where
  * the host is the limit either before a change or after it, and nowhere else. */
+#include "tests/unit/test.h"
 #include "tests/unit/edit_case.h"
 
 enum { MANY_STEPS = 33 };
@@ -31,19 +32,17 @@ static int64_t width(int64_t swing, double good, double bad)
 
 /* The kernel ends long before the host has: the step takes what the host takes. That other runs
  * differ widens the interval as well; the larger of both decides. */
-START_TEST(host_that_becomes_the_limit_widens_the_interval)
+TEST(host_that_becomes_the_limit_widens_the_interval)
 {
     ck_assert_int_gt(width(40, 0.1, 0.2), width(0, 0.1, 0.2) + US(400));
 }
-END_TEST
 
-START_TEST(host_that_stays_hidden_does_not)
+TEST(host_that_stays_hidden_does_not)
 {
     ck_assert_int_lt(width(20, 0.7, 0.9), width(0, 0.7, 0.9) + US(100));
 }
-END_TEST
 
-START_TEST(few_steps_say_nothing_about_the_pace)
+TEST(few_steps_say_nothing_about_the_pace)
 {
     swing_pct = 20;
     struct bench x = bench_start_of(9, MS(10), fill_beside);
@@ -57,7 +56,6 @@ START_TEST(few_steps_say_nothing_about_the_pace)
     ck_assert_double_gt(h.slow, 1.05);
     bench_end(&x);
 }
-END_TEST
 
 /* 4 ms of the host's work, then 4 ms of the GPU's, for which the host waits. */
 static void fill_in_turn(struct builder *b, int64_t at)
@@ -79,14 +77,13 @@ static struct span_ns saved(int64_t period, void (*fill)(struct builder *, int64
 
 /* Without the wait the longer one hides the other: half of the step where they take as long, and
  * less on a slower host as well as on a faster one. The change itself has no unknowns. */
-START_TEST(another_runs_pace_widens_what_host_and_gpu_share)
+TEST(another_runs_pace_widens_what_host_and_gpu_share)
 {
     struct span_ns s = saved(MS(8), fill_in_turn, (struct edit){.kind = &edit_unsync});
     ck_assert_int_gt(s.mid_ns, MS(3.5));
     ck_assert_int_lt(s.low_ns, s.least_ns - US(150));
     ck_assert_int_gt(s.least_ns, s.mid_ns - US(200));
 }
-END_TEST
 
 static void check_narrow(struct span_ns s, int64_t step)
 {
@@ -94,13 +91,12 @@ static void check_narrow(struct span_ns s, int64_t step)
     ck_assert_int_ge(s.low_ns, s.least_ns - step / 200);
 }
 
-START_TEST(another_runs_pace_means_nothing_where_one_side_sets_it_throughout)
+TEST(another_runs_pace_means_nothing_where_one_side_sets_it_throughout)
 {
     struct edit less = {.kind = &edit_scale, .at.ops = is_k, .scale = {0.5, 0.5}};
     check_narrow(saved(MS(8), fill_gpu_bound, less), MS(8));
     check_narrow(saved(MS(5), fill_host_bound, (struct edit){.kind = &edit_unsync}), MS(5));
 }
-END_TEST
 
 static void fill_batch_of_host(struct builder *b, int64_t at)
 {
@@ -110,25 +106,10 @@ static void fill_batch_of_host(struct builder *b, int64_t at)
 }
 
 /* Making batches is the host's work, too: a faster host makes them as much faster. */
-START_TEST(a_run_loads_at_its_hosts_pace)
+TEST(a_run_loads_at_its_hosts_pace)
 {
     struct edit edit = {.kind = &edit_workers, .workers.count = 1};
     struct span_ns s = saved(MS(10), fill_batch_of_host, edit);
     ck_assert_int_gt(s.mid_ns, MS(3.5));
     ck_assert_int_ge(s.low_ns, s.least_ns - US(100));
-}
-END_TEST
-
-Suite *test_host_pace_suite(void)
-{
-    Suite *s = suite_create("the host's pace");
-    TCase *c = tcase_create("the host's pace");
-    tcase_add_test(c, host_that_becomes_the_limit_widens_the_interval);
-    tcase_add_test(c, host_that_stays_hidden_does_not);
-    tcase_add_test(c, few_steps_say_nothing_about_the_pace);
-    tcase_add_test(c, another_runs_pace_widens_what_host_and_gpu_share);
-    tcase_add_test(c, another_runs_pace_means_nothing_where_one_side_sets_it_throughout);
-    tcase_add_test(c, a_run_loads_at_its_hosts_pace);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,4 +1,5 @@
 /* Batches in the graph by the rows of a framework's hook, where no range names them. */
+#include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 #include "wire/spool_format.h"
 
@@ -36,7 +37,7 @@ static void fill_inline(struct builder *b, int64_t at)
     build_sync(b, at + MS(6) + US(10), MS(4) - US(30));
 }
 
-START_TEST(workers_take_what_the_training_thread_makes_in_its_waits)
+TEST(workers_take_what_the_training_thread_makes_in_its_waits)
 {
     struct bench x = bench_start(MS(10), fill_inline);
     ck_assert_uint_eq(count(x.g, TASK_LOAD), x.g->steps);
@@ -45,10 +46,9 @@ START_TEST(workers_take_what_the_training_thread_makes_in_its_waits)
     ck_assert_int_lt(one.mid_ns, MS(4.1));
     bench_end(&x);
 }
-END_TEST
 
 /* It takes 2 ms out of the memory of a worker, which takes 1 ms to put it there. */
-START_TEST(a_batch_from_another_process_takes_its_way)
+TEST(a_batch_from_another_process_takes_its_way)
 {
     struct bench x = bench_start(MS(10), fill_inline);
     struct edit edit = {.kind = &edit_workers, .workers.count = 1};
@@ -66,7 +66,6 @@ START_TEST(a_batch_from_another_process_takes_its_way)
     ck_assert_int_gt(four.high_ns - four.low_ns, MS(1.5));
     bench_end(&x);
 }
-END_TEST
 
 /* The training thread makes a batch, then works for 4 ms itself. */
 static void fill_host(struct builder *b, int64_t at)
@@ -79,7 +78,7 @@ static void fill_host(struct builder *b, int64_t at)
 
 /* Two cores: a batch of 6 ms and the 4 ms fill them for 5 ms a step; where another thread works
  * for as long beside it, for 7. */
-START_TEST(other_threads_of_the_trainer_take_cores_from_workers)
+TEST(other_threads_of_the_trainer_take_cores_from_workers)
 {
     struct bench x = bench_start(MS(10), fill_host);
     x.b.a->own->host.usable_cores = 2;
@@ -99,10 +98,9 @@ START_TEST(other_threads_of_the_trainer_take_cores_from_workers)
     ck_assert_int_lt(beside, MS(7.4));
     bench_end(&x);
 }
-END_TEST
 
 /* Each has a core, and yet they share memory and clocks; one alone takes what the thread took. */
-START_TEST(many_workers_may_take_longer_for_a_batch_than_one)
+TEST(many_workers_may_take_longer_for_a_batch_than_one)
 {
     struct bench x = bench_start(MS(10), fill_host);
     static const double longest[] = {1.05, 1.233, 1.417, 1.6, 1.6};
@@ -120,7 +118,6 @@ START_TEST(many_workers_may_take_longer_for_a_batch_than_one)
     ck_assert_double_eq_tol(x.plan.pool.slower, 1.05, 0.001);
     bench_end(&x);
 }
-END_TEST
 
 static void fill_waits(struct builder *b, int64_t at)
 {
@@ -143,18 +140,17 @@ static size_t joined(const struct graph *g)
     return n;
 }
 
-START_TEST(a_batch_is_taken_when_its_worker_has_fetched_it)
+TEST(a_batch_is_taken_when_its_worker_has_fetched_it)
 {
     struct bench x = bench_start(MS(6), fill_worker);
     ck_assert_uint_eq(count(x.g, TASK_GET), x.g->steps);
     ck_assert_uint_ge(joined(x.g), x.g->steps - 1);
     bench_end(&x);
 }
-END_TEST
 
 /* It was busy all the time: two make twice as many batches, and do not wait for the recorded one.
  */
-START_TEST(more_workers_than_were_recorded_work_at_the_same_time)
+TEST(more_workers_than_were_recorded_work_at_the_same_time)
 {
     struct bench x = bench_start(MS(6), fill_worker);
     struct span_ns two = bench_span(&x, (struct edit){.kind = &edit_workers, .workers.count = 2});
@@ -162,7 +158,6 @@ START_TEST(more_workers_than_were_recorded_work_at_the_same_time)
     ck_assert_int_lt(two.mid_ns, MS(3.1));
     bench_end(&x);
 }
-END_TEST
 
 /* 3 ms on its way: the worker's queue has to wait for the batch behind it. */
 static void fill_late(struct builder *b, int64_t at)
@@ -171,7 +166,7 @@ static void fill_late(struct builder *b, int64_t at)
     fill_waits(b, at);
 }
 
-START_TEST(a_batch_that_is_long_on_its_way_is_no_riddle)
+TEST(a_batch_that_is_long_on_its_way_is_no_riddle)
 {
     struct bench x = bench_start(MS(6), fill_late);
     ck_assert_int_eq(x.g->way_ns, MS(3));
@@ -181,7 +176,6 @@ START_TEST(a_batch_that_is_long_on_its_way_is_no_riddle)
     ck_assert_int_lt(two.mid_ns, MS(3.1));
     bench_end(&x);
 }
-END_TEST
 
 /* Another rank's worker, which left its rows in the same profile. */
 static void fill_other_rank(struct builder *b, int64_t at)
@@ -198,7 +192,7 @@ static void fill_other_rank(struct builder *b, int64_t at)
     fill_worker(b, at);
 }
 
-START_TEST(workers_of_another_rank_make_no_batch_of_this_one)
+TEST(workers_of_another_rank_make_no_batch_of_this_one)
 {
     struct bench x = bench_start(MS(6), fill_other_rank);
     size_t loads = count(x.g, TASK_LOAD);
@@ -207,30 +201,10 @@ START_TEST(workers_of_another_rank_make_no_batch_of_this_one)
     ck_assert_uint_ge(joined(x.g), x.g->steps - 1);
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(waits_alone_do_not_say_who_makes_the_batches)
+TEST(waits_alone_do_not_say_who_makes_the_batches)
 {
     struct bench x = bench_start(MS(6), fill_waits);
     ck_assert_uint_eq(count(x.g, TASK_GET) + count(x.g, TASK_LOAD), 0);
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_loader_rows_suite(void);
-Suite *test_loader_rows_suite(void)
-{
-    Suite *s = suite_create("loader_rows");
-    TCase *t = tcase_create("all");
-    tcase_add_test(t, workers_take_what_the_training_thread_makes_in_its_waits);
-    tcase_add_test(t, a_batch_from_another_process_takes_its_way);
-    tcase_add_test(t, other_threads_of_the_trainer_take_cores_from_workers);
-    tcase_add_test(t, many_workers_may_take_longer_for_a_batch_than_one);
-    tcase_add_test(t, a_batch_is_taken_when_its_worker_has_fetched_it);
-    tcase_add_test(t, more_workers_than_were_recorded_work_at_the_same_time);
-    tcase_add_test(t, a_batch_that_is_long_on_its_way_is_no_riddle);
-    tcase_add_test(t, workers_of_another_rank_make_no_batch_of_this_one);
-    tcase_add_test(t, waits_alone_do_not_say_who_makes_the_batches);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,5 +1,6 @@
 /* Calls beside a launch that only ask: whether they were recorded changes nothing. And launches
  * into a full queue: what they take of the host is what others take. */
+#include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 
 static bool asks;
@@ -33,7 +34,7 @@ static struct span_ns without_casts(bool asked)
     return s;
 }
 
-START_TEST(questions_are_work_of_the_host)
+TEST(questions_are_work_of_the_host)
 {
     struct span_ns with = without_casts(true), without = without_casts(false);
     ck_assert_int_eq(with.low_ns, without.low_ns);
@@ -41,7 +42,6 @@ START_TEST(questions_are_work_of_the_host)
     ck_assert_int_eq(with.high_ns, without.high_ns);
     ck_assert_int_ge(with.mid_ns, MS(1.5));
 }
-END_TEST
 
 static struct span_ns fused(bool within)
 {
@@ -55,7 +55,7 @@ static struct span_ns fused(bool within)
 }
 
 /* 19 of 20 casts go, each with its call of 4 us; of 96 us before it, all or 0.6. */
-START_TEST(a_part_of_an_operator_leaves_some_of_the_pause_before_it)
+TEST(a_part_of_an_operator_leaves_some_of_the_pause_before_it)
 {
     struct span_ns alone = fused(false), within = fused(true);
     ck_assert_int_ge(alone.low_ns, 19 * US(90));
@@ -64,7 +64,6 @@ START_TEST(a_part_of_an_operator_leaves_some_of_the_pause_before_it)
     ck_assert_int_ge(within.high_ns, 19 * US(4 + 96 * 0.9));
     ck_assert_int_le(within.high_ns, alone.high_ns);
 }
-END_TEST
 
 enum { LAUNCHES = 400, AHEAD = 1100 };
 
@@ -79,7 +78,7 @@ static void fill_full_queue(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(a_launch_that_waits_for_room_takes_what_others_take)
+TEST(a_launch_that_waits_for_room_takes_what_others_take)
 {
     struct bench x = bench_start(US(20) * LAUNCHES, fill_full_queue);
     for (uint32_t i = 0; i < x.g->count; i++)
@@ -88,16 +87,4 @@ START_TEST(a_launch_that_waits_for_room_takes_what_others_take)
     ck_assert_int_le(bench_step(&x), US(5.5) * LAUNCHES);
     ck_assert_int_ge(bench_step(&x), US(4.5) * LAUNCHES);
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_lookups_suite(void)
-{
-    Suite *s = suite_create("lookups");
-    TCase *c = tcase_create("lookups");
-    tcase_add_test(c, questions_are_work_of_the_host);
-    tcase_add_test(c, a_part_of_an_operator_leaves_some_of_the_pause_before_it);
-    tcase_add_test(c, a_launch_that_waits_for_room_takes_what_others_take);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,4 +1,5 @@
 /* Pages of managed memory that move while steps run: no stream orders them, and no call waits. */
+#include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 
 static void put_page(struct builder *b, int64_t kind, int64_t at, int64_t length)
@@ -31,7 +32,7 @@ static void fill_managed(struct builder *b, int64_t at)
         put_page(b, COPY_D2H, at + MS(5), US(20));
 }
 
-START_TEST(pages_on_their_way_hold_up_no_wait)
+TEST(pages_on_their_way_hold_up_no_wait)
 {
     reads_back = true;
     struct bench x = bench_start(MS(9), fill_managed);
@@ -42,10 +43,9 @@ START_TEST(pages_on_their_way_hold_up_no_wait)
     ck_assert_int_gt(w->path[PATH_KERNEL].worth_ns, MS(3.9));
     bench_end(&x);
 }
-END_TEST
 
 /* Whoever reads what a kernel left waits for it, with or without a call. */
-START_TEST(a_wait_before_the_host_reads_stays)
+TEST(a_wait_before_the_host_reads_stays)
 {
     reads_back = true;
     struct bench x = bench_start(MS(9), fill_managed);
@@ -55,15 +55,4 @@ START_TEST(a_wait_before_the_host_reads_stays)
     x = bench_start(MS(9), fill_managed);
     ck_assert_int_ge(bench_span(&x, (struct edit){.kind = &edit_unsync}).low_ns, MS(3.5));
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_pages_suite(void)
-{
-    Suite *s = suite_create("pages");
-    TCase *c = tcase_create("pages");
-    tcase_add_test(c, pages_on_their_way_hold_up_no_wait);
-    tcase_add_test(c, a_wait_before_the_host_reads_stays);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,4 +1,5 @@
 /* Room in a stream's queue where a change takes operations out of it. */
+#include "tests/unit/test.h"
 #include "tests/unit/edit_case.h"
 
 enum { PAIRS = 2000 };
@@ -45,7 +46,7 @@ static struct bench without_checks(int64_t kernel, int64_t apart, int64_t *step_
 
 /* The host launches 2000 kernels in 4 ms, of which the GPU has done 1100 by then: 900 wait, fewer
  * than a queue holds. With the checks in it, it would be full at half of its kernels. */
-START_TEST(what_is_gone_takes_no_room)
+TEST(what_is_gone_takes_no_room)
 {
     int64_t ns;
     struct bench x = without_checks(US(3.6), US(4), &ns);
@@ -53,10 +54,9 @@ START_TEST(what_is_gone_takes_no_room)
     ck_assert_int_lt(ns, MS(8.1));
     bench_end(&x);
 }
-END_TEST
 
 /* Kernels of 7 us: 1400 would wait, and the host does so for room in the queue. */
-START_TEST(what_stays_fills_a_queue_all_the_same)
+TEST(what_stays_fills_a_queue_all_the_same)
 {
     int64_t ns, bound = 0;
     struct bench x = without_checks(US(7), US(8), &ns);
@@ -65,15 +65,4 @@ START_TEST(what_stays_fills_a_queue_all_the_same)
                  task_on_gpu(&x.g->tasks[x.r.bind[i]]);
     ck_assert_int_gt(bound, 5000);
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_queue_suite(void)
-{
-    Suite *s = suite_create("queue");
-    TCase *c = tcase_create("queue");
-    tcase_add_test(c, what_is_gone_takes_no_room);
-    tcase_add_test(c, what_stays_fills_a_queue_all_the_same);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,4 +1,5 @@
 /* Properties of the replay that must hold on any recording. */
+#include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 
 /* Steps of 10 ms, some with 2 ms of writing a log besides: the host has nothing queued then. */
@@ -30,7 +31,7 @@ static int64_t pace_with_a_log(const char *steps, bool without_waits)
     return pace;
 }
 
-START_TEST(a_step_that_is_rarely_long_does_not_set_the_pace)
+TEST(a_step_that_is_rarely_long_does_not_set_the_pace)
 {
     static const char *const steps[] = {
         "..........L.........L.........L.....", /* seldom */
@@ -44,12 +45,11 @@ START_TEST(a_step_that_is_rarely_long_does_not_set_the_pace)
     }
     ck_assert_int_gt(pace_with_a_log(".L.L.LL.L.L.LL.L.L.LL.L.L.LL.L.L.LL.", false), MS(10.9));
 }
-END_TEST
 
 static void (*const fills[])(struct builder *, int64_t) = {fill_host_bound, fill_gpu_bound};
 enum { FILLS = sizeof fills / sizeof *fills };
 
-START_TEST(without_a_change_every_task_starts_when_it_did)
+TEST_EACH(without_a_change_every_task_starts_when_it_did, 0, FILLS)
 {
     struct bench x = bench_start(MS(10), fills[_i]);
     ck_assert_int_eq(replay_run(&x.r, x.g, &x.plan), MS(10));
@@ -57,9 +57,8 @@ START_TEST(without_a_change_every_task_starts_when_it_did)
         ck_assert_int_eq(x.r.start[i], x.g->tasks[i].at_ns);
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(scaling_everything_scales_the_result)
+TEST_EACH(scaling_everything_scales_the_result, 0, FILLS)
 {
     struct bench x = bench_start(MS(10), fills[_i]);
     for (size_t i = 0; i < x.g->count; i++)
@@ -68,10 +67,9 @@ START_TEST(scaling_everything_scales_the_result)
     ck_assert_int_eq(replay_run(&x.r, x.g, &x.plan), MS(30));
     bench_end(&x);
 }
-END_TEST
 
 /* The chain that ends last, walked back by what each task waited for, has no slack. */
-START_TEST(delaying_a_task_without_slack_delays_the_end_by_as_much)
+TEST_EACH(delaying_a_task_without_slack_delays_the_end_by_as_much, 0, FILLS)
 {
     struct bench x = bench_start(MS(10), fills[_i]);
     replay_run(&x.r, x.g, &x.plan);
@@ -97,9 +95,8 @@ START_TEST(delaying_a_task_without_slack_delays_the_end_by_as_much)
     ck_assert_int_eq(x.r.length_ns, length);
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(nothing_ends_later_when_a_task_is_shorter_or_gone)
+TEST_EACH(nothing_ends_later_when_a_task_is_shorter_or_gone, 0, FILLS)
 {
     struct bench x = bench_start(MS(10), fills[_i]);
     replay_run(&x.r, x.g, &x.plan);
@@ -115,7 +112,6 @@ START_TEST(nothing_ends_later_when_a_task_is_shorter_or_gone)
     }
     bench_end(&x);
 }
-END_TEST
 
 static void fill_two_waits(struct builder *b, int64_t at)
 {
@@ -134,7 +130,7 @@ static void drop_waits(struct bench *x, int which)
             x->plan.mark[i] |= PLAN_DROP;
 }
 
-START_TEST(a_removed_wait_moves_to_the_next_one)
+TEST(a_removed_wait_moves_to_the_next_one)
 {
     struct bench x = bench_start(MS(10), fill_two_waits);
     for (int which = 0; which < 2; which++) {
@@ -145,7 +141,6 @@ START_TEST(a_removed_wait_moves_to_the_next_one)
     ck_assert_int_le(replay_run(&x.r, x.g, &x.plan), MS(8) + US(50));
     bench_end(&x);
 }
-END_TEST
 
 /* Sums over the classes of a step. */
 static int64_t path_sum(const struct whatif *w, bool idle)
@@ -156,7 +151,7 @@ static int64_t path_sum(const struct whatif *w, bool idle)
     return sum;
 }
 
-START_TEST(the_critical_path_tiles_the_step_and_idle_time_is_charged_completely)
+TEST_EACH(the_critical_path_tiles_the_step_and_idle_time_is_charged_completely, 0, FILLS)
 {
     struct bench x = bench_start(MS(10), fills[_i]);
     const struct whatif *w = &x.b.a->whatif;
@@ -177,7 +172,6 @@ START_TEST(the_critical_path_tiles_the_step_and_idle_time_is_charged_completely)
     }
     bench_end(&x);
 }
-END_TEST
 
 /* The second thread calls CUDA in the third step and again in the eleventh. */
 static void fill_silent_thread(struct builder *b, int64_t at)
@@ -192,7 +186,7 @@ static void fill_silent_thread(struct builder *b, int64_t at)
     }
 }
 
-START_TEST(a_thread_that_is_silent_for_steps_ends_none_of_them)
+TEST(a_thread_that_is_silent_for_steps_ends_none_of_them)
 {
     struct bench x = bench_start(MS(10), fill_silent_thread);
     bench_step(&x);
@@ -201,7 +195,6 @@ START_TEST(a_thread_that_is_silent_for_steps_ends_none_of_them)
     ck_assert_int_eq(x.r.pace_ns, MS(10));
     bench_end(&x);
 }
-END_TEST
 
 /* A kernel of 8 ms that begins one step after its launch. */
 static void fill_behind(struct builder *b, int64_t at)
@@ -211,7 +204,7 @@ static void fill_behind(struct builder *b, int64_t at)
 
 /* However much of its cause an edit takes away, the work that stays takes its time, and no more:
  * what the last step leaves behind the window is not of the window. */
-START_TEST(a_bound_leaves_the_work_of_the_fullest_stream)
+TEST_EACH(a_bound_leaves_the_work_of_the_fullest_stream, 0, 2)
 {
     static const struct edit_kind *const kinds[] = {&edit_unsync, &edit_graph, &edit_workers};
     struct bench x = bench_start(MS(10), _i ? fill_behind : fill_gpu_bound);
@@ -231,7 +224,6 @@ START_TEST(a_bound_leaves_the_work_of_the_fullest_stream)
     arena_release(&arena);
     bench_end(&x);
 }
-END_TEST
 
 static void fill_loading(struct builder *b, int64_t at)
 {
@@ -241,31 +233,11 @@ static void fill_loading(struct builder *b, int64_t at)
     build_sync(b, at + MS(6) + US(10), MS(1) + US(10));
 }
 
-START_TEST(loading_code_is_not_allocating)
+TEST(loading_code_is_not_allocating)
 {
     struct bench x = bench_start(MS(8), fill_loading);
     const struct path_share *path = x.b.a->whatif.path;
     ck_assert_int_le(llabs(path[PATH_MODULE].path_ns - MS(3)), US(20));
     ck_assert_int_le(llabs(path[PATH_ALLOC].path_ns - MS(1)), US(20));
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_replay_suite(void)
-{
-    Suite *s = suite_create("replay");
-    TCase *c = tcase_create("replay");
-    tcase_add_loop_test(c, without_a_change_every_task_starts_when_it_did, 0, FILLS);
-    tcase_add_loop_test(c, scaling_everything_scales_the_result, 0, FILLS);
-    tcase_add_loop_test(c, delaying_a_task_without_slack_delays_the_end_by_as_much, 0, FILLS);
-    tcase_add_loop_test(c, nothing_ends_later_when_a_task_is_shorter_or_gone, 0, FILLS);
-    tcase_add_test(c, a_removed_wait_moves_to_the_next_one);
-    tcase_add_test(c, a_step_that_is_rarely_long_does_not_set_the_pace);
-    tcase_add_test(c, a_thread_that_is_silent_for_steps_ends_none_of_them);
-    tcase_add_test(c, loading_code_is_not_allocating);
-    tcase_add_loop_test(c, a_bound_leaves_the_work_of_the_fullest_stream, 0, 2);
-    tcase_add_loop_test(c, the_critical_path_tiles_the_step_and_idle_time_is_charged_completely, 0,
-                        FILLS);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -1,4 +1,5 @@
 /* One step after a change, event by event. */
+#include "tests/unit/test.h"
 #include "analyzer/whatif/replayed.h"
 
 #include "tests/unit/replay_steps.h"
@@ -19,7 +20,7 @@ static int replayed(struct bench *x, struct edit edit, struct replayed_step *out
 
 static const struct edit nothing = {.kind = &edit_scale, .scale = {1, 1}};
 
-START_TEST(without_a_change_all_is_where_it_was)
+TEST(without_a_change_all_is_where_it_was)
 {
     struct bench x = bench_start(MS(10), fill_gpu_bound);
     struct replayed_step r;
@@ -37,7 +38,6 @@ START_TEST(without_a_change_all_is_where_it_was)
     replayed_release(&r);
     bench_end(&x);
 }
-END_TEST
 
 static bool is_copy(const struct facts *f, uint32_t op)
 {
@@ -54,7 +54,7 @@ static void fill_copy(struct builder *b, int64_t at)
     build_sync(b, at + MS(4.4), MS(2));
 }
 
-START_TEST(what_is_removed_is_gone_and_the_rest_moves_up)
+TEST(what_is_removed_is_gone_and_the_rest_moves_up)
 {
     struct bench x = bench_start(MS(8), fill_copy);
     struct replayed_step r;
@@ -83,7 +83,6 @@ START_TEST(what_is_removed_is_gone_and_the_rest_moves_up)
     replayed_release(&r);
     bench_end(&x);
 }
-END_TEST
 
 /* Batches that workers make leave the training thread. */
 static void fill_decode(struct builder *b, int64_t at)
@@ -94,7 +93,7 @@ static void fill_decode(struct builder *b, int64_t at)
     build_sync(b, at + MS(5) + US(20), MS(2) + US(20));
 }
 
-START_TEST(what_workers_do_is_elsewhere)
+TEST(what_workers_do_is_elsewhere)
 {
     struct bench x = bench_start(MS(8), fill_decode);
     struct replayed_step r;
@@ -107,10 +106,9 @@ START_TEST(what_workers_do_is_elsewhere)
     replayed_release(&r);
     bench_end(&x);
 }
-END_TEST
 
 /* With another batch a step does other work. */
-START_TEST(a_step_of_another_batch_is_no_step_of_this_one)
+TEST(a_step_of_another_batch_is_no_step_of_this_one)
 {
     struct bench x = bench_start(MS(10), fill_gpu_bound);
     struct replayed_step r;
@@ -118,9 +116,8 @@ START_TEST(a_step_of_another_batch_is_no_step_of_this_one)
     replayed_release(&r);
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(only_findings_with_a_prediction_have_such_a_step)
+TEST(only_findings_with_a_prediction_have_such_a_step)
 {
     struct bench x = bench_start(MS(8), fill_copy);
     struct err e = ERR_INIT;
@@ -141,19 +138,4 @@ START_TEST(only_findings_with_a_prediction_have_such_a_step)
     list[0] = &other;
     ck_assert_int_eq(advice_after(x.b.a, list, 1, all, &e), 0);
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_replayed_suite(void);
-Suite *test_replayed_suite(void)
-{
-    Suite *s = suite_create("replayed");
-    TCase *t = tcase_create("all");
-    tcase_add_test(t, without_a_change_all_is_where_it_was);
-    tcase_add_test(t, what_is_removed_is_gone_and_the_rest_moves_up);
-    tcase_add_test(t, what_workers_do_is_elsewhere);
-    tcase_add_test(t, a_step_of_another_batch_is_no_step_of_this_one);
-    tcase_add_test(t, only_findings_with_a_prediction_have_such_a_step);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,4 +1,5 @@
 /* Kernels in several streams, and how much of them can run at the same time. */
+#include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 
 static int64_t blocks, beside_ns;
@@ -26,7 +27,7 @@ static struct span_ns unsync(struct bench *x)
 }
 
 /* An A100 holds 864 blocks of 256 threads: no kernel of 2048 leaves room for another one. */
-START_TEST(kernels_that_fill_the_gpu_do_not_run_beside_each_other)
+TEST(kernels_that_fill_the_gpu_do_not_run_beside_each_other)
 {
     blocks = 2048, beside_ns = 0;
     struct bench x = bench_start(MS(10), fill_apart);
@@ -35,10 +36,9 @@ START_TEST(kernels_that_fill_the_gpu_do_not_run_beside_each_other)
     ck_assert_int_ge(s.high_ns, MS(1.7));
     bench_end(&x);
 }
-END_TEST
 
 /* Small ones may. But where none was seen to, the waits may be there to keep their order. */
-START_TEST(kernels_that_never_ran_beside_each_other_may_have_an_order)
+TEST(kernels_that_never_ran_beside_each_other_may_have_an_order)
 {
     blocks = 64, beside_ns = 0;
     struct bench x = bench_start(MS(10), fill_apart);
@@ -49,7 +49,6 @@ START_TEST(kernels_that_never_ran_beside_each_other_may_have_an_order)
     ck_assert_ptr_nonnull(strstr(x.b.a->whatif.wider, "the waits may keep their order"));
     bench_end(&x);
 }
-END_TEST
 
 static void fill_beside(struct builder *b, int64_t at)
 {
@@ -60,7 +59,7 @@ static void fill_beside(struct builder *b, int64_t at)
 }
 
 /* What is full when two run is shared: each had half of it. */
-START_TEST(kernels_that_ran_beside_each_other_have_none)
+TEST(kernels_that_ran_beside_each_other_have_none)
 {
     blocks = 2048;
     struct bench x = bench_start(MS(10), fill_beside);
@@ -70,10 +69,9 @@ START_TEST(kernels_that_ran_beside_each_other_have_none)
     ck_assert_int_le(s.high_ns, MS(6) + US(10));
     bench_end(&x);
 }
-END_TEST
 
 /* Steps that become shorter: those that are replayed, the last ones, hardly compute. */
-START_TEST(a_bound_leaves_the_busiest_stream_of_all_steps)
+TEST(a_bound_leaves_the_busiest_stream_of_all_steps)
 {
     struct builder b = build_start();
     struct err e = ERR_INIT;
@@ -98,17 +96,4 @@ START_TEST(a_bound_leaves_the_busiest_stream_of_all_steps)
     engine_close(&engine);
     arena_release(&arena);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_room_suite(void)
-{
-    Suite *s = suite_create("room");
-    TCase *c = tcase_create("room");
-    tcase_add_test(c, kernels_that_fill_the_gpu_do_not_run_beside_each_other);
-    tcase_add_test(c, kernels_that_never_ran_beside_each_other_may_have_an_order);
-    tcase_add_test(c, kernels_that_ran_beside_each_other_have_none);
-    tcase_add_test(c, a_bound_leaves_the_busiest_stream_of_all_steps);
-    suite_add_tcase(s, c);
-    return s;
 }

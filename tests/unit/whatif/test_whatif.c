@@ -1,4 +1,5 @@
 /* Edits: what they would save, above all when that is nothing. */
+#include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "analyzer/whatif/edits/edits.h"
 #include "tests/unit/replay_steps.h"
@@ -25,7 +26,7 @@ static void fill_sgemm_behind_host(struct builder *b, int64_t at)
         build_kernel(b, "volta_sgemm_128x64_nn", at + MS(i), at + MS(i) + US(10), US(100));
 }
 
-START_TEST(tensor_cores_save_most_of_fp32_time)
+TEST(tensor_cores_save_most_of_fp32_time)
 {
     struct bench x = bench_start(MS(10), fill_sgemm);
     int64_t ns = saves(&x, (struct edit){.kind = &edit_precision});
@@ -35,7 +36,6 @@ START_TEST(tensor_cores_save_most_of_fp32_time)
     ck_assert_int_eq(x.b.a->whatif.step_ns, MS(10));
     bench_end(&x);
 }
-END_TEST
 
 static void fill_conv(struct builder *b, int64_t at, const char *name)
 {
@@ -54,7 +54,7 @@ static void fill_nhwc(struct builder *b, int64_t at)
 }
 
 /* FP32 reaches half as much of its peak in NHWC: there more of it is to be had. */
-START_TEST(tensor_cores_save_most_where_fp32_was_poor)
+TEST(tensor_cores_save_most_where_fp32_was_poor)
 {
     struct bench x = bench_start(MS(10), fill_nchw);
     int64_t nchw = saves(&x, (struct edit){.kind = &edit_precision});
@@ -64,9 +64,8 @@ START_TEST(tensor_cores_save_most_where_fp32_was_poor)
     bench_end(&x);
     ck_assert_int_gt(nhwc, nchw + US(400));
 }
-END_TEST
 
-START_TEST(tensor_cores_save_nothing_when_the_host_is_slower)
+TEST(tensor_cores_save_nothing_when_the_host_is_slower)
 {
     struct bench x = bench_start(MS(10), fill_sgemm_behind_host);
     ck_assert_int_le(saves(&x, (struct edit){.kind = &edit_precision}), US(100));
@@ -74,7 +73,6 @@ START_TEST(tensor_cores_save_nothing_when_the_host_is_slower)
         ck_assert_ptr_ne(x.b.a->ranked[i]->edit.kind, &edit_precision);
     bench_end(&x);
 }
-END_TEST
 
 /* Ten launches 300 us apart, and the GPU is slower than these. */
 static void fill_sgemm_before_host(struct builder *b, int64_t at)
@@ -86,7 +84,7 @@ static void fill_sgemm_before_host(struct builder *b, int64_t at)
     build_sync(b, at + US(2800), MS(7.2) - US(10));
 }
 
-START_TEST(autocast_takes_the_host_for_each_product)
+TEST(autocast_takes_the_host_for_each_product)
 {
     struct bench x = bench_start(MS(10), fill_sgemm_before_host);
     struct edit edit = {.kind = &edit_precision};
@@ -102,7 +100,6 @@ START_TEST(autocast_takes_the_host_for_each_product)
     ck_assert_int_lt(most - least, US(2.4 * 0.75 * 10 * 16));
     bench_end(&x);
 }
-END_TEST
 
 /* One product in TF32 and a softmax, launched at once. */
 static void fill_tf32_and_softmax(struct builder *b, int64_t at)
@@ -134,7 +131,7 @@ static int64_t step_in_16_bits(void (*fill)(struct builder *, int64_t), double p
 
 /* Half of 6 ms goes; softmax stays in FP32, and casts take at most three quarters of the product.
  */
-START_TEST(autocast_keeps_softmax_and_casts_operands)
+TEST(autocast_keeps_softmax_and_casts_operands)
 {
     int64_t fused = step_in_16_bits(fill_tf32_of_python, 0.5, 0.5, 0);
     int64_t casts = step_in_16_bits(fill_tf32_of_python, 0.5, 0.5, 1);
@@ -142,7 +139,6 @@ START_TEST(autocast_keeps_softmax_and_casts_operands)
     ck_assert_int_le(llabs(casts - fused - MS(2.25)), US(50));
     ck_assert_int_le(llabs(fused - all_half - MS(1)), US(50));
 }
-END_TEST
 
 static void fill_copy(struct builder *b, int64_t at, int64_t copy_ns)
 {
@@ -163,16 +159,15 @@ static void fill_short_copy(struct builder *b, int64_t at)
     fill_copy(b, at, US(11));
 }
 
-START_TEST(pinning_short_copies_saves_nothing)
+TEST(pinning_short_copies_saves_nothing)
 {
     struct bench x = bench_start(MS(10), fill_short_copy);
     ck_assert_int_le(saves(&x, (struct edit){.kind = &edit_pin}), US(40));
     ck_assert_uint_eq(x.b.a->ranked_count && x.b.a->ranked[0]->edit.kind == &edit_pin, 0);
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(pinning_long_copies_saves_their_excess)
+TEST(pinning_long_copies_saves_their_excess)
 {
     struct bench x = bench_start(MS(10), fill_long_copy);
     int64_t ns = saves(&x, (struct edit){.kind = &edit_pin}); /* 9 GB at 6, then at about 22 GB/s */
@@ -180,7 +175,6 @@ START_TEST(pinning_long_copies_saves_their_excess)
     ck_assert_int_lt(ns, US(1600));
     bench_end(&x);
 }
-END_TEST
 
 /* batch.to(device) and its labels behind the last step's work, each with a wait right behind it;
  * then slow launches, for which the GPU idles. */
@@ -198,23 +192,21 @@ static void fill_to_device(struct builder *b, int64_t at)
                      i < 9 ? US(100) : US(6690));
 }
 
-START_TEST(pinned_copies_that_do_not_block_let_the_host_run_ahead)
+TEST(pinned_copies_that_do_not_block_let_the_host_run_ahead)
 {
     struct bench x = bench_start(MS(10), fill_to_device);
     ck_assert_int_gt(saves(&x, (struct edit){.kind = &edit_pin}), US(1500));
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(not_waiting_for_a_gpu_that_is_far_behind_saves_nothing)
+TEST(not_waiting_for_a_gpu_that_is_far_behind_saves_nothing)
 {
     struct bench x = bench_start(MS(8) + US(100), fill_gpu_bound);
     ck_assert_int_le(saves(&x, (struct edit){.kind = &edit_unsync}), US(120));
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(not_waiting_hides_what_the_host_does_next)
+TEST(not_waiting_hides_what_the_host_does_next)
 {
     struct bench x = bench_start(MS(10), fill_gpu_bound); /* 2 ms of host work behind the wait */
     int64_t ns = saves(&x, (struct edit){.kind = &edit_unsync});
@@ -222,7 +214,6 @@ START_TEST(not_waiting_hides_what_the_host_does_next)
     ck_assert_int_lt(ns, MS(2.1));
     bench_end(&x);
 }
-END_TEST
 
 static void fill_inline_batch(struct builder *b, int64_t at)
 {
@@ -231,7 +222,7 @@ static void fill_inline_batch(struct builder *b, int64_t at)
     build_sync(b, at + MS(6) + US(10), MS(4) - US(30));
 }
 
-START_TEST(workers_take_decoding_off_the_step_until_they_are_the_slowest)
+TEST(workers_take_decoding_off_the_step_until_they_are_the_slowest)
 {
     struct bench x = bench_start(MS(10), fill_inline_batch);
     int64_t one = saves(&x, (struct edit){.kind = &edit_workers, .workers.count = 1});
@@ -242,11 +233,10 @@ START_TEST(workers_take_decoding_off_the_step_until_they_are_the_slowest)
     ck_assert_int_lt(four, MS(6.1));
     bench_end(&x);
 }
-END_TEST
 
 /* A batch takes 6 ms of CPU: two cores make one in 3 ms, whatever the number of workers, less what
  * the training thread needs for itself. */
-START_TEST(more_workers_than_cores_are_no_faster_than_the_cores)
+TEST(more_workers_than_cores_are_no_faster_than_the_cores)
 {
     struct bench x = bench_start(MS(10), fill_inline_batch);
     x.b.a->own->host.usable_cores = 2;
@@ -271,9 +261,8 @@ START_TEST(more_workers_than_cores_are_no_faster_than_the_cores)
     ck_assert_double_eq(x.plan.pool.cores, 8);
     bench_end(&x);
 }
-END_TEST
 
-START_TEST(a_graph_saves_the_launches_of_a_host_bound_step_only)
+TEST(a_graph_saves_the_launches_of_a_host_bound_step_only)
 {
     struct bench x = bench_start(MS(5), fill_host_bound);
     ck_assert_int_gt(saves(&x, (struct edit){.kind = &edit_graph}), MS(3));
@@ -282,7 +271,6 @@ START_TEST(a_graph_saves_the_launches_of_a_host_bound_step_only)
     ck_assert_int_le(saves(&x, (struct edit){.kind = &edit_graph}), US(100));
     bench_end(&x);
 }
-END_TEST
 
 static bool any(const struct facts *f, uint32_t op)
 {
@@ -298,7 +286,7 @@ static void fill_unexplained(struct builder *b, int64_t at)
 }
 
 /* Nobody knows whether it would end sooner if what comes before it did. */
-START_TEST(what_nothing_explains_widens_what_lies_before_it)
+TEST(what_nothing_explains_widens_what_lies_before_it)
 {
     struct bench x = bench_start(MS(11), fill_unexplained);
     const struct whatif *w = &x.b.a->whatif;
@@ -312,7 +300,6 @@ START_TEST(what_nothing_explains_widens_what_lies_before_it)
     ck_assert_int_gt(s.high_ns, MS(3.9));
     bench_end(&x);
 }
-END_TEST
 
 static const struct outcome *said_of(const struct bench *x, const char *rule)
 {
@@ -332,7 +319,7 @@ static void fill_launches_and_batch(struct builder *b, int64_t at)
     build_sync(b, at + MS(9.12), US(5));
 }
 
-START_TEST(what_a_graph_is_sure_to_save_is_the_wait_for_launches)
+TEST(what_a_graph_is_sure_to_save_is_the_wait_for_launches)
 {
     struct bench x = bench_start(MS(9.2), fill_launches_and_batch);
     const struct outcome *o = said_of(&x, "cuda-graphs");
@@ -342,7 +329,6 @@ START_TEST(what_a_graph_is_sure_to_save_is_the_wait_for_launches)
     ck_assert_int_gt(o->saves_low_ns, MS(1));
     bench_end(&x);
 }
-END_TEST
 
 static void fill_both_kinds_of_copies(struct builder *b, int64_t at)
 {
@@ -351,7 +337,7 @@ static void fill_both_kinds_of_copies(struct builder *b, int64_t at)
                at + MS(9.71), US(200));
 }
 
-START_TEST(pinning_is_a_matter_of_dependencies_where_the_rate_was_seen)
+TEST(pinning_is_a_matter_of_dependencies_where_the_rate_was_seen)
 {
     struct bench x = bench_start(MS(10), fill_long_copy);
     ck_assert_int_eq(said_of(&x, "pin-memory")->verdict, RULE_FIRES);
@@ -361,29 +347,4 @@ START_TEST(pinning_is_a_matter_of_dependencies_where_the_rate_was_seen)
     ck_assert_int_eq(said_of(&x, "pin-memory")->verdict, RULE_FIRES);
     ck_assert_int_eq(said_of(&x, "pin-memory")->error_class, ERROR_STRUCTURAL);
     bench_end(&x);
-}
-END_TEST
-
-Suite *test_whatif_suite(void)
-{
-    Suite *s = suite_create("whatif");
-    TCase *c = tcase_create("whatif");
-    tcase_add_test(c, what_nothing_explains_widens_what_lies_before_it);
-    tcase_add_test(c, tensor_cores_save_most_of_fp32_time);
-    tcase_add_test(c, tensor_cores_save_most_where_fp32_was_poor);
-    tcase_add_test(c, tensor_cores_save_nothing_when_the_host_is_slower);
-    tcase_add_test(c, autocast_takes_the_host_for_each_product);
-    tcase_add_test(c, autocast_keeps_softmax_and_casts_operands);
-    tcase_add_test(c, pinning_short_copies_saves_nothing);
-    tcase_add_test(c, pinning_long_copies_saves_their_excess);
-    tcase_add_test(c, pinned_copies_that_do_not_block_let_the_host_run_ahead);
-    tcase_add_test(c, not_waiting_for_a_gpu_that_is_far_behind_saves_nothing);
-    tcase_add_test(c, not_waiting_hides_what_the_host_does_next);
-    tcase_add_test(c, workers_take_decoding_off_the_step_until_they_are_the_slowest);
-    tcase_add_test(c, more_workers_than_cores_are_no_faster_than_the_cores);
-    tcase_add_test(c, a_graph_saves_the_launches_of_a_host_bound_step_only);
-    tcase_add_test(c, what_a_graph_is_sure_to_save_is_the_wait_for_launches);
-    tcase_add_test(c, pinning_is_a_matter_of_dependencies_where_the_rate_was_seen);
-    suite_add_tcase(s, c);
-    return s;
 }

@@ -54,7 +54,7 @@ static int64_t in_subprocess(struct builder *b)
 }
 
 /* Looks while the GPU idles count, and share its idle time; looks while it works do not. */
-START_TEST(gaps_are_charged)
+TEST(gaps_are_charged)
 {
     struct builder b = start();
     char text[256];
@@ -92,10 +92,9 @@ START_TEST(gaps_are_charged)
     ck_assert_ptr_null(facts_line_of(f, 1u << PART_IDLE_INPUT, &ns));
     build_end(&b);
 }
-END_TEST
 
 /* A look that lasted counts only with the part of it that lies in a gap. */
-START_TEST(long_looks_are_cut)
+TEST(long_looks_are_cut)
 {
     struct builder b = start();
     int64_t sleeps = in_subprocess(&b);
@@ -107,9 +106,8 @@ START_TEST(long_looks_are_cut)
     ck_assert_int_eq(l->looks, 2 * USED);
     build_end(&b);
 }
-END_TEST
 
-START_TEST(few_looks_say_nothing)
+TEST(few_looks_say_nothing)
 {
     struct builder b = start();
     int64_t sleeps = in_subprocess(&b);
@@ -121,10 +119,9 @@ START_TEST(few_looks_say_nothing)
     ck_assert_uint_eq(facts_lines(f, LINES_STEP)->count, 0);
     build_end(&b);
 }
-END_TEST
 
 /* What waits for the GPU in a call belongs to the waits: the GPU works meanwhile. */
-START_TEST(waits_are_charged)
+TEST(waits_are_charged)
 {
     struct builder b = start();
     int64_t own = frame(&b, 0, "/home/me/train.py", "<module>", 7);
@@ -142,11 +139,10 @@ START_TEST(waits_are_charged)
     ck_assert_uint_eq(facts_lines(f, LINES_STEP)->count, 0);
     build_end(&b);
 }
-END_TEST
 
 /* Whose line: the user's own; else that of a package, but not PyTorch's, Python's or a command's.
  */
-START_TEST(lines_are_the_users)
+TEST(lines_are_the_users)
 {
     static const struct {
         const char *file, *function;
@@ -180,10 +176,9 @@ START_TEST(lines_are_the_users)
     ck_assert_int_eq(l->at[1].does, LINE_DISK);
     build_end(&b);
 }
-END_TEST
 
 /* Lines of one function are named with what they take together. */
-START_TEST(functions_are_summed)
+TEST(functions_are_summed)
 {
     struct builder b = start();
     int64_t f[3];
@@ -204,10 +199,9 @@ START_TEST(functions_are_summed)
     }
     build_end(&b);
 }
-END_TEST
 
 /* A loader's worker is charged with what it does in the user's code, not with waiting for work. */
-START_TEST(workers_are_apart)
+TEST(workers_are_apart)
 {
     struct builder b = start();
     int64_t worker = frame(&b, 0, PACKAGES "torch/utils/data/_utils/worker.py", "_worker_loop", 1);
@@ -232,10 +226,9 @@ START_TEST(workers_are_apart)
     ck_assert_uint_eq(facts_lines(f, LINES_STEP)->looks, 0);
     build_end(&b);
 }
-END_TEST
 
 /* Without a GPU the whole step is charged, by what the training thread does then. */
-START_TEST(cpu_steps_are_charged)
+TEST(cpu_steps_are_charged)
 {
     struct builder b = start();
     int64_t sleeps = in_subprocess(&b), own = frame(&b, 0, "/home/me/train.py", "<module>", 12);
@@ -265,21 +258,4 @@ START_TEST(cpu_steps_are_charged)
     ck_assert_msg(strstr(a->next, "memory_map() train.py:9"), "%s", a->next);
     ck_assert_ptr_nonnull(strstr(text_no_findings(a, false), "the line that Why names"));
     build_end(&b);
-}
-END_TEST
-
-Suite *test_lines_suite(void)
-{
-    Suite *s = suite_create("lines");
-    TCase *t = tcase_create("lines");
-    tcase_add_test(t, gaps_are_charged);
-    tcase_add_test(t, long_looks_are_cut);
-    tcase_add_test(t, few_looks_say_nothing);
-    tcase_add_test(t, waits_are_charged);
-    tcase_add_test(t, lines_are_the_users);
-    tcase_add_test(t, functions_are_summed);
-    tcase_add_test(t, workers_are_apart);
-    tcase_add_test(t, cpu_steps_are_charged);
-    suite_add_tcase(s, t);
-    return s;
 }
