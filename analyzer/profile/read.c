@@ -113,6 +113,8 @@ static struct store *open_any(const char *path, int writable, struct err *e)
         return NULL;
     }
     fclose(f);
+    if (sql_check_whole(path, e) < 0)
+        return NULL;
     if (!store_is_profile(path)) {
         err_set(e, "%s: not a gpuprof profile (cut off, or another kind of file)", path);
         return NULL;

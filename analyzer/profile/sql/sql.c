@@ -84,6 +84,10 @@ struct sql *sql_open(const char *path, enum sql_mode mode, struct err *e)
     static const int flags[] = {SQLITE_OPEN_READONLY, SQLITE_OPEN_READWRITE,
                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE};
     struct sql *db = calloc(1, sizeof *db);
+    if (mode != SQL_CREATE && sql_check_whole(path, e) < 0) {
+        free(db);
+        return NULL;
+    }
     if (!db || !(db->path = strdup(path)) || !(db->files = sql_files_open(mode != SQL_READ))) {
         sql_close(db);
         err_set(e, "out of memory");

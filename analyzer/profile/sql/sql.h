@@ -21,6 +21,8 @@ struct sql *sql_open(const char *path, enum sql_mode mode, struct err *e);
 bool sql_is_refused(const struct sql *db);
 /* Beside the database lies what may be the journal of a change that was cut off. */
 bool sql_has_journal(const char *path);
+/* -1 with *e set: a database that is shorter than it says. 0 also for what is no database. */
+int sql_check_whole(const char *path, struct err *e);
 void sql_close(struct sql *db); /* NULL is fine */
 int sql_exec(struct sql *db, const char *text, struct err *e);
 /* A table of plain columns: no view, no virtual table, nothing that is computed. */

@@ -112,6 +112,12 @@ def no_room(build, checks):
                      f"{wrong} {run.stderr}")
 
 
+def no_proc(build, checks, how):
+    run = build.run([*how, "sh", "-c", 'umount -l /proc && exec "$@"', "-", build.gpuprof, "run", "--device", DEVICE, "--", "true"])
+    checks.check(run.returncode in (2, 125) and "/proc is not mounted" in run.stderr and len(run.stderr.splitlines()) == 1,
+                 "no /proc: one line says so", f"{run.returncode} {run.stderr}")
+
+
 def fifth_of_a_core(build, checks, how):
     run = build.run([*how, "sh", "-c", A_FIFTH, "-", build.folder.name, build.gpuprof, "run", "-q", "-o",
                      "fifth.gpuprof", "--device", DEVICE, "--", sys.executable, "-c", SPINS])
@@ -133,6 +139,7 @@ def main():
     if not how:
         print("        no file system may be mounted here: the rest is left out")
         checks.done()
+    no_proc(build, checks, how)
     full_disk(build, checks, how)
     fifth_of_a_core(build, checks, how)
     checks.done()
