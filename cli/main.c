@@ -1,5 +1,6 @@
 /* gpuprof: finds the command, lets it run, and looks at stdout afterwards. Knows no command. */
 #include "cli/common/command.h"
+#include "cli/common/room.h"
 #include "cli/run/run.h"
 
 #include <errno.h>
@@ -81,7 +82,7 @@ static int help(int argc, char **argv)
     return finish_stdout(0, false);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     if (argc < 2) {
         list_commands(stderr);
@@ -100,4 +101,9 @@ int main(int argc, char **argv)
     }
     const struct command *c = find(name);
     return c ? dispatch(c, argc - 2, argv + 2) : unknown_command(name);
+}
+
+int main(int argc, char **argv)
+{
+    return room_for(run, argc, argv);
 }

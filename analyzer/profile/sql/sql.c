@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* The columns of the table that was asked about last: most questions are about the same one. */
 struct columns {
@@ -46,6 +47,7 @@ static int fail(struct sql *db, struct err *e)
                        "%s: another program writes to it, or has left a write-ahead log beside it; "
                        "`sqlite3 %s 'PRAGMA journal_mode = DELETE'` makes it one whole file",
                        db->path, db->path);
+    struct rlimit most;
     switch (sqlite3_errcode(db->db) & 0xff) {
     case SQLITE_NOTADB:
         return err_set(e, "%s: not a SQLite database", db->path);
@@ -62,9 +64,16 @@ static int fail(struct sql *db, struct err *e)
     case SQLITE_READONLY:
     case SQLITE_PERM:
         return err_set(e, "%s: no permission to write", db->path);
+    case SQLITE_IOERR:
+        if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY)
+            return err_set(e,
+                           "%s: cannot write: files may have at most %llu bytes here (ulimit -f)",
+                           db->path, (unsigned long long)most.rlim_cur);
+        break;
     default:
-        return err_set(e, "%s: %s", db->path, sqlite3_errmsg(db->db));
+        break;
     }
+    return err_set(e, "%s: %s", db->path, sqlite3_errmsg(db->db));
 }
 
 /* A name that SQLite takes for a file's, and for nothing else: "file:" would begin an address that

@@ -118,6 +118,18 @@ def no_proc(build, checks, how):
                  "no /proc: one line says so", f"{run.returncode} {run.stderr}")
 
 
+def narrow(build, checks):
+    """A stack, or files, of almost no size."""
+    for how, status, text in (("-s 64", 0, "Verdict"), ("-f 100", 125, "(ulimit -f)")):
+        run = build.run(["bash", "-c", f'ulimit {how}; exec "$@"', "-", build.gpuprof, "run", "-f", "--device", DEVICE, "-o",
+                         "narrow.gpuprof", "--", build.train, "--steps", "3"])
+        checks.check(run.returncode == status and text in run.stderr, f"ulimit {how}: {text}", f"{run.returncode} {run.stderr[-500:]}")
+        if os.path.exists(build.path("narrow.gpuprof")):
+            os.unlink(build.path("narrow.gpuprof"))
+        left = [name for name in os.listdir(build.folder.name) if "narrow" in name or name.startswith(".gpuprof")]
+        checks.check(not left, f"ulimit {how}: nothing left behind", str(left))
+
+
 def fifth_of_a_core(build, checks, how):
     run = build.run([*how, "sh", "-c", A_FIFTH, "-", build.folder.name, build.gpuprof, "run", "-q", "-o",
                      "fifth.gpuprof", "--device", DEVICE, "--", sys.executable, "-c", SPINS])
@@ -135,6 +147,7 @@ def main():
     build, checks = Build(sys.argv[1]), Checks()
     many_processes(build, checks)
     no_room(build, checks)
+    narrow(build, checks)
     how = apart()
     if not how:
         print("        no file system may be mounted here: the rest is left out")
