@@ -200,8 +200,9 @@ static int run(int argc, char **argv)
     if (armed && no_record)
         return usage_error("run: --armed excludes --no-record");
     if (access("/proc/self/exe", F_OK) != 0)
-        return usage_error("run: /proc is not mounted here, and gpuprof finds its own files and the "
-                           "program's processes through it");
+        return usage_error(
+            "run: /proc is not mounted here, and gpuprof finds its own files and the "
+            "program's processes through it");
     if (device_choose(&d, device, &e) < 0)
         return usage_error("run: %s", e.text);
     force = force || in_ci();
