@@ -108,10 +108,10 @@ static void check_overlap_copies(const struct facts *f, struct arena *arena, str
         outcome_evidence_per(o, "time that they could overlap with,", ms(beside), "ms", NULL);
     outcome_fires(
         o, gain,
-        arena_printf(
-            arena, "the GPU computes nothing for %.1f ms %s while copies from pinned memory run%s",
-            ms(exposed), scope_words(f)->per,
-            c.idle_ns * QUERY_SOME > exposed ? " or hold up the host" : ""));
+        arena_printf(arena,
+                     "the GPU computes nothing for %s %s while copies from pinned memory run%s",
+                     time_text(arena, exposed), scope_words(f)->per,
+                     c.idle_ns * QUERY_SOME > exposed ? " or hold up the host" : ""));
     outcome_example_op(o, f->tl, c.longest, "longest exposed copy");
     outcome_example_gaps(o, f, PART_IDLE_COPY, "GPU idle, host waits for a copy");
 }

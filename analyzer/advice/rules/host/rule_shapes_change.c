@@ -111,11 +111,11 @@ static void check_shapes_change(const struct facts *f, struct arena *arena, stru
     outcome_fires(
         o, cost,
         arena_printf(arena,
-                     "%lld of %lld steady steps search for convolution algorithms again, %s: %.1f "
-                     "ms per step on average",
+                     "%lld of %lld steady steps search for convolution algorithms again, %s: %s "
+                     "per step on average",
                      (long long)u.with_search, (long long)u.steps,
                      u.shapes * 2 >= u.calls ? "for new shapes" : "although the shapes are not new",
-                     ms(cost)));
+                     time_text(arena, cost)));
     const struct row_call *c = &f->tl->calls[u.longest].row;
     outcome_example(o, c->start_ns, c->end_ns, "longest search", TL_NONE);
 }

@@ -121,15 +121,15 @@ static const char *summary_of(struct arena *arena, const struct fill *f, int64_t
     if (f->empty_ns * QUERY_SOME < idle)
         return arena_printf(
             arena,
-            "the GPU waits %.1f ms of each step for launches, and has memory for %d "
+            "the GPU waits %s of each step for launches, and has memory for %d "
             "times the batch: more samples would share these waits, and the host's work",
-            ms(idle), times);
+            time_text(arena, idle), times);
     return arena_printf(
         arena,
         "the kernels are too small for this GPU, which has memory for %d times the "
-        "batch: %.1f ms of each step are empty multiprocessors and waits for launches; more "
+        "batch: %s of each step are empty multiprocessors and waits for launches; more "
         "samples would share them, and the host's work",
-        times, ms(f->empty_ns + idle));
+        times, time_text(arena, f->empty_ns + idle));
 }
 
 static void advise(const struct facts *facts, struct arena *arena, struct outcome *o,

@@ -66,10 +66,11 @@ static void fires(const struct facts *facts, struct arena *arena, struct outcome
     const char *where = query_feed_fact(facts, arena, f, FACT_LOADER_WHERE);
     outcome_fires(o, query_feed_share(facts, f, most_ns),
                   arena_printf(arena,
-                               "the recording contains no GPU work; %s%s waits %.1f ms of %.1f ms "
+                               "the recording contains no GPU work; %s%s waits %s of %s "
                                "%s for the next batch%s%s",
                                where ? "the loop at " : "the loop", where ? where : "",
-                               f->wait_ns / 1e6, f->step_ns / 1e6, scope_words(facts)->per,
+                               time_text(arena, (int64_t)f->wait_ns),
+                               time_text(arena, (int64_t)f->step_ns), scope_words(facts)->per,
                                f->ahead       ? " of a thread that reads ahead"
                                : f->have == 0 ? ", which the training thread makes"
                                               : "",
@@ -132,9 +133,11 @@ static void no_better_number(const struct facts *facts, struct arena *arena, str
         o->why = "the loop waits for workers to start, not for batches: see worker-startup";
     else if (f->fetch_ns < f->hand_hi && f->have <= 0)
         o->why = arena_printf(arena,
-                              "making a batch takes %.2f ms, and handing one over from a worker "
-                              "takes %.1f to %.1f ms: make each batch cheaper instead%s",
-                              f->fetch_ns / 1e6, f->hand_low / 1e6, f->hand_hi / 1e6, by);
+                              "making a batch takes %s, and handing one over from a worker "
+                              "takes %s to %s: make each batch cheaper instead%s",
+                              time_text(arena, (int64_t)f->fetch_ns),
+                              time_text(arena, (int64_t)f->hand_low),
+                              time_text(arena, (int64_t)f->hand_hi), by);
     else
         o->why = arena_printf(
             arena, "%s %s: make each batch cheaper instead%s",
@@ -183,9 +186,9 @@ static void of_trace(const struct facts *facts, struct arena *arena, struct outc
     outcome_evidence_per(o, "waiting for data", (double)wait / 1e6, "ms", NULL);
     outcome_fires(o, wait,
                   arena_printf(arena,
-                               "the recording contains no GPU work; the loop waits %.1f ms of %.1f "
-                               "ms %s for the next batch%s",
-                               (double)wait / 1e6, (double)facts->step_ns / 1e6,
+                               "the recording contains no GPU work; the loop waits %s of %s "
+                               "%s for the next batch%s",
+                               time_text(arena, wait), time_text(arena, facts->step_ns),
                                scope_words(facts)->per,
                                itself ? ", which the training thread makes" : ""));
 }

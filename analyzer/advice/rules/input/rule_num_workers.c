@@ -68,9 +68,10 @@ static const char *no_use(const struct facts *facts, struct arena *arena, const 
             f->have, cores);
     if (f->have > 0 && f->needed > 0 && f->needed <= f->have)
         return arena_printf(arena,
-                            "%d workers need %.1f ms per batch each, fast enough for this %s: "
+                            "%d workers need %s per batch each, fast enough for this %s: "
                             "uneven batches cause the waits, and a deeper prefetch evens them out",
-                            f->have, ms(facts->host.fetch_ns), scope_words(facts)->unit);
+                            f->have, time_text(arena, facts->host.fetch_ns),
+                            scope_words(facts)->unit);
     return NULL;
 }
 
@@ -138,17 +139,16 @@ static const char *taken_ready(const struct facts *facts, struct arena *arena)
     query_deliveries_release(&d);
     if (reading == DELIVERY_LIMITS)
         return NULL;
-    double idle_ms = ms(facts->breakdown_ns[PART_IDLE_INPUT]);
+    const char *idle = time_text(arena, facts->breakdown_ns[PART_IDLE_INPUT]);
     return reading == DELIVERY_COSTS
                ? arena_printf(arena,
                               "batches were ready when the loop asked: taking them is what takes "
-                              "%.2f ms, and more workers do not shorten that",
-                              idle_ms)
-               : arena_printf(
-                     arena,
-                     "taking a batch that is ready may by itself take the %.2f ms, and the "
-                     "recording does not show whether batches were ready",
-                     idle_ms);
+                              "%s, and more workers do not shorten that",
+                              idle)
+               : arena_printf(arena,
+                              "taking a batch that is ready may by itself take the %s, and the "
+                              "recording does not show whether batches were ready",
+                              idle);
 }
 
 /* Workers of a framework of Python are processes: a batch has to come from there. Those that were
@@ -225,8 +225,8 @@ static void fire(const struct facts *facts, struct arena *arena, struct outcome 
     if (f->have > 0 || others || (f->have < 0 && delivered(facts)))
         o->title = "Give the loader more workers";
     outcome_fires(o, gain,
-                  arena_printf(arena, "%s %.1f ms of %.1f ms %s%s%s%s", how, ms(idle),
-                               ms(facts->step_ns), scope_words(facts)->per,
+                  arena_printf(arena, "%s %s of %s %s%s%s%s", how, time_text(arena, idle),
+                               time_text(arena, facts->step_ns), scope_words(facts)->per,
                                where ? ", most of it in '" : "", where ? where : "",
                                where ? "'" : ""));
     outcome_example_gaps(o, facts, PART_IDLE_INPUT, "GPU idle, next batch not ready");
@@ -252,9 +252,9 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
     if (gain * QUERY_WORTH < facts->step_ns) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
-                              "making a batch takes %.1f ms, too much for the %d usable core%s to "
+                              "making a batch takes %s, too much for the %d usable core%s to "
                               "make batches faster than now: make each batch cheaper",
-                              ms(facts->host.fetch_ns), facts->host.usable_cores,
+                              time_text(arena, facts->host.fetch_ns), facts->host.usable_cores,
                               facts->host.usable_cores == 1 ? "" : "s");
         return;
     }

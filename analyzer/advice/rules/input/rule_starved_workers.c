@@ -50,15 +50,15 @@ static void starved(const struct facts *f, struct arena *arena, struct outcome *
         o->remedy.action = ACTION_GET_CORES; /* other numbers of workers change little */
     }
     if (query_training_crowded(f)) /* one cause: cores for all of them end both */
-        also = arena_printf(arena, ", and %.1f ms for the training thread, which lacks a core, too",
-                            ms(query_awaits_host(f)));
+        also = arena_printf(arena, ", and %s for the training thread, which lacks a core, too",
+                            time_text(arena, query_awaits_host(f)));
     outcome_fires(o, query_cores_save(f, idle),
                   arena_printf(arena,
                                "the loader's %zu worker%s no core during %.0f %% of %s work%s; the "
-                               "GPU waits for %s %.1f ms %s%s",
+                               "GPU waits for %s %s %s%s",
                                l->workers, one ? " has" : "s have", query_starved_pct(l),
-                               one ? "its" : "their", whose, one ? "it" : "them", ms(idle),
-                               scope_words(f)->per, also));
+                               one ? "its" : "their", whose, one ? "it" : "them",
+                               time_text(arena, idle), scope_words(f)->per, also));
     outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not ready");
 }
 

@@ -73,10 +73,10 @@ static void check_storage_bound(const struct facts *f, struct arena *arena, stru
     outcome_fires(o, idle,
                   arena_printf(arena,
                                "the loader's workers wait for %s during %.0f %% of their work; the "
-                               "GPU waits for them %.1f ms %s",
+                               "GPU waits for them %s %s",
                                what_for(&l, elsewhere),
-                               100 * (double)elsewhere / (double)l.making_ns, ms(idle),
-                               scope_words(f)->per));
+                               100 * (double)elsewhere / (double)l.making_ns,
+                               time_text(arena, idle), scope_words(f)->per));
     outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not ready");
 }
 

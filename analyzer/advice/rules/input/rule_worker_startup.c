@@ -53,10 +53,11 @@ static void check_worker_startup(const struct facts *facts, struct arena *arena,
     outcome_fires(o, query_feed_share(facts, &f, each),
                   arena_printf(arena,
                                "each loop%s%s starts %d new worker%s and waits %.0f ms for that: "
-                               "%.1f ms of the %.1f ms that a step takes on average",
+                               "%s of the %s that a step takes on average",
                                where ? " at " : "", where ? where : "", f.have,
-                               f.have == 1 ? "" : "s", f.startup_ns / 1e6, each / 1e6,
-                               f.step_ns / 1e6));
+                               f.have == 1 ? "" : "s", f.startup_ns / 1e6,
+                               time_text(arena, (int64_t)each),
+                               time_text(arena, (int64_t)f.step_ns)));
     if (f.foreign)
         return;
     /* Kept workers are still told of the new loop and make its first batch. */

@@ -109,8 +109,8 @@ static void check_bias_before_norm(const struct facts *f, struct arena *arena, s
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "%lld kernels per step add biases that the next normalisation "
-                               "subtracts again, or sum the gradients of such biases: %.1f ms",
-                               (long long)count, ms(cost)));
+                               "subtracts again, or sum the gradients of such biases: %s",
+                               (long long)count, time_text(arena, cost)));
     outcome_example_op(o, f->tl, ops.longest, "longest of them");
 }
 

@@ -178,11 +178,11 @@ static void check_channels_last(const struct facts *f, struct arena *arena, stru
                             .layout.best = measures ? 0 : RULES_GUESSED_LEFT};
     o->remedy.conditions[CONDITION_PLAIN_NORM] = n.plain > 0;
     o->most_ns = cost + per_step(f, (int64_t)(n.ns - n.best_ns));
-    outcome_fires(
-        o, cost,
-        arena_printf(arena,
-                     "%.0f kernels %s only convert NCHW to NHWC and back: %.1f ms of GPU time",
-                     (double)ops.count / (double)f->steps.used, scope_words(f)->per, ms(cost)));
+    outcome_fires(o, cost,
+                  arena_printf(arena,
+                               "%.0f kernels %s only convert NCHW to NHWC and back: %s of GPU time",
+                               (double)ops.count / (double)f->steps.used, scope_words(f)->per,
+                               time_text(arena, cost)));
     outcome_example_op(o, f->tl, ops.longest, "longest conversion");
 }
 

@@ -62,9 +62,9 @@ static void check_clock_throttling(const struct facts *f, struct arena *arena, s
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "%s keeps the GPU's clock at %.0f of %.0f MHz during %.0f %% of the "
-                               "time: up to %.1f ms %s",
-                               reason_text(g.reasons), g.slowed_mhz, full, g.slowed_pct, ms(cost),
-                               scope_words(f)->per));
+                               "time: up to %s %s",
+                               reason_text(g.reasons), g.slowed_mhz, full, g.slowed_pct,
+                               time_text(arena, cost), scope_words(f)->per));
 }
 
 const struct rule rule_clock_throttling = {

@@ -281,9 +281,10 @@ static void judge(const struct facts *f, struct arena *arena, struct outcome *o,
     outcome_fires(o, lost,
                   arena_printf(arena,
                                "%.0f convolutions %s have 16-bit operands and run on CUDA cores "
-                               "all the same: %.1f ms (longest: %s)",
+                               "all the same: %s (longest: %s)",
                                (double)x->count / (double)f->steps.used, scope_words(f)->per,
-                               ms(each), tl_text(f->tl, f->tl->ops[x->longest].name)));
+                               time_text(arena, each),
+                               tl_text(f->tl, f->tl->ops[x->longest].name)));
     outcome_example_op(o, f->tl, x->longest, "longest 16-bit convolution on CUDA cores");
 }
 

@@ -121,8 +121,8 @@ static void check_shapes(const struct facts *f, struct arena *arena, struct outc
         fire(f, o, bound, worst->op,
              arena_printf(arena,
                           "cuDNN measured no algorithm, and convolutions slower than the upper "
-                          "quartile of their kind cost %.1f ms per step",
-                          ms(bound)));
+                          "quartile of their kind cost %s per step",
+                          time_text(arena, bound)));
     }
     free(v);
 }
@@ -169,10 +169,10 @@ static void check_cudnn_algorithm(const struct facts *f, struct arena *arena, st
                          "'%wgrad_alg%' OR name LIKE '%implicit_convolve%'");
     outcome_evidence_per(o, "their GPU time", ms(cost), "ms", NULL);
     fire(f, o, cost, ops.longest,
-         arena_printf(
-             arena, "%.1f ms per step in convolution kernels that autotuning tends to replace (%s)",
-             ms(cost),
-             ops.longest == TL_NONE ? "-" : tl_text(f->tl, f->tl->ops[ops.longest].name)));
+         arena_printf(arena,
+                      "%s per step in convolution kernels that autotuning tends to replace (%s)",
+                      time_text(arena, cost),
+                      ops.longest == TL_NONE ? "-" : tl_text(f->tl, f->tl->ops[ops.longest].name)));
 }
 
 const struct rule rule_cudnn_algorithm = {

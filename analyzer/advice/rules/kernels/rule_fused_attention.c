@@ -49,9 +49,10 @@ static void fires(const struct facts *f, struct arena *arena, const struct query
         o, cost,
         arena_printf(arena,
                      "attention is written out as products with a softmax between them (%s %s): "
-                     "%.1f ms, of which %.1f ms go to softmax, masks and casts (longest: %s)",
-                     how_many(f, arena, a), scope_words(f)->per, ms(all),
-                     ms(per_step(f, a->between_ns)), tl_text(f->tl, f->tl->ops[a->longest].name)));
+                     "%s, of which %s go to softmax, masks and casts (longest: %s)",
+                     how_many(f, arena, a), scope_words(f)->per, time_text(arena, all),
+                     time_text(arena, per_step(f, a->between_ns)),
+                     tl_text(f->tl, f->tl->ops[a->longest].name)));
     outcome_example_op(o, f->tl, a->longest, "longest softmax between two products");
 }
 

@@ -174,15 +174,15 @@ static void check_misaligned_kernels(const struct facts *f, struct arena *arena,
     if (pads.busy_ns == m.busy_ns) { /* no product has such a size */
         outcome_fires(o, each,
                       arena_printf(arena,
-                                   "convolutions copy operands to padded places for %.1f ms %s "
+                                   "convolutions copy operands to padded places for %s %s "
                                    "(longest: %s): a number of channels is not a multiple of 8",
-                                   ms(each), scope_words(f)->per, longest));
+                                   time_text(arena, each), scope_words(f)->per, longest));
     } else {
         outcome_fires(o, each,
                       arena_printf(arena,
-                                   "matrix kernels load operands element by element for %.1f ms %s "
+                                   "matrix kernels load operands element by element for %s %s "
                                    "(longest: %s): %s is not a multiple of 8",
-                                   ms(each), scope_words(f)->per, longest, which));
+                                   time_text(arena, each), scope_words(f)->per, longest, which));
     }
     outcome_example_op(o, f->tl, m.longest, "longest misaligned kernel");
 }

@@ -137,10 +137,12 @@ static void check_own_matrix_kernels(const struct facts *f, struct arena *arena,
     outcome_fires(o, all,
                   arena_printf(arena,
                                "kernels of the program's own compute products or convolutions for "
-                               "%.1f ms of %s %.1f ms %s, most of it %.60s (%.1f ms); how much "
+                               "%s of %s %s %s, most of it %.60s (%s); how much "
                                "faster a library's are depends on how well these use the GPU",
-                               ms(all), scope_words(f)->each, ms(f->step_ns), scope_words(f)->unit,
-                               tl_text(f->tl, most->name), ms(per_step(f, x.ns[most->full_name]))));
+                               time_text(arena, all), scope_words(f)->each,
+                               time_text(arena, f->step_ns), scope_words(f)->unit,
+                               tl_text(f->tl, most->name),
+                               time_text(arena, per_step(f, x.ns[most->full_name]))));
     outcome_example_op(o, f->tl, x.longest, "longest launch of it");
 }
 

@@ -130,9 +130,9 @@ static void check_slow_normalisation(const struct facts *f, struct arena *arena,
     outcome_fires(
         o, lost,
         arena_printf(arena,
-                     "batch normalisation takes %.1f ms %s and moves its tensors at %.2g %% of the "
+                     "batch normalisation takes %s %s and moves its tensors at %.2g %% of the "
                      "memory's rate: these cuDNN kernels are not made for channels-last",
-                     ms(each), scope_words(f)->per, share));
+                     time_text(arena, each), scope_words(f)->per, share));
     outcome_example_op(o, f->tl, x.longest, "longest normalisation");
 }
 

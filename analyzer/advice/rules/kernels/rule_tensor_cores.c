@@ -169,13 +169,14 @@ static const char *summary_of(const struct facts *f, struct arena *arena, const 
     if (x->tf32_ns > x->cost_ns)
         return arena_printf(
             arena,
-            "%.1f ms%s of matrix work runs in TF32%s: tensor cores process 16-bit numbers at twice "
+            "%s%s of matrix work runs in TF32%s: tensor cores process 16-bit numbers at twice "
             "the rate, and other kernels move fewer bytes, but casts take time",
-            ms(x->tf32_ns + x->cost_ns), scope_words(f)->per_of, x->cost_ns ? " or FP32" : "");
+            time_text(arena, x->tf32_ns + x->cost_ns), scope_words(f)->per_of,
+            x->cost_ns ? " or FP32" : "");
     const struct op *longest = x->fp32.longest == TL_NONE ? NULL : &f->tl->ops[x->fp32.longest];
     bool idle = !longest || longest->class.tensor == TRI_NO;
-    return arena_printf(arena, "%.1f ms%s of matrix work runs in FP32%s (longest: %s)",
-                        ms(x->cost_ns), scope_words(f)->per_of,
+    return arena_printf(arena, "%s%s of matrix work runs in FP32%s (longest: %s)",
+                        time_text(arena, x->cost_ns), scope_words(f)->per_of,
                         idle ? " while the tensor cores idle" : "",
                         longest ? tl_text(f->tl, longest->name) : "-");
 }

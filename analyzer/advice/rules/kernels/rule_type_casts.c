@@ -54,8 +54,8 @@ static void check_type_casts(const struct facts *f, struct arena *arena, struct 
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "%lld kernels per step convert values from one type to another: "
-                               "%.1f ms",
-                               (long long)count, ms(cost)));
+                               "%s",
+                               (long long)count, time_text(arena, cost)));
     o->remedy.conditions[CONDITION_OF_WEIGHTS] = of_weights(f, ops.busy_ns);
     outcome_example_op(o, f->tl, ops.longest, "longest conversion");
 }

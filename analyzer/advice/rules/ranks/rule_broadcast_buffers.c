@@ -123,9 +123,9 @@ static void check_broadcast_buffers(const struct facts *f, struct arena *arena, 
     outcome_fires(o, gain,
                   arena_printf(arena,
                                "each step begins with %.0f broadcast%s of buffers and copies "
-                               "around them: %.2f ms before any computing",
+                               "around them: %s before any computing",
                                (double)x.broadcasts / (double)f->steps.used,
-                               x.broadcasts == f->steps.used ? "" : "s", ms(gain)));
+                               x.broadcasts == f->steps.used ? "" : "s", time_text(arena, gain)));
     outcome_example_op(o, f->tl, ops.longest, "longest broadcast or copy");
 }
 

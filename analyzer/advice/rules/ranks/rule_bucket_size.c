@@ -42,9 +42,9 @@ static void join_small(const struct facts *f, struct arena *arena, struct outcom
     outcome_fires(o, gain,
                   arena_printf(arena,
                                "%zu collectives per step of %.0f KB on average: each has a "
-                               "fixed cost of %.0f us, which is most of their %.2f ms",
+                               "fixed cost of %.0f us, which is most of their %s",
                                x->count, (double)x->bytes / 1e3 / (double)x->count,
-                               ms(x->fastest_ns) * 1000, ms(x->transfer_ns)));
+                               ms(x->fastest_ns) * 1000, time_text(arena, x->transfer_ns)));
     if (is_sharded(f->tl, x))
         o->remedy.action = ACTION_SHARD_LARGER_GROUPS;
 }

@@ -25,9 +25,9 @@ static void check_dp_instead_of_ddp(const struct facts *f, struct arena *arena, 
     outcome_fires(o, gain,
                   arena_printf(arena,
                                "one process drives %zu GPUs and sends them the weights in every "
-                               "step: this GPU waits %.1f ms per step for the process and spends "
-                               "%.1f ms on copies of weights and gradients",
-                               devices, ms(idle), ms(part[PART_COMM])));
+                               "step: this GPU waits %s per step for the process and spends "
+                               "%s on copies of weights and gradients",
+                               devices, time_text(arena, idle), time_text(arena, part[PART_COMM])));
 }
 
 const struct rule rule_dp_instead_of_ddp = {

@@ -57,8 +57,8 @@ static void split_layers(const struct facts *f, struct arena *arena, struct outc
     outcome_fires(o, model->exposed_ns,
                   arena_printf(arena,
                                "%.0f collectives of groups that split the model %s: the GPU "
-                               "computes nothing for %.1f ms %s while they run",
-                               each, scope_words(f)->per, ms(model->exposed_ns),
+                               "computes nothing for %s %s while they run",
+                               each, scope_words(f)->per, time_text(arena, model->exposed_ns),
                                scope_words(f)->of_each));
     outcome_example_op(o, f->tl, model->ops.longest, "longest collective");
 }
@@ -147,10 +147,9 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
                                            time_text(arena, launching))
                             : "";
     return arena_printf(
-        arena,
-        "%.0f collectives %s, %s: the GPU computes nothing for %.1f ms %s while they run%s%s",
-        (double)all->count / (double)f->steps.used, scope_words(f)->per, overlapped, ms(exposed),
-        scope_words(f)->of_each, idles, beyond);
+        arena, "%.0f collectives %s, %s: the GPU computes nothing for %s %s while they run%s%s",
+        (double)all->count / (double)f->steps.used, scope_words(f)->per, overlapped,
+        time_text(arena, exposed), scope_words(f)->of_each, idles, beyond);
 }
 
 static void check_exposed_communication(const struct facts *f, struct arena *arena,

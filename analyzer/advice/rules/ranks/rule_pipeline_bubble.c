@@ -30,12 +30,12 @@ static void check_pipeline_bubble(const struct facts *f, struct arena *arena, st
         ms(f->tl->ops[pairs.ops.longest].end_ns - f->tl->ops[pairs.ops.longest].start_ns), "ms",
         rows);
     o->error_class = ERROR_RERUN_DECIDES;
-    outcome_fires(
-        o, pairs.exposed_ns,
-        arena_printf(arena,
-                     "this stage of the pipeline waits for the others for %.1f ms of each %.1f ms "
-                     "step, in %.0f sends and receives, and computes nothing meanwhile",
-                     ms(pairs.exposed_ns), ms(f->step_ns), each));
+    outcome_fires(o, pairs.exposed_ns,
+                  arena_printf(arena,
+                               "this stage of the pipeline waits for the others for %s of each %s "
+                               "step, in %.0f sends and receives, and computes nothing meanwhile",
+                               time_text(arena, pairs.exposed_ns), time_text(arena, f->step_ns),
+                               each));
     outcome_example_op(o, f->tl, pairs.ops.longest, "longest wait for another stage");
 }
 

@@ -140,9 +140,9 @@ static bool check_group(const struct facts *f, struct arena *arena, struct outco
     outcome_fires(o, r->group_ns,
                   arena_printf(arena,
                                "ranks %s%s are late together: they arrive last in most collectives "
-                               "and keep the other %zu ranks waiting %.1f ms %s%s",
-                               who, at_host(f, arena), r->count - r->group_size, ms(r->group_ns),
-                               scope_words(f)->per, why(f, arena)));
+                               "and keep the other %zu ranks waiting %s %s%s",
+                               who, at_host(f, arena), r->count - r->group_size,
+                               time_text(arena, r->group_ns), scope_words(f)->per, why(f, arena)));
     return true;
 }
 
@@ -199,10 +199,10 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
         o, gain,
         arena_printf(arena,
                      "rank %lld is late%s: it arrives last in %lld of %lld collectives and keeps "
-                     "the others waiting %.1f ms %s; the transfers themselves take %.1f ms%s",
+                     "the others waiting %s %s; the transfers themselves take %s%s",
                      (long long)late->rank, on_host(f, arena, late), (long long)late->late_count,
-                     (long long)r->collectives, ms(late->late_ns), scope_words(f)->per,
-                     ms(r->transfer_ns), why(f, arena)));
+                     (long long)r->collectives, time_text(arena, late->late_ns),
+                     scope_words(f)->per, time_text(arena, r->transfer_ns), why(f, arena)));
     if (r->worst_op != TL_NONE) {
         const struct op *w = &f->tl->ops[r->worst_op];
         outcome_example(o, w->start_ns, w->start_ns + r->worst_ns, "longest wait for a late rank",

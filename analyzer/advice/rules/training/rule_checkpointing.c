@@ -100,18 +100,18 @@ static bool memory_lets(const struct facts *f, struct arena *arena, struct outco
         o->verdict = RULE_CANNOT_TELL;
         o->why = arena_printf(
             arena,
-            "the program computes %.1f ms per step a second time; not recorded: "
+            "the program computes %s per step a second time; not recorded: "
             "how much of the GPU's memory is in use while it trains (gpuprof run samples it)",
-            ms(again_ns));
+            time_text(arena, again_ns));
         return false;
     }
     double pct = 100.0 * (double)peak / (double)all;
     if (pct > RULES_SCARCE_PCT) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
-                              "the program computes %.1f ms per step a second time, but %.0f %% of "
+                              "the program computes %s per step a second time, but %.0f %% of "
                               "the memory is in use: all activations may not fit",
-                              ms(again_ns), pct);
+                              time_text(arena, again_ns), pct);
         return false;
     }
     outcome_evidence(o, "peak GPU memory in use", (double)peak / 1e9, "GB", NULL);
@@ -150,9 +150,9 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
     outcome_fires(
         o, again,
         arena_printf(arena,
-                     "%.1f ms per step compute activations a second time, while %s of the GPU's "
+                     "%s per step compute activations a second time, while %s of the GPU's "
                      "memory is free",
-                     ms(again), "more than half"));
+                     time_text(arena, again), "more than half"));
     outcome_example_op(o, f->tl, p.ops.longest, "longest repeated operation");
 }
 

@@ -62,8 +62,8 @@ static void check_eval_activations(const struct facts *f, struct arena *arena, s
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "the evaluation runs in training mode: it runs %lld kernels that it "
-                               "does not need, %.1f ms per step on average",
-                               (long long)e.train, ms(cost)));
+                               "does not need, %s per step on average",
+                               (long long)e.train, time_text(arena, cost)));
     outcome_example_op(o, f->tl, e.longest, "longest of them");
 }
 

@@ -139,9 +139,10 @@ static bool by_lists(const struct facts *f, struct arena *arena, const struct qu
     o->remedy.conditions[CONDITION_BY_LISTS] = true;
     outcome_fires(o, (int64_t)((double)each * (1 - left.good)),
                   arena_printf(arena,
-                               "the optimizer runs %lld kernels in %.1f ms %s: each of its "
+                               "the optimizer runs %lld kernels in %s %s: each of its "
                                "operations passes over all parameters once more (foreach)",
-                               (long long)each_step(f, ops.count), ms(each), scope_words(f)->per));
+                               (long long)each_step(f, ops.count), time_text(arena, each),
+                               scope_words(f)->per));
     outcome_example_op(o, f->tl, ops.longest, "longest optimizer kernel");
     return true;
 }
@@ -169,8 +170,8 @@ static void check_fused_optimizer(const struct facts *f, struct arena *arena, st
     const char *host =
         arena_printf(arena, "; the host takes %s to launch them", time_text(arena, u.host_ns));
     outcome_fires(o, cost,
-                  arena_printf(arena, "the optimizer runs %lld small kernels in %.1f ms %s%s",
-                               (long long)count, ms(cost), scope_words(f)->per,
+                  arena_printf(arena, "the optimizer runs %lld small kernels in %s %s%s",
+                               (long long)count, time_text(arena, cost), scope_words(f)->per,
                                u.host_ns > cost ? host : ""));
     outcome_example_op(o, f->tl, ops.longest, "longest optimizer kernel");
 }

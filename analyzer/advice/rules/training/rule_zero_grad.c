@@ -18,9 +18,8 @@ static void check_zero_grad(const struct facts *f, struct arena *arena, struct o
         outcome_evidence_per(o, "bytes zeroed", (double)each_step(f, ops.bytes) / 1e6, "MB", rows);
     o->edit.kind = &edit_keep_gradients;
     outcome_fires(o, cost,
-                  arena_printf(arena,
-                               "%lld memsets and fills per step zero buffers one by one: %.1f ms",
-                               (long long)count, ms(cost)));
+                  arena_printf(arena, "%lld memsets and fills per step zero buffers one by one: %s",
+                               (long long)count, time_text(arena, cost)));
     outcome_example_op(o, f->tl, ops.longest, "longest of them");
 }
 
