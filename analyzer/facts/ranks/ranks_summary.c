@@ -30,11 +30,11 @@ static bool same_mark(const struct timeline *t, uint32_t a, uint32_t b)
 }
 
 /* Median time from one mark of `process` to the next, its marks being named as those of the
- * analysed steps are. 0 = it has none. */
+ * analysed steps are; of a single mark its own length. 0 = it has none. */
 static int64_t own_step(const struct facts *f, uint32_t process, uint32_t name)
 {
     enum { MOST = 1024 };
-    int64_t v[MOST], last = 0;
+    int64_t v[MOST], last = 0, only = 0;
     size_t n = 0;
     const struct timeline *t = f->tl;
     if (process == f->steps.process)
@@ -50,9 +50,10 @@ static int64_t own_step(const struct facts *f, uint32_t process, uint32_t name)
             if (last && r->start_ns > last)
                 v[n++] = r->start_ns - last;
             last = r->start_ns;
+            only = r->end_ns - r->start_ns;
         }
     }
-    return n ? median_ns(v, n) : 0;
+    return n ? median_ns(v, n) : only;
 }
 
 static int sum_up(struct facts *facts, const struct members *m)
