@@ -49,7 +49,7 @@ struct outcome {
     int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* per step */
     int64_t least_ns; /* predicted: the low end if the host keeps its recorded pace */
     int64_t most_ns;  /* 0, or more than the exclusive time may be saved: this */
-    int64_t limit_ns; /* but no more: what is left of a window beside start-up */
+    int64_t limit_ns; /* but no more: what the rule knows, what a window has beside start-up */
     bool upper_bound; /* true: high is the most that it could save */
     bool put_off;     /* predicted: suppressed, for alone it saves next to nothing */
     int64_t own_low_ns, own_high_ns; /* predicted: before past trials widened it (past.h) */

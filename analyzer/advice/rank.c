@@ -159,7 +159,8 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most
     if (o->verdict != RULE_FIRES)
         return;
     /* Sums over streams that work side by side can exceed the step; a saving cannot. */
-    o->limit_ns = o->rule->start_up || most_ns == 0 ? a->facts->step_ns : most_ns;
+    int64_t limit = o->rule->start_up || most_ns == 0 ? a->facts->step_ns : most_ns;
+    o->limit_ns = o->limit_ns > 0 && o->limit_ns < limit ? o->limit_ns : limit;
     o->saves_mid_ns = at_most(o->saves_mid_ns, o->limit_ns);
     o->saves_high_ns = at_most(o->saves_high_ns, o->limit_ns);
     int least_pct = analysis_of_window(a->facts) ? ADVICE_WINDOW_PCT : 100 / QUERY_WORTH;

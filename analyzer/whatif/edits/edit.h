@@ -34,8 +34,8 @@ struct edit_kind {
     bool needs_events;       /* saves by moving work beside other work: where nobody recorded which
                                 stream waits for which, its saving stays a bound */
     bool within_measured;    /* saves no more than the finding measured */
-    bool bounded_by_cause;   /* may always save what the finding measured; a bound above that is
-                                explained */
+    bool bounded_by_cause;   /* may always save what the finding measured; what a higher bound comes
+                                from is part of its evidence */
     bool measured_from_peer; /* the finding measured how long others waited: where the host's waits
                                 were not recorded, that much may go though the replay says less */
     unsigned sure_parts;     /* bits of enum part: only so much idle time surely goes; the replay

@@ -85,10 +85,10 @@ static void advise_waiting(const struct facts *f, struct outcome *o)
     o->remedy.action = ACTION_WAIT_ASIDE;
 }
 
-struct told { /* per step */
-    int64_t all, lost, inside;
-    const char *where;  /* the range that holds more than half of it, NULL */
-    const char *mostly; /* where many do: the one that holds most of it, NULL */
+struct told {                         /* per step */
+    int64_t all, lost, inside, spent; /* spent: by the host where most of it is, 0 = no more */
+    const char *where;                /* the range that holds more than half of it, NULL */
+    const char *mostly;               /* where many do: the one that holds most of it, NULL */
     bool compiled, waits, brief;
 };
 
@@ -121,8 +121,11 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
                            ? arena_printf(arena, "; for up to %s of that its threads had no core",
                                           time_text(arena, t->lost))
                            : "";
-    return arena_printf(arena, "the GPU waits %s %s while the host %s%s%s%s",
-                        time_text(arena, t->all), scope_words(f)->per, does, place, core,
+    const char *spent = t->spent ? arena_printf(arena, ", where the host spends %s in all",
+                                                time_text(arena, t->spent))
+                                 : "";
+    return arena_printf(arena, "the GPU waits %s %s while the host %s%s%s%s%s",
+                        time_text(arena, t->all), scope_words(f)->per, does, place, spent, core,
                         query_line_text(f, arena, 1u << PART_IDLE_HOST));
 }
 
@@ -158,6 +161,27 @@ static void advise(const struct facts *f, struct outcome *o, const struct told *
         r->conditions[CONDITION_SPREAD] = t->mostly != NULL;
 }
 
+/* Time of the host in ranges of this name, per step; one within another counts once. */
+static int64_t spent_in(const struct facts *f, const char *where)
+{
+    int64_t sum = 0, until = INT64_MIN;
+    uint32_t thread = TL_NONE;
+    for (const struct range *r = f->tl->ranges; r < f->tl->ranges + f->tl->range_count; r++) {
+        until = r->thread == thread ? until : INT64_MIN;
+        thread = r->thread;
+        if (r->start_ns < until || strcmp(tl_text(f->tl, r->name), where) != 0)
+            continue;
+        until = r->end_ns;
+        for (size_t i = 0; i < f->steps.count; i++) {
+            const struct step *s = &f->steps.at[i];
+            int64_t from = r->start_ns > s->start_ns ? r->start_ns : s->start_ns;
+            int64_t to = r->end_ns < s->end_ns ? r->end_ns : s->end_ns;
+            sum += s->used && to > from ? to - from : 0;
+        }
+    }
+    return per_step(f, sum);
+}
+
 /* All of it in that range, also where the GPU has work meanwhile: without it the host is earlier at
  * what the GPU waits for later. */
 static struct edit skip_work(const struct facts *f, struct arena *arena, const char *where)
@@ -176,6 +200,10 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how far that work can be cut */
     if (t->where)
         o->edit = skip_work(f, arena, t->where);
+    if (t->spent)
+        outcome_evidence_per(o, "the host's time there in all, also while the GPU works,",
+                             ms(t->spent), "ms", NULL);
+    o->limit_ns = t->spent ? t->spent : t->all; /* what is gone delays nothing any more */
     advise(f, o, t);
     outcome_fires(o, t->all - t->lost, summary(f, arena, t));
     outcome_example_gaps(o, f, PART_IDLE_HOST,
@@ -222,7 +250,9 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
     if (where)
         outcome_evidence(o, arena_printf(arena, "of that, inside '%s'", short_name(where)),
                          ms(per_step(f, p.in_most)), "ms", NULL);
+    int64_t spent = where ? spent_in(f, where) : 0;
     struct told told = {.all = all,
+                        .spent = spent > all ? spent : 0,
                         .lost = lost,
                         .inside = per_step(f, p.in_most),
                         .where = where,
