@@ -2,7 +2,7 @@
  * of two groups: time that the program loses (waits, input, host work, settings, repeated work),
  * and computing made cheaper (precision, fusion, graphs, layouts). The first of the lost time
  * leads, because its cause is in the program and its remedy keeps the numbers, unless cheaper
- * computing saves far more. */
+ * computing saves far more. No bound stands before a larger prediction, whatever its cause. */
 #include "analyzer/advice/passes.h"
 
 #include <stdlib.h>
@@ -42,6 +42,11 @@ static void move_up(struct advice *a, size_t from, size_t to)
 
 /* A bound says what can be had at most, a prediction what will be: a bound moves up past smaller
  * predictions, never past one that is larger. */
+static bool may_pass(const struct outcome *o, const struct outcome *before)
+{
+    return !o->upper_bound || before->upper_bound || before->saves_mid_ns < o->saves_mid_ns;
+}
+
 static void place_bounds(struct advice *a)
 {
     for (size_t i = 1; i < a->ranked_count; i++) {
@@ -55,45 +60,52 @@ static void place_bounds(struct advice *a)
     }
 }
 
-/* Does the first finding, which makes computing cheaper, stay before the first of the lost time?
- * Where it saves so many times as much, or where the other is only a bound, and smaller than what
- * lies between the least and the likeliest that the prediction says. */
-static bool cheaper_leads(const struct outcome *cheaper, const struct outcome *lost)
+/* May the finding at `i` be the first? */
+static bool may_lead(const struct advice *a, size_t i)
 {
-    double least = (double)worth(cheaper), likely = (double)cheaper->saves_mid_ns;
-    return least > ADVICE_FAR_MORE * (double)worth(lost) ||
-           (lost->upper_bound && !cheaper->upper_bound &&
-            least + ADVICE_BESIDE_BOUND * (likely - least) > (double)lost->saves_mid_ns);
+    for (size_t k = 0; k < i; k++)
+        if (!may_pass(a->ranked[i], a->ranked[k]))
+            return false;
+    return true;
 }
 
+/* The first of the lost time goes first, unless cheaper computing saves more than twice as much. */
 static void put_lost_time_first(struct advice *a)
 {
     size_t i = 0;
     while (i < a->ranked_count && a->ranked[i]->rule->cheaper)
         i++;
-    if (i < a->ranked_count && !a->ranked[i]->rule->changes_training &&
-        !cheaper_leads(a->ranked[0], a->ranked[i]))
+    if (i < a->ranked_count && !a->ranked[i]->rule->changes_training && may_lead(a, i) &&
+        (double)worth(a->ranked[0]) <= ADVICE_FAR_MORE * (double)worth(a->ranked[i]))
         move_up(a, i, 0);
 }
 
-/* Where waiting for data is most of what is lost, whatever frees the host earlier seems to save
- * that wait, too: it only hides the cause. And without a core the training thread is slow in all
- * that it does, so that other figures follow from that. */
-static bool is_cause(const struct advice *a, const struct rule *r)
+static bool is_most_lost(const struct advice *a, enum part part)
 {
-    bool input = r->about_input;
     for (int p = PART_COMM; p < PART_COUNT; p++)
-        input = input && a->facts->breakdown_ns[p] <= a->facts->breakdown_ns[PART_IDLE_INPUT];
-    return input || r->no_core;
+        if (a->facts->breakdown_ns[p] > a->facts->breakdown_ns[part])
+            return false;
+    return true;
 }
 
-/* The cause goes first unless it is worth far less. */
+/* Where waiting for data is most of what is lost, whatever frees the host earlier seems to save
+ * that wait, too: it only hides the cause. Where waiting for a late rank is, what is freed waits
+ * longer. And without a core the training thread is slow in all that it does, so that other figures
+ * follow from that. */
+static bool is_cause(const struct advice *a, const struct rule *r)
+{
+    return (r->about_input && is_most_lost(a, PART_IDLE_INPUT)) ||
+           (r->late_rank && is_most_lost(a, PART_COMM)) || r->no_core;
+}
+
+/* The cause goes first unless its middle is worth far less. */
 static void put_cause_first(struct advice *a)
 {
     size_t i = 0;
     while (i < a->ranked_count && !is_cause(a, a->ranked[i]->rule))
         i++;
-    if (i < a->ranked_count && worth(a->ranked[i]) * 100 >= worth(a->ranked[0]) * ADVICE_CAUSE_PCT)
+    if (i < a->ranked_count && may_lead(a, i) &&
+        100 * a->ranked[i]->saves_mid_ns >= ADVICE_CAUSE_PCT * worth(a->ranked[0]))
         move_up(a, i, 0);
 }
 

@@ -7,7 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { EDITS_MOST = 64 }; /* findings that are asked together */
+enum {
+    EDITS_MOST = 64, /* findings that are asked together */
+    NOTHING_PCT = 5  /* of the step: an interval up to there is called next to nothing */
+};
 
 /* The edits of n findings; how many. */
 static size_t edits_of(const struct outcome *const *o, size_t n, const struct edit **edits)
@@ -59,14 +62,18 @@ static bool negligible(const struct advice *a, int64_t ns)
     return ns * QUERY_WORTH < a->facts->step_ns;
 }
 
-/* A bound above what the finding measures looks like a contradiction: say where it comes from. */
-static void raise_skip(const struct advice *a, struct outcome *o, int64_t most)
+/* What the finding measured grows to the most that the replay saves. It says why, for a bound above
+ * its own evidence looks like a contradiction; some findings have said so themselves. */
+static void raise_bound(struct outcome *o, int64_t most)
 {
-    if (!negligible(a, most - o->saves_high_ns))
-        outcome_evidence(o, "more at most, because what follows such work moves up",
-                         (double)(most - o->saves_high_ns) / 1e6, "ms", NULL);
-    /* the edit is only about the place that holds most of it */
-    o->saves_high_ns = most > o->saves_high_ns ? most : o->saves_high_ns;
+    enum { SHOWS = 200 }; /* one part in so many: the third digit */
+    int64_t more = engine_within(most, o->limit_ns) - o->saves_high_ns;
+    if (more <= 0)
+        return;
+    if (more * SHOWS > most && !o->edit.kind->bounded_by_cause)
+        outcome_evidence_per(o, "more at most, because other work moves up,", (double)more / 1e6,
+                             "ms", NULL);
+    o->saves_high_ns += more;
 }
 
 /* How much of the change can be had is not known: at most what all of it saves, which may be more
@@ -78,22 +85,19 @@ static void bound_by(const struct advice *a, struct engine *x, struct outcome *o
     struct span_ns s = predict_span(a, x, &one, 1);
     int64_t most = engine_most(x, &o->edit);
     most = most > s.high_ns ? most : s.high_ns;
-    if (o->edit.kind->bounded_by_cause) {
-        raise_skip(a, o, most);
+    raise_bound(o, most);
+    if (o->edit.kind->bounded_by_cause)
         return;
-    }
-    o->saves_high_ns = most;
+    o->saves_high_ns = o->saves_high_ns < most ? o->saves_high_ns : most;
     o->saves_mid_ns = o->saves_mid_ns < most ? o->saves_mid_ns : most; /* it ranks by its cause */
 }
 
 /* It says no more than a bound. Our doubts about the steps do not make the cause larger: the bound
  * grows only to what the replay saves at best. */
-static void bound_more(const struct advice *a, struct engine *x, struct outcome *o, int64_t high)
+static void bound_more(struct engine *x, struct outcome *o, int64_t high)
 {
     int64_t most = engine_most(x, &o->edit);
-    most = most < high ? most : high;
-    if (most > o->saves_high_ns)
-        o->saves_high_ns = engine_within(most, a->facts->step_ns);
+    raise_bound(o, most < high ? most : high);
 }
 
 /* Copies hide behind the work beside them, and no further: that much the rule has measured. */
@@ -131,11 +135,14 @@ static void add_tf32(struct advice *a, struct engine *x, struct outcome *o)
     if (negligible(a, s.mid_ns))
         return;
     const char *saves = time_text(&a->arena, s.mid_ns);
+    const char *high = time_text(&a->arena, s.high_ns);
+    const char *within =
+        s.low_ns > 0 ? arena_printf(&a->arena, "%s to %s", time_text(&a->arena, s.low_ns), high)
+                     : arena_printf(&a->arena, "at most %s", high);
     bool more = query_of_pytorch(a->facts) && !negligible(a, s.mid_ns - o->saves_mid_ns);
-    o->summary = arena_printf(
-        &a->arena, "%s. TF32 alone, which changes no types, saves %s (%s to %s)%s", o->summary,
-        saves, time_text(&a->arena, s.low_ns), time_text(&a->arena, s.high_ns),
-        more ? ", more than 16 bits, whose casts take time" : "");
+    o->summary = arena_printf(&a->arena, "%s. TF32 alone, which changes no types, saves %s (%s)%s",
+                              o->summary, saves, within,
+                              more ? ", more than 16 bits, whose casts take time" : "");
     remedy_text(&o->remedy, PARAM_TF32_SAVES, saves);
     o->remedy.conditions[CONDITION_TF32_FIRST] = more && !o->remedy.conditions[CONDITION_HAS_TF32];
     outcome_evidence_per(o, "saved by TF32 alone,", (double)s.mid_ns / 1e6, "ms", NULL);
@@ -163,13 +170,14 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
     struct span_ns own = within_sure(a->facts, edit->kind, engine_span(x, &a->whatif, &edit, 1));
     struct span_ns s = within_measured(o, widen(a, own, &one, 1));
     /* Where no wait of the host was recorded, the replay launches at the recorded times, as if the
-     * host did not follow. */
-    if (x->no_wait && edit->kind->measured_from_peer && o->saves_high_ns > s.high_ns) {
+     * host did not follow; where events are guessed, it may hold the host up for too much. */
+    bool peer = edit->kind->measured_from_peer && (x->no_wait || a->whatif.events_guessed);
+    if (peer && o->saves_high_ns > s.high_ns) {
         s.high_ns = o->saves_high_ns;
         s.mid_ns = (s.low_ns + s.high_ns) / 2;
     }
-    if (a->whatif.wider && s.low_ns == 0 && s.high_ns >= o->saves_high_ns) {
-        bound_more(a, x, o, s.high_ns);
+    if (a->whatif.wider && s.low_ns == 0 && s.high_ns >= o->saves_high_ns && !peer) {
+        bound_more(x, o, s.high_ns);
         return;
     }
     o->own_low_ns = own.low_ns;
@@ -206,8 +214,25 @@ static const bool *spared_by(struct advice *a, const struct outcome *waits)
     return marks ? marks : waits->edit.spared;
 }
 
+/* A thread without a core of its own is slow in all that it does: what a change of the host's work
+ * saves then is mostly that. */
+static bool lacks_core(const struct advice *a)
+{
+    for (size_t i = 0; i < a->outcome_count; i++)
+        if (a->outcomes[i].rule->no_core && a->outcomes[i].verdict == RULE_FIRES)
+            return true;
+    return false;
+}
+
+static void keep_as_bound(struct outcome *o)
+{
+    o->upper_bound = true;
+    o->saves_low_ns = o->least_ns = 0;
+}
+
 static void predict_all(struct advice *a, struct engine *x)
 {
+    bool crowded = lacks_core(a);
     for (size_t i = 0; i < a->outcome_count; i++) {
         struct outcome *o = &a->outcomes[i];
         const struct edit_kind *kind = o->edit.kind;
@@ -215,9 +240,11 @@ static void predict_all(struct advice *a, struct engine *x)
             continue;
         if (kind->wait_by_wait)
             o->edit.spared = spared_by(a, o);
-        if (predict_open_to(o))
+        if (predict_open_to(o)) {
             predict(a, x, o);
-        else if (o->verdict == RULE_FIRES && o->edit.best_case)
+            if (crowded && kind->of_host && !o->rule->no_core)
+                keep_as_bound(o);
+        } else if (o->verdict == RULE_FIRES && o->edit.best_case)
             bound_by(a, x, o);
     }
 }
@@ -251,38 +278,40 @@ static void tell_later(struct advice *a)
         if (!then)
             continue;
         o->verdict = RULE_SUPPRESSED;
-        o->why = arena_printf(&a->arena,
-                              "of no use now (%s); it saves %.2f ms after the changes before it",
-                              o->why, (double)then->saves_ns / 1e6);
+        o->why =
+            arena_printf(&a->arena, "of no use now (%s); it saves %s after the changes before it",
+                         o->why, time_text(&a->arena, then->saves_ns));
     }
 }
 
 static const char *why_not_now(struct advice *a, const struct outcome *o)
 {
-    double most_ms = (double)o->saves_high_ns / 1e6;
+    const char *most = time_text(&a->arena, o->saves_high_ns);
     const struct stacked *then = stacked_as(a, o);
     const char *alone =
         negligible(a, o->saves_high_ns)
             ? arena_printf(&a->arena,
-                           "present, but fixing it alone saves at most %.2f ms: another bottleneck "
+                           "present, but fixing it alone saves at most %s: another bottleneck "
                            "takes over",
-                           most_ms)
+                           most)
             : arena_printf(&a->arena,
                            "present, but fixing it alone most likely saves next to nothing; "
-                           "%.2f ms at most",
-                           most_ms);
-    return then ? arena_printf(&a->arena, "%s; it saves %.2f ms after the changes ranked before it",
-                               alone, (double)then->saves_ns / 1e6)
+                           "%s at most",
+                           most);
+    return then ? arena_printf(&a->arena, "%s; it saves %s after the changes ranked before it",
+                               alone, time_text(&a->arena, then->saves_ns))
                 : alone;
 }
 
-/* Who would save next to nothing alone is not advised now. */
+/* Who would save next to nothing alone is not advised now. An interval that reaches further than
+ * that is a prediction like others. */
 static void put_off(struct advice *a)
 {
     for (size_t i = 0; i < a->outcome_count; i++) {
         struct outcome *o = &a->outcomes[i];
         int64_t most_ns = o->edit.best_case ? o->saves_high_ns : o->saves_mid_ns;
-        if (o->verdict != RULE_FIRES || !o->edit.kind || !negligible(a, most_ns))
+        if (o->verdict != RULE_FIRES || !o->edit.kind || !negligible(a, most_ns) ||
+            o->saves_high_ns * 100 > a->facts->step_ns * NOTHING_PCT)
             continue;
         o->verdict = RULE_SUPPRESSED;
         o->put_off = true;
@@ -304,10 +333,7 @@ static void raise_bounds(struct advice *a, struct engine *x)
         struct outcome *o = &a->outcomes[i];
         if (o->verdict != RULE_FIRES || !o->edit.kind)
             continue;
-        int64_t most = engine_within(engine_most(x, &o->edit), o->limit_ns);
-        if (o->edit.kind->bounded_by_cause)
-            raise_skip(a, o, most);
-        o->saves_high_ns = most > o->saves_high_ns ? most : o->saves_high_ns;
+        raise_bound(o, engine_most(x, &o->edit));
     }
 }
 

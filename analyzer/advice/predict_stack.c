@@ -1,9 +1,8 @@
 /* The order in which to make the changes, and what each saves on top of those before it.
  *
- * By turns: first the cause of waiting for data where that heads the ranking, then repairs, then
- * CUDA graphs. What changes the training has no place in it: with another batch a step is not the
+ * By turns: what heads the ranking, then repairs, then CUDA graphs. What changes the training has no place in it: with another batch a step is not the
  * same step any longer. Within a turn the one goes first that saves most on top of what was chosen,
- * by its lower bound. A graph comes behind the repairs because it holds the launches that it was
+ * by its lower bound. Unless it heads the ranking, a graph comes behind the repairs because it holds the launches that it was
  * captured with: waits, allocations and shapes that differ keep a step out of it, and what changes
  * kernels afterwards has it captured anew. After each choice all are asked again: what saves
  * nothing while the host sets the pace may save much once a graph launches.
@@ -13,7 +12,7 @@
 #include "analyzer/queries/limits.h"
 
 enum { CHANGES = STACK_MOST };
-enum turn { TURN_CAUSE, TURN_REPAIR, TURN_GRAPH, TURNS };
+enum turn { TURN_FIRST, TURN_REPAIR, TURN_GRAPH, TURNS };
 
 struct choice {
     const struct outcome *outcome;
@@ -22,9 +21,9 @@ struct choice {
 
 static enum turn turn_of(const struct advice *a, const struct outcome *o)
 {
-    if (o->edit.kind->comes_last)
-        return TURN_GRAPH;
-    return o->rule->about_input && a->ranked_count && a->ranked[0] == o ? TURN_CAUSE : TURN_REPAIR;
+    if (a->ranked_count && a->ranked[0] == o)
+        return TURN_FIRST;
+    return o->edit.kind->comes_last ? TURN_GRAPH : TURN_REPAIR;
 }
 
 /* What it saves at least of what it saves here: as much of it as of what it saves alone. */

@@ -150,12 +150,24 @@ static bool saves_most(const struct advice *a, const struct outcome *o)
     return true;
 }
 
+/* Lost time of which only the most is known stands behind a larger prediction, though the verdict
+ * may be about it: it is named as well. */
+static const char *nearly_as_much(struct advice *a)
+{
+    const struct outcome *o = a->ranked[0];
+    const struct outcome *next = a->ranked_count > 1 ? a->ranked[1] : NULL;
+    if (o->upper_bound || !next || !next->upper_bound || next->rule->cheaper ||
+        2 * next->saves_mid_ns < o->saves_mid_ns)
+        return "";
+    return arena_printf(&a->arena, " Besides: %s, %s.", next->title, saving_words(a, next));
+}
+
 const char *verdict_saving(struct advice *a)
 {
     const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
-    return o ? arena_printf(&a->arena, " %s: %s, %s.",
+    return o ? arena_printf(&a->arena, " %s: %s, %s.%s",
                             saves_most(a, o) ? "The largest saving" : "What to change first",
-                            o->title, saving_words(a, o))
+                            o->title, saving_words(a, o), nearly_as_much(a))
              : "";
 }
 

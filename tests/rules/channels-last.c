@@ -90,7 +90,7 @@ TEST(test_what_may_save_nothing)
         ck_assert_int_eq(o->edit.layout.best > 0, i == 1);
         if (i == 0) {
             ck_assert_int_eq(o->verdict, RULE_SUPPRESSED);
-            ck_assert_ptr_nonnull(strstr(o->why, "most likely saves next to nothing; 0.12 ms"));
+            ck_assert_ptr_nonnull(strstr(o->why, "most likely saves next to nothing; 0.120 ms"));
         }
         build_end(&b);
     }

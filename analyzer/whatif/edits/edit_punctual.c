@@ -58,6 +58,5 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_punctual = {
     .name = "punctual",
     .apply = apply,
-    .needs_events = true,
     .measured_from_peer = true,
 };

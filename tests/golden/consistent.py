@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""One answer, one truth: no two numbers of an answer contradict each other, in its verdict, findings, possible order of
+changes, ranks, text, page and JSON, and no advice that has only an upper bound stands before a larger prediction.
+Asked of the recordings that standins.py writes, of those in real/, and of the recordings in FOLDER that have at most SIZE
+bytes (0: of all; folders in it that hold ranks are asked as one run, too).
+Usage: consistent.py GPUPROF FOLDER SIZE."""
+import glob
+import gzip
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import standins
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROUND = 1.006      # three digits of a number in text
+NOTHING_PCT = 5    # of the step: what is called "next to nothing" is less
+MARKED_KINDS = (".json.gz", ".sqlite.gz", ".gpuprof", ".pb", ".pb.gz", ".rpd")
+
+
+def near(text, value):
+    """A number in the text stands for this value."""
+    return abs(float(text) - value) <= 0.006 * abs(value) + 0.006
+
+
+def times(text):
+    """Milliseconds in a text."""
+    units = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+    return [float(n) * units[u] for n, u in re.findall(r"(\d+(?:\.\d+)?) (us|ms|s)\b", text)]
+
+
+def of_parts(r):
+    """The parts of a step sum to it, and the verdict's shares are theirs."""
+    step, parts = r["breakdown_of_ms"], r["breakdown_ms"]
+    if step and abs(sum(parts.values()) - step) > 0.01 * step:
+        yield f"parts of {sum(parts.values()):.3f} ms in a step of {step} ms"
+    shares = {name: 100 * parts[part] / step for name, part in (("launches", "idle_launch"), ("allocating", "idle_alloc"))
+              if step and part in parts}
+    for name, text in re.findall(r"(launches|allocating) (\d+) %", r["verdict"].split(". ")[0]):
+        if abs(shares[name] - float(text)) > 1:
+            yield f"verdict: {name} {text} %, the parts say {shares[name]:.1f} %"
+    if r["steps"]["unit"] == "window" and re.search(r"of each [\d.]+ m?s step", r["verdict"] + r["why"]):
+        yield f"no step repeats, and yet: {r['verdict']}"
+
+
+def of_savings(r):
+    """Intervals in order, no more than there is, bounds not above what the finding itself has measured."""
+    step = r["breakdown_of_ms"]
+    for f in r["findings"]:
+        s, rule = f["saves_ms"], f["rule"]
+        if not 0 <= s["low"] <= s["mid"] <= s["high"] * 1.0001 or s["high"] > step * 1.001:
+            yield f"{rule}: saves {s} of {step} ms"
+        if f["kind"] == "upper-bound" and s["low"]:
+            yield f"{rule}: a bound with a lower end, {s}"
+        seen = [e["value"] for e in f["evidence"] if e["unit"] == "ms"]
+        if f["kind"] == "upper-bound" and seen and s["high"] > ROUND * sum(seen):
+            yield f"{rule}: up to {s['high']} ms, its evidence is {seen}"
+        for zero in re.findall(r"(?<![\d.])0\.0+ ms", f["summary"]):
+            yield f"{rule}: '{zero}' in its summary, and it saves {s['high']} ms: {f['summary']}"
+
+
+def of_order(r):
+    """No bound before a larger prediction; what leads is what the verdict and the next step name."""
+    ranked = r["findings"]
+    for i, bound in enumerate(ranked):
+        for later in ranked[i + 1:]:
+            if (bound["kind"] == "upper-bound" and later["kind"] == "predicted" and later["group"] != "training" and
+                    later["saves_ms"]["mid"] > bound["saves_ms"]["mid"] * 1.0001):
+                yield (f"{bound['rule']}, at most {bound['saves_ms']['high']} ms, stands before {later['rule']}, "
+                       f"which saves {later['saves_ms']['mid']} ms")
+    named = re.search(r"(The largest saving|What to change first)[^:]*: (.*?), (?:at most )?([\d.]+) (us|ms|s)\b", r["verdict"])
+    if not named:
+        return
+    # words for the rest after start-up name the second
+    first = ranked[1 if "in the rest" in r["verdict"] else 0] if len(ranked) > ("in the rest" in r["verdict"]) else None
+    if not first or named.group(2) != first["title"]:
+        yield f"the verdict names '{named.group(2)}', the first finding is {first and first['rule']}"
+    elif named.group(1).startswith("The largest") and any(f["saves_ms"]["mid"] > first["saves_ms"]["high"] for f in ranked):
+        yield f"'the largest saving' is {first['rule']}, and another one saves more"
+    if "in the rest" not in r["verdict"] and ranked[0]["title"] not in (r["next"] or ""):
+        yield f"next is '{r['next'][:60]}', the first finding is {ranked[0]['rule']}"
+
+
+def of_stack(r):
+    """Changes one after another: each makes the step shorter by what it says, and none saves more than there is."""
+    replay, ranked = r["replay"] or {}, [f["rule"] for f in r["findings"]]
+    before = r["breakdown_of_ms"]
+    for s in replay.get("stack", []):
+        if abs(before - s["saves_ms"] - s["step_ms"]) > 0.002 * r["breakdown_of_ms"] + 0.002:
+            yield f"{s['rule']}: {before} ms less {s['saves_ms']} ms is not {s['step_ms']} ms"
+        if not s["step_low_ms"] <= s["step_ms"] * 1.0001 or not s["step_ms"] <= s["step_high_ms"] * 1.0001:
+            yield f"{s['rule']}: {s['step_ms']} ms is not within {s['step_low_ms']} to {s['step_high_ms']} ms"
+        before = s["step_ms"]
+    stack = [s["rule"] for s in replay.get("stack", []) if s["rule"] in ranked]
+    lead = [f["rule"] for f in r["findings"] if f["kind"] == "predicted" and f["rule"] in stack]
+    if lead and ranked[0] == lead[0] and stack[0] != lead[0]:
+        yield f"the first finding is {lead[0]}, the first to apply is {stack[0]}"
+
+
+def of_others(r):
+    """What is not advised now, and ranks."""
+    step = r["breakdown_of_ms"]
+    for s in r["suppressed"]:
+        most = re.search(r"next to nothing; ([\d.]+) (us|ms|s) at most", s["why"])
+        if most and step and 100 * times(" ".join(most.groups()))[0] > NOTHING_PCT * step:
+            yield f"{s['rule']}: next to nothing, and {' '.join(most.groups())} of {step} ms at most"
+    ranks = {x["rank"]: x for x in r["ranks"]}
+    for f in r["findings"]:
+        late = re.match(r"rank (\d+) is late", f["summary"])
+        if f["rule"] == "straggler" and late and not ranks.get(int(late.group(1)), {}).get("late_ms", 1):
+            yield f"rank {late.group(1)} is late in the finding, and never in the table"
+    if r["steps"]["source"] in ("framework", "nvtx") and any(x["step_median_ms"] == 0 for x in r["ranks"]):
+        yield "a rank without a length of its step beside one that has marks"
+
+
+def of_text(r, text):
+    """The text says what JSON says."""
+    flat = " ".join(text.split())
+    if " ".join(r["verdict"].split()) not in flat:
+        yield "the text has another verdict than JSON"
+    for f in r["findings"]:
+        at = flat.find(" " + f["title"] + " ")
+        shown = re.search(re.escape(f["title"]) + r" (?:up to )?([\d.]+) (us|ms|s) ", flat[flat.find("what to change"):])
+        value = f["saves_ms"]["high" if f["kind"] == "upper-bound" else "mid"]
+        if at < 0 or not shown:
+            yield f"{f['rule']} is not in the text"
+        elif not near(times(f"{shown.group(1)} {shown.group(2)}")[0], value):
+            yield f"{f['rule']}: {shown.group(0)}in the text, {value} ms in JSON"
+    said = re.search(r"keeps the others waiting ([\d.]+) (us|ms|s) per step", flat[max(flat.find("Ranks "), 0):])
+    for f in r["findings"] + r["suppressed"]:
+        if f["rule"] == "straggler" and said and "saves_ms" not in f and "at most" in f["why"]:
+            yield f"straggler: {f['why']}, and the ranks' line says {said.group(1)} {said.group(2)}"
+
+
+def of_page(r, page):
+    """The page says what JSON says, in its order."""
+    page = html.unescape(page)
+    if r["verdict"] not in page:
+        yield "the page has another verdict than JSON"
+    titles = re.findall(r'<span class="title">(.*?)</span> <span class="saves[^"]*">(.*?)</span>', page)
+    if [t for t, _ in titles] != [f["title"] for f in r["findings"]]:
+        yield f"the page has the findings {[t for t, _ in titles]}"
+        return
+    for (_, said), f in zip(titles, r["findings"]):
+        value = f["saves_ms"]["high" if f["kind"] == "upper-bound" else "mid"]
+        if not times(said) or not near(times(said)[0], value):
+            yield f"{f['rule']}: '{said}' on the page, {value} ms in JSON"
+
+
+def asked(gpuprof, paths, page):
+    """What is wrong with the answers about these paths; None where there is no answer at all."""
+    def run(*words):
+        return subprocess.run([gpuprof, *words], capture_output=True, text=True, check=False, env={**os.environ, "NO_COLOR": "1"})
+    done = run("analyze", "--json", *paths)
+    if done.returncode:
+        return None  # what cannot be read is said by others
+    r = json.loads(done.stdout)
+    wrong = [w for check in (of_parts, of_savings, of_order, of_stack, of_others) for w in check(r)]
+    wrong += of_text(r, run("analyze", "-v", *paths).stdout)
+    if run("report", "-f", "-o", page, *paths).returncode == 0:
+        with open(page, encoding="utf-8") as f:
+            wrong += of_page(r, f.read())
+    return wrong
+
+
+def recordings(folder, size, own):
+    """Lists of paths, each of which is asked as one."""
+    found = [os.path.join(own, row[0]) for row in standins.make(own)]
+    for packed in sorted(glob.glob(os.path.join(HERE, "real", "*.gpuprof.gz"))):
+        path = os.path.join(own, os.path.basename(packed)[:-3])
+        with gzip.open(packed) as f, open(path, "wb") as out:
+            out.write(f.read())
+        found.append(path)
+    for at, _, names in sorted(os.walk(folder)):
+        files = [os.path.join(at, n) for n in sorted(names) if n.endswith(MARKED_KINDS)]
+        found += [f for f in files if not size or os.path.getsize(f) <= size]
+        if any(re.match(r"rank\d+\.", n) for n in names) and not size:
+            found.append(at)
+    return found
+
+
+def main():
+    gpuprof, folder, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    if not os.path.isdir(folder):
+        print("left out: no recordings in ../shared/traces")
+    answers = bad = 0
+    with tempfile.TemporaryDirectory() as own:
+        for path in recordings(folder, size, own):
+            wrong = asked(gpuprof, [path], os.path.join(own, "page.html"))
+            answers += wrong is not None
+            bad += bool(wrong)
+            for line in wrong or []:
+                print(f"{os.path.relpath(path, own if path.startswith(own) else folder)}: {line}")
+    print(f"{answers} answers, {bad} contradict themselves")
+    return 1 if bad or not answers else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+/* The order of findings, with no recording behind them: what each saves is given. */
+#include "tests/unit/test.h"
+
+#include "analyzer/advice/passes.h"
+
+#include <string.h>
+
+enum { MOST = 64 }; /* rules, of which those that are not given stay silent */
+
+struct ranking {
+    struct facts facts;
+    struct outcome outcomes[MOST];
+    const struct outcome *ranked[MOST];
+    struct advice a;
+};
+
+static void fires(struct ranking *x, const char *rule, bool bound, int64_t low, int64_t mid,
+                  int64_t high)
+{
+    struct outcome *o = &x->outcomes[x->a.outcome_count++];
+    *o = (struct outcome){.rule = rule_find(rule),
+                          .verdict = RULE_FIRES,
+                          .upper_bound = bound,
+                          .saves_low_ns = low,
+                          .least_ns = low,
+                          .saves_mid_ns = mid,
+                          .saves_high_ns = high};
+    ck_assert_ptr_nonnull(o->rule);
+}
+
+static void rank(struct ranking *x, enum part lost)
+{
+    x->facts.breakdown_ns[lost] = 100;
+    x->a.facts = &x->facts;
+    x->a.outcomes = x->outcomes;
+    x->a.ranked = x->ranked;
+    findings_rank(&x->a);
+}
+
+static void check_first(const struct ranking *x, const char *rule)
+{
+    ck_assert_str_eq(x->a.ranked[0]->rule->id, rule);
+}
+
+/* It would lead by its group, and halfway between least and middle the prediction is smaller. */
+TEST(no_bound_stands_before_a_larger_prediction)
+{
+    struct ranking x = {0};
+    fires(&x, "cuda-graphs", false, 31, 56, 68);
+    fires(&x, "exposed-communication", true, 0, 55, 55);
+    rank(&x, PART_COMM);
+    check_first(&x, "cuda-graphs");
+}
+
+TEST(a_bound_stands_before_a_smaller_prediction)
+{
+    struct ranking x = {0};
+    fires(&x, "cuda-graphs", false, 31, 54, 68);
+    fires(&x, "exposed-communication", true, 0, 55, 55);
+    rank(&x, PART_COMM);
+    check_first(&x, "exposed-communication");
+}
+
+TEST(nor_does_the_bound_of_a_cause)
+{
+    struct ranking x = {0};
+    fires(&x, "sync-in-loop", false, 31, 56, 68);
+    fires(&x, "num-workers", true, 0, 55, 55);
+    rank(&x, PART_IDLE_INPUT);
+    check_first(&x, "sync-in-loop");
+}
+
+/* What others free waits for the late rank. */
+TEST(a_late_rank_that_most_is_lost_by_leads)
+{
+    for (int most = 0; most < 2; most++) {
+        struct ranking x = {0};
+        fires(&x, "cuda-graphs", false, 32, 56, 68);
+        fires(&x, "straggler", false, 0, 25, 50);
+        rank(&x, most ? PART_COMM : PART_IDLE_LAUNCH);
+        check_first(&x, most ? "straggler" : "cuda-graphs");
+    }
+}
