@@ -7,10 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    EDITS_MOST = 64, /* findings that are asked together */
-    NOTHING_PCT = 5  /* of the step: an interval up to there is called next to nothing */
-};
+enum { EDITS_MOST = 64 }; /* findings that are asked together */
 
 /* The edits of n findings; how many. */
 static size_t edits_of(const struct outcome *const *o, size_t n, const struct edit **edits)
@@ -311,7 +308,7 @@ static void put_off(struct advice *a)
         struct outcome *o = &a->outcomes[i];
         int64_t most_ns = o->edit.best_case ? o->saves_high_ns : o->saves_mid_ns;
         if (o->verdict != RULE_FIRES || !o->edit.kind || !negligible(a, most_ns) ||
-            o->saves_high_ns * 100 > a->facts->step_ns * NOTHING_PCT)
+            o->saves_high_ns * 100 > a->facts->step_ns * ADVICE_NOTHING_PCT)
             continue;
         o->verdict = RULE_SUPPRESSED;
         o->put_off = true;

@@ -27,7 +27,9 @@ static void launch(struct spool_writer *w, uint32_t tid, int line, int what, int
 #define LAUNCH(i) MEMORY_ROW(m, launch_line, ROW_LAUNCH_LINE, i)
 #define STACK(i)  MEMORY_ROW(m, stack, ROW_STACK, i)
 
-START_TEST(lines_become_rows)
+TEST_FIXTURE(setup, teardown)
+
+TEST(lines_become_rows)
 {
     struct spool_writer w = begin();
     launch(&w, 77, 9, SPOOL_LINE_OWN, 1, 10, 10);
@@ -49,11 +51,10 @@ START_TEST(lines_become_rows)
     ck_assert(LAUNCH(4)->start_ns == 5 && LAUNCH(4)->end_ns == 40 && LAUNCH(4)->stretch == 1);
     spool_end(&w);
 }
-END_TEST
 
 /* The thread that ends a stretch is read before another thread's last line in it: that opens no
  * new one. A process that was killed in a stretch had it until its last record. */
-START_TEST(stretches_end_once)
+TEST(stretches_end_once)
 {
     struct spool_writer w = begin();
     launch(&w, 77, 0, SPOOL_LINE_STRETCH, 1, 5, 40);
@@ -65,16 +66,4 @@ START_TEST(stretches_end_once)
     ck_assert(LAUNCH(3)->what == SPOOL_LINE_STRETCH && LAUNCH(3)->stretch == 2);
     ck_assert(LAUNCH(3)->start_ns == 50 && LAUNCH(3)->end_ns == 90);
     spool_end(&w);
-}
-END_TEST
-
-Suite *test_launch_lines_suite(void)
-{
-    Suite *s = suite_create("launch_lines");
-    TCase *t = tcase_create("launch_lines");
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_add_test(t, lines_become_rows);
-    tcase_add_test(t, stretches_end_once);
-    suite_add_tcase(s, t);
-    return s;
 }

@@ -1,9 +1,9 @@
 /* Whose code a file of Python is (wire/python_owner.h). */
 #include "wire/python_owner.h"
 
-#include <check.h>
+#include "tests/unit/test.h"
 
-START_TEST(owners)
+TEST(owners)
 {
     static const struct {
         const char *file;
@@ -26,14 +26,4 @@ START_TEST(owners)
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         ck_assert_msg(python_owner(files[i].file) == files[i].owner, "%s", files[i].file);
-}
-END_TEST
-
-Suite *test_owner_suite(void)
-{
-    Suite *s = suite_create("owner");
-    TCase *t = tcase_create("owner");
-    tcase_add_test(t, owners);
-    suite_add_tcase(s, t);
-    return s;
 }
