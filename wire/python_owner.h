@@ -59,6 +59,13 @@ static inline bool python_is_compiled(const char *file)
            slash[-3] == '/' && strncmp(slash - 2, slash + 2, 2) == 0;
 }
 
+/* As places are named: train.py; of an installed package transformers/trainer.py. */
+static inline const char *python_short_file(const char *file)
+{
+    const char *package = python_in_packages(file), *slash = strrchr(file, '/');
+    return package ? package : slash ? slash + 1 : file;
+}
+
 static inline enum python_owner python_owner(const char *file)
 {
     const char *package = python_in_packages(file);

@@ -26,4 +26,7 @@ int64_t predict_saved(struct engine *x, const struct outcome *const *o, size_t n
 void predict_stack(struct advice *a, struct engine *x);
 void predict_waits(struct advice *a, struct engine *x, struct outcome *o);
 
+/* where.c: names the line that most of a finding's GPU work comes from, in its summary. */
+void outcome_say_where(const struct facts *f, struct arena *arena, struct outcome *o);
+
 #endif

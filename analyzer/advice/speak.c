@@ -51,6 +51,8 @@ void advice_speak(struct advice *a)
 {
     for (size_t i = 0; i < a->outcome_count; i++) {
         struct outcome *o = &a->outcomes[i];
+        if (o->verdict == RULE_FIRES)
+            outcome_say_where(a->facts, &a->arena, o);
         if (o->verdict == RULE_FIRES || o->put_off || o->later)
             outcome_speak(a->facts, &a->arena, o);
     }

@@ -10,6 +10,12 @@ const struct lines *facts_lines(const struct facts *f, enum lines_of which)
     return f->lines ? &f->lines->of[which] : &none;
 }
 
+const struct gpu_lines *facts_gpu_lines(const struct facts *f)
+{
+    static const struct gpu_lines none;
+    return f->lines ? &f->lines->gpu : &none;
+}
+
 int64_t facts_line_looks(const struct facts *f)
 {
     return f->lines ? f->lines->looks : 0;

@@ -57,8 +57,28 @@ struct lines {
     int64_t ns;    /* what there is to charge, per step or as above */
 };
 
+/* What the GPU does for a line, forward and backward. */
+struct gpu_line {
+    const char *place, *file, *function; /* as of a struct line */
+    int number;
+    uint32_t stack;      /* index in timeline.stacks */
+    int64_t ns;          /* per step */
+    int64_t backward_ns; /* of it in backward passes */
+    int64_t count;       /* pieces of work in the steps that it is summed over */
+};
+
+struct gpu_lines {
+    struct gpu_line *at; /* by ns, falling */
+    size_t count;
+    int64_t ns;       /* all work of the GPU, per step: more than a step takes if streams overlap */
+    int64_t lined_ns; /* of it, what has a line */
+    size_t steps;     /* it is summed over: used ones that carry lines. 0: over all used ones, by
+                         what matches launches with lines (timeline_lines.c) */
+};
+
 struct line_facts {
     struct lines of[LINES_KINDS];
+    struct gpu_lines gpu;
     int64_t looks; /* at the training thread, whatever the GPU did; 0 = it was not sampled */
 };
 
@@ -67,6 +87,14 @@ const struct lines *facts_lines(const struct facts *f, enum lines_of which);
  * much of them; NULL: none has any. */
 const struct line *facts_line_of(const struct facts *f, uint32_t parts, int64_t *ns);
 int64_t facts_line_looks(const struct facts *f);
+const struct gpu_lines *facts_gpu_lines(const struct facts *f); /* count 0: none was recorded */
+/* Of LINES_STEP, the line with most of these parts of the step (bits 1 << part), and in *ns how
+ * much of them; NULL: none has any. */
+const struct line *facts_line_of(const struct facts *f, uint32_t parts, int64_t *ns);
+int64_t facts_line_looks(const struct facts *f);
+const struct gpu_lines *facts_gpu_lines(const struct facts *f); /* count 0: none was recorded */
+/* Of api.line: "train.py:9 (Net.forward), its backward pass". Returns out. */
+const char *launch_line_text(const struct facts *f, uint32_t line, char *out, size_t size);
 
 /* "memory_map() train.py:9, in subprocess.run (sleeps)". Returns out. */
 const char *line_text(const struct line *l, char *out, size_t size);

@@ -59,6 +59,8 @@ struct build {
     int64_t total_ns[ROW_KINDS], total_bytes[ROW_KINDS]; /* of the rows, so far */
 };
 
+/* timeline_lines.c. -1: out of memory. */
+int build_launch_lines(struct build *b);
 /* timeline_comm.c. What a collective of this name in a process group of this name exchanges. */
 enum comm_kind comm_kind_of(const char *group, const char *collective);
 /* timeline_clean.c. Makes the table of bounds; called once. */

@@ -10,6 +10,7 @@
 
 #include "analyzer/profile/rows.h"
 #include "base/str.h"
+#include "wire/spool_format.h"
 
 #include <stdbool.h>
 
@@ -98,8 +99,11 @@ struct api {
     uint32_t caller; /* string id: the program's line that makes it, "train.c:211 (train_step)"; 0 =
                         not recorded */
     uint8_t kind;    /* enum api_kind, told by the name */
-    uint8_t layer;   /* 0 runtime, 1 driver; driver calls nested in runtime calls are dropped */
-    uint16_t error;  /* its own error number, 0 = success */
+    uint32_t line;   /* of Python, that launched it: tl_line_stack, tl_line_way; 0 = not known */
+    uint8_t layer : 1;        /* 0 runtime, 1 driver; driver calls nested in runtime calls are
+                                 dropped */
+    uint8_t line_matched : 1; /* its step carries none: that of the same launch in others */
+    uint16_t error;           /* its own error number, 0 = success */
 };
 
 enum api_kind {
@@ -307,6 +311,17 @@ static inline uint32_t tl_op_device(const struct timeline *t, uint32_t i)
 {
     return t->streams[t->ops[i].stream].device;
 }
+/* Of api.line, where it is not 0: index in stacks, and enum spool_line. */
+static inline uint32_t tl_line_stack(uint32_t line)
+{
+    return (line - 1) / SPOOL_LINES;
+}
+static inline enum spool_line tl_line_way(uint32_t line)
+{
+    return (enum spool_line)((line - 1) % SPOOL_LINES);
+}
+/* "train.py:9 (Net.forward), its backward pass". Returns out. */
+const char *timeline_line_text(const struct timeline *t, uint32_t line, char *out, size_t size);
 static inline const char *tl_text(const struct timeline *t, uint32_t id)
 {
     return str_text(&t->strings, id);

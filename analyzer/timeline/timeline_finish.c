@@ -188,6 +188,8 @@ int timeline_finish(struct timeline *t, struct err *e)
     hand_over(b);
     if (build_callers(b) < 0)
         return err_set(e, "out of memory while reading who calls");
+    if (build_launch_lines(b) < 0)
+        return err_set(e, "out of memory while looking for the lines of launches");
     if (build_updates(t) < 0)
         return err_set(e, "out of memory while looking for updates");
     if (build_convolutions(t) < 0)

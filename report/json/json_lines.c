@@ -42,17 +42,45 @@ static void write_line(struct json_tree *j, const struct line *l, const struct l
     tree_end(j);
 }
 
+static void write_gpu(struct json_tree *j, const struct gpu_lines *g)
+{
+    tree_begin(j, "gpu", '{');
+    tree_ms(j, "ms", g->ns);
+    tree_ms(j, "lined_ms", g->lined_ns);
+    tree_int(j, "steps", (int64_t)g->steps);
+    tree_begin(j, "lines", '[');
+    for (size_t i = 0; i < g->count && i < MOST_LINES; i++) {
+        const struct gpu_line *l = &g->at[i];
+        tree_begin(j, NULL, '{');
+        tree_str(j, "place", l->place);
+        tree_str(j, "file", l->file);
+        tree_int(j, "line", l->number);
+        tree_str(j, "function", *l->function ? l->function : NULL);
+        tree_ms(j, "ms", l->ns);
+        tree_ms(j, "backward_ms", l->backward_ns);
+        tree_num(j, "pct", g->ns > 0 ? 100.0 * (double)l->ns / (double)g->ns : 0, 3);
+        tree_end(j);
+    }
+    tree_end(j);
+    tree_end(j);
+}
+
 void json_lines(struct json_tree *j, const struct advice *a)
 {
     static const char *const key[LINES_KINDS] = {[LINES_STEP] = "step",
                                                  [LINES_WAITS] = "waits",
                                                  [LINES_WORKERS] = "workers",
                                                  [LINES_OTHER] = "other_steps"};
-    if (facts_line_looks(a->facts) == 0)
+    const struct gpu_lines *gpu = facts_gpu_lines(a->facts);
+    int64_t looks = facts_line_looks(a->facts);
+    if (looks == 0 && gpu->count == 0)
         return;
     tree_begin(j, "lines", '{');
-    tree_int(j, "samples", facts_line_looks(a->facts));
-    for (int k = 0; k < LINES_KINDS; k++) {
+    if (gpu->count)
+        write_gpu(j, gpu);
+    if (looks)
+        tree_int(j, "samples", looks);
+    for (int k = 0; k < LINES_KINDS && looks; k++) {
         const struct lines *l = facts_lines(a->facts, (enum lines_of)k);
         tree_begin(j, key[k], '{');
         tree_int(j, "samples", l->looks);

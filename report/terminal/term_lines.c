@@ -25,6 +25,27 @@ static void write_list(const struct terminal *t, const struct lines *l, const ch
     }
 }
 
+static void write_gpu(const struct terminal *t, const struct facts *f, size_t most)
+{
+    const struct gpu_lines *g = facts_gpu_lines(f);
+    for (size_t i = 0; i < g->count && i < most && g->at[i].ns * LEAST_SHARE >= g->ns; i++) {
+        const struct gpu_line *l = &g->at[i];
+        struct text ms, back;
+        char line[512], share[64] = "";
+        if (i == 0)
+            fprintf(t->f, "Lines that the GPU works for, %s; %.0f %% of its time has a line\n",
+                    scope_words(f)->per, 100.0 * (double)g->lined_ns / (double)g->ns);
+        if (l->backward_ns)
+            snprintf(share, sizeof share, ", %s of it in the backward pass",
+                     text_ms(&back, l->backward_ns));
+        snprintf(line, sizeof line, "%.300s%s%.100s%s", l->function, *l->function ? "() " : "",
+                 l->place, share);
+        fprintf(t->f, "  %9s %5.1f %%  ", text_ms(&ms, l->ns),
+                100.0 * (double)l->ns / (double)g->ns);
+        term_wrap(t, 21, 21, line);
+    }
+}
+
 void term_lines(const struct terminal *t, const struct advice *a, size_t most)
 {
     const struct facts *f = a->facts;
@@ -33,6 +54,7 @@ void term_lines(const struct terminal *t, const struct advice *a, size_t most)
              f->on_cpu ? "Lines of the program, %s" : "Lines in which the GPU idles, %s",
              scope_words(f)->per);
     write_list(t, facts_lines(f, LINES_STEP), head, most);
+    write_gpu(t, f, most);
     snprintf(head, sizeof head, "Lines that wait for the GPU, %s", scope_words(f)->per);
     write_list(t, facts_lines(f, LINES_WAITS), head, most);
     write_list(t, facts_lines(f, LINES_WORKERS), "Lines of the loader's workers, per batch", most);

@@ -291,6 +291,8 @@ int lines_measure(struct facts *f, struct err *e)
     f->lines = arena_alloc(&f->arena, sizeof *f->lines);
     if (!f->lines)
         return err_no_memory(e);
+    if (lines_measure_gpu(f) < 0)
+        return err_no_memory(e);
     if (f->tl->stack_sample_count == 0 || f->steps.count == 0)
         return 0;
     int rc = begin(&p);

@@ -32,6 +32,7 @@ struct charged {
 
 /* Fills f->lines, once the other facts are known. -1 with *e set. */
 int lines_measure(struct facts *f, struct err *e);
+int lines_measure_gpu(struct facts *f); /* f->lines->gpu. -1: out of memory */
 /* Fills a list from what was charged to each stack. part_ns: what there is to charge by part. -1:
  * out of memory. */
 int lines_sum(struct facts *f, const struct stack_line *stacks, const struct charged *charged,

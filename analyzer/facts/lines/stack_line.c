@@ -93,12 +93,7 @@ struct stack_line *stack_lines_find(const struct timeline *t)
 /* As the hook names places: train.py; of an installed package transformers/trainer.py. */
 const char *stack_place(const struct timeline *t, uint32_t stack, struct arena *a)
 {
-    const char *file = file_of(t, stack), *package = python_in_packages(file);
-    const char *slash = strrchr(file, '/');
-    const char *text = arena_printf(a, "%s:%lld",
-                                    package ? package
-                                    : slash ? slash + 1
-                                            : file,
+    const char *text = arena_printf(a, "%s:%lld", python_short_file(file_of(t, stack)),
                                     (long long)t->stacks[stack].line);
     return text ? text : "";
 }

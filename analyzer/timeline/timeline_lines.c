@@ -1,0 +1,267 @@
+/* timeline_finish: the line of the user's program from which each launch comes. Calls in a stretch
+ * of steps that carry lines have the line of their thread's last row before them. Calls of other
+ * steps get the line of those that launched the same between the same: what the thread launched
+ * before and next, less of that where it is new, at last the kernel alone; if nine in ten of those
+ * agree. Cost: three look-ups a launch. */
+#include "analyzer/timeline/build.h"
+#include "base/keymap.h"
+#include "wire/python_owner.h"
+#include "wire/spool_format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* AGREE by hand: one in ten may be a step that differs. */
+enum { BEFORE = 8, LEVELS = 3, AGREE = 9, NO_LINE = 0 };
+
+/* Launches of one kind: the line that most of them have, as far as one pass can tell. */
+struct seen {
+    uint32_t line; /* index of the stack * SPOOL_LINES + way, + 1 */
+    uint32_t same, other;
+};
+
+struct lining {
+    struct timeline *t;
+    struct VEC(struct row_launch_line) stretches;
+    uint32_t *rows, *first; /* of lines, by thread and time; where each thread's begin */
+    struct keymap known;    /* launch and what is around it -> seen */
+    struct VEC(struct seen) seen;
+    uint32_t *names; /* by line: string id + 1 of its text; 0 = not made yet */
+};
+
+/* ---- rows by thread ---- */
+
+static int sort_rows(struct lining *l, const struct idmap *threads)
+{
+    const struct timeline *t = l->t;
+    l->first = calloc(t->thread_count + 2, sizeof *l->first);
+    l->rows = malloc((t->launch_line_count + 1) * sizeof *l->rows);
+    l->names = calloc(t->stack_count * SPOOL_LINES + 1, sizeof *l->names);
+    if (!l->first || !l->rows || !l->names)
+        return -1;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < t->launch_line_count; i++) {
+            const struct row_launch_line *r = &t->launch_lines[i];
+            uint32_t thread = idmap_get(threads, r->thread);
+            if (r->what == SPOOL_LINE_STRETCH && pass == 0) {
+                struct row_launch_line *s = vec_push(&l->stretches);
+                if (!s)
+                    return -1;
+                *s = *r;
+            } else if (r->what != SPOOL_LINE_STRETCH && thread != TL_NONE) {
+                if (pass == 0)
+                    l->first[thread + 2]++;
+                else
+                    l->rows[l->first[thread + 1]++] = (uint32_t)i;
+            }
+        }
+        for (size_t i = 2; pass == 0 && i < t->thread_count + 2; i++)
+            l->first[i] += l->first[i - 1];
+    }
+    return 0;
+}
+
+static uint32_t stack_of_id(const struct timeline *t, int64_t id)
+{
+    size_t low = 0, high = t->stack_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->stacks[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->stack_count && t->stacks[low].id == id && id > 0 ? (uint32_t)low : TL_NONE;
+}
+
+static uint32_t line_of_row(const struct timeline *t, const struct row_launch_line *r)
+{
+    uint32_t stack = stack_of_id(t, r->stack);
+    if (stack == TL_NONE || r->what <= SPOOL_LINE_STRETCH || r->what >= SPOOL_LINE_NONE)
+        return NO_LINE;
+    return stack * SPOOL_LINES + (uint32_t)r->what + 1;
+}
+
+static bool launches(const struct api *a)
+{
+    return a->op != TL_NONE;
+}
+
+/* ---- calls that have their own ---- */
+
+static void line_thread(struct lining *l, uint32_t thread)
+{
+    struct timeline *t = l->t;
+    const struct thread *th = &t->threads[thread];
+    int64_t process = t->processes[th->process].id;
+    size_t stretch = 0;
+    uint32_t row = l->first[thread], rows = l->first[thread + 1];
+    for (uint32_t i = th->first_api; i < th->first_api + th->apis && row < rows; i++) {
+        struct api *a = &t->apis[i];
+        while (stretch < l->stretches.n && (l->stretches.at[stretch].process != process ||
+                                            l->stretches.at[stretch].end_ns < a->start_ns))
+            stretch++;
+        if (stretch == l->stretches.n)
+            return;
+        while (row + 1 < rows && t->launch_lines[l->rows[row + 1]].start_ns <= a->end_ns)
+            row++;
+        const struct row_launch_line *r = &t->launch_lines[l->rows[row]];
+        if (launches(a) && l->stretches.at[stretch].start_ns <= a->start_ns &&
+            r->start_ns <= a->end_ns && r->stretch == l->stretches.at[stretch].stretch)
+            a->line = line_of_row(t, r);
+    }
+}
+
+/* ---- the others ---- */
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+static uint64_t kernel_key(const struct timeline *t, const struct api *a)
+{
+    const struct op *o = &t->ops[a->op];
+    uint64_t h = mix(o->full_name, (uint64_t)o->kind << 32 | a->ops);
+    return mix(h, (uint64_t)o->grid[0] << 32 ^ (uint64_t)o->grid[1] << 16 ^ o->grid[2]);
+}
+
+/* What a thread launched last, and next. */
+struct context {
+    uint64_t before[BEFORE], own, next;
+};
+
+/* The launch with so much of what is around it; level 0 has most, the last one the kernel alone. */
+static struct key context_key(const struct context *c, int level)
+{
+    static const int before[LEVELS] = {BEFORE, 3, 0};
+    uint64_t h = mix(c->own, (uint64_t)level);
+    for (int i = 0; i < before[level]; i++)
+        h = mix(h, c->before[i]);
+    return (struct key){{(int64_t)(before[level] ? mix(h, c->next) : h)}};
+}
+
+static int learn(struct lining *l, struct key key, uint32_t line)
+{
+    uint32_t at = keymap_get(&l->known, key);
+    if (at == KEYMAP_NONE) {
+        struct seen *new = vec_push(&l->seen);
+        if (!new || keymap_put(&l->known, key, (uint32_t)(l->seen.n - 1)) < 0)
+            return -1;
+        *new = (struct seen){.line = line, .same = 1};
+        return 0;
+    }
+    struct seen *s = &l->seen.at[at];
+    s->same += s->line == line;
+    s->other += s->line != line;
+    return 0;
+}
+
+static uint32_t recall(const struct lining *l, struct key key)
+{
+    uint32_t at = keymap_get(&l->known, key);
+    const struct seen *s = at == KEYMAP_NONE ? NULL : &l->seen.at[at];
+    return s && s->same >= AGREE * s->other ? s->line : NO_LINE;
+}
+
+static int visit(struct lining *l, struct api *a, const struct context *c, bool learns)
+{
+    int rc = 0;
+    for (int level = 0; learns && a->line != NO_LINE && level < LEVELS && rc == 0; level++)
+        rc = learn(l, context_key(c, level), a->line);
+    for (int level = 0; !learns && a->line == NO_LINE && level < LEVELS; level++) {
+        a->line = recall(l, context_key(c, level));
+        a->line_matched = a->line != NO_LINE;
+    }
+    return rc;
+}
+
+static int match_thread(struct lining *l, const struct thread *th, bool learns)
+{
+    struct timeline *t = l->t;
+    struct context c = {0};
+    struct api *last = NULL;
+    int rc = 0;
+    for (uint32_t i = th->first_api; i < th->first_api + th->apis && rc == 0; i++) {
+        struct api *a = &t->apis[i];
+        if (!launches(a))
+            continue;
+        c.next = kernel_key(t, a);
+        if (last)
+            rc = visit(l, last, &c, learns);
+        memmove(c.before + 1, c.before, (BEFORE - 1) * sizeof *c.before);
+        c.before[0] = c.own;
+        c.own = c.next;
+        last = a;
+    }
+    c.next = 0;
+    return last && rc == 0 ? visit(l, last, &c, learns) : rc;
+}
+
+/* ---- names ---- */
+
+/* As the callers of C programs are named. */
+const char *timeline_line_text(const struct timeline *t, uint32_t line, char *out, size_t size)
+{
+    const struct row_stack *s = &t->stacks[tl_line_stack(line)];
+    const char *function = tl_text(t, s->function);
+    bool named = function[0] && function[0] != '<';
+    snprintf(out, size, "%.600s:%lld%s%.300s%s%s", python_short_file(tl_text(t, s->file)),
+             (long long)s->line, named ? " (" : "", named ? function : "", named ? ")" : "",
+             tl_line_way(line) == SPOOL_LINE_FORWARD ? ", its backward pass" : "");
+    return out;
+}
+
+static uint32_t name_of(struct lining *l, uint32_t line)
+{
+    struct timeline *t = l->t;
+    char text[1024];
+    if (l->names[line - 1])
+        return l->names[line - 1] - 1;
+    timeline_line_text(t, line, text, sizeof text);
+    uint32_t id = str_intern(&t->strings, text, strlen(text));
+    if (id != STR_NONE)
+        l->names[line - 1] = id + 1;
+    return id;
+}
+
+/* Of launches alone: a copy's line is told by the range of the hook that waits for it. */
+static int name_calls(struct lining *l)
+{
+    struct timeline *t = l->t;
+    for (size_t i = 0; i < t->api_count; i++) {
+        struct api *a = &t->apis[i];
+        if (a->line == NO_LINE || a->caller ||
+            (a->kind != API_LAUNCH && a->kind != API_GRAPH_LAUNCH && a->kind != API_MEMSET))
+            continue;
+        uint32_t name = name_of(l, a->line);
+        if (name == STR_NONE)
+            return -1;
+        a->caller = name;
+    }
+    return 0;
+}
+
+int build_launch_lines(struct build *b)
+{
+    struct lining l = {.t = &b->t};
+    if (b->t.launch_line_count == 0)
+        return 0;
+    int rc = sort_rows(&l, &b->thread_map);
+    for (uint32_t i = 0; rc == 0 && i < b->t.thread_count; i++)
+        line_thread(&l, i);
+    for (int learns = 1; learns >= 0; learns--)
+        for (size_t i = 0; rc == 0 && i < b->t.thread_count; i++)
+            rc = match_thread(&l, &b->t.threads[i], learns);
+    if (rc == 0)
+        rc = name_calls(&l);
+    vec_release(&l.stretches);
+    vec_release(&l.seen);
+    keymap_release(&l.known);
+    free(l.rows);
+    free(l.first);
+    free(l.names);
+    return rc;
+}
