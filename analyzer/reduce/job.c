@@ -156,6 +156,17 @@ static const char *drop_others(struct job *j, const struct file_role *roles, str
     return words;
 }
 
+/* By its own time: counted from another run's, years before, its ranges would be out of reach. */
+static int find_marks(const struct job *j, size_t file, struct mark_group *marks, struct err *e)
+{
+    int64_t own_ns = 0;
+    struct timeline *t = timeline_of(j, file, &own_ns, e);
+    if (t)
+        *marks = steps_marks(t);
+    timeline_free(t);
+    return t ? 0 : -1;
+}
+
 /* What is known of each file, one after the other. */
 static int look_at(const struct job *j, struct together *x, struct mark_group *marks, struct err *e)
 {
@@ -164,11 +175,13 @@ static int look_at(const struct job *j, struct together *x, struct mark_group *m
         struct timeline *t = timeline_of(j, i, &epoch_ns, e);
         if (!t)
             return -1;
-        int rc = together_add(x, t, i);
+        int rc = together_add(x, t, i) < 0 ? err_no_memory(e) : 0;
         marks[i] = steps_marks(t);
         timeline_free(t);
+        if (rc == 0 && marks[i].count == 0 && j->files.at[i].epoch_ns != epoch_ns)
+            rc = find_marks(j, i, &marks[i], e);
         if (rc < 0)
-            return err_no_memory(e);
+            return -1;
     }
     return 0;
 }

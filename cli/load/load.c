@@ -171,29 +171,47 @@ static struct timeline *sort_out(struct import_files *l, const struct load_how *
     return NULL;
 }
 
-/* A folder of many: summaries, and all rows of one rank. */
+/* Summaries, and all rows of one rank. */
+static struct timeline *read_summaries(struct job *job, size_t focus, const struct load_how *how,
+                                       const char *left_out, struct arena *arena, struct err *e)
+{
+    struct timeline *t = timeline_new(e);
+    struct sink sink = t ? timeline_sink(t) : (struct sink){0};
+    if (t && note_steps(&sink, how, e) == 0 &&
+        many_pour(job, focus, left_out, &sink, arena, e) == 0 && timeline_finish(t, e) == 0)
+        return t;
+    timeline_free(t);
+    return NULL;
+}
+
+/* The job without files of others has few ranks: all rows, as if it were alone. */
+static struct timeline *read_kept(const struct job *job, const struct load_how *how,
+                                  const char *left_out, struct arena *arena, struct err *e)
+{
+    struct import_files kept = {arena_array(arena, job->files.n, sizeof *kept.at), job->files.n};
+    for (size_t i = 0; kept.at && i < kept.n; i++)
+        kept.at[i] = job->files.at[i].path;
+    if (kept.at)
+        return read_timeline(&kept, how, left_out, e);
+    err_no_memory(e);
+    return NULL;
+}
+
+/* A folder of many. */
 static struct timeline *read_many(struct import_files *l, const struct load_how *how, struct err *e)
 {
     struct arena arena = ARENA_INIT;
     struct job job = {.redact = how->redact};
     const char *left_out;
-    struct timeline *t = timeline_new(e);
-    int rc = t ? 0 : -1;
-    if (rc == 0)
-        rc = many_add_all(&job, l->at, l->n, e);
-    if (rc == 0) {
-        struct sink sink = timeline_sink(t);
-        rc = note_steps(&sink, how, e) < 0 || many_pour(&job, &sink, &arena, &left_out, e) < 0 ||
-                     timeline_finish(t, e) < 0
-                 ? -1
-                 : 0;
-    }
+    size_t focus;
+    struct timeline *t = NULL;
+    if (many_add_all(&job, l->at, l->n, e) == 0 &&
+        job_sort_out(&job, &arena, &left_out, &focus, e) == 0)
+        t = job.files.n <= MANY_FILES ? read_kept(&job, how, left_out, &arena, e)
+                                      : read_summaries(&job, focus, how, left_out, &arena, e);
     job_release(&job);
     arena_release(&arena);
-    if (rc == 0)
-        return t;
-    timeline_free(t);
-    return NULL;
+    return t;
 }
 
 /* Several files are the ranks of one run: what is not is left out. */

@@ -75,19 +75,18 @@ static int note_summaries(const struct job *j, size_t focus, const struct sink *
     return out->put(out->self, ROW_HEALTH, &h, e);
 }
 
-int many_pour(struct job *j, struct sink *out, struct arena *arena, const char **left_out,
-              struct err *e)
+int many_pour(const struct job *j, size_t focus, const char *left_out, struct sink *out,
+              struct arena *arena, struct err *e)
 {
-    size_t focus;
-    struct redact *r = NULL;
-    if (job_sort_out(j, arena, left_out, &focus, e) < 0 || !(r = redact_open(*out, j->redact, e)))
+    struct redact *r = redact_open(*out, j->redact, e);
+    if (!r)
         return -1;
     struct sink sink = redact_sink(r);
     int rc = job_pour(j, focus, &sink, e);
     if (rc == 0 && j->files.n > 1)
         rc = note_summaries(j, focus, &sink, arena, e);
-    if (rc == 0 && *left_out)
-        rc = load_note_left_out(&sink, *left_out, e);
+    if (rc == 0 && left_out)
+        rc = load_note_left_out(&sink, left_out, e);
     redact_close(r);
     return rc;
 }

@@ -13,9 +13,9 @@ int many_add(struct job *j, const char *path, struct err *e);
 /* Adds all of them in this order, on all usable cores (many_workers.c). -1 with *e set. */
 int many_add_all(struct job *j, char *const *paths, size_t n, struct err *e);
 int many_cores(void); /* usable ones */
-/* Leaves out what is damaged or of another run (*left_out, in the arena; NULL: nothing) and pours
- * the job into `out`, with a line in its health about what it has of each rank. */
-int many_pour(struct job *j, struct sink *out, struct arena *arena, const char **left_out,
-              struct err *e);
+/* Pours the job that job_sort_out left into `out`, with lines in its health about what it has of
+ * each rank and what was left out (NULL: nothing). */
+int many_pour(const struct job *j, size_t focus, const char *left_out, struct sink *out,
+              struct arena *arena, struct err *e);
 
 #endif

@@ -43,8 +43,12 @@ int reduce_write(struct job *job, const char *output, bool force, int64_t *rows,
     const char *left_out = NULL;
     struct store *s = store_create(output, force, e);
     struct sink sink = s ? store_sink(s) : (struct sink){0};
-    int rc =
-        s && many_pour(job, &sink, &arena, &left_out, e) == 0 && store_finish(s, e) == 0 ? 0 : -1;
+    size_t focus;
+    int rc = s && job_sort_out(job, &arena, &left_out, &focus, e) == 0 &&
+                     many_pour(job, focus, left_out, &sink, &arena, e) == 0 &&
+                     store_finish(s, e) == 0
+                 ? 0
+                 : -1;
     *rows = rc == 0 ? store_rows(s) : 0;
     if (rc == 0)
         say("wrote %s: %zu files, %lld rows%s%s", output, job->files.n, (long long)*rows,

@@ -118,6 +118,20 @@ def leftovers(n, folder):
     return lambda t: "rank 1 is late" in (straggler(t) or "") and "older" in warned(t, "files-left-out")
 
 
+def among_strangers(n, folder):
+    """Files of others, recorded years apart, before it by their names: the answer is that of the job alone."""
+    Job(n, late=lambda r, s: 1500 if r == 1 else 0).write(folder)
+    alone = analyze(sys.argv[1], folder)
+    for k in range(12):
+        Job(1, start_us=1e9 + 4e13 * (k + 1), seed=k, name=f"foreign{k}").write(folder)
+
+    def right(told):
+        same = [k for k in alone if k not in ("source", "health")]
+        return all(told[k] == alone[k] for k in same) and "foreign11" in warned(told, "files-left-out")
+
+    return right
+
+
 def other_streams(n, folder):
     OtherStreams(n, late=lambda r, s: 1500 if r == 3 else 0).write(folder)
     return lambda t: "rank 3 is late" in (straggler(t) or "") and len(t["ranks"]) == n
@@ -217,7 +231,7 @@ def groups_punctual(n, folder):
                       and t["findings"][0]["rule"] == "pipeline-bubble" and bubble_ms(t) < 3)
 
 
-SCENARIOS = [one_late, late_node, in_turns, punctual, missing, two_cycles, leftovers, other_streams, damaged, clocks, overlapping,
+SCENARIOS = [one_late, late_node, in_turns, punctual, missing, two_cycles, leftovers, among_strangers, other_streams, damaged, clocks, overlapping,
              unmarked, groups_late, groups_in_turn, groups_pair, groups_punctual,
              reason(Job, "the same kernels take"),
              reason(LargerBatch, "more thread blocks"), reason(MoreWork, "runs 8 kernels per step instead of 4"),
