@@ -58,6 +58,14 @@ static int worth_of(const struct outcome *o)
     return o->later ? ADVICE_LATER : QUERY_WORTH;
 }
 
+/* The first finding begins the order if its saving is predicted: also where the others of its job
+ * have shown what it saves, and the replay of this rank alone says less. */
+static bool leads(const struct advice *a)
+{
+    const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
+    return o && open_behind(o, 0) && o->verdict == RULE_FIRES && !o->rule->changes_training;
+}
+
 /* The next one behind the n that are chosen, which save `sum_ns`; chosen[n] is scratch, `out` those
  * that were of no use behind them. No outcome when none of the others saves enough of the step. */
 static struct choice next(const struct advice *a, struct engine *x, const struct outcome **chosen,
@@ -65,6 +73,10 @@ static struct choice next(const struct advice *a, struct engine *x, const struct
 {
     struct choice best = {NULL, 0};
     enum turn turn = TURNS;
+    if (n == 0 && out->n == 0 && leads(a)) {
+        chosen[0] = a->ranked[0];
+        return (struct choice){a->ranked[0], predict_saved(x, chosen, 1)};
+    }
     for (size_t i = 0; i < a->outcome_count; i++) {
         const struct outcome *o = &a->outcomes[i];
         if (!open_behind(o, n) || o->rule->changes_training || is_chosen(chosen, n, o) ||
@@ -96,7 +108,7 @@ void predict_stack(struct advice *a, struct engine *x)
 {
     const struct outcome *chosen[CHANGES + 1];
     struct outcomes out = {.n = 0};
-    int64_t sum = 0, told_sum = 0, step = a->facts->step_ns;
+    int64_t sum = 0, told_sum = 0, step = a->facts->step_ns, unseen = 0;
     while (a->stack_count < CHANGES && out.n < CHANGES) {
         size_t n = a->stack_count;
         struct choice c = next(a, x, chosen, n, sum, &out);
@@ -106,16 +118,18 @@ void predict_stack(struct advice *a, struct engine *x)
         struct span_ns s = n ? predict_span(a, x, chosen, n + 1)
                              : (struct span_ns){c.outcome->saves_low_ns, c.outcome->saves_mid_ns,
                                                 c.outcome->saves_high_ns, c.outcome->least_ns};
-        int64_t saved = engine_within(told(s, c.together_ns, n == 0), step);
+        int64_t saved = engine_within(told(s, c.together_ns, n == 0) + unseen, step);
         if (saved <= told_sum) { /* the replay gives it less than its finding claims */
             out.at[out.n++] = c.outcome;
             continue;
         }
-        a->stack[a->stack_count++] = (struct stacked){.outcome = c.outcome,
-                                                      .step_ns = step - saved,
-                                                      .step_low_ns = step - s.high_ns,
-                                                      .step_high_ns = step - s.low_ns,
-                                                      .saves_ns = saved - told_sum};
+        a->stack[a->stack_count++] =
+            (struct stacked){.outcome = c.outcome,
+                             .step_ns = step - saved,
+                             .step_low_ns = step - engine_within(s.high_ns + unseen, step),
+                             .step_high_ns = step - s.low_ns,
+                             .saves_ns = saved - told_sum};
+        unseen = n == 0 && saved > c.together_ns ? saved - c.together_ns : unseen;
         sum = c.together_ns;
         told_sum = saved;
     }

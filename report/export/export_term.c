@@ -41,6 +41,18 @@ static void write_groups(const struct terminal *t, const struct advice *a)
     }
 }
 
+/* " (...)": whose numbers all others are; "" where that is not known. */
+static const char *whose(const struct facts *f, struct text *out)
+{
+    const struct ranks *r = &f->ranks;
+    out->s[0] = '\0';
+    for (size_t i = 0; i < r->count; i++)
+        if (r->at[i].process == f->steps.process && r->at[i].device == f->steps.device)
+            snprintf(out->s, sizeof out->s, " (all numbers that name no rank are of rank %lld)",
+                     (long long)r->at[i].rank);
+    return out->s;
+}
+
 /* One line: who is late. */
 static void write_ranks(const struct terminal *t, const struct advice *a)
 {
@@ -70,7 +82,9 @@ static void write_ranks(const struct terminal *t, const struct advice *a)
                  "and keeps the others waiting %s %s%s",
                  r->count, (long long)r->collectives, (long long)late->rank,
                  (long long)late->late_count, text_ms(&m, late->late_ns), each, left_out);
-    term_labelled(t, "Ranks", INK_BOLD, line.s);
+    char all[2 * sizeof line.s];
+    snprintf(all, sizeof all, "%s%s", line.s, whose(a->facts, &m));
+    term_labelled(t, "Ranks", INK_BOLD, all);
     write_groups(t, a);
 }
 

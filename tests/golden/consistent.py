@@ -108,6 +108,11 @@ def of_others(r):
         most = re.search(r"next to nothing; ([\d.]+) (us|ms|s) at most", s["why"])
         if most and step and 100 * times(" ".join(most.groups()))[0] > NOTHING_PCT * step:
             yield f"{s['rule']}: next to nothing, and {' '.join(most.groups())} of {step} ms at most"
+    named = {f["rule"] for f in r["findings"]} | {s["rule"] for s in r["suppressed"] if "present, but" in s["why"]}
+    for s in r["suppressed"]:
+        see = re.search(r"see ([a-z-]+)$", s["why"])
+        if see and see.group(1) not in named:
+            yield f"{s['rule']}: {s['why']}, which says nothing"
     ranks = {x["rank"]: x for x in r["ranks"]}
     for f in r["findings"]:
         late = re.match(r"rank (\d+) is late", f["summary"])
@@ -131,6 +136,8 @@ def of_text(r, text):
         elif not near(times(f"{shown.group(1)} {shown.group(2)}")[0], value):
             yield f"{f['rule']}: {shown.group(0)}in the text, {value} ms in JSON"
     said = re.search(r"keeps the others waiting ([\d.]+) (us|ms|s) per step", flat[max(flat.find("Ranks "), 0):])
+    if len(r["ranks"]) > 1 and "all numbers that name no rank are of rank" not in flat:
+        yield "several ranks, and the text does not say whose the numbers are"
     for f in r["findings"] + r["suppressed"]:
         if f["rule"] == "straggler" and said and "saves_ms" not in f and "at most" in f["why"]:
             yield f"straggler: {f['why']}, and the ranks' line says {said.group(1)} {said.group(2)}"
