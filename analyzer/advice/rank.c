@@ -62,6 +62,7 @@ static const char *missing_text(struct advice *a, uint32_t missing)
 {
     const char *source = timeline_meta(a->facts->tl, "source");
     bool ours = source && strcmp(source, "run") == 0; /* recording in that way was of no use */
+    bool useless = ours || (a->facts->tl->op_count == 0 && query_other_accelerator(a->facts));
     const char *all = "";
     for (size_t i = 0; i < LACKS && all; i++) {
         const char *list = lacks[i].what;
@@ -74,7 +75,7 @@ static const char *missing_text(struct advice *a, uint32_t missing)
                 list = arena_printf(&a->arena, "%s, %s", list, lacks[k].what);
                 missing &= ~lacks[k].bit;
             }
-        all = list ? add_missing(a, all, list, ours ? NULL : how_to_record(a, &lacks[i])) : all;
+        all = list ? add_missing(a, all, list, useless ? NULL : how_to_record(a, &lacks[i])) : all;
     }
     return all ? arena_printf(&a->arena, "not recorded: %s", all) : "data is missing";
 }
@@ -94,8 +95,8 @@ static int64_t stretch_of_work(const struct facts *f)
 }
 
 /* What any change beside start-up can save at most. A window that is mostly start-up: of the rest
- * what lies between the GPU's first work and its last; 0 where start-up is most of that, too: then
- * what else is in it says nothing. */
+ * what lies between the GPU's first work and its last; 0 where start-up is nearly all of that, too:
+ * then what else is in it says nothing. */
 static int64_t most_to_save(const struct facts *f)
 {
     if (!analysis_of_window(f))
@@ -104,7 +105,8 @@ static int64_t most_to_save(const struct facts *f)
     int64_t work_ns = stretch_of_work(f);
     if (2 * w.ns <= f->step_ns)
         return f->step_ns;
-    return 2 * w.inside_ns > work_ns ? 0 : work_ns - w.inside_ns;
+    int64_t rest_ns = work_ns - w.inside_ns;
+    return rest_ns * 100 < work_ns * ADVICE_REST_PCT ? 0 : rest_ns;
 }
 
 static uint32_t have_of(const struct advice *a, int64_t most_ns)

@@ -75,6 +75,21 @@ static void trace_of_no_gpu(struct advice *a)
                    "with a GPU, gpuprof run CMD.");
 }
 
+/* No way of recording shows gpuprof what it does. */
+static void trace_of_other(struct advice *a, const char *name)
+{
+    verdict_not_enough(
+        a, "Not enough data: the recording contains no GPU activity.",
+        arena_printf(&a->arena,
+                     "The program runs on an accelerator (%s) whose records gpuprof does not read: "
+                     "it knows GPUs of NVIDIA and AMD, and training on the CPU.",
+                     name),
+        arena_printf(&a->arena,
+                     "Use the profiler of %s for the accelerator's time; gpuprof can compare the "
+                     "same program on a GPU of NVIDIA or AMD.",
+                     name));
+}
+
 /* Kernels were launched but not recorded, or nothing was launched at all: two different mistakes.
  */
 void verdict_no_gpu_work(struct advice *a)
@@ -87,6 +102,7 @@ void verdict_no_gpu_work(struct advice *a)
     bool kineto = source && strcmp(source, "kineto") == 0;
     bool ours = source && strcmp(source, "run") == 0; /* it was gpuprof run */
     const char *devices = timeline_meta(a->facts->tl, "trace.devices");
+    const char *other = query_other_accelerator(a->facts);
     const struct row_health *hidden = health_hides_gpu(a->facts->tl);
     const char *complaint = hidden ? tl_text(a->facts->tl, hidden->text) : NULL;
     if (complaint)
@@ -104,6 +120,8 @@ void verdict_no_gpu_work(struct advice *a)
                          launches, launches == 1 ? "" : "es"),
             "Close other profilers (only one can use CUPTI at a time), check that this user may "
             "read GPU counters, and record again; gpuprof doctor shows what is wrong.");
+    else if (other)
+        trace_of_other(a, other);
     else if (kineto && devices)
         trace_of_no_gpu(a);
     else

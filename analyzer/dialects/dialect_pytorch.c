@@ -102,8 +102,9 @@ const struct dialect dialect_pytorch = {
                 "model.generation_config.cache_implementation = 'static', with which Transformers "
                 "compiles the decoding; }generate for more prompts at once",
             [ACTION_MOVE_HOST_WORK] =
-                "{!spread:move it to the GPU (torch ops, torchvision.transforms.v2), to loader "
-                "workers or another thread, or run it{!window: every N steps}{?window: now and "
+                "{!spread:move it to the GPU (torch ops{?images:, torchvision.transforms.v2}), to "
+                "loader workers or another thread, or run it{!window: every N steps}{?window: now "
+                "and "
                 "then}}{?spread:{@compile}, which runs less Python between launches, or fewer and "
                 "larger operators}{!lines_known:; record with "
                 "torch.profiler.profile(with_stack=True) to see the lines}",
@@ -179,9 +180,11 @@ const struct dialect dialect_pytorch = {
                                      "what frees and unloads right before that can go; or end the "
                                      "recording before it: stop the profiler behind the last step",
             [ACTION_COPY_LESS_TO_GPU] =
-                "keep parameters on the GPU: FSDP(cpu_offload=CPUOffload(offload_params=False)), "
-                "DeepSpeed without offload_param; if you must offload them, a larger batch per "
-                "fetch; send inputs as uint8 or 16 bit and convert on the GPU",
+                "{?offloaded:keep parameters on the GPU: "
+                "FSDP(cpu_offload=CPUOffload(offload_params=False)), DeepSpeed without "
+                "offload_param; if you must offload them, a larger batch per fetch; }send inputs "
+                "as uint8 or 16 bit and convert on the GPU{!offloaded:; keep on the GPU what every "
+                "step sends again, and a data set that fits there}",
             [ACTION_COPY_LESS_ON_GPU] =
                 "{!operator:remove unnecessary .contiguous() and .clone(), use expand() instead of "
                 "repeat(), write into slices of one buffer instead of torch.cat; torch.compile "

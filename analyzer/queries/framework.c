@@ -39,6 +39,21 @@ bool query_of_pytorch(const struct facts *f)
     return !ours && !runs_kernel(f, "cupy_|cudapy|_cuda_kernel_forward|tensorflow::");
 }
 
+const char *query_other_accelerator(const struct facts *f)
+{
+    static const struct {
+        const char *words, *name;
+    } known[] = {{"mtia::|mtia:|MTIA |MTIA_|_mtia|mtia_", "MTIA"},
+                 {"npu::|torch_npu|aclnn|Ascend", "Ascend NPU"},
+                 {"hpu::|habana|Gaudi", "Gaudi HPU"}};
+    const struct str_table *s = &f->tl->strings;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        for (uint32_t i = 0; i < s->n; i++)
+            if (query_name_has(s->text[i], known[k].words))
+                return known[k].name;
+    return NULL;
+}
+
 bool query_of_libtorch(const struct facts *f)
 {
     return !query_of_python(f) && runs_kernel(f, "at::native|2at6native");

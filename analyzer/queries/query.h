@@ -122,6 +122,9 @@ bool query_of_python(const struct facts *f);
 /* And that it does so with PyTorch, or at least nothing that it does without (CuPy, Numba, Warp)?
  */
 bool query_of_pytorch(const struct facts *f);
+/* An accelerator that gpuprof knows no records of, by names in the recording: "MTIA", "Ascend NPU".
+ * NULL: none is named. */
+const char *query_other_accelerator(const struct facts *f);
 /* PyTorch's kernels in a program that Python does not drive: C++ calls libtorch. */
 bool query_of_libtorch(const struct facts *f);
 /* JAX or TensorFlow. Cost: a look at each of the recording's texts. */

@@ -70,6 +70,8 @@ struct remedy_object {
     X(SPREAD, "spread")                 /* the work lies in many places */                         \
     X(LINES_KNOWN, "lines_known")       /* the lines of the program were recorded */               \
     X(ALSO_READ, "also_read")           /* reading results later saves most, beside the action */  \
+    X(OFFLOADED, "offloaded")           /* weights or states live in the host's memory */          \
+    X(IMAGES, "images")                 /* the work is about pictures */                           \
     X(WAITED, "waited")                 /* the host waits for the copies */                        \
     X(LOADER_PINS, "loader_pins")       /* the loader pins its batches already */                  \
     X(PLAIN_NORM, "plain_norm") /* normalisation by calls that have no fast kernels for NHWC */    \

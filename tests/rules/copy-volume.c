@@ -73,3 +73,24 @@ TEST(test_copies_that_fit)
     build_end(&b);
     case_cannot_tell(fill_hidden, "kernels,api,ranges", "copy-volume");
 }
+
+/* What FSDP and DeepSpeed fetch is told of them; a batch, or anything else, is not. */
+TEST(test_whose_copies)
+{
+    static const char *const ranges[] = {NULL, "FullyShardedDataParallel.forward", "ZeRO offload"};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        struct builder b = build_start();
+        build_meta(&b, "framework", "pytorch");
+        copied_from = MEMORY_PAGEABLE;
+        case_loop(&b, fill_offloaded);
+        if (ranges[i])
+            build_range(&b, ranges[i], US(1), US(2));
+        const struct outcome *o = case_outcome(build_analyze(&b), "copy-volume");
+        case_said(o, CONDITION_OFFLOADED, i > 0);
+        build_end(&b);
+    }
+    struct builder b = build_start();
+    case_loop(&b, fill_both_ways);
+    case_said(case_outcome(build_analyze(&b), "copy-volume"), CONDITION_OFFLOADED, true);
+    build_end(&b);
+}

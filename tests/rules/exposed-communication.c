@@ -202,3 +202,29 @@ TEST(test_no_collectives)
     build_end(&b);
     case_cannot_tell(case_busy, "api,ranges", "exposed-communication");
 }
+
+static const char *of_experts;
+
+static void fill_experts(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at + US(10), at + US(100), US(5900));
+    build_kernel(b, of_experts, at + US(20), at + MS(6), US(3980));
+}
+
+/* What experts send each other is no gradient: no bucket hides it. */
+TEST(test_experts_are_told_of_no_buckets)
+{
+    static const char *const kernels[] = {
+        "void hybrid_ep::dispatch_kernel<256, 4>(hybrid_ep::dispatch_kernel_param_t)",
+        "void deep_ep::internode_ll::combine<true, 4, 7168>(void*)",
+        "void tensorrt_llm::kernels::moe_a2a::moeA2ADispatchKernel(Params)"};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        struct builder b = build_start();
+        of_experts = kernels[i];
+        case_loop(&b, fill_experts);
+        const struct outcome *o = case_outcome(build_analyze(&b), "exposed-communication");
+        ck_assert_int_eq(o->verdict, RULE_FIRES);
+        case_does(o, ACTION_EXCHANGE_EARLIER);
+        build_end(&b);
+    }
+}

@@ -145,7 +145,8 @@ static enum query_take sends_to_ranks(const struct facts *f, uint32_t op)
     const struct timeline *t = f->tl;
     return t->ops[op].kind == OP_KERNEL && t->ops[op].comm == COMM_GRADIENTS &&
                    query_name_has(tl_text(t, t->ops[op].name),
-                                  "SendRecv|AllToAll|AlltoAll|alltoall|all_to_all")
+                                  "SendRecv|AllToAll|AlltoAll|alltoall|all_to_all|dispatch|combine|"
+                                  "moeA2A|moe_a2a|deep_ep|hybrid_ep|pplx::")
                ? QUERY_BUSY
                : QUERY_NO;
 }

@@ -72,3 +72,21 @@ TEST(test_few_lost)
     ck_assert_int_eq(a->facts->health.dropped, 1);
     build_end(&b);
 }
+
+/* Nobody is told to switch on the records of a GPU that the program does not use. */
+TEST(an_accelerator_that_is_not_known_is_named)
+{
+    struct builder b = build_start();
+    build_meta(&b, "source", "kineto");
+    build_meta(&b, "framework", "pytorch");
+    for (int i = 0; i < 8; i++) {
+        build_range(&b, "step", MS(10 * i), MS(10 * i + 9));
+        build_range(&b, "npu::npu_fused_attention", MS(10 * i + 1), MS(10 * i + 2));
+    }
+    const struct advice *a = build_analyze(&b);
+    ck_assert_ptr_nonnull(strstr(a->why, "Ascend NPU"));
+    ck_assert_ptr_null(strstr(a->next, "ProfilerActivity.CUDA"));
+    for (size_t i = 0; i < a->outcome_count; i++)
+        ck_assert(!a->outcomes[i].why || !strstr(a->outcomes[i].why, "ProfilerActivity.CUDA"));
+    build_end(&b);
+}

@@ -45,6 +45,17 @@ static const char *volume_text(const struct facts *f, struct arena *arena,
                     : up;
 }
 
+/* Something names a library that fetches weights from the host, or what is fetched goes back. */
+static bool is_offloaded(const struct facts *f, int64_t back)
+{
+    const struct str_table *s = &f->tl->strings;
+    for (uint32_t i = 0; back == 0 && i < s->n; i++)
+        if (query_name_has(s->text[i], "FSDP|fsdp|FullySharded|fully_shard|DeepSpeed|deepspeed|"
+                                       "offload|Offload|ZeRO"))
+            return true;
+    return back > 0;
+}
+
 static void check_copy_volume(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_copies c = all_h2d(f);
@@ -69,6 +80,7 @@ static void check_copy_volume(const struct facts *f, struct arena *arena, struct
         outcome_evidence_per(o, "exposed time of the copies back, by their sizes the same data,",
                              ms(back), "ms",
                              "SELECT * FROM copy WHERE kind = 2 ORDER BY bytes DESC");
+    o->remedy.conditions[CONDITION_OFFLOADED] = is_offloaded(f, back);
     const char *volume = volume_text(f, arena, &c, exposed, back);
     outcome_fires(o, exposed + back,
                   arena_printf(arena,

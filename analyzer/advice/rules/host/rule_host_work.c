@@ -146,6 +146,10 @@ static bool can_fuse(const struct facts *f, const char *range)
 static void advise(const struct facts *f, struct outcome *o, const struct told *t)
 {
     struct remedy *r = &o->remedy;
+    const char *named = t->where ? t->where : t->mostly;
+    r->conditions[CONDITION_IMAGES] =
+        named && query_name_has(named, "image|Image|transforms|torchvision|PIL|resize|Resize|crop|"
+                                       "cv2|augment|zoom|jpeg|pixel|normalize");
     r->conditions[CONDITION_LINES_KNOWN] = f->health.python_functions > 0;
     if (trains_on_cpu(f, t->where))
         r->action = ACTION_TRAIN_ON_GPU;

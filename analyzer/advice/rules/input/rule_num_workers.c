@@ -214,6 +214,15 @@ static void add_evidence(const struct facts *facts, struct arena *arena, struct 
             f->needed, "count", NULL);
 }
 
+/* By PyTorch's own ranges, wherever most of the waiting is. */
+static bool named_workers(const struct facts *facts)
+{
+    for (uint32_t i = 0; i < facts->tl->strings.n; i++)
+        if (strstr(facts->tl->strings.text[i], "_MultiProcessingDataLoaderIter"))
+            return true;
+    return false;
+}
+
 static void fire(const struct facts *facts, struct arena *arena, struct outcome *o,
                  const struct need *f, int64_t gain)
 {
@@ -221,7 +230,7 @@ static void fire(const struct facts *facts, struct arena *arena, struct outcome 
     const char *how = f->have == 0 ? "the training thread makes each batch itself; the GPU waits"
                                    : "the GPU waits for the next batch for";
     const char *where = query_gap_range(facts, PART_IDLE_INPUT);
-    bool others = where && strstr(where, "_MultiProcessingDataLoaderIter");
+    bool others = named_workers(facts);
     if (f->have > 0 || others || (f->have < 0 && delivered(facts)))
         o->title = "Give the loader more workers";
     outcome_fires(o, gain,
