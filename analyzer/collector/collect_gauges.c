@@ -5,7 +5,7 @@
 /* Between two looks at a GPU; in the first seconds of a process; and how many times as long as the
  * look itself took the pause is at least. */
 enum { GAUGES_MS = 100, CLOSE_MS = 10, COST_SHARE = 50 };
-enum { DRAIN_MS = 50 };
+enum { DRAIN_MS = 50, SOON_MS = 2, MANY_BUFFERS = 8 };
 
 /* NVML is tried once, when there is a device to ask it about. */
 static bool gauges_ready(struct collector *c)
@@ -51,10 +51,17 @@ int collect_pause_ms(struct collector *c)
     int64_t now = clock_monotonic_ns();
     if (c->out.times.steps && collect_asked(c) == COLLECT_OPEN)
         return CLOSE_MS; /* a step may be short */
-    for (size_t i = 0; i < c->spools.n; i++)
-        if (!c->spools.at[i]->done && spool_closely(c->spools.at[i], now))
-            return CLOSE_MS;
-    return DRAIN_MS;
+    int pause = DRAIN_MS;
+    for (size_t i = 0; i < c->spools.n; i++) {
+        struct spool *s = c->spools.at[i];
+        if (s->done)
+            continue;
+        if (s->were_ready >= MANY_BUFFERS)
+            return SOON_MS; /* threads that come and go leave one each, and each takes a megabyte */
+        if (spool_closely(s, now))
+            pause = CLOSE_MS;
+    }
+    return pause;
 }
 
 void collect_sample(struct collector *c)

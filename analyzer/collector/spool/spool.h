@@ -190,6 +190,7 @@ struct spool {
     uint64_t *read; /* by ring: up to where it is read, while that is not given back; else 0 */
     uint8_t *taken; /* by buffer: 1 = it is read, and not given back */
     size_t held_bytes, held_of_ring; /* read and not given back: all; most of one ring */
+    uint32_t were_ready;             /* buffers, when it was last looked */
     bool changed;                    /* since it was last saved */
     int64_t newest_ns;               /* latest end of a record, profile time */
 

@@ -70,7 +70,7 @@ static void drain_one(struct spool *s, struct spool_out *out, uint32_t index, bo
     if (adopt)
         return; /* nobody will use it again; leave the file as it was found */
     s->taken[index] = 1;
-    s->held_bytes += bytes;
+    s->held_bytes += s->fixed.buffer_bytes; /* its room, however little of it is used */
     s->changed = true;
 }
 
@@ -104,6 +104,7 @@ void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt)
 {
     struct ready *ready = calloc(s->fixed.buffer_count + 1u, sizeof *ready);
     size_t n = ready ? list_ready(s, adopt, ready) : 0;
+    s->were_ready = (uint32_t)n;
     if (n) {
         spool_read_anchors(s);
         spool_read_names(s, out);  /* a pointer may mean another kernel by now */
