@@ -47,6 +47,9 @@ const struct dialect dialect_cuda = {
                 "a sleep: begin that earlier, in a thread of its own, while the GPU works",
             [ACTION_RUN_LESS_BETWEEN_LAUNCHES] =
                 "fewer and larger kernels, or a CUDA graph, which launches many at once",
+            [ACTION_DO_AT_ONCE] =
+                "one kernel over all of them (an array of pointers and sizes), in "
+                "place of a launch for each",
             [ACTION_MOVE_RARE_WORK] =
                 "copy what is to be written with cudaMemcpyAsync into pinned memory, and write it "
                 "from another thread while the next steps run",

@@ -123,6 +123,15 @@ const struct dialect dialect_pytorch = {
                 "from its launches",
             [ACTION_RUN_LESS_BETWEEN_LAUNCHES] = "{@compile}, which runs less Python between "
                                                  "launches, or fewer and larger operators",
+            [ACTION_DO_AT_ONCE] =
+                "{?fills:one operation on the whole tensor in place of the loop: a mask from "
+                "comparisons of index tensors (torch.arange) and one masked_fill_ or "
+                "torch.where; keep what is the same in each step (gradients: "
+                "zero_grad(set_to_none=True))}{!fills:lists in place of the "
+                "loop: torch._foreach_mul_(tensors, x), torch._foreach_add_, torch._foreach_lerp_, "
+                "torch._foreach_norm (an EMA: AveragedModel(model, "
+                "multi_avg_fn=get_ema_multi_avg_fn(0.999)) of torch.optim.swa_utils); of rows and "
+                "elements one operation on the whole tensor}",
             [ACTION_MOVE_RARE_WORK] =
                 "save checkpoints with torch.distributed.checkpoint.async_save, or copy the state "
                 "to pinned memory and write it from a thread; log and evaluate every N steps with "

@@ -38,6 +38,8 @@ const struct dialect dialect_tensorflow = {
                                       "dataset.map(..., num_parallel_calls=AUTOTUNE)",
             [ACTION_RUN_LESS_BETWEEN_LAUNCHES] =
                 "keep the step inside tf.function(jit_compile=True); in JAX, jax.jit",
+            [ACTION_DO_AT_ONCE] = "one operation on the whole tensor (tf.where, tf.scatter_nd) in "
+                                  "place of a Python loop, or the loop inside @tf.function",
             [ACTION_MOVE_RARE_WORK] =
                 "tf.train.CheckpointOptions(experimental_enable_async_checkpoint=True); fewer "
                 "summaries: tf.summary.record_if(...)",

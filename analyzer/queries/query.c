@@ -124,6 +124,13 @@ static bool zeroes(const struct op *o)
     return o->kind == OP_KERNEL && o->class.family == FAMILY_FILL;
 }
 
+/* Where something tells when gradients are zeroed, other fills are masks, caches, paddings. */
+static bool may_be_zeroing(const struct facts *f, const struct op *o)
+{
+    bool told = f->tl->zeroing_told || timeline_meta(f->tl, FACT_TORCH_OPTIMIZER);
+    return zeroes(o) && (o->in_zeroing || !told);
+}
+
 /* How many of the QUERY_BURST operations before (step -1) or behind (+1) `op` continue its run. */
 static int run_length(const struct timeline *t, uint32_t op, int step)
 {
@@ -142,7 +149,7 @@ static int run_length(const struct timeline *t, uint32_t op, int step)
 enum query_take query_is_zeroing(const struct facts *f, uint32_t op)
 {
     const struct timeline *t = f->tl;
-    if (!zeroes(&t->ops[op]))
+    if (!may_be_zeroing(f, &t->ops[op]))
         return QUERY_NO;
     int before = run_length(t, op, -1);
     if (before + run_length(t, op, 1) + 1 < QUERY_BURST)

@@ -50,7 +50,8 @@ enum query_take query_is_optimizer(const struct facts *f, uint32_t op);
 /* Products of matrices per step that the update itself computes (Muon, Shampoo): no flag of an
  * optimizer puts such an update into one kernel. */
 int64_t query_optimizer_products(const struct facts *f);
-/* Small memsets and fills, several in a row on one stream: zeroing tensor by tensor. */
+/* Small memsets and fills, several in a row on one stream: zeroing tensor by tensor. Where ranges or
+ * the hook tell when gradients are zeroed, only then. */
 enum query_take query_is_zeroing(const struct facts *f, uint32_t op);
 
 /* The optimizer and the zeroing as their rules see them: does it consist of many small operations?

@@ -44,6 +44,7 @@
     X(FUSE_HOST_UPDATE, "fuse_host_update", MOVE_HOST_WORK, NULL)                                  \
     X(COMPILE_TO_GRAPHS, "compile_to_graphs", MOVE_HOST_WORK, NULL)                                \
     X(RUN_LESS_BETWEEN_LAUNCHES, "run_less_between_launches", MOVE_HOST_WORK, NULL)                \
+    X(DO_AT_ONCE, "do_at_once", DO_AT_ONCE, NULL)                                                  \
     X(MOVE_RARE_WORK, "move_rare_work", MOVE_RARE_WORK, NULL)                                      \
     X(FIX_SHAPES, "fix_shapes", FIX_SHAPES, NULL)                                                  \
     X(WAIT_LESS, "wait_less", WAIT_LESS, "sync_every=100")                                         \

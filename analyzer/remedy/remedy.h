@@ -68,6 +68,7 @@ struct remedy_object {
     X(REPEATS, "repeats")               /* a part of the window's work repeats */                  \
     X(CACHED, "cached")                 /* generate() has a cache of fixed size */                 \
     X(SPREAD, "spread")                 /* the work lies in many places */                         \
+    X(FILLS, "fills")                   /* the work writes values into parts of tensors */         \
     X(LINES_KNOWN, "lines_known")       /* the lines of the program were recorded */               \
     X(ALSO_READ, "also_read")           /* reading results later saves most, beside the action */  \
     X(OFFLOADED, "offloaded")           /* weights or states live in the host's memory */          \

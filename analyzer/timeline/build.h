@@ -115,7 +115,7 @@ void build_join_collectives(struct build *b);
 int build_mark_collectives(struct build *b);
 void build_name_groups(struct build *b);
 
-/* timeline_update.c: fills in_update, when the calls are in their places. -1: out of memory */
+/* timeline_update.c: fills in_update and in_zeroing, when the calls are in their places. -1: out of memory */
 int build_updates(struct timeline *t);
 /* timeline_conv.c: the products that convolutions compute become convolutions; then, too. */
 int build_convolutions(struct timeline *t);

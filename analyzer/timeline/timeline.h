@@ -75,6 +75,7 @@ struct op {
     uint8_t in_graph;           /* enum graph_part */
     uint8_t comm;               /* enum comm_kind; of a collective */
     uint8_t in_update;          /* 1: launched in the step of an optimizer */
+    uint8_t in_zeroing;         /* 1: in its zero_grad() */
     uint8_t registers;          /* of a kernel, per thread; 0: not known */
     uint8_t shared_kib;         /* of a kernel, per block */
     struct kernel_class class;
@@ -232,6 +233,7 @@ struct timeline {
     /* What the source can record at all: an empty table with its bit set means "none happened",
      * without it "not recorded". Bits: enum have. Importers declare them by meta "have". */
     uint32_t have;
+    bool zeroing_told; /* ranges say when the optimizer's zero_grad() ran */
 };
 
 /* What data is there; rules name what they need. */

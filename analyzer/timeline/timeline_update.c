@@ -1,12 +1,17 @@
-/* timeline_finish: which operations an optimizer's step launched, told by the range around it.
- * A framework's simple update consists of the pointwise kernels that everything else uses as well:
- * their names do not tell. */
+/* timeline_finish: which operations an optimizer's step launched, and which its zero_grad(), told by
+ * the range around it. A framework's simple update consists of the pointwise kernels that everything
+ * else uses as well, and zeroing of fills, as masks and caches do: their names do not tell. */
 #include "analyzer/timeline/build.h"
 #include "analyzer/timeline/name_test.h"
 
 bool timeline_names_update(const char *name)
 {
     return strncmp(name, "Optimizer.step#", 15) == 0 || strcmp(name, "optimizer.step") == 0;
+}
+
+static bool names_zeroing(const char *name)
+{
+    return strncmp(name, "Optimizer.zero_grad#", 20) == 0 || strcmp(name, "zero_grad") == 0;
 }
 
 /* The same two, for the backward pass. */
@@ -35,9 +40,9 @@ struct updates { /* by (thread, start), the outermost ones */
     uint32_t *first; /* by thread, and one more */
 };
 
-static int find_updates(const struct timeline *t, struct updates *u)
+static int find_updates(const struct timeline *t, bool (*names)(const char *), struct updates *u)
 {
-    struct name_test named = name_test_open(t, timeline_names_update);
+    struct name_test named = name_test_open(t, names);
     int rc = 0;
     for (uint32_t k = 0; k < t->thread_count && rc == 0; k++) {
         const struct thread *th = &t->threads[k];
@@ -98,10 +103,24 @@ static void leave_out_closures(const struct timeline *t, const struct updates *u
     name_test_close(&backward);
 }
 
+static int build_zeroing(struct timeline *t)
+{
+    struct updates u = {.first = calloc(t->thread_count + 1, sizeof *u.first)};
+    int rc = u.first ? find_updates(t, names_zeroing, &u) : -1;
+    t->zeroing_told = u.at.n > 0;
+    for (size_t i = 0; rc == 0 && u.at.n && i < t->op_count; i++) {
+        const struct api *c = t->ops[i].api == TL_NONE ? NULL : &t->apis[t->ops[i].api];
+        t->ops[i].in_zeroing = c && update_at(&u, c->thread, c->start_ns);
+    }
+    vec_release(&u.at);
+    free(u.first);
+    return rc;
+}
+
 int build_updates(struct timeline *t)
 {
     struct updates u = {.first = calloc(t->thread_count + 1, sizeof *u.first)};
-    int rc = u.first ? find_updates(t, &u) : -1;
+    int rc = u.first ? find_updates(t, timeline_names_update, &u) : -1;
     if (rc == 0 && u.at.n)
         leave_out_closures(t, &u);
     for (size_t i = 0; rc == 0 && u.at.n && i < t->op_count; i++) {
@@ -113,5 +132,5 @@ int build_updates(struct timeline *t)
     }
     vec_release(&u.at);
     free(u.first);
-    return rc;
+    return rc == 0 ? build_zeroing(t) : rc;
 }

@@ -87,7 +87,7 @@ TEST(test_launches_differ)
     build_end(&b);
 }
 
-static const char small[] = "vectorized_elementwise_kernel<4>";
+static const char small[] = "cunn_SoftMaxForward<4>";
 
 /* 100 launches, one each 100 us, with the queue always dry; after every `every`-th of them a short
  * call of this name. */

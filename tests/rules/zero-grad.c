@@ -32,3 +32,21 @@ TEST(test_zeroing)
     build_end(&b);
     case_cannot_tell(fill_zeroing, "kernels,api,ranges", "zero-grad");
 }
+
+/* The hook tells when the optimizer zeroes gradients: fills elsewhere are masks. */
+TEST(test_fills_elsewhere)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.optimizer", "AdamW(fused=True)");
+    case_loop(&b, fill_zeroing);
+    case_verdict(build_analyze(&b), "zero-grad", RULE_SILENT);
+    build_end(&b);
+    b = build_start();
+    build_meta(&b, "torch.optimizer", "AdamW(fused=True)");
+    case_loop(&b, fill_zeroing);
+    for (int i = 0; i < CASE_STEPS; i++)
+        build_range(&b, "zero_grad", MS(100) + MS(10) * i + US(6710),
+                    MS(100) + MS(10) * i + US(9990));
+    case_verdict(build_analyze(&b), "zero-grad", RULE_FIRES);
+    build_end(&b);
+}

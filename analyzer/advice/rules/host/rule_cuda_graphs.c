@@ -3,6 +3,7 @@
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/capture.h"
 #include "analyzer/queries/host.h"
+#include "analyzer/queries/kernels/piecewise.h"
 #include "analyzer/queries/once.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/training/outside.h"
@@ -12,10 +13,10 @@
 #include <string.h>
 
 /* Launching time that other rules explain by their own cause. */
-static int64_t claimed_elsewhere(const struct facts *f)
+static int64_t claimed_elsewhere(const struct facts *f, struct arena *arena)
 {
     struct query_ops ops;
-    int64_t ns = 0;
+    int64_t ns = query_piecewise(f, arena).ops.idle_ns;
     if (query_optimizer_unfused(f, &ops))
         ns += ops.idle_ns;
     if (query_zeroing_scattered(f, &ops))
@@ -227,7 +228,7 @@ static void look_ahead(const struct facts *f, struct arena *arena, struct outcom
 
 static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    int64_t idle = f->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(f), host = 0;
+    int64_t idle = f->breakdown_ns[PART_IDLE_LAUNCH] - claimed_elsewhere(f, arena), host = 0;
     struct query_capture s;
     idle = idle > 0 ? idle : 0;
     o->why = arena_printf(arena, "launching leaves the GPU idle for %.3f ms %s", ms(idle),

@@ -1,0 +1,60 @@
+/* A loop of the program's own does with many small operations what one or a few could do: an
+ * average over all parameters, a mask filled row by row. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/kernels/piecewise.h"
+
+static void add_evidence(const struct facts *f, struct outcome *o, const struct query_piecewise *p)
+{
+    double count = (double)each_step(f, p->ops.count);
+    outcome_evidence_per(o, "small operations in such runs", count, "count",
+                         "SELECT * FROM kernel ORDER BY stream, start_ns");
+    outcome_evidence(o, "in the longest run", (double)p->longest_run, "count", NULL);
+    outcome_evidence(o, "mean length",
+                     p->ops.count ? (double)p->ops.busy_ns / (double)p->ops.count / 1e3 : 0, "us",
+                     NULL);
+    outcome_evidence_per(o, "their GPU time", ms(per_step(f, p->ops.busy_ns)), "ms", NULL);
+    outcome_evidence_per(o, "GPU idle between them", ms(per_step(f, p->ops.idle_ns)), "ms", NULL);
+}
+
+static void check_piecewise_work(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_piecewise p = query_piecewise(f, arena);
+    int64_t cost = per_step(f, p.ops.busy_ns + p.ops.idle_ns);
+    int64_t count = each_step(f, p.ops.count);
+    o->why = arena_printf(arena, "%lld operations %s come in long runs of the same few",
+                          (long long)count, scope_words(f)->per);
+    if (!p.op_marks || count < PIECEWISE_LEAST || cost * 100 < f->step_ns)
+        return;
+    add_evidence(f, o, &p);
+    o->edit = (struct edit){.kind = &edit_fuse, .at.op_marks = p.op_marks};
+    o->remedy.object.place = p.line.place;
+    o->remedy.conditions[CONDITION_FILLS] = p.fills;
+    outcome_fires(
+        o, cost,
+        arena_printf(arena,
+                     "%lld small operations %s come one after another, in runs of up to "
+                     "%lld of the same few kinds%s%s: %s of the GPU's time, work and idle",
+                     (long long)count, scope_words(f)->per, (long long)p.longest_run,
+                     p.line.place ? ", launched at " : "", line_found_text(&p.line, arena),
+                     time_text(arena, cost)));
+    outcome_example_op(o, f->tl, p.ops.longest, "longest of them");
+}
+
+const struct rule rule_piecewise_work = {
+    .id = "piecewise-work",
+    .title = "Do at once what a loop does piece by piece",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
+    .check = check_piecewise_work,
+    .looks_for = "Runs of many small operations of the same few kinds (fills, copies, casts, sums, "
+                 "pointwise work), launched one after another by the training thread, outside the "
+                 "optimizer and zero_grad().",
+    .doc =
+        "A Python loop over parameters, rows or boxes launches a kernel or three for each: every "
+        "launch costs the host some microseconds, and the GPU hardly works meanwhile. Averages of "
+        "parameters (EMA), masks filled row by row, gradients looked at one by one are such loops. "
+        "Operations on lists of tensors, or one on the whole tensor, do the same in a few "
+        "launches. torch.compile(model) does not reach such a loop. The line is the one where the "
+        "thread was found most often while it launched them.",
+    .remedy = {.action = ACTION_DO_AT_ONCE, .object.kind = OBJECT_CALL},
+    .tips = {{"no-python-loops", "Do not loop over tensors or elements in Python", NULL}},
+};

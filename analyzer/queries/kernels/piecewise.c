@@ -1,0 +1,150 @@
+#include "analyzer/queries/kernels/piecewise.h"
+
+#include "analyzer/queries/open.h"
+#include "base/vec.h"
+
+#include <string.h>
+
+struct run {
+    uint32_t kinds[PIECEWISE_KINDS]; /* names of kernels; those of copies and memsets are 0 */
+    size_t kind_count;
+    uint32_t first_call, last_call;
+    int64_t length;
+};
+
+struct stretches VEC(struct line_stretch);
+
+struct pass {
+    const struct facts *f;
+    bool *marks;
+    int64_t fills; /* of the marked ones */
+    struct query_piecewise *out;
+    struct stretches within;
+};
+
+/* What a loop over parameters or rows consists of. */
+static bool is_piece(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    if (o->in_graph || !query_used(f, op) || query_is_optimizer(f, op) != QUERY_NO ||
+        query_is_zeroing(f, op) != QUERY_NO)
+        return false;
+    if (o->kind != OP_KERNEL)
+        return o->kind == OP_MEMSET || o->copy_kind == COPY_D2D;
+    switch (o->class.family) {
+    case FAMILY_ELEMENTWISE:
+    case FAMILY_CAST:
+    case FAMILY_REDUCE:
+    case FAMILY_COPY:
+    case FAMILY_FILL:
+        return !o->class.fused;
+    default:
+        return false;
+    }
+}
+
+static bool known_kind(struct run *r, uint32_t kind)
+{
+    size_t k = 0;
+    while (k < r->kind_count && r->kinds[k] != kind)
+        k++;
+    if (k == PIECEWISE_KINDS)
+        return false;
+    if (k == r->kind_count)
+        r->kinds[r->kind_count++] = kind;
+    return true;
+}
+
+static bool writes_value(const struct op *o)
+{
+    return o->kind == OP_MEMSET || (o->kind == OP_KERNEL && o->class.family == FAMILY_FILL);
+}
+
+static void finish(struct pass *p, struct run *r)
+{
+    const struct timeline *t = p->f->tl;
+    /* Of as many kinds as operations nothing repeats. */
+    if (r->length >= PIECEWISE_LEAST && r->length >= (int64_t)r->kind_count * 8) {
+        for (uint32_t c = r->first_call; c <= r->last_call; c++) {
+            uint32_t op = t->apis[c].op;
+            if (op == TL_NONE)
+                continue;
+            p->marks[op] = true;
+            p->fills += writes_value(&t->ops[op]);
+        }
+        p->out->runs++;
+        p->out->longest_run = r->length > p->out->longest_run ? r->length : p->out->longest_run;
+        struct line_stretch *s = vec_push(&p->within);
+        if (s)
+            *s = (struct line_stretch){t->apis[r->first_call].start_ns,
+                                       t->apis[r->last_call].end_ns};
+    }
+    r->length = 0;
+    r->kind_count = 0;
+}
+
+static void follow(struct pass *p, struct run *r, uint32_t call)
+{
+    const struct api *c = &p->f->tl->apis[call];
+    if (c->op == TL_NONE) /* a call that launches nothing */
+        return;
+    const struct op *o = &p->f->tl->ops[c->op];
+    uint32_t kind = o->kind == OP_KERNEL ? o->full_name : 0;
+    bool piece = c->ops == 1 && is_piece(p->f, c->op);
+    if (!piece || !known_kind(r, kind)) {
+        finish(p, r);
+        if (!piece)
+            return;
+        known_kind(r, kind);
+    }
+    if (r->length++ == 0)
+        r->first_call = call;
+    r->last_call = call;
+}
+
+static enum query_take takes(const struct facts *f, uint32_t op, const void *arg)
+{
+    (void)f;
+    return ((const bool *)arg)[op] ? QUERY_ALL : QUERY_NO;
+}
+
+/* What other rules name: gradients that zero_grad() sets to 0, their clipping and scaling. */
+static bool in_other_loop(const char *range)
+{
+    return range && query_name_has(range, "zero_grad|clip_grad|GradScaler|unscale");
+}
+
+static void follow_thread(struct pass *p)
+{
+    const struct timeline *t = p->f->tl;
+    const struct thread *th = facts_main_thread(p->f);
+    struct query_open open = query_open_start(t, p->f->steps.main_thread);
+    struct run r = {.length = 0};
+    for (uint32_t c = th->first_api; c < th->first_api + th->apis; c++) {
+        query_open_until(&open, t->apis[c].start_ns);
+        const char *in = open.n ? tl_text(t, t->ranges[open.at[open.n - 1]].name) : NULL;
+        if (in_other_loop(in))
+            finish(p, &r);
+        else
+            follow(p, &r, c);
+    }
+    finish(p, &r);
+}
+
+struct query_piecewise query_piecewise(const struct facts *f, struct arena *arena)
+{
+    struct query_piecewise out = {.ops.longest = TL_NONE};
+    struct pass p = {.f = f, .out = &out};
+    p.marks = arena_array(arena, f->tl->op_count + 1, sizeof *p.marks);
+    if (!p.marks || f->tl->thread_count == 0)
+        return out;
+    follow_thread(&p);
+    if (out.runs) {
+        out.ops = query_ops_of(f, takes, p.marks);
+        out.op_marks = p.marks;
+        out.fills = p.fills * 10 > out.ops.count * 9;
+        out.line = facts_line_within(f, arena, p.within.at, p.within.n);
+    }
+    vec_release(&p.within);
+    return out;
+}

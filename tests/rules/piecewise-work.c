@@ -1,0 +1,101 @@
+/* When piecewise-work fires, when it stays silent, when it cannot tell. */
+#include "tests/rules/gpu.h"
+#include "tests/rules/stacks.h"
+
+enum { ROWS = 200 };
+
+static const char fill[] = "void at::native::vectorized_elementwise_kernel<4, "
+                           "at::native::FillFunctor<float>, std::array<char*, 1ul> >(int)";
+static const char mul[] = "void at::native::vectorized_elementwise_kernel<4, "
+                          "at::native::AUnaryFunctor<float, MulFunctor>, std::array<char*, 2ul> >";
+static const char add[] = "void at::native::vectorized_elementwise_kernel<4, "
+                          "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)";
+
+/* A product of 4 ms, then small operations of 2 us that the host launches every 25. */
+static void fill_loop(struct builder *b, int64_t at, const char *odd, const char *even)
+{
+    build_kernel(b, case_gemm, at, at + US(10), MS(4));
+    for (int i = 0; i < ROWS; i++)
+        build_kernel(b, i % 2 ? odd : even, at + US(4010 + 25 * i), at + US(4020 + 25 * i), US(2));
+}
+
+static void fill_rows(struct builder *b, int64_t at)
+{
+    fill_loop(b, at, fill, fill);
+}
+
+static void fill_average(struct builder *b, int64_t at)
+{
+    fill_loop(b, at, mul, add);
+}
+
+/* Each layer launches such operations, too, with its product between them. */
+static void fill_layers(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < ROWS; i++)
+        build_kernel(b, i % 10 ? mul : case_gemm, at + US(25 * i), at + US(20 + 25 * i), US(2));
+}
+
+static void fill_update(struct builder *b, int64_t at)
+{
+    fill_average(b, at);
+    build_range(b, "optimizer.step", at + US(4005), at + MS(9));
+}
+
+static void fill_zeroing(struct builder *b, int64_t at)
+{
+    fill_rows(b, at);
+    build_range(b, "zero_grad", at + US(4005), at + MS(9.2));
+}
+
+static struct builder with_looks(case_fill *of)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.optimizer", "AdamW(fused=True)");
+    int64_t mask = stack_of(&b, "/home/me/train.py", "frame_mask", 8);
+    int64_t other = stack_of(&b, "/home/me/train.py", "<module>", 30);
+    case_loop(&b, of);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        look_at(&b, other, MS(100) + MS(10) * i + MS(1));
+        for (int k = 5; k < 9; k++)
+            look_at(&b, mask, MS(100) + MS(10) * i + MS(k));
+    }
+    return b;
+}
+
+TEST(test_rows)
+{
+    struct builder b = with_looks(fill_rows);
+    const struct advice *a = build_analyze(&b);
+    const struct outcome *o = case_first(a, "piecewise-work", US(25 * ROWS));
+    ck_assert_str_eq(o->remedy.object.place, "train.py:8");
+    ck_assert_ptr_nonnull(strstr(o->summary, "frame_mask() train.py:8"));
+    case_said(o, CONDITION_FILLS, true);
+    ck_assert_ptr_null(strstr(o->words[FRAMEWORK_PYTORCH], "_foreach"));
+    ck_assert_int_gt(o->saves_mid_ns, 0);
+    build_end(&b);
+}
+
+TEST(test_average)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.version", "2.14.1");
+    case_loop(&b, fill_average);
+    const struct outcome *o = case_first(build_analyze(&b), "piecewise-work", US(25 * ROWS));
+    ck_assert_ptr_null(o->remedy.object.place); /* nobody looked */
+    case_said(o, CONDITION_FILLS, false);
+    ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "_foreach"));
+    build_end(&b);
+}
+
+TEST(test_others)
+{
+    case_fill *const quiet[] = {fill_layers, fill_update, fill_zeroing};
+    for (int i = 0; i < 3; i++) {
+        struct builder b = build_start();
+        case_loop(&b, quiet[i]);
+        case_verdict(build_analyze(&b), "piecewise-work", RULE_SILENT);
+        build_end(&b);
+    }
+    case_cannot_tell(fill_rows, "kernels", "piecewise-work");
+}

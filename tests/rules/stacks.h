@@ -1,0 +1,22 @@
+/* Shared by the cases of several rules: looks at the program's stacks. */
+#ifndef GPUPROF_TESTS_RULES_STACKS_H
+#define GPUPROF_TESTS_RULES_STACKS_H
+
+#include "tests/unit/rule_case.h"
+
+/* The number of the stack of one frame, in a file of the user's. */
+static inline int64_t stack_of(struct builder *b, const char *file, const char *function,
+                               int64_t line)
+{
+    struct row_stack r = {++b->next_id, 0, build_text(b, file), build_text(b, function), line};
+    build_put(b, ROW_STACK, &r);
+    return r.id;
+}
+
+static inline void look_at(struct builder *b, int64_t stack, int64_t at)
+{
+    struct row_stack_sample r = {++b->next_id, 1, b->thread, at, at, 1, STACK_RUNNING, 0, stack};
+    build_put(b, ROW_STACK_SAMPLE, &r);
+}
+
+#endif
