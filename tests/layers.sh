@@ -38,7 +38,7 @@ analyzer/facts/lines    wire analyzer/timeline analyzer/measure analyzer/facts
 analyzer/facts/find     analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/lines analyzer/facts/steps analyzer/facts/ranks
 analyzer/reduce         wire analyzer/profile analyzer/import analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/steps
 analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts
-analyzer/queries/kernels wire analyzer/timeline analyzer/facts analyzer/queries
+analyzer/queries/kernels wire analyzer/timeline analyzer/facts analyzer/facts/lines analyzer/queries
 analyzer/queries/input  wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
 analyzer/queries/training wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
 analyzer/queries/ranks  analyzer/timeline analyzer/measure analyzer/facts analyzer/queries

@@ -5,6 +5,7 @@ nothing that the program can look at is replaced, and no frame of ours is ever i
 fails here is said in the profile's health table and nowhere else. This file holds what the others share, and reads of tensors:
   gpuprof_data.py     data loading
   gpuprof_train.py    steps, backward, optimizer, precision, parallelism, settings
+  gpuprof_switches.py who switched what, and debugging aids that are on
   gpuprof_apply.py    settings
   gpuprof_compile.py  torch.compile
   gpuprof_modules.py  a range for each call of a module, on request (GPUPROF_MODULES=1)
@@ -239,6 +240,7 @@ def hook_torch():
         return
     hook_tensors()
     hook_launches()
+    here["switches"].hook_switches()
     agent.gpuprof_hook_gc(gc.callbacks, here["train"].note_pause)
     if os.environ.get("GPUPROF_MODULES") == "1":
         load("modules")
@@ -256,7 +258,7 @@ def install(module, itself):
     torch, this = module, itself
     torch_folder = os.path.dirname(module.__file__) + os.sep
     only_steps = os.environ.get("GPUPROF_HOOK") == "steps"
-    for name in ("facts", "apply", "data", "compile", "train"):
+    for name in ("facts", "apply", "data", "compile", "switches", "train"):
         load(name)
     hook_torch()
     awaited = {**here["data"].awaited(), **here["train"].awaited()}

@@ -5,6 +5,7 @@ facts = hook.here["facts"]
 fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
 torch = hook.torch
 apply = hook.here["apply"]
+switched = hook.here["switches"]
 
 
 # ---- steps and the optimizer ------------------------------------------------------------------
@@ -26,6 +27,7 @@ def first_step(optimizer, *_, **__):
         return
     describe(optimizer)
     switches()
+    switched.at_first_step()
     if of_all:
         hook_late()
 
@@ -42,6 +44,7 @@ def describe(optimizer):
     devices = sorted({p.device.type for p in tensors})
     fact(facts.TORCH_PARAMETERS, f"{len(tensors)} tensors, {sum(p.numel() for p in tensors)} numbers, "
                              f"{'/'.join(dtypes)}, on {'/'.join(devices)}")
+    fact(facts.TORCH_PARAMETERS_UNUSED, sum(p.requires_grad and p.grad is None for p in tensors))
     layouts = {layout(p) for p in tensors if p.dim() == 4} - {None}
     if layouts:
         fact(facts.TORCH_WEIGHTS_MEMORY_FORMAT, "mixed" if len(layouts) > 1 else layouts.pop())
@@ -122,12 +125,13 @@ def note_backward(*args, **__):
     """Anomaly mode is often on around the backward pass alone. True: that is enough."""
     global backwards
     backwards += 1
-    if not hook.only_steps:
+    if backwards <= 3 and not hook.only_steps:
         know_node(args)
-    if torch.is_anomaly_enabled():
+    if backwards <= 3 and torch.is_anomaly_enabled():
         fact(facts.TORCH_ANOMALY_MODE, "True")
-        fact(facts.TORCH_ANOMALY_MODE_WHERE, hook.user_place())
-    return backwards >= 3
+    if backwards == 30:  # a profiler that records a few steps has done so
+        switched.at_later_step()
+    return backwards >= 30
 
 
 def hook_backward():
@@ -144,6 +148,7 @@ def hook_backward():
 
 def hook_module(module):
     wrap(module.Module, "train", hook.TRAIN)
+    switched.hook_double(module)
 
 
 @guarded
@@ -162,6 +167,8 @@ def hook_generate(module):
 
 def hook_profiler(module):
     """Where the program's own profiler starts, stops and writes: no cost of its loop."""
+    if not hook.only_steps:
+        switched.hook_profiler(module)
     profiler = getattr(module, "profile", None)
     for name in ("start", "stop", "step", "__enter__", "__exit__"):
         if hasattr(profiler, name):
@@ -230,6 +237,10 @@ def note_ddp(model, *_, **__):
              "find_unused_parameters")
     text = ", ".join(f"{n}={getattr(model, n)}" for n in names if hasattr(model, n))
     fact(facts.TORCH_DDP, f"DistributedDataParallel({text})")
+    fact(facts.TORCH_DDP_WHERE, hook.user_place())
+    buffers = list(model.module.buffers())
+    if getattr(model, "broadcast_buffers", False) and buffers:
+        fact(facts.TORCH_DDP_BUFFERS, sum(b.numel() * b.element_size() for b in buffers))
 
 
 def note_no_sync(*_, **__):

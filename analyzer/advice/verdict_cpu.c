@@ -225,6 +225,12 @@ static const char *open_text(struct advice *a, const struct cpu_group *g)
     int threads = cpu_threads(a), cores = a->facts->host.usable_cores;
     double have;
     const char *line = verdict_line_next(a);
+    const char *set_at = timeline_meta(a->facts->tl, FACT_TORCH_NUM_THREADS_WHERE);
+    if (g->parts >> PART_FORWARD & 1 && set_at && threads && threads * ranks_here(a) < cores)
+        return arena_printf(&a->arena,
+                            "Let PyTorch use all cores: %s sets torch.set_num_threads(%d), and the "
+                            "program may use %d.",
+                            set_at, threads, cores);
     if (line)
         return line;
     if (g->parts >> PART_FORWARD & 1 && !oversubscribed(a) && crowded_out(a, &have))

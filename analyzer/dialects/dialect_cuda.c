@@ -36,6 +36,9 @@ const struct dialect dialect_cuda = {
             [ACTION_SWITCH_DEBUGGING_OFF] =
                 "unset CUDA_LAUNCH_BLOCKING; no cudaDeviceSynchronize after launches in release "
                 "builds; check for NaN{!window: every N steps}{?window: now and then}",
+            [ACTION_STOP_ANOMALY_DETECTION] = "check for NaN{!window: every N steps}{?window: now "
+                                              "and then}",
+            [ACTION_STOP_TRACING] = "run without {call}",
             [ACTION_FREEZE_GARBAGE] =
                 "C has no garbage collector: look at the interpreter that drives the program",
             [ACTION_GENERATE_IN_FEWER_LAUNCHES] =
@@ -168,6 +171,9 @@ const struct dialect dialect_cuda = {
                 "({tf32_saves})}}}{?dtype=fp16:FP16 tensors, CUBLAS_COMPUTE_32F, "
                 "CUDNN_TENSOR_OP_MATH, and loss scaling}{?to_channels_last:; CUDNN_TENSOR_NHWC for "
                 "tensors and filters}",
+            [ACTION_USE_SINGLE_PRECISION] = "float in place of double, cublasSgemm in place of "
+                                            "cublasDgemm",
+            [ACTION_USE_SPARSE_GRADIENTS] = "a kernel that updates the rows in a list of ids",
             [ACTION_CAST_LESS] =
                 "let the update kernel write the 16-bit copy together with the FP32 weight",
             [ACTION_KEEP_ACTIVATIONS] = "keep the activations of as many layers as fit",

@@ -90,6 +90,12 @@ const struct dialect dialect_pytorch = {
             [ACTION_SWITCH_DEBUGGING_OFF] =
                 "unset CUDA_LAUNCH_BLOCKING; torch.autograd.set_detect_anomaly(False); no "
                 "torch.isnan(x).any() per layer",
+            [ACTION_STOP_ANOMALY_DETECTION] = "remove torch.autograd.set_detect_anomaly(True) or "
+                                              "torch.autograd.detect_anomaly(): "
+                                              "it is for finding where a NaN comes from",
+            [ACTION_STOP_TRACING] =
+                "train without {call}; torch.profiler.profile(schedule=torch.profiler.schedule("
+                "wait=10, warmup=3, active=5)) records a few steps and then costs nothing",
             [ACTION_FREEZE_GARBAGE] =
                 "after everything is built: import gc; gc.collect(); gc.freeze(); or gc.disable() "
                 "with gc.collect() every few hundred steps; keep samples in NumPy arrays or "
@@ -136,8 +142,11 @@ const struct dialect dialect_pytorch = {
                 "save checkpoints with torch.distributed.checkpoint.async_save, or copy the state "
                 "to pinned memory and write it from a thread; log and evaluate every N steps with "
                 "a larger N, and read results (.item(), .cpu()) together",
-            [ACTION_FIX_SHAPES] = "DataLoader(drop_last=True); pad to a few sizes; "
-                                  "torch.backends.cudnn.benchmark = False if sizes must vary",
+            [ACTION_FIX_SHAPES] = "{?benchmark_on:torch.backends.cudnn.benchmark = False, or keep "
+                                  "the sizes to a few: pad or crop to multiples, "
+                                  "DataLoader(drop_last=True)}{!benchmark_on:DataLoader(drop_last="
+                                  "True); pad to a few sizes; torch.backends.cudnn.benchmark = "
+                                  "False if sizes must vary}",
             [ACTION_WAIT_LESS] =
                 "{@package}accumulate the loss on the device (total += loss.detach()) and call "
                 ".item(){!window: every N steps}{?window: now and then}",
@@ -284,6 +293,13 @@ const struct dialect dialect_pytorch = {
                 "({tf32_saves})}}}}{?dtype=fp16:with torch.autocast('cuda', dtype=torch.float16): "
                 "... and torch.amp.GradScaler}{?to_channels_last:; convert both model and input "
                 "with .to(memory_format=torch.channels_last), or the convolutions convert them}",
+            [ACTION_USE_SINGLE_PRECISION] =
+                "model.float(), and inputs of float32: array.astype(numpy.float32), "
+                "torch.as_tensor(x, dtype=torch.float32); no "
+                "torch.set_default_dtype(torch.float64)",
+            [ACTION_USE_SPARSE_GRADIENTS] =
+                "nn.Embedding(..., sparse=True) with an optimizer of its own for these weights: "
+                "torch.optim.SparseAdam, or SGD without momentum",
             [ACTION_CAST_LESS] =
                 "{?of_weights:many short conversions are mostly of weights: torch.autocast with "
                 "its cache (cache_enabled=True), or 16-bit parameters with an optimizer that keeps "

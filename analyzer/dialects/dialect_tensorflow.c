@@ -30,6 +30,8 @@ const struct dialect dialect_tensorflow = {
                 "@tf.function(jit_compile=True), in JAX jax.jit{?repeats:, around what repeats}",
             [ACTION_SWITCH_DEBUGGING_OFF] =
                 "unset CUDA_LAUNCH_BLOCKING; tf.debugging.disable_check_numerics()",
+            [ACTION_STOP_ANOMALY_DETECTION] = "tf.debugging.disable_check_numerics()",
+            [ACTION_STOP_TRACING] = "train without {call}",
             [ACTION_FREEZE_GARBAGE] =
                 "after everything is built: import gc; gc.collect(); gc.freeze()",
             [ACTION_GENERATE_IN_FEWER_LAUNCHES] = "generate inside tf.function(jit_compile=True); "
@@ -104,6 +106,10 @@ const struct dialect dialect_tensorflow = {
                 "parameters and batches as "
                 "jnp.bfloat16}{?dtype=fp16:keras.mixed_precision.set_global_policy('mixed_float16')"
                 "}{?to_channels_last:; data_format='channels_last' (the default) in every layer}",
+            [ACTION_USE_SINGLE_PRECISION] = "keras.config.set_floatx('float32'), and inputs of "
+                                            "float32; JAX: leave jax_enable_x64 off",
+            [ACTION_USE_SPARSE_GRADIENTS] = "tf.gather on the variable: its gradient is "
+                                            "tf.IndexedSlices; keep it so",
             [ACTION_CAST_LESS] = "keras.mixed_precision policies cast variables once per use: wrap "
                                  "the step in tf.function(jit_compile=True)",
             [ACTION_KEEP_ACTIVATIONS] = "remove tf.recompute_grad, or apply it to fewer layers",

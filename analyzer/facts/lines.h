@@ -96,19 +96,6 @@ const struct gpu_lines *facts_gpu_lines(const struct facts *f); /* count 0: none
 /* Of api.line: "train.py:9 (Net.forward), its backward pass". Returns out. */
 const char *launch_line_text(const struct facts *f, uint32_t line, char *out, size_t size);
 
-struct line_stretch {
-    int64_t start_ns, end_ns;
-};
-struct line_found {
-    const char *place, *function; /* as in struct line; NULL: not known */
-};
-/* The line that most looks at the training thread found in these stretches (by time, none over
- * another), whatever the GPU did then; none of fewer looks than LINES_LEAST. From the arena. */
-struct line_found facts_line_within(const struct facts *f, struct arena *arena,
-                                    const struct line_stretch *at, size_t n);
-/* "frame_mask() train.py:8"; "" of none. From the arena. */
-const char *line_found_text(const struct line_found *l, struct arena *arena);
-
 /* "memory_map() train.py:9, in subprocess.run (sleeps)". Returns out. */
 const char *line_text(const struct line *l, char *out, size_t size);
 /* "sleeps", "computes", "waits for another process". */

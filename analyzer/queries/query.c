@@ -124,11 +124,12 @@ static bool zeroes(const struct op *o)
     return o->kind == OP_KERNEL && o->class.family == FAMILY_FILL;
 }
 
-/* Where something tells when gradients are zeroed, other fills are masks, caches, paddings. */
+/* Where something tells when gradients are zeroed, other fills are masks, caches, paddings. No range
+ * tells what a graph replays. */
 static bool may_be_zeroing(const struct facts *f, const struct op *o)
 {
     bool told = f->tl->zeroing_told || timeline_meta(f->tl, FACT_TORCH_OPTIMIZER);
-    return zeroes(o) && (o->in_zeroing || !told);
+    return zeroes(o) && (o->in_zeroing || o->in_graph || !told);
 }
 
 /* How many of the QUERY_BURST operations before (step -1) or behind (+1) `op` continue its run. */

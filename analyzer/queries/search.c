@@ -2,16 +2,35 @@
 
 #include "wire/spool_format.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool query_searches(const struct timeline *t, const struct call *c)
 {
-    return c->row.family == SPOOL_CALL_FIND && strstr(tl_text(t, c->row.function), "Find");
+    return c->trial ||
+           (c->row.family == SPOOL_CALL_FIND && strstr(tl_text(t, c->row.function), "Find"));
 }
 
 static bool *no_marks(struct arena *arena, size_t n)
 {
     return arena_array(arena, n + 1, sizeof(bool));
+}
+
+/* The search's calls. Around the plans that are timed lie events, waits and allocations of their
+ * workspace: the calls until the next plan, and before the first those that launch nothing. */
+static void mark(const struct timeline *t, const struct call *c, bool *calls)
+{
+    const struct call *next = c + 1;
+    uint32_t end = c->first_api + c->apis;
+    if (c->trial && next < t->calls + t->call_count && next->thread == c->thread &&
+        next->first_api != TL_NONE)
+        end = next->first_api;
+    for (uint32_t k = c->first_api; k < end; k++)
+        calls[k] = true;
+    uint32_t before = c->trial && c->first_api != TL_NONE ? c->first_api : 0;
+    while (before > t->threads[c->thread].first_api && t->apis[before - 1].op == TL_NONE &&
+           !calls[before - 1])
+        calls[--before] = true;
 }
 
 struct query_search query_search(const struct facts *f, struct arena *arena)
@@ -24,8 +43,8 @@ struct query_search query_search(const struct facts *f, struct arena *arena)
         if (!query_searches(t, c))
             continue;
         calls = calls ? calls : no_marks(arena, t->api_count);
-        for (uint32_t k = 0; calls && k < c->apis; k++)
-            calls[c->first_api + k] = true;
+        if (calls)
+            mark(t, c, calls);
     }
     ops = calls ? no_marks(arena, t->op_count) : NULL;
     if (!ops)
@@ -34,8 +53,10 @@ struct query_search query_search(const struct facts *f, struct arena *arena)
         ops[i] = t->ops[i].api != TL_NONE && calls[t->ops[i].api];
     for (size_t i = 0; i < f->gap_count; i++) {
         const struct gap *g = &f->gaps[i];
-        if (g->api != TL_NONE && calls[g->api] && g->step != TL_NONE && f->steps.at[g->step].used)
-            s.sync_ns += gap_ns(f, g, PART_IDLE_SYNC);
+        if (g->api == TL_NONE || !calls[g->api] || g->step == TL_NONE || !f->steps.at[g->step].used)
+            continue;
+        s.sync_ns += gap_ns(f, g, PART_IDLE_SYNC);
+        s.alloc_ns += gap_ns(f, g, PART_IDLE_ALLOC);
     }
     s.call_marks = calls;
     s.op_marks = ops;
@@ -61,8 +82,10 @@ static bool is_for(const struct facts *f, const struct call *search, const struc
     static const char *const pass[] = {"Forward", "BackwardData", "BackwardFilter"};
     const char *function = tl_text(f->tl, search->row.function);
     int64_t of = c->family - SPOOL_CALL_CONV_FWD;
-    return of >= 0 && of < 3 && function && strstr(function, pass[of]) &&
-           search->row.in_type == c->in_type && search->row.in_layout == c->in_layout &&
+    bool same_pass = search->trial ? search->row.family == c->family
+                                   : function && of >= 0 && of < 3 && strstr(function, pass[of]);
+    return of >= 0 && of < 3 && same_pass && search->row.in_type == c->in_type &&
+           search->row.in_layout == c->in_layout &&
            memcmp(search->row.dim, c->dim, sizeof c->dim) == 0;
 }
 
@@ -90,4 +113,53 @@ double query_tried_ns(const struct facts *f, const struct query_trials *x,
         }
     }
     return least;
+}
+
+/* Of a convolution's sizes and what is computed with them; the pass aside. */
+static uint64_t sizes_hash(const struct row_call *r)
+{
+    uint64_t h = 1469598103934665603u;
+    for (size_t i = 0; i < sizeof r->dim / sizeof *r->dim; i++)
+        h = (h ^ (uint64_t)r->dim[i]) * 1099511628211u;
+    return (h ^ (uint64_t)r->in_type) * 1099511628211u;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Step by step; calls of several threads are not in the order of their steps. */
+static bool step_brings_new(const struct facts *f, uint32_t step, uint64_t *known, size_t *count)
+{
+    size_t before = *count;
+    bool new = false;
+    for (size_t i = 0; i < f->tl->call_count; i++) {
+        const struct call *c = &f->tl->calls[i];
+        if (c->row.family != SPOOL_CALL_CONV_FWD || c->row.dim[0] <= 0 || c->trial ||
+            facts_step_at(f, c->row.start_ns) != step)
+            continue;
+        uint64_t h = sizes_hash(&c->row);
+        if (bsearch(&h, known, before, sizeof h, by_hash))
+            continue;
+        new = true;
+        known[(*count)++] = h;
+    }
+    qsort(known, *count, sizeof *known, by_hash);
+    return new;
+}
+
+double query_new_sizes_pct(const struct facts *f)
+{
+    enum { FIRST = 3 /* steps, in which all sizes are new */, LOOKED_AT = 40 };
+    uint64_t *known = malloc((f->tl->call_count + 1) * sizeof *known);
+    size_t count = 0, looked = 0, with_new = 0;
+    for (uint32_t s = 0; known && s < f->steps.count && looked < LOOKED_AT; s++) {
+        bool new = step_brings_new(f, s, known, &count);
+        looked += s >= FIRST;
+        with_new += s >= FIRST && new;
+    }
+    free(known);
+    return looked ? 100.0 * (double)with_new / (double)looked : 0;
 }

@@ -35,6 +35,8 @@
     X(COMPILE_PARTS, "compile_parts", LAUNCH_AS_GRAPH, "cuda_graph=1")                             \
     X(LAUNCH_FEWER, "launch_fewer", LAUNCH_AS_GRAPH, "cuda_graph=1")                               \
     X(SWITCH_DEBUGGING_OFF, "switch_debugging_off", SWITCH_DEBUGGING_OFF, NULL)                    \
+    X(STOP_ANOMALY_DETECTION, "stop_anomaly_detection", SWITCH_DEBUGGING_OFF, NULL)                \
+    X(STOP_TRACING, "stop_tracing", SWITCH_DEBUGGING_OFF, NULL)                                    \
     X(FREEZE_GARBAGE, "freeze_garbage", FREEZE_GARBAGE, "gc=freeze")                               \
     X(COLLECT_GARBAGE_RARELY, "collect_garbage_rarely", FREEZE_GARBAGE, "gc=freeze")               \
     X(GENERATE_IN_FEWER_LAUNCHES, "generate_in_fewer_launches", GENERATE_IN_FEWER_LAUNCHES, NULL)  \
@@ -93,6 +95,7 @@
     X(USE_TENSOR_CORES, "use_tensor_cores", USE_TENSOR_CORES, "precision={dtype}")                 \
     X(MIX_PRECISION, "mix_precision", USE_TENSOR_CORES,                                            \
       "precision={dtype}{?to_channels_last:;channels_last=1}")                                     \
+    X(USE_SINGLE_PRECISION, "use_single_precision", USE_SINGLE_PRECISION, NULL)                    \
     X(CAST_LESS, "cast_less", CAST_LESS, NULL)
 
 #define ACTIONS_OF_TRAINING(X)                                                                     \
@@ -104,6 +107,7 @@
     X(CLIP_AT_ONCE, "clip_at_once", CLIP_AT_ONCE, "clip=fused")                                    \
     X(SCALE_ON_GPU, "scale_on_gpu", SCALE_ON_GPU, "scaler=fused")                                  \
     X(SHARD_LESS, "shard_less", SHARD_LESS, NULL)                                                  \
+    X(USE_SPARSE_GRADIENTS, "use_sparse_gradients", USE_SPARSE_GRADIENTS, NULL)                    \
     X(OVERWRITE_GRADIENTS, "overwrite_gradients", OVERWRITE_GRADIENTS, "zero_grad=none")
 
 #define ACTIONS_OF_RANKS(X)                                                                        \

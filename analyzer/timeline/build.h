@@ -117,6 +117,8 @@ void build_name_groups(struct build *b);
 
 /* timeline_update.c: fills in_update and in_zeroing, when the calls are in their places. -1: out of memory */
 int build_updates(struct timeline *t);
+/* timeline_trials.c: fills call.trial */
+void build_trials(struct timeline *t);
 /* timeline_conv.c: the products that convolutions compute become convolutions; then, too. */
 int build_convolutions(struct timeline *t);
 /* timeline_finish.c: a warning of the recording's health. -1: out of memory. */

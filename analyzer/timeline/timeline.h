@@ -154,6 +154,7 @@ struct call { /* library call with shapes */
     struct row_call row;
     uint32_t thread;          /* index */
     uint32_t first_api, apis; /* API calls inside it, by (thread, time) */
+    uint8_t trial;            /* 1: made to time the algorithm, and nothing needs its result */
 };
 
 struct collective {

@@ -194,6 +194,7 @@ int timeline_finish(struct timeline *t, struct err *e)
         return err_set(e, "out of memory while looking for updates");
     if (build_convolutions(t) < 0)
         return err_set(e, "out of memory while looking for convolutions");
+    build_trials(t);
     find_span(t);
     t->have = have_of(t);
     b->finished = true;

@@ -67,6 +67,49 @@ TEST(test_first_launches)
     build_end(&b);
 }
 
+/* As PyTorch's anomaly detection does it, in the thread of the backward pass. */
+static void fill_anomaly(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 20; i++) { /* the forward pass */
+        int64_t t = at + US(20 * i);
+        build_kernel(b, case_gemm, t, t + US(10), US(15));
+    }
+    b->thread = 2;
+    for (int i = 1; i < 20; i++) {
+        int64_t t = at + US(480 * i);
+        build_kernel(b, case_gemm, t, t + US(10), US(300));
+        build_kernel(b, "vectorized_elementwise_kernel<4, CompareEqFunctor<float> >", t + US(8),
+                     t + US(310), US(15));
+        build_kernel(b, "reduce_kernel<512, 1, ReduceOp<bool, or_kernel_cuda> >", t + US(12),
+                     t + US(325), US(5));
+        build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 1, t + US(16), US(330),
+                   t + US(332), US(2));
+    }
+    b->thread = 1;
+}
+
+TEST(test_anomaly)
+{
+    for (int on = 0; on < 2; on++) {
+        struct builder b = build_start();
+        build_thread(&b, 2, "backward");
+        build_meta(&b, "torch.anomaly_mode", on ? "True" : "False");
+        build_meta(&b, "torch.anomaly_mode.where", "train.py:3");
+        case_loop(&b, fill_anomaly);
+        const struct advice *a = build_analyze(&b);
+        const struct outcome *o = case_outcome(a, "debug-switches");
+        case_verdict(a, "debug-switches", on ? RULE_FIRES : RULE_SILENT);
+        ck_assert_msg(!on || case_outcome(a, "sync-in-loop")->verdict != RULE_FIRES, "%s",
+                      case_outcome(a, "sync-in-loop")->summary);
+        if (on) {
+            case_does(o, ACTION_STOP_ANOMALY_DETECTION);
+            ck_assert_str_eq(o->remedy.object.place, "train.py:3");
+            ck_assert_int_ge(o->saves_high_ns, US(19 * 20));
+        }
+        build_end(&b);
+    }
+}
+
 static void fill_brief(struct builder *b, int64_t at)
 {
     for (int i = 0; i < 50; i++) {

@@ -51,6 +51,38 @@ TEST(test_no_sync)
 }
 
 TEST(test_a_logged_loss_does_not_hide_the_parts)
+/* With what packs the gradients: divided on their way into the bucket, copied back at the end. */
+static void fill_packed(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++) {
+        int64_t t = at + US(2300) * i;
+        build_kernel(b, case_gemm, t + US(10), t + US(100), US(1000));
+        build_kernel(b, "loss_kernel", t + US(20), t + US(1100), US(50));
+        build_kernel(b,
+                     "vectorized_elementwise_kernel<4, AUnaryFunctor<float, MulFunctor<float> > >",
+                     t + US(25), t + US(1160), US(300));
+        exchange(b, 2, 1000000, t + US(40), t + US(1800), US(100));
+        exchange(b, 2, 9000000, t + US(60), t + US(1900), US(100));
+        build_copy(b, COPY_D2D, MEMORY_DEVICE, MEMORY_DEVICE, true, 10000000, t + US(70), US(4),
+                   t + US(2000), US(200));
+    }
+    build_kernel(b, "sgd_kernel", at + US(7100), at + US(9400), US(500));
+}
+
+TEST(test_packing_goes_too)
+{
+    struct builder b;
+    const struct advice *a = looked(&b, fill_packed);
+    case_verdict(a, "no-sync", RULE_FIRES);
+    const struct outcome *o = case_outcome(a, "no-sync");
+    ck_assert_double_eq_tol(
+        case_value(o, "divisions and copies of gradients that go with the needless ones"), 1.5,
+        0.01);
+    ck_assert_int_gt(o->saves_high_ns, US(200) * 3 + US(1500) - US(100));
+    build_end(&b);
+}
+
+TEST(test_a_logged_loss_does_not_hide_the_parts)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_parts_and_loss);

@@ -43,3 +43,46 @@ TEST(test_shapes_change)
     build_end(&b);
     case_cannot_tell(fill_searches, "kernels,api", "shapes-change");
 }
+
+/* Ten plans on the same sizes, one after another. */
+static void fill_plans(struct builder *b, int64_t at)
+{
+    int kernels = every;
+    build_kernel(b, case_gemm, at, at + US(10), MS(1));
+    for (int i = 0; i < 10; i++) {
+        char name[64];
+        struct row_call r = {.family = SPOOL_CALL_CONV_FWD,
+                             .start_ns = at + US(1100 + 500 * i),
+                             .end_ns = at + US(1150 + 500 * i),
+                             .dim = {2, 64, 200 + step_number % 50, 56, 64, 3, 3}};
+        build_call(b, r, "cudnnBackendExecute");
+        snprintf(name, sizeof name, "sm80_xmma_fprop_implicit_gemm_tile%d", i % kernels);
+        build_kernel(b, name, r.start_ns + US(10), r.start_ns + US(60), US(300));
+        if (i < 9) /* the last is the one that the layer needs */
+            build_api(b, "cudaEventSynchronize", r.start_ns + US(60), US(310));
+    }
+    step_number++;
+}
+
+/* PyTorch 2 times plans without cudnnFind. Ten layers of the same sizes run the same kernel. */
+TEST(test_plans)
+{
+    for (int on = 0; on < 2; on++) {
+        struct builder b = build_start();
+        build_meta(&b, "torch.cudnn.benchmark", on ? "True" : "False");
+        build_meta(&b, "torch.cudnn.benchmark.where", "train.py:4");
+        every = on ? 5 : 1;
+        step_number = 0;
+        case_loop(&b, fill_plans);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "shapes-change", on ? RULE_FIRES : RULE_SILENT);
+        ck_assert_int_eq(case_outcome(a, "cudnn-algorithm")->verdict, RULE_SUPPRESSED);
+        if (on) {
+            const struct outcome *o = case_first(a, "shapes-change", US(4550));
+            ck_assert_str_eq(o->remedy.object.place, "train.py:4");
+            case_said(o, CONDITION_BENCHMARK_ON, true);
+            ck_assert(case_outcome(a, "sync-in-loop")->verdict != RULE_FIRES);
+        }
+        build_end(&b);
+    }
+}

@@ -1,5 +1,6 @@
-/* The line where the training thread mostly is during some stretches of time, whatever the GPU does
- * then: whose work it launches meanwhile. */
+/* See lines_within.h. */
+#include "analyzer/facts/lines/lines_within.h"
+
 #include "analyzer/facts/lines/lines_parts.h"
 
 #include <stdlib.h>

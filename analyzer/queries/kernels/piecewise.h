@@ -5,7 +5,7 @@
 #ifndef GPUPROF_QUERIES_KERNELS_PIECEWISE_H
 #define GPUPROF_QUERIES_KERNELS_PIECEWISE_H
 
-#include "analyzer/facts/lines.h"
+#include "analyzer/facts/lines/lines_within.h"
 #include "analyzer/queries/query.h"
 
 /* A run of fewer is what layers launch by themselves. Repeated kinds in it: an average of parameters

@@ -1,6 +1,7 @@
 #include "analyzer/queries/training/checks.h"
 
 #include "analyzer/queries/waits.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -9,7 +10,20 @@ enum { NAME_UNSEEN, NAME_OTHER, NAME_CHECK }; /* the arena's memory begins as UN
 struct named {
     const struct timeline *t;
     uint8_t *seen; /* by string */
+    bool anomaly;  /* PyTorch's anomaly detection is on */
+    uint32_t main_thread;
 };
+
+/* PyTorch looks for NaN by x != x and asks whether any is true, in the thread of the backward pass,
+ * behind each of its functions: kernels that other code uses as well. */
+static bool is_anomaly_check(const struct named *n, const struct op *o)
+{
+    if (!n->anomaly || o->api == TL_NONE || n->t->apis[o->api].thread == n->main_thread)
+        return false;
+    const char *name = tl_text(n->t, o->full_name);
+    return strstr(name, "CompareEq") ||
+           (strstr(name, "reduce_kernel") && strstr(name, "or_kernel"));
+}
 
 /* A kernel that looks for NaN or infinity. Loss scaling does so as well, once a step, inside the
  * optimizer: not counted. */
@@ -20,6 +34,8 @@ static bool is_check(const struct named *n, uint32_t op)
     const struct op *o = &n->t->ops[op];
     if (o->kind != OP_KERNEL || o->class.family == FAMILY_OPTIMIZER)
         return false;
+    if (is_anomaly_check(n, o))
+        return true;
     uint8_t *seen = &n->seen[o->full_name];
     const char *name = *seen == NAME_UNSEEN ? tl_text(n->t, o->full_name) : "";
     for (size_t i = 0; *seen == NAME_UNSEEN && i < sizeof parts / sizeof *parts; i++)
@@ -116,7 +132,10 @@ struct query_checks query_checks(const struct facts *facts, struct arena *arena)
 {
     const struct timeline *t = facts->tl;
     struct query_checks k = {.ops.longest = TL_NONE};
-    struct named n = {t, arena_array(arena, (size_t)t->strings.n + 1, 1)};
+    const char *mode = timeline_meta(t, FACT_TORCH_ANOMALY_MODE);
+    struct named n = {t, arena_array(arena, (size_t)t->strings.n + 1, 1),
+                      mode && strcmp(mode, "True") == 0, facts->steps.main_thread};
+    k.anomaly = n.anomaly;
     if (!n.seen)
         return k;
     k.ops = query_ops_of(facts, takes, &n);

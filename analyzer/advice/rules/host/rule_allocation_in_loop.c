@@ -2,6 +2,7 @@
  */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
+#include "analyzer/queries/search.h"
 #include "analyzer/queries/warm.h"
 
 struct churn { /* in used steps, of the training process */
@@ -10,14 +11,16 @@ struct churn { /* in used steps, of the training process */
     uint32_t longest; /* api index, TL_NONE */
 };
 
-static struct churn churn_of(const struct facts *f)
+/* but for what the search for an algorithm allocates itself */
+static struct churn churn_of(const struct facts *f, const struct query_search *search)
 {
     const struct timeline *t = f->tl;
     struct churn c = {.longest = TL_NONE};
     for (uint32_t i = 0; i < t->api_count; i++) {
         const struct api *p = &t->apis[i];
         bool memory = p->kind == API_ALLOC || p->kind == API_FREE || p->kind == API_HOST_ALLOC;
-        if (!memory || t->threads[p->thread].process != f->steps.process ||
+        if (!memory || (search->call_marks && search->call_marks[i]) ||
+            t->threads[p->thread].process != f->steps.process ||
             query_step_at(f, p->start_ns) == TL_NONE)
             continue;
         int64_t ns = p->end_ns - p->start_ns;
@@ -68,9 +71,10 @@ static const char *what_it_does(struct arena *arena, double allocations, double 
 
 static void check_allocation_in_loop(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct churn c = churn_of(f);
+    struct query_search search = query_search(f, arena);
+    struct churn c = churn_of(f, &search);
     int64_t all = c.allocations + c.frees + c.host_allocations;
-    int64_t idle = f->breakdown_ns[PART_IDLE_ALLOC];
+    int64_t idle = f->breakdown_ns[PART_IDLE_ALLOC] - per_step(f, search.alloc_ns);
     bool window = analysis_of_window(f);
     if (window) /* much of it may be start-up */
         idle = all < QUERY_MANY_ALLOCATIONS ? 0 : c.usual_ns < idle ? c.usual_ns : idle;

@@ -2,6 +2,7 @@
  * for NaN behind every operation, NCCL's log. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/training/checks.h"
+#include "wire/fact_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +38,50 @@ static void blocking_evidence(struct outcome *o, const struct debug *d, int64_t 
 static void check_evidence(const struct facts *f, struct outcome *o, const struct query_checks *k)
 {
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%nan%' OR name LIKE '%finite%' "
-                       "OR name LIKE '%isinf%'";
+                       "OR name LIKE '%isinf%' OR name LIKE '%CompareEq%'";
     outcome_evidence_per(o, "kernels that look for NaN or infinity",
                          (double)each_step(f, k->ops.count), "count", rows);
     outcome_evidence_per(o, "their GPU time", ms(per_step(f, k->ops.busy_ns)), "ms", rows);
     outcome_evidence_per(o, "GPU idle while the host reads their results,",
                          ms(per_step(f, k->read_ns)), "ms", NULL);
+}
+
+static const char *check_summary(const struct facts *f, struct arena *arena,
+                                 const struct query_checks *k, int64_t cost)
+{
+    const char *where = timeline_meta(f->tl, FACT_TORCH_ANOMALY_MODE_WHERE);
+    if (k->anomaly)
+        return arena_printf(
+            arena,
+            "anomaly detection is on%s%s: behind each function of the backward pass "
+            "the GPU looks for NaN and the host waits for the answer, %s %s",
+            where ? ", set at " : "", where ? where : "", time_text(arena, cost),
+            scope_words(f)->per);
+    return arena_printf(arena, "%lld checks for NaN %s take %s",
+                        (long long)each_step(f, k->ops.count), scope_words(f)->per,
+                        time_text(arena, cost));
+}
+
+static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
+                 const struct debug *d, const struct query_checks *k, int64_t cost)
+{
+    o->edit = (struct edit){.kind = d->of.block ? &edit_unblock : &edit_remove,
+                            .at = {.op_marks = k->op_marks, .call_marks = k->call_marks}};
+    if (k->anomaly && !d->of.block) {
+        o->remedy.action = ACTION_STOP_ANOMALY_DETECTION;
+        o->remedy.object.place = timeline_meta(f->tl, FACT_TORCH_ANOMALY_MODE_WHERE);
+    }
+    outcome_fires(o, cost,
+                  d->of.block
+                      ? arena_printf(arena,
+                                     "every launch waits for its kernel (%s): the GPU idles "
+                                     "for %s %s",
+                                     d->of.set ? "CUDA_LAUNCH_BLOCKING is set"
+                                               : "as with CUDA_LAUNCH_BLOCKING=1",
+                                     time_text(arena, cost), scope_words(f)->per)
+                      : check_summary(f, arena, k, cost));
+    outcome_example_op(o, f->tl, k->ops.longest, "longest check");
+    outcome_example_gaps(o, f, d->of.block ? PART_IDLE_LAUNCH : PART_IDLE_SYNC, "GPU idle");
 }
 
 static void check_debug_switches(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -72,20 +111,7 @@ static void check_debug_switches(const struct facts *f, struct arena *arena, str
         blocking_evidence(o, &d, idle);
     if (checks)
         check_evidence(f, o, &k);
-    o->edit = (struct edit){.kind = d.of.block ? &edit_unblock : &edit_remove,
-                            .at = {.op_marks = k.op_marks, .call_marks = k.call_marks}};
-    outcome_fires(
-        o, cost,
-        d.of.block
-            ? arena_printf(arena, "every launch waits for its kernel (%s): the GPU idles for %s %s",
-                           d.of.set ? "CUDA_LAUNCH_BLOCKING is set"
-                                    : "as with CUDA_LAUNCH_BLOCKING=1",
-                           time_text(arena, cost), scope_words(f)->per)
-            : arena_printf(arena, "%lld checks for NaN %s take %s",
-                           (long long)each_step(f, k.ops.count), scope_words(f)->per,
-                           time_text(arena, cost)));
-    outcome_example_op(o, f->tl, k.ops.longest, "longest check");
-    outcome_example_gaps(o, f, d.of.block ? PART_IDLE_LAUNCH : PART_IDLE_SYNC, "GPU idle");
+    fire(f, arena, o, &d, &k, cost);
 }
 
 const struct rule rule_debug_switches = {
@@ -95,8 +121,8 @@ const struct rule rule_debug_switches = {
     .check = check_debug_switches,
     .in_window = true,
     .looks_for = "Launches that return only after their kernel has run, kernels that look for NaN "
-                 "or infinity after many operations, and CUDA_LAUNCH_BLOCKING and NCCL_DEBUG in "
-                 "the environment.",
+                 "or infinity after many operations, those of PyTorch's anomaly detection among "
+                 "them, and CUDA_LAUNCH_BLOCKING and NCCL_DEBUG in the environment.",
     .doc = "CUDA_LAUNCH_BLOCKING=1 makes the host wait for each kernel, so that CUDA reports an "
            "error where it happens; the next launch then finds an idle GPU. Anomaly detection adds "
            "a check and a read-back to every operation. Both are tools for finding an error, not "

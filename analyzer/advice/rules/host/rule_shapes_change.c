@@ -1,12 +1,13 @@
 /* Algorithms are searched for again and again, because new shapes keep coming. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/search.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
 struct tuning { /* behind the first used step */
     int64_t steps, with_search;
-    int64_t calls, ns, shapes;
+    int64_t calls, ns, compared, shapes;
     uint32_t longest; /* call index, TL_NONE */
 };
 
@@ -26,6 +27,15 @@ static size_t first_used(const struct facts *f)
     return i;
 }
 
+/* Plans that are timed one after another are one search. */
+static bool begins(const struct timeline *t, size_t call)
+{
+    const struct call *c = &t->calls[call];
+    return !c->trial || call == 0 || !c[-1].trial || c[-1].thread != c->thread ||
+           c[-1].row.family != c->row.family ||
+           memcmp(c[-1].row.dim, c->row.dim, sizeof c->row.dim) != 0;
+}
+
 /* Was this shape searched for before? Then the search is repeated for nothing. */
 static bool seen_before(const struct timeline *t, size_t call)
 {
@@ -39,46 +49,70 @@ static bool seen_before(const struct timeline *t, size_t call)
     return false;
 }
 
+/* Until then the GPU may be idle for the search: between two plans that are timed, too. */
+static int64_t ends_at(const struct timeline *t, const struct call *c)
+{
+    const struct call *next = c + 1;
+    bool goes_on = c->trial && next < t->calls + t->call_count && next->thread == c->thread;
+    return goes_on ? next->row.start_ns : c->row.end_ns;
+}
+
+/* The first that ends behind it. */
+static size_t gap_after(const struct facts *f, int64_t ns)
+{
+    size_t low = 0, high = f->gap_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (f->gaps[middle].end_ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* What the GPU does for a search, and how long it is idle meanwhile. Work that was queued before
  * goes on during the call: that is not lost. */
 static int64_t lost_to(const struct facts *f, const struct call *c)
 {
     const struct timeline *t = f->tl;
-    int64_t ns = 0;
+    int64_t ns = 0, end_ns = ends_at(t, c);
     for (uint32_t k = 0; k < c->apis; k++) {
         uint32_t op = t->apis[c->first_api + k].op;
         for (; op != TL_NONE && op < t->op_count && t->ops[op].api == c->first_api + k; op++)
             ns += t->ops[op].end_ns - t->ops[op].start_ns;
     }
-    for (size_t i = 0; i < f->gap_count; i++) {
+    for (size_t i = gap_after(f, c->row.start_ns); i < f->gap_count && f->gaps[i].start_ns < end_ns;
+         i++) {
         const struct gap *g = &f->gaps[i];
         int64_t from = g->start_ns > c->row.start_ns ? g->start_ns : c->row.start_ns;
-        int64_t to = g->end_ns < c->row.end_ns ? g->end_ns : c->row.end_ns;
+        int64_t to = g->end_ns < end_ns ? g->end_ns : end_ns;
         ns += to > from ? to - from : 0;
     }
     return ns;
 }
 
-static struct tuning measure_searches(const struct facts *f)
+static struct tuning measure_searches(const struct facts *f, struct arena *arena)
 {
-    enum { COMPARED = 2000 }; /* shapes; more are not told apart */
+    enum { COMPARED = 2000 }; /* searches; more are not told apart */
     const struct timeline *t = f->tl;
     struct tuning u = {.longest = TL_NONE};
     size_t first = first_used(f);
-    uint32_t last = TL_NONE;
+    bool *with = arena_array(arena, f->steps.count + 1, sizeof *with);
     u.steps = (int64_t)(f->steps.count - first);
     for (size_t i = 0; i < t->call_count; i++) {
         const struct call *c = &t->calls[i];
-        if (!query_searches(t, c))
+        uint32_t step = query_searches(t, c) ? step_of(f, c->row.start_ns) : TL_NONE;
+        if (step == TL_NONE || step < first || !with)
             continue;
-        uint32_t step = step_of(f, c->row.start_ns);
-        if (step == TL_NONE || step < first)
-            continue;
-        u.with_search += step != last;
-        last = step;
-        u.calls++;
-        u.shapes += i < COMPARED && !seen_before(t, i);
         u.ns += lost_to(f, c);
+        if (!begins(t, i))
+            continue;
+        u.with_search += !with[step];
+        with[step] = true;
+        u.calls++;
+        u.compared += u.calls <= COMPARED;
+        u.shapes += u.calls <= COMPARED && !seen_before(t, i);
         if (u.longest == TL_NONE ||
             c->row.end_ns - c->row.start_ns >
                 t->calls[u.longest].row.end_ns - t->calls[u.longest].row.start_ns)
@@ -89,21 +123,22 @@ static struct tuning measure_searches(const struct facts *f)
 
 static void check_shapes_change(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct tuning u = measure_searches(f);
+    struct query_search s = query_search(f, arena);
+    struct tuning u = measure_searches(f, arena);
     int64_t steps = u.steps > 0 ? u.steps : 1, cost = u.ns / steps;
     o->why = arena_printf(arena, "%lld of %lld steady steps search for convolution algorithms",
                           (long long)u.with_search, (long long)u.steps);
     if (u.with_search < 2 || cost * QUERY_WORTH < f->step_ns)
         return;
     const char *rows = "SELECT c.* FROM library_call c JOIN string s ON s.id = c.function WHERE "
-                       "s.text LIKE '%Find%'";
+                       "s.text LIKE '%Find%' OR s.text = 'cudnnBackendExecute'";
     outcome_evidence(o, "steady steps that search for algorithms",
                      100.0 * (double)u.with_search / (double)steps, "%", rows);
     outcome_evidence(o, "searches in them", (double)u.calls, "count", rows);
     outcome_evidence(o, "of them, for shapes not seen before", (double)u.shapes, "count", rows);
     outcome_evidence(o, "GPU time for the searches, work and idle, averaged over all steady steps",
                      ms(cost), "ms", rows);
-    struct query_search s = query_search(f, arena);
+    o->remedy.conditions[CONDITION_BENCHMARK_ON] = query_cudnn_benchmark(f);
     /* What is not in the usual step cannot be taken out of it: a bound, then. */
     if (u.with_search * 2 > u.steps && s.call_marks)
         o->edit = (struct edit){.kind = &edit_remove,
@@ -114,7 +149,8 @@ static void check_shapes_change(const struct facts *f, struct arena *arena, stru
                      "%lld of %lld steady steps search for convolution algorithms again, %s: %s "
                      "per step on average",
                      (long long)u.with_search, (long long)u.steps,
-                     u.shapes * 2 >= u.calls ? "for new shapes" : "although the shapes are not new",
+                     u.shapes * 2 >= u.compared ? "for new shapes"
+                                                : "although the shapes are not new",
                      time_text(arena, cost)));
     const struct row_call *c = &f->tl->calls[u.longest].row;
     outcome_example(o, c->start_ns, c->end_ns, "longest search", TL_NONE);
@@ -125,9 +161,14 @@ const struct rule rule_shapes_change = {
     .title = "Keep the shapes fixed, so that tuning happens only once",
     .needs = HAVE_KERNELS | HAVE_CALLS | HAVE_STEPS,
     .check = check_shapes_change,
-    .looks_for = "Searches for convolution algorithms in steps after the warm-up.",
+    .looks_for =
+        "Searches for convolution algorithms in steps after the warm-up: calls of "
+        "cudnnFind, or plans for the same sizes that run one after another with kernels of "
+        "their own, as PyTorch 2 times them.",
+    .program = {.line = FACT_TORCH_CUDNN_BENCHMARK_WHERE, .now = FACT_TORCH_CUDNN_BENCHMARK},
     .doc =
-        "With cudnn.benchmark the library measures its algorithms for every new combination of "
+        "With torch.backends.cudnn.benchmark the library measures its algorithms for every new "
+        "combination of "
         "sizes. A smaller batch at the end of each epoch, or images and sequences of varying size, "
         "each cost a search that takes many times as long as a step. Pad to a few sizes, drop the "
         "last short batch, or switch the search off. Steps with a search are often outliers that "

@@ -277,7 +277,8 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     double used = (double)(f->steps.used ? f->steps.used : 1);
     o->why = arena_printf(arena, "%.1f synchronisations %s leave the GPU idle for %.3f ms",
                           (double)s.count / used, scope_words(f)->per, ms(idle > 0 ? idle : 0));
-    if (idle * QUERY_WORTH < f->step_ns)
+    bool none = s.count + s.read_backs == 0; /* but those that others explain */
+    if (idle * QUERY_WORTH < f->step_ns || none)
         return;
     if (lacked_a_core(f, arena, o, idle))
         return;

@@ -8,12 +8,16 @@
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/kernels/shapes.h"
+#include "analyzer/queries/search.h"
 
 #include "wire/fact_keys.h"
 #include "wire/spool_format.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* A search runs some ten plans: where one step in ten is new, the others only pay for it. */
+enum { NEW_SIZES_PCT = 10 };
 
 struct conv {
     int64_t kind; /* pass, 1x1 or not, type, channels of a group */
@@ -146,6 +150,17 @@ static void check_cudnn_algorithm(const struct facts *f, struct arena *arena, st
     }
     if (query_of_xla(f)) {
         o->why = "XLA and TensorFlow time cuDNN's algorithms themselves";
+        return;
+    }
+    double new_pct = query_new_sizes_pct(f);
+    if (new_pct >= NEW_SIZES_PCT) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why =
+            arena_printf(arena,
+                         "%.0f %% of the steps bring convolutions of sizes that no step before "
+                         "had: each would be measured anew, which takes far longer than it "
+                         "saves",
+                         new_pct);
         return;
     }
     const char *already = measured_already(f);

@@ -4,6 +4,9 @@
 #include "analyzer/queries/ranks/comm.h"
 #include "wire/fact_keys.h"
 
+
+#include <stdlib.h>
+
 struct found {
     bool *marks;              /* by op: broadcasts at the start, and the copies around them */
     size_t broadcasts;        /* in used steps */
@@ -79,9 +82,19 @@ static enum query_take is_marked(const struct facts *f, uint32_t op, const void 
     return ((const bool *)marks)[op] ? QUERY_ALL : QUERY_NO;
 }
 
-/* Weights that are handed out are no buffers: they are as large as their gradients. */
-static bool small(const struct found *x)
+/* DDP told how large the buffers are that it broadcasts, and no more than that was sent: causal masks
+ * may be larger than the gradients. */
+static bool told(const struct facts *f, const struct found *x)
 {
+    const char *bytes = timeline_meta(f->tl, FACT_TORCH_DDP_BUFFERS);
+    return bytes && x->bytes && (double)per_step(f, x->bytes) <= RULES_SAME_BYTES * strtod(bytes, NULL);
+}
+
+/* Weights that are handed out are no buffers: they are as large as their gradients. */
+static bool small(const struct facts *f, const struct found *x)
+{
+    if (told(f, x))
+        return true;
     if (x->bytes && x->other_bytes)
         return x->bytes * RULES_SMALL_PART < x->other_bytes;
     return x->own_ns * RULES_SMALL_PART < x->other_ns;
@@ -98,7 +111,7 @@ static void check_broadcast_buffers(const struct facts *f, struct arena *arena, 
     int64_t gain = per_step(f, ops.busy_ns + ops.idle_ns);
     o->why = arena_printf(arena, "broadcasts at the start of the step take %.3f ms", ms(gain));
     if (!x.reduces || x.steps * 100 < f->steps.used * QUERY_ALMOST_PCT ||
-        query_replicated(f, arena) || !small(&x) || gain * QUERY_WORTH < f->steps.median_ns)
+        query_replicated(f, arena) || !small(f, &x) || gain * QUERY_WORTH < f->steps.median_ns)
         return;
     outcome_evidence_per(
         o, "broadcasts at the start of a step,", (double)x.broadcasts / (double)f->steps.used,
@@ -134,8 +147,9 @@ const struct rule rule_broadcast_buffers = {
     .title = "Do not broadcast buffers in every step",
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_broadcast_buffers,
-    .program = {.now = FACT_TORCH_DDP},
-    .looks_for = "Small broadcasts, and copies around them, before the computing of each step that "
+    .program = {.line = FACT_TORCH_DDP_WHERE, .now = FACT_TORCH_DDP},
+    .looks_for = "Broadcasts that are small, or no larger than the buffers that DDP told of, and "
+                 "copies around them, before the computing of each step that "
                  "also exchanges gradients.",
     .doc = "Before each forward pass DistributedDataParallel sends the buffers of rank 0 (running "
            "means and variances of batch normalisation) to all ranks: it packs them, sends them "

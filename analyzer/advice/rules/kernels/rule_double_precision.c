@@ -1,0 +1,84 @@
+/* Training in double precision, mostly by accident: NumPy's default is float64. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/query.h"
+#include "wire/fact_keys.h"
+
+#include <string.h>
+
+/* All weights are; then so is what is computed with them. */
+static bool all_double(const struct facts *f)
+{
+    const char *weights = timeline_meta(f->tl, FACT_TORCH_PARAMETERS);
+    return weights && strstr(weights, ", float64, on cuda");
+}
+
+static bool names_double(const char *name)
+{
+    return query_name_has(name, "dgemm|_f64|double|d884") && !strstr(name, "double_buffer");
+}
+
+static bool is_double(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    if (o->kind != OP_KERNEL || o->class.family == FAMILY_COMM)
+        return false;
+    return all_double(f) || names_double(tl_text(f->tl, o->name)) ||
+           names_double(tl_text(f->tl, o->full_name));
+}
+
+static enum query_take takes(const struct facts *f, uint32_t op)
+{
+    return is_double(f, op) ? QUERY_BUSY : QUERY_NO;
+}
+
+/* Bytes halve, and arithmetic: the GPUs for data centres compute FP64 at half the rate of FP32,
+ * all others at 1/32 or 1/64 (CUDA C++ Programming Guide, arithmetic throughput). Of the latter what
+ * is arithmetic nearly vanishes. */
+static double best_share(const struct facts *f)
+{
+    const struct row_device *d = f->device;
+    bool half = d && d->cc_minor == 0 && d->cc_major >= 6 && d->cc_major <= 10;
+    return half ? 0.45 : 0.05;
+}
+
+static void check_double_precision(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct query_ops ops = query_ops(f, takes);
+    int64_t busy = per_step(f, ops.busy_ns);
+    double best = best_share(f), worst = 0.6;
+    int64_t most = (int64_t)((double)busy * (1 - best));
+    o->why =
+        arena_printf(arena, "%.3f ms of kernels %s compute in FP64", ms(busy), scope_words(f)->per);
+    if (most * 100 < f->step_ns)
+        return;
+    const char *weights = timeline_meta(f->tl, FACT_TORCH_PARAMETERS);
+    outcome_evidence_per(o, "kernels in FP64", (double)each_step(f, ops.count), "count",
+                         "SELECT * FROM kernel_time WHERE name LIKE '%double%' OR name LIKE "
+                         "'%dgemm%'");
+    outcome_evidence_per(o, "their GPU time", ms(busy), "ms", NULL);
+    o->error_class = ERROR_KERNEL_MODEL;
+    o->edit = (struct edit){.kind = &edit_scale, .at.ops = is_double, .scale = {best, worst}};
+    outcome_fires(o, most,
+                  arena_printf(arena, "%s %s are computed in FP64%s%s", time_text(arena, busy),
+                               scope_words(f)->per,
+                               weights && all_double(f) ? ": the weights are " : "",
+                               weights && all_double(f) ? weights : ""));
+    outcome_example_op(o, f->tl, ops.longest, "longest FP64 kernel");
+}
+
+const struct rule rule_double_precision = {
+    .id = "double-precision",
+    .title = "Compute in FP32, not in FP64",
+    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .check = check_double_precision,
+    .cheaper = true,
+    .in_window = true,
+    .program = {.line = FACT_TORCH_FLOAT64_WHERE, .now = FACT_TORCH_PARAMETERS},
+    .looks_for = "Kernels that compute in FP64, by their names or because all weights are float64.",
+    .doc = "NumPy makes float64 by default; a tensor made of it stays so, and a model that is "
+           "converted to match (.double()) then computes and copies twice the bytes, at half of "
+           "the FP32 rate on GPUs for data centres and at a small part of it on all others. "
+           "Training needs FP64 rarely: some solvers and physical models do.",
+    .remedy = {.action = ACTION_USE_SINGLE_PRECISION, .object.kind = OBJECT_PROGRAM},
+    .tips = {{"fp32-not-fp64", "Do not train in double precision", NULL}},
+};

@@ -1,0 +1,42 @@
+/* When double-precision fires, when it stays silent, when it cannot tell. */
+#include "tests/rules/gpu.h"
+
+static void fill_products(struct builder *b, int64_t at)
+{
+    build_kernel(b, "ampere_dgemm_64x64_tn", at, at + US(10), MS(8));
+    build_kernel(b, "vectorized_elementwise_kernel<4, CUDAFunctor_add<float> >", at + US(20),
+                 at + US(8020), US(1900));
+}
+
+/* Names say nothing of these kernels. */
+static void fill_update(struct builder *b, int64_t at)
+{
+    build_kernel(b, "multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, ...>", at,
+                 at + US(10), MS(9));
+}
+
+static const struct advice *with_weights(struct builder *b, case_fill *fill, const char *type)
+{
+    char text[64];
+    snprintf(text, sizeof text, "6 tensors, 50343937 numbers, %s, on cuda", type);
+    *b = build_start();
+    build_meta(b, "torch.parameters", text);
+    build_meta(b, "torch.float64.where", "train.py:6");
+    case_loop(b, fill);
+    return build_analyze(b);
+}
+
+TEST(test_double)
+{
+    struct builder b;
+    const struct advice *a = with_weights(&b, fill_products, "float32");
+    case_first(a, "double-precision", US(8000 * 0.55)); /* of the products alone */
+    build_end(&b);
+    a = with_weights(&b, fill_update, "float64");
+    const struct outcome *o = case_first(a, "double-precision", US(9000 * 0.55));
+    ck_assert_str_eq(o->remedy.object.place, "train.py:6");
+    build_end(&b);
+    case_verdict(with_weights(&b, fill_update, "float32"), "double-precision", RULE_SILENT);
+    build_end(&b);
+    case_cannot_tell(fill_products, "api", "double-precision");
+}
