@@ -27,12 +27,13 @@ def told_where(key, own=False, counts=bool):
 
 
 def is_double(dtype):
-    return dtype is torch.float64
+    return dtype is not None and dtype is getattr(torch, "float64", None)
 
 
 def hook_switches():
     """PyTorch's setters in C, which its own Python, too, sets them by."""
-    in_c = torch._C
+    in_c = getattr(torch, "_C", None)
+    functions = getattr(in_c, "_VariableFunctions", None)
     for owner, name, note in (
             (in_c, "_set_cudnn_benchmark", told_where(facts.TORCH_CUDNN_BENCHMARK_WHERE)),
             (in_c, "set_anomaly_enabled", told_where(facts.TORCH_ANOMALY_MODE_WHERE)),
@@ -40,7 +41,8 @@ def hook_switches():
             (torch, "set_num_threads", told_where(facts.TORCH_NUM_THREADS_WHERE, own=True))):
         if hasattr(owner, name):
             wrap(owner, name, hook.NOTE, note=note)
-    wrap(torch._C._VariableFunctions, "embedding", hook.NOTE, note=note_embedding)
+    if functions:
+        wrap(type(functions), "embedding", hook.NOTE, note=note_embedding)
 
 
 # ---- a model of double precision ----------------------------------------------------------------
@@ -119,6 +121,6 @@ def at_first_step():
 @guarded
 def at_later_step():
     """A profiler that is still on some steps later stays on."""
-    enabled = getattr(torch._C._autograd, "_profiler_enabled", None)
+    enabled = getattr(getattr(getattr(torch, "_C", None), "_autograd", None), "_profiler_enabled", None)
     if enabled and enabled():
         fact(facts.TORCH_PROFILER, f"on at {profiled.get('at', '')}")

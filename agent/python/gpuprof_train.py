@@ -44,7 +44,7 @@ def describe(optimizer):
     devices = sorted({p.device.type for p in tensors})
     fact(facts.TORCH_PARAMETERS, f"{len(tensors)} tensors, {sum(p.numel() for p in tensors)} numbers, "
                              f"{'/'.join(dtypes)}, on {'/'.join(devices)}")
-    fact(facts.TORCH_PARAMETERS_UNUSED, sum(p.requires_grad and p.grad is None for p in tensors))
+    fact(facts.TORCH_PARAMETERS_UNUSED, sum(p.requires_grad and getattr(p, "grad", p) is None for p in tensors))
     layouts = {layout(p) for p in tensors if p.dim() == 4} - {None}
     if layouts:
         fact(facts.TORCH_WEIGHTS_MEMORY_FORMAT, "mixed" if len(layouts) > 1 else layouts.pop())
@@ -238,7 +238,7 @@ def note_ddp(model, *_, **__):
     text = ", ".join(f"{n}={getattr(model, n)}" for n in names if hasattr(model, n))
     fact(facts.TORCH_DDP, f"DistributedDataParallel({text})")
     fact(facts.TORCH_DDP_WHERE, hook.user_place())
-    buffers = list(model.module.buffers())
+    buffers = list(getattr(getattr(model, "module", None), "buffers", list)())
     if getattr(model, "broadcast_buffers", False) and buffers:
         fact(facts.TORCH_DDP_BUFFERS, sum(b.numel() * b.element_size() for b in buffers))
 

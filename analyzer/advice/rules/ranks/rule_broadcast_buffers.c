@@ -148,9 +148,9 @@ const struct rule rule_broadcast_buffers = {
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_broadcast_buffers,
     .program = {.line = FACT_TORCH_DDP_WHERE, .now = FACT_TORCH_DDP},
-    .looks_for = "Broadcasts that are small, or no larger than the buffers that DDP told of, and "
-                 "copies around them, before the computing of each step that "
-                 "also exchanges gradients.",
+    .looks_for =
+        "Broadcasts before the computing of each step that also exchanges gradients: small "
+        "ones, or as many bytes as the buffers of DDP have; and copies around them.",
     .doc = "Before each forward pass DistributedDataParallel sends the buffers of rank 0 (running "
            "means and variances of batch normalisation) to all ranks: it packs them, sends them "
            "and copies them back one by one, and all ranks synchronise once more. Training does "

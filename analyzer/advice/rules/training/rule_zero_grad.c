@@ -28,8 +28,9 @@ const struct rule rule_zero_grad = {
     .title = "Overwrite gradients instead of zeroing them",
     .needs = HAVE_KERNELS | HAVE_NODES | HAVE_MEMSETS | HAVE_STEPS,
     .check = check_zero_grad,
-    .looks_for = "Bursts of small memsets or fill kernels in every step; in a PyTorch program those "
-                 "within zero_grad().",
+    .looks_for =
+        "Bursts of small memsets or fill kernels in every step; in a PyTorch program those "
+        "within zero_grad().",
     .doc = "Zeroing each gradient and then adding to it costs a launch and a pass per tensor. If "
            "the gradient is unset, the backward pass writes it directly. This is PyTorch's default "
            "since 2.0, so the cause is old code, set_to_none=False, or explicit zero_() calls.",
