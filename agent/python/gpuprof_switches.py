@@ -33,7 +33,6 @@ def is_double(dtype):
 def hook_switches():
     """PyTorch's setters in C, which its own Python, too, sets them by."""
     in_c = getattr(torch, "_C", None)
-    functions = getattr(in_c, "_VariableFunctions", None)
     for owner, name, note in (
             (in_c, "_set_cudnn_benchmark", told_where(facts.TORCH_CUDNN_BENCHMARK_WHERE)),
             (in_c, "set_anomaly_enabled", told_where(facts.TORCH_ANOMALY_MODE_WHERE)),
@@ -41,8 +40,9 @@ def hook_switches():
             (torch, "set_num_threads", told_where(facts.TORCH_NUM_THREADS_WHERE, own=True))):
         if hasattr(owner, name):
             wrap(owner, name, hook.NOTE, note=note)
-    if functions:
-        wrap(type(functions), "embedding", hook.NOTE, note=note_embedding)
+    functional = sys.modules.get("torch.nn.functional")
+    if hasattr(functional, "embedding"):
+        wrap(functional, "embedding", hook.NOTE, note=note_embedding)
 
 
 # ---- a model of double precision ----------------------------------------------------------------
@@ -62,13 +62,13 @@ embeddings = 0
 
 
 @guarded
-def note_embedding(weight, ids, *rest, **named):
+def note_embedding(ids, weight, *rest, **named):
     """Of the first calls, the largest table that learns. True: that is enough."""
     global largest, embeddings
     embeddings += 1
     if weight.requires_grad and weight.numel() > largest:
         largest = weight.numel()
-        sparse = named.get("sparse", rest[2] if len(rest) > 2 else False)
+        sparse = named.get("sparse", rest[4] if len(rest) > 4 else False)
         fact(facts.TORCH_EMBEDDING, f"{weight.shape[0]} rows of {weight.shape[1]}, {ids.numel()} looked up, "
                                     f"sparse={bool(sparse)} at {hook.user_place()}")
     return embeddings >= 16

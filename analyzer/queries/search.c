@@ -152,13 +152,12 @@ static bool step_brings_new(const struct facts *f, uint32_t step, uint64_t *know
 
 double query_new_sizes_pct(const struct facts *f)
 {
-    enum { FIRST = 3 /* steps, in which all sizes are new */, LOOKED_AT = 40 };
     uint64_t *known = malloc((f->tl->call_count + 1) * sizeof *known);
     size_t count = 0, looked = 0, with_new = 0;
-    for (uint32_t s = 0; known && s < f->steps.count && looked < LOOKED_AT; s++) {
+    for (uint32_t s = 0; known && s < f->steps.count && looked < QUERY_SIZES_LOOKED; s++) {
         bool new = step_brings_new(f, s, known, &count);
-        looked += s >= FIRST;
-        with_new += s >= FIRST && new;
+        looked += s >= QUERY_SIZES_FIRST;
+        with_new += s >= QUERY_SIZES_FIRST && new;
     }
     free(known);
     return looked ? 100.0 * (double)with_new / (double)looked : 0;

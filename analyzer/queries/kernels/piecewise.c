@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct run {
-    uint32_t kinds[PIECEWISE_KINDS]; /* names of kernels; those of copies and memsets are 0 */
+    uint32_t kinds[QUERY_PIECES_KINDS]; /* names of kernels; those of copies and memsets are 0 */
     size_t kind_count;
     uint32_t first_call, last_call;
     int64_t length;
@@ -48,7 +48,7 @@ static bool known_kind(struct run *r, uint32_t kind)
     size_t k = 0;
     while (k < r->kind_count && r->kinds[k] != kind)
         k++;
-    if (k == PIECEWISE_KINDS)
+    if (k == QUERY_PIECES_KINDS)
         return false;
     if (k == r->kind_count)
         r->kinds[r->kind_count++] = kind;
@@ -64,7 +64,8 @@ static void finish(struct pass *p, struct run *r)
 {
     const struct timeline *t = p->f->tl;
     /* Of as many kinds as operations nothing repeats. */
-    if (r->length >= PIECEWISE_LEAST && r->length >= (int64_t)r->kind_count * 8) {
+    if (r->length >= QUERY_PIECES_LEAST &&
+        r->length >= (int64_t)r->kind_count * QUERY_PIECES_REPEAT) {
         for (uint32_t c = r->first_call; c <= r->last_call; c++) {
             uint32_t op = t->apis[c].op;
             if (op == TL_NONE)
@@ -142,7 +143,7 @@ struct query_piecewise query_piecewise(const struct facts *f, struct arena *aren
     if (out.runs) {
         out.ops = query_ops_of(f, takes, p.marks);
         out.op_marks = p.marks;
-        out.fills = p.fills * 10 > out.ops.count * 9;
+        out.fills = p.fills * 100 > out.ops.count * QUERY_ALMOST_PCT;
         out.line = facts_line_within(f, arena, p.within.at, p.within.n);
     }
     vec_release(&p.within);

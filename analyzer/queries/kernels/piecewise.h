@@ -8,10 +8,6 @@
 #include "analyzer/facts/lines/lines_within.h"
 #include "analyzer/queries/query.h"
 
-/* A run of fewer is what layers launch by themselves. Repeated kinds in it: an average of parameters
- * has three, each in two or three forms by size and alignment. */
-enum { PIECEWISE_LEAST = 64, PIECEWISE_KINDS = 8 };
-
 struct query_piecewise { /* over the used steps */
     struct query_ops ops;
     int64_t runs, longest_run; /* operations in the longest */
