@@ -23,7 +23,7 @@ static void check_piecewise_work(const struct facts *f, struct arena *arena, str
     int64_t count = each_step(f, p.ops.count);
     o->why = arena_printf(arena, "%lld operations %s come in long runs of the same few",
                           (long long)count, scope_words(f)->per);
-    if (!p.op_marks || count < QUERY_PIECES_LEAST || cost * 100 < f->step_ns)
+    if (!p.op_marks || count < QUERY_PIECES_LEAST || cost * QUERY_WORTH < f->step_ns)
         return;
     add_evidence(f, o, &p);
     o->edit = (struct edit){.kind = &edit_fuse, .at.op_marks = p.op_marks};

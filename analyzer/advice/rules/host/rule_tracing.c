@@ -45,7 +45,7 @@ static void check_tracing(const struct facts *f, struct arena *arena, struct out
         return;
     o->why = arena_printf(arena, "%s is on; the GPU hardly waits for the host",
                           tracer ? tracer : "torch.profiler");
-    if (ns * 100 < f->step_ns)
+    if (ns * QUERY_WORTH < f->step_ns)
         return;
     outcome_evidence_per(o, "host work that it makes longer", ms(ns), "ms", NULL);
     o->error_class = ERROR_RERUN_DECIDES;

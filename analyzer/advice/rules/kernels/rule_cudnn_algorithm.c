@@ -16,9 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A search runs some ten plans: where one step in ten is new, the others only pay for it. */
-enum { NEW_SIZES_PCT = 10 };
-
 struct conv {
     int64_t kind; /* pass, 1x1 or not, type, channels of a group */
     double flops;
@@ -153,7 +150,7 @@ static void check_cudnn_algorithm(const struct facts *f, struct arena *arena, st
         return;
     }
     double new_pct = query_new_sizes_pct(f);
-    if (new_pct >= NEW_SIZES_PCT) {
+    if (new_pct >= RULES_NEW_SIZES_PCT) {
         o->verdict = RULE_SUPPRESSED;
         o->why =
             arena_printf(arena,

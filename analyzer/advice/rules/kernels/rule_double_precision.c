@@ -1,5 +1,6 @@
 /* Training in double precision, mostly by accident: NumPy's default is float64. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 #include "wire/fact_keys.h"
 
@@ -31,25 +32,23 @@ static enum query_take takes(const struct facts *f, uint32_t op)
     return is_double(f, op) ? QUERY_BUSY : QUERY_NO;
 }
 
-/* Bytes halve, and arithmetic: the GPUs for data centres compute FP64 at half the rate of FP32,
- * all others at 1/32 or 1/64 (CUDA C++ Programming Guide, arithmetic throughput). Of the latter what
- * is arithmetic nearly vanishes. */
-static double best_share(const struct facts *f)
+/* Does it compute FP64 at half the rate of FP32, as GPUs for data centres do? */
+static bool half_rate(const struct facts *f)
 {
     const struct row_device *d = f->device;
-    bool half = d && d->cc_minor == 0 && d->cc_major >= 6 && d->cc_major <= 10;
-    return half ? 0.45 : 0.05;
+    return d && d->cc_minor == 0 && d->cc_major >= 6 && d->cc_major <= 10;
 }
 
 static void check_double_precision(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_ops ops = query_ops(f, takes);
     int64_t busy = per_step(f, ops.busy_ns);
-    double best = best_share(f), worst = 0.6;
+    double best = half_rate(f) ? RULES_FP32_HALF.good : RULES_FP32_FAST.good;
+    double worst = half_rate(f) ? RULES_FP32_HALF.bad : RULES_FP32_FAST.bad;
     int64_t most = (int64_t)((double)busy * (1 - best));
     o->why =
         arena_printf(arena, "%.3f ms of kernels %s compute in FP64", ms(busy), scope_words(f)->per);
-    if (most * 100 < f->step_ns)
+    if (most * QUERY_WORTH < f->step_ns)
         return;
     const char *weights = timeline_meta(f->tl, FACT_TORCH_PARAMETERS);
     outcome_evidence_per(o, "kernels in FP64", (double)each_step(f, ops.count), "count",

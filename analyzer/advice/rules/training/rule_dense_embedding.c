@@ -1,16 +1,13 @@
 /* A large embedding whose gradient is dense: all rows are filled with zeros and updated, although a
  * step looks few of them up. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 #include "wire/fact_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    ROWS_PER_LOOKUP = 8 /* as many times the rows: most of the gradient is zeros whatever the ids */
-};
 
 struct table {
     long long rows, width, looked_up;
@@ -59,14 +56,14 @@ static void check_dense_embedding(const struct facts *f, struct arena *arena, st
     }
     o->why = "no embedding with far more rows than are looked up";
     if (!find_table(f, &t) || strcmp(t.sparse, "True") == 0 ||
-        t.rows < ROWS_PER_LOOKUP * t.looked_up)
+        t.rows < RULES_ROWS_PER_LOOKUP * t.looked_up)
         return;
     struct query_ops update = query_ops(f, is_update), fill = query_ops(f, is_fill);
     int64_t update_ns = (int64_t)((double)per_step(f, update.busy_ns) * t.share);
     int64_t fill_ns = (int64_t)((double)per_step(f, fill.busy_ns) * t.share);
     int64_t cost = update_ns + fill_ns;
     o->why = arena_printf(arena, "zeros in the gradient of an embedding cost %.3f ms", ms(cost));
-    if (cost * 100 < f->step_ns)
+    if (cost * QUERY_WORTH < f->step_ns)
         return;
     outcome_evidence(o, "rows of the largest embedding", (double)t.rows, "count",
                      "SELECT * FROM fact WHERE key = 'torch.embedding'");
