@@ -50,7 +50,6 @@ TEST(test_no_sync)
     build_end(&b);
 }
 
-TEST(test_a_logged_loss_does_not_hide_the_parts)
 /* With what packs the gradients: divided on their way into the bucket, copied back at the end. */
 static void fill_packed(struct builder *b, int64_t at)
 {
