@@ -1,5 +1,6 @@
 /* When dense-embedding fires, when it stays silent, when it cannot tell. */
 #include "tests/rules/gpu.h"
+#include "tests/unit/rule_case.h"
 
 /* The forward pass, a gradient filled by the backward thread, and the update. */
 static void fill_step(struct builder *b, int64_t at)

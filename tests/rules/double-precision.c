@@ -1,5 +1,6 @@
 /* When double-precision fires, when it stays silent, when it cannot tell. */
 #include "tests/rules/gpu.h"
+#include "tests/unit/rule_case.h"
 
 static void fill_products(struct builder *b, int64_t at)
 {

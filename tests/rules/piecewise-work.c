@@ -1,5 +1,6 @@
 /* When piecewise-work fires, when it stays silent, when it cannot tell. */
 #include "tests/rules/gpu.h"
+#include "tests/unit/rule_case.h"
 #include "tests/rules/stacks.h"
 
 enum { ROWS = 200 };

@@ -4,7 +4,6 @@
 #include "analyzer/queries/ranks/comm.h"
 #include "wire/fact_keys.h"
 
-
 #include <stdlib.h>
 
 struct found {
@@ -87,7 +86,8 @@ static enum query_take is_marked(const struct facts *f, uint32_t op, const void 
 static bool told(const struct facts *f, const struct found *x)
 {
     const char *bytes = timeline_meta(f->tl, FACT_TORCH_DDP_BUFFERS);
-    return bytes && x->bytes && (double)per_step(f, x->bytes) <= RULES_SAME_BYTES * strtod(bytes, NULL);
+    return bytes && x->bytes &&
+           (double)per_step(f, x->bytes) <= RULES_SAME_BYTES * strtod(bytes, NULL);
 }
 
 /* Weights that are handed out are no buffers: they are as large as their gradients. */
