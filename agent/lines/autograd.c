@@ -25,9 +25,22 @@ static struct {
 } g;
 
 /* Nodes are counted by an intrusive pointer (two counts in a word behind the table of functions)
- * since 2.13, by a shared pointer before: its control block has the count. Told apart by where the
- * number lies. */
-enum { INTRUSIVE = 16, SHARED = 24, COUNT = 8 };
+ * since 2.13, by a shared pointer before: its control block has the count, and the node begins with
+ * a pointer to itself. Nothing is touched of a node that is neither, to the last member. */
+enum { INTRUSIVE = 16, SHARED = 24, COUNT = 8, MOST_HOLDERS = 1 << 16 };
+
+static bool is_intrusive(const uint64_t *words, uint64_t number)
+{
+    uint32_t strong = (uint32_t)words[COUNT / 8];
+    uint32_t weak = (uint32_t)(words[COUNT / 8] >> 32) & INT32_MAX; /* the top bit: has an object */
+    return words[INTRUSIVE / 8] == number && strong >= 1 && strong < MOST_HOLDERS && weak >= 1 &&
+           weak < MOST_HOLDERS;
+}
+
+static bool is_shared(const uint64_t *words, const void *node, uint64_t number)
+{
+    return words[SHARED / 8] == number && words[COUNT / 8] == (uint64_t)(uintptr_t)node;
+}
 
 static void *symbol(const char *name)
 {
@@ -46,9 +59,9 @@ void lines_know_node(const void *object, uint64_t number)
     if (g.offset || !node)
         return;
     memcpy(words, node, sizeof words);
-    size_t offset = words[INTRUSIVE / 8] == number ? INTRUSIVE
-                    : words[SHARED / 8] == number  ? SHARED
-                                                   : 0;
+    size_t offset = is_intrusive(words, number)      ? INTRUSIVE
+                    : is_shared(words, node, number) ? SHARED
+                                                     : 0;
     *(void **)&g.next = symbol("_ZN2at15sequence_number4peekEv");
     *(void **)&g.current = symbol("_ZN5torch8autograd16get_current_nodeEv");
     if (!offset || !g.next || !g.current)
