@@ -45,7 +45,7 @@ static struct builder start(bool lined)
     return b;
 }
 
-START_TEST(time_goes_to_lines)
+TEST(time_goes_to_lines)
 {
     struct builder b = start(true);
     const struct facts *f = build_analyze(&b)->facts;
@@ -59,10 +59,9 @@ START_TEST(time_goes_to_lines)
     ck_assert(g->at[1].ns == MS(3) && g->at[1].number == 12 && g->at[1].backward_ns == 0);
     build_end(&b);
 }
-END_TEST
 
 /* What is launched by several lines is told by what is launched around it. */
-START_TEST(other_steps_are_matched)
+TEST(other_steps_are_matched)
 {
     static const char *const wanted[] = {"train.py:9 (Net.forward)", "train.py:9 (Net.forward)",
                                          "train.py:12",
@@ -76,9 +75,8 @@ START_TEST(other_steps_are_matched)
     }
     build_end(&b);
 }
-END_TEST
 
-START_TEST(nothing_without_lines)
+TEST(nothing_without_lines)
 {
     struct builder b = start(false);
     const struct advice *a = build_analyze(&b);
@@ -87,10 +85,9 @@ START_TEST(nothing_without_lines)
         ck_assert(a->facts->tl->apis[i].line == 0 && a->facts->tl->apis[i].caller == 0);
     build_end(&b);
 }
-END_TEST
 
 /* One kernel takes most of the step: its line stands in the reason. */
-START_TEST(one_kernel_has_its_line)
+TEST(one_kernel_has_its_line)
 {
     struct builder b = build_start();
     rows = 0;
@@ -107,17 +104,4 @@ START_TEST(one_kernel_has_its_line)
     const struct advice *a = build_analyze(&b);
     ck_assert_msg(strstr(a->why, "cdist_kernel, launched at train.py:9."), "%s", a->why);
     build_end(&b);
-}
-END_TEST
-
-Suite *test_gpu_lines_suite(void)
-{
-    Suite *s = suite_create("gpu_lines");
-    TCase *t = tcase_create("gpu_lines");
-    tcase_add_test(t, time_goes_to_lines);
-    tcase_add_test(t, other_steps_are_matched);
-    tcase_add_test(t, nothing_without_lines);
-    tcase_add_test(t, one_kernel_has_its_line);
-    suite_add_tcase(s, t);
-    return s;
 }
