@@ -18,9 +18,12 @@
 
 enum { MOST_FRAMES = 1024, CODES = 8192, PROBES = 16, MOST_TEXT = 1024, MOST_CHECKED = 32 };
 
-/* What is known of a code object. Filled once; another object at its place is not kept. */
+/* What is known of a code object. Filled once; another object at its place is not kept. Whether it is
+ * still the same is looked at once in a stretch: reading it at each launch took longer than all
+ * else, because the program's own work has driven it out of the caches. */
 struct code {
     _Atomic uint64_t address; /* 0 free, 1 being filled */
+    _Atomic uint32_t round;   /* of py.round, when it was compared last */
     uint64_t file_at, name_at;
     uint32_t file, function;
     uint8_t owner; /* enum python_owner */
@@ -32,7 +35,8 @@ static struct {
     void *(*thread)(void);             /* PyGILState_GetThisThreadState */
     int (*line)(void *code, int byte); /* PyCode_Addr2Line */
     struct code *codes;
-    int try_fds[2]; /* while the layout is tried; else -1 */
+    _Atomic uint32_t round; /* counts stretches */
+    int try_fds[2];         /* while the layout is tried; else -1 */
 } py = {.try_fds = {-1, -1}};
 
 /* ---- memory ---- */
@@ -97,29 +101,51 @@ static void describe(struct code *c)
     c->function = strings_add(function, strlen(function));
 }
 
-/* False: `address` is no code object. */
-static bool find_code(uint64_t address, struct code *out)
+void frames_begin(void)
+{
+    atomic_fetch_add(&py.round, 1);
+}
+
+static bool read_head(uint64_t address, struct code *out)
 {
     uint64_t type;
-    struct code *slot = NULL;
-    if (!read_word(address + 8, &type) || type != py.code_type ||
-        !read_word(address + py.layout.file, &out->file_at) ||
-        !read_word(address + py.layout.name, &out->name_at))
-        return false;
+    return read_word(address + 8, &type) && type == py.code_type &&
+           read_word(address + py.layout.file, &out->file_at) &&
+           read_word(address + py.layout.name, &out->name_at);
+}
+
+/* The entry of this address; NULL: there is none, and *is_free is where it may go, or NULL. */
+static struct code *entry_of(uint64_t address, struct code **is_free)
+{
     size_t first = (size_t)(address / 16 * 0x9e3779b97f4a7c15u >> 40);
+    *is_free = NULL;
     for (size_t i = 0; i < PROBES; i++) {
         struct code *c = &py.codes[(first + i) % CODES];
         uint64_t there = atomic_load_explicit(&c->address, memory_order_acquire);
-        if (there == address && c->file_at == out->file_at && c->name_at == out->name_at) {
-            out->file = c->file;
-            out->function = c->function;
-            out->owner = c->owner;
-            return true;
-        }
+        if (there == address)
+            return c;
         if (there == 0) {
-            slot = c;
-            break;
+            *is_free = c;
+            return NULL;
         }
+    }
+    return NULL;
+}
+
+/* False: `address` is no code object. */
+static bool find_code(uint64_t address, struct code *out)
+{
+    struct code *slot, *known = entry_of(address, &slot);
+    uint32_t round = atomic_load_explicit(&py.round, memory_order_relaxed);
+    bool fresh = known && atomic_load_explicit(&known->round, memory_order_relaxed) == round;
+    if (!fresh && !read_head(address, out))
+        return false;
+    if (fresh || (known && known->file_at == out->file_at && known->name_at == out->name_at)) {
+        atomic_store_explicit(&known->round, round, memory_order_relaxed);
+        out->file = known->file;
+        out->function = known->function;
+        out->owner = known->owner;
+        return true;
     }
     describe(out);
     uint64_t is_free = 0;
@@ -129,6 +155,7 @@ static bool find_code(uint64_t address, struct code *out)
         slot->file = out->file;
         slot->function = out->function;
         slot->owner = out->owner;
+        slot->round = round;
         atomic_store_explicit(&slot->address, address, memory_order_release);
     }
     return true;

@@ -28,6 +28,7 @@ bool lines_ready(void)
 void lines_begin(void)
 {
     g.ready = true;
+    frames_begin();
     g.began_ns = clock_now_ns();
     atomic_store(&g.written, 0);
     atomic_fetch_add(&g.stretch, 1);

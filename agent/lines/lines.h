@@ -51,6 +51,7 @@ struct frame_place {
 };
 bool frames_find(struct frame_place *place);
 int32_t frames_line(const struct frame_place *place);
+void frames_begin(void);  /* a stretch begins */
 void frames_forget(void); /* string ids are of another spool */
 
 /* autograd.c */
