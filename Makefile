@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup configure demo test test-long torch fresh fuzz bench truth drawn many-ranks matrix transparency images gpu-portable gpu-check install deb archive format clean
+.PHONY: all setup configure demo test test-long torch fresh fuzz bench truth drawn ledger many-ranks matrix transparency images gpu-portable gpu-check install deb archive format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -71,6 +71,12 @@ truth: all
 drawn: all
 	@bench/truth/truth.py $(BUILD)/bin --state $(BUILD)/drawn --drawn 48 --seed 31 --steps 28 --repeats 2 --models a100-80,h100,h200 \
 	    --write docs/accuracy/drawn.tsv $(TRUTH)
+
+# Predictions for real cards beside what was measured there: docs/ledger.tsv, by kind of change docs/accuracy/intervals.tsv,
+# and which recordings carry none docs/accuracy/coverage.tsv.
+ledger: all
+	@bench/truth/ledger.py $(BUILD)/bin/gpuprof $(or $(TRACES),../shared/traces)/pairs --write docs/ledger.tsv docs/accuracy/intervals.tsv
+	@bench/truth/coverage.py $(BUILD)/bin/gpuprof $(or $(TRACES),../shared/traces) --write docs/accuracy/coverage.tsv
 
 # Every planted bottleneck of every trainer on four virtual GPUs, alone and in pairs, and what is said of it: docs/accuracy/matrix.tsv.
 # Minutes on a machine that does nothing else; what was seen stays in $(BUILD)/matrix.jsonl, so that it can be stopped and

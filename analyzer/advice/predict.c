@@ -97,6 +97,15 @@ static void bound_more(struct engine *x, struct outcome *o, int64_t high)
     raise_bound(o, most < high ? most : high);
 }
 
+/* The same of an interval that begins at nothing: its middle is a prediction all the same. */
+static int64_t no_doubt(struct engine *x, const struct outcome *o, struct span_ns s)
+{
+    int64_t most = engine_most(x, &o->edit);
+    most = most > o->saves_high_ns ? most : o->saves_high_ns;
+    most = most > s.mid_ns ? most : s.mid_ns;
+    return most < s.high_ns ? most : s.high_ns;
+}
+
 /* Copies hide behind the work beside them, and no further: that much the rule has measured. */
 static struct span_ns within_measured(const struct outcome *o, struct span_ns s)
 {
@@ -174,8 +183,11 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
         s.mid_ns = (s.low_ns + s.high_ns) / 2;
     }
     if (a->whatif.wider && s.low_ns == 0 && s.high_ns >= o->saves_high_ns && !peer) {
-        bound_more(x, o, s.high_ns);
-        return;
+        if (negligible(a, s.mid_ns)) {
+            bound_more(x, o, s.high_ns);
+            return;
+        }
+        s.high_ns = no_doubt(x, o, s);
     }
     o->own_low_ns = own.low_ns;
     o->own_high_ns = own.high_ns;

@@ -118,12 +118,15 @@ static void set_verdict(struct ab_result *r, const struct ab_prediction *p)
     }
 }
 
-/* The early and the late runs of A differ by more than half of the effect: the machine changed. */
-static bool drifted(const struct ab_arm *a, double effect)
+/* The early and the late runs of A differ by more than half of the effect, measured or predicted:
+ * the machine changed, and no verdict is worth anything. */
+static bool drifted(const struct ab_arm *a, double effect, const struct ab_prediction *p)
 {
+    double share = p->known ? p->mid : p->at_most;
+    double predicted = share > 0 && share < 1 ? -log(1 - share) : 0;
     size_t half = a->count / 2;
     double drift = mean_log(a, half, a->count) - mean_log(a, 0, half);
-    return fabs(drift) > fabs(effect) / 2;
+    return fabs(drift) > fmax(fabs(effect), predicted) / 2;
 }
 
 static size_t longest(const struct ab_arm *arm)
@@ -177,9 +180,10 @@ int ab_judge(struct ab_arm *a, struct ab_arm *b, const struct ab_prediction *p, 
         r->verdict = AB_UNDERPOWERED;
         r->why = "fewer than three runs an arm";
     }
-    if (r->verdict != AB_UNDERPOWERED && r->verdict != AB_REFUTED && drifted(a, log_b - log_a)) {
+    if (drifted(a, log_b - log_a, p)) {
         r->verdict = AB_UNDERPOWERED;
-        r->why = "early and late runs without the change differ too much: the machine changed";
+        r->why = "too noisy: early and late runs without the change differ by more than half of "
+                 "what it saves, so the machine changed";
     }
     return 0;
 }

@@ -46,8 +46,9 @@ struct ab_result {
 
 /* REFUTED: the 95 % interval excludes what was predicted and lies at or below 0, or reaches it; a
  * change that was advised makes the step longer; or it saves more than the bound of its advice.
- * UNDERPOWERED: the interval holds 0 and (some of) what was predicted. With fewer than AB_LEAST
- * runs an arm the verdict is AB_UNDERPOWERED; with fewer than two nothing is measured. -1: out of
+ * UNDERPOWERED: the interval holds 0 and (some of) what was predicted; or the runs without the
+ * change drifted by more than half of what it saves or should save. With fewer than AB_LEAST runs
+ * an arm the verdict is AB_UNDERPOWERED; with fewer than two nothing is measured. -1: out of
  * memory. */
 int ab_judge(struct ab_arm *a, struct ab_arm *b, const struct ab_prediction *p, struct ab_result *r,
              struct err *e);

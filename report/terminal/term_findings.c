@@ -95,6 +95,10 @@ static void write_finding(const struct terminal *t, const struct advice *a,
         fputs("    tried: ", t->f);
         term_wrap(t, 11, 11, text_trial(&text, x, kept));
     }
+    if ((o->detail == DETAIL_ALL || o->rule) && text_interval(&text, a, x)) {
+        fputs("    ", t->f);
+        term_wrap(t, 4, 4, text.s);
+    }
     if (text_widened(&text, x)) {
         fputs("    ", t->f);
         term_wrap(t, 4, 4, text.s);

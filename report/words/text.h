@@ -94,6 +94,8 @@ const char *text_order(struct text *b, const struct advice *a, const struct expo
 const struct kept_trial *shown_trial(const struct export_options *o, const struct outcome *x);
 /* That past trials widened the interval, NULL when none did. */
 const char *text_widened(struct text *b, const struct outcome *x);
+/* Of what the interval of a prediction is made; NULL: it is a bound. text_interval.c */
+const char *text_interval(struct text *b, const struct advice *a, const struct outcome *x);
 /* How to try a finding without an edit; NULL: not at all, or not known of a program that somebody
  * else recorded. */
 const char *text_setting(struct text *b, const struct advice *a, const struct outcome *x);

@@ -37,6 +37,9 @@ TEST(what_heads_the_ranking_is_the_first_to_apply)
     ck_assert_uint_ge(a->stack_count, 1);
     ck_assert_ptr_eq(a->stack[0].outcome, a->ranked[0]);
     ck_assert_int_eq(a->stack[0].saves_ns, a->ranked[0]->saves_mid_ns);
+    struct text words;
+    ck_assert_ptr_nonnull(text_interval(&words, a, a->ranked[0]));
+    ck_assert_ptr_nonnull(strstr(words.s, "recorded steps replayed"));
     bench_end(&x);
 }
 

@@ -3,6 +3,7 @@
 #include "analyzer/compare/ab.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { STEPS = 60 };
 
@@ -80,6 +81,22 @@ TEST(advice_with_a_bound_is_refuted)
 TEST(far_less_than_predicted_is_refuted)
 {
     ck_assert_int_eq(judge(make(6, 40, 0.02, 1), make(6, 40, 0.02, 2), fifth).verdict, AB_REFUTED);
+}
+
+/* The baseline went from 229 to 426 ms: what it then shows refutes nothing, also after two runs. */
+TEST(a_baseline_that_drifts_decides_nothing)
+{
+    for (size_t runs = 2; runs <= 4; runs++) {
+        struct ab_arm a = make(runs, 229, 0.002, 1);
+        for (size_t i = runs / 2; i < runs; i++)
+            for (size_t k = 0; k < a.run[i].count; k++)
+                a.run[i].ns[k] = a.run[i].ns[k] * 426 / 229;
+        struct ab_result r = judge(a, make(runs, 440, 0.002, 2), fifth);
+        ck_assert_int_eq(r.verdict, AB_UNDERPOWERED);
+        ck_assert_ptr_nonnull(strstr(r.why, "too noisy"));
+    }
+    struct ab_result quiet = judge(make(4, 40, 0.002, 1), make(4, 40, 0.002, 2), fifth);
+    ck_assert_int_eq(quiet.verdict, AB_REFUTED); /* it is as fast as before, for sure */
 }
 
 TEST(no_effect_is_never_confirmed)
