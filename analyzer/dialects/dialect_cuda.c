@@ -16,6 +16,8 @@ const struct dialect dialect_cuda = {
                 "make batches in reader threads that fill a ring of slots ahead of the loop",
             [ACTION_FREE_CORES_FOR_WORKERS] =
                 "no more reader threads than free cores; decode on the GPU (nvJPEG)",
+            [ACTION_MAKE_SAMPLES_CHEAPER] = "decode and resize once, before training, and map "
+                                            "the results into memory; decode on the GPU (nvJPEG)",
             [ACTION_USE_FASTER_STORAGE] =
                 "read ahead with posix_fadvise or io_uring into larger requests; keep the set in "
                 "memory (mmap with MAP_POPULATE)",
@@ -56,8 +58,11 @@ const struct dialect dialect_cuda = {
             [ACTION_MOVE_RARE_WORK] =
                 "copy what is to be written with cudaMemcpyAsync into pinned memory, and write it "
                 "from another thread while the next steps run",
+            [ACTION_FIX_GRAPH_SIZES] = "pad to a few sizes, with a graph for each that is "
+                                       "instantiated once (cudaGraphExecUpdate for parameters)",
             [ACTION_FIX_SHAPES] =
                 "keep a table of algorithms by shape instead of calling cudnnFind* again",
+            [ACTION_FIND_WAIT] = "a library waits for a value: pass sizes that the host knows",
             [ACTION_WAIT_LESS] = "cudaMemcpyAsync the result into pinned memory, record an event, "
                                  "and read it {!window:one step }later",
             [ACTION_REMOVE_SYNCHRONIZE] =

@@ -46,6 +46,11 @@ const struct dialect dialect_pytorch = {
                 "set num_workers to at most the number of cores that the training leaves free; "
                 "torch.set_num_threads(1) in worker_init_fn, OMP_NUM_THREADS=1; more cores for the "
                 "job (--cpus-per-task, cpuset); decode on the GPU (torchvision nvjpeg, DALI)",
+            [ACTION_MAKE_SAMPLES_CHEAPER] =
+                "do once what does not change: decode, unpack, resize or tokenize before training "
+                "and store the result (np.load(mmap_mode='r'), webdataset, memory-mapped Arrow); "
+                "keep files open in each worker instead of opening one per sample; augment on the "
+                "GPU, on whole batches (torchvision.transforms.v2, nvjpeg, DALI)",
             [ACTION_USE_FASTER_STORAGE] =
                 "move the data set to local NVMe or /dev/shm; WebDataset or one large file instead "
                 "of many small ones; add workers while the storage keeps up",
@@ -142,6 +147,10 @@ const struct dialect dialect_pytorch = {
                 "save checkpoints with torch.distributed.checkpoint.async_save, or copy the state "
                 "to pinned memory and write it from a thread; log and evaluate every N steps with "
                 "a larger N, and read results (.item(), .cpu()) together",
+            [ACTION_FIX_GRAPH_SIZES] =
+                "pad the batch to one size, or to a few (lengths in multiples of 64 or 128, "
+                "DataLoader(drop_last=True)); or torch.compile(dynamic=True) without "
+                "mode='reduce-overhead'",
             [ACTION_FIX_SHAPES] = "{?benchmark_on:torch.backends.cudnn.benchmark = False, or keep "
                                   "the sizes to a few: pad or crop to multiples, "
                                   "DataLoader(drop_last=True)}{!benchmark_on:DataLoader(drop_last="
@@ -154,6 +163,13 @@ const struct dialect dialect_pytorch = {
                 "{@package}x[mask], nonzero, masked_select and unique wait for the size of their "
                 "result: torch.where(mask, x, 0), multiplying by the mask, topk and nonzero_static "
                 "keep sizes fixed",
+            [ACTION_FIND_WAIT] =
+                "the program reads no tensor itself: an operator waits for a value or a size of "
+                "its "
+                "own (cumprod's backward pass, repeat_interleave, an index given as a tensor). "
+                "torch.cuda.set_sync_debug_mode('warn') names each such call; use a form with "
+                "fixed "
+                "sizes, or compute it on the host from data that is there already",
             [ACTION_READ_RARELY] =
                 "{@package}keep results on the GPU and read them{!window: every N steps}{?window: "
                 "now and then}, or x.to('cpu', non_blocking=True) into pinned memory{!window:, "

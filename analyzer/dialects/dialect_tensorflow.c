@@ -13,6 +13,9 @@ const struct dialect dialect_tensorflow = {
                                    "num_parallel_calls={workers}).prefetch(tf.data.AUTOTUNE)}",
             [ACTION_FREE_CORES_FOR_WORKERS] =
                 "tf.data.Options().threading.private_threadpool_size = N; more cores for the job",
+            [ACTION_MAKE_SAMPLES_CHEAPER] =
+                "dataset.cache() behind what does not change; TFRecord files of decoded samples; "
+                "augmentation layers in the model, on the GPU",
             [ACTION_USE_FASTER_STORAGE] = "dataset.cache() after decoding, TFRecord files with "
                                           "interleave(num_parallel_reads)",
             [ACTION_KEEP_WORKERS] =
@@ -45,8 +48,12 @@ const struct dialect dialect_tensorflow = {
             [ACTION_MOVE_RARE_WORK] =
                 "tf.train.CheckpointOptions(experimental_enable_async_checkpoint=True); fewer "
                 "summaries: tf.summary.record_if(...)",
+            [ACTION_FIX_GRAPH_SIZES] = "padded_batch with fixed shapes; tf.function("
+                                       "reduce_retracing=True)",
             [ACTION_FIX_SHAPES] = "dataset.batch(N, drop_remainder=True) or padded_batch with "
                                   "fixed shapes; tf.function(reduce_retracing=True)",
+            [ACTION_FIND_WAIT] =
+                "an operator waits for a value or a size: use a form of fixed size",
             [ACTION_WAIT_LESS] = "read metrics{!window: every N steps}{?window: now and then}; "
                                  "model.compile(steps_per_execution=N)",
             [ACTION_CHOOSE_ACTIONS_TOGETHER] =

@@ -80,6 +80,26 @@ static enum wait_cause cause_at(const struct query_open *o)
     return WAIT_OTHER;
 }
 
+/* Before the size of a result is known its elements are counted: by the kernels right before the
+ * copy. Where no range says more, they tell. */
+static bool behind_count(const struct timeline *t, const struct thread *thread, uint32_t sync)
+{
+    enum { LAUNCHES = 3 };
+    static const char counts[] =
+        "DeviceSelect|DeviceCompact|Nonzero|nonzero|DeviceReduceSingleTile|"
+        "DeviceRunLengthEncode|unique|adjacent_difference";
+    int seen = 0;
+    for (uint32_t i = sync + 1; i-- > thread->first_api && seen < LAUNCHES;) {
+        uint32_t op = t->apis[i].op;
+        if (op == TL_NONE || t->ops[op].kind != OP_KERNEL)
+            continue;
+        seen++;
+        if (query_name_has(tl_text(t, t->ops[op].full_name), counts))
+            return true;
+    }
+    return false;
+}
+
 /* Without non_blocking PyTorch waits for the stream right after the copy, with no call between. */
 static bool behind_upload(const struct timeline *t, const struct thread *thread, uint32_t sync)
 {
@@ -113,6 +133,8 @@ void query_waits(const struct facts *f, struct query_waits *w)
             enum wait_cause cause = behind_upload(t, thread, i) ? WAIT_UPLOAD : cause_at(&open);
             if (cause == WAIT_OTHER && c->kind == API_SYNC_DEVICE)
                 cause = WAIT_EXPLICIT;
+            else if (cause == WAIT_OTHER && behind_count(t, thread, i))
+                cause = WAIT_MASK;
             w->count[cause]++;
             w->ns[cause] += c->end_ns - c->start_ns;
         }

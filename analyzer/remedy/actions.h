@@ -19,6 +19,7 @@
     X(SHARD_DATASET, "shard_dataset", LOAD_IN_WORKERS, NULL)                                       \
     X(FREE_CORES_FOR_WORKERS, "free_cores_for_workers", FREE_CORES_FOR_WORKERS, NULL)              \
     X(GET_CORES, "get_cores", FREE_CORES_FOR_WORKERS, NULL)                                        \
+    X(MAKE_SAMPLES_CHEAPER, "make_samples_cheaper", MAKE_SAMPLES_CHEAPER, NULL)                    \
     X(USE_FASTER_STORAGE, "use_faster_storage", USE_FASTER_STORAGE, NULL)                          \
     X(KEEP_WORKERS, "keep_workers", KEEP_WORKERS,                                                  \
       "persistent_workers=1{?one_of_loaders:;loader={place}}")                                     \
@@ -48,9 +49,11 @@
     X(RUN_LESS_BETWEEN_LAUNCHES, "run_less_between_launches", MOVE_HOST_WORK, NULL)                \
     X(DO_AT_ONCE, "do_at_once", DO_AT_ONCE, NULL)                                                  \
     X(MOVE_RARE_WORK, "move_rare_work", MOVE_RARE_WORK, NULL)                                      \
+    X(FIX_GRAPH_SIZES, "fix_graph_sizes", FIX_SHAPES, NULL)                                        \
     X(FIX_SHAPES, "fix_shapes", FIX_SHAPES, NULL)                                                  \
     X(WAIT_LESS, "wait_less", WAIT_LESS, "sync_every=100")                                         \
     X(FIX_RESULT_SIZES, "fix_result_sizes", WAIT_LESS, NULL)                                       \
+    X(FIND_WAIT, "find_wait", WAIT_LESS, NULL)                                                     \
     X(READ_RARELY, "read_rarely", WAIT_LESS, "sync_every=100")                                     \
     X(REMOVE_SYNCHRONIZE, "remove_synchronize", WAIT_LESS, "sync_every=100")                       \
     X(UPLOAD_WITHOUT_WAITING, "upload_without_waiting", WAIT_LESS, "non_blocking=1")               \

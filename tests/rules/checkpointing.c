@@ -108,3 +108,36 @@ TEST(test_checkpointing_refused)
     build_end(&b);
     case_cannot_tell(fill_recompute, "copies,api,ranges", "checkpointing");
 }
+
+/* Blocks of three kernels; the backward thread launches each block again before its gradients. */
+static void fill_again(struct builder *b, int64_t at)
+{
+    static const char *const block[] = {"layer_norm_kernel", case_gemm, "gelu_kernel"};
+    for (int i = 0; i < 12; i++)
+        build_kernel(b, block[i % 3], at + US(5 * i), at + US(100 + 200 * i), US(190));
+    b->thread = 2;
+    for (int i = 0; i < 24; i++) {
+        bool again = i % 6 < 3;
+        build_kernel(b, again ? block[i % 3] : "gelu_backward_kernel", at + US(100 + 5 * i),
+                     at + US(2550 + 300 * i), again ? US(190) : US(280));
+    }
+    b->thread = 1;
+}
+
+/* Without ranges the order tells, once the hook says that the program uses checkpoints. */
+TEST(recomputed_by_order)
+{
+    for (int told = 0; told < 2; told++) {
+        struct builder b = build_start();
+        build_thread(&b, 2, "backward");
+        if (told)
+            build_meta(&b, "torch.checkpoint", "used at train.py:22");
+        build_memory(&b, (int64_t)8 << 30);
+        case_loop(&b, fill_again);
+        const struct advice *a = build_analyze(&b);
+        const struct outcome *o = case_outcome(a, "checkpointing");
+        case_verdict(a, "checkpointing", told ? RULE_FIRES : RULE_SILENT);
+        ck_assert(!told || llabs(o->saves_high_ns - US(190 * 12)) < US(300));
+        build_end(&b);
+    }
+}

@@ -361,3 +361,38 @@ TEST(test_item)
     ck_assert_double_eq_tol(evidence(o, "synchronising calls")->value, 1, 0.01); /* not the H2D */
     build_end(&b);
 }
+
+/* x[mask] counts its rows first; or an operator that nobody knows waits. The hook names no read. */
+static const char *before_wait;
+
+static void fill_unnamed(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 4; i++) {
+        int64_t t = at + US(2400 * i);
+        build_kernel(b, case_gemm, t, t + US(10), US(800));
+        build_kernel(b, before_wait, t + US(8), t + US(815), US(5));
+        build_copy(b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 4, t + US(16), US(810),
+                   t + US(822), US(2));
+    }
+}
+
+TEST(an_operator_waits)
+{
+    static const struct {
+        const char *kernel;
+        enum action action;
+    } cases[] = {{"cub::DeviceReduceSingleTileKernel<int>", ACTION_FIX_RESULT_SIZES},
+                 {"some_kernel<float>", ACTION_FIND_WAIT}};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        build_meta(&b, "torch.version", "2.14.1");
+        before_wait = cases[i].kernel;
+        case_loop(&b, fill_unnamed);
+        const struct advice *a = build_analyze(&b);
+        case_verdict(a, "sync-in-loop", RULE_FIRES);
+        case_does(case_outcome(a, "sync-in-loop"), cases[i].action);
+        ck_assert_ptr_null(
+            strstr(case_outcome(a, "sync-in-loop")->words[FRAMEWORK_PYTORCH], ".item() every"));
+        build_end(&b);
+    }
+}

@@ -9,6 +9,7 @@
 #include "analyzer/queries/training/phase.h"
 #include "analyzer/queries/search.h"
 #include "analyzer/queries/waits.h"
+#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -138,6 +139,8 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
         o->remedy.action = ACTION_LET_STREAMS_WAIT;
     if (by_cause[w->most])
         o->remedy.action = by_cause[w->most];
+    if (reads && w->most == WAIT_OTHER && timeline_meta(f->tl, FACT_TORCH_VERSION))
+        o->remedy.action = ACTION_FIND_WAIT; /* the hook would have seen a tensor read */
 }
 
 /* What an installed package calls may not be the reader's to change: the hook names its place with

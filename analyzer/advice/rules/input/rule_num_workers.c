@@ -25,7 +25,7 @@ static int64_t ceil_div(int64_t a, int64_t b)
 
 /* Wall time of a batch counts, since a worker may wait for files as well; CPU time says what the
  * cores can carry. */
-static struct need need_of(const struct facts *facts)
+static struct need need_of(const struct facts *facts, double starved_pct)
 {
     const struct host_facts *h = &facts->host;
     struct need f = {.have = h->loader_workers};
@@ -41,9 +41,11 @@ static struct need need_of(const struct facts *facts)
     }
     int64_t needed = ceil_div(fetch, rest > 0 ? rest : 1);
     f.needed = needed < 100000 ? (int)needed : 100000;
-    f.carried = cpu > 0 ? (int)fmin(RULES_WORKERS_MOST,
-                                    (double)h->usable_cores * (double)fetch / (double)cpu)
-                        : 0;
+    /* A worker that stands in line for a core leaves none to another one. */
+    double beside = (double)fetch * (starved_pct > 0 ? 1 - starved_pct / 100 : 1);
+    beside = beside > (double)cpu ? beside : (double)cpu;
+    f.carried =
+        cpu > 0 ? (int)fmin(RULES_WORKERS_MOST, (double)h->usable_cores * beside / (double)cpu) : 0;
     f.most = f.carried > 0 && f.needed > f.carried ? f.carried : f.needed;
     f.pace_ns = fetch / f.most;
     if (h->usable_cores > 0 && cpu / h->usable_cores > f.pace_ns)
@@ -248,7 +250,8 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
         arena_printf(arena, "the GPU waits %.3f ms %s for data", ms(idle), scope_words(facts)->per);
     if (idle * QUERY_WORTH < facts->step_ns)
         return;
-    struct need f = need_of(facts);
+    struct query_loader l = query_loader(facts, arena);
+    struct need f = need_of(facts, query_starved_pct(&l));
     const char *why_not = no_use(facts, arena, &f);
     why_not = why_not ? why_not : taken_ready(facts, arena);
     if (why_not) {
@@ -267,7 +270,6 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
                               facts->host.usable_cores == 1 ? "" : "s");
         return;
     }
-    struct query_loader l = query_loader(facts, arena);
     why_not = cores_first(facts, arena, &f, &l);
     if (why_not) {
         o->verdict = RULE_SUPPRESSED;

@@ -1,6 +1,7 @@
 /* Forward work done twice to save memory that is not scarce. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
+#include "analyzer/queries/training/again.h"
 #include "analyzer/queries/training/eval.h"
 #include "analyzer/queries/gpu.h"
 #include "analyzer/queries/training/phase.h"
@@ -124,6 +125,12 @@ static bool memory_lets(const struct facts *f, struct arena *arena, struct outco
 static void check_checkpointing(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_phase p = query_phase(f, arena, &phase_recompute);
+    if (p.ops.count == 0 && timeline_meta(f->tl, FACT_TORCH_CHECKPOINT)) {
+        struct query_again again = query_again(f, arena); /* the hook says that it recomputes */
+        p.ops = again.ops;
+        p.op_marks = again.op_marks;
+        p.call_marks = NULL;
+    }
     bool ranges = p.ops.count > 0;
     bool unclear = false;
     int64_t again =
@@ -162,7 +169,9 @@ const struct rule rule_checkpointing = {
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_checkpointing,
     .program = {.now = FACT_TORCH_CHECKPOINT},
-    .looks_for = "Forward work inside the backward pass: ranges named after recomputation, or "
+    .looks_for = "Forward work inside the backward pass: ranges named after recomputation, kernels "
+                 "that a program with torch.utils.checkpoint launches there in the order of its "
+                 "forward pass, or "
                  "convolutions and attention that run forward twice for each backward run.",
     .doc = "Activation checkpointing keeps only some activations and computes the others again "
            "during the backward pass: up to a third more computing for less memory. It pays if the "

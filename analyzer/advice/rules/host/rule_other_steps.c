@@ -1,0 +1,61 @@
+/* Some steps do other work besides, again and again: a checkpoint, a validation, a log. They are no
+ * part of the usual step, and still take their share of every run. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
+#include "analyzer/facts/lines.h"
+#include "analyzer/queries/query.h"
+
+/* The line that holds most of them; NULL: none does, or nothing was sampled. */
+static const struct line *line_of(const struct facts *f)
+{
+    const struct lines *l = facts_lines(f, LINES_OTHER);
+    return l->count && l->at[0].ns * 2 >= l->ns ? &l->at[0] : NULL;
+}
+
+static void check_other_steps(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    size_t all = steps_like(&f->steps) + f->other_steps;
+    int64_t more = f->other_ns - f->step_ns;
+    o->why = arena_printf(arena, "%zu steps contain other work", f->other_steps);
+    if (f->other_steps < RULES_PAUSES || more <= 0)
+        return;
+    int64_t each = (int64_t)((double)more * (double)f->other_steps / (double)all);
+    if (each * QUERY_WORTH < f->step_ns)
+        return;
+    const struct line *l = line_of(f);
+    char text[512];
+    outcome_evidence(o, "steps with other work", (double)f->other_steps, "count", NULL);
+    outcome_evidence(o, "such a step, on average", ms(f->other_ns), "ms", NULL);
+    outcome_evidence(o, "any other step", ms(f->step_ns), "ms", NULL);
+    outcome_evidence(o, "that work, spread over all steps", ms(each), "ms", NULL);
+    if (l)
+        outcome_evidence(o, "of such a step, in its line", ms(l->ns), "ms",
+                         "SELECT file, line, function, looks FROM stack_time LIMIT 10");
+    o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how much of it can go or move */
+    o->remedy.object.place = l ? l->place : NULL;
+    outcome_fires(o, each,
+                  arena_printf(arena,
+                               "%zu of %zu steps do other work besides and take %s in place of %s, "
+                               "which is %s for each step of the run%s%s",
+                               f->other_steps, all, time_text(arena, f->other_ns),
+                               time_text(arena, f->step_ns), time_text(arena, each),
+                               l ? "; most of it: " : "",
+                               l ? line_text(l, text, sizeof text) : ""));
+}
+
+const struct rule rule_other_steps = {
+    .id = "other-steps",
+    .title = "Do less often, or beside the loop, what some steps do besides",
+    .needs = HAVE_STEPS,
+    .check = check_other_steps,
+    .looks_for =
+        "Steps with work that the others lack (more kernels, other launches, or on the CPU "
+        "more time outside the model), three or more of them, and their lines.",
+    .doc = "A checkpoint after every short epoch, a validation every few steps, or pictures for a "
+           "log are left out of the step that all other numbers are about. Where they come often "
+           "they take most of the run. The bound is all of that work, spread over all steps, and "
+           "no more than a usual step; how much of it can go, move to a thread or become rarer "
+           "only the program's author knows.",
+    .remedy = {.action = ACTION_MOVE_RARE_WORK, .object.kind = OBJECT_PROGRAM},
+    .tips = {{"rare-work", "Save checkpoints and log beside the loop, or less often", NULL}},
+};

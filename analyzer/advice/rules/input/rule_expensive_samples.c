@@ -1,0 +1,128 @@
+/* A sample costs so much computing that all cores together cannot make batches as fast as the loop
+ * takes them: no number of workers helps, only cheaper samples. */
+#include "analyzer/advice/outcome_loader.h"
+#include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
+#include "analyzer/facts/lines.h"
+#include "analyzer/queries/input/loader.h"
+#include "wire/fact_keys.h"
+
+#include <stdlib.h>
+
+struct cost {                   /* per step */
+    int64_t cpu_ns, wait_ns;    /* computing to make its batches; waiting for them */
+    const struct line *line;    /* where most of that is spent; NULL: not known */
+    const char *where, *others; /* "Data.__getitem__() data.py:17", lines beside it */
+};
+
+static struct cost cost_of(const struct facts *f)
+{
+    const struct host_facts *h = &f->host;
+    struct cost c = {.cpu_ns = h->fetch_cpu_ns, .where = "", .others = ""};
+    c.wait_ns = f->breakdown_ns[f->on_cpu ? PART_DATA : PART_IDLE_INPUT];
+    if (h->fetches > RULES_SEVERAL_BATCHES)
+        c.cpu_ns = (int64_t)((double)c.cpu_ns * h->fetches);
+    return c;
+}
+
+/* The lines of the user's code that make samples: in the workers, else in the training thread while
+ * it waits. */
+static void find_lines(const struct facts *f, struct arena *arena, struct cost *c)
+{
+    const struct lines *l = facts_lines(f, LINES_WORKERS);
+    int64_t ns;
+    char text[512];
+    c->line = l->count ? &l->at[0]
+                       : facts_line_of(f, 1u << (f->on_cpu ? PART_DATA : PART_IDLE_INPUT), &ns);
+    if (!c->line)
+        return;
+    c->where = arena_printf(arena, "%s", line_text(c->line, text, sizeof text));
+    for (size_t i = 1; i < l->count && i < 3; i++)
+        if (l->at[i].looks * RULES_TOLD >= l->looks)
+            c->others = arena_printf(arena, "%s; %.0f %% in %s", c->others,
+                                     100.0 * (double)l->at[i].looks / (double)l->looks,
+                                     line_text(&l->at[i], text, sizeof text));
+}
+
+/* Without a GPU the loop computes on the same cores: with a thread on each of them nothing is left for
+ * workers, and what a batch costs comes on top. */
+static bool shares_all_cores(const struct facts *f)
+{
+    const char *threads = timeline_meta(f->tl, FACT_TORCH_NUM_THREADS);
+    return f->on_cpu && threads && atoi(threads) >= f->host.usable_cores;
+}
+
+/* Why cheaper samples are not the point; NULL: they are. */
+static const char *why_not(const struct facts *f, struct arena *arena, const struct cost *c)
+{
+    int64_t rest = f->step_ns - c->wait_ns;
+    int cores = f->host.usable_cores;
+    if (c->wait_ns * RULES_AWAITED < f->step_ns)
+        return arena_printf(arena, "the loop waits %s %s for its batches",
+                            time_text(arena, c->wait_ns), scope_words(f)->per);
+    if (c->cpu_ns / cores <= rest && !shares_all_cores(f))
+        return arena_printf(arena,
+                            "making a batch computes %s, which %d cores can do within the rest of "
+                            "the %s",
+                            time_text(arena, c->cpu_ns), cores, scope_words(f)->unit);
+    return NULL;
+}
+
+static void add_evidence(const struct facts *f, struct arena *arena, struct outcome *o,
+                         const struct cost *c)
+{
+    struct query_loader l = query_loader(f, arena);
+    const char *rows = query_batches_sql(f, arena);
+    outcome_evidence(o, "computing to make a batch", ms(f->host.fetch_cpu_ns), "ms", rows);
+    outcome_evidence_per(o, "waiting for batches,", ms(c->wait_ns), "ms", rows);
+    outcome_evidence(o, "usable cores", f->host.usable_cores, "count", NULL);
+    outcome_evidence(o, "the same work on all cores takes at least",
+                     ms(c->cpu_ns / f->host.usable_cores), "ms", NULL);
+    if (l.sampled && l.read_bytes > 0)
+        outcome_evidence(o, "read by the workers", (double)l.read_bytes / 1e6, "MB",
+                         "SELECT * FROM host_sample");
+}
+
+static void check_expensive_samples(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct cost c = cost_of(f);
+    if (c.cpu_ns <= 0 || f->host.usable_cores <= 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: how much computing a batch takes, or how many cores there are "
+                 "(gpuprof run records both of a DataLoader)";
+        return;
+    }
+    o->why = why_not(f, arena, &c);
+    if (o->why)
+        return;
+    find_lines(f, arena, &c);
+    add_evidence(f, arena, o, &c);
+    o->error_class = ERROR_RERUN_DECIDES;
+    o->remedy.object.place = c.line ? c.line->place : NULL;
+    outcome_fires(o, c.wait_ns,
+                  arena_printf(arena,
+                               "making a batch computes %s: on %d cores no number of workers makes "
+                               "them as fast as the loop takes them, so it waits %s %s. Half of "
+                               "that computing saves half of the wait%s%s%s",
+                               time_text(arena, f->host.fetch_cpu_ns), f->host.usable_cores,
+                               time_text(arena, c.wait_ns), scope_words(f)->per,
+                               *c.where ? ". Most of it: " : "", c.where, c.others));
+}
+
+const struct rule rule_expensive_samples = {
+    .id = "expensive-samples",
+    .title = "Make the samples of the data set cheaper",
+    .needs = HAVE_STEPS,
+    .check = check_expensive_samples,
+    .about_input = true,
+    .looks_for =
+        "A loop that waits for batches which all usable cores together cannot make as fast "
+        "as it takes them, by the CPU time of a batch; and the lines where that is spent.",
+    .doc = "Files that are opened, unpacked or decoded anew for each sample, tokenizers and "
+           "augmentation fill the cores; more workers then only share them. What does not change "
+           "can be done once, before training; files can stay open, or be mapped into memory. The "
+           "bound is the whole wait.",
+    .remedy = {.action = ACTION_MAKE_SAMPLES_CHEAPER, .object.kind = OBJECT_LOADER},
+    .program = {.now = FACT_TORCH_LOADER},
+    .tips = {{"cheaper-samples", "Prepare data before training, not in each epoch", NULL}},
+};

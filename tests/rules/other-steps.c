@@ -1,0 +1,46 @@
+/* When other-steps fires, when it stays silent, when it cannot tell. */
+#include "tests/rules/stacks.h"
+#include "tests/unit/rule_case.h"
+
+enum { STEPS = 30, EVERY = 5 };
+
+/* A step of 10 ms; each EVERY-th is `long_ms` long, with other launches behind the usual ones. */
+static struct builder loop(double long_ms)
+{
+    struct builder b = build_start();
+    int64_t save = stack_of(&b, "/home/me/train.py", "save", 13), at = MS(100);
+    for (int i = 0; i < STEPS; i++) {
+        bool longer = i % EVERY == EVERY - 1 && long_ms > 0;
+        int64_t length = longer ? MS(long_ms) : MS(10);
+        for (int k = 0; k < 20; k++)
+            build_kernel(&b, case_gemm, at + US(20 * k), at + US(100 + 480 * k), US(470));
+        for (int k = 0; longer && k < 40; k++) {
+            int64_t t = at + MS(10) + (length - MS(10)) / 40 * k;
+            build_copy(&b, COPY_D2H, MEMORY_DEVICE, MEMORY_PAGEABLE, false, 4000000, t, US(300),
+                       t + US(20), US(250));
+            look_at(&b, save, t + US(400));
+        }
+        build_range(&b, "step", at, at + length);
+        at += length;
+    }
+    return b;
+}
+
+TEST(test_other_steps)
+{
+    struct builder b = loop(200);
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "other-steps", RULE_FIRES);
+    const struct outcome *o = case_outcome(a, "other-steps");
+    ck_assert_str_eq(o->remedy.object.place, "train.py:13");
+    ck_assert_double_eq_tol(case_value(o, "that work, spread over all steps"), 190.0 / EVERY, 8);
+    ck_assert_ptr_eq(a->ranked[0], o);
+    build_end(&b);
+    b = loop(0);
+    case_verdict(build_analyze(&b), "other-steps", RULE_SILENT);
+    build_end(&b);
+    b = build_start(); /* nothing repeats */
+    build_kernel(&b, case_gemm, MS(1), MS(2), MS(3));
+    case_verdict(build_analyze(&b), "other-steps", RULE_CANNOT_TELL);
+    build_end(&b);
+}
