@@ -19,6 +19,13 @@ struct stacked { /* a finding on top of those before it */
     int64_t saves_ns;
 };
 
+/* Findings are of two groups: time that the program loses, and computing made cheaper. What changes
+ * the training itself is in neither. */
+struct group_total {
+    size_t findings;
+    int64_t most_ns; /* what they can save together, no more than a step; savings overlap */
+};
+
 struct advice {
     const struct facts *facts;
     struct facts *own;    /* the same, when advise() computed it; NULL */
@@ -76,5 +83,8 @@ struct after {
 int advice_after(const struct advice *a, const struct outcome *const *o, size_t n,
                  struct after *out, struct err *e);
 void advice_after_release(struct after *all, size_t n);
+
+/* order.c */
+struct group_total advice_group(const struct advice *a, bool cheaper);
 
 #endif

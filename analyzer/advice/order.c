@@ -122,3 +122,17 @@ void findings_rank(struct advice *a)
     put_lost_time_first(a);
     put_cause_first(a);
 }
+
+struct group_total advice_group(const struct advice *a, bool cheaper)
+{
+    struct group_total t = {0, 0};
+    for (size_t i = 0; i < a->ranked_count; i++) {
+        const struct outcome *o = a->ranked[i];
+        if (o->rule->changes_training || o->rule->cheaper != cheaper)
+            continue;
+        t.findings++;
+        t.most_ns += o->saves_high_ns;
+    }
+    t.most_ns = t.most_ns < a->facts->step_ns ? t.most_ns : a->facts->step_ns;
+    return t;
+}

@@ -165,6 +165,8 @@ static void write_screen(const struct terminal *t, const struct advice *a,
     if (level < 3)
         write_step(t, a);
     write_possible(t, a);
+    if (level < 2 && text_groups(&line, a))
+        term_labelled(t, "In all", INK_BOLD, line.s);
     fputc('\n', t->f);
     size_t shown = write_rows(t, a, o, level);
     write_order(t, a, o);

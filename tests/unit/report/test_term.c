@@ -149,6 +149,23 @@ TEST(answers_on_one_screen)
     build_end(&b);
 }
 
+/* Both groups of findings, with what each can give. */
+TEST(tells_of_both_groups)
+{
+    struct builder b;
+    struct advice *a = exported_run(&b, NULL);
+    struct group_total lost = advice_group(a, false), cheaper = advice_group(a, true);
+    struct text line;
+    ck_assert(lost.findings + cheaper.findings <= a->ranked_count && lost.findings > 0);
+    ck_assert(lost.most_ns > 0 && lost.most_ns <= a->facts->step_ns);
+    bool both = lost.findings && cheaper.findings;
+    ck_assert_int_eq(text_groups(&line, a) != NULL, both);
+    char *out = told(a, DETAIL_BRIEF, 200, false);
+    ck_assert_int_eq(strstr(out, "time that the program loses, at most") != NULL, both);
+    free(out);
+    build_end(&b);
+}
+
 /* "1.0 times as fast" would say that nothing changes. */
 TEST(tells_where_the_changes_lead)
 {
