@@ -120,8 +120,8 @@ static bool number_of_current(uint64_t *number)
 bool autograd_find(struct line *line)
 {
     uint64_t number;
-    if (!g.offset || !number_of_current(&number))
-        return false;
+    if (!g.offset || !number_of_current(&number) || number == UINT64_MAX)
+        return false; /* the highest is that of nodes that sum up gradients: no call made them */
     for (uint64_t i = 0; i < NEAR && i <= number; i++) {
         const struct node_line *n = &g.nodes[(number - i) % NODES];
         if (atomic_load_explicit(&n->number, memory_order_acquire) == number - i + 1) {
