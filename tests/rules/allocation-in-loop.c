@@ -22,12 +22,10 @@ TEST(test_allocation_in_loop)
     const struct outcome *o = case_first(a, "allocation-in-loop", MS(1.65));
     ck_assert_double_eq_tol(case_value(o, "allocations of GPU memory"), 1, 1e-9);
     ck_assert_double_eq_tol(case_value(o, "frees"), 1, 1e-9);
-    build_end(&b);
     b = build_start();
     allocating_steps = 2; /* a pool that grows */
     case_loop(&b, fill_allocations);
     case_verdict(build_analyze(&b), "allocation-in-loop", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_allocations, "kernels", "allocation-in-loop");
 }
 
@@ -68,7 +66,6 @@ TEST(test_directives)
         ck_assert_msg((dialect_of(a->facts, FRAMEWORK_CUDA, &o->remedy) == &dialect_directives) ==
                           names[i].directive,
                       "%s", names[i].name);
-        build_end(&b);
     }
 }
 
@@ -90,7 +87,6 @@ TEST(test_verdict)
     const char *parts = strstr(a->verdict, "the GPU waits for the host during 80 % of each ");
     ck_assert_msg(parts && strstr(parts, " step (allocating ") && strstr(parts, ", other work "),
                   "%s", a->verdict);
-    build_end(&b);
 }
 
 static int tensors;
@@ -115,6 +111,5 @@ TEST(test_without_a_pool)
         const struct outcome *o = case_outcome(build_analyze(&b), "allocation-in-loop");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         case_does(o, tensors > 100 ? ACTION_KEEP_MEMORY_POOL : ACTION_ALLOCATE_ONCE);
-        build_end(&b);
     }
 }

@@ -23,18 +23,14 @@ TEST(test_batch_size)
     ck_assert_ptr_nonnull(strstr(o->summary, "memory for 4 times"));
     ck_assert_ptr_null(strstr(o->summary, "saves")); /* the ranking says that */
     ck_assert_int_eq(o->error_class, ERROR_RERUN_DECIDES);
-    build_end(&b);
 
     a = gauged(&b, fill_small_kernels, 1400, 0, (int64_t)60 << 30);
     case_verdict(a, "batch-size", RULE_SUPPRESSED); /* no room */
-    build_end(&b);
     a = gauged(&b, fill_small_kernels, 0, 0, 0);
     case_verdict(a, "batch-size", RULE_CANNOT_TELL);
-    build_end(&b);
     blocks = 432;
     a = gauged(&b, fill_small_kernels, 1400, 0, (int64_t)9 << 30);
     case_verdict(a, "batch-size", RULE_SILENT);
-    build_end(&b);
 }
 
 static void fill_small_kernels_of_xla(struct builder *b, int64_t at)
@@ -53,7 +49,6 @@ TEST(memory_that_xla_reserved)
     const struct advice *a = gauged(&b, fill_small_kernels_of_xla, 1400, 0, (int64_t)60 << 30);
     case_verdict(a, "batch-size", RULE_CANNOT_TELL);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "batch-size")->why, "PREALLOCATE"));
-    build_end(&b);
 }
 
 /* Memory as PyTorch's profiler reports it, when it grows: in the first step, which does not count.
@@ -70,7 +65,6 @@ TEST(memory_looked_at_before_the_steps_that_count)
         const struct advice *a = build_analyze(&b);
         ck_assert_uint_eq(a->facts->steps.at[0].used, 0);
         case_verdict(a, "batch-size", amid ? RULE_FIRES : RULE_CANNOT_TELL);
-        build_end(&b);
     }
 }
 
@@ -96,7 +90,6 @@ TEST(batches_of_its_own)
         const struct outcome *o = case_outcome(build_analyze(&b), "batch-size");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         ck_assert_int_eq(o->remedy.conditions[CONDITION_NO_LOADER], !loader);
-        build_end(&b);
     }
 }
 
@@ -121,7 +114,6 @@ TEST(full_kernels_of_a_forward_pass)
     ck_assert_ptr_nonnull(strstr(o->summary, "waits"));
     ck_assert(o->remedy.conditions[CONDITION_ONLY_INFERS]);
     ck_assert(o->remedy.conditions[CONDITION_NO_LOADER]);
-    build_end(&b);
 }
 
 static void fill_graph_layers(struct builder *b, int64_t at)
@@ -155,7 +147,6 @@ TEST(steps_that_train_on_all_data)
         case_verdict(a, "batch-size", of[i].verdict);
         if (of[i].verdict != RULE_FIRES)
             ck_assert_ptr_nonnull(strstr(case_outcome(a, "batch-size")->why, "whole graph"));
-        build_end(&b);
     }
 }
 
@@ -202,7 +193,6 @@ TEST(an_agent_that_acts_in_each_step)
         case_verdict(a, "batch-size", of[i].verdict);
         if (of[i].verdict == RULE_SUPPRESSED)
             ck_assert_ptr_nonnull(strstr(case_outcome(a, "batch-size")->why, "an agent acts"));
-        build_end(&b);
     }
 }
 
@@ -219,6 +209,5 @@ TEST(memory_before_the_steps_is_not_enough)
         case_verdict(a, "batch-size", RULE_CANNOT_TELL);
         ck_assert_ptr_nonnull(
             strstr(case_outcome(a, "batch-size")->why, "memory the training uses"));
-        build_end(&b);
     }
 }

@@ -38,7 +38,6 @@ static void bias_case(const char *name, enum verdict v)
     case_verdict(a, "bias-before-norm", v);
     if (v == RULE_FIRES)
         ck_assert_int_eq(case_outcome(a, "bias-before-norm")->saves_high_ns, US(1200));
-    build_end(&b);
 }
 
 TEST(test_bias_before_norm)
@@ -83,5 +82,4 @@ TEST(test_what_is_done_for_each_parameter_goes_with_the_bias)
     for (size_t i = 0; i < t->op_count; i++)
         updates += gone[i] && strcmp(tl_text(t, t->ops[i].name), "sgd_update_kernel") == 0;
     ck_assert_uint_eq(updates, 6 * steps);
-    build_end(&b);
 }

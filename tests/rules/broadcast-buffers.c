@@ -26,7 +26,6 @@ TEST(other_broadcasts)
         struct builder b = build_start();
         case_loop(&b, fills[i]);
         case_verdict(build_analyze(&b), id, RULE_SILENT);
-        build_end(&b);
     }
     case_cannot_tell(fill_start, "copies,api,ranges", id);
 }
@@ -62,6 +61,5 @@ TEST(large_buffers)
         case_verdict(a, id, i == 1 ? RULE_FIRES : RULE_SILENT);
         if (i == 1)
             ck_assert_str_eq(case_outcome(a, id)->remedy.object.place, "train.py:20");
-        build_end(&b);
     }
 }

@@ -54,7 +54,6 @@ TEST(test_one_bucket)
     ck_assert_double_eq_tol(case_value(o, "largest"), 40, 1e-9);
     case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
     case_verdict(a, "no-sync", RULE_SILENT);
-    build_end(&b);
 }
 
 /* No cap splits what the first bucket holds: there is nothing to advise. */
@@ -64,7 +63,6 @@ TEST(test_small_model)
     one_bytes = 500000;
     case_verdict(looked(&b, fill_one), "bucket-size", RULE_SILENT);
     one_bytes = 40000000;
-    build_end(&b);
 }
 
 TEST(test_one_stream)
@@ -73,7 +71,6 @@ TEST(test_one_stream)
     const struct advice *a = looked(&b, fill_one_stream);
     case_verdict(a, "bucket-size", RULE_SILENT);
     case_verdict(a, "exposed-communication", RULE_FIRES);
-    build_end(&b);
 }
 
 TEST(test_small_buckets)
@@ -86,7 +83,6 @@ TEST(test_small_buckets)
     ck_assert_double_eq_tol(case_value(o, "bytes"), 0.6, 1e-9);
     ck_assert_str_eq(o->setting, "bucket_mb=25;first_bucket_mb=1");
     case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
-    build_end(&b);
 }
 
 TEST(test_small_shards)
@@ -96,7 +92,6 @@ TEST(test_small_shards)
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     case_does(o, ACTION_SHARD_LARGER_GROUPS);
     ck_assert_ptr_null(o->setting);
-    build_end(&b);
 }
 
 TEST(test_good_buckets)
@@ -105,7 +100,6 @@ TEST(test_good_buckets)
     const struct advice *a = looked(&b, fill_buckets);
     case_verdict(a, "bucket-size", RULE_SILENT);
     case_verdict(a, "no-sync", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(test_nothing_exchanged)
@@ -115,7 +109,6 @@ TEST(test_nothing_exchanged)
     case_verdict(a, "bucket-size", RULE_SILENT);
     case_verdict(a, "no-sync", RULE_SILENT);
     case_verdict(a, "dp-instead-of-ddp", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(cannot_tell)

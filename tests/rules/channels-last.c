@@ -32,17 +32,14 @@ TEST(test_layouts)
     const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(case_first(a, "channels-last", MS(2))->setting, "channels_last=1");
     QUIET(a, "tensor-cores", "cuda-graphs", "fused-optimizer");
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_transposes); /* transposes, but not of convolutions */
     a = build_analyze(&b);
     case_verdict(a, "channels-last", RULE_SILENT);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_fp32_layouts);
     a = build_analyze(&b);
     case_verdict(a, "channels-last", RULE_SUPPRESSED); /* slower there */
-    build_end(&b);
     case_cannot_tell(fill_layouts, "copies,api,ranges", "channels-last");
 }
 
@@ -62,7 +59,6 @@ TEST(test_layouts_of_fp32_convolutions)
     struct builder b = build_start();
     case_loop(&b, fill_mixed);
     case_verdict(build_analyze(&b), "channels-last", RULE_SUPPRESSED);
-    build_end(&b);
 }
 
 /* Conversions of 0.12 ms around convolutions of 9.6 ms, which may be a little slower in NHWC. */
@@ -92,7 +88,6 @@ TEST(test_what_may_save_nothing)
             ck_assert_int_eq(o->verdict, RULE_SUPPRESSED);
             ck_assert_ptr_nonnull(strstr(o->why, "most likely saves next to nothing; 0.120 ms"));
         }
-        build_end(&b);
     }
 }
 
@@ -142,20 +137,17 @@ TEST(test_layouts_of_calls)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "channels-last", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "channels-last")->why, "channels-last already"));
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_nchw_call);
     a = build_analyze(&b);
     /* 51 MB take 25 us at the rate of the memory */
     const struct outcome *o = case_first(a, "channels-last", US(3875));
     ck_assert(!o->remedy.conditions[CONDITION_PLAIN_NORM]);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_plain_call);
     a = build_analyze(&b);
     o = case_first(a, "channels-last", US(3875));
     ck_assert(o->remedy.conditions[CONDITION_PLAIN_NORM]);
-    build_end(&b);
 }
 
 /* As in a CUDA graph: the kernels have no calls, but those recorded before the capture say NHWC. */
@@ -165,5 +157,4 @@ TEST(test_layouts_of_calls_before_the_capture)
     fill_nhwc_call(&b, MS(50));
     case_loop(&b, fill_layouts);
     case_verdict(build_analyze(&b), "channels-last", RULE_SUPPRESSED);
-    build_end(&b);
 }

@@ -67,17 +67,14 @@ TEST(test_checkpointing)
     build_memory(&b, (int64_t)20 << 30);
     ck_assert_ptr_eq(case_first(build_analyze(&b), "checkpointing", MS(2))->edit.kind,
                      &edit_remove);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_reentrant);
     build_memory(&b, (int64_t)20 << 30);
     case_first(build_analyze(&b), "checkpointing", MS(2));
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_attention_twice);
     build_memory(&b, (int64_t)20 << 30);
     case_first(build_analyze(&b), "checkpointing", US(1500)); /* all but the first layer's */
-    build_end(&b);
 }
 
 TEST(test_checkpointing_refused)
@@ -86,26 +83,21 @@ TEST(test_checkpointing_refused)
     case_loop(&b, fill_recompute);
     build_memory(&b, (int64_t)60 << 30); /* of 80: it may be needed */
     case_verdict(build_analyze(&b), "checkpointing", RULE_SUPPRESSED);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_recompute); /* nobody knows how much memory is in use */
     case_verdict(build_analyze(&b), "checkpointing", RULE_CANNOT_TELL);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_attention_ahead);
     build_memory(&b, (int64_t)20 << 30);
     case_verdict(build_analyze(&b), "checkpointing", RULE_CANNOT_TELL);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_attention_evaluated);
     build_memory(&b, (int64_t)20 << 30);
     case_verdict(build_analyze(&b), "checkpointing", RULE_SILENT);
-    build_end(&b);
     b = build_start();
     case_loop(&b, case_busy);
     build_memory(&b, (int64_t)20 << 30);
     case_verdict(build_analyze(&b), "checkpointing", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_recompute, "copies,api,ranges", "checkpointing");
 }
 
@@ -138,6 +130,5 @@ TEST(recomputed_by_order)
         const struct outcome *o = case_outcome(a, "checkpointing");
         case_verdict(a, "checkpointing", told ? RULE_FIRES : RULE_SILENT);
         ck_assert(!told || llabs(o->saves_high_ns - US(190 * 12)) < US(300));
-        build_end(&b);
     }
 }

@@ -24,6 +24,5 @@ TEST(test_clock)
             ck_assert_int_le(llabs(o->saves_high_ns - US(9850 / 5)), US(20));
             ck_assert_ptr_nonnull(strstr(o->summary, "heat"));
         }
-        build_end(&b);
     }
 }

@@ -35,7 +35,6 @@ TEST(test_offloaded)
             case_verdict(a, "overlap-copies", RULE_FIRES);
             ck_assert_int_le(case_outcome(a, "overlap-copies")->saves_high_ns, MS(2));
         }
-        build_end(&b);
     }
 }
 
@@ -62,7 +61,6 @@ TEST(test_back)
         case_value(o, "exposed time of the copies back, by their sizes the same data,"), 3, 0.01);
     ck_assert_int_ge(o->saves_high_ns, MS(7.9));
     ck_assert_int_le(o->saves_high_ns, MS(8.1));
-    build_end(&b);
 }
 
 TEST(test_copies_that_fit)
@@ -70,7 +68,6 @@ TEST(test_copies_that_fit)
     struct builder b = build_start();
     case_loop(&b, fill_hidden);
     case_verdict(build_analyze(&b), "copy-volume", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_hidden, "kernels,api,ranges", "copy-volume");
 }
 
@@ -87,10 +84,8 @@ TEST(test_whose_copies)
             build_range(&b, ranges[i], US(1), US(2));
         const struct outcome *o = case_outcome(build_analyze(&b), "copy-volume");
         case_said(o, CONDITION_OFFLOADED, i > 0);
-        build_end(&b);
     }
     struct builder b = build_start();
     case_loop(&b, fill_both_ways);
     case_said(case_outcome(build_analyze(&b), "copy-volume"), CONDITION_OFFLOADED, true);
-    build_end(&b);
 }

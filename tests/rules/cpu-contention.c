@@ -20,7 +20,6 @@ static void contention_case(const char *cores, double busy, double queue, enum v
     clocks(&b, 1, (struct share){0.5, queue, 0, 0, 0});
     clocks(&b, 2, (struct share){busy, 0.2, 0, 0, 0});
     case_verdict(build_analyze(&b), "cpu-contention", v);
-    build_end(&b);
 }
 
 /* The GPU waits 4 ms of 10 for the workers, and half a millisecond for the training thread. */
@@ -48,7 +47,6 @@ static void limit_case(const char *throttled, double queue, enum verdict v, cons
     const struct outcome *o = case_outcome(a, "cpu-contention");
     ck_assert_msg(strstr(v == RULE_FIRES ? o->summary : o->why, says) != NULL, "%s / %s",
                   o->summary ? o->summary : "-", o->why ? o->why : "-");
-    build_end(&b);
 }
 
 /* torchrun says OMP_NUM_THREADS=1 itself: that is no advice any more. */
@@ -63,7 +61,6 @@ TEST(one_thread_each_already)
         const struct outcome *o = case_outcome(build_analyze(&b), "cpu-contention");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         case_does(o, one ? ACTION_START_FEWER_PROCESSES : ACTION_FREE_A_CORE);
-        build_end(&b);
     }
 }
 
@@ -90,7 +87,6 @@ TEST(test_verdict_names_it)
     ck_assert_int_le(llabs(a->facts->host.starved_ns - MS(5)), MS(0.1));
     ck_assert_msg(strncmp(a->next, "Give the training thread a core of its own", 42) == 0, "%s",
                   a->next);
-    build_end(&b);
 
     b = start("2");
     case_loop(&b, fill_away);
@@ -98,7 +94,6 @@ TEST(test_verdict_names_it)
     a = build_analyze(&b);
     ck_assert_str_ne(a->verdict_class, "contention");
     ck_assert_msg(strstr(a->why, "had no core for 1.50 ms (15 %)") != NULL, "%s", a->why);
-    build_end(&b);
 
     b = start("2");
     for (int i = 3; i < 6; i++)
@@ -108,7 +103,6 @@ TEST(test_verdict_names_it)
     for (int i = 2; i < 6; i++)
         clocks(&b, i, (struct share){0.2, 0.7, 0, 0, 0});
     case_verdict(build_analyze(&b), "cpu-contention", RULE_FIRES);
-    build_end(&b);
 
     b = start("2"); /* many threads that want little each are not why */
     for (int i = 3; i < 11; i++)
@@ -118,7 +112,6 @@ TEST(test_verdict_names_it)
     for (int i = 2; i < 11; i++)
         clocks(&b, i, (struct share){0.1, 0.25, 0, 0, 0});
     case_verdict(build_analyze(&b), "cpu-contention", RULE_SUPPRESSED);
-    build_end(&b);
 }
 
 TEST(test_workers_are_worse_off)
@@ -133,7 +126,6 @@ TEST(test_workers_are_worse_off)
     const struct outcome *o = case_outcome(a, "starved-workers");
     ck_assert_double_eq_tol(case_value(o, "GPU idle for input"), 4, 0.1);
     ck_assert_double_eq_tol(case_value(o, "training thread ready, but without a core,"), 1, 0.1);
-    build_end(&b);
 }
 
 /* The GPU waits 1 ms of 10 for the workers, and 7 ms for the training thread. */
@@ -158,7 +150,6 @@ static void both_case(double workers_queue, double computing, int64_t saves)
     case_verdict(a, "cpu-contention", RULE_FIRES);
     case_verdict(a, "starved-workers", workers_queue > 0.3 ? RULE_SUPPRESSED : RULE_SILENT);
     ck_assert_int_le(llabs(case_outcome(a, "cpu-contention")->saves_high_ns - saves), US(60));
-    build_end(&b);
 }
 
 TEST(test_both_wait)
@@ -188,7 +179,6 @@ TEST(test_both_wait_in_a_window)
     ck_assert(analysis_of_window(a->facts));
     case_verdict(a, "starved-workers", RULE_CANNOT_TELL);
     case_verdict(a, "cpu-contention", RULE_FIRES);
-    build_end(&b);
 }
 
 TEST(test_limit_of_the_container)

@@ -115,7 +115,6 @@ TEST(convolutions_that_a_search_left_on_cuda_cores)
     ck_assert(!o->upper_bound);
     ck_assert_int_ge(o->saves_low_ns, MS(5));
     ck_assert_int_le(o->saves_high_ns, MS(6));
-    build_end(&b);
 }
 
 TEST(pytorch_that_measures_is_not_told_to_measure)
@@ -126,7 +125,6 @@ TEST(pytorch_that_measures_is_not_told_to_measure)
     const struct outcome *o = case_first(build_analyze(&b), "cuda-core-convolutions", MS(5.8));
     ck_assert_ptr_null(o->setting);
     case_said(o, CONDITION_BENCHMARK_ON, true);
-    build_end(&b);
 }
 
 TEST(who_searches_twice_takes_another_answer)
@@ -137,7 +135,6 @@ TEST(who_searches_twice_takes_another_answer)
     case_loop(&b, fill_slow);
     const struct outcome *o = case_first(build_analyze(&b), "cuda-core-convolutions", MS(5.8));
     case_said(o, CONDITION_SEARCHES_TWICE, true);
-    build_end(&b);
 }
 
 /* The search ran it on tensor cores in 0.5 ms: so much is left of 3, or a third more; the rate of
@@ -161,7 +158,6 @@ TEST(what_a_search_tried_is_known)
     ck_assert_int_ge(o->saves_low_ns, MS(4.4));
     ck_assert_int_le(o->saves_low_ns, MS(4.7));
     ck_assert_int_le(o->saves_high_ns, MS(5.2));
-    build_end(&b);
 }
 
 static void fill_graph_of(struct builder *b, int64_t at, const char *name)
@@ -198,7 +194,6 @@ TEST(in_a_graph_names_from_before_the_capture_tell)
             case_first(a, "cuda-core-convolutions", MS(5.6)); /* 14 parts of 15 */
         else
             case_verdict(a, "cuda-core-convolutions", RULE_SILENT);
-        build_end(&b);
     }
 }
 
@@ -210,7 +205,6 @@ TEST(without_a_search_one_is_advised)
     ck_assert_str_eq(case_first(a, "cuda-core-convolutions", MS(5.8))->setting,
                      "cudnn_benchmark=1");
     QUIET(a, "cudnn-algorithm", "tensor-cores");
-    build_end(&b);
 }
 
 TEST_EACH(silent_where_such_kernels_are_right, 0, 7)
@@ -222,7 +216,6 @@ TEST_EACH(silent_where_such_kernels_are_right, 0, 7)
     search(&b);
     case_loop(&b, fills[_i]);
     case_verdict(build_analyze(&b), "cuda-core-convolutions", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(refused_without_tensor_cores)
@@ -230,11 +223,9 @@ TEST(refused_without_tensor_cores)
     struct builder b = build_start_on("Tesla P100", 6, 0);
     case_loop(&b, fill_slow);
     case_verdict(build_analyze(&b), "cuda-core-convolutions", RULE_SUPPRESSED);
-    build_end(&b);
     b = build_start_on("Tesla V100", 7, 0); /* none for BF16 */
     case_loop(&b, fill_slow);
     case_verdict(build_analyze(&b), "cuda-core-convolutions", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(cannot_tell_without_groups)
@@ -244,5 +235,4 @@ TEST(cannot_tell_without_groups)
     build_meta(&b, "have", "kernels,api,ranges");
     case_loop(&b, fill_tensor);
     case_verdict(build_analyze(&b), "cuda-core-convolutions", RULE_SILENT);
-    build_end(&b);
 }

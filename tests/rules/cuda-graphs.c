@@ -23,7 +23,6 @@ TEST(test_no_core_is_not_launch_bound)
         const struct advice *a = build_analyze(&b);
         case_verdict(a, "cuda-graphs", i > 1 ? RULE_SUPPRESSED : RULE_FIRES);
         ck_assert(i < 2 || strstr(case_outcome(a, "cuda-graphs")->why, "core"));
-        build_end(&b);
     }
 }
 
@@ -42,7 +41,6 @@ TEST(weights_that_are_gathered)
         ck_assert(o->upper_bound && o->saves_low_ns == 0);
         case_does(o, ACTION_COMPILE_PARTS);
         ck_assert_str_eq(o->remedy.params[PARAM_ENGINE].text, said[i][2]);
-        build_end(&b);
     }
 }
 
@@ -72,7 +70,6 @@ TEST(test_launches)
     const struct outcome *o = case_first(a, "cuda-graphs", US(9500));
     ck_assert_str_eq(o->setting, "cuda_graph=1");
     QUIET(a, "num-workers", "sync-in-loop", "fused-optimizer", "zero-grad", "tensor-cores");
-    build_end(&b);
     case_cannot_tell(fill_launches, "kernels,ranges", "cuda-graphs");
 }
 
@@ -84,7 +81,6 @@ TEST(test_launches_differ)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "cuda-graphs")->why, "differ"));
-    build_end(&b);
 }
 
 static const char small[] = "cunn_SoftMaxForward<4>";
@@ -174,7 +170,6 @@ TEST(test_capture_is_interrupted)
         case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
         ck_assert_msg(strstr(why(a, "cuda-graphs"), cases[i].call) != NULL, "%s not named: %s",
                       cases[i].call, why(a, "cuda-graphs"));
-        build_end(&b);
     }
 }
 
@@ -186,7 +181,6 @@ TEST(test_a_wait_at_the_end_is_outside_of_the_capture)
     case_verdict(a, "cuda-graphs", RULE_FIRES);
     ck_assert_double_eq_tol(
         evidence(case_outcome(a, "cuda-graphs"), "one capture can contain")->value, 100, 0.01);
-    build_end(&b);
 }
 
 TEST(test_shapes_change)
@@ -197,7 +191,6 @@ TEST(test_shapes_change)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(why(a, "cuda-graphs"), "differ"));
-    build_end(&b);
 }
 
 TEST(test_one_step_repeats_nothing)
@@ -212,7 +205,6 @@ TEST(test_one_step_repeats_nothing)
     ck_assert_int_eq(o->saves_low_ns, 0);
     ck_assert_ptr_nonnull(strstr(o->summary, "the recording contains only one step"));
     ck_assert_ptr_nonnull(strstr(a->next, "Launch the step as a CUDA graph"));
-    build_end(&b);
 }
 
 /* The same of a source that does not say which kernels are a graph's: the call does. */
@@ -234,7 +226,6 @@ TEST(test_graphs_in_use)
         const struct advice *a = build_analyze(&b);
         case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
         ck_assert_ptr_nonnull(strstr(why(a, "cuda-graphs"), "already"));
-        build_end(&b);
     }
 }
 
@@ -263,9 +254,7 @@ TEST(test_launches_of_a_window)
     ck_assert_double_eq_tol(case_value(o, "GPU idle between launches"), 9.5, 0.5);
     case_does(o, ACTION_LAUNCH_FEWER);
     case_said(o, CONDITION_REPEATS, true);
-    build_end(&b);
     ck_assert_int_eq(of_window(&b, 10)->verdict, RULE_SILENT); /* too few to say so */
-    build_end(&b);
 }
 
 /* The same behind a first launch that loads code for 10 ms: no launch less takes that away. */
@@ -285,7 +274,6 @@ TEST(test_warm_up_is_no_launch)
     ck_assert(analysis_of_window(a->facts));
     ck_assert_msg(o->verdict == RULE_FIRES, "%s", o->why);
     ck_assert_msg(o->saves_high_ns < MS(11), "%lld", (long long)o->saves_high_ns);
-    build_end(&b);
 }
 
 static void fill_one_launch(struct builder *b, int64_t at)
@@ -306,11 +294,9 @@ TEST(test_too_few_for_a_graph)
     struct builder b = build_start();
     case_loop(&b, fill_one_launch);
     case_verdict(build_analyze(&b), "cuda-graphs", RULE_SILENT);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_few_launches);
     case_verdict(build_analyze(&b), "cuda-graphs", RULE_FIRES); /* eight */
-    build_end(&b);
 }
 
 /* Zeroing has a finding of its own, but the host is busy with launches throughout. */
@@ -331,5 +317,4 @@ TEST(test_others_explain_the_idle_time)
     ck_assert_msg(o->verdict == RULE_FIRES, "%s", o->why);
     ck_assert_msg(strstr(o->summary, "findings of their own") != NULL, "%s", o->summary);
     ck_assert_ptr_nonnull(strstr(o->summary, "keeps the host busy"));
-    build_end(&b);
 }

@@ -49,12 +49,10 @@ TEST(test_algorithm)
     const struct outcome *o = case_first(a, "cudnn-algorithm", US(2700));
     ck_assert_int_eq(o->error_class, ERROR_RERUN_DECIDES);
     ck_assert_str_eq(o->setting, "cudnn_benchmark=1");
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_even);
     a = build_analyze(&b);
     case_verdict(a, "cudnn-algorithm", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_slow, "api,ranges", "cudnn-algorithm");
 }
 
@@ -75,7 +73,6 @@ TEST(test_algorithm_of_an_absurd_shape)
     struct builder b = build_start();
     case_loop(&b, fill_absurd);
     case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(test_algorithm_measured_already)
@@ -85,13 +82,11 @@ TEST(test_algorithm_measured_already)
     build_call(&b, find, "cudnnFindConvolutionForwardAlgorithmEx");
     case_loop(&b, fill_slow);
     case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SUPPRESSED);
-    build_end(&b);
     b = build_start();
     find.family = SPOOL_CALL_FIND; /* the heuristic is no measurement */
     build_call(&b, find, "cudnnGetConvolutionForwardAlgorithm_v7");
     case_loop(&b, fill_slow);
     case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_FIRES);
-    build_end(&b);
 }
 
 /* cuDNN's graph API has no Find calls: PyTorch times the plans itself. */
@@ -103,7 +98,6 @@ TEST(test_algorithm_by_benchmark)
         build_meta(&b, "torch.cudnn.benchmark", set[i]);
         case_loop(&b, fill_slow);
         case_verdict(build_analyze(&b), "cudnn-algorithm", i == 0 ? RULE_SUPPRESSED : RULE_FIRES);
-        build_end(&b);
     }
 }
 
@@ -129,7 +123,6 @@ TEST(test_algorithm_of_groups)
     struct builder b = build_start();
     case_loop(&b, fill_grouped);
     case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SILENT);
-    build_end(&b);
 }
 
 static void fill_slow_of_xla(struct builder *b, int64_t at)
@@ -144,7 +137,6 @@ TEST(test_algorithm_of_xla)
     struct builder b = build_start();
     case_loop(&b, fill_slow_of_xla);
     case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(test_algorithm_by_name)
@@ -155,7 +147,6 @@ TEST(test_algorithm_by_name)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "cudnn-algorithm", RULE_FIRES);
     ck_assert_int_eq(case_outcome(a, "cudnn-algorithm")->saves_high_ns, MS(3));
-    build_end(&b);
 }
 
 static void fill_slow_libtorch(struct builder *b, int64_t at)
@@ -180,6 +171,5 @@ TEST(test_libtorch)
         case_does(o, ACTION_MEASURE_ALGORITHMS);
         ck_assert_str_eq(dialect_name(a->facts, dialect_framework(a->facts)),
                          i == 0 ? "C++ with libtorch" : "PyTorch");
-        build_end(&b);
     }
 }

@@ -18,12 +18,10 @@ TEST(a_cheap_batch_wants_no_worker)
     p.rest_ms = 0.28;
     struct builder b = feed_loop(&p);
     ck_assert_ptr_nonnull(strstr(data_loading(&b, RULE_SUPPRESSED)->why, "handing one over"));
-    build_end(&b);
     p.workers = 2; /* it has some */
     p.wait_ms = 1.8;
     b = feed_loop(&p);
     ck_assert_str_eq(data_loading(&b, RULE_FIRES)->setting, "num_workers=0");
-    build_end(&b);
 }
 
 TEST(workers_in_line_want_to_be_fewer)
@@ -43,14 +41,12 @@ TEST(workers_in_line_want_to_be_fewer)
     ck_assert(!o->setting || strcmp(o->setting, "num_workers=1;persistent_workers=1") == 0 ||
               strcmp(o->setting, "num_workers=0") == 0);
     ck_assert(o->verdict == RULE_SUPPRESSED || o->setting);
-    build_end(&b);
     p.cores = "32"; /* asleep for most of the time: more are of use */
     p.cpu = 0.1;
     p.line = 0.01;
     b = feed_loop(&p);
     o = data_loading(&b, RULE_FIRES);
     ck_assert_int_gt(atoi(o->setting + strlen("num_workers=")), 9);
-    build_end(&b);
 }
 
 /* Another rank, which makes no batches, stands in line: that says nothing of the workers' time. */
@@ -77,7 +73,6 @@ static int64_t saved_beside(bool other_rank)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "data-loading", RULE_FIRES);
     int64_t ns = case_outcome(a, "data-loading")->saves_mid_ns;
-    build_end(&b);
     return ns;
 }
 
@@ -97,16 +92,13 @@ TEST(cores_of_the_program_itself)
     const struct outcome *o = data_loading(&b, RULE_SUPPRESSED);
     ck_assert_int_eq(b.a->facts->host.usable_cores, 1);
     ck_assert_ptr_nonnull(strstr(o->why, "leaves no core for a worker"));
-    build_end(&b);
     p.cores = "2";
     p.idle_cores = 0.05; /* another program has the other one */
     b = feed_loop(&p);
     data_loading(&b, RULE_SUPPRESSED);
-    build_end(&b);
     p.idle_cores = 1;
     b = feed_loop(&p);
     data_loading(&b, RULE_FIRES);
-    build_end(&b);
 }
 
 TEST(a_training_that_wants_all_cores)
@@ -117,11 +109,9 @@ TEST(a_training_that_wants_all_cores)
     p.trains = 1.9;
     struct builder b = feed_loop(&p);
     data_loading(&b, RULE_SUPPRESSED);
-    build_end(&b);
     p.trains = 1;
     b = feed_loop(&p);
     ck_assert_str_eq(data_loading(&b, RULE_FIRES)->setting, "num_workers=1;persistent_workers=1");
-    build_end(&b);
 }
 
 TEST(an_iterable_dataset_is_divided_first)
@@ -134,7 +124,6 @@ TEST(an_iterable_dataset_is_divided_first)
         ck_assert_ptr_null(o->setting);
         case_does(o, ACTION_SHARD_DATASET);
         ck_assert_int_eq(o->remedy.conditions[CONDITION_SHARDS_ITSELF], shards);
-        build_end(&b);
     }
 }
 
@@ -161,7 +150,6 @@ TEST(the_loader_that_is_waited_for)
     ck_assert_ptr_nonnull(strstr(o->summary, "run.py:5"));
     ck_assert_ptr_nonnull(strstr(o->summary, "Slow.__getitem__ slow.py:9"));
     ck_assert_str_eq(o->setting, "num_workers=3;persistent_workers=1;loader=train.py:1");
-    build_end(&b);
 }
 
 /* Its loader gets what TrainingArguments say. */
@@ -175,7 +163,6 @@ TEST(the_loader_of_a_trainer)
     case_workers(o, 3);
     ck_assert_str_eq(o->remedy.object.place, "sft.py:15");
     ck_assert_str_eq(o->remedy.object.made_by, "transformers");
-    build_end(&b);
 }
 
 TEST(the_function_that_collates)
@@ -187,7 +174,6 @@ TEST(the_function_that_collates)
     const struct outcome *o = data_loading(&b, RULE_FIRES);
     ck_assert_ptr_nonnull(strstr(
         o->summary, "the collate function takes 75 % of the time of a batch in join train.py:3"));
-    build_end(&b);
 }
 
 /* A thread of the program reads ahead; the training thread sleeps until it is handed a batch. */
@@ -208,7 +194,6 @@ TEST(behind_a_thread_that_reads_ahead)
         if (behind)
             ck_assert_double_eq_tol(case_value(o, "average time of waiting for data"), 6, 0.1);
         ck_assert(!behind || strstr(o->summary, "of a thread that reads ahead"));
-        build_end(&b);
     }
 }
 
@@ -230,7 +215,6 @@ TEST(means_where_batches_come_in_bursts)
     ck_assert_int_lt(b.a->facts->steps.median_ns, MS(4.1));
     ck_assert_int_eq(b.a->facts->step_ns, b.a->facts->steps.pace_ns);
     ck_assert_int_le(o->saves_high_ns, MS(4.4)); /* half of the mean step */
-    build_end(&b);
 }
 
 TEST(waiting_without_gpu)
@@ -247,19 +231,16 @@ TEST(waiting_without_gpu)
     ck_assert(a->facts->on_cpu);
     ck_assert_ptr_null(strstr(a->why, ".item()")); /* which costs nothing here */
     case_verdict(a, "num-workers", RULE_CANNOT_TELL);
-    build_end(&b);
 }
 
 TEST(no_more_workers_than_cores)
 {
     struct builder b = loading_loop(3, MS(8), MS(40), MS(38));
     case_verdict(build_analyze(&b), "data-loading", RULE_SUPPRESSED);
-    build_end(&b);
     b = loading_loop(3, MS(8), MS(40), MS(2)); /* asleep, or in line for a core? */
     const struct outcome *o = case_first(build_analyze(&b), "data-loading", MS(8));
     ck_assert_ptr_null(o->setting);
     case_does(o, ACTION_TRY_WORKERS);
-    build_end(&b);
 }
 
 TEST(handing_over_is_not_making)
@@ -269,12 +250,10 @@ TEST(handing_over_is_not_making)
     case_verdict(b.a, "data-loading", RULE_FIRES);
     ck_assert_str_eq(o->setting, "num_workers=0");
     ck_assert_ptr_nonnull(strstr(o->summary, "between processes"));
-    build_end(&b);
     b = loading_loop(1, MS(2), MS(4), MS(4)); /* two workers, each with time to spare */
     o = case_first(build_analyze(&b), "data-loading", MS(2));
     ck_assert_ptr_null(o->setting);
     case_does(o, ACTION_HAND_OVER_LESS);
-    build_end(&b);
 }
 
 TEST(line_that_makes_the_loader)
@@ -284,7 +263,6 @@ TEST(line_that_makes_the_loader)
     const struct outcome *o = case_first(build_analyze(&b), "data-loading", MS(8));
     case_workers(o, 3);
     ck_assert_str_eq(o->remedy.object.place, "data.py:7");
-    build_end(&b);
 }
 
 /* A setting is advised where the program's runtime obeys it, or said nothing of what it obeys. */
@@ -306,21 +284,17 @@ TEST(settings_that_are_obeyed)
             build_meta(&b, "torch.settings", of[i].list);
         const struct advice *a = build_analyze(&b);
         ck_assert_msg(outcome_obeyed(a->facts, of[i].settings) == of[i].obeyed, "case %zu", i);
-        build_end(&b);
     }
     struct builder b = loading_loop(-1, MS(8), MS(8), MS(8));
     build_meta(&b, "torch.settings", "pin_memory");
     ck_assert_ptr_null(case_first(build_analyze(&b), "data-loading", MS(8))->setting);
-    build_end(&b);
     b = loading_loop(-1, MS(8), MS(8), MS(8));
     build_meta(&b, "torch.settings", "num_workers");
     ck_assert_ptr_null(case_first(build_analyze(&b), "data-loading", MS(8))->setting);
-    build_end(&b);
     b = loading_loop(-1, MS(8), MS(8), MS(8));
     build_meta(&b, "torch.settings", "num_workers persistent_workers");
     ck_assert_str_eq(case_first(build_analyze(&b), "data-loading", MS(8))->setting,
                      "num_workers=3;persistent_workers=1");
-    build_end(&b);
 }
 
 TEST(no_waiting)
@@ -330,7 +304,6 @@ TEST(no_waiting)
     case_verdict(a, "data-loading", RULE_SILENT);
     ck_assert_str_eq(a->verdict_class, "cpu");
     ck_assert_ptr_nonnull(strstr(a->verdict, "on the CPU"));
-    build_end(&b);
 }
 
 TEST(no_steps_to_measure_the_wait_against)
@@ -341,7 +314,6 @@ TEST(no_steps_to_measure_the_wait_against)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "data-loading", RULE_CANNOT_TELL);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "data-loading")->why, "steps"));
-    build_end(&b);
 }
 
 TEST(left_to_num_workers_on_a_gpu)
@@ -350,5 +322,4 @@ TEST(left_to_num_workers_on_a_gpu)
     for (int i = 0; i < CASE_STEPS; i++)
         build_kernel(&b, "gemm", MS(108) + MS(10) * i, MS(108) + MS(10) * i + US(9), MS(1));
     case_verdict(build_analyze(&b), "data-loading", RULE_SILENT);
-    build_end(&b);
 }

@@ -33,7 +33,6 @@ TEST(test_debug_switches)
     const struct advice *a = build_analyze(&b);
     case_first(a, "debug-switches", US(50 * 55));
     case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
-    build_end(&b);
 
     b = build_start();
     case_loop(&b, fill_checks);
@@ -41,7 +40,6 @@ TEST(test_debug_switches)
     case_verdict(a, "debug-switches", RULE_FIRES);
     ck_assert_str_eq(a->ranked[0]->rule->id, "debug-switches");     /* before the waits it causes */
     ck_assert_ptr_null(case_outcome(a, "debug-switches")->setting); /* the line that checks goes */
-    build_end(&b);
 
     b = build_start();
     build_meta(&b, "env.NCCL_DEBUG", "INFO");
@@ -49,7 +47,6 @@ TEST(test_debug_switches)
     a = build_analyze(&b);
     case_verdict(a, "debug-switches", RULE_SILENT);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "debug-switches")->why, "NCCL_DEBUG"));
-    build_end(&b);
     case_cannot_tell(fill_blocking, "kernels", "debug-switches");
 }
 
@@ -64,7 +61,6 @@ TEST(test_first_launches)
         build_kernel_of(&b, name, c, t + US(8), US(10), 64);
     }
     case_verdict(build_analyze(&b), "debug-switches", RULE_SILENT);
-    build_end(&b);
 }
 
 /* As PyTorch's anomaly detection does it, in the thread of the backward pass. */
@@ -106,7 +102,6 @@ TEST(test_anomaly)
             ck_assert_str_eq(o->remedy.object.place, "train.py:3");
             ck_assert_int_ge(o->saves_high_ns, US(19 * 20));
         }
-        build_end(&b);
     }
 }
 
@@ -132,6 +127,5 @@ TEST(test_brief_kernels)
                 build_meta(&b, "env.CUDA_LAUNCH_BLOCKING", set[k]);
             case_loop(&b, fill_brief);
             case_verdict(build_analyze(&b), "debug-switches", wanted[i][k]);
-            build_end(&b);
         }
 }

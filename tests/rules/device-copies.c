@@ -14,7 +14,6 @@ TEST(small_broadcasts_at_the_start)
     ck_assert_str_eq(o->setting, "broadcast_buffers=0");
     ck_assert_ptr_nonnull(strstr(o->summary, "1 broadcast of buffers"));
     case_quiet(a, (const char *const[]){"device-copies", "small-copies", "bucket-size", NULL});
-    build_end(&b);
 }
 
 static const char *asker;
@@ -46,7 +45,6 @@ TEST(test_copies_on_the_device)
         const struct outcome *o = case_outcome(a, "device-copies");
         ck_assert_int_eq(o->saves_high_ns, MS(2));
         case_text(o, PARAM_OPERATOR, by[i]);
-        build_end(&b);
     }
 }
 
@@ -58,6 +56,5 @@ TEST(test_few_copies_on_the_device)
     copy_ns = US(250);
     case_loop(&b, fill_copied);
     case_verdict(build_analyze(&b), "device-copies", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_copied, "copies,api,ranges", "device-copies");
 }

@@ -32,12 +32,9 @@ TEST(test_double)
     struct builder b;
     const struct advice *a = with_weights(&b, fill_products, "float32");
     case_first(a, "double-precision", US(8000 * 0.55)); /* of the products alone */
-    build_end(&b);
     a = with_weights(&b, fill_update, "float64");
     const struct outcome *o = case_first(a, "double-precision", US(9000 * 0.55));
     ck_assert_str_eq(o->remedy.object.place, "train.py:6");
-    build_end(&b);
     case_verdict(with_weights(&b, fill_update, "float32"), "double-precision", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_products, "api", "double-precision");
 }

@@ -49,9 +49,7 @@ TEST(test_replicas)
     ck_assert_str_eq(a->ranked[0]->rule->id, "dp-instead-of-ddp");
     case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
     QUIET(a, "straggler");
-    build_end(&b);
     a = two_gpus(&b, fill_side_by_side, everything);
     case_verdict(a, "dp-instead-of-ddp", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(case_busy, "api,ranges", "dp-instead-of-ddp");
 }

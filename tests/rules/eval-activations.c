@@ -25,25 +25,20 @@ TEST(test_evaluation)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "eval-activations", RULE_FIRES);
     ck_assert_int_eq(case_outcome(a, "eval-activations")->saves_high_ns, MS(1));
-    build_end(&b);
     b = build_start();
     norm = eval_norm;
     case_loop(&b, fill_evaluation);
     case_verdict(build_analyze(&b), "eval-activations", RULE_SILENT);
-    build_end(&b);
     b = build_start();
     norm = train_norm;
     eval_range = "torch/_dynamo/eval_frame.py(489): _fn"; /* evaluates nothing */
     case_loop(&b, fill_evaluation);
     case_verdict(build_analyze(&b), "eval-activations", RULE_CANNOT_TELL);
-    build_end(&b);
     b = build_start();
     eval_range = "runEvalLoop";
     case_loop(&b, fill_evaluation);
     case_verdict(build_analyze(&b), "eval-activations", RULE_FIRES);
-    build_end(&b);
     b = build_start();
     case_loop(&b, case_busy); /* no range of that name */
     case_verdict(build_analyze(&b), "eval-activations", RULE_CANNOT_TELL);
-    build_end(&b);
 }

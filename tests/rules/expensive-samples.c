@@ -20,11 +20,8 @@ TEST(test_expensive_samples)
     const struct outcome *o = case_outcome(a, "expensive-samples");
     ck_assert_double_eq_tol(case_value(o, "the same work on all cores takes at least"), 7, 0.01);
     ck_assert(o->upper_bound);
-    build_end(&b);
     a = looped(&b, MS(2), true); /* four cores make it in time: a matter of workers */
     case_verdict(a, "expensive-samples", RULE_SILENT);
-    build_end(&b);
     a = looped(&b, -1, true);
     case_verdict(a, "expensive-samples", RULE_CANNOT_TELL);
-    build_end(&b);
 }

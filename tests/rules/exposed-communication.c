@@ -20,7 +20,6 @@ TEST(test_more_exchange_than_computing)
     case_does(o, ACTION_COMMUNICATE_LESS);
     ck_assert_msg(strstr(o->summary, "too short to hide more than 1."), "%s", o->summary);
     ck_assert_msg(strncmp(o->title, "Communicate less", 16) == 0, "%s", o->title);
-    build_end(&b);
 }
 
 /* A little more than half of it can be hidden: the rest is promised to nobody. */
@@ -40,7 +39,6 @@ TEST(test_promises_what_overlap_can_hide)
     ck_assert_msg(o->saves_high_ns < US(3600) && o->saves_high_ns > US(3400), "%lld",
                   (long long)o->saves_high_ns);
     ck_assert_str_eq(o->title, "Overlap communication with computing");
-    build_end(&b);
 }
 
 static const char nccl[] = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage)";
@@ -78,7 +76,6 @@ TEST(test_exposed)
     case_first(a, "exposed-communication", US(3980));
     case_verdict(a, "straggler", RULE_CANNOT_TELL);
     QUIET(a, "cuda-graphs", "host-work", "warm-up");
-    build_end(&b);
 }
 
 TEST(test_overlapped)
@@ -87,7 +84,6 @@ TEST(test_overlapped)
     build_stream(&b, 2, 1);
     case_loop(&b, fill_overlapped);
     case_verdict(build_analyze(&b), "exposed-communication", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(test_scattered)
@@ -98,7 +94,6 @@ TEST(test_scattered)
     const struct outcome *o = case_first(a, "exposed-communication", US(60) * 60 + US(50) * 60);
     case_does(o, ACTION_JOIN_COLLECTIVES);
     QUIET(a, "cuda-graphs");
-    build_end(&b);
 }
 
 /* The hook has seen the program: with DDP, or what it exchanges is not known. */
@@ -112,7 +107,6 @@ TEST_EACH(test_scattered_by_whom, 0, 2)
     const struct outcome *o = case_outcome(build_analyze(&b), "exposed-communication");
     case_does(o, ACTION_JOIN_COLLECTIVES);
     case_said(o, CONDITION_NOT_DDP, !_i);
-    build_end(&b);
 }
 
 static const char *sends;
@@ -141,7 +135,6 @@ TEST(test_all_with_all)
         case_said(o, CONDITION_MAYBE_PIPELINE, unnamed);
         ck_assert_int_eq(!o->edit.kind, unnamed);
         ck_assert_int_eq(o->setting == NULL, 1);
-        build_end(&b);
     }
 }
 
@@ -171,7 +164,6 @@ TEST(test_inference)
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         case_does(o, trained ? ACTION_OVERLAP_COLLECTIVES : ACTION_OVERLAP_LAYERS);
         ck_assert_int_eq(o->setting != NULL, trained);
-        build_end(&b);
     }
 }
 
@@ -189,7 +181,6 @@ TEST(test_nothing_to_overlap_with)
     case_loop(&b, fill_alone);
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
-    build_end(&b);
 }
 
 TEST(test_no_collectives)
@@ -199,7 +190,6 @@ TEST(test_no_collectives)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "exposed-communication", RULE_SILENT);
     case_verdict(a, "straggler", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(case_busy, "api,ranges", "exposed-communication");
 }
 
@@ -225,6 +215,5 @@ TEST(test_experts_are_told_of_no_buckets)
         const struct outcome *o = case_outcome(build_analyze(&b), "exposed-communication");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         case_does(o, ACTION_EXCHANGE_EARLIER);
-        build_end(&b);
     }
 }

@@ -53,7 +53,6 @@ TEST(test_one_thread)
     ck_assert(o->upper_bound);
     ck_assert_int_lt(o->saves_high_ns, MS(9)); /* what the one thread does remains */
     ck_assert_int_eq((int)o->evidence[4].value, 1);
-    build_end(&b);
 }
 
 /* No step repeats: the one launch is all that there is. */
@@ -65,7 +64,6 @@ TEST(test_in_a_window)
     const struct advice *a = build_analyze(&b);
     ck_assert(analysis_of_window(a->facts));
     case_first(a, "few-blocks", MS(892));
-    build_end(&b);
 }
 
 /* Blocks enough, but of a thread each: 31 of 32 lanes idle. */
@@ -73,10 +71,8 @@ TEST(test_blocks_of_a_thread)
 {
     struct builder b = loop_of(100000, 1, 1, "add(int, float*, float*)");
     case_first(build_analyze(&b), "few-blocks", MS(8.72));
-    build_end(&b);
     b = loop_of(100000, 32, 1, "add(int, float*, float*)");
     case_verdict(build_analyze(&b), "few-blocks", RULE_SILENT);
-    build_end(&b);
 }
 
 /* Kernels of 27 blocks: four at once fill 108 multiprocessors, two fill half of them. */
@@ -86,10 +82,8 @@ TEST(test_side_by_side)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "few-blocks", RULE_SILENT);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "few-blocks")->why, "beside them"));
-    build_end(&b);
     b = loop_of(27, 256, 2, "add(int, float*, float*)");
     case_first(build_analyze(&b), "few-blocks", MS(4.5));
-    build_end(&b);
 }
 
 /* More than half full, or communication: its blocks are few on purpose. */
@@ -97,13 +91,10 @@ TEST(test_not_few)
 {
     struct builder b = loop_of(64, 256, 1, "add(int, float*, float*)");
     case_verdict(build_analyze(&b), "few-blocks", RULE_SILENT);
-    build_end(&b);
     b = loop_of(3, 128, 1, case_gemm); /* cuBLAS cut it */
     case_verdict(build_analyze(&b), "few-blocks", RULE_SILENT);
-    build_end(&b);
     b = loop_of(2, 256, 1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL");
     case_verdict(build_analyze(&b), "few-blocks", RULE_SILENT);
-    build_end(&b);
 }
 
 static void fill_short(struct builder *b, int64_t at)
@@ -119,7 +110,6 @@ TEST(test_short)
     launch.grid = 1, launch.block = 32, launch.name = "finish(float*)";
     case_loop(&b, fill_short);
     case_verdict(build_analyze(&b), "few-blocks", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(test_unknown_gpu)

@@ -113,36 +113,29 @@ TEST(test_fused_attention)
     const struct outcome *o = case_first(build_analyze(&b), "fused-attention", US(1400));
     ck_assert_ptr_eq(o->edit.kind, &edit_scale);
     ck_assert(o->edit.at.gone_marks && o->edit.at.op_marks);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_backward);
     o = case_first(build_analyze(&b), "fused-attention", US(2200));
     ck_assert_double_eq_tol(case_value(o, "softmaxes between matrix products, forward,"), 0, 1e-9);
     ck_assert_double_eq_tol(case_value(o, "... backward,"), 1, 1e-9);
-    build_end(&b);
     b = build_start();
     build_stream(&b, 2, 1);
     case_loop(&b, fill_streams);
     case_first(build_analyze(&b), "fused-attention", US(1800));
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_tf32);
     case_verdict(build_analyze(&b), "fused-attention", RULE_SUPPRESSED);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_tf32_masks); /* fused, the products take as long at best */
     case_first(build_analyze(&b), "fused-attention", US(2400));
-    build_end(&b);
     b = build_start_on("NVIDIA GeForce RTX 3060", 8, 6);
     case_loop(&b, fill_tf32_masks);
     case_first(build_analyze(&b), "fused-attention", US(2560));
-    build_end(&b);
     case_fill *const silent[] = {fill_loss, fill_loss_mangled, fill_router, fill_short, fill_graph};
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
         b = build_start();
         case_loop(&b, silent[i]);
         case_verdict(build_analyze(&b), "fused-attention", RULE_SILENT);
-        build_end(&b);
     }
     case_cannot_tell(fill_forward, "copies,api,ranges", "fused-attention");
 }

@@ -100,25 +100,21 @@ TEST(test_lists)
     ck_assert_ptr_eq(o->edit.kind, &edit_scale);
     ck_assert_double_eq_tol(case_value(o, "optimizer kernels"), 8, 1e-9);
     ck_assert_double_eq_tol(case_value(o, "their GPU time"), 2, 0.01);
-    build_end(&b);
     b = build_start();
     build_meta(&b, "torch.optimizer", "Adam(foreach=None, fused=None, capturable=False)");
     case_loop(&b, fill_lists_hook);
     o = case_first(build_analyze(&b), "fused-optimizer", US(1300));
     case_text(o, PARAM_OPTIMIZER, "Adam");
-    build_end(&b);
     b = build_start(); /* whose kernels are whose is not known */
     build_meta(&b, "torch.optimizer", "Adam(foreach=None, fused=None, capturable=False)");
     build_meta(&b, "torch.optimizer", "AdamW(foreach=None, fused=None, capturable=False)");
     case_loop(&b, fill_lists_hook);
     case_verdict(build_analyze(&b), "fused-optimizer", RULE_SILENT);
-    build_end(&b);
     case_fill *const silent[] = {fill_one_kind, fill_lists_own};
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
         b = build_start();
         case_loop(&b, silent[i]);
         case_verdict(build_analyze(&b), "fused-optimizer", RULE_SILENT);
-        build_end(&b);
     }
 }
 
@@ -134,14 +130,12 @@ TEST(test_plain)
     case_text(o, PARAM_OPTIMIZER, "SGD");
     case_said(o, CONDITION_BY_LISTS, false);
     ck_assert_int_gt(o->saves_high_ns, MS(2));
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_own_class);
     o = case_outcome(build_analyze(&b), "fused-optimizer");
     case_does(o, ACTION_WRITE_UPDATE_BY_LISTS);
     case_text(o, PARAM_OPTIMIZER, "Lion");
     ck_assert_ptr_null(o->setting);
-    build_end(&b);
 }
 
 /* What a closure computes is no update; one that multiplies matrices is no candidate. */
@@ -150,13 +144,11 @@ TEST(test_no_candidate)
     struct builder b = build_start();
     case_loop(&b, fill_closure);
     case_verdict(build_analyze(&b), "fused-optimizer", RULE_SILENT);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_muon);
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "fused-optimizer", RULE_SILENT);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "fused-optimizer")->why, "products of matrices"));
-    build_end(&b);
 }
 
 TEST(test_optimizer)
@@ -166,11 +158,9 @@ TEST(test_optimizer)
     const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(case_first(a, "fused-optimizer", US(3260))->setting, "optimizer=fused");
     QUIET(a, "cuda-graphs", "zero-grad"); /* the gaps between are its own */
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_fused);
     case_verdict(build_analyze(&b), "fused-optimizer", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_optimizer, "api,ranges", "fused-optimizer");
 }
 
@@ -184,5 +174,4 @@ TEST(test_one_update)
     const struct outcome *o = case_outcome(a, "fused-optimizer");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     case_text(o, PARAM_OPTIMIZER, "Lion");
-    build_end(&b);
 }

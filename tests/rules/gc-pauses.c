@@ -21,17 +21,13 @@ TEST(pauses_of_the_collector)
     const struct outcome *o = case_first(build_analyze(&b), "gc-pauses", MS(7.2));
     ck_assert_str_eq(o->setting, "gc=freeze");
     ck_assert_ptr_nonnull(strstr(o->summary, "train.py:8"));
-    build_end(&b);
     b = collected(6, true);
     build_meta(&b, "torch.gc.asked", "train.py:8");
     o = case_first(build_analyze(&b), "gc-pauses", MS(7.2));
     case_does(o, ACTION_COLLECT_GARBAGE_RARELY);
     ck_assert_str_eq(o->remedy.object.place, "train.py:8");
-    build_end(&b);
     b = collected(0.1, true);
     case_verdict(build_analyze(&b), "gc-pauses", RULE_SILENT);
-    build_end(&b);
     b = collected(6, false);
     case_verdict(build_analyze(&b), "gc-pauses", RULE_CANNOT_TELL);
-    build_end(&b);
 }

@@ -33,7 +33,6 @@ TEST(text_is_generated_token_by_token)
         ck_assert_int_ge(o->saves_high_ns, MS(5));
         ck_assert_int_le(o->saves_high_ns, MS(6));
         case_does(o, ACTION_GENERATE_IN_FEWER_LAUNCHES);
-        build_end(&b);
     }
 }
 
@@ -50,7 +49,6 @@ TEST(what_the_program_has_is_not_advised)
         const struct outcome *o = case_outcome(build_analyze(&b), "generation");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         case_said(o, CONDITION_CACHED, i);
-        build_end(&b);
     }
 }
 
@@ -65,7 +63,6 @@ TEST(between_tokens_is_no_other_work)
         const struct advice *a = build_analyze(&b);
         case_verdict(a, "generation", i ? RULE_FIRES : RULE_SILENT);
         ck_assert_int_eq(case_outcome(a, "host-work")->verdict, i ? RULE_SILENT : RULE_FIRES);
-        build_end(&b);
     }
 }
 
@@ -80,7 +77,6 @@ TEST(other_functions_generate_no_text)
         token_ns = US(100);
         case_loop(&b, fill_generation);
         case_verdict(build_analyze(&b), "generation", RULE_SILENT);
-        build_end(&b);
     }
     generates = "transformers.generate";
     case_cannot_tell(fill_generation, "kernels,copies,api", "generation");

@@ -33,12 +33,8 @@ TEST(test_graph_sizes)
     const struct advice *a = with(&b, graphs, true);
     case_verdict(a, "graph-sizes", RULE_FIRES);
     ck_assert_str_eq(case_outcome(a, "graph-sizes")->remedy.object.place, "train.py:6");
-    build_end(&b);
     case_verdict(with(&b, graphs, false), "graph-sizes", RULE_SILENT);
-    build_end(&b);
     case_verdict(with(&b, "torch.compile() at train.py:6", true), "graph-sizes", RULE_SILENT);
-    build_end(&b);
     case_verdict(with(&b, NULL, true), "graph-sizes", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_sizes, "kernels", "graph-sizes");
 }

@@ -19,13 +19,11 @@ TEST(test_host_copies)
     case_verdict(a, "host-copies", RULE_FIRES);
     ck_assert_int_le(llabs(case_outcome(a, "host-copies")->saves_high_ns - MS(1.8)), US(50));
     ck_assert_int_le(case_outcome(a, "host-work")->saves_high_ns, US(250)); /* the rest alone */
-    build_end(&b);
     b = build_start();
     copy_range = "metrics";
     case_loop(&b, fill_host_copy);
     a = build_analyze(&b);
     case_verdict(a, "host-copies", RULE_SILENT);
     case_first(a, "host-work", MS(2));
-    build_end(&b);
     case_cannot_tell(fill_host_copy, "kernels,api", "host-copies");
 }

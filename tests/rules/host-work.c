@@ -21,7 +21,6 @@ TEST(test_no_core_is_no_host_work)
         ck_assert_int_eq(a->facts->host.starved_ns, (int64_t)(shares[i] * (double)MS(10)));
         case_verdict(a, "host-work", i ? RULE_SUPPRESSED : RULE_FIRES);
         ck_assert(i == 0 || strstr(case_outcome(a, "host-work")->why, "core"));
-        build_end(&b);
     }
 }
 
@@ -40,7 +39,6 @@ TEST(test_host_work)
     ck_assert_ptr_nonnull(strstr(o->summary, "'postprocess'"));
     ck_assert_int_eq(o->error_class, ERROR_RERUN_DECIDES);
     QUIET(a, "num-workers", "sync-in-loop", "cuda-graphs", "warm-up");
-    build_end(&b);
 }
 
 static void fill_optimizer(struct builder *b, int64_t at)
@@ -59,7 +57,6 @@ TEST(an_optimizer_is_fused)
         case_loop(&b, fill_optimizer);
         const struct outcome *o = case_first(build_analyze(&b), "host-work", MS(4));
         case_does(o, fused ? ACTION_MOVE_HOST_WORK : ACTION_FUSE_HOST_UPDATE);
-        build_end(&b);
     }
 }
 
@@ -68,7 +65,6 @@ TEST(test_no_host_work)
     struct builder b = build_start();
     case_loop(&b, case_busy);
     case_verdict(build_analyze(&b), "host-work", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(case_busy, "kernels,ranges", "host-work");
 }
 
@@ -96,7 +92,6 @@ TEST(the_backward_thread_needs_a_core_too)
         ck_assert_ptr_nonnull(strstr(o->summary, "had no core"));
         ck_assert_int_lt(o->saves_high_ns,
                          a->facts->breakdown_ns[PART_IDLE_HOST] - MS(i ? 2 : 0.8));
-        build_end(&b);
     }
 }
 
@@ -117,7 +112,6 @@ TEST(a_backward_pass_on_the_cpu)
         const struct advice *a = build_analyze(&b);
         case_verdict(a, "host-work", RULE_FIRES);
         case_does(case_outcome(a, "host-work"), i ? ACTION_MOVE_HOST_WORK : ACTION_TRAIN_ON_GPU);
-        build_end(&b);
     }
 }
 
@@ -135,7 +129,6 @@ TEST(waiting_is_no_work)
         ck_assert_int_eq(strstr(o->summary, "computes nothing") != NULL, i);
         ck_assert_int_eq(strstr(o->summary, "does other work") != NULL, !i);
         case_does(o, i ? ACTION_WAIT_ASIDE : ACTION_MOVE_HOST_WORK);
-        build_end(&b);
     }
 }
 
@@ -158,7 +151,6 @@ TEST(the_place_is_that_of_what_is_left)
     const struct outcome *o = case_outcome(a, "host-work");
     ck_assert_ptr_nonnull(strstr(o->summary, "'prepare'"));
     ck_assert_ptr_null(strstr(o->summary, "aten::add_"));
-    build_end(&b);
 }
 
 /* An operator on the CPU, in place of the whole step. */
@@ -175,7 +167,6 @@ TEST(an_operator_is_named_however_long)
     const struct outcome *o = case_outcome(build_analyze(&b), "host-work");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_msg(strstr(o->summary, "in 'aten::normal_'"), "%s", o->summary);
-    build_end(&b);
 }
 
 static const char *spread_domain;
@@ -207,7 +198,6 @@ TEST(many_places_are_no_place_outside)
         case_said(o, CONDITION_SPREAD, true);
         case_said(o, CONDITION_LINES_KNOWN, python);
         ck_assert_int_eq((int)a->facts->health.python_functions, python ? 3 * CASE_STEPS : 0);
-        build_end(&b);
     }
 }
 
@@ -222,7 +212,6 @@ TEST(many_places_in_jax)
     const struct outcome *o = case_outcome(a, "host-work");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_str_eq(outcome_remedy(a->facts, o), o->words[FRAMEWORK_XLA]);
-    build_end(&b);
 }
 
 static int64_t pause_ns; /* in front of each kernel */
@@ -244,7 +233,6 @@ TEST(brief_pauses_are_between_operators)
         ck_assert_msg((strstr(o->summary, "in many pauses below 1 ms") == NULL) == i, "%s",
                       o->summary);
         case_does(o, i ? ACTION_MOVE_HOST_WORK : ACTION_RUN_LESS_BETWEEN_LAUNCHES);
-        build_end(&b);
     }
 }
 
@@ -258,5 +246,4 @@ TEST(no_advice_to_record_the_stacks_that_are_there)
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_msg(strstr(o->summary, "in Python between operators"), "%s", o->summary);
     case_said(o, CONDITION_LINES_KNOWN, true);
-    build_end(&b);
 }

@@ -45,7 +45,6 @@ TEST(a_checkpoint_now_and_then)
     ck_assert_double_eq_tol(case_value(o, "any other step"), 10, 0.1);
     ck_assert_ptr_nonnull(strstr(o->summary, "'save_checkpoint'"));
     QUIET(a, "host-work", "num-workers", "cuda-graphs");
-    build_end(&b);
 }
 
 static void does_nothing_known(struct builder *b, int64_t from, int64_t to)
@@ -58,12 +57,10 @@ TEST(pauses_in_no_range)
 {
     struct builder b = loop(does_nothing_known, false);
     case_verdict(build_analyze(&b), "long-steps", RULE_FIRES);
-    build_end(&b);
     irregular = true;
     b = loop(does_nothing_known, false);
     irregular = false;
     case_verdict(build_analyze(&b), "long-steps", RULE_CANNOT_TELL);
-    build_end(&b);
 }
 
 TEST(a_thread_without_a_core_has_long_steps)
@@ -71,7 +68,6 @@ TEST(a_thread_without_a_core_has_long_steps)
     struct builder b = loop(saves, false);
     starve(&b, 0.4);
     case_verdict(build_analyze(&b), "long-steps", RULE_SUPPRESSED);
-    build_end(&b);
 }
 
 TEST(other_advice_is_about_long_waits_for_data)
@@ -83,7 +79,6 @@ TEST(other_advice_is_about_long_waits_for_data)
     int64_t average = MS(30) / EVERY,
             told = a->facts->host.wait_ns; /* the page tells it beside them */
     ck_assert_msg(llabs(told - average) < MS(0.3), "%lld ns of waiting", (long long)told);
-    build_end(&b);
 }
 
 static void allocates(struct builder *b, int64_t from, int64_t to)
@@ -99,19 +94,16 @@ TEST(a_pool_that_grows_is_left_to_no_silent_rule)
     case_verdict(a, "long-steps", RULE_SUPPRESSED);
     case_verdict(a, "allocation-in-loop", RULE_SILENT);
     ck_assert_ptr_null(strstr(case_outcome(a, "long-steps")->why, "allocation-in-loop"));
-    build_end(&b);
 }
 
 TEST(nobody_knows_why_the_same_work_takes_longer)
 {
     struct builder b = loop(NULL, true);
     case_verdict(build_analyze(&b), "long-steps", RULE_CANNOT_TELL);
-    build_end(&b);
 }
 
 TEST(equal_steps_are_not_long)
 {
     struct builder b = loop(NULL, false);
     case_verdict(build_analyze(&b), "long-steps", RULE_SILENT);
-    build_end(&b);
 }

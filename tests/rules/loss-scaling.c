@@ -19,16 +19,13 @@ TEST(test_loss_scaling)
     const struct advice *a = build_analyze(&b);
     case_first(a, "loss-scaling", US(600));
     case_verdict(a, "fused-optimizer", RULE_SILENT); /* these kernels are not the optimizer's */
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_scaler_waits);
     a = build_analyze(&b);
     case_first(a, "loss-scaling", MS(2.02));
     case_verdict(a, "sync-in-loop", RULE_SILENT);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_unscale_once); /* all tensors at once: as it should be */
     case_verdict(build_analyze(&b), "loss-scaling", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_unscale, "kernels,copies,ranges", "loss-scaling");
 }

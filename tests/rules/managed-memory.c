@@ -45,7 +45,6 @@ TEST(test_touched)
     ck_assert_double_eq_tol(o->evidence[0].value, 125, 5);
     ck_assert_double_eq_tol(o->evidence[1].value, 6.5536, 0.2);
     case_does(o, ACTION_PREFETCH_MANAGED);
-    build_end(&b);
 }
 
 /* A prefetch moves pages before the kernel runs; a fault costs no more than the kernel. */
@@ -64,7 +63,6 @@ TEST(test_prefetched)
     pages = 0;
     case_loop(&b, fill_prefetched);
     case_verdict(build_analyze(&b), "managed-memory", RULE_SILENT);
-    build_end(&b);
     b = build_start();
     pages = 150;
     case_loop(&b, fill_prefetched);
@@ -73,7 +71,6 @@ TEST(test_prefetched)
     const struct outcome *o = case_outcome(a, "managed-memory");
     ck_assert_double_eq_tol(o->evidence[0].value, 150, 1);
     ck_assert_int_le(o->saves_high_ns, MS(6.1));
-    build_end(&b);
 }
 
 TEST(test_little)
@@ -82,12 +79,10 @@ TEST(test_little)
     pages = 1;
     case_loop(&b, fill_touched);
     case_verdict(build_analyze(&b), "managed-memory", RULE_SILENT);
-    build_end(&b);
     b = build_start();
     pages = 0;
     case_loop(&b, fill_touched);
     case_verdict(build_analyze(&b), "managed-memory", RULE_SILENT);
-    build_end(&b);
     pages = 100;
     case_cannot_tell(fill_touched, "kernels,api,ranges", "managed-memory");
 }
@@ -102,7 +97,6 @@ TEST(test_unseen)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "managed-memory", RULE_CANNOT_TELL);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "managed-memory")->why, "`nsys profile` records"));
-    build_end(&b);
     b = build_start(); /* Nsight made it: then an option is missing */
     build_meta(&b, "source", "nsys");
     build_api(&b, "cudaMallocManaged_v6000", MS(1), US(100));
@@ -111,5 +105,4 @@ TEST(test_unseen)
     case_verdict(a, "managed-memory", RULE_CANNOT_TELL);
     ck_assert_ptr_nonnull(
         strstr(case_outcome(a, "managed-memory")->why, "--cuda-um-gpu-page-faults=true"));
-    build_end(&b);
 }

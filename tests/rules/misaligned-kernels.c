@@ -39,7 +39,6 @@ TEST(test_misaligned_products_against_aligned_ones)
     ck_assert_int_gt(o->saves_mid_ns, MS(2));
     ck_assert_int_lt(o->saves_mid_ns, MS(2.35));
     ck_assert_int_lt(o->saves_high_ns, MS(2.6));
-    build_end(&b);
 }
 
 TEST(test_misaligned)
@@ -47,7 +46,6 @@ TEST(test_misaligned)
     struct builder b = build_start();
     case_loop(&b, fill_misaligned);
     case_first(build_analyze(&b), "misaligned-kernels", MS(6));
-    build_end(&b);
 }
 
 /* The picture of 7 x 7 is odd, and no channel of it. */
@@ -70,7 +68,6 @@ TEST(test_odd_picture)
     struct builder b = build_start();
     case_loop(&b, fill_odd_picture);
     case_verdict(build_analyze(&b), "misaligned-kernels", RULE_SILENT);
-    build_end(&b);
 }
 
 /* Three channels, which become four. No vocabulary is the cause. */
@@ -89,7 +86,6 @@ TEST(test_padding)
     case_verdict(a, "misaligned-kernels", RULE_FIRES);
     ck_assert_ptr_null(case_outcome(a, "misaligned-kernels")->setting);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "misaligned-kernels")->summary, "channels"));
-    build_end(&b);
 }
 
 TEST(test_aligned)
@@ -97,6 +93,5 @@ TEST(test_aligned)
     struct builder b = build_start();
     case_loop(&b, case_busy);
     case_verdict(build_analyze(&b), "misaligned-kernels", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(case_busy, "api,ranges", "misaligned-kernels");
 }

@@ -47,7 +47,6 @@ TEST(test_no_sync)
     ck_assert_double_eq_tol(case_value(o, "exchanges of the same gradients"), 4, 1e-9);
     ck_assert_int_le(o->saves_high_ns, US(600) * 3 + US(100));
     ck_assert_int_gt(o->saves_high_ns, US(600) * 2);
-    build_end(&b);
 }
 
 /* With what packs the gradients: divided on their way into the bucket, copied back at the end. */
@@ -78,7 +77,6 @@ TEST(test_packing_goes_too)
         case_value(o, "divisions and copies of gradients that go with the needless ones"), 1.5,
         0.01);
     ck_assert_int_gt(o->saves_high_ns, US(200) * 3 + US(1500) - US(100));
-    build_end(&b);
 }
 
 TEST(test_a_logged_loss_does_not_hide_the_parts)
@@ -88,7 +86,6 @@ TEST(test_a_logged_loss_does_not_hide_the_parts)
     case_verdict(a, "no-sync", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "no-sync");
     ck_assert_double_eq_tol(case_value(o, "exchanges of the same gradients"), 4, 1e-9);
-    build_end(&b);
 }
 
 TEST(test_layers_that_communicate)
@@ -97,7 +94,6 @@ TEST(test_layers_that_communicate)
     const struct advice *a = looked(&b, fill_layers);
     case_verdict(a, "no-sync", RULE_SILENT);
     case_verdict(a, "exposed-communication", RULE_FIRES);
-    build_end(&b);
 }
 
 TEST(test_sizes_not_recorded)

@@ -40,7 +40,6 @@ TEST(beside_a_gpu)
         if (!iterable)
             ck_assert_str_eq(o->remedy.object.made_by, by[kind]);
         case_text(o, PARAM_START_METHOD, kind == 2 ? "forkserver" : NULL);
-        build_end(&b);
     }
 }
 
@@ -62,7 +61,6 @@ TEST(workers_that_sleep_share_a_core)
         }
         const struct outcome *o = case_outcome(build_analyze(&b), "num-workers");
         case_workers(o, sleeps ? 2 : 1);
-        build_end(&b);
     }
 }
 
@@ -87,7 +85,6 @@ TEST(a_batch_has_a_way_to_go)
         ck_assert_double_eq_tol(way->send_low, workers ? 0 : MS(2.2), US(1));
         ck_assert_double_eq_tol(way->send_high, workers ? 0 : MS(32), US(1));
         ck_assert_double_eq_tol(way->train_ns, workers ? 0 : MS(3), US(100)); /* 11 ms less 8 */
-        build_end(&b);
     }
 }
 
@@ -132,7 +129,6 @@ TEST(test_input_by_trainer)
         "num_workers=1"); /* 4 ms beside the other 6: one is enough, whatever the cores */
     ck_assert_int_ge(o->example_count, 1);
     QUIET(a, "pin-memory", "overlap-copies", "sync-in-loop", "cuda-graphs");
-    build_end(&b);
 }
 
 TEST(test_input_number)
@@ -151,7 +147,6 @@ TEST(test_input_number)
     const struct outcome *o = case_first(build_analyze(&b), "num-workers", MS(4));
     ck_assert_str_eq(o->setting, "num_workers=4");
     case_workers(o, 4);
-    build_end(&b);
 }
 
 TEST(test_input_no_cores_left)
@@ -162,7 +157,6 @@ TEST(test_input_no_cores_left)
     case_verdict(a, "num-workers", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "num-workers")->why, "2"));
     QUIET(a, "sync-in-loop", "cuda-graphs", "overlap-copies");
-    build_end(&b);
 }
 
 TEST(test_input_silent)
@@ -174,7 +168,6 @@ TEST(test_input_silent)
     case_verdict(a, "sync-in-loop", RULE_SILENT);
     case_verdict(a, "cuda-graphs", RULE_SILENT);
     ck_assert_uint_eq(a->ranked_count, 0);
-    build_end(&b);
     case_cannot_tell(fill_decode, "kernels,api", "num-workers");
 }
 
@@ -198,7 +191,6 @@ TEST(test_generator_is_no_loader)
     case_verdict(a, "num-workers", RULE_FIRES);
     ck_assert_ptr_nonnull(
         strstr(case_outcome(a, "num-workers")->summary, "_SingleProcessDataLoaderIter"));
-    build_end(&b);
 }
 
 TEST(facts_of_the_program_beside_advice)
@@ -217,7 +209,6 @@ TEST(facts_of_the_program_beside_advice)
     const struct remedy *r = &case_outcome(a, "num-workers")->remedy;
     ck_assert_str_eq(r->object.place, "data.py:7");
     ck_assert_str_eq(r->now, "DataLoader(num_workers=0)");
-    build_end(&b);
 }
 
 static double decode_ms;
@@ -253,7 +244,6 @@ TEST(test_cores_bound_the_saving)
     const struct outcome *o = case_first(a, "num-workers", MS(2));
     ck_assert_str_eq(o->setting, "num_workers=1");
     ck_assert_double_eq_tol(evidence(o, "workers needed to keep up")->value, 4, 0.01);
-    build_end(&b);
 
     b = build_start(); /* a fraction of a core counts as one */
     build_meta(&b, "usable_cores", "16");
@@ -263,7 +253,6 @@ TEST(test_cores_bound_the_saving)
     a = build_analyze(&b);
     case_verdict(a, "num-workers", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(why(a, "num-workers"), "cheaper"));
-    build_end(&b);
 }
 
 /* Another program has the cores of a worker that is too slow anyway, by computing or by waiting for
@@ -289,7 +278,6 @@ TEST(workers_without_a_core)
         if (which == FAST_ENOUGH)
             ck_assert_ptr_nonnull(strstr(why(a, "num-workers"), "another program"));
         case_verdict(a, "starved-workers", RULE_FIRES);
-        build_end(&b);
     }
 }
 
@@ -303,5 +291,4 @@ TEST(test_workers_that_keep_up)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "num-workers", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(why(a, "num-workers"), "uneven"));
-    build_end(&b);
 }

@@ -35,12 +35,9 @@ TEST(test_other_steps)
     ck_assert_str_eq(o->remedy.object.place, "train.py:13");
     ck_assert_double_eq_tol(case_value(o, "that work, spread over all steps"), 190.0 / EVERY, 8);
     ck_assert_ptr_eq(a->ranked[0], o);
-    build_end(&b);
     b = loop(0);
     case_verdict(build_analyze(&b), "other-steps", RULE_SILENT);
-    build_end(&b);
     b = build_start(); /* nothing repeats */
     build_kernel(&b, case_gemm, MS(1), MS(2), MS(3));
     case_verdict(build_analyze(&b), "other-steps", RULE_CANNOT_TELL);
-    build_end(&b);
 }

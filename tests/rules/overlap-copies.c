@@ -25,7 +25,6 @@ TEST(test_pinned)
     const struct outcome *o = case_first(a, "overlap-copies", MS(3));
     ck_assert_str_eq(o->setting, "non_blocking=1");
     QUIET(a, "pin-memory", "num-workers", "sync-in-loop", "cuda-graphs");
-    build_end(&b);
     case_cannot_tell(fill_pinned, "kernels,copies,api,ranges", "overlap-copies");
 }
 
@@ -37,7 +36,6 @@ TEST(test_overlapped)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "overlap-copies", RULE_SILENT);
     case_verdict(a, "pin-memory", RULE_SILENT);
-    build_end(&b);
 }
 
 /* Python's host waits for its copy, and then is slow with what follows. */
@@ -59,7 +57,6 @@ TEST(test_python)
     ck_assert_ptr_null(o->setting);
     ck_assert(!o->edit.overlap.in_stream);
     case_does(o, ACTION_COPY_AHEAD);
-    build_end(&b);
     b = build_start();
     build_meta(&b, "exe", "/usr/bin/python3");
     case_loop(&b, fill_awaited);
@@ -67,7 +64,6 @@ TEST(test_python)
     ck_assert_str_eq(o->setting, "non_blocking=1");
     ck_assert(o->edit.overlap.in_stream);
     ck_assert_msg(llabs(o->saves_mid_ns - MS(1)) < US(50), "%lld", (long long)o->saves_mid_ns);
-    build_end(&b);
 }
 
 /* Small copies that are over at once, from calls that take long. */
@@ -98,12 +94,10 @@ TEST(test_long_calls)
     const struct outcome *o = case_outcome(build_analyze(&b), "overlap-copies");
     ck_assert_msg(o->verdict == RULE_FIRES, "%s", o->why);
     case_does(o, ACTION_JOIN_COPIES);
-    build_end(&b);
     b = build_start();
     build_meta(&b, "exe", "/usr/bin/python3");
     case_loop(&b, fill_copies_on_the_gpu);
     case_verdict(build_analyze(&b), "overlap-copies", RULE_SILENT);
-    build_end(&b);
 }
 
 /* The same in turns on two streams, for a GPU that has nothing else to do: it is done already. */
@@ -123,7 +117,6 @@ TEST(test_turns)
     case_loop(&b, fill_turns);
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "overlap-copies", RULE_SUPPRESSED);
-    build_end(&b);
 }
 
 /* And put back: what the next step fetches is what this one made. */
@@ -149,7 +142,6 @@ TEST(test_put_back)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "overlap-copies", RULE_SUPPRESSED);
     case_first(a, "copy-volume", US(7950)); /* both ways */
-    build_end(&b);
 }
 
 /* Buffers of one size may be others: nobody can say how much can be had. */
@@ -164,5 +156,4 @@ TEST(test_buffers_of_one_size)
     const struct outcome *o = case_outcome(a, "overlap-copies");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert(o->upper_bound);
-    build_end(&b);
 }

@@ -28,7 +28,6 @@ TEST(test_own)
         ck_assert(o->upper_bound);
         ck_assert_double_eq_tol(case_value(o, "their GPU time"), 6, 0.01);
         case_does(o, ACTION_USE_LIBRARY_KERNELS);
-        build_end(&b);
     }
 }
 
@@ -51,7 +50,6 @@ TEST(test_others)
         kernel = others[i];
         case_loop(&b, fill);
         case_verdict(build_analyze(&b), "own-matrix-kernels", RULE_SILENT);
-        build_end(&b);
     }
 }
 
@@ -77,16 +75,13 @@ TEST(test_not_its_own)
     struct builder b = build_start();
     case_loop(&b, fill_little);
     case_verdict(build_analyze(&b), "own-matrix-kernels", RULE_SILENT);
-    build_end(&b);
     b = build_start();
     build_meta(&b, "exe", "/usr/bin/python3.11");
     case_loop(&b, fill);
     case_verdict(build_analyze(&b), "own-matrix-kernels", RULE_SILENT);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_called);
     case_verdict(build_analyze(&b), "own-matrix-kernels", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(test_cannot_tell)
@@ -121,6 +116,5 @@ TEST(test_extension_of_pytorch)
         case_loop(&b, fill_operator);
         case_verdict(build_analyze(&b), "own-matrix-kernels",
                      operators[i].own ? RULE_FIRES : RULE_SILENT);
-        build_end(&b);
     }
 }

@@ -74,7 +74,6 @@ TEST(test_rows)
     case_said(o, CONDITION_FILLS, true);
     ck_assert_ptr_null(strstr(o->words[FRAMEWORK_PYTORCH], "_foreach"));
     ck_assert_int_gt(o->saves_mid_ns, 0);
-    build_end(&b);
 }
 
 TEST(test_average)
@@ -86,7 +85,6 @@ TEST(test_average)
     ck_assert_ptr_null(o->remedy.object.place); /* nobody looked */
     case_said(o, CONDITION_FILLS, false);
     ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "_foreach"));
-    build_end(&b);
 }
 
 TEST(test_others)
@@ -96,7 +94,6 @@ TEST(test_others)
         struct builder b = build_start();
         case_loop(&b, quiet[i]);
         case_verdict(build_analyze(&b), "piecewise-work", RULE_SILENT);
-        build_end(&b);
     }
     case_cannot_tell(fill_rows, "kernels", "piecewise-work");
 }

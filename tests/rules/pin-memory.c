@@ -20,7 +20,6 @@ TEST(test_pageable)
     ck_assert_uint_ne(o->examples[0].op, TL_NONE);
     QUIET(a, "overlap-copies", "num-workers", "sync-in-loop", "cuda-graphs");
     case_verdict(a, "overlap-copies", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_pageable, "kernels,copies,api,ranges", "pin-memory");
 }
 
@@ -39,7 +38,6 @@ TEST(test_loader_pins_already)
         case_does(o, pins ? ACTION_PIN_OTHERS : ACTION_PIN_BATCHES);
         ck_assert_int_eq(o->remedy.object.place == NULL, pins);
         ck_assert_int_eq(o->setting == NULL, pins);
-        build_end(&b);
     }
 }
 
@@ -64,7 +62,6 @@ TEST(test_loader_of_a_library)
     case_does(o, ACTION_PIN_BATCHES);
     ck_assert(o->remedy.object.fixed && !o->remedy.object.place);
     ck_assert_str_eq(o->remedy.now, "Fake(num_workers=0, pin_memory=False)");
-    build_end(&b);
 }
 
 /* What no loader makes no setting of a loader pins. */
@@ -78,7 +75,6 @@ TEST(test_no_loader)
     case_does(o, ACTION_PIN_OTHERS);
     case_said(o, CONDITION_LOADER_PINS, false);
     ck_assert_ptr_null(o->setting);
-    build_end(&b);
 }
 
 static void fill_waiting(struct builder *b, int64_t at)
@@ -95,7 +91,6 @@ TEST(test_waiting_for_it)
     case_loop(&b, fill_waiting);
     const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(case_first(a, "pin-memory", MS(3))->setting, "pin_memory=1;non_blocking=1");
-    build_end(&b);
 }
 
 /* A source that does not know kinds of memory, of a program that copies nothing: no riddle. */
@@ -107,7 +102,6 @@ TEST(test_no_copies)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "pin-memory", RULE_SILENT);
     case_verdict(a, "overlap-copies", RULE_SILENT);
-    build_end(&b);
 }
 
 /* Different kernels, each behind a pageable copy: of sizes of their own, or all of one. */
@@ -132,12 +126,10 @@ TEST(test_without_a_loop)
     const struct advice *a = build_analyze(&b);
     ck_assert_int_eq(a->facts->steps.source, STEPS_NONE);
     case_verdict(a, "pin-memory", RULE_SILENT);
-    build_end(&b);
     b = copies_of_a_window(20, 0);
     a = build_analyze(&b);
     ck_assert_int_eq(a->facts->steps.source, STEPS_NONE);
     case_verdict(a, "pin-memory", RULE_FIRES);
-    build_end(&b);
 }
 
 static void fill_a_few_bytes(struct builder *b, int64_t at)
@@ -156,7 +148,6 @@ TEST(test_a_few_bytes)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "pin-memory", RULE_SILENT);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "pin-memory")->why, "a few bytes"));
-    build_end(&b);
 }
 
 /* 18 MB from the GPU at 3 GB/s, in 6 ms of 10, which the host waits for. */
@@ -182,7 +173,6 @@ TEST(test_from_the_gpu)
     ck_assert_double_eq_tol(case_value(o, "their rate"), 3, 0.05);
     ck_assert_ptr_null(o->setting); /* the loader has no part in it */
     case_does(o, ACTION_PIN_BOTH_WAYS);
-    build_end(&b);
 }
 
 static void fill_scalar(struct builder *b, int64_t at)
@@ -199,7 +189,6 @@ TEST(test_numbers)
     struct builder b = build_start();
     case_loop(&b, fill_scalar);
     case_verdict(build_analyze(&b), "pin-memory", RULE_SILENT);
-    build_end(&b);
 }
 
 /* One copy of all results: no finding, but the next step names it, with kind and rate. */
@@ -216,5 +205,4 @@ TEST(test_results_once)
         strstr(case_outcome(a, "pin-memory")->why, "1 from it (800.0 MB at 4.0 GB/s)"));
     ck_assert_ptr_nonnull(strstr(a->next, "1 copy from the GPU to pageable memory (800.0 MB at 4.0 "
                                           "GB/s) takes 200 ms"));
-    build_end(&b);
 }

@@ -29,7 +29,6 @@ TEST(test_bubble)
     ck_assert_double_eq_tol(case_value(o, "time in them with nothing computed,"), 5.9, 0.05);
     case_verdict(a, "exposed-communication", RULE_SILENT);
     case_verdict(a, "bucket-size", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(test_hidden)
@@ -37,7 +36,6 @@ TEST(test_hidden)
     struct builder b;
     const struct advice *a = looked(&b, fill_hidden);
     case_verdict(a, "pipeline-bubble", RULE_SILENT);
-    build_end(&b);
 }
 
 /* Older traces do not say what a kernel that sends and receives is for. */
@@ -60,7 +58,6 @@ TEST_EACH(cannot_tell, 0, 2)
     struct builder b;
     const struct advice *a = looked(&b, _i ? fill_unnamed_beside : fill_unnamed);
     case_verdict(a, "pipeline-bubble", RULE_CANNOT_TELL);
-    build_end(&b);
 }
 
 /* NCCL launches the calls of a group at its end, where no call is any more: `peers`, the ranks that
@@ -114,7 +111,6 @@ TEST_EACH(test_groups, 0, sizeof sent / sizeof *sent)
     case_verdict(a, "pipeline-bubble", sent[_i].stage);
     const struct outcome *o = case_outcome(a, "exposed-communication");
     ck_assert_int_eq(o->verdict == RULE_FIRES, sent[_i].stage == RULE_SILENT);
-    build_end(&b);
 }
 
 /* A rank by itself launches nothing, nor does what no group's end follows. */
@@ -125,7 +121,6 @@ TEST(test_no_group)
     of_ranks = 1;
     const struct advice *a = looked(&b, fill_group);
     case_verdict(a, "pipeline-bubble", RULE_CANNOT_TELL);
-    build_end(&b);
 }
 
 /* Twenty all-reduces of a split layer, each of 0.2 ms, behind the kernel that they belong to. */
@@ -172,5 +167,4 @@ TEST_EACH(test_split_layers, 0, sizeof groups / sizeof *groups)
         ck_assert_ptr_null(o->setting);
         ck_assert_ptr_nonnull(strstr(o->summary, "of groups that split the model"));
     }
-    build_end(&b);
 }

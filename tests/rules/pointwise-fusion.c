@@ -62,11 +62,9 @@ TEST(a_compiler_fuses_norms_and_casts_too)
     case_loop(&b, fill_norm_of_python);
     const struct outcome *o = case_first(build_analyze(&b), "pointwise-fusion", US(7360));
     case_does(o, ACTION_FUSE_POINTWISE);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_norm);
     case_verdict(build_analyze(&b), "pointwise-fusion", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(test_pointwise)
@@ -75,19 +73,15 @@ TEST(test_pointwise)
     case_loop(&b, fill_chain);
     const struct outcome *o = case_first(build_analyze(&b), "pointwise-fusion", US(900));
     ck_assert_ptr_eq(o->edit.kind, &edit_join);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_epilogue);
     case_first(build_analyze(&b), "pointwise-fusion", US(1200));
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_compiled);
     case_verdict(build_analyze(&b), "pointwise-fusion", RULE_SILENT);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_single);
     case_verdict(build_analyze(&b), "pointwise-fusion", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_chain, "copies,api,ranges", "pointwise-fusion");
 }
 
@@ -120,10 +114,8 @@ TEST(a_compiler_changes_attention_and_the_layout_too)
     for (size_t i = 0; i < b.a->facts->tl->op_count; i++)
         gone += o->edit.at.gone_marks[i];
     ck_assert_uint_eq(gone, 3 * b.a->facts->steps.used);
-    build_end(&b);
     b = build_start();
     build_meta(&b, "platform", "hip"); /* there it keeps the layout */
     case_loop(&b, fill_attention_and_images);
     ck_assert_ptr_null(case_outcome(build_analyze(&b), "pointwise-fusion")->edit.at.op_calls);
-    build_end(&b);
 }

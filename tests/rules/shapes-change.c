@@ -37,10 +37,8 @@ TEST(test_shapes_change)
     case_verdict(a, "shapes-change", RULE_FIRES);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "shapes-change")->summary, "new shapes"));
     ck_assert_int_ge(case_outcome(a, "shapes-change")->saves_high_ns, US(800));
-    build_end(&b);
     a = searched(&b, CASE_STEPS); /* once: the warm-up */
     case_verdict(a, "shapes-change", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_searches, "kernels,api", "shapes-change");
 }
 
@@ -83,6 +81,5 @@ TEST(test_plans)
             case_said(o, CONDITION_BENCHMARK_ON, true);
             ck_assert(case_outcome(a, "sync-in-loop")->verdict != RULE_FIRES);
         }
-        build_end(&b);
     }
 }

@@ -77,7 +77,6 @@ TEST(slow_kernels_in_channels_last)
     ck_assert(!o->upper_bound);
     ck_assert_int_ge(o->saves_low_ns, MS(3)); /* 0.5 ms are left at an eighth of the rate */
     ck_assert_int_le(o->saves_high_ns, MS(4));
-    build_end(&b);
 }
 
 TEST(fires_in_bf16_as_well)
@@ -85,7 +84,6 @@ TEST(fires_in_bf16_as_well)
     struct builder b = build_start();
     case_loop(&b, fill_slow_bf16);
     case_first(build_analyze(&b), "slow-normalisation", MS(3.93));
-    build_end(&b);
 }
 
 TEST_EACH(silent_where_it_is_fast_or_in_nchw, 0, 4)
@@ -95,7 +93,6 @@ TEST_EACH(silent_where_it_is_fast_or_in_nchw, 0, 4)
     struct builder b = build_start();
     case_loop(&b, fills[_i]);
     case_verdict(build_analyze(&b), "slow-normalisation", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(cannot_tell_without_sizes)
@@ -105,5 +102,4 @@ TEST(cannot_tell_without_sizes)
     build_meta(&b, "have", "kernels,api,ranges");
     case_loop(&b, fill_without_normalisation);
     case_verdict(build_analyze(&b), "slow-normalisation", RULE_SILENT);
-    build_end(&b);
 }

@@ -24,18 +24,15 @@ TEST(test_small_copies)
     case_verdict(a, "small-copies", RULE_FIRES);
     ck_assert_int_ge(case_outcome(a, "small-copies")->saves_high_ns, US(500));
     ck_assert_ptr_null(strstr(case_outcome(a, "small-copies")->title, "tensors"));
-    build_end(&b);
     b = build_start(); /* Python has tensors */
     build_meta(&b, "framework", "pytorch");
     case_loop(&b, fill_small);
     a = build_analyze(&b);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "small-copies")->title, "tensors"));
-    build_end(&b);
     b = build_start();
     copies = 2;
     case_loop(&b, fill_small);
     case_verdict(build_analyze(&b), "small-copies", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_small, "kernels,api", "small-copies");
 }
 
@@ -65,7 +62,6 @@ TEST(test_tables_of_a_kernel_are_not_the_programs)
         behind = names[i];
         case_loop(&b, fill_tables);
         case_verdict(build_analyze(&b), "small-copies", i ? RULE_FIRES : RULE_SILENT);
-        build_end(&b);
     }
 }
 
@@ -86,7 +82,6 @@ static enum verdict in_a_window(bool in_a_row)
     const struct advice *a = build_analyze(&b);
     ck_assert(analysis_of_window(a->facts));
     enum verdict v = case_outcome(a, "small-copies")->verdict;
-    build_end(&b);
     return v;
 }
 

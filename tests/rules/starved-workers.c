@@ -43,7 +43,6 @@ static void anew_case(const char *cores, const char *summary, enum action action
     ck_assert_double_eq_tol(case_value(o, "cores that the program's threads want on average"), 1.35,
                             0.1); /* not four times as many */
     case_does(o, action);
-    build_end(&b);
 }
 
 TEST(workers_that_follow_each_other)
@@ -79,5 +78,4 @@ TEST(shares_of_batches)
     ck_assert_double_eq_tol(case_value(o, "share of their time: ready to run, but without a core"),
                             50, 1);
     ck_assert_double_eq_tol(case_value(o, "GPU idle for input"), 4, 0.1);
-    build_end(&b);
 }

@@ -12,7 +12,6 @@ static void loader_case(struct share s, bool samples, enum verdict storage, enum
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "storage-bound", storage);
     case_verdict(a, "starved-workers", starved);
-    build_end(&b);
 }
 
 /* The workers of a framework are processes of their own, told by loader rows and not by ranges. */
@@ -49,7 +48,6 @@ TEST(test_a_disk_is_named)
     const struct advice *a = build_analyze(&b);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "storage-bound")->summary, "a disk"));
     ck_assert_int_le(llabs(case_outcome(a, "storage-bound")->saves_high_ns - MS(4)), US(50));
-    build_end(&b);
 }
 
 /* What a worker waits for is told by what served its reads. */
@@ -76,7 +74,6 @@ TEST_EACH(test_disk_and_page_cache, 0, 6)
     for (size_t i = 0; i < o->evidence_count; i++)
         counted |= strncmp(o->evidence[i].text, "bytes that they read from storage", 33) == 0;
     ck_assert_int_eq(counted, cases[_i].storage >= 0);
-    build_end(&b);
 }
 
 TEST_EACH(test_workers_of_a_framework, 0, 2)
@@ -88,7 +85,6 @@ TEST_EACH(test_workers_of_a_framework, 0, 2)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "storage-bound", _i ? RULE_SILENT : RULE_FIRES);
     case_verdict(a, "starved-workers", _i ? RULE_FIRES : RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(test_no_input_wait)
@@ -100,5 +96,4 @@ TEST(test_no_input_wait)
     case_verdict(a, "storage-bound", RULE_SILENT);
     case_verdict(a, "starved-workers", RULE_SILENT);
     case_verdict(a, "cpu-contention", RULE_SILENT);
-    build_end(&b);
 }

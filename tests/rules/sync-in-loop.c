@@ -25,7 +25,6 @@ TEST(test_no_core_is_no_synchronisation)
         starve(&b, shares[i]);
         const struct advice *a = build_analyze(&b);
         case_verdict(a, "sync-in-loop", i ? RULE_SILENT : RULE_FIRES);
-        build_end(&b);
     }
 }
 
@@ -64,7 +63,6 @@ TEST(test_timing)
         const struct outcome *o = case_outcome(a, "sync-in-loop");
         case_does(o, timed ? ACTION_READ_TIMES_ONCE : ACTION_LET_STREAMS_WAIT);
         ck_assert_str_eq(o->remedy.object.name, "cudaEventSynchronize");
-        build_end(&b);
     }
 }
 
@@ -77,7 +75,6 @@ TEST(test_no_core_for_much_of_the_step)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "sync-in-loop", RULE_CANNOT_TELL);
     ck_assert_str_eq(a->verdict_class, "contention");
-    build_end(&b);
 }
 
 TEST(test_sync)
@@ -89,7 +86,6 @@ TEST(test_sync)
     ck_assert_int_gt(o->saves_high_ns, MS(1));
     ck_assert_ptr_nonnull(strstr(o->summary, "cudaStreamSynchronize"));
     QUIET(a, "num-workers", "pin-memory", "overlap-copies", "cuda-graphs");
-    build_end(&b);
     case_cannot_tell(fill_sync, "kernels,ranges", "sync-in-loop");
 }
 
@@ -122,7 +118,6 @@ TEST(test_names_the_line_that_waits_longest)
     ck_assert_ptr_nonnull(strstr(o->summary, ", called from train.c:211 (train_step); the GPU"));
     ck_assert_ptr_nonnull(strstr(o->summary, "in range 'metrics'")); /* the program's own */
     ck_assert_str_eq(o->examples[0].caller, "train.c:211 (train_step)");
-    build_end(&b);
 }
 
 static const char *mark;
@@ -145,7 +140,6 @@ TEST(test_tells_where_it_waits_from_where_the_gpu_idles)
         ck_assert_int_eq(strstr(o->summary, "(in range 'copy .to() train.py:58')") != NULL, !i);
         ck_assert_ptr_nonnull(strstr(o->summary, "per step, most of it in range 'metrics'"));
         ck_assert_ptr_null(strstr(o->summary, "gpuprof.step"));
-        build_end(&b);
     }
 }
 
@@ -204,7 +198,6 @@ TEST(actions_cannot_be_read_later)
         case_does(o, i == 0 ? ACTION_CHOOSE_ACTIONS_TOGETHER : ACTION_WAIT_LESS);
         ck_assert_int_eq(o->setting == NULL, i == 0);
         ck_assert_int_eq(o->error_class == ERROR_RERUN_DECIDES, i == 0);
-        build_end(&b);
     }
 }
 
@@ -248,7 +241,6 @@ TEST(remedies_by_what_the_hook_saw)
         case_does(o, of[i].action);
         case_text(o, PARAM_PACKAGE, of[i].package);
         ck_assert_pstr_eq(o->remedy.object.place, of[i].place);
-        build_end(&b);
     }
 }
 
@@ -278,7 +270,6 @@ TEST(test_a_wait_behind_a_copy_to_the_gpu)
     case_verdict(a, "sync-in-loop", RULE_FIRES);
     case_does(o, ACTION_UPLOAD_WITHOUT_WAITING);
     ck_assert_str_eq(o->setting, "non_blocking=1");
-    build_end(&b);
 }
 
 TEST(test_waits_by_operator)
@@ -307,7 +298,6 @@ TEST(test_waits_by_operator)
             ck_assert_str_eq(o->setting, cases[i].setting);
         else
             ck_assert_ptr_null(o->setting);
-        build_end(&b);
     }
 }
 
@@ -335,7 +325,6 @@ TEST(test_waits_of_a_search_go_with_it)
     a = build_predict(&b);
     ck_assert(!case_outcome(a, "shapes-change")->upper_bound);
     ck_assert_int_ge(case_outcome(a, "shapes-change")->saves_mid_ns, MS(5));
-    build_end(&b);
 }
 
 /* A small batch copied in and the loss read back, both by blocking calls; then the queue is empty
@@ -359,7 +348,6 @@ TEST(test_item)
     ck_assert_ptr_nonnull(strstr(o->summary, "cudaMemcpy"));
     ck_assert_double_eq_tol(evidence(o, "single number")->value, 1, 0.01);
     ck_assert_double_eq_tol(evidence(o, "synchronising calls")->value, 1, 0.01); /* not the H2D */
-    build_end(&b);
 }
 
 /* x[mask] counts its rows first; or an operator that nobody knows waits. The hook names no read. */
@@ -393,6 +381,5 @@ TEST(an_operator_waits)
         case_does(case_outcome(a, "sync-in-loop"), cases[i].action);
         ck_assert_ptr_null(
             strstr(case_outcome(a, "sync-in-loop")->words[FRAMEWORK_PYTORCH], ".item() every"));
-        build_end(&b);
     }
 }

@@ -70,7 +70,6 @@ TEST(test_products_with_vectors)
     const struct advice *a = build_analyze(&b);
     ck_assert_int_gt(a->facts->totals.family_ns[FAMILY_GEMM], 0);
     case_verdict(a, "tensor-cores", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(test_fp32)
@@ -90,7 +89,6 @@ TEST(test_fp32)
         ck_assert_str_eq(o->setting, gpus[i].setting);
         ck_assert_int_eq(strstr(o->title, "TF32") != NULL, gpus[i].tf32);
         QUIET(a, "channels-last", "cudnn-algorithm", "cuda-graphs");
-        build_end(&b);
     }
 }
 
@@ -103,24 +101,20 @@ TEST(test_fp32_with_layout)
     ck_assert_str_eq(o->setting, "precision=bf16;channels_last=1");
     case_does(o, ACTION_MIX_PRECISION);
     case_said(o, CONDITION_TO_CHANNELS_LAST, true);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_conv_nhwc);
     o = case_first(build_analyze(&b), "tensor-cores", MS(6));
     ck_assert_str_eq(o->setting, "precision=bf16");
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_given_nhwc);
     o = case_first(build_analyze(&b), "tensor-cores", MS(6));
     ck_assert_str_eq(o->setting, "precision=bf16");
     ck_assert(o->edit.precision.layout); /* in 16 bits nothing converts them */
-    build_end(&b);
     b = build_start();
     build_meta(&b, "torch.weights.memory_format", "channels_last"); /* applied already */
     case_loop(&b, fill_conv_nchw);
     ck_assert_str_eq(case_first(build_analyze(&b), "tensor-cores", MS(6))->setting,
                      "precision=bf16");
-    build_end(&b);
 }
 
 /* A setting is offered to programs that read it. */
@@ -143,7 +137,6 @@ TEST(test_setting_by_program)
         case_loop(&b, fill_fp32);
         const char *setting = case_first(build_analyze(&b), "tensor-cores", MS(6))->setting;
         ck_assert_msg((setting != NULL) == of[i].offered, "%zu", i);
-        build_end(&b);
     }
 }
 
@@ -152,23 +145,18 @@ TEST(test_fp32_impossible)
     struct builder b = build_start_on("Tesla P100", 6, 0);
     case_loop(&b, fill_fp32);
     case_verdict(build_analyze(&b), "tensor-cores", RULE_SUPPRESSED);
-    build_end(&b);
     b = build_start_on("some GPU", -1, -1);
     case_loop(&b, fill_fp32_of_any_gpu);
     case_verdict(build_analyze(&b), "tensor-cores", RULE_CANNOT_TELL);
-    build_end(&b);
     b = build_start_on("some GPU", -1, -1); /* the kernel's name tells: Ampere at least */
     case_loop(&b, fill_fp32);
     case_verdict(build_analyze(&b), "tensor-cores", RULE_FIRES);
-    build_end(&b);
     b = build_start();
     case_loop(&b, case_busy);
     case_verdict(build_analyze(&b), "tensor-cores", RULE_SILENT);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_half_operands);
     case_verdict(build_analyze(&b), "tensor-cores", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_fp32, "copies,api,ranges", "tensor-cores");
 }
 
@@ -200,7 +188,6 @@ TEST(test_opaque_graphs)
     }
     case_verdict(a, "host-work", RULE_SILENT); /* that needs no look inside */
     ck_assert_str_eq(a->verdict_class, "gpu");
-    build_end(&b);
 }
 
 /* 3 ms of data, then 6.9 ms of products in FP32: faster ones may save more, but what the step lacks
@@ -220,7 +207,6 @@ TEST(the_wait_for_data_goes_first_where_it_is_most_of_what_is_lost)
     case_verdict(a, "tensor-cores", RULE_FIRES);
     ck_assert_str_eq(a->ranked[0]->rule->id, "num-workers");
     ck_assert_int_gt(case_outcome(a, "tensor-cores")->saves_mid_ns, a->ranked[0]->saves_mid_ns);
-    build_end(&b);
 }
 
 /* A GPU of 2018 has no bf16: nothing that is said of a run on it names that. */
@@ -252,7 +238,6 @@ TEST_EACH(test_no_bf16_on_t4, 0, 3)
     struct builder b = build_start_on("Tesla T4", 7, 5);
     case_loop(&b, cases[_i].fill);
     no_bf16(build_analyze(&b), cases[_i].id);
-    build_end(&b);
 }
 
 #define FMHA                                                                                       \
@@ -311,7 +296,6 @@ TEST(attention_in_fp32_is_matrix_work)
     o = case_outcome(build_predict(&b), "tensor-cores");
     ck_assert(!o->upper_bound);
     ck_assert_int_ge(o->saves_low_ns, MS(1)); /* at least some of 6 ms goes */
-    build_end(&b);
 }
 
 TEST(work_in_tf32_gains_from_16_bits)
@@ -327,16 +311,13 @@ TEST(work_in_tf32_gains_from_16_bits)
     o = case_outcome(build_predict(&b), "tensor-cores");
     ck_assert(!o->upper_bound);
     ck_assert_int_le(o->saves_high_ns, MS(5)); /* 0.58 of 5 ms and half of 4 at best */
-    build_end(&b);
 }
 
 TEST(tf32_is_left_alone_where_16_bits_are_in_use_or_it_is_little)
 {
     struct builder b;
     ck_assert_int_eq(precision(&b, fill_tf32_beside_half, NULL)->verdict, RULE_SILENT);
-    build_end(&b);
     ck_assert_int_eq(precision(&b, fill_little_tf32, NULL)->verdict, RULE_SILENT);
-    build_end(&b);
 }
 
 static void fill_fp32_refuse(struct builder *b, int64_t at)
@@ -353,6 +334,5 @@ TEST(test_override_is_told)
         case_loop(&b, fill_fp32_refuse);
         const struct outcome *o = case_first(build_analyze(&b), "tensor-cores", US(9800));
         ck_assert_int_eq(evidence(o, "NVIDIA_TF32_OVERRIDE") != NULL, i == 0);
-        build_end(&b);
     }
 }

@@ -26,14 +26,10 @@ TEST(test_tracing)
     case_verdict(a, "tracing", RULE_FIRES);
     case_text(case_outcome(a, "tracing"), PARAM_CALL, "sys.settrace: coverage");
     ck_assert(case_outcome(a, "tracing")->upper_bound);
-    build_end(&b);
     a = with(&b, fill_slow, "torch.profiler", "on at train.py:9");
     case_verdict(a, "tracing", RULE_FIRES);
     ck_assert_str_eq(case_outcome(a, "tracing")->remedy.object.place, "train.py:9");
-    build_end(&b);
     case_verdict(with(&b, fill_slow, NULL, NULL), "tracing", RULE_SILENT);
-    build_end(&b);
     case_verdict(with(&b, case_busy, "torch.profiler", "on at train.py:9"), "tracing", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_slow, "kernels,api,ranges,steps", "tracing");
 }

@@ -28,7 +28,6 @@ TEST(test_remedies)
         case_loop(&b, fill_two_kinds);
         const struct advice *a = build_analyze(&b);
         case_said(case_outcome(a, "type-casts"), CONDITION_OF_WEIGHTS, c[i].weights_first);
-        build_end(&b);
     }
 }
 
@@ -37,10 +36,8 @@ TEST(test_casts)
     struct builder b = build_start();
     case_loop(&b, fill_casts);
     case_first(build_analyze(&b), "type-casts", US(500));
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_few_casts);
     case_verdict(build_analyze(&b), "type-casts", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_casts, "copies,api,ranges", "type-casts");
 }

@@ -23,7 +23,6 @@ TEST(test_warm_up)
     ck_assert_str_eq(o->title, "Record more than start-up, or shorten it");
     case_does(o, ACTION_RECORD_LONGER); /* there are no steps to choose from */
     ck_assert_ptr_nonnull(strstr(a->verdict, "warm-up takes"));
-    build_end(&b);
 }
 
 /* A range that compiles takes 30 ms of the 40 in which the GPU waits. */
@@ -39,7 +38,6 @@ static void range_case(const char *name, const char *first)
     ck_assert_str_eq(a->ranked[0]->rule->id, first);
     if (strcmp(first, "warm-up") == 0)
         ck_assert_msg(strstr(a->ranked[0]->summary, name) != NULL, "%s", a->ranked[0]->summary);
-    build_end(&b);
 }
 
 TEST(test_ranges_that_compile)
@@ -63,7 +61,6 @@ TEST(test_code_that_is_loaded_all_the_time)
     struct builder b = build_start();
     case_loop(&b, fill_loads);
     case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
-    build_end(&b);
 }
 
 /* Code that a thread loads before it launches was compiled. */
@@ -85,7 +82,6 @@ TEST(test_code_that_is_loaded_was_compiled)
                        "is loaded, which looks like compilation before 'chunk_fwd'"));
             case_does(a->ranked[0], ACTION_KEEP_COMPILED_CODE);
         }
-        build_end(&b);
     }
 }
 
@@ -105,7 +101,6 @@ TEST(test_few_operations_have_one_verdict)
         const struct advice *a = build_analyze(&b);
         ck_assert_msg(strstr(a->verdict, "contains only 3 GPU operations") != NULL, "%s: %s",
                       calls[i], a->verdict);
-        build_end(&b);
     }
 }
 
@@ -147,7 +142,6 @@ TEST(test_context)
     case_does(o, ACTION_SHARE_CONTEXT);
     ck_assert_ptr_nonnull(strstr(a->verdict, "creates the CUDA context, takes"));
     ck_assert_ptr_nonnull(strstr(a->facts->steps.source_text, "to the GPU's last work"));
-    build_end(&b);
 }
 
 /* An allocation that is no first call, or no longer than others of its name; a recording of
@@ -164,7 +158,6 @@ TEST(test_no_context)
         case_verdict(a, "warm-up", RULE_FIRES);
         ck_assert_ptr_null(strstr(o->summary, "context"));
         case_does(o, ACTION_RECORD_LONGER);
-        build_end(&b);
     }
 }
 
@@ -180,7 +173,6 @@ TEST(test_tear_down)
     ck_assert_ptr_nonnull(strstr(o->title, "the end of the program"));
     ck_assert_ptr_nonnull(strstr(a->verdict, "Tear-down"));
     ck_assert_ptr_null(strstr(a->facts->steps.source_text, "allocation"));
-    build_end(&b);
 }
 
 /* Behind the context, 90 ms in which one thread computes: that is named, too, and no saving reaches
@@ -198,7 +190,6 @@ TEST(test_the_rest)
     for (size_t i = 1; i < a->ranked_count; i++)
         ck_assert_int_le(a->ranked[i]->saves_high_ns, MS(103));
     ck_assert_str_eq(a->verdict_class, "start-up");
-    build_end(&b);
 }
 
 /* Launches one after another, with gaps: many at once would save them, but no more than the GPU's
@@ -215,7 +206,6 @@ TEST(test_the_rest_is_a_limit)
     const struct advice *a = build_predict(&b);
     case_verdict(a, "cuda-graphs", RULE_FIRES);
     ck_assert_int_le(case_outcome(a, "cuda-graphs")->saves_high_ns, MS(60));
-    build_end(&b);
 }
 
 /* Where start-up lies between the GPU's work, rules that need no loop still say what they saw. */
@@ -237,7 +227,6 @@ TEST(test_start_up_between_work)
     ck_assert_str_eq(a->verdict_class, "start-up");
     case_verdict(a, "allocation-in-loop", RULE_FIRES);
     case_verdict(a, "cuda-graphs", RULE_CANNOT_TELL);
-    build_end(&b);
 }
 
 /* A host-bound window: the context is no allocation there, either. */
@@ -248,7 +237,6 @@ TEST(test_context_in_verdict)
     const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(a->verdict_class, "host");
     ck_assert_ptr_null(strstr(a->verdict, "allocates or frees"));
-    build_end(&b);
 }
 
 /* The program asks for it each time. */
@@ -258,7 +246,6 @@ TEST(test_prefetch)
     build_api(&b, "cudaMemPrefetchAsync", MS(15), MS(60));
     build_kernel(&b, "last", MS(76), MS(76) + US(10), MS(1));
     case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
-    build_end(&b);
 }
 
 TEST(test_no_warm_up)
@@ -266,6 +253,5 @@ TEST(test_no_warm_up)
     struct builder b = build_start();
     case_loop(&b, fill_allocates);
     case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(case_busy, "kernels,ranges", "warm-up");
 }

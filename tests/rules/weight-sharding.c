@@ -34,7 +34,6 @@ TEST(hooks_of_zero_3)
         ck_assert_int_ge(o->saves_high_ns, US(3990));
         case_does(o, ACTION_SHARD_LESS);
         case_verdict(a, "host-work", RULE_SILENT); /* one cause has one finding */
-        build_end(&b);
     }
 }
 
@@ -51,7 +50,6 @@ TEST(hooks_and_what_surrounds_them)
                   o->summary);
     ck_assert_int_ge(o->saves_high_ns, US(5500));
     ck_assert_int_le(o->saves_high_ns, US(5530));
-    build_end(&b);
 }
 
 TEST(hooks_that_cost_nothing)
@@ -60,7 +58,6 @@ TEST(hooks_that_cost_nothing)
     hook = "DeepSpeedEngine.forward"; /* of any stage */
     case_loop(&b, fill_sharded);
     case_verdict(build_analyze(&b), "weight-sharding", RULE_SILENT);
-    build_end(&b);
     layers = 4;
     case_cannot_tell(fill_sharded, "kernels,copies,api", "weight-sharding");
 }

@@ -26,12 +26,10 @@ TEST(workers_started_in_each_loop)
     ck_assert(share > 0.4 && share < 0.62 && !o->upper_bound);
     case_verdict(a, "data-loading", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "data-loading")->why, "worker-startup"));
-    build_end(&b);
 
     b = feed_loop(&p);
     build_meta(&b, "torch.loader.1", "DataLoader(num_workers=2, persistent_workers=True)");
     case_verdict(build_analyze(&b), "worker-startup", RULE_SILENT);
-    build_end(&b);
 
     b = feed_loop(&p);
     build_meta(&b, "torch.loader.1", "DataLoader(num_workers=2, persistent_workers=False)");
@@ -39,13 +37,11 @@ TEST(workers_started_in_each_loop)
     o = case_outcome(build_analyze(&b), "worker-startup");
     ck_assert(o->verdict == RULE_FIRES && !o->setting);
     case_does(o, ACTION_CREATE_LOADER_ONCE);
-    build_end(&b);
 
     b = build_start();
     build_meta(&b, "have", "kernels,api");
     case_loop(&b, case_busy);
     case_verdict(build_analyze(&b), "worker-startup", RULE_CANNOT_TELL);
-    build_end(&b);
 }
 
 /* fastai hands PyTorch a loader of its own for each loop: nothing keeps its workers. */
@@ -69,7 +65,6 @@ TEST(a_class_of_a_library)
     case_does(o, ACTION_USE_FEWER_WORKERS);
     ck_assert(o->remedy.object.fixed && !o->remedy.object.place);
     ck_assert_str_eq(o->remedy.object.made_by, "fastai");
-    build_end(&b);
 }
 
 static void made_by(const char *by, bool foreign)
@@ -85,7 +80,6 @@ static void made_by(const char *by, bool foreign)
     ck_assert_str_eq(o->remedy.object.made_by, by);
     ck_assert_pstr_eq(o->remedy.object.place, foreign ? NULL : "a.py:1");
     ck_assert_int_eq(o->setting == NULL, foreign);
-    build_end(&b);
 }
 
 TEST(a_loader_that_a_library_makes)
@@ -96,5 +90,4 @@ TEST(a_loader_that_a_library_makes)
     build_meta(&b, "torch.loader.1.by", "ultralytics");
     const struct outcome *o = case_outcome(build_analyze(&b), "data-loading");
     ck_assert(o->verdict == RULE_SUPPRESSED && strstr(o->why, "ultralytics starts no workers"));
-    build_end(&b);
 }

@@ -25,11 +25,9 @@ TEST(test_zeroing)
     const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(case_first(a, "zero-grad", US(3260))->setting, "zero_grad=none");
     QUIET(a, "cuda-graphs", "fused-optimizer");
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_workspaces);
     case_verdict(build_analyze(&b), "zero-grad", RULE_SILENT);
-    build_end(&b);
     case_cannot_tell(fill_zeroing, "kernels,api,ranges", "zero-grad");
 }
 
@@ -40,7 +38,6 @@ TEST(test_fills_elsewhere)
     build_meta(&b, "torch.optimizer", "AdamW(fused=True)");
     case_loop(&b, fill_zeroing);
     case_verdict(build_analyze(&b), "zero-grad", RULE_SILENT);
-    build_end(&b);
     b = build_start();
     build_meta(&b, "torch.optimizer", "AdamW(fused=True)");
     case_loop(&b, fill_zeroing);
@@ -48,5 +45,4 @@ TEST(test_fills_elsewhere)
         build_range(&b, "zero_grad", MS(100) + MS(10) * i + US(6710),
                     MS(100) + MS(10) * i + US(9990));
     case_verdict(build_analyze(&b), "zero-grad", RULE_FIRES);
-    build_end(&b);
 }

@@ -4,9 +4,8 @@
  *   build_range(&b, "step", MS(0), MS(10));
  *   build_kernel(&b, "volta_sgemm_128x64_nn", US(10), US(20), MS(1)); // call at, kernel at, length
  *   struct advice *a = build_analyze(&b);
- *   ...
- *   build_end(&b);
  *
+ * What is built lives as long as the test's process.
  * Every call lasts CALL_NS unless said otherwise. `thread` and `stream` are ids: 1 exists from the
  * start, others are made by build_thread and build_stream. A failure aborts the test. */
 #ifndef GPUPROF_TESTS_BUILD_TIMELINE_H
@@ -14,6 +13,7 @@
 
 #include "analyzer/advice/advice.h"
 #include "analyzer/timeline/timeline.h"
+#include "tests/unit/test.h"
 #include "wire/spool_format.h"
 
 #include <stdio.h>
@@ -24,13 +24,27 @@
 #define MS(x) ((int64_t)((x)*1000000.0))
 enum { CALL_NS = 4000 };
 
+struct built {
+    struct timeline *t;
+    struct advice *a;
+};
+
 struct builder {
     struct timeline *t;
+    struct built *kept; /* what is freed in the end */
     struct sink sink;
     struct advice *a;
     int64_t thread, stream; /* where rows go; set them to change it */
     int64_t next_id, correlation;
 };
+
+static inline void build_free(void *kept)
+{
+    struct built *k = kept;
+    advice_free(k->a);
+    timeline_free(k->t);
+    free(k);
+}
 
 static inline void build_put(struct builder *b, enum row_kind kind, const void *row)
 {
@@ -88,8 +102,11 @@ static inline struct builder build_start_on(const char *device, int cc_major, in
 {
     struct err e = ERR_INIT;
     struct builder b = {.t = timeline_new(&e), .thread = 1, .stream = 1, .next_id = 100};
-    if (!b.t)
+    b.kept = calloc(1, sizeof *b.kept);
+    if (!b.t || !b.kept)
         abort();
+    b.kept->t = b.t;
+    test_later(build_free, b.kept);
     b.sink = timeline_sink(b.t);
     struct row_process p = {
         .id = 1, .pid = 42, .rank = -1, .local_rank = -1, .world_size = -1, .sealed = 1};
@@ -297,7 +314,7 @@ static inline void build_agrees(const struct advice *a)
 static inline struct advice *build_analyze(struct builder *b)
 {
     struct err e = ERR_INIT;
-    b->a = advise(build_finish(b), &e);
+    b->a = b->kept->a = advise(build_finish(b), &e);
     if (!b->a) {
         fprintf(stderr, "builder: %s\n", e.text);
         abort();
@@ -312,19 +329,12 @@ static inline struct advice *build_predict(struct builder *b)
     struct err e = ERR_INIT;
     struct timeline *t = b->a ? b->t : build_finish(b);
     advice_free(b->a);
-    b->a = advise_predicted(t, NULL, &e);
+    b->a = b->kept->a = advise_predicted(t, NULL, &e);
     if (!b->a) {
         fprintf(stderr, "builder: %s\n", e.text);
         abort();
     }
     return b->a;
-}
-
-static inline void build_end(struct builder *b)
-{
-    advice_free(b->a);
-    timeline_free(b->t);
-    *b = (struct builder){0};
 }
 
 /* The next of a row of numbers that chance seems to choose; `x` is not 0 at its start. */

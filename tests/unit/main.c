@@ -17,6 +17,33 @@ void unit_test_add(struct unit_test *t)
     count++;
 }
 
+static struct later {
+    void (*end)(void *);
+    void *what;
+    struct later *next;
+} * at_end;
+
+static void end_all(void)
+{
+    while (at_end) {
+        struct later *l = at_end;
+        at_end = l->next;
+        l->end(l->what);
+        free(l);
+    }
+}
+
+void test_later(void (*end)(void *), void *what)
+{
+    if (!at_end)
+        atexit(end_all);
+    struct later *l = malloc(sizeof *l);
+    if (!l)
+        abort();
+    *l = (struct later){end, what, at_end};
+    at_end = l;
+}
+
 static int by_place(const void *a, const void *b)
 {
     const struct unit_test *x = *(struct unit_test *const *)a, *y = *(struct unit_test *const *)b;

@@ -15,6 +15,15 @@ struct bench {
     struct replay r;
 };
 
+static inline void bench_free(void *kept)
+{
+    struct bench *x = kept;
+    plan_release(&x->plan);
+    replay_release(&x->r);
+    graph_free(x->g);
+    free(x);
+}
+
 /* The last step is longer by `tail` on the host. */
 static inline struct bench bench_start_tail(int steps, int64_t period, int64_t tail,
                                             void (*fill)(struct builder *, int64_t))
@@ -33,6 +42,10 @@ static inline struct bench bench_start_tail(int steps, int64_t period, int64_t t
     ck_assert_ptr_nonnull(x.g);
     ck_assert_int_eq(plan_init(&x.plan, x.g), 0);
     ck_assert_int_eq(replay_init(&x.r, x.g), 0);
+    struct bench *kept = malloc(sizeof *kept);
+    ck_assert_ptr_nonnull(kept);
+    *kept = x;
+    test_later(bench_free, kept);
     return x;
 }
 
@@ -51,14 +64,6 @@ static inline struct bench bench_start(int64_t period, void (*fill)(struct build
 static inline int64_t bench_step(struct bench *x)
 {
     return replay_run(&x->r, x->g, &x->plan);
-}
-
-static inline void bench_end(struct bench *x)
-{
-    plan_release(&x->plan);
-    replay_release(&x->r);
-    graph_free(x->g);
-    build_end(&x->b);
 }
 
 /* What an edit saves of the step, as it would be said. */

@@ -131,7 +131,6 @@ static inline void case_cannot_tell_of(const char *test, case_fill *fill, const 
     build_meta(&b, "have", have);
     case_loop(&b, fill);
     case_verdict_of(test, build_analyze(&b), id, RULE_CANNOT_TELL);
-    build_end(&b);
 }
 
 /* A kernel on tensor cores, with nothing to say against it. */

@@ -17,6 +17,9 @@ struct unit_test {
 
 void unit_test_add(struct unit_test *t); /* keeps the pointer */
 
+/* Calls end(what) when the test's process ends, whatever becomes of the test; the last that was asked for comes first. */
+void test_later(void (*end)(void *), void *what);
+
 #define TEST_ROW(name, ...)                                                                        \
     __attribute__((constructor)) static void name##_row(void)                                      \
     {                                                                                              \

@@ -71,7 +71,6 @@ TEST(parts_of_its_steps)
     part(a, PART_OPTIMIZER, MS(1));
     part(a, PART_OTHER, MS(1));
     ck_assert_str_eq(a->verdict_class, "input");
-    build_end(&b);
 }
 
 TEST(loading_is_a_bound)
@@ -83,12 +82,10 @@ TEST(loading_is_a_bound)
     ck_assert(o->upper_bound);
     ck_assert_int_eq(o->saves_high_ns, MS(5));
     ck_assert_ptr_nonnull(strstr(o->summary, "which the training thread makes"));
-    build_end(&b);
     o = case_outcome(answer(&b, (struct varied){.devices = "0", .loader = OTHERS}), "data-loading");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_ptr_null(strstr(o->summary, "which the training thread makes"));
     case_does(o, ACTION_ADD_WORKERS);
-    build_end(&b);
 }
 
 TEST(waits_for_other_ranks)
@@ -99,7 +96,6 @@ TEST(waits_for_other_ranks)
     part(a, PART_BACKWARD, MS(2));
     part(a, PART_EXCHANGE, MS(1)); /* from the backward pass to the optimizer */
     part(a, PART_OTHER, 0);
-    build_end(&b);
 }
 
 /* A device's backward pass has a thread of its own; a header without the list says nothing; and one
@@ -116,7 +112,6 @@ TEST(others_have_no_answer)
         const struct advice *a = answer(&b, cases[i]);
         ck_assert(!a->facts->on_cpu);
         ck_assert(advice_blind(a));
-        build_end(&b);
     }
 }
 
@@ -128,8 +123,6 @@ TEST(an_export_names_its_profile)
         &b,
         (struct varied){.devices = "0", .loader = ITSELF, .backward_thread = 2, .exported = true});
     ck_assert_ptr_nonnull(strstr(a->next, "exported from"));
-    build_end(&b);
     a = answer(&b, (struct varied){.devices = "0", .loader = ITSELF, .backward_thread = 2});
     ck_assert_ptr_null(strstr(a->next, "exported from"));
-    build_end(&b);
 }

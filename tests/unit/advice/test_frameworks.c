@@ -30,7 +30,6 @@ static void words_case(const char *source, const char *version, const char *kern
     bool loader = strstr(outcome_remedy(a->facts, o), "DataLoader") != NULL;
     ck_assert_msg(loader == (framework == FRAMEWORK_PYTORCH), "%s", outcome_remedy(a->facts, o));
     ck_assert_int_eq(o->setting != NULL, loader);
-    build_end(&b);
 }
 
 TEST(words)

@@ -29,7 +29,6 @@ TEST(a_gpu_that_idles_amid_a_graph_is_at_work)
         ck_assert_int_le(llabs(holes - (graph ? MS(5) : 0)), US(20));
         ck_assert_str_eq(a->verdict_class, graph ? "not-enough-data" : "queue");
         ck_assert_int_eq(strstr(a->verdict, "seem to be missing for 50 %") != NULL, graph);
-        build_end(&b);
     }
 }
 
@@ -41,6 +40,5 @@ TEST(few_holes_are_told_beside_the_reason)
         ck_assert_int_eq(a->facts->health.graph_holes_ns > 0, ms);
         ck_assert_int_eq(strstr(a->why, "records of their kernels are missing") != NULL, ms);
         ck_assert_ptr_null(strstr(a->verdict, "seem to be missing"));
-        build_end(&b);
     }
 }

@@ -33,7 +33,6 @@ TEST_EACH(test_nothing_recorded, 0, (int)health_kind_count)
             ck_assert_ptr_null(strstr(a->why, "used no GPU"));
             ck_assert_ptr_nonnull(health_missing(a->facts));
         }
-        build_end(&b);
     }
 }
 
@@ -58,7 +57,6 @@ TEST_EACH(test_something_recorded, 0, (int)health_kind_count)
     ck_assert_msg((strstr(a->why, text) != NULL) == (k->meaning >= HEALTH_MISSING), "%s: %s",
                   k->code, a->why);
     ck_assert_int_eq(health_missing(a->facts) != NULL, k->meaning >= HEALTH_MISSING);
-    build_end(&b);
 }
 
 /* A few of many records are told by their number alone. */
@@ -70,7 +68,6 @@ TEST(test_few_lost)
     const struct advice *a = build_analyze(&b);
     ck_assert_ptr_null(strstr(a->why, text));
     ck_assert_int_eq(a->facts->health.dropped, 1);
-    build_end(&b);
 }
 
 /* Nobody is told to switch on the records of a GPU that the program does not use. */
@@ -88,5 +85,4 @@ TEST(an_accelerator_that_is_not_known_is_named)
     ck_assert_ptr_null(strstr(a->next, "ProfilerActivity.CUDA"));
     for (size_t i = 0; i < a->outcome_count; i++)
         ck_assert(!a->outcomes[i].why || !strstr(a->outcomes[i].why, "ProfilerActivity.CUDA"));
-    build_end(&b);
 }

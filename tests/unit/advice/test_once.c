@@ -42,7 +42,6 @@ TEST(a_capture_is_one_time_work)
             ck_assert_ptr_nonnull(strstr(case_outcome(a, "warm-up")->summary, "1 CUDA graph"));
             ck_assert_str_eq(a->ranked[0]->rule->id, "warm-up");
         }
-        build_end(&b);
     }
 }
 
@@ -57,7 +56,6 @@ TEST(a_capture_behind_all_work_is_no_end)
     ck_assert_int_eq(w.captures, 1);
     ck_assert_int_gt(w.capture_ns, MS(60));
     ck_assert_int_lt(w.down_ns, MS(1));
-    build_end(&b);
 }
 
 /* Launches come too slowly in both, but graphs are what the program already makes. */
@@ -73,7 +71,6 @@ TEST(who_captures_graphs_is_not_told_to)
         const struct advice *a = build_analyze(&b);
         ck_assert_uint_eq(query_captures_seen(a->facts), (size_t)captures);
         case_verdict(a, "cuda-graphs", captures ? RULE_SUPPRESSED : RULE_FIRES);
-        build_end(&b);
     }
 }
 
@@ -93,6 +90,5 @@ TEST(a_kernel_is_compiled_before_its_first_launch)
             ck_assert_int_eq(w.compile_ns > MS(70), i == 0 && !again);
             if (w.compile_ns)
                 ck_assert_str_eq(query_compiled(a->facts, &w), names[i]);
-            build_end(&b);
         }
 }

@@ -30,7 +30,6 @@ TEST(copies_hide_behind_no_more_than_the_work_beside_them)
     ck_assert_int_le(o->saves_high_ns, MS(1) + US(10));
     ck_assert_int_gt(o->saves_high_ns, US(900));
     ck_assert_int_le(o->saves_mid_ns, o->saves_high_ns);
-    bench_end(&x);
 }
 
 /* Hundred launches set the pace, and forty memsets of gradients that take 2 us each. */
@@ -52,7 +51,6 @@ TEST(a_saving_above_what_is_measured_says_why)
     double more = evidence(o, "of the saving, because launches and other work move up");
     ck_assert_double_gt(more, 0.02);
     ck_assert_double_lt(more, (double)o->saves_mid_ns / 1e6);
-    bench_end(&x);
 }
 
 static int64_t launch_every_ns;
@@ -83,7 +81,6 @@ TEST(tf32_comes_first_where_it_saves_more_than_16_bits)
         case_does(o, ACTION_MIX_PRECISION);
         ck_assert_ptr_nonnull(o->remedy.params[PARAM_TF32_SAVES].text);
         case_said(o, CONDITION_TF32_FIRST, first);
-        bench_end(&x);
     }
 }
 
@@ -111,7 +108,6 @@ TEST(findings_compete_at_the_recorded_pace_of_the_host)
     two->least_ns = MS(10.5);
     findings_rank(x.b.a);
     ck_assert_ptr_eq(x.b.a->ranked[0], two);
-    bench_end(&x);
 }
 
 /* A trial of the same kind of change that missed its interval by three tenths of the step. */
@@ -131,5 +127,4 @@ TEST(trials_of_the_past_widen_the_interval)
     ck_assert_int_lt(with->saves_low_ns, without->saves_low_ns);
     ck_assert_int_eq(with->saves_mid_ns, without->saves_mid_ns);
     advice_free(a);
-    bench_end(&x);
 }

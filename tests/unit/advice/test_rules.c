@@ -11,7 +11,6 @@ TEST(test_empty)
     struct builder b = build_start();
     const struct advice *a = build_analyze(&b);
     ck_assert_uint_eq(a->ranked_count, 0);
-    build_end(&b);
     b = build_start();
     build_kernel(&b, case_gemm, MS(1), MS(1), US(5));
     build_copy(&b, COPY_H2D, MEMORY_PAGEABLE, MEMORY_DEVICE, true, 1 << 20, MS(2), US(50), MS(2),
@@ -20,7 +19,6 @@ TEST(test_empty)
     ck_assert_uint_eq(a->ranked_count, 0);
     for (size_t i = 0; i < a->outcome_count; i++)
         ck_assert_int_ne(a->outcomes[i].verdict, RULE_FIRES);
-    build_end(&b);
 }
 
 /* What every rule must have, for explain and the documentation. */
@@ -55,7 +53,6 @@ TEST(test_one_step_with_one_kernel)
     const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(a->verdict_class, "not-enough-data");
     ck_assert_uint_eq(a->ranked_count, 0);
-    build_end(&b);
 }
 
 TEST(test_kernels_without_calls)
@@ -65,7 +62,6 @@ TEST(test_kernels_without_calls)
     const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(a->verdict_class, "unexplained");
     ck_assert_msg(strstr(a->next, "Record "), "%s", a->next);
-    build_end(&b);
 }
 
 TEST(hook_marks_are_steps)
@@ -76,7 +72,6 @@ TEST(hook_marks_are_steps)
     ck_assert_uint_eq(a->facts->steps.count, CASE_STEPS);
     ck_assert_int_eq(a->facts->steps.median_ns, MS(10));
     ck_assert_int_eq(a->facts->host.wait_ns, MS(8));
-    build_end(&b);
 }
 
 TEST(own_marks_win)
@@ -87,7 +82,6 @@ TEST(own_marks_win)
     struct advice *a = build_analyze(&b);
     ck_assert_int_eq(a->facts->steps.source, STEPS_NVTX);
     ck_assert_int_eq(a->facts->steps.median_ns, MS(20));
-    build_end(&b);
 }
 
 TEST(test_names)
@@ -106,7 +100,6 @@ TEST(test_steps_that_take_no_time_carry_no_advice)
     const struct advice *a = build_analyze(&b);
     for (size_t i = 0; i < a->outcome_count; i++)
         ck_assert_msg(a->outcomes[i].verdict != RULE_FIRES, "%s", a->outcomes[i].rule->id);
-    build_end(&b);
 }
 
 static const char *longest;
@@ -131,7 +124,6 @@ TEST(test_only_kernels)
         ck_assert_uint_eq(a->ranked_count, 0);
         ck_assert_msg(strstr(a->next, "99 % of the kernels' time goes to ") != NULL, "%s", a->next);
         ck_assert_int_eq(strstr(a->next, "--kernel-name regex:advance") != NULL, i == 0);
-        build_end(&b);
     }
 }
 
@@ -156,9 +148,7 @@ TEST(the_kernel_that_is_most_of_the_step_is_named_beside_other_advice)
     ck_assert_uint_gt(a->ranked_count, 0);
     ck_assert_msg(strstr(a->why, "One kernel takes 7.00 ms (70 %): cdist_kernel") != NULL, "%s",
                   a->why);
-    build_end(&b);
     b = build_start();
     case_loop(&b, fill_two_halves);
     ck_assert_ptr_null(strstr(build_analyze(&b)->why, "One kernel"));
-    build_end(&b);
 }

@@ -26,7 +26,6 @@ TEST(allocations_of_a_window)
     const struct outcome *o = case_outcome(a, "allocation-in-loop");
     ck_assert_double_eq_tol(case_value(o, "allocations of GPU memory"), 19, 1e-9);
     ck_assert_ptr_nonnull(strstr(a->next, "Allocate memory once and reuse it"));
-    build_end(&b);
 }
 
 TEST(start_up_of_a_window)
@@ -35,5 +34,4 @@ TEST(start_up_of_a_window)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "allocation-in-loop", RULE_SILENT);
     case_verdict(a, "warm-up", RULE_FIRES);
-    build_end(&b);
 }

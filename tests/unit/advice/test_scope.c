@@ -49,7 +49,6 @@ TEST(names_are_no_words_of_ours)
                       formats[i], out);
         free(out);
     }
-    build_end(&b);
 }
 
 /* Twelve copies from pageable memory, each before another kernel. */
@@ -73,7 +72,6 @@ TEST(places_are_no_words_of_ours)
     case_verdict(a, "pin-memory", RULE_FIRES);
     const char *remedy = case_outcome(a, "pin-memory")->words[FRAMEWORK_PYTORCH];
     ck_assert_msg(strstr(remedy, PLACE), "%s", remedy);
-    build_end(&b);
 }
 
 /* What evidence counts is its text; per what, a value, and words in each output. */
@@ -97,7 +95,6 @@ TEST(evidence_is_per_something)
         ck_assert_ptr_nonnull(strstr(json, window ? "other work in the window\""
                                                   : "while the host does other work per step\""));
         free(json);
-        build_end(&b);
     }
 }
 
@@ -113,5 +110,4 @@ TEST(words_are_of_the_unit)
     ck_assert_str_eq(scope_words(&f)->per, "per batch");
     struct evidence share = {.per = EVIDENCE_SHARE};
     ck_assert_str_eq(evidence_scope(&f, &share), "of the batch");
-    build_end(&b);
 }

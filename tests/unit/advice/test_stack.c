@@ -40,7 +40,6 @@ TEST(what_heads_the_ranking_is_the_first_to_apply)
     struct text words;
     ck_assert_ptr_nonnull(text_interval(&words, a, a->ranked[0]));
     ck_assert_ptr_nonnull(strstr(words.s, "recorded steps replayed"));
-    bench_end(&x);
 }
 
 /* A batch of 5 ms made in line, then 4 ms of kernels, a wait for them, and 3 ms of other work. */
@@ -56,7 +55,6 @@ TEST(the_cause_of_waiting_for_data_comes_first)
 {
     struct bench x = bench_start(MS(12), fill_batch_and_wait);
     check_order(&x, "num-workers", "sync-in-loop");
-    bench_end(&x);
 }
 
 static void fill_with_memory_to_spare(struct builder *b, int64_t at)
@@ -87,7 +85,6 @@ TEST(what_changes_the_training_is_not_put_on_the_others)
     alone.ranked += a->ranked_count - 1;
     alone.ranked_count = 1;
     ck_assert_int_eq(stacked_saving_ns(&alone), 0);
-    bench_end(&x);
 }
 
 static void fill_products(struct builder *b, int64_t at, int64_t apart)
@@ -126,9 +123,7 @@ TEST(a_graph_waits_until_the_host_sets_the_pace)
     ck_assert_ptr_nonnull(strstr(graphs_of(x.b.a)->why, "after the changes before it"));
     for (size_t i = 0; i < x.b.a->ranked_count; i++)
         ck_assert_ptr_ne(x.b.a->ranked[i], graphs_of(x.b.a));
-    bench_end(&x);
     x = bench_start(MS(10) + US(20), fill_fast_host);
     ck_assert_int_eq(graphs_of(x.b.a)->verdict, RULE_SILENT);
     ck_assert_uint_le(x.b.a->stack_count, 1);
-    bench_end(&x);
 }

@@ -33,11 +33,9 @@ TEST(a_saving_above_the_idle_time_has_its_reason)
     struct bench x = bench_start(MS(10), loads_then_waits);
     ck_assert_msg(strstr(said(&x), "larger than that because") && strstr(said(&x), "input data"),
                   "%s", said(&x));
-    bench_end(&x);
     x = bench_start(MS(10), waits_then_idles);
     ck_assert_msg(strstr(said(&x), "waits for the GPU") && !strstr(said(&x), "larger than that"),
                   "%s", said(&x));
-    bench_end(&x);
 }
 
 /* Three waits, each for the kernel before it: for a short and a long one for their own sake, then
@@ -67,5 +65,4 @@ TEST(the_best_single_wait_is_named_by_its_place)
                   "%s", o->summary);
     case_does(o, ACTION_REMOVE_SYNCHRONIZE);
     case_said(o, CONDITION_ALSO_READ, true);
-    bench_end(&x);
 }

@@ -14,8 +14,6 @@ static enum gate_verdict verdict(struct run base, struct run now, double pct)
     ck_assert_uint_eq(g->check_count, 1);
     ck_assert(g->checks[0].why && g->checks[0].low <= g->checks[0].high);
     gate_free(g);
-    build_end(&a);
-    build_end(&b);
     return v;
 }
 
@@ -62,9 +60,6 @@ TEST(test_long_steps_that_recur)
     g = gate(&b, &c, NULL, 10);
     ck_assert_int_eq(g->verdict, GATE_PASS);
     gate_free(g);
-    build_end(&a);
-    build_end(&b);
-    build_end(&c);
 }
 
 TEST(test_inconclusive)
@@ -93,8 +88,6 @@ TEST(test_not_comparable)
         ck_assert_ptr_nonnull(strstr(g->checks[0].why, "not comparable"));
         ck_assert_ptr_nonnull(strstr(g->checks[0].why, i ? "virtual" : "H100"));
         gate_free(g);
-        build_end(&a);
-        build_end(&b);
     }
 }
 
@@ -125,8 +118,6 @@ TEST(test_nothing_to_compare)
         free(out);
     }
     gate_free(g);
-    build_end(&a);
-    build_end(&b);
 }
 
 TEST(test_deterministic)
@@ -143,8 +134,6 @@ TEST(test_deterministic)
     diff_free(x);
     diff_free(y);
     diff_free(NULL);
-    build_end(&a);
-    build_end(&b);
 }
 
 TEST(test_blames_the_finding)
@@ -162,8 +151,6 @@ TEST(test_blames_the_finding)
         ck_assert_int_ge(llabs(p->new_ns - p->base_ns), llabs(q->new_ns - q->base_ns));
     }
     gate_free(g);
-    build_end(&a);
-    build_end(&b);
 }
 
 /* A kernel that was far down the list before is named, once. */
@@ -200,8 +187,6 @@ TEST(test_kernel_that_grew)
     ck_assert_int_eq(named, 1);
     ck_assert_int_eq(small, 0);
     diff_free(d);
-    build_end(&runs[0]);
-    build_end(&runs[1]);
 }
 
 /* ---- budgets ---- */
@@ -232,7 +217,6 @@ TEST(test_budget)
         ck_assert_ptr_null(g->diff);
         gate_free(g);
     }
-    build_end(&b);
 }
 
 TEST(test_budget_and_baseline)
@@ -244,7 +228,6 @@ TEST(test_budget_and_baseline)
     ck_assert_int_eq(g->checks[1].verdict, GATE_SLOWER);
     ck_assert_int_eq(g->verdict, GATE_SLOWER); /* the worst counts */
     gate_free(g);
-    build_end(&b);
 }
 
 TEST(test_budget_without_steps)
@@ -255,7 +238,6 @@ TEST(test_budget_without_steps)
     struct gate *g = gate(NULL, &b, "[step_time]\nmedian_ms_max = 100\n", 0);
     ck_assert_int_eq(g->verdict, GATE_INCONCLUSIVE);
     gate_free(g);
-    build_end(&b);
 }
 
 TEST(test_bad_budgets)
@@ -293,5 +275,4 @@ TEST(test_bad_budgets)
     ck_assert_ptr_null(
         gate_run(NULL, b.a, &(struct gate_wish){.budget_text = many, .max_regress_pct = 0}, &e));
     ck_assert_ptr_nonnull(strstr(e.text, "more than"));
-    build_end(&b);
 }

@@ -69,7 +69,6 @@ TEST_EACH(test_distribution, 0, sizeof cases / sizeof *cases)
     ck_assert_msg(strstr(g->checks[0].why, cases[_i].says) != NULL, "%s", g->checks[0].why);
     ck_assert_msg(strstr(g->checks[0].why, cases[_i].says_not) == NULL, "%s", g->checks[0].why);
     gate_free(g);
-    build_end(&now);
 }
 
 TEST(test_left_out_is_told)
@@ -81,7 +80,6 @@ TEST(test_left_out_is_told)
         ck_assert_ptr_nonnull(strstr(g->checks[0].why, "2 (another GPU)"));
         gate_free(g);
     }
-    build_end(&now);
 }
 
 /* What of the past counts beside a run. */
@@ -115,7 +113,5 @@ TEST(test_what_counts)
         else
             ck_assert_msg(strstr(why, past[i].why) != NULL, "%zu: %s", i, why);
         arena_release(&arena);
-        build_end(&b);
     }
-    build_end(&now);
 }

@@ -38,8 +38,6 @@ TEST(test_other_work)
         else
             ck_assert_double_eq_tol(g->checks[0].measured, cases[i].pct, 1);
         gate_free(g);
-        build_end(&b);
-        build_end(&n);
     }
 }
 
@@ -66,8 +64,6 @@ TEST(test_other_commands)
         const char *told = strstr(g->checks[0].why, cases[i].why ? cases[i].why : "commands");
         ck_assert_msg((told != NULL) == (cases[i].why != NULL), "%zu: %s", i, g->checks[0].why);
         gate_free(g);
-        build_end(&b);
-        build_end(&n);
     }
 }
 
@@ -81,7 +77,5 @@ TEST(test_failed_program)
         ck_assert_int_eq(g->verdict, GATE_SLOWER);
         ck_assert_ptr_nonnull(strstr(g->checks[0].why, ends[i][1]));
         gate_free(g);
-        build_end(&now);
     }
-    build_end(&base);
 }

@@ -83,6 +83,5 @@ TEST(of_a_program)
         const char *told =
             case_first(build_analyze(&b), "tensor-cores", MS(6))->words[FRAMEWORK_PYTORCH];
         ck_assert_msg(strncmp(told, begins[i], strlen(begins[i])) == 0, "%s", told);
-        build_end(&b);
     }
 }

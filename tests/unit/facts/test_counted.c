@@ -41,7 +41,6 @@ TEST(ranges_that_count_are_steps)
         ck_assert_int_eq(s->source, STEPS_NVTX);
         ck_assert_uint_eq(s->count, RANGES);
         ck_assert_ptr_nonnull(strstr(s->source_text, "from '"));
-        build_end(&b);
     }
 }
 
@@ -62,7 +61,6 @@ TEST(other_numbers_are_no_steps)
         ck_assert_msg(of(&b, others[i].format, others[i].modulus, others[i].less)->source !=
                           STEPS_NVTX,
                       "%s", others[i].format);
-        build_end(&b);
     }
 }
 
@@ -85,7 +83,6 @@ TEST(of_nested_ones_the_outermost_are_steps)
     const struct steps *s = &build_analyze(&b)->facts->steps;
     ck_assert_int_eq(s->source, STEPS_NVTX);
     ck_assert_uint_eq(s->count, RANGES);
-    build_end(&b);
 }
 
 /* They are a small part of what the GPU does. */
@@ -101,5 +98,4 @@ TEST(ranges_beside_the_work_are_no_steps)
     for (int i = 0; i < 5; i++, at += MS(5))
         build_kernel(&b, "other", at, at + US(10), MS(4));
     ck_assert_int_ne(build_analyze(&b)->facts->steps.source, STEPS_NVTX);
-    build_end(&b);
 }

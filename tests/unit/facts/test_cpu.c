@@ -90,7 +90,6 @@ TEST(parts_of_a_step)
     ck_assert_str_eq(a->verdict_class, "cpu");
     ck_assert_ptr_nonnull(strstr(a->why, "4 threads; the program may use 4 cores"));
     ck_assert_str_eq(analysis_part_title(a->facts, PART_FORWARD), "forward and loss");
-    build_end(&b);
 }
 
 /* PyTorch 1 tells the end of the optimizer's step alone. */
@@ -110,7 +109,6 @@ TEST(optimizer_without_a_beginning)
     part(a, PART_FORWARD, MS(3));
     /* no loader tells where the forward pass begins */
     ck_assert_str_eq(analysis_part_title(a->facts, PART_FORWARD), "work before backward");
-    build_end(&b);
 }
 
 TEST(forward_in_the_closure_of_an_optimizer)
@@ -129,7 +127,6 @@ TEST(forward_in_the_closure_of_an_optimizer)
     part(a, PART_FORWARD, MS(2.5));
     part(a, PART_BACKWARD, MS(4));
     part(a, PART_OPTIMIZER, MS(2.5));
-    build_end(&b);
 }
 
 /* Every third step is preceded by 20 ms of validation, with batches of its own. */
@@ -172,7 +169,6 @@ TEST(what_recurs_is_in_the_mean)
     ck_assert_ptr_nonnull(strstr(text, "\"breakdown_of\": \"mean\""));
     ck_assert_ptr_nonnull(strstr(text, "\"worker_start\": "));
     free(text);
-    build_end(&b);
 }
 
 /* model.eval(), and no model.train(): the next backward pass ends the range, which then holds the
@@ -188,12 +184,10 @@ TEST(validation_that_a_backward_pass_ends)
     }
     const struct advice *a = build_analyze(&b);
     part(a, PART_VALIDATION, US(900)); /* until the batch is asked for */
-    build_end(&b);
     b = training();
     for (int i = 0; i < CASE_STEPS; i++)
         build_range(&b, "validation", MS(103.5) + MS(10) * i, MS(105.75) + MS(10) * i - US(1));
     part(build_analyze(&b), PART_VALIDATION, 0);
-    build_end(&b);
 }
 
 TEST(batches_where_nothing_trains)
@@ -216,7 +210,6 @@ TEST(batches_where_nothing_trains)
     ck_assert_ptr_nonnull(strstr(text, "125 batches per second, 4,000 samples per second"));
     ck_assert_ptr_nonnull(strstr(text, "batches used"));
     free(text);
-    build_end(&b);
 }
 
 /* An agent that plays does so after model.eval(): no validation, as far as anybody can tell. */
@@ -233,7 +226,6 @@ TEST(an_agent_that_plays)
     ck_assert_ptr_nonnull(strstr(a->verdict, "What runs after model.eval() takes 60 %"));
     ck_assert_ptr_nonnull(strstr(a->why, "after model.eval() 6.00 ms"));
     ck_assert_ptr_nonnull(strstr(a->next, "environments"));
-    build_end(&b);
 }
 
 TEST(no_word_about_a_gpu_that_is_not_there)
@@ -255,7 +247,6 @@ TEST(no_word_about_a_gpu_that_is_not_there)
                 ck_assert_msg(strstr(text, "garbage collection"), "%s lacks a part", formats[i]);
             free(text);
         }
-        build_end(&b);
     }
 }
 
@@ -277,7 +268,6 @@ TEST(budgets_of_a_run_without_a_gpu)
         ck_assert_ptr_nonnull(g);
         ck_assert_msg(g->verdict == of[i].verdict, "%s: %d", of[i].text, g->verdict);
         gate_free(g);
-        build_end(&b);
     }
 }
 
@@ -287,14 +277,12 @@ TEST(no_steps_and_why)
     const struct advice *a = build_analyze(&b);
     ck_assert_str_eq(a->verdict_class, "not-enough-data");
     ck_assert_ptr_nonnull(strstr(a->why, "repeated no optimizer step"));
-    build_end(&b);
     b = build_start();
     build_meta(&b, "exe", "/usr/bin/python3.11");
     build_health(&b, "python-hook-off", "the hook was off: python -I", 1, 0);
     a = build_analyze(&b);
     ck_assert_str_eq(a->why, "the hook was off: python -I");
     ck_assert_ptr_nonnull(strstr(a->next, "options -I"));
-    build_end(&b);
 }
 
 /* A usage message, a library that is missing: marks on the loop would not help. */
@@ -307,12 +295,10 @@ TEST(a_program_that_failed_before_it_began)
         const struct advice *a = build_analyze(&b);
         ck_assert_ptr_nonnull(strstr(a->verdict, "ended before it used a GPU"));
         ck_assert_ptr_nonnull(strstr(a->next, "without gpuprof first"));
-        build_end(&b);
     }
     struct builder b = build_start();
     build_meta(&b, "ended.status", "0");
     ck_assert_ptr_nonnull(strstr(build_analyze(&b)->next, "Mark the loop"));
-    build_end(&b);
 }
 
 /* Work was launched and not recorded, or a GPU holds the weights: no run without a GPU. */
@@ -326,9 +312,7 @@ TEST(a_gpu_that_was_not_recorded)
     char *text = exported("markdown", a);
     ck_assert_ptr_null(strstr(text, "GPU idle"));
     free(text);
-    build_end(&b);
     b = training();
     build_meta(&b, "torch.parameters", "6 tensors, 100 numbers, float32, on cuda");
     ck_assert(!build_analyze(&b)->facts->on_cpu);
-    build_end(&b);
 }

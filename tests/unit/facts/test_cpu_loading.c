@@ -36,13 +36,11 @@ TEST(workers_start_where_there_are_any)
     const struct advice *a = build_analyze(&b);
     part(a, PART_WORKERS, 4);
     part(a, PART_DATA, 1);
-    build_end(&b);
     b = loops("DataLoader(num_workers=0, batch_size=8)");
     a = build_analyze(&b);
     part(a, PART_WORKERS, 0);
     part(a, PART_DATA, 5);
     ck_assert_ptr_null(strstr(a->verdict, "workers"));
-    build_end(&b);
 }
 
 /* An agent plays and learns inside the dataset that makes the next batch of its games. */
@@ -61,7 +59,6 @@ TEST(a_backward_pass_is_no_loading)
         part(a, PART_BACKWARD, 4);
         part(a, PART_WORKERS, 0);
         part(a, PART_DATA, 0);
-        build_end(&b);
     }
 }
 
@@ -82,7 +79,6 @@ TEST(batches_with_a_backward_pass)
     ck_assert_int_eq(s->median_ns, MS(10));
     ck_assert_int_eq(s->at[7].end_ns - s->at[7].start_ns, MS(30));
     ck_assert(s->batches && strstr(s->source_text, "backward"));
-    build_end(&b);
 }
 
 /* A helper of PyTorch spins for 0.7 of the time in which the training thread mostly waits. */
@@ -99,6 +95,5 @@ TEST(a_helper_that_spins_leaves_its_core)
         samples(&b, 1, 5, 500, 0.7, 0.01);
         build_meta(&b, "torch.num_threads", helper ? "2" : "1");
         case_verdict(build_analyze(&b), "data-loading", helper ? RULE_FIRES : RULE_SUPPRESSED);
-        build_end(&b);
     }
 }

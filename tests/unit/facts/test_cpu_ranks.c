@@ -82,7 +82,6 @@ TEST(late_rank_works_longest_before_it_meets_the_others)
     ck_assert_int_eq(a->facts->cpu_ranks.at[a->facts->cpu_ranks.late].rank, 2);
     ck_assert_ptr_nonnull(strstr(a->why, "'forward and loss'"));
     ck_assert_ptr_null(strstr(a->why, "not recorded"));
-    build_end(&b);
 }
 
 /* 3.6 ms more of each of its 20 ms on average: the steps of both are as long but for one. */
@@ -94,7 +93,6 @@ TEST(late_rank_that_was_held_up_once_is_late_all_the_same)
     const struct advice *a = build_analyze(&b);
     ck_assert_uint_eq(a->facts->cpu_ranks.late, 1);
     ck_assert_str_eq(a->verdict_class, "straggler");
-    build_end(&b);
 }
 
 TEST(equal_ranks_are_not_acquitted)
@@ -107,7 +105,6 @@ TEST(equal_ranks_are_not_acquitted)
     ck_assert_str_ne(a->verdict_class, "straggler");
     ck_assert_ptr_nonnull(strstr(a->why, "whether one is late within backward is unknown"));
     ck_assert_ptr_nonnull(strstr(a->why, "2 of 4 ranks are missing"));
-    build_end(&b);
 }
 
 /* Where other programs take the cores, the median of a few steps says little. */
@@ -121,7 +118,6 @@ TEST(late_rank_whose_steps_vary_is_late_all_the_same)
     const struct cpu_rank *r = a->facts->cpu_ranks.at;
     ck_assert_int_gt(llabs(r[0].median_ns - r[1].median_ns) * 10, r[0].median_ns);
     ck_assert_uint_eq(a->facts->cpu_ranks.late, 1);
-    build_end(&b);
 }
 
 TEST(a_rank_for_which_nobody_waits_is_not_late)
@@ -136,7 +132,6 @@ TEST(a_rank_for_which_nobody_waits_is_not_late)
                          "rank 1 works for 15.0 ms per step before backward, the next "
                          "slowest rank for 5.00 ms, but the other ranks do not wait") != NULL,
                   "%s", a->why);
-    build_end(&b);
 }
 
 /* The workers of a rank's loader have its number, too. */
@@ -157,5 +152,4 @@ TEST(more_threads_than_cores)
     const struct advice *a = build_analyze(&b);
     ck_assert_ptr_nonnull(strstr(a->next, "Start no more threads than there are cores: 2 in each"));
     ck_assert_msg(strstr(a->why, "4 threads in each of 2 ranks") != NULL, "%s", a->why);
-    build_end(&b);
 }

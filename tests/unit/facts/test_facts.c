@@ -29,7 +29,6 @@ TEST(kernels_are_summed_by_name_over_used_steps)
     ck_assert_int_eq(t->matrix_ns, t->tensor_ns + t->fp32_matrix_ns);
     ck_assert_int_eq(t->family_ns[FAMILY_GEMM], t->kernel_ns);
     ck_assert_int_eq(t->launches, 2 * used);
-    build_end(&b);
 }
 
 /* PyTorch's templates have one short name for kernels of several kinds: the sums of a kind hold no
@@ -54,7 +53,6 @@ TEST(kernels_of_one_name_are_summed_by_kind)
     ck_assert_uint_eq(t->kernels[0].name, t->kernels[1].name);
     for (size_t i = 0; i < 2; i++)
         ck_assert_int_eq(t->family_ns[t->kernels[i].class.family], t->kernels[i].total_ns);
-    build_end(&b);
 }
 
 TEST(copies_are_summed_by_kind_and_memory)
@@ -74,7 +72,6 @@ TEST(copies_are_summed_by_kind_and_memory)
     ck_assert_int_eq(t->copies[0].bytes, 11 * 1000);
     ck_assert_int_eq(t->copies[0].exposed_ns, 11 * MS(1));
     ck_assert_int_eq(t->copies[1].host_blocked_ns, 11 * US(40));
-    build_end(&b);
 }
 
 static void fill_loader(struct builder *b, int workers)
@@ -107,7 +104,6 @@ TEST(workers_are_counted_and_their_batches_timed)
     ck_assert_int_eq(h->fetch_ns, MS(7));
     ck_assert_int_eq(h->fetch_cpu_ns, 0); /* not sampled: not known */
     ck_assert_int_eq(h->wait_ns, MS(1));
-    build_end(&b);
 }
 
 TEST(the_training_thread_may_make_batches_itself)
@@ -119,7 +115,6 @@ TEST(the_training_thread_may_make_batches_itself)
     ck_assert_int_eq(h->loader_workers, 0);
     ck_assert(!h->loader_parallel);
     ck_assert_int_eq(h->fetch_ns, MS(1));
-    build_end(&b);
 }
 
 TEST(sampled_cpu_time_says_what_a_batch_costs)
@@ -133,7 +128,6 @@ TEST(sampled_cpu_time_says_what_a_batch_costs)
         build_put(&b, ROW_HOST_SAMPLE, &s);
     }
     ck_assert_int_eq(build_analyze(&b)->facts->host.fetch_cpu_ns, MS(3.5));
-    build_end(&b);
 }
 
 TEST(losses_are_added_up)
@@ -150,7 +144,6 @@ TEST(losses_are_added_up)
     ck_assert_int_eq(h->dropped, 42);
     ck_assert_uint_eq(h->warnings, 5);
     ck_assert_double_eq(h->overhead_pct, -1);
-    build_end(&b);
 }
 
 /* Each step launches ten kernels; so many of them have no record. `source`: whose recording. */
@@ -183,7 +176,6 @@ TEST_EACH(launches_without_a_record_are_not_idle_time, 0, 5)
     const char *text = cases[_i].lost > 2 ? a->verdict : a->why;
     bool says = strstr(text, cases[_i].says ? cases[_i].says : "missing") != NULL;
     ck_assert_msg(says == (cases[_i].says != NULL), "%d: %s %s", _i, a->verdict, a->why);
-    build_end(&b);
 }
 
 /* Of ten launches of each step so many return an error; the others have a kernel. */
@@ -214,7 +206,6 @@ TEST_EACH(launches_that_fail_are_not_lost, 0, 3)
     ck_assert_msg(strstr(a->verdict, cases[_i].verdict) != NULL, "%s", a->verdict);
     ck_assert_msg(strstr(a->why, cases[_i].why) != NULL, "%s", a->why);
     ck_assert_msg(!strstr(a->verdict, "missing") && !strstr(a->why, "missing"), "%s", a->why);
-    build_end(&b);
 }
 
 TEST(a_busy_gpu_is_the_verdict)
@@ -227,7 +218,6 @@ TEST(a_busy_gpu_is_the_verdict)
     ck_assert_ptr_nonnull(strstr(a->verdict, "99 %"));
     ck_assert_ptr_nonnull(strstr(a->why, "compute 9.90 ms"));
     ck_assert_ptr_nonnull(a->next);
-    build_end(&b);
 }
 
 TEST(one_recording_without_steps_is_not_called_a_step)
@@ -238,7 +228,6 @@ TEST(one_recording_without_steps_is_not_called_a_step)
     ck_assert_str_eq(a->verdict_class, "gpu");
     ck_assert_ptr_nonnull(strstr(a->verdict, "of the recorded window (5.00 ms, no step repeats)"));
     ck_assert_ptr_nonnull(strstr(a->why, "The window: compute"));
-    build_end(&b);
 }
 
 /* Without marks: the thread that runs backward launches twice as much as the loop's. */
@@ -264,7 +253,6 @@ TEST(the_loops_thread_takes_batches_and_updates_parameters)
         }
         const struct facts *f = build_analyze(&b)->facts;
         ck_assert_int_eq(f->tl->threads[f->steps.main_thread].row.id, i ? 1 : 2);
-        build_end(&b);
     }
 }
 
@@ -281,7 +269,6 @@ TEST_EACH(an_absurd_cost_of_records_is_no_cost, 0, 5)
         ck_assert_double_eq(pct, -1);
     else
         ck_assert_double_gt(pct, 0);
-    build_end(&b);
 }
 
 static void put_overhead(struct builder *b, const char *name, int64_t start, int64_t end)
@@ -305,5 +292,4 @@ TEST(overhead_counts_once_and_within_the_recording)
     b.thread = 7; /* it calls nothing: CUPTI's own, or the agent's */
     put_overhead(&b, "CUPTI Buffer flush", MS(151), MS(190));
     ck_assert_double_eq_tol(build_analyze(&b)->facts->health.overhead_pct, 15, 0.01);
-    build_end(&b);
 }

@@ -39,7 +39,6 @@ TEST(long_host_work_is_named_by_its_range)
     ck_assert_str_eq(a->verdict_class, "host");
     ck_assert_ptr_nonnull(strstr(a->verdict, "other work"));
     ck_assert_ptr_nonnull(strstr(a->why, "'augment'"));
-    build_end(&b);
 }
 
 static void fill_other_range(struct builder *b, int64_t at)
@@ -60,7 +59,6 @@ TEST(the_range_is_that_of_the_thread_that_launches)
     const struct advice *a = run(&b, fill_other_range);
     ck_assert(gap_in(a, "augment"));
     ck_assert(!gap_in(a, "prefetch"));
-    build_end(&b);
 }
 
 static void fill_backward(struct builder *b, int64_t at)
@@ -77,7 +75,6 @@ TEST(a_thread_without_a_range_waits_for_the_one_that_called_last)
     struct builder b = build_start();
     build_thread(&b, 2, "autograd");
     ck_assert(gap_in(run(&b, fill_backward), "loss"));
-    build_end(&b);
 }
 
 /* Frames as Python's stacks have them: short ones in which the middle of the gap happens to lie,
@@ -98,5 +95,4 @@ TEST(the_range_holds_most_of_the_gap_and_says_where_it_is)
     const struct advice *a = run(&b, fill_frames);
     ck_assert(gap_in(a, "hooks.py(268): _set_context"));
     ck_assert_ptr_nonnull(strstr(a->why, "_set_context"));
-    build_end(&b);
 }

@@ -53,7 +53,6 @@ TEST(waiting_for_data_is_input_even_after_a_sync)
     ck_assert_int_lt(a->facts->breakdown_ns[PART_IDLE_SYNC], MS(1) + US(5));
     ck_assert_str_eq(a->verdict_class, "input");
     ck_assert_int_eq(a->facts->host.wait_ns, MS(4));
-    build_end(&b);
 }
 
 static void fill_sync(struct builder *b, int64_t at)
@@ -70,7 +69,6 @@ TEST(launching_after_a_sync_is_charged_to_the_sync)
     expect(a, PART_COMPUTE, US(50 * 179), US(1));
     expect(a, PART_IDLE_SYNC, MS(1), US(20)); /* up to the next step's first kernel */
     expect(a, PART_IDLE_QUEUED, US(49), US(2));
-    build_end(&b);
 }
 
 static void fill_poor_sync(struct builder *b, int64_t at)
@@ -88,7 +86,6 @@ TEST(a_sync_that_took_no_lead_is_not_blamed)
     ck_assert_int_gt(a->facts->breakdown_ns[PART_IDLE_LAUNCH], MS(6));
     ck_assert_int_lt(a->facts->breakdown_ns[PART_IDLE_SYNC], US(20));
     ck_assert_str_eq(a->verdict_class, "host");
-    build_end(&b);
 }
 
 static void fill_old_event(struct builder *b, int64_t at)
@@ -106,7 +103,6 @@ TEST(a_wait_that_left_the_queue_full_is_not_blamed)
     expect(a, PART_COMPUTE, MS(9) - US(10), US(400));
     ck_assert_int_gt(a->facts->breakdown_ns[PART_IDLE_HOST], US(900));
     expect(a, PART_IDLE_SYNC, 0, US(300)); /* the first step has nothing before it */
-    build_end(&b);
 }
 
 static void fill_copy(struct builder *b, int64_t at)
@@ -128,7 +124,6 @@ TEST(a_blocking_copy_is_copy_time)
     ck_assert_int_eq(a->facts->totals.copies[0].exposed_ns, a->facts->totals.copies[0].total_ns);
     ck_assert_int_eq(a->facts->totals.copies[0].host_blocked_ns,
                      (int64_t)a->facts->steps.used * MS(3));
-    build_end(&b);
 }
 
 static void fill_launch(struct builder *b, int64_t at)
@@ -144,7 +139,6 @@ TEST(short_kernels_launched_slowly_are_launch_bound)
     expect(a, PART_COMPUTE, US(500), US(1));
     expect(a, PART_IDLE_LAUNCH, US(3500), US(1));
     ck_assert_int_eq(a->facts->totals.short_kernels, (int64_t)a->facts->steps.used * 100);
-    build_end(&b);
 }
 
 static void fill_full_queue(struct builder *b, int64_t at)
@@ -163,7 +157,6 @@ TEST(a_full_queue_is_no_launch_overhead)
     expect(a, PART_COMPUTE, MS(10), US(1));
     expect(a, PART_IDLE_LAUNCH, 0, 0);
     ck_assert_str_eq(a->verdict_class, "gpu");
-    build_end(&b);
 }
 
 /* Both are launched at once, and the second does not start for 6 ms: not by a lack of launches, nor
@@ -184,7 +177,6 @@ TEST(work_that_is_launched_and_held_up_is_no_cost_of_what_it_does)
     ck_assert_ptr_null(strstr(a->next, "other streams")); /* there is one */
     for (size_t i = 0; i < a->ranked_count; i++)
         ck_assert_int_lt(a->ranked[i]->saves_high_ns, MS(4));
-    build_end(&b);
 }
 
 static void fill_alloc(struct builder *b, int64_t at)
@@ -198,7 +190,6 @@ TEST(allocation_is_named)
     struct builder b = build_start();
     const struct advice *a = run(&b, MS(5), fill_alloc);
     expect(a, PART_IDLE_ALLOC, MS(2), US(1));
-    build_end(&b);
 }
 
 static void fill_unlaunched(struct builder *b, int64_t at)
@@ -213,7 +204,6 @@ TEST(without_calls_nothing_is_explained)
     ck_assert_int_ge(a->facts->breakdown_ns[PART_UNEXPLAINED], MS(2));
     expect(a, PART_COMPUTE, MS(1), US(1));
     ck_assert_double_gt(a->facts->health.unexplained_pct, 50);
-    build_end(&b);
 }
 
 static void fill_two_threads(struct builder *b, int64_t at)
@@ -233,7 +223,6 @@ TEST(the_main_threads_wait_is_seen_behind_another_threads_launch)
     build_thread(&b, 2, "autograd");
     const struct advice *a = run(&b, MS(10), fill_two_threads);
     expect(a, PART_IDLE_INPUT, MS(3), US(1));
-    build_end(&b);
 }
 
 static void fill_streams(struct builder *b, int64_t at)
@@ -264,7 +253,6 @@ TEST(exposed_means_nothing_better_runs)
     ck_assert_double_eq_tol(a->facts->gpu.comm_pct, 100.0 * STEPS * MS(4) / window, 0.01);
     ck_assert_double_eq_tol(a->facts->gpu.comm_exposed_pct, 100.0 * STEPS * MS(3) / window, 0.01);
     ck_assert_double_eq_tol(a->facts->gpu.copy_exposed_pct, 100.0 * STEPS * MS(1) / window, 0.01);
-    build_end(&b);
 }
 
 TEST(gaps_and_unlisted_idle_time_make_up_all_idle_time)
@@ -284,7 +272,6 @@ TEST(gaps_and_unlisted_idle_time_make_up_all_idle_time)
             idle += a->facts->step_parts[i][p];
     ck_assert_int_eq(listed, idle);
     ck_assert_int_gt(a->facts->gaps_unlisted_ns, 0);
-    build_end(&b);
 }
 
 TEST(the_virtual_gpu_is_named)
@@ -293,5 +280,4 @@ TEST(the_virtual_gpu_is_named)
     const struct advice *a = run(&b, MS(4), fill_launch);
     ck_assert(facts_virtual(a->facts));
     ck_assert_ptr_nonnull(strstr(a->verdict, "virtual"));
-    build_end(&b);
 }

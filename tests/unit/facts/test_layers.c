@@ -46,7 +46,6 @@ TEST(one_pass_in_a_module_has_no_steps)
 {
     struct builder b;
     ck_assert_int_eq(passes(&b, 1, "nn.Module: Model_0")->source, STEPS_NONE);
-    build_end(&b);
 }
 
 TEST(one_pass_without_modules_has_doubtful_steps_at_most)
@@ -54,7 +53,6 @@ TEST(one_pass_without_modules_has_doubtful_steps_at_most)
     struct builder b;
     const struct steps *s = passes(&b, 1, NULL);
     ck_assert(s->source == STEPS_NONE || s->confidence <= 0.6);
-    build_end(&b);
 }
 
 TEST(passes_are_steps_and_not_their_layers)
@@ -66,7 +64,6 @@ TEST(passes_are_steps_and_not_their_layers)
         ck_assert_int_eq(s->source, STEPS_DETECTED);
         ck_assert_uint_ge(s->count, 19);
         ck_assert_uint_le(s->count, 20);
-        build_end(&b);
     }
 }
 
@@ -78,7 +75,6 @@ TEST(few_passes_are_doubtful_steps)
     ck_assert_int_eq(s->source, STEPS_DETECTED);
     ck_assert_double_le(s->confidence, 0.6);
     ck_assert_ptr_nonnull(s->doubt);
-    build_end(&b);
 }
 
 /* ... unless the user says how many they are. */
@@ -93,7 +89,6 @@ TEST(few_passes_that_the_user_counts_are_steps)
     ck_assert_uint_eq(s->count, 6);
     ck_assert_double_gt(s->confidence, 0.6);
     ck_assert_ptr_null(s->doubt);
-    build_end(&b);
 }
 
 /* The loop over the parameters of an optimizer that is written in Python. */
@@ -114,7 +109,6 @@ TEST(one_update_of_many_parameters_has_no_steps)
     struct builder b = build_start();
     update(&b, MS(1));
     ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
-    build_end(&b);
     b = build_start();
     int64_t at = MS(1);
     for (int i = 0; i < 20; i++)
@@ -122,5 +116,4 @@ TEST(one_update_of_many_parameters_has_no_steps)
     const struct steps *s = &build_analyze(&b)->facts->steps;
     ck_assert_uint_ge(s->count, 19);
     ck_assert_uint_le(s->count, 20);
-    build_end(&b);
 }

@@ -46,9 +46,7 @@ TEST(two_kernels_and_a_wait_are_a_doubtful_step)
 {
     struct builder b;
     doubted(two_kernels(&b, true), 10);
-    build_end(&b);
     ck_assert_int_eq(two_kernels(&b, false)->source, STEPS_NONE); /* as layers would be */
-    build_end(&b);
 }
 
 /* One kernel, 50 times, between the copies of what it reads and writes. */
@@ -70,11 +68,9 @@ TEST(one_kernel_and_a_wait_are_a_doubtful_step)
 {
     struct builder b;
     doubted(one_kernel(&b, true), 49);
-    build_end(&b);
     const struct steps *s = one_kernel(&b, false);
     ck_assert_int_eq(s->source, STEPS_NONE);
     ck_assert_ptr_nonnull(s->doubt);
-    build_end(&b);
 }
 
 TEST(marks_need_no_guess)
@@ -91,7 +87,6 @@ TEST(marks_need_no_guess)
     const struct steps *s = &build_analyze(&b)->facts->steps;
     ck_assert_int_eq(s->source, STEPS_NVTX);
     ck_assert_uint_eq(s->detected_count, 0);
-    build_end(&b);
 }
 
 /* The program allocates for a second, then launches the same kernel for 2 ms. */
@@ -105,7 +100,6 @@ TEST(a_guess_is_not_worth_more_than_what_takes_the_time)
         at = wait_for(&b, at, gpu);
     }
     ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
-    build_end(&b);
 }
 
 /* Each step reduces a hundred times; before the first one the same reductions run now and then. */
@@ -127,7 +121,6 @@ TEST(a_long_step_is_found_around_a_loop_within_it)
         at = kernel(&b, "copy", at, &gpu, MS(2));
     }
     doubted(&build_analyze(&b)->facts->steps, 25);
-    build_end(&b);
 }
 
 /* The host reads whether anything changed; now and then, at no regular distance, it goes on with
@@ -154,7 +147,6 @@ TEST(a_readback_in_each_of_many_is_a_doubtful_step)
         at = gpu + US(12);
     }
     doubted(&build_analyze(&b)->facts->steps, n - 1);
-    build_end(&b);
 }
 
 /* Behind the loop, from its last copy on, come as many operations as a step has; but no kernel. */
@@ -177,7 +169,6 @@ TEST(what_follows_the_loop_is_no_step_of_it)
     ck_assert_int_eq(s->source, STEPS_DETECTED);
     ck_assert_uint_eq(s->count, 40);
     ck_assert(!s->at[39].used);
-    build_end(&b);
 }
 
 /* Layers of a deep network whose weights come from the host, which waits for them. */
@@ -195,5 +186,4 @@ TEST(layers_that_the_host_waits_for_are_no_steps)
         at = wait_for(&b, at, gpu);
     }
     ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
-    build_end(&b);
 }

@@ -77,5 +77,4 @@ TEST(types_are_read_from_mangled_names)
     ck_assert_uint_eq(o->class.dtype, SPOOL_DT_F32);
     ck_assert_uint_eq(o->class.tensor, TRI_NO);
     ck_assert_uint_eq(o->class.pass, PASS_DGRAD);
-    build_end(&b);
 }

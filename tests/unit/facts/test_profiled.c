@@ -40,7 +40,6 @@ TEST(a_stop_is_left_out)
     ck_assert_uint_eq(s->slow, 0);
     ck_assert_int_lt(s->max_ns, MS(2));
     ck_assert_ptr_nonnull(strstr(text_profiler(&text, b.a), "leave out 2 of the 12 steps"));
-    build_end(&b);
 }
 
 TEST(what_takes_nothing_stays)
@@ -50,7 +49,6 @@ TEST(what_takes_nothing_stays)
     struct text text;
     ck_assert_uint_eq(s->profiled, 0);
     ck_assert_ptr_null(text_profiler(&text, b.a));
-    build_end(&b);
 }
 
 TEST(who_profiles_each_step_pays_for_it)
@@ -59,5 +57,4 @@ TEST(who_profiles_each_step_pays_for_it)
     const struct steps *s = steps_of(&b);
     ck_assert_uint_eq(s->profiled, 0);
     ck_assert_int_gt(s->median_ns, MS(4));
-    build_end(&b);
 }

@@ -62,7 +62,6 @@ TEST(the_time_between_is_neither_a_step_nor_a_gap)
     ck_assert_int_eq(a->facts->breakdown_ns[PART_COMPUTE], MS(6));
     ck_assert_msg(fabs(a->facts->gpu.busy_pct - 61.5) < 1, /* the last 4 ms are not looked at */
                   "%g %%", a->facts->gpu.busy_pct);
-    build_end(&b);
 }
 
 /* In the first step of the second window work of the step before it may run, unseen. */
@@ -76,7 +75,6 @@ TEST(the_step_that_leads_in_does_not_count)
     ck_assert_int_eq(facts_step_number(a->facts, STEPS - 1), STEPS);
     ck_assert_int_eq(facts_step_number(a->facts, STEPS), 101);
     ck_assert_int_eq(facts_step_number(a->facts, 2 * STEPS - 1), 100 + STEPS);
-    build_end(&b);
 }
 
 /* 25 ms behind: what the GPU does in the first three steps of a window was launched before it. */
@@ -88,7 +86,6 @@ TEST(steps_before_the_gpu_is_known_do_not_count)
         ck_assert(!a->facts->steps.at[i].used);
     ck_assert(a->facts->steps.at[STEPS + 3].used);
     ck_assert_int_eq(a->facts->step_parts[STEPS][PART_UNEXPLAINED], MS(4));
-    build_end(&b);
 }
 
 /* No GPU was seen in the whole run: there is nothing to lead in. */
@@ -101,7 +98,6 @@ TEST(without_a_gpu_all_steps_count)
     const struct advice *a = build_analyze(&b);
     ck_assert_uint_eq(a->facts->steps.count, STEPS);
     ck_assert_uint_eq(a->facts->steps.used, STEPS);
-    build_end(&b);
 }
 
 /* Cut off by size, in the middle of a step: neither it nor steps whose kernels are missing count.
@@ -121,7 +117,6 @@ TEST(unfinished_steps_do_not_count)
     ck_assert(a->facts->steps.at[STEPS - 1].used);
     for (size_t i = STEPS; i < STEPS + 3; i++)
         ck_assert(!a->facts->steps.at[i].used);
-    build_end(&b);
 }
 
 TEST(it_says_how_much_was_recorded)
@@ -134,11 +129,9 @@ TEST(it_says_how_much_was_recorded)
     ck_assert_int_eq(a->facts->health.run_mean_ns, MS(10));
     ck_assert_ptr_nonnull(a->facts->health.recorded_text);
     ck_assert_ptr_nonnull(strstr(a->facts->health.recorded_text, "16 of 1000 steps"));
-    build_end(&b);
     b = build_start();
     for (int i = 0; i < STEPS; i++)
         step(&b, (int64_t)i * PERIOD, 0);
     a = build_analyze(&b);
     ck_assert(a->facts->health.recorded_pct >= 100 && !a->facts->health.recorded_text);
-    build_end(&b);
 }

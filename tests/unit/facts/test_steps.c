@@ -61,7 +61,6 @@ TEST(marks_become_steps_from_start_to_start)
     ck_assert_int_le(s->median_ns, s->p95_ns);
     ck_assert_int_le(s->p95_ns, s->max_ns);
     ck_assert_uint_eq(s->at[3].ops, 29);
-    build_end(&b);
 }
 
 TEST(replays_after_the_last_optimizer_step_are_the_steps)
@@ -87,7 +86,6 @@ TEST(replays_after_the_last_optimizer_step_are_the_steps)
         const struct steps *s = &build_analyze(&b)->facts->steps;
         ck_assert_int_eq(s->source, cases[k].source);
         ck_assert_uint_ge(s->count, cases[k].source == STEPS_DETECTED ? 20 : 4);
-        build_end(&b);
     }
 }
 
@@ -105,7 +103,6 @@ TEST(steps_while_queues_fill_do_not_count)
     const struct steps *s = &build_analyze(&b)->facts->steps;
     for (size_t i = 0; i < s->count; i++)
         ck_assert_uint_eq(s->at[i].used, i >= 5); /* the GPU waits in the step behind */
-    build_end(&b);
 }
 
 TEST(repetition_finds_the_same_steps_without_marks)
@@ -124,8 +121,6 @@ TEST(repetition_finds_the_same_steps_without_marks)
     ck_assert_double_lt(ratio, 1.02);
     ck_assert_double_gt(d->confidence, 0.8);
     ck_assert_ptr_nonnull(strstr(d->source_text, "detected"));
-    build_end(&marked);
-    build_end(&bare);
 }
 
 TEST(evaluation_in_between_is_not_a_step_that_counts)
@@ -145,7 +140,6 @@ TEST(evaluation_in_between_is_not_a_step_that_counts)
         out += !s->at[i].used;
     ck_assert_uint_eq(out, 1);
     ck_assert_int_le(s->max_ns, MS(2));
-    build_end(&b);
 }
 
 TEST(kernels_before_the_first_mark_and_a_cut_last_step_stay_out)
@@ -167,7 +161,6 @@ TEST(kernels_before_the_first_mark_and_a_cut_last_step_stay_out)
     ck_assert_uint_eq(a->facts->steps.used, 3); /* nor does it show where the first one begins */
     ck_assert_uint_eq(a->facts->steps.op_step[0], TL_NONE);
     ck_assert_uint_eq(a->facts->steps.at[0].ops, 29);
-    build_end(&b);
 }
 
 TEST(an_operation_belongs_to_the_step_that_launched_it)
@@ -183,7 +176,6 @@ TEST(an_operation_belongs_to_the_step_that_launched_it)
     ck_assert_int_eq(a->facts->steps.at[1].from_ns, MS(1) + US(150)); /* until it ends */
     ck_assert_int_eq(a->facts->steps.at[1].to_ns, MS(2) + US(150));
     ck_assert_int_eq(a->facts->steps.at[1].length_ns, MS(1));
-    build_end(&b);
 }
 
 /* The host is done with a step after 2 ms, the GPU after 20. */
@@ -201,7 +193,6 @@ TEST(where_the_host_runs_ahead_a_step_takes_what_the_gpu_takes)
     ck_assert_int_le(f->breakdown_ns[PART_COMPUTE], MS(20));
     ck_assert_int_ge(f->breakdown_ns[PART_COMPUTE], MS(19));
     ck_assert_ptr_null(f->contradiction);
-    build_end(&b);
 }
 
 /* A pause of a second, once: those that wait are still told from the others. */
@@ -219,7 +210,6 @@ TEST(one_pause_does_not_hide_long_steps_that_recur)
     const struct facts *f = build_analyze(&b)->facts;
     ck_assert(f->steps.recurs);
     ck_assert_uint_eq(f->steps.slow, 6);
-    build_end(&b);
 }
 
 /* Every fourth step waits for its batch. */
@@ -242,7 +232,6 @@ TEST(long_steps_that_recur_are_told_with_their_cause)
     ck_assert_int_eq(f->long_part, PART_IDLE_INPUT);
     ck_assert_int_gt(f->long_extra_ns, MS(89));
     ck_assert_ptr_nonnull(strstr(f->long_text, "5 of 19 steps"));
-    build_end(&b);
 }
 
 TEST(nested_marks_choose_the_outer_one)
@@ -258,7 +247,6 @@ TEST(nested_marks_choose_the_outer_one)
     const struct advice *a = build_analyze(&b);
     ck_assert_uint_eq(a->facts->steps.count, 6);
     ck_assert_int_eq(a->facts->steps.median_ns, MS(10));
-    build_end(&b);
 }
 
 /* The host is ten steps ahead when the recording begins: what the GPU does first was launched
@@ -284,7 +272,6 @@ TEST(work_launched_before_the_recording_does_not_halve_the_step)
     ck_assert_uint_ge(s->count, STEPS - AHEAD - 2);
     ck_assert_uint_le(s->count, STEPS - AHEAD);
     ck_assert_uint_eq(s->slow, 0);
-    build_end(&b);
 }
 
 /* A kernel every `pause`, until the layers and what a pass has beside them are done. */
@@ -310,7 +297,6 @@ static size_t passes_found(bool timed)
             build_api(&b, "cudaDeviceSynchronize", at - US(300), US(250));
     }
     size_t found = build_analyze(&b)->facts->steps.count;
-    build_end(&b);
     return found;
 }
 
@@ -328,7 +314,6 @@ static bool may_be_layers(bool timed)
     }
     const char *doubt = build_analyze(&b)->facts->steps.doubt;
     bool told = doubt && strstr(doubt, "the layers of one pass");
-    build_end(&b);
     return told;
 }
 

@@ -28,7 +28,6 @@ TEST(one_known_step_is_enough)
         ck_assert_int_le(llabs(f->step_ns - MS(6)), US(40));
         ck_assert_int_le(llabs(f->breakdown_ns[PART_COMPUTE] - 10 * US(80)), US(6));
         ck_assert_int_eq(f->totals.kernel_count_all, 10 * (more + 1));
-        build_end(&b);
     }
 }
 
@@ -41,7 +40,6 @@ TEST(a_step_alone_counts)
     const struct facts *f = build_analyze(&b)->facts;
     ck_assert_uint_eq(f->steps.used, 1);
     ck_assert_int_eq(f->breakdown_ns[PART_COMPUTE], 10 * US(80));
-    build_end(&b);
 }
 
 /* What long steps take and what the others take add up to what the loop takes. */
@@ -58,7 +56,6 @@ TEST(long_steps_and_the_others_make_up_the_mean)
     ck_assert_int_gt(s->short_ns, s->min_ns * 5 / 4);
     ck_assert_int_le(llabs(slow * s->long_ns + others * s->short_ns - (slow + others) * s->pace_ns),
                      US(1));
-    build_end(&b);
 }
 
 /* Most steps are no exception. */
@@ -71,7 +68,6 @@ TEST(the_majority_is_not_called_long)
             at = marked_step(&b, at, 10, US(80), i % 2 == fewer ? MS(20) : MS(1));
         const struct steps *s = &build_analyze(&b)->facts->steps;
         ck_assert_uint_eq(s->slow, fewer ? 4 : 0);
-        build_end(&b);
     }
 }
 
@@ -89,7 +85,6 @@ TEST(half_of_few_steps_are_no_exception)
         ck_assert_int_eq(f->steps.recurs, !more);
         ck_assert_uint_eq(f->steps.used, 2);
         ck_assert_int_le(llabs(f->step_ns - (more ? MS(10) : MS(20))), US(500));
-        build_end(&b);
     }
 }
 
@@ -107,7 +102,6 @@ TEST(two_kinds_of_steps_in_turn_count_both)
         ck_assert_int_eq(s->recurs, turns == 2);
         ck_assert_int_le(llabs(a->facts->step_ns - MS(turns == 2 ? 2.2 : 2)), US(10));
         ck_assert_int_eq(strstr(a->verdict, "two kinds in turn") != NULL, turns == 2);
-        build_end(&b);
     }
 }
 
@@ -122,5 +116,4 @@ TEST(other_work_is_a_share_of_the_steps_looked_at)
     ck_assert_uint_eq(f->other_steps, 2);
     ck_assert_ptr_nonnull(strstr(f->other_text, "2 of the 7 steps behind the first two"));
     ck_assert_ptr_nonnull(strstr(f->other_text, "55 % of their time")); /* 12 of 22 ms */
-    build_end(&b);
 }

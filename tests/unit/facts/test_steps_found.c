@@ -38,7 +38,6 @@ static int steps_of_moved_layers(enum behind each)
     for (int i = 0; i < 40 && each == NOTHING; i++) /* one pass */
         build_kernel(&b, "gemm", at + US(20 * i), at + US(20 * i + 8), US(10));
     int source = build_analyze(&b)->facts->steps.source;
-    build_end(&b);
     return source;
 }
 
@@ -62,7 +61,6 @@ TEST(steps_behind_a_long_warm_up_are_found)
     const struct steps *s = &build_analyze(&b)->facts->steps;
     ck_assert_int_eq(s->source, STEPS_DETECTED);
     ck_assert_int_eq(s->median_ns, US(1500));
-    build_end(&b);
 }
 
 /* A compiler tries kernels of many kinds for most of the GPU's time, then `steps` short steps.
@@ -90,7 +88,6 @@ static struct detected_steps {
         }
     const struct steps *s = &build_analyze(&b)->facts->steps;
     struct detected_steps found = {s->source, s->used};
-    build_end(&b);
     return found;
 }
 
@@ -134,7 +131,6 @@ TEST(steps_of_two_devices_in_one_process_are_found)
     ck_assert_int_eq(s->source, STEPS_DETECTED);
     ck_assert_uint_ge(s->count, 58);
     ck_assert_uint_le(s->count, 60);
-    build_end(&b);
 }
 
 /* Nothing was recorded before the first step, so nobody knows how long it is; what the host did in
@@ -149,7 +145,6 @@ TEST(a_first_step_of_unknown_length_is_no_part_of_the_others)
     ck_assert_int_eq(f->step_ns, US(1500));
     ck_assert_uint_eq(f->steps.at[0].used, 0);
     ck_assert_int_eq(f->breakdown_ns[PART_COMPUTE], KERNELS * US(60));
-    build_end(&b);
 }
 
 /* `once` kernels before and behind eight equal layers. */
@@ -169,7 +164,6 @@ static int layers(int once)
         }
     }
     int source = build_analyze(&b)->facts->steps.source;
-    build_end(&b);
     return source;
 }
 
@@ -196,7 +190,6 @@ TEST(a_trace_with_few_launches_has_its_steps)
     ck_assert_ptr_null(a->facts->contradiction);
     ck_assert_int_ge(a->facts->step_ns, MS(95));
     ck_assert_int_le(a->facts->step_ns, MS(105));
-    build_end(&b);
 }
 
 /* The data come before the loop in twenty copies, and the weights go behind it. */
@@ -215,7 +208,6 @@ TEST(copies_around_the_loop_do_not_make_its_steps_doubtful)
     ck_assert_int_eq(s->source, STEPS_DETECTED);
     ck_assert_uint_eq(s->count, STEPS - 1);
     ck_assert_ptr_null(s->doubt);
-    build_end(&b);
 }
 
 /* An agent plays between updates, and that takes most of the time. */
@@ -242,7 +234,6 @@ TEST(other_work_that_takes_most_of_the_time_is_told)
         } else {
             ck_assert_ptr_null(f->other_text);
         }
-        build_end(&b);
     }
 }
 
@@ -262,7 +253,6 @@ TEST(what_comes_before_the_loop_does_not_make_updates_doubtful)
     ck_assert_uint_ge(s->count, 98);
     ck_assert_double_ge(s->confidence, 0.9);
     ck_assert_ptr_null(s->doubt);
-    build_end(&b);
 }
 
 /* Two buffers to the GPU, a kernel, and both back: three kinds of operations in all. */
@@ -289,11 +279,8 @@ TEST(steps_of_few_kinds_of_operations_are_found)
     ck_assert_int_eq(s->source, STEPS_DETECTED);
     ck_assert_uint_eq(s->count, 49);
     ck_assert_int_eq(s->median_ns, MS(4));
-    build_end(&b);
-    ck_assert_int_eq(few_kinds(&b, 4, true)->source, STEPS_NONE); /* may be chance */
-    build_end(&b);
+    ck_assert_int_eq(few_kinds(&b, 4, true)->source, STEPS_NONE);   /* may be chance */
     ck_assert_int_eq(few_kinds(&b, 50, false)->source, STEPS_NONE); /* copies alone */
-    build_end(&b);
 }
 
 /* A simulation: forces, then positions, and so on. */
@@ -306,7 +293,6 @@ static int alternating(int n)
     }
     const struct steps *s = &build_analyze(&b)->facts->steps;
     int found = s->source == STEPS_DETECTED ? (int)s->count : 0;
-    build_end(&b);
     return found;
 }
 
@@ -348,5 +334,4 @@ TEST(migrations_of_managed_memory_are_no_steps)
     ck_assert_int_ge(f->breakdown_ns[PART_IDLE_HOST], MS(200));
     ck_assert_int_le(f->breakdown_ns[PART_IDLE_SYNC], MS(1));
     ck_assert_int_le(f->breakdown_ns[PART_UNEXPLAINED], MS(1));
-    build_end(&b);
 }

@@ -15,7 +15,6 @@ TEST(without_repetition_the_recording_is_one)
     ck_assert_uint_eq(a->facts->steps.count, 1);
     ck_assert_uint_eq(a->facts->steps.used, 1);
     ck_assert_int_eq(a->facts->steps.median_ns, MS(39) + US(100));
-    build_end(&b);
 }
 
 TEST(layers_of_a_model_that_ran_once_are_no_steps)
@@ -30,7 +29,6 @@ TEST(layers_of_a_model_that_ran_once_are_no_steps)
         }
     build_kernel(&b, "first_use", MS(300), MS(300) + US(8), US(10));
     ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
-    build_end(&b);
 }
 
 /* Layers of one graph, launched by one call: 40 of them, so that their number does not tell. */
@@ -45,7 +43,6 @@ TEST(layers_of_a_graph_are_no_steps)
             build_kernel_of(&b, name, correlation, MS(2) + US(200 * layer + 20 * k), US(18), 64);
         }
     ck_assert_int_eq(build_analyze(&b)->facts->steps.source, STEPS_NONE);
-    build_end(&b);
 }
 
 /* What a server runs for one batch: its layers repeat, the batch does not. */
@@ -70,7 +67,6 @@ TEST(passes_of_a_server_are_steps_if_there_are_several)
         const struct advice *a = build_analyze(&b);
         ck_assert_int_eq(a->facts->steps.source, passes > 1 ? STEPS_NVTX : STEPS_NONE);
         ck_assert_uint_eq(a->facts->steps.count, (size_t)passes);
-        build_end(&b);
     }
 }
 
@@ -81,7 +77,6 @@ TEST(an_empty_profile_is_answered)
     ck_assert_uint_eq(a->facts->steps.count, 0);
     ck_assert_str_eq(a->verdict_class, "not-enough-data");
     ck_assert_uint_eq(a->facts->gap_count, 0);
-    build_end(&b);
 }
 
 TEST(without_threads_the_training_thread_did_nothing)

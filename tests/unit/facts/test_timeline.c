@@ -24,7 +24,6 @@ TEST(joins_operations_to_calls)
     ck_assert_int_eq(t->gpu_start_ns, US(20));
     ck_assert_int_eq(t->gpu_end_ns, US(115));
     ck_assert_uint_eq(t->have, HAVE_KERNELS | HAVE_API | HAVE_DEVICE);
-    build_end(&b);
 }
 
 TEST(nested_driver_call_gives_its_kernels_to_the_outer_call)
@@ -47,7 +46,6 @@ TEST(nested_driver_call_gives_its_kernels_to_the_outer_call)
     ck_assert_str_eq(name_of(t, t->apis[0].name), "cudaLaunchKernel");
     ck_assert_uint_eq(t->ops[0].api, 0);
     ck_assert_uint_eq(t->apis[0].ops, 1);
-    build_end(&b);
 }
 
 TEST(graph_launch_owns_many_operations)
@@ -60,7 +58,6 @@ TEST(graph_launch_owns_many_operations)
     ck_assert_uint_eq(t->apis[0].kind, API_GRAPH_LAUNCH);
     ck_assert_uint_eq(t->apis[0].op, 0);
     ck_assert_uint_eq(t->apis[0].ops, 5);
-    build_end(&b);
 }
 
 /* A 1x1 convolution runs a kernel that is named a product: its operator tells, and a graph's
@@ -84,7 +81,6 @@ TEST(products_of_convolutions_are_convolutions)
                                      FAMILY_GEMM, FAMILY_CONV, FAMILY_GEMM};
     for (size_t i = 0; i < sizeof family; i++)
         ck_assert_uint_eq(t->ops[i].class.family, family[i]);
-    build_end(&b);
 }
 
 TEST(correlations_are_per_process)
@@ -107,7 +103,6 @@ TEST(correlations_are_per_process)
     build_put(&b, ROW_KERNEL, &k);
     struct timeline *t = build_finish(&b);
     ck_assert_uint_eq(t->apis[t->ops[0].api].thread, 1);
-    build_end(&b);
 }
 
 TEST(library_calls_find_their_api_calls)
@@ -129,7 +124,6 @@ TEST(library_calls_find_their_api_calls)
     ck_assert_uint_eq(t->ops[0].class.layout, SPOOL_LAYOUT_NHWC);
     ck_assert_uint_eq(t->ops[0].class.tensor, TRI_UNKNOWN);
     ck_assert_uint_eq(t->ops[1].class.family, FAMILY_UNKNOWN);
-    build_end(&b);
 }
 
 static int64_t health_value(const struct timeline *t, const char *code)
@@ -166,7 +160,6 @@ TEST(impossible_rows_are_counted_not_believed)
     ck_assert_int_ge(health_value(t, "references-missing"), 3);
     for (size_t i = 0; i < t->op_count; i++)
         ck_assert_uint_lt(t->streams[t->ops[i].stream].device, t->device_count);
-    build_end(&b);
 }
 
 /* Each of them could be; all together they could not be added up. */
@@ -188,7 +181,6 @@ TEST(no_sum_of_times_leaves_its_bounds)
     ck_assert_int_le(kernels, TL_TOTAL_MAX);
     ck_assert_int_le(ranges, TL_TOTAL_MAX);
     ck_assert_int_eq(health_value(t, "times-absurd"), 200 - t->op_count - t->range_count);
-    build_end(&b);
 }
 
 TEST(impossible_numbers_are_not_known)
@@ -238,7 +230,6 @@ TEST(impossible_numbers_are_not_known)
     ck_assert_uint_eq(o->block[0], 1024);
     ck_assert_uint_eq(o->block[1], 0);
     ck_assert_int_ge(health_value(t, "numbers-absurd"), 7);
-    build_end(&b);
 }
 
 /* Random rows: whatever comes, indices stay valid and parts add up. */
@@ -290,7 +281,6 @@ TEST_EACH(random_rows_never_break_it, 0, 50)
         }
         ck_assert_int_eq(sum, a->facts->steps.at[i].to_ns - a->facts->steps.at[i].from_ns);
     }
-    build_end(&b);
 }
 
 TEST(a_collectives_kernel_communicates_whatever_its_name)
@@ -301,7 +291,6 @@ TEST(a_collectives_kernel_communicates_whatever_its_name)
         .id = 1, .process = 1, .start_ns = US(1), .end_ns = US(2), .kernel = b.next_id};
     build_put(&b, ROW_COLLECTIVE, &c);
     ck_assert_uint_eq(build_finish(&b)->ops[0].class.family, FAMILY_COMM);
-    build_end(&b);
 }
 
 TEST(have_comes_from_the_source_when_it_says)
@@ -310,5 +299,4 @@ TEST(have_comes_from_the_source_when_it_says)
     build_meta(&b, "have", "kernels,copies,api,nonsense");
     ck_assert_uint_eq(build_finish(&b)->have, HAVE_KERNELS | HAVE_COPIES | HAVE_API);
     ck_assert_ptr_null(timeline_meta(b.t, "command"));
-    build_end(&b);
 }

@@ -47,7 +47,6 @@ TEST(copies_of_a_window_are_its_answer)
     const struct outcome *o = case_first(a, "pin-memory", MS(84));
     ck_assert_double_eq_tol(case_value(o, "pageable H2D copies"), 12, 1e-9);
     ck_assert_ptr_nonnull(strstr(a->next, "Pin the host buffers"));
-    build_end(&b);
 }
 
 /* What was launched before the recording holds a stream up for 50 ms: nothing is known of them. */
@@ -66,7 +65,6 @@ TEST(begins_behind_what_was_launched_before)
         ck_assert_int_eq(strstr(f->steps.source_text, "launched before the recording") != NULL,
                          held);
         ck_assert_int_lt(held ? f->breakdown_ns[PART_UNEXPLAINED] : 0, MS(1));
-        build_end(&b);
     }
 }
 
@@ -82,7 +80,6 @@ TEST(one_kernel_may_be_a_step)
         ck_assert_int_eq(s->source == STEPS_NONE && s->doubt, !others);
         if (!others)
             ck_assert_ptr_nonnull(strstr(s->doubt, "'train_step' (30 times). If each is a step"));
-        build_end(&b);
     }
 }
 
@@ -97,7 +94,6 @@ TEST(rules_of_steps_are_not_asked)
         ck_assert_int_eq(o->verdict, RULE_CANNOT_TELL);
         ck_assert_ptr_nonnull(strstr(o->why, "steps that repeat"));
     }
-    build_end(&b);
 }
 
 /* Every text of every outcome that was asked, and every report: nothing is of a step. */
@@ -136,7 +132,6 @@ TEST(nothing_is_said_of_a_step)
     ck_assert_ptr_nonnull(strstr(json, "\"unit\": \"window\""));
     ck_assert_ptr_nonnull(strstr(json, "\"breakdown_of\": \"window\""));
     free(json);
-    build_end(&b);
 }
 
 TEST(ranks_of_a_window_wait_in_it)
@@ -152,7 +147,6 @@ TEST(ranks_of_a_window_wait_in_it)
     no_step("ranks", out);
     ck_assert_ptr_nonnull(strstr(out, "2 ranks compared"));
     free(out);
-    build_end(&b);
 }
 
 TEST(the_page_tells_of_a_window)
@@ -166,7 +160,6 @@ TEST(the_page_tells_of_a_window)
     ck_assert_ptr_null(strstr(out, "id=\"steps\""));
     ck_assert_ptr_null(strstr(out, "per used step"));
     free(out);
-    build_end(&b);
 }
 
 /* The first work was launched before the window began, and is in its sums. */
@@ -178,7 +171,6 @@ TEST(the_first_work_counts)
     const struct advice *a = build_analyze(&b);
     ck_assert_int_eq(a->facts->totals.kernel_count_all, 13);
     ck_assert_int_eq(a->facts->totals.kernel_ns, MS(30) + 12 * US(900));
-    build_end(&b);
 }
 
 /* Setting up around the work: 60 ms before it, 40 ms behind it; or `far` away from it. */
@@ -205,12 +197,10 @@ TEST(setting_up_belongs_to_a_window)
     ck_assert_ptr_nonnull(strstr(o->summary, "last work, 40 calls to free memory, unload code or "
                                              "end otherwise take 40.0 ms"));
     ck_assert_ptr_nonnull(strstr(a->facts->steps.source_text, "last freeing or unloading"));
-    build_end(&b);
     b = set_up(MS(1000)); /* what lies between is not setting up */
     a = build_analyze(&b);
     ck_assert_int_eq(a->facts->step_ns / MS(1), 19);
     ck_assert_str_ne(a->verdict_class, "start-up");
-    build_end(&b);
 }
 
 TEST(next_to_nothing_is_not_enough)
@@ -222,7 +212,6 @@ TEST(next_to_nothing_is_not_enough)
     ck_assert_str_eq(a->verdict_class, "not-enough-data");
     ck_assert_ptr_nonnull(strstr(a->verdict, "the window recorded contains only 2 GPU operations"));
     ck_assert_uint_eq(a->ranked_count, 0);
-    build_end(&b);
 }
 
 /* What to record is said in the words of what recorded. */
@@ -238,7 +227,6 @@ TEST(not_enough_says_what_to_record)
         build_kernel(&b, "one", MS(1), MS(1) + US(10), US(20));
         build_kernel(&b, "two", MS(40), MS(40) + US(10), US(20));
         ck_assert_ptr_nonnull(strstr(build_analyze(&b)->next, words[i]));
-        build_end(&b);
     }
 }
 
@@ -254,7 +242,6 @@ TEST(a_kernel_that_somebody_tried_is_not_enough)
         struct builder b = build_start();
         build_kernel(&b, "one", MS(1), MS(1) + US(10), cases[i].length_ns);
         ck_assert_str_eq(build_analyze(&b)->verdict_class, cases[i].verdict);
-        build_end(&b);
     }
 }
 
@@ -281,7 +268,6 @@ TEST(bounds_of_a_window_are_replayed)
     ck_assert_int_ge(o->saves_high_ns, before);
     ck_assert_int_ge(o->saves_high_ns, MS(20)); /* 11 times 2 ms and what else each wait costs */
     ck_assert_int_le(o->saves_high_ns, a->facts->step_ns - 12 * MS(3) + US(50));
-    build_end(&b);
 }
 
 TEST(windows_of_the_same_work_are_compared)
@@ -302,9 +288,6 @@ TEST(windows_of_the_same_work_are_compared)
     ck_assert_int_eq(g->verdict, GATE_INCONCLUSIVE);
     ck_assert_ptr_nonnull(strstr(g->checks[0].why, "no step repeats"));
     gate_free(g);
-    build_end(&base);
-    build_end(&now);
-    build_end(&other);
 }
 
 /* The GPU was at work on what nobody recorded when the recording began, and a copy waited for it.
@@ -326,5 +309,4 @@ TEST(what_ran_before_the_recording_is_not_known)
     ck_assert_int_ge(a->facts->breakdown_ns[PART_UNEXPLAINED], MS(399));
     ck_assert_int_le(a->facts->breakdown_ns[PART_IDLE_QUEUED], MS(1));
     ck_assert_ptr_nonnull(strstr(a->next, "launched before"));
-    build_end(&b);
 }

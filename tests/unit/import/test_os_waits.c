@@ -59,21 +59,17 @@ TEST(a_wait_between_steps_is_the_loaders)
     struct builder b = steps(waits);
     ck_assert_int_ge(input_ns(&b), MS(3.6));
     case_first(b.a, "num-workers", MS(4));
-    build_end(&b);
     b = steps(reads); /* so do reads: the batch is made here */
     ck_assert_int_ge(input_ns(&b), MS(3.6));
-    build_end(&b);
 }
 
 TEST(other_pauses_are_not)
 {
     struct builder b = steps(nothing);
     ck_assert_int_eq(input_ns(&b), 0);
-    build_end(&b);
     b = steps(waits_for_thread);
     ck_assert_int_le(input_ns(&b), MS(1));
     ck_assert_int_eq(b.a->facts->tl->os_call_count, CASE_STEPS);
-    build_end(&b);
 }
 
 /* No range at all: steps by their repetition, and a poll in each. */
@@ -93,7 +89,6 @@ TEST(workers_are_advised_without_any_range)
     ck_assert_int_ge(a->facts->breakdown_ns[PART_IDLE_INPUT], MS(3.6));
     const struct outcome *o = case_first(a, "num-workers", MS(4));
     ck_assert_str_eq(o->title, "Give the loader more workers"); /* it sleeps until they deliver */
-    build_end(&b);
 }
 
 /* Nothing repeats: the program waits for a compiler, say, and nobody knows of a loader. */
@@ -111,5 +106,4 @@ TEST(waits_outside_of_a_loop_are_no_input)
     ck_assert(analysis_of_window(a->facts));
     ck_assert_int_eq(a->facts->breakdown_ns[PART_IDLE_INPUT], 0);
     case_verdict(a, "num-workers", RULE_SILENT);
-    build_end(&b);
 }

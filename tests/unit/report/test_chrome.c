@@ -36,7 +36,6 @@ TEST(counts_what_no_lane_holds)
     ck_assert_int_eq(v.at[v.n - 1].lane, ROWS_LANES - 1);
     vec_release(&v);
     rows_close(&r);
-    timeline_free(b.t);
 }
 
 /* A call that its clock puts a little before its range is drawn inside it; one that really hangs
@@ -62,7 +61,6 @@ TEST(snaps_clock_differences)
     ck_assert_int_eq(v.at[4].lane, 1);
     vec_release(&v);
     rows_close(&r);
-    timeline_free(b.t);
 }
 
 /* Ranks are drawn on the clock of the steps. */
@@ -85,7 +83,6 @@ TEST(aligns_ranks)
         rows_close(&r);
     }
     vec_release(&v);
-    timeline_free(b.t);
 }
 
 TEST(keeps_the_shape)
@@ -111,7 +108,6 @@ TEST(keeps_the_shape)
                      occurrences(out, "\"name\":\"ProfilerStep#"));
     ck_assert_int_ge(occurrences(out, "\"name\":\"launched, not begun\""), 24);
     free(out);
-    build_end(&b);
 }
 
 /* A wait for the whole device belongs to the process whose thread called. */
@@ -144,7 +140,6 @@ TEST(waits_stay_with_their_process)
     }
     vec_release(&v);
     rows_close(&r);
-    timeline_free(b.t);
 }
 
 TEST(one_event_a_line)
@@ -160,7 +155,6 @@ TEST(one_event_a_line)
     }
     ck_assert_int_gt(lines, 200);
     free(out);
-    build_end(&b);
 }
 
 TEST(says_virtual)
@@ -176,7 +170,6 @@ TEST(says_virtual)
     char *term = exported("term", a);
     ck_assert_ptr_eq(strstr(term, "Virtual GPU"), term);
     free(term);
-    build_end(&b);
 }
 
 TEST(never_says_virtual_of_a_real_one)
@@ -189,7 +182,6 @@ TEST(never_says_virtual_of_a_real_one)
         ck_assert_msg(!out || has_metric || !strstr(out, "irtual GPU"), "%s", exporters[i]->name);
         free(out);
     }
-    build_end(&b);
 }
 
 /* Sum of the values in the object that follows `key`. */
@@ -212,7 +204,6 @@ TEST(json_breakdown_sums_to_the_step)
     const char *object = strstr(out, "\"breakdown_ms\": {");
     ck_assert_double_eq_tol(sum_of(object + 16, "{"), strtod(median + 13, NULL), 1e-6);
     free(out);
-    build_end(&b);
 }
 
 TEST(tells_of_a_full_disk)
@@ -227,5 +218,4 @@ TEST(tells_of_a_full_disk)
             ck_assert_msg(exporters[i]->analysis(a, &o, f, &e) == -1, "%s", exporters[i]->name);
         fclose(f);
     }
-    build_end(&b);
 }

@@ -43,7 +43,6 @@ TEST(test_stacks)
     ck_assert_int_eq(lines, 3);
     ck_assert_int_eq(sum, used * MS(6));
     free(out);
-    build_end(&b);
 }
 
 /* A file without a line would look like a whole one. */
@@ -58,5 +57,4 @@ TEST(test_nothing_to_fold)
     ck_assert_int_eq(exporter_find("folded")->analysis(a, &o, f, &e), -1);
     ck_assert_ptr_nonnull(strstr(e.text, "no GPU work"));
     fclose(f);
-    build_end(&b);
 }

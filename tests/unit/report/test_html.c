@@ -116,7 +116,6 @@ TEST(page_is_one_harmless_file)
     ck_assert_ptr_nonnull(strstr(out, "&lt;/script&gt;&lt;img src=x"));
     ck_assert_uint_lt(strlen(out), 200000);
     free(out);
-    build_end(&b);
 }
 
 TEST(page_says_it_all_without_script)
@@ -134,7 +133,6 @@ TEST(page_says_it_all_without_script)
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         ck_assert_msg(strstr(out, wanted[i]) != NULL, "%s", wanted[i]);
     free(out);
-    build_end(&b);
 }
 
 /* Nothing says that Python drives this program: CUDA's words stand open, the others are folded. */
@@ -149,7 +147,6 @@ TEST(page_shows_the_remedy_for_this_program)
     ck_assert_int_gt(own, 0);
     ck_assert_int_ge(occurrences(out, "<summary>For PyTorch, TensorFlow</summary>"), own);
     free(out);
-    build_end(&b);
 }
 
 TEST(page_of_an_unknown_device_begins_with_the_steps)
@@ -161,7 +158,6 @@ TEST(page_of_an_unknown_device_begins_with_the_steps)
     ck_assert_msg(strncmp(sub + 15, "11 of 12 steps used", 19) == 0, "%.60s", sub);
     ck_assert_ptr_nonnull(strstr(out, ">a warning to show</td><td>3</td>"));
     free(out);
-    build_end(&b);
 }
 
 /* A window without steps, copies that take most of it, and gaps too short to be listed. */
@@ -181,7 +177,6 @@ TEST(page_of_a_window_of_copies)
     ck_assert_msg(strstr(out, "Every gap in the analysed time is shorter than 2.00 us."), "%.600s",
                   strstr(out, "When the GPU idles"));
     free(out);
-    build_end(&b);
 }
 
 /* A gap names the call that fills it, else the range around it: not the call behind it. */
@@ -199,7 +194,6 @@ TEST(page_says_what_happened_during_a_gap)
     ck_assert_ptr_nonnull(gaps);
     ck_assert_ptr_nonnull(strstr(gaps, "<span class=\"mid\" title=\"augment on the host\">"));
     free(out);
-    build_end(&b);
 }
 
 /* A profiler that recorded no GPU: nothing is said of one that idles, and no cause is given. */
@@ -224,7 +218,6 @@ TEST(page_of_host_work_alone_speaks_of_no_idle_gpu)
     ck_assert_ptr_nonnull(strstr(out, "no GPU recorded"));
     ck_assert_ptr_nonnull(strstr(out, "Step 6: 30.0 ms, 3.0 times the median"));
     free(out);
-    build_end(&b);
 }
 
 /* Which thread waits, and for what. */
@@ -242,7 +235,6 @@ TEST(page_tells_what_threads_wait_for)
         table = at;
     }
     free(out);
-    build_end(&b);
 }
 
 TEST(page_carries_every_event_of_a_small_run)
@@ -258,7 +250,6 @@ TEST(page_carries_every_event_of_a_small_run)
     ck_assert_int_eq(occurrences(json, "cudaLaunchKernel"), 1);
     free(json);
     free(out);
-    build_end(&b);
 }
 
 /* In bars and in the legend. */
@@ -275,7 +266,6 @@ TEST(page_has_a_colour_for_each_part)
         }
     }
     free(out);
-    build_end(&b);
 }
 
 TEST(rounds_axes_up)

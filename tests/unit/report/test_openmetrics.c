@@ -28,5 +28,4 @@ TEST_EACH(test_long_job, 0, 8)
     ck_assert_int_lt(end - line, 512 + 32);
     ck_assert_int_eq(strncmp(end - strlen(last), last, strlen(last)), 0);
     free(out);
-    build_end(&b);
 }

@@ -47,7 +47,6 @@ TEST(keeps_to_the_width)
             check_lines(out, widths[i]);
             free(out);
         }
-    build_end(&b);
 }
 
 /* Ten calls of Python functions a step hold up no host, a thousand do. */
@@ -67,7 +66,6 @@ TEST(says_that_stacks_slow_the_host)
         char *out = told(build_analyze(&b), DETAIL_USUAL, 200, false);
         ck_assert_msg((strstr(out, "4,000 calls of Python functions") != NULL) == k, "%s", out);
         free(out);
-        build_end(&b);
     }
 }
 
@@ -85,7 +83,6 @@ TEST(cuts_no_title)
     }
     ck_assert_ptr_null(strstr(out, "..."));
     free(out);
-    build_end(&b);
 }
 
 TEST(keeps_numbers_beside_their_units)
@@ -103,7 +100,6 @@ TEST(keeps_numbers_beside_their_units)
             ck_assert_msg(!strstr(out, starts[i]), "%d columns: %s", width, out);
         free(out);
     }
-    build_end(&b);
 }
 
 TEST(tells_as_much_as_it_is_asked_for)
@@ -126,7 +122,6 @@ TEST(tells_as_much_as_it_is_asked_for)
     for (size_t i = 0; i < a->outcome_count; i++)
         ck_assert_ptr_nonnull(strstr(all, a->outcomes[i].rule->id));
     free(all);
-    build_end(&b);
 }
 
 /* 24 lines, less the name of the profile above it and a prompt below. */
@@ -146,7 +141,6 @@ TEST(answers_on_one_screen)
         ck_assert_int_eq(occurrences(out, "gpuprof explain"), 0);
         free(out);
     }
-    build_end(&b);
 }
 
 /* Both groups of findings, with what each can give. */
@@ -163,7 +157,6 @@ TEST(tells_of_both_groups)
     char *out = told(a, DETAIL_BRIEF, 200, false);
     ck_assert_int_eq(strstr(out, "time that the program loses, at most") != NULL, both);
     free(out);
-    build_end(&b);
 }
 
 /* "1.0 times as fast" would say that nothing changes. */
@@ -184,7 +177,6 @@ TEST(tells_where_the_changes_lead)
     char *out = told(a, DETAIL_BRIEF, 100, false);
     ck_assert_ptr_null(strstr(out, "Possible"));
     free(out);
-    build_end(&b);
 }
 
 /* Only where a larger number stands below a smaller one. */
@@ -210,7 +202,6 @@ TEST(explains_an_order_that_surprises)
     char *brief = told(a, DETAIL_BRIEF, 100, false);
     ck_assert_ptr_nonnull(strstr(brief, "The order follows"));
     free(brief);
-    build_end(&b);
 }
 
 /* Nothing to change in the program, but something to do: the short answer says it, too. */
@@ -223,7 +214,6 @@ TEST(says_what_to_do_without_a_finding)
     char *out = told(a, DETAIL_BRIEF, 100, false);
     ck_assert_ptr_nonnull(strstr(out, "Next     Record on an idle machine.\n"));
     free(out);
-    build_end(&b);
 }
 
 /* A remedy of one line of its own is whole; what is cut says so. */
@@ -250,12 +240,10 @@ TEST(says_that_steps_are_a_small_part)
         free(out);
     }
     ck_assert_double_eq_tol(text_covered_pct(a), 10, 0.2);
-    build_end(&b);
     a = steps_and_more(&b, 8);
     char *out = told(a, DETAIL_USUAL, 200, false);
     ck_assert_ptr_null(strstr(out, "steps cover"));
     free(out);
-    build_end(&b);
 }
 
 TEST(cuts_with_dots)
@@ -292,7 +280,6 @@ TEST(tells_how_the_program_ended)
             if (ends[i].told)
                 ck_assert_ptr_nonnull(strstr(out, ends[i].told));
             free(out);
-            build_end(&b);
         }
 }
 
@@ -307,7 +294,6 @@ TEST(colours_only_where_asked)
     ck_assert_int_eq(occurrences(coloured, "\033[") % 2, 0); /* each ink is put away again */
     ck_assert_int_gt(occurrences(coloured, "\033[1m"), 0);
     free(coloured);
-    build_end(&b);
 }
 
 /* A pull request shows what to change; what is fine unfolds. */
@@ -322,7 +308,6 @@ TEST(markdown_folds_the_rest)
     ck_assert(folded > strstr(out, a->ranked[0]->rule->title));
     ck_assert_int_eq(occurrences(out, "<details>"), occurrences(out, "\n</details>\n\n"));
     free(out);
-    build_end(&b);
 }
 
 TEST(cleans_what_others_print)

@@ -55,7 +55,6 @@ static struct span_ns shorter(int by, int steps)
     struct bench x = bench_start_of(steps, MS(10), fill_ahead);
     struct span_ns s =
         bench_span(&x, (struct edit){.kind = &edit_scale, .at.ops = of_steps, .scale = {0.1, 0.1}});
-    bench_end(&x);
     return s;
 }
 

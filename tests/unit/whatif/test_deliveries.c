@@ -113,14 +113,12 @@ TEST(workers_that_hold_up_every_step_set_its_pace)
 {
     struct bench x = bench_start(MS(10), fill_held_up);
     batches_come_no_faster_and_more_workers_may_bring_them(&x);
-    bench_end(&x);
 }
 
 TEST(so_does_a_thread_that_sleeps_in_the_operating_system)
 {
     struct bench x = bench_start(MS(10), fill_sleeps);
     batches_come_no_faster_and_more_workers_may_bring_them(&x);
-    bench_end(&x);
 }
 
 TEST(a_batch_of_a_burst_was_made_between_its_neighbours)
@@ -136,7 +134,6 @@ TEST(a_batch_of_a_burst_was_made_between_its_neighbours)
     }
     query_deliveries_release(&d);
     ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 5);
-    bench_end(&x);
 }
 
 TEST(a_wait_that_ends_when_the_batch_comes_is_for_the_workers)
@@ -145,7 +142,6 @@ TEST(a_wait_that_ends_when_the_batch_comes_is_for_the_workers)
     ck_assert_int_eq(reading(&x), DELIVERY_LIMITS);
     struct edit quick = {.kind = &edit_scale, .at.ops = every_kernel, .scale = {0.5, 0.5}};
     ck_assert_int_lt(bench_span(&x, quick).mid_ns, US(250));
-    bench_end(&x);
 }
 
 TEST(a_wait_as_long_whenever_the_loop_asks_is_the_cost_of_taking)
@@ -156,7 +152,6 @@ TEST(a_wait_as_long_whenever_the_loop_asks_is_the_cost_of_taking)
     ck_assert_int_gt(bench_span(&x, quick).low_ns, US(1200));
     struct edit more = {.kind = &edit_more_workers};
     ck_assert_int_lt(bench_span(&x, more).high_ns, US(100));
-    bench_end(&x);
 }
 
 TEST(where_nothing_decides_the_interval_holds_both)
@@ -168,7 +163,6 @@ TEST(where_nothing_decides_the_interval_holds_both)
     ck_assert_int_lt(s.low_ns, US(250));
     ck_assert_int_gt(s.mid_ns, US(1200));
     ck_assert_ptr_nonnull(strstr(x.b.a->whatif.wider, "batches were ready"));
-    bench_end(&x);
 }
 
 TEST(batches_that_are_ready_say_nothing_about_workers)
@@ -177,7 +171,6 @@ TEST(batches_that_are_ready_say_nothing_about_workers)
     ck_assert_uint_eq(found(&x), 0);
     struct edit quick = {.kind = &edit_scale, .at.ops = every_kernel, .scale = {0.5, 0.5}};
     ck_assert_int_gt(bench_span(&x, quick).mid_ns, MS(1.5));
-    bench_end(&x);
 }
 
 TEST(the_rule_says_what_more_workers_would_bring)
@@ -188,7 +181,6 @@ TEST(the_rule_says_what_more_workers_would_bring)
     ck_assert_str_eq(first->rule->id, "num-workers");
     ck_assert_ptr_eq(first->edit.kind, &edit_more_workers);
     ck_assert(!first->upper_bound);
-    bench_end(&x);
 }
 
 /* What torch.profiler records with active=3: it is not known where the first one begins. */
@@ -197,10 +189,8 @@ TEST(two_batches_are_enough_if_both_were_awaited)
     struct bench x = bench_start_of(3, MS(10), fill_held_up);
     ck_assert_uint_eq(found(&x), 3);
     ck_assert_str_eq(x.b.a->ranked[0]->title, "Give the loader more workers");
-    bench_end(&x);
     x = bench_start_of(2, MS(10), fill_held_up);
     ck_assert_uint_eq(found(&x), 0);
-    bench_end(&x);
 }
 
 /* 6 ms for a batch that nobody knows the maker of, then 40 launches, one each 100 us. */
@@ -221,5 +211,4 @@ TEST(a_graph_makes_no_batches)
             ck_assert_int_le(o->saves_high_ns, MS(4.1));
         }
     }
-    bench_end(&x);
 }

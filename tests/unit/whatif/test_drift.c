@@ -34,7 +34,6 @@ TEST_EACH(steps_that_become_shorter_are_not_called_long_and_short_ones, -1, 2)
     ck_assert_msg(strstr(f->long_text, text), "%s", f->long_text);
     ck_assert_int_eq(f->steps.drift_to_ns > f->steps.drift_from_ns, _i > 0);
     ck_assert_int_eq(f->steps.drift_to_ns < f->steps.drift_from_ns, _i < 0);
-    build_end(&b);
 }
 
 TEST_EACH(steps_of_average_length_are_replayed, 0, 2)
@@ -46,5 +45,4 @@ TEST_EACH(steps_of_average_length_are_replayed, 0, 2)
     ck_assert_int_le(llabs(a->whatif.pace_ns - mean), mean / 20);
     ck_assert_msg(a->whatif.trusted, "%s", a->whatif.why_not);
     ck_assert_ptr_nonnull(strstr(a->whatif.wider, "those of average length are replayed"));
-    build_end(&b);
 }

@@ -18,7 +18,6 @@ TEST(removed_operations_and_calls_cost_nothing)
     ns = with(&x, (struct edit){.kind = &edit_remove, .at.calls = is_sync}, &middle);
     ck_assert_int_gt(ns, MS(5.9));
     ck_assert_int_lt(ns, MS(6.1));
-    bench_end(&x);
 }
 
 TEST(scaled_operations_take_a_time_within_the_range)
@@ -28,7 +27,6 @@ TEST(scaled_operations_take_a_time_within_the_range)
     ck_assert_int_eq(with(&x, half, &lucky), MS(4));
     ck_assert_int_eq(with(&x, half, &middle), MS(5));
     ck_assert_int_eq(with(&x, half, &unlucky), MS(6));
-    bench_end(&x);
 }
 
 /* Of four milliseconds two go, the other two take half as long. */
@@ -45,7 +43,6 @@ TEST(scaled_operations_may_do_the_work_of_others_on_the_way)
     ck_assert_int_ge(ns, MS(4));
     ck_assert_int_le(ns, MS(4) + US(10));
     free(gone);
-    bench_end(&x);
 }
 
 TEST(a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace)
@@ -55,11 +52,9 @@ TEST(a_larger_batch_helps_where_the_host_or_small_kernels_set_the_pace)
     int64_t ns = with(&x, twice, &unlucky);
     ck_assert_int_gt(ns, MS(2.4));
     ck_assert_int_lt(ns, MS(2.7));
-    bench_end(&x);
     x = bench_start(MS(8) + US(100), fill_gpu_bound); /* 64 blocks: fewer than there are SMs */
     ck_assert_int_lt(with(&x, twice, &lucky), MS(4.2));
     ck_assert_int_gt(with(&x, twice, &unlucky), MS(8));
-    bench_end(&x);
 }
 
 static int64_t full_blocks;
@@ -98,7 +93,6 @@ TEST(a_larger_batch_does_not_speed_up_a_gpu_that_is_full)
         int64_t best = with(&x, more, &lucky), worst = with(&x, more, &unlucky);
         ck_assert_msg(best > MS(best_ms[i]), "%lld", (long long)best);
         ck_assert_msg(worst > MS(7.95), "%lld", (long long)worst);
-        bench_end(&x);
     }
 }
 
@@ -140,7 +134,6 @@ TEST(one_of_two_equal_syncs_saves_nothing_and_both_save_the_gain)
     ck_assert_msg(strstr(last->text, "only the best one of the waits"), "%s", last->text);
     ck_assert(last->value < 0.1);
     free(calls);
-    bench_end(&x);
 }
 
 /* Ten kernels of 1 ms, a wait for them, memory freed, then 4 ms of host work. */
@@ -176,13 +169,10 @@ TEST(a_wait_moves_on_to_what_frees_memory)
     struct edit unsync = {.kind = &edit_unsync};
     struct bench x = bench_start(MS(14), fill_sync_and_free_now);
     ck_assert_int_gt(with(&x, unsync, &lucky), MS(13.9));
-    bench_end(&x);
     x = bench_start(MS(14), fill_sync_and_free_in_stream);
     ck_assert_int_lt(with(&x, unsync, &lucky), MS(10.1));
-    bench_end(&x);
     x = bench_start(MS(14), fill_free_beside_kernels);
     ck_assert_int_lt(with(&x, unsync, &lucky), MS(10.1));
-    bench_end(&x);
 }
 
 /* Waits for the GPU, then reads and prints for 2 ms inside a range of its own. */
@@ -200,7 +190,6 @@ TEST(what_is_done_with_a_result_goes_with_the_wait_for_it)
     int64_t ns = with(&x, (struct edit){.kind = &edit_unsync}, &middle);
     ck_assert_int_gt(ns, MS(3.4)); /* launches for 3 ms, and 0.5 ms behind the range */
     ck_assert_int_lt(ns, MS(3.7));
-    bench_end(&x);
 }
 
 /* The wait is somebody else's: it stays, with all that it costs. */
@@ -214,7 +203,6 @@ TEST(waits_that_are_not_the_programs_stay)
     struct edit edit = {.kind = &edit_unsync, .spared = marks};
     ck_assert_int_eq(with(&x, edit, &middle), MS(6));
     free(marks);
-    bench_end(&x);
 }
 
 /* ---- a full queue ---- */
@@ -236,7 +224,6 @@ TEST(waiting_for_room_in_the_queue_ends_with_the_kernels)
     int64_t ns = with(&x, tenth, &middle);
     ck_assert_int_lt(ns, MS(1.5));
     ck_assert(x.b.a->whatif.trusted);
-    bench_end(&x);
 }
 
 /* ---- self-checks ---- */
@@ -250,7 +237,6 @@ TEST(steady_steps_predict_one_another)
     ck_assert_double_ge(w->holdout_error_pct, 0);
     ck_assert_double_lt(w->unexplained_pct, 0.5);
     ck_assert_double_lt(w->identity_error_pct, 0.01);
-    bench_end(&x);
 }
 
 static void fill_never_alike(struct builder *b, int64_t at)
@@ -269,7 +255,6 @@ TEST(steps_of_different_work_widen_the_intervals)
     ck_assert(w->trusted);
     ck_assert_double_lt(w->holdout_error_pct, 0);
     ck_assert_ptr_nonnull(strstr(w->wider, "different work"));
-    bench_end(&x);
 }
 
 /* Steps of 4 to 16 ms: the host waits for 0.4 ms of FP32 products, then works on. */
@@ -293,7 +278,6 @@ TEST(doubt_does_not_make_a_cause_larger)
     ck_assert(!o->upper_bound && o->saves_low_ns == 0); /* its middle is known all the same */
     ck_assert_int_gt(o->saves_mid_ns, 0);
     ck_assert_int_le(o->saves_high_ns, US(500));
-    build_end(&b);
 }
 
 /* An edit of that kind which changes something, as far as the kind needs no aim. */
@@ -315,7 +299,6 @@ TEST_EACH(every_edit_can_be_applied_to_any_steps, 0, (int)edit_kind_count)
     int64_t ns = with(&x, some(edit_kinds[_i]), &middle);
     ck_assert_int_gt(ns, 0);
     ck_assert_int_le(ns, MS(8));
-    bench_end(&x);
 }
 
 /* A step that has something of all that edits look for: batches, copies, waits, exchanges. */
@@ -351,5 +334,4 @@ TEST_EACH(a_kind_does_what_its_properties_say, 0, (int)edit_kind_count)
         ck_assert_int_eq(with(&x, some(kind), &unlucky), best);
     for (size_t i = 0; i < edit_kind_count; i++) /* trials of the past are found by it */
         ck_assert(edit_kinds[i] == kind || strcmp(edit_kinds[i]->name, kind->name) != 0);
-    bench_end(&x);
 }

@@ -12,7 +12,6 @@ TEST(hidden_communication_leaves_its_last_bucket_and_slows_compute_down)
     ck_assert_int_gt(worst, best + MS(0.5));
     ck_assert_int_lt(worst, MS(8));
     ck_assert_int_gt(x.b.a->whatif.comm_bound_ns, MS(2.9));
-    bench_end(&x);
 }
 
 /* One step may wait long for its exchange: what is left of it in each is a part of what was
@@ -26,7 +25,6 @@ TEST(waiting_is_no_transfer_that_has_to_stay)
         .device = x.b.a->facts->steps.device, .comm_ns = MS(3), .wait_ns = MS(2)};
     x.b.a->own->ranks = (struct ranks){.at = &own, .count = 1, .late = TL_NONE};
     ck_assert_int_lt(with(&x, hide, &lucky), all - MS(0.3));
-    bench_end(&x);
 }
 
 /* In every first collective of a step, 0.6 ms are waiting for the late rank. */
@@ -45,7 +43,6 @@ TEST(a_punctual_rank_takes_away_the_waiting_for_it_alone)
     int64_t ns = with(&x, (struct edit){.kind = &edit_punctual}, &middle);
     ck_assert_int_gt(ns, MS(7.35));
     ck_assert_int_lt(ns, MS(7.45));
-    bench_end(&x);
 }
 
 TEST(accumulating_communicates_once_in_so_many_steps)
@@ -54,7 +51,6 @@ TEST(accumulating_communicates_once_in_so_many_steps)
     int64_t ns = with(&x, (struct edit){.kind = &edit_accumulate, .accumulate.every = 3}, &middle);
     ck_assert_int_gt(ns, MS(5.9));
     ck_assert_int_lt(ns, MS(6.1));
-    bench_end(&x);
 }
 
 /* 2 ms of compute, then forty collectives of 50 us, most of which is what any costs. */
@@ -76,7 +72,6 @@ TEST(few_large_collectives_pay_what_any_costs_a_few_times_only)
     ck_assert_int_lt(best, MS(2.5));
     ck_assert_int_gt(worst, best);
     ck_assert_int_lt(worst, MS(4));
-    bench_end(&x);
 }
 
 /* 8 ms of compute; a collective waits beside all of it and 1 ms more, and the host for that. */
@@ -112,5 +107,4 @@ TEST(compute_beside_a_wait_is_faster_without_it)
     ck_assert_int_lt(worst, MS(8.1));
     ck_assert_int_gt(best, MS(6.9)); /* 8 / 1.15 */
     ck_assert_int_lt(best, MS(7.1));
-    bench_end(&x);
 }

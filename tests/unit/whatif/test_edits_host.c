@@ -31,7 +31,6 @@ TEST(launches_that_no_longer_block_keep_the_gpu_busy)
         if (x.g->tasks[i].kind == TASK_KERNEL)
             x.plan.dur[i] = US(45);
     ck_assert_int_eq(bench_step(&x), MS(5));
-    bench_end(&x);
 }
 
 /* A check behind each kernel, whose answer is read: 20 x (300 + 10 + 20 us and what the host does).
@@ -54,7 +53,6 @@ TEST(waits_for_the_answers_of_checks_go_with_the_checks)
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_int_gt(o->saves_mid_ns, MS(3)); /* 20 kernels of 300 us are left */
     ck_assert_int_ne(case_outcome(x.b.a, "sync-in-loop")->verdict, RULE_FIRES);
-    bench_end(&x);
 }
 
 /* 7 ms of kernels; meanwhile and afterwards the training thread copies for 8.9 ms, in two ranges of
@@ -84,7 +82,6 @@ TEST(copies_within_the_hosts_memory_take_their_time_along_once)
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert(!o->upper_bound);
     ck_assert_int_eq(case_outcome(x.b.a, "host-work")->verdict, RULE_SILENT);
-    bench_end(&x);
 }
 
 /* 4 ms in a range, of which the GPU is idle for 2; then launches, for which the GPU waits. */
@@ -111,7 +108,6 @@ TEST(host_work_beside_the_gpu_counts_where_the_host_sets_the_pace)
     ck_assert_ptr_nonnull(strstr(spent->text, "the host's time there in all"));
     ck_assert(fabs(spent->value - 3.97) < 0.01); /* no less than the bound, but for the pauses */
     ck_assert_int_le(o->saves_high_ns, (int64_t)(spent->value * 1e6));
-    bench_end(&x);
 }
 
 static void fill_decode(struct builder *b, int64_t at)
@@ -127,7 +123,6 @@ TEST(reading_for_nothing_leaves_the_share_that_computes)
     int64_t ns = with(&x, (struct edit){.kind = &edit_read_free, .read_free.left = 0.25}, &middle);
     ck_assert_int_gt(ns, MS(3.9));
     ck_assert_int_lt(ns, MS(4.1));
-    bench_end(&x);
 }
 
 /* A batch of 3 ms made in line, and 6.8 ms of the training thread's own work. */
@@ -146,7 +141,6 @@ TEST(busy_workers_may_slow_the_training_thread_down)
     ck_assert_int_lt(best, MS(7.1));
     ck_assert_int_gt(worst, best + MS(1.2)); /* a fifth of 6.8 ms */
     ck_assert_int_lt(worst, best + MS(1.5));
-    bench_end(&x);
 }
 
 /* Four kernels of 10 us, 2 ms of the host from each launch to the next. */
@@ -165,7 +159,6 @@ TEST(long_pauses_between_launches_may_go_while_the_thread_has_no_core)
     ((struct facts *)(void *)(uintptr_t)x.b.a->facts)->host.starved_ns = MS(4);
     ck_assert_int_lt(with(&x, capture, &lucky), MS(1));
     ck_assert_int_gt(with(&x, capture, &unlucky), MS(7.5));
-    bench_end(&x);
 }
 
 /* 20 kernels of a pass and 20 of the optimizer, one each 50 us. */
@@ -196,7 +189,6 @@ TEST(optimizer_and_loss_may_stay_outside_of_a_graph_under_pytorch)
         capture.at.op_marks = query_outside_model(x.b.a->facts, &x.b.a->arena);
         ck_assert_int_lt(with(&x, capture, &lucky), MS(0.5));
         ck_assert_int_gt(with(&x, capture, &unlucky), MS(0.9));
-        bench_end(&x);
     }
 }
 
@@ -227,8 +219,6 @@ TEST(a_graph_saves_the_way_to_the_gpu_of_each_launch)
     struct bench x = bench_start(MS(3), fill_late_starts);
     ck_assert_int_lt(with(&x, capture, &lucky), MS(0.3));
     ck_assert_int_gt(with(&x, capture, &unlucky), MS(1.1));
-    bench_end(&x);
     x = bench_start(MS(3), fill_long_calls);
     ck_assert_int_gt(with(&x, capture, &lucky), MS(1.1));
-    bench_end(&x);
 }

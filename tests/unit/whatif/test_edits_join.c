@@ -12,7 +12,6 @@ TEST(joined_neighbours_take_as_long_as_the_longest_to_a_quarter_more_each)
     ck_assert_int_gt(with(&x, join, &lucky), MS(3.9));
     ck_assert_int_gt(with(&x, join, &unlucky), MS(4.6));
     ck_assert_int_lt(with(&x, join, &unlucky), MS(4.8));
-    bench_end(&x);
 }
 
 static void fill_mixed_of_pytorch(struct builder *b, int64_t at)
@@ -30,7 +29,6 @@ TEST(a_compiler_leaves_a_share_of_the_whole_chain)
     ck_assert_int_le(llabs(with(&x, join, &lucky) - MS(3.8)), US(20));
     ck_assert_int_le(llabs(with(&x, join, &middle) - MS(4.68)), US(20));
     ck_assert_int_le(llabs(with(&x, join, &unlucky) - MS(6.6)), US(60));
-    bench_end(&x);
 }
 
 static bool is_relu(const struct facts *f, uint32_t op)
@@ -81,7 +79,6 @@ TEST(a_compiler_may_leave_out_conversions_and_what_attention_needs)
     ck_assert_int_le(llabs(before - with(&x, join, &lucky) - MS(4)), US(60));
     ck_assert_int_le(llabs(before - with(&x, join, &unlucky) - US(200)), US(60));
     free(gone);
-    bench_end(&x);
 }
 
 /* Each channel for itself is no hindrance, several of them are. */
@@ -94,5 +91,4 @@ TEST_EACH(with_grouped_convolutions_the_layout_stays, 0, 2)
     int64_t kept = with(&x, join, &lucky);
     join.at.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena);
     ck_assert_int_le(llabs(kept - with(&x, join, &lucky) - MS(spared_ms[_i])), US(60));
-    bench_end(&x);
 }

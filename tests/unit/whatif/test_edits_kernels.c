@@ -17,7 +17,6 @@ TEST(a_pass_that_others_do_on_the_way_goes_altogether)
     ck_assert_int_le(llabs(with(&x, edit, &lucky) - MS(4)), US(20));
     ck_assert_int_le(llabs(with(&x, edit, &unlucky) - MS(4.25)), US(20));
     free(gone);
-    bench_end(&x);
 }
 
 /* A short kernel and three of 1.1 ms: of what is not overhead, the fused kernel moves a part. */
@@ -37,7 +36,6 @@ TEST(what_is_done_on_the_way_moves_a_part_of_the_bytes)
     struct edit edit = {.kind = &edit_fuse, .at.ops = is_k, .fuse.bad = 0.5};
     ck_assert_int_le(llabs(whole - with(&x, edit, &lucky) - US(3300)), US(20));
     ck_assert_int_le(llabs(whole - with(&x, edit, &unlucky) - US(3300 - 1537)), US(20));
-    bench_end(&x);
 }
 
 /* A short kernel that is all overhead, and three of 1.1 ms that leave three of four multiprocessors
@@ -66,7 +64,6 @@ TEST_EACH(one_kernel_fills_what_many_leave_empty, 0, 4)
     int64_t spared = whole - with(&x, edit, &lucky);
     ck_assert_msg(llabs(spared - at_best[_i].spared_ns) <= US(20), "%lld", (long long)spared);
     ck_assert_int_le(llabs(whole - with(&x, edit, &unlucky) - US(225)), US(20));
-    bench_end(&x);
 }
 
 /* ---- calls ---- */
@@ -93,7 +90,6 @@ TEST(what_lies_between_two_calls_that_vanish_may_vanish_with_them)
     ck_assert_int_eq(whole - with(&x, edit, &middle), US(400));
     edit.remove.pauses = true;
     ck_assert_int_eq(whole - with(&x, edit, &middle), US(900));
-    bench_end(&x);
 }
 
 /* ---- layouts ---- */
@@ -120,5 +116,4 @@ TEST(the_call_that_converted_is_still_made)
     ns = whole - with(&x, (struct edit){.kind = &edit_precision, .precision.layout = true}, &lucky);
     ck_assert_int_gt(ns, US(20));
     ck_assert_int_lt(ns, US(100));
-    bench_end(&x);
 }

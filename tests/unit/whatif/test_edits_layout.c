@@ -32,7 +32,6 @@ TEST(another_layout_spares_conversions_and_may_open_tensor_cores)
     ck_assert_int_le(llabs(with(&x, plain, &lucky) - MS(3.35)), US(20));
     ck_assert_int_le(llabs(with(&x, picked, &unlucky) - MS(4.3)), US(20));
     ck_assert_int_le(llabs(with(&x, picked, &lucky) - MS(2.91)), US(20));
-    bench_end(&x);
 }
 
 static void call_of(struct builder *b, int64_t at, int64_t family, int64_t layout,
@@ -75,7 +74,6 @@ TEST(sizes_tell_what_normalisation_takes_and_calls_what_is_in_nhwc_already)
     edit.at.op_calls =
         NULL; /* by names alone the product keeps 0.4, and the conversion goes, too */
     ck_assert_int_le(llabs(before - with(&x, edit, &middle) - US(600 + 600 + 1000)), US(20));
-    bench_end(&x);
 }
 
 static void fill_torch(struct builder *b, int64_t at)
@@ -97,7 +95,6 @@ TEST(names_tell_normalisation_that_is_slow_in_nchw)
     int64_t before = with(&x, (struct edit){.kind = NULL}, &middle);
     int64_t saved = before - with(&x, (struct edit){.kind = &edit_layout}, &middle);
     ck_assert_int_le(llabs(saved - US(450 + 600)), US(10));
-    bench_end(&x);
 }
 
 /* The host sets the pace: 20 convolutions of 1x1 a step, each launched within its call. */
@@ -127,9 +124,7 @@ TEST(calls_of_products_in_nhwc_may_take_the_host_longer)
     int64_t before = with(&x, (struct edit){.kind = NULL}, &middle);
     ck_assert_int_le(llabs(with(&x, edit, &lucky) - before), US(10));
     ck_assert_int_le(llabs(with(&x, edit, &unlucky) - before - US(1400)), US(10));
-    bench_end(&x);
     x = bench_start(US(2100), fill_slow_calls_torch);
     edit.at.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena);
     ck_assert_int_le(llabs(with(&x, edit, &unlucky) - before), US(10));
-    bench_end(&x);
 }

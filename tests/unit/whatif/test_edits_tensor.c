@@ -28,7 +28,6 @@ static int64_t left(const int64_t dims[4], bool tf32)
                         .at.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena)};
     int64_t before = with(&x, (struct edit){.kind = NULL}, &middle);
     int64_t ns = MS(8) - (before - with(&x, edit, &middle));
-    bench_end(&x);
     return ns;
 }
 
@@ -89,7 +88,6 @@ static int64_t attention_saves(const char *device, int major, int minor)
     case_loop(&b, fill_attention);
     const struct advice *a = build_predict(&b);
     int64_t ns = case_outcome(a, "tensor-cores")->saves_mid_ns;
-    build_end(&b);
     return ns;
 }
 

@@ -26,10 +26,8 @@ TEST(a_step_repeated_takes_as_long_as_one_of_many)
         ck_assert_uint_eq(x.g->recorded_steps, (size_t)(steps > 1 ? steps - 1 : 1));
         ck_assert_uint_ge(x.g->steps, 6);
         ck_assert_int_le(llabs(bench_step(&x) - MS(5)), US(10));
-        bench_end(&x);
         x = bench_start_of(steps, MS(8) + US(100), fill_gpu_bound);
         ck_assert_int_le(llabs(bench_step(&x) - MS(8) - US(100)), US(10));
-        bench_end(&x);
     }
 }
 
@@ -45,7 +43,6 @@ TEST(a_graph_is_predicted_from_one_step)
     ck_assert(!o->upper_bound);
     ck_assert_int_gt(o->saves_low_ns, 0);
     ck_assert_ptr_nonnull(strstr(o->summary, "check that every step launches the same"));
-    bench_end(&x);
 }
 
 TEST(one_step_says_what_many_say_less_exactly)
@@ -61,8 +58,6 @@ TEST(one_step_says_what_many_say_less_exactly)
         ck_assert_int_le(llabs(one.mid_ns - all.mid_ns), period / 50);
         ck_assert_int_lt(one.low_ns, all.low_ns);
         ck_assert_int_gt(one.high_ns, all.high_ns);
-        bench_end(&x);
-        bench_end(&y);
     }
 }
 
@@ -121,7 +116,6 @@ TEST(a_host_that_waits_for_the_step_before_is_as_fast_as_the_gpu)
             x.plan.dur[i] /= 4;
     ck_assert_int_le(llabs(now - MS(4)), US(100));
     ck_assert_int_lt(bench_step(&x), MS(1.2));
-    bench_end(&x);
 }
 
 TEST(what_was_launched_before_belongs_to_no_copy)
@@ -131,10 +125,8 @@ TEST(what_was_launched_before_belongs_to_no_copy)
     for (size_t i = x.g->recorded; i < x.g->count; i++)
         kernels += x.g->tasks[i].kind == TASK_KERNEL;
     ck_assert_uint_eq(kernels, 10 * (x.g->steps - 1));
-    bench_end(&x);
     x = bench_start_of(1, MS(6.6), fill_far_behind);
     ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 1);
-    bench_end(&x);
 }
 
 /* Work on the second stream follows that on the first, behind a wait of which no event is known. */
@@ -159,7 +151,6 @@ TEST(waits_for_unknown_events_may_be_for_the_first_or_the_last_work)
     ck_assert_int_lt(s.low_ns, US(200));
     ck_assert_int_gt(s.mid_ns, MS(1.8));
     ck_assert_int_gt(s.high_ns, MS(1.9));
-    bench_end(&x);
 }
 
 /* The GPU is done before the next step, and nothing says that the host waited for that. */
@@ -178,5 +169,4 @@ TEST(a_host_that_was_not_seen_to_wait_may_or_may_not)
     struct span_ns s = bench_span(&x, scale(any, 0.1));
     ck_assert_int_lt(s.low_ns, US(200)); /* the host alone takes as long */
     ck_assert_int_lt(s.mid_ns, US(200));
-    bench_end(&x);
 }

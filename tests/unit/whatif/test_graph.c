@@ -18,7 +18,6 @@ TEST(calls_waits_and_kernels_become_tasks)
     ck_assert_uint_eq(count(x.g, TASK_HOST_API), 11 * x.g->steps);
     ck_assert_uint_eq(count(x.g, TASK_WAIT), x.g->steps);
     ck_assert_uint_eq(x.g->violations, 0);
-    bench_end(&x);
 }
 
 TEST(everything_depends_on_earlier_tasks_only)
@@ -33,7 +32,6 @@ TEST(everything_depends_on_earlier_tasks_only)
         if (t->kind == TASK_KERNEL)
             ck_assert_uint_ne(t->issue, TASK_NONE);
     }
-    bench_end(&x);
 }
 
 static void fill_stalled(struct builder *b, int64_t at)
@@ -47,13 +45,11 @@ TEST(a_start_that_nothing_explains_is_a_stall)
     struct bench x = bench_start(MS(5), fill_gpu_bound);
     for (size_t i = 0; i < x.g->count; i++)
         ck_assert(!(x.g->tasks[i].flags & TASK_STALL));
-    bench_end(&x);
     x = bench_start(MS(5), fill_stalled);
     size_t usual = 0; /* every step has the same delay: then it is the launch latency */
     for (size_t i = 0; i < x.g->count; i++)
         usual += x.g->tasks[i].kind == TASK_KERNEL && x.g->tasks[i].issue_lag_ns == MS(3);
     ck_assert_uint_eq(usual, x.g->steps);
-    bench_end(&x);
 }
 
 static void fill_loader(struct builder *b, int64_t at)
@@ -83,7 +79,6 @@ TEST(a_batch_is_taken_when_its_worker_has_made_it)
         joined += x.g->tasks[i].kind == TASK_GET && x.g->tasks[i].edges == 1;
     ck_assert_uint_ge(joined, x.g->steps - 1);
     graph_free(x.g);
-    build_end(&x.b);
 }
 
 /* The host polls an event every 20 us until the kernel of 3 ms has ended, then works for 1 ms. */
@@ -104,7 +99,6 @@ TEST(polling_for_an_event_is_one_wait)
         if (x.g->tasks[i].kind == TASK_KERNEL)
             x.plan.dur[i] = MS(1);
     ck_assert_int_eq(bench_step(&x), MS(2));
-    bench_end(&x);
 }
 
 /* Thread 1 launches for 2 ms and is silent while thread 2 launches for 2 ms; then it goes on. */
@@ -134,7 +128,6 @@ TEST(a_silent_thread_goes_on_when_the_other_one_hands_over)
             x.plan.dur[i] = 0;
     }
     ck_assert_int_lt(bench_step(&x), MS(2));
-    bench_end(&x);
 }
 
 /* cudaEventRecord; stream -1: the source does not say which. */
@@ -193,7 +186,6 @@ TEST(an_event_of_unknown_stream_is_nobodys)
         for (uint32_t k = t->edge; k < t->edge + t->edges; k++) /* an unknown number is no match */
             ck_assert_int_ne(x.g->tasks[x.g->edges[k].from].kind, TASK_EV_REC);
     }
-    bench_end(&x);
 }
 
 /* An event that is recorded again and again stands for its last recording. */
@@ -219,7 +211,6 @@ TEST(a_wait_is_for_the_last_recording_of_its_event)
         }
     }
     ck_assert_uint_eq(joined, x.g->steps);
-    bench_end(&x);
 }
 
 /* Before CUPTI counts recordings: two events that are recorded in each step. */
@@ -258,7 +249,6 @@ TEST_EACH(without_a_number_a_wait_is_for_the_events_last_recording, 0, 2)
         }
     }
     ck_assert_uint_eq(joined, _i ? 0 : x.g->steps);
-    bench_end(&x);
 }
 
 /* A kernel in the legacy default stream of context 1 or 2, then one in a blocking stream of 1. */
@@ -295,7 +285,6 @@ TEST_EACH(the_legacy_default_stream_holds_up_its_own_context, 0, 2)
         if (t->kind == TASK_KERNEL && t->lane != legacy)
             ck_assert_int_eq(x.r.start[i] > t->at_ns + MS(1), _i == 0);
     }
-    bench_end(&x);
 }
 
 /* torch.profiler writes its file within the last step. */
@@ -304,7 +293,6 @@ TEST(what_a_profiler_does_behind_the_last_call_is_no_part_of_a_step)
     struct bench x = bench_start_tail(6, MS(10), MS(50), fill_gpu_bound);
     ck_assert_int_le(llabs(bench_step(&x) - MS(10)), US(50));
     ck_assert_double_lt(x.b.a->whatif.holdout_error_pct, 1);
-    bench_end(&x);
 }
 
 /* A kernel, three nodes of a graph that the driver runs in a stream of its own, a kernel behind
@@ -332,5 +320,4 @@ TEST(nodes_of_a_graph_are_ordered_by_the_stream_of_its_launch)
     struct edit half = {.kind = &edit_scale, .at.ops = of_the_graph, .scale = {0.5, 0.5}};
     ck_assert_double_lt(x.b.a->whatif.unexplained_pct, 0.1);
     ck_assert_int_le(llabs(bench_span(&x, half).mid_ns - MS(3)), US(50));
-    bench_end(&x);
 }

@@ -26,7 +26,6 @@ static int64_t width(int64_t swing, double good, double bad)
     struct bench x = bench_start_of(MANY_STEPS, MS(10), fill_beside);
     struct edit edit = {.kind = &edit_scale, .at.ops = is_k, .scale = {good, bad}};
     struct span_ns s = bench_span(&x, edit);
-    bench_end(&x);
     return s.high_ns - s.low_ns;
 }
 
@@ -49,12 +48,10 @@ TEST(few_steps_say_nothing_about_the_pace)
     struct host_pace h = host_pace_of(x.g);
     ck_assert_double_eq(h.fast, 1);
     ck_assert_double_eq(h.slow, 1);
-    bench_end(&x);
     x = bench_start_of(MANY_STEPS, MS(10), fill_beside);
     h = host_pace_of(x.g);
     ck_assert_double_lt(h.fast, 0.95);
     ck_assert_double_gt(h.slow, 1.05);
-    bench_end(&x);
 }
 
 /* 4 ms of the host's work, then 4 ms of the GPU's, for which the host waits. */
@@ -71,7 +68,6 @@ static struct span_ns saved(int64_t period, void (*fill)(struct builder *, int64
 {
     struct bench x = bench_start_of(MANY_STEPS, period, fill);
     struct span_ns s = bench_span(&x, edit);
-    bench_end(&x);
     return s;
 }
 

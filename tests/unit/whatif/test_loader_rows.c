@@ -44,7 +44,6 @@ TEST(workers_take_what_the_training_thread_makes_in_its_waits)
     struct span_ns one = bench_span(&x, (struct edit){.kind = &edit_workers, .workers.count = 1});
     ck_assert_int_gt(one.mid_ns, MS(3)); /* a batch still takes 6 ms */
     ck_assert_int_lt(one.mid_ns, MS(4.1));
-    bench_end(&x);
 }
 
 /* It takes 2 ms out of the memory of a worker, which takes 1 ms to put it there. */
@@ -64,7 +63,6 @@ TEST(a_batch_from_another_process_takes_its_way)
     ck_assert_int_gt(threads - four.mid_ns, MS(1.4)); /* the training thread: 1 to 4 ms */
     ck_assert_int_lt(threads - four.mid_ns, MS(2.4));
     ck_assert_int_gt(four.high_ns - four.low_ns, MS(1.5));
-    bench_end(&x);
 }
 
 /* The training thread makes a batch, then works for 4 ms itself. */
@@ -96,7 +94,6 @@ TEST(other_threads_of_the_trainer_take_cores_from_workers)
     ck_assert_int_lt(alone, MS(5.3));
     ck_assert_int_gt(beside, MS(6.7));
     ck_assert_int_lt(beside, MS(7.4));
-    bench_end(&x);
 }
 
 /* Each has a core, and yet they share memory and clocks; one alone takes what the thread took. */
@@ -116,7 +113,6 @@ TEST(many_workers_may_take_longer_for_a_batch_than_one)
     struct edit edit = {.kind = &edit_workers, .workers.count = 4};
     edit_apply(&edit, x.g, &x.plan, &(struct draw){{1, 0.5, 0.5}});
     ck_assert_double_eq_tol(x.plan.pool.slower, 1.05, 0.001);
-    bench_end(&x);
 }
 
 static void fill_waits(struct builder *b, int64_t at)
@@ -145,7 +141,6 @@ TEST(a_batch_is_taken_when_its_worker_has_fetched_it)
     struct bench x = bench_start(MS(6), fill_worker);
     ck_assert_uint_eq(count(x.g, TASK_GET), x.g->steps);
     ck_assert_uint_ge(joined(x.g), x.g->steps - 1);
-    bench_end(&x);
 }
 
 /* It was busy all the time: two make twice as many batches, and do not wait for the recorded one.
@@ -156,7 +151,6 @@ TEST(more_workers_than_were_recorded_work_at_the_same_time)
     struct span_ns two = bench_span(&x, (struct edit){.kind = &edit_workers, .workers.count = 2});
     ck_assert_int_gt(two.mid_ns, MS(2.6)); /* of 6 */
     ck_assert_int_lt(two.mid_ns, MS(3.1));
-    bench_end(&x);
 }
 
 /* 3 ms on its way: the worker's queue has to wait for the batch behind it. */
@@ -174,7 +168,6 @@ TEST(a_batch_that_is_long_on_its_way_is_no_riddle)
     struct span_ns two = bench_span(&x, (struct edit){.kind = &edit_workers, .workers.count = 2});
     ck_assert_int_gt(two.mid_ns, MS(2.6)); /* of 6, as if it came at once */
     ck_assert_int_lt(two.mid_ns, MS(3.1));
-    bench_end(&x);
 }
 
 /* Another rank's worker, which left its rows in the same profile. */
@@ -199,12 +192,10 @@ TEST(workers_of_another_rank_make_no_batch_of_this_one)
     ck_assert_uint_ge(loads, x.g->steps - 1);
     ck_assert_uint_le(loads, x.g->steps + 1);
     ck_assert_uint_ge(joined(x.g), x.g->steps - 1);
-    bench_end(&x);
 }
 
 TEST(waits_alone_do_not_say_who_makes_the_batches)
 {
     struct bench x = bench_start(MS(6), fill_waits);
     ck_assert_uint_eq(count(x.g, TASK_GET) + count(x.g, TASK_LOAD), 0);
-    bench_end(&x);
 }

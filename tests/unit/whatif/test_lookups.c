@@ -30,7 +30,6 @@ static struct span_ns without_casts(bool asked)
     asks = asked;
     struct bench x = bench_start(MS(4.1), fill_asking);
     struct span_ns s = bench_span(&x, (struct edit){.kind = &edit_remove, .at.ops = of_casts});
-    bench_end(&x);
     return s;
 }
 
@@ -50,7 +49,6 @@ static struct span_ns fused(bool within)
     struct span_ns s = bench_span(&x, (struct edit){.kind = &edit_fuse,
                                                     .at.ops = of_casts,
                                                     .fuse = {.bad = 1, .within = within}});
-    bench_end(&x);
     return s;
 }
 
@@ -86,5 +84,4 @@ TEST(a_launch_that_waits_for_room_takes_what_others_take)
             x.plan.dur[i] = US(1);
     ck_assert_int_le(bench_step(&x), US(5.5) * LAUNCHES);
     ck_assert_int_ge(bench_step(&x), US(4.5) * LAUNCHES);
-    bench_end(&x);
 }

@@ -41,7 +41,6 @@ TEST(pages_on_their_way_hold_up_no_wait)
     ck_assert_double_lt(w->unexplained_pct, 0.1);
     ck_assert_int_gt(w->path[PATH_KERNEL].path_ns, MS(3.9));
     ck_assert_int_gt(w->path[PATH_KERNEL].worth_ns, MS(3.9));
-    bench_end(&x);
 }
 
 /* Whoever reads what a kernel left waits for it, with or without a call. */
@@ -50,9 +49,7 @@ TEST(a_wait_before_the_host_reads_stays)
     reads_back = true;
     struct bench x = bench_start(MS(9), fill_managed);
     ck_assert_int_le(bench_span(&x, (struct edit){.kind = &edit_unsync}).high_ns, MS(0.2));
-    bench_end(&x);
     reads_back = false;
     x = bench_start(MS(9), fill_managed);
     ck_assert_int_ge(bench_span(&x, (struct edit){.kind = &edit_unsync}).low_ns, MS(3.5));
-    bench_end(&x);
 }

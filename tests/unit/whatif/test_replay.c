@@ -27,7 +27,6 @@ static int64_t pace_with_a_log(const char *steps, bool without_waits)
     plan_release(&plan);
     replay_release(&r);
     graph_free(g);
-    build_end(&b);
     return pace;
 }
 
@@ -55,7 +54,6 @@ TEST_EACH(without_a_change_every_task_starts_when_it_did, 0, FILLS)
     ck_assert_int_eq(replay_run(&x.r, x.g, &x.plan), MS(10));
     for (size_t i = 0; i < x.g->count; i++)
         ck_assert_int_eq(x.r.start[i], x.g->tasks[i].at_ns);
-    bench_end(&x);
 }
 
 TEST_EACH(scaling_everything_scales_the_result, 0, FILLS)
@@ -65,7 +63,6 @@ TEST_EACH(scaling_everything_scales_the_result, 0, FILLS)
         x.plan.dur[i] *= 3;
     x.plan.scale_lags_permille = 3000;
     ck_assert_int_eq(replay_run(&x.r, x.g, &x.plan), MS(30));
-    bench_end(&x);
 }
 
 /* The chain that ends last, walked back by what each task waited for, has no slack. */
@@ -93,7 +90,6 @@ TEST_EACH(delaying_a_task_without_slack_delays_the_end_by_as_much, 0, FILLS)
         replay_run(&x.r, x.g, &x.plan);
     }
     ck_assert_int_eq(x.r.length_ns, length);
-    bench_end(&x);
 }
 
 TEST_EACH(nothing_ends_later_when_a_task_is_shorter_or_gone, 0, FILLS)
@@ -110,7 +106,6 @@ TEST_EACH(nothing_ends_later_when_a_task_is_shorter_or_gone, 0, FILLS)
         replay_run(&x.r, x.g, &x.plan);
         ck_assert_int_le(x.r.length_ns, length);
     }
-    bench_end(&x);
 }
 
 static void fill_two_waits(struct builder *b, int64_t at)
@@ -139,7 +134,6 @@ TEST(a_removed_wait_moves_to_the_next_one)
     }
     drop_waits(&x, -1);
     ck_assert_int_le(replay_run(&x.r, x.g, &x.plan), MS(8) + US(50));
-    bench_end(&x);
 }
 
 /* Sums over the classes of a step. */
@@ -170,7 +164,6 @@ TEST_EACH(the_critical_path_tiles_the_step_and_idle_time_is_charged_completely, 
         ck_assert_int_lt(w->path[PATH_KERNEL].worth_ns, US(150));
         ck_assert_int_eq(w->path_top[0].class, PATH_HOST);
     }
-    bench_end(&x);
 }
 
 /* The second thread calls CUDA in the third step and again in the eleventh. */
@@ -193,7 +186,6 @@ TEST(a_thread_that_is_silent_for_steps_ends_none_of_them)
     for (size_t s = 0; s + 1 < x.g->steps; s++)
         ck_assert_int_lt(x.r.step_end[s], MS(10) * ((int64_t)s + 1) + US(1));
     ck_assert_int_eq(x.r.pace_ns, MS(10));
-    bench_end(&x);
 }
 
 /* A kernel of 8 ms that begins one step after its launch. */
@@ -222,7 +214,6 @@ TEST_EACH(a_bound_leaves_the_work_of_the_fullest_stream, 0, 2)
     }
     engine_close(&engine);
     arena_release(&arena);
-    bench_end(&x);
 }
 
 static void fill_loading(struct builder *b, int64_t at)
@@ -239,5 +230,4 @@ TEST(loading_code_is_not_allocating)
     const struct path_share *path = x.b.a->whatif.path;
     ck_assert_int_le(llabs(path[PATH_MODULE].path_ns - MS(3)), US(20));
     ck_assert_int_le(llabs(path[PATH_ALLOC].path_ns - MS(1)), US(20));
-    bench_end(&x);
 }

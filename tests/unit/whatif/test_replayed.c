@@ -36,7 +36,6 @@ TEST(without_a_change_all_is_where_it_was)
     for (size_t i = 0; i < r.moment_count; i++)
         ck_assert_int_eq(r.moments[i].is_ns, r.moments[i].was_ns);
     replayed_release(&r);
-    bench_end(&x);
 }
 
 static bool is_copy(const struct facts *f, uint32_t op)
@@ -81,7 +80,6 @@ TEST(what_is_removed_is_gone_and_the_rest_moves_up)
     }
     ck_assert_int_lt(after_ns, k->start_ns); /* the wait is over sooner: so is the launch */
     replayed_release(&r);
-    bench_end(&x);
 }
 
 /* Batches that workers make leave the training thread. */
@@ -104,7 +102,6 @@ TEST(what_workers_do_is_elsewhere)
     ck_assert_uint_eq(elsewhere, 1);
     ck_assert_int_lt(r.to_ns, r.was_ns - MS(4));
     replayed_release(&r);
-    bench_end(&x);
 }
 
 /* With another batch a step does other work. */
@@ -114,7 +111,6 @@ TEST(a_step_of_another_batch_is_no_step_of_this_one)
     struct replayed_step r;
     ck_assert_int_eq(replayed(&x, (struct edit){.kind = &edit_batch, .batch.times = 2}, &r), 0);
     replayed_release(&r);
-    bench_end(&x);
 }
 
 TEST(only_findings_with_a_prediction_have_such_a_step)
@@ -137,5 +133,4 @@ TEST(only_findings_with_a_prediction_have_such_a_step)
     other.saves_low_ns = other.saves_mid_ns = other.saves_high_ns = MS(1);
     list[0] = &other;
     ck_assert_int_eq(advice_after(x.b.a, list, 1, all, &e), 0);
-    bench_end(&x);
 }

@@ -34,7 +34,6 @@ TEST(kernels_that_fill_the_gpu_do_not_run_beside_each_other)
     struct span_ns s = unsync(&x);
     ck_assert_int_le(s.high_ns, MS(2) + US(10));
     ck_assert_int_ge(s.high_ns, MS(1.7));
-    bench_end(&x);
 }
 
 /* Small ones may. But where none was seen to, the waits may be there to keep their order. */
@@ -47,7 +46,6 @@ TEST(kernels_that_never_ran_beside_each_other_may_have_an_order)
     ck_assert_int_le(s.low_ns, MS(2));
     ck_assert_int_le(s.mid_ns, MS(2));
     ck_assert_ptr_nonnull(strstr(x.b.a->whatif.wider, "the waits may keep their order"));
-    bench_end(&x);
 }
 
 static void fill_beside(struct builder *b, int64_t at)
@@ -67,7 +65,6 @@ TEST(kernels_that_ran_beside_each_other_have_none)
     ck_assert_ptr_null(x.b.a->whatif.wider);
     ck_assert_int_gt(s.low_ns, MS(3));
     ck_assert_int_le(s.high_ns, MS(6) + US(10));
-    bench_end(&x);
 }
 
 /* Steps that become shorter: those that are replayed, the last ones, hardly compute. */
@@ -95,5 +92,4 @@ TEST(a_bound_leaves_the_busiest_stream_of_all_steps)
     ck_assert_int_le(engine_most(&engine, &edit), f->step_ns - engine.work_ns);
     engine_close(&engine);
     arena_release(&arena);
-    build_end(&b);
 }

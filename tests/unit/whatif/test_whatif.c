@@ -34,7 +34,6 @@ TEST(tensor_cores_save_most_of_fp32_time)
     ck_assert_int_lt(ns, MS(8));
     ck_assert(x.b.a->whatif.trusted);
     ck_assert_int_eq(x.b.a->whatif.step_ns, MS(10));
-    bench_end(&x);
 }
 
 static void fill_conv(struct builder *b, int64_t at, const char *name)
@@ -58,10 +57,8 @@ TEST(tensor_cores_save_most_where_fp32_was_poor)
 {
     struct bench x = bench_start(MS(10), fill_nchw);
     int64_t nchw = saves(&x, (struct edit){.kind = &edit_precision});
-    bench_end(&x);
     x = bench_start(MS(10), fill_nhwc);
     int64_t nhwc = saves(&x, (struct edit){.kind = &edit_precision});
-    bench_end(&x);
     ck_assert_int_gt(nhwc, nchw + US(400));
 }
 
@@ -71,7 +68,6 @@ TEST(tensor_cores_save_nothing_when_the_host_is_slower)
     ck_assert_int_le(saves(&x, (struct edit){.kind = &edit_precision}), US(100));
     for (size_t i = 0; i < x.b.a->ranked_count; i++)
         ck_assert_ptr_ne(x.b.a->ranked[i]->edit.kind, &edit_precision);
-    bench_end(&x);
 }
 
 /* Ten launches 300 us apart, and the GPU is slower than these. */
@@ -98,7 +94,6 @@ TEST(autocast_takes_the_host_for_each_product)
      * takes of the host: its call, a tenth of what surrounds the wait, and no long pause */
     ck_assert_int_gt(most - least, US(2.4 * 0.75 * 9 * 4));
     ck_assert_int_lt(most - least, US(2.4 * 0.75 * 10 * 16));
-    bench_end(&x);
 }
 
 /* One product in TF32 and a softmax, launched at once. */
@@ -125,7 +120,6 @@ static int64_t step_in_16_bits(void (*fill)(struct builder *, int64_t), double p
     struct draw d = {{products, rest, casts}};
     edit_apply(&edit, x.g, &x.plan, &d);
     int64_t ns = bench_step(&x);
-    bench_end(&x);
     return ns;
 }
 
@@ -164,7 +158,6 @@ TEST(pinning_short_copies_saves_nothing)
     struct bench x = bench_start(MS(10), fill_short_copy);
     ck_assert_int_le(saves(&x, (struct edit){.kind = &edit_pin}), US(40));
     ck_assert_uint_eq(x.b.a->ranked_count && x.b.a->ranked[0]->edit.kind == &edit_pin, 0);
-    bench_end(&x);
 }
 
 TEST(pinning_long_copies_saves_their_excess)
@@ -173,7 +166,6 @@ TEST(pinning_long_copies_saves_their_excess)
     int64_t ns = saves(&x, (struct edit){.kind = &edit_pin}); /* 9 GB at 6, then at about 22 GB/s */
     ck_assert_int_gt(ns, US(900));
     ck_assert_int_lt(ns, US(1600));
-    bench_end(&x);
 }
 
 /* batch.to(device) and its labels behind the last step's work, each with a wait right behind it;
@@ -196,14 +188,12 @@ TEST(pinned_copies_that_do_not_block_let_the_host_run_ahead)
 {
     struct bench x = bench_start(MS(10), fill_to_device);
     ck_assert_int_gt(saves(&x, (struct edit){.kind = &edit_pin}), US(1500));
-    bench_end(&x);
 }
 
 TEST(not_waiting_for_a_gpu_that_is_far_behind_saves_nothing)
 {
     struct bench x = bench_start(MS(8) + US(100), fill_gpu_bound);
     ck_assert_int_le(saves(&x, (struct edit){.kind = &edit_unsync}), US(120));
-    bench_end(&x);
 }
 
 TEST(not_waiting_hides_what_the_host_does_next)
@@ -212,7 +202,6 @@ TEST(not_waiting_hides_what_the_host_does_next)
     int64_t ns = saves(&x, (struct edit){.kind = &edit_unsync});
     ck_assert_int_gt(ns, MS(1.9));
     ck_assert_int_lt(ns, MS(2.1));
-    bench_end(&x);
 }
 
 static void fill_inline_batch(struct builder *b, int64_t at)
@@ -231,7 +220,6 @@ TEST(workers_take_decoding_off_the_step_until_they_are_the_slowest)
     ck_assert_int_gt(one, MS(3));
     ck_assert_int_gt(four, MS(5.8));
     ck_assert_int_lt(four, MS(6.1));
-    bench_end(&x);
 }
 
 /* A batch takes 6 ms of CPU: two cores make one in 3 ms, whatever the number of workers, less what
@@ -259,17 +247,14 @@ TEST(more_workers_than_cores_are_no_faster_than_the_cores)
     ck_assert_double_eq(x.plan.pool.cores, 2);
     edit_apply(&edit, x.g, &x.plan, &(struct draw){{0.5, 0, 0}});
     ck_assert_double_eq(x.plan.pool.cores, 8);
-    bench_end(&x);
 }
 
 TEST(a_graph_saves_the_launches_of_a_host_bound_step_only)
 {
     struct bench x = bench_start(MS(5), fill_host_bound);
     ck_assert_int_gt(saves(&x, (struct edit){.kind = &edit_graph}), MS(3));
-    bench_end(&x);
     x = bench_start(MS(10), fill_gpu_bound);
     ck_assert_int_le(saves(&x, (struct edit){.kind = &edit_graph}), US(100));
-    bench_end(&x);
 }
 
 static bool any(const struct facts *f, uint32_t op)
@@ -298,7 +283,6 @@ TEST(what_nothing_explains_widens_what_lies_before_it)
         bench_span(&x, (struct edit){.kind = &edit_scale, .at.ops = any, .scale = {0.5, 0.5}});
     ck_assert_int_lt(s.low_ns, US(700)); /* the last kernel alone, behind what nothing explains */
     ck_assert_int_gt(s.high_ns, MS(3.9));
-    bench_end(&x);
 }
 
 static const struct outcome *said_of(const struct bench *x, const char *rule)
@@ -327,7 +311,6 @@ TEST(what_a_graph_is_sure_to_save_is_the_wait_for_launches)
     ck_assert_int_gt(o->saves_mid_ns, MS(3));
     ck_assert_int_le(o->saves_low_ns, x.b.a->facts->breakdown_ns[PART_IDLE_LAUNCH]);
     ck_assert_int_gt(o->saves_low_ns, MS(1));
-    bench_end(&x);
 }
 
 static void fill_both_kinds_of_copies(struct builder *b, int64_t at)
@@ -342,9 +325,7 @@ TEST(pinning_is_a_matter_of_dependencies_where_the_rate_was_seen)
     struct bench x = bench_start(MS(10), fill_long_copy);
     ck_assert_int_eq(said_of(&x, "pin-memory")->verdict, RULE_FIRES);
     ck_assert_int_eq(said_of(&x, "pin-memory")->error_class, ERROR_KERNEL_MODEL);
-    bench_end(&x);
     x = bench_start(MS(10), fill_both_kinds_of_copies);
     ck_assert_int_eq(said_of(&x, "pin-memory")->verdict, RULE_FIRES);
     ck_assert_int_eq(said_of(&x, "pin-memory")->error_class, ERROR_STRUCTURAL);
-    bench_end(&x);
 }

@@ -57,7 +57,6 @@ TEST(time_goes_to_lines)
     ck_assert_str_eq(g->at[0].function, "Net.forward");
     ck_assert(g->at[0].ns == MS(3) && g->at[0].backward_ns == MS(1) && g->at[0].count == 3);
     ck_assert(g->at[1].ns == MS(3) && g->at[1].number == 12 && g->at[1].backward_ns == 0);
-    build_end(&b);
 }
 
 /* What is launched by several lines is told by what is launched around it. */
@@ -73,7 +72,6 @@ TEST(other_steps_are_matched)
         ck_assert_str_eq(tl_text(t, t->apis[i].caller), wanted[i % 4]);
         ck_assert_int_eq(t->apis[i].line_matched, i / 4 != LINED);
     }
-    build_end(&b);
 }
 
 TEST(nothing_without_lines)
@@ -83,7 +81,6 @@ TEST(nothing_without_lines)
     ck_assert_uint_eq(facts_gpu_lines(a->facts)->count, 0);
     for (size_t i = 0; i < a->facts->tl->api_count; i++)
         ck_assert(a->facts->tl->apis[i].line == 0 && a->facts->tl->apis[i].caller == 0);
-    build_end(&b);
 }
 
 /* One kernel takes most of the step: its line stands in the reason. */
@@ -103,5 +100,4 @@ TEST(one_kernel_has_its_line)
     }
     const struct advice *a = build_analyze(&b);
     ck_assert_msg(strstr(a->why, "cdist_kernel, launched at train.py:9."), "%s", a->why);
-    build_end(&b);
 }

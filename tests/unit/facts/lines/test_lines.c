@@ -90,7 +90,6 @@ TEST(gaps_are_charged)
     ck_assert_ptr_eq(facts_line_of(f, 1u << PART_IDLE_HOST, &ns), x);
     ck_assert_int_eq(ns, x->part_ns[PART_IDLE_HOST]);
     ck_assert_ptr_null(facts_line_of(f, 1u << PART_IDLE_INPUT, &ns));
-    build_end(&b);
 }
 
 /* A look that lasted counts only with the part of it that lies in a gap. */
@@ -104,7 +103,6 @@ TEST(long_looks_are_cut)
     }
     const struct lines *l = facts_lines(build_analyze(&b)->facts, LINES_STEP);
     ck_assert_int_eq(l->looks, 2 * USED);
-    build_end(&b);
 }
 
 TEST(few_looks_say_nothing)
@@ -117,7 +115,6 @@ TEST(few_looks_say_nothing)
     const struct facts *f = build_analyze(&b)->facts;
     ck_assert_int_eq(facts_lines(f, LINES_STEP)->looks, STEPS - 6);
     ck_assert_uint_eq(facts_lines(f, LINES_STEP)->count, 0);
-    build_end(&b);
 }
 
 /* What waits for the GPU in a call belongs to the waits: the GPU works meanwhile. */
@@ -137,7 +134,6 @@ TEST(waits_are_charged)
     ck_assert_int_eq(l->at[0].ns, MS(3));
     ck_assert_str_eq(l->at[0].called, "torch.Tensor.item");
     ck_assert_uint_eq(facts_lines(f, LINES_STEP)->count, 0);
-    build_end(&b);
 }
 
 /* Whose line: the user's own; else that of a package, but not PyTorch's, Python's or a command's.
@@ -174,7 +170,6 @@ TEST(lines_are_the_users)
     ck_assert_str_eq(l->at[1].place, "transformers/trainer.py:2300");
     ck_assert_str_eq(l->at[1].function, "transformers.Trainer.train");
     ck_assert_int_eq(l->at[1].does, LINE_DISK);
-    build_end(&b);
 }
 
 /* Lines of one function are named with what they take together. */
@@ -197,7 +192,6 @@ TEST(functions_are_summed)
         ck_assert_int_eq(l->at[i].function_from, other ? 12 : 10);
         ck_assert_int_eq(l->at[i].function_to, other ? 12 : 11);
     }
-    build_end(&b);
 }
 
 /* A loader's worker is charged with what it does in the user's code, not with waiting for work. */
@@ -224,7 +218,6 @@ TEST(workers_are_apart)
     ck_assert_str_eq(l->at[0].place, "data.py:17");
     ck_assert_str_eq(l->at[0].called, "numpy.load");
     ck_assert_uint_eq(facts_lines(f, LINES_STEP)->looks, 0);
-    build_end(&b);
 }
 
 /* Without a GPU the whole step is charged, by what the training thread does then. */
@@ -257,5 +250,4 @@ TEST(cpu_steps_are_charged)
     ck_assert_msg(!strstr(a->why, "Tensor.backward"), "%s", a->why);
     ck_assert_msg(strstr(a->next, "memory_map() train.py:9"), "%s", a->next);
     ck_assert_ptr_nonnull(strstr(text_no_findings(a, false), "the line that Why names"));
-    build_end(&b);
 }
