@@ -31,7 +31,7 @@ def traces(folder, every, tmp):
 def analyze(gpuprof, content, path):
     with open(path, "wb") as f:
         f.write(content)
-    done = subprocess.run([gpuprof, "analyze", "--json", path], capture_output=True, text=True, timeout=240)
+    done = subprocess.run([gpuprof, "analyze", "--json", "--no-predict", path], capture_output=True, text=True, timeout=240)
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 
