@@ -80,9 +80,7 @@ static void fill_allocations_and_work(struct builder *b, int64_t at)
 /* The verdict's share is that of all of it, so it does not say that all goes to memory. */
 TEST(test_verdict)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_allocations_and_work);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_allocations_and_work);
     ck_assert_str_eq(a->verdict_class, "host");
     const char *parts = strstr(a->verdict, "the GPU waits for the host during 80 % of each ");
     ck_assert_msg(parts && strstr(parts, " step (allocating ") && strstr(parts, ", other work "),
@@ -106,9 +104,7 @@ static void fill_tensors(struct builder *b, int64_t at)
 TEST(test_without_a_pool)
 {
     for (tensors = 20; tensors <= 120; tensors += 100) {
-        struct builder b = build_start();
-        case_loop(&b, fill_tensors);
-        const struct outcome *o = case_outcome(build_analyze(&b), "allocation-in-loop");
+        const struct outcome *o = case_outcome(case_advice(fill_tensors), "allocation-in-loop");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         case_does(o, tensors > 100 ? ACTION_KEEP_MEMORY_POOL : ACTION_ALLOCATE_ONCE);
     }

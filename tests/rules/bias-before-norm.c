@@ -72,9 +72,7 @@ static void fill_parameters(struct builder *b, int64_t at)
 
 TEST(test_what_is_done_for_each_parameter_goes_with_the_bias)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_parameters);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_parameters);
     case_verdict(a, "bias-before-norm", RULE_FIRES);
     const bool *gone = case_outcome(a, "bias-before-norm")->edit.at.op_marks;
     const struct timeline *t = a->facts->tl;

@@ -23,9 +23,7 @@ TEST(other_broadcasts)
 {
     static case_fill *const fills[] = {fill_end, fill_weights, fill_none};
     for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
-        struct builder b = build_start();
-        case_loop(&b, fills[i]);
-        case_verdict(build_analyze(&b), id, RULE_SILENT);
+        case_verdict(case_advice(fills[i]), id, RULE_SILENT);
     }
     case_cannot_tell(fill_start, "copies,api,ranges", id);
 }

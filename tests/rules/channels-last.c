@@ -27,18 +27,14 @@ static void fill_fp32_layouts(struct builder *b, int64_t at)
 
 TEST(test_layouts)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_layouts);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_layouts);
     ck_assert_str_eq(case_first(a, "channels-last", MS(2))->setting, "channels_last=1");
     QUIET(a, "tensor-cores", "cuda-graphs", "fused-optimizer");
-    b = build_start();
+    struct builder b = build_start();
     case_loop(&b, fill_transposes); /* transposes, but not of convolutions */
     a = build_analyze(&b);
     case_verdict(a, "channels-last", RULE_SILENT);
-    b = build_start();
-    case_loop(&b, fill_fp32_layouts);
-    a = build_analyze(&b);
+    a = case_advice(fill_fp32_layouts);
     case_verdict(a, "channels-last", RULE_SUPPRESSED); /* slower there */
     case_cannot_tell(fill_layouts, "copies,api,ranges", "channels-last");
 }
@@ -56,9 +52,7 @@ static void fill_mixed(struct builder *b, int64_t at)
 
 TEST(test_layouts_of_fp32_convolutions)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_mixed);
-    case_verdict(build_analyze(&b), "channels-last", RULE_SUPPRESSED);
+    case_verdict(case_advice(fill_mixed), "channels-last", RULE_SUPPRESSED);
 }
 
 /* Conversions of 0.12 ms around convolutions of 9.6 ms, which may be a little slower in NHWC. */
@@ -132,20 +126,14 @@ static void fill_plain_call(struct builder *b, int64_t at)
  * and wants calls that have kernels for NHWC. */
 TEST(test_layouts_of_calls)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_nhwc_call);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_nhwc_call);
     case_verdict(a, "channels-last", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "channels-last")->why, "channels-last already"));
-    b = build_start();
-    case_loop(&b, fill_nchw_call);
-    a = build_analyze(&b);
+    a = case_advice(fill_nchw_call);
     /* 51 MB take 25 us at the rate of the memory */
     const struct outcome *o = case_first(a, "channels-last", US(3875));
     ck_assert(!o->remedy.conditions[CONDITION_PLAIN_NORM]);
-    b = build_start();
-    case_loop(&b, fill_plain_call);
-    a = build_analyze(&b);
+    a = case_advice(fill_plain_call);
     o = case_first(a, "channels-last", US(3875));
     ck_assert(o->remedy.conditions[CONDITION_PLAIN_NORM]);
 }

@@ -50,9 +50,7 @@ static void fill_both_ways(struct builder *b, int64_t at)
 /* The bound counts both ways, and so do the words; less than 10 MB has figures behind the point. */
 TEST(test_back)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_both_ways);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_both_ways);
     case_verdict(a, "copy-volume", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "copy-volume");
     ck_assert_double_eq_tol(case_value(o, "bytes"), 0.8, 1e-9);
@@ -65,9 +63,7 @@ TEST(test_back)
 
 TEST(test_copies_that_fit)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_hidden);
-    case_verdict(build_analyze(&b), "copy-volume", RULE_SILENT);
+    case_verdict(case_advice(fill_hidden), "copy-volume", RULE_SILENT);
     case_cannot_tell(fill_hidden, "kernels,api,ranges", "copy-volume");
 }
 
@@ -85,7 +81,5 @@ TEST(test_whose_copies)
         const struct outcome *o = case_outcome(build_analyze(&b), "copy-volume");
         case_said(o, CONDITION_OFFLOADED, i > 0);
     }
-    struct builder b = build_start();
-    case_loop(&b, fill_both_ways);
-    case_said(case_outcome(build_analyze(&b), "copy-volume"), CONDITION_OFFLOADED, true);
+    case_said(case_outcome(case_advice(fill_both_ways), "copy-volume"), CONDITION_OFFLOADED, true);
 }

@@ -119,10 +119,9 @@ TEST(convolutions_that_a_search_left_on_cuda_cores)
 
 TEST(pytorch_that_measures_is_not_told_to_measure)
 {
-    struct builder b = build_start();
-    build_meta(&b, "torch.cudnn.benchmark", "True");
-    case_loop(&b, fill_slow);
-    const struct outcome *o = case_first(build_analyze(&b), "cuda-core-convolutions", MS(5.8));
+    const struct outcome *o =
+        case_first(case_advice_with(fill_slow, "torch.cudnn.benchmark", "True"),
+                   "cuda-core-convolutions", MS(5.8));
     ck_assert_ptr_null(o->setting);
     case_said(o, CONDITION_BENCHMARK_ON, true);
 }
@@ -199,9 +198,7 @@ TEST(in_a_graph_names_from_before_the_capture_tell)
 
 TEST(without_a_search_one_is_advised)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_slow);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_slow);
     ck_assert_str_eq(case_first(a, "cuda-core-convolutions", MS(5.8))->setting,
                      "cudnn_benchmark=1");
     QUIET(a, "cudnn-algorithm", "tensor-cores");
@@ -231,8 +228,6 @@ TEST(refused_without_tensor_cores)
 TEST(cannot_tell_without_groups)
 {
     case_cannot_tell(fill_slow, "kernels,api,ranges", "cuda-core-convolutions");
-    struct builder b = build_start();
-    build_meta(&b, "have", "kernels,api,ranges");
-    case_loop(&b, fill_tensor);
-    case_verdict(build_analyze(&b), "cuda-core-convolutions", RULE_SILENT);
+    case_verdict(case_advice_with(fill_tensor, "have", "kernels,api,ranges"),
+                 "cuda-core-convolutions", RULE_SILENT);
 }

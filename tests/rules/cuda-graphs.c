@@ -33,10 +33,8 @@ TEST(weights_that_are_gathered)
                                           {"torch.deepspeed", "ZeRO 3", "ZeRO 3"},
                                           {"torch.deepspeed", "ZeRO 2", "DeepSpeed"}};
     for (int i = 0; i < 3; i++) {
-        struct builder b = build_start();
-        build_meta(&b, said[i][0], said[i][1]);
-        case_loop(&b, fill_slow_launches);
-        const struct outcome *o = case_outcome(build_analyze(&b), "cuda-graphs");
+        const struct outcome *o = case_outcome(
+            case_advice_with(fill_slow_launches, said[i][0], said[i][1]), "cuda-graphs");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         ck_assert(o->upper_bound && o->saves_low_ns == 0);
         case_does(o, ACTION_COMPILE_PARTS);
@@ -64,9 +62,7 @@ static void fill_uneven(struct builder *b, int64_t at)
 
 TEST(test_launches)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_launches);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_launches);
     const struct outcome *o = case_first(a, "cuda-graphs", US(9500));
     ck_assert_str_eq(o->setting, "cuda_graph=1");
     QUIET(a, "num-workers", "sync-in-loop", "fused-optimizer", "zero-grad", "tensor-cores");
@@ -164,9 +160,7 @@ TEST(test_capture_is_interrupted)
                  {fill_allocations, "cudaMalloc"},
                  {fill_pageable, "cudaMemcpyAsync"}};
     for (int i = 0; i < 3; i++) {
-        struct builder b = build_start();
-        case_loop(&b, cases[i].fill);
-        const struct advice *a = build_analyze(&b);
+        const struct advice *a = case_advice(cases[i].fill);
         case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
         ck_assert_msg(strstr(why(a, "cuda-graphs"), cases[i].call) != NULL, "%s not named: %s",
                       cases[i].call, why(a, "cuda-graphs"));
@@ -175,9 +169,7 @@ TEST(test_capture_is_interrupted)
 
 TEST(test_a_wait_at_the_end_is_outside_of_the_capture)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_one_wait);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_one_wait);
     case_verdict(a, "cuda-graphs", RULE_FIRES);
     ck_assert_double_eq_tol(
         evidence(case_outcome(a, "cuda-graphs"), "one capture can contain")->value, 100, 0.01);
@@ -221,9 +213,7 @@ TEST(test_graphs_in_use)
 {
     static case_fill *const fills[] = {fill_graphs, fill_untold_graphs};
     for (int i = 0; i < 2; i++) {
-        struct builder b = build_start();
-        case_loop(&b, fills[i]);
-        const struct advice *a = build_analyze(&b);
+        const struct advice *a = case_advice(fills[i]);
         case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
         ck_assert_ptr_nonnull(strstr(why(a, "cuda-graphs"), "already"));
     }
@@ -291,12 +281,8 @@ static void fill_few_launches(struct builder *b, int64_t at)
 /* A graph of one launch is a launch. */
 TEST(test_too_few_for_a_graph)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_one_launch);
-    case_verdict(build_analyze(&b), "cuda-graphs", RULE_SILENT);
-    b = build_start();
-    case_loop(&b, fill_few_launches);
-    case_verdict(build_analyze(&b), "cuda-graphs", RULE_FIRES); /* eight */
+    case_verdict(case_advice(fill_one_launch), "cuda-graphs", RULE_SILENT);
+    case_verdict(case_advice(fill_few_launches), "cuda-graphs", RULE_FIRES); /* eight */
 }
 
 /* Zeroing has a finding of its own, but the host is busy with launches throughout. */
@@ -311,9 +297,7 @@ static void fill_zeroing(struct builder *b, int64_t at)
 
 TEST(test_others_explain_the_idle_time)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_zeroing);
-    const struct outcome *o = case_outcome(build_analyze(&b), "cuda-graphs");
+    const struct outcome *o = case_outcome(case_advice(fill_zeroing), "cuda-graphs");
     ck_assert_msg(o->verdict == RULE_FIRES, "%s", o->why);
     ck_assert_msg(strstr(o->summary, "findings of their own") != NULL, "%s", o->summary);
     ck_assert_ptr_nonnull(strstr(o->summary, "keeps the host busy"));

@@ -43,15 +43,11 @@ static void fill_fallback(struct builder *b, int64_t at)
 
 TEST(test_algorithm)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_slow);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_slow);
     const struct outcome *o = case_first(a, "cudnn-algorithm", US(2700));
     ck_assert_int_eq(o->error_class, ERROR_RERUN_DECIDES);
     ck_assert_str_eq(o->setting, "cudnn_benchmark=1");
-    b = build_start();
-    case_loop(&b, fill_even);
-    a = build_analyze(&b);
+    a = case_advice(fill_even);
     case_verdict(a, "cudnn-algorithm", RULE_SILENT);
     case_cannot_tell(fill_slow, "api,ranges", "cudnn-algorithm");
 }
@@ -70,9 +66,7 @@ static void fill_absurd(struct builder *b, int64_t at)
 
 TEST(test_algorithm_of_an_absurd_shape)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_absurd);
-    case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SILENT);
+    case_verdict(case_advice(fill_absurd), "cudnn-algorithm", RULE_SILENT);
 }
 
 TEST(test_algorithm_measured_already)
@@ -94,10 +88,8 @@ TEST(test_algorithm_by_benchmark)
 {
     static const char *const set[] = {"True", "False"};
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
-        struct builder b = build_start();
-        build_meta(&b, "torch.cudnn.benchmark", set[i]);
-        case_loop(&b, fill_slow);
-        case_verdict(build_analyze(&b), "cudnn-algorithm", i == 0 ? RULE_SUPPRESSED : RULE_FIRES);
+        case_verdict(case_advice_with(fill_slow, "torch.cudnn.benchmark", set[i]),
+                     "cudnn-algorithm", i == 0 ? RULE_SUPPRESSED : RULE_FIRES);
     }
 }
 
@@ -120,9 +112,7 @@ static void fill_grouped(struct builder *b, int64_t at)
 
 TEST(test_algorithm_of_groups)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_grouped);
-    case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SILENT);
+    case_verdict(case_advice(fill_grouped), "cudnn-algorithm", RULE_SILENT);
 }
 
 static void fill_slow_of_xla(struct builder *b, int64_t at)
@@ -134,17 +124,12 @@ static void fill_slow_of_xla(struct builder *b, int64_t at)
 /* XLA has timed the algorithms when it compiled the step. */
 TEST(test_algorithm_of_xla)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_slow_of_xla);
-    case_verdict(build_analyze(&b), "cudnn-algorithm", RULE_SILENT);
+    case_verdict(case_advice(fill_slow_of_xla), "cudnn-algorithm", RULE_SILENT);
 }
 
 TEST(test_algorithm_by_name)
 {
-    struct builder b = build_start();
-    build_meta(&b, "have", "kernels,api,ranges");
-    case_loop(&b, fill_fallback);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice_with(fill_fallback, "have", "kernels,api,ranges");
     case_verdict(a, "cudnn-algorithm", RULE_FIRES);
     ck_assert_int_eq(case_outcome(a, "cudnn-algorithm")->saves_high_ns, MS(3));
 }
@@ -162,10 +147,7 @@ TEST(test_libtorch)
     static const char *const meta[][2] = {
         {"exe", "/home/u/train"}, {"exe", "/usr/bin/python3.11"}, {"python.version", "3.12.3"}};
     for (size_t i = 0; i < sizeof meta / sizeof *meta; i++) {
-        struct builder b = build_start();
-        build_meta(&b, meta[i][0], meta[i][1]);
-        case_loop(&b, fill_slow_libtorch);
-        const struct advice *a = build_analyze(&b);
+        const struct advice *a = case_advice_with(fill_slow_libtorch, meta[i][0], meta[i][1]);
         const struct outcome *o = case_outcome(a, "cudnn-algorithm");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         case_does(o, ACTION_MEASURE_ALGORITHMS);

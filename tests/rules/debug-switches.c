@@ -28,23 +28,16 @@ static void fill_checks(struct builder *b, int64_t at)
 
 TEST(test_debug_switches)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_blocking);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_blocking);
     case_first(a, "debug-switches", US(50 * 55));
     case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
 
-    b = build_start();
-    case_loop(&b, fill_checks);
-    a = build_analyze(&b);
+    a = case_advice(fill_checks);
     case_verdict(a, "debug-switches", RULE_FIRES);
     ck_assert_str_eq(a->ranked[0]->rule->id, "debug-switches");     /* before the waits it causes */
     ck_assert_ptr_null(case_outcome(a, "debug-switches")->setting); /* the line that checks goes */
 
-    b = build_start();
-    build_meta(&b, "env.NCCL_DEBUG", "INFO");
-    case_loop(&b, fill_async);
-    a = build_analyze(&b);
+    a = case_advice_with(fill_async, "env.NCCL_DEBUG", "INFO");
     case_verdict(a, "debug-switches", RULE_SILENT);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "debug-switches")->why, "NCCL_DEBUG"));
     case_cannot_tell(fill_blocking, "kernels", "debug-switches");

@@ -4,9 +4,7 @@
 
 TEST(small_broadcasts_at_the_start)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_start);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_start);
     case_verdict(a, id, RULE_FIRES);
     const struct outcome *o = case_outcome(a, id);
     ck_assert_int_ge(o->saves_high_ns, US(140));

@@ -12,9 +12,7 @@ static void fill_exchanging(struct builder *b, int64_t at)
 
 TEST(test_more_exchange_than_computing)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_exchanging);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_exchanging);
     case_verdict(a, "exposed-communication", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "exposed-communication");
     case_does(o, ACTION_COMMUNICATE_LESS);
@@ -32,9 +30,7 @@ static void fill_half_hidden(struct builder *b, int64_t at)
 
 TEST(test_promises_what_overlap_can_hide)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_half_hidden);
-    const struct outcome *o = case_outcome(build_analyze(&b), "exposed-communication");
+    const struct outcome *o = case_outcome(case_advice(fill_half_hidden), "exposed-communication");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_msg(o->saves_high_ns < US(3600) && o->saves_high_ns > US(3400), "%lld",
                   (long long)o->saves_high_ns);
@@ -70,9 +66,7 @@ static void fill_scattered(struct builder *b, int64_t at)
 
 TEST(test_exposed)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_exposed);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_exposed);
     case_first(a, "exposed-communication", US(3980));
     case_verdict(a, "straggler", RULE_CANNOT_TELL);
     QUIET(a, "cuda-graphs", "host-work", "warm-up");
@@ -88,9 +82,7 @@ TEST(test_overlapped)
 
 TEST(test_scattered)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_scattered);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_scattered);
     const struct outcome *o = case_first(a, "exposed-communication", US(60) * 60 + US(50) * 60);
     case_does(o, ACTION_JOIN_COLLECTIVES);
     QUIET(a, "cuda-graphs");
@@ -158,9 +150,8 @@ static void fill_trained(struct builder *b, int64_t at)
 TEST(test_inference)
 {
     for (int trained = 0; trained < 2; trained++) {
-        struct builder b = build_start();
-        case_loop(&b, trained ? fill_trained : fill_layers);
-        const struct outcome *o = case_outcome(build_analyze(&b), "exposed-communication");
+        const struct outcome *o = case_outcome(case_advice(trained ? fill_trained : fill_layers),
+                                               "exposed-communication");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         case_does(o, trained ? ACTION_OVERLAP_COLLECTIVES : ACTION_OVERLAP_LAYERS);
         ck_assert_int_eq(o->setting != NULL, trained);
@@ -177,17 +168,13 @@ static void fill_alone(struct builder *b, int64_t at)
 
 TEST(test_nothing_to_overlap_with)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_alone);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_alone);
     case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
 }
 
 TEST(test_no_collectives)
 {
-    struct builder b = build_start();
-    case_loop(&b, case_busy);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(case_busy);
     case_verdict(a, "exposed-communication", RULE_SILENT);
     case_verdict(a, "straggler", RULE_SILENT);
     case_cannot_tell(case_busy, "api,ranges", "exposed-communication");

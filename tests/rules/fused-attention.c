@@ -107,24 +107,18 @@ static void fill_graph(struct builder *b, int64_t at)
 
 TEST(test_fused_attention)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_forward);
     /* mask and softmax go, the products take a quarter at best */
-    const struct outcome *o = case_first(build_analyze(&b), "fused-attention", US(1400));
+    const struct outcome *o = case_first(case_advice(fill_forward), "fused-attention", US(1400));
     ck_assert_ptr_eq(o->edit.kind, &edit_scale);
     ck_assert(o->edit.at.gone_marks && o->edit.at.op_marks);
-    b = build_start();
-    case_loop(&b, fill_backward);
-    o = case_first(build_analyze(&b), "fused-attention", US(2200));
+    o = case_first(case_advice(fill_backward), "fused-attention", US(2200));
     ck_assert_double_eq_tol(case_value(o, "softmaxes between matrix products, forward,"), 0, 1e-9);
     ck_assert_double_eq_tol(case_value(o, "... backward,"), 1, 1e-9);
-    b = build_start();
+    struct builder b = build_start();
     build_stream(&b, 2, 1);
     case_loop(&b, fill_streams);
     case_first(build_analyze(&b), "fused-attention", US(1800));
-    b = build_start();
-    case_loop(&b, fill_tf32);
-    case_verdict(build_analyze(&b), "fused-attention", RULE_SUPPRESSED);
+    case_verdict(case_advice(fill_tf32), "fused-attention", RULE_SUPPRESSED);
     b = build_start();
     case_loop(&b, fill_tf32_masks); /* fused, the products take as long at best */
     case_first(build_analyze(&b), "fused-attention", US(2400));
@@ -133,9 +127,7 @@ TEST(test_fused_attention)
     case_first(build_analyze(&b), "fused-attention", US(2560));
     case_fill *const silent[] = {fill_loss, fill_loss_mangled, fill_router, fill_short, fill_graph};
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
-        b = build_start();
-        case_loop(&b, silent[i]);
-        case_verdict(build_analyze(&b), "fused-attention", RULE_SILENT);
+        case_verdict(case_advice(silent[i]), "fused-attention", RULE_SILENT);
     }
     case_cannot_tell(fill_forward, "copies,api,ranges", "fused-attention");
 }

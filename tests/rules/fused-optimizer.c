@@ -100,10 +100,9 @@ TEST(test_lists)
     ck_assert_ptr_eq(o->edit.kind, &edit_scale);
     ck_assert_double_eq_tol(case_value(o, "optimizer kernels"), 8, 1e-9);
     ck_assert_double_eq_tol(case_value(o, "their GPU time"), 2, 0.01);
-    b = build_start();
-    build_meta(&b, "torch.optimizer", "Adam(foreach=None, fused=None, capturable=False)");
-    case_loop(&b, fill_lists_hook);
-    o = case_first(build_analyze(&b), "fused-optimizer", US(1300));
+    o = case_first(case_advice_with(fill_lists_hook, "torch.optimizer",
+                                    "Adam(foreach=None, fused=None, capturable=False)"),
+                   "fused-optimizer", US(1300));
     case_text(o, PARAM_OPTIMIZER, "Adam");
     b = build_start(); /* whose kernels are whose is not known */
     build_meta(&b, "torch.optimizer", "Adam(foreach=None, fused=None, capturable=False)");
@@ -112,27 +111,21 @@ TEST(test_lists)
     case_verdict(build_analyze(&b), "fused-optimizer", RULE_SILENT);
     case_fill *const silent[] = {fill_one_kind, fill_lists_own};
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
-        b = build_start();
-        case_loop(&b, silent[i]);
-        case_verdict(build_analyze(&b), "fused-optimizer", RULE_SILENT);
+        case_verdict(case_advice(silent[i]), "fused-optimizer", RULE_SILENT);
     }
 }
 
 /* A loop over the parameters, told by the range around it. */
 TEST(test_plain)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_plain);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_plain);
     const struct outcome *o = case_outcome(a, "fused-optimizer");
     case_verdict(a, "fused-optimizer", RULE_FIRES);
     ck_assert_double_eq_tol(case_value(o, "optimizer kernels"), 160, 1e-9);
     case_text(o, PARAM_OPTIMIZER, "SGD");
     case_said(o, CONDITION_BY_LISTS, false);
     ck_assert_int_gt(o->saves_high_ns, MS(2));
-    b = build_start();
-    case_loop(&b, fill_own_class);
-    o = case_outcome(build_analyze(&b), "fused-optimizer");
+    o = case_outcome(case_advice(fill_own_class), "fused-optimizer");
     case_does(o, ACTION_WRITE_UPDATE_BY_LISTS);
     case_text(o, PARAM_OPTIMIZER, "Lion");
     ck_assert_ptr_null(o->setting);
@@ -141,26 +134,18 @@ TEST(test_plain)
 /* What a closure computes is no update; one that multiplies matrices is no candidate. */
 TEST(test_no_candidate)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_closure);
-    case_verdict(build_analyze(&b), "fused-optimizer", RULE_SILENT);
-    b = build_start();
-    case_loop(&b, fill_muon);
-    const struct advice *a = build_analyze(&b);
+    case_verdict(case_advice(fill_closure), "fused-optimizer", RULE_SILENT);
+    const struct advice *a = case_advice(fill_muon);
     case_verdict(a, "fused-optimizer", RULE_SILENT);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "fused-optimizer")->why, "products of matrices"));
 }
 
 TEST(test_optimizer)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_optimizer);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_optimizer);
     ck_assert_str_eq(case_first(a, "fused-optimizer", US(3260))->setting, "optimizer=fused");
     QUIET(a, "cuda-graphs", "zero-grad"); /* the gaps between are its own */
-    b = build_start();
-    case_loop(&b, fill_fused);
-    case_verdict(build_analyze(&b), "fused-optimizer", RULE_SILENT);
+    case_verdict(case_advice(fill_fused), "fused-optimizer", RULE_SILENT);
     case_cannot_tell(fill_optimizer, "api,ranges", "fused-optimizer");
 }
 

@@ -31,22 +31,14 @@ static void fill_other_waits(struct builder *b, int64_t at)
 
 TEST(test_clipping)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_norms);
-    case_first(build_analyze(&b), "gradient-clipping", MS(1));
-    b = build_start();
-    case_loop(&b, fill_clip_waits);
-    const struct advice *a = build_analyze(&b);
+    case_first(case_advice(fill_norms), "gradient-clipping", MS(1));
+    const struct advice *a = case_advice(fill_clip_waits);
     const struct outcome *o = case_first(a, "gradient-clipping", MS(2.02));
     ck_assert_ptr_eq(o->edit.kind, &edit_remove);
     case_verdict(a, "sync-in-loop", RULE_SILENT); /* the same wait, said once */
-    b = build_start();
-    case_loop(&b, fill_other_waits);
-    a = build_analyze(&b);
+    a = case_advice(fill_other_waits);
     case_verdict(a, "gradient-clipping", RULE_SILENT);
     case_first(a, "sync-in-loop", MS(2.02));
-    b = build_start();
-    case_loop(&b, fill_foreach);
-    case_verdict(build_analyze(&b), "gradient-clipping", RULE_SILENT);
+    case_verdict(case_advice(fill_foreach), "gradient-clipping", RULE_SILENT);
     case_cannot_tell(fill_norms, "kernels,copies,ranges", "gradient-clipping");
 }

@@ -32,9 +32,7 @@ static void fill_host_work(struct builder *b, int64_t at)
 
 TEST(test_host_work)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_host_work);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_host_work);
     const struct outcome *o = case_first(a, "host-work", MS(4));
     ck_assert_ptr_nonnull(strstr(o->summary, "'postprocess'"));
     ck_assert_int_eq(o->error_class, ERROR_RERUN_DECIDES);
@@ -62,9 +60,7 @@ TEST(an_optimizer_is_fused)
 
 TEST(test_no_host_work)
 {
-    struct builder b = build_start();
-    case_loop(&b, case_busy);
-    case_verdict(build_analyze(&b), "host-work", RULE_SILENT);
+    case_verdict(case_advice(case_busy), "host-work", RULE_SILENT);
     case_cannot_tell(case_busy, "kernels,ranges", "host-work");
 }
 
@@ -162,9 +158,7 @@ static void fill_operator(struct builder *b, int64_t at)
 
 TEST(an_operator_is_named_however_long)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_operator);
-    const struct outcome *o = case_outcome(build_analyze(&b), "host-work");
+    const struct outcome *o = case_outcome(case_advice(fill_operator), "host-work");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     ck_assert_msg(strstr(o->summary, "in 'aten::normal_'"), "%s", o->summary);
 }

@@ -14,17 +14,13 @@ static void fill_scaler_waits(struct builder *b, int64_t at)
 
 TEST(test_loss_scaling)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_unscale);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_unscale);
     case_first(a, "loss-scaling", US(600));
     case_verdict(a, "fused-optimizer", RULE_SILENT); /* these kernels are not the optimizer's */
-    b = build_start();
-    case_loop(&b, fill_scaler_waits);
-    a = build_analyze(&b);
+    a = case_advice(fill_scaler_waits);
     case_first(a, "loss-scaling", MS(2.02));
     case_verdict(a, "sync-in-loop", RULE_SILENT);
-    b = build_start();
+    struct builder b = build_start();
     case_loop(&b, fill_unscale_once); /* all tensors at once: as it should be */
     case_verdict(build_analyze(&b), "loss-scaling", RULE_SILENT);
     case_cannot_tell(fill_unscale, "kernels,copies,ranges", "loss-scaling");

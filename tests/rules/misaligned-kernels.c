@@ -43,9 +43,7 @@ TEST(test_misaligned_products_against_aligned_ones)
 
 TEST(test_misaligned)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_misaligned);
-    case_first(build_analyze(&b), "misaligned-kernels", MS(6));
+    case_first(case_advice(fill_misaligned), "misaligned-kernels", MS(6));
 }
 
 /* The picture of 7 x 7 is odd, and no channel of it. */
@@ -65,9 +63,7 @@ static void fill_odd_picture(struct builder *b, int64_t at)
 
 TEST(test_odd_picture)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_odd_picture);
-    case_verdict(build_analyze(&b), "misaligned-kernels", RULE_SILENT);
+    case_verdict(case_advice(fill_odd_picture), "misaligned-kernels", RULE_SILENT);
 }
 
 /* Three channels, which become four. No vocabulary is the cause. */
@@ -80,9 +76,7 @@ static void fill_padding(struct builder *b, int64_t at)
 
 TEST(test_padding)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_padding);
-    struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_padding);
     case_verdict(a, "misaligned-kernels", RULE_FIRES);
     ck_assert_ptr_null(case_outcome(a, "misaligned-kernels")->setting);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "misaligned-kernels")->summary, "channels"));
@@ -90,8 +84,6 @@ TEST(test_padding)
 
 TEST(test_aligned)
 {
-    struct builder b = build_start();
-    case_loop(&b, case_busy);
-    case_verdict(build_analyze(&b), "misaligned-kernels", RULE_SILENT);
+    case_verdict(case_advice(case_busy), "misaligned-kernels", RULE_SILENT);
     case_cannot_tell(case_busy, "api,ranges", "misaligned-kernels");
 }

@@ -119,10 +119,7 @@ static struct builder with_workers(const char *cores)
 
 TEST(test_input_by_trainer)
 {
-    struct builder b = build_start();
-    build_meta(&b, "usable_cores", "8");
-    case_loop(&b, fill_decode);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice_with(fill_decode, "usable_cores", "8");
     const struct outcome *o = case_first(a, "num-workers", MS(4));
     ck_assert_str_eq(
         o->setting,
@@ -161,9 +158,7 @@ TEST(test_input_no_cores_left)
 
 TEST(test_input_silent)
 {
-    struct builder b = build_start();
-    case_loop(&b, case_busy);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(case_busy);
     case_verdict(a, "num-workers", RULE_SILENT);
     case_verdict(a, "sync-in-loop", RULE_SILENT);
     case_verdict(a, "cuda-graphs", RULE_SILENT);
@@ -183,9 +178,7 @@ static void fill_generator(struct builder *b, int64_t at)
 
 TEST(test_generator_is_no_loader)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_generator);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_generator);
     ck_assert_int_gt(a->facts->breakdown_ns[PART_IDLE_INPUT], MS(3));
     ck_assert_int_lt(a->facts->breakdown_ns[PART_IDLE_INPUT], MS(4.5));
     case_verdict(a, "num-workers", RULE_FIRES);

@@ -19,9 +19,7 @@ static void fill_overlapped(struct builder *b, int64_t at)
 
 TEST(test_pinned)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_pinned);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_pinned);
     const struct outcome *o = case_first(a, "overlap-copies", MS(3));
     ck_assert_str_eq(o->setting, "non_blocking=1");
     QUIET(a, "pin-memory", "num-workers", "sync-in-loop", "cuda-graphs");
@@ -50,17 +48,12 @@ static void fill_awaited(struct builder *b, int64_t at)
 /* The setting takes the wait away and no more; where nothing waits, it would do nothing. */
 TEST(test_python)
 {
-    struct builder b = build_start();
-    build_meta(&b, "exe", "/usr/bin/python3");
-    case_loop(&b, fill_pinned);
-    const struct outcome *o = case_first(build_analyze(&b), "overlap-copies", MS(3));
+    const struct outcome *o = case_first(case_advice_with(fill_pinned, "exe", "/usr/bin/python3"),
+                                         "overlap-copies", MS(3));
     ck_assert_ptr_null(o->setting);
     ck_assert(!o->edit.overlap.in_stream);
     case_does(o, ACTION_COPY_AHEAD);
-    b = build_start();
-    build_meta(&b, "exe", "/usr/bin/python3");
-    case_loop(&b, fill_awaited);
-    o = case_outcome(build_analyze(&b), "overlap-copies");
+    o = case_outcome(case_advice_with(fill_awaited, "exe", "/usr/bin/python3"), "overlap-copies");
     ck_assert_str_eq(o->setting, "non_blocking=1");
     ck_assert(o->edit.overlap.in_stream);
     ck_assert_msg(llabs(o->saves_mid_ns - MS(1)) < US(50), "%lld", (long long)o->saves_mid_ns);
@@ -88,16 +81,12 @@ static void fill_copies_on_the_gpu(struct builder *b, int64_t at)
 
 TEST(test_long_calls)
 {
-    struct builder b = build_start();
-    build_meta(&b, "exe", "/usr/bin/python3");
-    case_loop(&b, fill_long_calls);
-    const struct outcome *o = case_outcome(build_analyze(&b), "overlap-copies");
+    const struct outcome *o = case_outcome(
+        case_advice_with(fill_long_calls, "exe", "/usr/bin/python3"), "overlap-copies");
     ck_assert_msg(o->verdict == RULE_FIRES, "%s", o->why);
     case_does(o, ACTION_JOIN_COPIES);
-    b = build_start();
-    build_meta(&b, "exe", "/usr/bin/python3");
-    case_loop(&b, fill_copies_on_the_gpu);
-    case_verdict(build_analyze(&b), "overlap-copies", RULE_SILENT);
+    case_verdict(case_advice_with(fill_copies_on_the_gpu, "exe", "/usr/bin/python3"),
+                 "overlap-copies", RULE_SILENT);
 }
 
 /* The same in turns on two streams, for a GPU that has nothing else to do: it is done already. */

@@ -72,16 +72,10 @@ static void fill_called(struct builder *b, int64_t at)
 TEST(test_not_its_own)
 {
     kernel = "matmul(float const*, float*)";
-    struct builder b = build_start();
-    case_loop(&b, fill_little);
-    case_verdict(build_analyze(&b), "own-matrix-kernels", RULE_SILENT);
-    b = build_start();
-    build_meta(&b, "exe", "/usr/bin/python3.11");
-    case_loop(&b, fill);
-    case_verdict(build_analyze(&b), "own-matrix-kernels", RULE_SILENT);
-    b = build_start();
-    case_loop(&b, fill_called);
-    case_verdict(build_analyze(&b), "own-matrix-kernels", RULE_SILENT);
+    case_verdict(case_advice(fill_little), "own-matrix-kernels", RULE_SILENT);
+    case_verdict(case_advice_with(fill, "exe", "/usr/bin/python3.11"), "own-matrix-kernels",
+                 RULE_SILENT);
+    case_verdict(case_advice(fill_called), "own-matrix-kernels", RULE_SILENT);
 }
 
 TEST(test_cannot_tell)

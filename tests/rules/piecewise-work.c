@@ -78,10 +78,8 @@ TEST(test_rows)
 
 TEST(test_average)
 {
-    struct builder b = build_start();
-    build_meta(&b, "torch.version", "2.14.1");
-    case_loop(&b, fill_average);
-    const struct outcome *o = case_first(build_analyze(&b), "piecewise-work", US(25 * ROWS));
+    const struct outcome *o = case_first(case_advice_with(fill_average, "torch.version", "2.14.1"),
+                                         "piecewise-work", US(25 * ROWS));
     ck_assert_ptr_null(o->remedy.object.place); /* nobody looked */
     case_said(o, CONDITION_FILLS, false);
     ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "_foreach"));
@@ -91,9 +89,7 @@ TEST(test_others)
 {
     case_fill *const quiet[] = {fill_layers, fill_update, fill_zeroing};
     for (int i = 0; i < 3; i++) {
-        struct builder b = build_start();
-        case_loop(&b, quiet[i]);
-        case_verdict(build_analyze(&b), "piecewise-work", RULE_SILENT);
+        case_verdict(case_advice(quiet[i]), "piecewise-work", RULE_SILENT);
     }
     case_cannot_tell(fill_rows, "kernels", "piecewise-work");
 }

@@ -12,9 +12,7 @@ static void fill_pageable(struct builder *b, int64_t at)
 
 TEST(test_pageable)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_pageable);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_pageable);
     const struct outcome *o = case_first(a, "pin-memory", MS(3));
     ck_assert_str_eq(o->setting, "pin_memory=1");
     ck_assert_uint_ne(o->examples[0].op, TL_NONE);
@@ -67,10 +65,9 @@ TEST(test_loader_of_a_library)
 /* What no loader makes no setting of a loader pins. */
 TEST(test_no_loader)
 {
-    struct builder b = build_start();
-    build_meta(&b, "torch.settings", "pin_memory;non_blocking;num_workers");
-    case_loop(&b, fill_pageable);
-    const struct outcome *o = case_outcome(build_analyze(&b), "pin-memory");
+    const struct outcome *o = case_outcome(
+        case_advice_with(fill_pageable, "torch.settings", "pin_memory;non_blocking;num_workers"),
+        "pin-memory");
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     case_does(o, ACTION_PIN_OTHERS);
     case_said(o, CONDITION_LOADER_PINS, false);
@@ -87,19 +84,15 @@ static void fill_waiting(struct builder *b, int64_t at)
 /* A program that waits for its copies itself would go on to. */
 TEST(test_waiting_for_it)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_waiting);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_waiting);
     ck_assert_str_eq(case_first(a, "pin-memory", MS(3))->setting, "pin_memory=1;non_blocking=1");
 }
 
 /* A source that does not know kinds of memory, of a program that copies nothing: no riddle. */
 TEST(test_no_copies)
 {
-    struct builder b = build_start();
-    build_meta(&b, "have", "kernels,copies,memsets,api,ranges");
-    case_loop(&b, case_busy);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a =
+        case_advice_with(case_busy, "have", "kernels,copies,memsets,api,ranges");
     case_verdict(a, "pin-memory", RULE_SILENT);
     case_verdict(a, "overlap-copies", RULE_SILENT);
 }
@@ -143,9 +136,7 @@ static void fill_a_few_bytes(struct builder *b, int64_t at)
 /* The driver takes them along, whatever memory they come from. */
 TEST(test_a_few_bytes)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_a_few_bytes);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_a_few_bytes);
     case_verdict(a, "pin-memory", RULE_SILENT);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "pin-memory")->why, "a few bytes"));
 }
@@ -161,9 +152,7 @@ static void fill_back(struct builder *b, int64_t at)
 /* On an A100 pinned copies reach 26.8 GB/s at best: 11 % of that time remains. */
 TEST(test_from_the_gpu)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_back);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_back);
     const struct outcome *o = case_outcome(a, "pin-memory");
     case_verdict(a, "pin-memory", RULE_FIRES);
     ck_assert(o->upper_bound);
@@ -186,9 +175,7 @@ static void fill_scalar(struct builder *b, int64_t at)
 /* Numbers that are read back are another rule's. */
 TEST(test_numbers)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_scalar);
-    case_verdict(build_analyze(&b), "pin-memory", RULE_SILENT);
+    case_verdict(case_advice(fill_scalar), "pin-memory", RULE_SILENT);
 }
 
 /* One copy of all results: no finding, but the next step names it, with kind and rate. */

@@ -58,30 +58,19 @@ static void fill_norm_of_python(struct builder *b, int64_t at)
 /* Where nobody compiles, norms and casts are no part of a chain that a person would fuse. */
 TEST(a_compiler_fuses_norms_and_casts_too)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_norm_of_python);
-    const struct outcome *o = case_first(build_analyze(&b), "pointwise-fusion", US(7360));
+    const struct outcome *o =
+        case_first(case_advice(fill_norm_of_python), "pointwise-fusion", US(7360));
     case_does(o, ACTION_FUSE_POINTWISE);
-    b = build_start();
-    case_loop(&b, fill_norm);
-    case_verdict(build_analyze(&b), "pointwise-fusion", RULE_SILENT);
+    case_verdict(case_advice(fill_norm), "pointwise-fusion", RULE_SILENT);
 }
 
 TEST(test_pointwise)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_chain);
-    const struct outcome *o = case_first(build_analyze(&b), "pointwise-fusion", US(900));
+    const struct outcome *o = case_first(case_advice(fill_chain), "pointwise-fusion", US(900));
     ck_assert_ptr_eq(o->edit.kind, &edit_join);
-    b = build_start();
-    case_loop(&b, fill_epilogue);
-    case_first(build_analyze(&b), "pointwise-fusion", US(1200));
-    b = build_start();
-    case_loop(&b, fill_compiled);
-    case_verdict(build_analyze(&b), "pointwise-fusion", RULE_SILENT);
-    b = build_start();
-    case_loop(&b, fill_single);
-    case_verdict(build_analyze(&b), "pointwise-fusion", RULE_SILENT);
+    case_first(case_advice(fill_epilogue), "pointwise-fusion", US(1200));
+    case_verdict(case_advice(fill_compiled), "pointwise-fusion", RULE_SILENT);
+    case_verdict(case_advice(fill_single), "pointwise-fusion", RULE_SILENT);
     case_cannot_tell(fill_chain, "copies,api,ranges", "pointwise-fusion");
 }
 

@@ -81,25 +81,19 @@ TEST(slow_kernels_in_channels_last)
 
 TEST(fires_in_bf16_as_well)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_slow_bf16);
-    case_first(build_analyze(&b), "slow-normalisation", MS(3.93));
+    case_first(case_advice(fill_slow_bf16), "slow-normalisation", MS(3.93));
 }
 
 TEST_EACH(silent_where_it_is_fast_or_in_nchw, 0, 4)
 {
     static case_fill *const fills[] = {fill_fast, fill_nchw, fill_extended,
                                        fill_without_normalisation};
-    struct builder b = build_start();
-    case_loop(&b, fills[_i]);
-    case_verdict(build_analyze(&b), "slow-normalisation", RULE_SILENT);
+    case_verdict(case_advice(fills[_i]), "slow-normalisation", RULE_SILENT);
 }
 
 TEST(cannot_tell_without_sizes)
 {
     case_cannot_tell(fill_slow, "kernels,api,ranges", "slow-normalisation");
-    struct builder b = build_start();
-    build_meta(&b, "have", "kernels,api,ranges");
-    case_loop(&b, fill_without_normalisation);
-    case_verdict(build_analyze(&b), "slow-normalisation", RULE_SILENT);
+    case_verdict(case_advice_with(fill_without_normalisation, "have", "kernels,api,ranges"),
+                 "slow-normalisation", RULE_SILENT);
 }

@@ -79,9 +79,7 @@ TEST(test_no_core_for_much_of_the_step)
 
 TEST(test_sync)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_sync);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_sync);
     const struct outcome *o = case_first(a, "sync-in-loop", a->facts->breakdown_ns[PART_IDLE_SYNC]);
     ck_assert_int_gt(o->saves_high_ns, MS(1));
     ck_assert_ptr_nonnull(strstr(o->summary, "cudaStreamSynchronize"));
@@ -110,9 +108,7 @@ static void fill_sites(struct builder *b, int64_t at)
 
 TEST(test_names_the_line_that_waits_longest)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_sites);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_sites);
     const struct outcome *o = case_outcome(a, "sync-in-loop");
     case_verdict(a, "sync-in-loop", RULE_FIRES);
     ck_assert_ptr_nonnull(strstr(o->summary, ", called from train.c:211 (train_step); the GPU"));
@@ -190,9 +186,7 @@ TEST(actions_cannot_be_read_later)
 {
     static case_fill *const fills[] = {fill_agent, fill_losses, fill_sizes};
     for (int i = 0; i < 3; i++) {
-        struct builder b = build_start();
-        case_loop(&b, fills[i]);
-        const struct advice *a = build_analyze(&b);
+        const struct advice *a = case_advice(fills[i]);
         case_verdict(a, "sync-in-loop", RULE_FIRES);
         const struct outcome *o = case_outcome(a, "sync-in-loop");
         case_does(o, i == 0 ? ACTION_CHOOSE_ACTIONS_TOGETHER : ACTION_WAIT_LESS);
@@ -340,9 +334,7 @@ static void fill_item(struct builder *b, int64_t at)
 
 TEST(test_item)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_item);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_item);
     case_verdict(a, "sync-in-loop", RULE_FIRES);
     const struct outcome *o = case_outcome(a, "sync-in-loop");
     ck_assert_ptr_nonnull(strstr(o->summary, "cudaMemcpy"));

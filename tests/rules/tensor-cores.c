@@ -65,9 +65,7 @@ static void fill_vector(struct builder *b, int64_t at)
 /* A matrix times a vector waits for memory: tensor cores do not help. */
 TEST(test_products_with_vectors)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_vector);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_vector);
     ck_assert_int_gt(a->facts->totals.family_ns[FAMILY_GEMM], 0);
     case_verdict(a, "tensor-cores", RULE_SILENT);
 }
@@ -95,22 +93,16 @@ TEST(test_fp32)
 /* Alone, 16 bits would make the library convert around every convolution in NCHW. */
 TEST(test_fp32_with_layout)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_conv_nchw);
-    const struct outcome *o = case_first(build_analyze(&b), "tensor-cores", MS(6));
+    const struct outcome *o = case_first(case_advice(fill_conv_nchw), "tensor-cores", MS(6));
     ck_assert_str_eq(o->setting, "precision=bf16;channels_last=1");
     case_does(o, ACTION_MIX_PRECISION);
     case_said(o, CONDITION_TO_CHANNELS_LAST, true);
-    b = build_start();
-    case_loop(&b, fill_conv_nhwc);
-    o = case_first(build_analyze(&b), "tensor-cores", MS(6));
+    o = case_first(case_advice(fill_conv_nhwc), "tensor-cores", MS(6));
     ck_assert_str_eq(o->setting, "precision=bf16");
-    b = build_start();
-    case_loop(&b, fill_given_nhwc);
-    o = case_first(build_analyze(&b), "tensor-cores", MS(6));
+    o = case_first(case_advice(fill_given_nhwc), "tensor-cores", MS(6));
     ck_assert_str_eq(o->setting, "precision=bf16");
     ck_assert(o->edit.precision.layout); /* in 16 bits nothing converts them */
-    b = build_start();
+    struct builder b = build_start();
     build_meta(&b, "torch.weights.memory_format", "channels_last"); /* applied already */
     case_loop(&b, fill_conv_nchw);
     ck_assert_str_eq(case_first(build_analyze(&b), "tensor-cores", MS(6))->setting,
@@ -151,12 +143,8 @@ TEST(test_fp32_impossible)
     b = build_start_on("some GPU", -1, -1); /* the kernel's name tells: Ampere at least */
     case_loop(&b, fill_fp32);
     case_verdict(build_analyze(&b), "tensor-cores", RULE_FIRES);
-    b = build_start();
-    case_loop(&b, case_busy);
-    case_verdict(build_analyze(&b), "tensor-cores", RULE_SILENT);
-    b = build_start();
-    case_loop(&b, fill_half_operands);
-    case_verdict(build_analyze(&b), "tensor-cores", RULE_SILENT);
+    case_verdict(case_advice(case_busy), "tensor-cores", RULE_SILENT);
+    case_verdict(case_advice(fill_half_operands), "tensor-cores", RULE_SILENT);
     case_cannot_tell(fill_fp32, "copies,api,ranges", "tensor-cores");
 }
 
@@ -179,9 +167,7 @@ TEST(test_opaque_graphs)
 {
     static const char *const inside[] = {"tensor-cores",       "channels-last",   "zero-grad",
                                          "misaligned-kernels", "fused-optimizer", NULL};
-    struct builder b = build_start();
-    case_loop(&b, fill_graph);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_graph);
     for (const char *const *id = inside; *id; id++) {
         case_verdict(a, *id, RULE_CANNOT_TELL);
         ck_assert_ptr_nonnull(strstr(case_outcome(a, *id)->why, "cuda-graph-trace=node"));
@@ -200,9 +186,7 @@ static void fill_wait_and_products(struct builder *b, int64_t at)
 
 TEST(the_wait_for_data_goes_first_where_it_is_most_of_what_is_lost)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_wait_and_products);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_wait_and_products);
     ck_assert_str_eq(a->verdict_class, "input");
     case_verdict(a, "tensor-cores", RULE_FIRES);
     ck_assert_str_eq(a->ranked[0]->rule->id, "num-workers");
@@ -329,10 +313,9 @@ TEST(test_override_is_told)
 {
     static const char *const values[] = {"0", "1"};
     for (int i = 0; i < 2; i++) {
-        struct builder b = build_start();
-        build_meta(&b, "env.NVIDIA_TF32_OVERRIDE", values[i]);
-        case_loop(&b, fill_fp32_refuse);
-        const struct outcome *o = case_first(build_analyze(&b), "tensor-cores", US(9800));
+        const struct outcome *o =
+            case_first(case_advice_with(fill_fp32_refuse, "env.NVIDIA_TF32_OVERRIDE", values[i]),
+                       "tensor-cores", US(9800));
         ck_assert_int_eq(evidence(o, "NVIDIA_TF32_OVERRIDE") != NULL, i == 0);
     }
 }

@@ -24,20 +24,14 @@ TEST(test_remedies)
     } c[] = {{US(4), US(10), true}, {US(40), US(60), false}, {US(15), US(21), false}};
     for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
         cast_ns = c[i].one, other_ns = c[i].other;
-        struct builder b = build_start();
-        case_loop(&b, fill_two_kinds);
-        const struct advice *a = build_analyze(&b);
+        const struct advice *a = case_advice(fill_two_kinds);
         case_said(case_outcome(a, "type-casts"), CONDITION_OF_WEIGHTS, c[i].weights_first);
     }
 }
 
 TEST(test_casts)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_casts);
-    case_first(build_analyze(&b), "type-casts", US(500));
-    b = build_start();
-    case_loop(&b, fill_few_casts);
-    case_verdict(build_analyze(&b), "type-casts", RULE_SILENT);
+    case_first(case_advice(fill_casts), "type-casts", US(500));
+    case_verdict(case_advice(fill_few_casts), "type-casts", RULE_SILENT);
     case_cannot_tell(fill_casts, "copies,api,ranges", "type-casts");
 }

@@ -58,9 +58,7 @@ static void fill_loads(struct builder *b, int64_t at)
 
 TEST(test_code_that_is_loaded_all_the_time)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_loads);
-    case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
+    case_verdict(case_advice(fill_loads), "warm-up", RULE_SILENT);
 }
 
 /* Code that a thread loads before it launches was compiled. */
@@ -250,8 +248,6 @@ TEST(test_prefetch)
 
 TEST(test_no_warm_up)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_allocates);
-    case_verdict(build_analyze(&b), "warm-up", RULE_SILENT);
+    case_verdict(case_advice(fill_allocates), "warm-up", RULE_SILENT);
     case_cannot_tell(case_busy, "kernels,ranges", "warm-up");
 }

@@ -23,6 +23,22 @@ static inline void case_loop(struct builder *b, case_fill *fill)
     }
 }
 
+/* The answer on that loop where the recording says `value` under `key`; NULL: nothing. */
+static inline const struct advice *case_advice_with(case_fill *fill, const char *key,
+                                                    const char *value)
+{
+    struct builder b = build_start();
+    if (key)
+        build_meta(&b, key, value);
+    case_loop(&b, fill);
+    return build_analyze(&b);
+}
+
+static inline const struct advice *case_advice(case_fill *fill)
+{
+    return case_advice_with(fill, NULL, NULL);
+}
+
 static inline const struct outcome *case_outcome(const struct advice *a, const char *id)
 {
     for (size_t i = 0; i < a->outcome_count; i++)
@@ -127,10 +143,7 @@ static inline void case_quiet(const struct advice *a, const char *const *ids)
 static inline void case_cannot_tell_of(const char *test, case_fill *fill, const char *have,
                                        const char *id)
 {
-    struct builder b = build_start();
-    build_meta(&b, "have", have);
-    case_loop(&b, fill);
-    case_verdict_of(test, build_analyze(&b), id, RULE_CANNOT_TELL);
+    case_verdict_of(test, case_advice_with(fill, "have", have), id, RULE_CANNOT_TELL);
 }
 
 /* A kernel on tensor cores, with nothing to say against it. */

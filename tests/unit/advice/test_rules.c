@@ -57,9 +57,7 @@ TEST(test_one_step_with_one_kernel)
 
 TEST(test_kernels_without_calls)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_without_calls);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_without_calls);
     ck_assert_str_eq(a->verdict_class, "unexplained");
     ck_assert_msg(strstr(a->next, "Record "), "%s", a->next);
 }
@@ -142,13 +140,9 @@ static void fill_two_halves(struct builder *b, int64_t at)
 
 TEST(the_kernel_that_is_most_of_the_step_is_named_beside_other_advice)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_mostly_one);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_mostly_one);
     ck_assert_uint_gt(a->ranked_count, 0);
     ck_assert_msg(strstr(a->why, "One kernel takes 7.00 ms (70 %): cdist_kernel") != NULL, "%s",
                   a->why);
-    b = build_start();
-    case_loop(&b, fill_two_halves);
-    ck_assert_ptr_null(strstr(build_analyze(&b)->why, "One kernel"));
+    ck_assert_ptr_null(strstr(case_advice(fill_two_halves)->why, "One kernel"));
 }
