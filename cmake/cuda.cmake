@@ -79,3 +79,10 @@ function(cuda_linked target)
         target_link_options(${target} PRIVATE -Wl,-rpath,${folders})
     endif()
 endfunction()
+
+# cuda_test(TEST...): tests that start a program of these by itself. It must load where only the virtual GPU's libraries are.
+function(cuda_test)
+    if(NOT IS_ABSOLUTE "${CUBLAS_LIBRARY}" OR NOT IS_ABSOLUTE "${CUDNN_LIBRARY}" OR NOT IS_ABSOLUTE "${NCCL_LIBRARY}")
+        set_tests_properties(${ARGN} PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/lib/vgpu")
+    endif()
+endfunction()

@@ -17,5 +17,5 @@ while sleep 1 && kill -0 $work 2>/dev/null; do
 done
 wait $work
 status=$?
-[ $status = 0 ] || tail -n 40 "$log" >&2
+[ $status = 0 ] || { grep -iE -A 3 "error[: ]" "$log" | head -n 20; tail -n 20 "$log"; } >&2
 exit $status

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""interfaces.py CC BUILD INCLUDE...: what interfaces/ declares of cuBLAS, cuDNN and NCCL is what their own headers declare.
+"""interfaces.py CC BUILD INCLUDE...: what interfaces/ declares of cuBLAS, cuDNN, NCCL and CUDA's profiler calls is what their own headers declare.
 
 Their headers are looked for in the folders INCLUDE and in CUDA's Python wheels; a library whose header is nowhere is
 skipped. Enumerators and the layout of structures are printed by one program, compiled once with each; of functions, types and
@@ -18,6 +18,7 @@ LIBRARIES = {
     "cuBLAS": ["cublas_v2.h", "cublasLt.h", "cublasXt.h"],
     "cuDNN": ["cudnn.h", "cudnn_graph.h", "cudnn_ops.h", "cudnn_cnn.h", "cudnn_adv.h"],
     "NCCL": ["nccl.h"],
+    "CUDA's profiler calls": ["cuda_profiler_api.h"],
 }
 
 

@@ -61,7 +61,8 @@ read_out() { # one line of the README after the other
         began=$SECONDS status=0
         echo "fresh: \$ $line"
         # shellcheck disable=SC2086 # several settings
-        chroot $as . env -i $environment bash -c "cd ~/gpuprof && $line" </dev/null >"$said" 2>&1 || status=$?
+        TIMEFORMAT="fresh: %U + %S s of processor"
+        time chroot $as . env -i $environment bash -c "cd ~/gpuprof && $line" </dev/null >"$said" 2>&1 || status=$?
         if [ $status != 0 ]; then
             tail -n 400 "$said"
             cp "$said" "$state/failed-$suite-$who-$cuda.log"
