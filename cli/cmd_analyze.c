@@ -3,6 +3,7 @@
 #include "cli/load/confine.h"
 #include "cli/results/export_to.h"
 #include "cli/load/load.h"
+#include "cli/load/newest.h"
 #include "cli/common/output.h"
 #include "cli/common/pager.h"
 #include "cli/common/rule_named.h"
@@ -47,12 +48,12 @@ static int run(int argc, char **argv)
     struct err e = ERR_INIT;
     struct loaded l;
     struct pager pager = {0};
-    if (argc < 1)
-        return usage_error("analyze: name a profile or a trace: gpuprof analyze FILE");
     if (rule_id && !rule_named(rule_id))
         return 2;
     if (top < 0)
         return usage_error("analyze: --top needs a number of findings, at least 1");
+    if (newest_if_none("analyze", &argc, &argv))
+        return 2;
     const char *name = format ? format : json ? "json" : markdown ? "markdown" : "term";
     if (export_named(name, output, &e) || output_check(output, force, &e))
         return fail(&e);
@@ -82,9 +83,10 @@ static int run(int argc, char **argv)
 
 const struct command cmd_analyze = {
     .name = "analyze",
-    .usage = "[options] FILE|TRACE...",
+    .usage = "[options] [FILE|TRACE...]",
     .help = "print the verdict and the ranked findings of a profile or a trace",
-    .details = "Reads a profile of `gpuprof run`, a Kineto trace (.json, .json.gz) or an nsys\n"
+    .details = "Without a file it takes the newest profile here. Reads a profile of `gpuprof run`, "
+               "a Kineto trace (.json, .json.gz) or an nsys\n"
                "export (.sqlite). Several files are the ranks of one run. A terminal shows one\n"
                "screen of the answer; -v opens the whole answer in a pager. A pipe gets the\n"
                "whole text.\n\n"

@@ -5,6 +5,7 @@
 #include "cli/results/export_tables.h"
 #include "cli/results/export_to.h"
 #include "cli/load/load.h"
+#include "cli/load/newest.h"
 #include "cli/common/output.h"
 
 #include <stdio.h>
@@ -49,10 +50,10 @@ static int run(int argc, char **argv)
     struct loaded l;
     if (!format_known())
         return unknown_format();
-    if (argc < 1)
-        return usage_error("export: name a profile: gpuprof export FILE -o X.json.gz");
     if (!output)
         return usage_error("export: name the output: -o X.json or -o X.json.gz (- is stdout)");
+    if (newest_if_none("export", &argc, &argv))
+        return 2;
     bool tables = strcmp(format, "csv") == 0;
     if (!tables && (export_named(format, output, &e) || output_check(output, force, &e)))
         return fail(&e);
@@ -69,7 +70,7 @@ static int run(int argc, char **argv)
 
 const struct command cmd_export = {
     .name = "export",
-    .usage = "[--format NAME] FILE|TRACE... -o X.json[.gz]|DIR/",
+    .usage = "[--format NAME] [FILE|TRACE...] -o X.json[.gz]|DIR/",
     .help = "write a Chrome trace for Perfetto, or tables for a database",
     .details = "  gpuprof export train.gpuprof -o train.json.gz  for ui.perfetto.dev\n"
                "  gpuprof export --format speedscope train.gpuprof -o train.speedscope.json\n"

@@ -4,6 +4,7 @@
 #include "cli/load/confine.h"
 #include "cli/results/export_to.h"
 #include "cli/load/load.h"
+#include "cli/load/newest.h"
 #include "cli/common/output.h"
 
 #include <stdio.h>
@@ -43,8 +44,8 @@ static int run(int argc, char **argv)
     struct err e = ERR_INIT;
     struct loaded l;
     char name[4096];
-    if (argc < 1)
-        return usage_error("report: name a profile or a trace: gpuprof report FILE -o X.html");
+    if (newest_if_none("report", &argc, &argv))
+        return 2;
     if (!output) {
         default_name(argv[0], name, sizeof name);
         output = name;
@@ -64,14 +65,14 @@ static int run(int argc, char **argv)
 
 const struct command cmd_report = {
     .name = "report",
-    .usage = "[-o X.html] FILE|TRACE...",
+    .usage = "[-o X.html] [FILE|TRACE...]",
     .help = "write the page: one HTML file, no network needed",
     .details = "The page shows the verdict, the ranked findings with their evidence, every\n"
                "step, the timeline of the steps that matter, kernels, copies and the health of\n"
                "the profile. It contains the command line without secrets, the date, the models\n"
                "of GPU and processor, names of kernels, ranges and threads; no data, no\n"
-               "weights, no source code. --redact removes more. Only the owner of the file can\n"
-               "read it.\n\n"
+               "weights, no source code. --redact removes more. With --private only you can\n"
+               "read the file.\n\n"
                "  gpuprof report train.gpuprof -o train.html",
     .options = options,
     .run = run,

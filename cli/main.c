@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void list_commands(FILE *f)
 {
@@ -29,12 +30,28 @@ static const struct command *find(const char *name)
     return NULL;
 }
 
+/* A file where a command belongs: what the user most likely wants to do with it. */
+static int names_file(const char *name)
+{
+    static const char *const read[] = {".gpuprof", ".json", ".json.gz", ".sqlite"};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+        if (n > strlen(read[i]) && strcmp(name + n - strlen(read[i]), read[i]) == 0)
+            return usage_error("%s is a recording; to see its answer: gpuprof analyze %s", name,
+                               name);
+    bool python = n > 3 && strcmp(name + n - 3, ".py") == 0;
+    return usage_error("%s is no command; to record a program: gpuprof run %s%s", name,
+                       python ? "python " : "", name);
+}
+
 static int unknown_command(const char *name)
 {
     const char *best = NULL;
     int distance = 4;
     if (*name == '-')
         return usage_error("unknown option %s; write options after the command", name);
+    if (access(name, F_OK) == 0)
+        return names_file(name);
     for (size_t i = 0; i < command_count; i++) {
         int d = word_distance(name, commands[i]->name);
         if (d < distance) {

@@ -13,7 +13,7 @@ for command in $("$gpuprof" --help | sed -n '/^commands:/,/^$/s/^  \([a-z-]*\) .
     [ -f "$page" ] || { complain "no page $page"; continue; }
     grep -q "gpuprof-$command(1)" docs/man/gpuprof.md || complain "docs/man/gpuprof.md does not name gpuprof-$command(1)"
     for option in $("$gpuprof" "$command" --help | sed -n 's/^  .*\(--[a-z-]*\) .*/\1/p'); do
-        case $option in --help | --color | --quiet | --output | --force) continue ;; esac # of all commands
+        case $option in --help | --color | --quiet | --private | --output | --force) continue ;; esac # of all commands
         grep -q -e "$option" "$page" || complain "$page does not tell $option"
     done
 done

@@ -1,6 +1,8 @@
 /* See history.h. */
 #include "analyzer/profile/history.h"
 
+#include "base/mode.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -57,7 +59,7 @@ int history_add(const char *path, const struct past_trial *t, struct err *e)
 {
     char text[640];
     struct stat st;
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, mode_of_output());
     if (fd < 0)
         return err_set(e, "cannot write the history %s: %s", path, strerror(errno));
     bool empty = fstat(fd, &st) == 0 && st.st_size == 0;

@@ -1,6 +1,7 @@
 #include "analyzer/profile/place.h"
 
 #include "analyzer/profile/place_private.h"
+#include "base/mode.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,12 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 static const char suffix[] = PLACE_SUFFIX;
-enum { TURN_TRIES = 300 /* of 10 ms */, MOST_NAMES = 100000 };
+enum {
+    TURN_TRIES = 300 /* of 10 ms */,
+    MOST_NAMES = 100000,
+    TAGS = 100 /* that are taken already */
+};
 
 /* Refused here, before anything was recorded: what place_put could not, or must not, replace. */
 static int check_place(const char *path, bool force, struct err *e)
@@ -32,7 +38,26 @@ static int check_place(const char *path, bool force, struct err *e)
 static int make_tagged(char *name, const char *tag)
 {
     memcpy(name + strlen(name) - (sizeof suffix - 1) - PLACE_UNIQUE, tag, PLACE_UNIQUE);
-    return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_of_output());
+}
+
+/* As mkostemps does, which gives 0600 whatever the umask says. */
+static int make_untagged(char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    unsigned char random[PLACE_UNIQUE];
+    char tag[PLACE_UNIQUE];
+    int fd = -1;
+    for (int i = 0; fd < 0 && i < TAGS; i++) {
+        if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+            return -1;
+        for (size_t k = 0; k < sizeof tag; k++)
+            tag[k] = letters[random[k] % (sizeof letters - 1)];
+        fd = make_tagged(name, tag);
+        if (fd < 0 && errno != EEXIST)
+            return -1;
+    }
+    return fd;
 }
 
 static int make_file(struct place *p, const char *tag, struct err *e)
@@ -42,9 +67,8 @@ static int make_file(struct place *p, const char *tag, struct err *e)
         p->partial = NULL;
         return err_set(e, "out of memory");
     }
-    int fd = tag && strlen(tag) == PLACE_UNIQUE
-                 ? make_tagged(p->partial, tag)
-                 : mkostemps(p->partial, sizeof suffix - 1, O_CLOEXEC);
+    int fd = tag && strlen(tag) == PLACE_UNIQUE ? make_tagged(p->partial, tag)
+                                                : make_untagged(p->partial);
     if (fd < 0 || fstat(fd, &st) != 0) {
         err_set(e, "%s: cannot be created: %s", p->path, strerror(errno));
         if (fd >= 0)

