@@ -223,9 +223,8 @@ void options_help(const struct command *c, bool in_full)
     if (in_full)
         list_options(common_options);
     else /* in fewer lines */
-        printf("  -q, --quiet; --private     no status lines on stderr; files only for you (0600)\n"
-               "  -h, --help; --color WHEN   -h: summary; --help: with examples; auto, always, "
-               "never\n");
+        printf("  -q, --quiet; --private     no status lines; files that only you can read\n"
+               "  -h, --help; --color WHEN   --help: with examples; auto, always or never\n");
 }
 
 static bool set(const char *name)
