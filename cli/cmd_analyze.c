@@ -5,6 +5,7 @@
 #include "cli/load/load.h"
 #include "cli/load/newest.h"
 #include "cli/common/output.h"
+#include "cli/common/progress.h"
 #include "cli/common/pager.h"
 #include "cli/common/rule_named.h"
 
@@ -66,8 +67,11 @@ static int run(int argc, char **argv)
                                .count = (size_t)argc,
                                .also = {load_history(history)},
                                .outputs = {output}});
-    if (no_predict ? load_analysis(paths, (size_t)argc, &how, &l, &e)
-                   : load_predicted(paths, (size_t)argc, &how, load_history(history), &l, &e))
+    progress_begin("analysing", argv[0]);
+    int rc = no_predict ? load_analysis(paths, (size_t)argc, &how, &l, &e)
+                        : load_predicted(paths, (size_t)argc, &how, load_history(history), &l, &e);
+    progress_end();
+    if (rc)
         return pager_close(&pager), fail(&e);
     struct exported what = {.analysis = l.analysis};
     const struct exporter *x = export_format(name, &what, &e);

@@ -7,6 +7,7 @@
 #include "cli/load/load.h"
 #include "cli/load/newest.h"
 #include "cli/common/output.h"
+#include "cli/common/progress.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,7 +64,10 @@ static int run(int argc, char **argv)
     if (tables)
         return export_tables(paths, (size_t)argc, &how, output, force);
     /* a trace says what the page says */
-    if (load_predicted(paths, (size_t)argc, &how, load_history(NULL), &l, &e))
+    progress_begin("analysing", argv[0]);
+    int rc = load_predicted(paths, (size_t)argc, &how, load_history(NULL), &l, &e);
+    progress_end();
+    if (rc)
         return fail(&e);
     return export_loaded(&l, paths, (size_t)argc, format, output, force);
 }

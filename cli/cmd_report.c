@@ -6,6 +6,7 @@
 #include "cli/load/load.h"
 #include "cli/load/newest.h"
 #include "cli/common/output.h"
+#include "cli/common/progress.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +59,10 @@ static int run(int argc, char **argv)
     const char *const *paths = (const char *const *)argv;
     confine(&(struct confined){
         .inputs = paths, .count = (size_t)argc, .also = {load_history(NULL)}, .outputs = {output}});
-    if (load_predicted(paths, (size_t)argc, &how, load_history(NULL), &l, &e))
+    progress_begin("analysing", argv[0]);
+    int rc = load_predicted(paths, (size_t)argc, &how, load_history(NULL), &l, &e);
+    progress_end();
+    if (rc)
         return fail(&e);
     return export_loaded(&l, paths, (size_t)argc, "html", output, force);
 }

@@ -51,8 +51,8 @@ analyzer/advice/rules
 analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/find analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/whatif analyzer/remedy analyzer/dialects
 analyzer/compare        wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif analyzer/advice
 report                  analyzer/profile analyzer/timeline analyzer/facts analyzer/whatif analyzer/advice analyzer/compare
-report/words            wire report analyzer/timeline analyzer/facts analyzer/advice
-report/json             report report/words analyzer/timeline analyzer/facts analyzer/advice
+report/words            wire report analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
+report/json             report report/words analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 report/tables           report report/words analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 report/terminal         report report/words report/json analyzer/timeline analyzer/facts
 report/chrome           wire report report/words report/json analyzer/timeline analyzer/facts
@@ -66,7 +66,7 @@ cli/results             cli/common cli/load report report/tables analyzer/profil
 cli                     cli/common cli/run cli/load cli/results report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/run                 wire vgpu/include cli/common cli/load cli/results report report/words analyzer/profile analyzer/collector
 cli/record              cli/common cli/results report analyzer/profile analyzer/collector
-cli/gate                cli/common cli/load cli/results report analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
+cli/gate                cli/common cli/load cli/results report report/words analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/try                 wire cli/common cli/load cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
 cli/import              wire cli/common cli/load cli/results cli/run report analyzer/profile analyzer/import analyzer/collector
 cli/reduce              cli/common cli/load cli/results analyzer/profile analyzer/import analyzer/reduce

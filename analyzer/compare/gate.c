@@ -46,15 +46,13 @@ const char *gate_blame(struct gate *g)
     for (size_t i = 0; g->diff && i < g->diff->change_count; i++) {
         const struct change *c = &g->diff->changes[i];
         int64_t more = c->new_ns - c->base_ns;
-        bool better_kind =
-            best && strcmp(best->kind, "finding") != 0 && strcmp(c->kind, "finding") == 0;
-        if (more > 0 && (!best || more > best->new_ns - best->base_ns ||
-                         (better_kind && more * 2 > best->new_ns - best->base_ns)))
+        bool advice = strcmp(c->kind, "finding") == 0; /* the same time again, as advice */
+        if (!advice && more > 0 && (!best || more > best->new_ns - best->base_ns))
             best = c;
     }
     if (!best)
         return "";
-    return arena_printf(&g->arena, "; most of it in %s %s: %.3f to %.3f ms", best->kind, best->what,
+    return arena_printf(&g->arena, "; most of it in %s %s: %.3f -> %.3f ms", best->kind, best->what,
                         (double)best->base_ns / 1e6, (double)best->new_ns / 1e6);
 }
 
@@ -84,18 +82,18 @@ static void check_baseline(struct gate *g, double max_regress_pct)
                    "one of the runs has too few steady steps (8 needed): record more");
     } else if (c->low > max_regress_pct) {
         gate_judge(g, c, GATE_SLOWER,
-                   arena_printf(&g->arena, "slower: %.3f to %.3f ms%s%s%s",
+                   arena_printf(&g->arena, "slower: %.3f -> %.3f ms%s%s%s",
                                 (double)d->base_ns / 1e6, (double)d->new_ns / 1e6, gate_blame(g),
                                 between, commands));
     } else if (c->high <= max_regress_pct) {
         gate_judge(g, c, GATE_PASS,
-                   arena_printf(&g->arena, "%.3f to %.3f ms%s%s", (double)d->base_ns / 1e6,
+                   arena_printf(&g->arena, "%.3f -> %.3f ms%s%s", (double)d->base_ns / 1e6,
                                 (double)d->new_ns / 1e6, between, commands));
     } else {
         gate_judge(
             g, c, GATE_INCONCLUSIVE,
             arena_printf(&g->arena,
-                         "the interval reaches from %+.2f to %+.2f %%: record more steps, or on "
+                         "the interval is %+.2f to %+.2f %%: record more steps, or on "
                          "a quieter machine",
                          c->low, c->high));
     }

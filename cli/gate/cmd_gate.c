@@ -4,6 +4,7 @@
 #include "cli/load/compare_two.h"
 #include "cli/results/export_to.h"
 #include "cli/common/output.h"
+#include "report/words/comparison.h"
 #include "cli/gate/history.h"
 
 #include "analyzer/profile/redact.h"
@@ -66,10 +67,31 @@ static const char *format_wanted(void)
     return format ? format : json ? "json" : markdown ? "markdown" : "term";
 }
 
+/* For GitHub's log of a job, which shows such a line beside the step; it reads both streams, and stdout is the answer's. A line
+ * end and a per cent sign are escaped as it wants. */
+static void annotate(const struct gate *g)
+{
+    const char *service = getenv("GITHUB_ACTIONS");
+    struct sentence said;
+    if (!service || strcmp(service, "true") != 0 || g->verdict == GATE_PASS ||
+        !comparison_gate(&said, g))
+        return;
+    fprintf(stderr,
+            "::%s title=gpuprof gate%%3A %s::", g->verdict == GATE_SLOWER ? "error" : "warning",
+            comparison_verdict(g));
+    for (const char *p = said.s; *p; p++)
+        if (*p == '%' || *p == '\r' || *p == '\n')
+            fprintf(stderr, "%%%02X", (unsigned)*p);
+        else
+            fputc(*p, stderr);
+    fputc('\n', stderr);
+}
+
 static int write_gate(const struct gate *g, const struct export_options *o, struct err *e)
 {
     struct exported what = {.gate = g};
     const struct exporter *x = export_format(format_wanted(), &what, e);
+    annotate(g);
     if (!x || export_to(x, &what, o, output, force, e))
         return -1;
     return junit ? export_to(exporter_find("junit"), &what, o, junit, force, e) : 0;

@@ -1,6 +1,7 @@
 /* import: traces of other tools into a profile. */
 #include "cli/common/command.h"
 #include "cli/load/confine.h"
+#include "cli/common/progress.h"
 #include "cli/import/import_left.h"
 #include "cli/load/load.h"
 #include "cli/results/results.h"
@@ -38,8 +39,10 @@ static int write_profile(const char *spools, const struct import_files *files, c
     }
     struct sink sink = redact_sink(r);
     int status = 0;
+    progress_begin("importing", spools ? spools : files->at[0]);
     int rc = spools ? import_left(spools, sink, &e)
                     : import_paths((const char *const *)files->at, files->n, &sink, &e);
+    progress_end();
     if (rc == 0 && left_out)
         rc = load_note_left_out(&sink, left_out, &e);
     if (rc < 0 || store_finish(s, &e))

@@ -1,18 +1,20 @@
 #include "cli/load/compare_two.h"
 
 #include "analyzer/profile/redact.h"
+#include "cli/common/progress.h"
 
 int two_load(struct two *t, const char *base, const char *now, const struct load_how *how,
              struct err *e)
 {
     *t = (struct two){0};
-    if (base && load_analysis(&base, 1, how, &t->base, e))
-        return -1;
-    if (load_analysis(&now, 1, how, &t->now, e)) {
+    progress_begin("analysing", now);
+    int rc = base ? load_analysis(&base, 1, how, &t->base, e) : 0;
+    if (rc == 0)
+        rc = load_analysis(&now, 1, how, &t->now, e);
+    progress_end();
+    if (rc < 0)
         load_release(&t->base);
-        return -1;
-    }
-    return 0;
+    return rc;
 }
 
 void two_release(struct two *t)

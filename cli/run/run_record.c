@@ -82,17 +82,19 @@ static int keep_rows(void *self, struct err *e)
 /* What is known before the program starts. */
 static void put_facts(struct recording *r)
 {
-    char words[4096], command[4096], text[32];
-    size_t used = 0;
-    for (char *const *a = r->options->argv; *a && used < sizeof words - 1; a++)
+    char words[4096] = "", command[4096], text[32];
+    size_t used = 0, count = 0;
+    for (char *const *a = r->options->argv; *a && used < sizeof words - 1; a++, count++)
         used += (size_t)snprintf(words + used, sizeof words - used, "%s", *a) + 1;
     secrets_join(words, used < sizeof words ? used : sizeof words, command, sizeof command);
-    snprintf(text, sizeof text, "%" PRId64, clock_ns(CLOCK_REALTIME));
     collect_put_meta(r->collector, "command", command);
+    snprintf(text, sizeof text, "%zu", used < sizeof words ? count : 0);
+    collect_put_meta(r->collector, "command_words", text);
     collect_put_meta(r->collector, "source", "run");
     collect_put_meta(r->collector, "gpuprof_version", GPUPROF_VERSION);
     collect_put_meta(r->collector, "device_choice",
                      r->options->device_choice ? r->options->device_choice : "auto");
+    snprintf(text, sizeof text, "%" PRId64, clock_ns(CLOCK_REALTIME));
     collect_put_meta(r->collector, "start_realtime_ns", text);
     host_put_facts(r->collector);
     if (run_commit())

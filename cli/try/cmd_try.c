@@ -232,6 +232,15 @@ static void release(struct trial *t)
     trial_remove(t);
 }
 
+static void say_command(char **argv)
+{
+    char text[512] = "";
+    size_t n = 0;
+    for (char **w = argv; *w && n < sizeof text; w++)
+        n += (size_t)snprintf(text + n, sizeof text - n, " %s", *w);
+    say("the recorded program:%s", text);
+}
+
 static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
@@ -253,6 +262,13 @@ static int run(int argc, char **argv)
         return usage_error("try: use either --apply or --top");
     if (profile && output)
         return usage_error("try: with --profile there is no first run to keep (-o)");
+    if (argc == 1 && trial_is_profile(argv[0])) {
+        profile = profile ? profile : argv[0];
+        argv = trial_recorded(argv[0], &device, &e);
+        if (!argv)
+            return fail(&e);
+        say_command(argv);
+    }
     if (output_check(output, force, &e) || make_trial(&t, argv, &e) < 0)
         return fail(&e);
     trial_catch_signals();
@@ -263,12 +279,13 @@ static int run(int argc, char **argv)
 
 const struct command cmd_try = {
     .name = "try",
-    .usage = "[options] [--] PROGRAM ARGS...",
+    .usage = "[options] FILE | [--] PROGRAM ARGS...",
     .help = "measure whether a change saves what gpuprof predicted",
     .details = "Runs the program once and predicts. Then runs it with and without the change\n"
                "(GPUPROF_APPLY) in turn, and prints the measured and the predicted saving.\n"
                "Without --apply the change is that of the first finding that has a setting and\n"
                "does not change the computed numbers. Commas or semicolons separate settings.\n\n"
+               "  gpuprof try train.gpuprof              the program that was recorded\n"
                "  gpuprof try -- python train.py\n"
                "  gpuprof try --top 3 -- python train.py\n"
                "  gpuprof try --apply num_workers=4 -- python train.py\n\n"

@@ -57,6 +57,11 @@ struct trial {
     size_t warm; /* steps at the start that are not steady */
 };
 
+/* FILE in `gpuprof try FILE`: is it a profile, and the words that started what was recorded in it (for the life of the process;
+ * NULL with *e set: they are not known). Sets *device to the virtual GPU that it chose, where *device is NULL. */
+bool trial_is_profile(const char *path);
+char **trial_recorded(const char *path, const char **device, struct err *e);
+
 void trial_catch_signals(void);
 bool trial_interrupted(void);
 /* The program under `gpuprof run` (marks: nothing but steps is recorded), its output to `log`

@@ -1,6 +1,7 @@
 /* Everything for programs: the schema is docs/json.md, `schema` counts its incompatible changes. */
 #include "report/export.h"
 #include "report/json/json_facts.h"
+#include "report/words/comparison.h"
 #include "report/words/text.h"
 
 enum { SCHEMA = 1 };
@@ -302,13 +303,13 @@ static int json_gate(const struct gate *g, const struct export_options *o, FILE 
     tree_start(&j, '{');
     write_head(&j, o);
     tree_str(&j, "virtual_gpu", o->virtual_gpu);
-    tree_str(&j, "verdict", text_gate_verdict(g->verdict));
+    tree_str(&j, "verdict", comparison_verdict(g));
     tree_begin(&j, "checks", '[');
     for (size_t i = 0; i < g->check_count; i++) {
         const struct gate_check *c = &g->checks[i];
         tree_begin(&j, NULL, '{');
         tree_str(&j, "name", c->name);
-        tree_str(&j, "verdict", text_gate_verdict(c->verdict));
+        tree_str(&j, "verdict", text_check_verdict(c));
         tree_num(&j, "measured", c->measured, 6);
         tree_num(&j, "low", c->low, 6);
         tree_num(&j, "high", c->high, 6);

@@ -1,6 +1,7 @@
 /* Markdown for pull requests and job summaries: the verdict and the tables, nothing folded. */
 #include "report/export.h"
 #include "report/page/xml.h"
+#include "report/words/comparison.h"
 #include "report/words/text.h"
 
 #include <string.h>
@@ -208,11 +209,16 @@ static void write_changes(const struct diff *d, const struct export_options *o, 
     size_t n = o->top > 0 ? (size_t)o->top : 20;
     if (d->comparable)
         paragraph(f, "Careful", d->comparable);
+    struct sentence advice;
+    if (comparison_advice(&advice, d))
+        paragraph(f, "Advice", advice.s);
     if (d->change_count == 0)
         return;
     fputs("| kind | what moved | base ms | new ms | change ms |\n|---|---|--:|--:|--:|\n", f);
     for (size_t i = 0; i < d->change_count && i < n; i++) {
         const struct change *c = &d->changes[i];
+        if (!comparison_lists(c))
+            continue;
         fprintf(f, "| %s | ", c->kind);
         markdown_text(f, text_moved(c));
         fprintf(f, " | %.3f | %.3f | %+.3f |\n", (double)c->base_ns / 1e6, (double)c->new_ns / 1e6,
@@ -248,8 +254,13 @@ static int markdown_diff(const struct diff *d, const struct export_options *o, F
                          struct err *e)
 {
     struct text b, n;
+    struct sentence said;
     fputs("## gpuprof: what moved\n\n", f);
     write_notice_of(o, f);
+    if (comparison_says(&said, d)) {
+        markdown_text(f, said.s);
+        fputs("\n\n", f);
+    }
     if (d->of_windows) {
         write_windows(d, f);
         if (!d->comparable)
@@ -281,7 +292,12 @@ static int markdown_diff(const struct diff *d, const struct export_options *o, F
 static int markdown_gate(const struct gate *g, const struct export_options *o, FILE *f,
                          struct err *e)
 {
-    fprintf(f, "## gpuprof gate: %s\n\n", text_gate_verdict(g->verdict));
+    struct sentence said;
+    fprintf(f, "## gpuprof gate: %s\n\n", comparison_verdict(g));
+    if (comparison_gate(&said, g)) {
+        markdown_text(f, said.s);
+        fputs("\n\n", f);
+    }
     write_notice_of(o, f);
     fputs("| verdict | check | measured | allowed | why |\n|---|---|--:|--:|---|\n", f);
     for (size_t i = 0; i < g->check_count; i++) {

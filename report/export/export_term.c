@@ -2,6 +2,7 @@
  * was checked and what could not be told, then whether the numbers can be trusted. */
 #include "report/export.h"
 #include "report/terminal/term_parts.h"
+#include "report/words/comparison.h"
 #include "report/words/text.h"
 
 #include <string.h>
@@ -289,17 +290,27 @@ static void write_diff_head(const struct terminal *t, const struct diff *d)
 
 static void write_changes(const struct terminal *t, const struct diff *d, int top)
 {
-    size_t n = top > 0 && (size_t)top < d->change_count ? (size_t)top : d->change_count;
-    if (n == 0 || (d->of_windows && d->comparable))
+    struct sentence advice;
+    size_t n = 0, left = top > 0 ? (size_t)top : d->change_count;
+    for (size_t i = 0; i < d->change_count; i++)
+        n += comparison_lists(&d->changes[i]);
+    if (d->change_count == 0 || (d->of_windows && d->comparable))
+        return;
+    if (comparison_advice(&advice, d))
+        term_labelled(t, "Advice", INK_BOLD, advice.s);
+    if (n == 0)
         return;
     int what = t->width - 46 < 12 ? 12 : t->width - 46;
     term_ink(t, INK_BOLD);
     fprintf(t->f, "\n%-8s  %-*s %10s %10s %10s\n", "kind", what, "what moved", "base", "new",
             "change");
     term_ink(t, INK_PLAIN);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < d->change_count && left > 0; i++) {
         const struct change *c = &d->changes[i];
         struct text b, w, m;
+        if (!comparison_lists(c))
+            continue;
+        left--;
         fprintf(t->f, "%-8s  ", c->kind);
         term_fit(t, text_moved(c), what, true);
         fprintf(t->f, " %10s %10s %10s\n", text_ms(&b, c->base_ns), text_ms(&w, c->new_ns),
@@ -317,7 +328,10 @@ static void notice_of(const struct terminal *t, const struct export_options *o)
 static int term_diff(const struct diff *d, const struct export_options *o, FILE *f, struct err *e)
 {
     struct terminal t = terminal_open(f, o->width, o->color);
+    struct sentence said;
     notice_of(&t, o);
+    if (comparison_says(&said, d))
+        term_wrap(&t, 0, 0, said.s);
     write_diff_head(&t, d);
     write_changes(&t, d, o->top ? o->top : 20);
     return export_done(f, e);
@@ -353,7 +367,11 @@ static int term_gate(const struct gate *g, const struct export_options *o, FILE 
     if (g->diff)
         write_changes(&t, g->diff, o->top ? o->top : 10);
     fputc('\n', f);
-    term_labelled(&t, "Gate", inks[g->verdict], text_gate_verdict(g->verdict));
+    struct sentence said;
+    char whole[sizeof said.s + 32];
+    snprintf(whole, sizeof whole, "%s. %s", comparison_verdict(g),
+             comparison_gate(&said, g) ? said.s : "");
+    term_labelled(&t, "Gate", inks[g->verdict], whole);
     return export_done(f, e);
 }
 

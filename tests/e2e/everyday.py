@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 """everyday.py BUILD: the loop of every day without a file name or an option to think about: `run` again, `analyze` and its like
 without a file, a file where a command belongs, and who may read what is written."""
+import json
 import os
+import pty
+import re
 import shutil
 import stat
+import subprocess
 import sys
+import time
 
 from support import Build, Checks
 
@@ -74,11 +79,70 @@ def modes(build, checks, folder):
         checks.check(mode(name) == oct(wanted), f"{name} has the mode {oct(wanted)}", mode(name))
 
 
+def compared(build, checks, folder):
+    """diff and gate: one sentence that says which, how much and why; no milliseconds twice; GitHub's line; "failed" of a program
+    that did."""
+    slow = gpuprof(build, folder, "run", "-f", "-o", "slow.gpuprof", "--device", "virtual:a100-80", "--", build.train, "--steps", "20",
+                   "--defect", "workers0")
+    fast = gpuprof(build, folder, "run", "-f", "-o", "fast.gpuprof", "--device", "virtual:a100-80", "--", build.train, "--steps", "20")
+    checks.check(slow.returncode == 0 and fast.returncode == 0, "a slow run and a fast one", slow.stderr + fast.stderr)
+    said = " ".join(gpuprof(build, folder, "diff", "fast.gpuprof", "slow.gpuprof").stdout.split())
+    checks.check(re.search(r"NEW takes .* per step.*more than BASE; most of it: GPU idle: waiting for input data, \+", said), "diff: one sentence", said)
+    checks.check("finding " not in said and "only NEW has num-workers" in said, "diff: advice without milliseconds", said)
+    done = build.run(["env", "-C", folder, "GITHUB_ACTIONS=true", build.gpuprof, "gate", "fast.gpuprof", "slow.gpuprof"])
+    checks.check(done.returncode == 1 and "::error title=gpuprof gate%3A slower::NEW takes" in done.stderr and "::" not in done.stdout,
+                 "gate: GitHub's line", done.stderr)
+    checks.check(" to " not in re.sub(r"interval \S+( %)? to", "", done.stdout.split("kind")[0]), "gate: a change is no interval", done.stdout)
+    gpuprof(build, folder, "run", "-f", "-o", "failed.gpuprof", "--device", "virtual:a100-80", "--", "sh", "-c", f"{build.train} --steps 20; exit 3")
+    done = gpuprof(build, folder, "gate", "--json", "fast.gpuprof", "failed.gpuprof")
+    checks.check(done.returncode == 1 and json.loads(done.stdout)["verdict"] == "failed", "gate: a program that failed", done.stdout[:200])
+
+
+def tried(build, checks, folder):
+    """`try FILE` repeats the recorded command; words that cannot be had back are refused in one line."""
+    record(build, folder, "-f", "-o", "words.gpuprof")
+    done = gpuprof(build, folder, "try", "--runs", "2", "--apply", "num_workers=1", "words.gpuprof")
+    checks.check(f"the recorded program: {build.train} --steps 6" in done.stderr and "virtual" in done.stdout.lower(), "try FILE",
+                 done.stderr + done.stdout)
+    gpuprof(build, folder, "run", "-f", "-o", "blank.gpuprof", "--device", "virtual:a100-80", "--", "sh", "-c", f"{build.train} --steps 6")
+    done = gpuprof(build, folder, "try", "blank.gpuprof")
+    checks.check(done.returncode == 2 and done.stderr.count("\n") == 1 and "word by word" in done.stderr, "a word with blanks", done.stderr)
+
+
+def progress(build, checks, folder):
+    """After a second a line on a terminal, which is gone in the end; none elsewhere."""
+    with open(os.path.join(folder, "slow.json"), "w", encoding="utf-8") as f:
+        f.write('{"traceEvents": [')
+        for i in range(400000):
+            f.write('%s{"ph":"X","cat":"kernel","name":"k%d","pid":0,"tid":7,"ts":%d,"dur":5,"args":{"stream":7,"device":0}}'
+                    % ("," if i else "", i % 40, 10 * i))
+        f.write("]}")
+    ours, theirs = pty.openpty()
+    began = time.monotonic()
+    with subprocess.Popen([build.gpuprof, "import", "-f", "-o", "slow2.gpuprof", "slow.json"], cwd=folder, stderr=theirs, stdout=subprocess.DEVNULL,
+                          env={**build.env, "TERM": "xterm"}) as run:
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                more = os.read(ours, 4096)
+            except OSError:
+                break
+            if not more:
+                break
+            said += more
+    took = time.monotonic() - began
+    checks.check(took < 2.5 or b"importing slow.json, 1 s" in said, f"a line after a second ({took:.1f} s)", repr(said[:200]))
+    checks.check(b"importing" not in said.split(b"\r\x1b[K")[-1], "the line is gone in the end", repr(said[-200:]))
+    done = gpuprof(build, folder, "import", "-f", "-o", "slow2.gpuprof", "slow.json")
+    checks.check("importing" not in done.stderr, "no line but on a terminal", done.stderr)
+
+
 def main():
     checks, build = Checks(), Build(sys.argv[1])
     folder = build.path("loop")
     os.makedirs(folder)
-    for part in (again, newest, in_place_of_a_command, modes):
+    for part in (again, newest, in_place_of_a_command, modes, compared, tried, progress):
         part(build, checks, folder)
     checks.done()
 
