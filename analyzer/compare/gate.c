@@ -90,12 +90,11 @@ static void check_baseline(struct gate *g, double max_regress_pct)
                    arena_printf(&g->arena, "%.3f -> %.3f ms%s%s", (double)d->base_ns / 1e6,
                                 (double)d->new_ns / 1e6, between, commands));
     } else {
-        gate_judge(
-            g, c, GATE_INCONCLUSIVE,
-            arena_printf(&g->arena,
-                         "the interval is %+.2f to %+.2f %%: record more steps, or on "
-                         "a quieter machine",
-                         c->low, c->high));
+        gate_judge(g, c, GATE_INCONCLUSIVE,
+                   arena_printf(&g->arena,
+                                "the interval is %+.2f to %+.2f %%: record more steps, or on "
+                                "a quieter machine",
+                                c->low, c->high));
     }
 }
 
