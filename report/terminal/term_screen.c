@@ -14,7 +14,18 @@ enum {
     LEVELS = 4  /* of how much is told: where one does not fit the next one tells less */
 };
 
-/* Where the change leads that the predictions carry, as far as they carry it. */
+/* Findings of which only a bound is known are in no sum. */
+static size_t bounds_left_out(const struct advice *a)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->ranked_count; i++)
+        n += a->ranked[i]->upper_bound;
+    for (size_t i = 0; i < a->stack_count && n > 0; i++)
+        n -= a->stack[i].outcome->upper_bound;
+    return n;
+}
+
+/* Where the change leads that the predictions carry, as far as they carry it, and what it leaves out. */
 static void write_possible(const struct terminal *t, const struct advice *a)
 {
     struct text from, to;
@@ -29,9 +40,12 @@ static void write_possible(const struct terminal *t, const struct advice *a)
         snprintf(gain, sizeof gain, "%.0f %% shorter", 100 - 100 / times);
     else
         snprintf(gain, sizeof gain, "%.1f times as fast", times);
-    snprintf(line, sizeof line, "%.60s -> %.60s %s, %s, with %zu change%s", text_ms(&from, step_ns),
-             text_ms(&to, then_ns), scope_words(a->facts)->per, gain, a->stack_count,
-             a->stack_count == 1 ? "" : "s");
+    size_t left = bounds_left_out(a);
+    int n = snprintf(line, sizeof line, "%.60s -> %.60s %s, %s, with %zu change%s",
+                     text_ms(&from, step_ns), text_ms(&to, then_ns), scope_words(a->facts)->per,
+                     gain, a->stack_count, a->stack_count == 1 ? "" : "s");
+    if (left && n > 0 && (size_t)n < sizeof line)
+        snprintf(line + n, sizeof line - (size_t)n, ", without %zu \"up to\"", left);
     term_labelled(t, "Possible", INK_BOLD, line);
 }
 

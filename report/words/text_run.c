@@ -107,11 +107,11 @@ const char *text_order(struct text *b, const struct advice *a, const struct expo
         return NULL;
     snprintf(
         b->s, sizeof b->s, "%s%s.%s",
-        !mixed ? "What changes the training comes last"
-        : lost ? "Lost time goes before cheaper computing; else the order follows the least saving"
-               : "The order follows what each change saves at least if the host keeps its pace",
-        mixed && last ? "; what changes the training comes last" : "",
-        mixed && bound ? " Where only the most is known, it follows a cautious part of that." : "");
+        !mixed ? "Changes to the training itself come last"
+        : lost ? "Lost time comes before cheaper computing; within each, the surest saving comes first"
+               : "The change with the surest saving comes first, not the one with the largest",
+        mixed && last ? "; changes to the training itself come last" : "",
+        mixed && bound ? " Of an \"up to\" only a part counts." : "");
     return b->s;
 }
 

@@ -191,16 +191,39 @@ TEST(explains_an_order_that_surprises)
     ck_assert_int_eq(first->rule->changes_training, second->rule->changes_training);
     a->ranked[0] = second, a->ranked[1] = first;
     ck_assert_ptr_nonnull(text_order(&text, a, &o));
-    ck_assert_ptr_nonnull(strstr(text.s, "each change saves at least if the host keeps its pace."));
+    ck_assert_ptr_nonnull(strstr(
+        text.s, "The change with the surest saving comes first, not the one with the largest."));
     struct outcome other = *first;
     struct rule learns = *first->rule;
     learns.changes_training = true;
     other.rule = &learns;
     a->ranked[1] = &other;
-    ck_assert_str_eq(text_order(&text, a, &o), "What changes the training comes last.");
+    ck_assert_str_eq(text_order(&text, a, &o), "Changes to the training itself come last.");
     a->ranked[1] = first;
     char *brief = told(a, DETAIL_BRIEF, 100, false);
-    ck_assert_ptr_nonnull(strstr(brief, "The order follows"));
+    ck_assert_ptr_nonnull(strstr(brief, "surest saving comes first"));
+    free(brief);
+    build_end(&b);
+}
+
+/* A bound is in no sum, and the line says so. */
+TEST(says_what_possible_leaves_out)
+{
+    struct builder b;
+    struct advice *a = exported_run(&b, NULL);
+    struct outcome known = *a->ranked[0], bound = *a->ranked[1];
+    known.upper_bound = false;
+    bound.upper_bound = true;
+    a->ranked[0] = &known, a->ranked[1] = &bound, a->ranked_count = 2;
+    a->stack[0] = (struct stacked){.outcome = &known, .step_ns = a->facts->step_ns / 2};
+    a->stack_count = 1;
+    char *brief = told(a, DETAIL_BRIEF, 100, false);
+    ck_assert_msg(strstr(brief, "2.0 times as fast, with 1 change, without 1 \"up to\"") != NULL,
+                  "%s", brief);
+    free(brief);
+    bound.upper_bound = false;
+    brief = told(a, DETAIL_BRIEF, 100, false);
+    ck_assert_ptr_null(strstr(brief, "without"));
     free(brief);
 }
 
