@@ -49,7 +49,14 @@ static bool torch_here(struct doctor *d, const char *path)
     if (quoted(text, "__version__", version, sizeof version) < 0)
         return false;
     int folder = (int)(strlen(path) - strlen("/version.py"));
-    if (quoted(text, "cuda", cuda, sizeof cuda) == 0)
+    int major = 0, minor = 0;
+    sscanf(version, "%d.%d", &major, &minor);
+    if (major < 1 || (major == 1 && minor < 13)) /* the oldest with which the hook was tested */
+        doctor_add(d, DOCTOR_NOTE, "pytorch",
+                   "the hook needs 1.13 or newer; kernels and calls are recorded with any",
+                   "PyTorch %s, too old for its loaders and optimizers to be recorded: %.*s",
+                   version, folder, path);
+    else if (quoted(text, "cuda", cuda, sizeof cuda) == 0)
         doctor_add(d, DOCTOR_OK, "pytorch", "", "PyTorch %s for CUDA %s: %.*s", version, cuda,
                    folder, path);
     else

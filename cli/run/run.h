@@ -120,6 +120,8 @@ enum program_kind program_kind(const char *name);
 bool program_enters_container(const char *name); /* a runtime of containers, by its name */
 /* What follows "NAME ..." in a note to the user; NULL: nothing to say. */
 const char *program_says(enum program_kind kind);
+/* Why the system found no program of this name (ENOENT): there is none, or what should interpret it is missing. */
+const char *program_lacks(const char *name);
 bool program_takes_agent(enum program_kind kind);
 
 struct recorder;

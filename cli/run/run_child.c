@@ -110,7 +110,7 @@ int child_start(struct child *c, char **argv, const struct run_device *d,
     }
     if (n == sizeof why) {
         end(c);
-        err_set(e, "%s: %s", argv[0], why == ENOENT ? "no such program" : strerror(why));
+        err_set(e, "%s: %s", argv[0], why == ENOENT ? program_lacks(argv[0]) : strerror(why));
         return why == ENOENT || why == ENOTDIR ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
     }
     return 0;

@@ -130,6 +130,19 @@ enum program_kind program_kind(const char *name)
     return PROGRAM_PLAIN;
 }
 
+const char *program_lacks(const char *name)
+{
+    char path[PATH_MAX], bytes[256];
+    size_t n = find(name, path, sizeof path) == 0 ? head(path, bytes, sizeof bytes - 1) : 0;
+    bytes[n] = 0;
+    if (strncmp(bytes, "#!", 2) != 0)
+        return "no such program";
+    return bytes[strcspn(bytes, "\r\n")] == '\r'
+               ? "its lines end as on Windows, and no interpreter has a name with that end: sed -i "
+                 "'s/\\r$//' FILE"
+               : "the interpreter that its first line names is not there";
+}
+
 const char *program_says(enum program_kind kind)
 {
     switch (kind) {
