@@ -108,8 +108,9 @@ const char *text_order(struct text *b, const struct advice *a, const struct expo
     snprintf(
         b->s, sizeof b->s, "%s%s.%s",
         !mixed ? "Changes to the training itself come last"
-        : lost ? "Lost time comes before cheaper computing; within each, the surest saving comes first"
-               : "The change with the surest saving comes first, not the one with the largest",
+        : lost
+            ? "Lost time comes before cheaper computing; within each, the surest saving comes first"
+            : "The change with the surest saving comes first, not the one with the largest",
         mixed && last ? "; changes to the training itself come last" : "",
         mixed && bound ? " Of an \"up to\" only a part counts." : "");
     return b->s;
