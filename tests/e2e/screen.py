@@ -4,6 +4,7 @@ import fcntl
 import gzip
 import os
 import pty
+import re
 import shutil
 import struct
 import sys
@@ -38,7 +39,8 @@ def on_terminal(build, arguments, rows=24, columns=80, folder=".", **variables):
         text += more
     os.close(ours)
     os.waitpid(pid, 0)
-    return text.decode().replace("\r", "").splitlines()
+    shown = re.sub(r"(\rgpuprof: [^\r\n]*)+\r\x1b\[K", "", text.decode())  # the line of progress, which a slow machine sees
+    return shown.replace("\r", "").splitlines()
 
 
 def widest(lines):
