@@ -89,8 +89,8 @@ const struct command cmd_analyze = {
     .name = "analyze",
     .usage = "[options] [FILE|TRACE...]",
     .help = "print the verdict and the ranked findings of a profile or a trace",
-    .details = "Without a file it takes the newest profile here. Reads a profile of `gpuprof run`, "
-               "a Kineto trace (.json, .json.gz) or an nsys\n"
+    .details = "Without a file it takes the newest profile here.\n"
+               "Reads a profile of `gpuprof run`, a Kineto trace (.json, .json.gz) or an nsys\n"
                "export (.sqlite). Several files are the ranks of one run. A terminal shows one\n"
                "screen of the answer; -v opens the whole answer in a pager. A pipe gets the\n"
                "whole text.\n\n"

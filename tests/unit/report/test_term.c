@@ -203,7 +203,6 @@ TEST(explains_an_order_that_surprises)
     char *brief = told(a, DETAIL_BRIEF, 100, false);
     ck_assert_ptr_nonnull(strstr(brief, "surest saving comes first"));
     free(brief);
-    build_end(&b);
 }
 
 /* A bound is in no sum, and the line says so. */
