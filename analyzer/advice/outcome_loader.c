@@ -1,4 +1,5 @@
-/* What the rules about a loader and its workers share. */
+/* What the rules share that ask which library stands between the program and PyTorch: about a loader
+ * and its workers, and about waits. */
 #include "analyzer/advice/outcome_loader.h"
 
 #include "analyzer/queries/input/feed.h"
@@ -67,4 +68,13 @@ const char *outcome_refuses_workers(const struct facts *f, struct arena *arena,
 {
     const struct dialect *d = dialect_of_packages(query_feed_fact(f, arena, feed, FACT_LOADER_BY));
     return d && d->no_workers_on_cpu && f->on_cpu ? d->package : NULL;
+}
+
+void outcome_waits_in(struct outcome *o, const char *place)
+{
+    const struct dialect *d = dialect_of_place(place);
+    if (!d)
+        return;
+    o->remedy.action = ACTION_LOG_RARELY;
+    o->remedy.object.made_by = d->package;
 }

@@ -1,4 +1,4 @@
-/* What the rules about a loader's workers share. */
+/* What the rules share about a loader's workers, and about libraries that have a loop of their own. */
 #ifndef GPUPROF_ADVICE_OUTCOME_LOADER_H
 #define GPUPROF_ADVICE_OUTCOME_LOADER_H
 
@@ -23,5 +23,8 @@ void outcome_set_workers(const struct facts *f, struct arena *arena, struct outc
  */
 const char *outcome_refuses_workers(const struct facts *f, struct arena *arena,
                                     const struct feed *feed);
+/* A package waits at this place, "transformers/trainer.py:1919". Where that is the package's own loop
+ * its settings are the remedy. */
+void outcome_waits_in(struct outcome *o, const char *place);
 
 #endif

@@ -18,16 +18,30 @@ enum framework dialect_framework(const struct facts *f)
                                  : FRAMEWORK_CUDA;
 }
 
+/* Is the word of n bytes one of these? */
+static bool among(const char *words, const char *word, size_t n)
+{
+    for (const char *w = words; w && *w; w += strcspn(w, " "), w += *w == ' ')
+        if (strcspn(w, " ") == n && strncmp(w, word, n) == 0)
+            return true;
+    return false;
+}
+
 const struct dialect *dialect_of_packages(const char *packages)
 {
-    for (const char *p = packages; p && *p; p += strcspn(p, " "), p += *p == ' ') {
-        size_t n = strcspn(p, " ");
-        for (size_t i = 0; i < dialect_count; i++) {
-            const char *package = dialects[i]->package;
-            if (package && strlen(package) == n && strncmp(package, p, n) == 0)
+    for (const char *p = packages; p && *p; p += strcspn(p, " "), p += *p == ' ')
+        for (size_t i = 0; i < dialect_count; i++)
+            if (among(dialects[i]->package, p, strcspn(p, " ")))
                 return dialects[i];
-        }
-    }
+    return NULL;
+}
+
+const struct dialect *dialect_of_place(const char *place)
+{
+    for (size_t i = 0; i < dialect_count; i++)
+        if (dialects[i]->trainer &&
+            strncmp(place, dialects[i]->trainer, strlen(dialects[i]->trainer)) == 0)
+            return dialects[i];
     return NULL;
 }
 
@@ -84,8 +98,9 @@ static const struct dialect *spoken(const struct facts *f, enum framework framew
 const struct dialect *dialect_of(const struct facts *f, enum framework framework,
                                  const struct remedy *r)
 {
-    const struct dialect *library =
-        r->object.kind == OBJECT_LOADER ? dialect_of_packages(r->object.made_by) : library_of(f);
+    const struct dialect *library = r->object.kind == OBJECT_LOADER || r->object.made_by
+                                        ? dialect_of_packages(r->object.made_by)
+                                        : library_of(f);
     return library && is_based_on(library, own[framework]) ? library : spoken(f, framework);
 }
 

@@ -28,7 +28,10 @@ struct dialect {
     const char *id;             /* "transformers" */
     const char *name;           /* "Transformers", as a heading */
     const struct dialect *base; /* whose words hold where this one has none; NULL for dialect_any */
-    const char *package; /* it is spoken to programs whose loader this Python package makes; NULL */
+    const char *package; /* it is spoken to programs that these Python packages ("a b") train, or
+                            whose loader they make; NULL */
+    const char *trainer; /* the files, "package/file.py" or "package/folder/", whose waits are those
+                            of the library's own loop; NULL */
     bool (*spoken)(const struct facts *f); /* to this program, of its framework; NULL: by its
                                               package, or as a framework's own dialect */
     bool hooked;   /* the place and what is there now are facts about its programs */
@@ -54,6 +57,8 @@ const struct dialect *dialect_of(const struct facts *f, enum framework framework
                                  const struct remedy *r);
 /* The library's that makes a loader, by its packages, innermost first; NULL: none with words. */
 const struct dialect *dialect_of_packages(const char *packages);
+/* The library whose own loop waits at a place such as "transformers/trainer.py:1919"; NULL: none. */
+const struct dialect *dialect_of_place(const char *place);
 /* "CUDA C"; of a program that calls libtorch "C++ with libtorch". */
 const char *dialect_name(const struct facts *f, enum framework framework);
 

@@ -197,10 +197,8 @@ const struct dialect dialect_pytorch = {
                 "choose for many environments in one forward pass (gymnasium.vector), or choose "
                 "with a copy of the policy on the CPU; of what is only logged, read{!window: every "
                 "N steps}{?window: now and then}",
-            [ACTION_LOG_RARELY] =
-                "the Trainer waits, not the script: TrainingArguments(..., "
-                "logging_nan_inf_filter=False), without which it tests the loss in {!window:every "
-                "step}{?window:the window}, and logging_steps=N",
+            [ACTION_LOG_RARELY] = "the library's loop waits, not the script: it reads losses and "
+                                  "metrics; look for the setting that says how often",
             [ACTION_LOWER_ZERO_STAGE] = "DeepSpeed waits, not the script: for what ZeRO 3 gathers "
                                         "and splits; stage 2 waits less, if the weights fit",
             [ACTION_RECORD_LATER] = "torch.profiler.schedule(skip_first=10, wait=1, warmup=3, "

@@ -7,6 +7,7 @@ const struct dialect dialect_transformers = {
     .name = "Transformers",
     .base = &dialect_pytorch,
     .package = "transformers",
+    .trainer = "transformers/trainer.py",
     .loader = {"TrainingArguments(...", "dataloader_", "num_workers", ")", NULL},
     .phrases = {{"autocast", "TrainingArguments(..., bf16=True)"},
                 {"compile", "TrainingArguments(..., torch_compile=True)"},
@@ -15,4 +16,8 @@ const struct dialect dialect_transformers = {
                 {"fused_optimizer", "{?optimizer=AdamW:TrainingArguments(..., "
                                     "optim='adamw_torch_fused')}{!optimizer:TrainingArguments(..., "
                                     "optim='adamw_torch_fused')}"}},
+    .words = {[ACTION_LOG_RARELY] =
+                  "the Trainer waits, not the script: TrainingArguments(..., "
+                  "logging_nan_inf_filter=False), without which it tests the loss in "
+                  "{!window:every step}{?window:the window}, and logging_steps=N"},
 };

@@ -34,7 +34,8 @@ struct remedy_object {
     const char *name;    /* "cudaStreamSynchronize"; NULL */
     const char *place;   /* the line to change, "train.py:9"; NULL: not known */
     const char *made_by; /* of a loader: the packages whose code makes it, innermost first,
-                            "torch transformers"; NULL: the program itself, or not known */
+                            "torch transformers"; of a wait: those whose loop waits; NULL: the
+                            program itself, or not known */
     bool fixed;          /* of a loader: a library's own class, which no setting reaches */
 };
 

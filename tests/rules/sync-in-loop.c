@@ -235,6 +235,8 @@ TEST(remedies_by_what_the_hook_saw)
         case_does(o, of[i].action);
         case_text(o, PARAM_PACKAGE, of[i].package);
         ck_assert_pstr_eq(o->remedy.object.place, of[i].place);
+        ck_assert_pstr_eq(o->remedy.object.made_by,
+                          of[i].action == ACTION_LOG_RARELY ? of[i].package : NULL);
     }
 }
 

@@ -2,9 +2,14 @@
 
 #include "analyzer/measure/spans.h"
 #include "analyzer/queries/query.h"
+#include "wire/fact_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+const char query_generation_sql[] =
+    "SELECT r.* FROM range r JOIN string s ON s.id = r.name WHERE s.text = 'transformers.generate' "
+    "OR s.text LIKE '%generation/utils.py(%): generate'";
 
 /* "transformers.generate" of the hook, ".../transformers/generation/utils.py(2417): generate" of
  * stacks. */
@@ -67,7 +72,9 @@ static void sum_gaps(const struct facts *f, const struct spans *calls, struct qu
 
 int query_generation(const struct facts *f, struct arena *arena, struct query_generation *g)
 {
-    *g = (struct query_generation){.longest = TL_NONE};
+    const char *now = timeline_meta(f->tl, FACT_TRANSFORMERS_GENERATE);
+    *g = (struct query_generation){
+        .longest = TL_NONE, .cached = now && strncmp(now, "cache_implementation=None", 25) != 0};
     g->host_of_gap = arena_array(arena, f->gap_count + 1, sizeof *g->host_of_gap);
     struct spans calls = {0};
     int rc = g->host_of_gap ? 0 : -1;

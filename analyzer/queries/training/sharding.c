@@ -2,6 +2,7 @@
 
 #include "analyzer/measure/spans.h"
 #include "analyzer/queries/query.h"
+#include "wire/fact_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,19 @@ static int by_start(const void *a, const void *b)
 {
     const struct span *x = a, *y = b;
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+bool query_waits_for_shards(const char *range)
+{
+    return strstr(range, "GatherCoalescedHandle.") || strstr(range, "ZeroOptimizer_Stage3.");
+}
+
+const char *query_sharding_engine(const struct facts *f)
+{
+    const char *zero = timeline_meta(f->tl, FACT_TORCH_DEEPSPEED);
+    if (zero)
+        return strcmp(zero, "ZeRO 3") == 0 ? zero : "DeepSpeed";
+    return timeline_meta(f->tl, FACT_TORCH_FSDP) ? "FSDP" : NULL;
 }
 
 /* Of the thread that trains and of that of its backward passes: they take turns. -1: no memory. */

@@ -17,4 +17,10 @@ int query_sharding(const struct facts *f, struct arena *arena, struct query_shar
 /* It is worth a finding of its own. */
 bool query_shards(const struct facts *f, const struct query_sharding *s);
 
+/* A range that waits for weights or gradients which are shared out. */
+bool query_waits_for_shards(const char *range);
+/* What shares out the weights, "ZeRO 3", "DeepSpeed" or "FSDP", as the hook tells; NULL. With it
+ * weights do not stay in place, or the host reads norms and flags: no one graph holds the step. */
+const char *query_sharding_engine(const struct facts *f);
+
 #endif

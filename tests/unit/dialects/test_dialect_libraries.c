@@ -32,6 +32,29 @@ static const struct library {
      "train(..., amp=True) around forward and loss", FUSED},
 };
 
+/* The loop of the library waits: its settings are the remedy. */
+TEST(own_loop)
+{
+    static const struct said said[] = {
+        {{.action = ACTION_LOG_RARELY,
+          .object = {.kind = OBJECT_CALL, .place = "transformers/trainer.py:1919"},
+          .params[PARAM_PACKAGE] = TEXT("transformers")},
+         "the Trainer waits, not the script: TrainingArguments(..., logging_nan_inf_filter=False), "
+         "without which it tests the loss in every step, and logging_steps=N"},
+    };
+    const struct dialect *d = dialect_of_place("transformers/trainer.py:1919");
+    ck_assert_ptr_nonnull(d);
+    ck_assert_str_eq(d->id, "transformers");
+    says(d, said, 1);
+    const struct remedy *r = &said[0].remedy;
+    struct remedy waits = *r;
+    struct facts facts = {0};
+    waits.object.made_by = d->package;
+    ck_assert_ptr_eq(dialect_of(&facts, FRAMEWORK_PYTORCH, &waits), d);
+    ck_assert_ptr_null(dialect_of_place("transformers/utils.py:7"));
+    ck_assert_ptr_null(dialect_of_place("train.py:9"));
+}
+
 TEST(words)
 {
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {

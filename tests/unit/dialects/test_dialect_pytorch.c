@@ -64,11 +64,6 @@ TEST(waits_of_a_package)
          "out (logs, timers, checks); if it is: x[mask], nonzero, masked_select and unique wait "
          "for the size of their result: torch.where(mask, x, 0), multiplying by the mask, topk and "
          "nonzero_static keep sizes fixed"},
-        {{.action = ACTION_LOG_RARELY,
-          .object = {.kind = OBJECT_CALL, .place = "transformers/trainer.py:1919"},
-          .params[PARAM_PACKAGE] = TEXT("transformers")},
-         "the Trainer waits, not the script: TrainingArguments(..., logging_nan_inf_filter=False), "
-         "without which it tests the loss in every step, and logging_steps=N"},
     };
     says(&dialect_pytorch, said, sizeof said / sizeof *said);
 }

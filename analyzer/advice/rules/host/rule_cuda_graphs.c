@@ -2,13 +2,13 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/capture.h"
+#include "analyzer/queries/training/sharding.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/kernels/piecewise.h"
 #include "analyzer/queries/once.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/training/outside.h"
 #include "analyzer/queries/waits.h"
-#include "wire/fact_keys.h"
 
 #include <string.h>
 
@@ -114,16 +114,6 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     outcome_evidence(o, "launches that one capture can contain", s->region_pct, "%", NULL);
 }
 
-/* Weights that do not stay in place, norms and flags that the host reads: fewer launches help, but
- * nobody knows how few. What does so; NULL: one graph may hold the step. */
-static const char *no_one_graph(const struct facts *f)
-{
-    const char *zero = timeline_meta(f->tl, FACT_TORCH_DEEPSPEED);
-    if (zero)
-        return strcmp(zero, "ZeRO 3") == 0 ? zero : "DeepSpeed";
-    return timeline_meta(f->tl, FACT_TORCH_FSDP) ? "FSDP" : NULL;
-}
-
 /* Of PyTorch: what a capture of the model alone leaves outside. */
 static struct edit graph_edit(const struct facts *f, struct arena *arena)
 {
@@ -132,9 +122,10 @@ static struct edit graph_edit(const struct facts *f, struct arena *arena)
                          .at.op_marks = model ? query_outside_model(f, arena) : NULL};
 }
 
+/* Where no one graph holds the step, fewer launches help, but nobody knows how few. */
 static void spare_shards(const struct facts *f, struct outcome *o)
 {
-    const char *engine = no_one_graph(f);
+    const char *engine = query_sharding_engine(f);
     if (!engine)
         return;
     o->edit.best_case = true;
@@ -219,7 +210,7 @@ static void look_ahead(const struct facts *f, struct arena *arena, struct outcom
     const char *why = o->why;
     if (host * QUERY_SOME < f->step_ns || query_capture(f, &s) < 0 || s.steps < 2)
         return;
-    o->later = fits(f, arena, o, &s, false) && !no_one_graph(f);
+    o->later = fits(f, arena, o, &s, false) && !query_sharding_engine(f);
     o->verdict = RULE_SILENT;
     o->why = why;
     o->error_class = ERROR_STRUCTURAL;

@@ -8,18 +8,10 @@
 
 static void evidence(const struct facts *f, struct outcome *o, const struct query_generation *g)
 {
-    const char *rows = "SELECT r.* FROM range r JOIN string s ON s.id = r.name WHERE s.text = "
-                       "'transformers.generate' OR s.text LIKE '%generation/utils.py(%): generate'";
+    const char *rows = query_generation_sql;
     outcome_evidence_per(o, "in generate()", ms(per_step(f, g->ns)), "ms", rows);
     outcome_evidence_per(o, "launches in it", (double)each_step(f, g->launches), "count", rows);
     outcome_evidence_per(o, "GPU idle for the host in it", ms(per_step(f, g->idle_ns)), "ms", rows);
-}
-
-/* Is the cache one of fixed size? Then it is not advised. */
-static bool has_cache(const struct facts *f)
-{
-    const char *now = timeline_meta(f->tl, FACT_TRANSFORMERS_GENERATE);
-    return now && strncmp(now, "cache_implementation=None", 25) != 0;
 }
 
 static void check_generation(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -37,7 +29,7 @@ static void check_generation(const struct facts *f, struct arena *arena, struct 
     if (!query_generates(f, &g))
         return;
     evidence(f, o, &g);
-    o->remedy.conditions[CONDITION_CACHED] = has_cache(f);
+    o->remedy.conditions[CONDITION_CACHED] = g.cached; /* then it is not advised */
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(o, idle,
                   arena_printf(arena,

@@ -1,4 +1,5 @@
 /* The host waits for the GPU inside the step and then starts over with an empty queue. */
+#include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/ranks/comm.h"
@@ -7,6 +8,7 @@
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/training/checks.h"
 #include "analyzer/queries/training/phase.h"
+#include "analyzer/queries/training/sharding.h"
 #include "analyzer/queries/search.h"
 #include "analyzer/queries/waits.h"
 #include "wire/fact_keys.h"
@@ -144,13 +146,12 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
 }
 
 /* What an installed package calls may not be the reader's to change: the hook names its place with
- * the package's folder. The Trainer of Transformers reads the loss for its logs, and tests it in
- * every step, whatever the logs are. */
+ * the package's folder. */
 static void advise_for_package(const struct facts *f, struct arena *arena, struct outcome *o,
                                const struct waiting *w)
 {
     const char *in = w ? query_range_of(f, w->longest) : NULL;
-    if (in && (strstr(in, "GatherCoalescedHandle.") || strstr(in, "ZeroOptimizer_Stage3."))) {
+    if (in && query_waits_for_shards(in)) {
         o->remedy.action = ACTION_LOWER_ZERO_STAGE;
         return;
     }
@@ -158,8 +159,7 @@ static void advise_for_package(const struct facts *f, struct arena *arena, struc
     int package = (int)strcspn(place, "/");
     if (place[package] != '/')
         return;
-    if (strncmp(place, "transformers/trainer.py:", 24) == 0)
-        o->remedy.action = ACTION_LOG_RARELY;
+    outcome_waits_in(o, place);
     o->remedy.object.place = place;
     remedy_text(&o->remedy, PARAM_PACKAGE, arena_printf(arena, "%.*s", package, place));
 }
