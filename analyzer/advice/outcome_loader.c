@@ -70,11 +70,10 @@ const char *outcome_refuses_workers(const struct facts *f, struct arena *arena,
     return d && d->no_workers_on_cpu && f->on_cpu ? d->package : NULL;
 }
 
-void outcome_waits_in(struct outcome *o, const char *place)
+void outcome_waits_in(struct outcome *o, const char *place, const char *package)
 {
-    const struct dialect *d = dialect_of_place(place);
-    if (!d)
+    if (!dialect_of_place(place))
         return;
     o->remedy.action = ACTION_LOG_RARELY;
-    o->remedy.object.made_by = d->package;
+    o->remedy.object.made_by = package;
 }

@@ -25,6 +25,6 @@ const char *outcome_refuses_workers(const struct facts *f, struct arena *arena,
                                     const struct feed *feed);
 /* A package waits at this place, "transformers/trainer.py:1919". Where that is the package's own loop
  * its settings are the remedy. */
-void outcome_waits_in(struct outcome *o, const char *place);
+void outcome_waits_in(struct outcome *o, const char *place, const char *package);
 
 #endif

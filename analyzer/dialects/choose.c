@@ -39,9 +39,9 @@ const struct dialect *dialect_of_packages(const char *packages)
 const struct dialect *dialect_of_place(const char *place)
 {
     for (size_t i = 0; i < dialect_count; i++)
-        if (dialects[i]->trainer &&
-            strncmp(place, dialects[i]->trainer, strlen(dialects[i]->trainer)) == 0)
-            return dialects[i];
+        for (const char *t = dialects[i]->trainer; t && *t; t += strcspn(t, " "), t += *t == ' ')
+            if (strncmp(place, t, strcspn(t, " ")) == 0)
+                return dialects[i];
     return NULL;
 }
 

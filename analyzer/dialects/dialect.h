@@ -30,8 +30,8 @@ struct dialect {
     const struct dialect *base; /* whose words hold where this one has none; NULL for dialect_any */
     const char *package; /* it is spoken to programs that these Python packages ("a b") train, or
                             whose loader they make; NULL */
-    const char *trainer; /* the files, "package/file.py" or "package/folder/", whose waits are those
-                            of the library's own loop; NULL */
+    const char *trainer; /* the files, "package/file.py package/folder/", whose waits are those of
+                            the library's own loop; NULL */
     bool (*spoken)(const struct facts *f); /* to this program, of its framework; NULL: by its
                                               package, or as a framework's own dialect */
     bool hooked;   /* the place and what is there now are facts about its programs */

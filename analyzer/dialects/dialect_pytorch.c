@@ -7,7 +7,8 @@ const struct dialect dialect_pytorch = {
     .base = &dialect_any,
     .hooked = true,
     .loader = {"DataLoader(...", "", "num_workers", ")", NULL},
-    .phrases = {{"autocast", "with torch.autocast('cuda', dtype=torch.bfloat16): ..."},
+    .phrases = {{"autocast", "with torch.autocast('cuda', dtype=torch.bfloat16): ...{?has_tf32: "
+                             "around forward and loss}"},
                 {"compile", "torch.compile(model)"},
                 {"compile_to_graphs", "torch.compile(model, mode='reduce-overhead')"},
                 {"fused_optimizer", "torch.optim.{optimizer|AdamW}(params, fused=True)"},
@@ -300,8 +301,7 @@ const struct dialect dialect_pytorch = {
             [ACTION_MIX_PRECISION] =
                 "{?dtype=bf16:{?tf32_first:torch.set_float32_matmul_precision('high'){?convolves: "
                 "and torch.backends.cudnn.allow_tf32 = True} for TF32{?tf32_saves: "
-                "({tf32_saves})}; then }{@autocast}{?has_tf32: around forward and "
-                "loss}{!has_tf32:{!tf32_first:; at least "
+                "({tf32_saves})}; then }{@autocast}{!has_tf32:{!tf32_first:; at least "
                 "torch.set_float32_matmul_precision('high'){?convolves: and "
                 "torch.backends.cudnn.allow_tf32 = True} for TF32{?tf32_saves: "
                 "({tf32_saves})}}}}{?dtype=fp16:with torch.autocast('cuda', dtype=torch.float16): "

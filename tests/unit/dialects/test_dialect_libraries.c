@@ -12,7 +12,7 @@ static const struct library {
     const char *workers, *pin, *precision, *optimizer;
 } libraries[] = {
     {"fastai torch", "dataloaders(..., num_workers=3)", "dataloaders(..., pin_memory=True)",
-     "learn.to_bf16() around forward and loss", FUSED},
+     "learn.to_bf16()", FUSED},
     {"unknown keras", "fit(DataLoader(..., num_workers=3, persistent_workers=True))",
      "fit(DataLoader(..., pin_memory=True))", AUTOCAST, FUSED},
     {"skorch",
@@ -25,11 +25,10 @@ static const struct library {
      "create_loader(..., pin_memory=True)", AUTOCAST, FUSED},
     {"sentence_transformers transformers",
      "TrainingArguments(..., dataloader_num_workers=3, dataloader_persistent_workers=True)",
-     "TrainingArguments(..., dataloader_pin_memory=True)",
-     "TrainingArguments(..., bf16=True) around forward and loss",
+     "TrainingArguments(..., dataloader_pin_memory=True)", "TrainingArguments(..., bf16=True)",
      "TrainingArguments(..., optim='adamw_torch_fused')"},
     {"ultralytics", "train(..., workers=3)", "DataLoader(..., pin_memory=True)",
-     "train(..., amp=True) around forward and loss", FUSED},
+     "train(..., amp=True)", FUSED},
 };
 
 /* The loop of the library waits: its settings are the remedy. */

@@ -156,12 +156,13 @@ static void advise_for_package(const struct facts *f, struct arena *arena, struc
         return;
     }
     const char *place = in && strncmp(in, "sync ", 5) == 0 ? strrchr(in, ' ') + 1 : "";
-    int package = (int)strcspn(place, "/");
-    if (place[package] != '/')
+    size_t n = strcspn(place, "/");
+    if (place[n] != '/')
         return;
-    outcome_waits_in(o, place);
+    const char *package = arena_printf(arena, "%.*s", (int)n, place);
     o->remedy.object.place = place;
-    remedy_text(&o->remedy, PARAM_PACKAGE, arena_printf(arena, "%.*s", package, place));
+    remedy_text(&o->remedy, PARAM_PACKAGE, package);
+    outcome_waits_in(o, place, package);
 }
 
 /* Waits that rules of their own explain. */
