@@ -37,9 +37,12 @@ def own_place():
     return hook.user_place()
 
 
+TRAINERS = {"transformers": "/transformers/trainer.py", "lightning": "/lightning/pytorch/"}  # of these only the Trainer counts
+
+
 def makers():
-    """The packages whose code makes the loader, innermost first: some have arguments of their own for what it
-    gets. Of Transformers only its Trainer counts."""
+    """The packages whose code makes the loader, or calls the optimizer, innermost first: some have arguments of
+    their own for what it gets."""
     found = []
     frame = sys._getframe(1)
     while frame:
@@ -48,7 +51,7 @@ def makers():
         if not path.startswith((hook.FOLDER, hook.torch_folder, "<")):
             if "-packages/" not in path:
                 break
-            if inside != "transformers" or path.endswith("/transformers/trainer.py"):
+            if TRAINERS.get(inside, "") in path:
                 found.append(inside.replace(".py", ""))
         frame = frame.f_back
     return " ".join(list(dict.fromkeys(found))[:8])
