@@ -55,6 +55,7 @@
 #define FACT_TORCH_FSDP                     "torch.fsdp"
 #define FACT_TORCH_DEEPSPEED                "torch.deepspeed"
 #define FACT_TRANSFORMERS_GENERATE          "transformers.generate"
+#define FACT_TORCH_TRAINED_BY               "torch.trained_by"
 
 /* Of the loader number N: FACT_TORCH_LOADER ".N", and behind one more dot a word. The first
  * loader's are told without a number, too. */

@@ -34,7 +34,10 @@ def first_step(optimizer, *_, **__):
 
 @guarded
 def describe(optimizer):
-    """The optimizer and its parameters, as they are at its first step."""
+    """The optimizer and its parameters, as they are at its first step, and the libraries that call it."""
+    callers = hook.here["data"].makers()
+    if callers:
+        fact(facts.TORCH_TRAINED_BY, callers)
     group = optimizer.param_groups[0]
     names = ("foreach", "fused", "capturable")
     text = ", ".join(f"{n}={group[n]}" for n in names if n in group)

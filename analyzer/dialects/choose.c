@@ -62,7 +62,7 @@ const struct dialect *dialect_listed(size_t i)
     return NULL;
 }
 
-/* The library that trains: it makes one of the program's loaders. */
+/* The library that trains: it makes one of the program's loaders, or calls the optimizer. */
 static const struct dialect *library_of(const struct facts *f)
 {
     char key[48];
@@ -73,7 +73,7 @@ static const struct dialect *library_of(const struct facts *f)
         d = dialect_of_packages(by);
         snprintf(key, sizeof key, FACT_TORCH_LOADER ".%d", n);
         if (!by && !timeline_meta(f->tl, key))
-            return NULL;
+            return dialect_of_packages(timeline_meta(f->tl, FACT_TORCH_TRAINED_BY));
     }
     return d;
 }

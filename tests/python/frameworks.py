@@ -93,6 +93,10 @@ def train(test, what, python, name):
     steps = query(profile, "SELECT count(*) FROM range r JOIN string s ON s.id = r.name WHERE s.text = 'gpuprof.step'")[0][0]
     spans = dict(query(profile, "SELECT what, count(*) FROM loader_span GROUP BY what"))
     loaders = query(profile, "SELECT s.text FROM meta m JOIN string s ON s.id = m.value WHERE s.text LIKE 'DataLoader(%'")
+    by = query(profile, "SELECT v.text FROM meta m JOIN string k ON k.id = m.key JOIN string v ON v.id = m.value "
+                        "WHERE k.text = 'torch.trained_by'")
+    trains = by[0][0].split() if by else []
+    test.check((name in trains) == (name != "lightning.fabric"), f"{what}: who calls the optimizer", trains)
     size = 4 if name == "transformers" else 8
     test.check(any(f"batch_size={size}," in text for text, in loaders), f"{what}: the size of a batch", loaders)
     test.check(steps == 15 and spans.get(1, 0) >= 16 and spans.get(0, 0) >= 16, f"{what}: steps and data loading", (steps, spans))

@@ -92,12 +92,15 @@ static void fill_fp32(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + US(15), at + MS(6) + US(101), US(3850));
 }
 
-/* The library that makes one of the program's loaders trains: the first or another. */
+/* The library trains that makes one of the program's loaders, the first or another, or that calls
+ * the optimizer. */
 TEST(of_a_program)
 {
-    static const char *const keys[] = {"torch.loader.1.by", "torch.loader.2.by", "torch.version"};
-    static const char *const begins[] = {"TrainingArguments(", "TrainingArguments(", "with torch."};
-    for (int i = 0; i < 3; i++) {
+    static const char *const keys[] = {"torch.loader.1.by", "torch.loader.2.by", "torch.trained_by",
+                                       "torch.version"};
+    static const char *const begins[] = {"TrainingArguments(", "TrainingArguments(",
+                                         "TrainingArguments(", "with torch."};
+    for (int i = 0; i < 4; i++) {
         struct builder b = build_start_on("NVIDIA A100", 8, 0);
         build_meta(&b, "torch.loader.1", "DataLoader(num_workers=0)");
         build_meta(&b, keys[i], "accelerate transformers");
