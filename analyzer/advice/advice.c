@@ -6,6 +6,17 @@
 
 #include <stdlib.h>
 
+static const char *id_of(enum verdict_class class)
+{
+    static const char *const ids[] = {
+        NULL,
+#define X(name, id) id,
+        VERDICT_CLASSES(X)
+#undef X
+    };
+    return ids[class];
+}
+
 /* Each stage runs once, in this order. Without an engine (`x` NULL) the two that replay are left
  * out. */
 static int walk(struct advice *a, struct engine *x, const struct past_trials *past, struct err *e)
@@ -20,6 +31,7 @@ static int walk(struct advice *a, struct engine *x, const struct past_trials *pa
         predict_together(a, x); /* in which order to make the changes, and what each adds */
     advice_speak(a);            /* words come last */
     verdict_write(a);
+    a->verdict_class = id_of(a->class);
     return 0;
 }
 

@@ -9,6 +9,31 @@
 
 enum { STACK_MOST = 16 };
 
+/* What the verdict says in one word, X(NAME, ID): VERDICT_NAME in C, ID in JSON and tables. */
+#define VERDICT_CLASSES(X)                                                                         \
+    X(NOT_ENOUGH, "not-enough-data")                                                               \
+    X(START_UP, "start-up")                                                                        \
+    X(CONTENTION, "contention")                                                                    \
+    X(STRAGGLER, "straggler")                                                                      \
+    X(INPUT, "input")                                                                              \
+    X(HOST, "host")                                                                                \
+    X(COMMUNICATION, "communication")                                                              \
+    X(COPY, "copy")                                                                                \
+    X(SYNC, "sync")                                                                                \
+    X(QUEUE, "queue")                                                                              \
+    X(UNEXPLAINED, "unexplained")                                                                  \
+    X(GPU, "gpu")                                                                                  \
+    X(BALANCED, "balanced")                                                                        \
+    X(CPU, "cpu")                                                                                  \
+    X(GC, "gc")                                                                                    \
+    X(VALIDATION, "validation")
+enum verdict_class {
+    VERDICT_NONE, /* none is written yet */
+#define X(name, id) VERDICT_##name,
+    VERDICT_CLASSES(X)
+#undef X
+};
+
 struct past_trial; /* analyzer/profile/history.h */
 struct kept_trial; /* analyzer/profile/trials.h */
 
@@ -40,8 +65,9 @@ struct advice {
     struct outcome *outcomes;
     size_t outcome_count; /* one per rule, registry order */
     const struct outcome **ranked;
-    size_t ranked_count;       /* findings, best first */
-    const char *verdict_class; /* input, host, communication, gpu, balanced, not-enough-data, ... */
+    size_t ranked_count; /* findings, best first */
+    enum verdict_class class;
+    const char *verdict_class; /* its id, for programs */
     const char *verdict;       /* one sentence */
     const char *why;           /* one sentence */
     const char *next;          /* one sentence: the first finding's remedy, or what to record */

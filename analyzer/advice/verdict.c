@@ -14,18 +14,20 @@
 
 /* A group of parts that has one cause and one kind of remedy. */
 static const struct group {
-    const char *class, *label, *clause; /* behind the clause: share of the step */
+    enum verdict_class class;
+    const char *label, *clause; /* behind the clause: share of the step */
     uint32_t parts;
 } groups[] = {
-    {"input", "Input-bound", "the GPU waits for data during", 1u << PART_IDLE_INPUT},
-    {"host", "Host-bound", "the GPU waits for the host during",
+    {VERDICT_INPUT, "Input-bound", "the GPU waits for data during", 1u << PART_IDLE_INPUT},
+    {VERDICT_HOST, "Host-bound", "the GPU waits for the host during",
      1u << PART_IDLE_LAUNCH | 1u << PART_IDLE_HOST | 1u << PART_IDLE_ALLOC},
-    {"communication", "Communication-bound", "exposed communication takes", 1u << PART_COMM},
-    {"copy", "Copy-bound", "exposed copies take", 1u << PART_COPY | 1u << PART_IDLE_COPY},
-    {"sync", "Synchronisation-bound", "the GPU idles after synchronisations during",
+    {VERDICT_COMMUNICATION, "Communication-bound", "exposed communication takes", 1u << PART_COMM},
+    {VERDICT_COPY, "Copy-bound", "exposed copies take", 1u << PART_COPY | 1u << PART_IDLE_COPY},
+    {VERDICT_SYNC, "Synchronisation-bound", "the GPU idles after synchronisations during",
      1u << PART_IDLE_SYNC},
-    {"queue", "Queue-bound", "the GPU is idle with work queued during", 1u << PART_IDLE_QUEUED},
-    {"unexplained", "Not explained", "the GPU is idle for no recorded reason during",
+    {VERDICT_QUEUE, "Queue-bound", "the GPU is idle with work queued during",
+     1u << PART_IDLE_QUEUED},
+    {VERDICT_UNEXPLAINED, "Not explained", "the GPU is idle for no recorded reason during",
      1u << PART_UNEXPLAINED},
 };
 
@@ -240,8 +242,7 @@ static const char *starved_text(struct advice *a)
 {
     const struct facts *f = a->facts;
     char ns[24];
-    if (strcmp(a->verdict_class, "contention") == 0 ||
-        share(a, f->host.starved_ns) < ADVICE_LOST_PCT ||
+    if (a->class == VERDICT_CONTENTION || share(a, f->host.starved_ns) < ADVICE_LOST_PCT ||
         share(a, query_awaits_host(f)) < ADVICE_LOST_PCT)
         return "";
     return arena_printf(
@@ -258,14 +259,14 @@ static void write_class(struct advice *a)
     char step[160];
     step_words(a, "each", step, sizeof step);
     if (short_of_cpu(a)) {
-        a->verdict_class = "contention";
+        a->class = VERDICT_CONTENTION;
         a->verdict = arena_printf(
             &a->arena,
             "Short of CPU: the training thread is ready to run but has no core during %.0f %% of "
             "%s, and the GPU waits for it during %.0f %%",
             share(a, a->facts->host.starved_ns), step, share(a, query_awaits_host(a->facts)));
     } else if (lost >= ADVICE_LOST_PCT && g->parts == 1u << PART_COMM && waits_for_late_rank(a)) {
-        a->verdict_class = "straggler";
+        a->class = VERDICT_STRAGGLER;
         const struct ranks *r = &a->facts->ranks;
         a->verdict =
             r->group_size
@@ -278,21 +279,21 @@ static void write_class(struct advice *a)
                                "which take %.0f %% of %s",
                                (long long)r->at[r->late].rank, lost, step);
     } else if (lost >= ADVICE_LOST_PCT && lost > compute) {
-        a->verdict_class = g->class;
+        a->class = g->class;
         a->verdict = arena_printf(&a->arena, "%s: %s %.0f %% of %s%s", g->label, clause_of(a, g),
                                   lost, step, host_parts(a, g));
     } else if (compute >= ADVICE_GPU_BOUND_PCT) {
-        a->verdict_class = "gpu";
+        a->class = VERDICT_GPU;
         a->verdict = arena_printf(&a->arena, "GPU-bound: kernels compute during %.0f %% of %s",
                                   compute, step);
     } else if (lost >= ADVICE_LOST_PCT) {
-        a->verdict_class = g->class;
+        a->class = g->class;
         a->verdict = arena_printf(
             &a->arena, "Partly %c%s: kernels compute during %.0f %% of %s, and %s %.0f %%%s",
             tolower((unsigned char)g->label[0]), g->label + 1, compute, step, clause_of(a, g), lost,
             host_parts(a, g));
     } else {
-        a->verdict_class = "balanced";
+        a->class = VERDICT_BALANCED;
         step_words(a, "the", step, sizeof step);
         a->verdict = arena_printf(&a->arena,
                                   "Balanced: no single cause of lost time reaches 10 %% of %s; "
@@ -313,7 +314,7 @@ static void window_of_start_up(struct advice *a)
                            ? "Start-up: warm-up, most of it the first call, which creates the CUDA "
                              "context, takes"
                            : "Start-up: warm-up takes";
-    a->verdict_class = "start-up";
+    a->class = VERDICT_START_UP;
     a->verdict =
         arena_printf(&a->arena, "%s %.0f %% of %s.%s", what, share(a, a->ranked[0]->saves_high_ns),
                      step_words(a, "", window, sizeof window), verdict_rest(a));

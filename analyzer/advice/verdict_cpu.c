@@ -10,22 +10,23 @@
 #include <string.h>
 
 static const struct cpu_group { /* parts that have one remedy */
-    const char *class, *sentence;
+    enum verdict_class class;
+    const char *sentence;
     uint32_t parts;
 } groups[] = {
-    {"input", "Input-bound (no GPU): the training thread waits for data during",
+    {VERDICT_INPUT, "Input-bound (no GPU): the training thread waits for data during",
      1u << PART_DATA | 1u << PART_COLLATE},
-    {"input", "Input-bound (no GPU): starting and stopping the loader's workers takes",
+    {VERDICT_INPUT, "Input-bound (no GPU): starting and stopping the loader's workers takes",
      1u << PART_WORKERS},
-    {"cpu",
+    {VERDICT_CPU,
      "Compute-bound on the CPU:", 1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_OPTIMIZER},
-    {"gc", "Bound by garbage collection: Python's collector stops the program during",
+    {VERDICT_GC, "Bound by garbage collection: Python's collector stops the program during",
      1u << PART_GC},
-    {"validation", "Validation takes", 1u << PART_VALIDATION},
-    {"communication",
+    {VERDICT_VALIDATION, "Validation takes", 1u << PART_VALIDATION},
+    {VERDICT_COMMUNICATION,
      "Communication-bound (no GPU): the training thread waits for other ranks during",
      1u << PART_EXCHANGE},
-    {"host",
+    {VERDICT_HOST,
      "Host-bound (no GPU): program work outside data loading, forward, backward and "
      "optimizer takes",
      1u << PART_OTHER},
@@ -290,7 +291,7 @@ void verdict_cpu(struct advice *a)
     const struct cpu_ranks *r = &a->facts->cpu_ranks;
     a->why = verdict_with_records(a, why_text(a));
     if (r->late != TL_NONE && r->count && share(a, r->late_ns) >= ADVICE_LOST_PCT) {
-        a->verdict_class = "straggler";
+        a->class = VERDICT_STRAGGLER;
         a->verdict = arena_printf(
             &a->arena,
             "Straggler: rank %lld keeps the other ranks waiting during %.0f %% of each %s.",
@@ -298,7 +299,7 @@ void verdict_cpu(struct advice *a)
         a->next = late_next(a);
         return;
     }
-    a->verdict_class = g->class;
+    a->class = g->class;
     if (g->parts >> PART_FORWARD & 1)
         a->verdict = arena_printf(&a->arena, "%s %s %.0f %% of each %s.%s", g->sentence,
                                   names_take(a, g), most, step_words(a), verdict_saving(a));

@@ -7,16 +7,14 @@
 
 #include <string.h>
 
-static const char NOT_ENOUGH[] = "not-enough-data";
-
 bool advice_blind(const struct advice *a)
 {
-    return a->verdict_class == NOT_ENOUGH;
+    return a->class == VERDICT_NOT_ENOUGH;
 }
 
 void verdict_not_enough(struct advice *a, const char *verdict, const char *why, const char *next)
 {
-    a->verdict_class = NOT_ENOUGH;
+    a->class = VERDICT_NOT_ENOUGH;
     a->verdict = verdict;
     a->why = why;
     a->next = next;

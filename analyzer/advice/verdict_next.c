@@ -184,7 +184,7 @@ const char *verdict_rest(struct advice *a)
 /* Before anything else is judged. */
 static const char *free_a_core(const struct advice *a)
 {
-    return a->verdict_class && strcmp(a->verdict_class, "contention") == 0
+    return a->class == VERDICT_CONTENTION
                ? "Give the training thread a core of its own: fewer busy threads and no other "
                  "program on its cores (top, taskset, --cpus-per-task), then record again. "
                : "";

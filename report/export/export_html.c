@@ -310,10 +310,10 @@ static void write_numbers(const struct page *p)
 /* Not red when the GPU is the limit or nothing is: red is for time that could be had back. */
 static const char *tone(const struct advice *a)
 {
-    const char *class = a->verdict_class ? a->verdict_class : "";
     if (advice_blind(a))
         return "unknown";
-    return a->ranked_count || (strcmp(class, "gpu") && strcmp(class, "balanced")) ? "slow" : "fine";
+    bool lost = a->class != VERDICT_GPU && a->class != VERDICT_BALANCED;
+    return a->ranked_count || lost ? "slow" : "fine";
 }
 
 static void write_verdict(const struct page *p)
