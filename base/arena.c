@@ -1,3 +1,4 @@
+/* Allocates from blocks that are freed together. */
 #include "base/arena.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* Writes an error's one line of text. */
 #include "base/err.h"
 
 #include <stdarg.h>

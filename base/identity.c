@@ -1,3 +1,4 @@
+/* Hides folders, the user's name and the host's name in a text. */
 #include "base/identity.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Reads JSON token by token from a stream. */
 #include "base/json_read.h"
 
 #include <stdlib.h>

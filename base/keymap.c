@@ -1,3 +1,4 @@
+/* Maps keys of a few numbers to small indices. */
 #include "base/keymap.h"
 
 static uint32_t hash(const struct key *key)

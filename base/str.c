@@ -1,3 +1,4 @@
+/* Keeps each distinct text once, under a number. */
 #include "base/str.h"
 
 #include <stdlib.h>

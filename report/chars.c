@@ -1,3 +1,4 @@
+/* Tells which characters of a name would act on what shows them. */
 #include "report/chars.h"
 
 #include <string.h>

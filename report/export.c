@@ -1,3 +1,4 @@
+/* Finds an exporter by its name. */
 #include "report/export.h"
 
 #include <errno.h>

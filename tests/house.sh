@@ -3,8 +3,9 @@
 # counted, and does not fail, because a limit that fails gets files of exactly its size, cut where the line is and not where
 # the subject ends. A file within two lines of the limit is said, too, as such a cut. Beyond the hard limit nobody reads it
 # at all, and the check fails. A function counts from its brace to its brace; in a folder where each file is an entry of its
-# own, that the build or a test takes from there, the entries do not count. vgpu/ has a check of its own.
-# `house.sh selftest` plants one too large of each kind.
+# own, that the build or a test takes from there, the entries do not count. vgpu/ has a check of its own. Each C file begins with a
+# comment that says what it is for.
+# `house.sh selftest` plants one too large of each kind, and one without its comment.
 cd "$(dirname "$0")/.." || exit 2
 # Soft: a function fills one screen, a file is read in ten minutes, a folder's list is seen at a glance. Hard: half as much
 # again and more, which no function, file or folder needed when this was set.
@@ -35,7 +36,12 @@ found() { # lines "SIZE SOFT HARD WHAT"
             $1 > soft { print $1, soft, hard, $2 ": a folder of " $1 " sources" }'
 }
 
-check() { # says what is large; status 1 when something is beyond its hard limit
+headless() { # C files that begin with something else
+    files c | xargs awk 'FNR == 1 && !/^\/\*/ { print FILENAME ": does not begin with what it is for" }'
+}
+
+check() { # says what is large; status 1 when something is beyond its hard limit, or a file does not say what it is for
+    headless | grep . && return 1
     found | awk '
         { size = $1; soft = $2; hard = $3; sub(/^[^ ]* [^ ]* [^ ]* /, "") }
         size > hard { print "too large: " $0; bad = 1; next }
@@ -53,6 +59,8 @@ selftest() {
     failed=0
     mkdir -p "$tree/tests/rules" "$tree/base"
     cp tests/house.sh "$tree/tests"
+    head='/* What it is for. */'
+    file_of() { echo "$head"; lines $(($1 - 1)); }
     lines() { awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) print "    work();" }'; }
     expect() { # expect STATUS WORDS WHAT: with that status, and a line that begins with these words ("": none of them)
         (cd "$tree" && tests/house.sh >said 2>&1)
@@ -60,24 +68,26 @@ selftest() {
         words=$(grep -oE '^(too large|large|at the limit)' "$tree/said")
         [ $status = "$1" ] && [ "$words" = "$2" ] || { echo "$3: status $status, $(cat "$tree/said")"; failed=1; }
     }
-    function_of() { printf 'static int f(int a,\n             int b)\n{\n'; lines $(($1 - 2)); echo '}'; }
-    for i in $(seq 25); do echo >"$tree/base/f$i.c"; done
-    for i in $(seq 41); do echo >"$tree/tests/rules/r$i.c"; done
+    function_of() { echo "$head"; printf 'static int f(int a,\n             int b)\n{\n'; lines $(($1 - 2)); echo '}'; }
+    for i in $(seq 25); do echo "$head" >"$tree/base/f$i.c"; done
+    for i in $(seq 41); do echo "$head" >"$tree/tests/rules/r$i.c"; done
     function_of 50 >"$tree/base/f1.c"
-    lines 397 >"$tree/base/f2.c"
+    file_of 397 >"$tree/base/f2.c"
     expect 0 "" "found something where all is within the limits"
-    lines 399 >"$tree/base/f2.c"
+    file_of 399 >"$tree/base/f2.c"
     expect 0 "at the limit" "a file of 399 lines"
-    lines 401 >"$tree/base/f2.c"
+    file_of 401 >"$tree/base/f2.c"
     expect 0 "large" "a file of 401 lines"
-    lines 601 >"$tree/base/f2.c"
+    file_of 601 >"$tree/base/f2.c"
     expect 1 "too large" "a file of 601 lines"
-    echo >"$tree/base/f2.c"
+    echo "$head" >"$tree/base/f2.c"
     function_of 51 >"$tree/base/f1.c"
     expect 0 "large" "a function of 51 lines"
     function_of 81 >"$tree/base/f1.c"
     expect 1 "too large" "a function of 81 lines"
-    echo >"$tree/base/f1.c"
+    echo 'int a;' >"$tree/base/f1.c"
+    expect 1 "" "a file that does not say what it is for"
+    echo "$head" >"$tree/base/f1.c"
     echo >"$tree/base/f26.py"
     expect 0 "large" "a folder of 26 sources"
     for i in $(seq 27 41); do echo >"$tree/base/f$i.py"; done

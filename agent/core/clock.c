@@ -1,3 +1,4 @@
+/* Reads the host's clocks, and takes the anchors that relate them to CUPTI's. */
 #include "agent/core/clock.h"
 
 #include "agent/core/agent.h"

@@ -1,3 +1,4 @@
+/* Measures what a range and a call cost on this machine, and writes it into the profile. */
 #include "agent/core/cost.h"
 
 #include "agent/core/clock.h"

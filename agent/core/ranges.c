@@ -1,3 +1,4 @@
+/* Keeps the open ranges of each thread, and writes a record when one ends. */
 #include "agent/core/ranges.h"
 
 #include <string.h>

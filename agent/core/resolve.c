@@ -1,3 +1,4 @@
+/* Finds symbols of other libraries, by versions of dlsym and dlopen that every glibc has. */
 #include "agent/core/resolve.h"
 
 #include <dlfcn.h>

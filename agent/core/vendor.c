@@ -1,3 +1,4 @@
+/* Opens CUPTI and fills the table of its functions. */
 #include "agent/core/vendor.h"
 
 #include <dlfcn.h>

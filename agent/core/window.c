@@ -1,3 +1,4 @@
+/* Opens and closes the windows of the run that are recorded in full. */
 #include "agent/core/window.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Copies the top of the stack when a call of CUDA took long, so that the collector can tell who
+ * called. */
 #include "agent/cupti/callers.h"
 
 #include <errno.h>

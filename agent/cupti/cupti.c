@@ -1,3 +1,4 @@
+/* Starts, stops and finishes CUPTI, and keeps the rules that other tools broke (cupti.h). */
 #include "agent/cupti/cupti.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Finds out which other tool holds CUPTI. */
 #include "agent/cupti/holder.h"
 
 #include <stdio.h>

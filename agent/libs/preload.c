@@ -1,3 +1,4 @@
+/* Hooks on library calls: calls the real function and records the outermost one. */
 #include "agent/libs/preload.h"
 
 #include "agent/core/clock.h"

@@ -1,3 +1,4 @@
+/* Asks cuDNN's legacy descriptors for shapes, types and layouts. */
 #include "agent/libs/preload_cudnn.h"
 
 enum { DIMS = 8 };

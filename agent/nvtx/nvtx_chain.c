@@ -1,3 +1,5 @@
+/* Hands NVTX calls on to the tool that was there before, and keeps the texts of registered
+ * strings. */
 #include "agent/nvtx/nvtx.h"
 
 #include <dlfcn.h>

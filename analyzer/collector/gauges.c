@@ -1,3 +1,4 @@
+/* Reads the GPU's gauges through NVML. */
 #include "analyzer/collector/gauges.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* Keeps the rows of the last while in memory beside a sink that gets all of them. */
 #include "analyzer/collector/recent.h"
 
 #include "analyzer/profile/tables.h"

@@ -1,3 +1,4 @@
+/* Takes the step times of an analysis as a sample, and draws intervals for the ratio of two. */
 #include "analyzer/compare/steps_sample.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* A sink that adds an offset to each time before it passes the row on. */
 #include "analyzer/import/moved.h"
 
 #include "analyzer/profile/tables.h"

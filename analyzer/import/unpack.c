@@ -1,3 +1,4 @@
+/* Unpacks a gzip file into one with a name, which SQLite needs. */
 #include "analyzer/import/unpack.h"
 
 #include "base/plain.h"

@@ -1,3 +1,4 @@
+/* A sink that passes only the rows of a window of time. */
 #include "analyzer/profile/keep_window.h"
 
 #include "analyzer/profile/store.h"

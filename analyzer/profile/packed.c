@@ -1,3 +1,4 @@
+/* Packs rows into few bytes, and unpacks them from bytes that may be hostile. */
 #include "analyzer/profile/packed.h"
 
 #include "analyzer/profile/tables.h"

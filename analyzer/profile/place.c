@@ -1,3 +1,4 @@
+/* Creates the file in which a profile grows, and gives it its name when it is whole. */
 #include "analyzer/profile/place.h"
 
 #include "analyzer/profile/place_private.h"

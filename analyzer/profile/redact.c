@@ -1,3 +1,4 @@
+/* A sink that hides secrets in the texts of rows before it passes them on. */
 #include "analyzer/profile/redact.h"
 
 #include "analyzer/profile/tables.h"

@@ -1,3 +1,4 @@
+/* Sums up the GPU's gauges over the used steps: clocks, reasons for lower ones, memory in use. */
 #include "analyzer/queries/gpu.h"
 
 #include <string.h>

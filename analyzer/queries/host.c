@@ -1,3 +1,4 @@
+/* Finds copies within the host's memory, and where the host is while the GPU waits for it. */
 #include "analyzer/queries/host.h"
 
 #include "analyzer/measure/spans.h"

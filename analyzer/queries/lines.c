@@ -1,3 +1,4 @@
+/* Chooses the line of the program to name for what a step loses. */
 #include "analyzer/queries/lines.h"
 
 #include "analyzer/queries/limits.h"

@@ -1,3 +1,4 @@
+/* Finds what a framework does once: captures of CUDA graphs, kernels compiled on first use. */
 #include "analyzer/queries/once.h"
 
 #include "base/vec.h"

@@ -1,3 +1,4 @@
+/* Questions that many rules ask: sums over operations, optimizer and zeroing, names of ranges. */
 #include "analyzer/queries/query.h"
 
 #include "analyzer/measure/ranges.h"

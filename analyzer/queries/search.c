@@ -1,3 +1,4 @@
+/* Marks what cuDNN does by itself while it searches for an algorithm. */
 #include "analyzer/queries/search.h"
 
 #include "wire/spool_format.h"

@@ -1,3 +1,4 @@
+/* Finds one-time work: contexts, allocations, loading and compiling code, captures, tear-down. */
 #include "analyzer/queries/warm.h"
 
 #include "analyzer/queries/once.h"

@@ -1,3 +1,4 @@
+/* Joins the summaries of ranks into a job, and pours them out again. */
 #include "analyzer/reduce/job.h"
 
 #include "analyzer/facts/steps/step_marks.h"

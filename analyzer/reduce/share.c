@@ -1,3 +1,4 @@
+/* Shares files out to processes: neighbours, and about as many bytes each. */
 #include "analyzer/reduce/share.h"
 
 /* Opening a file costs something, too, and empty ones are files. */

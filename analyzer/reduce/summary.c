@@ -1,3 +1,4 @@
+/* Picks the rows of a recording that other ranks are compared with. */
 #include "analyzer/reduce/summary.h"
 
 #include "analyzer/measure/rank_work.h"

@@ -1,3 +1,4 @@
+/* Replays a graph with the changes of a plan: one pass over its tasks in order. */
 #include "analyzer/replay/replay_queue.h"
 #include "analyzer/replay/limits.h"
 

@@ -1,3 +1,4 @@
+/* Names a frame of a stack, and tells whether it is the program's own. */
 #ifdef GPUPROF_LIBDW
 #include "analyzer/unwind/frame.h"
 

@@ -1,3 +1,4 @@
+/* Opens libdw and fills the table of its functions. */
 #ifdef GPUPROF_LIBDW
 #include "analyzer/unwind/libdw.h"
 

@@ -1,3 +1,4 @@
+/* Unwinds copied stacks, from the mapped files of the process. */
 #include "analyzer/unwind/unwind.h"
 
 #ifdef GPUPROF_LIBDW

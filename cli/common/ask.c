@@ -1,3 +1,4 @@
+/* Passes requests between a gpuprof that asks and one that records, by files. */
 #include "cli/common/ask.h"
 
 #include <dirent.h>

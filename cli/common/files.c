@@ -1,3 +1,4 @@
+/* Notes the files that we were started with, and closes them once they are the program's alone. */
 #include "cli/common/files.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* Parses options, and says of an unknown one what was probably meant. */
 #include "cli/common/command.h"
 
 #include "base/mode.h"

@@ -1,3 +1,4 @@
+/* Opens the output of a command, and gives a file its name when it is whole. */
 #include "cli/common/output.h"
 
 #include "base/mode.h"

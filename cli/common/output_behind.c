@@ -1,3 +1,4 @@
+/* Passes a stream on in a thread of its own. */
 #include "cli/common/output_behind.h"
 
 #include <errno.h>

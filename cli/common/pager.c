@@ -1,3 +1,4 @@
+/* Puts a pager in front of the terminal. */
 #include "cli/common/pager.h"
 
 #include <fcntl.h>

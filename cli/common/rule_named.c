@@ -1,3 +1,4 @@
+/* Finds a rule by the name that a user typed. */
 #include "cli/common/rule_named.h"
 
 #include "cli/common/command.h"

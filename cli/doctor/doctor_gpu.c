@@ -1,3 +1,4 @@
+/* What doctor checks of the GPU: driver, kernel module, CUPTI, who may read counters. */
 #include "cli/doctor/doctor.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* What doctor checks of the host: the agent, the virtual GPU, stacks, cores, room for files. */
 #include "cli/doctor/doctor.h"
 #include "cli/run/run.h"
 

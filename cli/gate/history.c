@@ -1,3 +1,4 @@
+/* Chooses the runs of a folder that a new one is compared with. */
 #include "cli/gate/history.h"
 
 #include "analyzer/profile/redact.h"

@@ -1,3 +1,4 @@
+/* Takes in what a killed run left behind. */
 #include "cli/import/import_left.h"
 
 #include "cli/run/run.h"

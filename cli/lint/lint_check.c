@@ -1,3 +1,4 @@
+/* What lint checks of a trace when all of it is read: rows, overlaps, steps. */
 #include "cli/lint/lint.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Reads a Chrome trace for lint, and checks each event by itself. */
 #include "cli/lint/lint.h"
 
 #include "base/json_read.h"

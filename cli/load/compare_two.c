@@ -1,3 +1,4 @@
+/* Loads the two profiles that diff and gate compare. */
 #include "cli/load/compare_two.h"
 
 #include "analyzer/profile/redact.h"

@@ -1,3 +1,4 @@
+/* Loads files into an analysis, several of them as ranks of one run. */
 #include "cli/load/load.h"
 
 #include "analyzer/import/import.h"

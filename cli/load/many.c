@@ -1,3 +1,4 @@
+/* Loads folders of many ranks: summaries of all, and all rows of one. */
 #include "cli/load/many.h"
 
 #include "analyzer/import/import.h"

@@ -1,3 +1,4 @@
+/* The calls of MPI that gpuprof-mpi makes. */
 #include "cli/mpi/world.h"
 
 #include "cli/common/command.h"

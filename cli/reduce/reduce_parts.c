@@ -1,3 +1,4 @@
+/* Makes the parts of a reduction, one process for each, and keeps them on disk. */
 #include "cli/reduce/reduce.h"
 
 #include "cli/common/command.h"

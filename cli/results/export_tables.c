@@ -1,3 +1,4 @@
+/* Exports the tables of a fleet into three files. */
 #include "cli/results/export_tables.h"
 
 #include "cli/common/command.h"

@@ -1,3 +1,4 @@
+/* Runs one exporter into one output. */
 #include "cli/results/export_to.h"
 
 #include "cli/common/command.h"

@@ -1,3 +1,4 @@
+/* Writes the metrics of a run that goes on. */
 #include "cli/results/live.h"
 
 #include "cli/common/output.h"

@@ -1,3 +1,4 @@
+/* Collects what others ask of a run, and hands it to the recorder in turn. */
 #include "cli/run/run_asked.h"
 
 #include "cli/run/signals.h"

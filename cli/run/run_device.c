@@ -1,3 +1,4 @@
+/* Chooses the device of a run: the real GPU, or a virtual one and its libraries. */
 #include "cli/run/run.h"
 #include "vgpu/include/vgpu_options.h"
 

@@ -1,3 +1,4 @@
+/* Finds the files that a run needs: the agent, the hook, the virtual GPU. */
 #include "cli/run/run.h"
 
 #include <stdio.h>

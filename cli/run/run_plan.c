@@ -1,3 +1,4 @@
+/* Turns options into the windows that agent and collector keep. */
 #include "cli/run/run_plan.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Serves one file once, on loopback, to one web page. */
 #include "cli/view/serve.h"
 
 #include "base/clock.h"

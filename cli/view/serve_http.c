@@ -1,3 +1,4 @@
+/* Reads a request of HTTP, as far as view needs. */
 #include "cli/view/serve.h"
 
 #include <stdio.h>

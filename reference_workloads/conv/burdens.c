@@ -1,3 +1,4 @@
+/* The defects of train_conv that burden the host: busy threads, small copies, allocations. */
 #include "reference_workloads/conv/burdens.h"
 
 #include "reference_workloads/common/check.h"

@@ -1,3 +1,4 @@
+/* Writes the parts of a Chrome trace: rows, slices, flows, counters. */
 #include "report/chrome/chrome.h"
 
 #include "base/keymap.h"

@@ -1,3 +1,4 @@
+/* Builds a JSON document with cJSON and prints it with harmless characters. */
 #include "report/json/json_tree.h"
 
 #include "report/chars.h"

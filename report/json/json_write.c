@@ -1,3 +1,4 @@
+/* Writes JSON as a stream: commas, nesting and escapes. */
 #include "report/json/json_write.h"
 
 #include "report/chars.h"

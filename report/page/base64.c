@@ -1,3 +1,4 @@
+/* Writes bytes as base64. */
 #include "report/page/base64.h"
 
 void base64_group(FILE *f, const unsigned char *b, size_t n)

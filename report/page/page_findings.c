@@ -1,3 +1,5 @@
+/* Writes the findings of the page: evidence, remedy, how sure each is, and the rules that found
+ * nothing. */
 #include "report/page/page.h"
 #include "report/page/xml.h"
 #include "report/words/text.h"

@@ -1,3 +1,4 @@
+/* Draws small plots as SVG. */
 #include "report/page/svg.h"
 
 #include "report/page/xml.h"

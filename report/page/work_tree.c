@@ -1,3 +1,4 @@
+/* Builds the tree of ranges and the kernels and copies that were launched from within them. */
 #include "report/page/work_tree.h"
 
 #include "analyzer/measure/ranges.h"

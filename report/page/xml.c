@@ -1,3 +1,4 @@
+/* Escapes text for markup. */
 #include "report/page/xml.h"
 
 #include "report/chars.h"

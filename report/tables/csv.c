@@ -1,3 +1,4 @@
+/* Writes a row of a CSV file so that no spreadsheet computes it. */
 #include "report/tables/csv.h"
 
 #include "report/chars.h"

@@ -1,3 +1,4 @@
+/* Writes the tables of a fleet: runs, steps, findings. */
 #include "report/tables/tables.h"
 
 #include "analyzer/compare/work.h"

@@ -1,3 +1,4 @@
+/* Writes text for a terminal: colours, wrapped lines, nothing that a terminal would obey. */
 #include "report/terminal/terminal.h"
 
 #include "report/chars.h"

@@ -1,3 +1,4 @@
+/* Words and numbers that all outputs share. */
 #include "report/words/text.h"
 
 #include "base/size.h"

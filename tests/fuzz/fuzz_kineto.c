@@ -1,3 +1,4 @@
+/* Fuzzes the reader of traces of PyTorch and others. */
 #include "tests/fuzz/fuzz.h"
 
 #include "analyzer/import/import.h"

@@ -1,3 +1,4 @@
+/* Fuzzes the reader of Nsight Systems' exports. */
 #include "tests/fuzz/fuzz.h"
 
 #include "analyzer/import/import.h"

@@ -1,3 +1,5 @@
+/* The importer of Nsight Systems' SQLite exports: recognises them, and reads their tables in
+ * turn. */
 #include "analyzer/import/import.h"
 #include "analyzer/import/nsys/nsys.h"
 #include "analyzer/import/unpack.h"

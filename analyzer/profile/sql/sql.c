@@ -1,3 +1,4 @@
+/* Wraps SQLite: prepare, bind, step, finalize, with errors in struct err. */
 #include "analyzer/profile/sql/sql.h"
 
 #include "analyzer/profile/sql/sql_files.h"

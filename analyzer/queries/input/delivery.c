@@ -1,3 +1,4 @@
+/* Finds when workers delivered each batch, from waits alone. */
 #include "analyzer/queries/input/delivery.h"
 
 #include "analyzer/measure/input.h"

@@ -1,3 +1,4 @@
+/* Finds the loader that is waited for most, and what its batches and workers cost. */
 #include "analyzer/queries/input/feed.h"
 
 #include "analyzer/measure/median.h"

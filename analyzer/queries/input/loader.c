@@ -1,3 +1,4 @@
+/* Sums up what workers do while they make batches: compute, wait for a core, wait for files. */
 #include "analyzer/queries/input/loader.h"
 
 #include "analyzer/measure/clocks.h"

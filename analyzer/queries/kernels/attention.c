@@ -1,3 +1,4 @@
+/* Finds attention that is written out: a softmax between two products. */
 #include "analyzer/queries/kernels/attention.h"
 
 #include "wire/spool_format.h"

@@ -1,3 +1,4 @@
+/* Computes arithmetic and bytes of a library call from its shapes. */
 #include "analyzer/queries/kernels/shapes.h"
 
 #include "wire/spool_format.h"

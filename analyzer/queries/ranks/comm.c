@@ -1,3 +1,4 @@
+/* Finds collectives that are launched one by one, and sums them up by what they exchange. */
 #include "analyzer/queries/ranks/comm.h"
 
 #include "analyzer/measure/spans.h"

@@ -1,3 +1,4 @@
+/* Finds reads whose value an agent's environment waits for. */
 #include "analyzer/queries/training/actions.h"
 
 #include "analyzer/queries/waits.h"

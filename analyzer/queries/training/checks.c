@@ -1,3 +1,4 @@
+/* Finds checks for NaN and infinity, and the waits for their answers. */
 #include "analyzer/queries/training/checks.h"
 
 #include "analyzer/queries/waits.h"

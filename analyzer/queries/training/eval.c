@@ -1,3 +1,4 @@
+/* Finds evaluations amid the training, and whether a program trains at all. */
 #include "analyzer/queries/training/eval.h"
 
 #include "analyzer/queries/limits.h"

@@ -1,3 +1,4 @@
+/* Finds generate() of Transformers, and what the GPU waits for in it. */
 #include "analyzer/queries/training/generation.h"
 
 #include "analyzer/measure/spans.h"

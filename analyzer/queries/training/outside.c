@@ -1,3 +1,4 @@
+/* Marks the work of a loop that no module of its model does. */
 #include "analyzer/queries/training/outside.h"
 
 #include "analyzer/measure/ranges.h"

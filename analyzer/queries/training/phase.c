@@ -1,3 +1,4 @@
+/* Finds the parts of a step that go by a name, and what they cost. */
 #include "analyzer/queries/training/phase.h"
 
 #include "analyzer/queries/waits.h"

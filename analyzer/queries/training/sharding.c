@@ -1,3 +1,4 @@
+/* Finds what the host does to gather and free shared-out weights, and who shares them out. */
 #include "analyzer/queries/training/sharding.h"
 
 #include "analyzer/measure/spans.h"

@@ -1,3 +1,4 @@
+/* Counts work that a program does for each parameter by itself. */
 #include "analyzer/queries/training/tensors.h"
 
 #include "analyzer/queries/training/checks.h"

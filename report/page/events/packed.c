@@ -1,3 +1,4 @@
+/* A stream that arrives gzipped and in base64 in an outer one. */
 #include "report/page/events/packed.h"
 
 #include "report/page/base64.h"

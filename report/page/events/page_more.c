@@ -1,3 +1,4 @@
+/* Says of an event on the timeline what its name does not: shapes and bytes. */
 #include "report/page/events/page_more.h"
 
 #include "wire/spool_format.h"

@@ -1,3 +1,4 @@
+/* Writes a picture of levels as PNG. */
 #include "report/page/ranks/png.h"
 
 #include "report/page/base64.h"

@@ -1,3 +1,4 @@
+/* Variables by which launchers number processes. */
 #include "tests/unit/test.h"
 #include "wire/launcher.h"
 

@@ -1,3 +1,4 @@
+/* NVTX ranges and marks, as the agent records them. */
 #include "tests/unit/test.h"
 #include "tests/unit/spool_view.h"
 

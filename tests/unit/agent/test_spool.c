@@ -1,3 +1,4 @@
+/* The spool: records, strings, processes that die or fork. */
 #include "tests/unit/test.h"
 #include "tests/unit/agent/spool_agent.h"
 

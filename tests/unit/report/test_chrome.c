@@ -1,3 +1,4 @@
+/* The Chrome trace: rows, slices, flows. */
 #include "tests/unit/test.h"
 #include "report/chrome/lanes.h"
 #include "report/chrome/rows.h"

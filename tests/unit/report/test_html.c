@@ -1,3 +1,4 @@
+/* The page: what it shows, and that names are harmless in it. */
 #include "tests/unit/test.h"
 #include "report/page/events/packed.h"
 #include "report/page/svg.h"

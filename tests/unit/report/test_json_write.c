@@ -1,3 +1,4 @@
+/* The JSON writer: escapes, numbers, nesting. */
 #include "tests/unit/test.h"
 #include "report/json/json_write.h"
 
