@@ -1,0 +1,13 @@
+/* The words of MMEngine, whose Runner makes loader and loop from its configuration: settings as its
+ * reference documents them. */
+#include "analyzer/dialects/dialect.h"
+
+const struct dialect dialect_mmengine = {
+    .id = "mmengine",
+    .name = "MMEngine",
+    .base = &dialect_pytorch,
+    .package = "mmengine",
+    .loader = {"train_dataloader=dict(...", "", "num_workers", ")", NULL},
+    .phrases = {{"autocast", "optim_wrapper=dict(type='AmpOptimWrapper', dtype='bfloat16')"},
+                {"compile", "compile=True in the configuration"}},
+};
