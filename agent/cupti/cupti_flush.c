@@ -69,8 +69,9 @@ bool cupti_attend(void)
 
 static bool counted = true; /* at the last look at what was dropped (window_counts) */
 
-/* What is dropped where nobody wants it, most of all while the kinds are turned on or off and the
- * program goes on launching, is no loss: it is counted apart. In doubt it is one. */
+/* CUPTI also drops records outside the windows, mostly while the agent turns kinds on or off and the
+ * program goes on launching. These are counted apart and are no loss. Where it is not clear, a
+ * dropped record counts as lost. */
 static void poll_dropped(void)
 {
     size_t n = 0;

@@ -278,7 +278,7 @@ static void explain_stack(struct advice *a)
     }
 }
 
-/* What is lost by it now is nothing, and the stack found a place for it all the same. */
+/* Such a change saves nothing now, but does after the changes that the stack puts before it. */
 static void tell_later(struct advice *a)
 {
     for (size_t i = 0; i < a->outcome_count; i++) {
@@ -312,8 +312,8 @@ static const char *why_not_now(struct advice *a, const struct outcome *o)
                 : alone;
 }
 
-/* Who would save next to nothing alone is not advised now. An interval that reaches further than
- * that is a prediction like others. */
+/* Does not advise now what would save next to nothing alone. What may save more, by the upper end of
+ * its interval, is a prediction like others. */
 static void put_off(struct advice *a)
 {
     for (size_t i = 0; i < a->outcome_count; i++) {

@@ -220,7 +220,7 @@ static const char *why_text(struct advice *a)
         a->facts->cpu_ranks.text ? arena_printf(&a->arena, "%s.", a->facts->cpu_ranks.text) : "");
 }
 
-/* Nobody's advice comes near the largest part: what could be looked at, from what was seen. */
+/* No rule saves a good part of what takes longest: says what the user could look at instead. */
 static const char *open_text(struct advice *a, const struct cpu_group *g)
 {
     int threads = cpu_threads(a), cores = a->facts->host.usable_cores;

@@ -176,9 +176,9 @@ static bool is_followed(const struct collector *c, const struct spool *s)
     return false;
 }
 
-/* A day of training may run many thousand processes: of those that are over nothing is kept, but
- * for the one whose steps the others follow. One that died in its first step leads nobody any more,
- * and is followed until the next look. */
+/* Frees what is kept of processes that ended, as a day of training may run many thousands. The
+ * process whose steps the others follow stays; one that died in its first step is followed until
+ * the next look alone. */
 static void forget_done(struct collector *c)
 {
     if (c->resumed) /* else their files would be found again */

@@ -1,6 +1,6 @@
 /* Ranks that train without a GPU. The collectives of gloo leave no records, but the ranks meet in
  * their backward passes: who is late there has worked longest before it, and has waited least in
- * it. Where that does not show, nobody is named, and nobody is acquitted. Cost: the parts of every
+ * it. Where that does not show, no rank is called late, and none in time. Cost: the parts of every
  * step of every rank. */
 #include "analyzer/facts/passes.h"
 #include "analyzer/facts/limits.h"

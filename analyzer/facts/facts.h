@@ -82,7 +82,7 @@ struct gap {
 
 /* Totals over the used steps. */
 
-struct kernel_total { /* one per distinct (name, family): many a template has kernels of several */
+struct kernel_total { /* one per distinct (name, family): a template may yield kernels of several */
     uint32_t name;    /* string id */
     struct kernel_class class;
     int64_t count, total_ns, min_ns, max_ns;

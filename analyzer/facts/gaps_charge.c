@@ -114,8 +114,8 @@ static size_t call_after(const struct lane *l, int64_t t)
     return low;
 }
 
-/* Whose work it is that no call tells of: the thread's that launches next, if it is in a range;
- * else that thread may wait for the one that made the last call. */
+/* The thread whose work fills a gap without calls: the one that launches next, if it is in a range.
+ * Otherwise that thread may wait for the one that made the last call. */
 static uint32_t worker(const struct pass *p, uint32_t last, int64_t from, int64_t to)
 {
     int64_t middle = from + (to - from) / 2;

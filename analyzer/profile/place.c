@@ -84,8 +84,8 @@ static int make_file(struct place *p, const char *tag, struct err *e)
     return 0;
 }
 
-/* Nobody else starts to write in this folder meanwhile. Where that cannot be had (others may hold
- * the lock for ever) we go on. */
+/* Locks the folder, so that no other gpuprof starts to write in it meanwhile. Goes on without the
+ * lock where it cannot be had, as others may hold it for ever. */
 static bool take_turn(struct place *p, struct err *e)
 {
     char *folder = place_folder(p->path);

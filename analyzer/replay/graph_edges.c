@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Waits for events of which nobody recorded what they wait for, nor often on which stream: at the
- * latest, the next work of every stream waits for all that the other streams held when the wait was
- * called, as far as that was seen to have ended before. */
+/* The recording often lacks what a wait for an event waits for, and on which stream. The latest that
+ * it can be is assumed: the next work of every stream waits for all work that the other streams held
+ * when the wait was called, as far as that ended before it in the recording. */
 struct guess {
     bool on;
     uint32_t waits, *seen; /* so many were called; by stream: of these, followed by work */

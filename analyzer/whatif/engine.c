@@ -105,8 +105,8 @@ static bool of_host(const struct edit *const *edits, size_t n)
     return true;
 }
 
-/* Who launches differently makes batches as before. While the GPU waits for one, nobody but their
- * maker is at work: the steps come no faster than that. */
+/* A change of launches does not make batches faster. While the GPU waits for a batch only its maker
+ * works, so a step keeps that waiting. */
 static int64_t input_left_ns(const struct engine *x, const struct edit *edit)
 {
     return edit->kind->keeps_input

@@ -144,8 +144,8 @@ static void add_work(struct work *w, double share, const struct graph *g, const 
     w->left_over_is_ns += !launched && in_window ? share * is : 0;
 }
 
-/* What steps before the window left over: an edit may not find all of it, as nobody may know who
- * launched it, or in which step. It loses at least the share that the others lose. */
+/* Work that steps before the window left over. Its launches may not be recorded, so an edit may miss
+ * some of it: it is shortened at least as much as the work whose launches are known. */
 static double left_of(const struct work *w)
 {
     double share = w->launched_was_ns > 0 ? w->launched_is_ns / w->launched_was_ns : 1;

@@ -58,7 +58,8 @@ int many_add(struct job *j, const char *path, struct err *e)
     return 0;
 }
 
-/* Of whom there is what: nobody looks for kernels of the other ranks in vain. */
+/* Notes which ranks have all their rows and which a summary, so that rules do not look for kernels
+ * where none are kept. */
 static int note_summaries(const struct job *j, size_t focus, const struct sink *out,
                           struct arena *arena, struct err *e)
 {

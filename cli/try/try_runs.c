@@ -223,7 +223,8 @@ int trial_again(struct trial *t, struct tried *c, struct err *e)
     if (c && !t->marks)
         ask_program(c, l.timeline);
     else if (c)
-        c->acknowledged += c->obeys; /* its words are not recorded; the look heard them */
+        c->acknowledged +=
+            c->obeys; /* a rerun with marks alone does not record the reply: take the first look's */
     int rc = t->marks ? take_marks(arm, l.timeline, t->warm, e) : take_steps(arm, l.analysis, e);
     load_release(&l);
     return rc;

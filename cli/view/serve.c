@@ -107,7 +107,7 @@ static void drop(struct serving *v, size_t i)
     v->at[i] = v->at[--v->n];
 }
 
-/* Who has not asked yet makes room, the first first. */
+/* Closes the oldest connection that has sent no request yet. */
 static bool make_room(struct serving *v)
 {
     size_t oldest = v->n;

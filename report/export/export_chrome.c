@@ -39,7 +39,7 @@ static void write_rank(struct chrome *c)
     json_end(&c->j, '}');
 }
 
-/* Whose pids are whose: so that reading it again tells the ranks apart. */
+/* Writes which pids belong to which rank, so that a reader can tell the ranks apart. */
 static void write_ranks(struct chrome *c)
 {
     struct json *j = &c->j;

@@ -5,7 +5,8 @@
 #include "report/page/xml.h"
 #include "report/words/text.h"
 
-/* What saves nothing as long as those above it are not made is no finding of its own. */
+/* A change that saves nothing before others are made is not listed as a finding, and has no
+ * picture. */
 static bool is_listed(const struct page *p, const struct outcome *one)
 {
     const struct outcome *o;

@@ -22,8 +22,8 @@ enum {
     MAPS_BYTES = 1 << 24,
 };
 
-/* Nobody reads the other records meanwhile. A program may have gigabytes of debug information: then
- * the first stacks have to do. */
+/* The collector reads no other records while it unwinds, and a program may have gigabytes of debug
+ * information: after that time the stacks unwound so far have to do. */
 static const int64_t spend_ns = 5000000000;
 
 struct spool_callers {

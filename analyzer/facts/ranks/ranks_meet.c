@@ -207,7 +207,8 @@ static int64_t take_part(struct facts *facts, struct members *m, const struct ar
     return wait;
 }
 
-/* What has been waited and charged up to here is no news to the group when it meets again. */
+/* Keeps what was charged up to this collective, so that the group's next one does not charge it
+ * again. */
 static void remember(struct members *m, const struct arrival *v, int64_t wait_ns, uint32_t step)
 {
     struct lineup *l = &m->lines.at[v->line];

@@ -320,8 +320,8 @@ static void waiting(struct feed *f, const struct sums *s, const struct cpu_use *
     f->line_ns = line < f->rest_ns / 2 ? line : f->rest_ns / 2;
 }
 
-/* What the program has of its cores and what nobody has: the rest is other programs'. Where idle
- * time was not recorded, threads that stand in line tell: they use all that they can get. */
+/* Other programs have the cores that are neither this program's nor idle. Where idle time was not
+ * recorded, threads that stand in line show it: they use every core that they can get. */
 static void share_cores(const struct facts *facts, struct feed *f, const struct cpu_use *u)
 {
     const char *text = timeline_meta(facts->tl, "idle_cores");

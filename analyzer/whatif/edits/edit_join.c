@@ -52,7 +52,7 @@ static void join_row(const struct graph *g, struct plan *p, const uint32_t *task
     struct row r = row_of(p, task, n);
     bool compiles = query_of_pytorch(g->a);
     double joined = compiles ? compiled(&r, d) : by_hand(g, task, n, &r, d);
-    /* What the host does for each goes with it; a compiled program has a host's work of its own. */
+    /* The host's work for each kernel goes; a compiled program keeps some work of its own. */
     size_t gone = compiles ? (size_t)(draw_span(d, 2, ASSUMED_COMPILED_HOST) * (double)n) : n;
     for (size_t k = 1; k < n; k++) {
         if (k < gone)

@@ -133,7 +133,8 @@ static void spare_shards(const struct facts *f, struct outcome *o)
     remedy_text(&o->remedy, PARAM_ENGINE, engine);
 }
 
-/* Nobody knows what of a window comes again; and what no graph can hold is between its launches. */
+/* A window does not show what of it repeats, nor does a graph hold what lies between its launches:
+ * the remedy is fewer launches. */
 static void launch_fewer(struct outcome *o, double region_pct)
 {
     o->remedy.action = ACTION_LAUNCH_FEWER;

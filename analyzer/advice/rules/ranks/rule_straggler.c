@@ -99,7 +99,7 @@ static const char *at_host(const struct facts *f, struct arena *arena)
     return host ? arena_printf(arena, others ? " (on %s)" : " (all ranks on %s)", host) : "";
 }
 
-/* With ranks missing nobody is late for sure, and nobody in time. */
+/* A missing rank may be the late one: then the rule cannot tell of any rank that it is late. */
 static void doubt(const struct facts *f, struct arena *arena, struct outcome *o, int64_t gain)
 {
     o->verdict = RULE_CANNOT_TELL;
