@@ -1,4 +1,4 @@
-/* Characters of names that nobody wrote for this output: UTF-8, and which of them act on what shows
+/* Characters of names that come from recordings: UTF-8, and which of them act on what shows
  * them instead of being seen. What each format does with those: terminal.h, xml.h, json_write.h. */
 #ifndef GPUPROF_REPORT_CHARS_H
 #define GPUPROF_REPORT_CHARS_H

@@ -41,8 +41,8 @@ static bool has_room(uint32_t i)
     return atomic_load_explicit(&r->head, memory_order_relaxed) - tail < SPOOL_RING_BYTES / 2;
 }
 
-/* Best of all one that is made and has room, also that of a thread that has ended; else a new one;
- * else whatever nobody has. */
+/* Prefers a ring that exists and has room, also that of a thread that ended; then a new one; then
+ * any that no thread holds. */
 static uint32_t claim(void)
 {
     for (int choice = 0; choice < 3; choice++)

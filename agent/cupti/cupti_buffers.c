@@ -214,7 +214,7 @@ void cupti_buffers_keep(const uint8_t *records, size_t bytes)
             return; /* nothing that we could read */
         int64_t i = take();
         if (i < 0 && cupti_buffers_prepare(1) == 0)
-            i = take(); /* nobody launches anything here: there is time for it */
+            i = take(); /* no launch waits for this thread: there is time for it */
         if (i < 0) {
             agent_count(SPOOL_BUFFER_STARVED, 1);
             agent_count(SPOOL_DISCARDED, n);

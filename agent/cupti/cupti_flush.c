@@ -257,7 +257,7 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
 static void *flush_thread(void *arg)
 {
     prctl(PR_SET_NAME, "gpuprof", 0, 0, 0);
-    struct thread *t = thread_enter(); /* NULL without room for a ring: flushes all the same */
+    struct thread *t = thread_enter(); /* NULL without room for a ring: the thread still flushes */
     agent_thread.is_agent = true;
     silence_begin();
     counted = true; /* a forked child inherits it */

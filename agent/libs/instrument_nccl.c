@@ -148,7 +148,7 @@ static void collective_begins(const struct open_range *r)
     show_begun(e, ended + 1, r->start_ns, hooked);
 }
 
-/* One that is not recorded: it counts on its communicator all the same. */
+/* A call that is not recorded still counts in its communicator's order. */
 static void skip(const struct open_range *r)
 {
     struct spool_rec_call none;

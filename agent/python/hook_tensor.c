@@ -84,7 +84,7 @@ void hook_tensor_read(void *tensor, const char *method, const char *skip, char *
     bool direct = hook_place(skip, place, sizeof place),
          gpu = hook_attribute_true(tensor, "is_cuda");
     out[0] = 0;
-    if (direct || gpu) /* what PyTorch reads for itself off the GPU is nobody's concern */
+    if (direct || gpu) /* reads that PyTorch makes for itself, off the GPU, are not recorded */
         snprintf(out, size, "%s %s %s", gpu ? "sync" : "read", written(method, name, sizeof name),
                  place);
     look_at_evaluation(tensor, place);

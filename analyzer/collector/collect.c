@@ -135,8 +135,7 @@ static void note_kinds(struct collector *c, const struct spool *s)
     c->has.rank |= s->row.rank >= 0;
 }
 
-/* A process that nobody saw end ended with its last sign of life: a look at the clocks comes every
- * second. */
+/* A process whose end was not seen ended at its last sign of life, at most a second old. */
 static int64_t end_of(const struct collector *c, const struct spool *s)
 {
     int64_t last = s->newest_ns;

@@ -177,7 +177,7 @@ bool collect_stuck(struct collector *c, char *line, size_t n)
     look_at_all(c, now_ns);
     stuck_find_places(c, now_ns, false, &p);
     for (size_t i = 0; i < p.n && !told; i++) {
-        /* whoever records the rank tells of it */
+        /* the gpuprof that records this rank reports it */
         told = stuck_find(&p, i, &w) && w.late->s &&
                !(w.comm == c->told_comm && w.least == c->told_begun);
         if (!told)

@@ -90,7 +90,7 @@ void stuck_show(struct collector *c, const struct rank_places *p, int64_t now_ns
 struct reading {
     int64_t since_ns; /* older files do not count */
     struct rank_places *places;
-    struct shown_lines *lines; /* NULL: nobody reads them */
+    struct shown_lines *lines; /* NULL: no other gpuprof reads them */
 };
 
 static int64_t written_ns(const struct stat *st)

@@ -34,7 +34,7 @@ struct place {
 int place_make(struct place *p, const char *path, int as, const char *tag, struct err *e);
 void place_taken(struct place *p);
 /* Before the file is closed, and SQLite's lock goes: again nobody else looks until place_put or
- * place_release. Where the turn cannot be had, for others hold it, we go on without. */
+ * place_release. Where others hold the lock we go on without it. */
 void place_close(struct place *p);
 /* Renames it. An existing file is replaced with PLACE_REPLACE alone. */
 int place_put(struct place *p, struct err *e);

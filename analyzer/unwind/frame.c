@@ -19,7 +19,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Files whose code nobody who trains has written. */
+/* Files of CUDA and of the system: their code is not the user's. */
 static bool is_system(const char *path)
 {
     static const char *const stems[] = {"libgpuprof",  "libvgpu",     "libcuda",  "libcupti",

@@ -237,7 +237,7 @@ int rows_syncs(struct rows *r, uint32_t stream, struct items *out)
     return bad ? -1 : arrange(r, out, false);
 }
 
-/* Of a wait without a call nobody knows who waited: it goes to the process of the steps. */
+/* A wait without a call has no known thread: it is shown in the process of the steps. */
 static uint32_t sync_process(const struct rows *r, const struct sync *s)
 {
     return s->api == TL_NONE ? r->steps_of : r->t->threads[r->t->apis[s->api].thread].process;

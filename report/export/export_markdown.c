@@ -41,7 +41,7 @@ static void write_trials(const struct advice *a, const struct export_options *o,
         fputc('\n', f);
 }
 
-/* What the findings are worth one after the other, or why nobody can tell. */
+/* Writes what the findings save one after the other, or why that is not known. */
 static void write_together(const struct advice *a, const struct export_options *o, FILE *f)
 {
     const struct whatif *w = &a->whatif;

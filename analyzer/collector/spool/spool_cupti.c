@@ -34,7 +34,7 @@ static int64_t correlation(struct spool *s, uint32_t c)
     return (int64_t)(epoch << 32 | c);
 }
 
-/* UINT32_MAX as device: not known where this record was read; the same stream all the same. */
+/* UINT32_MAX as device: the record does not say on which; it is the same stream. */
 static int64_t stream_id(struct spool *s, struct spool_out *out, uint32_t device, uint32_t context,
                          uint32_t stream)
 {

@@ -67,7 +67,7 @@ int64_t kineto_communicator(const struct kineto *k, const struct kineto_event *v
     int64_t peer = v->to_rank >= 0 ? v->to_rank : v->from_rank, own = kineto_rank(k);
     if (peer >= 0) {
         own = own >= 0 ? own : v->rank;
-        /* without a number of its own the rank meets nobody, rather than the wrong one */
+        /* a rank without a number is matched with none, rather than with the wrong one */
         h = mixed(h, own < 0 ? (uint64_t)kineto_at(k) + UINT64_MAX / 2
                              : (uint64_t)(own < peer ? own : peer));
         h = mixed(h, own < 0 ? 0 : (uint64_t)(own < peer ? peer : own));
