@@ -1,9 +1,8 @@
 #!/bin/sh
 # One table says which settings findings advise and who obeys them (analyzer/advice/settings.c, printed by
 # `gpuprof rules --markdown`). The hook obeys exactly the values of the table, the trainers have the settings of the
-# table, and the actions of remedies name no other. Each rule has a defect that it finds, and each defect something that
-# takes it out: a
-# setting of its rule, or an undo.
+# table, and the actions of remedies name no other. Each rule has a defect that it finds, or says in its cases why not, and
+# each defect something that takes it out: a setting of its rule, or an undo.
 # The hook reads the text of settings as gpuprof does (tests/settings_cases.tsv).
 # usage: settings.sh SOURCE BUILD
 cd "$1" || exit 2
@@ -65,14 +64,12 @@ for setting in $settings; do
     echo "$table" | grep -q "^$setting:" || complain "an action names $setting, which is not in the table of settings"
 done
 
-# Not planted: a slow clock is an option of the virtual GPU; what lies in the window is the recording's affair;
-# fused-attention is found in every run of train_gpt (tests/e2e/support.py); data-loading is for programs without GPU
-# work, worker-startup, gc-pauses, generation and weight-sharding are for Python's (tests/python, tests/torch); no trainer splits its model into the stages of a
-# pipeline (tests/golden/many_ranks.py); gpuprof does not record what managed-memory finds, and the trainers' own kernels
-# fill the GPU, so that few-blocks finds none (tests/rules); the virtual GPU's cuDNN has no kernels as slow as those that
-# slow-normalisation and cuda-core-convolutions find, and the trainers leave products to libraries (tests/rules).
+# The cases of a rule that no trainer plants say so, with the reason: "No trainer plants it: ...".
 defects=$(for t in "$2"/bin/train_*; do "$t" --defect list; done)
-planted="clock-throttling warm-up fused-attention data-loading worker-startup gc-pauses generation weight-sharding pipeline-bubble managed-memory few-blocks slow-normalisation cuda-core-convolutions own-matrix-kernels $(echo "$defects" | cut -f2)"
+unplanted=$(for cases in tests/rules/*.c; do
+    sed -n '1,/\*\//p' "$cases" | tr -d '\n*' | grep -qE 'No +trainer +plants +it:' && basename "$cases" .c
+done)
+planted=$(echo "$unplanted"; echo "$defects" | cut -f2)
 rules=$("$gpuprof" rules --json | tr -d '\n' | sed 's/}/}\n/g' |
     sed -n 's/.*"rule": *"\([a-z-]*\)".*"setting": *"*\([a-z_]*\).*/\1:\2/p')
 for row in $rules; do

@@ -1,4 +1,5 @@
-/* When cuda-core-convolutions fires, when it stays silent or is refused, when it cannot tell. */
+/* When cuda-core-convolutions fires, when it stays silent or is refused, when it cannot tell. No
+ * trainer plants it: the virtual GPU's cuDNN has no kernels as slow. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* When dense-embedding fires, when it stays silent, when it cannot tell. */
+/* When dense-embedding fires, when it stays silent, when it cannot tell. No trainer plants it:
+ * it is for Python's programs. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* When double-precision fires, when it stays silent, when it cannot tell. */
+/* When double-precision fires, when it stays silent, when it cannot tell. No trainer plants it:
+ * the trainers compute in FP32 and below. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* When gc-pauses fires, when it stays silent or is refused, when it cannot tell. */
+/* When gc-pauses fires, when it stays silent or is refused, when it cannot tell. No trainer
+ * plants it: it is for Python's programs (tests/python). */
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"
 

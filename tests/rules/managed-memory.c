@@ -1,4 +1,5 @@
-/* When managed-memory fires, when it stays silent or is refused, when it cannot tell. */
+/* When managed-memory fires, when it stays silent or is refused, when it cannot tell. No trainer
+ * plants it: gpuprof does not record what it finds. */
 #include "tests/unit/rule_case.h"
 
 /* Pages that move because somebody touched them: no call launched it. */

@@ -1,4 +1,5 @@
-/* When own-matrix-kernels fires, when it stays silent or is refused, when it cannot tell. */
+/* When own-matrix-kernels fires, when it stays silent or is refused, when it cannot tell. No
+ * trainer plants it: the trainers leave products to libraries. */
 #include "tests/unit/rule_case.h"
 
 static const char *kernel;

@@ -1,4 +1,5 @@
-/* When piecewise-work fires, when it stays silent, when it cannot tell. */
+/* When piecewise-work fires, when it stays silent, when it cannot tell. No trainer plants it:
+ * the trainers make one call for many pieces. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 #include "tests/rules/stacks.h"

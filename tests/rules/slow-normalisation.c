@@ -1,4 +1,5 @@
-/* When slow-normalisation fires, when it stays silent, when it cannot tell. */
+/* When slow-normalisation fires, when it stays silent, when it cannot tell. No trainer plants
+ * it: the virtual GPU's cuDNN has no kernels as slow. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* When warm-up fires, when it stays silent or is refused, when it cannot tell. */
+/* When warm-up fires, when it stays silent or is refused, when it cannot tell. No trainer plants
+ * it: what lies in a window is the recording's affair. */
 #include "tests/unit/rule_case.h"
 
 /* Allocations in every step are no warm-up, however long. */
