@@ -1,3 +1,4 @@
+/* Finds runs of many small operations that one operation could do, and sums them up. */
 #include "analyzer/queries/kernels/piecewise.h"
 
 #include "analyzer/queries/open.h"
