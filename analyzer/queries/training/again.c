@@ -1,3 +1,4 @@
+/* Finds kernels that the backward pass launches as the forward pass did before (again.h). */
 #include "analyzer/queries/training/again.h"
 
 #include "base/vec.h"
