@@ -8,26 +8,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a finding competes by. Predictions by what they save at least while the host keeps its
- * recorded pace: in another run all of them meet the same host. Upper bounds by their middle: all
- * of it where the time is idle or exposed (structural), half where kernels would only become faster
- * by an unknown amount. */
-static int64_t worth(const struct outcome *o)
+/* What a prediction saves at least while the host keeps its recorded pace: in another run all of
+ * them meet the same host. */
+static int64_t least(const struct outcome *o)
 {
-    int64_t least = o->least_ns > o->saves_low_ns ? o->least_ns : o->saves_low_ns;
-    return o->upper_bound ? o->saves_mid_ns : least;
+    return o->least_ns > o->saves_low_ns ? o->least_ns : o->saves_low_ns;
 }
 
-/* What changes the training itself is a choice, not a repair: it comes last. Predictions before
- * bounds, either by worth. */
+/* It may save nothing at all: a bound, or a prediction whose interval begins there. */
+static bool may_be_nothing(const struct outcome *o)
+{
+    return o->upper_bound || least(o) == 0;
+}
+
+/* What a finding competes by. Predictions by what they save at least. What may be nothing by its
+ * middle; of bounds that is all of it where the time is idle or exposed (structural), half where
+ * kernels would only become faster by an unknown amount. */
+static int64_t worth(const struct outcome *o)
+{
+    return may_be_nothing(o) ? o->saves_mid_ns : least(o);
+}
+
+/* What changes the training itself is a choice, not a repair: it comes last. What surely saves
+ * something before what may save nothing, either by worth. */
 static int by_worth(const void *a, const void *b)
 {
     const struct outcome *x = *(const struct outcome *const *)a;
     const struct outcome *y = *(const struct outcome *const *)b;
     if (x->rule->changes_training != y->rule->changes_training)
         return x->rule->changes_training ? 1 : -1;
-    if (x->upper_bound != y->upper_bound)
-        return x->upper_bound ? 1 : -1;
+    if (may_be_nothing(x) != may_be_nothing(y))
+        return may_be_nothing(x) ? 1 : -1;
     if (worth(x) != worth(y))
         return worth(x) < worth(y) ? 1 : -1;
     return strcmp(x->rule->id, y->rule->id);
@@ -40,8 +51,8 @@ static void move_up(struct advice *a, size_t from, size_t to)
     a->ranked[to] = o;
 }
 
-/* A bound says what can be had at most, a prediction what will be: a bound moves up past smaller
- * predictions, never past one that is larger. */
+/* What may be nothing moves up past smaller predictions, and no bound past one that is larger: a
+ * bound says what can be had at most, a prediction what will be. */
 static bool may_pass(const struct outcome *o, const struct outcome *before)
 {
     return !o->upper_bound || before->upper_bound || before->saves_mid_ns < o->saves_mid_ns;
@@ -52,7 +63,7 @@ static void place_bounds(struct advice *a)
     for (size_t i = 1; i < a->ranked_count; i++) {
         const struct outcome *o = a->ranked[i];
         size_t to = i;
-        while (o->upper_bound && to > 0 &&
+        while (may_be_nothing(o) && to > 0 &&
                a->ranked[to - 1]->rule->changes_training == o->rule->changes_training &&
                a->ranked[to - 1]->saves_mid_ns < o->saves_mid_ns)
             to--;
@@ -69,6 +80,15 @@ static bool may_lead(const struct advice *a, size_t i)
     return true;
 }
 
+/* Where one of both may be nothing, their middles are compared. */
+static bool saves_far_more(const struct outcome *x, const struct outcome *y)
+{
+    bool middles = may_be_nothing(x) || may_be_nothing(y);
+    int64_t of_x = middles ? x->saves_mid_ns : worth(x);
+    int64_t of_y = middles ? y->saves_mid_ns : worth(y);
+    return (double)of_x > ADVICE_FAR_MORE * (double)of_y;
+}
+
 /* The first of the lost time goes first, unless cheaper computing saves more than twice as much. */
 static void put_lost_time_first(struct advice *a)
 {
@@ -76,7 +96,7 @@ static void put_lost_time_first(struct advice *a)
     while (i < a->ranked_count && a->ranked[i]->rule->cheaper)
         i++;
     if (i < a->ranked_count && !a->ranked[i]->rule->changes_training && may_lead(a, i) &&
-        (double)worth(a->ranked[0]) <= ADVICE_FAR_MORE * (double)worth(a->ranked[i]))
+        !saves_far_more(a->ranked[0], a->ranked[i]))
         move_up(a, i, 0);
 }
 

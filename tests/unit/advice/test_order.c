@@ -81,3 +81,16 @@ TEST(a_late_rank_that_most_is_lost_by_leads)
         check_first(&x, most ? "straggler" : "cuda-graphs");
     }
 }
+
+/* Nothing is certain of either, and the larger one is likelier to save much; a small saving that is
+ * certain does not hide it. */
+TEST(what_may_be_nothing_competes_by_its_middle)
+{
+    struct ranking x = {0};
+    fires(&x, "pin-memory", false, 0, 16, 16);
+    fires(&x, "fused-optimizer", false, 2, 4, 6);
+    fires(&x, "cuda-graphs", false, 0, 99, 124);
+    rank(&x, PART_IDLE_LAUNCH);
+    check_first(&x, "cuda-graphs");
+    ck_assert_str_eq(x.a.ranked[2]->rule->id, "fused-optimizer");
+}
