@@ -205,7 +205,7 @@ def settings(test):
             "torch.loader.made": "seen.py:12", "torch.loader.where": "seen.py:15",
             "torch.batch": "float32 4x3x8x8, int64 4", "torch.autocast": "cpu bfloat16",
             "torch.autocast.where": "seen.py:17", "torch.checkpoint": "used at seen.py:19",
-            "torch.anomaly_mode": "True", "torch.anomaly_mode.where": "seen.py:22",
+            "torch.anomaly_mode": "True", "torch.anomaly_mode.where": "seen.py:21",
             "torch.clip_grad": "used at seen.py:23", "torch.weights.memory_format": "contiguous",
             "torch.evaluation.grad_enabled": "seen.py:28"}.items():
         test.check(said.get(key) == text, f"fact {key}", said.get(key))
