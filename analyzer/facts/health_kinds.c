@@ -64,6 +64,7 @@ const struct health_kind health_kinds[] = {
     {"no-gauges", HEALTH_NOTE, 0},
     {"no-stacks", HEALTH_NOTE, 0},
     {"no-samples", HEALTH_NOTE, 0},
+    {"no-launch-lines", HEALTH_NOTE, 0},
     {"sampler-cpu", HEALTH_NOTE, 0},
     {"cupti-free", HEALTH_NOTE, 0},
     {"cupti-shared", HEALTH_NOTE, 0},
