@@ -53,7 +53,7 @@ static pid_t writer(int folder, const char *file)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     struct stat st;
-    int fd = openat(folder, file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = openat(folder, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return -1;
     bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();

@@ -106,14 +106,17 @@ static void grant_recordings(const struct rules *r, const char *folder)
     import_list_release(&files);
 }
 
-/* A profile whose writer was killed has a journal, by which SQLite puts it right: that writes. */
+/* A profile whose writer was killed has a journal, by which SQLite puts it right: that writes. One
+ * that is not there may be in the making, which the files beside it tell. */
 static void grant_input(const struct rules *r, const char *path)
 {
     char journal[PATH_MAX];
     struct stat st;
     int n = snprintf(journal, sizeof journal, "%s-journal", path);
     grant(r, path, READ);
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    if (stat(path, &st) != 0)
+        grant_folder_of(r, path, READ);
+    else if (S_ISDIR(st.st_mode))
         grant_recordings(r, path);
     else if (n > 0 && (size_t)n < sizeof journal && access(journal, F_OK) == 0)
         grant_folder_of(r, path, WRITE);

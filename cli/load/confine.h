@@ -16,7 +16,7 @@ struct confined {
     const char *outputs[2]; /* files to write, beside which a temporary one is made; NULL: none */
 };
 
-/* Names of files that do not exist are left to who opens them: the error is the same. */
+/* Of an input that does not exist the folder may be read: who opens it says why it is missing. */
 void confine(const struct confined *to);
 
 #endif

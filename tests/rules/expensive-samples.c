@@ -1,4 +1,5 @@
-/* When expensive-samples fires, when it stays silent, when it cannot tell. */
+/* When expensive-samples fires, when it stays silent, when it cannot tell. No trainer plants it: the
+ * lines of a dataset are Python's. */
 #include "tests/rules/loading.h"
 #include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"

@@ -1,4 +1,5 @@
-/* When other-steps fires, when it stays silent, when it cannot tell. */
+/* When other-steps fires, when it stays silent, when it cannot tell. No trainer plants it: the
+ * lines of a checkpoint or a validation are Python's. */
 #include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"
 
