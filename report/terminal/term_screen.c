@@ -174,12 +174,12 @@ static void write_screen(const struct terminal *t, const struct advice *a,
     if (text_ended(&line, a))
         term_labelled(t, "Ended", INK_BAD, line.s);
     term_labelled(t, "Verdict", a->ranked_count ? INK_BAD : INK_GOOD, a->verdict);
-    if (level < 1)
+    if (level < 2)
         term_labelled(t, "Why", INK_BOLD, a->why);
     if (level < 3)
         write_step(t, a);
     write_possible(t, a);
-    if (level < 2 && text_groups(&line, a))
+    if (level < 1 && text_groups(&line, a))
         term_labelled(t, "In all", INK_BOLD, line.s);
     fputc('\n', t->f);
     size_t shown = write_rows(t, a, o, level);

@@ -94,7 +94,6 @@ double percent_of(int64_t part, int64_t whole)
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* The unit once where both have it. */
 const char *text_groups(struct text *b, const struct advice *a)
 {
     struct group_total lost = advice_group(a, false), cheaper = advice_group(a, true);
@@ -102,13 +101,13 @@ const char *text_groups(struct text *b, const struct advice *a)
     if (!lost.findings || !cheaper.findings)
         return NULL;
     snprintf(b->s, sizeof b->s,
-             "time that the program loses, at most %.24s (%zu finding%s); computing made cheaper, "
-             "at most %.24s (%zu)",
+             "lost time at most %.24s (%zu finding%s), cheaper computing %.24s (%zu)",
              text_ms(&x, lost.most_ns), lost.findings, lost.findings == 1 ? "" : "s",
              text_ms(&y, cheaper.most_ns), cheaper.findings);
     return b->s;
 }
 
+/* The unit once where both have it. */
 const char *text_between(struct text *b, int64_t low_ns, int64_t high_ns)
 {
     struct text low, high;

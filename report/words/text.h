@@ -19,8 +19,8 @@ const char *text_mean_count(struct text *b,
 const char *text_value(struct text *b, double v, const char *unit); /* evidence */
 /* "up to 11.8 ms (26.2 %)" or "11.8 ms (26.2 %), 9.00 to 12.5 ms" */
 const char *text_saving(struct text *b, const struct outcome *o, int64_t step_ns);
-/* "time that the program loses: at most 33.9 ms (4 findings); computing made cheaper: ..."; NULL where
- * not both groups have findings. */
+/* "lost time at most 33.9 ms (4 findings), cheaper computing 115 ms (3)", on one line; NULL where not
+ * both groups have findings. */
 const char *text_groups(struct text *b, const struct advice *a);
 const char *text_between(struct text *b, int64_t low_ns, int64_t high_ns); /* "54.1 to 57.9 ms" */
 /* "7.87 batches per second, 504 samples per second (batches of 64)"; NULL where nothing but the
