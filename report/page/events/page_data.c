@@ -169,7 +169,7 @@ static int write_all(struct data *d)
     return 0;
 }
 
-static int fill(struct data *d, const struct page *p)
+static int fill(struct data *d, struct page *p)
 {
     *d = (struct data){.p = p, .t = p->t, .steps = &p->a->facts->steps};
     size_t steps = p->a->facts->steps.count + 1, names = (size_t)p->t->strings.n + 1;
@@ -181,7 +181,8 @@ static int fill(struct data *d, const struct page *p)
     for (size_t i = 0; d->longest && i < names; i++)
         d->longest[i] = TL_NONE;
     d->shown = page_shown(p);
-    return !d->shown || str_table_init(&d->mores) ||
+    p->several_gpus = d->several_gpus = page_several_gpus(p->t);
+    return !d->shown || !d->several_gpus || str_table_init(&d->mores) ||
                    rows_open(&d->rows, p->t, p->a->facts->steps.process) ||
                    rows_align(&d->rows, p->a->facts) || !d->name || !d->listed || !d->events ||
                    !d->detail || !d->longest
@@ -212,10 +213,7 @@ int page_data_open(struct page *p, struct err *e)
     struct data *d = calloc(1, sizeof *d);
     p->data = d;
     p->events = &data_events;
-    if (d)
-        p->several_gpus = d->several_gpus = page_several_gpus(p->t);
-    int rc =
-        d && d->several_gpus && fill(d, p) == 0 ? page_data_after_find(d, e) : err_no_memory(e);
+    int rc = d && fill(d, p) == 0 ? page_data_after_find(d, e) : err_no_memory(e);
     if (rc == 0 && data_choose(d) < 0)
         rc = err_no_memory(e);
     if (rc == 0)
