@@ -19,9 +19,10 @@ for header in zlib.h zconf.h sqlite3.h dwarf.h libelf.h gelf.h; do # alone: the 
 done
 cp /usr/include/cjson/*.h "$build/include/cjson/"
 [ ! -d /usr/include/elfutils ] || cp -r /usr/include/elfutils "$build/include/"
-for tool in "cc $PWD/scripts/zigcc.py" "ar -m ziglang ar" "ranlib -m ziglang ranlib"; do
-    printf '#!/bin/sh\nPYTHONPATH=%s exec python3 %s "$@"\n' "$PWD/build-zig" "${tool#* }" >"$build/${tool%% *}"
-    chmod +x "$build/${tool%% *}"
+for tool in cc ar ranlib; do
+    printf '#!/bin/sh\nPYTHONPATH=%s exec python3 -m ziglang %s %s "$@"\n' "$PWD/build-zig" $tool \
+        "$([ $tool != cc ] || echo "-target $machine-linux-gnu.2.28")" >"$build/$tool"
+    chmod +x "$build/$tool"
 done
 library() { # the static or shared library NAME
     for place in "/usr/lib/$machine-linux-gnu" /usr/lib64 /usr/lib; do
