@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup configure demo test test-long torch fresh fuzz bench truth drawn ledger many-ranks matrix transparency images gpu-portable gpu-check install deb archive wheel release format clean
+.PHONY: all setup configure demo test test-long torch fresh fuzz bench truth drawn ledger many-ranks matrix transparency images gpu-portable gpu-check install deb archive format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -127,18 +127,6 @@ archive: setup
 	@cmake --preset portable -DGPUPROF_NEED_RECORDER=ON $(CMAKE_FLAGS) >$(PORTABLE).log 2>&1 || { cat $(PORTABLE).log; exit 1; }
 	@cmake --build $(PORTABLE) -j $(JOBS); rm -f $(PORTABLE).log
 	cd $(PORTABLE) && cpack -G TGZ
-
-# A Python wheel for any Linux with glibc 2.28, into WHEEL/ (scripts/wheel.sh), and a whole release into RELEASE/, an empty folder:
-# wheel, archive, .deb, sources, checksums, SBOM.
-WHEEL ?= build-wheel/out
-RELEASE ?= build-release
-wheel:
-	@scripts/wheel.sh $(WHEEL)
-	@tests/wheel.py $(WHEEL)/gpuprof_why-*.whl
-
-release:
-	@scripts/release.sh $(RELEASE)
-	@tests/wheel.py $(RELEASE)/gpuprof_why-*.whl
 
 format:
 	git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
