@@ -39,21 +39,25 @@ void gate_judge(struct gate *g, struct gate_check *c, enum gate_verdict v, const
         g->verdict = v;
 }
 
-/* The change that explains most of a slowdown, for the sentence. */
+/* The change that explains most of a slowdown, and what is advised now that was not before, for the
+ * sentence. */
 const char *gate_blame(struct gate *g)
 {
-    const struct change *best = NULL;
+    const struct change *best = NULL, *fresh = NULL;
     for (size_t i = 0; g->diff && i < g->diff->change_count; i++) {
         const struct change *c = &g->diff->changes[i];
         int64_t more = c->new_ns - c->base_ns;
         bool advice = strcmp(c->kind, "finding") == 0; /* the same time again, as advice */
         if (!advice && more > 0 && (!best || more > best->new_ns - best->base_ns))
             best = c;
+        if (advice && c->base_ns == 0 && (!fresh || c->new_ns > fresh->new_ns))
+            fresh = c;
     }
     if (!best)
         return "";
-    return arena_printf(&g->arena, "; most of it in %s %s: %.3f -> %.3f ms", best->kind, best->what,
-                        (double)best->base_ns / 1e6, (double)best->new_ns / 1e6);
+    return arena_printf(&g->arena, "; most of it in %s %s: %.3f -> %.3f ms%s%s", best->kind,
+                        best->what, (double)best->base_ns / 1e6, (double)best->new_ns / 1e6,
+                        fresh ? "; new advice: " : "", fresh ? fresh->what : "");
 }
 
 /* Long steps that recur leave the median where it was: then what the loop takes is judged. */

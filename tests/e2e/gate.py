@@ -67,7 +67,7 @@ def main():
     expect(checks, "fewer kernels pass", gate(build, more, base), 0)
     expect(checks, "twice the batch is refused", gate(build, base, twice), 3, "batch")
     expect(checks, "pageable batches fail, and are named", gate(build, base, pageable), 1,
-           "finding pin-memory")
+           "new advice: pin-memory")
     expect(checks, "too few steps are inconclusive", gate(build, base, few), 3, "too few")
     expect(checks, "a budget fails alone", gate(build, "--budget", budget, base), 1, "over budget")
     expect(checks, "a missing profile is an error", gate(build, base, build.path("none")), 2)
