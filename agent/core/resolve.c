@@ -47,19 +47,24 @@ void resolve_close(void *handle)
         dlclose(handle);
 }
 
+static bool begins(const struct dl_phdr_info *info, const char *stem)
+{
+    const char *slash = strrchr(info->dlpi_name, '/');
+    return strncmp(slash ? slash + 1 : info->dlpi_name, stem, strlen(stem)) == 0;
+}
+
 struct search {
     const char *stem;
     char *path;
     size_t size;
+    unsigned count;
 };
 
 static int match(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     (void)bytes;
     const struct search *s = arg;
-    const char *slash = strrchr(info->dlpi_name, '/');
-    const char *base = slash ? slash + 1 : info->dlpi_name;
-    if (strncmp(base, s->stem, strlen(s->stem)) != 0 || strlen(info->dlpi_name) >= s->size)
+    if (!begins(info, s->stem) || strlen(info->dlpi_name) >= s->size)
         return 0;
     strcpy(s->path, info->dlpi_name);
     return 1;
@@ -67,8 +72,49 @@ static int match(struct dl_phdr_info *info, size_t bytes, void *arg)
 
 int resolve_path(const char *stem, char *path, unsigned long size)
 {
-    struct search s = {stem, path, size};
+    struct search s = {stem, path, size, 0};
     return dl_iterate_phdr(match, &s) ? 0 : -1;
+}
+
+static int count(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    (void)bytes;
+    struct search *s = arg;
+    s->count += begins(info, s->stem);
+    return 0;
+}
+
+unsigned resolve_count(const char *stem)
+{
+    struct search s = {.stem = stem};
+    dl_iterate_phdr(count, &s);
+    return s.count;
+}
+
+struct place {
+    unsigned long address;
+    struct resolve_object *object;
+};
+
+static int holds(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    (void)bytes;
+    const struct place *p = arg;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+        unsigned long low = info->dlpi_addr + h->p_vaddr;
+        if (h->p_type != PT_LOAD || p->address < low || p->address >= low + h->p_memsz)
+            continue;
+        *p->object = (struct resolve_object){info->dlpi_name, low, low + h->p_memsz};
+        return 1;
+    }
+    return 0;
+}
+
+bool resolve_object_of(const void *address, struct resolve_object *object)
+{
+    struct place p = {(unsigned long)address, object};
+    return dl_iterate_phdr(holds, &p) != 0;
 }
 
 static int loads(struct dl_phdr_info *info, size_t bytes, void *arg)

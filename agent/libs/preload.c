@@ -1,6 +1,8 @@
 /* Hooks on library calls: calls the real function and records the outermost one. */
 #include "agent/libs/preload.h"
 
+#include <string.h>
+
 #include "agent/core/clock.h"
 #include "agent/core/resolve.h"
 #include "agent/core/window.h"
@@ -33,6 +35,52 @@ void *hook_real(struct hook *h)
         atomic_store_explicit(&h->real, fn ? fn : HOOK_ABSENT, memory_order_release);
     }
     return fn == HOOK_ABSENT ? NULL : fn;
+}
+
+/* RTLD_NEXT finds the first runtime of all, or what another tool has put before it: that one stays.
+ * Else, among several, the one that the caller's own dependencies lead to. */
+static void *real_of(struct hook_by_caller *h, const char *caller)
+{
+    struct resolve_object found;
+    const char *stem = stems[h->hook.library];
+    void *first = hook_real(&h->hook);
+    if (!first || !*caller || resolve_count(stem) < 2 || !resolve_object_of(first, &found))
+        return first;
+    const char *slash = strrchr(found.path, '/');
+    if (strncmp(slash ? slash + 1 : found.path, stem, strlen(stem)) != 0)
+        return first;
+    void *handle = resolve_loaded(caller);
+    void *own = resolve_symbol(handle, h->hook.name);
+    resolve_close(handle); /* its dependencies stay while it does */
+    return own ? own : first;
+}
+
+void *hook_real_for(struct hook_by_caller *h, const void *from)
+{
+    unsigned long at = (unsigned long)from;
+    struct resolve_object caller;
+    for (int i = 0; i < HOOK_CALLERS; i++) {
+        struct hook_caller *c = &h->callers[i];
+        unsigned long low = atomic_load_explicit(&c->low, memory_order_acquire);
+        if (low > 1 && at >= low && at < c->high)
+            return c->real;
+        if (low == 0)
+            break;
+    }
+    if (!resolve_object_of(from, &caller))
+        return hook_real(&h->hook);
+    void *real = real_of(h, caller.path);
+    for (int i = 0; i < HOOK_CALLERS; i++) {
+        struct hook_caller *c = &h->callers[i];
+        unsigned long none = 0;
+        if (!atomic_compare_exchange_strong(&c->low, &none, 1))
+            continue;
+        c->high = caller.high;
+        c->real = real;
+        atomic_store_explicit(&c->low, caller.low, memory_order_release);
+        break;
+    }
+    return real;
 }
 
 bool hook_begin(struct hook_call *c)

@@ -21,6 +21,20 @@ struct hook_call {
     int64_t start_ns;
 };
 
+/* The same function as the calling library finds it: where several versions of the runtime are
+ * loaded, each library launches its kernels by the one that it was linked to. `from`: an address in
+ * the caller, the return address; a function that ends with the call looks like its own caller. Cost: a compare for each library that has called it before. */
+enum { HOOK_CALLERS = 16 };
+struct hook_by_caller {
+    struct hook hook; /* for callers that are not told apart */
+    struct hook_caller {
+        _Atomic unsigned long low; /* of its code; 0 free, 1 being filled */
+        unsigned long high;
+        void *real;
+    } callers[HOOK_CALLERS];
+};
+void *hook_real_for(struct hook_by_caller *h, const void *from);
+
 /* The function behind a hook, or any other function of that library; NULL: not there. */
 void *hook_real(struct hook *h);
 /* False: call through, record nothing (passive, or inside another hooked call). */

@@ -11,8 +11,8 @@
     AGENT_EXPORT RET FN PARAMS;                                                                    \
     RET FN PARAMS                                                                                  \
     {                                                                                              \
-        static struct hook hook = {.name = #FN, .library = LIBRARY};                               \
-        __typeof__(FN) *real = (__typeof__(FN) *)hook_real(&hook);                                 \
+        static struct hook_by_caller by = {.hook = {.name = #FN, .library = LIBRARY}};             \
+        __typeof__(FN) *real = (__typeof__(FN) *)hook_real_for(&by, __builtin_return_address(0));  \
         if (!real)                                                                                 \
             return FAILED;                                                                         \
         lines_see();                                                                               \
