@@ -172,6 +172,27 @@ uint32_t timeline_device_index(const struct timeline *t, int64_t id)
     return idmap_get(&((const struct build *)t)->device_map, id);
 }
 
+uint32_t timeline_stack_index(const struct timeline *t, int64_t id)
+{
+    size_t low = 0, high = t->stack_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->stacks[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->stack_count && t->stacks[low].id == id && id > 0 ? (uint32_t)low : TL_NONE;
+}
+
+const char *timeline_meta_place(const struct timeline *t, const char *key)
+{
+    const char *text = timeline_meta(t, key), *at = NULL;
+    for (const char *p = text; p && (p = strstr(p, " at ")); p++)
+        at = p + 4;
+    return at && *at ? at : NULL;
+}
+
 const char *timeline_meta(const struct timeline *t, const char *key)
 {
     const struct row_meta *any = NULL; /* of the first process that says so, what it said last */

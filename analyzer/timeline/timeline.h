@@ -291,8 +291,11 @@ bool timeline_names_update(const char *name);
 int64_t timeline_update_start(const struct timeline *t, const struct range *r);
 uint32_t timeline_process_index(const struct timeline *t, int64_t id);
 uint32_t timeline_device_index(const struct timeline *t, int64_t id);
+uint32_t timeline_stack_index(const struct timeline *t, int64_t id); /* TL_NONE */
 /* Text of meta `key` (process 0 first, then any), NULL when absent. */
 const char *timeline_meta(const struct timeline *t, const char *key);
+/* The line of the program that such a text ends with, " at train.py:6"; NULL: with none. */
+const char *timeline_meta_place(const struct timeline *t, const char *key);
 /* What a row of the hook says of a group of ranks: what the program calls it, how many ranks, and
  * how far apart. NULL: the row is of something else. */
 #define TL_NO_GROUP_NAME "-"

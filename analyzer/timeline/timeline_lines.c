@@ -62,22 +62,9 @@ static int sort_rows(struct lining *l, const struct idmap *threads)
     return 0;
 }
 
-static uint32_t stack_of_id(const struct timeline *t, int64_t id)
-{
-    size_t low = 0, high = t->stack_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->stacks[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < t->stack_count && t->stacks[low].id == id && id > 0 ? (uint32_t)low : TL_NONE;
-}
-
 static uint32_t line_of_row(const struct timeline *t, const struct row_launch_line *r)
 {
-    uint32_t stack = stack_of_id(t, r->stack);
+    uint32_t stack = timeline_stack_index(t, r->stack);
     if (stack == TL_NONE || r->what <= SPOOL_LINE_STRETCH || r->what >= SPOOL_LINE_NONE)
         return NO_LINE;
     return stack * SPOOL_LINES + (uint32_t)r->what + 1;

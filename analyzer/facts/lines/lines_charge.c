@@ -273,7 +273,7 @@ static int begin(struct pass *p)
     p->charged = calloc(t->stack_count + 1, sizeof *p->charged);
     p->stack_of = malloc((t->stack_sample_count + 1) * sizeof *p->stack_of);
     for (size_t i = 0; p->stack_of && i < t->stack_sample_count; i++)
-        p->stack_of[i] = stack_index(t, t->stack_samples[i].stack);
+        p->stack_of[i] = timeline_stack_index(t, t->stack_samples[i].stack);
     return p->stacks && p->charged && p->stack_of ? 0 : -1;
 }
 

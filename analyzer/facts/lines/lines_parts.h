@@ -17,7 +17,6 @@ struct stack_line {
 
 /* By index in timeline.stacks; NULL: out of memory. */
 struct stack_line *stack_lines_find(const struct timeline *t);
-uint32_t stack_index(const struct timeline *t, int64_t id); /* TL_NONE */
 /* What to call a frame: "train.py:9"; "subprocess.run", "torch.Linear.forward". */
 const char *stack_place(const struct timeline *t, uint32_t stack, struct arena *a);
 const char *stack_function(const struct timeline *t, uint32_t stack, struct arena *a);

@@ -32,7 +32,7 @@ static int64_t count_looks(const struct facts *f, const struct line_stretch *at,
     int64_t all = 0;
     for (size_t i = 0; i < t->stack_sample_count; i++) {
         const struct row_stack_sample *s = &t->stack_samples[i];
-        uint32_t stack = stack_index(t, s->stack);
+        uint32_t stack = timeline_stack_index(t, s->stack);
         uint32_t line = stack == TL_NONE ? TL_NONE : stacks[stack].line;
         if (line == TL_NONE || !within(at, n, s->start_ns + (s->end_ns - s->start_ns) / 2) ||
             timeline_thread_index(t, s->thread) != f->steps.main_thread)

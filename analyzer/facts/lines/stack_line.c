@@ -18,19 +18,6 @@ static const char *function_of(const struct timeline *t, uint32_t i)
     return tl_text(t, t->stacks[i].function);
 }
 
-uint32_t stack_index(const struct timeline *t, int64_t id)
-{
-    size_t low = 0, high = t->stack_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->stacks[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < t->stack_count && t->stacks[low].id == id && id > 0 ? (uint32_t)low : TL_NONE;
-}
-
 /* ---- one stack ---- */
 
 /* A wrapper says nothing: Module._call_impl, no_grad.<locals>.decorate_context. */
@@ -62,7 +49,8 @@ static struct stack_line resolve(const struct timeline *t, uint32_t stack)
     struct stack_line s = {TL_NONE, TL_NONE, stack, waits_for_engine(t, stack), false};
     uint32_t frames[DEEPEST];
     size_t n = 0, line = SIZE_MAX, package = SIZE_MAX;
-    for (uint32_t i = stack; i != TL_NONE && n < DEEPEST; i = stack_index(t, t->stacks[i].caller)) {
+    for (uint32_t i = stack; i != TL_NONE && n < DEEPEST;
+         i = timeline_stack_index(t, t->stacks[i].caller)) {
         enum python_owner owner = python_owner(file_of(t, i));
         if (owner == PYTHON_OF_USER && line == SIZE_MAX)
             line = n;

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* "train.py:6" behind " at "; NULL. */
+/* What torch.compile was asked for; NULL: not for graphs. */
 static const char *wants_graphs(const struct facts *f)
 {
     const char *mode = timeline_meta(f->tl, FACT_TORCH_COMPILE);
@@ -37,8 +37,7 @@ static void check_graph_sizes(const struct facts *f, struct arena *arena, struct
     if (s.graph_pct > 50 || s.alike * 100 >= s.steps * RULES_SAME_STEPS_PCT ||
         lost * QUERY_WORTH < f->step_ns)
         return;
-    const char *at = mode ? strstr(mode, " at ") : NULL;
-    o->remedy.object.place = at ? at + 4 : NULL;
+    o->remedy.object.place = mode ? timeline_meta_place(f->tl, FACT_TORCH_COMPILE) : NULL;
     outcome_evidence(o, "kernels that graphs launch", s.graph_pct, "%", NULL);
     outcome_evidence(o, "steps that launch the same kernels on the same grids",
                      100.0 * (double)s.alike / (double)s.steps, "%", NULL);
@@ -50,11 +49,11 @@ static void check_graph_sizes(const struct facts *f, struct arena *arena, struct
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(o, lost,
                   arena_printf(arena,
-                               "%s%sis to run as CUDA graphs, but sizes change: only %zu of %zu "
+                               "%s is to run as CUDA graphs, but sizes change: only %zu of %zu "
                                "steps launch the same, graphs launch %.0f %% of the kernels, and "
                                "the GPU waits %s %s for the host",
-                               mode ? mode : "the program", mode ? " " : " ", s.alike, s.steps,
-                               s.graph_pct, time_text(arena, lost), scope_words(f)->per));
+                               mode ? mode : "the program", s.alike, s.steps, s.graph_pct,
+                               time_text(arena, lost), scope_words(f)->per));
 }
 
 const struct rule rule_graph_sizes = {

@@ -3,8 +3,6 @@
 #include "analyzer/queries/query.h"
 #include "wire/fact_keys.h"
 
-#include <string.h>
-
 /* What of the step it makes longer: the host's work while the GPU waits for it, without a GPU the
  * whole step. Nobody knows which share of that is the aid's own. */
 static int64_t slowed_ns(const struct facts *f)
@@ -25,14 +23,15 @@ static const char *summary(struct arena *arena, const struct facts *f, const cha
     return arena_printf(arena,
                         "torch.profiler%s%s still records behind step 30; %s %s are the host's "
                         "work that this makes longer",
-                        *where ? ", started at " : "", where, time_text(arena, ns), per);
+                        where ? ", started at " : "", where ? where : "", time_text(arena, ns),
+                        per);
 }
 
 static void check_tracing(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     const char *tracer = timeline_meta(f->tl, FACT_PYTHON_TRACER);
     const char *on = timeline_meta(f->tl, FACT_TORCH_PROFILER);
-    const char *where = on && strncmp(on, "on at ", 6) == 0 ? on + 6 : "";
+    const char *where = timeline_meta_place(f->tl, FACT_TORCH_PROFILER);
     int64_t ns = slowed_ns(f);
     o->why = "neither a profiler nor a tracer of the program's own is on";
     if (!timeline_meta(f->tl, FACT_TORCH_VERSION)) {
@@ -50,7 +49,7 @@ static void check_tracing(const struct facts *f, struct arena *arena, struct out
     outcome_evidence_per(o, "host work that it makes longer", ms(ns), "ms", NULL);
     o->error_class = ERROR_RERUN_DECIDES;
     remedy_text(&o->remedy, PARAM_CALL, tracer ? tracer : "torch.profiler");
-    o->remedy.object.place = *where && !tracer ? where : NULL;
+    o->remedy.object.place = tracer ? NULL : where;
     outcome_fires(o, ns, summary(arena, f, tracer, where, ns));
 }
 

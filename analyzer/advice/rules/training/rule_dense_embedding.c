@@ -72,8 +72,7 @@ static void check_dense_embedding(const struct facts *f, struct arena *arena, st
     outcome_evidence_per(o, "updating its rows", ms(update_ns), "ms", NULL);
     outcome_evidence_per(o, "filling its gradient with zeros", ms(fill_ns), "ms", NULL);
     o->error_class = ERROR_RERUN_DECIDES;
-    const char *at = strstr(timeline_meta(f->tl, FACT_TORCH_EMBEDDING), " at ");
-    o->remedy.object.place = at && at[4] ? at + 4 : NULL;
+    o->remedy.object.place = timeline_meta_place(f->tl, FACT_TORCH_EMBEDDING);
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "an embedding of %lld rows, of which a step looks up %lld at most, "
