@@ -42,6 +42,9 @@ expect() { # WHAT LINE [ARGUMENT]
 }
 expect "failed tests are named; a pass without a test is no failure" "8 passed, 2 failed: unit.one e2e.two"
 grep -qx 'skipped: golden.traces: no folder shared/traces' "$top/said" || { echo "FAIL no reason for what was skipped"; bad=1; }
+export GPUPROF_TESTS=once
+expect "once: the release build alone" "1 passed, 2 failed: unit.one e2e.two"
+unset GPUPROF_TESTS
 expect "the long tests of both builds alone" "6 passed, 0 failed" long
 touch "$top/broken"
 expect "a ctest that dies is a failure" "1 passed, 3 failed: unit.one e2e.two asan:ctest"

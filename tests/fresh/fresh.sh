@@ -7,6 +7,7 @@
 # What is not said stands for all of its values; without arguments all eight are run, one after the other. Each starts from
 # `debootstrap --variant=minbase`, gets the sources of the last commit, and runs the lines of the README's section "From
 # source" as they stand there (inside.sh). FRESH_LINES="make demo" keeps those that match it, beside those of apt-get.
+# GPUPROF_TESTS=once is passed on to tests/run.sh.
 # STATE keeps the bare roots and the packages: a second run fetches nothing again. Debian's mirror is this machine's own, or
 # FRESH_MIRROR. FRESH_WHEELS is a folder of NVIDIA's Python wheels with what the toolkit lacks; unset, they are installed into
 # the user's cache. Needs root, debootstrap, unshare.

@@ -8,7 +8,7 @@ run=$state/run
 said=$run/said
 home=/root
 [ "$who" = root ] || home=/home/reader
-environment="PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=$home LANG=C.UTF-8 GPUPROF_SETUP=yes"
+environment="PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=$home LANG=C.UTF-8 GPUPROF_SETUP=yes GPUPROF_TESTS=${GPUPROF_TESTS:-}"
 
 devices() {
     mount -t tmpfs tmpfs dev && chmod 755 dev && mkdir dev/pts dev/shm &&

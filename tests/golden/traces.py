@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Traces against what is known of them: counts exact, shares within 0.2 points, the known bottleneck first, nothing advised
-that is known to be wrong. First those that standins.py writes, then, where FOLDER is there, real ones (traces.tsv).
-Usage: traces.py GPUPROF FOLDER."""
+that is known to be wrong. First those that standins.py writes, then, where FOLDER is there, each Nth real one (traces.tsv).
+Usage: traces.py GPUPROF FOLDER N."""
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -148,9 +149,11 @@ def judge(gpuprof, folder, known, problems):
     for problem in problems:
         print("FAIL " + problem)
         bad += 1
-    for row in known:
-        path = os.path.join(folder, row[0])
-        done = subprocess.run([gpuprof, "analyze", "--json", path], capture_output=True, text=True, timeout=240)
+    known = list(known)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda row: subprocess.run([gpuprof, "analyze", "--json", os.path.join(folder, row[0])],
+                                                           capture_output=True, text=True, timeout=240), known))
+    for row, done in zip(known, answers):
         if done.returncode != 0:
             problems = [f"status {done.returncode}: {done.stderr.strip()}"]
         else:
@@ -163,13 +166,13 @@ def judge(gpuprof, folder, known, problems):
 
 
 def main():
-    gpuprof, folder = sys.argv[1:3]
+    gpuprof, folder, every = *sys.argv[1:3], int(sys.argv[3])
     with tempfile.TemporaryDirectory() as own:
         known = standins.make(own)
         two = ("loader-in-line.json.gz", "one-pass.json.gz")
         bad = judge(gpuprof, own, known, unrelated(gpuprof, own, two, "two-ranks", 2))
     if os.path.isdir(folder):
-        known = rows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces.tsv"))
+        known = list(rows(os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces.tsv")))[::every]
         bad += judge(gpuprof, folder, known, [*unrelated(gpuprof, folder), *imported(gpuprof, folder)])
     else:
         print("left out: no recordings in ../shared/traces")
