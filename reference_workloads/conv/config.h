@@ -3,8 +3,8 @@
 #define CONV_CONFIG_H
 
 #include "reference_workloads/common/args.h"
+#include "reference_workloads/common/precision.h"
 
-enum precision { PRECISION_FP32, PRECISION_TF32, PRECISION_FP16, PRECISION_BF16 };
 enum optimizer { OPTIMIZER_LOOP, OPTIMIZER_FOREACH, OPTIMIZER_FUSED };
 enum zero_grad { ZERO_GRAD_MEMSET, ZERO_GRAD_NONE };
 

@@ -228,7 +228,7 @@ void trainer_step(struct trainer *t, int step)
 
 void trainer_open(struct trainer *t, int seed_shift)
 {
-    const struct config *c = &t->config;
+    struct config *c = &t->config;
     struct cudaDeviceProp device;
     struct loader_config l;
     if (!t->compute)
@@ -237,6 +237,7 @@ void trainer_open(struct trainer *t, int seed_shift)
     cudaCheck(cudaSetDevice(t->device));
     cudaCheck(cudaGetDeviceProperties(&device, t->device));
     t->is_virtual = strncmp(device.name, "Virtual ", 8) == 0;
+    c->precision = precision_on(c->precision, device.major);
     if (!t->silent) {
         printf("%s\n", device.name);
         config_print(c);

@@ -186,6 +186,7 @@ static void replica_open(struct replica *r)
     share_weights(r);
     if (r->ranks.rank == 0) {
         printf("%d ranks, %d buckets of gradients\n", r->ranks.world, r->reducer.bucket_count);
+        config.conv.precision = r->trainer.config.precision;
         ddp_config_print(&config);
     }
 }
@@ -292,6 +293,7 @@ static double train_all_devices(void)
         trainer_open(part[i], i);
     }
     ncclCheck(ncclCommInitAll(comms, config.ranks, NULL));
+    config.conv.precision = part[0]->config.precision;
     ddp_config_print(&config);
     int64_t *step_ns = check_alloc((size_t)steps * sizeof *step_ns);
     for (int step = 0; step < steps; step++) {

@@ -146,11 +146,12 @@ static void step_once(struct trainer *t, int step)
 
 static void trainer_open(struct trainer *t)
 {
-    const struct config *c = &t->config;
+    struct config *c = &t->config;
     struct cudaDeviceProp device;
     int rows = c->batch * c->context;
     cudaCheck(cudaGetDeviceProperties(&device, 0));
     t->is_virtual = strncmp(device.name, "Virtual ", 8) == 0;
+    c->precision = precision_on(c->precision, device.major);
     printf("%s\n", device.name);
     config_print(c);
     t->data = data_open(c->vocab, rows, c->context, c->seed);

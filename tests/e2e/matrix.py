@@ -20,13 +20,8 @@ import time
 from support import Build, Checks, lacks_cores, planted, printed_pace_ms
 
 TRAINERS = ["train_conv", "train_amp", "train_gpt"]  # train_ddp has a test of its own: it needs ranks
-# What a run needs beside the defect's settings, and for how many steps it goes on: where steps are long, fewer of them.
-MODELS = {
-    "a100-80": ([], 40),
-    "h200": ([], 44),
-    "v100": (["--precision", "fp16"], 28),  # no bf16 there
-    "t4": (["--precision", "fp16"], 20),
-}
+# For how many steps a run goes on: where steps are long, fewer of them.
+MODELS = {"a100-80": 40, "h200": 44, "v100": 28, "t4": 20}
 # On the H200 cuDNN's calls take the host longer than the GPU takes for the layers, as on the card (vgpu/docs/virtual-gpu.md): there
 # the trainers with convolutions replay CUDA graphs, with batches made once, as two cores do not decode that fast. Not so where
 # a defect lies in the calls, which a graph does away with, or in the loader.
@@ -34,7 +29,6 @@ WITH_CONVOLUTIONS = {"train_conv", "train_amp"}
 GRAPH, LARGE = ["--cuda-graph", "1", "--data", "fixed"], ["--batch", "256", "--data", "fixed"]
 UNGRAPHED = {"launch-bound": [], "launch-blocking": [], "busy-threads": [], "workers0": [], "slow-disk": [],
              "starved-workers": [], "cudnn-heuristic": LARGE, "scaler-sync": LARGE}
-PRECISION = "tensor-cores"  # defects of this rule choose the precision themselves
 # What is wrong with the device, not with the program: the rule that says so, and the option that plants it.
 DEVICE = {"throttled": ("clock-throttling", ",throttle=0.6")}
 # Defects of one trainer that a run may have together, both of which must be found.
@@ -69,13 +63,12 @@ class Matrix:
         return finding["setting"] or next(undo for name, _, undo in self.defects[trainer] if name == defect)
 
     def command(self, trainer, model, defects, part=1):
-        own = any(self.rule(trainer, d) == PRECISION for d in defects)
-        extra, steps = MODELS[model]
+        extra, steps = [], MODELS[model]
         if model == "h200" and trainer in WITH_CONVOLUTIONS:
             extra = next((UNGRAPHED[d] for d in defects if d in UNGRAPHED), GRAPH)
         defects = [d for d in defects if d not in DEVICE]
         return [os.path.join(self.build.bin, trainer), "--steps", str(steps // part),
-                *(["--defect", ",".join(defects)] if defects else []), *([] if own and model != "h200" else extra)]
+                *(["--defect", ",".join(defects)] if defects else []), *extra]
 
     def profile(self, trainer, model, defects):
         out = self.build.path(f"{trainer}-{model}-{'-'.join(defects) or 'tuned'}.gpuprof")
