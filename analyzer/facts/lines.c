@@ -16,6 +16,13 @@ const struct gpu_lines *facts_gpu_lines(const struct facts *f)
     return f->lines ? &f->lines->gpu : &none;
 }
 
+bool facts_gpu_lines_sum(const struct facts *f, uint32_t op)
+{
+    uint32_t step = f->steps.op_step[op];
+    return step != TL_NONE && f->steps.at[step].used && f->lines->gpu.of_step[step] &&
+           (f->steps.device == TL_NONE || tl_op_device(f->tl, op) == f->steps.device);
+}
+
 int64_t facts_line_looks(const struct facts *f)
 {
     return f->lines ? f->lines->looks : 0;

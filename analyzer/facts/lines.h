@@ -53,8 +53,10 @@ struct line {
 struct lines {
     struct line *at; /* by ns, falling */
     size_t count;
-    int64_t looks; /* that were charged to lines */
-    int64_t ns;    /* what there is to charge, per step or as above */
+    int64_t looks;     /* that were charged to lines */
+    int64_t ns;        /* what there is to charge, per step or as above */
+    int64_t *stack_ns; /* of ns, by index in timeline.stacks: to the looks with that innermost frame
+                          (those with a line); NULL where the list is empty */
 };
 
 /* What the GPU does for a line, forward and backward. */
@@ -74,6 +76,7 @@ struct gpu_lines {
     int64_t lined_ns; /* of it, what has a line */
     size_t steps;     /* it is summed over: used ones that carry lines. 0: over all used ones, by
                          what matches launches with lines (timeline_lines.c) */
+    bool *of_step;    /* by step: is it summed over it? */
 };
 
 struct line_facts {
@@ -88,11 +91,7 @@ const struct lines *facts_lines(const struct facts *f, enum lines_of which);
 const struct line *facts_line_of(const struct facts *f, uint32_t parts, int64_t *ns);
 int64_t facts_line_looks(const struct facts *f);
 const struct gpu_lines *facts_gpu_lines(const struct facts *f); /* count 0: none was recorded */
-/* Of LINES_STEP, the line with most of these parts of the step (bits 1 << part), and in *ns how
- * much of them; NULL: none has any. */
-const struct line *facts_line_of(const struct facts *f, uint32_t parts, int64_t *ns);
-int64_t facts_line_looks(const struct facts *f);
-const struct gpu_lines *facts_gpu_lines(const struct facts *f); /* count 0: none was recorded */
+bool facts_gpu_lines_sum(const struct facts *f, uint32_t op);   /* is this work in it? */
 /* Of api.line: "train.py:9 (Net.forward), its backward pass". Returns out. */
 const char *launch_line_text(const struct facts *f, uint32_t line, char *out, size_t size);
 

@@ -295,6 +295,7 @@ async function start() {
     document.documentElement.classList.add('live-page');
     document.querySelectorAll('table.sortable').forEach(makeSortable);
     document.querySelectorAll('.heatmap').forEach(makeHeat);
+    document.querySelectorAll('.flame:not(:empty)').forEach(frame => new Flame(frame));
     if (byId('kerneltable')) makeFilter(byId('kernelfilter'), byId('kerneltable'), byId('kernelcount'));
     document.addEventListener('copy', copyWhole);
     window.addEventListener('beforeprint', () => print(true));

@@ -52,7 +52,7 @@ static int folded_analysis(const struct advice *a, const struct export_options *
     int rc = work_tree_build(&w, a->facts);
     bool empty = rc == 0 && w.nodes.n < 2;
     for (size_t i = 0; rc == 0 && i < w.nodes.n; i++)
-        if (w.nodes.at[i].work)
+        if (w.nodes.at[i].kind == WORK_OP)
             put_stack(a, &w, &w.nodes.at[i], f);
     work_tree_release(&w);
     if (rc < 0)

@@ -14,7 +14,7 @@
 extern const char asset_report_css[], asset_common_js[], asset_timeline_js[],
     asset_timeline_draw_js[], asset_timeline_find_js[], asset_timeline_input_js[],
     asset_timeline_after_js[], asset_minimap_js[], asset_tables_js[], asset_heat_js[],
-    asset_details_js[], asset_report_js[];
+    asset_flame_js[], asset_details_js[], asset_report_js[];
 
 /* default-src 'none' forbids every request; the page needs only its own script and style. */
 static const char policy[] = "default-src 'none'; script-src 'unsafe-inline'; "
@@ -335,6 +335,7 @@ static const struct section {
     {"findings", "What to change", page_findings, NULL},
     {"steps", "Steps", page_steps, has_steps},
     {"timeline", "Timeline", page_timeline, has_events},
+    {"lines", "Lines", page_lines, page_has_lines},
     {"idle", "Idle", page_idle, has_work},
     {"curves", "Over time", page_curves, page_has_curves},
     {"kernels", "Kernels", page_kernels, has_kernels},
@@ -380,7 +381,7 @@ static int html_analysis(const struct advice *a, const struct export_options *o,
         asset_common_js,        asset_timeline_js,       asset_timeline_draw_js,
         asset_timeline_find_js, asset_timeline_input_js, asset_timeline_after_js,
         asset_minimap_js,       asset_tables_js,         asset_heat_js,
-        asset_details_js,       asset_report_js};
+        asset_flame_js,         asset_details_js,        asset_report_js};
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
         fputs(scripts[i], f);
     page_put(&p, "</script>\n</body>\n</html>\n");

@@ -44,6 +44,8 @@ void page_idle(const struct page *p);
 void page_kernels(const struct page *p);
 void page_treemap(const struct page *p);   /* of the kernels, within their section */
 void page_operators(const struct page *p); /* nothing without ranges around launches */
+bool page_has_lines(const struct page *p);
+void page_lines(const struct page *p); /* time by line of the user's Python, as graphs */
 void page_copies(const struct page *p);
 /* page_cpu.c: the numbers on top of the page, and the ranks, of a run without a GPU */
 void page_cpu_numbers(const struct page *p);

@@ -98,7 +98,8 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
     double pct =
         percent_of(o->upper_bound ? o->saves_high_ns : o->saves_mid_ns, p->a->facts->step_ns);
     const char *weight = pct >= 10 ? "large" : pct >= 3 ? "medium" : "small";
-    fprintf(p->f, "<li><details class=\"finding\"%s><summary>", rank == 0 ? " open" : "");
+    fprintf(p->f, "<li><details id=\"finding%zu\" class=\"finding\"%s><summary>", rank + 1,
+            rank == 0 ? " open" : "");
     page_put(p, "<span class=\"title\">%s</span> <span class=\"saves %s\">saves %s %s</span>",
              o->title, weight, text_saving(&saving, o, p->a->facts->step_ns),
              scope_words(p->a->facts)->per);

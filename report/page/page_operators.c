@@ -1,13 +1,13 @@
 /* What launched the GPU's work: operators and modules with their kernels, as a graph of nested
  * names and as a table. Only where ranges were recorded around the launches. */
+#include "report/page/flame.h"
 #include "report/page/page.h"
-#include "report/page/work_tree.h"
 #include "report/page/xml.h"
 #include "report/words/text.h"
 
 #include <stdlib.h>
 
-enum { ROWS = 60, KERNELS = 3, LAYERS = 24 };
+enum { ROWS = 60, KERNELS = 3 };
 
 struct operator
 {
@@ -79,7 +79,7 @@ static int collect(const struct timeline *t, const struct work_tree *w, struct o
     int rc = 0;
     for (size_t i = 1; rc == 0 && i < w->nodes.n; i++) {
         const struct work_node *n = &w->nodes.at[i], *p = &w->nodes.at[n->parent];
-        if (!n->work || n->parent == 0)
+        if (n->kind != WORK_OP || n->parent == 0)
             continue;
         struct operator* o = operator_of(out, &by_name, p->name);
         rc = o ? 0 : -1;
@@ -140,51 +140,6 @@ static void write_table(const struct page *p, const struct operators *v, int64_t
                 v->n - ROWS);
 }
 
-/* Where each node's box begins, in nanoseconds from the left: children side by side in their
- * parent, in the order in which they first came. */
-static int64_t *place(const struct work_tree *w)
-{
-    int64_t *left = calloc(2 * w->nodes.n, sizeof *left), *used = left ? left + w->nodes.n : NULL;
-    for (size_t i = 1; left && i < w->nodes.n; i++) {
-        uint32_t p = w->nodes.at[i].parent;
-        left[i] = left[p] + used[p];
-        used[p] += w->nodes.at[i].total_ns;
-    }
-    return left;
-}
-
-static void write_flame(const struct page *p, const struct work_tree *w)
-{
-    int64_t *left = place(w), all = w->nodes.at[0].total_ns;
-    uint32_t deepest = 0;
-    struct text t;
-    for (size_t i = 1; left && i < w->nodes.n; i++) {
-        const struct work_node *n = &w->nodes.at[i];
-        if (n->total_ns >= all / 400 && n->depth > deepest && n->depth <= LAYERS)
-            deepest = n->depth;
-    }
-    fprintf(p->f, "<div class=\"flame\" role=\"img\" style=\"height:%.2frem\" ", 1.3 * deepest);
-    page_put(p, "aria-label=\"GPU time by nested operators; the table below has the largest\">\n");
-    for (size_t i = 1; left && i < w->nodes.n; i++) {
-        const struct work_node *n = &w->nodes.at[i];
-        if (n->total_ns < all / 400 || n->depth > LAYERS)
-            continue;
-        fprintf(p->f, "<i class=\"%s\" style=\"left:%.3f%%;width:%.3f%%;top:%.2frem\"",
-                n->work        ? "work"
-                : n->depth % 2 ? "odd"
-                               : "even",
-                percent_of(left[i], all), percent_of(n->total_ns, all), 1.3 * (n->depth - 1));
-        page_put(p, " title=\"%s: %s per step, ", tl_text(p->t, n->name),
-                 text_ms(&t, facts_per_step(p->a->facts, n->total_ns)));
-        fprintf(p->f, "%.1f %%\">", percent_of(n->total_ns, all));
-        if (n->total_ns > all / 50)
-            page_put(p, "%s", tl_text(p->t, n->name));
-        page_put(p, "</i>\n");
-    }
-    page_put(p, "</div>\n");
-    free(left);
-}
-
 void page_operators(const struct page *p)
 {
     struct work_tree w;
@@ -194,8 +149,8 @@ void page_operators(const struct page *p)
         page_put(p, "<section id=\"operators\"><h2>What launches the work</h2>\n<p class=\"dim\">"
                     "GPU time by the operators, modules and ranges around the launches, the "
                     "outermost on top");
-        fprintf(p->f, "; operators launched %.1f %% of it.</p>\n", percent_of(w.in_ranges_ns, all));
-        write_flame(p, &w);
+        fprintf(p->f, "; operators launched %.1f %% of it.</p>\n", percent_of(w.inside_ns, all));
+        flame_write(p, &w, "GPU time by nested operators; the table below has the largest", NULL);
         write_table(p, &v, all);
         page_put(p, "</section>\n");
     }

@@ -15,7 +15,7 @@ after(async () => {
     files?.remove();
 });
 
-for (const name of ['page', 'rich', 'samples', 'empty'])
+for (const name of ['page', 'rich', 'samples', 'lines', 'empty'])
     for (const colorScheme of ['light', 'dark'])
         for (const width of [390, 1280, 1920])
             test(`axe finds nothing to complain about in ${name}.html, ${colorScheme}, ${width}`, async () => {

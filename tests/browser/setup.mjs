@@ -79,6 +79,29 @@ for i in range(300):
 db.commit()
 `;
 
+/* Into a profile: two lines of a function made its launches, in turn, and its first thread waits in a third line. */
+const addLines = `
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+def text(s):
+    db.execute("insert into string (id, text) values ((select max(id) + 1 from string), ?)", (s,))
+    return db.execute("select max(id) from string").fetchone()[0]
+file, library = text("/home/me/train.py"), text("/usr/lib/python3.11/selectors.py")
+for row in ((1, 0, file, text("Net.forward"), 9), (2, 0, file, 0, 12), (3, 0, file, text("main"), 40), (4, 3, library, text("select"), 415)):
+    db.execute("insert into stack values (?, ?, ?, ?, ?)", row)
+db.execute("update stack set function = (select function from stack where id = 1) where id = 2")
+launches = db.execute("select process, thread, start_ns from api where correlation > 0 order by start_ns").fetchall()
+for i, (process, thread, start) in enumerate(launches):
+    db.execute("insert into launch_line values (?, ?, ?, ?, -1, 1, 1, ?)", (i + 2, process, thread, start - 1, 1 + (i % 3 == 0)))
+process, thread, first = launches[0]
+last = launches[-1][2]
+db.execute("insert into launch_line values (1, ?, -1, ?, ?, 1, 0, 0)", (process, first - 9, last + 9))
+for i in range(2000):
+    at = first + (last - first) * i // 2000
+    db.execute("insert into stack_sample values (?, ?, ?, ?, ?, 1, 0, 0, 4)", (i + 1, process, thread, at, at))
+db.commit()
+`;
+
 /* The folder with trace.json (ours), page.html, chrome.json and speedscope.json. */
 export function makeFiles(device = 'NVIDIA H200') {
     const folder = mkdtempSync(join(tmpdir(), 'gpuprof-browser-')), at = name => join(folder, name);
@@ -94,6 +117,9 @@ export function makeFiles(device = 'NVIDIA H200') {
     run('report', at('example.gpuprof'), '-o', at('example.html'));
     execFileSync('python3', ['-c', addSamples, at('example.gpuprof'), at('samples.gpuprof')]);
     run('report', at('samples.gpuprof'), '-o', at('samples.html'));
+    run('import', at('trace.json'), '-o', at('lines.gpuprof'));
+    execFileSync('python3', ['-c', addLines, at('lines.gpuprof')]);
+    run('report', at('lines.gpuprof'), '-o', at('lines.html'));
     run('export', at('trace.json'), '-o', at('chrome.json'));
     run('export', '--format', 'speedscope', at('trace.json'), '-o', at('flame.speedscope.json'));
     return {at, run, remove: () => rmSync(folder, {recursive: true})};

@@ -32,9 +32,8 @@ struct pass {
     bool in_all; /* no step carries lines: all used steps count, by what matches in others */
 };
 
-static bool counts(const struct pass *p, uint32_t op)
+static bool counts(const struct facts *f, uint32_t op)
 {
-    const struct facts *f = p->f;
     uint32_t step = f->steps.op_step[op];
     return step != TL_NONE && f->steps.at[step].used &&
            (f->steps.device == TL_NONE || tl_op_device(f->tl, op) == f->steps.device);
@@ -52,7 +51,7 @@ static void look(struct pass *p)
     const struct timeline *t = p->f->tl;
     for (uint32_t i = 0; i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
-        if (!counts(p, i))
+        if (!counts(p->f, i))
             continue;
         uint32_t step = p->f->steps.op_step[i];
         const struct api *a = o->api == TL_NONE ? NULL : &t->apis[o->api];
@@ -118,10 +117,11 @@ static void sum(struct pass *p, struct facts *f, struct gpu_lines *g)
     look(p);
     for (uint32_t i = 0; i < f->steps.count; i++) {
         all_ns += p->work_ns[i];
-        g->steps += (size_t)(!p->in_all && carries(p, i));
+        g->of_step[i] = p->in_all || carries(p, i);
+        g->steps += (size_t)(!p->in_all && g->of_step[i]);
     }
     for (uint32_t i = 0; i < f->tl->op_count; i++)
-        if (counts(p, i) && (p->in_all || carries(p, f->steps.op_step[i])))
+        if (facts_gpu_lines_sum(f, i))
             add(p, g, i);
     finish(f, g, facts_per_step(f, all_ns));
 }
@@ -137,7 +137,8 @@ int lines_measure_gpu(struct facts *f)
     p.work_ns = calloc(f->steps.count, sizeof *p.work_ns);
     p.lined_ns = calloc(f->steps.count, sizeof *p.lined_ns);
     g->at = arena_array(&f->arena, t->stack_count, sizeof *g->at);
-    int rc = p.line_at && p.work_ns && p.lined_ns && g->at ? 0 : -1;
+    g->of_step = arena_array(&f->arena, f->steps.count, sizeof *g->of_step);
+    int rc = p.line_at && p.work_ns && p.lined_ns && g->at && g->of_step ? 0 : -1;
     if (rc == 0)
         sum(&p, f, g);
     free(p.line_at);

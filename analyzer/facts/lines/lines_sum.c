@@ -96,6 +96,18 @@ static bool same_function(const struct line *a, const struct line *b)
     return strcmp(a->file, b->file) == 0 && strcmp(a->function, b->function) == 0;
 }
 
+/* What was charged to each stack, for those who show whole stacks. */
+static int keep_stacks(struct facts *f, const struct stack_line *stacks,
+                       const struct charged *charged, const struct charged *total,
+                       const int64_t part_ns[PART_COUNT], struct lines *out)
+{
+    out->stack_ns = arena_array(&f->arena, f->tl->stack_count, sizeof *out->stack_ns);
+    for (size_t i = 0; out->stack_ns && i < f->tl->stack_count; i++)
+        for (int p = 0; stacks[i].line != TL_NONE && p < PART_COUNT; p++)
+            out->stack_ns[i] += scaled(part_ns[p], charged[i].by_part[p], total->by_part[p]);
+    return out->stack_ns ? 0 : -1;
+}
+
 static void sum_functions(struct lines *out)
 {
     for (size_t i = 0; i < out->count; i++) {
@@ -152,7 +164,7 @@ int lines_sum(struct facts *f, const struct stack_line *stacks, const struct cha
     if (rc == 0 && total.all >= LINES_LEAST) {
         out->at = arena_array(&f->arena, sums.n, sizeof *out->at);
         out->count = out->at ? sums.n : 0;
-        rc = out->at ? 0 : -1;
+        rc = out->at ? keep_stacks(f, stacks, charged, &total, part_ns, out) : -1;
     }
     for (size_t i = 0; i < out->count; i++) {
         charge(&out->at[i], &sums.at[i].charged, &total, part_ns);
