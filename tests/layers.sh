@@ -26,7 +26,7 @@ analyzer/sampler        analyzer/pyframes       wire
 analyzer/collector/spool wire analyzer/profile analyzer/unwind
 analyzer/collector      wire analyzer/profile analyzer/collector/spool analyzer/sampler
 analyzer/import         wire analyzer/profile
-analyzer/import/kineto  analyzer/profile analyzer/import
+analyzer/import/kineto  wire analyzer/profile analyzer/import
 analyzer/import/nsys    analyzer/profile analyzer/profile/sql analyzer/import
 analyzer/timeline       wire analyzer/profile
 analyzer/measure        wire analyzer/profile analyzer/timeline

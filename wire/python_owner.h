@@ -14,6 +14,9 @@ enum python_owner {
     PYTHON_OF_LIBRARY  /* Python's own */
 };
 
+/* In place of a file: a function in C. */
+#define PYTHON_BUILT_IN "<built-in>"
+
 /* "torch/nn/modules/conv.py" of an installed file; NULL: it is none. */
 static inline const char *python_in_packages(const char *file)
 {

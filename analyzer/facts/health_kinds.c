@@ -41,6 +41,7 @@ const struct health_kind health_kinds[] = {
     /* records are there, and lack a name or a number */
     {"names-full", HEALTH_NOTE, 0},
     {"names-missing", HEALTH_NOTE, 0},
+    {"frames-out-of-order", HEALTH_NOTE, 0},
     {"cupti-ids", HEALTH_NOTE, 0},
     {"times-reversed", HEALTH_NOTE, 0},
     {"numbers-absurd", HEALTH_NOTE, 0},

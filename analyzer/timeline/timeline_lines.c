@@ -195,8 +195,11 @@ const char *timeline_line_text(const struct timeline *t, uint32_t line, char *ou
     const struct row_stack *s = &t->stacks[tl_line_stack(line)];
     const char *function = tl_text(t, s->function);
     bool named = function[0] && function[0] != '<';
-    snprintf(out, size, "%.600s:%lld%s%.300s%s%s", python_short_file(tl_text(t, s->file)),
-             (long long)s->line, named ? " (" : "", named ? function : "", named ? ")" : "",
+    char number[32] = "";
+    if (s->line > 0)
+        snprintf(number, sizeof number, ":%lld", (long long)s->line);
+    snprintf(out, size, "%.600s%s%s%.300s%s%s", python_short_file(tl_text(t, s->file)), number,
+             named ? " (" : "", named ? function : "", named ? ")" : "",
              tl_line_way(line) == SPOOL_LINE_FORWARD ? ", its backward pass" : "");
     return out;
 }

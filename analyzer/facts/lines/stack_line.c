@@ -27,11 +27,12 @@ static bool says_something(const char *function)
     return *last != '_' && *last != '<' && !strstr(function, "<locals>");
 }
 
-/* frames: innermost first. The first frame below the user's whose name says something. */
+/* frames: innermost first. The first frame of Python below the user's whose name says something. */
 static uint32_t called_by(const struct timeline *t, const uint32_t *frames, size_t user)
 {
     for (size_t i = user; i-- > 0;)
-        if (says_something(function_of(t, frames[i])))
+        if (says_something(function_of(t, frames[i])) &&
+            strcmp(file_of(t, frames[i]), PYTHON_BUILT_IN) != 0)
             return frames[i];
     return user > 0 ? frames[user - 1] : TL_NONE;
 }
@@ -81,8 +82,9 @@ struct stack_line *stack_lines_find(const struct timeline *t)
 /* As the hook names places: train.py; of an installed package transformers/trainer.py. */
 const char *stack_place(const struct timeline *t, uint32_t stack, struct arena *a)
 {
-    const char *text = arena_printf(a, "%s:%lld", python_short_file(file_of(t, stack)),
-                                    (long long)t->stacks[stack].line);
+    long long line = t->stacks[stack].line;
+    const char *file = python_short_file(file_of(t, stack));
+    const char *text = line > 0 ? arena_printf(a, "%s:%lld", file, line) : file;
     return text ? text : "";
 }
 

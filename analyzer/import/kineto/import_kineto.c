@@ -269,6 +269,7 @@ static void release(struct kineto *k)
     keymap_release(&k->thread_of);
     keymap_release(&k->stream_of);
     keymap_release(&k->recordings);
+    kineto_frames_release(k);
     free(k->scratch);
 }
 

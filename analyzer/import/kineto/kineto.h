@@ -3,6 +3,9 @@
  *   kineto_shapes.c  ... and the shapes of an operator's inputs
  *   kineto_group.c   ... and the ranks that a collective belongs to
  *   kineto_rows.c    struct kineto_event -> rows
+ *   kineto_names.c   the name of a Python function -> struct kineto_frame
+ *   kineto_frames.c  calls of Python functions (with_stack=True) -> stacks, and looks at them
+ *   kineto_lines.c   ... and the line that each thread launches from
  *   kineto_xla.c     events of JAX and TensorFlow, which have no categories
  *   kineto_places.c  processes, threads, devices, streams: found while reading, put at the end
  *   import_kineto.c  the document around the events, sniffing, the importer itself
@@ -48,7 +51,8 @@ struct kineto_event {
     int64_t device, stream, context, correlation, bytes, graph, graph_node, registers, smem;
     int64_t grid[3], block[3];
     int64_t wait_correlation, wait_event, wait_stream; /* of a sync: the recording it waits for */
-    int64_t ranks, elements, sequence;
+    int64_t ranks, elements;
+    int64_t sequence; /* of a collective; of an operator in the graph of backward() */
     int64_t rank, from_rank, to_rank; /* the caller, and whom it receives from or sends to */
     uint64_t group_hash;              /* of the process group's name and ranks, 0 = not told */
     uint32_t collective, group_label;
@@ -56,8 +60,8 @@ struct kineto_event {
     char copy[8];   /* HIP's "kind": DtoD, ... */
     char head[48];  /* first bytes of the name, for the kinds of copies and syncs */
     char label[64]; /* args.name of a metadata event; what is said of a copy */
-    bool is_thread_name, is_process_name, is_memory;
-    int64_t reserved, device_type, step; /* -1 = absent */
+    bool is_thread_name, is_process_name, is_memory, is_node; /* node: of backward() */
+    int64_t reserved, device_type, step;                      /* -1 = absent */
 };
 
 /* What an operator was called with, of the event at hand. */
@@ -69,6 +73,56 @@ struct kineto_shapes {
         char type[16];
     } input[KINETO_INPUTS];
     char text[256];
+};
+
+/* A function of Python, by the name of its calls. */
+enum kineto_frame_kind { KINETO_FRAME_NONE, KINETO_FRAME_PYTHON, KINETO_FRAME_BUILT_IN };
+struct kineto_frame {
+    uint8_t kind;     /* of KINETO_FRAME_NONE nothing else is known */
+    uint8_t owner;    /* enum python_owner */
+    bool is_profiler; /* PyTorch's own */
+    uint32_t file,
+        function;  /* the file with the folders that PyTorch cuts off, where it has them */
+    uint32_t call; /* of the system, that it waits in; 0: it computes */
+    int64_t line;  /* that it begins in; of calls older than the trace, where they were */
+};
+
+struct kineto_call { /* that has not returned */
+    int64_t end_ns;
+    uint32_t frame, stack; /* its index; id of its row */
+};
+
+/* The calls of one thread, as they come, and the looks at them: as if from outside, one a period. */
+struct kineto_calls {
+    struct VEC(struct kineto_call) open;
+    int64_t from_ns, look_ns, line_ns; /* of the first call; next look; last change of the line */
+    bool began;                        /* a call was seen from its begin to its end */
+    uint32_t profiler;                 /* so many of the open ones are PyTorch's profiler */
+    uint32_t line;                     /* that it launches from: id of the stack, 0 = none */
+    struct row_stack_sample look;      /* not put yet; looks 0: none */
+};
+
+/* Of a stack the innermost frame of the user, of a package, or of its callers; 0 = none. */
+struct kineto_owners {
+    uint32_t user, package;
+};
+
+/* From here on a thread is in a line; or an operator with a number in the graph of backward(). */
+struct kineto_line {
+    int64_t start_ns, end_ns; /* end_ns: of nodes alone */
+    int64_t sequence;
+    uint32_t thread, stack; /* index; id, 0 = none */
+};
+struct kineto_line_list VEC(struct kineto_line);
+
+struct kineto_frames {
+    struct VEC(uint32_t) of_name; /* by string id: index + 1, 0 = not read yet */
+    struct VEC(struct kineto_frame) at;
+    struct VEC(struct kineto_calls) threads; /* as kineto.threads */
+    struct keymap stack_of;                  /* caller and frame -> id */
+    struct VEC(struct kineto_owners) owners; /* by id of the stack - 1 */
+    struct kineto_line_list changes, forward, nodes;
+    int64_t period_ns, looks, late; /* between looks; so far; calls that came out of order */
 };
 
 /* One rank's program. Most files hold one; merged ones say which pids, or which group, are whose.
@@ -136,6 +190,7 @@ struct kineto {
     size_t last_thread, last_stream;
     struct kineto_shapes shapes;
     struct keymap place_of, device_of, thread_of, stream_of; /* their indices */
+    struct kineto_frames frames;
     struct keymap recordings; /* of events, by process and correlation: those that have a row */
     bool recording_unknown;   /* something waits for another one */
 };
@@ -158,8 +213,8 @@ void kineto_event_words(struct kineto *k);
 /* Reads the event whose '{' was just returned. 0, or -1 (k->json.error or *k->e). */
 int kineto_event_read(struct kineto *k, struct kineto_event *v);
 /* Reads the args of an operator, whose value comes next: the shapes of its inputs, where they were
- * recorded. 0, or -1. */
-int kineto_shapes_read(struct kineto *k);
+ * recorded, and its number. 0, or -1. */
+int kineto_shapes_read(struct kineto *k, struct kineto_event *v);
 void kineto_shapes_words(struct kineto *k); /* once, before the first */
 /* These of the event at hand, as a text of the sink: "64 x 3 x 224 x 224 float, 64 x 3 x 7 x 7
  * float"; 0 without, STR_NONE: out of memory. */
@@ -167,6 +222,19 @@ uint32_t kineto_shapes(struct kineto *k);
 /* Interns the text of the token just read, backslashes undone. STR_NONE with *k->e set on failure.
  */
 uint32_t kineto_intern_token(struct kineto *k);
+
+/* kineto_names.c: reads the name of a call. 0, or -1 with *k->e set. */
+int kineto_frame_read(struct kineto *k, struct kineto_frame *f, const char *s, size_t n);
+/* kineto_frames.c: interns the name of a call, and takes note of it for kineto_frames_put. STR_NONE
+ * with *k->e set. */
+uint32_t kineto_frames_name(struct kineto *k, const char *s, size_t n);
+/* A call; and at the end. The same. */
+int kineto_frames_put(struct kineto *k, const struct kineto_event *v, int64_t start_ns);
+int kineto_frames_end(struct kineto *k);
+void kineto_frames_release(struct kineto *k);
+/* kineto_lines.c. An operator that has a number in the graph of backward(); and at the end. */
+int kineto_lines_note(struct kineto *k, const struct kineto_event *v, int64_t start_ns);
+int kineto_lines_end(struct kineto *k);
 
 int64_t kineto_rank(const struct kineto *k); /* of the process at hand, -1 = not known */
 int64_t kineto_at(const struct kineto *k);   /* id of its row */

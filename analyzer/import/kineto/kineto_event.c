@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NODE "autograd::engine::evaluate_function: "
+
 static bool is(const struct json_reader *j, const char *word)
 {
     size_t n = strlen(word);
@@ -282,7 +284,7 @@ static int read_arg(struct kineto *k, struct kineto_event *v)
 static int read_args(struct kineto *k, struct kineto_event *v)
 {
     if (v->category == KINETO_CPU_OP)
-        return kineto_shapes_read(k);
+        return kineto_shapes_read(k, v);
     if (v->category == KINETO_PYTHON || v->category == KINETO_ANNOTATION)
         return json_skip(&k->json); /* stacks: nothing that a row keeps */
     enum json_token t = json_next(&k->json);
@@ -324,7 +326,9 @@ static int read_field(struct kineto *k, struct kineto_event *v)
         size_t n = j->length < sizeof v->head - 1 ? j->length : sizeof v->head - 1;
         memcpy(v->head, j->text, n);
         v->head[n] = 0;
-        v->name = kineto_intern_token(k);
+        v->is_node = strncmp(v->head, NODE, sizeof NODE - 1) == 0;
+        bool call = (v->category == KINETO_PYTHON || v->category == KINETO_UNKNOWN) && !j->escaped;
+        v->name = call ? kineto_frames_name(k, j->text, j->length) : kineto_intern_token(k);
         return v->name == STR_NONE ? -1 : 0;
     }
     case FIELD_PID:

@@ -282,6 +282,10 @@ int kineto_put(struct kineto *k, struct kineto_event *v)
         return put_overhead(k, v, start);
     case KINETO_INSTANT:
         return 0;
+    case KINETO_PYTHON:
+        return put_range(k, v, start) < 0 ? -1 : kineto_frames_put(k, v, start);
+    case KINETO_CPU_OP:
+        return put_range(k, v, start) < 0 ? -1 : kineto_lines_note(k, v, start);
     default:
         return put_range(k, v, start);
     }
@@ -344,7 +348,8 @@ static int put_health(struct kineto *k, const char *code, const char *text, int6
 
 int kineto_put_ends(struct kineto *k)
 {
-    if (kineto_put_places(k) < 0 || put_have(k) < 0 || put_meta(k, "source", "kineto") < 0 ||
+    if (kineto_frames_end(k) < 0 || kineto_put_places(k) < 0 || put_have(k) < 0 ||
+        put_meta(k, "source", "kineto") < 0 ||
         put_meta(k, "framework", k->places.n ? "xla" : "pytorch") < 0 ||
         kineto_put_number(k, "source_events", k->events) < 0)
         return -1;
@@ -355,6 +360,12 @@ int kineto_put_ends(struct kineto *k)
                    "events whose time or duration is missing, negative or not a number were "
                    "left out",
                    k->bad) < 0)
+        return -1;
+    if (k->frames.late &&
+        put_health(k, "frames-out-of-order",
+                   "calls of Python functions that stand in the trace behind later ones are in no "
+                   "stack: the time by line lacks them",
+                   k->frames.late) < 0)
         return -1;
     return 0;
 }

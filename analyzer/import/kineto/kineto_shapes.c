@@ -100,22 +100,32 @@ static int read_inputs(struct kineto *k, bool dims)
 void kineto_shapes_words(struct kineto *k)
 {
     static const struct word keys[] = {
-        WORD("Input Dims", 0),
-        WORD("Input type", 0),
-        WORD("Input dims", 0),
-        WORD("Input Type", 0),
+        WORD("Input Dims", 0), WORD("Input type", 0),      WORD("Input dims", 0),
+        WORD("Input Type", 0), WORD("Sequence number", 0),
     };
     words_index(&k->words.inputs, keys, sizeof keys / sizeof *keys);
 }
 
-int kineto_shapes_read(struct kineto *k)
+/* The number that the operator, or its backward pass, has in the graph. */
+static int read_sequence(struct kineto *k, struct kineto_event *v)
+{
+    enum json_token t = json_next(&k->json);
+    if (t == JSON_OBJECT || t == JSON_ARRAY)
+        return json_skip_rest(&k->json);
+    if (t == JSON_NUMBER && !json_int64(k->json.text, k->json.length, &v->sequence))
+        v->sequence = -1;
+    return t == JSON_ERROR ? -1 : 0;
+}
+
+int kineto_shapes_read(struct kineto *k, struct kineto_event *v)
 {
     enum json_token t = json_next(&k->json);
     if (t != JSON_OBJECT)
         return t == JSON_ERROR ? -1 : t == JSON_ARRAY ? json_skip_rest(&k->json) : 0;
     while ((t = json_next_of(&k->json, &k->words.inputs)) == JSON_KEY) {
         char kind = k->json.text[6]; /* D or T, small or not */
-        if (read_inputs(k, kind == 'D' || kind == 'd') < 0)
+        bool number = *k->json.text == 'S';
+        if ((number ? read_sequence(k, v) : read_inputs(k, kind == 'D' || kind == 'd')) < 0)
             return -1;
     }
     return t == JSON_OBJECT_END ? 0 : -1;

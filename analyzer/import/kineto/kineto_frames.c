@@ -1,0 +1,268 @@
+/* Calls of Python functions, as torch.profiler records them with with_stack=True: the same stacks, and
+ * looks at them, as the recorder's own (docs/lines.md). The calls of a thread come in the order in
+ * which they begin, so its stack is kept while reading; those that begin before what was seen
+ * already are counted and left out.
+ *
+ * PyTorch tells where a function begins, not in which line it is. Calls that are older than the
+ * trace have the line that they were in when it began, which is that of the profiler's own call: it
+ * says nothing, and 0 stands for it. Calls of the profiler are no looks.
+ *
+ * Cost: two look-ups a call; memory: a number a name, the calls that are open, and each stack once.
+ */
+#include "analyzer/import/kineto/kineto.h"
+
+#include "base/str.h"
+#include "wire/python_owner.h"
+
+#include <string.h>
+
+#define PUT(kind, row) k->out->put(k->out->self, kind, &(row), k->e)
+
+/* PERIOD_NS and MOST_LOOKS by hand: a gap of 2 ms has the least of looks that say something
+ * (facts/lines.h), and a long trace no more than an hour of the recorder's own. SHORT_NS by hand: no
+ * launch is as quick. */
+enum { PERIOD_NS = 100000, MOST_LOOKS = 1 << 18, SHORT_NS = 2000 };
+
+/* Of an object its address would make each call's name another one. */
+static size_t without_address(const char *s, size_t n)
+{
+    static const char before[] = " object at ";
+    size_t most = sizeof before - 1, at = n;
+    if (n < most + 10 || s[0] != '<' || s[n - 1] != '>')
+        return n;
+    while (at > most && s[at - 1] != ' ')
+        at--;
+    return at > most && memcmp(s + at - most, before, most) == 0 ? at - most : n;
+}
+
+uint32_t kineto_frames_name(struct kineto *k, const char *s, size_t n)
+{
+    struct kineto_frames *fs = &k->frames;
+    uint32_t name = k->out->intern(k->out->self, s, without_address(s, n));
+    bool room = name != STR_NONE;
+    while (room && fs->of_name.n <= name)
+        room = vec_push(&fs->of_name) != NULL;
+    struct kineto_frame *f = room && !fs->of_name.at[name] ? vec_push(&fs->at) : NULL;
+    if (f) {
+        fs->of_name.at[name] = (uint32_t)fs->at.n;
+        return kineto_frame_read(k, f, s, n) < 0 ? STR_NONE : name;
+    }
+    if (!room || !fs->of_name.at[name]) {
+        err_set(k->e, "out of memory");
+        return STR_NONE;
+    }
+    return name;
+}
+
+/* ---- stacks ---- */
+
+/* Id of the row of this frame below this caller; made on first sight. 0 with *k->e set. */
+static uint32_t stack_of(struct kineto *k, uint32_t caller, uint32_t frame, bool cut)
+{
+    struct kineto_frames *fs = &k->frames;
+    const struct kineto_frame *f = &fs->at.at[frame];
+    struct key key = {{caller, frame, cut}};
+    uint32_t found = keymap_get(&fs->stack_of, key);
+    if (found != KEYMAP_NONE)
+        return found;
+    struct row_stack row = {.id = ++k->ids[ROW_STACK],
+                            .caller = caller,
+                            .file = f->file,
+                            .function = f->function,
+                            .line = cut ? 0 : f->line};
+    uint32_t id = (uint32_t)row.id;
+    if (PUT(ROW_STACK, row) < 0)
+        return 0;
+    struct kineto_owners *l = vec_push(&fs->owners);
+    if (!l || keymap_put(&fs->stack_of, key, id) < 0) {
+        err_set(k->e, "out of memory");
+        return 0;
+    }
+    if (caller)
+        *l = fs->owners.at[caller - 1];
+    if (f->owner == PYTHON_OF_USER)
+        l->user = id;
+    if (f->owner == PYTHON_OF_PACKAGE)
+        l->package = id;
+    return id;
+}
+
+/* ---- looks ---- */
+
+static int put_look(struct kineto *k, struct kineto_calls *c)
+{
+    struct row_stack_sample row = c->look;
+    c->look.looks = 0;
+    if (row.looks == 0)
+        return 0;
+    row.id = ++k->ids[ROW_STACK_SAMPLE];
+    return PUT(ROW_STACK_SAMPLE, row);
+}
+
+/* The thread is in its innermost call until then. */
+static int look(struct kineto *k, struct kineto_calls *c, int64_t until_ns)
+{
+    struct kineto_frames *fs = &k->frames;
+    if (c->look_ns >= until_ns)
+        return 0;
+    int64_t n = (until_ns - 1 - c->look_ns) / fs->period_ns + 1;
+    int64_t first = c->look_ns, last = first + (n - 1) * fs->period_ns;
+    c->look_ns = last + fs->period_ns;
+    if (c->open.n == 0 || c->profiler)
+        return put_look(k, c);
+    const struct kineto_call *top = &c->open.at[c->open.n - 1];
+    fs->looks += n;
+    if (fs->looks > MOST_LOOKS) {
+        fs->looks /= 2;
+        fs->period_ns *= 2;
+    }
+    if (c->look.looks && c->look.stack == top->stack && first - c->look.end_ns <= fs->period_ns) {
+        c->look.end_ns = last;
+        c->look.looks += n;
+        return 0;
+    }
+    if (put_look(k, c) < 0)
+        return -1;
+    uint32_t call = fs->at.at[top->frame].call;
+    c->look = (struct row_stack_sample){.process = kineto_at(k),
+                                        .thread = c - fs->threads.at + 1,
+                                        .start_ns = first,
+                                        .end_ns = last,
+                                        .looks = n,
+                                        .state = call ? STACK_ASLEEP : STACK_RUNNING,
+                                        .call = call,
+                                        .stack = top->stack};
+    return 0;
+}
+
+/* ---- the line that it launches from ---- */
+
+static int change_line(struct kineto *k, struct kineto_calls *c, int64_t ns)
+{
+    struct kineto_frames *fs = &k->frames;
+    uint32_t stack = c->open.n ? c->open.at[c->open.n - 1].stack : 0, line = 0;
+    if (stack && !c->profiler)
+        line = fs->owners.at[stack - 1].user ? fs->owners.at[stack - 1].user
+                                             : fs->owners.at[stack - 1].package;
+    if (line == c->line)
+        return 0;
+    uint32_t thread = (uint32_t)(c - fs->threads.at);
+    struct kineto_line *last = fs->changes.n ? &fs->changes.at[fs->changes.n - 1] : NULL;
+    if (!last || last->thread != thread || ns - last->start_ns >= SHORT_NS)
+        last = vec_push(&fs->changes);
+    if (!last)
+        return err_set(k->e, "out of memory");
+    *last = (struct kineto_line){.start_ns = ns, .thread = thread, .stack = line};
+    c->line = line;
+    return 0;
+}
+
+/* ---- calls ---- */
+
+static int return_until(struct kineto *k, struct kineto_calls *c, int64_t ns)
+{
+    while (c->open.n && c->open.at[c->open.n - 1].end_ns <= ns) {
+        struct kineto_call top = c->open.at[c->open.n - 1];
+        if (look(k, c, top.end_ns) < 0)
+            return -1;
+        c->open.n--;
+        c->profiler -= k->frames.at.at[top.frame].is_profiler;
+        c->began = true;
+        if (change_line(k, c, top.end_ns) < 0)
+            return -1;
+    }
+    return look(k, c, ns);
+}
+
+/* The calls so far are older than the trace. */
+static int cut_lines(struct kineto *k, struct kineto_calls *c)
+{
+    uint32_t caller = 0;
+    for (size_t i = 0; i < c->open.n; i++) {
+        caller = stack_of(k, caller, c->open.at[i].frame, true);
+        if (!caller)
+            return -1;
+        c->open.at[i].stack = caller;
+    }
+    return 0;
+}
+
+static struct kineto_calls *calls_of(struct kineto *k, const struct kineto_event *v, int64_t ns)
+{
+    int64_t id = kineto_thread_id(k, v->tid);
+    if (id < 0)
+        return NULL;
+    while (k->frames.threads.n < (size_t)id)
+        if (!vec_push(&k->frames.threads)) {
+            err_set(k->e, "out of memory");
+            return NULL;
+        }
+    struct kineto_calls *c = &k->frames.threads.at[id - 1];
+    k->frames.period_ns = k->frames.period_ns ? k->frames.period_ns : PERIOD_NS;
+    if (!c->began && c->open.n == 0) {
+        c->from_ns = ns;
+        c->look_ns = ns + k->frames.period_ns;
+    }
+    return c;
+}
+
+int kineto_frames_put(struct kineto *k, const struct kineto_event *v, int64_t start_ns)
+{
+    struct kineto_frames *fs = &k->frames;
+    uint32_t frame = v->name < fs->of_name.n ? fs->of_name.at[v->name] : 0;
+    if (!frame || fs->at.at[--frame].kind == KINETO_FRAME_NONE)
+        return 0;
+    struct kineto_calls *c = calls_of(k, v, start_ns);
+    if (!c)
+        return -1;
+    if (start_ns < c->from_ns) {
+        fs->late++;
+        return 0;
+    }
+    if (return_until(k, c, start_ns) < 0)
+        return -1;
+    c->from_ns = start_ns;
+    const struct kineto_call *top = c->open.n ? &c->open.at[c->open.n - 1] : NULL;
+    struct kineto_call new = {.end_ns = start_ns + v->dur_ns, .frame = frame};
+    if (fs->at.at[frame].is_profiler && !c->began && !c->profiler) {
+        if (cut_lines(k, c) < 0)
+            return -1;
+        c->began = true;
+    }
+    if (top && new.end_ns > top->end_ns)
+        new.end_ns = top->end_ns;
+    new.stack = stack_of(k, top ? top->stack : 0, frame, false);
+    struct kineto_call *slot = new.stack ? vec_push(&c->open) : NULL;
+    if (!slot)
+        return new.stack ? err_set(k->e, "out of memory") : -1;
+    *slot = new;
+    c->profiler += fs->at.at[frame].is_profiler;
+    return change_line(k, c, start_ns);
+}
+
+int kineto_frames_end(struct kineto *k)
+{
+    for (size_t i = 0; i < k->frames.threads.n; i++) {
+        struct kineto_calls *c = &k->frames.threads.at[i];
+        k->process = k->threads.at[i].process;
+        int64_t end_ns = c->open.n ? c->open.at[0].end_ns : c->from_ns;
+        if (return_until(k, c, end_ns) < 0 || put_look(k, c) < 0)
+            return -1;
+    }
+    return kineto_lines_end(k);
+}
+
+void kineto_frames_release(struct kineto *k)
+{
+    struct kineto_frames *fs = &k->frames;
+    for (size_t i = 0; i < fs->threads.n; i++)
+        vec_release(&fs->threads.at[i].open);
+    vec_release(&fs->of_name);
+    vec_release(&fs->at);
+    vec_release(&fs->threads);
+    vec_release(&fs->owners);
+    vec_release(&fs->changes);
+    vec_release(&fs->forward);
+    vec_release(&fs->nodes);
+    keymap_release(&fs->stack_of);
+}
