@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup configure demo test test-long torch fresh fuzz bench truth drawn ledger many-ranks matrix transparency images gpu-portable gpu-check install deb archive format clean
+.PHONY: all setup configure demo test test-long torch fresh fuzz bench truth drawn ledger many-ranks matrix transparency images gpu-portable gpu-check install deb packed wheel archive format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -122,14 +122,22 @@ deb: all
 	@[ -e $(BUILD)/lib/libgpuprof_agent.so ] || { echo "deb: no package is made without the recorder"; exit 1; }
 	cd $(BUILD) && cpack -G DEB
 
-# $(PORTABLE)/gpuprof-VERSION-linux-x86_64.tar.gz: to unpack on machines where nothing is installed.
-archive: setup
-	@cmake --preset portable -DGPUPROF_NEED_RECORDER=ON $(CMAKE_FLAGS) >$(PORTABLE).log 2>&1 || { cat $(PORTABLE).log; exit 1; }
-	@cmake --build $(PORTABLE) -j $(JOBS); rm -f $(PORTABLE).log
-	cd $(PORTABLE) && cpack -G TGZ
+# What installs where nothing is installed, into DIST: a wheel, and an archive to unpack. Both are of one build, with the old C library
+# that scripts/sysroot.py fetches, so that they run on systems with glibc 2.27 or newer; SYSROOT= builds with this machine's.
+DIST ?= dist
+SYSROOT ?= $(CURDIR)/build-sysroot
+PACKED = build-packed
+packed: setup
+	@$(if $(SYSROOT),scripts/sysroot.py $(SYSROOT))
+	@cmake --preset packed -DGPUPROF_SYSROOT=$(SYSROOT) $(CMAKE_FLAGS) >$(PACKED).log 2>&1 || { cat $(PACKED).log; exit 1; }
+	@scripts/progress.sh "building what is packed" $(PACKED).log cmake --build $(PACKED) -j $(JOBS) \
+	    --target gpuprof gpuprof_agent vgpu vgpu_calls manuals rules_page completions
+
+wheel archive: packed
+	@scripts/pack.py $(PACKED) $(DIST) $@
 
 format:
 	git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz demo.html demo.json
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(PACKED) $(DIST) demo.html demo.json

@@ -1,7 +1,10 @@
 /* Others that want the same places: injections, preloads, profilers that run here. */
 #include "cli/doctor/doctor.h"
+#include "cli/run/run.h"
 
 #include <dirent.h>
+#include <glob.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +92,25 @@ static void check_processes(struct doctor *d)
             doctor_add(d, DOCTOR_NOTE, "profiler", others[i].cure, "%s", others[i].what);
 }
 
+/* In a Python environment another distribution may own the command `gpuprof` (scripts/pack.py). */
+static void check_namesake(struct doctor *d)
+{
+    char bin[PATH_MAX], pattern[PATH_MAX + 64];
+    glob_t found;
+    if (run_file_beside(".", bin, sizeof bin) != 0)
+        return;
+    snprintf(pattern, sizeof pattern, "%s/../lib/python3*/site-packages/gpuprof-[0-9]*.dist-info",
+             bin);
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        doctor_add(d, DOCTOR_NOTE, "namesake",
+                   "both have a command `gpuprof`, and the one installed last has it: this one is "
+                   "also `gpuprof-cuda`; or give each an environment of its own",
+                   "another project's distribution gpuprof is installed here: %.150s",
+                   strrchr(found.gl_pathv[0], '/') + 1);
+        globfree(&found);
+    }
+}
+
 void doctor_others(struct doctor *d)
 {
     check_tool(d, "CUDA_INJECTION64_PATH");
@@ -102,4 +124,5 @@ void doctor_others(struct doctor *d)
     check_setting(d, "CUPTI_ENABLE_HW_TRACE",
                   "it selects another tracing method, which has bugs before CUDA 13.4: unset it");
     check_processes(d);
+    check_namesake(d);
 }
