@@ -350,9 +350,14 @@ static bool failed_early(struct advice *a)
     bool killed = timeline_meta(a->facts->tl, "ended.signal") != NULL;
     if (!killed && (!status || strcmp(status, "0") == 0))
         return false;
+    bool no_gpu = timeline_meta(a->facts->tl, "no_gpu") != NULL;
     verdict_not_enough(a, "Not enough data: the program ended before it used a GPU.",
-                       killed ? "A signal killed it." : "It failed; its own messages say why.",
-                       "Make the program run without gpuprof first; then record again.");
+                       killed   ? "A signal killed it."
+                       : no_gpu ? "It failed, and this machine has no NVIDIA GPU or no driver."
+                                : "It failed; its own messages say why.",
+                       no_gpu ? "Record on a machine with an NVIDIA GPU, or rehearse on a virtual "
+                                "one: gpuprof run --device virtual:h200."
+                              : "Make the program run without gpuprof first; then record again.");
     return true;
 }
 

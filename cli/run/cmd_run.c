@@ -106,6 +106,7 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
                                 .no_samples = are_off("GPUPROF_SAMPLES"),
                                 .report = results.report,
                                 .device_choice = device,
+                                .no_gpu = d->no_gpu,
                                 .step_kernel = results.how.step_kernel,
                                 .virtual_nvml = d->is_virtual ? d->nvml : NULL,
                                 .argv = argv};

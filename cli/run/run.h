@@ -159,6 +159,7 @@ struct record_options {
     bool no_samples;            /* of Python's stacks */
     bool report;                /* of those: write the page beside each */
     const char *device_choice;
+    bool no_gpu;              /* as run_device's */
     const char *step_kernel;  /* part of the name of a kernel that runs once in each step, NULL:
                                  every analysis of the profile takes these steps */
     const char *virtual_nvml; /* NULL: the GPUs are real */

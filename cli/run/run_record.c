@@ -94,6 +94,8 @@ static void put_facts(struct recording *r)
     collect_put_meta(r->collector, "gpuprof_version", GPUPROF_VERSION);
     collect_put_meta(r->collector, "device_choice",
                      r->options->device_choice ? r->options->device_choice : "auto");
+    if (r->options->no_gpu)
+        collect_put_meta(r->collector, "no_gpu", "1");
     snprintf(text, sizeof text, "%" PRId64, clock_ns(CLOCK_REALTIME));
     collect_put_meta(r->collector, "start_realtime_ns", text);
     host_put_facts(r->collector);

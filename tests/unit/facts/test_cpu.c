@@ -288,13 +288,17 @@ TEST(no_steps_and_why)
 /* A usage message, a library that is missing: marks on the loop would not help. */
 TEST(a_program_that_failed_before_it_began)
 {
-    static const char *const ends[][2] = {{"ended.status", "127"}, {"ended.signal", "6"}};
-    for (int i = 0; i < 2; i++) {
+    static const char *const ends[][3] = {{"ended.status", "127", "without gpuprof first"},
+                                          {"ended.signal", "6", "without gpuprof first"},
+                                          {"ended.status", "1", "--device virtual"}};
+    for (int i = 0; i < 3; i++) {
         struct builder b = build_start();
         build_meta(&b, ends[i][0], ends[i][1]);
+        if (i == 2)
+            build_meta(&b, "no_gpu", "1");
         const struct advice *a = build_analyze(&b);
         ck_assert_ptr_nonnull(strstr(a->verdict, "ended before it used a GPU"));
-        ck_assert_ptr_nonnull(strstr(a->next, "without gpuprof first"));
+        ck_assert_ptr_nonnull(strstr(a->next, ends[i][2]));
     }
     struct builder b = build_start();
     build_meta(&b, "ended.status", "0");
