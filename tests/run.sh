@@ -2,7 +2,7 @@
 # usage: run.sh BUILD [long]. What `make test` runs: ctest of the release build without the long tests, unit and golden tests
 # under ASan+UBSan, the agent's under TSan; `long`: the long tests of both alone, for `make test-long`. Says of each test that
 # was skipped or failed why, and closes with "N passed, N failed, N skipped" or "N passed, N failed: NAMES".
-# GPUPROF_TESTS=once leaves out the sanitizers and what judges times: for a second machine, on which they would say the same.
+# GPUPROF_TESTS=once leaves out what would say the same on a second machine: the sanitizers, units, recordings, the page, times.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=${1:-build} what=${2:-}
@@ -97,8 +97,11 @@ if [ "$what" = long ]; then
     finish
 fi
 echo "== release =="
+if [ "${GPUPROF_TESTS:-}" = once ]; then
+    run "" "$build" -LE 'timed|long' -E '^(unit|rule|golden|browser|vgpu)\.' -j $((jobs + 1))
+    finish
+fi
 run "" "$build" -LE 'timed|long' -j $((jobs + 1))
-[ "${GPUPROF_TESTS:-}" != once ] || finish
 run "" "$build" -L timed -LE long
 sanitized asan "$asan" -LE long -R '^(unit|golden)\.' -j $((jobs + 1))
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then
