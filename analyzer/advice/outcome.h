@@ -53,8 +53,11 @@ struct outcome {
     bool upper_bound; /* true: high is the most that it could save */
     bool put_off;     /* predicted: suppressed, for alone it saves next to nothing */
     int64_t own_low_ns, own_high_ns; /* predicted: before past trials widened it (past.h) */
-    int64_t widened_ns;   /* of that, added at either end because of past trials (past.h) */
-    size_t widened_after; /* so many of them */
+    int64_t widened_ns;      /* of that, added at either end because of past trials (past.h) */
+    size_t widened_after;    /* so many of them */
+    enum ledger_kind change; /* predicted: one of the kinds that the ledger of real cards has */
+    int64_t ledger_low_ns, ledger_high_ns; /* added at the low and high end by what such changes
+                                              missed on real cards (past.h) */
     enum error_class error_class;
     struct edit edit; /* what is recommended, as a change that can be replayed */
     struct evidence evidence[8];

@@ -78,3 +78,55 @@ double past_miss(const struct advice *a, const struct edit_kind *kind, size_t *t
     free(miss);
     return by;
 }
+
+enum ledger_kind past_kind(const struct advice *a, const struct edit_kind *kind)
+{
+    return a->whatif.steps == 1 ? LEDGER_ONE_STEP : kind->change;
+}
+
+static int64_t trials_ns(const struct advice *a, const struct outcome *const *o, size_t n)
+{
+    double most = 0;
+    size_t trials;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, past_miss(a, o[i]->edit.kind, &trials));
+    return (int64_t)(most * (double)a->facts->step_ns);
+}
+
+struct span_ns widen_by_trials(const struct advice *a, struct span_ns s,
+                               const struct outcome *const *o, size_t n)
+{
+    int64_t wide = trials_ns(a, o, n);
+    return (struct span_ns){engine_within(s.low_ns - wide, s.low_ns), s.mid_ns,
+                            engine_within(s.high_ns + wide, a->facts->step_ns),
+                            engine_within(s.least_ns - wide, s.least_ns)};
+}
+
+int64_t past_ledger_ns(const struct advice *a, const struct outcome *const *o, size_t n,
+                       int64_t mid_ns)
+{
+    const double miss[LEDGER_KINDS] = {[LEDGER_STRUCTURAL] = ADVICE_MISS_STRUCTURAL,
+                                       [LEDGER_KERNEL] = ADVICE_MISS_KERNEL,
+                                       [LEDGER_HOST] = ADVICE_MISS_HOST,
+                                       [LEDGER_ONE_STEP] = ADVICE_MISS_HOST};
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, miss[past_kind(a, o[i]->edit.kind)]);
+    return facts_virtual(a->facts) || mid_ns <= 0
+               ? 0
+               : (int64_t)(most * sqrt((double)mid_ns * (double)a->facts->step_ns));
+}
+
+struct span_ns widen_by_ledger(const struct advice *a, struct span_ns s,
+                               const struct outcome *const *o, size_t n, int64_t most_ns)
+{
+    /* trials of the same change have told of the same misses already */
+    int64_t more = past_ledger_ns(a, o, n, s.mid_ns) - trials_ns(a, o, n);
+    if (more <= 0)
+        return s;
+    s.low_ns = engine_within(s.low_ns - more, s.low_ns);
+    s.high_ns = s.high_ns + more < most_ns ? s.high_ns + more
+                : s.high_ns < most_ns      ? most_ns
+                                           : s.high_ns;
+    return s;
+}

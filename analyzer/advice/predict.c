@@ -1,10 +1,9 @@
-/* Turns the bounds of findings into predictions by replay, widened by what past trials have shown.
- */
+/* Turns the bounds of findings into predictions by replay, as wide as trials and the ledger of real
+ * changes have shown that they have to be. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/past.h"
 #include "analyzer/queries/query.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { EDITS_MOST = 64 }; /* findings that are asked together */
@@ -27,26 +26,13 @@ int64_t predict_saved(struct engine *x, const struct outcome *const *o, size_t n
     return ns < most ? ns : most;
 }
 
-/* What trials of such changes have shown to be missing from the interval. */
-static struct span_ns widen(const struct advice *a, struct span_ns s,
-                            const struct outcome *const *o, size_t n)
-{
-    double most = 0;
-    size_t trials;
-    for (size_t i = 0; i < n; i++)
-        most = fmax(most, past_miss(a, o[i]->edit.kind, &trials));
-    int64_t wide = (int64_t)(most * (double)a->facts->step_ns);
-    return (struct span_ns){engine_within(s.low_ns - wide, s.low_ns), s.mid_ns,
-                            engine_within(s.high_ns + wide, a->facts->step_ns),
-                            engine_within(s.least_ns - wide, s.least_ns)};
-}
-
 struct span_ns predict_span(const struct advice *a, struct engine *x,
                             const struct outcome *const *o, size_t n)
 {
     const struct edit *edits[EDITS_MOST] = {NULL};
     n = edits_of(o, n, edits);
-    return widen(a, engine_span(x, &a->whatif, edits, n), o, n);
+    struct span_ns s = widen_by_trials(a, engine_span(x, &a->whatif, edits, n), o, n);
+    return widen_by_ledger(a, s, o, n, a->facts->step_ns - engine_floor_ns(x, edits, n));
 }
 
 bool predict_open_to(const struct outcome *o)
@@ -77,9 +63,9 @@ static void raise_bound(struct outcome *o, int64_t most)
  * than its cause costs where it shows, for other work moves up. */
 static void bound_by(const struct advice *a, struct engine *x, struct outcome *o)
 {
-    struct outcome whole = *o;
-    const struct outcome *one = &whole;
-    struct span_ns s = predict_span(a, x, &one, 1);
+    const struct outcome *one = o;
+    const struct edit *edit = &o->edit;
+    struct span_ns s = widen_by_trials(a, engine_span(x, &a->whatif, &edit, 1), &one, 1);
     int64_t most = engine_most(x, &o->edit);
     most = most > s.high_ns ? most : s.high_ns;
     raise_bound(o, most);
@@ -174,7 +160,7 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
     int64_t measured_ns = o->saves_high_ns;
     const struct edit *edit = &o->edit;
     struct span_ns own = within_sure(a->facts, edit->kind, engine_span(x, &a->whatif, &edit, 1));
-    struct span_ns s = within_measured(o, widen(a, own, &one, 1));
+    struct span_ns s = within_measured(o, widen_by_trials(a, own, &one, 1));
     /* Where no wait of the host was recorded, the replay launches at the recorded times, as if the
      * host did not follow; where events are guessed, it may hold the host up for too much. */
     bool peer = edit->kind->measured_from_peer && (x->no_wait || a->whatif.events_guessed);
@@ -196,6 +182,8 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
     o->saves_mid_ns = s.mid_ns;
     o->saves_high_ns = s.high_ns;
     o->upper_bound = false;
+    o->change = past_kind(a, edit->kind);
+    o->limit_ns = edit->kind->within_measured ? measured_ns : o->limit_ns;
     o->widened_ns =
         (int64_t)(past_miss(a, o->edit.kind, &o->widened_after) * (double)a->facts->step_ns);
     if (edit->kind->wait_by_wait && !negligible(a, o->saves_mid_ns))
@@ -346,6 +334,25 @@ static void raise_bounds(struct advice *a, struct engine *x)
     }
 }
 
+/* What fires as a prediction is told as wide as real cards have shown that it has to be. */
+static void calibrate(const struct advice *a, struct engine *x)
+{
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        struct outcome *o = &a->outcomes[i];
+        const struct outcome *one = o;
+        const struct edit *edit = &o->edit;
+        if (o->verdict != RULE_FIRES || !o->edit.kind || o->upper_bound || o->edit.best_case)
+            continue;
+        struct span_ns s = {o->saves_low_ns, o->saves_mid_ns, o->saves_high_ns, o->least_ns};
+        int64_t most = engine_within(a->facts->step_ns - engine_floor_ns(x, &edit, 1), o->limit_ns);
+        struct span_ns wide = widen_by_ledger(a, s, &one, 1, most);
+        o->ledger_low_ns = s.low_ns - wide.low_ns;
+        o->ledger_high_ns = wide.high_ns - s.high_ns;
+        o->saves_low_ns = wide.low_ns;
+        o->saves_high_ns = wide.high_ns;
+    }
+}
+
 int predict_each(struct advice *a, struct engine *x, const struct past_trials *past, struct err *e)
 {
     if ((past && past_learn(a, past, e) < 0) ||
@@ -360,6 +367,7 @@ int predict_each(struct advice *a, struct engine *x, const struct past_trials *p
     engine_take_cost_out(x, &a->whatif);
     predict_all(a, x);
     put_off(a);
+    calibrate(a, x);
     return 0;
 }
 

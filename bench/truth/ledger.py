@@ -3,9 +3,13 @@
 
 Rows come from the tables in docs/accuracy/ and docs/measurements/, as the engine of that day predicted them, and from the
 before/after pairs in FOLDER (pairs.tsv), as this GPUPROF predicts them. The half of a row is drawn by a hash of its names, so that
-nobody chooses it. For each kind of change the seen half says by how much its intervals would have to be wider (split-conformal:
-the ceil(0.8 (n + 1))-th smallest miss, as a share of what was predicted), and the other half whether they would then hold.
-Usage: ledger.py GPUPROF FOLDER --write docs/ledger.tsv docs/accuracy/intervals.tsv"""
+nobody chooses it. For each kind of change the seen half says by how much its intervals have to be wider (split-conformal: the
+ceil(0.8 (n + 1))-th smallest miss), the other half whether they then hold. Misses count as shares of the root of saving times step:
+of that, of the saving and of the step it is the one by which the seen half's intervals are narrowest, and the table shows all three.
+The engine widens by the table (analyzer/advice/limits.def). It is made of intervals as they were before that, `replayed`, so nothing is
+widened twice; `told` is what a user is told, by old engines as today's would tell it.
+Usage: ledger.py GPUPROF FOLDER --write docs/ledger.tsv docs/accuracy/intervals.tsv
+       ledger.py --check docs/ledger.tsv docs/accuracy/intervals.tsv: does the table follow from the rows, and the engine from the table?"""
 import hashlib
 import json
 import math
@@ -15,13 +19,17 @@ import subprocess
 import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-COLUMNS = ("source", "device", "program", "change", "kind", "step before, ms", "predicted %", "low", "high", "measured %",
-           "measured: least", "most", "result", "engine", "in view when predicted", "half")
+COLUMNS = ("source", "device", "program", "change", "kind", "step before, ms", "predicted %", "replayed: low", "high", "told: low", "high",
+           "measured %", "measured: least", "most", "replayed", "told", "engine", "in view when predicted", "half")
+KINDS = ("structural", "kernel", "host-limited", "one step only")
+SCALES = {"root of saving times step": lambda p: math.sqrt(100 * max(p, 0)), "saving": lambda p: max(p, 1), "step": lambda p: 100}
+SCALE = next(iter(SCALES))
 KERNELS = {"tensor-cores", "channels-last", "pointwise-fusion", "type-casts", "fused-optimizer", "gradient-clipping", "TF32",
            "BF16", "fused-attention", "slow-normalisation"}
 HOST = {"cuda-graphs", "sync-in-loop", "debug-switches", "allocation-in-loop", "small-copies", "host-work", "zero-grad"}
 SPAN = r"(-?[\d.]+) \((-?[\d.]+) to (-?[\d.]+)\)"
 TOLERANCE = 0.05  # points: figures in tables have one digit
+ROUND = 0.2       # of several of them
 
 
 def kind(change, steps=None):
@@ -32,17 +40,40 @@ def kind(change, steps=None):
             "host-limited" if words[0] in HOST or "graph" in change.lower() else "structural")
 
 
-def row(source, device, program, change, what, step, predicted, measured, engine, view):
-    """predicted: middle, low, high, or None; measured: middle, least, most."""
+def engine_misses():
+    """What the engine widens by: shares of the root of saving times step, by kind."""
+    with open(os.path.join(TOP, "analyzer", "advice", "limits.def"), encoding="utf-8") as f:
+        by = {name: float(x) for name, x in re.findall(r"ADVICE_MISS_(\w+), ([\d.]+)", f.read())}
+    return dict(zip(KINDS, (by["STRUCTURAL"], by["KERNEL"], by["HOST"], max(by.values()))))
+
+
+MISSES = engine_misses()
+
+
+def widened(what, p, low, high):
+    wide = MISSES[what] * SCALES[SCALE](p)
+    return round(max(low - wide, 0), 1), round(min(high + wide, 100), 1)
+
+
+def held(span, measured):
+    """Nobody predicts a loss: it is no miss of an interval that begins at nothing, and no hit."""
+    return ("hit" if span[0] - TOLERANCE <= measured <= span[1] + TOLERANCE else
+            "loss" if measured < 0 and span[0] == 0 else "miss")
+
+
+def row(source, device, program, change, what, step, predicted, measured, engine, view, told=None):
+    """predicted: middle, low, high of the replay, or None; measured: middle, least, most; told: low, high."""
     half = "seen" if int(hashlib.sha256(f"{source}/{program}/{change}".encode()).hexdigest(), 16) % 2 else "held"
     if predicted is None:
-        result, predicted = ("right: it brings nothing" if measured[0] < 1 else "miss: not advised"), ("", "", "")
+        result = then = "right: it brings nothing" if measured[0] < 1 else "miss: not advised"
+        predicted, told = ("", "", ""), ("", "")
     elif predicted[0] is None:
-        result = "bound holds" if measured[0] <= predicted[2] + 1 else "miss: bound broken"
-        predicted = ("", "", predicted[2])
+        result = then = "bound holds" if measured[0] <= predicted[2] + 1 else "miss: bound broken"
+        predicted, told = ("", "", predicted[2]), ("", predicted[2])
     else:
-        result = "hit" if predicted[1] - TOLERANCE <= measured[0] <= predicted[2] + TOLERANCE else "miss"
-    return (source, device, program, change, what, step, *predicted, *measured, result, engine, view, half)
+        told = told or widened(what, *predicted)
+        result, then = held(predicted[1:], measured[0]), held(told, measured[0])
+    return (source, device, program, change, what, step, *predicted, *told, *measured, result, then, engine, view, half)
 
 
 def of_h200(path):
@@ -92,18 +123,21 @@ def of_pairs(gpuprof, folder):
         step, by_mean = r["breakdown_of_ms"], r["breakdown_of"] == "mean"
         was, then = (float(pace[2]), float(pace[3])) if by_mean else (float(pace[0]), float(pace[1]))
         said = next((f for f in r["findings"] if f["rule"] == rule), None)
-        s = said and [round(100 * said["saves_ms"][k] / step, 1) for k in ("mid", "low", "high")]
-        if said and said["kind"] == "upper-bound":
-            s[0] = None
+        s, told = None, None
+        if said:
+            low, mid, high = (100 * said["saves_ms"][k] / step for k in ("low", "mid", "high"))
+            below, above = (100 * said["ledger_ms"][k] / step for k in ("low", "high"))
+            told = round(low, 1), round(high, 1)
+            s = [round(mid, 1) if said["kind"] == "predicted" else None, round(low + below, 1), round(high - above, 1)]
         yield row("pair of recordings", r["device"]["name"], name, f"{rule}: {change}",
-                  kind(f"{rule} {change}", r["steps"]["used"]), round(step, 2), s, (round(100 * (1 - then / was), 1), "", ""),
-                  version, "the pair")
+                  (said and said["change"]) or kind(f"{rule} {change}", r["steps"]["used"]), round(step, 2), s,
+                  (round(100 * (1 - then / was), 1), "", ""), version, "the pair", told)
 
 
-def miss(x):
-    """By how much the interval fails, as a share of what was predicted. Nobody predicts a loss: that counts as nothing saved."""
-    measured = max(x[9], 0)
-    return max(x[7] - measured, measured - x[8], 0) / max(x[6], 1)
+def miss(x, scale=SCALE):
+    """By how much the replay's interval fails, of that scale. A loss counts as nothing saved."""
+    measured = max(float(x[11]), 0)
+    return max(float(x[7]) - measured, measured - float(x[8]), 0) / SCALES[scale](float(x[6]))
 
 
 def quantile(misses):
@@ -111,14 +145,23 @@ def quantile(misses):
     return sorted(misses)[at - 1] if 0 < at <= len(misses) else None
 
 
+def width(x, by, scale):
+    """Of the interval in points, so much wider."""
+    wide = by * SCALES[scale](float(x[6]))
+    return min(float(x[8]) + wide, 100) - max(float(x[7]) - wide, 0)
+
+
 def intervals(rows):
-    yield ("kind of change", "predictions", "hold", "seen half", "wider by, share of the saving", "other half", "hold then")
-    for what in ("structural", "kernel", "host-limited", "one step only"):
+    results = ("hold as replayed", "hold as told", "loss where that is nothing")
+    yield ("kind of change", "wider by, of the " + SCALE, *(c for half in ("predictions", "seen half", "other half") for c in (half, *results)),
+           *(f"mean width of the seen half, points: by the {scale}" for scale in SCALES))
+    for what in KINDS:
         of = [x for x in rows if x[4] == what and x[6] != ""]
-        seen, held = ([x for x in of if x[-1] == half] for half in ("seen", "held"))
-        by = quantile([miss(x) for x in seen])
-        yield (what, len(of), sum(x[12] == "hit" for x in of), len(seen), "too few" if by is None else round(by, 2), len(held),
-               "" if by is None else sum(miss(x) <= by for x in held))
+        halves = [of, *([x for x in of if x[-1] == half] for half in ("seen", "held"))]
+        by = {scale: quantile([miss(x, scale) for x in halves[1]]) for scale in SCALES}
+        yield (what, "too few" if by[SCALE] is None else f"{math.ceil(1000 * by[SCALE]) / 1000:.3f}",
+               *(c for half in halves for c in (len(half), *(sum(x[at] == found for x in half) for at, found in ((14, "hit"), (15, "hit"), (15, "loss"))))),
+               *("" if by[s] is None else f"{sum(width(x, by[s], s) for x in halves[1]) / len(halves[1]):.1f}" for s in SCALES))
 
 
 def write(path, lines):
@@ -126,7 +169,32 @@ def write(path, lines):
         f.writelines("\t".join(str(c) for c in line) + "\n" for line in lines)
 
 
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return [tuple(line.rstrip("\n").split("\t")) for line in f]
+
+
+def check(ledger, table):
+    """Yields what is wrong."""
+    rows, lines = read(ledger)[1:], read(table)
+    if [tuple(str(c) for c in line) for line in intervals(rows)] != lines:
+        yield f"{table} does not follow from {ledger}: make ledger"
+    for what, *cells in lines[1:]:
+        if cells[0] != "too few" and float(cells[0]) != MISSES[what]:
+            yield f"{what}: the engine widens by {MISSES[what]}, {table} says {cells[0]}"
+    for x in rows:
+        most = widened(x[4], *(float(c) for c in x[6:9])) if x[6] else None
+        if most and not most[0] - ROUND <= float(x[9]) <= float(x[7]) + ROUND:
+            yield f"{x[2]}, {x[3]}: told from {x[9]} %, replayed from {x[7]} %, which is to become {most[0]} %"
+        if most and not float(x[8]) - ROUND <= float(x[10]) <= most[1] + ROUND:
+            yield f"{x[2]}, {x[3]}: told to {x[10]} %, replayed to {x[8]} %, which is to become {most[1]} % at most"
+
+
 def main():
+    if sys.argv[1] == "--check":
+        wrong = list(check(*sys.argv[2:4]))
+        print("\n".join(wrong))
+        return 1 if wrong else 0
     gpuprof, folder, _, ledger, table = sys.argv[1:6]
     accuracy = os.path.join(TOP, "docs", "accuracy")
     rows = [*of_h200(os.path.join(TOP, "docs", "measurements", "h200-2026-11.md")),
@@ -135,8 +203,9 @@ def main():
             *of_pairs(gpuprof, folder)]
     write(ledger, [COLUMNS, *rows])
     write(table, intervals(rows))
-    told = [x for x in rows if x[6] != ""]
-    print(f"{len(rows)} rows; {sum(x[12] == 'hit' for x in told)} of {len(told)} intervals hold")
+    said = [x for x in rows if x[6] != ""]
+    print(f"{len(rows)} rows; {sum(x[14] == 'hit' for x in said)} of {len(said)} intervals hold as replayed, "
+          f"{sum(x[15] == 'hit' for x in said)} as told, {sum(x[15] == 'loss' for x in said)} lost time where that is nothing")
     return 0
 
 

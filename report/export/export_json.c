@@ -67,6 +67,11 @@ static void write_finding(struct json_tree *j, const struct facts *f, const stru
     tree_end(j);
     tree_ms(j, "widened_ms", o->widened_ns);
     tree_int(j, "widened_after_trials", (int64_t)o->widened_after);
+    tree_begin(j, "ledger_ms", '{');
+    tree_ms(j, "low", o->ledger_low_ns);
+    tree_ms(j, "high", o->ledger_high_ns);
+    tree_end(j);
+    tree_str(j, "change", text_ledger_kind(o));
     tree_str(j, "kind", text_outcome_kind(o));
     tree_str(j, "error_class", text_error_class(o->error_class));
     tree_begin(j, "evidence", '[');

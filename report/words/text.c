@@ -143,6 +143,13 @@ const char *text_error_class(enum error_class c)
     return names[c];
 }
 
+const char *text_ledger_kind(const struct outcome *o)
+{
+    static const char *const names[LEDGER_KINDS] = {"structural", "kernel", "host-limited",
+                                                    "one step only"};
+    return o->upper_bound || !o->edit.kind ? NULL : names[o->change];
+}
+
 const char *text_check_verdict(const struct gate_check *c)
 {
     return c->verdict == GATE_SLOWER && !*c->unit ? "failed" : text_gate_verdict(c->verdict);

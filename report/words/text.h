@@ -40,6 +40,8 @@ double percent_of(int64_t part, int64_t whole); /* 0 when whole is 0 */
 
 const char *text_outcome_kind(const struct outcome *o); /* "upper-bound" or "predicted" */
 const char *text_error_class(enum error_class c);
+const char *
+text_ledger_kind(const struct outcome *o); /* as docs/ledger.tsv counts it; NULL: a bound */
 const char *text_gate_verdict(enum gate_verdict v); /* "pass", "slower", "inconclusive" */
 /* The verdict on one check: "failed" of a program that did, with nothing measured. */
 const char *text_check_verdict(const struct gate_check *c);

@@ -76,8 +76,8 @@ TEST(slow_kernels_in_channels_last)
     ck_assert_double_eq_tol(o->evidence[4].value, 32.1, 0.1);   /* GB/s */
     o = case_outcome(build_predict(&b), "slow-normalisation");
     ck_assert(!o->upper_bound);
-    ck_assert_int_ge(o->saves_low_ns, MS(3)); /* 0.5 ms are left at an eighth of the rate */
-    ck_assert_int_le(o->saves_high_ns, MS(4));
+    ck_assert_int_ge(case_replayed(o).low_ns, MS(3)); /* 0.5 ms are left at an eighth of the rate */
+    ck_assert_int_le(case_replayed(o).high_ns, MS(4));
 }
 
 TEST(fires_in_bf16_as_well)

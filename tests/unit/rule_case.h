@@ -48,6 +48,14 @@ static inline const struct outcome *case_outcome(const struct advice *a, const c
     return NULL;
 }
 
+/* The interval as it was replayed, before misses on real cards widened it. */
+static inline struct span_ns case_replayed(const struct outcome *o)
+{
+    return (struct span_ns){.low_ns = o->saves_low_ns + o->ledger_low_ns,
+                            .mid_ns = o->saves_mid_ns,
+                            .high_ns = o->saves_high_ns - o->ledger_high_ns};
+}
+
 /* rule_cases.sh counts which verdicts of which rule have a case. */
 static inline void case_note(const char *test, const char *id, const char *verdict)
 {

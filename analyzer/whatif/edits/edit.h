@@ -14,6 +14,9 @@ struct edit;
 struct graph;
 struct plan;
 
+/* What limits how much such a change saves on a real card, and so by what its predictions miss. */
+enum ledger_kind { LEDGER_STRUCTURAL, LEDGER_KERNEL, LEDGER_HOST, LEDGER_ONE_STEP, LEDGER_KINDS };
+
 struct edit_kind {
     const char *name; /* "pin": stands in files of past trials (past.h), so it never changes */
     /* Marks tasks and sets durations. Draws what nobody knows from a range, which stands in
@@ -38,6 +41,7 @@ struct edit_kind {
                                 from is part of its evidence */
     bool measured_from_peer; /* the finding measured how long others waited: where the host's waits
                                 were not recorded, that much may go though the replay says less */
+    enum ledger_kind change; /* of whole steps; of one step alone: LEDGER_ONE_STEP */
     unsigned sure_parts;     /* bits of enum part: only so much idle time surely goes; the replay
                                 infers the rest. 0: the replay's lower end holds */
     bool wait_by_wait;       /* removes waits, and taking one of them alone may save nothing: the

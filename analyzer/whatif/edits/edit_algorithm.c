@@ -14,4 +14,5 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_algorithm = {
     .name = "algorithm",
     .apply = apply,
+    .change = LEDGER_KERNEL,
 };

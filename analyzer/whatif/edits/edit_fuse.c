@@ -90,4 +90,5 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_fuse = {
     .name = "fuse",
     .apply = apply,
+    .change = LEDGER_KERNEL,
 };

@@ -137,6 +137,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_graph = {
     .name = "graph",
     .apply = apply,
+    .change = LEDGER_HOST,
     .of_host = true,
     .keeps_input = true,
     .sure_parts = 1u << PART_IDLE_LAUNCH,

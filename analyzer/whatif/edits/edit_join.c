@@ -120,4 +120,5 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_join = {
     .name = "join",
     .apply = apply,
+    .change = LEDGER_KERNEL,
 };

@@ -15,5 +15,6 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_keep_gradients = {
     .name = "keep-gradients",
     .apply = apply,
+    .change = LEDGER_HOST,
     .certain = true,
 };

@@ -143,4 +143,5 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_layout = {
     .name = "layout",
     .apply = apply,
+    .change = LEDGER_KERNEL,
 };

@@ -183,5 +183,6 @@ static bool in_tf32_alone(const struct edit *x, const struct facts *f, struct ed
 const struct edit_kind edit_precision = {
     .name = "precision",
     .apply = apply,
+    .change = LEDGER_KERNEL,
     .lesser = in_tf32_alone,
 };

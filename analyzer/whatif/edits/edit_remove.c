@@ -50,6 +50,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_remove = {
     .name = "remove",
     .apply = apply,
+    .change = LEDGER_HOST,
     .certain = true,
     .owns_calls = true,
 };

@@ -17,4 +17,5 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_scale = {
     .name = "scale",
     .apply = apply,
+    .change = LEDGER_KERNEL,
 };

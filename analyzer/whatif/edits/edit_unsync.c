@@ -74,6 +74,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_unsync = {
     .name = "unsync",
     .apply = apply,
+    .change = LEDGER_HOST,
     .certain = true,
     .of_host = true,
     .keeps_input = true,

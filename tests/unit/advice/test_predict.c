@@ -3,6 +3,9 @@
 #include "analyzer/profile/history.h"
 #include "tests/unit/replay_steps.h"
 #include "tests/unit/rule_case.h"
+#include "report/words/text.h"
+
+#include <math.h>
 
 static double evidence(const struct outcome *o, const char *start)
 {
@@ -126,5 +129,37 @@ TEST(trials_of_the_past_widen_the_interval)
     ck_assert_int_eq(with->widened_ns, (int64_t)(0.3 * (double)a->facts->step_ns));
     ck_assert_int_lt(with->saves_low_ns, without->saves_low_ns);
     ck_assert_int_eq(with->saves_mid_ns, without->saves_mid_ns);
+    ck_assert_int_eq(with->ledger_low_ns, 0); /* the trials tell of more than the ledger */
+    advice_free(a);
+}
+
+/* On real cards, by the root of saving times step, without another place in the ranking; on virtual
+ * ones intervals hold without. */
+TEST(misses_on_real_cards_widen_the_interval)
+{
+    struct bench x = bench_start(MS(6), fill_zeroing), y = bench_start(MS(6), fill_zeroing);
+    struct err e = ERR_INIT;
+    struct text words;
+    y.b.t->devices[0].is_virtual = 1;
+    struct advice *a = advise_predicted(y.b.t, NULL, &e);
+    for (size_t i = 0; i < x.b.a->ranked_count; i++) {
+        const struct outcome *o = x.b.a->ranked[i];
+        const struct outcome *same = case_outcome(a, o->rule->id);
+        if (o->upper_bound)
+            continue;
+        double miss = o->change == LEDGER_KERNEL ? ADVICE_MISS_KERNEL : ADVICE_MISS_HOST;
+        int64_t wide =
+            (int64_t)(miss * sqrt((double)o->saves_mid_ns * (double)x.b.a->facts->step_ns));
+        int64_t low = case_replayed(o).low_ns;
+        ck_assert_int_eq(o->ledger_low_ns, wide < low ? wide : low);
+        ck_assert_int_le(o->ledger_high_ns, wide);
+        ck_assert_int_gt(o->saves_low_ns, o->saves_mid_ns / 2); /* a false claim is still refuted */
+        ck_assert_int_le(o->saves_high_ns, x.b.a->facts->step_ns);
+        ck_assert_ptr_nonnull(strstr(text_interval(&words, x.b.a, o), "misses on real cards"));
+        ck_assert_int_eq(same->saves_low_ns, low);
+        ck_assert_int_eq(same->ledger_low_ns + same->ledger_high_ns, 0);
+        ck_assert_int_eq(same->least_ns, o->least_ns);
+    }
+    ck_assert_uint_gt(x.b.a->stack_count, 0);
     advice_free(a);
 }
