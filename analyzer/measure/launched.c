@@ -54,3 +54,57 @@ int launched_find(const struct timeline *t, int64_t *launch)
     free(of);
     return rc;
 }
+
+/* Was the thread that launched the copy in a call, of its own or one that waits, until it ended? */
+static bool waited_for(const struct timeline *t, const struct op *o)
+{
+    uint32_t thread = t->apis[o->api].thread;
+    const struct thread *th = &t->threads[thread];
+    uint32_t next = timeline_api_from(t, th, o->end_ns);
+    return next > th->first_api && t->apis[next - 1].end_ns >= o->end_ns;
+}
+
+/* Streams whose events other streams wait for are in the program's order. */
+static void leave_out_awaited(const struct timeline *t, bool *aside)
+{
+    for (size_t i = 0; i < t->event_count; i++) {
+        const struct event_record *e = &t->events[i];
+        for (size_t k = 0; e->stream != TL_NONE && aside[e->stream] && k < t->sync_count; k++)
+            if (t->syncs[k].event == e->event && t->syncs[k].type == SYNC_STREAM_WAIT_EVENT &&
+                t->syncs[k].stream != e->stream)
+                aside[e->stream] = false;
+    }
+}
+
+bool *launched_aside(const struct timeline *t)
+{
+    bool *aside = calloc(t->stream_count + 1, sizeof *aside);
+    bool *computes = calloc(t->thread_count + 1, sizeof *computes); /* launches other work */
+    size_t *waits = calloc(t->stream_count + 1, sizeof *waits);
+    bool *other = calloc(t->stream_count + 1, sizeof *other);
+    size_t *copies = calloc(t->stream_count + 1, sizeof *copies);
+    bool ready = aside && computes && waits && other && copies;
+    for (size_t i = 0; ready && i < t->op_count; i++)
+        if (t->ops[i].kind != OP_COPY && t->ops[i].api != TL_NONE)
+            computes[t->apis[t->ops[i].api].thread] = true;
+    for (size_t i = 0; ready && i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        if (o->kind != OP_COPY || o->api == TL_NONE || computes[t->apis[o->api].thread]) {
+            other[o->stream] = true;
+            continue;
+        }
+        copies[o->stream]++;
+        waits[o->stream] += waited_for(t, o);
+    }
+    for (size_t i = 0; ready && i < t->stream_count; i++)
+        aside[i] = !other[i] && copies[i] && 2 * waits[i] > copies[i];
+    if (ready)
+        leave_out_awaited(t, aside);
+    free(computes);
+    free(waits);
+    free(other);
+    free(copies);
+    if (!ready)
+        free(aside);
+    return ready ? aside : NULL;
+}

@@ -11,4 +11,10 @@
  * recorded until then, and most were later. -1: out of memory. */
 int launched_find(const struct timeline *t, int64_t *launch);
 
+/* Streams, by index, that feed the program from aside, as loaders do that copy batches to the GPU:
+ * all that is in them are copies of threads that launch nothing else, and that wait for most of
+ * these copies themselves; no other stream waits for their events. What they hold up is handed over
+ * on the host, and ends no step. NULL: out of memory; the caller frees it. */
+bool *launched_aside(const struct timeline *t);
+
 #endif

@@ -1,6 +1,7 @@
 /* Chooses the steps that are replayed and makes their tasks, thread by thread. */
 #include "analyzer/replay/graph_make.h"
 
+#include "analyzer/measure/launched.h"
 #include "analyzer/measure/median.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/replay/limits.h"
@@ -158,6 +159,8 @@ static int put_orphans(struct maker *m)
         const struct op *o = &t->ops[i];
         if (t->streams[o->stream].process != m->a->steps.process || tl_migrates(o))
             continue;
+        if (o->api != TL_NONE && m->feeds[t->apis[o->api].thread])
+            continue;
         bool known = o->api != TL_NONE, in = o->start_ns >= m->g->start_ns;
         bool before = known ? t->apis[o->api].start_ns < m->g->start_ns : !goes_on[o->stream];
         goes_on[o->stream] |= known && !before;
@@ -182,10 +185,26 @@ static uint32_t *index_events(const struct timeline *t)
     return of;
 }
 
+/* Threads that feed the program from aside (launched_aside) wait for room as loaders do, so what
+ * they take now is no limit: they have no tasks. By thread. */
+static bool *find_feeders(const struct timeline *t, const bool *aside)
+{
+    bool *feeds = calloc(t->thread_count + 1, sizeof *feeds);
+    for (size_t i = 0; feeds && i < t->op_count; i++)
+        if (aside[t->ops[i].stream])
+            feeds[t->apis[t->ops[i].api].thread] = true;
+    for (size_t i = 0; feeds && i < t->op_count; i++)
+        if (!aside[t->ops[i].stream] && t->ops[i].api != TL_NONE)
+            feeds[t->apis[t->ops[i].api].thread] = false;
+    return feeds;
+}
+
 static int make(struct maker *m)
 {
     uint32_t *event_of = index_events(m->t);
-    int rc = event_of ? link_ops(m) : -1;
+    bool *aside = launched_aside(m->t), *feeds = aside ? find_feeders(m->t, aside) : NULL;
+    int rc = event_of && feeds ? link_ops(m) : -1;
+    m->feeds = feeds;
     if (rc == 0)
         rc = graph_find_homes(m);
     if (rc == 0)
@@ -193,7 +212,7 @@ static int make(struct maker *m)
     if (rc == 0)
         rc = graph_put_loads(m);
     for (uint32_t i = 0; rc == 0 && i < m->t->thread_count; i++)
-        if (m->t->threads[i].process == m->a->steps.process)
+        if (m->t->threads[i].process == m->a->steps.process && !feeds[i])
             rc = graph_put_thread(m, i, event_of);
     int sorted = rc == 0 ? sort_keys(m->keys.at, m->keys.n) : -1;
     if (sorted == 1)
@@ -201,6 +220,9 @@ static int make(struct maker *m)
     m->g->tasks = m->tasks.at;
     m->g->count = m->tasks.n;
     free(event_of);
+    free(aside);
+    free(feeds);
+    m->feeds = NULL;
     return sorted < 0 ? -1 : 0;
 }
 

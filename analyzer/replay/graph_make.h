@@ -35,6 +35,7 @@ struct maker {
                                      asked yet */
     bool frees_wait;              /* as they should, and were not seen not to */
     int64_t end_ns;
+    const bool *feeds; /* by thread: it has no tasks */
     bool failed;
 };
 

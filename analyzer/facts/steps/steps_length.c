@@ -11,6 +11,7 @@
  * one pass over the operations. */
 #include "analyzer/facts/steps/steps.h"
 #include "analyzer/facts/limits.h"
+#include "analyzer/measure/launched.h"
 
 #include <stdlib.h>
 
@@ -60,15 +61,17 @@ static size_t step_behind(const struct steps *s, int64_t ns)
     return low;
 }
 
-/* Returns how many steps have work on the device. */
-static size_t find_work(const struct facts *f, struct work *w)
+/* Returns how many steps have work on the device. What a loader's thread copies meanwhile ends no
+ * step: `aside`, by stream. */
+static size_t find_work(const struct facts *f, struct work *w, const bool *aside)
 {
     const struct timeline *t = f->tl;
     const struct steps *s = &f->steps;
     size_t n = 0;
     for (uint32_t i = 0; i < t->op_count; i++) {
         const struct op *o = &t->ops[i];
-        if (tl_op_device(t, i) != s->device || t->streams[o->stream].process != s->process)
+        if (tl_op_device(t, i) != s->device || t->streams[o->stream].process != s->process ||
+            aside[o->stream])
             continue;
         struct work *next = &w[step_behind(s, s->launch_ns[i])];
         next->before_ns = o->end_ns > next->before_ns ? o->end_ns : next->before_ns;
@@ -154,17 +157,22 @@ int steps_lengths(struct facts *f)
     if (s->source == STEPS_NONE || f->tl->op_count == 0)
         return 0;
     struct work *w = calloc(s->count + 1, sizeof *w);
-    if (!w)
+    bool *aside = launched_aside(f->tl);
+    if (!w || !aside) {
+        free(w);
+        free(aside);
         return -1;
+    }
     for (size_t i = 0; i <= s->count; i++)
         w[i].before_ns = NONE;
-    s->on_gpu = find_work(f, w) * 2 >= s->count;
+    s->on_gpu = find_work(f, w, aside) * 2 >= s->count;
     for (size_t i = 0; s->on_gpu && i < s->count; i++)
         on_gpu(f, i, &w[i]);
     if (s->on_gpu) {
         keep_last(s);
         settle_unknown(s);
     }
+    free(aside);
     free(w);
     return 0;
 }
