@@ -340,11 +340,10 @@ static void calibrate(const struct advice *a, struct engine *x)
     for (size_t i = 0; i < a->outcome_count; i++) {
         struct outcome *o = &a->outcomes[i];
         const struct outcome *one = o;
-        const struct edit *edit = &o->edit;
         if (o->verdict != RULE_FIRES || !o->edit.kind || o->upper_bound || o->edit.best_case)
             continue;
         struct span_ns s = {o->saves_low_ns, o->saves_mid_ns, o->saves_high_ns, o->least_ns};
-        int64_t most = engine_within(a->facts->step_ns - engine_floor_ns(x, &edit, 1), o->limit_ns);
+        int64_t most = engine_within(engine_most(x, &o->edit), o->limit_ns);
         struct span_ns wide = widen_by_ledger(a, s, &one, 1, most);
         o->ledger_low_ns = s.low_ns - wide.low_ns;
         o->ledger_high_ns = wide.high_ns - s.high_ns;

@@ -3,6 +3,7 @@
 #include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "tests/unit/replay_steps.h"
+#include "tests/unit/rule_case.h"
 
 static bool any(const struct facts *f, uint32_t op)
 {
@@ -41,7 +42,7 @@ TEST(a_graph_is_predicted_from_one_step)
             o = x.b.a->ranked[i];
     ck_assert_ptr_nonnull(o);
     ck_assert(!o->upper_bound);
-    ck_assert_int_gt(o->saves_low_ns, 0);
+    ck_assert_int_gt(case_replayed(o).low_ns, 0);
     ck_assert_ptr_nonnull(strstr(o->summary, "check that every step launches the same"));
 }
 
