@@ -146,3 +146,48 @@ struct query_places query_host_places(const struct facts *f, const int64_t *othe
     free(sum);
     return p;
 }
+
+static bool operators_recorded(const struct timeline *t)
+{
+    for (size_t i = 0; i < t->range_count; i++)
+        if (strcmp(tl_text(t, t->ranges[i].domain), "cpu_op") == 0 ||
+            strncmp(tl_text(t, t->ranges[i].name), "aten::", 6) == 0)
+            return true;
+    return false;
+}
+
+/* From the thread's last call before the gap ends to its next one, within the gap. */
+static int64_t silent_ns(const struct timeline *t, const struct thread *th, const struct gap *g)
+{
+    uint32_t next = timeline_api_from(t, th, g->end_ns), last = th->first_api + th->apis;
+    int64_t longest = 0;
+    for (uint32_t i = next + 1; i-- > th->first_api;) {
+        int64_t from = i > th->first_api ? t->apis[i - 1].end_ns : g->start_ns;
+        int64_t to = i < last ? t->apis[i].start_ns : g->end_ns;
+        from = from > g->start_ns ? from : g->start_ns;
+        to = to < g->end_ns ? to : g->end_ns;
+        longest = to - from > longest ? to - from : longest;
+        if (from == g->start_ns)
+            break;
+    }
+    return longest;
+}
+
+int64_t query_silence_ns(const struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    int64_t all = 0;
+    if (t->have & HAVE_LOADER || f->steps.used == 0 || operators_recorded(t))
+        return 0;
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        bool named = g->range != TL_NONE && !is_the_step(f, &t->ranges[g->range]);
+        if (g->step == TL_NONE || !f->steps.at[g->step].used || named)
+            continue;
+        int64_t host = gap_ns(f, g, PART_IDLE_HOST) + gap_ns(f, g, PART_IDLE_SYNC);
+        int64_t ns = silent_ns(t, facts_main_thread(f), g);
+        ns = ns < host ? ns : host;
+        all += ns * QUERY_SOME > f->step_ns ? ns : 0;
+    }
+    return all / (int64_t)f->steps.used;
+}

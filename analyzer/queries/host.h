@@ -25,6 +25,11 @@ struct query_places {
 /* `other`: what of each of f->gaps is not counted; NULL: all is. */
 struct query_places query_host_places(const struct facts *f, const int64_t *other);
 
+/* Per step, the GPU is idle while the training thread makes no call for a large part of the step, in
+ * no range that says why: it may make a batch. 0 where loading was recorded, or operators, which
+ * would name it. */
+int64_t query_silence_ns(const struct facts *f);
+
 /* Per step, the GPU waits for what the host does: launches too slowly, starts over after a wait, or
  * works on something else. */
 int64_t query_awaits_host(const struct facts *f);

@@ -377,3 +377,27 @@ TEST(an_operator_waits)
             strstr(case_outcome(a, "sync-in-loop")->words[FRAMEWORK_PYTORCH], ".item() every"));
     }
 }
+
+static bool said; /* a range says what the host does in the pause */
+
+/* 3 ms of kernels, a wait for them, and nothing for 6 ms. */
+static void fill_silence(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 6; i++)
+        build_kernel(b, case_gemm, at + US(10 * i), at + US(20) + US(500 * i), US(498));
+    build_sync(b, at + US(100), MS(3));
+    if (said)
+        build_range(b, "augment", at + MS(3.2), at + MS(9));
+}
+
+TEST(what_nobody_recorded_may_be_the_loader)
+{
+    for (int named = 0; named < 2; named++) {
+        said = named;
+        const struct advice *a = case_advice(fill_silence);
+        const struct outcome *o = case_outcome(a, "sync-in-loop");
+        case_verdict(a, "sync-in-loop", RULE_FIRES);
+        ck_assert_int_eq(strstr(o->summary, "makes no CUDA call") != NULL, !named);
+        case_verdict(a, "num-workers", named ? RULE_SILENT : RULE_CANNOT_TELL);
+    }
+}

@@ -2,6 +2,7 @@
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/input/delivery.h"
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/input/loader.h"
@@ -248,6 +249,16 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
     int64_t idle = facts->breakdown_ns[PART_IDLE_INPUT], gain = idle;
     o->why =
         arena_printf(arena, "the GPU waits %.3f ms %s for data", ms(idle), scope_words(facts)->per);
+    int64_t silent = query_silence_ns(facts);
+    if (idle * QUERY_WORTH < facts->step_ns && silent * QUERY_SOME > facts->step_ns) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = arena_printf(arena,
+                              "the GPU is idle for %s %s while the host makes no CUDA call, and "
+                              "nothing recorded says whether it makes a batch: mark that with an "
+                              "NVTX range, or record with gpuprof run",
+                              time_text(arena, silent), scope_words(facts)->per);
+        return;
+    }
     if (idle * QUERY_WORTH < facts->step_ns)
         return;
     struct query_loader l = query_loader(facts, arena);
