@@ -24,6 +24,7 @@ struct python_layout {
     uint16_t frame;  /* of a thread state: its frame, or the cframe that knows it */
     uint16_t cframe; /* of that: the frame + 1; 0 = there is no cframe */
     uint16_t previous, executable, instruction;   /* of a frame */
+    uint16_t locals;                              /* of it: the first one; 0 = not known */
     uint16_t file, name, first_line, lines, code; /* of a code object; code 0: not needed */
     uint16_t text_data[2];                        /* of a str: ASCII, any other one */
     uint16_t bytes_size, bytes_data;
@@ -83,6 +84,7 @@ static const struct python_layout python_layouts[] = {
      .previous = 48,
      .executable = 32,
      .instruction = 56,
+     .locals = 72,
      .file = 112,
      .name = 128,
      .first_line = 72,
@@ -103,6 +105,7 @@ static const struct python_layout python_layouts[] = {
      .previous = 8,
      .executable = 0,
      .instruction = 56,
+     .locals = 72,
      .file = 112,
      .name = 128,
      .first_line = 68,
@@ -120,14 +123,14 @@ struct python_said {
     int minor;
     uint8_t interpreters, threads;                           /* runtime, interpreter */
     uint8_t thread_next, thread_frame, thread_id, native_id; /* thread state */
-    uint8_t previous, executable, instruction;               /* frame */
+    uint8_t previous, executable, instruction, locals;       /* frame */
     uint8_t file, qualname, lines, first_line, code;         /* code object */
     uint8_t tag;
 };
 
 static const struct python_said python_said_by[] = {
-    {13, 5, 9, 21, 23, 24, 25, 29, 30, 31, 35, 37, 38, 39, 43, 0},
-    {14, 5, 9, 24, 26, 27, 28, 32, 33, 34, 40, 42, 43, 44, 48, 3},
+    {13, 5, 9, 21, 23, 24, 25, 29, 30, 31, 32, 35, 37, 38, 39, 43, 0},
+    {14, 5, 9, 24, 26, 27, 28, 32, 33, 34, 35, 40, 42, 43, 44, 48, 3},
 };
 
 enum { PYTHON_SAID_WORDS = 64, PYTHON_COOKIE_WORDS = 1, PYTHON_MOST_OFFSET = 32768 };
@@ -157,19 +160,19 @@ static inline enum layout_result python_layout_said(const uint64_t *word, struct
                                 .bytes_data = 32,
                                 .table = LINES_LOCATIONS,
                                 .tag = s->tag};
-    bool fine = python_take(word, s->interpreters, &l->interpreters) &&
-                python_take(word, s->threads, &l->threads) &&
-                python_take(word, s->thread_next, &l->thread_next) &&
-                python_take(word, s->thread_frame, &l->frame) &&
-                python_take(word, s->thread_id, &l->thread_id) &&
-                python_take(word, s->native_id, &l->native_id) &&
-                python_take(word, s->previous, &l->previous) &&
-                python_take(word, s->executable, &l->executable) &&
-                python_take(word, s->instruction, &l->instruction) &&
-                python_take(word, s->file, &l->file) && python_take(word, s->qualname, &l->name) &&
-                python_take(word, s->lines, &l->lines) &&
-                python_take(word, s->first_line, &l->first_line) &&
-                python_take(word, s->code, &l->code);
+    bool fine =
+        python_take(word, s->interpreters, &l->interpreters) &&
+        python_take(word, s->threads, &l->threads) &&
+        python_take(word, s->thread_next, &l->thread_next) &&
+        python_take(word, s->thread_frame, &l->frame) &&
+        python_take(word, s->thread_id, &l->thread_id) &&
+        python_take(word, s->native_id, &l->native_id) &&
+        python_take(word, s->previous, &l->previous) &&
+        python_take(word, s->executable, &l->executable) &&
+        python_take(word, s->instruction, &l->instruction) &&
+        python_take(word, s->locals, &l->locals) && python_take(word, s->file, &l->file) &&
+        python_take(word, s->qualname, &l->name) && python_take(word, s->lines, &l->lines) &&
+        python_take(word, s->first_line, &l->first_line) && python_take(word, s->code, &l->code);
     return fine ? LAYOUT_FOUND : LAYOUT_UNKNOWN;
 }
 

@@ -382,7 +382,7 @@ struct spool_rec_line {
     uint16_t what;           /* enum spool_line */
     uint16_t unused;
     uint32_t stretch; /* its number in the process, from 1 */
-    uint32_t unused2;
+    uint32_t module;  /* string id of the one that it runs in, "blocks.0 (Block)"; 0 = none */
 };
 
 #define SPOOL_ASSERT(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")

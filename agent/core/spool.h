@@ -84,7 +84,7 @@ struct thread_line {
     int64_t at;
     uint32_t place_function;
     int32_t place_line;
-    uint32_t stretch, file, function; /* as they were recorded last */
+    uint32_t stretch, file, function, module; /* as they were recorded last */
     int32_t line;
     uint16_t what;
     uint64_t next_node;

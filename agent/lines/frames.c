@@ -27,6 +27,7 @@ struct code {
     uint64_t file_at, name_at;
     uint32_t file, function;
     uint8_t owner; /* enum python_owner */
+    bool method;   /* its first local is what it is called on, as far as its name tells */
 };
 
 static struct {
@@ -89,11 +90,24 @@ static bool of_hook(const char *file)
     return n && strncmp(file, folder, n) == 0 && file[n] == '/';
 }
 
-static void describe(struct code *c)
+/* "Block.forward", and it takes an argument. Their number stands 16 bytes before the first line. */
+static bool is_method(uint64_t address, const char *function)
+{
+    int32_t arguments;
+    const char *dot = strrchr(function, '.');
+    if (!py.layout.locals || !dot || (dot > function && dot[-1] == '>'))
+        return false;
+    memcpy(&arguments, (const char *)(uintptr_t)address + py.layout.first_line - 16,
+           sizeof arguments);
+    return arguments > 0;
+}
+
+static void describe(struct code *c, uint64_t address)
 {
     char file[MOST_TEXT], function[MOST_TEXT];
     read_text(c->file_at, file);
     read_text(c->name_at, function);
+    c->method = is_method(address, function);
     c->owner = file[0] && !of_hook(file) ? (uint8_t)python_owner(file) : PYTHON_OF_LIBRARY;
     if (c->owner > PYTHON_OF_PACKAGE)
         return; /* never named */
@@ -145,9 +159,10 @@ static bool find_code(uint64_t address, struct code *out)
         out->file = known->file;
         out->function = known->function;
         out->owner = known->owner;
+        out->method = known->method;
         return true;
     }
-    describe(out);
+    describe(out, address);
     uint64_t is_free = 0;
     if (slot && atomic_compare_exchange_strong(&slot->address, &is_free, 1)) {
         slot->file_at = out->file_at;
@@ -155,6 +170,7 @@ static bool find_code(uint64_t address, struct code *out)
         slot->file = out->file;
         slot->function = out->function;
         slot->owner = out->owner;
+        slot->method = out->method;
         slot->round = round;
         atomic_store_explicit(&slot->address, address, memory_order_release);
     }
@@ -193,8 +209,15 @@ static bool instruction_of(uint64_t frame, uint64_t code, int64_t *at)
     return true;
 }
 
+static uint32_t module_of(uint64_t frame)
+{
+    uint64_t self;
+    bool is_there = read_word(frame + py.layout.locals, &self) && self >= SPOOL_PAGE;
+    return is_there ? modules_name(self & ~(uint64_t)7) : 0;
+}
+
 /* 1: a function; 0: an entry that the interpreter puts between; -1: it cannot be read. */
-static int read_frame(uint64_t frame, struct frame_place *place, uint8_t *owner)
+static int read_frame(uint64_t frame, struct frame_place *place, uint8_t *owner, uint32_t *module)
 {
     struct code code = {0};
     uint64_t executable;
@@ -207,35 +230,35 @@ static int read_frame(uint64_t frame, struct frame_place *place, uint8_t *owner)
     place->file = code.file;
     place->function = code.function;
     *owner = code.owner;
+    if (module && !*module && code.method)
+        *module = module_of(frame);
     return 1;
 }
 
 bool frames_find(struct frame_place *place)
 {
-    uint64_t frame, package_frame = 0;
-    struct frame_place one, package;
+    uint64_t frame, found_frame = 0;
+    uint32_t module = 0;
+    bool wanted = atomic_load_explicit(&modules_known, memory_order_acquire) != 0;
+    uint8_t owner, found = PYTHON_OF_LIBRARY;
+    struct frame_place one;
     if (!first_frame(&frame))
         return false;
-    for (int i = 0; frame && i < MOST_FRAMES; i++) {
-        uint8_t owner;
-        int rc = read_frame(frame, &one, &owner);
+    for (int i = 0; frame && i < MOST_FRAMES && (found != PYTHON_OF_USER || (wanted && !module));
+         i++) {
+        int rc = read_frame(frame, &one, &owner, wanted ? &module : NULL);
         if (rc < 0)
             return false;
-        if (rc > 0 && owner == PYTHON_OF_USER) {
+        if (rc > 0 && owner <= PYTHON_OF_PACKAGE && owner < found) {
             *place = one;
-            return instruction_of(frame, one.code, &place->at);
-        }
-        if (rc > 0 && owner == PYTHON_OF_PACKAGE && !package_frame) {
-            package = one;
-            package_frame = frame;
+            found_frame = frame;
+            found = owner;
         }
         if (!read_word(frame + py.layout.previous, &frame))
             return false;
     }
-    if (!package_frame)
-        return false;
-    *place = package;
-    return instruction_of(package_frame, package.code, &place->at);
+    place->module = module;
+    return found_frame && instruction_of(found_frame, place->code, &place->at);
 }
 
 int32_t frames_line(const struct frame_place *p)
@@ -254,7 +277,7 @@ static bool agrees(const struct lines_frame *frames, size_t n)
     for (size_t i = 0; i < n && i < MOST_CHECKED;) {
         struct frame_place place;
         uint8_t owner;
-        int rc = frame ? read_frame(frame, &place, &owner) : -1;
+        int rc = frame ? read_frame(frame, &place, &owner, NULL) : -1;
         if (rc < 0)
             return false;
         /* 3.12 has entries that look like functions */

@@ -41,6 +41,7 @@ void lines_forget(void)
     atomic_store(&lines_are_on, false);
     atomic_store(&g.backward_tid, 0);
     frames_forget();
+    modules_forget();
     autograd_forget();
     if (g.ready)
         lines_begin();
@@ -57,6 +58,7 @@ static void record(struct thread *t, const struct line *line, enum spool_line wh
     r->file = line->file;
     r->function = line->function;
     r->line = line->number;
+    r->module = line->module;
     r->what = (uint16_t)what;
     r->stretch = atomic_load_explicit(&g.stretch, memory_order_relaxed);
     ring_commit(t);
@@ -79,7 +81,7 @@ static struct line line_of(struct thread_line *seen, const struct frame_place *p
         seen->place_function = p->function;
         seen->place_line = frames_line(p);
     }
-    return (struct line){p->file, p->function, seen->place_line};
+    return (struct line){p->file, p->function, p->module, seen->place_line};
 }
 
 /* Nodes made since the thread's last launch belong to this one's line. */
@@ -120,13 +122,14 @@ static void look(struct thread *t)
         seen->next_node = 0;
     enum spool_line what = find(t, seen, &line);
     if (seen->stretch == stretch && seen->what == what && seen->file == line.file &&
-        seen->function == line.function && seen->line == line.number)
+        seen->function == line.function && seen->line == line.number && seen->module == line.module)
         return;
     seen->stretch = stretch;
     seen->what = (uint16_t)what;
     seen->file = line.file;
     seen->function = line.function;
     seen->line = line.number;
+    seen->module = line.module;
     int64_t now_ns = clock_now_ns();
     record(t, &line, what, now_ns, now_ns);
     if (atomic_fetch_add_explicit(&g.written, 1, memory_order_relaxed) == MOST_RECORDS)
@@ -158,7 +161,7 @@ void lines_backward(bool begins)
     if (!t)
         return;
     if (frames_find(&place)) {
-        g.backward = (struct line){place.file, place.function, frames_line(&place)};
+        g.backward = (struct line){place.file, place.function, place.module, frames_line(&place)};
         atomic_store_explicit(&g.backward_tid, t->tid, memory_order_release);
     }
     thread_leave(t);

@@ -32,13 +32,16 @@ const char *lines_open(int minor, const struct lines_frame *frames, size_t n);
 /* A node of PyTorch's graph (the object in Python) and its sequence number: finds where nodes have
  * it. Before that, backward passes have the line that calls backward(). */
 void lines_know_node(const void *object, uint64_t number);
+/* A module of PyTorch (an object that lives on) and its name: work that is launched from within one
+ * of its methods runs in it. */
+void lines_know_module(const void *object, const char *name);
 /* The calling thread is in backward(), or has left it. */
 void lines_backward(bool begins);
 
 /* ---- between the files of this folder ---- */
 
 struct line {
-    uint32_t file, function; /* string ids */
+    uint32_t file, function, module; /* string ids; module 0: in none */
     int32_t number;
 };
 
@@ -48,11 +51,17 @@ struct frame_place {
     uint64_t code;
     int64_t at; /* bytes behind its first instruction */
     uint32_t file, function;
+    uint32_t module; /* of the innermost method of one, anywhere on the stack; 0: none */
 };
 bool frames_find(struct frame_place *place);
 int32_t frames_line(const struct frame_place *place);
 void frames_begin(void);  /* a stretch begins */
 void frames_forget(void); /* string ids are of another spool */
+
+/* modules.c: the name of the module at this address; 0: none is known there. */
+extern _Atomic uint32_t modules_known; /* how many */
+uint32_t modules_name(uint64_t address);
+void modules_forget(void);
 
 /* autograd.c */
 uint64_t autograd_next(void); /* number of the thread's next node; 0: not known */

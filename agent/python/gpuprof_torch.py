@@ -220,6 +220,7 @@ def find_agent():
     library.gpuprof_hook_detach.argtypes = [ctypes.c_void_p]
     library.gpuprof_hook_kind.argtypes = [text]
     library.gpuprof_hook_node.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+    library.gpuprof_hook_module.argtypes = [ctypes.c_void_p, text]
     return library
 
 

@@ -1,4 +1,5 @@
 """Steps, backward passes, optimizer, precision, parallelism and settings of a training program."""
+import os
 import sys
 
 facts = hook.here["facts"]
@@ -30,6 +31,7 @@ def first_step(optimizer, *_, **__):
     switched.at_first_step()
     if of_all:
         hook_late()
+    guarded(look_for_modules)()
 
 
 @guarded
@@ -111,6 +113,53 @@ def hook_optimizer(module):
 # ---- backward and evaluation ------------------------------------------------------------------
 
 backwards = 0
+
+
+named, outermost = set(), set()  # ids of modules
+MOST_NAMED, WRAPPED = 8192, ("module", "_orig_mod")  # of DistributedDataParallel, of torch.compile
+handle = None  # while we look
+
+
+def name_modules(root):
+    """Each by its name in the outermost one."""
+    outermost.add(id(root))
+    below = [("", root)]
+    while below and len(named) < MOST_NAMED:
+        name, one = below.pop()
+        kind = type(one).__name__
+        named.add(id(one))
+        hook.agent.gpuprof_hook_module(id(one), (f"{name} ({kind})" if name else kind).encode())
+        below.extend((f"{name}.{part}" if name and name not in WRAPPED else part, child)
+                     for part, child in one.__dict__.get("_modules", {}).items()
+                     if child is not None and id(child) not in named)
+
+
+@guarded
+def called(module, args):
+    if id(module) not in named:
+        name_modules(module)
+    elif id(module) in outermost:
+        stop_looking()
+
+
+def stop_looking():
+    global handle
+    if handle:
+        handle.remove()
+        handle = None
+
+
+def look_for_modules():
+    """Calls of modules show which there are: with a hook that goes away when an outermost one is called
+    again. Not where a compiler may trace it."""
+    global handle
+    here = sys.modules.get("torch.nn.modules.module")
+    if (handle or facts.TORCH_COMPILE in hook.known or sys.version_info < (3, 11)
+            or os.environ.get("GPUPROF_LINES") == "0" or not hasattr(here, "register_module_forward_pre_hook")):
+        return
+    handle = here.register_module_forward_pre_hook(called)
+    if stop_looking not in hook.undo_at_compile:
+        hook.undo_at_compile.append(stop_looking)
 
 
 def know_node(args):

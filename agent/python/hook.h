@@ -99,6 +99,7 @@ AGENT_EXPORT void gpuprof_hook_evaluating(int on);
 AGENT_EXPORT void gpuprof_hook_lines(void);
 /* A node of PyTorch's graph and its _sequence_nr(). */
 AGENT_EXPORT void gpuprof_hook_node(const void *object, unsigned long long number);
+AGENT_EXPORT void gpuprof_hook_module(const void *object, const char *name);
 
 bool hook_is_python(void); /* the program's file is called so */
 

@@ -46,6 +46,12 @@ void gpuprof_hook_lines(void)
     gpuprof_hook_health("no-launch-lines", text);
 }
 
+void gpuprof_hook_module(const void *object, const char *name)
+{
+    if (lines_ready())
+        lines_know_module(object, name);
+}
+
 void gpuprof_hook_node(const void *object, unsigned long long number)
 {
     if (lines_ready())

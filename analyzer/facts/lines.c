@@ -16,6 +16,12 @@ const struct gpu_lines *facts_gpu_lines(const struct facts *f)
     return f->lines ? &f->lines->gpu : &none;
 }
 
+uint32_t facts_module_of(const struct timeline *t, uint32_t stack)
+{
+    uint32_t caller = timeline_stack_index(t, t->stacks[stack].caller);
+    return caller != TL_NONE && !tl_text(t, t->stacks[caller].file)[0] ? caller : TL_NONE;
+}
+
 bool facts_gpu_lines_sum(const struct facts *f, uint32_t op)
 {
     uint32_t step = f->steps.op_step[op];

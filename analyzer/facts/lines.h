@@ -69,14 +69,25 @@ struct gpu_line {
     int64_t count;       /* pieces of work in the steps that it is summed over */
 };
 
+/* What it does for a module of PyTorch: what is launched in its forward call and in none inside it,
+ * and goes back through that. */
+struct gpu_module {
+    const char *name; /* "blocks.0.mlp (Sequential)" */
+    uint32_t stack;   /* index in timeline.stacks */
+    int64_t ns;       /* per step */
+};
+
 struct gpu_lines {
     struct gpu_line *at; /* by ns, falling */
     size_t count;
     int64_t ns;       /* all work of the GPU, per step: more than a step takes if streams overlap */
     int64_t lined_ns; /* of it, what has a line */
-    size_t steps;     /* it is summed over: used ones that carry lines. 0: over all used ones, by
+    struct gpu_module *modules; /* by ns, falling */
+    size_t module_count;
+    int64_t module_ns; /* of ns, what has a module */
+    size_t steps;      /* it is summed over: used ones that carry lines. 0: over all used ones, by
                          what matches launches with lines (timeline_lines.c) */
-    bool *of_step;    /* by step: is it summed over it? */
+    bool *of_step;     /* by step: is it summed over it? */
 };
 
 struct line_facts {
@@ -92,6 +103,8 @@ const struct line *facts_line_of(const struct facts *f, uint32_t parts, int64_t 
 int64_t facts_line_looks(const struct facts *f);
 const struct gpu_lines *facts_gpu_lines(const struct facts *f); /* count 0: none was recorded */
 bool facts_gpu_lines_sum(const struct facts *f, uint32_t op);   /* is this work in it? */
+/* Of a line that launches, the index of the module that it runs in; TL_NONE. */
+uint32_t facts_module_of(const struct timeline *t, uint32_t stack);
 /* Of api.line: "train.py:9 (Net.forward), its backward pass". Returns out. */
 const char *launch_line_text(const struct facts *f, uint32_t line, char *out, size_t size);
 

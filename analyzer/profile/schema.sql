@@ -252,7 +252,7 @@ CREATE TABLE launch_line (                          -- from which lines of Pytho
     end_ns INTEGER,                                 -- of a stretch (what = 0); -1 of a line
     stretch INTEGER,                                -- number of the stretch that it is in, from 1 in each process
     what INTEGER,                                   -- code 'launch': 0 a stretch, 1 own, 2 forward, 3 backward(), 4 none
-    stack INTEGER REFERENCES stack(id)              -- the line, without callers; 0 = not known
+    stack INTEGER REFERENCES stack(id)              -- the line; its caller, without a file, is the module; 0 = not known
 );
 
 CREATE TABLE gpu_sample (                           -- the GPU's own gauges
@@ -421,6 +421,13 @@ SELECT coalesce(f.text, '') AS file, coalesce(k.line, 0) AS line, coalesce(u.tex
 FROM launched w LEFT JOIN stack k ON k.id = w.stack LEFT JOIN string f ON f.id = k.file
      LEFT JOIN string u ON u.id = k.function
 GROUP BY k.file, k.line, k.function, w.what ORDER BY gpu_ms DESC;
+
+CREATE VIEW module_gpu_time AS                            -- and for which modules of PyTorch?
+SELECT coalesce(u.text, '') AS module, count(*) AS launches, sum(w.ns) / 1e6 AS gpu_ms,
+       round(100.0 * sum(w.ns) / (SELECT sum(ns) FROM launched), 2) AS percent
+FROM launched w LEFT JOIN stack k ON k.id = w.stack LEFT JOIN stack m ON m.id = k.caller AND m.file = 0
+     LEFT JOIN string u ON u.id = m.function
+GROUP BY module ORDER BY gpu_ms DESC;
 
 CREATE VIEW health_note AS                                -- can this profile be trusted?
 SELECT CASE h.severity WHEN 0 THEN 'info' WHEN 1 THEN 'warning' ELSE 'error' END AS severity,

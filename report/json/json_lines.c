@@ -47,6 +47,7 @@ static void write_gpu(struct json_tree *j, const struct gpu_lines *g)
     tree_begin(j, "gpu", '{');
     tree_ms(j, "ms", g->ns);
     tree_ms(j, "lined_ms", g->lined_ns);
+    tree_ms(j, "module_ms", g->module_ns);
     tree_int(j, "steps", (int64_t)g->steps);
     tree_begin(j, "lines", '[');
     for (size_t i = 0; i < g->count && i < MOST_LINES; i++) {
@@ -59,6 +60,15 @@ static void write_gpu(struct json_tree *j, const struct gpu_lines *g)
         tree_ms(j, "ms", l->ns);
         tree_ms(j, "backward_ms", l->backward_ns);
         tree_num(j, "pct", g->ns > 0 ? 100.0 * (double)l->ns / (double)g->ns : 0, 3);
+        tree_end(j);
+    }
+    tree_end(j);
+    tree_begin(j, "modules", '[');
+    for (size_t i = 0; i < g->module_count && i < MOST_LINES; i++) {
+        tree_begin(j, NULL, '{');
+        tree_str(j, "module", g->modules[i].name);
+        tree_ms(j, "ms", g->modules[i].ns);
+        tree_num(j, "pct", g->ns > 0 ? 100.0 * (double)g->modules[i].ns / (double)g->ns : 0, 3);
         tree_end(j);
     }
     tree_end(j);

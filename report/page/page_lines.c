@@ -20,11 +20,12 @@ static void write_gpu(const struct page *p)
     if (g->count == 0)
         return;
     if (work_tree_lines(&w, p->a->facts) == 0) {
-        page_put(p,
-                 "<h3>What the GPU works for</h3>\n<p class=\"dim\">Its time by function, line and "
-                 "kernel. Work of a backward pass belongs to the line of its forward pass.");
+        page_put(p, "<h3>What the GPU works for</h3>\n<p class=\"dim\">Its time by module, "
+                    "function, line and "
+                    "kernel. Work of a backward pass belongs to the line of its forward pass.");
         fprintf(p->f, " %.1f %% of it has a line.</p>\n", percent_of(g->lined_ns, g->ns));
-        flame_write(p, &w, "GPU time by function, line and kernel", scope_words(p->a->facts)->per);
+        flame_write(p, &w, "GPU time by module, function, line and kernel",
+                    scope_words(p->a->facts)->per);
     }
     work_tree_release(&w);
 }

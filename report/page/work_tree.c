@@ -135,11 +135,34 @@ int work_tree_build(struct work_tree *w, const struct facts *f)
     return rc;
 }
 
-/* A line below its function, from a frame. */
+/* "blocks.0.mlp (Sequential)" below "blocks" and "blocks.0". */
+static uint32_t module_below(struct work_tree *w, const struct timeline *t, uint32_t at,
+                             uint32_t module)
+{
+    const char *name = tl_text(t, t->stacks[module].function);
+    uint32_t whole = (uint32_t)strlen(name), end = (uint32_t)strcspn(name, " ");
+    uint64_t told_by = 0xcbf29ce484222325u; /* FNV-1a */
+    for (uint32_t i = 0; i < end && at != TL_NONE; i++) {
+        told_by = (told_by ^ (unsigned char)name[i]) * 0x100000001b3u;
+        if (i + 1 < end && name[i + 1] != '.')
+            continue;
+        at = child_told_by(w, at, module, WORK_MODULE, (int64_t)(told_by >> 1), 0);
+        if (at != TL_NONE && (i + 1 == end || !w->nodes.at[at].length)) {
+            w->nodes.at[at].name = module;
+            w->nodes.at[at].length = i + 1 < end ? i + 1 : whole;
+        }
+    }
+    return at;
+}
+
+/* A line below its function, and that below its module. */
 static uint32_t line_below(struct work_tree *w, const struct timeline *t, uint32_t at,
                            uint32_t stack)
 {
     const struct row_stack *s = &t->stacks[stack];
+    uint32_t module = facts_module_of(t, stack);
+    if (module != TL_NONE && (at = module_below(w, t, at, module)) == TL_NONE)
+        return at;
     at = child_told_by(w, at, stack, WORK_FUNCTION, s->function, s->file);
     return at == TL_NONE ? at : child_told_by(w, at, stack, WORK_LINE, s->line, s->file);
 }
@@ -200,6 +223,10 @@ const char *work_text(const struct timeline *t, const struct work_node *n, char 
         return tl_text(t, n->name);
     const struct row_stack *s = &t->stacks[n->name];
     const char *file = python_short_file(tl_text(t, s->file));
+    if (n->kind == WORK_MODULE) {
+        snprintf(out, size, "%.*s", (int)n->length, tl_text(t, s->function));
+        return out;
+    }
     if (n->kind == WORK_FUNCTION)
         snprintf(out, size, "%.400s %.400s", tl_text(t, s->function), file);
     else

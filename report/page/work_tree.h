@@ -9,15 +9,16 @@
 #include "base/keymap.h"
 #include "base/vec.h"
 
-enum work_kind { WORK_RANGE, WORK_OP, WORK_FUNCTION, WORK_LINE, WORK_FRAME };
+enum work_kind { WORK_RANGE, WORK_OP, WORK_MODULE, WORK_FUNCTION, WORK_LINE, WORK_FRAME };
 
 struct work_node {
-    uint32_t name;            /* string id, 0: the root; from WORK_FUNCTION on the index of such
+    uint32_t name;            /* string id, 0: the root; from WORK_MODULE on the index of such
                                  a frame in timeline.stacks */
     uint32_t parent;          /* index, TL_NONE of the root */
     uint32_t depth;           /* of the root 0 */
     uint32_t longest;         /* op index */
     uint32_t shapes;          /* string id: inputs of the operator that launched it; 0 = unknown */
+    uint32_t length;          /* WORK_MODULE: so many bytes of its name, what is inside has more */
     int64_t total_ns, own_ns; /* of all work within it; of that not in a range inside it */
     int64_t ops;
     uint8_t kind; /* enum work_kind; WORK_OP: a kernel or copy */
@@ -33,7 +34,7 @@ struct work_tree {
 bool work_tree_any(const struct facts *f);
 /* -1: out of memory; release all the same. */
 int work_tree_build(struct work_tree *w, const struct facts *f);
-/* By function, line and kernel, of the work that facts_gpu_lines is of; its times are per step. */
+/* By module, function, line and kernel, of the work that facts_gpu_lines is of; its times are per step. */
 int work_tree_lines(struct work_tree *w, const struct facts *f);
 /* Samples of the host instead: frames, the outermost first, with what is charged to each stack
  * (struct lines). Its times are per step. */

@@ -91,6 +91,10 @@ def look(checks, build, case, out):
     lined, ns = db.execute("SELECT coalesce(sum(iif(stack > 0, ns, 0)), 0), coalesce(sum(ns), 0) FROM launched WHERE kind = 'kernel'").fetchone()
     checks.check(ns and lined >= 0.95 * ns, f"{case.name}: {100 * lined / max(ns, 1):.1f} % of kernel time with a line, where launches carry them")
     analysis = build.analyze(out)
+    gpu = (analysis.get("lines") or {}).get("gpu") or {"ms": 0}
+    if gpu["ms"]:
+        print(f"{case.name}: {100 * gpu['lined_ms'] / gpu['ms']:.1f} % of the GPU's time in a step with a line, "
+              f"{100 * gpu['module_ms'] / gpu['ms']:.1f} % with a module", flush=True)
     steps = (analysis["steps"] or {}).get("count") or 0
     checks.check(steps >= case.steps, f"{case.name}: {steps} steps, {case.steps} at least", str(analysis["steps"]))
     checks.check("virtual" in json.dumps(analysis["device"]).lower() + analysis["verdict"].lower(),

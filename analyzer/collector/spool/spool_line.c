@@ -1,19 +1,21 @@
-/* Records of launches' lines -> rows. Each line is a row of `stack` without a caller, once in a
- * process. A stretch without an end, of a process that was killed, lasts until its last record. */
+/* Records of launches' lines -> rows. Each line is a row of `stack`, once in a process and module;
+ * its caller, without a file, is the module that it runs in. A stretch without an end, of a process that was killed, lasts until its last record. */
 #include "analyzer/collector/spool/spool.h"
 
 #include "base/keymap.h"
 
-static int64_t stack_row(struct spool *s, struct spool_out *out, const struct spool_rec_line *r)
+static int64_t stack_row(struct spool *s, struct spool_out *out, int64_t caller, uint32_t file,
+                         uint32_t function, int32_t line)
 {
-    struct key key = {{r->file, r->function, r->line}};
+    struct key key = {{file, function, line, caller}};
     uint32_t known = keymap_get(&s->lines, key);
     if (known != KEYMAP_NONE)
         return known;
     struct row_stack row = {.id = ++out->ids[ROW_STACK],
-                            .file = spool_string(s, out, r->file),
-                            .function = spool_string(s, out, r->function),
-                            .line = r->line > 0 ? r->line : 0};
+                            .caller = caller,
+                            .file = file ? spool_string(s, out, file) : 0,
+                            .function = spool_string(s, out, function),
+                            .line = line > 0 ? line : 0};
     spool_put(out, ROW_STACK, &row);
     keymap_put(&s->lines, key, (uint32_t)row.id); /* out of memory: it gets another row */
     return row.id;
@@ -51,14 +53,16 @@ void spool_add_line(struct spool *s, struct spool_out *out, const struct spool_r
     }
     if (!spool_in_window(out, start_ns, false))
         return;
-    struct row_launch_line row = {.id = ++out->ids[ROW_LAUNCH_LINE],
-                                  .process = s->process,
-                                  .thread = spool_thread_id(s, out, r->head.tid),
-                                  .start_ns = start_ns,
-                                  .end_ns = -1,
-                                  .stretch = r->stretch,
-                                  .what = r->what,
-                                  .stack = r->file ? stack_row(s, out, r) : 0};
+    int64_t module = r->file && r->module ? stack_row(s, out, 0, 0, r->module, 0) : 0;
+    struct row_launch_line row = {
+        .id = ++out->ids[ROW_LAUNCH_LINE],
+        .process = s->process,
+        .thread = spool_thread_id(s, out, r->head.tid),
+        .start_ns = start_ns,
+        .end_ns = -1,
+        .stretch = r->stretch,
+        .what = r->what,
+        .stack = r->file ? stack_row(s, out, module, r->file, r->function, r->line) : 0};
     spool_put(out, ROW_LAUNCH_LINE, &row);
 }
 

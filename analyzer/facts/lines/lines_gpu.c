@@ -27,7 +27,7 @@ static struct gpu_line *line_of(struct gpu_lines *g, uint32_t *at, const struct 
 
 struct pass {
     const struct facts *f;
-    uint32_t *line_at;           /* by stack: index + 1 in the list */
+    uint32_t *line_at;           /* by stack, of a line or a module: index + 1 in its list */
     int64_t *work_ns, *lined_ns; /* by step: of its work, and of that with a line of its own */
     bool in_all; /* no step carries lines: all used steps count, by what matches in others */
 };
@@ -63,6 +63,24 @@ static void look(struct pass *p)
         p->in_all &= !carries(p, i);
 }
 
+static void add_module(struct pass *p, struct gpu_lines *g, uint32_t stack, int64_t ns)
+{
+    const struct timeline *t = p->f->tl;
+    uint32_t module = facts_module_of(t, stack);
+    if (module == TL_NONE)
+        return;
+    for (size_t i = 0; !p->line_at[module] && i < g->module_count; i++)
+        if (t->stacks[g->modules[i].stack].function == t->stacks[module].function)
+            p->line_at[module] = (uint32_t)i + 1;
+    if (!p->line_at[module]) {
+        const char *name = tl_text(t, t->stacks[module].function);
+        g->modules[g->module_count] = (struct gpu_module){.name = name, .stack = module};
+        p->line_at[module] = (uint32_t)++g->module_count;
+    }
+    g->modules[p->line_at[module] - 1].ns += ns;
+    g->module_ns += ns;
+}
+
 static void add(struct pass *p, struct gpu_lines *g, uint32_t op)
 {
     const struct timeline *t = p->f->tl;
@@ -77,6 +95,7 @@ static void add(struct pass *p, struct gpu_lines *g, uint32_t op)
     l->ns += ns;
     l->backward_ns += tl_line_way(line) == SPOOL_LINE_OWN ? 0 : ns;
     l->count++;
+    add_module(p, g, tl_line_stack(line), ns);
 }
 
 static int by_ns(const void *a, const void *b)
@@ -84,6 +103,12 @@ static int by_ns(const void *a, const void *b)
     const struct gpu_line *x = a, *y = b;
     return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1)
                           : (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static int modules_by_ns(const void *a, const void *b)
+{
+    const struct gpu_module *x = a, *y = b;
+    return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1) : strcmp(x->name, y->name);
 }
 
 /* Sums over some steps, on the scale of the reported one. */
@@ -107,6 +132,11 @@ static void finish(struct facts *f, struct gpu_lines *g, int64_t step_ns)
         l->file = tl_text(f->tl, s->file);
         l->number = (int)s->line;
     }
+    for (size_t i = 0; i < g->module_count; i++)
+        g->modules[i].ns = scaled(g->modules[i].ns, of, step_ns);
+    if (g->module_count)
+        qsort(g->modules, g->module_count, sizeof *g->modules, modules_by_ns);
+    g->module_ns = scaled(g->module_ns, of, step_ns);
     g->lined_ns = scaled(g->lined_ns, of, step_ns);
     g->ns = step_ns;
 }
@@ -137,8 +167,9 @@ int lines_measure_gpu(struct facts *f)
     p.work_ns = calloc(f->steps.count, sizeof *p.work_ns);
     p.lined_ns = calloc(f->steps.count, sizeof *p.lined_ns);
     g->at = arena_array(&f->arena, t->stack_count, sizeof *g->at);
+    g->modules = arena_array(&f->arena, t->stack_count, sizeof *g->modules);
     g->of_step = arena_array(&f->arena, f->steps.count, sizeof *g->of_step);
-    int rc = p.line_at && p.work_ns && p.lined_ns && g->at && g->of_step ? 0 : -1;
+    int rc = p.line_at && p.work_ns && p.lined_ns && g->at && g->modules && g->of_step ? 0 : -1;
     if (rc == 0)
         sum(&p, f, g);
     free(p.line_at);

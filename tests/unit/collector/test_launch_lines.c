@@ -1,7 +1,7 @@
 /* Lines of launches: one row of `stack` for each line, stretches with and without an end. */
 #include "tests/unit/collect_spools.h"
 
-static uint32_t train, forward; /* ids in the spool */
+static uint32_t train, forward, module; /* ids in the spool */
 
 static struct spool_writer begin(void)
 {
@@ -9,6 +9,7 @@ static struct spool_writer begin(void)
     spool_ring_open(&w, 0, 77);
     train = spool_text(&w, "/home/me/train.py");
     forward = spool_text(&w, "forward");
+    module = 0;
     return w;
 }
 
@@ -20,7 +21,8 @@ static void launch(struct spool_writer *w, uint32_t tid, int line, int what, int
                                .function = line ? forward : 0,
                                .line = line,
                                .what = (uint16_t)what,
-                               .stretch = (uint32_t)stretch};
+                               .stretch = (uint32_t)stretch,
+                               .module = module};
     spool_append(w, 0, &r, sizeof r);
 }
 
@@ -49,6 +51,23 @@ TEST(lines_become_rows)
     ck_assert(LAUNCH(2)->stack == 0 && LAUNCH(3)->stack == STACK(0)->id);
     ck_assert(LAUNCH(4)->what == SPOOL_LINE_STRETCH && LAUNCH(4)->thread == -1);
     ck_assert(LAUNCH(4)->start_ns == 5 && LAUNCH(4)->end_ns == 40 && LAUNCH(4)->stretch == 1);
+    spool_end(&w);
+}
+
+/* The same line in two modules is two rows, each below its module. */
+TEST(modules_are_callers)
+{
+    struct spool_writer w = begin();
+    launch(&w, 77, 9, SPOOL_LINE_OWN, 1, 10, 10);
+    module = spool_text(&w, "blocks.0 (Block)");
+    launch(&w, 77, 9, SPOOL_LINE_OWN, 1, 20, 20);
+    launch(&w, 77, 9, SPOOL_LINE_OWN, 1, 30, 30);
+    finish();
+    ck_assert_int_eq(m->count[ROW_STACK], 3);
+    ck_assert(STACK(0)->caller == 0 && STACK(1)->file == 0);
+    ck_assert_str_eq(memory_text(m, STACK(1)->function), "blocks.0 (Block)");
+    ck_assert(STACK(2)->caller == STACK(1)->id && STACK(2)->line == 9);
+    ck_assert(LAUNCH(1)->stack == STACK(2)->id && LAUNCH(2)->stack == STACK(2)->id);
     spool_end(&w);
 }
 

@@ -74,6 +74,37 @@ TEST(other_steps_are_matched)
     }
 }
 
+/* One line runs in two modules. */
+TEST(modules_have_their_time)
+{
+    struct builder b = build_start();
+    rows = 0;
+    for (int i = 1; i <= 2; i++) {
+        struct row_stack m = {i, 0, 0,
+                              build_text(&b, i == 1 ? "blocks.0 (Block)" : "head (Linear)"), 0};
+        struct row_stack r = {i + 2, i, build_text(&b, "/home/me/train.py"),
+                              build_text(&b, "forward"), 9};
+        build_put(&b, ROW_STACK, &m);
+        build_put(&b, ROW_STACK, &r);
+    }
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = MS(10 * i);
+        build_range(&b, "step", at, at + MS(10));
+        build_kernel(&b, "a", at + US(10), at + US(20), MS(1));
+        build_kernel(&b, "b", at + US(30), at + MS(2), MS(3));
+        if (i == LINED) {
+            line(&b, SPOOL_LINE_OWN, 3, at + US(9), 0);
+            line(&b, SPOOL_LINE_OWN, 4, at + US(29), 0);
+            line(&b, SPOOL_LINE_STRETCH, 0, at, at + MS(10) - 1);
+        }
+    }
+    const struct gpu_lines *g = facts_gpu_lines(build_analyze(&b)->facts);
+    ck_assert(g->count == 1 && g->at[0].ns == MS(4));
+    ck_assert(g->module_count == 2 && g->module_ns == MS(4));
+    ck_assert_str_eq(g->modules[0].name, "head (Linear)");
+    ck_assert(g->modules[0].ns == MS(3) && g->modules[1].ns == MS(1));
+}
+
 TEST(nothing_without_lines)
 {
     struct builder b = start(false);

@@ -1,0 +1,69 @@
+/* Which module of PyTorch an object is, by its address: filled once by the hook, read at launches. */
+#include "agent/lines/lines.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum { MODULES = 16384, MOST_KNOWN = MODULES / 2, PROBES = 64 };
+
+struct module {
+    _Atomic uint64_t address; /* 0 free */
+    uint64_t type;            /* another one stands there once the module is gone */
+    uint32_t name;
+};
+
+_Atomic uint32_t modules_known;
+static struct module *modules;
+
+static uint64_t type_at(uint64_t address)
+{
+    uint64_t type;
+    memcpy(&type, (const char *)(uintptr_t)address + 8, sizeof type);
+    return type;
+}
+
+static struct module *slot_of(uint64_t address)
+{
+    size_t first = (size_t)(address / 16 * 0x9e3779b97f4a7c15u >> 40);
+    for (size_t i = 0; i < PROBES; i++) {
+        struct module *m = &modules[(first + i) % MODULES];
+        uint64_t there = atomic_load_explicit(&m->address, memory_order_acquire);
+        if (there == address || there == 0)
+            return m;
+    }
+    return NULL;
+}
+
+void lines_know_module(const void *object, const char *name)
+{
+    uint64_t address = (uint64_t)(uintptr_t)object;
+    if (!modules) {
+        void *map = mmap(NULL, MODULES * sizeof *modules, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (map == MAP_FAILED)
+            return;
+        modules = map;
+    }
+    struct module *m = atomic_load(&modules_known) < MOST_KNOWN ? slot_of(address) : NULL;
+    if (!m)
+        return;
+    m->type = type_at(address); /* another module may stand where one was */
+    m->name = strings_add(name, strlen(name));
+    if (atomic_exchange(&m->address, address) == 0)
+        atomic_fetch_add_explicit(&modules_known, 1, memory_order_release);
+}
+
+uint32_t modules_name(uint64_t address)
+{
+    const struct module *m = slot_of(address);
+    bool known = m && atomic_load_explicit(&m->address, memory_order_acquire) == address;
+    return known && m->type == type_at(address) ? m->name : 0;
+}
+
+/* String ids are of another spool. */
+void modules_forget(void)
+{
+    atomic_store(&modules_known, 0);
+    if (modules)
+        memset(modules, 0, MODULES * sizeof *modules);
+}
