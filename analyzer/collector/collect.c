@@ -30,7 +30,10 @@ struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, stru
     gethostname(c->host, sizeof c->host - 1);
     c->start_ns = start_monotonic_ns;
     c->sink = out;
-    c->out = (struct spool_out){.sink = &c->sink, .e = &c->first, .unsafe_ns = INT64_MAX};
+    c->out = (struct spool_out){.sink = &c->sink,
+                                .e = &c->first,
+                                .unsafe_ns = INT64_MAX,
+                                .sources = {.start_ns = start_monotonic_ns}};
     return c;
 }
 
@@ -364,6 +367,7 @@ void collect_close(struct collector *c)
     }
     vec_release(&c->spools);
     vec_release(&c->out.times.at);
+    sources_release(&c->out.sources);
     stuck_show(c, NULL, 0, false);
     collect_stacks_stop(c);
     free(c->dir);

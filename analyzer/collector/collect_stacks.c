@@ -75,7 +75,8 @@ static int64_t stack_row(struct collector *c, uint32_t stack)
                               .caller = row,
                               .file = spool_intern(&c->out, f.file),
                               .function = spool_intern(&c->out, f.function),
-                              .line = f.line};
+                              .line = f.line,
+                              .source = spool_source(&c->out, f.file, f.line)};
         spool_put(&c->out, ROW_STACK, &r);
         c->stack_rows.at[new[n]] = row = r.id;
     }

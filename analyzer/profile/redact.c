@@ -169,6 +169,8 @@ static enum treatment treatment_of(const struct redact *r, enum row_kind kind, c
         return r->all && strcmp(column, "uuid") == 0 ? TREAT_HIDE : TREAT_NAME;
     case ROW_HEALTH:
         return strcmp(column, "text") == 0 ? TREAT_FACT : TREAT_NAME;
+    case ROW_STACK:
+        return strcmp(column, "source") != 0 ? TREAT_NAME : r->all ? TREAT_HIDE : TREAT_FACT;
     case ROW_THREAD:
         return TREAT_FACT;
     default:

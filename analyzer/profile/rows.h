@@ -240,7 +240,8 @@ struct row_step_block {
 struct row_stack {
     int64_t id, caller; /* id of the caller's row, 0 = it has none; always a smaller one */
     uint32_t file, function;
-    int64_t line; /* 0 = not known */
+    int64_t line;    /* 0 = not known */
+    uint32_t source; /* the text of that line, of the user's own code; 0 = not known */
 };
 
 /* What a thread did when the recorder looked at it from outside; of one that did not run meanwhile,

@@ -1,4 +1,4 @@
--- The schema of a gpuprof profile, version 9 (PRAGMA user_version). docs/profile.md explains it by example.
+-- The schema of a gpuprof profile, version 10 (PRAGMA user_version). docs/profile.md explains it by example.
 --
 -- Times are nanoseconds since the profile's start; names of columns end in their unit. Ids count from 1 in each table.
 -- -1 = not known. Texts live in `string`: a column that REFERENCES string(id) holds the number of its text, 0 = empty.
@@ -229,7 +229,8 @@ CREATE TABLE stack (                                -- frames of sampled Python 
     caller INTEGER REFERENCES stack(id),            -- 0: the outermost
     file INTEGER REFERENCES string(id),
     function INTEGER REFERENCES string(id),
-    line INTEGER                                    -- 0 = not known
+    line INTEGER,                                   -- 0 = not known
+    source INTEGER REFERENCES string(id)            -- its text, of the user's own code; 0 = not known
 );
 
 CREATE TABLE stack_sample (                         -- what threads of Python do, seen from outside 100 times a second

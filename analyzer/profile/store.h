@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-#define STORE_SCHEMA_VERSION 9 /* PRAGMA user_version */
+#define STORE_SCHEMA_VERSION 10 /* PRAGMA user_version */
 
 struct store;
 

@@ -218,7 +218,7 @@ static const struct column step_block_columns[] = {
 
 static const struct column stack_columns[] = {
     INT(row_stack, id),       INT(row_stack, caller), STR(row_stack, file),
-    STR(row_stack, function), INT(row_stack, line),
+    STR(row_stack, function), INT(row_stack, line),   STR_SINCE(10, row_stack, source),
 };
 
 static const struct column stack_sample_columns[] = {

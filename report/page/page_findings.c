@@ -3,7 +3,10 @@
 #include "report/page/page.h"
 #include "report/page/xml.h"
 #include "report/words/text.h"
+#include "wire/python_owner.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 void page_zoom_button(const struct page *p, int64_t start_ns, int64_t end_ns, uint32_t step,
@@ -80,6 +83,24 @@ static void write_remedy(const struct page *p, const struct outcome *o)
     page_put(p, "</dl></details>\n");
 }
 
+/* The line of the program that it names, as the program had it. */
+static void write_source(const struct page *p, const struct outcome *o)
+{
+    const char *place = o->remedy.object.place;
+    if (!place && o->example_count)
+        place = o->examples[0].caller;
+    for (size_t i = 0; place && i < p->t->stack_count; i++) {
+        const struct row_stack *s = &p->t->stacks[i];
+        char here[512];
+        int n = snprintf(here, sizeof here, "%.400s:%lld",
+                         python_short_file(tl_text(p->t, s->file)), (long long)s->line);
+        if (!s->source || strncmp(place, here, (size_t)n) != 0 || isdigit((unsigned char)place[n]))
+            continue;
+        page_put(p, "<pre>%s  %s</pre>\n", here, tl_text(p->t, s->source));
+        return;
+    }
+}
+
 static const char *how_sure(const struct outcome *o)
 {
     if (o->upper_bound)
@@ -106,6 +127,7 @@ static void write_finding(const struct page *p, const struct outcome *o, size_t 
     page_put(p, "</summary>\n<div class=\"inside\">\n");
     if (o->summary)
         page_put(p, "<p>%s</p>\n", o->summary);
+    write_source(p, o);
     const struct kept_trial *kept = shown_trial(p->o, o);
     if (kept)
         page_put(p, "<p><b>Tried.</b> %s.</p>\n", text_trial(&saving, o, kept));

@@ -231,8 +231,8 @@ const char *work_text(const struct timeline *t, const struct work_node *n, char 
         snprintf(out, size, "%.400s %.400s", tl_text(t, s->function), file);
     else
         snprintf(out, size, "%.400s:%lld%s%.400s", file, (long long)s->line,
-                 n->kind == WORK_FRAME ? " " : "",
-                 n->kind == WORK_FRAME ? tl_text(t, s->function) : "");
+                 n->kind == WORK_FRAME || s->source ? " " : "",
+                 n->kind == WORK_FRAME ? tl_text(t, s->function) : tl_text(t, s->source));
     return out;
 }
 

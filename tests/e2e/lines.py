@@ -110,6 +110,8 @@ def check_samples(checks, db):
     outside = db.execute("SELECT count(*) FROM stack_sample s JOIN process p ON p.id = s.process WHERE s.start_ns < p.start_ns "
                          "OR s.end_ns > p.end_ns OR s.end_ns < s.start_ns").fetchone()
     checks.check(outside == (0,), "no sample lies outside its process", str(outside))
+    source = db.execute("SELECT DISTINCT s.text FROM stack k JOIN string s ON s.id = k.source WHERE k.line = ? AND s.text <> ''", (line_of("starts"),)).fetchall()
+    checks.check(source == [('subprocess.run(["sleep", "0.02"])  # LINE starts',)], "the profile has the text of a line", str(source))
     hook = db.execute("SELECT count(*) FROM stack k JOIN string f ON f.id = k.file WHERE f.text LIKE '%/gpuprof\_%' ESCAPE '\\'").fetchone()
     checks.check(hook == (0,), "no frame is the hook's", str(hook))
 

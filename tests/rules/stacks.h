@@ -8,7 +8,7 @@
 static inline int64_t stack_of(struct builder *b, const char *file, const char *function,
                                int64_t line)
 {
-    struct row_stack r = {++b->next_id, 0, build_text(b, file), build_text(b, function), line};
+    struct row_stack r = {++b->next_id, 0, build_text(b, file), build_text(b, function), line, 0};
     build_put(b, ROW_STACK, &r);
     return r.id;
 }

@@ -22,6 +22,7 @@
 #ifndef GPUPROF_COLLECTOR_SPOOL_SPOOL_H
 #define GPUPROF_COLLECTOR_SPOOL_SPOOL_H
 
+#include "analyzer/collector/spool/sources.h"
 #include "analyzer/profile/rows.h"
 #include "base/keymap.h"
 #include "base/vec.h"
@@ -64,8 +65,9 @@ struct spool_out {
     struct spool_limit limit;
     struct spool_times times;
     struct spool *from; /* whose rows are put now; NULL: nobody's */
-    int64_t newest_ns;  /* for rows without a time: of the newest that has one */
-    int64_t unsafe_ns;  /* of the rows since the last commit: the earliest; INT64_MAX: none */
+    struct sources sources;
+    int64_t newest_ns; /* for rows without a time: of the newest that has one */
+    int64_t unsafe_ns; /* of the rows since the last commit: the earliest; INT64_MAX: none */
 };
 
 struct spool_thread {
@@ -241,6 +243,8 @@ void spool_unmap(struct spool *s); /* when nothing is read any more; counts and 
 void spool_close(struct spool *s);
 bool spool_has_process(const struct spool *s); /* its pid is still the process that wrote it */
 bool spool_alive(const struct spool *s);       /* and goes on writing */
+/* The text of that line of the program, 0: it is not known. */
+uint32_t spool_source(struct spool_out *out, const char *file, int64_t line);
 uint32_t spool_string(struct spool *s, struct spool_out *out, uint32_t id); /* -> sink string id */
 /* Plain characters of a string, cut to fit; "" = there is none. */
 void spool_copy_string(const struct spool *s, uint32_t id, char *out, size_t n);

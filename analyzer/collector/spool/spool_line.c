@@ -16,6 +16,9 @@ static int64_t stack_row(struct spool *s, struct spool_out *out, int64_t caller,
                             .file = file ? spool_string(s, out, file) : 0,
                             .function = spool_string(s, out, function),
                             .line = line > 0 ? line : 0};
+    char path[4096];
+    spool_copy_string(s, file, path, sizeof path);
+    row.source = spool_source(out, path, row.line);
     spool_put(out, ROW_STACK, &row);
     keymap_put(&s->lines, key, (uint32_t)row.id); /* out of memory: it gets another row */
     return row.id;

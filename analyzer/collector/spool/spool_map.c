@@ -172,6 +172,12 @@ uint32_t spool_intern(struct spool_out *out, const char *text)
     return intern(out, text, strlen(text));
 }
 
+uint32_t spool_source(struct spool_out *out, const char *file, int64_t line)
+{
+    char text[200];
+    return source_line(&out->sources, file, line, text, sizeof text) ? spool_intern(out, text) : 0;
+}
+
 /* The text of an entry; NULL when the id is not one or the entry is not finished. */
 static const char *entry(const struct spool *s, uint32_t id, uint32_t *n)
 {

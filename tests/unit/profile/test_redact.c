@@ -78,6 +78,8 @@ static void fill(struct sink *s)
                           .domain = text(s, "key=a b"),
                           .shapes = text(s, "8 x 4 float")};
     ck_assert_int_eq(s->put(s->self, ROW_RANGE, &r, &e), 0);
+    struct row_stack k = {.id = 1, .source = text(s, "api_key = \"abc\"; login(token='abc', n=3)")};
+    ck_assert_int_eq(s->put(s->self, ROW_STACK, &k, &e), 0);
     struct row_copy c = {.id = 1, .bytes = 7}; /* without texts */
     ck_assert_int_eq(s->put(s->self, ROW_COPY, &c, &e), 0);
     struct row_thread t = {.id = 1, .name = 999999}; /* no text */
@@ -111,6 +113,8 @@ TEST(secrets_do_not_pass)
     ck_assert_str_eq(memory_text(m, r->name), "load ***");
     ck_assert_str_eq(memory_text(m, r->domain), "key=a b"); /* the program's own words */
     ck_assert_str_eq(memory_text(m, r->shapes), "8 x 4 float");
+    const struct row_stack *k = MEMORY_ROW(m, stack, ROW_STACK, 0);
+    ck_assert_msg(!strstr(memory_text(m, k->source), "abc"), "%s", memory_text(m, k->source));
     ck_assert_int_eq(MEMORY_ROW(m, copy, ROW_COPY, 0)->bytes, 7);
     ck_assert_uint_eq(MEMORY_ROW(m, thread, ROW_THREAD, 0)->name, 0);
     ck_assert(!has_text(m, "abc") && !has_text(m, "hf_") && !has_text(m, "never-named"));
@@ -129,6 +133,7 @@ TEST(with_all_nobody_is_named)
     const struct row_device *d = MEMORY_ROW(m, device, ROW_DEVICE, 0);
     ck_assert_str_eq(memory_text(m, d->name), "NVIDIA H200");
     ck_assert_str_eq(memory_text(m, d->uuid), "***");
+    ck_assert_str_eq(memory_text(m, MEMORY_ROW(m, stack, ROW_STACK, 0)->source), "***");
     ck_assert(!has_text(m, "node7") && !has_text(m, "GPU-12") && !has_text(m, "t.py"));
     memory_free(m);
 }

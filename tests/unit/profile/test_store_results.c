@@ -97,7 +97,7 @@ static void put_one_of_each(struct store *s)
                             .in_type = SPOOL_DT_BF16,
                             .in_layout = SPOOL_LAYOUT_NHWC,
                             .dim = {32, 64, 56, 56, 128, 3, 3, 2, 1, 1, 1}};
-    struct row_stack stack = {1, 0, name, name, 9};
+    struct row_stack stack = {1, 0, name, name, 9, 0};
     struct row_stack_sample sample = {.id = 1, .looks = 1, .state = STACK_ASLEEP, .stack = 1};
     struct row_launch_line stretch = {.id = 1, .thread = -1, .end_ns = 5000, .stretch = 1},
                            line = {.id = 2, .stretch = 1, .what = SPOOL_LINE_OWN, .stack = 1};

@@ -8,9 +8,10 @@ enum { STEPS = 24 };
 static int64_t rows;
 
 static int64_t frame(struct builder *b, int64_t caller, const char *file, const char *function,
-                     int64_t line)
+                     int64_t line, uint32_t source)
 {
-    struct row_stack r = {++rows, caller, build_text(b, file), build_text(b, function), line};
+    struct row_stack r = {++rows, caller, build_text(b, file), build_text(b, function),
+                          line,   source};
     build_put(b, ROW_STACK, &r);
     return r.id;
 }
@@ -28,11 +29,11 @@ static char *page(struct builder *b)
     *b = build_start_on(NULL, 9, 0);
     build_meta(b, "have", "kernels,copies,memory_kinds,api,sync,ranges,device,memsets");
     rows = 0;
-    int64_t nine = frame(b, 0, "/home/me/train.py", "Net.<b>", 9);
-    int64_t twelve = frame(b, 0, "/home/me/train.py", "loss", 12);
-    int64_t top = frame(b, 0, "/home/me/train.py", "<module>", 40);
-    int64_t run = frame(b, top, "/x/lib/python3.11/subprocess.py", "_wrapper", 548);
-    int64_t sleeps = frame(b, run, "/x/lib/python3.11/selectors.py", "select", 415);
+    int64_t nine = frame(b, 0, "/home/me/train.py", "Net.<b>", 9, build_text(b, "y = f(<x>)"));
+    int64_t twelve = frame(b, 0, "/home/me/train.py", "loss", 12, 0);
+    int64_t top = frame(b, 0, "/home/me/train.py", "<module>", 40, 0);
+    int64_t run = frame(b, top, "/x/lib/python3.11/subprocess.py", "_wrapper", 548, 0);
+    int64_t sleeps = frame(b, run, "/x/lib/python3.11/selectors.py", "select", 415, 0);
     for (int i = 0; i < STEPS; i++) {
         int64_t at = MS(10 * i);
         build_range(b, "step", at, at + MS(10));
@@ -68,6 +69,8 @@ TEST(gpu_time_by_function_line_and_kernel)
         ck_assert_msg(at != NULL, "%s", boxes[i]);
     }
     ck_assert_ptr_nonnull(at);
+    ck_assert_ptr_nonnull(strstr(out, "<pre>train.py:9  y = f(&lt;x&gt;)</pre>")); /* a finding's */
+    ck_assert_ptr_nonnull(strstr(out, " title=\"train.py:9 y = f(&lt;x&gt;): 3.00 ms per step"));
     ck_assert_ptr_nonnull(strstr(out, " 100.0 % of it has a line."));
     free(out);
 }

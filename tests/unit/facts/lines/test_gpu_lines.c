@@ -9,7 +9,8 @@ static int64_t rows;
 
 static int64_t stack(struct builder *b, int64_t id, const char *function, int64_t line)
 {
-    struct row_stack r = {id, 0, build_text(b, "/home/me/train.py"), build_text(b, function), line};
+    struct row_stack r = {id,   0, build_text(b, "/home/me/train.py"), build_text(b, function),
+                          line, 0};
     build_put(b, ROW_STACK, &r);
     return id;
 }
@@ -80,10 +81,10 @@ TEST(modules_have_their_time)
     struct builder b = build_start();
     rows = 0;
     for (int i = 1; i <= 2; i++) {
-        struct row_stack m = {i, 0, 0,
-                              build_text(&b, i == 1 ? "blocks.0 (Block)" : "head (Linear)"), 0};
-        struct row_stack r = {i + 2, i, build_text(&b, "/home/me/train.py"),
-                              build_text(&b, "forward"), 9};
+        struct row_stack m = {
+            i, 0, 0, build_text(&b, i == 1 ? "blocks.0 (Block)" : "head (Linear)"), 0, 0};
+        struct row_stack r = {
+            i + 2, i, build_text(&b, "/home/me/train.py"), build_text(&b, "forward"), 9, 0};
         build_put(&b, ROW_STACK, &m);
         build_put(&b, ROW_STACK, &r);
     }

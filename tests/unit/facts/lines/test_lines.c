@@ -12,7 +12,7 @@ static int64_t stacks, samples;
 static int64_t frame(struct builder *b, int64_t caller, const char *file, const char *function,
                      int64_t line)
 {
-    struct row_stack r = {++stacks, caller, build_text(b, file), build_text(b, function), line};
+    struct row_stack r = {++stacks, caller, build_text(b, file), build_text(b, function), line, 0};
     build_put(b, ROW_STACK, &r);
     return r.id;
 }
