@@ -88,7 +88,7 @@ def make(gpuprof, sources, folder):
         with open(at("train.gpuprof"), "wb") as plain:
             plain.write(packed.read())
     with open(at("terminal.txt"), "w", encoding="utf-8") as f:
-        f.write(on_terminal(folder, gpuprof, "analyze", "train.gpuprof"))
+        f.write(on_terminal(folder, gpuprof, "analyze", "--quiet", "train.gpuprof"))
     os.makedirs(at("ranks"))
     for rank in range(4):
         with open(os.path.join(at("ranks"), f"rank{rank}.json"), "w", encoding="utf-8") as f:
