@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup configure demo test test-long torch fresh fuzz bench truth drawn ledger many-ranks matrix transparency images gpu-portable gpu-check install deb packed wheel archive format clean
+.PHONY: all setup configure demo test test-long torch fresh fuzz bench truth drawn ledger many-ranks matrix transparency images gpu-portable gpu-check install packed wheel archive deb release format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -118,22 +118,22 @@ gpu-check:
 install: all
 	cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))
 
-deb: all
-	@[ -e $(BUILD)/lib/libgpuprof_agent.so ] || { echo "deb: no package is made without the recorder"; exit 1; }
-	cd $(BUILD) && cpack -G DEB
-
-# What installs where nothing is installed, into DIST: a wheel, and an archive to unpack. Both are of one build, with the old C library
-# that scripts/sysroot.py fetches, so that they run on systems with glibc 2.27 or newer; SYSROOT= builds with this machine's.
+# What installs where nothing is installed, into DIST: a wheel, an archive to unpack, a .deb; `make release OUT=DIR` makes them, the
+# sources, an SBOM and checksums. All are of one build, with the old C library that scripts/sysroot.py fetches, so that they run
+# on systems with glibc 2.27 or newer; SYSROOT= builds with this machine's.
 DIST ?= dist
 SYSROOT ?= $(CURDIR)/build-sysroot
 PACKED = build-packed
 packed: setup
 	@$(if $(SYSROOT),scripts/sysroot.py $(SYSROOT))
 	@cmake --preset packed -DGPUPROF_SYSROOT=$(SYSROOT) $(CMAKE_FLAGS) >$(PACKED).log 2>&1 || { cat $(PACKED).log; exit 1; }
-	@scripts/progress.sh "building what is packed" $(PACKED).log cmake --build $(PACKED) -j $(JOBS) \
-	    --target gpuprof gpuprof_agent vgpu vgpu_calls manuals rules_page completions
+	@rm -f $(PACKED).log; scripts/progress.sh "building what is packed" $(PACKED)/build.log cmake --build $(PACKED) -j $(JOBS) --target packed
 
-wheel archive: packed
+wheel archive deb: packed
+	@scripts/pack.py $(PACKED) $(DIST) $@
+
+release: DIST = $(if $(filter command%,$(origin OUT)),$(OUT),dist)
+release: packed
 	@scripts/pack.py $(PACKED) $(DIST) $@
 
 format:

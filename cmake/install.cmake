@@ -1,4 +1,4 @@
-# make install, find_package(gpuprof), pkg-config, and the Debian package.
+# make install, find_package(gpuprof), pkg-config. scripts/pack.py makes packages of the components gpuprof and gpuprof-dev.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS gpuprof RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gpuprof)
@@ -79,23 +79,9 @@ install(FILES ${CMAKE_BINARY_DIR}/completions/zsh RENAME _gpuprof COMPONENT gpup
 install(FILES ${CMAKE_BINARY_DIR}/completions/fish RENAME gpuprof.fish COMPONENT gpuprof
     DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
-set(CPACK_PACKAGE_NAME gpuprof)
-set(CPACK_PACKAGE_VENDOR "gpuprof")
-set(CPACK_PACKAGE_CONTACT "the gpuprof authors <gpuprof@example.org>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "finds out why a CUDA training loop is slow")
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libdw1) # opened when it is needed
-set(CPACK_DEBIAN_PACKAGE_SECTION devel)
-set(CPACK_GENERATOR DEB TGZ)
-set(CPACK_INSTALL_CMAKE_PROJECTS "") # all but gpuprof-mpi
-foreach(component gpuprof gpuprof-dev)
-    list(APPEND CPACK_INSTALL_CMAKE_PROJECTS ${CMAKE_BINARY_DIR} gpuprof ${component} /)
+add_custom_target(packed DEPENDS gpuprof manuals completions rules_page) # all that scripts/pack.py takes
+foreach(t gpuprof_agent vgpu vgpu_calls)
+    if(TARGET ${t})
+        add_dependencies(packed ${t})
+    endif()
 endforeach()
-if(GPUPROF_PORTABLE) # an archive to unpack anywhere
-    set(CPACK_GENERATOR TGZ)
-    set(CPACK_PACKAGING_INSTALL_PREFIX /)
-    set(CPACK_PACKAGE_FILE_NAME gpuprof-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
-endif()
-include(CPack)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Packs what is built into files for other machines: pack.py BUILD OUT wheel|archive... Packed twice, they are the same to the
-byte: their times are SOURCE_DATE_EPOCH, or that of the last commit."""
+"""Packs what is built into files for other machines: pack.py BUILD OUT wheel|archive|deb..., or release: all of them, the
+sources, what is inside (SPDX) and checksums. Packed twice, they are the same to the byte: their times are SOURCE_DATE_EPOCH, or
+that of the last commit."""
 import base64
 import gzip
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -85,10 +87,8 @@ def write_wheel(stage, out, version, machine):
     return path
 
 
-def write_archive(stage, out, version, machine):
-    base = f"gpuprof-{version}-linux-{machine}"
-    path = os.path.join(out, base + ".tar.gz")
-
+def archive(path, prefix, named):
+    """NAMED files, (name, path), under PREFIX in the .tar.gz PATH."""
     def plain(entry):
         entry.uid = entry.gid = 0
         entry.uname = entry.gname = "root"
@@ -97,25 +97,98 @@ def write_archive(stage, out, version, machine):
         return entry
 
     with open(path, "wb") as raw, gzip.GzipFile("", "wb", 9, raw, moment()) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
-        for name, file in files(stage):
-            tar.add(file, f"{base}/{name}", filter=plain)
+        for name, file in named:
+            tar.add(file, f"{prefix}/{name}", filter=plain)
     return path
 
 
-KINDS = {"wheel": write_wheel, "archive": write_archive}
+def write_archive(stage, out, version, machine):
+    base = f"gpuprof-{version}-linux-{machine}"
+    return archive(os.path.join(out, base + ".tar.gz"), base, files(stage))
+
+
+def write_source(_, out, version, __):
+    base = f"gpuprof-{version}"
+    tracked = output("git", "ls-files").splitlines()
+    return archive(os.path.join(out, base + ".tar.gz"), base, [(name, os.path.join(TOP, name)) for name in sorted(tracked)])
+
+
+def write_deb(stage, out, version, machine):
+    architecture = {"x86_64": "amd64", "aarch64": "arm64"}[machine]
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(stage, folder + "/root/usr", symlinks=True)
+        os.mkdir(folder + "/root/DEBIAN")
+        with open(folder + "/root/DEBIAN/control", "w", encoding="utf-8") as f:
+            f.write(f"Package: gpuprof\nVersion: {version}\nArchitecture: {architecture}\nMaintainer: the gpuprof authors <gpuprof@example.org>\n"
+                    f"Depends: libc6 (>= {'.'.join(map(str, needs_glibc(stage)))})\nRecommends: libdw1\nSection: devel\nPriority: optional\n"
+                    f"Description: {SUMMARY}\n")
+        for at, names, more in os.walk(folder + "/root"):
+            os.chmod(at, 0o755)
+            for name in names + more:
+                os.utime(os.path.join(at, name), (moment(), moment()), follow_symlinks=False)
+        path = os.path.join(out, f"gpuprof_{version}_{architecture}.deb")
+        subprocess.run(["dpkg-deb", "--root-owner-group", "--build", folder + "/root", path], check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "SOURCE_DATE_EPOCH": str(moment())})
+    return path
+
+
+def linked(build, macro, header):
+    """The version of a library, from the header that the build used."""
+    with open(os.path.join(build, header), encoding="utf-8") as f:
+        return re.search(rf'#define {macro}\s+"([0-9.]+)', f.read()).group(1)
+
+
+def write_sbom(build, out, version):
+    """What is in the packages: SPDX 2.3."""
+    def part(name, of, licence, **more):
+        return {"SPDXID": f"SPDXRef-{name}", "name": name, "versionInfo": of, "licenseDeclared": licence, "licenseConcluded": licence,
+                "copyrightText": "NOASSERTION", "downloadLocation": "NOASSERTION", "filesAnalyzed": False, **more}
+
+    parts = [part("gpuprof", version, "Apache-2.0"),
+             part("sqlite", linked(setting(build, "SQLite3_INCLUDE_DIR"), "SQLITE_VERSION", "sqlite3.h"), "blessing"),
+             part("zlib", linked(setting(build, "ZLIB_INCLUDE_DIR"), "ZLIB_VERSION", "zlib.h"), "Zlib")]
+    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", parts[0]["SPDXID"])] + [(p["SPDXID"], "STATIC_LINK", parts[0]["SPDXID"]) for p in parts[1:]]
+    document = {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"gpuprof-{version}",
+                "documentNamespace": f"https://example.org/spdx/gpuprof-{version}-{output('git', 'rev-parse', 'HEAD')}",
+                "creationInfo": {"created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment())), "creators": ["Tool: gpuprof-pack"]},
+                "packages": parts,
+                "relationships": [{"spdxElementId": a, "relationshipType": kind, "relatedSpdxElement": b} for a, kind, b in relations]}
+    path = os.path.join(out, f"gpuprof-{version}.spdx.json")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(document, f, indent=1)
+        f.write("\n")
+    return path
+
+
+def write_sums(out):
+    path = os.path.join(out, "SHA256SUMS")
+    with open(path, "w", encoding="utf-8") as sums:
+        for name in sorted(set(os.listdir(out)) - {"SHA256SUMS"}):
+            with open(os.path.join(out, name), "rb") as f:
+                sums.write(f"{hashlib.sha256(f.read()).hexdigest()}  {name}\n")
+    return path
+
+
+KINDS = {"wheel": write_wheel, "archive": write_archive, "deb": write_deb, "source": write_source}
 
 
 def main():
     build, out, *kinds = sys.argv[1:]
+    release = kinds == ["release"]
     os.makedirs(out, exist_ok=True)
+    if release and (os.listdir(out) or output("git", "status", "--porcelain")):
+        sys.exit("release: it needs an empty folder, and a tree in which all is committed")
     version, machine = setting(build, "CMAKE_PROJECT_VERSION"), output("uname", "-m")
     stage = tempfile.mkdtemp()
     try:
         for component in ("gpuprof", "gpuprof-dev"):
             subprocess.run(["cmake", "--install", build, "--prefix", stage, "--component", component, "--strip"], check=True, stdout=subprocess.DEVNULL)
-        for kind in kinds:
-            path = KINDS[kind](stage, out, version, machine)
-            print(f"{kind}: {path} ({os.path.getsize(path) / 1e6:.1f} MB; needs glibc {'.'.join(map(str, needs_glibc(stage)))})")
+        made = [KINDS[kind](stage, out, version, machine) for kind in (KINDS if release else kinds)]
+        if release:
+            made += [write_sbom(build, out, version), write_sums(out)]
+        for path in made:
+            print(f"{path}  {os.path.getsize(path) / 1e6:.1f} MB")
+        print(f"needs glibc {'.'.join(map(str, needs_glibc(stage)))}")
     finally:
         shutil.rmtree(stage)
 
