@@ -1,8 +1,10 @@
 /* Some programs, JAX among them, look for a card's device file before they ask CUDA. Calls that
  * ask whether such a file exists get the answer for /dev/null. It costs one comparison a call. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SHOWN __attribute__((visibility("default")))
@@ -18,7 +20,14 @@ static const char *path_of(const char *path)
     return path;
 }
 
-/* libc's own function of this name; programs built for a glibc before 2.33 call __xstat. */
+/* The structures are the kernel's on 64-bit machines. A glibc before 2.33 has no function of the name
+ * stat to call, and programs built for one call __xstat. */
+static int status(int folder, const char *path, void *out, int flags)
+{
+    return (int)syscall(SYS_newfstatat, folder, path_of(path), out, flags);
+}
+
+/* libc's own function of this name. */
 static void *libcs(void **known, const char *name)
 {
     if (!*known)
@@ -26,8 +35,6 @@ static void *libcs(void **known, const char *name)
     return *known;
 }
 
-typedef int stat_call(const char *path, void *out);
-typedef int stat_at_call(int folder, const char *path, void *out, int flags);
 typedef int access_call(const char *path, int mode);
 typedef int access_at_call(int folder, const char *path, int mode, int flags);
 
@@ -36,14 +43,12 @@ int __xstat64(int version, const char *path, struct stat64 *out);
 
 SHOWN int stat(const char *restrict path, struct stat *restrict out)
 {
-    static void *next;
-    return ((stat_call *)libcs(&next, "stat"))(path_of(path), out);
+    return status(AT_FDCWD, path, out, 0);
 }
 
 SHOWN int stat64(const char *restrict path, struct stat64 *restrict out)
 {
-    static void *next;
-    return ((stat_call *)libcs(&next, "stat64"))(path_of(path), out);
+    return status(AT_FDCWD, path, out, 0);
 }
 
 SHOWN int __xstat(int version, const char *path, struct stat *out)
@@ -60,14 +65,12 @@ SHOWN int __xstat64(int version, const char *path, struct stat64 *out)
 
 SHOWN int fstatat(int folder, const char *restrict path, struct stat *restrict out, int flags)
 {
-    static void *next;
-    return ((stat_at_call *)libcs(&next, "fstatat"))(folder, path_of(path), out, flags);
+    return status(folder, path, out, flags);
 }
 
 SHOWN int fstatat64(int folder, const char *restrict path, struct stat64 *restrict out, int flags)
 {
-    static void *next;
-    return ((stat_at_call *)libcs(&next, "fstatat64"))(folder, path_of(path), out, flags);
+    return status(folder, path, out, flags);
 }
 
 SHOWN int access(const char *path, int mode)
