@@ -27,8 +27,9 @@ const struct dialect dialect_pytorch = {
                 "which imports the program again: keep its loop under if __name__ == '__main__':, "
                 "or add multiprocessing_context='fork'}",
             [ACTION_TRY_WORKERS] =
-                "{loader num_workers persistent_workers}: the recording lacks the cost of a "
-                "batch{?waits_unknown:, the waits of workers, or the number of cores}, so "
+                "{loader num_workers persistent_workers}: the recording lacks the "
+                "{?cores_unknown:number of cores}{!cores_unknown:cost of a "
+                "batch}{?waits_unknown:, the waits of workers, or the number of cores}, so "
                 "{?one_by_one:increase N one by one, up to the number of free "
                 "cores}{!one_by_one:time several values of N}",
             [ACTION_ADD_WORKERS] = "more workers, up to the number of cores, or cheaper batches: "

@@ -63,6 +63,7 @@ struct remedy_object {
     X(ONE_OF_LOADERS, "one_of_loaders") /* the program has several, and this is about one */       \
     X(FEWER_THAN_NOW, "fewer_than_now") /* workers */                                              \
     X(WAITS_UNKNOWN, "waits_unknown")   /* it is not recorded what workers wait for */             \
+    X(CORES_UNKNOWN, "cores_unknown")   /* nor how many cores there are; the cost of a batch is */ \
     X(SHARDS_ITSELF, "shards_itself")   /* a dataset that divides itself among workers */          \
     X(NO_LOADER, "no_loader")           /* no loader makes the batches */                          \
     X(ONLY_INFERS, "only_infers")       /* nothing is learnt */                                    \

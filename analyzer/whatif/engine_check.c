@@ -118,6 +118,10 @@ static void engine_assume(struct engine *x, struct whatif *w)
                "the recording contains no wait of the host for the GPU");
     assume_order(x, w);
     assume_ready(x, w);
+    if (x->f->health.python_functions)
+        assume(x, w, 0,
+               "PyTorch's profiler recorded stacks (with_stack=True), which slows the host: waits "
+               "for the GPU are longer without it");
     double off = off_pct(w->pace_ns, x->f->step_ns);
     if (off > WHATIF_PACE_PCT) {
         w->scatter_pct = off;

@@ -66,7 +66,8 @@ static bool is_staged(const struct graph *g, const struct task *t)
 
 void host_pace_of_run(const struct graph *g, struct plan *p, double u)
 {
-    double by = 1 + (2 * u < 1 ? WHATIF_HOST_FASTER : WHATIF_HOST_SLOWER) * (u - 0.5) / 0.4;
+    double faster = g->a->health.python_functions ? WHATIF_HOST_UNSTACKED : WHATIF_HOST_FASTER;
+    double by = 1 + (2 * u < 1 ? faster : WHATIF_HOST_SLOWER) * (u - 0.5) / 0.4;
     for (size_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         if (of_host(t) || t->kind == TASK_LOAD || is_staged(g, t))

@@ -128,6 +128,17 @@ TEST(test_input_by_trainer)
     QUIET(a, "pin-memory", "overlap-copies", "sync-in-loop", "cuda-graphs");
 }
 
+/* How many the cores carry nobody knows: no number. */
+TEST(without_cores)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_decode);
+    const struct outcome *o = case_outcome(build_analyze(&b), "num-workers");
+    case_does(o, ACTION_TRY_WORKERS);
+    ck_assert(o->remedy.conditions[CONDITION_CORES_UNKNOWN]);
+    ck_assert_ptr_null(o->setting);
+}
+
 TEST(test_input_number)
 {
     struct builder b = with_workers("64");

@@ -23,14 +23,23 @@ static bool same_line(const struct timeline *t, uint32_t a, uint32_t b)
            t->stacks[a].function == t->stacks[b].function;
 }
 
-static struct sum *sum_of(const struct timeline *t, struct sums *sums, uint32_t line)
+static bool same_function_of(const struct timeline *t, uint32_t a, uint32_t b)
 {
+    return a == b || (a != TL_NONE && b != TL_NONE && t->stacks[a].file == t->stacks[b].file &&
+                      t->stacks[a].function == t->stacks[b].function);
+}
+
+/* Where a trace tells functions and no lines, what they call stands for the line. */
+static struct sum *sum_of(const struct facts *f, struct sums *sums, const struct stack_line *l)
+{
+    bool by_call = f->health.python_functions > 0;
     for (size_t i = 0; i < sums->n; i++)
-        if (same_line(t, sums->at[i].line, line))
+        if (same_line(f->tl, sums->at[i].line, l->line) &&
+            (!by_call || same_function_of(f->tl, sums->at[i].called.stack, l->called)))
             return &sums->at[i];
     struct sum *s = vec_push(sums);
     if (s)
-        *s = (struct sum){.line = line, .called = {TL_NONE, 0}, .innermost = {TL_NONE, 0}};
+        *s = (struct sum){.line = l->line, .called = {l->called, 0}, .innermost = {TL_NONE, 0}};
     return s;
 }
 
@@ -132,13 +141,13 @@ static int by_time(const void *a, const void *b)
     return x->looks != y->looks ? (x->looks < y->looks ? 1 : -1) : strcmp(x->place, y->place);
 }
 
-static int sum_stacks(const struct timeline *t, const struct stack_line *stacks,
+static int sum_stacks(const struct facts *f, const struct stack_line *stacks,
                       const struct charged *charged, struct sums *sums, struct charged *total)
 {
-    for (size_t i = 0; i < t->stack_count; i++) {
+    for (size_t i = 0; i < f->tl->stack_count; i++) {
         if (charged[i].all == 0 || stacks[i].line == TL_NONE)
             continue;
-        struct sum *s = sum_of(t, sums, stacks[i].line);
+        struct sum *s = sum_of(f, sums, &stacks[i]);
         if (!s)
             return -1;
         add(&s->charged, &charged[i]);
@@ -157,7 +166,7 @@ int lines_sum(struct facts *f, const struct stack_line *stacks, const struct cha
 {
     struct sums sums = {0};
     struct charged total = {0};
-    int rc = sum_stacks(f->tl, stacks, charged, &sums, &total);
+    int rc = sum_stacks(f, stacks, charged, &sums, &total);
     out->looks = total.all;
     for (int p = 0; p < PART_COUNT; p++)
         out->ns += part_ns[p];

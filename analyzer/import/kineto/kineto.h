@@ -80,16 +80,27 @@ enum kineto_frame_kind { KINETO_FRAME_NONE, KINETO_FRAME_PYTHON, KINETO_FRAME_BU
 struct kineto_frame {
     uint8_t kind;     /* of KINETO_FRAME_NONE nothing else is known */
     uint8_t owner;    /* enum python_owner */
+    uint8_t sign;     /* index + 1 in kineto_signs, 0 = none */
     bool is_profiler; /* PyTorch's own */
+    bool traces;      /* a program into a graph: Dynamo, FX */
     uint32_t file,
-        function;  /* the file with the folders that PyTorch cuts off, where it has them */
-    uint32_t call; /* of the system, that it waits in; 0: it computes */
-    int64_t line;  /* that it begins in; of calls older than the trace, where they were */
+        function;   /* the file with the folders that PyTorch cuts off, where it has them */
+    uint32_t place; /* of the user's: "train.py:12" */
+    uint32_t call;  /* of the system, that it waits in; 0: it computes */
+    int64_t line;   /* that it begins in; of calls older than the trace, where they were */
 };
+
+/* What a call of some function says of the program, as our own recordings have it. */
+enum { KINETO_SIGNS = 3 };
+extern const struct kineto_sign {
+    const char *file, *function;
+    const char *key, *value; /* of the fact; value NULL: the user's place that calls it */
+} kineto_signs[KINETO_SIGNS];
 
 struct kineto_call { /* that has not returned */
     int64_t end_ns;
     uint32_t frame, stack; /* its index; id of its row */
+    bool old;              /* older than the trace */
 };
 
 /* The calls of one thread, as they come, and the looks at them: as if from outside, one a period. */
@@ -121,6 +132,7 @@ struct kineto_frames {
     struct VEC(struct kineto_calls) threads; /* as kineto.threads */
     struct keymap stack_of;                  /* caller and frame -> id */
     struct VEC(struct kineto_owners) owners; /* by id of the stack - 1 */
+    uint32_t signs[KINETO_SIGNS];            /* values of facts that calls show; 0 = not seen */
     struct kineto_line_list changes, forward, nodes;
     int64_t period_ns, looks, late; /* between looks; so far; calls that came out of order */
 };

@@ -38,7 +38,9 @@ static size_t without_address(const char *s, size_t n)
 uint32_t kineto_frames_name(struct kineto *k, const char *s, size_t n)
 {
     struct kineto_frames *fs = &k->frames;
-    uint32_t name = k->out->intern(k->out->self, s, without_address(s, n));
+    static const char collects[] = "<built-in function collect>";
+    bool gc = n == sizeof collects - 1 && memcmp(s, collects, n) == 0; /* as the hook names it */
+    uint32_t name = k->out->intern(k->out->self, gc ? "gc" : s, gc ? 2 : without_address(s, n));
     bool room = name != STR_NONE;
     while (room && fs->of_name.n <= name)
         room = vec_push(&fs->of_name) != NULL;
@@ -183,6 +185,7 @@ static int cut_lines(struct kineto *k, struct kineto_calls *c)
         if (!caller)
             return -1;
         c->open.at[i].stack = caller;
+        c->open.at[i].old = true;
     }
     return 0;
 }
@@ -204,6 +207,29 @@ static struct kineto_calls *calls_of(struct kineto *k, const struct kineto_event
         c->look_ns = ns + k->frames.period_ns;
     }
     return c;
+}
+
+/* What the call says of the program: said once, as the first of them does. */
+static int note_sign(struct kineto *k, const struct kineto_calls *c, uint32_t frame)
+{
+    struct kineto_frames *fs = &k->frames;
+    const struct kineto_frame *f = &fs->at.at[frame];
+    const struct kineto_call *top = c->open.n ? &c->open.at[c->open.n - 1] : NULL;
+    if (!f->sign || fs->signs[f->sign - 1] || (top && fs->at.at[top->frame].traces))
+        return 0;
+    const struct kineto_sign *s = &kineto_signs[f->sign - 1];
+    uint32_t value = s->value ? k->out->intern(k->out->self, s->value, strlen(s->value)) : 0;
+    for (size_t i = c->open.n; i-- > 0 && !s->value && !value;) {
+        const struct kineto_frame *by = &fs->at.at[c->open.at[i].frame];
+        value = by->place && c->open.at[i].old ? by->file : by->place;
+    }
+    uint32_t key = k->out->intern(k->out->self, s->key, strlen(s->key));
+    if (value == STR_NONE || key == STR_NONE)
+        return err_set(k->e, "out of memory");
+    fs->signs[f->sign - 1] = value;
+    struct row_meta row = {k->ids[ROW_META] + 1, kineto_at(k), key, value};
+    k->ids[ROW_META] += value != 0;
+    return value ? PUT(ROW_META, row) : 0;
 }
 
 int kineto_frames_put(struct kineto *k, const struct kineto_event *v, int64_t start_ns)
@@ -231,6 +257,8 @@ int kineto_frames_put(struct kineto *k, const struct kineto_event *v, int64_t st
     }
     if (top && new.end_ns > top->end_ns)
         new.end_ns = top->end_ns;
+    if (note_sign(k, c, frame) < 0)
+        return -1;
     new.stack = stack_of(k, top ? top->stack : 0, frame, false);
     struct kineto_call *slot = new.stack ? vec_push(&c->open) : NULL;
     if (!slot)

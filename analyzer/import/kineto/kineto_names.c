@@ -6,8 +6,10 @@
 #include "analyzer/import/kineto/kineto.h"
 
 #include "base/str.h"
+#include "wire/fact_keys.h"
 #include "wire/python_owner.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define START "<built-in "
@@ -80,6 +82,22 @@ static const struct wait {
     {"fdatasync", "fsync"},
 };
 
+/* Anomaly detection keeps the stack of each operator, which others do only while they trace it. */
+const struct kineto_sign kineto_signs[KINETO_SIGNS] = {
+    {"/site-packages/torch/fx/traceback.py", "format_stack", FACT_TORCH_ANOMALY_MODE, "True"},
+    {"/site-packages/torch/utils/checkpoint.py", "checkpoint", FACT_TORCH_CHECKPOINT, "used"},
+    {PYTHON_BUILT_IN, "collect", FACT_TORCH_GC_ASKED, NULL},
+};
+
+static uint8_t sign_of(const char *file, const char *function, size_t n)
+{
+    for (uint8_t i = 0; i < KINETO_SIGNS; i++)
+        if (strcmp(kineto_signs[i].file, file) == 0 && strlen(kineto_signs[i].function) == n &&
+            memcmp(kineto_signs[i].function, function, n) == 0)
+            return i + 1;
+    return 0;
+}
+
 static bool listed(const char *list, const char *word, size_t n)
 {
     char text[64];
@@ -112,9 +130,10 @@ static uint32_t intern(struct kineto *k, const char *s, size_t n)
     return id;
 }
 
-static int name_file(struct kineto *k, struct kineto_frame *f, const char *file, size_t n)
+static int name_file(struct kineto *k, struct kineto_frame *f, const char *file, size_t n,
+                     const char *function, size_t length)
 {
-    char path[MOST_NAME + 32];
+    char path[MOST_NAME + 32], place[MOST_NAME + 64];
     const char *folder = folder_of(file, n);
     size_t at = strlen(folder);
     memcpy(path, folder, at);
@@ -123,8 +142,13 @@ static int name_file(struct kineto *k, struct kineto_frame *f, const char *file,
     f->owner = python_owner(path);
     const char *inside = python_in_packages(path);
     f->is_profiler = inside && strncmp(inside, "torch/profiler/", 15) == 0;
+    f->traces = inside && (strncmp(inside, "torch/fx/", 9) == 0 ||
+                           strncmp(inside, "torch/_dynamo/", 14) == 0);
+    f->sign = sign_of(path, function, length);
+    int put = snprintf(place, sizeof place, "%s:%lld", python_short_file(path), (long long)f->line);
+    f->place = f->owner == PYTHON_OF_USER ? intern(k, place, (size_t)put) : 0;
     f->file = intern(k, path, at + n);
-    return f->file == STR_NONE ? -1 : 0;
+    return f->file == STR_NONE || f->place == STR_NONE ? -1 : 0;
 }
 
 /* "train.py(12): main": at the last "): ", for a file may have brackets in its name. */
@@ -141,7 +165,8 @@ static int read_python(struct kineto *k, struct kineto_frame *f, const char *s, 
     f->kind = KINETO_FRAME_PYTHON;
     json_int64(s + open, close - open, &f->line);
     f->function = intern(k, s + close + 3, n - close - 3);
-    return f->function == STR_NONE ? -1 : name_file(k, f, s, open - 1);
+    return f->function == STR_NONE ? -1
+                                   : name_file(k, f, s, open - 1, s + close + 3, n - close - 3);
 }
 
 /* "<built-in method item of torch._C.Tensor object at 0x7f..>": Tensor.item. */
@@ -170,6 +195,7 @@ static int read_built_in(struct kineto *k, struct kineto_frame *f, const char *s
         return 0;
     f->kind = KINETO_FRAME_BUILT_IN;
     f->owner = PYTHON_OF_LIBRARY;
+    f->sign = sign_of(PYTHON_BUILT_IN, name, length);
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
         if (strcmp(name, waits[i].function) == 0)
             f->call = intern(k, waits[i].call, strlen(waits[i].call));

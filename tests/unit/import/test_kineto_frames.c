@@ -205,3 +205,35 @@ TEST(long_traces_have_fewer_looks)
     ck_assert_int_lt(looks, 1000000);
     memory_free(m);
 }
+
+/* What calls say of the program becomes the facts that the hook would have told. */
+static const struct {
+    const char *events, *key, *value;
+} signs[] = {
+    {CALL("train.py(3): step", "1", "50") CALL("<built-in function collect>", "9", "5"),
+     "torch.gc.asked", "train.py:3"},
+    {CALL("torch/utils/checkpoint.py(9): checkpoint", "9", "5"), "torch.checkpoint", "used"},
+    {CALL("torch/nn/functional.py(3): linear", "1", "50")
+         CALL("torch/fx/traceback.py(4): format_stack", "9", "5"),
+     "torch.anomaly_mode", "True"},
+    /* a compiler keeps stacks, too */
+    {CALL("torch/_dynamo/output_graph.py(3): create", "1", "50")
+         CALL("torch/fx/traceback.py(4): format_stack", "9", "5"),
+     "torch.anomaly_mode", NULL},
+    {CALL("mine/checkpoint.py(9): checkpoint", "9", "5"), "torch.checkpoint", NULL},
+};
+
+TEST_EACH(calls_say_facts, 0, sizeof signs / sizeof *signs)
+{
+    struct memory *m = read_events(signs[_i].events);
+    const char *value = NULL;
+    for (int i = 0; i < m->count[ROW_META]; i++) {
+        const struct row_meta *r = MEMORY_ROW(m, meta, ROW_META, i);
+        if (strcmp(memory_text(m, r->key), signs[_i].key) == 0)
+            value = memory_text(m, r->value);
+    }
+    ck_assert_int_eq(value != NULL, signs[_i].value != NULL);
+    if (value)
+        ck_assert_str_eq(value, signs[_i].value);
+    memory_free(m);
+}

@@ -40,7 +40,7 @@ static void check_gc_pauses(const struct facts *f, struct arena *arena, struct o
 {
     const char *where = timeline_meta(f->tl, FACT_TORCH_GC_WHERE);
     const char *asked = timeline_meta(f->tl, FACT_TORCH_GC_ASKED);
-    if (!timeline_meta(f->tl, FACT_TORCH_VERSION)) {
+    if (!timeline_meta(f->tl, FACT_TORCH_VERSION) && !asked) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: pauses of Python's garbage collector (gpuprof run records them in "
                  "programs that use PyTorch)";

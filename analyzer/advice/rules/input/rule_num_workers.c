@@ -188,7 +188,13 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
                       .workers = {.count = n, .cores = hooked && feed.others ? feed.cores : 0}};
     if (hooked)
         o->edit.workers.hand_over = way_of(&feed);
-    outcome_set_workers(facts, arena, o, hooked ? &feed : NULL, n);
+    if (facts->host.usable_cores > 0) {
+        outcome_set_workers(facts, arena, o, hooked ? &feed : NULL, n);
+        return;
+    }
+    o->remedy.action = ACTION_TRY_WORKERS; /* nobody knows how many the cores can carry */
+    o->remedy.conditions[CONDITION_ONE_BY_ONE] = true;
+    o->remedy.conditions[CONDITION_CORES_UNKNOWN] = true;
 }
 
 static void add_evidence(const struct facts *facts, struct arena *arena, struct outcome *o,

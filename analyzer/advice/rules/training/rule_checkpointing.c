@@ -94,18 +94,11 @@ static int64_t repeated_pairs_ns(const struct facts *f, struct arena *arena, boo
 /* ---- memory ---- */
 
 static bool memory_lets(const struct facts *f, struct arena *arena, struct outcome *o,
-                        int64_t again_ns)
+                        int64_t again_ns, bool *free)
 {
     int64_t peak = query_gpu(f).memory_peak, all = f->device ? f->device->memory_bytes : 0;
-    if (peak < 0 || all <= 0) {
-        o->verdict = RULE_CANNOT_TELL;
-        o->why = arena_printf(
-            arena,
-            "the program computes %s per step a second time; not recorded: "
-            "how much of the GPU's memory is in use while it trains (gpuprof run samples it)",
-            time_text(arena, again_ns));
-        return false;
-    }
+    if (peak < 0 || all <= 0)
+        return true;
     double pct = 100.0 * (double)peak / (double)all;
     if (pct > RULES_SCARCE_PCT) {
         o->verdict = RULE_SUPPRESSED;
@@ -117,6 +110,7 @@ static bool memory_lets(const struct facts *f, struct arena *arena, struct outco
     }
     outcome_evidence(o, "peak GPU memory in use", (double)peak / 1e9, "GB", NULL);
     outcome_evidence(o, "share of the GPU's memory", pct, "%", NULL);
+    *free = true;
     return true;
 }
 
@@ -144,22 +138,23 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
     o->why = arena_printf(arena, "the program repeats %.3f ms of forward work per step", ms(again));
     if (again * QUERY_WORTH < f->step_ns)
         return;
-    if (!memory_lets(f, arena, o, again))
+    bool free = false; /* or not recorded: then a rerun shows it */
+    if (!memory_lets(f, arena, o, again, &free))
         return;
     outcome_evidence_per(o, ranges ? "computed again" : "computed again, at least,", ms(again),
                          "ms", NULL);
     outcome_evidence_share(o, "share", share_pct(f, again), NULL);
-    o->error_class = ERROR_STRUCTURAL;
+    o->error_class = free ? ERROR_STRUCTURAL : ERROR_RERUN_DECIDES;
     if (ranges)
         o->edit = (struct edit){.kind = &edit_remove,
                                 .at = {.op_marks = p.op_marks, .call_marks = p.call_marks},
                                 .remove.pauses = true};
     outcome_fires(
         o, again,
-        arena_printf(arena,
-                     "%s per step compute activations a second time, while %s of the GPU's "
-                     "memory is free",
-                     time_text(arena, again), "more than half"));
+        arena_printf(arena, "%s per step compute activations a second time%s",
+                     time_text(arena, again),
+                     free ? ", while more than half of the GPU's memory is free"
+                          : "; the recording does not show how much of the GPU's memory is free"));
     outcome_example_op(o, f->tl, p.ops.longest, "longest repeated operation");
 }
 
@@ -176,7 +171,7 @@ const struct rule rule_checkpointing = {
     .doc = "Activation checkpointing keeps only some activations and computes the others again "
            "during the backward pass: up to a third more computing for less memory. It pays if the "
            "program uses the freed memory for a larger batch or a larger model. gpuprof advises "
-           "against it only if more than half of the GPU's memory was free all the time; a rerun "
+           "against it unless more than half of the GPU's memory was in use at some time; a rerun "
            "shows whether all activations fit. If they do not, checkpoint fewer layers, or only "
            "the cheap operations (GELU, normalisation).",
     .remedy = {.action = ACTION_KEEP_ACTIVATIONS},

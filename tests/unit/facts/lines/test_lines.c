@@ -53,6 +53,26 @@ static int64_t in_subprocess(struct builder *b)
     return frame(b, run, "/x/lib/python3.11/selectors.py", "_PollLikeSelector.select", 415);
 }
 
+/* A trace tells in which function, and what that calls stands for the line. */
+TEST(calls_stand_for_lines)
+{
+    for (int trace = 0; trace < 2; trace++) {
+        struct builder b = start();
+        int64_t own = frame(&b, 0, "/home/me/train.py", "train", 30);
+        int64_t save = frame(&b, own, PACKAGES "torch/serialization.py", "save", 9);
+        int64_t forward = frame(&b, own, PACKAGES "torch/nn/linear.py", "forward", 9);
+        for (int i = 0; i < STEPS; i++) {
+            int64_t at = step(&b, i);
+            look(&b, save, STACK_RUNNING, "", at + MS(5));
+            look(&b, forward, STACK_RUNNING, "", at + MS(9));
+            if (trace)
+                build_range_in(&b, "python", "train.py(30): train", 1, at, at + 1);
+        }
+        const struct lines *l = facts_lines(build_analyze(&b)->facts, LINES_STEP);
+        ck_assert_uint_eq(l->count, trace ? 2 : 1);
+    }
+}
+
 /* Looks while the GPU idles count, and share its idle time; looks while it works do not. */
 TEST(gaps_are_charged)
 {
