@@ -46,6 +46,30 @@ TEST(test_misaligned)
     case_first(case_advice(fill_misaligned), "misaligned-kernels", MS(6));
 }
 
+/* Without the shapes of library calls those of operators tell the size; of a batch nobody speaks. */
+static void fill_operators(struct builder *b, int64_t at)
+{
+    fill_misaligned(b, at);
+    build_put(
+        b, ROW_RANGE,
+        &(struct row_range){.id = ++b->next_id,
+                            .process = 1,
+                            .thread = b->thread,
+                            .start_ns = at + US(5),
+                            .end_ns = at + US(25),
+                            .depth = 1,
+                            .name = build_text(b, "aten::bmm"),
+                            .shapes = build_text(b, "7 x 96 x 768 BFloat16, [3 x 5], 7 x 768 x "
+                                                    "50257 BFloat16, 9 x 9 float")});
+}
+
+TEST(sizes_of_operators)
+{
+    const struct advice *a = case_advice(fill_operators);
+    const struct outcome *o = case_first(a, "misaligned-kernels", MS(6));
+    ck_assert_ptr_nonnull(strstr(o->summary, "50257 is not a multiple of 8"));
+}
+
 /* The picture of 7 x 7 is odd, and no channel of it. */
 static void fill_odd_picture(struct builder *b, int64_t at)
 {

@@ -128,6 +128,24 @@ TEST(test_input_by_trainer)
     QUIET(a, "pin-memory", "overlap-copies", "sync-in-loop", "cuda-graphs");
 }
 
+/* Workers that are started anew: more of them take longer. */
+TEST(while_workers_start)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.loader", "DataLoader(num_workers=2)");
+    for (int i = 0; i < CASE_STEPS; i++) {
+        double at = 100 + 10 * i;
+        build_range_at(&b, "gpuprof.step", 0, MS(at), MS(at + 10));
+        build_range_at(&b, "data.wait", 1, MS(at), MS(at + 6));
+        span_of(&b, SPOOL_LOADER_BEGIN, 1, -1, 0, at, 5.8, -1);
+        build_kernel(&b, "gemm", MS(at + 6.01), MS(at + 6.02), MS(3));
+    }
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "num-workers", RULE_SUPPRESSED);
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "num-workers")->why, "worker-startup"));
+    case_verdict(a, "worker-startup", RULE_FIRES);
+}
+
 /* How many the cores carry nobody knows: no number. */
 TEST(without_cores)
 {

@@ -81,6 +81,7 @@ struct kineto_frame {
     uint8_t kind;     /* of KINETO_FRAME_NONE nothing else is known */
     uint8_t owner;    /* enum python_owner */
     uint8_t sign;     /* index + 1 in kineto_signs, 0 = none */
+    uint8_t starts;   /* enum kineto_start: of a loader's workers */
     bool is_profiler; /* PyTorch's own */
     bool traces;      /* a program into a graph: Dynamo, FX */
     uint32_t file,
@@ -89,6 +90,9 @@ struct kineto_frame {
     uint32_t call;  /* of the system, that it waits in; 0: it computes */
     int64_t line;   /* that it begins in; of calls older than the trace, where they were */
 };
+
+/* What a call does with the workers of a loader; launches one of them. */
+enum kineto_start { KINETO_STARTS_NONE, KINETO_STARTS, KINETO_LAUNCHES, KINETO_STOPS };
 
 /* What a call of some function says of the program, as our own recordings have it. */
 enum { KINETO_SIGNS = 3 };
@@ -110,6 +114,8 @@ struct kineto_calls {
     bool began;                        /* a call was seen from its begin to its end */
     uint32_t profiler;                 /* so many of the open ones are PyTorch's profiler */
     uint32_t line;                     /* that it launches from: id of the stack, 0 = none */
+    struct row_loader begin;           /* the loop that starts workers; id 0: not put yet */
+    int64_t launched;                  /* in it */
     struct row_stack_sample look;      /* not put yet; looks 0: none */
 };
 
@@ -133,6 +139,8 @@ struct kineto_frames {
     struct keymap stack_of;                  /* caller and frame -> id */
     struct VEC(struct kineto_owners) owners; /* by id of the stack - 1 */
     uint32_t signs[KINETO_SIGNS];            /* values of facts that calls show; 0 = not seen */
+    int64_t workers;                         /* of the loader that starts most */
+    uint32_t loop;                           /* where it is looped over: a place of the user's */
     struct kineto_line_list changes, forward, nodes;
     int64_t period_ns, looks, late; /* between looks; so far; calls that came out of order */
 };

@@ -12,8 +12,11 @@
 #include "analyzer/import/kineto/kineto.h"
 
 #include "base/str.h"
+#include "wire/fact_keys.h"
 #include "wire/python_owner.h"
+#include "wire/spool_format.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define PUT(kind, row) k->out->put(k->out->self, kind, &(row), k->e)
@@ -209,6 +212,32 @@ static struct kineto_calls *calls_of(struct kineto *k, const struct kineto_event
     return c;
 }
 
+/* ---- facts ---- */
+
+/* value: 0 = none */
+static int put_fact(struct kineto *k, const char *key, uint32_t value)
+{
+    struct row_meta row = {.process = kineto_at(k), .value = value};
+    if (value == 0)
+        return 0;
+    row.id = ++k->ids[ROW_META];
+    row.key = k->out->intern(k->out->self, key, strlen(key));
+    if (row.key == STR_NONE || value == STR_NONE)
+        return err_set(k->e, "out of memory");
+    return PUT(ROW_META, row);
+}
+
+/* The innermost of the user's calls; 0: none is open. */
+static uint32_t user_place(const struct kineto_frames *fs, const struct kineto_calls *c)
+{
+    uint32_t place = 0;
+    for (size_t i = c->open.n; i-- > 0 && !place;) {
+        const struct kineto_frame *by = &fs->at.at[c->open.at[i].frame];
+        place = by->place && c->open.at[i].old ? by->file : by->place;
+    }
+    return place;
+}
+
 /* What the call says of the program: said once, as the first of them does. */
 static int note_sign(struct kineto *k, const struct kineto_calls *c, uint32_t frame)
 {
@@ -219,17 +248,62 @@ static int note_sign(struct kineto *k, const struct kineto_calls *c, uint32_t fr
         return 0;
     const struct kineto_sign *s = &kineto_signs[f->sign - 1];
     uint32_t value = s->value ? k->out->intern(k->out->self, s->value, strlen(s->value)) : 0;
-    for (size_t i = c->open.n; i-- > 0 && !s->value && !value;) {
-        const struct kineto_frame *by = &fs->at.at[c->open.at[i].frame];
-        value = by->place && c->open.at[i].old ? by->file : by->place;
-    }
-    uint32_t key = k->out->intern(k->out->self, s->key, strlen(s->key));
-    if (value == STR_NONE || key == STR_NONE)
+    if (!s->value)
+        value = user_place(fs, c);
+    if (value == STR_NONE)
         return err_set(k->e, "out of memory");
     fs->signs[f->sign - 1] = value;
-    struct row_meta row = {k->ids[ROW_META] + 1, kineto_at(k), key, value};
-    k->ids[ROW_META] += value != 0;
-    return value ? PUT(ROW_META, row) : 0;
+    return put_fact(k, s->key, value);
+}
+
+/* ---- workers of loaders ---- */
+
+/* A loop begins, or its workers are stopped; it counts as one that starts workers with the first of
+ * them, as the hook counts. */
+static int note_workers(struct kineto *k, struct kineto_calls *c, const struct kineto_frame *f,
+                        int64_t start_ns, int64_t end_ns)
+{
+    struct row_loader row = {.process = kineto_at(k),
+                             .thread = c - k->frames.threads.at + 1,
+                             .start_ns = start_ns,
+                             .end_ns = end_ns,
+                             .what =
+                                 f->starts == KINETO_STOPS ? SPOOL_LOADER_END : SPOOL_LOADER_BEGIN,
+                             .worker = -1,
+                             .batch = -1,
+                             .cpu_ns = -1};
+    if (f->starts == KINETO_STARTS) {
+        c->begin = row;
+        c->launched = 0;
+        return 0;
+    }
+    if (f->starts == KINETO_LAUNCHES && start_ns >= c->begin.end_ns)
+        return 0;
+    if (f->starts == KINETO_LAUNCHES) {
+        if (++c->launched > k->frames.workers) {
+            k->frames.workers = c->launched;
+            k->frames.loop = user_place(&k->frames, c);
+        }
+        if (c->begin.id)
+            return 0;
+        row = c->begin;
+        c->begin.id = 1;
+    }
+    row.id = ++k->ids[ROW_LOADER];
+    return PUT(ROW_LOADER, row);
+}
+
+/* As the hook tells them of its first loader. */
+static int put_workers(struct kineto *k)
+{
+    char text[64];
+    int n =
+        snprintf(text, sizeof text, "DataLoader(num_workers=%lld)", (long long)k->frames.workers);
+    if (k->frames.workers == 0)
+        return 0;
+    return put_fact(k, FACT_TORCH_LOADER, k->out->intern(k->out->self, text, (size_t)n)) < 0
+               ? -1
+               : put_fact(k, FACT_TORCH_LOADER "." FACT_LOADER_WHERE, k->frames.loop);
 }
 
 int kineto_frames_put(struct kineto *k, const struct kineto_event *v, int64_t start_ns)
@@ -257,7 +331,9 @@ int kineto_frames_put(struct kineto *k, const struct kineto_event *v, int64_t st
     }
     if (top && new.end_ns > top->end_ns)
         new.end_ns = top->end_ns;
-    if (note_sign(k, c, frame) < 0)
+    const struct kineto_frame *f = &fs->at.at[frame];
+    if (note_sign(k, c, frame) < 0 ||
+        (f->starts && note_workers(k, c, f, start_ns, start_ns + v->dur_ns) < 0))
         return -1;
     new.stack = stack_of(k, top ? top->stack : 0, frame, false);
     struct kineto_call *slot = new.stack ? vec_push(&c->open) : NULL;
@@ -277,7 +353,7 @@ int kineto_frames_end(struct kineto *k)
         if (return_until(k, c, end_ns) < 0 || put_look(k, c) < 0)
             return -1;
     }
-    return kineto_lines_end(k);
+    return put_workers(k) < 0 ? -1 : kineto_lines_end(k);
 }
 
 void kineto_frames_release(struct kineto *k)

@@ -98,6 +98,24 @@ static uint8_t sign_of(const char *file, const char *function, size_t n)
     return 0;
 }
 
+/* PyTorch's DataLoader makes an iterator for each loop, which starts its processes. */
+static uint8_t start_of(const char *file, const char *function, size_t n)
+{
+    static const struct {
+        const char *file, *function;
+        enum kineto_start starts;
+    } of[] = {
+        {"/site-packages/torch/utils/data/dataloader.py", "_get_iterator", KINETO_STARTS},
+        {"/lib/python3/multiprocessing/popen_", "_launch", KINETO_LAUNCHES},
+        {"/site-packages/torch/utils/data/dataloader.py", "_shutdown_workers", KINETO_STOPS},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (strncmp(of[i].file, file, strlen(of[i].file)) == 0 && strlen(of[i].function) == n &&
+            memcmp(of[i].function, function, n) == 0)
+            return of[i].starts;
+    return KINETO_STARTS_NONE;
+}
+
 static bool listed(const char *list, const char *word, size_t n)
 {
     char text[64];
@@ -145,6 +163,7 @@ static int name_file(struct kineto *k, struct kineto_frame *f, const char *file,
     f->traces = inside && (strncmp(inside, "torch/fx/", 9) == 0 ||
                            strncmp(inside, "torch/_dynamo/", 14) == 0);
     f->sign = sign_of(path, function, length);
+    f->starts = start_of(path, function, length);
     int put = snprintf(place, sizeof place, "%s:%lld", python_short_file(path), (long long)f->line);
     f->place = f->owner == PYTHON_OF_USER ? intern(k, place, (size_t)put) : 0;
     f->file = intern(k, path, at + n);

@@ -334,6 +334,8 @@ static int put_have(struct kineto *k)
         strcat(have, "ranks,");
     if (k->ids[ROW_COLLECTIVE])
         strcat(have, "collectives,");
+    if (k->ids[ROW_LOADER])
+        strcat(have, "loader,");
     if (k->devices.n)
         strcat(have, "device,");
     have[have[0] ? strlen(have) - 1 : 0] = 0;

@@ -223,17 +223,48 @@ static const struct {
     {CALL("mine/checkpoint.py(9): checkpoint", "9", "5"), "torch.checkpoint", NULL},
 };
 
-TEST_EACH(calls_say_facts, 0, sizeof signs / sizeof *signs)
+static const char *fact_of(const struct memory *m, const char *key)
 {
-    struct memory *m = read_events(signs[_i].events);
     const char *value = NULL;
     for (int i = 0; i < m->count[ROW_META]; i++) {
         const struct row_meta *r = MEMORY_ROW(m, meta, ROW_META, i);
-        if (strcmp(memory_text(m, r->key), signs[_i].key) == 0)
+        if (strcmp(memory_text(m, r->key), key) == 0)
             value = memory_text(m, r->value);
     }
+    return value;
+}
+
+TEST_EACH(calls_say_facts, 0, sizeof signs / sizeof *signs)
+{
+    struct memory *m = read_events(signs[_i].events);
+    const char *value = fact_of(m, signs[_i].key);
     ck_assert_int_eq(value != NULL, signs[_i].value != NULL);
     if (value)
         ck_assert_str_eq(value, signs[_i].value);
+    memory_free(m);
+}
+
+/* A loop that starts workers, one that starts none, and the end of the first. */
+TEST(loops_start_workers)
+{
+    static const char fork[] = CALL("multiprocessing/popen_fork.py(62): _launch", "1200", "90")
+        CALL("multiprocessing/popen_fork.py(62): _launch", "1400", "90");
+    char events[4096];
+    snprintf(events, sizeof events, "%s%s%s%s",
+             CALL("train.py(3): epoch", "1000", "9000")
+                 CALL("torch/utils/data/dataloader.py(433): _get_iterator", "1100", "500"),
+             fork,
+             CALL("torch/utils/data/dataloader.py(1608): _shutdown_workers", "3000", "200")
+                 CALL("torch/utils/data/dataloader.py(433): _get_iterator", "4000", "500"),
+             CALL("multiprocessing/popen_fork.py(62): _launch", "6000", "90"));
+    struct memory *m = read_events(events);
+    ck_assert_int_eq(m->count[ROW_LOADER], 2);
+    const struct row_loader *begin = MEMORY_ROW(m, loader, ROW_LOADER, 0),
+                            *end = MEMORY_ROW(m, loader, ROW_LOADER, 1);
+    ck_assert_int_eq(begin->what, SPOOL_LOADER_BEGIN);
+    ck_assert_int_eq(begin->end_ns - begin->start_ns, 500000);
+    ck_assert_int_eq(end->what, SPOOL_LOADER_END);
+    ck_assert_str_eq(fact_of(m, "torch.loader"), "DataLoader(num_workers=2)");
+    ck_assert_str_eq(fact_of(m, "torch.loader.where"), "train.py:3");
     memory_free(m);
 }

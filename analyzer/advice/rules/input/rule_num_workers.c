@@ -250,6 +250,14 @@ static void fire(const struct facts *facts, struct arena *arena, struct outcome 
     outcome_example_gaps(o, facts, PART_IDLE_INPUT, "GPU idle, next batch not ready");
 }
 
+/* Of a step's wait for data, what starting workers for each loop takes: more of them take longer. */
+static int64_t starting_ns(const struct facts *facts, struct arena *arena)
+{
+    struct feed f;
+    bool starts = query_feed(facts, arena, &f) && f.have > 0 && f.startup_ns > 0 && !f.persistent;
+    return starts ? query_feed_share(facts, &f, f.startup_ns * f.loops / f.steps) : 0;
+}
+
 static void check_num_workers(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
     int64_t idle = facts->breakdown_ns[PART_IDLE_INPUT], gain = idle;
@@ -274,6 +282,16 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
     if (why_not) {
         o->verdict = RULE_SUPPRESSED;
         o->why = why_not;
+        return;
+    }
+    int64_t starting = starting_ns(facts, arena);
+    if (starting * 2 > idle) {
+        o->verdict = RULE_SUPPRESSED;
+        o->why = arena_printf(arena,
+                              "starting workers anew takes %s of the %s that the GPU waits %s for "
+                              "data: see worker-startup",
+                              time_text(arena, starting), time_text(arena, idle),
+                              scope_words(facts)->per);
         return;
     }
     if (facts->step_ns - f.pace_ns < gain)

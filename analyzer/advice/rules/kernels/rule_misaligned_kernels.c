@@ -36,36 +36,70 @@ static enum query_take is_misaligned(const struct facts *f, uint32_t op)
     return o->kind == OP_KERNEL && (narrow || is_padding(f, o)) ? QUERY_BUSY : QUERY_NO;
 }
 
+struct sizes { /* that are no multiples of 8, and how often each was seen */
+    int64_t at[WIDTHS];
+    size_t counts[WIDTHS], n, best;
+};
+
+static void see_size(struct sizes *s, int64_t size)
+{
+    size_t k = 0;
+    while (k < s->n && s->at[k] != size)
+        k++;
+    if (size % 8 == 0 || k == WIDTHS)
+        return;
+    s->at[k] = size;
+    s->n += k == s->n;
+    if (++s->counts[k] > s->counts[s->best])
+        s->best = k;
+}
+
+/* "1024 x 768 BFloat16, 768 x 50257 BFloat16": of each input in 16 bits the last two sizes; those
+ * before them are a batch's. */
+static void see_shapes(struct sizes *s, const char *shapes)
+{
+    for (const char *at = shapes; at && *at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL) {
+        int64_t last[2] = {8, 8};
+        char *end = (char *)at;
+        do {
+            last[0] = last[1];
+            last[1] = strtoll(end, &end, 10);
+            end += strncmp(end, " x ", 3) == 0 ? 3 : 0;
+        } while (*end >= '0' && *end <= '9');
+        for (int i = 0;
+             i < 2 && (strncmp(end, " BFloat16", 9) == 0 || strncmp(end, " Half", 5) == 0); i++)
+            see_size(s, last[i]);
+    }
+}
+
+/* Products are operators of PyTorch's whose shapes were recorded. */
+static void see_operators(struct sizes *s, const struct timeline *t)
+{
+    static const char *const names[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm"};
+    enum { NAMES = sizeof names / sizeof *names };
+    for (size_t i = 0; i < t->range_count; i++) {
+        const char *name = t->ranges[i].shapes ? tl_text(t, t->ranges[i].name) : "";
+        for (size_t k = 0; *name && k < NAMES; k++)
+            if (strcmp(name, names[k]) == 0)
+                see_shapes(s, tl_text(t, t->ranges[i].shapes));
+    }
+}
+
 /* The size that is not a multiple of 8 in most of the recorded products of 16-bit types; 0 where
  * no product was recorded. */
 static int64_t odd_size(const struct facts *f)
 {
-    int64_t sizes[WIDTHS], most = 0;
-    size_t counts[WIDTHS], n = 0, best = 0;
+    struct sizes s = {.n = 0};
     for (size_t i = 0; i < f->tl->call_count; i++) {
         const struct row_call *c = &f->tl->calls[i].row;
-        if (c->family != SPOOL_CALL_GEMM ||
-            (c->in_type != SPOOL_DT_F16 && c->in_type != SPOOL_DT_BF16))
-            continue;
-        for (int d = 0; d < 3; d++) { /* m, n, k */
-            size_t k = 0;
-            if (c->dim[d] % 8 == 0)
-                continue;
-            while (k < n && sizes[k] != c->dim[d])
-                k++;
-            if (k == WIDTHS)
-                continue;
-            if (k == n) {
-                sizes[n] = c->dim[d];
-                counts[n++] = 0;
-            }
-            if (++counts[k] > best) {
-                best = counts[k];
-                most = sizes[k];
-            }
-        }
+        bool asked = c->family == SPOOL_CALL_GEMM &&
+                     (c->in_type == SPOOL_DT_F16 || c->in_type == SPOOL_DT_BF16);
+        for (int d = 0; asked && d < 3; d++) /* m, n, k */
+            see_size(&s, c->dim[d]);
     }
-    return most;
+    if (s.n == 0)
+        see_operators(&s, f->tl);
+    return s.n ? s.at[s.best] : 0;
 }
 
 /* ---- what aligned kernels would take ---- */
