@@ -93,8 +93,6 @@ void advice_free(struct advice *a);
 bool advice_blind(const struct advice *a);
 /* Which records are missing, where that matters, in the words of the health row; NULL: none are. */
 const char *advice_missing(const struct advice *a);
-/* The verdict names a line of the program that takes a tenth of the step or more. */
-bool advice_names_line(const struct advice *a);
 /* What n findings of `a` save together. 1, 0 when nobody can tell, -1 out of memory. */
 int advice_together(struct advice *a, const struct outcome *const *o, size_t n,
                     struct span_ns *saved, struct err *e);

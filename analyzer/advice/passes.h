@@ -26,6 +26,9 @@ int64_t predict_saved(struct engine *x, const struct outcome *const *o, size_t n
 void predict_stack(struct advice *a, struct engine *x);
 void predict_waits(struct advice *a, struct engine *x, struct outcome *o);
 
+/* where.c: what the change is made to; where it does not say, the kernels of its longest example's
+ * name. */
+bool outcome_is_about(const struct facts *f, const struct outcome *o, uint32_t op);
 /* where.c: names the line that most of a finding's GPU work comes from, in its summary. */
 void outcome_say_where(const struct facts *f, struct arena *arena, struct outcome *o);
 

@@ -33,6 +33,8 @@ struct rule {
     bool about_input; /* how batches are made, rather than what is done with them */
     bool cheaper;     /* makes computing cheaper; else it takes away time that the program loses */
     bool no_core;     /* the training thread lacks a core */
+    bool stands_in;   /* names what costs the time, where no other rule knows what to do about it:
+                         gives way to one of its group that does (order.c) */
     bool changes_training; /* what is learnt, not only how fast: ranked behind the rest */
     bool in_window;        /* what it finds is so whether or not a step repeats: asked of a window,
                               too, with shares of all that was recorded */

@@ -31,10 +31,9 @@ const char *verdict_missing(struct advice *a);
 bool verdict_records_missing(struct advice *a);
 const char *verdict_with_records(struct advice *a, const char *why);
 /* " 41.0 ms of 62.0 ms per step: memory_map() train.py:9, ...", the line that takes most of the
- * step besides the model's own computing, or ""; and to look at it, or NULL. A tenth at least. */
+ * step besides the model's own computing, or "". A tenth at least. */
 const char *verdict_line(struct advice *a);
 const char *verdict_other_line(struct advice *a); /* of the steps that do not count; or "" */
-const char *verdict_line_next(struct advice *a);
 /* verdict_cpu.c: of a program that computes without a GPU; the same where no step was found. */
 void verdict_cpu(struct advice *a);
 void verdict_cpu_no_steps(struct advice *a);

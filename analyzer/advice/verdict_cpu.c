@@ -2,6 +2,8 @@
  * threads compute on how many cores, and which of several ranks is late. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
+#include "analyzer/facts/lines.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/input/loader.h"
 #include "base/size.h"
 #include "wire/fact_keys.h"
@@ -108,34 +110,12 @@ static const char *parts_text(struct advice *a)
     return text ? text : "";
 }
 
-/* Threads that PyTorch computes with; 0 = not known. */
-static int cpu_threads(const struct advice *a)
-{
-    const char *text = timeline_meta(a->facts->tl, FACT_TORCH_NUM_THREADS);
-    int n = text ? atoi(text) : 0;
-    return n > 0 ? n : 0;
-}
-
-/* Ranks of the job that ran on this machine; a rank's other processes, as its loader's workers, are
- * no ranks. */
-static int ranks_here(const struct advice *a)
-{
-    const struct timeline *t = a->facts->tl;
-    int n = 0;
-    for (size_t i = 0; i < t->process_count; i++) {
-        bool first = t->processes[i].rank >= 0;
-        for (size_t k = 0; k < i && first; k++)
-            first = t->processes[k].rank != t->processes[i].rank;
-        n += first;
-    }
-    return n > 1 ? n : 1;
-}
-
 /* Threads that compute, over all ranks, beyond the cores. */
 static bool oversubscribed(const struct advice *a)
 {
     return a->facts->host.usable_cores > 0 &&
-           cpu_threads(a) * ranks_here(a) > a->facts->host.usable_cores;
+           query_compute_threads(a->facts) * query_ranks_here(a->facts) >
+               a->facts->host.usable_cores;
 }
 
 /* Whether the training thread often stands ready without a core, although this program's threads
@@ -169,7 +149,8 @@ static const char *queue_text(struct advice *a)
 
 static const char *threads_text(struct advice *a)
 {
-    int threads = cpu_threads(a), cores = a->facts->host.usable_cores, ranks = ranks_here(a);
+    int threads = query_compute_threads(a->facts), cores = a->facts->host.usable_cores,
+        ranks = query_ranks_here(a->facts);
     const char *each = ranks > 1 ? arena_printf(&a->arena, " in each of %d ranks", ranks) : "";
     if (!threads || cores <= 0)
         return queue_text(a);
@@ -223,36 +204,23 @@ static const char *why_text(struct advice *a)
 /* No rule saves a good part of what takes longest: says what the user could look at instead. */
 static const char *open_text(struct advice *a, const struct cpu_group *g)
 {
-    int threads = cpu_threads(a), cores = a->facts->host.usable_cores;
+    int cores = a->facts->host.usable_cores, ranks = query_ranks_here(a->facts);
     double have;
-    const char *line = verdict_line_next(a);
-    const char *set_at = timeline_meta(a->facts->tl, FACT_TORCH_NUM_THREADS_WHERE);
-    if (g->parts >> PART_FORWARD & 1 && set_at && threads && threads * ranks_here(a) < cores)
-        return arena_printf(&a->arena,
-                            "Let PyTorch use all cores: %s sets torch.set_num_threads(%d), and the "
-                            "program may use %d.",
-                            set_at, threads, cores);
-    if (line)
-        return line;
     if (g->parts >> PART_FORWARD & 1 && !oversubscribed(a) && crowded_out(a, &have))
-        return "Other programs take the cores, and no change to this program helps: record again "
-               "on an idle machine.";
+        return "Other programs take the cores: record again on an idle machine.";
     if (g->parts >> PART_FORWARD & 1 && oversubscribed(a))
         return arena_printf(&a->arena,
                             "Start no more threads than there are cores: %d in each rank (%d "
                             "ranks on %d cores): OMP_NUM_THREADS or torch.set_num_threads.",
-                            cores / ranks_here(a) > 0 ? cores / ranks_here(a) : 1, ranks_here(a),
-                            cores);
-    if (g->parts >> PART_FORWARD & 1 && threads && threads * ranks_here(a) < cores)
-        return arena_printf(
-            &a->arena,
-            "PyTorch starts no thread for %d of %d cores: try torch.set_num_threads(%d).",
-            cores - threads * ranks_here(a), cores, cores / ranks_here(a));
+                            cores / ranks > 0 ? cores / ranks : 1, ranks, cores);
     if (g->parts >> PART_FORWARD & 1)
-        return arena_printf(&a->arena,
-                            "No rule found time to save: the model's own computing fills the %s. "
-                            "gpuprof run --modules splits it by module.",
-                            scope_words(a->facts)->unit);
+        return facts_line_looks(a->facts) < LINES_LEAST /* nobody looked */
+                   ? "No rule found time to save. gpuprof run --modules splits the computing by "
+                     "module."
+                   : arena_printf(&a->arena,
+                                  "No rule found time to save: the model's own computing fills the "
+                                  "%s. gpuprof run --modules splits it by module.",
+                                  scope_words(a->facts)->unit);
     if (g->parts >> PART_GC & 1)
         return "Call gc.freeze() once the model and the data are built; or gc.disable(), and "
                "gc.collect() between epochs.";

@@ -1,10 +1,10 @@
 /* The largest saving, or the one to begin with, and what to do next: its remedy. */
 #include "analyzer/advice/verdict.h"
 #include "analyzer/advice/limits.h"
+#include "analyzer/queries/dominant.h"
 #include "analyzer/queries/query.h"
 #include "base/size.h"
 
-#include <ctype.h>
 #include <string.h>
 
 static double share(const struct advice *a, int64_t ns)
@@ -96,7 +96,8 @@ static const char *unanswered(struct advice *a)
             most = p;
     int64_t lost = a->facts->breakdown_ns[most];
     if (share(a, lost) < ADVICE_LOST_PCT ||
-        (a->ranked_count && a->ranked[0]->saves_high_ns * 100 >= lost * ADVICE_ANSWERED_PCT))
+        (a->ranked_count && !(a->ranked[0]->rule->cheaper && a->ranked[0]->rule->stands_in) &&
+         a->ranked[0]->saves_high_ns * 100 >= lost * ADVICE_ANSWERED_PCT))
         return NULL;
     const char *why = analysis_of_window(a->facts) ? NULL : why_no_graph(a);
     if (most == PART_IDLE_LAUNCH)
@@ -190,37 +191,18 @@ static const char *free_a_core(const struct advice *a)
                : "";
 }
 
-/* "conv_kernel" of "void net::conv_kernel<8, 256>". NULL where it is no identifier: people paste
- * the command, and a recording may come from anywhere. */
-static const char *function_of(struct advice *a, const char *kernel)
-{
-    size_t n = strcspn(kernel, "<("), from = n;
-    while (from > 0 && !strchr(": ", kernel[from - 1]))
-        from--;
-    for (size_t i = from; i < n; i++)
-        if (!isalnum((unsigned char)kernel[i]) && kernel[i] != '_')
-            return NULL;
-    return from == n ? NULL : arena_printf(&a->arena, "%.*s", (int)(n - from), kernel + from);
-}
-
 /* One kernel that takes longer than all else in the step together, whatever can be advised about
  * the rest. "" where there is none, or where it waits for other ranks. */
 const char *verdict_one_kernel(struct advice *a)
 {
-    const struct facts *f = a->facts;
-    const struct kernel_total *k = f->totals.kernel_count ? &f->totals.kernels[0] : NULL;
-    int64_t ns = k ? per_step(f, k->total_ns) : 0;
-    if (!k || k->class.family == FAMILY_COMM || 2 * ns <= f->step_ns)
-        return "";
-    const char *name = tl_text(f->tl, k->name);
-    uint32_t api = k->longest == TL_NONE ? TL_NONE : f->tl->ops[k->longest].api;
-    const char *in = api == TL_NONE ? NULL : query_range_of(f, api);
-    const char *line = outcome_caller(f->tl, api);
+    struct query_dominant d = query_dominant(a->facts, &a->arena);
     char ms[32];
+    if (!d.kernel || 2 * d.ns <= a->facts->step_ns)
+        return "";
     return arena_printf(&a->arena, " One kernel takes %s (%.0f %%): %.100s%s%s%s%s%s.",
-                        time_words(ms, sizeof ms, ns), share(a, ns), name, in ? ", in '" : "",
-                        in ? in : "", in ? "'" : "", line ? ", launched at " : "",
-                        line ? line : "");
+                        time_words(ms, sizeof ms, d.ns), share(a, d.ns), d.name,
+                        d.in ? ", in '" : "", d.in ? d.in : "", d.in ? "'" : "",
+                        d.line ? ", launched at " : "", d.line ? d.line : "");
 }
 
 /* Nothing to change in how kernels come; so which of them takes longest. What limits it is no
@@ -236,7 +218,7 @@ static const char *only_kernels(struct advice *a)
     const char *name = tl_text(a->facts->tl, k->name);
     bool of_library = k->class.family == FAMILY_GEMM || k->class.family == FAMILY_CONV ||
                       k->class.family == FAMILY_ATTENTION || k->class.family == FAMILY_COMM;
-    const char *function = of_library ? NULL : function_of(a, name);
+    const char *function = of_library ? NULL : query_kernel_function(name, &a->arena);
     const char *ncu = !function ? ""
                                 : arena_printf(&a->arena,
                                                "; Nsight Compute shows what limits it: ncu "

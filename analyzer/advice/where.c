@@ -4,8 +4,7 @@
 
 #include <stdlib.h>
 
-/* What the change is made to; where it does not say, the kernels of its longest example's name. */
-static bool is_about(const struct facts *f, const struct outcome *o, uint32_t op)
+bool outcome_is_about(const struct facts *f, const struct outcome *o, uint32_t op)
 {
     const struct aim *at = &o->edit.at;
     if (at->op_marks || at->gone_marks)
@@ -25,7 +24,7 @@ static uint32_t most_of(const struct facts *f, const struct outcome *o, double *
     int64_t *ns = calloc(lines + 1, sizeof *ns), all = 0;
     uint32_t best = 0;
     for (uint32_t i = 0; ns && i < t->op_count; i++) {
-        if (!query_used(f, i) || !is_about(f, o, i))
+        if (!query_used(f, i) || !outcome_is_about(f, o, i))
             continue;
         uint32_t line = t->ops[i].api == TL_NONE ? 0 : t->apis[t->ops[i].api].line;
         all += t->ops[i].end_ns - t->ops[i].start_ns;

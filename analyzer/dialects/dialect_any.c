@@ -8,6 +8,16 @@ const struct dialect dialect_any = {
         {
             [ACTION_GET_CORES] = "give the job cores of its own (--cpus-per-task, cpuset), or stop "
                                  "the other program, and record again",
+            [ACTION_SHORTEN_LINE] =
+                "{?computes:do it less often, once for many steps, or beside the loop (another "
+                "process, a library that computes outside Python)}{!computes:it waits there and "
+                "computes nothing: wait less often, or begin it earlier, in a thread or a process "
+                "of its own}; what of it every {?window:run}{!window:step} needs stays",
+            [ACTION_COMPUTE_BY_MORE_THREADS] =
+                "OMP_NUM_THREADS={threads}, or torch.set_num_threads({threads})",
+            [ACTION_LOOK_AT_KERNEL] =
+                "compute less in it, less often, or in another form{?call:; ncu --kernel-name "
+                "regex:{call} --launch-count 3 CMD shows what limits it}",
             [ACTION_RECORD_LONGER] =
                 "let the loop run longer, or record later: gpuprof run --delay; if this is all "
                 "that the program does, load and allocate less",

@@ -162,16 +162,21 @@ const struct dialect dialect_pytorch = {
                 "{@package}accumulate the loss on the device (total += loss.detach()) and call "
                 ".item(){!window: every N steps}{?window: now and then}",
             [ACTION_FIX_RESULT_SIZES] =
-                "{@package}x[mask], nonzero, masked_select and unique wait for the size of their "
-                "result: torch.where(mask, x, 0), multiplying by the mask, topk and nonzero_static "
-                "keep sizes fixed",
+                "{@package}{?operator=unique:unique waits for the size of its result: sort the "
+                "values, or find them on the CPU before the loop}{?operator=bincount:bincount "
+                "waits for the largest value: torch.zeros(n).index_add_ with n known}"
+                "{!operator=unique:{!operator=bincount:{!operator:x[mask], nonzero, masked_select "
+                "and unique wait for the size of their result}{?operator:x[mask], nonzero and "
+                "masked_select wait for the number of rows}: torch.where(mask, x, 0), multiplying "
+                "by the mask, topk and nonzero_static keep sizes fixed}}",
             [ACTION_FIND_WAIT] =
-                "the program reads no tensor itself: an operator waits for a value or a size of "
-                "its "
-                "own (cumprod's backward pass, repeat_interleave, an index given as a tensor). "
-                "torch.cuda.set_sync_debug_mode('warn') names each such call; use a form with "
-                "fixed "
-                "sizes, or compute it on the host from data that is there already",
+                "{?operator=repeat_interleave:repeat_interleave waits for the sum of its repeats: "
+                "pass output_size=}{!operator=repeat_interleave:the program reads no tensor "
+                "itself: an operator waits for a value or a size of its own "
+                "({?operator=any:cumprod's backward pass looks for zeros, any() or all() in an "
+                "if}{!operator:cumprod's backward pass, repeat_interleave, an index given as a "
+                "tensor}). torch.cuda.set_sync_debug_mode('warn') names each such call; use a form "
+                "with fixed sizes, or compute it on the host from data that is there already}",
             [ACTION_READ_RARELY] =
                 "{@package}keep results on the GPU and read them{!window: every N steps}{?window: "
                 "now and then}, or x.to('cpu', non_blocking=True) into pinned memory{!window:, "

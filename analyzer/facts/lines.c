@@ -71,6 +71,8 @@ const char *line_does_text(const struct line *l)
     case LINE_BACKWARD:
         return "PyTorch's backward thread works";
     case LINE_SLEEPS:
+        if (strncmp(l->called, "subprocess.", 11) == 0) /* through a pipe or by its number */
+            return "waits for another process";
         for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
             if (strcmp(l->call, calls[i][0]) == 0)
                 return calls[i][1];

@@ -3,6 +3,7 @@
 
 #include "analyzer/measure/spans.h"
 #include "analyzer/timeline/name_test.h"
+#include "wire/fact_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -190,4 +191,24 @@ int64_t query_silence_ns(const struct facts *f)
         all += ns * QUERY_SOME > f->step_ns ? ns : 0;
     }
     return all / (int64_t)f->steps.used;
+}
+
+int query_compute_threads(const struct facts *f)
+{
+    const char *text = timeline_meta(f->tl, FACT_TORCH_NUM_THREADS);
+    int n = text ? atoi(text) : 0;
+    return n > 0 ? n : 0;
+}
+
+int query_ranks_here(const struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    int n = 0;
+    for (size_t i = 0; i < t->process_count; i++) {
+        bool first = t->processes[i].rank >= 0;
+        for (size_t k = 0; k < i && first; k++)
+            first = t->processes[k].rank != t->processes[i].rank;
+        n += first;
+    }
+    return n > 1 ? n : 1;
 }

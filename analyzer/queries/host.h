@@ -46,4 +46,10 @@ bool query_training_crowded(const struct facts *f);
  * core also runs more slowly, by half where two share a core. What that thread computes stays. */
 int64_t query_cores_save(const struct facts *f, int64_t input_ns);
 
+/* Threads that PyTorch computes with on the CPU; 0: not known. */
+int query_compute_threads(const struct facts *f);
+/* Ranks of the job that ran on this machine, 1 at least; a rank's other processes, as its loader's
+ * workers, are no ranks. */
+int query_ranks_here(const struct facts *f);
+
 #endif

@@ -65,22 +65,72 @@ static bool is_computing(const struct line *l)
 }
 
 /* Where cores are rare, all computing takes longer, and a line that sleeps as long as ever would
- * vanish: what is without a core counts for nobody. */
-static int64_t own_ns(const struct line *l)
+ * vanish: what is without a core counts for nobody. That launching takes long is no matter of a
+ * line. */
+static int64_t own_ns(const struct facts *f, const struct line *l)
 {
-    return l->ns - l->does_ns[LINE_STARVES];
+    int64_t launching = f->on_cpu ? 0 : l->part_ns[PART_IDLE_LAUNCH];
+    int64_t ns = l->ns - l->does_ns[LINE_STARVES] - launching;
+    return ns > 0 && !is_computing(l) ? ns : 0;
 }
 
-const struct line *query_cause_line(const struct facts *f)
+static bool same_function(const struct line *a, const struct line *b)
+{
+    return strcmp(a->file, b->file) == 0 && strcmp(a->function, b->function) == 0;
+}
+
+/* With the other lines of its function, where that is no loop around the model. */
+static struct query_cause cause_at(const struct facts *f, const struct line *l)
 {
     const struct lines *all = facts_lines(f, LINES_STEP);
-    const struct line *best = NULL;
+    struct query_cause alone = {l, own_ns(f, l), l->number, l->number}, c = alone;
+    if (!*l->function)
+        return alone;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct line *o = &all->at[i];
+        if (o == l || !same_function(o, l))
+            continue;
+        if (is_computing(o))
+            return alone;
+        if (own_ns(f, o) > alone.ns)
+            return (struct query_cause){NULL, 0, 0, 0}; /* that one stands for both */
+        c.ns += own_ns(f, o);
+        c.from = o->number < c.from ? o->number : c.from;
+        c.to = o->number > c.to ? o->number : c.to;
+    }
+    return c;
+}
+
+struct query_cause query_cause(const struct facts *f)
+{
+    const struct lines *all = facts_lines(f, LINES_STEP);
+    struct query_cause best = {NULL, 0, 0, 0};
     int64_t whole = f->step_ns;
     for (size_t i = 0; i < all->count; i++) {
-        const struct line *l = &all->at[i];
-        whole -= l->does_ns[LINE_STARVES];
-        if (!is_computing(l) && (!best || own_ns(l) > own_ns(best)))
-            best = l;
+        struct query_cause c = cause_at(f, &all->at[i]);
+        whole -= all->at[i].does_ns[LINE_STARVES];
+        if (c.ns > best.ns)
+            best = c;
     }
-    return best && own_ns(best) * QUERY_CAUSE_LINE >= whole ? best : NULL;
+    return best.ns * QUERY_CAUSE_LINE >= whole ? best : (struct query_cause){NULL, 0, 0, 0};
+}
+
+const char *query_cause_text(const struct query_cause *c, struct arena *arena)
+{
+    char text[512];
+    const struct line *l = c->line;
+    const char *out =
+        c->from == c->to
+            ? arena_printf(arena, "%s", line_text(l, text, sizeof text))
+            : arena_printf(arena, "%s() %.*s:%d to %d, mostly line %d%s%s (%s)", l->function,
+                           (int)strcspn(l->place, ":"), l->place, c->from, c->to, l->number,
+                           *l->called ? ", in " : "", l->called, line_does_text(l));
+    return out ? out : "";
+}
+
+bool query_line_of_input(const struct line *l)
+{
+    int64_t ns = l->part_ns[PART_IDLE_INPUT] + l->part_ns[PART_DATA] + l->part_ns[PART_COLLATE] +
+                 l->part_ns[PART_WORKERS];
+    return ns * 2 > l->ns;
 }

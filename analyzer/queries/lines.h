@@ -16,9 +16,19 @@ const char *query_wait_line(const struct facts *f, struct arena *arena);
 /* "Data.__getitem__() data.py:17, in numpy.load (computes), 95 % of it": where a loader's workers
  * spend their time; "" where it is not known. */
 const char *query_worker_line(const struct facts *f, struct arena *arena);
-/* The line with most of the step that is not the model's own computing: neither in PyTorch's
- * forward and backward passes and optimizers, nor waiting for them. A tenth of the step at least;
- * NULL: there is none. */
-const struct line *query_cause_line(const struct facts *f);
+/* What holds most of the step and is not the model's own computing: neither in PyTorch's forward
+ * and backward passes and optimizers, nor waiting for them. */
+struct query_cause {
+    const struct line *line; /* NULL: nothing holds a tenth of the step */
+    int64_t ns;   /* per step, of it and the other lines of its function: computing and waiting;
+                     neither without a core nor while the next work of a GPU is launched */
+    int from, to; /* the first and the last of these lines */
+};
+struct query_cause query_cause(const struct facts *f);
+/* "memory_map() train.py:9, in subprocess.run (sleeps)"; "jitter() data.py:14 to 17, mostly line 16
+ * (computes)". */
+const char *query_cause_text(const struct query_cause *c, struct arena *arena);
+/* Most of the line's time is waiting for batches, or making them. */
+bool query_line_of_input(const struct line *l);
 
 #endif

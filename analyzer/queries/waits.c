@@ -80,24 +80,54 @@ static enum wait_cause cause_at(const struct query_open *o)
     return WAIT_OTHER;
 }
 
-/* Before the size of a result is known its elements are counted: by the kernels right before the
- * copy. Where no range says more, they tell. */
-static bool behind_count(const struct timeline *t, const struct thread *thread, uint32_t sync)
+/* What runs on the GPU before the host knows how large a result is, or which way a function goes;
+ * the operators that launch it, in the framework's words. */
+static const struct counting {
+    const char *kernels, *operator;
+    enum wait_cause cause;
+} counting[] = {
+    {"adjacent_difference|AdjacentDifference|unique|DeviceRunLengthEncode|UniqueByKey", "unique",
+     WAIT_MASK},
+    {"DeviceSelect|DeviceCompact|Nonzero|nonzero|DeviceReduceSingleTile", "nonzero", WAIT_MASK},
+    {"histogram|Histogram", "bincount", WAIT_MASK},
+    {"DeviceScan|cumsum", "repeat_interleave", WAIT_OTHER},
+    {"or_kernel|and_kernel", "any", WAIT_OTHER},
+};
+
+/* By the last few launches before the call. */
+static const struct counting *counted_before(const struct timeline *t, const struct thread *thread,
+                                             uint32_t sync, uint32_t *launch)
 {
     enum { LAUNCHES = 3 };
-    static const char counts[] =
-        "DeviceSelect|DeviceCompact|Nonzero|nonzero|DeviceReduceSingleTile|"
-        "DeviceRunLengthEncode|unique|adjacent_difference";
     int seen = 0;
     for (uint32_t i = sync + 1; i-- > thread->first_api && seen < LAUNCHES;) {
         uint32_t op = t->apis[i].op;
         if (op == TL_NONE || t->ops[op].kind != OP_KERNEL)
             continue;
-        seen++;
-        if (query_name_has(tl_text(t, t->ops[op].full_name), counts))
-            return true;
+        if (seen++ == 0)
+            *launch = i;
+        for (size_t k = 0; k < sizeof counting / sizeof *counting; k++)
+            if (query_name_has(tl_text(t, t->ops[op].full_name), counting[k].kernels)) {
+                *launch = i;
+                return &counting[k];
+            }
     }
-    return false;
+    return NULL;
+}
+
+const char *query_wait_operator(const struct timeline *t, uint32_t sync, uint32_t *launch)
+{
+    *launch = TL_NONE;
+    const struct counting *c = counted_before(t, &t->threads[t->apis[sync].thread], sync, launch);
+    return c ? c->operator: NULL;
+}
+
+/* Where no range says more, those kernels tell. */
+static bool behind_count(const struct timeline *t, const struct thread *thread, uint32_t sync)
+{
+    uint32_t launch;
+    const struct counting *c = counted_before(t, thread, sync, &launch);
+    return c && c->cause == WAIT_MASK;
 }
 
 /* Without non_blocking PyTorch waits for the stream right after the copy, with no call between. */

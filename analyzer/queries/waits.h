@@ -35,5 +35,9 @@ struct query_waits { /* calls that await the GPU, in used steps */
 };
 
 void query_waits(const struct facts *f, struct query_waits *w);
+/* The operators that a call may be part of which waits for the GPU, told by the last few kernels
+ * launched before it: "nonzero"; NULL: they tell nothing. *launch: of the
+ * kernel that tells, else of the last one; TL_NONE: there is none. */
+const char *query_wait_operator(const struct timeline *t, uint32_t sync, uint32_t *launch);
 
 #endif

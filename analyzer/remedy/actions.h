@@ -35,6 +35,7 @@
     X(LAUNCH_AS_GRAPH, "launch_as_graph", LAUNCH_AS_GRAPH, "cuda_graph=1")                         \
     X(COMPILE_PARTS, "compile_parts", LAUNCH_AS_GRAPH, "cuda_graph=1")                             \
     X(LAUNCH_FEWER, "launch_fewer", LAUNCH_AS_GRAPH, "cuda_graph=1")                               \
+    X(COMPUTE_BY_MORE_THREADS, "compute_by_more_threads", COMPUTE_BY_MORE_THREADS, NULL)           \
     X(SWITCH_DEBUGGING_OFF, "switch_debugging_off", SWITCH_DEBUGGING_OFF, NULL)                    \
     X(STOP_ANOMALY_DETECTION, "stop_anomaly_detection", SWITCH_DEBUGGING_OFF, NULL)                \
     X(STOP_TRACING, "stop_tracing", SWITCH_DEBUGGING_OFF, NULL)                                    \
@@ -44,6 +45,7 @@
     X(MOVE_HOST_WORK, "move_host_work", MOVE_HOST_WORK, NULL)                                      \
     X(TRAIN_ON_GPU, "train_on_gpu", MOVE_HOST_WORK, NULL)                                          \
     X(WAIT_ASIDE, "wait_aside", MOVE_HOST_WORK, NULL)                                              \
+    X(SHORTEN_LINE, "shorten_line", MOVE_HOST_WORK, NULL)                                          \
     X(FUSE_HOST_UPDATE, "fuse_host_update", MOVE_HOST_WORK, NULL)                                  \
     X(COMPILE_TO_GRAPHS, "compile_to_graphs", MOVE_HOST_WORK, NULL)                                \
     X(RUN_LESS_BETWEEN_LAUNCHES, "run_less_between_launches", MOVE_HOST_WORK, NULL)                \
@@ -99,6 +101,7 @@
     X(MIX_PRECISION, "mix_precision", USE_TENSOR_CORES,                                            \
       "precision={dtype}{?to_channels_last:;channels_last=1}")                                     \
     X(USE_SINGLE_PRECISION, "use_single_precision", USE_SINGLE_PRECISION, NULL)                    \
+    X(LOOK_AT_KERNEL, "look_at_kernel", LOOK_AT_KERNEL, NULL)                                      \
     X(CAST_LESS, "cast_less", CAST_LESS, NULL)
 
 #define ACTIONS_OF_TRAINING(X)                                                                     \

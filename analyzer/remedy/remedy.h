@@ -45,6 +45,7 @@ struct remedy_object {
     X(WORKERS, "workers") /* of a loader */                                                        \
     X(START_METHOD,                                                                                \
       "start_method")       /* by which worker processes start, where that is not fork: "spawn" */ \
+    X(THREADS, "threads")   /* that compute */                                                     \
     X(BATCH, "batch")       /* samples */                                                          \
     X(CALL, "call")         /* "cudaStreamSynchronize" */                                          \
     X(PACKAGE, "package")   /* whose code makes the call */                                        \
@@ -70,6 +71,7 @@ struct remedy_object {
     X(REPEATS, "repeats")               /* a part of the window's work repeats */                  \
     X(CACHED, "cached")                 /* generate() has a cache of fixed size */                 \
     X(SPREAD, "spread")                 /* the work lies in many places */                         \
+    X(COMPUTES, "computes")             /* the line computes, rather than waits */                 \
     X(FILLS, "fills")                   /* the work writes values into parts of tensors */         \
     X(LINES_KNOWN, "lines_known")       /* the lines of the program were recorded */               \
     X(ALSO_READ, "also_read")           /* reading results later saves most, beside the action */  \

@@ -182,7 +182,5 @@ const char *text_no_findings(const struct advice *a, bool rule)
         return "No advice: the recording contains too little data.";
     if (advice_missing(a))
         return "gpuprof found nothing to change in what was recorded, and records are missing.";
-    if (!rule && advice_names_line(a))
-        return "No rule fires; the line that Why names takes a tenth of the time or more.";
     return rule ? "This rule found nothing to change." : "gpuprof found nothing to change.";
 }

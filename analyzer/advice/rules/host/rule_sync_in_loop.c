@@ -3,6 +3,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/ranks/comm.h"
+#include "analyzer/queries/dominant.h"
 #include "analyzer/queries/lines.h"
 #include "analyzer/queries/training/actions.h"
 #include "analyzer/queries/host.h"
@@ -231,9 +232,33 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
                          (double)why->count[WAIT_MASK] / used, "count", NULL);
 }
 
+/* ", behind nonzero (DeviceSelectSweepKernel), launched at train.py:9": where the program does not
+ * read a tensor itself, what it runs on the GPU right before it waits. */
+static const char *behind(const struct facts *f, struct arena *arena, struct outcome *o,
+                          const struct waiting *w, enum wait_cause most)
+{
+    uint32_t launch;
+    if (!w || (most != WAIT_MASK && (most != WAIT_OTHER || o->remedy.action != ACTION_FIND_WAIT)))
+        return "";
+    const char *operator= query_wait_operator(f->tl, w->longest, &launch);
+    if (launch == TL_NONE)
+        return "";
+    const char *line = outcome_caller(f->tl, launch);
+    const char *kernel =
+        query_kernel_function(tl_text(f->tl, f->tl->ops[f->tl->apis[launch].op].name), arena);
+    if (line && !o->remedy.object.place)
+        o->remedy.object.place = arena_printf(arena, "%.*s", (int)strcspn(line, " ,"), line);
+    remedy_text(&o->remedy, PARAM_OPERATOR, operator);
+    const char *text =
+        arena_printf(arena, ", behind %s%s%s%s%s%s", operator ? operator : "the kernel ",
+                     operator&& kernel ? " (" : "", kernel ? kernel : "",
+                     operator&& kernel ? ")" : "", line ? ", launched at " : "", line ? line : "");
+    return text ? text : "";
+}
+
 /* `w`: the call that waits longest, NULL. */
 static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
-                 const struct waiting *w, int64_t idle)
+                 const struct waiting *w, int64_t idle, enum wait_cause most)
 {
     const char *in = w ? query_range_of(f, w->longest) : NULL,
                *after = query_gap_range(f, PART_IDLE_SYNC);
@@ -241,12 +266,14 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     if (!line && !(in && strncmp(in, "sync ", 5) == 0)) /* such a range has the line */
         line = query_wait_line(f, arena);
     bool elsewhere = after && (!in || strcmp(in, after) != 0);
+    const char *before = behind(f, arena, o, w, most);
     outcome_fires(
         o, idle,
-        arena_printf(arena, "%s%s%s%s waits for the GPU%s%s%s; the GPU then idles for %s %s%s%s%s",
+        arena_printf(arena,
+                     "%s%s%s%s waits for the GPU%s%s%s%s; the GPU then idles for %s %s%s%s%s",
                      w ? tl_text(f->tl, w->name) : "a synchronisation", in ? " (in range '" : "",
                      in ? in : "", in ? "')" : "", scope_words(f)->in_loop,
-                     line ? ", called from " : "", line ? line : "", time_text(arena, idle),
+                     line ? ", called from " : "", line ? line : "", before, time_text(arena, idle),
                      scope_words(f)->per, elsewhere ? ", most of it in range '" : "",
                      elsewhere ? after : "", elsewhere ? "'" : ""));
     if (w)
@@ -305,7 +332,7 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
         if (why.most == WAIT_OTHER && mostly_timing(f, &s, others))
             advise_for_timing(o);
     }
-    fire(f, arena, o, worst(&s), idle);
+    fire(f, arena, o, worst(&s), idle, why.most);
 }
 
 const struct rule rule_sync_in_loop = {

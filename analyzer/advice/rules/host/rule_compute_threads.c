@@ -1,0 +1,60 @@
+/* The model computes on the CPU, by fewer threads than there are cores. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/queries/host.h"
+#include "wire/fact_keys.h"
+
+static void check_compute_threads(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    int threads = query_compute_threads(f), cores = f->host.usable_cores,
+        ranks = query_ranks_here(f);
+    const int64_t *part = f->breakdown_ns;
+    int64_t computes = part[PART_FORWARD] + part[PART_BACKWARD] + part[PART_OPTIMIZER];
+    if (!f->on_cpu) {
+        o->why = "the model computes on a GPU";
+        return;
+    }
+    if (!threads || cores <= 0) {
+        o->verdict = RULE_CANNOT_TELL;
+        o->why = "not recorded: how many threads PyTorch computes with, or how many cores there "
+                 "are (gpuprof run records both)";
+        return;
+    }
+    o->why = arena_printf(arena,
+                          "PyTorch computes with %d thread%s in each of %d rank%s, on %d "
+                          "core%s",
+                          threads, threads == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s", cores,
+                          cores == 1 ? "" : "s");
+    if (threads * ranks * 2 > cores || computes * 2 < f->step_ns)
+        return;
+    int each = cores / ranks;
+    outcome_evidence(o, "threads in each rank", threads, "count", NULL);
+    outcome_evidence(o, "usable cores", cores, "count", NULL);
+    outcome_evidence_per(o, "computing of the model", ms(computes), "ms", NULL);
+    o->error_class = ERROR_RERUN_DECIDES; /* small operators gain nothing by threads */
+    remedy_number(&o->remedy, PARAM_THREADS, each);
+    outcome_fires(o, computes - (int64_t)((double)computes * threads / each),
+                  arena_printf(arena,
+                               "the model computes %s %s with %d thread%s; the program may "
+                               "use %d cores%s",
+                               time_text(arena, computes), scope_words(f)->per, threads,
+                               threads == 1 ? "" : "s", cores,
+                               ranks > 1 ? ", shared by its ranks" : ""));
+}
+
+const struct rule rule_compute_threads = {
+    .id = "compute-threads",
+    .title = "Let PyTorch compute on all cores",
+    .needs = HAVE_STEPS,
+    .check = check_compute_threads,
+    .looks_for = "A model that computes on the CPU for half of the step or more, with at most half "
+                 "as many threads as cores, over all ranks.",
+    .doc = "torch.set_num_threads(1) or OMP_NUM_THREADS=1, as launchers set it, leaves the other "
+           "cores idle where the model computes on the CPU. The bound assumes that twice the "
+           "threads take half the time; small operators gain little or nothing, and a rerun "
+           "decides.",
+    .remedy = {.action = ACTION_COMPUTE_BY_MORE_THREADS, .object.kind = OBJECT_PROGRAM},
+    .program = {.line = FACT_TORCH_NUM_THREADS_WHERE},
+    .tips = {{"affinity", "Pin threads to cores; start no more threads than there are cores",
+              "gpuprof sees time without a core and how many threads need one; it does not see the "
+              "wrong NUMA node"}},
+};

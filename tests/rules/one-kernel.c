@@ -1,0 +1,50 @@
+/* When one-kernel fires, when it stays silent, gives way, or cannot tell. No trainer plants it: their
+ * kernels are many. */
+#include "tests/unit/rule_case.h"
+
+static const char distances[] = "void at::native::cdist_kernel<float>";
+
+static void fill_distances(struct builder *b, int64_t at)
+{
+    build_kernel(b, distances, at + US(10), at + US(100), MS(7));
+    build_kernel(b, case_gemm, at + US(30), at + MS(7.2), MS(2));
+}
+
+static void fill_few(struct builder *b, int64_t at)
+{
+    build_kernel(b, distances, at + US(10), at + US(100), US(500));
+    build_kernel(b, "other", at + US(30), at + US(700), US(300));
+}
+
+static void fill_many(struct builder *b, int64_t at)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    for (int i = 0; i < 3; i++)
+        build_kernel(b, names[i], at + US(10 + 10 * i), at + MS(3) * i + US(100), MS(2.9));
+}
+
+/* In FP32 without tensor cores: there is better advice than to look at it. */
+static void fill_product(struct builder *b, int64_t at)
+{
+    build_kernel(b, "ampere_sgemm_128x64_tn", at + US(10), at + US(100), MS(9));
+}
+
+TEST(test_one_kernel)
+{
+    const struct advice *a = case_advice(fill_distances);
+    const struct outcome *o = case_first(a, "one-kernel", MS(7));
+    ck_assert_str_eq(o->title, "Look at cdist_kernel, 78 % of the GPU's work");
+    case_text(o, PARAM_CALL, "cdist_kernel");
+    ck_assert(o->upper_bound);
+    case_verdict(case_advice(fill_few), "one-kernel", RULE_SILENT);
+    case_verdict(case_advice(fill_many), "one-kernel", RULE_SILENT);
+    case_verdict(case_advice(case_busy), "one-kernel", RULE_SILENT); /* on tensor cores */
+    case_cannot_tell(fill_distances, "copies", "one-kernel");
+}
+
+TEST(test_one_kernel_gives_way)
+{
+    const struct advice *a = case_advice(fill_product);
+    case_verdict(a, "tensor-cores", RULE_FIRES);
+    case_verdict(a, "one-kernel", RULE_SUPPRESSED);
+}

@@ -1,0 +1,66 @@
+/* When slow-line fires, when it stays silent, gives way, or cannot tell. No trainer plants it: its
+ * lines are Python's. */
+#include "tests/rules/stacks.h"
+#include "tests/unit/rule_case.h"
+
+enum { STEPS = 30, LOOKS = 10 };
+
+#define TORCH "/x/lib/python3.11/site-packages/torch/"
+
+/* Steps of 10 ms on the CPU: backward up to 4 ms, then what the stacks show, by turns. */
+static const struct advice *on_cpu(const int64_t *stacks, size_t n, struct builder *b)
+{
+    build_meta(b, "torch.version", "2.9.0");
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = MS(100 + 10 * i);
+        build_range_at(b, "gpuprof.step", 0, at, at + MS(10));
+        build_range(b, "backward", at + MS(1), at + MS(4));
+        build_range(b, "optimizer.step", at + MS(9), at + MS(10));
+        for (int k = 0; k < LOOKS && n; k++)
+            look_at(b, stacks[(size_t)k % n], at + MS(k) + US(500));
+    }
+    return build_analyze(b);
+}
+
+/* A function of several lines is one cause, and what computes in the model is none. */
+TEST(test_slow_line)
+{
+    struct builder b = build_start();
+    int64_t jitter[] = {stack_of(&b, "/home/me/data.py", "jitter", 14),
+                        stack_of(&b, "/home/me/data.py", "jitter", 16),
+                        stack_of(&b, "/home/me/data.py", "jitter", 16)};
+    const struct advice *a = on_cpu(jitter, 3, &b);
+    case_verdict(a, "slow-line", RULE_FIRES);
+    const struct outcome *o = case_outcome(a, "slow-line");
+    ck_assert_ptr_eq(a->ranked[0], o);
+    ck_assert_str_eq(o->title, "Look at jitter()");
+    ck_assert_str_eq(o->remedy.object.place, "data.py:16");
+    ck_assert_msg(strstr(o->summary, "jitter() data.py:14 to 16, mostly line 16 (computes)"), "%s",
+                  o->summary);
+    ck_assert_int_gt(o->saves_high_ns, MS(9));
+    case_said(o, CONDITION_COMPUTES, true);
+    b = build_start();
+    int64_t torch = stack_of(&b, TORCH "autograd/graph.py", "_engine_run_backward", 800);
+    case_verdict(on_cpu(&torch, 1, &b), "slow-line", RULE_SILENT);
+    b = build_start(); /* nobody looked */
+    case_verdict(on_cpu(NULL, 0, &b), "slow-line", RULE_CANNOT_TELL);
+}
+
+/* Where the GPU idles the host's other work is found already, with its line. */
+TEST(test_slow_line_gives_way)
+{
+    struct builder b = build_start();
+    int64_t own = stack_of(&b, "/home/me/train.py", "pause", 9);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = MS(100 + 10 * i);
+        build_range(&b, "step", at, at + MS(10));
+        build_kernel(&b, case_gemm, at + US(10), at + US(20), MS(4));
+        for (int k = 0; k < 4; k++)
+            look_at(&b, own, at + MS(5 + k));
+    }
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "host-work", RULE_FIRES);
+    case_verdict(a, "slow-line", RULE_SUPPRESSED);
+    ck_assert_msg(strstr(case_outcome(a, "slow-line")->why, "host-work says what to do"), "%s",
+                  case_outcome(a, "slow-line")->why);
+}
