@@ -3,6 +3,7 @@
 #include "analyzer/advice/limits.h"
 
 #include "analyzer/advice/rule.h"
+#include "analyzer/queries/lines.h"
 #include "analyzer/queries/query.h"
 
 static void add_evidence(struct outcome *o, struct evidence e)
@@ -150,4 +151,14 @@ const char *outcome_remedy(const struct facts *f, const struct outcome *o)
 {
     const char *text = o->words[dialect_framework(f)];
     return text ? text : o->words[FRAMEWORK_PYTORCH] ? o->words[FRAMEWORK_PYTORCH] : "";
+}
+
+void outcome_look_at(struct outcome *o, struct arena *arena, const struct query_cause *c)
+{
+    const struct line *l = c->line;
+    o->title = arena_printf(arena, "Look at %s%s", *l->function ? l->function : l->place,
+                            *l->function ? "()" : "");
+    o->remedy.action = ACTION_SHORTEN_LINE;
+    o->remedy.object.place = l->place;
+    o->remedy.conditions[CONDITION_COMPUTES] = l->does != LINE_SLEEPS && l->does != LINE_DISK;
 }

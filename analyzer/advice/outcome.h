@@ -104,6 +104,10 @@ void outcome_example_call(struct outcome *o, const struct timeline *t, uint32_t 
  * before. */
 void outcome_fires(struct outcome *o, int64_t exclusive_ns, const char *summary);
 
+/* The finding is about this line: title, place and remedy say so. */
+struct query_cause;
+void outcome_look_at(struct outcome *o, struct arena *arena, const struct query_cause *c);
+
 /* Adds to a finding's remedy what a framework's hook recorded of the program: the line to change
  * and what is there now. */
 void outcome_in_program(const struct facts *f, struct arena *arena, struct outcome *o);

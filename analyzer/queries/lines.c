@@ -52,14 +52,17 @@ const char *query_worker_line(const struct facts *f, struct arena *arena)
     return out ? out : "";
 }
 
-/* PyTorch works in it, or waits for its own threads: that is what the model computes. */
+/* PyTorch works in it, or waits for its own threads: that is what the model computes, or its way
+ * from one launch to the next. */
 static bool is_computing(const struct line *l)
 {
-    static const enum part own[] = {PART_FORWARD, PART_BACKWARD, PART_OPTIMIZER};
+    static const enum part own[] = {PART_FORWARD, PART_BACKWARD, PART_OPTIMIZER, PART_IDLE_HOST,
+                                    PART_IDLE_LAUNCH};
     int64_t ns = 0;
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         ns += l->part_ns[own[i]];
-    bool torch = strncmp(l->called, "torch.", 6) == 0;
+    bool torch = strncmp(l->called, "torch.", 6) == 0 && strcmp(l->called, "torch.save") != 0 &&
+                 strcmp(l->called, "torch.load") != 0;
     return l->does == LINE_BACKWARD || str_ends_with(l->innermost, "_engine_run_backward") ||
            (torch && ns * 2 > l->ns && (l->does == LINE_COMPUTES || l->does == LINE_STARVES));
 }

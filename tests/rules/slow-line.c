@@ -61,6 +61,8 @@ TEST(test_slow_line_gives_way)
     const struct advice *a = build_analyze(&b);
     case_verdict(a, "host-work", RULE_FIRES);
     case_verdict(a, "slow-line", RULE_SUPPRESSED);
+    ck_assert_str_eq(case_outcome(a, "host-work")->title, "Look at pause()");
+    ck_assert_str_eq(case_outcome(a, "host-work")->remedy.object.place, "train.py:9");
     ck_assert_msg(strstr(case_outcome(a, "slow-line")->why, "host-work says what to do"), "%s",
                   case_outcome(a, "slow-line")->why);
 }

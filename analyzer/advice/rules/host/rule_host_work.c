@@ -143,9 +143,17 @@ static bool can_fuse(const struct facts *f, const char *range)
     return range && !(now && strstr(now, "fused=True")) && timeline_names_update(range);
 }
 
-static void advise(const struct facts *f, struct outcome *o, const struct told *t)
+/* Most of it, but for the time without a core, is in one line of the program. */
+static bool in_a_line(const struct query_cause *c, const struct told *t)
+{
+    return c->line && c->line->part_ns[PART_IDLE_HOST] * 2 >= t->all - t->lost;
+}
+
+static void advise(const struct facts *f, struct arena *arena, struct outcome *o,
+                   const struct told *t)
 {
     struct remedy *r = &o->remedy;
+    struct query_cause line = query_cause(f);
     const char *named = t->where ? t->where : t->mostly;
     r->conditions[CONDITION_IMAGES] =
         named && query_name_has(named, "image|Image|transforms|torchvision|PIL|resize|Resize|crop|"
@@ -153,6 +161,8 @@ static void advise(const struct facts *f, struct outcome *o, const struct told *
     r->conditions[CONDITION_LINES_KNOWN] = f->health.python_functions > 0;
     if (trains_on_cpu(f, t->where))
         r->action = ACTION_TRAIN_ON_GPU;
+    else if (in_a_line(&line, t) && !can_fuse(f, t->where) && !t->compiled)
+        outcome_look_at(o, arena, &line);
     else if (t->waits)
         advise_waiting(f, o);
     else if (can_fuse(f, t->where))
@@ -208,7 +218,7 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
         outcome_evidence_per(o, "the host's time there in all, also while the GPU works,",
                              ms(t->spent), "ms", NULL);
     o->limit_ns = t->spent ? t->spent : t->all; /* what is gone delays nothing any more */
-    advise(f, o, t);
+    advise(f, arena, o, t);
     outcome_fires(o, t->all - t->lost, summary(f, arena, t));
     outcome_example_gaps(o, f, PART_IDLE_HOST,
                          t->waits ? "GPU idle, host waiting for something else"

@@ -4,12 +4,6 @@
 #include "analyzer/queries/lines.h"
 #include "analyzer/queries/query.h"
 
-/* What it waits for stands in the finding; that it computes nothing makes the remedy. */
-static bool waits(const struct line *l)
-{
-    return l->does == LINE_SLEEPS || l->does == LINE_DISK;
-}
-
 static void add_evidence(struct outcome *o, const struct query_cause *c)
 {
     static const char *const texts[LINE_DOES] = {
@@ -40,10 +34,7 @@ static void check_slow_line(const struct facts *f, struct arena *arena, struct o
         return;
     add_evidence(o, &c);
     o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how much of it the loop needs */
-    o->title = *c.line->function ? arena_printf(arena, "Look at %s()", c.line->function)
-                                 : arena_printf(arena, "Look at %s", c.line->place);
-    o->remedy.object.place = c.line->place;
-    o->remedy.conditions[CONDITION_COMPUTES] = !waits(c.line);
+    outcome_look_at(o, arena, &c);
     outcome_fires(o, c.ns,
                   arena_printf(arena, "%s of %s %s pass in %s", time_text(arena, c.ns),
                                time_text(arena, f->step_ns), scope_words(f)->per,
