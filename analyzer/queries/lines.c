@@ -67,14 +67,11 @@ static bool is_computing(const struct line *l)
            (torch && ns * 2 > l->ns && (l->does == LINE_COMPUTES || l->does == LINE_STARVES));
 }
 
-/* Where cores are rare, all computing takes longer, and a line that sleeps as long as ever would
- * vanish: what is without a core counts for nobody. That launching takes long is no matter of a
- * line. */
+/* That launching takes long is no matter of a line. */
 static int64_t own_ns(const struct facts *f, const struct line *l)
 {
     int64_t launching = f->on_cpu ? 0 : l->part_ns[PART_IDLE_LAUNCH];
-    int64_t ns = l->ns - l->does_ns[LINE_STARVES] - launching;
-    return ns > 0 && !is_computing(l) ? ns : 0;
+    return is_computing(l) ? 0 : l->ns - launching;
 }
 
 static bool same_function(const struct line *a, const struct line *b)
@@ -86,7 +83,8 @@ static bool same_function(const struct line *a, const struct line *b)
 static struct query_cause cause_at(const struct facts *f, const struct line *l)
 {
     const struct lines *all = facts_lines(f, LINES_STEP);
-    struct query_cause alone = {l, own_ns(f, l), l->number, l->number}, c = alone;
+    struct query_cause alone = {l, own_ns(f, l), l->does_ns[LINE_STARVES], l->number, l->number};
+    struct query_cause c = alone;
     if (!*l->function)
         return alone;
     for (size_t i = 0; i < all->count; i++) {
@@ -96,26 +94,31 @@ static struct query_cause cause_at(const struct facts *f, const struct line *l)
         if (is_computing(o))
             return alone;
         if (own_ns(f, o) > alone.ns)
-            return (struct query_cause){NULL, 0, 0, 0}; /* that one stands for both */
+            return (struct query_cause){.line = NULL}; /* that one stands for both */
         c.ns += own_ns(f, o);
+        c.starved_ns += o->does_ns[LINE_STARVES];
         c.from = o->number < c.from ? o->number : c.from;
         c.to = o->number > c.to ? o->number : c.to;
     }
     return c;
 }
 
+/* Where cores are rare all computing takes longer, and a line that sleeps as long as ever would
+ * vanish: so it is also asked what it holds of the rest. */
 struct query_cause query_cause(const struct facts *f)
 {
     const struct lines *all = facts_lines(f, LINES_STEP);
-    struct query_cause best = {NULL, 0, 0, 0};
-    int64_t whole = f->step_ns;
+    struct query_cause best = {.line = NULL};
+    int64_t rest = f->step_ns;
     for (size_t i = 0; i < all->count; i++) {
         struct query_cause c = cause_at(f, &all->at[i]);
-        whole -= all->at[i].does_ns[LINE_STARVES];
+        rest -= all->at[i].does_ns[LINE_STARVES];
         if (c.ns > best.ns)
             best = c;
     }
-    return best.ns * QUERY_CAUSE_LINE >= whole ? best : (struct query_cause){NULL, 0, 0, 0};
+    bool much = best.ns * QUERY_CAUSE_LINE >= f->step_ns ||
+                (best.ns - best.starved_ns) * QUERY_CAUSE_LINE >= rest;
+    return best.ns > 0 && much ? best : (struct query_cause){.line = NULL};
 }
 
 const char *query_cause_text(const struct query_cause *c, struct arena *arena)

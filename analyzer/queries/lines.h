@@ -20,9 +20,10 @@ const char *query_worker_line(const struct facts *f, struct arena *arena);
  * and backward passes and optimizers, nor waiting for them. */
 struct query_cause {
     const struct line *line; /* NULL: nothing holds a tenth of the step */
-    int64_t ns;   /* per step, of it and the other lines of its function: computing and waiting;
-                     neither without a core nor while the next work of a GPU is launched */
-    int from, to; /* the first and the last of these lines */
+    int64_t ns; /* per step, of it and the other lines of its function, but for launching the
+                     next work of a GPU */
+    int64_t starved_ns; /* of it, ready but without a core */
+    int from, to;       /* the first and the last of these lines */
 };
 struct query_cause query_cause(const struct facts *f);
 /* "memory_map() train.py:9, in subprocess.run (sleeps)"; "jitter() data.py:14 to 17, mostly line 16
