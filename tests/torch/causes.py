@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Small loops that lose their time in the user's own code: the cause stands among the first findings, with its line, and
+the mended program is not told of it.
+
+usage: causes.py BUILD [NAME ...]
+
+GPUPROF_TORCH names the Python with a CUDA build of PyTorch 2; status 77 without it.
+"""
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+from support import Build, Checks, pytorch_ended  # noqa: E402
+
+LOOP = """
+import sys, threading, time, torch
+mended = "mended" in sys.argv
+net = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(8)]).cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
+x = torch.randn(65536, 512, device="cuda")
+keep = torch.rand(65536, device="cuda") < 0.5
+{before}
+for step in range(40):
+    out = net(x)
+    {cause}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+# What stands before the loop and in it; the rule, what its finding says (title, summary and remedy), among how many.
+CAUSES = {
+    "kernel": ("want = torch.rand(4096, 4, device='cuda')",
+               "loss = out.square().mean()\n    with torch.no_grad():\n"
+               "        d = (out[:4096, None, :4] - want).abs().sum(-1) if mended else torch.cdist(out[:, :4], want, p=1)",
+               "one-kernel", ["cdist_kernel", "kernel.py:13"], 1),
+    "mask": ("", "loss = (out * keep[:, None]).square().mean() if mended else out[keep].square().mean()",
+             "sync-in-loop", ["behind nonzero", "mask.py:11", "torch.where(mask, x, 0)"], 3),
+    "lock": ("lock = threading.Lock()\ndef upload():\n    while True:\n        with lock:\n            time.sleep(0.1)\n"
+             "        time.sleep(0.001)\nthreading.Thread(target=upload, daemon=True).start()\n"
+             "def record():\n    with lock:\n        pass",
+             "loss = out.square().mean()\n    mended or (torch.cuda.synchronize(), record())",
+             "", ["record()", "lock.py:", "waits for a lock or another thread"], 3),
+}
+
+
+def said(build, out, count):
+    """(rule, title, summary, remedy) of the first findings."""
+    return [(f["rule"], " ".join([f["title"], f["summary"], str(f["remedy"])])) for f in build.analyze(out)["findings"][:count]]
+
+
+def run(checks, build, python, name):
+    before, cause, rule, words, count = CAUSES[name]
+    script, found = build.path(name + ".py"), []
+    with open(script, "w", encoding="utf-8") as f:
+        f.write(LOOP.format(before=before, cause=cause))
+    for arguments in ([], ["mended"]):
+        out = build.path(f"{name}{len(arguments)}.gpuprof")
+        done = build.run([build.gpuprof, "run", "-q", "-f", "--device", "virtual:a100-80", "-o", out, "--", python, script,
+                          *arguments])
+        if not checks.check(pytorch_ended(done), f"{name}: ends with status 0", done.stderr[-800:]):
+            return
+        found.append([t for r, t in said(build, out, count if not arguments else 99) if not rule or r == rule])
+    checks.check(any(all(w in t for w in words) for t in found[0]), f"{name}: its cause is among the first {count}",
+                 str(found[0]))
+    checks.check(not any(words[0] in t for t in found[1]), f"{name}: mended, it is not told so", str(found[1]))
+
+
+def main():
+    python = os.environ.get("GPUPROF_TORCH")
+    names = [n for n in CAUSES if not sys.argv[2:] or n in sys.argv[2:]]
+    if not python or not names:
+        print("skipped: causes: set GPUPROF_TORCH to a Python with a CUDA build of PyTorch 2")
+        sys.exit(77)
+    build, checks = Build(sys.argv[1]), Checks()
+    build.env.pop("GPUPROF_TORCH", None)
+    for name in names:
+        run(checks, build, python, name)
+    checks.done()
+
+
+main()
