@@ -1,6 +1,11 @@
 # make install, find_package(gpuprof), pkg-config. scripts/pack.py makes packages of the components gpuprof and gpuprof-dev.
 include(CMakePackageConfigHelpers)
 
+if(GPUPROF_PORTABLE) # with the one library that is not linked statically
+    set_target_properties(gpuprof PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/gpuprof")
+    install(FILES ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libcjson.so.1 DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuprof
+        COMPONENT gpuprof)
+endif()
 install(TARGETS gpuprof RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gpuprof)
 if(TARGET gpuprof-mpi) # of its own: a package of gpuprof must not need MPI
     install(TARGETS gpuprof-mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gpuprof-mpi)

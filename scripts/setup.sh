@@ -16,6 +16,7 @@ have() { # dpkg knows it, pkg-config does, or the tool of that name is on the PA
     case $1 in
     libsqlite3-dev) pkg-config --exists sqlite3 ;;
     zlib1g-dev) pkg-config --exists zlib ;;
+    libcjson-dev) pkg-config --exists libcjson ;;
     libjpeg*-dev) pkg-config --exists libjpeg ;;
     libdw-dev) pkg-config --exists libdw ;;
     check) pkg-config --exists check ;;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes the folder DIR in which the C library is an old one, so that what is built with it runs on old systems, too: sysroot.py
-DIR. The library, of Ubuntu 18.04 (glibc 2.27), is fetched, 5 MB; the headers of Linux, SQLite, zlib and libdw and the static
+DIR. The library, of Ubuntu 18.04 (glibc 2.27), is fetched, 5 MB; the headers of Linux, cJSON, SQLite, zlib and libdw and the static
 libraries are this machine's. cmake/sysroot.cmake builds with it. Does nothing where DIR is complete."""
 import glob
 import hashlib
@@ -15,7 +15,7 @@ import urllib.request
 POOL = os.environ.get("GPUPROF_UBUNTU", "http://archive.ubuntu.com/ubuntu") + "/pool/main/g/glibc/"
 PACKAGES = {"libc6_2.27-3ubuntu1_amd64.deb": "1e1eb86fd646aa68f7144ec692b837b6b352d215880c6a2d0c92c19d36938427",
             "libc6-dev_2.27-3ubuntu1_amd64.deb": "e426c70a940a7d0c5c95823a5fd01f26bd8bcb08d109df2f8c96c439da8dc440"}
-HEADERS = ("linux", "asm-generic", "sqlite3.h", "zlib.h", "elfutils", "libelf.h", "gelf.h", "dwarf.h")
+HEADERS = ("linux", "asm-generic", "cjson", "sqlite3.h", "zlib.h", "elfutils", "libelf.h", "gelf.h", "dwarf.h")
 THERE = ("asm", "zconf.h", "bits/syscall.h")  # in the folder of the machine
 STATIC = ("libsqlite3.a", "libz.a")
 

@@ -88,7 +88,8 @@ static bool fewer(const struct trial *t)
 void trial_print_json(const struct trial *t)
 {
     struct json_tree j;
-    tree_start_line(&j, '{');
+    tree_start(&j, '{');
+    j.one_line = true;
     tree_int(&j, "schema", 2);
     tree_str(&j, "virtual_gpu", *t->gpu ? t->gpu : NULL);
     tree_bool(&j, "interrupted", trial_interrupted());

@@ -1,26 +1,32 @@
-/* A JSON document that is written into memory, and printed at its end if nothing failed: everything
- * but traces and the data of the page, which json_write.h writes as they come.
+/* A JSON document that is built whole, with cJSON, and printed at its end: everything but traces
+ * and the data of the page, which json_write.h writes as they come. What cJSON would print as it is
+ * and a terminal would obey leaves as \uXXXX, bad UTF-8 as U+FFFD, as json_write.h does it.
  *
  *   struct json_tree j;
  *   tree_start(&j, '{');
  *   tree_str(&j, "key", value);
  *   return tree_print(&j, f);
  *
- * Cost: the text. Out of memory: tree_print fails and prints nothing. */
+ * Cost: a node of 64 bytes and copies of its key and value for each item. Out of memory: what is
+ * added later is left out, and tree_print fails. */
 #ifndef GPUPROF_REPORT_JSON_JSON_TREE_H
 #define GPUPROF_REPORT_JSON_JSON_TREE_H
 
-#include "report/json/json_write.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { TREE_DEPTH = 16 };
 
 struct json_tree {
-    struct json json;
-    FILE *memory;
-    char *text;
-    size_t size;
+    cJSON *open[TREE_DEPTH]; /* what is open, the document first */
+    int depth;               /* so many */
+    bool failed;
+    bool one_line;
 };
 
 void tree_start(struct json_tree *j, char open);
-void tree_start_line(struct json_tree *j, char open); /* all on one line */
 /* open: { or [; key NULL in an array, here and below */
 void tree_begin(struct json_tree *j, const char *key, char open);
 void tree_end(struct json_tree *j);

@@ -8,8 +8,7 @@
 
 static void hand_over(struct json *j)
 {
-    if (j->f)
-        fwrite_unlocked(j->buf, 1, j->held, j->f);
+    fwrite_unlocked(j->buf, 1, j->held, j->f);
     j->held = 0;
 }
 
@@ -18,8 +17,7 @@ static void put(struct json *j, const char *s, size_t n)
     if (n > JSON_HELD - j->held) {
         hand_over(j);
         if (n > JSON_HELD) {
-            if (j->f)
-                fwrite_unlocked(s, 1, n, j->f);
+            fwrite_unlocked(s, 1, n, j->f);
             return;
         }
     }
@@ -106,22 +104,11 @@ static void quote(struct json *j, const char *s, size_t n)
     put_char(j, '"');
 }
 
-bool json_in_array(const struct json *j)
-{
-    return j->arrays >> (j->depth & 63) & 1;
-}
-
-/* Whether items of this level stand on lines of their own. */
-static bool spread(const struct json *j)
-{
-    return j->indent && j->depth && !json_in_array(j);
-}
-
 static void item(struct json *j, const char *key)
 {
     if (j->comma)
         put_char(j, ',');
-    if (j->newline || spread(j)) {
+    if (j->newline || (j->indent && j->depth)) {
         put_char(j, '\n');
         for (int i = 0; i < j->indent * j->depth; i++)
             put_char(j, ' ');
@@ -148,17 +135,14 @@ void json_begin(struct json *j, const char *key, char open)
     put_char(j, open);
     j->comma = false;
     j->depth++;
-    uint64_t level = (uint64_t)1 << (j->depth & 63);
-    j->arrays = open == '[' ? j->arrays | level : j->arrays & ~level;
 }
 
 void json_end(struct json *j, char close)
 {
-    bool line = j->newline || (j->comma && spread(j));
     j->depth--;
     if (j->depth < 0)
         j->misused = true;
-    if (line) {
+    if (j->newline || (j->indent && j->comma)) {
         put_char(j, '\n');
         for (int i = 0; i < j->indent * j->depth; i++)
             put_char(j, ' ');

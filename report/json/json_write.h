@@ -16,7 +16,7 @@
 enum { JSON_HELD = 8192 };
 
 struct json {
-    FILE *f;     /* NULL: no memory for it; what is written is lost */
+    FILE *f;
     size_t held; /* bytes of buf */
     int depth;
     bool comma;   /* something stands before the next item on this level */
@@ -25,8 +25,7 @@ struct json {
     bool html;    /* escape < > & too */
     bool shown;   /* to people, not to programs: characters that act become U+FFFD */
     bool tight;   /* no spaces behind commas and colons */
-    int indent;   /* spaces per level of what stands in objects; 0 = one line with ", " and ": " */
-    uint64_t arrays; /* bit by bit, whether the level is one: of the 64 outermost */
+    int indent;   /* spaces per level; 0 = one line with ", " and ": " */
     char buf[JSON_HELD];
 };
 
@@ -34,7 +33,6 @@ void json_start(struct json *j, FILE *f);
 /* open: { or [ ; key NULL in an array */
 void json_begin(struct json *j, const char *key, char open);
 void json_end(struct json *j, char close);
-bool json_in_array(const struct json *j);
 void json_str(struct json *j, const char *key, const char *value); /* NULL value -> null */
 void json_int(struct json *j, const char *key, int64_t v);
 void json_num(struct json *j, const char *key, double v, int decimals);

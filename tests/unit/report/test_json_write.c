@@ -51,7 +51,7 @@ TEST(indents)
         json_end(&j, ']');
         json_end(&j, '}');
     });
-    ck_assert_str_eq(out, "{\n  \"a\": [1],\n  \"b\": []\n}\n");
+    ck_assert_str_eq(out, "{\n  \"a\": [\n    1\n  ],\n  \"b\": []\n}\n");
     free(out);
 }
 
