@@ -29,6 +29,7 @@ void lines_begin(void)
 {
     g.ready = true;
     frames_begin();
+    modules_begin();
     g.began_ns = clock_now_ns();
     atomic_store(&g.written, 0);
     atomic_fetch_add(&g.stretch, 1);

@@ -61,6 +61,7 @@ void frames_forget(void); /* string ids are of another spool */
 /* modules.c: the name of the module at this address; 0: none is known there. */
 extern _Atomic uint32_t modules_known; /* how many */
 uint32_t modules_name(uint64_t address);
+void modules_begin(void); /* a stretch begins */
 void modules_forget(void);
 
 /* autograd.c */

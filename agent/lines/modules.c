@@ -9,11 +9,13 @@ enum { MODULES = 16384, MOST_KNOWN = MODULES / 2, PROBES = 64 };
 struct module {
     _Atomic uint64_t address; /* 0 free */
     uint64_t type;            /* another one stands there once the module is gone */
+    _Atomic uint32_t round;   /* when that was looked at last: once in a stretch, as of code */
     uint32_t name;
 };
 
 _Atomic uint32_t modules_known;
 static struct module *modules;
+static _Atomic uint32_t stretches;
 
 static uint64_t type_at(uint64_t address)
 {
@@ -47,6 +49,7 @@ void lines_know_module(const void *object, const char *name)
     struct module *m = atomic_load(&modules_known) < MOST_KNOWN ? slot_of(address) : NULL;
     if (!m)
         return;
+    atomic_store(&m->round, 0);
     m->type = type_at(address); /* another module may stand where one was */
     m->name = strings_add(name, strlen(name));
     if (atomic_exchange(&m->address, address) == 0)
@@ -55,9 +58,21 @@ void lines_know_module(const void *object, const char *name)
 
 uint32_t modules_name(uint64_t address)
 {
-    const struct module *m = slot_of(address);
-    bool known = m && atomic_load_explicit(&m->address, memory_order_acquire) == address;
-    return known && m->type == type_at(address) ? m->name : 0;
+    struct module *m = slot_of(address);
+    uint32_t now = atomic_load_explicit(&stretches, memory_order_relaxed);
+    if (!m || atomic_load_explicit(&m->address, memory_order_acquire) != address)
+        return 0;
+    if (atomic_load_explicit(&m->round, memory_order_relaxed) != now) {
+        if (m->type != type_at(address))
+            return 0;
+        atomic_store_explicit(&m->round, now, memory_order_relaxed);
+    }
+    return m->name;
+}
+
+void modules_begin(void)
+{
+    atomic_fetch_add(&stretches, 1);
 }
 
 /* String ids are of another spool. */
