@@ -120,10 +120,10 @@ install: all
 	cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))
 
 # What installs where nothing is installed, into DIST: a wheel, an archive to unpack, a .deb; `make release OUT=DIR` makes them, the
-# sources, an SBOM and checksums. All are of one build, with the old C library that scripts/sysroot.py fetches, so that they run
-# on systems with glibc 2.27 or newer; SYSROOT= builds with this machine's.
+# sources, an SBOM and checksums. All are of one build. With GPUPROF_UBUNTU=http://HOST/ubuntu, a mirror from which
+# scripts/sysroot.py fetches an old C library, they run on systems with glibc 2.27 or newer; else on those like this machine.
 DIST ?= dist
-SYSROOT ?= $(CURDIR)/build-sysroot
+SYSROOT ?= $(if $(GPUPROF_UBUNTU)$(wildcard build-sysroot/complete),$(CURDIR)/build-sysroot)
 PACKED = build-packed
 packed: setup
 	@$(if $(SYSROOT),scripts/sysroot.py $(SYSROOT))

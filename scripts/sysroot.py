@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the folder DIR in which the C library is an old one, so that what is built with it runs on old systems, too: sysroot.py
-DIR. The library, of Ubuntu 18.04 (glibc 2.27), is fetched, 5 MB; the headers of Linux, cJSON, SQLite, zlib and libdw and the static
-libraries are this machine's. cmake/sysroot.cmake builds with it. Does nothing where DIR is complete."""
+DIR. The library, of Ubuntu 18.04 (glibc 2.27), is fetched, 5 MB, from the mirror of Ubuntu that GPUPROF_UBUNTU names
+(http://HOST/ubuntu); the headers of Linux, cJSON, SQLite, zlib and libdw and the static libraries are this machine's. cmake/sysroot.cmake builds with it. Does nothing where DIR is complete."""
 import glob
 import hashlib
 import io
@@ -12,7 +12,7 @@ import sys
 import tarfile
 import urllib.request
 
-POOL = os.environ.get("GPUPROF_UBUNTU", "http://archive.ubuntu.com/ubuntu") + "/pool/main/g/glibc/"
+MIRROR = os.environ.get("GPUPROF_UBUNTU")
 PACKAGES = {"libc6_2.27-3ubuntu1_amd64.deb": "1e1eb86fd646aa68f7144ec692b837b6b352d215880c6a2d0c92c19d36938427",
             "libc6-dev_2.27-3ubuntu1_amd64.deb": "e426c70a940a7d0c5c95823a5fd01f26bd8bcb08d109df2f8c96c439da8dc440"}
 HEADERS = ("linux", "asm-generic", "cjson", "sqlite3.h", "zlib.h", "elfutils", "libelf.h", "gelf.h", "dwarf.h")
@@ -38,10 +38,13 @@ def main():
         return
     if machine != "x86_64-linux-gnu":
         sys.exit(f"sysroot: no old C library is known for {machine}")
+    if not MIRROR:
+        sys.exit("sysroot: GPUPROF_UBUNTU=http://HOST/ubuntu names the mirror that has the old C library; make SYSROOT= builds with "
+                 "this machine's")
     shutil.rmtree(folder, ignore_errors=True)
     for name, wanted in PACKAGES.items():
-        print(f"sysroot: fetching {POOL}{name}")
-        with urllib.request.urlopen(POOL + name, timeout=60) as answer:
+        print(f"sysroot: fetching {name}")
+        with urllib.request.urlopen(f"{MIRROR}/pool/main/g/glibc/{name}", timeout=60) as answer:
             package = answer.read()
         if hashlib.sha256(package).hexdigest() != wanted:
             sys.exit(f"sysroot: {name} is not the file that it should be")
