@@ -130,14 +130,14 @@ static void put_cause_first(struct advice *a)
         move_up(a, i, 0);
 }
 
-/* Of lost time what saves half as much; on the CPU, where no wait hides another, only if both are
- * about batches. Of computing what is about the same kernels, and saves a quarter. */
+/* Of lost time what saves that share of it; on the CPU, where no wait hides another, only if both are
+ * about batches. Of computing what is about the same kernels. */
 static bool answers(const struct facts *f, const struct outcome *o, const struct outcome *stand_in)
 {
-    int part = stand_in->rule->cheaper ? 4 : 2;
+    int pct = stand_in->rule->cheaper ? ADVICE_ANSWER_CHEAPER_PCT : ADVICE_ANSWER_LOST_PCT;
     if (o->verdict != RULE_FIRES || o->rule->stands_in || o->rule->changes_training ||
         o->rule->cheaper != stand_in->rule->cheaper ||
-        part * o->saves_high_ns < stand_in->saves_high_ns)
+        o->saves_high_ns * 100 < stand_in->saves_high_ns * pct)
         return false;
     if (stand_in->rule->cheaper)
         return stand_in->example_count && outcome_is_about(f, o, stand_in->examples[0].op);

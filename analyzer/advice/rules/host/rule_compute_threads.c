@@ -1,5 +1,6 @@
 /* The model computes on the CPU, by fewer threads than there are cores. */
 #include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/host.h"
 #include "wire/fact_keys.h"
 
@@ -24,7 +25,8 @@ static void check_compute_threads(const struct facts *f, struct arena *arena, st
                           "core%s",
                           threads, threads == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s", cores,
                           cores == 1 ? "" : "s");
-    if (threads * ranks * 2 > cores || computes * 2 < f->step_ns)
+    if (threads * ranks * RULES_FEW_THREADS > cores ||
+        computes * 100 < f->step_ns * RULES_COMPUTES_PCT)
         return;
     int each = cores / ranks;
     outcome_evidence(o, "threads in each rank", threads, "count", NULL);
