@@ -323,8 +323,7 @@ static bool failed_early(struct advice *a)
                        killed   ? "A signal killed it."
                        : no_gpu ? "It failed, and this machine has no NVIDIA GPU or no driver."
                                 : "It failed; its own messages say why.",
-                       no_gpu ? "Record on a machine with an NVIDIA GPU, or rehearse on a virtual "
-                                "one: gpuprof run --device virtual:h200."
+                       no_gpu ? "Record on a machine with a GPU, or with --device virtual:h200."
                               : "Make the program run without gpuprof first; then record again.");
     return true;
 }

@@ -88,7 +88,7 @@ def text(s):
     return db.execute("select max(id) from string").fetchone()[0]
 file, library = text("/home/me/train.py"), text("/usr/lib/python3.11/selectors.py")
 for row in ((1, 0, file, text("Net.forward"), 9), (2, 0, file, 0, 12), (3, 0, file, text("main"), 40), (4, 3, library, text("select"), 415)):
-    db.execute("insert into stack values (?, ?, ?, ?, ?)", row)
+    db.execute("insert into stack (id, caller, file, function, line) values (?, ?, ?, ?, ?)", row)
 db.execute("update stack set function = (select function from stack where id = 1) where id = 2")
 launches = db.execute("select process, thread, start_ns from api where correlation > 0 order by start_ns").fetchall()
 for i, (process, thread, start) in enumerate(launches):
