@@ -92,7 +92,7 @@ finish() {
 # Tests labelled `timed` judge milliseconds of the virtual GPU, which lives on the real clock: they have the machine
 # alone. The others run side by side, one more than there are cores, because much of them waits.
 if [ "$what" = long ]; then
-    run "" "$build" -L long -j "$jobs"
+    run "" "$build" -L long -j $((jobs + 1))
     sanitized asan "$asan" -L long -j $((jobs + 1))
     finish
 fi
