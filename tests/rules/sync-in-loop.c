@@ -2,6 +2,7 @@
 #include "tests/rules/cores.h"
 #include "tests/rules/host.h"
 #include "tests/rules/refuse.h"
+#include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"
 
@@ -378,7 +379,7 @@ TEST(an_operator_waits)
     }
 }
 
-static bool said; /* a range says what the host does in the pause */
+static enum { NOTHING_SAYS, A_RANGE_SAYS, LOOKS_SAY } said; /* what the host does in the pause */
 
 /* 3 ms of kernels, a wait for them, and nothing for 6 ms. */
 static void fill_silence(struct builder *b, int64_t at)
@@ -386,18 +387,20 @@ static void fill_silence(struct builder *b, int64_t at)
     for (int i = 0; i < 6; i++)
         build_kernel(b, case_gemm, at + US(10 * i), at + US(20) + US(500 * i), US(498));
     build_sync(b, at + US(100), MS(3));
-    if (said)
+    if (said == A_RANGE_SAYS)
         build_range(b, "augment", at + MS(3.2), at + MS(9));
+    for (int i = 4; i < 9 && said == LOOKS_SAY; i++)
+        look_at(b, stack_of(b, "/home/me/train.py", "record", 12), at + MS(i));
 }
 
 TEST(what_nobody_recorded_may_be_the_loader)
 {
-    for (int named = 0; named < 2; named++) {
-        said = named;
+    for (said = NOTHING_SAYS; said <= LOOKS_SAY; said++) {
         const struct advice *a = case_advice(fill_silence);
         const struct outcome *o = case_outcome(a, "sync-in-loop");
         case_verdict(a, "sync-in-loop", RULE_FIRES);
-        ck_assert_int_eq(strstr(o->summary, "makes no CUDA call") != NULL, !named);
-        case_verdict(a, "num-workers", named ? RULE_SILENT : RULE_CANNOT_TELL);
+        ck_assert_int_eq(strstr(o->summary, "no range says why") != NULL, said == NOTHING_SAYS);
+        ck_assert_int_eq(strstr(o->summary, "record() train.py:12") != NULL, said == LOOKS_SAY);
+        case_verdict(a, "num-workers", said == NOTHING_SAYS ? RULE_CANNOT_TELL : RULE_SILENT);
     }
 }

@@ -279,13 +279,16 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     if (w)
         outcome_example_call(o, f->tl, w->longest, "longest wait");
     outcome_example_gaps(o, f, PART_IDLE_SYNC, "GPU idle after a synchronisation");
-    int64_t silent = query_silence_ns(f);
+    int64_t silent = query_silence_ns(f), of_line;
     if (silent * QUERY_SOME <= f->step_ns)
         return;
-    o->summary = arena_printf(arena,
-                              "%s. While it idles the host makes no CUDA call for %s %s, and no "
-                              "range says why: if it makes a batch, do that ahead of the loop",
-                              o->summary, time_text(arena, silent), scope_words(f)->per);
+    const struct line *l = query_line_of(f, 1u << PART_IDLE_SYNC | 1u << PART_IDLE_HOST, &of_line);
+    char named[512];
+    o->summary =
+        arena_printf(arena, "%s. While it idles the host makes no CUDA call for %s %s%s%s",
+                     o->summary, time_text(arena, silent), scope_words(f)->per, l ? ": " : "",
+                     l ? line_text(l, named, sizeof named)
+                       : ", and no range says why: if it makes a batch, do that ahead of the loop");
     outcome_evidence_per(o, "idle while the host makes no CUDA call, in no range,", ms(silent),
                          "ms", NULL);
 }

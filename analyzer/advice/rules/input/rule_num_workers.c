@@ -3,6 +3,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/host.h"
+#include "analyzer/queries/lines.h"
 #include "analyzer/queries/input/delivery.h"
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/input/loader.h"
@@ -263,8 +264,9 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
     int64_t idle = facts->breakdown_ns[PART_IDLE_INPUT], gain = idle;
     o->why =
         arena_printf(arena, "the GPU waits %.3f ms %s for data", ms(idle), scope_words(facts)->per);
-    int64_t silent = query_silence_ns(facts);
-    if (idle * QUERY_WORTH < facts->step_ns && silent * QUERY_SOME > facts->step_ns) {
+    int64_t silent = query_silence_ns(facts), of_line;
+    if (idle * QUERY_WORTH < facts->step_ns && silent * QUERY_SOME > facts->step_ns &&
+        !query_line_of(facts, 1u << PART_IDLE_SYNC | 1u << PART_IDLE_HOST, &of_line)) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = arena_printf(arena,
                               "the GPU is idle for %s %s while the host makes no CUDA call, and "
