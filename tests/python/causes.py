@@ -28,9 +28,9 @@ CAUSES = {
     "command": ('def memory_map():\n    return subprocess.run(["sleep", "0.02"])', "memory_map()", "memory_map()",
                 "waits for another process"),
     "retry": ("def fetch():\n    for tried in range(3):\n        time.sleep(0.007)", "fetch()", "fetch()", "sleeps"),
-    "lock": ("lock = threading.Lock()\ndef upload():\n    while True:\n        with lock:\n            time.sleep(0.02)\n"
-             "        time.sleep(0.001)\nthreading.Thread(target=upload, daemon=True).start()\n"
-             "def record():\n    with lock:\n        pass", "record()", "record()", "waits for a lock or another thread"),
+    "lock": ("turn = threading.Event()\ndef upload():\n    while True:\n        time.sleep(0.02)\n        turn.set()\n"
+             "threading.Thread(target=upload, daemon=True).start()\ndef record():\n    turn.wait()\n    turn.clear()",
+             "record()", "record()", "waits for a lock or another thread"),
     "python": ("def jitter(image):\n    rows = []\n    for r in image:\n        row = []\n        for v in r:\n"
                "            v += random.gauss(0, 1)\n            row.append(min(max(v, 0), 1))\n        rows.append(row)\n"
                "    return rows", "jitter([[0.5] * 100] * 200)", "jitter()", "computes"),
