@@ -130,8 +130,9 @@ static void put_cause_first(struct advice *a)
         move_up(a, i, 0);
 }
 
-/* Of lost time what saves that share of it; on the CPU, where no wait hides another, only if both are
- * about batches. Of computing what is about the same kernels. */
+/* Whether `o` says what to do about the time that `stand_in` only names, and saves enough of it. Of
+ * computing it must be about the same kernels. On the CPU no wait hides another, so there both must
+ * be about batches. */
 static bool answers(const struct facts *f, const struct outcome *o, const struct outcome *stand_in)
 {
     int pct = stand_in->rule->cheaper ? ADVICE_ANSWER_CHEAPER_PCT : ADVICE_ANSWER_LOST_PCT;

@@ -320,10 +320,9 @@ static bool failed_early(struct advice *a)
         return false;
     bool no_gpu = timeline_meta(a->facts->tl, "no_gpu") != NULL;
     verdict_not_enough(a, "Not enough data: the program ended before it used a GPU.",
-                       killed   ? "A signal killed it."
-                       : no_gpu ? "It failed, and this machine has no NVIDIA GPU or no driver."
-                                : "It failed; its own messages say why.",
-                       no_gpu ? "Record on a machine with a GPU, or with --device virtual:h200."
+                       killed ? "A signal killed it." : "It failed; its own messages say why.",
+                       no_gpu ? "Make the program run without gpuprof first; then record again. "
+                                "This machine has no GPU: if it needs one, --device virtual:h200."
                               : "Make the program run without gpuprof first; then record again.");
     return true;
 }

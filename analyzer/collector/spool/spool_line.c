@@ -1,5 +1,6 @@
 /* Records of launches' lines -> rows. Each line is a row of `stack`, once in a process and module;
- * its caller, without a file, is the module that it runs in. A stretch without an end, of a process that was killed, lasts until its last record. */
+ * its caller, without a file, is the module that it runs in. A stretch without an end, of a process
+ * that was killed, lasts until its last record. */
 #include "analyzer/collector/spool/spool.h"
 
 #include "base/keymap.h"

@@ -240,7 +240,7 @@ static const char *behind(const struct facts *f, struct arena *arena, struct out
     uint32_t launch;
     if (!w || (most != WAIT_MASK && (most != WAIT_OTHER || o->remedy.action != ACTION_FIND_WAIT)))
         return "";
-    const char *operator= query_wait_operator(f->tl, w->longest, &launch);
+    const char *runs = query_wait_operator(f->tl, w->longest, &launch);
     if (launch == TL_NONE)
         return "";
     const char *line = outcome_caller(f->tl, launch);
@@ -248,11 +248,11 @@ static const char *behind(const struct facts *f, struct arena *arena, struct out
         query_kernel_function(tl_text(f->tl, f->tl->ops[f->tl->apis[launch].op].name), arena);
     if (line && !o->remedy.object.place)
         o->remedy.object.place = arena_printf(arena, "%.*s", (int)strcspn(line, " ,"), line);
-    remedy_text(&o->remedy, PARAM_OPERATOR, operator);
+    remedy_text(&o->remedy, PARAM_OPERATOR, runs);
     const char *text =
-        arena_printf(arena, ", behind %s%s%s%s%s%s", operator ? operator : "the kernel ",
-                     operator&& kernel ? " (" : "", kernel ? kernel : "",
-                     operator&& kernel ? ")" : "", line ? ", launched at " : "", line ? line : "");
+        arena_printf(arena, ", behind %s%s%s%s%s%s", runs ? runs : "the kernel ",
+                     runs && kernel ? " (" : "", kernel ? kernel : "", runs && kernel ? ")" : "",
+                     line ? ", launched at " : "", line ? line : "");
     return text ? text : "";
 }
 

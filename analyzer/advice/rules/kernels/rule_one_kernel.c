@@ -61,7 +61,8 @@ const struct rule rule_one_kernel = {
            "uses no fast units, a sort, a scan, an index into a large table. No timeline "
            "shows which form of it is faster, so the bound is all of its time. Its line and the "
            "operator in its name say where to look; Nsight Compute shows what limits it. It gives "
-           "way to a finding that makes computing cheaper and saves half as much.",
+           "way to a finding about the same kernel that says how to make it cheaper and saves a "
+           "good part of that.",
     .remedy = {.action = ACTION_LOOK_AT_KERNEL, .object.kind = OBJECT_KERNEL},
     .tips = {{"hot-kernel", "Find the kernel that takes most of the time, and start there", NULL}},
 };

@@ -94,7 +94,7 @@ static int64_t repeated_pairs_ns(const struct facts *f, struct arena *arena, boo
 /* ---- memory ---- */
 
 static bool memory_lets(const struct facts *f, struct arena *arena, struct outcome *o,
-                        int64_t again_ns, bool *free)
+                        int64_t again_ns, bool *is_free)
 {
     int64_t peak = query_gpu(f).memory_peak, all = f->device ? f->device->memory_bytes : 0;
     if (peak < 0 || all <= 0)
@@ -110,7 +110,7 @@ static bool memory_lets(const struct facts *f, struct arena *arena, struct outco
     }
     outcome_evidence(o, "peak GPU memory in use", (double)peak / 1e9, "GB", NULL);
     outcome_evidence(o, "share of the GPU's memory", pct, "%", NULL);
-    *free = true;
+    *is_free = true;
     return true;
 }
 
@@ -138,23 +138,23 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
     o->why = arena_printf(arena, "the program repeats %.3f ms of forward work per step", ms(again));
     if (again * QUERY_WORTH < f->step_ns)
         return;
-    bool free = false; /* or not recorded: then a rerun shows it */
-    if (!memory_lets(f, arena, o, again, &free))
+    bool is_free = false; /* or not recorded: then a rerun shows it */
+    if (!memory_lets(f, arena, o, again, &is_free))
         return;
     outcome_evidence_per(o, ranges ? "computed again" : "computed again, at least,", ms(again),
                          "ms", NULL);
     outcome_evidence_share(o, "share", share_pct(f, again), NULL);
-    o->error_class = free ? ERROR_STRUCTURAL : ERROR_RERUN_DECIDES;
-    if (ranges && free)
+    o->error_class = is_free ? ERROR_STRUCTURAL : ERROR_RERUN_DECIDES;
+    if (ranges && is_free)
         o->edit = (struct edit){.kind = &edit_remove,
                                 .at = {.op_marks = p.op_marks, .call_marks = p.call_marks},
                                 .remove.pauses = true};
     outcome_fires(
         o, again,
-        arena_printf(arena, "%s per step compute activations a second time%s",
-                     time_text(arena, again),
-                     free ? ", while more than half of the GPU's memory is free"
-                          : "; the recording does not show how much of the GPU's memory is free"));
+        arena_printf(
+            arena, "%s per step compute activations a second time%s", time_text(arena, again),
+            is_free ? ", while more than half of the GPU's memory is free"
+                    : "; the recording does not show how much of the GPU's memory is free"));
     outcome_example_op(o, f->tl, p.ops.longest, "longest repeated operation");
 }
 
