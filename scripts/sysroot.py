@@ -44,8 +44,11 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     for name, wanted in PACKAGES.items():
         print(f"sysroot: fetching {name}")
-        with urllib.request.urlopen(f"{MIRROR}/pool/main/g/glibc/{name}", timeout=60) as answer:
-            package = answer.read()
+        try:
+            with urllib.request.urlopen(f"{MIRROR}/pool/main/g/glibc/{name}", timeout=60) as answer:
+                package = answer.read()
+        except (OSError, ValueError) as e:
+            sys.exit(f"sysroot: {name} is not to be had from GPUPROF_UBUNTU={MIRROR}: {e}")
         if hashlib.sha256(package).hexdigest() != wanted:
             sys.exit(f"sysroot: {name} is not the file that it should be")
         unpack(package, folder)
