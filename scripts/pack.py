@@ -132,10 +132,11 @@ def write_deb(stage, out, version, machine):
     return path
 
 
-def linked(build, macro, header):
-    """The version of a library, from the header that the build used."""
-    with open(os.path.join(build, header), encoding="utf-8") as f:
-        return re.search(rf'#define {macro}\s+"([0-9.]+)', f.read()).group(1)
+def linked(folder, header, *macros):
+    """The version of a library, from the header that the build used: in one macro, or one for each number."""
+    with open(os.path.join(folder, header), encoding="utf-8") as f:
+        text = f.read()
+    return ".".join(re.search(rf'#define {macro}\s+"?([0-9.]+)', text).group(1) for macro in macros)
 
 
 def write_sbom(build, out, version):
@@ -145,9 +146,11 @@ def write_sbom(build, out, version):
                 "copyrightText": "NOASSERTION", "downloadLocation": "NOASSERTION", "filesAnalyzed": False, **more}
 
     parts = [part("gpuprof", version, "Apache-2.0"),
-             part("sqlite", linked(setting(build, "SQLite3_INCLUDE_DIR"), "SQLITE_VERSION", "sqlite3.h"), "blessing"),
-             part("zlib", linked(setting(build, "ZLIB_INCLUDE_DIR"), "ZLIB_VERSION", "zlib.h"), "Zlib")]
-    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", parts[0]["SPDXID"])] + [(p["SPDXID"], "STATIC_LINK", parts[0]["SPDXID"]) for p in parts[1:]]
+             part("sqlite", linked(setting(build, "SQLite3_INCLUDE_DIR"), "sqlite3.h", "SQLITE_VERSION"), "blessing"),
+             part("zlib", linked(setting(build, "ZLIB_INCLUDE_DIR"), "zlib.h", "ZLIB_VERSION"), "Zlib"),
+             part("cjson", linked(setting(build, "CJSON_INCLUDE"), "cjson/cJSON.h", *(f"CJSON_VERSION_{m}" for m in ("MAJOR", "MINOR", "PATCH"))), "MIT")]
+    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", parts[0]["SPDXID"])] + [
+        (p["SPDXID"], "DYNAMIC_LINK" if p["name"] == "cjson" else "STATIC_LINK", parts[0]["SPDXID"]) for p in parts[1:]]
     document = {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"gpuprof-{version}",
                 "documentNamespace": f"https://example.org/spdx/gpuprof-{version}-{output('git', 'rev-parse', 'HEAD')}",
                 "creationInfo": {"created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment())), "creators": ["Tool: gpuprof-pack"]},
