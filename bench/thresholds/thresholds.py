@@ -7,8 +7,8 @@
 BUILD is configured with -DGPUPROF_VARY=ON and has gpuprof. Without recordings the script takes the small ones of ../shared/traces
 and records train_conv with each of its defects on the virtual GPU, if BUILD has it. Of a recording whose steps are marked it makes
 a copy without the marks, so that the search for steps has something to do; --as-given makes none. --rows chooses rows. --off puts
-each row at zero and out of reach instead: a row that no recording then notices may go. The table names, for each row and
-direction, the recordings whose answers change and what changes: class of the verdict, order of the findings, source, count or
+each row at zero and out of reach instead: a row that no recording then notices may go. The table names, for each row that changes
+an answer and each direction, the recordings and what changes: class of the verdict, order of the findings, source, count or
 length of the steps, other numbers by more than 5 %. Exit status 0: all was asked, whatever changed."""
 import argparse
 import concurrent.futures
@@ -168,15 +168,16 @@ def main():
         old = {path: told for path, told in zip(paths, pool.map(lambda path: answer(options, path), paths)) if told}
         told = ask(options, pool, old, rows)
     lines = ["\t".join(["threshold", "value", "unit"] + [way for way, _ in options.factors])]
+    still = [row[0] for row in rows if not any((row[0], way) in told for way, _ in options.factors)]
     for name, value, unit, _ in rows:
-        lines.append("\t".join([name, value, unit] + ["; ".join(told.get((name, way), [])) for way, _ in options.factors]))
+        if name not in still:
+            lines.append("\t".join([name, value, unit] + ["; ".join(told.get((name, way), [])) for way, _ in options.factors]))
     text = "\n".join(lines) + "\n"
     if options.write:
         with open(options.write, "w", encoding="utf-8") as f:
             f.write(text)
     else:
         print(text, end="")
-    still = [row[0] for row in rows if not any((row[0], way) in told for way, _ in options.factors)]
     print(f"{len(rows)} thresholds, {len(old)} recordings; nothing changes with {len(still)}: {' '.join(still)}", file=sys.stderr)
     return 0
 
