@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training loops of which others published the throughput: what `bench/published/published.py` runs on the virtual GPU.
+"""Training loops of which others published the throughput: what `vgpu/bench/published/published.py` runs on the virtual GPU.
 
 usage: published_programs.py PROGRAM [--batch N] [--precision fp32|tf32|amp|bf16] [--steps N] ...
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Models as users train them, eager or with torch.compile: what `bench/published/compiled.py` runs on the virtual GPU.
+"""Models as users train them, eager or with torch.compile: what `vgpu/bench/published/compiled.py` runs on the virtual GPU.
 
 usage: compiled_programs.py [MODEL eager|compiled STEPS]
 

@@ -16,7 +16,7 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
+sys.path.insert(0, os.path.join(HERE, "../../../tests/e2e"))
 from support import Build, Checks, pytorch_ended  # noqa: E402
 
 DEVICE = "virtual:h100"
