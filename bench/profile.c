@@ -150,6 +150,9 @@ static int measure(const char *label, char *const *argv, double *took)
     return 0;
 }
 
+/* Formats beside the Chrome trace and the page. */
+static char *const others[] = {"speedscope", "folded", "json", "markdown", "openmetrics", NULL};
+
 int main(int argc, char **argv)
 {
     int64_t events = argc > 2 ? atoll(argv[2]) : 1000000;
@@ -175,6 +178,10 @@ int main(int argc, char **argv)
          measure("export", (char *[]){argv[1], "export", profile, "-o", trace, NULL}, &took) ||
          measure_write(trace, took) ||
          measure("report", (char *[]){argv[1], "report", profile, "-o", page, NULL}, &took);
+    for (char *const *format = others; rc == 0 && *format; format++)
+        rc = measure(*format,
+                     (char *[]){argv[1], "export", "--format", *format, profile, "-o", "-", NULL},
+                     &took);
     unlink(profile);
     unlink(trace);
     unlink(page);

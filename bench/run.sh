@@ -23,7 +23,6 @@ part "agent: launches from many threads" "$build/bin/programs/storm" python3 "$h
 part "collector: spool to profile" "$build/bin/bench_collector" "$build/bin/bench_collector"
 part "commands on a profile of a million events" "$build/bin/bench_profile" \
     "$build/bin/bench_profile" "$build/bin/gpuprof"
-part "analysis and exporters on a million events in memory" "$build/bin/bench_export" "$build/bin/bench_export"
 part "predictions: a replay, and analysis with all edits on up to ten million events" "$build/bin/bench_whatif" \
     "$build/bin/bench_whatif"
 if [ $# -gt 0 ]; then
