@@ -59,7 +59,7 @@ static int list_gap(struct pass *p, const struct charge *c, int64_t from, int64_
                       .step = step_with_most(&p->a->steps, k, from, to),
                       .before_op = x,
                       .api = c->api,
-                      .range = range_place_of(p->a->tl, p->parent, c->thread, longest)};
+                      .range = range_place_of(p->a->tl, c->thread, longest)};
     return share_out(p, g, c);
 }
 
@@ -236,7 +236,7 @@ int gaps_find(struct facts *f, const struct activity *act, struct err *e)
     struct pass p = {.a = f, .act = act, .credit_part = PART_IDLE_SYNC};
     f->step_parts = arena_array(&f->arena, f->steps.count, sizeof *f->step_parts);
     int rc = f->step_parts ? charge_begin(&p) : -1;
-    if (rc == 0 && (p.parent = range_parents(f->tl)) != NULL && walk(&p) == 0) {
+    if (rc == 0 && walk(&p) == 0) {
         charge_busy(f, act);
         charge_unknown(f);
         break_down(f);
@@ -247,6 +247,5 @@ int gaps_find(struct facts *f, const struct activity *act, struct err *e)
     f->gap_count = p.gaps.n;
     f->gap_shares = p.shares.at;
     charge_end(&p);
-    free(p.parent);
     return rc < 0 ? err_no_memory(e) : 0;
 }

@@ -37,7 +37,6 @@ struct pass {
     enum part credit_part;
     bool launch_unknown; /* of the operation that ends the gap at hand */
     uint32_t launcher;   /* thread that launches it; the main thread where that is not known */
-    uint32_t *parent;    /* of each range: the one around it, TL_NONE */
     uint32_t *first_op;  /* of each stream: behind what was queued before the recording, perhaps */
     struct VEC(struct gap) gaps;
     struct VEC(int64_t) shares;

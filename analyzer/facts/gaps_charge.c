@@ -119,7 +119,7 @@ static size_t call_after(const struct lane *l, int64_t t)
 static uint32_t worker(const struct pass *p, uint32_t last, int64_t from, int64_t to)
 {
     int64_t middle = from + (to - from) / 2;
-    bool told = range_place_at(p->a->tl, p->parent, p->launcher, middle) != TL_NONE;
+    bool told = range_place_at(p->a->tl, p->launcher, middle) != TL_NONE;
     return told || last == TL_NONE ? p->launcher : last;
 }
 

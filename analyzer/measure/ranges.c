@@ -1,29 +1,12 @@
-/* Finds the range that a thread is in. Ranges of a thread nest, so one pass gives each its parent,
- * and a binary search the innermost one at a time. */
+/* Finds the range that a thread is in: a binary search for the last that began, and from there
+ * outwards. */
 #include "analyzer/measure/ranges.h"
 
 #include "wire/step_mark.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-uint32_t *range_parents(const struct timeline *t)
-{
-    uint32_t *parent = malloc((t->range_count + 1) * sizeof *parent), open = TL_NONE;
-    if (!parent)
-        return NULL;
-    for (uint32_t i = 0; i < t->range_count; i++) {
-        const struct range *r = &t->ranges[i];
-        while (open != TL_NONE &&
-               (t->ranges[open].thread != r->thread || t->ranges[open].end_ns <= r->start_ns))
-            open = parent[open];
-        parent[i] = open;
-        open = i;
-    }
-    return parent;
-}
-
-uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thread, int64_t at_ns)
+uint32_t range_at(const struct timeline *t, uint32_t thread, int64_t at_ns)
 {
     if (thread == TL_NONE)
         return TL_NONE;
@@ -38,7 +21,7 @@ uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thr
     }
     uint32_t i = low > first ? (uint32_t)low - 1 : TL_NONE;
     while (i != TL_NONE && t->ranges[i].end_ns <= at_ns)
-        i = parent[i];
+        i = t->ranges[i].parent;
     return i;
 }
 
@@ -50,21 +33,19 @@ static bool no_place(const char *name)
            strncmp(name, "<string>(", 9) == 0 || strstr(name, "torch/nn/modules/module.py(");
 }
 
-uint32_t range_place_at(const struct timeline *t, const uint32_t *parent, uint32_t thread,
-                        int64_t at_ns)
+uint32_t range_place_at(const struct timeline *t, uint32_t thread, int64_t at_ns)
 {
-    uint32_t i = range_at(t, parent, thread, at_ns);
+    uint32_t i = range_at(t, thread, at_ns);
     while (i != TL_NONE && no_place(tl_text(t, t->ranges[i].name)))
-        i = parent[i];
+        i = t->ranges[i].parent;
     return i;
 }
 
-uint32_t range_place_of(const struct timeline *t, const uint32_t *parent, uint32_t thread,
-                        struct span most_of)
+uint32_t range_place_of(const struct timeline *t, uint32_t thread, struct span most_of)
 {
     int64_t length = most_of.end_ns - most_of.start_ns;
-    uint32_t i = range_at(t, parent, thread, most_of.start_ns + length / 2);
-    for (; i != TL_NONE; i = parent[i]) {
+    uint32_t i = range_at(t, thread, most_of.start_ns + length / 2);
+    for (; i != TL_NONE; i = t->ranges[i].parent) {
         const struct range *r = &t->ranges[i];
         int64_t from = r->start_ns > most_of.start_ns ? r->start_ns : most_of.start_ns;
         int64_t to = r->end_ns < most_of.end_ns ? r->end_ns : most_of.end_ns;

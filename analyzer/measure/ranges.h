@@ -4,15 +4,11 @@
 
 #include "analyzer/measure/spans.h"
 
-/* By range: the one around it, TL_NONE; NULL without memory, free() it. And with them the innermost
- * range of a thread at a time, TL_NONE. */
-uint32_t *range_parents(const struct timeline *t);
-uint32_t range_at(const struct timeline *t, const uint32_t *parent, uint32_t thread, int64_t at_ns);
+/* The innermost range of a thread at a time, TL_NONE. O(log n), and the depth of what has ended. */
+uint32_t range_at(const struct timeline *t, uint32_t thread, int64_t at_ns);
 /* The same without those that do not say where in the program it is. */
-uint32_t range_place_at(const struct timeline *t, const uint32_t *parent, uint32_t thread,
-                        int64_t at_ns);
+uint32_t range_place_at(const struct timeline *t, uint32_t thread, int64_t at_ns);
 /* And of these the innermost that holds at least half of that time. */
-uint32_t range_place_of(const struct timeline *t, const uint32_t *parent, uint32_t thread,
-                        struct span most_of);
+uint32_t range_place_of(const struct timeline *t, uint32_t thread, struct span most_of);
 
 #endif

@@ -215,10 +215,7 @@ const char *query_gap_range(const struct facts *f, enum part part)
 const char *query_range_of(const struct facts *f, uint32_t api)
 {
     const struct api *c = &f->tl->apis[api];
-    uint32_t *parent = range_parents(f->tl), in = TL_NONE;
-    if (parent)
-        in = range_place_at(f->tl, parent, c->thread, c->start_ns);
-    free(parent);
+    uint32_t in = range_place_at(f->tl, c->thread, c->start_ns);
     return in == TL_NONE ? NULL : tl_text(f->tl, f->tl->ranges[in].name);
 }
 

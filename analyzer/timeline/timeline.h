@@ -147,6 +147,7 @@ struct range {
     int64_t row;
     uint32_t name, domain, thread;
     uint32_t depth;
+    uint32_t parent; /* the innermost range around it on its thread, TL_NONE */
     uint32_t shapes; /* string id: of an operator's inputs; 0 = not recorded */
 };
 

@@ -113,6 +113,20 @@ static void slice_threads(struct build *b)
     }
 }
 
+/* Ranges of a thread nest. */
+static void nest_ranges(struct build *b)
+{
+    uint32_t open = TL_NONE;
+    for (uint32_t i = 0; i < b->ranges.n; i++) {
+        struct range *r = &b->ranges.at[i];
+        while (open != TL_NONE &&
+               (b->ranges.at[open].thread != r->thread || b->ranges.at[open].end_ns <= r->start_ns))
+            open = b->ranges.at[open].parent;
+        r->parent = open;
+        open = i;
+    }
+}
+
 /* The API calls inside each library call; clocks may differ by a microsecond. */
 static void join_calls(struct build *b)
 {
@@ -144,6 +158,7 @@ int build_join(struct build *b, struct err *e)
         drop_nested(b, &c);
         attach(b, &c);
         slice_threads(b);
+        nest_ranges(b);
         join_calls(b);
         build_join_collectives(b);
     }

@@ -150,7 +150,7 @@ struct sum {
     int64_t ns;
 };
 
-static const char *name_of(const struct graph *g, const uint32_t *parent, const struct task *t)
+static const char *name_of(const struct graph *g, const struct task *t)
 {
     const struct timeline *tl = g->a->tl;
     if (t->kind >= TASK_KERNEL && t->kind <= TASK_COLL) {
@@ -163,8 +163,8 @@ static const char *name_of(const struct graph *g, const uint32_t *parent, const 
         return t->kind == TASK_LOAD ? "making a batch" : "taking a batch";
     if (t->kind != TASK_HOST_GAP)
         return "event";
-    uint32_t in = range_place_at(tl, parent, t->lane - (uint32_t)g->streams,
-                                 g->start_ns + t->at_ns + t->dur_ns / 2);
+    uint32_t in =
+        range_place_at(tl, t->lane - (uint32_t)g->streams, g->start_ns + t->at_ns + t->dur_ns / 2);
     return in == TL_NONE ? "outside all ranges" : tl_text(tl, tl->ranges[in].name);
 }
 
@@ -183,13 +183,14 @@ static int by_time(const void *a, const void *b)
 
 static int find_top(struct whatif *w, const struct graph *g, const int64_t *by_task, int64_t steps)
 {
-    uint32_t *parent = range_parents(g->a->tl);
     struct sum *sums = malloc((g->count + 1) * sizeof *sums);
     size_t n = 0, kept = 0;
-    for (size_t i = 0; parent && sums && i < g->count; i++)
+    if (!sums)
+        return -1;
+    for (size_t i = 0; i < g->count; i++)
         if (by_task[i] > 0)
-            sums[n++] = (struct sum){name_of(g, parent, &g->tasks[i]), class_of(g, &g->tasks[i]),
-                                     by_task[i]};
+            sums[n++] =
+                (struct sum){name_of(g, &g->tasks[i]), class_of(g, &g->tasks[i]), by_task[i]};
     if (n)
         qsort(sums, n, sizeof *sums, by_name);
     for (size_t i = 0; i < n; i++) {
@@ -203,10 +204,8 @@ static int find_top(struct whatif *w, const struct graph *g, const int64_t *by_t
     for (size_t i = 0; i < kept && i < PATH_TOP; i++)
         w->path_top[w->path_top_count++] =
             (struct path_item){sums[i].what, sums[i].class, sums[i].ns / steps};
-    bool bad = !parent || !sums;
-    free(parent);
     free(sums);
-    return bad ? -1 : 0;
+    return 0;
 }
 
 /* ---- the two walks ---- */

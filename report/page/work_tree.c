@@ -52,18 +52,16 @@ static bool counts(const struct facts *f, uint32_t op)
 bool work_tree_any(const struct facts *f)
 {
     const struct timeline *t = f->tl;
-    uint32_t *parents = t->range_count ? range_parents(t) : NULL;
     bool any = false;
-    for (uint32_t i = 0; parents && !any && i < t->op_count; i++) {
+    for (uint32_t i = 0; !any && i < t->op_count; i++) {
         if (t->ops[i].api == TL_NONE || !counts(f, i))
             continue;
         const struct api *api = &t->apis[t->ops[i].api];
-        uint32_t r = range_at(t, parents, api->thread, api->start_ns);
+        uint32_t r = range_at(t, api->thread, api->start_ns);
         while (r != TL_NONE && passed_over(t, &t->ranges[r]))
-            r = parents[r];
+            r = t->ranges[r].parent;
         any = r != TL_NONE;
     }
-    free(parents);
     return any;
 }
 
@@ -98,13 +96,12 @@ static int add_leaf(struct work_tree *w, const struct timeline *t, uint32_t at, 
     return 0;
 }
 
-static int add_op(struct work_tree *w, const struct timeline *t, const uint32_t *parents,
-                  uint32_t op)
+static int add_op(struct work_tree *w, const struct timeline *t, uint32_t op)
 {
     uint32_t path[DEEPEST], n = 0, at = 0, shapes = 0;
     const struct api *api = t->ops[op].api == TL_NONE ? NULL : &t->apis[t->ops[op].api];
-    uint32_t r = api ? range_at(t, parents, api->thread, api->start_ns) : TL_NONE;
-    for (; r != TL_NONE && n < DEEPEST; r = parents[r]) {
+    uint32_t r = api ? range_at(t, api->thread, api->start_ns) : TL_NONE;
+    for (; r != TL_NONE && n < DEEPEST; r = t->ranges[r].parent) {
         shapes = shapes ? shapes : t->ranges[r].shapes;
         if (!passed_over(t, &t->ranges[r]))
             path[n++] = t->ranges[r].name;
@@ -126,12 +123,10 @@ static int begin(struct work_tree *w)
 int work_tree_build(struct work_tree *w, const struct facts *f)
 {
     const struct timeline *t = f->tl;
-    uint32_t *parents = range_parents(t);
     int rc = begin(w);
     for (uint32_t i = 0; rc == 0 && i < t->op_count; i++)
         if (counts(f, i))
-            rc = parents ? add_op(w, t, parents, i) : -1;
-    free(parents);
+            rc = add_op(w, t, i);
     return rc;
 }
 

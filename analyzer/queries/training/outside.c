@@ -5,7 +5,6 @@
 #include "analyzer/queries/query.h"
 #include "analyzer/timeline/name_test.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Operators of losses and their backward passes, by PyTorch's own names (aten::mse_loss,
@@ -20,12 +19,11 @@ static bool of_loss(const char *name)
            strstr(name, "torch/nn/modules/loss.py(");
 }
 
-static bool in_loss(const struct timeline *t, struct name_test *loss, const uint32_t *parent,
-                    uint32_t api)
+static bool in_loss(const struct timeline *t, struct name_test *loss, uint32_t api)
 {
     const struct api *c = &t->apis[api];
-    uint32_t i = range_at(t, parent, c->thread, c->start_ns);
-    for (; i != TL_NONE; i = parent[i])
+    uint32_t i = range_at(t, c->thread, c->start_ns);
+    for (; i != TL_NONE; i = t->ranges[i].parent)
         if (name_test(loss, t->ranges[i].name))
             return true;
     return false;
@@ -35,13 +33,11 @@ const bool *query_outside_model(const struct facts *f, struct arena *arena)
 {
     const struct timeline *t = f->tl;
     bool *outside = arena_array(arena, t->op_count + 1, sizeof *outside);
-    uint32_t *parent = range_parents(t);
     struct name_test loss = name_test_open(t, of_loss);
-    for (uint32_t i = 0; outside && parent && i < t->op_count; i++)
+    for (uint32_t i = 0; outside && i < t->op_count; i++)
         outside[i] = query_is_optimizer(f, i) != QUERY_NO || query_is_zeroing(f, i) != QUERY_NO ||
                      t->ops[i].class.family == FAMILY_LOSS ||
-                     (t->ops[i].api != TL_NONE && in_loss(t, &loss, parent, t->ops[i].api));
+                     (t->ops[i].api != TL_NONE && in_loss(t, &loss, t->ops[i].api));
     name_test_close(&loss);
-    free(parent);
-    return parent ? outside : NULL;
+    return outside;
 }

@@ -4,16 +4,14 @@
 #include "analyzer/measure/ranges.h"
 #include "analyzer/queries/waits.h"
 
-#include <stdlib.h>
-
 /* The range around call `c` if nothing is launched in it: there the program reads a result and
  * works on it, which it would do as seldom as it waits. TL_NONE otherwise. */
-static uint32_t reading_range(const struct graph *g, const uint32_t *parent, const struct api *c)
+static uint32_t reading_range(const struct graph *g, const struct api *c)
 {
     const struct timeline *t = g->a->tl;
-    uint32_t in = range_at(t, parent, c->thread, c->start_ns), best = TL_NONE;
+    uint32_t in = range_at(t, c->thread, c->start_ns), best = TL_NONE;
     const struct thread *th = &t->threads[c->thread];
-    for (; in != TL_NONE; in = parent[in]) {
+    for (; in != TL_NONE; in = t->ranges[in].parent) {
         const struct range *r = &t->ranges[in];
         for (const struct api *x = c; x >= &t->apis[th->first_api] && x->start_ns >= r->start_ns;
              x--)
@@ -55,7 +53,6 @@ static bool stays(const struct edit *x, const struct facts *f, uint32_t call)
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)d;
-    uint32_t *parent = range_parents(g->a->tl);
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         if (t->kind != TASK_WAIT || !(t->flags & TASK_DRAINS) || stays(x, g->a, t->source))
@@ -64,11 +61,10 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
         if (c->op != TL_NONE && g->a->tl->ops[c->op].copy_kind == COPY_H2D)
             continue;
         p->mark[i] |= PLAN_DROP;
-        uint32_t in = parent ? reading_range(g, parent, c) : TL_NONE;
+        uint32_t in = reading_range(g, c);
         if (in != TL_NONE)
             drop_reading(g, p, i, &g->a->tl->ranges[in]);
     }
-    free(parent);
 }
 
 const struct edit_kind edit_unsync = {
