@@ -184,9 +184,10 @@ C_PROGRAMS = {  # file of programs/: modes
     "c_process": ("environment", "threads", "fork", "vfork", "exec", "descriptors", "signals", "limits", "dlopen",
                   "abort", "segv", "_exit", "closeall", "maps"),
 }
+LEAVE = ("threads", "main", "function", "cancel", "lock")  # tests/agent/programs/leave.c
 VIRTUAL = {  # the trainers of reference_workloads on the virtual GPU, times scrubbed
     "train_conv": "sh trainer.sh {bin}/train_conv --steps 6 --batch 8", "train_amp": "sh trainer.sh {bin}/train_amp --steps 4",
     "train_gpt": "sh trainer.sh {bin}/train_gpt --steps 4", "train_conv, wrong option": "sh trainer.sh {bin}/train_conv --batch none",
-    "train_conv, its list": "sh trainer.sh {bin}/train_conv --defect list",
+    "train_conv, its list": "sh trainer.sh {bin}/train_conv --defect list", **{f"leave, {how}": f"{{bin}}/agent_leave {how}" for how in LEAVE},
 }
-VIRTUAL_IDLE = ("train_conv, wrong option", "train_conv, its list")  # these use no GPU
+VIRTUAL_IDLE = ("train_conv, wrong option", "train_conv, its list", *(f"leave, {how}" for how in LEAVE))  # these launch no kernel

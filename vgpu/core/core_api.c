@@ -1,6 +1,7 @@
 /* Calls and records: correlation ids, host costs, the hand-over to the listener (CUPTI). */
 #include "core/core_state.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 static const struct vg_sink *_Atomic sink;
@@ -43,12 +44,17 @@ int *vg_last_error(void)
     return &last_error;
 }
 
+/* A thread that is cancelled in a call ends behind it: within, it may hold a lock. */
 static int enter(struct vg_api *api, uint32_t cbid, bool driver)
 {
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     int bad = vg_start();
-    if (bad)
+    if (bad) {
+        pthread_setcancelstate(cancel, NULL);
         return bad;
-    *api = (struct vg_api){.cbid = cbid, .driver = driver, .outer = current};
+    }
+    *api = (struct vg_api){.cbid = cbid, .driver = driver, .cancel = cancel, .outer = current};
     api->correlation =
         vg_unnumbered()
             ? atomic_load_explicit(&vg_core.next_correlation, memory_order_relaxed)
@@ -84,5 +90,6 @@ int vg_api_exit(struct vg_api *api, int result)
     const struct vg_sink *s = atomic_load_explicit(&sink, memory_order_acquire);
     if (s && s->exit)
         s->exit(api, vg_now_ns());
+    pthread_setcancelstate(api->cancel, NULL);
     return result;
 }

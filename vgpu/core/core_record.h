@@ -12,6 +12,7 @@ struct vg_api {
     int64_t start_ns;
     int64_t host_ns; /* what the call costs at least; spun away at its end */
     int result;
+    int cancel;         /* whether the thread may be cancelled behind the call (pthread.h) */
     const char *symbol; /* kernel name of a launch, or NULL */
     struct vg_api *outer;
 };
@@ -118,5 +119,11 @@ int vg_api_exit(struct vg_api *api, int result);
 int vg_open(void);
 struct vg_api *vg_api_current(void);
 int *vg_last_error(void); /* of the thread */
+/* A thread of ours, in whose place the program has none: by its name. It ends where main has left by
+ * pthread_exit and all others are such threads (or a profiler's, "gpuprof"): the last thread's end
+ * is the process' end. Asked five times a second. */
+enum { VG_HELPER_NS = 200000000 };
+void vg_helper_begin(void);
+bool vg_helpers_alone(void);
 
 #endif

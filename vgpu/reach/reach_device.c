@@ -1,8 +1,11 @@
-/* Some programs, JAX among them, look for a card's device file before they ask CUDA. Calls that
+/* What a program asks of the system and would get another answer with a card.
+ *
+ * Some programs, JAX among them, look for a card's device file before they ask CUDA. Calls that
  * ask whether such a file exists get the answer for /dev/null. It costs one comparison a call. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -83,4 +86,10 @@ SHOWN int faccessat(int folder, const char *path, int mode, int flags)
 {
     static void *next;
     return ((access_at_call *)libcs(&next, "faccessat"))(folder, path_of(path), mode, flags);
+}
+
+/* A card's memory is not the host's: of the range that stands for it, what holds nothing is not made. */
+SHOWN int mlockall(int flags)
+{
+    return (int)syscall(SYS_mlockall, flags | MCL_ONFAULT);
 }

@@ -218,24 +218,31 @@ static bool settle_all(void)
     return more;
 }
 
+static void nap_until_needed(int64_t most_ns)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += most_ns;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&wake, &lock, &t);
+}
+
 static void *work(void *unused)
 {
     (void)unused;
+    vg_helper_begin();
     pthread_mutex_lock(&lock);
-    for (;;) {
-        while (!worker_needed)
-            pthread_cond_wait(&wake, &lock);
-        deliver_locked(false, false);
-        worker_needed = settle_all();
-        cupti_clock_follow();
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        t.tv_nsec += TICK_NS;
-        t.tv_sec += t.tv_nsec / 1000000000;
-        t.tv_nsec %= 1000000000;
-        if (worker_needed)
-            pthread_cond_timedwait(&wake, &lock, &t);
+    while (!vg_helpers_alone()) {
+        if (worker_needed) {
+            deliver_locked(false, false);
+            worker_needed = settle_all();
+            cupti_clock_follow();
+        }
+        nap_until_needed(worker_needed ? TICK_NS : VG_HELPER_NS);
     }
+    worker_started = false;
+    pthread_mutex_unlock(&lock);
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 /* The shared memory in which ranks meet: a memfd of the process that made the unique id, opened by
  * the others through /proc. It has no name, so nothing is left behind however anybody ends. */
+#include "core/core_record.h"
 #include "shims/nccl/shim_nccl.h"
 
 #include <errno.h>
@@ -200,7 +201,8 @@ static void *watch(void *arg)
 {
     struct ncclComm *c = arg;
     int64_t lost_ns = 0;
-    while (!c->stop) {
+    vg_helper_begin();
+    while (!c->stop && !vg_helpers_alone()) {
         uint32_t seen = c->region->bell;
         int who = c->finished < c->launched && !c->failed && !c->lost ? gone(c) : -1;
         vg_barriers_changed();

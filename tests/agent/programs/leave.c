@@ -1,0 +1,101 @@
+/* What a program may do with its threads and its memory while it uses a GPU: `leave HOW`.
+ * threads: main leaves by pthread_exit, and the process ends with its last thread. main: the same,
+ * with no other thread. function: with a function in a stream. cancel: threads are cancelled in
+ * calls that wait. lock: mlockall, which takes what the program has, not what a card has. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cuda_runtime_api.h>
+
+enum { BYTES = 1024, BIG = 64 << 20, CANCELLED = 12, MOST_KB = 1 << 20 };
+
+static void *device, *host;
+
+static void nap(void *unused)
+{
+    (void)unused;
+    usleep(20000);
+}
+
+static void *work(void *function)
+{
+    char bytes[BYTES] = {0};
+    for (int i = 0; i < 20; i++)
+        cudaMemcpy(device, bytes, BYTES, cudaMemcpyHostToDevice);
+    if (function)
+        cudaLaunchHostFunc(0, nap, NULL);
+    cudaDeviceSynchronize();
+    puts("worked");
+    return NULL;
+}
+
+static void *call(void *function)
+{
+    for (;;) {
+        if (function)
+            cudaLaunchHostFunc(0, nap, NULL);
+        else
+            cudaMemcpyAsync(device, host, BIG, cudaMemcpyHostToDevice, 0);
+        cudaStreamSynchronize(0);
+        pthread_testcancel();
+    }
+    return NULL;
+}
+
+static int cancel(void)
+{
+    cudaMallocHost(&host, BIG);
+    for (int i = 0; i < CANCELLED; i++) {
+        pthread_t t;
+        pthread_create(&t, NULL, call, i % 2 ? device : NULL);
+        usleep(3000 + (useconds_t)i * 1100);
+        pthread_cancel(t);
+        pthread_join(t, NULL);
+        if (cudaDeviceSynchronize() != cudaSuccess)
+            return 1;
+    }
+    puts("cancelled");
+    return 0;
+}
+
+static int lock(void)
+{
+    char line[128];
+    long kb = 0;
+    int locked = mlockall(MCL_CURRENT | MCL_FUTURE);
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        sscanf(line, "VmRSS: %ld", &kb);
+    printf("%d, %s\n", locked, kb < MOST_KB ? "little" : "too much");
+    return 0;
+}
+
+static void at_exit(void)
+{
+    puts("over");
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t t;
+    const char *how = argc > 1 ? argv[1] : "";
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    atexit(at_exit);
+    if (strcmp(how, "lock") == 0)
+        lock();
+    if (cudaMalloc(&device, BIG) != cudaSuccess)
+        return 2;
+    if (strcmp(how, "cancel") == 0)
+        return cancel();
+    if (strcmp(how, "threads") == 0)
+        pthread_create(&t, NULL, work, NULL);
+    else
+        work(strcmp(how, "function") == 0 ? device : NULL);
+    if (strcmp(how, "lock") == 0)
+        return lock();
+    pthread_exit(NULL);
+}
