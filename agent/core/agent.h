@@ -113,6 +113,9 @@ static inline void agent_count(enum spool_counter c, uint64_t n)
 void agent_stop(void);       /* no new records from now on; what was recorded stays */
 void agent_stop_asked(void); /* by the collector: an instrument's thread flushes first */
 
+/* Asked by the agent's own thread: main has left, and no thread of the program is there any more. */
+bool agent_alone(void);
+
 /* Flushes and seals. Called at the end of the process by each of the ways out; waits for each
  * instrument no longer than timeout_ms. Safe where only async-signal-safe functions are. */
 void agent_finish(int timeout_ms, bool forced);

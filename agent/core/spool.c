@@ -182,13 +182,16 @@ int spool_grow(uint64_t off, uint64_t len)
     if (!touching_takes_room)
         rc = reserve(off, len);
     if (rc == 0)
+        rc = mprotect((char *)agent.spool + off, len, PROT_READ | PROT_WRITE);
+    if (rc == 0)
         rc = touch((char *)agent.spool + off, len, &by_kernel);
     cancel_restore(state);
     errno = saved; /* the program's own */
     return rc;
 }
 
-/* The part every spool needs: header, descriptors, ring headers. */
+/* The part every spool needs: header, descriptors, ring headers. What has no room yet cannot be read
+ * either, so that mlockall does not give it some. */
 static int map_file(int fd, const struct spool_header *h)
 {
     if (ftruncate(fd, (off_t)h->file_bytes) != 0)
@@ -196,14 +199,15 @@ static int map_file(int fd, const struct spool_header *h)
     int failed = posix_fallocate(fd, 0, (off_t)h->names_off);
     if (failed)
         return failed;
-    char *map = mmap(NULL, h->file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    char *map = mmap(NULL, h->file_bytes, PROT_NONE, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED)
         return errno;
     madvise(map, h->file_bytes, MADV_RANDOM); /* read-ahead would clear megabytes for one page */
     madvise(map, h->file_bytes, MADV_DONTFORK);
     madvise(map, h->file_bytes, MADV_DONTDUMP);
     bool by_kernel;
-    if (touch(map, h->names_off, &by_kernel) != 0) {
+    if (mprotect(map, h->names_off, PROT_READ | PROT_WRITE) != 0 ||
+        touch(map, h->names_off, &by_kernel) != 0) {
         munmap(map, h->file_bytes);
         return ENOSPC;
     }

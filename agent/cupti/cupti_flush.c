@@ -201,8 +201,8 @@ static void charge_self(void)
 struct pace {
     int64_t next_flush_ns, next_anchor_ns, next_grow_ns;
     int flush_ms, walk_ms;
-    uint32_t names; /* known by the last round */
-    bool records;   /* some since the last anchor */
+    uint32_t names;      /* known by the last round */
+    bool records, alone; /* some since the last anchor; no thread of the program is left */
 };
 
 static int slower(int ms, int most)
@@ -233,6 +233,7 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     if (now >= p->next_anchor_ns) {
         clock_anchor();
         about_libraries(t);
+        p->alone = agent_alone();
         if (cupti.waiting)
             cupti_try_again(t);
         else
@@ -271,6 +272,10 @@ static void *flush_thread(void *arg)
             !agent_recording())
             break;
         int64_t sleep_ns = round_of_work(t, &p);
+        if (p.alone) {
+            asked = FINISH_PLAIN;
+            break;
+        }
         if (sleep_ns <= 0)
             continue;
         atomic_store(&instruments_asleep, p.walk_ms > WALK_BUSY_MS);
