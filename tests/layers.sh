@@ -66,7 +66,7 @@ cli/results             cli/common cli/load report report/tables analyzer/profil
 cli                     cli/common cli/run cli/load cli/results report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/run                 wire vgpu/include cli/common cli/load cli/results report report/words analyzer/profile analyzer/collector
 cli/record              cli/common cli/results report analyzer/profile analyzer/collector
-cli/gate                cli/common cli/load cli/results report report/words analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
+cli/gate                cli/common cli/load cli/results report report/words analyzer/import analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/try                 wire cli/common cli/load cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
 cli/import              wire cli/common cli/load cli/results cli/run report analyzer/profile analyzer/import analyzer/collector
 cli/reduce              cli/common cli/load cli/results analyzer/profile analyzer/import analyzer/reduce

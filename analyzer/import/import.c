@@ -20,7 +20,7 @@
 extern const struct importer *const importers[];
 extern const size_t importer_count;
 
-enum { HEAD = 4096, MAX_FILES = 8192 };
+enum { HEAD = 4096, MAX_FILES = 8192, MAX_LOOKED = 100000 };
 
 static const struct importer *choose(const char *path, struct err *e)
 {
@@ -213,6 +213,7 @@ static int add(struct import_files *l, const char *folder, const char *name, str
     if (l->n == MAX_FILES)
         return err_set(e, "gpuprof reads at most %d files", MAX_FILES);
     char **at = realloc(l->at, (l->n + 1) * sizeof *at);
+    const char *slash = folder && !str_ends_with(folder, "/") ? "/" : "";
     size_t size = (folder ? strlen(folder) + 1 : 0) + strlen(name) + 1;
     char *path = malloc(size);
     if (at)
@@ -221,7 +222,7 @@ static int add(struct import_files *l, const char *folder, const char *name, str
         free(path);
         return err_set(e, "out of memory");
     }
-    snprintf(path, size, "%s%s%s", folder ? folder : "", folder ? "/" : "", name);
+    snprintf(path, size, "%s%s%s", folder ? folder : "", slash, name);
     l->at[l->n++] = path;
     return 0;
 }
@@ -258,7 +259,11 @@ static int add_files(struct import_files *l, const char *folder, int depth, stru
     for (struct dirent *f; rc == 0 && (f = readdir(d));) {
         char path[PATH_MAX];
         struct stat st;
-        int n = snprintf(path, sizeof path, "%s/%s", folder, f->d_name);
+        int n = snprintf(path, sizeof path, "%s%s%s", folder, str_ends_with(folder, "/") ? "" : "/",
+                         f->d_name);
+        l->endless |= ++l->looked > MAX_LOOKED;
+        if (l->endless)
+            break;
         if (has_suffix(f->d_name)) {
             rc = may_be_read(path) ? add(l, folder, f->d_name, e) : 0;
             continue;
@@ -276,6 +281,9 @@ static int add_folder(struct import_files *l, const char *folder, struct err *e)
 {
     size_t first = l->n;
     int rc = add_files(l, folder, 0, e);
+    if (l->endless)
+        return err_set(e, "%s holds more than %d files: name the folder of the recordings", folder,
+                       MAX_LOOKED);
     if (rc == 0 && l->n == first)
         rc = err_set(e, "%s: no trace or profile in this folder", folder);
     if (rc == 0)
@@ -292,8 +300,10 @@ int import_list(const char *const *paths, size_t n, struct import_files *l, stru
         bool folder = stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode);
         rc = folder ? add_folder(l, paths[i], e) : add(l, NULL, paths[i], e);
     }
+    bool endless = l->endless;
     if (rc < 0)
         import_list_release(l);
+    l->endless = endless;
     return rc;
 }
 

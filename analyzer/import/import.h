@@ -21,7 +21,8 @@ struct importer {
 /* Files that were named, folders as the files in them and in their folders. release frees it. */
 struct import_files {
     char **at;
-    size_t n;
+    size_t n, looked; /* names in folders */
+    bool endless;     /* more than a folder of recordings has: that is the error */
 };
 int import_list(const char *const *paths, size_t n, struct import_files *l, struct err *e);
 void import_list_release(struct import_files *l);

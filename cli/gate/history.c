@@ -1,8 +1,10 @@
 /* Chooses the runs of a folder that a new one is compared with. */
 #include "cli/gate/history.h"
 
+#include "analyzer/import/import.h"
 #include "analyzer/profile/redact.h"
 #include "analyzer/profile/store.h"
+#include "base/str.h"
 #include "base/vec.h"
 
 #include <dirent.h>
@@ -48,17 +50,34 @@ static bool is_unfinished(const char *name)
                                     strcmp(dot, ".tmp") == 0));
 }
 
+/* Each folder in it may be a run of many ranks. */
+static bool is_endless(const char *folder, struct err *e)
+{
+    struct import_files all;
+    struct err none = ERR_INIT;
+    import_list(&folder, 1, &all, &none);
+    if (all.endless)
+        *e = none;
+    bool endless = all.endless;
+    import_list_release(&all);
+    return endless;
+}
+
 static int list(struct search *s, const char *folder, const char *path, struct err *e)
 {
     struct stat own, st;
     char name[4096];
+    const char *slash = str_ends_with(folder, "/") ? "" : "/";
+    if (is_endless(folder, e))
+        return -1;
     DIR *d = opendir(folder);
     if (!d)
         return err_set(e, "cannot read the history %s: %s", folder, strerror(errno));
     bool is_there = stat(path, &own) == 0;
     for (struct dirent *f; (f = readdir(d));) {
         if (is_unfinished(f->d_name) ||
-            (size_t)snprintf(name, sizeof name, "%s/%s", folder, f->d_name) >= sizeof name ||
+            (size_t)snprintf(name, sizeof name, "%s%s%s", folder, slash, f->d_name) >=
+                sizeof name ||
             stat(name, &st) != 0 || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
             (is_there && st.st_dev == own.st_dev && st.st_ino == own.st_ino))
             continue;

@@ -77,7 +77,7 @@ static struct timeline *read_timeline(const struct import_files *l, const struct
 /* Whether a file can be read to its end; *e says why not. */
 static bool readable(char *path, const struct load_how *how, struct err *e)
 {
-    struct import_files one = {&path, 1};
+    struct import_files one = {.at = &path, .n = 1};
     struct timeline *t = read_timeline(&one, how, NULL, e);
     timeline_free(t);
     return t;
@@ -189,7 +189,8 @@ static struct timeline *read_summaries(struct job *job, size_t focus, const stru
 static struct timeline *read_kept(const struct job *job, const struct load_how *how,
                                   const char *left_out, struct arena *arena, struct err *e)
 {
-    struct import_files kept = {arena_array(arena, job->files.n, sizeof *kept.at), job->files.n};
+    struct import_files kept = {.at = arena_array(arena, job->files.n, sizeof *kept.at),
+                                .n = job->files.n};
     for (size_t i = 0; kept.at && i < kept.n; i++)
         kept.at[i] = job->files.at[i].path;
     if (kept.at)

@@ -217,3 +217,34 @@ TEST(test_the_last_id)
     ck_assert_msg(strstr(e.text, "an id of table meta is out of range"), "%s", e.text);
     memory_free(m);
 }
+
+/* The root of a machine, say: the answer comes after a bounded number of names. */
+TEST(test_endless_folder)
+{
+    struct import_files l;
+    struct err e = ERR_INIT;
+    char memory[] = "/dev/shm/gpuprof-import-XXXXXX", name[64];
+    const char *path = mkdtemp(memory); /* disks are slow for so many */
+    if (!path)
+        return;
+    for (int i = 0; i < 100001; i++) {
+        snprintf(name, sizeof name, "%s/%d", path, i);
+        ck_assert_int_eq(mknod(name, S_IFREG | 0600, 0), 0);
+    }
+    ck_assert_int_eq(import_list(&path, 1, &l, &e), -1);
+    ck_assert(l.endless && l.n == 0);
+    ck_assert_msg(strstr(e.text, "name the folder of the recordings"), "%s", e.text);
+    snprintf(name, sizeof name, "rm -r %s", path);
+    ck_assert_int_eq(system(name), 0);
+}
+
+TEST(test_folder_with_a_slash)
+{
+    struct import_files l;
+    struct err e = ERR_INIT;
+    const char *path = in_dir("");
+    write_file("a.json", "[]");
+    ck_assert_int_eq(import_list(&path, 1, &l, &e), 0);
+    ck_assert(l.n == 1 && strcmp(l.at[0], in_dir("a.json")) == 0);
+    import_list_release(&l);
+}
