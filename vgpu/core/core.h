@@ -34,6 +34,7 @@ struct vg_profile {
     double clock_mhz, memory_clock_mhz;
     double memory_bytes, memory_bytes_per_s, l2_bytes;
     double fp32_flops, tf32_flops, fp16_flops, bf16_flops, fp8_flops; /* dense peaks; 0 = none */
+    double int8_flops, fp64_flops, fp64_tensor_flops;
     /* achieved share of the peak */
     double gemm_eff, gemm_k0, gemm_tiles, gemm_fp32_eff, gemm_memory_eff;
     double gemm_align1, gemm_align_small; /* factors for operands not aligned to 16 bytes */

@@ -41,10 +41,10 @@ static double peak_flops(const struct vg_profile *p, enum vg_dtype t)
         peak = p->fp8_flops;
         break;
     case VG_I8:
-        peak = 2 * p->fp16_flops; /* the closed form of tensor cores: each halving doubles */
+        peak = p->int8_flops;
         break;
     case VG_F64:
-        return p->fp32_flops / 2;
+        return fmax(p->fp64_flops, p->fp64_tensor_flops);
     case VG_F32:
         break;
     }

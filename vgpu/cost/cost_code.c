@@ -5,13 +5,18 @@
 #include "core/core_state.h"
 #include "ptx/ptx_bulk.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ESTIMATES = 64, MOST_NS = 500000000 /* of estimating one kernel */ };
+/* MOST: instructions that are run to estimate one kernel, some half second's; then launches are
+ * compared by PROBE of them, and by their sizes after as many again. Instructions and no time are
+ * counted, so that a program's estimates do not depend on what else the machine does. */
+enum { ESTIMATES = 256, MOST = 8000000, PROBE = 1000 };
 
 struct estimate {
-    uint64_t key, blocks;
+    uint64_t key;
+    double blocks, probe; /* probe: instructions of a warp in the middle */
     int64_t ns;
 };
 
@@ -20,7 +25,7 @@ struct vg_code {
     pthread_mutex_t lock;
     struct estimate estimate[ESTIMATES];
     int count, next;
-    int64_t spent_ns;
+    int64_t ran;
 };
 
 struct vg_code *vg_code_read(const char *ptx, const char *name)
@@ -76,14 +81,10 @@ static uint64_t key_of(const struct vg_code *c, const struct vg_profile *p,
     return h;
 }
 
-static int64_t estimate(const struct vg_code *c, const struct vg_profile *p,
-                        const struct vg_kernel *k, void *const *args)
+static struct ptx_launch launch_of(const struct vg_profile *p, const struct vg_kernel *k,
+                                   void *const *args)
 {
     struct ptx_launch l = {.smem = k->smem_dynamic, .args = args, .clock_hz = p->clock_mhz * 1e6};
-    unsigned smem =
-        k->smem_static > c->kernel->smem_static ? k->smem_static : c->kernel->smem_static;
-    struct code_needs needs = {k->registers, smem + k->smem_dynamic};
-    struct code_work work;
     memcpy(l.grid, k->grid, sizeof l.grid);
     memcpy(l.block, k->block, sizeof l.block);
     for (int i = 0; i < vg_core.device_count && i < PTX_MEMORIES; i++) {
@@ -91,40 +92,64 @@ static int64_t estimate(const struct vg_code *c, const struct vg_profile *p,
         l.memory[i].size = vg_core.device[i].capacity;
         l.memories++;
     }
-    return vg_code_sample(c->kernel, &l, &work) ? vg_code_time(p, &work, &needs) : -1;
+    return l;
 }
 
-/* For a kernel whose arguments differ at each launch: the estimate of the launch nearest in
- * size. */
-static int64_t nearest(const struct vg_code *c, uint64_t blocks)
+/* Of launches whose arguments differ each time: the nearest one's estimate, by how much more this
+ * one does. */
+static int64_t nearest(const struct vg_code *c, double least_ns, double blocks, double probe)
 {
-    const struct estimate *best = &c->estimate[0];
-    for (int i = 1; i < c->count; i++) {
-        uint64_t b = c->estimate[i].blocks;
-        uint64_t off = b > blocks ? b - blocks : blocks - b;
-        uint64_t least = best->blocks > blocks ? best->blocks - blocks : blocks - best->blocks;
-        best = off <= least ? &c->estimate[i] : best;
+    const struct estimate *best = NULL;
+    double least = INFINITY;
+    for (int i = 0; i < c->count; i++) {
+        const struct estimate *e = &c->estimate[i];
+        double more = blocks / e->blocks;
+        more *= probe > 0 && e->probe > 0 ? probe / e->probe : 1;
+        if (fabs(log(more)) < fabs(log(least))) {
+            best = e;
+            least = more;
+        }
     }
-    return best->ns;
+    return best ? (int64_t)(least_ns + fmax(0, (double)best->ns - least_ns) * least) : -1;
+}
+
+static int64_t estimate(struct vg_code *c, const struct vg_profile *p, const struct vg_kernel *k,
+                        void *const *args, struct estimate *e)
+{
+    struct ptx_launch l = launch_of(p, k, args);
+    unsigned smem =
+        k->smem_static > c->kernel->smem_static ? k->smem_static : c->kernel->smem_static;
+    struct code_needs needs = {k->registers, smem + k->smem_dynamic};
+    struct code_work work;
+    if (!vg_code_sample(c->kernel, &l, &work))
+        return -1;
+    c->ran += work.ran;
+    e->blocks = work.blocks;
+    e->probe = vg_code_probe(c->kernel, &l, PROBE);
+    e->ns = vg_code_time(p, &work, &needs);
+    return e->ns;
 }
 
 static int64_t look_up(struct vg_code *c, const struct vg_profile *p, const struct vg_kernel *k,
                        void *const *args)
 {
-    uint64_t key = key_of(c, p, k, args), blocks = (uint64_t)k->grid[0] * k->grid[1] * k->grid[2];
+    struct estimate e = {.key = key_of(c, p, k, args)};
     for (int i = 0; i < c->count; i++)
-        if (c->estimate[i].key == key)
+        if (c->estimate[i].key == e.key)
             return c->estimate[i].ns;
-    if (c->spent_ns > MOST_NS && c->count > 0)
-        return nearest(c, blocks);
-    int64_t from = vg_now_ns(), ns = estimate(c, p, k, args);
-    c->spent_ns += vg_now_ns() - from;
-    if (ns < 0)
+    if (c->ran > MOST && c->count > 0) {
+        struct ptx_launch l = launch_of(p, k, args);
+        bool again = c->ran < 2 * MOST;
+        c->ran += again ? PROBE : 0;
+        return nearest(c, p->kernel_min_ns, (double)k->grid[0] * k->grid[1] * k->grid[2],
+                       again ? vg_code_probe(c->kernel, &l, PROBE) : 0);
+    }
+    if (estimate(c, p, k, args, &e) < 0)
         return -1;
-    c->estimate[c->next] = (struct estimate){key, blocks, ns};
+    c->estimate[c->next] = e;
     c->next = (c->next + 1) % ESTIMATES;
     c->count += c->count < ESTIMATES;
-    return ns;
+    return e.ns;
 }
 
 bool vg_code_arguments(const struct vg_code *c, const void *block, size_t bytes, const void *args[],

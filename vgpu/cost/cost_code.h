@@ -16,6 +16,7 @@ struct code_work {
     double read_bytes, written_bytes; /* different ones of them */
     double chain_cycles;              /* the longest warp of a block, alone */
     double atomics_per_address;
+    int64_t ran; /* instructions that were run for this */
 };
 
 /* What the device can hold of it at once. */
@@ -25,6 +26,8 @@ struct code_needs {
 
 /* False: out of memory. */
 bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, struct code_work *out);
+/* Instructions of a warp in the middle of the grid, estimated from the first `budget` of them. */
+double vg_code_probe(const struct ptx_kernel *k, const struct ptx_launch *l, int64_t budget);
 int64_t vg_code_time(const struct vg_profile *p, const struct code_work *w,
                      const struct code_needs *needs);
 

@@ -32,14 +32,6 @@ static void go_to_block(struct sampling *s, uint64_t index)
     ptx_run_block(s->run, at);
 }
 
-static void accumulate(struct ptx_tally *to, const struct ptx_tally *t, double weight)
-{
-    double *a = (double *)to;
-    const double *b = (const double *)t;
-    for (size_t i = 0; i < sizeof *t / sizeof *b; i++)
-        a[i] += b[i] * weight;
-}
-
 static int64_t min_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -101,19 +93,21 @@ static void block(struct sampling *s, uint64_t index, struct code_work *total)
     go_to_block(s, index);
     for (unsigned i = 0; i < chosen && (i == 0 || s->left > 0); i++) {
         warp[count] = choice[i];
-        s->left -= ptx_run_warp(s->run, choice[i], min_of(s->left, WARP_BUDGET), &tally[count]);
+        int64_t ran = ptx_run_warp(s->run, choice[i], min_of(s->left, WARP_BUDGET), &tally[count]);
+        s->left -= ran;
+        total->ran += ran;
         total->chain_cycles = fmax(total->chain_cycles, tally[count++].cycles);
     }
     weigh(warp, count, s->warps, weight);
     for (unsigned i = 0; i < count; i++)
-        accumulate(&total->warp, &tally[i], weight[i]);
+        ptx_tally_add(&total->warp, &tally[i], weight[i]);
 }
 
 static void reach(struct sampling *s, uint64_t index, unsigned warp)
 {
     struct ptx_tally ignored = {0};
     go_to_block(s, index);
-    ptx_run_warp(s->run, warp, WARP_BUDGET / 4, &ignored);
+    s->out->ran += ptx_run_warp(s->run, warp, WARP_BUDGET / 4, &ignored);
 }
 
 static int by_start(const void *a, const void *b)
@@ -167,7 +161,8 @@ bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, stru
     struct sampling s = {.run = ptx_run_new(k, l),
                          .l = l,
                          .warps = (threads + PTX_LANES - 1) / PTX_LANES,
-                         .tasks = copies_in_bulk(k)};
+                         .tasks = copies_in_bulk(k),
+                         .out = out};
     int done = 0;
     if (!s.run)
         return false;
@@ -190,7 +185,7 @@ bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, stru
     }
     struct ptx_tally sum = out->warp;
     out->warp = (struct ptx_tally){0};
-    accumulate(&out->warp, &sum, 1 / (done * out->warps));
+    ptx_tally_add(&out->warp, &sum, 1 / (done * out->warps));
     double all = out->blocks * out->warps;
     out->load_bytes = out->warp.load_sectors * 32 * all;
     out->store_bytes = out->warp.store_sectors * 32 * all;
@@ -198,4 +193,16 @@ bool vg_code_sample(const struct ptx_kernel *k, const struct ptx_launch *l, stru
     bool ok = measure_reach(k, s.run, out);
     ptx_run_free(s.run);
     return ok;
+}
+
+double vg_code_probe(const struct ptx_kernel *k, const struct ptx_launch *l, int64_t budget)
+{
+    struct sampling s = {.run = ptx_run_new(k, l), .l = l};
+    struct ptx_tally sum = {0};
+    if (!s.run)
+        return 0;
+    go_to_block(&s, block_count(l) / 2);
+    ptx_run_warp(s.run, 0, budget, &sum);
+    ptx_run_free(s.run);
+    return sum.instructions;
 }

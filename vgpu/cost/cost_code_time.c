@@ -23,10 +23,10 @@ struct units { /* instructions of a warp per clock of a multiprocessor */
 static struct units units_of(const struct vg_profile *p)
 {
     double clocks = p->sm_count * p->clock_mhz * 1e6, fp32 = p->fp32_flops / clocks / 2 / 32;
-    bool data_center = p->cc_minor == 0;
+    bool data_center = p->fp64_flops > p->fp32_flops / 4;
     return (struct units){.issue = 4,
                           .fp32 = fp32,
-                          .fp64 = data_center ? fp32 / 2 : fp32 / 64,
+                          .fp64 = p->fp64_flops / clocks / 2 / 32,
                           .alu = 2,
                           .special = 0.5,
                           .requests = data_center ? 0.8 : 0.4,

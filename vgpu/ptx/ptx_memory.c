@@ -15,12 +15,13 @@ enum {              /* cycles until a result is there */
 bool ptx_first_touch(struct ptx_run *r, uint64_t sector)
 {
     size_t at = (size_t)(sector * 0x9e3779b97f4a7c15u >> 48) & (PTX_SEEN - 1);
-    while (r->seen[at] && r->seen[at] != sector + 1)
+    uint64_t mark = r->blocks << 48 | sector; /* addresses have 48 bits, sectors less */
+    while (r->seen[at] >> 48 == r->blocks && r->seen[at] != mark)
         at = (at + 1) & (PTX_SEEN - 1);
-    if (r->seen[at])
+    if (r->seen[at] == mark)
         return false;
     if (r->seen_count < PTX_SEEN / 4 * 3) {
-        r->seen[at] = sector + 1;
+        r->seen[at] = mark;
         r->seen_count++;
     }
     return true;

@@ -19,6 +19,8 @@ struct ptx_tally {
     double cycles;       /* alone on its multiprocessor */
 };
 
+void ptx_tally_add(struct ptx_tally *to, const struct ptx_tally *t, double weight);
+
 /* What one instruction touched in global memory, over all warps that ran. */
 struct ptx_touch {
     uint64_t from, to; /* addresses; to = 0: nothing */

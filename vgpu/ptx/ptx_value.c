@@ -47,19 +47,17 @@ static double real(int type, uint64_t raw)
 {
     float f;
     double d;
-    if (type == T_F32) {
-        uint32_t half = (uint32_t)raw;
-        memcpy(&f, &half, sizeof f);
+    memcpy(&f, &raw, sizeof f);
+    if (type == T_F32)
         return (double)f;
-    }
     memcpy(&d, &raw, sizeof d);
     return d;
 }
 
 static uint64_t bits_of_real(int type, double v)
 {
-    uint64_t raw = 0;
     float f = (float)v;
+    uint64_t raw = 0;
     if (type == T_F32)
         memcpy(&raw, &f, sizeof f);
     else
@@ -327,8 +325,6 @@ static uint64_t result(const struct ptx_inst *i, const uint64_t *raw)
         return yes;
     case OP_SHF:
         return (uint32_t)((raw[1] << 32 | (uint32_t)raw[0]) >> (32 - (raw[2] & 31)));
-    default:
-        break;
     }
     if (is_float(i->type))
         return bits_of_real(i->type, real_result(i->op, real(i->type, raw[0]),
@@ -341,7 +337,7 @@ static uint64_t result(const struct ptx_inst *i, const uint64_t *raw)
         to[n] = (value);                                                                           \
     return true
 
-/* A fast path for the commonest instructions: sums and products of integers in all lanes. */
+/* A fast path for the commonest instructions on integers in all lanes. */
 static bool quick(const struct ptx_inst *i, ptx_lanes *reg, uint32_t mask)
 {
     static const uint64_t none[PTX_LANES];
@@ -349,10 +345,15 @@ static bool quick(const struct ptx_inst *i, ptx_lanes *reg, uint32_t mask)
     const uint64_t *c = i->ins > 2 ? reg[i->in[2]] : none;
     bool short_one = i->type == T_U32 || i->type == T_S32;
     uint64_t *to = reg[i->out[0]], keep = short_one ? UINT32_MAX : UINT64_MAX;
-    if (mask != UINT32_MAX || i->outs != 1 || i->part != P_LO ||
-        !(short_one || i->type == T_U64 || i->type == T_S64))
+    if (mask != UINT32_MAX || i->outs != 1 || i->part == P_HI || i->combine ||
+        (i->part == P_WIDE && i->op != OP_MUL) ||
+        !(short_one || i->type == T_U64 || i->type == T_S64) || i->op == OP_OTHER)
         return false;
-    switch (i->op) {
+    switch (i->part == P_WIDE ? OP_OTHER : i->op) {
+    case OP_OTHER:
+        ALL_LANES((uint64_t)(integer(i->type, a[n]) * integer(i->type, b[n])));
+    case OP_SETP:
+        ALL_LANES(test(i, i->type, a[n], b[n]));
     case OP_MOV:
         ALL_LANES(a[n]);
     case OP_ADD:

@@ -45,8 +45,9 @@ struct ptx_run *ptx_run_new(const struct ptx_kernel *k, const struct ptx_launch 
     r->joined = calloc(insts, sizeof *r->joined);
     r->loop = calloc(insts, sizeof *r->loop);
     r->seen = calloc(PTX_SEEN, sizeof *r->seen);
+    r->turns = calloc(insts, sizeof(struct ptx_turns *));
     if (!r->reg || !r->ready || !r->data || !r->difference || !r->price || !r->touch ||
-        !r->joined || !r->loop || !r->seen) {
+        !r->joined || !r->loop || !r->seen || !r->turns) {
         ptx_run_free(r);
         return NULL;
     }
@@ -59,6 +60,9 @@ void ptx_run_free(struct ptx_run *r)
 {
     if (!r)
         return;
+    for (int i = 0; r->turns && i < r->k->inst_count; i++)
+        ptx_turns_free(r->turns[i]);
+    free(r->turns);
     free(r->reg);
     free(r->ready);
     free(r->data);
@@ -74,7 +78,7 @@ void ptx_run_free(struct ptx_run *r)
 void ptx_run_block(struct ptx_run *r, const unsigned block[3])
 {
     memcpy(r->block, block, sizeof r->block);
-    memset(r->seen, 0, PTX_SEEN * sizeof *r->seen);
+    r->blocks++;
     r->seen_count = 0;
 }
 
@@ -131,6 +135,9 @@ static void start(struct ptx_run *r, unsigned warp)
     memset(r->loop, 0, (size_t)k->inst_count * sizeof *r->loop);
     memset(r->at, 0, sizeof r->at);
     r->now = r->latest = r->stored = 0;
+    r->skipped = (struct ptx_tally){0};
+    for (int i = 0; i < k->inst_count; i++)
+        ptx_turns_end(r->turns[i]);
     r->alive = 0;
     for (int i = 0; i < k->constant_count; i++)
         set_all(r, k->constant[i].reg, k->constant[i].value);
@@ -219,26 +226,25 @@ static void compute(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
         data |= r->data[i->in[n]];
     for (int n = 0; n < i->outs; n++)
         r->data[i->out[n]] = data;
+    ptx_compared(r, i, mask);
     if (i->op == OP_SHUFFLE || i->op == OP_VOTE || i->op == OP_ACTIVE || i->op == OP_ELECT ||
         i->op == OP_READY)
         exchange(r, i, mask);
     else
         ptx_compute(i, r->reg, mask);
-    if (i->op == OP_SETP && mask && i->outs > 0 && i->ins >= 2)
-        r->difference[i->out[0]] = ptx_difference(i, r->reg, __builtin_ctz(mask));
 }
 
 /* A warp that waits until some time has passed reads the clock at each turn. */
 static void show_clock(struct ptx_run *r, const struct ptx_inst *i)
 {
     const int *special = r->k->special;
-    double hz = r->l->clock_hz > 0 ? r->l->clock_hz : 1e9;
+    double hz = r->l->clock_hz > 0 ? r->l->clock_hz : 1e9, now = r->now + r->skipped.cycles;
     if (i->ins == 0 || i->in[0] < 0)
         return;
     if (i->in[0] == special[SR_CLOCK])
-        set_all(r, i->in[0], (uint64_t)r->now);
+        set_all(r, i->in[0], (uint64_t)now);
     else if (i->in[0] == special[SR_TIMER])
-        set_all(r, i->in[0], (uint64_t)(r->now * 1e9 / hz));
+        set_all(r, i->in[0], (uint64_t)(now * 1e9 / hz));
 }
 
 static void step(struct ptx_run *r, int at, uint32_t mask)
@@ -275,14 +281,19 @@ static uint32_t takers(struct ptx_run *r, int at, uint32_t mask)
     const struct ptx_inst *i = &r->k->inst[at];
     uint32_t yes = ptx_guarded(r, i, mask);
     struct ptx_loop *loop = &r->loop[at];
-    bool ahead = i->target > at;
+    bool ahead = i->target > at, data = i->guard >= 0 && r->data[i->guard];
     if ((yes && !ahead) || (ahead && i->guard >= 0))
-        ptx_loop_turns(loop, i->guard >= 0 ? r->difference[i->guard] : 0, r->sum->instructions);
-    if (!yes || (ahead && (i->guard < 0 || !r->data[i->guard])))
-        return yes;
+        ptx_loop_turns(loop, i->guard >= 0 ? r->difference[i->guard][__builtin_ctz(mask)] : 0,
+                       r->sum->instructions + r->skipped.instructions);
     if (ahead)
-        return ptx_skips_loop(r, at) ? 0 : yes;
-    return i->guard >= 0 && r->data[i->guard] && loop->turns > DATA_TURNS ? 0 : yes;
+        return yes && data && ptx_skips_loop(r, at) ? 0 : yes;
+    if (data && loop->turns > DATA_TURNS)
+        return 0;
+    if (yes == mask)
+        ptx_turn(r, at, mask);
+    else
+        ptx_turns_end(r->turns[at]);
+    return yes;
 }
 
 /* Moves the lanes over a branch or the end; true: they have diverged or ended. */
@@ -350,21 +361,6 @@ static bool goes_on(const struct ptx_run *r, double ran, int64_t budget, double 
     return ran < *limit;
 }
 
-static void scale(struct ptx_tally *t, double by)
-{
-    double *v = (double *)t;
-    for (size_t i = 0; i < sizeof *t / sizeof *v; i++)
-        v[i] *= by;
-}
-
-static void add(struct ptx_tally *to, const struct ptx_tally *t)
-{
-    double *a = (double *)to;
-    const double *b = (const double *)t;
-    for (size_t i = 0; i < sizeof *t / sizeof *b; i++)
-        a[i] += b[i];
-}
-
 int64_t ptx_run_warp(struct ptx_run *r, unsigned warp, int64_t budget, struct ptx_tally *sum)
 {
     struct ptx_tally own = {0};
@@ -393,8 +389,8 @@ int64_t ptx_run_warp(struct ptx_run *r, unsigned warp, int64_t budget, struct pt
     }
     own.cycles = max_of(r->now, r->latest);
     int64_t ran = (int64_t)own.instructions;
-    if (r->alive)
-        scale(&own, ptx_stretch(r));
-    add(sum, &own);
+    double stretch = r->alive ? ptx_stretch(r) : 1;
+    ptx_tally_add(sum, &own, stretch);
+    ptx_tally_add(sum, &r->skipped, stretch);
     return ran;
 }

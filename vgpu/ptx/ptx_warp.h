@@ -15,24 +15,28 @@ struct ptx_loop { /* of each branch: a loop turns where it is taken back, or pas
     bool uneven; /* ... and not by as much at a later one: what is left is not known */
 };
 
+struct ptx_turns;
 struct ptx_run {
     const struct ptx_kernel *k;
     const struct ptx_launch *l;
     ptx_lanes *reg;
-    float *ready;       /* cycle in which a register has its value */
-    bool *data;         /* it came from memory */
-    double *difference; /* of the comparison that made a predicate */
+    float *ready;                    /* cycle in which a register has its value */
+    bool *data;                      /* it came from memory */
+    double (*difference)[PTX_LANES]; /* of the comparison that made a register */
     struct ptx_price *price;
     struct ptx_touch *touch;
-    uint8_t *joined;       /* of loads from shared memory: PTX_LEADS, PTX_FOLLOWS or 0 */
-    struct ptx_loop *loop; /* by the branch's index */
-    uint64_t *seen;        /* sector + 1 */
+    uint8_t *joined;          /* of loads from shared memory: PTX_LEADS, PTX_FOLLOWS or 0 */
+    struct ptx_loop *loop;    /* by the branch's index */
+    struct ptx_turns **turns; /* the same, NULL until one is taken back */
+    uint64_t *seen;           /* by a block: its number, and a sector */
+    uint64_t blocks;          /* that have begun */
     int seen_count;
     unsigned block[3];
     /* of the warp that runs */
     struct ptx_tally *sum;
-    double now, latest; /* cycle; in which the last instruction since a branch started */
-    double stored;      /* in which the last store to global memory did */
+    struct ptx_tally skipped; /* what turns did that were not run */
+    double now, latest;       /* cycle; in which the last instruction since a branch started */
+    double stored;            /* in which the last store to global memory did */
     uint32_t alive;
     int at[PTX_LANES];
 };
@@ -50,7 +54,14 @@ void ptx_touched(struct ptx_run *r, int at, uint64_t from, uint64_t to, bool wri
 /* True: no access of the block came to this sector before. */
 bool ptx_first_touch(struct ptx_run *r, uint64_t sector);
 
-/* ptx_loops.c: by which factor the whole warp is longer, and whether that is unknown yet because
+/* ptx_loops.c: notes what a comparison compares; all of the lanes take the branch at `at` back, and
+ * may be set on to a later turn of its loop; some have left the loop; its memory. */
+void ptx_compared(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask);
+void ptx_turn(struct ptx_run *r, int at, uint32_t mask);
+void ptx_turns_end(struct ptx_turns *t);
+void ptx_turns_free(struct ptx_turns *t);
+
+/* By which factor the whole warp is longer, and whether that is unknown yet because
  * the outermost loop around the warp's place has not turned twice. */
 void ptx_loop_turns(struct ptx_loop *l, double difference, double ran);
 double ptx_stretch(const struct ptx_run *r);

@@ -70,7 +70,7 @@ size_t fft_area_bytes(const struct fft_plan *p)
 static int launch(const struct fft_plan *p, const char *name, double points, double flops)
 {
     const struct vg_profile *v = vg_profile(vg_current_device());
-    double peak = p->kind.real_bytes == 8 ? v->fp32_flops / 2 : v->fp32_flops;
+    double peak = p->kind.real_bytes == 8 ? v->fp64_flops : v->fp32_flops;
     int64_t memory = vg_cost_memory(v, points * 2 * p->kind.real_bytes, 2, v->pointwise_eff);
     int64_t compute = (int64_t)(flops / (peak * 0.5) * 1e9);
     unsigned blocks = (unsigned)fmin(fmax(points / 2048, 1), 65535.0 * 16);

@@ -94,7 +94,7 @@ struct solver_type solver_type_of(int data_type)
 
 static double arithmetic_ns(const struct vg_profile *p, double flops, struct solver_type t)
 {
-    double peak = t.wide ? p->fp32_flops / 2 : p->fp32_flops;
+    double peak = t.wide ? p->fp64_flops : p->fp32_flops;
     return flops * (t.imaginary ? 4 : 1) / (0.5 * peak) * 1e9;
 }
 

@@ -44,7 +44,7 @@ OF_CODE = "static estimate 28, by name or size 0, PyTorch's launch conventions 0
 OF_TABLE = "static estimate 0, by name or size 28, PyTorch's launch conventions 0"
 # The card of the published times, by its datasheet; the rest is as on an A100.
 A6000 = {"cc_minor": "6 count", "sm_count": "84 count", "clock": "1800 MHz", "memory_rate": "768 GB/s", "l2": "6 MiB",
-         "fp32": "38.7 TFLOP/s", "fp16": "154.8 TFLOP/s"}
+         "fp32": "38.7 TFLOP/s", "fp16": "154.8 TFLOP/s", "fp64": "0.605 TFLOP/s"}
 # GFLOP/s of products of 4092 x 4092 by kernels of these five kinds: S. Boehm, "How to Optimize a CUDA Matmul Kernel for
 # cuBLAS-like Performance: a Worklog", 2022
 PUBLISHED = {"product_apart": 309.0, "product_naive": 1986.5, "product_tiled": 2980.3, "product_column": 8474.7,

@@ -1,5 +1,6 @@
 /* Kernels modelled from their code: how often their loops turn. */
 #include "tests/unit/vgpu_code_work.h"
+#include "tests/unit/vgpu_profile.h"
 
 #include <check.h>
 
@@ -22,6 +23,95 @@ START_TEST(a_loop_of_long_turns_is_extrapolated)
     void *all[] = {&outer, &inner};
     double turns = work_of(nested, "nested", 4, 32, all).warp.fp32;
     ck_assert_double_eq_tol(turns / (outer * inner), 1, 0.1);
+}
+END_TEST
+
+/* Three loops, the outermost of which ends by a break. */
+static const char three[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry three(.param .u64 three_0, .param .u32 three_1, .param .u32 three_2,"
+    " .param .u32 three_3)\n"
+    "{ .reg .pred %p<5>; .reg .f32 %f<5>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"
+    "  ld.param.u64 %rd1, [three_0]; ld.param.u32 %r1, [three_1]; ld.param.u32 %r2, [three_2];\n"
+    "  ld.param.u32 %r3, [three_3]; mov.u32 %r8, %tid.x; mul.wide.u32 %rd2, %r8, 4;\n"
+    "  add.s64 %rd3, %rd1, %rd2; mov.u32 %r4, 0; mov.f32 %f1, 0f00000000;\n"
+    "$A: mov.u32 %r5, 0;\n"
+    "$B: mov.u32 %r6, 0; mov.b64 %rd4, %rd3;\n"
+    "$C: ld.global.f32 %f2, [%rd4]; fma.rn.f32 %f1, %f1, %f2, %f1; add.s64 %rd4, %rd4, 128;\n"
+    "  add.s32 %r6, %r6, 1; setp.lt.s32 %p1, %r6, %r3; @%p1 bra $C;\n"
+    "  add.s32 %r5, %r5, 1; setp.lt.s32 %p2, %r5, %r2; @%p2 bra $B;\n"
+    "  add.s32 %r4, %r4, 1; setp.ge.s32 %p3, %r4, %r1; @%p3 bra $END; bra.uni $A;\n"
+    "$END: ret;\n}\n";
+
+START_TEST(loops_in_loops_are_counted_to_their_end)
+{
+    static const uint32_t turns[6][3] = {{1, 1, 20000},   {1, 20000, 10}, {3, 50, 100000},
+                                         {5000, 3, 7000}, {40, 40, 40},   {1000000, 100, 3}};
+    uint64_t data = (uint64_t)1 << 40;
+    uint32_t a = turns[_i][0], b = turns[_i][1], c = turns[_i][2];
+    void *all[] = {&data, &a, &b, &c};
+    struct code_work w = work_of(three, "three", 4, 32, all);
+    ck_assert_double_eq_tol(w.warp.fp32 / ((double)a * b * c), 1, 0.02);
+    ck_assert_double_eq_tol(w.warp.requests / ((double)a * b * c), 1, 0.02);
+    ck_assert_double_eq_tol(w.read_bytes / (128.0 * c), 1, 0.02);
+    ck_assert_int_lt(w.ran, 500000);
+}
+END_TEST
+
+/* One kernel whose length is another one at each launch: more of it than one kernel's estimates may
+ * cost. */
+START_TEST(each_launch_takes_its_own_time)
+{
+    struct vg_profile p = load("a100-80");
+    struct vg_code *code = vg_code_read(three, "three");
+    uint64_t data = (uint64_t)1 << 40;
+    uint32_t a = 2, b = 3;
+    ck_assert_ptr_nonnull(code);
+    for (uint32_t c = 1000; c < 5000000; c += 1000) {
+        void *all[] = {&data, &a, &b, &c};
+        struct vg_kernel k = {.grid = {c % 2000 ? 216 : 432, 1, 1}, .block = {256, 1, 1}};
+        double ns = (double)vg_cost_code(&p, code, &k, all);
+        ck_assert_double_gt(ns, 1e9 * a * b * c * 4 / 1.41e9); /* four clocks for each sum */
+        ck_assert_double_lt(ns, 1e9 * a * b * c * 400 / 1.41e9 + 1e5);
+    }
+}
+END_TEST
+
+/* for i < n: for k < i, as a triangle's rows grow. */
+START_TEST(rows_that_grow_are_counted)
+{
+    static const char rows[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry rows(.param .u32 rows_0)\n"
+        "{ .reg .pred %p<3>; .reg .f32 %f<2>; .reg .b32 %r<5>;\n"
+        "  ld.param.u32 %r1, [rows_0]; mov.u32 %r2, 1; mov.f32 %f1, 0f00000000;\n"
+        "$ROW: mov.u32 %r3, 0;\n"
+        "$K: fma.rn.f32 %f1, %f1, %f1, %f1; add.s32 %r3, %r3, 1;\n"
+        "  setp.lt.s32 %p1, %r3, %r2; @%p1 bra $K;\n"
+        "  add.s32 %r2, %r2, 1; setp.lt.s32 %p2, %r2, %r1; @%p2 bra $ROW;\n  ret;\n}\n";
+    uint32_t n = 20000;
+    void *all[] = {&n};
+    double turns = work_of(rows, "rows", 4, 32, all).warp.fp32;
+    ck_assert_double_eq_tol(turns / ((double)n * n / 2), 1, 0.02);
+}
+END_TEST
+
+/* Half of the turns do more, and from the 5,000th on all do. */
+START_TEST(a_loop_that_changes_is_counted)
+{
+    static const char change[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry change(.param .u32 change_0)\n"
+        "{ .reg .pred %p<4>; .reg .f32 %f<3>; .reg .b32 %r<5>;\n"
+        "  ld.param.u32 %r1, [change_0]; mov.u32 %r2, 0; mov.f32 %f1, 0f00000000;\n"
+        "$K: setp.ge.u32 %p2, %r2, 5000; @%p2 bra $MORE;\n"
+        "  and.b32 %r3, %r2, 1; setp.eq.u32 %p1, %r3, 0; @%p1 bra $NEXT;\n"
+        "$MORE: fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+        "$NEXT: add.s32 %r2, %r2, 1; setp.lt.u32 %p3, %r2, %r1; @%p3 bra $K;\n  ret;\n}\n";
+    uint32_t n = 20000;
+    void *all[] = {&n};
+    double turns = work_of(change, "change", 4, 32, all).warp.fp32;
+    ck_assert_double_eq_tol(turns, 2500 + 15000, 200);
 }
 END_TEST
 
@@ -104,6 +194,10 @@ Suite *test_vgpu_loops_suite(void)
     Suite *s = suite_create("vgpu_loops");
     TCase *c = tcase_create("core");
     tcase_add_test(c, a_loop_of_long_turns_is_extrapolated);
+    tcase_add_loop_test(c, loops_in_loops_are_counted_to_their_end, 0, 6);
+    tcase_add_test(c, each_launch_takes_its_own_time);
+    tcase_add_test(c, rows_that_grow_are_counted);
+    tcase_add_test(c, a_loop_that_changes_is_counted);
     tcase_add_test(c, a_loop_that_ends_by_a_note_is_extrapolated);
     tcase_add_test(c, blocks_of_a_triangle_are_not_alike);
     tcase_add_test(c, a_loop_whose_length_is_in_memory_is_not_skipped);

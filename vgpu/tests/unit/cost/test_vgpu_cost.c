@@ -289,6 +289,51 @@ START_TEST(test_gemm_shape)
 }
 END_TEST
 
+static const char *const models[] = {"t4",        "v100", "a100-40", "a100-80",
+                                     "a100-pcie", "h100", "h200"};
+enum { MODELS = sizeof models / sizeof *models };
+
+/* Results of a multiprocessor in a clock, by compute capability (CUDA programming guide, throughput
+ * of native arithmetic instructions); the data sheets' peaks follow from them. */
+START_TEST(test_peaks_follow_from_units)
+{
+    static const struct {
+        int cc;
+        double fp32, fp64;
+    } units[] = {{70, 64, 32}, {75, 64, 2}, {80, 64, 32}, {90, 128, 64}};
+    struct vg_profile p = load(models[_i]);
+    size_t at = 0;
+    while (at < sizeof units / sizeof *units && units[at].cc != p.cc_major * 10 + p.cc_minor)
+        at++;
+    ck_assert_uint_lt(at, sizeof units / sizeof *units);
+    double results = 2 * p.sm_count * p.clock_mhz * 1e6;
+    ck_assert_double_eq_tol(p.fp32_flops / (units[at].fp32 * results), 1, 0.03);
+    ck_assert_double_eq_tol(p.fp64_flops / (units[at].fp64 * results), 1, 0.03);
+}
+END_TEST
+
+/* Data sheets, dense, in TFLOP/s: what a product of each type may reach at most. */
+START_TEST(test_no_product_is_above_a_peak)
+{
+    static const enum vg_dtype type[] = {VG_F32, VG_TF32, VG_F16, VG_BF16, VG_F8, VG_I8, VG_F64};
+    static const double peak[MODELS][7] = {
+        {8.1, 8.1, 65, 8.1, 8.1, 130, 0.254},       {15.7, 15.7, 125, 15.7, 15.7, 62.8, 7.8},
+        {19.5, 156, 312, 312, 19.5, 624, 19.5},     {19.5, 156, 312, 312, 19.5, 624, 19.5},
+        {19.5, 156, 312, 312, 19.5, 624, 19.5},     {67, 494.7, 989.4, 989.4, 1979, 1979, 66.9},
+        {67, 494.7, 989.4, 989.4, 1979, 1979, 66.9}};
+    struct vg_profile p = load(models[_i]);
+    for (int t = 0; t < 7; t++)
+        for (int64_t size = 16; size <= 32768; size *= 2)
+            for (int64_t k = 16; k <= 65536; k *= 16) {
+                double flops = 2.0 * (double)size * (double)size * (double)k;
+                double ns = (double)vg_cost_gemm(&p, type[t], size, size, k, 1, 16);
+                ck_assert_double_le(flops / ns / 1e3, peak[_i][t]);
+            }
+    double ns = (double)vg_cost_gemm(&p, VG_F64, 8192, 8192, 8192, 1, 16);
+    ck_assert_double_ge(2.0 * 8192 * 8192 * 8192 / ns / 1e3, peak[_i][6] / 2);
+}
+END_TEST
+
 Suite *test_vgpu_cost_suite(void)
 {
     Suite *suite = suite_create("vgpu_cost");
@@ -301,6 +346,8 @@ Suite *test_vgpu_cost_suite(void)
     tcase_add_test(t, test_groups);
     tcase_add_test(t, test_gemm_points);
     tcase_add_test(t, test_gemm_shape);
+    tcase_add_loop_test(t, test_peaks_follow_from_units, 0, MODELS);
+    tcase_add_loop_test(t, test_no_product_is_above_a_peak, 0, MODELS);
     suite_add_tcase(suite, t);
     return suite;
 }
