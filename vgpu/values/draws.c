@@ -20,8 +20,10 @@ enum vg_integers vg_draws_of(const char *name)
 }
 
 /* splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). */
-static uint64_t mixed(uint64_t x)
+uint64_t vg_drawn(void)
 {
+    static _Atomic uint64_t seed;
+    uint64_t x = atomic_fetch_add(&seed, 0x9e3779b97f4a7c15u);
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
@@ -31,7 +33,6 @@ static uint64_t mixed(uint64_t x)
  * range of what is drawn. */
 void vg_draw(const char *name, void *const *args)
 {
-    static _Atomic uint64_t seed;
     size_t each = strstr(name, "27distribution_nullary_kernelIl") ? 8 : 4;
     int32_t n; /* 4 or 8 bytes, little-endian: no more than fit */
     struct {
@@ -48,8 +49,7 @@ void vg_draw(const char *name, void *const *args)
         !vg_within(vg_stretch_of(into.to), into.to, (size_t)n * each))
         return;
     for (uint32_t i = 0; i < (uint32_t)n; i++) {
-        uint64_t drawn = mixed(atomic_fetch_add(&seed, 0x9e3779b97f4a7c15u)) % into.range;
-        uint64_t value = (uint64_t)into.base + drawn;
+        uint64_t value = (uint64_t)into.base + vg_drawn() % into.range;
         memcpy(into.to + i * each, &value, each); /* little-endian, as the device */
     }
 }

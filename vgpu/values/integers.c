@@ -13,9 +13,9 @@ enum vg_integers vg_integers_of(const char *name)
     if (strstr(name, "30CatArrayBatchedCopy_vectorizedI") || strstr(name, "CatArrayBatchedCopyI") ||
         (strstr(name, "CatArrayBatchedCopy_") && strstr(name, "contigI")))
         return VG_JOIN;
-    if (strstr(name, "29elementwise_kernel_with_indexI") && strstr(name, "15arange_cuda_out"))
-        return VG_RANGE;
-    enum vg_integers other = vg_places_of(name);
+    enum vg_integers other = vg_numbers_of(name);
+    if (other == VG_NO_INTEGERS)
+        other = vg_places_of(name);
     if (other == VG_NO_INTEGERS)
         other = vg_elements_known(name) ? VG_ELEMENTS : vg_flags_of(name);
     if (other == VG_NO_INTEGERS)
@@ -27,27 +27,6 @@ enum vg_integers vg_integers_of(const char *name)
     bool sum = strstr(name, "16DeviceScanKernelI") && strstr(name, "EPKlPl") &&
                strstr(name, "St4plusIlE") && strstr(name, "8NullType");
     return sum ? VG_RUNNING_SUM : VG_NO_INTEGERS;
-}
-
-/* Arguments: how many, start and step, the address. The lambdas of a dispatch are numbered by type.
- */
-static void range(const char *name, void *const *args)
-{
-    size_t each = strstr(name, "NKUlvE2_clEv") ? 8 : strstr(name, "NKUlvE1_clEv") ? 4 : 0;
-    int32_t n;
-    int64_t from[2];
-    char *to;
-    if (each == 0 || !args[1] || !args[2])
-        return;
-    memcpy(&n, args[0], sizeof n);
-    memcpy(from, args[1], sizeof from);
-    memcpy(&to, args[2], sizeof to);
-    if (n <= 0 || n > VG_MOST_INTEGERS || !vg_within(vg_stretch_of(to), to, (size_t)n * each))
-        return;
-    for (uint64_t i = 0; i < (uint64_t)n; i++) {
-        uint64_t value = (uint64_t)from[0] + (uint64_t)from[1] * i;
-        memcpy(to + i * each, &value, each); /* little-endian, as the device */
-    }
 }
 
 /* Arguments: the addresses of input and result, CUB's state (three), an initial value, how many.
@@ -183,7 +162,7 @@ void vg_integers_write(enum vg_integers what, const char *name, void *const *arg
 {
     switch (what) {
     case VG_RANGE:
-        range(name, args);
+        vg_range(name, args);
         break;
     case VG_RUNNING_SUM:
         running_sum(args);
@@ -208,6 +187,9 @@ void vg_integers_write(enum vg_integers what, const char *name, void *const *arg
         break;
     case VG_SELECT_FLAGS:
         vg_select_flags(args);
+        break;
+    case VG_DRAW_NUMBERS:
+        vg_draw_numbers(name, args);
         break;
     case VG_DRAW:
         vg_draw(name, args);

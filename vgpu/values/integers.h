@@ -1,5 +1,5 @@
-/* A few integers that PyTorch's kernels compute: ranges, running sums, joined tensors, and what
- * indices move, which programs read back as sizes, indices and tokens. */
+/* A few integers that PyTorch's kernels compute: running sums, joined tensors, and what indices move,
+ * which programs read back as sizes, indices and tokens; and numbers that they generate. */
 #ifndef VGPU_VALUES_INTEGERS_H
 #define VGPU_VALUES_INTEGERS_H
 
@@ -18,6 +18,7 @@ enum vg_integers {
     VG_COUNT_FLAGS,
     VG_SELECT_FLAGS,
     VG_DRAW,
+    VG_DRAW_NUMBERS,
     VG_PERMUTE,
     VG_TOP_K,
     VG_INTEGERS
@@ -54,6 +55,10 @@ enum vg_integers vg_flags_of(const char *name);
 void vg_count_flags(const char *name, void *const *args, unsigned blocks);
 void vg_select_flags(void *const *args);
 enum vg_integers vg_draws_of(const char *name);
+uint64_t vg_drawn(void);
+enum vg_integers vg_numbers_of(const char *name);
+void vg_range(const char *name, void *const *args);
+void vg_draw_numbers(const char *name, void *const *args);
 void vg_draw(const char *name, void *const *args);
 void vg_permute(void *const *args);
 void vg_top_k(void *const *args);

@@ -7,6 +7,8 @@
  *   sum, max, min of integers  theirs, if the input's memory holds what lengths and counts may be
  *   other reductions           0 (sums, means, any(), argmax(), the values and indices of max())
  *   integers and masks         what they are (integers.h): compared, added, selected, joined
+ *   ranges, uniform and normal draws
+ *                              what they are, or might be (numbers.c)
  *   checks of one value        true for x == x, x != inf, x >= a, x > 0, x < a > 0, x <= y, as
  *                              isfinite() and constraints of distributions ask; false for x != x,
  *                              x == inf and x < 0
@@ -162,6 +164,7 @@ static const struct vg_results *results_of(const char *name)
         [VG_COUNT_FLAGS] = {INTEGERS, 0, VG_COUNT_FLAGS},
         [VG_SELECT_FLAGS] = {INTEGERS, 0, VG_SELECT_FLAGS},
         [VG_DRAW] = {INTEGERS, 0, VG_DRAW},
+        [VG_DRAW_NUMBERS] = {INTEGERS, 0, VG_DRAW_NUMBERS},
         [VG_PERMUTE] = {INTEGERS, 0, VG_PERMUTE},
         [VG_TOP_K] = {INTEGERS, 0, VG_TOP_K},
     };

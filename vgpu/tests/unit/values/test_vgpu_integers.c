@@ -40,6 +40,73 @@ START_TEST(ranges_and_running_sums_are_written)
 }
 END_TEST
 
+#define FACTORY(function, types, lambdas)                                                          \
+    "_ZN50_GLOBAL__N__2fa45684_17_RangeFactories_cu_38772b0829elementwise_kernel_with_index"       \
+    "IiZZZN2at6native" function "ERKN3c106Scalar" types "RNS1_6TensorEENKUlv" lambdas              \
+    "_clEvEUllE_EEvT_T0_PN15function_traitsISD_E11result_typeE"
+static const struct {
+    float start, end;
+    int64_t steps;
+    float step;
+    int64_t half;
+} f32_space = {-1, 1, 5, 0.5f, 2};
+static const struct {
+    uint16_t start, end;
+    int64_t steps;
+    uint16_t step;
+    int64_t half;
+} b16_space = {0xbf80, 0x3f80, 5, 0x3f00, 2};
+static const struct {
+    int64_t start, end, steps;
+    float step;
+    int64_t half;
+} i64_space = {0, 9, 4, 3, 2};
+static const struct {
+    float start, end, base;
+    int64_t steps;
+    float step;
+    int64_t half;
+} log_space = {0, 3, 10, 4, 1, 2};
+static const float sums[2] = {0, 0.25f};
+static const struct {
+    const char *name;
+    void *function;
+    int32_t n;
+    size_t bytes;
+    const void *is;
+} cases[] = {
+    {FACTORY("17linspace_cuda_out", "ES6_l", "E0_clEvENKUlvE0"), (void *)&f32_space, 5, 20,
+     (const float[]){-1, -0.5f, 0, 0.5f, 1}},
+    {FACTORY("17linspace_cuda_out", "ES6_l", "E0_clEvENKUlvE4"), (void *)&b16_space, 5, 10,
+     (const uint16_t[]){0xbf80, 0xbf00, 0, 0x3f00, 0x3f80}},
+    {FACTORY("17linspace_cuda_out", "ES6_l", "E_clEvENKUlvE2"), (void *)&i64_space, 4, 32,
+     (const int64_t[]){0, 3, 6, 9}},
+    {FACTORY("17logspace_cuda_out", "ES6_ld", "E0_clEvENKUlvE0"), (void *)&log_space, 4, 16,
+     (const float[]){1, 10, 100, 1000}},
+    {FACTORY("15arange_cuda_out", "S6_S6_", "E_clEvENKUlvE5"), (void *)sums, 4, 16,
+     (const float[]){0, 0.25f, 0.5f, 0.75f}},
+};
+
+/* linspace(-1, 1, 5) in FP32, BF16 and whole numbers; logspace(0, 3, 4); arange(0, ..., 0.25). */
+START_TEST(numbers_are_generated)
+{
+    static const char stub[5];
+    char *to, got[64], dirt[64];
+    choose("h100");
+    memset(dirt, 0x7b, sizeof dirt);
+    OK(cudaMalloc((void **)&to, 64));
+    for (size_t i = 0; i < 5; i++) {
+        int32_t n = cases[i].n;
+        void *args[] = {&n, cases[i].function, &to};
+        OK(cudaMemcpy(to, dirt, sizeof dirt, cudaMemcpyHostToDevice));
+        run_named(&stub[i], cases[i].name, args);
+        OK(cudaMemcpy(got, to, sizeof got, cudaMemcpyDeviceToHost));
+        ck_assert_msg(memcmp(got, cases[i].is, cases[i].bytes) == 0, "case %zu", i);
+        ck_assert_int_eq(got[cases[i].bytes], 0x7b);
+    }
+}
+END_TEST
+
 /* 0, 0, 2, 2, 2 for 2, 0 and 3 repeats. */
 START_TEST(repeated_numbers_are_written)
 {
@@ -260,6 +327,7 @@ Suite *test_vgpu_integers_suite(void)
     Suite *s = suite_create("vgpu_integers");
     TCase *t = tcase_create("vgpu_integers");
     tcase_add_test(t, ranges_and_running_sums_are_written);
+    tcase_add_test(t, numbers_are_generated);
     tcase_add_test(t, repeated_numbers_are_written);
     tcase_add_test(t, joined_tensors_are_written);
     tcase_add_test(t, scattered_integers_are_written);
