@@ -334,7 +334,7 @@ static void without_gpu_work(struct advice *a)
         verdict_cpu_no_steps(a);
 }
 
-void verdict_write(struct advice *a)
+static void write_by_work(struct advice *a)
 {
     if (a->facts->tl->op_count == 0) {
         without_gpu_work(a);
@@ -384,4 +384,16 @@ void verdict_write(struct advice *a)
                            other ? verdict_other_line(a) : "", verdict_missing(a))
             : NULL;
     a->next = verdict_next(a);
+}
+
+void verdict_write(struct advice *a)
+{
+    const char *missing = timeline_meta(a->facts->tl, "ended.missing_call");
+    write_by_work(a);
+    if (!missing || (a->class != VERDICT_NOT_ENOUGH && a->class != VERDICT_START_UP))
+        return;
+    /* The little that there is has this cause, whatever else it looks like. */
+    a->why =
+        arena_printf(&a->arena, "The program called %s, which the virtual GPU lacks.", missing);
+    a->next = "Record it on a real GPU, or leave this call out.";
 }

@@ -157,10 +157,9 @@ bool verdict_unreached(struct advice *a)
     const char *note = timeline_meta(a->facts->tl, "virtual.unreached");
     const char *missing = timeline_meta(a->facts->tl, "ended.missing_call");
     if (missing)
-        verdict_not_enough(
-            a, "Not enough data: the program stopped before it gave the GPU any work.",
-            arena_printf(&a->arena, "It called %s, which the virtual GPU lacks.", missing),
-            "Record it on a real GPU, or leave this call out.");
+        verdict_not_enough(a,
+                           "Not enough data: the program stopped before it gave the GPU any work.",
+                           "", ""); /* verdict_write says why */
     for (size_t i = 0; !missing && note && i < sizeof unreached / sizeof *unreached; i++) {
         const struct unreached *u = &unreached[i];
         size_t n = strlen(u->word);

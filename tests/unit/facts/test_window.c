@@ -214,6 +214,19 @@ TEST(next_to_nothing_is_not_enough)
     ck_assert_uint_eq(a->ranked_count, 0);
 }
 
+/* Where the virtual GPU lacks a call, that is why there is little, and more of it would end there, too. */
+TEST_EACH(a_missing_call_is_the_cause, 0, 3)
+{
+    struct builder b = _i == 2 ? set_up(0) : build_start();
+    build_meta(&b, "ended.missing_call", "cudaNewCall");
+    if (_i == 1)
+        build_kernel(&b, "one", MS(1), MS(1) + US(10), US(20));
+    const struct advice *a = build_analyze(&b);
+    ck_assert_str_eq(a->verdict_class, _i == 2 ? "start-up" : "not-enough-data");
+    ck_assert_ptr_nonnull(strstr(a->why, "called cudaNewCall, which the virtual GPU lacks"));
+    ck_assert_ptr_nonnull(strstr(a->next, "or leave this call out"));
+}
+
 /* What to record is said in the words of what recorded. */
 TEST(not_enough_says_what_to_record)
 {
