@@ -157,8 +157,10 @@ int vg_function_kernel(struct vg_function *f, const struct vg_profile *p, const 
         out->block[i] = s->block[i];
     }
     const void *room[MOST_ARGUMENTS];
+    int64_t from = vg_now_ns();
     void *const *args = arguments_of(f, s, room);
     out->duration_ns = duration(f, p, out, args);
+    vg_emulated(from);
     vg_results_write(&f->results, f->name, args, s->grid);
     return VG_OK;
 }

@@ -105,6 +105,9 @@ const struct vg_profile *vg_profile(int device);
 double vg_noise(void); /* factor around 1 from the seeded generator, drawn per operation in order */
 
 /* ---- clock ---- */
+/* Since `from_ns` the thread has done what no device's library would (estimates, the first copies'
+ * bytes): the call that it is in begins now, and the time is told as loading. */
+void vg_emulated(int64_t from_ns);
 int64_t vg_now_ns(void);              /* CLOCK_MONOTONIC */
 void vg_spin_until(int64_t when_ns);  /* busy: what a call costs the host */
 void vg_sleep_until(int64_t when_ns); /* waits for the device: sleeps, then spins the last 150 us */

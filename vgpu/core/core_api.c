@@ -80,6 +80,23 @@ int vg_api_enter_driver(struct vg_api *api, uint32_t cbid)
     return enter(api, cbid, true);
 }
 
+void vg_emulated(int64_t from_ns)
+{
+    enum { TELL_NS = 20000 };
+    int64_t now = vg_now_ns(), took = now - from_ns;
+    for (struct vg_api *api = current; api; api = api->outer)
+        api->start_ns += took;
+    if (!current || took < TELL_NS)
+        return;
+    struct vg_record r = {.kind = VG_REC_OVERHEAD,
+                          .device = vg_current_device(),
+                          .correlation = current->correlation,
+                          .start_ns = from_ns,
+                          .end_ns = now};
+    r.overhead.kind = VG_OVERHEAD_LAZY_LOADING;
+    vg_emit(&r);
+}
+
 int vg_api_exit(struct vg_api *api, int result)
 {
     api->result = result;

@@ -145,6 +145,7 @@ static void wait_and_move(struct vg_stream *s, const struct vg_copy *c, const st
                           bool here)
 {
     bool waits = is_staged(r) || host_waits(r);
+    here = here && (waits || r->copy.kind != VG_COPY_HTOD); /* or they have moved before */
     if (host_waits(r) && r->copy.kind != VG_COPY_HTOD)
         vg_sleep_until(r->start_ns);
     if (host_waits(r) && r->copy.kind == VG_COPY_DTOH)
@@ -157,6 +158,15 @@ static void wait_and_move(struct vg_stream *s, const struct vg_copy *c, const st
         vg_spin_until(r->end_ns - (int64_t)vg_core.device[s->device].profile.copy_stage_lead_ns);
     else if (waits)
         vg_sleep_until(r->end_ns);
+}
+
+/* The call begins when the bytes are there: a device would fetch them later, by itself. */
+static void move_before(const struct vg_copy *c)
+{
+    int64_t from = vg_now_ns();
+    vg_await(c->dst, c->bytes);
+    vg_copy_bytes(c, false);
+    vg_emulated(from);
 }
 
 int vg_copy(struct vg_stream *s, const struct vg_copy *c)
@@ -182,6 +192,8 @@ int vg_copy(struct vg_stream *s, const struct vg_copy *c)
     }
     if (host_waits(&r))
         vg_settle(s); /* from here on its end is known at once */
+    if (r.copy.kind == VG_COPY_HTOD && !is_staged(&r) && !host_waits(&r))
+        move_before(c);
     struct vg_work w = {.engine = engine_of(p, r.copy.kind),
                         .earliest_ns = (is_staged(&r) || !api ? vg_now_ns() : api->start_ns) +
                                        (int64_t)p->start_latency_ns,

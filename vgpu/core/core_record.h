@@ -50,7 +50,10 @@ enum vg_sync_type {
     VG_SYNC_CONTEXT = 4
 };
 
-enum { VG_OVERHEAD_COMMAND_BUFFER_FULL = 6 << 16 }; /* CUpti_ActivityOverheadKind */
+enum { /* CUpti_ActivityOverheadKind */
+       VG_OVERHEAD_LAZY_LOADING = 5 << 16,
+       VG_OVERHEAD_COMMAND_BUFFER_FULL = 6 << 16
+};
 
 struct vg_record {
     enum vg_record_kind kind;

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MOST: instructions that are run to estimate one kernel, some half second's; then launches are
- * compared by PROBE of them, and by their sizes after as many again. Instructions and no time are
- * counted, so that a program's estimates do not depend on what else the machine does. */
-enum { ESTIMATES = 256, MOST = 8000000, PROBE = 1000 };
+/* MOST: instructions that are run to estimate one kernel, some 50 ms. Later launches are compared by
+ * PROBE of them, and by their sizes after PROBES. Instructions and no time are counted, so that a
+ * program's estimates do not depend on what else the machine does. */
+enum { ESTIMATES = 256, MOST = 1000000, PROBE = 1000, PROBES = 20000 };
 
 struct estimate {
     uint64_t key;
@@ -25,7 +25,7 @@ struct vg_code {
     pthread_mutex_t lock;
     struct estimate estimate[ESTIMATES];
     int count, next;
-    int64_t ran;
+    int64_t ran, probes;
 };
 
 struct vg_code *vg_code_read(const char *ptx, const char *name)
@@ -139,8 +139,7 @@ static int64_t look_up(struct vg_code *c, const struct vg_profile *p, const stru
             return c->estimate[i].ns;
     if (c->ran > MOST && c->count > 0) {
         struct ptx_launch l = launch_of(p, k, args);
-        bool again = c->ran < 2 * MOST;
-        c->ran += again ? PROBE : 0;
+        bool again = c->probes++ < PROBES;
         return nearest(c, p->kernel_min_ns, (double)k->grid[0] * k->grid[1] * k->grid[2],
                        again ? vg_code_probe(c->kernel, &l, PROBE) : 0);
     }

@@ -41,6 +41,33 @@ START_TEST(records_join_their_calls)
 }
 END_TEST
 
+/* 16 MB for the first time: this machine moves them before the call that is recorded. */
+START_TEST(what_the_model_does_is_no_call)
+{
+    enum { SIZE = 16 << 20, ALL = 4 };
+    static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_RUNTIME,
+                                               CUPTI_ACTIVITY_KIND_OVERHEAD};
+    struct timespec from, to;
+    char *device, *host;
+    begin("h200,noise=0", kinds, 2);
+    OK(cudaMalloc((void **)&device, (size_t)SIZE * ALL));
+    OK(cudaMallocHost((void **)&host, SIZE));
+    memset(host, 1, SIZE);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    for (size_t i = 0; i < ALL; i++)
+        OK(cudaMemcpyAsync(device + i * SIZE, host, SIZE, cudaMemcpyHostToDevice, NULL));
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    int64_t took = (int64_t)(to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec;
+    settle();
+    uint64_t called = 0;
+    for (int i = 0; i < seen.apis; i++)
+        if (seen.api[i].cbid == CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020)
+            called += seen.api[i].end - seen.api[i].start;
+    ck_assert_int_eq(seen.kinds[CUPTI_ACTIVITY_KIND_OVERHEAD], ALL);
+    ck_assert_int_lt((int64_t)called, took / 3);
+}
+END_TEST
+
 START_TEST(running_work_is_kept_back)
 {
     CUpti_ActivityKernel4 k;
@@ -256,6 +283,7 @@ Suite *test_vgpu_cupti_suite(void)
     Suite *suite = suite_create("vgpu_cupti");
     TCase *t = tcase_create("vgpu_cupti");
     tcase_add_test(t, records_join_their_calls);
+    tcase_add_test(t, what_the_model_does_is_no_call);
     tcase_add_test(t, running_work_is_kept_back);
     tcase_add_test(t, forced_flush_gives_up_on_running_work);
     tcase_add_test(t, full_buffers_come_back_unasked);
