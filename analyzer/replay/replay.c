@@ -1,4 +1,8 @@
-/* Replays a graph with the changes of a plan: one pass over its tasks in order. */
+/* Replays a graph with the changes of a plan: one pass over its tasks in order.
+ *
+ * A prediction replays its graph some thirty times, and nearly all of these plans ask for the same:
+ * nothing but other lengths and marks. So the pass is compiled twice: for such a plain plan, and for
+ * any. */
 #include "analyzer/replay/replay_queue.h"
 #include "analyzer/replay/limits.h"
 
@@ -64,8 +68,12 @@ void replay_release(struct replay *r)
     memset(r, 0, sizeof *r);
 }
 
+#define IN_BOTH static inline __attribute__((always_inline))
+
 /* What one pass carries along. */
 struct pass {
+    bool plain; /* nothing assumed, no lag scaled, no workers, residuals as recorded: a constant in
+                   each of the two passes */
     struct replay *r;
     const struct graph *g;
     const struct plan *p;
@@ -81,12 +89,23 @@ struct pass {
     uint32_t begun, behind; /* so many steps; of these, with work of the GPU left over */
 };
 
-static int64_t lag(const struct pass *x, int64_t ns)
+static bool is_plain(const struct plan *p)
 {
-    return x->p->scale_lags_permille == 1000 ? ns : ns * x->p->scale_lags_permille / 1000;
+    return !p->assume && p->scale_lags_permille == 1000 && p->pool.workers == 0 && !p->mean_jitter;
 }
 
-static void after(struct pass *x, int64_t ns, uint32_t task)
+IN_BOTH bool assumes(const struct pass *x, unsigned what)
+{
+    return !x->plain && x->p->assume & what;
+}
+
+IN_BOTH int64_t lag(const struct pass *x, int64_t ns)
+{
+    return x->plain || x->p->scale_lags_permille == 1000 ? ns
+                                                         : ns * x->p->scale_lags_permille / 1000;
+}
+
+IN_BOTH void after(struct pass *x, int64_t ns, uint32_t task)
 {
     if (ns > x->ready) {
         x->ready = ns;
@@ -95,7 +114,7 @@ static void after(struct pass *x, int64_t ns, uint32_t task)
 }
 
 /* The legacy default stream and the blocking streams of its context wait for each other. */
-static void after_legacy(struct pass *x, const struct task *t)
+IN_BOTH void after_legacy(struct pass *x, const struct task *t)
 {
     const struct stream *all = x->g->a->tl->streams;
     int64_t flags = all[t->lane].row.flags;
@@ -109,7 +128,7 @@ static void after_legacy(struct pass *x, const struct task *t)
             after(x, x->r->tail[s], x->r->tail_task[s]);
 }
 
-static void after_tails(struct pass *x, const struct task *t, uint32_t i)
+IN_BOTH void after_tails(struct pass *x, const struct task *t, uint32_t i)
 {
     uint32_t target = x->g->tails[i];
     if (target == WAIT_NOTHING)
@@ -121,7 +140,7 @@ static void after_tails(struct pass *x, const struct task *t, uint32_t i)
 }
 
 /* When batch `number` is made by the pool; its cost is that of the recorded load. */
-static int64_t pool_make(struct pass *x, uint32_t number, int64_t cost)
+IN_BOTH int64_t pool_make(struct pass *x, uint32_t number, int64_t cost)
 {
     const struct pool *pool = &x->p->pool;
     int w = 0;
@@ -138,12 +157,12 @@ static int64_t pool_make(struct pass *x, uint32_t number, int64_t cost)
 }
 
 /* The training thread begins its next step. */
-static void begin_step(struct pass *x, const struct task *t)
+IN_BOTH void begin_step(struct pass *x, const struct task *t)
 {
     int64_t done = INT64_MIN;
     for (size_t s = 0; s < x->g->streams; s++)
         done = x->r->tail[s] > done ? x->r->tail[s] : done;
-    if (x->p->assume & ASSUME_END_WAIT)
+    if (assumes(x, ASSUME_END_WAIT))
         for (size_t s = 0; s < x->g->streams; s++)
             if (x->r->tail[s] != INT64_MIN)
                 after(x, x->r->tail[s], x->r->tail_task[s]);
@@ -152,13 +171,13 @@ static void begin_step(struct pass *x, const struct task *t)
         x->r->step_begin[x->begun++] = x->ready;
 }
 
-static bool pooled(const struct pass *x, const struct task *t)
+IN_BOTH bool pooled(const struct pass *x, const struct task *t)
 {
-    return x->p->pool.workers > 0 &&
+    return !x->plain && x->p->pool.workers > 0 &&
            (t->kind == TASK_GET || (t->kind == TASK_LOAD && t->flags & TASK_INLINE));
 }
 
-static void take_batch(struct pass *x, const struct task *t, uint32_t i)
+IN_BOTH void take_batch(struct pass *x, const struct task *t, uint32_t i)
 {
     int64_t cost = x->p->dur[i];
     if (t->kind == TASK_GET) {
@@ -172,14 +191,14 @@ static void take_batch(struct pass *x, const struct task *t, uint32_t i)
         x->ready + REPLAY_TAKE_BATCH_NS + (int64_t)x->p->pool.get_ns;
 }
 
-static int64_t behind(const struct pass *x, const struct task *t, uint32_t i)
+IN_BOTH int64_t behind(const struct pass *x, const struct task *t, uint32_t i)
 {
     return x->p->mark[i] & PLAN_NODE ? t->prev_lag_ns * x->p->node_lag_permille / 1000
                                      : t->prev_lag_ns;
 }
 
 /* Kernels of one device that did not run beside each other, in the order in which they did. */
-static void after_latest(struct pass *x, const struct task *t, uint32_t i)
+IN_BOTH void after_latest(struct pass *x, const struct task *t, uint32_t i)
 {
     const struct timeline *tl = x->g->a->tl;
     if (t->kind != TASK_KERNEL || tl->streams[t->lane].device != x->g->a->steps.device)
@@ -190,12 +209,12 @@ static void after_latest(struct pass *x, const struct task *t, uint32_t i)
     x->latest = last && task_end(last) > task_end(t) ? x->latest : i;
 }
 
-static bool taken_ready(const struct pass *x, const struct task *t)
+IN_BOTH bool taken_ready(const struct pass *x, const struct task *t)
 {
-    return x->p->assume & ASSUME_READY && t->kind == TASK_GET && t->prev != TASK_NONE;
+    return assumes(x, ASSUME_READY) && t->kind == TASK_GET && t->prev != TASK_NONE;
 }
 
-static void gather(struct pass *x, const struct task *t, uint32_t i)
+IN_BOTH void gather(struct pass *x, const struct task *t, uint32_t i)
 {
     const struct replay *r = x->r;
     bool gpu = task_on_gpu(t), detached = x->p->mark[i] & PLAN_DETACH;
@@ -209,14 +228,14 @@ static void gather(struct pass *x, const struct task *t, uint32_t i)
         return;
     if (t->issue != TASK_NONE)
         after(x, r->start[t->issue] + lag(x, t->issue_lag_ns), t->issue);
-    unsigned left = x->p->assume & ASSUME_NO_EVENTS ? t->guessed : 0;
+    unsigned left = assumes(x, ASSUME_NO_EVENTS) ? t->guessed : 0;
     if (pooled(x, t) || taken_ready(x, t)) /* not for the recorded worker */
         left = t->edges;
     for (uint32_t e = t->edge; e < t->edge + t->edges - left; e++)
         after(x, r->end[x->g->edges[e].from] + lag(x, x->g->edges[e].lag_ns), x->g->edges[e].from);
     if (t->kind == TASK_WAIT)
         after_tails(x, t, i);
-    if (x->p->assume & ASSUME_ORDER)
+    if (assumes(x, ASSUME_ORDER))
         after_latest(x, t, i);
     if (detached)
         after(x, x->engine, i);
@@ -231,21 +250,21 @@ static void gather(struct pass *x, const struct task *t, uint32_t i)
 /* The call that launched it took the time, as it does while code is loaded, not the way to the GPU:
  * a graph goes that way once for all of its nodes, where it may take 60 to 180 us for each launch
  * (an RTX 5080, in published traces). */
-static bool in_call(const struct pass *x, const struct task *t)
+IN_BOTH bool in_call(const struct pass *x, const struct task *t)
 {
     return t->issue != TASK_NONE && t->at_ns - task_end(&x->g->tasks[t->issue]) <= REPLAY_STALL_NS;
 }
 
-static void finish(struct pass *x, const struct task *t, uint32_t i)
+IN_BOTH void finish(struct pass *x, const struct task *t, uint32_t i)
 {
     struct replay *r = x->r;
     bool dropped = x->p->mark[i] & PLAN_DROP, gpu = task_on_gpu(t);
     int64_t rest = t->wait_ns;
-    if (x->p->mean_jitter && !(t->flags & (TASK_STALL | TASK_ROOT | TASK_BEHIND)))
+    if (!x->plain && x->p->mean_jitter && !(t->flags & (TASK_STALL | TASK_ROOT | TASK_BEHIND)))
         rest = r->jitter_ns[t->kind];
-    if (x->p->assume & ASSUME_NO_EVENTS && x->g->loose_ns)
+    if (assumes(x, ASSUME_NO_EVENTS) && x->g->loose_ns)
         rest = x->g->loose_ns[i];
-    if (x->p->assume & ASSUME_STALLS_DATED && t->flags & TASK_STALL && t->step < x->begun) {
+    if (assumes(x, ASSUME_STALLS_DATED) && t->flags & TASK_STALL && t->step < x->begun) {
         const struct replay *was = x->p->dated;
         int64_t date = r->step_begin[t->step] + was->start[i] - was->step_begin[t->step];
         x->ready = date > x->ready ? date : x->ready;
@@ -341,6 +360,38 @@ static void step_times(struct replay *r, const struct graph *g)
     r->pace_ns = g->steps > g->recorded_steps ? r->step_ns : pace_of(r, g, skip);
 }
 
+IN_BOTH void pass_over(struct pass *x, struct replay *r, const struct graph *g, bool plain)
+{
+    x->plain = plain;
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        x->ready = t->prev == TASK_NONE && t->issue == TASK_NONE ? 0 : INT64_MIN;
+        if (t->prev != TASK_NONE && x->p->mark[i] & PLAN_DROP)
+            x->ready = INT64_MIN;
+        x->bind = TASK_NONE;
+        gather(x, t, i);
+        if (t->lane == x->main && t->step >= x->begun)
+            begin_step(x, t);
+        if (x->ready == INT64_MIN)
+            x->ready = t->issue != TASK_NONE ? r->start[t->issue] : 0;
+        if (pooled(x, t))
+            take_batch(x, t, i);
+        else
+            finish(x, t, i);
+        r->bind[i] = x->bind;
+        if ((t->kind == TASK_GET || t->kind == TASK_LOAD) && !(t->flags & TASK_BEHIND))
+            r->got[t->source] = r->end[i];
+        if (task_on_gpu(t)) {
+            r->tail[t->lane] = r->order[t->lane];
+            r->tail_task[t->lane] = i;
+        }
+        /* another thread's silence may last for steps; what it does next counts */
+        bool silence = t->kind == TASK_HOST_GAP && t->lane != x->main;
+        if (!silence && !(t->flags & TASK_BEHIND) && r->end[i] > r->step_end[t->step])
+            r->step_end[t->step] = r->end[i];
+    }
+}
+
 int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p)
 {
     struct pass x = {
@@ -354,33 +405,10 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
     memset(r->order, 0, (g->lanes + 1) * sizeof *r->order);
     memset(r->step_end, 0, (g->steps + 1) * sizeof *r->step_end);
     memset(r->got, 0, (g->gets + 1) * sizeof *r->got);
-    for (uint32_t i = 0; i < g->count; i++) {
-        const struct task *t = &g->tasks[i];
-        x.ready = t->prev == TASK_NONE && t->issue == TASK_NONE ? 0 : INT64_MIN;
-        if (t->prev != TASK_NONE && x.p->mark[i] & PLAN_DROP)
-            x.ready = INT64_MIN;
-        x.bind = TASK_NONE;
-        gather(&x, t, i);
-        if (t->lane == x.main && t->step >= x.begun)
-            begin_step(&x, t);
-        if (x.ready == INT64_MIN)
-            x.ready = t->issue != TASK_NONE ? r->start[t->issue] : 0;
-        if (pooled(&x, t))
-            take_batch(&x, t, i);
-        else
-            finish(&x, t, i);
-        r->bind[i] = x.bind;
-        if ((t->kind == TASK_GET || t->kind == TASK_LOAD) && !(t->flags & TASK_BEHIND))
-            r->got[t->source] = r->end[i];
-        if (task_on_gpu(t)) {
-            r->tail[t->lane] = r->order[t->lane];
-            r->tail_task[t->lane] = i;
-        }
-        /* another thread's silence may last for steps; what it does next counts */
-        bool silence = t->kind == TASK_HOST_GAP && t->lane != x.main;
-        if (!silence && !(t->flags & TASK_BEHIND) && r->end[i] > r->step_end[t->step])
-            r->step_end[t->step] = r->end[i];
-    }
+    if (is_plain(p))
+        pass_over(&x, r, g, true);
+    else
+        pass_over(&x, r, g, false);
     r->ran_dry = x.behind * REPLAY_DRY <= x.begun;
     step_times(r, g);
     return r->step_ns;
