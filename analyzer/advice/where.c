@@ -26,7 +26,7 @@ static uint32_t most_of(const struct facts *f, const struct outcome *o, double *
     for (uint32_t i = 0; ns && i < t->op_count; i++) {
         if (!query_used(f, i) || !outcome_is_about(f, o, i))
             continue;
-        uint32_t line = t->ops[i].api == TL_NONE ? 0 : t->apis[t->ops[i].api].line;
+        uint32_t line = tl_op_line(t, i);
         all += t->ops[i].end_ns - t->ops[i].start_ns;
         ns[line] += t->ops[i].end_ns - t->ops[i].start_ns;
         if (line && (!best || ns[line] > ns[best]))

@@ -61,6 +61,27 @@ struct build {
 
 /* timeline_lines.c. -1: out of memory. */
 int build_launch_lines(struct build *b);
+
+struct capture { /* of a CUDA graph */
+    int64_t from_ns, to_ns;
+    uint32_t process, first, calls; /* its slice of the calls */
+    uint64_t kinds;                 /* a hash of what they make, in their order */
+    bool taken;                     /* some graph is of it */
+};
+struct captured { /* a call that makes a node, in the order of the capture */
+    uint32_t capture, api;
+    int64_t start_ns;
+};
+struct captures {
+    struct VEC(struct capture) at;
+    struct VEC(struct captured) calls;
+};
+/* timeline_captures.c. -1: out of memory. Which calls make nodes; and, when these have lines, the
+ * lines of the nodes' work. */
+int captures_find(struct captures *c, const struct timeline *t);
+bool captures_hold(const struct captures *c, const struct timeline *t, const struct api *a);
+int captures_line(struct captures *c, struct timeline *t);
+void captures_release(struct captures *c);
 /* timeline_comm.c. What a collective of this name in a process group of this name exchanges. */
 enum comm_kind comm_kind_of(const char *group, const char *collective);
 /* timeline_clean.c. Makes the table of bounds; called once. */

@@ -67,6 +67,7 @@ struct op {
     uint32_t stream;    /* index into streams */
     uint32_t api;       /* index of the launching API call, TL_NONE */
     uint32_t grid[3];   /* of a kernel; 0: not known. The product fits into int64 */
+    uint32_t node;      /* in a graph: its place among the nodes */
     uint16_t block[3];
     uint8_t kind;               /* enum op_kind */
     uint8_t copy_kind;          /* enum copy_kind */
@@ -227,6 +228,8 @@ struct timeline {
     size_t host_sample_count;
     struct row_stack *stacks; /* by id */
     size_t stack_count;
+    uint32_t *node_lines; /* by op: as api.line, of the call that its graph's node was captured from;
+                             0 = not known. NULL: of none */
     struct row_stack_sample *stack_samples; /* by start */
     size_t stack_sample_count;
     struct row_launch_line *launch_lines; /* by start */
@@ -326,6 +329,14 @@ static inline uint32_t tl_line_stack(uint32_t line)
 static inline enum spool_line tl_line_way(uint32_t line)
 {
     return (enum spool_line)((line - 1) % SPOOL_LINES);
+}
+/* Where the work was launched, or its node captured; as api.line. */
+static inline uint32_t tl_op_line(const struct timeline *t, uint32_t op)
+{
+    uint32_t api = t->ops[op].api;
+    return t->node_lines && t->node_lines[op] ? t->node_lines[op]
+           : api == TL_NONE                   ? 0
+                                              : t->apis[api].line;
 }
 /* "train.py:9 (Net.forward), its backward pass". Returns out. */
 const char *timeline_line_text(const struct timeline *t, uint32_t line, char *out, size_t size);

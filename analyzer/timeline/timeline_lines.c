@@ -23,6 +23,7 @@ struct seen {
 
 struct lining {
     struct timeline *t;
+    struct captures captures;
     struct VEC(struct row_launch_line) stretches;
     uint32_t *rows, *first; /* of lines, by thread and time; where each thread's begin */
     struct keymap known;    /* launch and what is around it -> seen */
@@ -94,7 +95,8 @@ static void line_thread(struct lining *l, uint32_t thread)
         while (row + 1 < rows && t->launch_lines[l->rows[row + 1]].start_ns <= a->end_ns)
             row++;
         const struct row_launch_line *r = &t->launch_lines[l->rows[row]];
-        if (launches(a) && l->stretches.at[stretch].start_ns <= a->start_ns &&
+        if ((launches(a) || captures_hold(&l->captures, t, a)) &&
+            l->stretches.at[stretch].start_ns <= a->start_ns &&
             r->start_ns <= a->end_ns && r->stretch == l->stretches.at[stretch].stretch)
             a->line = line_of_row(t, r);
     }
@@ -239,14 +241,15 @@ int build_launch_lines(struct build *b)
     struct lining l = {.t = &b->t};
     if (b->t.launch_line_count == 0)
         return 0;
-    int rc = sort_rows(&l, &b->thread_map);
+    int rc = captures_find(&l.captures, l.t) < 0 ? -1 : sort_rows(&l, &b->thread_map);
     for (uint32_t i = 0; rc == 0 && i < b->t.thread_count; i++)
         line_thread(&l, i);
     for (int learns = 1; learns >= 0; learns--)
         for (size_t i = 0; rc == 0 && i < b->t.thread_count; i++)
             rc = match_thread(&l, &b->t.threads[i], learns);
     if (rc == 0)
-        rc = name_calls(&l);
+        rc = name_calls(&l) < 0 ? -1 : captures_line(&l.captures, l.t);
+    captures_release(&l.captures);
     vec_release(&l.stretches);
     vec_release(&l.seen);
     keymap_release(&l.known);

@@ -76,6 +76,7 @@ int put_kernel(struct build *b, const void *row)
                       .in_graph = k->graph > 0 && k->graph_node == 0 && k->grid_x == 0
                                       ? GRAPH_WHOLE /* a kernel has a grid */
                                       : graph_part(k->graph, k->graph_node),
+                      .node = (uint32_t)k->graph_node,
                   },
                   (struct refs){k->process, k->stream, k->correlation});
 }
@@ -97,6 +98,7 @@ int put_copy(struct build *b, const void *row)
                                            : c->is_async < 0 ? -1
                                                              : 0),
                       .in_graph = graph_part(c->graph, c->graph_node),
+                      .node = (uint32_t)c->graph_node,
                   },
                   (struct refs){c->process, c->stream, c->correlation});
 }
@@ -113,6 +115,7 @@ int put_memset(struct build *b, const void *row)
                       .kind = OP_MEMSET,
                       .is_async = -1,
                       .in_graph = graph_part(m->graph, m->graph_node),
+                      .node = (uint32_t)m->graph_node,
                   },
                   (struct refs){m->process, m->stream, m->correlation});
 }

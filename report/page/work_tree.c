@@ -167,7 +167,7 @@ int work_tree_lines(struct work_tree *w, const struct facts *f)
     const struct timeline *t = f->tl;
     int rc = begin(w);
     for (uint32_t i = 0; rc == 0 && i < t->op_count; i++) {
-        uint32_t line = t->ops[i].api == TL_NONE ? 0 : t->apis[t->ops[i].api].line;
+        uint32_t line = tl_op_line(t, i);
         if (facts_gpu_lines_sum(f, i))
             rc = add_leaf(w, t, line ? line_below(w, t, 0, tl_line_stack(line)) : 0, i, 0);
     }

@@ -85,7 +85,7 @@ static void add(struct pass *p, struct gpu_lines *g, uint32_t op)
 {
     const struct timeline *t = p->f->tl;
     const struct op *o = &t->ops[op];
-    uint32_t line = o->api == TL_NONE ? 0 : t->apis[o->api].line;
+    uint32_t line = tl_op_line(t, op);
     int64_t ns = o->end_ns - o->start_ns;
     g->ns += ns;
     if (!line)

@@ -133,3 +133,70 @@ TEST(one_kernel_has_its_line)
     const struct advice *a = build_analyze(&b);
     ck_assert_msg(strstr(a->why, "cdist_kernel, launched at train.py:9."), "%s", a->why);
 }
+
+/* ---- graphs ---- */
+
+static void node(struct builder *b, const char *name, int64_t number, int64_t at)
+{
+    struct row_kernel r = {.id = ++b->next_id,
+                           .process = 1,
+                           .stream = b->stream,
+                           .start_ns = at,
+                           .end_ns = at + MS(1),
+                           .name = build_text(b, name),
+                           .correlation = b->correlation,
+                           .grid_x = 64,
+                           .grid_y = 1,
+                           .grid_z = 1,
+                           .block_x = 256,
+                           .block_y = 1,
+                           .block_z = 1,
+                           .graph = 7,
+                           .graph_node = (INT64_C(7) << 32) + number};
+    build_put(b, ROW_KERNEL, &r);
+}
+
+/* Lines 9 and 12 are captured, with so many calls more, and line 20 replays them in each step. The
+ * second node runs first. */
+static const struct gpu_lines *captured(int more)
+{
+    struct builder b = build_start();
+    rows = 0;
+    int64_t nine = stack(&b, 1, "Net.forward", 9), twelve = stack(&b, 2, "loss", 12);
+    int64_t twenty = stack(&b, 3, "<module>", 20);
+    build_api(&b, "cudaStreamBeginCapture_v10000", US(10), US(5));
+    for (int i = 0; i < 2 + more; i++)
+        build_api(&b, "cudaLaunchKernel", US(20 + 20 * i), US(5));
+    build_api(&b, "cudaStreamEndCapture", US(200), US(5));
+    line(&b, SPOOL_LINE_OWN, nine, US(19), 0);
+    line(&b, SPOOL_LINE_FORWARD, twelve, US(39), 0);
+    line(&b, SPOOL_LINE_STRETCH, 0, 0, MS(1));
+    for (int i = 1; i < STEPS; i++) {
+        int64_t at = MS(10 * i);
+        build_range(&b, "step", at, at + MS(10));
+        build_api(&b, "cudaGraphLaunch", at + US(10), US(5));
+        node(&b, "b", 2, at + US(30));
+        node(&b, "a", 1, at + MS(2));
+        if (i == LINED) {
+            line(&b, SPOOL_LINE_OWN, twenty, at + US(9), 0);
+            line(&b, SPOOL_LINE_STRETCH, 0, at, at + MS(10) - 1);
+        }
+    }
+    return facts_gpu_lines(build_analyze(&b)->facts);
+}
+
+TEST(replays_have_the_lines_of_their_capture)
+{
+    const struct gpu_lines *g = captured(0);
+    ck_assert_uint_eq(g->count, 2);
+    for (int i = 0; i < 2; i++)
+        ck_assert(g->at[i].ns == MS(1) &&
+                  g->at[i].backward_ns == (g->at[i].number == 12 ? MS(1) : 0));
+}
+
+TEST(a_capture_of_other_work_says_nothing)
+{
+    const struct gpu_lines *g = captured(1);
+    ck_assert_uint_eq(g->count, 1);
+    ck_assert_int_eq(g->at[0].number, 20);
+}
