@@ -227,12 +227,26 @@ static void keep_as_bound(struct outcome *o)
     o->saves_low_ns = o->least_ns = 0;
 }
 
+/* What the host does besides is bounded by how long the GPU waits for it, which stacks prolong. */
+static void bound_unstacked(const struct advice *a, struct engine *x, struct outcome *o)
+{
+    int64_t most = engine_host_unstacked(x);
+    o->saves_mid_ns = o->saves_mid_ns < most / 2 ? o->saves_mid_ns : most / 2;
+    if (!negligible(a, most))
+        return;
+    o->verdict = RULE_SUPPRESSED;
+    o->why = "PyTorch's profiler recorded stacks (with_stack=True), which slows the host: without "
+             "them the GPU hardly waits for it";
+}
+
 static void predict_all(struct advice *a, struct engine *x)
 {
     bool crowded = lacks_core(a);
     for (size_t i = 0; i < a->outcome_count; i++) {
         struct outcome *o = &a->outcomes[i];
         const struct edit_kind *kind = o->edit.kind;
+        if (x->stacked && o->rule->host_pace && o->verdict == RULE_FIRES)
+            bound_unstacked(a, x, o);
         if (!kind || (kind->needs_events && a->whatif.events_guessed))
             continue;
         if (kind->wait_by_wait)

@@ -134,6 +134,10 @@ uint32_t graph_ended_by(const struct graph *g, uint32_t from, int64_t at_ns);
 
 enum { GRAPH_STEPS_ENOUGH = 4 }; /* fewer are repeated */
 
+static inline bool task_is_host(const struct task *t)
+{
+    return t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP;
+}
 static inline int64_t task_end(const struct task *t)
 {
     return t->at_ns + t->dur_ns;

@@ -36,7 +36,8 @@ static struct draw draw_of(int n)
 }
 
 /* Recording lengthens calls by more than its own figures show. A program that runs unrecorded has
- * none of that; in some of the draws the rerun is recorded, too, and keeps it. */
+ * none of that; in some of the draws the rerun is recorded, too, and keeps it. Nobody trains with
+ * stacks recorded. */
 static void spare_recording(struct engine *x, int draw, unsigned assume)
 {
     double u = fmod(0.5 + 0.4142135623730951 * (draw < FIRST_RUN ? draw : 0), 1.0);
@@ -47,6 +48,8 @@ static void spare_recording(struct engine *x, int draw, unsigned assume)
     for (size_t i = 0; i < x->g->count; i++)
         if (x->g->tasks[i].kind == TASK_HOST_API)
             x->plan.dur[i] -= each < x->plan.dur[i] ? each : x->plan.dur[i];
+    host_pace_unstack(x->stacked, x->g, &x->plan,
+                      fmod(0.5 + 0.2360679774997897 * (draw < FIRST_RUN ? draw : 0), 1.0));
 }
 
 /* The change meets a host of any pace that was seen, and so do the steps without it: it is the same
@@ -87,6 +90,19 @@ static int64_t saved_under(struct engine *x, int assumption, const struct edit *
 int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_t n, int draw)
 {
     return saved_under(x, 0, edits, n, draw, false);
+}
+
+int64_t engine_host_unstacked(struct engine *x)
+{
+    spare_recording(x, 0, x->assume[0]);
+    replay_run(&x->then, x->g, &x->plan);
+    double base_ns = x->then.pace_ns > 0 ? (double)x->then.pace_ns : 1;
+    for (size_t i = 0; i < x->g->count; i++)
+        if (task_is_host(&x->g->tasks[i]))
+            x->plan.dur[i] = 0;
+    replay_run(&x->then, x->g, &x->plan);
+    double share = 1 - (double)x->then.pace_ns / base_ns;
+    return engine_within(engine_to_median(x, (int64_t)(share * (double)x->now.pace_ns)), x->f->step_ns);
 }
 
 /* What a step takes at least under the plan, as reported. */
@@ -297,6 +313,7 @@ static int make_ready(struct engine *x)
     if (room_measure(&x->room, x->g) < 0)
         return -1;
     x->host = host_pace_of(x->g);
+    x->stacked = host_pace_stacked(x->g, x->arena);
     int64_t busiest = room_busiest_ns(x->f), window = work_left_ns(x);
     if (busiest < 0)
         return -1;

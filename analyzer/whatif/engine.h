@@ -26,6 +26,7 @@ struct engine {
     unsigned assume[ASSUMPTIONS_MOST]; /* the first one is the likeliest: none of enum assumption */
     int assumptions;
     struct host_pace host;
+    const float *stacked; /* host_pace_stacked */
     struct room room;
     int64_t work_ns; /* per step as reported, of the fullest stream or of kernels that fill the GPU:
                         no host's edit goes below */
@@ -53,6 +54,8 @@ void engine_take_cost_out(struct engine *x, struct whatif *w);
  * pace; and that on the scale of the median step. */
 int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_t n, int draw);
 int64_t engine_to_median(const struct engine *x, int64_t ns);
+/* What all of the host's time costs a step whose stacks PyTorch's profiler does not record. */
+int64_t engine_host_unstacked(struct engine *x);
 /* The most that the change can save of the median step, whatever speaks against the replay: with
  * good luck, and with the cause gone wherever it acts. */
 int64_t engine_most(struct engine *x, const struct edit *edit);

@@ -155,10 +155,6 @@ static int64_t bound(struct engine *x, bool (*zero)(const struct task *), bool d
     return engine_within(x->now.step_ns - replay_run(&x->then, x->g, &x->plan), x->now.step_ns);
 }
 
-static bool is_host(const struct task *t)
-{
-    return t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP;
-}
 static bool is_wait(const struct task *t)
 {
     return t->kind == TASK_WAIT;
@@ -227,7 +223,7 @@ int engine_check(struct engine *x, struct whatif *w)
     w->class_error_pct = off_pct(replay_run(&x->then, g, &x->plan), w->step_ns);
     if (holdout_check(w, g, &x->now, &x->plan, &x->then) < 0)
         return -1;
-    w->host_bound_ns = bound(x, is_host, false);
+    w->host_bound_ns = bound(x, task_is_host, false);
     w->wait_bound_ns = bound(x, is_wait, true);
     w->comm_bound_ns = bound(x, is_comm, false);
     w->input_bound_ns = bound(x, is_input, true);

@@ -7,11 +7,6 @@
 
 enum { BLOCK = 4, STEPS_MOST = 256 };
 
-static bool of_host(const struct task *t)
-{
-    return t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP;
-}
-
 static int by_double(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -35,7 +30,7 @@ struct host_pace host_pace_of(const struct graph *g)
         return (struct host_pace){1, 1};
     for (size_t i = 0; i < g->recorded; i++) {
         const struct task *t = &g->tasks[i];
-        if (of_host(t) && !(t->flags & TASK_BEHIND) && t->step < blocks * BLOCK)
+        if (task_is_host(t) && !(t->flags & TASK_BEHIND) && t->step < blocks * BLOCK)
             block[t->step / BLOCK] += (double)t->dur_ns;
     }
     qsort(block, blocks, sizeof *block, by_double);
@@ -53,7 +48,7 @@ void host_pace_apply(const struct host_pace *h, const struct graph *g, struct pl
     if (by == 1 || by <= 0)
         return;
     for (size_t i = 0; i < g->count; i++)
-        if (of_host(&g->tasks[i]))
+        if (task_is_host(&g->tasks[i]))
             p->dur[i] = (int64_t)((double)p->dur[i] * by);
 }
 
@@ -66,11 +61,57 @@ static bool is_staged(const struct graph *g, const struct task *t)
 
 void host_pace_of_run(const struct graph *g, struct plan *p, double u)
 {
-    double faster = g->a->health.python_functions ? WHATIF_HOST_UNSTACKED : WHATIF_HOST_FASTER;
-    double by = 1 + (2 * u < 1 ? faster : WHATIF_HOST_SLOWER) * (u - 0.5) / 0.4;
+    double by = 1 + (2 * u < 1 ? WHATIF_HOST_FASTER : WHATIF_HOST_SLOWER) * (u - 0.5) / 0.4;
     for (size_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
-        if (of_host(t) || t->kind == TASK_LOAD || is_staged(g, t))
+        if (task_is_host(t) || t->kind == TASK_LOAD || is_staged(g, t))
             p->dur[i] = (int64_t)((double)p->dur[i] * by);
+    }
+}
+
+/* ---- stacks of Python ---- */
+
+/* Of a thread's ranges, the first that begins then or later. */
+static size_t first_from(const struct timeline *t, const struct thread *th, int64_t ns)
+{
+    size_t low = th->first_range, high = low + th->ranges;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->ranges[middle].start_ns < ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+float *host_pace_stacked(const struct graph *g, struct arena *arena)
+{
+    const struct timeline *t = g->a->tl;
+    float *calls = g->a->health.python_functions ? arena_array(arena, g->count + 1, sizeof *calls)
+                                                 : NULL;
+    double all = 0, ns = 0;
+    for (size_t i = 0; calls && i < g->recorded; i++) {
+        const struct task *k = &g->tasks[i];
+        bool on_thread = task_is_host(k) || (k->kind == TASK_LOAD && k->flags & TASK_INLINE);
+        if (!on_thread || k->lane < g->streams || k->lane - g->streams >= t->thread_count)
+            continue;
+        const struct thread *th = &t->threads[k->lane - g->streams];
+        int64_t from = g->start_ns + k->at_ns;
+        calls[i] = (float)(first_from(t, th, from + k->dur_ns) - first_from(t, th, from));
+        all += (double)calls[i];
+        ns += (double)k->dur_ns;
+    }
+    for (size_t i = g->recorded; calls && ns > 0 && i < g->count; i++) /* steps that repeat them */
+        calls[i] = task_is_host(&g->tasks[i]) ? (float)(all / ns * (double)g->tasks[i].dur_ns) : 0;
+    return calls;
+}
+
+void host_pace_unstack(const float *calls, const struct graph *g, struct plan *p, double u)
+{
+    double each = WHATIF_STACKED_LEAST_NS + u * (WHATIF_STACKED_MOST_NS - WHATIF_STACKED_LEAST_NS);
+    for (size_t i = 0; calls && i < g->count; i++) {
+        double cost = each * (double)calls[i], most = WHATIF_UNSTACKED * (double)p->dur[i];
+        p->dur[i] -= (int64_t)(cost < most ? cost : most);
     }
 }

@@ -19,4 +19,10 @@ void host_pace_apply(const struct host_pace *h, const struct graph *g, struct pl
 /* The same in another run, within which the pace is steady. */
 void host_pace_of_run(const struct graph *g, struct plan *p, double u);
 
+/* How many calls PyTorch's profiler recorded in each task of the host, with the stack of each; NULL:
+ * it kept none. Without it the host has as much less to do, between the least (u = 0) and the most
+ * that such a call may cost. */
+float *host_pace_stacked(const struct graph *g, struct arena *arena);
+void host_pace_unstack(const float *calls, const struct graph *g, struct plan *p, double u);
+
 #endif

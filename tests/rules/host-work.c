@@ -241,3 +241,30 @@ TEST(no_advice_to_record_the_stacks_that_are_there)
     ck_assert_msg(strstr(o->summary, "in Python between operators"), "%s", o->summary);
     case_said(o, CONDITION_LINES_KNOWN, true);
 }
+
+static int calls; /* of Python, with their stacks */
+
+static void fill_calls(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < calls; i++)
+        build_range_in(b, "python", "f", 1, at + MS(10) * i / calls, at + MS(10) * i / calls + 100);
+    for (int i = 1; i <= 10; i++)
+        build_api(b, "cudaEventRecord", at + MS(10) * i / 10 - US(20), US(10));
+    build_kernel(b, case_gemm, at + MS(5), at + MS(5) + US(10), MS(5));
+}
+
+/* PyTorch's profiler takes time for each call whose stack it keeps. */
+TEST(time_that_recording_stacks_takes_is_not_the_programs)
+{
+    static const struct {
+        int calls;
+        enum verdict verdict;
+    } cases[] = {{100, RULE_FIRES}, {4500, RULE_SUPPRESSED}};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        calls = cases[i].calls;
+        case_loop(&b, fill_calls);
+        const struct outcome *o = case_outcome(build_predict(&b), "host-work");
+        ck_assert_msg(o->verdict == cases[i].verdict, "%s", o->why);
+    }
+}

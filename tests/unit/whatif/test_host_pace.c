@@ -109,3 +109,27 @@ TEST(a_run_loads_at_its_hosts_pace)
     ck_assert_int_gt(s.mid_ns, MS(3.5));
     ck_assert_int_ge(s.low_ns, s.least_ns - US(100));
 }
+
+/* ---- stacks of Python ---- */
+
+static int calls; /* of Python that were recorded in a step */
+
+/* 8 ms of the host, then a kernel of 4 ms that nobody waits for. */
+static void fill_stacked(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < calls; i++)
+        build_range_in(b, "python", "f", 1, at + MS(8) * i / calls, at + MS(8) * i / calls + 100);
+    for (int i = 1; i <= 10; i++)
+        build_api(b, "cudaEventRecord", at + MS(8) * i / 10 - US(20), US(10));
+    build_kernel(b, "k", at + MS(8) - US(5), at + MS(8), MS(4));
+}
+
+/* Without stacks the host has less to do than the GPU: then what the GPU does faster counts. */
+TEST(recording_stacks_is_no_work_of_the_program)
+{
+    struct edit edit = {.kind = &edit_scale, .at.ops = is_k, .scale = {0.5, 0.5}};
+    calls = 1;
+    ck_assert_int_lt(saved(MS(8), fill_stacked, edit).mid_ns, US(200));
+    calls = 2500;
+    ck_assert_int_gt(saved(MS(8), fill_stacked, edit).mid_ns, MS(1));
+}

@@ -283,6 +283,7 @@ const struct rule rule_host_work = {
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_host_work,
     .in_window = true,
+    .host_pace = true,
     .window_title = "Do other host work beside the GPU, not before it",
     .looks_for = "A GPU that idles while the launching thread does something other than launching, "
                  "copying, waiting or loading data, for at least 0.2 ms at a time.",
