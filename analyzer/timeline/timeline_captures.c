@@ -45,7 +45,7 @@ static int find_captures(struct captures *c, const struct timeline *t)
 
 static enum op_kind makes(const struct api *a)
 {
-    return a->kind == API_LAUNCH                                      ? OP_KERNEL
+    return a->kind == API_LAUNCH                                   ? OP_KERNEL
            : a->kind == API_COPY_ASYNC || a->kind == API_COPY_SYNC ? OP_COPY
                                                                    : OP_MEMSET;
 }
@@ -92,9 +92,8 @@ int captures_find(struct captures *c, const struct timeline *t)
         if (in && !new)
             return -1;
         if (new)
-            *new = (struct captured){.capture = (uint32_t)(in - c->at.at),
-                                     .api = i,
-                                     .start_ns = t->apis[i].start_ns};
+            *new = (struct captured){
+                .capture = (uint32_t)(in - c->at.at), .api = i, .start_ns = t->apis[i].start_ns};
     }
     if (c->calls.n)
         qsort(c->calls.at, c->calls.n, sizeof *c->calls.at, by_capture);

@@ -102,7 +102,8 @@ int64_t engine_host_unstacked(struct engine *x)
             x->plan.dur[i] = 0;
     replay_run(&x->then, x->g, &x->plan);
     double share = 1 - (double)x->then.pace_ns / base_ns;
-    return engine_within(engine_to_median(x, (int64_t)(share * (double)x->now.pace_ns)), x->f->step_ns);
+    return engine_within(engine_to_median(x, (int64_t)(share * (double)x->now.pace_ns)),
+                         x->f->step_ns);
 }
 
 /* What a step takes at least under the plan, as reported. */

@@ -88,8 +88,8 @@ static size_t first_from(const struct timeline *t, const struct thread *th, int6
 float *host_pace_stacked(const struct graph *g, struct arena *arena)
 {
     const struct timeline *t = g->a->tl;
-    float *calls = g->a->health.python_functions ? arena_array(arena, g->count + 1, sizeof *calls)
-                                                 : NULL;
+    float *calls =
+        g->a->health.python_functions ? arena_array(arena, g->count + 1, sizeof *calls) : NULL;
     double all = 0, ns = 0;
     for (size_t i = 0; calls && i < g->recorded; i++) {
         const struct task *k = &g->tasks[i];
