@@ -161,6 +161,23 @@ static void drop_stand_ins(struct advice *a)
     }
 }
 
+/* A finding that only names a line stands behind one that says what to do in that line. */
+static void put_answer_first(struct advice *a)
+{
+    const struct outcome *first = a->ranked[0];
+    for (size_t i = 1; first->remedy.action == ACTION_SHORTEN_LINE && i < a->ranked_count; i++) {
+        const struct outcome *o = a->ranked[i];
+        const char *place = o->remedy.object.place;
+        if (place && first->remedy.object.place && !o->rule->changes_training &&
+            o->remedy.action != ACTION_SHORTEN_LINE &&
+            strcmp(place, first->remedy.object.place) == 0 &&
+            o->saves_high_ns * 100 >= first->saves_high_ns * ADVICE_ANSWER_LOST_PCT) {
+            move_up(a, i, 0);
+            return;
+        }
+    }
+}
+
 void findings_rank(struct advice *a)
 {
     a->ranked_count = 0;
@@ -174,6 +191,7 @@ void findings_rank(struct advice *a)
     place_bounds(a);
     put_lost_time_first(a);
     put_cause_first(a);
+    put_answer_first(a);
 }
 
 struct group_total advice_group(const struct advice *a, bool cheaper)

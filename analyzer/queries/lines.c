@@ -74,9 +74,11 @@ static int64_t own_ns(const struct facts *f, const struct line *l)
     return is_computing(l) ? 0 : l->ns - launching;
 }
 
+/* Lines of one function; of a comprehension, or at the top of a file, what one line calls. */
 static bool same_function(const struct line *a, const struct line *b)
 {
-    return strcmp(a->file, b->file) == 0 && strcmp(a->function, b->function) == 0;
+    return strcmp(a->file, b->file) == 0 && strcmp(a->function, b->function) == 0 &&
+           (*a->function || (a->number > 0 && a->number == b->number));
 }
 
 /* With the other lines of its function, where that is no loop around the model. */
@@ -85,8 +87,6 @@ static struct query_cause cause_at(const struct facts *f, const struct line *l)
     const struct lines *all = facts_lines(f, LINES_STEP);
     struct query_cause alone = {l, own_ns(f, l), l->does_ns[LINE_STARVES], l->number, l->number};
     struct query_cause c = alone;
-    if (!*l->function)
-        return alone;
     for (size_t i = 0; i < all->count; i++) {
         const struct line *o = &all->at[i];
         if (o == l || !same_function(o, l))

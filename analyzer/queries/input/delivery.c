@@ -199,3 +199,13 @@ void query_deliveries_release(struct deliveries *d)
     vec_release(d);
     *d = (struct deliveries){0};
 }
+
+double query_workers_lack(const struct facts *f)
+{
+    struct deliveries d;
+    int64_t rest = f->step_ns - f->breakdown_ns[PART_IDLE_INPUT];
+    bool limits =
+        query_deliveries(f, &d) == 0 && d.n && query_delivery_reading(f, &d) == DELIVERY_LIMITS;
+    query_deliveries_release(&d);
+    return limits && rest > 0 ? (double)f->step_ns / (double)rest : 0;
+}

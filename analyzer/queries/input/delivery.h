@@ -29,5 +29,8 @@ enum delivery_reading {
 };
 /* How to read the waits of `d`. Cost: one pass over them. */
 enum delivery_reading query_delivery_reading(const struct facts *f, const struct deliveries *d);
+/* How many times as many workers it takes to make the batches within the rest of the step, where
+ * workers hold up the loop and only the waits for them were recorded; 0 = not known. */
+double query_workers_lack(const struct facts *f);
 
 #endif

@@ -143,10 +143,14 @@ static bool can_fuse(const struct facts *f, const char *range)
     return range && !(now && strstr(now, "fused=True")) && timeline_names_update(range);
 }
 
-/* Most of it, but for the time without a core, is in one line of the program. */
+/* Most of it, but for the time without a core, is in one line of the program, or in its function. */
 static bool in_a_line(const struct query_cause *c, const struct told *t)
 {
-    return c->line && c->line->part_ns[PART_IDLE_HOST] * 2 >= t->all - t->lost;
+    if (!c->line || c->line->ns <= 0)
+        return false;
+    double share = (double)c->line->part_ns[PART_IDLE_HOST] / (double)c->line->ns;
+    return (double)c->ns * share * 2 >= (double)(t->all - t->lost) ||
+           c->line->part_ns[PART_IDLE_HOST] * 2 >= t->all - t->lost;
 }
 
 static void advise(const struct facts *f, struct arena *arena, struct outcome *o,

@@ -17,7 +17,8 @@ static void check_other_steps(const struct facts *f, struct arena *arena, struct
     size_t all = steps_like(&f->steps) + f->other_steps;
     int64_t more = f->other_ns - f->step_ns;
     o->why = arena_printf(arena, "%zu steps contain other work", f->other_steps);
-    if (f->other_steps < RULES_PAUSES || more <= 0)
+    bool few = all <= RULES_FEW_STEPS;
+    if (f->other_steps < (few ? 2 : RULES_PAUSES) || more <= 0)
         return;
     int64_t each = (int64_t)((double)more * (double)f->other_steps / (double)all);
     if (each * QUERY_WORTH < f->step_ns)
@@ -50,7 +51,7 @@ const struct rule rule_other_steps = {
     .check = check_other_steps,
     .looks_for =
         "Steps with work that the others lack (more kernels, other launches, or on the CPU "
-        "more time outside the model), three or more of them, and their lines.",
+        "more time outside the model), three or more of them (two of 16 steps), and their lines.",
     .doc = "A checkpoint after every short epoch, a validation every few steps, or pictures for a "
            "log are left out of the step that all other numbers are about. Where they come often "
            "they take most of the run. The bound is all of that work, spread over all steps, and "

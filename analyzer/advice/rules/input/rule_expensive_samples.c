@@ -4,6 +4,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/facts/lines.h"
+#include "analyzer/queries/input/delivery.h"
 #include "analyzer/queries/input/loader.h"
 #include "wire/fact_keys.h"
 
@@ -83,9 +84,31 @@ static void add_evidence(const struct facts *f, struct arena *arena, struct outc
                          "SELECT * FROM host_sample");
 }
 
+/* Neither cores nor the workers' work was recorded, only that they are far from keeping up. */
+static void fire_by_waits(const struct facts *f, struct arena *arena, struct outcome *o,
+                          const struct cost *c, double lack)
+{
+    outcome_evidence_per(o, "waiting for batches,", ms(c->wait_ns), "ms",
+                         query_batches_sql(f, arena));
+    outcome_evidence(o, "times as many workers would keep up", lack, "", NULL);
+    o->error_class = ERROR_RERUN_DECIDES;
+    outcome_fires(o, c->wait_ns,
+                  arena_printf(arena,
+                               "the loop waits %s of %s %s for its workers: %.0f times as many "
+                               "would keep up with the rest of it, each with a core of its own, so "
+                               "what a sample costs has to become less",
+                               time_text(arena, c->wait_ns), time_text(arena, f->step_ns),
+                               scope_words(f)->per, lack));
+}
+
 static void check_expensive_samples(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct cost c = cost_of(f);
+    double lack = c.cpu_ns <= 0 && f->host.usable_cores <= 0 ? query_workers_lack(f) : 0;
+    if (lack >= RULES_WORKERS_LACK) {
+        fire_by_waits(f, arena, o, &c, lack);
+        return;
+    }
     if (c.cpu_ns <= 0 || f->host.usable_cores <= 0) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: how much computing a batch takes, or how many cores there are "
@@ -117,7 +140,8 @@ const struct rule rule_expensive_samples = {
     .about_input = true,
     .looks_for =
         "A loop that waits for batches which all usable cores together cannot make as fast "
-        "as it takes them, by the CPU time of a batch; and the lines where that is spent.",
+        "as it takes them, by the CPU time of a batch; and the lines where that is spent. In a "
+        "profiler's trace: one that waits for workers for nine tenths of the step.",
     .doc = "Files that are opened, unpacked or decoded anew for each sample, tokenizers and "
            "augmentation fill the cores; more workers then only share them. What does not change "
            "can be done once, before training; files can stay open, or be mapped into memory. The "
