@@ -1,12 +1,14 @@
 /* When checkpointing fires, when it stays silent or is refused, when it cannot tell. */
 #include "tests/unit/rule_case.h"
 
+static const char *range = "recompute";
+
 /* Forward 3 ms, backward 7 ms of which the first 2 ms compute again. */
 static void fill_recompute(struct builder *b, int64_t at)
 {
     build_kernel(b, case_gemm, at + US(10), at + US(100), MS(3));
     build_kernel(b, case_gemm, at + US(30), at + US(3100), MS(2));
-    build_range(b, "recompute", at + US(25), at + US(38));
+    build_range(b, range, at + US(25), at + US(38));
     build_kernel(b, case_gemm, at + US(40), at + US(5100), US(4850));
 }
 
@@ -75,6 +77,23 @@ TEST(test_checkpointing)
     case_loop(&b, fill_attention_twice);
     build_memory(&b, (int64_t)20 << 30);
     case_first(build_analyze(&b), "checkpointing", US(1500)); /* all but the first layer's */
+}
+
+/* Functions count by their own name, not by that of the program's file. */
+TEST(functions_that_recompute)
+{
+    static const struct {
+        const char *name;
+        enum verdict verdict;
+    } cases[] = {{"torch/utils/checkpoint.py(1930): recompute_fn", RULE_FIRES},
+                 {"recompute.py(16): forward", RULE_SILENT}};
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        range = cases[i].name;
+        case_loop(&b, fill_recompute);
+        case_verdict(build_analyze(&b), "checkpointing", cases[i].verdict);
+    }
+    range = "recompute";
 }
 
 /* Nobody knows how much memory is in use: a rerun shows it. */

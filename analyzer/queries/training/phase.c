@@ -32,10 +32,18 @@ struct names {
     uint8_t *kernel, *range; /* enum mark */
 };
 
+/* "recompute.py(16): forward" is no phase by the name of its file. */
+static const char *without_file(const char *name)
+{
+    const char *behind = strstr(name, ".py(");
+    const char *function = behind ? strstr(behind, "): ") : NULL;
+    return function ? function + 3 : name;
+}
+
 static enum mark range_mark(const struct names *n, uint32_t name)
 {
     if (n->range[name] == MARK_UNSEEN) {
-        const char *text = tl_text(n->a->tl, name);
+        const char *text = without_file(tl_text(n->a->tl, name));
         bool other = n->of->not_inside && query_name_has(text, n->of->not_inside);
         bool inside = n->of->ranges && query_name_has(text, n->of->ranges);
         n->range[name] = inside ? MARK_YES : other ? MARK_OTHER : MARK_NO;

@@ -145,7 +145,7 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
                          "ms", NULL);
     outcome_evidence_share(o, "share", share_pct(f, again), NULL);
     o->error_class = is_free ? ERROR_STRUCTURAL : ERROR_RERUN_DECIDES;
-    if (ranges)
+    if (ranges && is_free)
         o->edit = (struct edit){.kind = &edit_remove,
                                 .at = {.op_marks = p.op_marks, .call_marks = p.call_marks},
                                 .remove.pauses = true};
