@@ -18,6 +18,10 @@
 
 enum { MOST_FRAMES = 1024, CODES = 8192, PROBES = 16, MOST_TEXT = 1024, MOST_CHECKED = 32 };
 
+/* What runs where no module does, named as one. */
+enum part { PART_NONE, PART_OPTIMIZER, PART_COMPILED, PART_OUTSIDE, PARTS };
+static const char *const part_names[PARTS] = {"", "optimizer", "compiled code", "outside a module"};
+
 /* What is known of a code object. Filled once; another object at its place is not kept. Whether it is
  * still the same is looked at once in a stretch: reading it at each launch took longer than all
  * else, because the program's own work has driven it out of the caches. */
@@ -27,6 +31,7 @@ struct code {
     uint64_t file_at, name_at;
     uint32_t file, function;
     uint8_t owner; /* enum python_owner */
+    uint8_t part;  /* enum part, as far as its file tells */
     bool method;   /* its first local is what it is called on, as far as its name tells */
 };
 
@@ -36,8 +41,9 @@ static struct {
     void *(*thread)(void);             /* PyGILState_GetThisThreadState */
     int (*line)(void *code, int byte); /* PyCode_Addr2Line */
     struct code *codes;
-    _Atomic uint32_t round; /* counts stretches */
-    int try_fds[2];         /* while the layout is tried; else -1 */
+    _Atomic uint32_t round;        /* counts stretches */
+    _Atomic uint32_t parts[PARTS]; /* string ids of their names; 0: not interned yet */
+    int try_fds[2];                /* while the layout is tried; else -1 */
 } py = {.try_fds = {-1, -1}};
 
 /* ---- memory ---- */
@@ -102,12 +108,32 @@ static bool is_method(uint64_t address, const char *function)
     return arguments > 0;
 }
 
+static enum part part_of(const char *file)
+{
+    const char *package = python_in_packages(file);
+    return package && strncmp(package, "torch/optim/", 12) == 0          ? PART_OPTIMIZER
+           : package && strncmp(package, "torch/_dynamo/eval_", 19) == 0 ? PART_COMPILED
+           : python_is_compiled(file)                                    ? PART_COMPILED
+                                                                         : PART_NONE;
+}
+
+static uint32_t part_name(enum part part)
+{
+    uint32_t id = atomic_load_explicit(&py.parts[part], memory_order_relaxed);
+    if (!id) {
+        id = strings_add(part_names[part], strlen(part_names[part]));
+        atomic_store(&py.parts[part], id);
+    }
+    return id;
+}
+
 static void describe(struct code *c, uint64_t address)
 {
     char file[MOST_TEXT], function[MOST_TEXT];
     read_text(c->file_at, file);
     read_text(c->name_at, function);
     c->method = is_method(address, function);
+    c->part = (uint8_t)part_of(file);
     c->owner = file[0] && !of_hook(file) ? (uint8_t)python_owner(file) : PYTHON_OF_LIBRARY;
     if (c->owner > PYTHON_OF_PACKAGE)
         return; /* never named */
@@ -160,6 +186,7 @@ static bool find_code(uint64_t address, struct code *out)
         out->function = known->function;
         out->owner = known->owner;
         out->method = known->method;
+        out->part = known->part;
         return true;
     }
     describe(out, address);
@@ -171,6 +198,7 @@ static bool find_code(uint64_t address, struct code *out)
         slot->function = out->function;
         slot->owner = out->owner;
         slot->method = out->method;
+        slot->part = out->part;
         slot->round = round;
         atomic_store_explicit(&slot->address, address, memory_order_release);
     }
@@ -179,6 +207,8 @@ static bool find_code(uint64_t address, struct code *out)
 
 void frames_forget(void)
 {
+    for (int i = 0; i < PARTS; i++)
+        atomic_store(&py.parts[i], 0);
     if (py.codes)
         memset(py.codes, 0, CODES * sizeof *py.codes);
 }
@@ -216,8 +246,15 @@ static uint32_t module_of(uint64_t frame)
     return is_there ? modules_name(self & ~(uint64_t)7) : 0;
 }
 
+/* What a walk looks for besides the line. */
+struct walk {
+    bool modules;
+    uint32_t module; /* innermost; 0: none so far */
+    enum part part;  /* the same */
+};
+
 /* 1: a function; 0: an entry that the interpreter puts between; -1: it cannot be read. */
-static int read_frame(uint64_t frame, struct frame_place *place, uint8_t *owner, uint32_t *module)
+static int read_frame(uint64_t frame, struct frame_place *place, uint8_t *owner, struct walk *w)
 {
     struct code code = {0};
     uint64_t executable;
@@ -230,23 +267,24 @@ static int read_frame(uint64_t frame, struct frame_place *place, uint8_t *owner,
     place->file = code.file;
     place->function = code.function;
     *owner = code.owner;
-    if (module && !*module && code.method)
-        *module = module_of(frame);
+    w->part = w->part ? w->part : (enum part)code.part;
+    if (w->modules && !w->module && code.method)
+        w->module = module_of(frame);
     return 1;
 }
 
 bool frames_find(struct frame_place *place)
 {
     uint64_t frame, found_frame = 0;
-    uint32_t module = 0;
-    bool wanted = atomic_load_explicit(&modules_known, memory_order_acquire) != 0;
+    struct walk w = {.modules = atomic_load_explicit(&modules_known, memory_order_acquire) != 0};
     uint8_t owner, found = PYTHON_OF_LIBRARY;
     struct frame_place one;
     if (!first_frame(&frame))
         return false;
-    for (int i = 0; frame && i < MOST_FRAMES && (found != PYTHON_OF_USER || (wanted && !module));
-         i++) {
-        int rc = read_frame(frame, &one, &owner, wanted ? &module : NULL);
+    for (int i = 0; frame && i < MOST_FRAMES; i++) {
+        if (found == PYTHON_OF_USER && (!w.modules || w.module || w.part))
+            break;
+        int rc = read_frame(frame, &one, &owner, &w);
         if (rc < 0)
             return false;
         if (rc > 0 && owner <= PYTHON_OF_PACKAGE && owner < found) {
@@ -257,7 +295,8 @@ bool frames_find(struct frame_place *place)
         if (!read_word(frame + py.layout.previous, &frame))
             return false;
     }
-    place->module = module;
+    w.part = w.part || !w.modules ? w.part : PART_OUTSIDE;
+    place->module = w.module ? w.module : w.part ? part_name(w.part) : 0;
     return found_frame && instruction_of(found_frame, place->code, &place->at);
 }
 
@@ -276,8 +315,9 @@ static bool agrees(const struct lines_frame *frames, size_t n)
         return false;
     for (size_t i = 0; i < n && i < MOST_CHECKED;) {
         struct frame_place place;
+        struct walk w = {0};
         uint8_t owner;
-        int rc = frame ? read_frame(frame, &place, &owner, NULL) : -1;
+        int rc = frame ? read_frame(frame, &place, &owner, &w) : -1;
         if (rc < 0)
             return false;
         /* 3.12 has entries that look like functions */

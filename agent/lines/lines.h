@@ -51,7 +51,8 @@ struct frame_place {
     uint64_t code;
     int64_t at; /* bytes behind its first instruction */
     uint32_t file, function;
-    uint32_t module; /* of the innermost method of one, anywhere on the stack; 0: none */
+    uint32_t module; /* of the innermost method of one, anywhere on the stack; where none is, what
+                        runs there: "optimizer"; 0: not known */
 };
 bool frames_find(struct frame_place *place);
 int32_t frames_line(const struct frame_place *place);

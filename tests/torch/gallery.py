@@ -39,6 +39,7 @@ EXAMPLES_ALL = [
     Example("fsdp2", 20, rf"step 20 loss {NUMBER}", module=TWO_RANKS),
 ]
 
+LINED_PCT = 95
 IDLE_PCT = 20 # other programs make the host so slow: what the GPU does is hardly worth a change then
 
 
@@ -65,6 +66,10 @@ def look(checks, build, example, out):
     steps = (analysis["steps"] or {}).get("count") or 0
     checks.check(example.steps - 2 <= steps <= example.steps, f"{example.name}: {steps} steps of {example.steps}",
                  str(analysis["steps"]))
+    gpu = analysis.get("lines", {}).get("gpu", {"ms": 0})
+    lined, module = (100 * gpu[key] / gpu["ms"] if gpu["ms"] else 0 for key in ("lined_ms", "module_ms"))
+    print(f"        {example.name}: of the GPU's time {lined:.1f} % has a line, {module:.1f} % a module")
+    checks.check(lined >= LINED_PCT, f"{example.name}: nearly all of the GPU's time has a line", f"{lined:.1f} %")
     found = [f["rule"] for f in analysis["findings"]]
     rules = promised(example.name)
     checks.check(len(rules) > 0, f"{example.name}: its README names findings")
