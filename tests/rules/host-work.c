@@ -215,6 +215,20 @@ static void fill_pauses(struct builder *b, int64_t at)
         build_kernel(b, case_gemm, from + pause_ns, from + pause_ns + US(10), MS(1));
 }
 
+static void fill_compiled_pauses(struct builder *b, int64_t at)
+{
+    for (int64_t from = at; from + US(1610) <= at + MS(10); from += US(1610))
+        build_kernel(b, "triton_poi_fused_gelu_0", from + US(600), from + US(610), MS(1));
+}
+
+/* What is compiled need not be told to be. */
+TEST(pauses_of_compiled_code)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_compiled_pauses);
+    case_does(case_outcome(build_analyze(&b), "host-work"), ACTION_COMPILE_TO_GRAPHS);
+}
+
 /* A framework's way from one operator to the next cannot move to another thread. */
 TEST(brief_pauses_are_between_operators)
 {

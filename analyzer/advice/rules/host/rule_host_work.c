@@ -153,6 +153,21 @@ static bool in_a_line(const struct query_cause *c, const struct told *t)
            c->line->part_ns[PART_IDLE_HOST] * 2 >= t->all - t->lost;
 }
 
+/* A compiler has made its kernels already, and no graph launches them. */
+static bool is_compiled_already(const struct facts *f)
+{
+    size_t kernels = 0, fused = 0, in_graphs = 0;
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        const struct op *op = &f->tl->ops[i];
+        if (op->kind != OP_KERNEL || !query_used(f, i))
+            continue;
+        kernels++;
+        fused += op->class.fused;
+        in_graphs += op->in_graph != GRAPH_NONE;
+    }
+    return fused * QUERY_SOME > kernels && in_graphs * 2 < kernels && query_captures_seen(f) == 0;
+}
+
 static void advise(const struct facts *f, struct arena *arena, struct outcome *o,
                    const struct told *t)
 {
@@ -171,7 +186,7 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
         advise_waiting(f, o);
     else if (can_fuse(f, t->where))
         r->action = ACTION_FUSE_HOST_UPDATE;
-    else if (t->compiled)
+    else if (t->compiled || ((t->brief || t->mostly) && is_compiled_already(f)))
         r->action = ACTION_COMPILE_TO_GRAPHS;
     else if (t->brief && !r->conditions[CONDITION_LINES_KNOWN])
         r->action = ACTION_RUN_LESS_BETWEEN_LAUNCHES; /* everywhere: none of it can move */
