@@ -41,7 +41,7 @@ struct rule {
     const char *window_title; /* of a window, where `title` is about steps; NULL: that */
     bool start_up;            /* what it finds does not come back in later steps */
     bool late_rank;           /* what it finds is one rank that the others wait for */
-    bool host_pace;           /* what it finds is the host's own pace, which recording stacks slows */
+    bool host_pace;        /* what it finds is the host's own pace, which recording stacks slows */
     bool one_launch;       /* the remedy launches whole steps at once: why it does not hold is told
                               where slow launching is what is lost most */
     struct tip tips[TIPS]; /* up to the first without an id; one at least */

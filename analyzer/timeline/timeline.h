@@ -228,7 +228,8 @@ struct timeline {
     size_t host_sample_count;
     struct row_stack *stacks; /* by id */
     size_t stack_count;
-    uint32_t *node_lines; /* by op: as api.line, of the call that its graph's node was captured from;
+    uint32_t
+        *node_lines; /* by op: as api.line, of the call that its graph's node was captured from;
                              0 = not known. NULL: of none */
     struct row_stack_sample *stack_samples; /* by start */
     size_t stack_sample_count;

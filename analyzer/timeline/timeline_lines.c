@@ -96,8 +96,8 @@ static void line_thread(struct lining *l, uint32_t thread)
             row++;
         const struct row_launch_line *r = &t->launch_lines[l->rows[row]];
         if ((launches(a) || captures_hold(&l->captures, t, a)) &&
-            l->stretches.at[stretch].start_ns <= a->start_ns &&
-            r->start_ns <= a->end_ns && r->stretch == l->stretches.at[stretch].stretch)
+            l->stretches.at[stretch].start_ns <= a->start_ns && r->start_ns <= a->end_ns &&
+            r->stretch == l->stretches.at[stretch].stretch)
             a->line = line_of_row(t, r);
     }
 }
