@@ -5,7 +5,7 @@
 //   leaves a kernel that
 //                                      spins until the process is killed
 // A step range marks every thousand launches.
-#include "tests/gpu/measure.h"
+#include "vgpu/tests/calibrate/measure.h"
 
 #include <csignal>
 #include <cstring>

@@ -1,6 +1,6 @@
 /* What the measuring programs share: a clock, one line per figure, and an end with a reason. */
-#ifndef TESTS_GPU_MEASURE_H
-#define TESTS_GPU_MEASURE_H
+#ifndef VGPU_TESTS_CALIBRATE_MEASURE_H
+#define VGPU_TESTS_CALIBRATE_MEASURE_H
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Buffers for CUPTI whose records are thrown away: given out, taken back, given out again. */
-#ifndef TESTS_GPU_CUPTI_POOL_H
-#define TESTS_GPU_CUPTI_POOL_H
+#ifndef VGPU_TESTS_CALIBRATE_CUPTI_POOL_H
+#define VGPU_TESTS_CALIBRATE_CUPTI_POOL_H
 
 #include <cupti.h>
 #include <pthread.h>

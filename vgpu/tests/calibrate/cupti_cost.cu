@@ -3,7 +3,7 @@
 // runtime calls leave records, and whether long graph runs lose time stamps or device memory.
 // Prints NAME<TAB>VALUE<TAB>UNIT. Nobody else may hold CUPTI meanwhile. Ends in about half a
 // minute.
-#include "tests/gpu/measure.h"
+#include "vgpu/tests/calibrate/measure.h"
 
 #include <algorithm>
 #include <cupti.h>

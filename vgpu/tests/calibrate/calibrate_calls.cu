@@ -2,7 +2,7 @@
 // synchronisation. Prints NAME<TAB>VALUE<TAB>UNIT, one line a figure; each is the median of several
 // tries, so that one interruption does not decide. Ends in about ten seconds; 77 without a GPU. It
 // asks for no privilege and changes no setting.
-#include "tests/gpu/measure.h"
+#include "vgpu/tests/calibrate/measure.h"
 
 #include <algorithm>
 #include <cstring>

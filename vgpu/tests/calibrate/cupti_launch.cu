@@ -3,8 +3,8 @@
 // ways take turns in many rounds, so that a host that does not keep its speed disturbs all of them
 // alike. An argument changes how CUPTI keeps its buffers: threads (one for each thread), pinned,
 // device. Prints NAME<TAB>VALUE<TAB>UNIT. Ends in about ten seconds.
-#include "tests/gpu/cupti_pool.h"
-#include "tests/gpu/measure.h"
+#include "vgpu/tests/calibrate/cupti_pool.h"
+#include "vgpu/tests/calibrate/measure.h"
 
 #include <algorithm>
 #include <cupti.h>

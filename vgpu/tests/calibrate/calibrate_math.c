@@ -4,7 +4,7 @@
  * bytes passed over, 3 passes forward, 5 backward). Algorithms are cuDNN's own measured choice
  * within 256 MiB. Ends in about twenty seconds; 77 without a GPU.
  */
-#include "tests/gpu/measure.h"
+#include "vgpu/tests/calibrate/measure.h"
 
 #include <cublas_v2.h>
 #include <cudnn.h>
