@@ -6,7 +6,7 @@ ORDER, LIMIT_S = 90, 110
 
 
 def run(box):
-    seconds = 10 if box.virtual else 60
+    seconds = 4 if box.virtual else 60
     profile, done = box.profile("launches", [box.program("gpu_launcher"), "rate", str(seconds), "16667"], seconds + 60)
     launches = done.number("launches")
     kernels = box.one(profile, "SELECT count(*) FROM kernel")
