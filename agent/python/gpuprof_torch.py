@@ -4,7 +4,8 @@ Run once, when the program's own `import torch` is over. Functions are watched i
 nothing that the program can look at is replaced, and no frame of ours is ever in a traceback. What
 fails here is said in the profile's health table and nowhere else. This file holds what the others share, and reads of tensors:
   gpuprof_data.py     data loading
-  gpuprof_train.py    steps, backward, optimizer, precision, parallelism, settings
+  gpuprof_train.py    steps, backward, optimizer, precision, settings
+  gpuprof_ranks.py    DDP, FSDP, DeepSpeed, process groups
   gpuprof_switches.py who switched what, and debugging aids that are on
   gpuprof_apply.py    settings
   gpuprof_compile.py  torch.compile
@@ -259,7 +260,7 @@ def install(module, itself):
     torch, this = module, itself
     torch_folder = os.path.dirname(module.__file__) + os.sep
     only_steps = os.environ.get("GPUPROF_HOOK") == "steps"
-    for name in ("facts", "apply", "data", "compile", "switches", "train"):
+    for name in ("facts", "apply", "data", "compile", "switches", "ranks", "train"):
         load(name)
     hook_torch()
     awaited = {**here["data"].awaited(), **here["train"].awaited()}

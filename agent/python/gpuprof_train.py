@@ -1,4 +1,4 @@
-"""Steps, backward passes, optimizer, precision, parallelism and settings of a training program."""
+"""Steps, backward passes, optimizer, precision and settings of a training program."""
 import os
 import sys
 
@@ -7,6 +7,7 @@ fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
 torch = hook.torch
 apply = hook.here["apply"]
 switched = hook.here["switches"]
+ranks = hook.here["ranks"]
 
 
 # ---- steps and the optimizer ------------------------------------------------------------------
@@ -282,88 +283,6 @@ def hook_scaler(module):
     once(module.GradScaler, "scale", note_scaler)
 
 
-# ---- parallelism ------------------------------------------------------------------------------
-
-def note_ddp(model, *_, **__):
-    names = ("bucket_bytes_cap", "static_graph", "gradient_as_bucket_view",
-             "find_unused_parameters")
-    text = ", ".join(f"{n}={getattr(model, n)}" for n in names if hasattr(model, n))
-    fact(facts.TORCH_DDP, f"DistributedDataParallel({text})")
-    fact(facts.TORCH_DDP_WHERE, hook.user_place())
-    buffers = list(getattr(getattr(model, "module", None), "buffers", list)())
-    if getattr(model, "broadcast_buffers", False) and buffers:
-        fact(facts.TORCH_DDP_BUFFERS, sum(b.numel() * b.element_size() for b in buffers))
-
-
-def note_no_sync(*_, **__):
-    fact(facts.TORCH_DDP_NO_SYNC, f"used at {hook.user_place()}")
-
-
-def hook_ddp(module):
-    apply.hook_ddp(module)
-    once(module.DistributedDataParallel, "_ddp_init_helper", note_ddp)
-    once(module.DistributedDataParallel, "no_sync", note_no_sync)
-
-
-def note_data_parallel(model, *_, **__):
-    fact(facts.TORCH_DATA_PARALLEL, f"DataParallel(device_ids={model.device_ids}) "
-                                f"at {hook.user_place()}")
-
-
-def hook_data_parallel(module):
-    once(module.DataParallel, "forward", note_data_parallel)
-
-
-def note_fsdp(*_, **__):
-    fact(facts.TORCH_FSDP, "FullyShardedDataParallel")
-
-
-def hook_fsdp(module):
-    once(module.FullyShardedDataParallel, "forward", note_fsdp)
-
-
-def note_fully_shard(*_, **__):
-    fact(facts.TORCH_FSDP, "fully_shard")
-
-
-def hook_fully_shard(module):
-    once(module.FSDPState, "_root_pre_forward", note_fully_shard)
-
-
-def note_sharded():
-    """The same in a program whose compiler may look at what FSDP calls: by the classes that it makes, each of
-    FSDPModule and of the module's own."""
-    for name in ("torch.distributed.fsdp._fully_shard._fully_shard",
-                 "torch.distributed._composable.fsdp.fully_shard"):  # until 2.5
-        base = getattr(sys.modules.get(name), "FSDPModule", None)
-        if base and any(len(made.__bases__) > 1 for made in base.__subclasses__()):
-            note_fully_shard()
-
-
-def note_groups():
-    """What the program calls its process groups (those of a mesh, of Megatron-LM), by size and distance of the ranks.
-    Those without a name are told as well: a name is only sure where no other group has that size."""
-    world = getattr(sys.modules.get("torch.distributed.distributed_c10d"), "_world", None)
-    told = set()
-    for group, ranks in list((getattr(world, "pg_group_ranks", None) or {}).items()):
-        name, ranks = getattr(group, "group_desc", None), sorted(ranks)
-        if name is not None and len(ranks) > 1:  # a number stands for groups without this rank
-            apart = ranks[1] - ranks[0]
-            regular = ranks == list(range(ranks[0], ranks[-1] + 1, apart))
-            told.add((len(ranks), apart if regular else 0, name if name not in ("", "undefined") else "-"))
-    if len(told) <= 32 and any(name not in ("-", "default_pg") for _, _, name in told):  # all of them, or none
-        for number, (size, apart, name) in enumerate(sorted(told)):
-            fact(f"{facts.TORCH_GROUP}.{number}", f"{size} {apart} {name}")
-
-
-def note_deepspeed(engine, *_, **__):
-    fact(facts.TORCH_DEEPSPEED, f"ZeRO {engine.zero_optimization_stage()}")
-
-
-def hook_deepspeed(module):
-    once(module.DeepSpeedEngine, "step", note_deepspeed)
-
-
 # ---- graphs, clipping, checkpointing ----------------------------------------------------------
 
 def note_graph(*_, **__):
@@ -412,7 +331,7 @@ def hook_checkpoint(module):
 def awaited():
     hooks = {"torch.optim.optimizer": hook_optimizer,
              "torch.amp.autocast_mode": hook_autocast,
-             "torch.nn.parallel.distributed": hook_ddp,
+             "torch.nn.parallel.distributed": ranks.hook_ddp,
              "torch.profiler.profiler": hook_profiler,
              "torch.autograd.profiler": hook_profiler}
     hook.here["compile"].hook_compile()
@@ -421,7 +340,7 @@ def awaited():
     newer = "torch.amp.grad_scaler"  # since 2.3; the older place has a subclass of it
     hooks.update({newer if newer in sys.modules else "torch.cuda.amp.grad_scaler": hook_scaler,
                   "torch.nn.modules.module": hook_module,
-                  "torch.nn.parallel.data_parallel": hook_data_parallel,
+                  "torch.nn.parallel.data_parallel": ranks.hook_data_parallel,
                   "torch.cuda.graphs": hook_graphs,
                   "torch.nn.utils.clip_grad": hook_clip})
     return hooks
@@ -429,18 +348,18 @@ def awaited():
 
 def hook_late():
     """At the first step: what most programs never import."""
-    for name, then in {"torch.distributed.fsdp.fully_sharded_data_parallel": hook_fsdp,
-                       "torch.distributed.fsdp._fully_shard._fsdp_state": hook_fully_shard,
-                       "torch.distributed._composable.fsdp._fsdp_state": hook_fully_shard,  # until 2.5
+    for name, then in {"torch.distributed.fsdp.fully_sharded_data_parallel": ranks.hook_fsdp,
+                       "torch.distributed.fsdp._fully_shard._fsdp_state": ranks.hook_fully_shard,
+                       "torch.distributed._composable.fsdp._fsdp_state": ranks.hook_fully_shard,  # until 2.5
                        "torch.utils.checkpoint": hook_checkpoint}.items():
         if name in sys.modules and facts.TORCH_COMPILE not in hook.known:
             guarded(then)(sys.modules[name])
     if facts.TORCH_COMPILE in hook.known:
-        guarded(note_sharded)()
-    guarded(note_groups)()
+        guarded(ranks.note_sharded)()
+    guarded(ranks.note_groups)()
     generation = sys.modules.get("transformers.generation.utils")
     if generation:
         guarded(hook_generate)(generation)
     engine = sys.modules.get("deepspeed.runtime.engine")  # it compiles other things than its engine
     if engine:
-        guarded(hook_deepspeed)(engine)
+        guarded(ranks.hook_deepspeed)(engine)

@@ -350,63 +350,6 @@ const struct dialect dialect_pytorch = {
                 "GPU, 0 on a single one; else a larger stage3_param_persistence_threshold and "
                 "stage3_max_live_parameters",
             [ACTION_OVERWRITE_GRADIENTS] = "optimizer.zero_grad(set_to_none=True)",
-            [ACTION_KEEP_OWN_BUFFERS] =
-                "DDP(model, broadcast_buffers=False); before evaluating or saving, "
-                "torch.distributed.broadcast(buffer, 0) for each of model.buffers()",
-            [ACTION_RESIZE_BUCKETS] = "DDP(model, bucket_cap_mb=25, gradient_as_bucket_view=True): "
-                                      "backward overlaps with the exchange of a few large buckets",
-            [ACTION_SPLIT_BUCKETS] = "DDP(model, bucket_cap_mb=25): the default; a cap as large as "
-                                     "the model waits for the whole backward pass",
-            [ACTION_SHARD_LARGER_GROUPS] =
-                "shard larger groups of layers: fully_shard([block1, block2]) in place of one call "
-                "for each, or a larger auto_wrap_policy: each group has collectives of its own",
-            [ACTION_RUN_PROCESS_PER_GPU] =
-                "DistributedDataParallel with one process per GPU (torchrun --nproc-per-node=N) "
-                "instead of nn.DataParallel",
-            [ACTION_OVERLAP_COLLECTIVES] =
-                "DDP(model, bucket_cap_mb=25 to 100, gradient_as_bucket_view=True), "
-                "static_graph=True if the graph never changes; FSDP: "
-                "backward_prefetch=BACKWARD_PRE, limit_all_gathers=True; no_sync() while "
-                "accumulating; issue your own collectives with async_op=True and wait late",
-            [ACTION_JOIN_COLLECTIVES] =
-                "{?not_ddp:gradients: DDP(model, bucket_cap_mb=25 or more), which exchanges them "
-                "in a few large buckets during backward; FSDP: fully_shard larger parts of the "
-                "model; other tensors: one collective for many, begun with async_op=True and "
-                "waited for where its result is used; tensor parallelism: fewer "
-                "ranks}{!not_ddp:DDP(model, bucket_cap_mb=25 or more, "
-                "gradient_as_bucket_view=True) so that backward overlaps with the exchange of a "
-                "few large buckets; with torch.compile, wrap the model in DDP first and compile "
-                "that: torch.compile(DDP(model))}",
-            [ACTION_COMMUNICATE_LESS] =
-                "model.no_sync() over several micro-batches, a larger batch per GPU, gradients in "
-                "bf16 (DDP's bf16_compress_hook; FSDP MixedPrecision(reduce_dtype)), FSDP "
-                "HYBRID_SHARD within a node; then overlap the rest",
-            [ACTION_EXCHANGE_EARLIER] =
-                "{?maybe_pipeline:stages of a pipeline: more micro-batches {!window:per "
-                "step}{?window:in the window}, and the same work for each stage (see "
-                "pipeline-bubble). Exchange of all with all: }begin each all-to-all "
-                "(async_op=True) before its result is needed: that of the next batch while this "
-                "one computes (torchrec: TrainPipelineSparseDist), or one half of the batch while "
-                "the other half computes; send 16-bit values (torchrec: qcomms), and fewer bytes "
-                "between nodes",
-            [ACTION_OVERLAP_LAYERS] =
-                "issue collectives with async_op=True and wait where the result is used: the next "
-                "layer's weights while this one computes; split the batch in two, so that one half "
-                "computes while the other communicates; fewer ranks per model if it fits",
-            [ACTION_SPLIT_MODEL_LESS] =
-                "overlap them with computing of the same layer (asynchronous tensor parallelism: "
-                "torch._inductor.config._micro_pipeline_tp=True with torch.compile; Megatron: "
-                "--tp-comm-overlap), add sequence parallelism, or split the model among fewer "
-                "ranks, all within one node",
-            [ACTION_EXCHANGE_ONCE] =
-                "with model.no_sync(): loss.backward() for all parts but the last",
-            [ACTION_FILL_PIPELINE] =
-                "use more micro-batches per step (ScheduleInterleaved1F1B, ScheduleZBVZeroBubble "
-                "of torch.distributed.pipelining; Megatron: "
-                "--num-layers-per-virtual-pipeline-stage), and give each stage the same work",
-            [ACTION_BALANCE_RANKS] =
-                "analyse the late rank's file alone; use DistributedSampler with even shards, "
-                "bucket batches by length, give every rank the same work, keep logging and "
-                "checkpoints off the critical path",
+#include "analyzer/dialects/dialect_pytorch_ranks.def"
         },
 };

@@ -7,7 +7,7 @@
 
 enum { MARK = sizeof SECRETS_MARK - 1, LONGEST_NAME = 200, WANDB_KEY = 40 };
 
-static bool name_char(char c)
+bool secrets_name_char(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
 }
@@ -40,8 +40,7 @@ static bool is_word(const char *s, size_t n, const char *list)
     return false;
 }
 
-/* 512, -1, 1e6, 4k, 300B, 2.5M, 16,32 */
-static bool is_number(const char *s, size_t n)
+bool secrets_is_number(const char *s, size_t n)
 {
     size_t i = s[0] == '-' || s[0] == '+';
     if (i >= n || !isdigit((unsigned char)s[i]))
@@ -74,20 +73,18 @@ static bool is_numbers(const char *s, size_t n)
     return true;
 }
 
-/* Is the value of a thing of that kind no secret? */
-static bool is_plain(enum secrets_name kind, const char *s, size_t n)
+bool secrets_is_plain(enum secrets_name kind, const char *s, size_t n)
 {
     if (n == 0 || (n == MARK && memcmp(s, SECRETS_MARK, MARK) == 0) || is_reference(s, n) ||
         (s[0] == '<' && s[n - 1] == '>'))
         return true;
-    if (kind == SECRETS_COUNTED && (is_number(s, n) || is_numbers(s, n)))
+    if (kind == SECRETS_COUNTED && (secrets_is_number(s, n) || is_numbers(s, n)))
         return true;
     return kind != SECRETS_SURE &&
            is_word(s, n, "true false yes no on off none null auto default required 0 1");
 }
 
-/* The variable of every shell. */
-static bool is_folder(const char *name, size_t n, const char *value, size_t length)
+bool secrets_is_folder(const char *name, size_t n, const char *value, size_t length)
 {
     return is_word(name, n, "pwd oldpwd") && length && strchr("/.~", value[0]);
 }
@@ -236,7 +233,7 @@ static enum secrets_name name_kind(const char *s, size_t at, const struct named 
 static bool named_at(const char *s, size_t n, size_t at, struct secret *out)
 {
     struct named v = {.start = at, .end = at};
-    while (v.end < n && name_char(s[v.end]))
+    while (v.end < n && secrets_name_char(s[v.end]))
         v.end++;
     while (v.start < v.end && s[v.start] == '-')
         v.start++;
@@ -251,8 +248,8 @@ static bool named_at(const char *s, size_t n, size_t at, struct secret *out)
         return false;
     *out = value_of(s, n, &v);
     size_t length = out->end - out->start;
-    return !is_plain(v.kind, s + out->start, length) &&
-           !is_folder(s + v.start, v.end - v.start, s + out->start, length);
+    return !secrets_is_plain(v.kind, s + out->start, length) &&
+           !secrets_is_folder(s + v.start, v.end - v.start, s + out->start, length);
 }
 
 /* `wandb login 0123...`: 40 hexadecimal digits, which alone may be a commit. */
@@ -270,7 +267,7 @@ bool secrets_next(const char *s, size_t n, size_t from, enum secrets_in in, stru
     for (size_t i = from; i < n; i++) {
         if (secrets_shape_at(s, n, i, out))
             return true;
-        if (in != SECRETS_COMMAND || !name_char(s[i]) || (i && name_char(s[i - 1])))
+        if (in != SECRETS_COMMAND || !secrets_name_char(s[i]) || (i && secrets_name_char(s[i - 1])))
             continue;
         if (named_at(s, n, i, out) || login_key_at(s, n, i, out))
             return true;
@@ -309,103 +306,4 @@ int secrets_hide(const char *s, size_t n, enum secrets_in in, char **out, size_t
     (*out)[used] = 0;
     *out_n = used;
     return 1;
-}
-
-/* ---- words of a command ---- */
-
-struct joined {
-    char *text;
-    size_t size, used;
-};
-
-static void add(struct joined *j, const char *s, size_t n)
-{
-    size_t room = j->size - 1 - j->used, keep = n < room ? n : room;
-    memcpy(j->text + j->used, s, keep);
-    j->used += keep;
-    j->text[j->used] = 0;
-}
-
-static void add_clean(struct joined *j, const char *s, size_t n)
-{
-    char *clean;
-    size_t clean_n;
-    int found = secrets_hide(s, n, SECRETS_COMMAND, &clean, &clean_n);
-    if (found == 0)
-        add(j, s, n);
-    else if (found < 0)
-        add(j, SECRETS_MARK, MARK);
-    else
-        add(j, clean, clean_n);
-    free(clean);
-}
-
-/* Is this word the value of the secret option before it? One that begins with a dash may be the next
- * option (`--hf-token --lr 1`, `-token -learning_rate 1`), unless no option is written so: more than
- * six characters with a digit, or with capitals among small letters. */
-static bool is_value(enum secrets_name kind, const char *s, size_t n)
-{
-    if (is_plain(kind, s, n))
-        return false;
-    if (s[0] != '-')
-        return true;
-    bool digit = false, small = false, capital = false;
-    for (size_t i = 1; i < n; i++) {
-        digit = digit || isdigit((unsigned char)s[i]);
-        small = small || islower((unsigned char)s[i]);
-        capital = capital || isupper((unsigned char)s[i]);
-    }
-    return n > 6 && s[1] != '-' && !memchr(s, '=', n) && (digit || (small && capital)) &&
-           !is_number(s, n);
-}
-
-/* -c, -lc: a program follows. */
-static bool takes_program(const char *s, size_t n)
-{
-    return n >= 2 && n <= 4 && s[0] == '-' && s[n - 1] == 'c';
-}
-
-/* --name=, name=: bytes before the value, when that is a secret as a whole; else 0. */
-static size_t whole_value(const char *s, size_t n)
-{
-    size_t start = strspn(s, "-+"), end = start;
-    while (end < n && name_char(s[end]))
-        end++;
-    if (end >= n || s[end] != '=')
-        return 0;
-    enum secrets_name kind = secrets_name_of(s + start, end - start);
-    const char *value = s + end + 1;
-    size_t length = n - end - 1;
-    return kind != SECRETS_NONE && !is_plain(kind, value, length) &&
-                   !is_folder(s + start, end - start, value, length)
-               ? end + 1
-               : 0;
-}
-
-void secrets_join(const char *words, size_t n, char *out, size_t size)
-{
-    struct joined j = {.text = out, .size = size};
-    enum secrets_name pending = SECRETS_NONE; /* of the option before */
-    bool program = false;
-    out[0] = 0;
-    for (size_t at = 0; at < n;) {
-        const char *s = words + at;
-        size_t length = strnlen(s, n - at), before = program ? 0 : whole_value(s, length);
-        if (at)
-            add(&j, " ", 1);
-        if (pending != SECRETS_NONE && is_value(pending, s, length)) {
-            add(&j, SECRETS_MARK, MARK);
-        } else if (before) {
-            add(&j, s, before);
-            add(&j, SECRETS_MARK, MARK);
-        } else {
-            add_clean(&j, s, length);
-        }
-        size_t dashes = strspn(s, "-");
-        pending = dashes && !memchr(s, '=', length) && !memchr(s, ' ', length)
-                      ? secrets_name_of(s + dashes, length - dashes)
-                      : SECRETS_NONE;
-        program = takes_program(s, length);
-        at += length + 1;
-    }
 }

@@ -38,6 +38,13 @@ void secrets_join(const char *words, size_t n, char *out, size_t size);
  * SECRETS_SWITCHED: true, false and the like are none (`--use-auth true`). */
 enum secrets_name { SECRETS_NONE, SECRETS_COUNTED, SECRETS_SWITCHED, SECRETS_SURE };
 enum secrets_name secrets_name_of(const char *name, size_t n);
+bool secrets_name_char(char c);
+/* 512, -1, 1e6, 4k, 300B, 2.5M, 16,32 */
+bool secrets_is_number(const char *s, size_t n);
+/* Is the value of a thing of that kind no secret? */
+bool secrets_is_plain(enum secrets_name kind, const char *s, size_t n);
+/* The variable of every shell, with the folder that it holds. */
+bool secrets_is_folder(const char *name, size_t n, const char *value, size_t length);
 
 /* A secret that begins exactly at s[at] by its shape: tokens of known services, private keys,
  * `Bearer ...`, the password in a URL whose `://` stands at s[at]. */
