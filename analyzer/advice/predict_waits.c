@@ -181,7 +181,7 @@ static void advise_reading(struct advice *a, struct outcome *o, const struct ste
 static void explain_more(struct advice *a, struct outcome *o)
 {
     const int64_t *part = a->facts->breakdown_ns;
-    if (o->saves_mid_ns > 2 * (part[PART_IDLE_SYNC] + part[PART_IDLE_COPY]) &&
+    if (o->saves_mid_ns > ADVICE_ODD_TIMES * (part[PART_IDLE_SYNC] + part[PART_IDLE_COPY]) &&
         part[PART_IDLE_INPUT] + part[PART_IDLE_HOST] > o->saves_mid_ns / 2)
         o->summary =
             arena_printf(&a->arena,

@@ -114,7 +114,7 @@ static bool in_updates(const struct calls *updates, const struct sequence *s, ui
         hit += at != last;
         last = at;
     }
-    return inside * 2 > n && inside >= 2 * hit;
+    return inside * 2 > n && inside >= DETECT_SEVERAL * hit;
 }
 
 int layers_left_out(struct cut *cuts, int n, const struct sequence *s, const struct timeline *t,

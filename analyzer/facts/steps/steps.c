@@ -275,16 +275,16 @@ static bool replayed_later(const struct timeline *t, const struct mark_group *ma
         after += d->at[i].start_ns >= marks->end_ns;
     for (size_t i = 0; i < t->api_count; i++)
         replays += t->apis[i].kind == API_GRAPH_LAUNCH && t->apis[i].start_ns >= marks->end_ns;
-    return marks->mark == SPOOL_STEP_HOOK && after >= 2 * marks->count && after >= 4 &&
-           replays >= after;
+    return marks->mark == SPOOL_STEP_HOOK && after >= FACTS_REPLAYED_TIMES * marks->count &&
+           after >= FACTS_REPLAYED && replays >= after;
 }
 
 /* A guess, in a program that mostly sets up: what takes the time is worth more to know. */
 static bool beside_the_point(const struct facts *f, const struct detected *d)
 {
-    enum { PARTS = 5 };
     struct span w = steps_window(f);
-    return d->guessed && (f->tl->gpu_end_ns - f->tl->gpu_start_ns) * PARTS < w.end_ns - w.start_ns;
+    return d->guessed &&
+           (f->tl->gpu_end_ns - f->tl->gpu_start_ns) * FACTS_BESIDE < w.end_ns - w.start_ns;
 }
 
 static int without_marks(struct facts *f)

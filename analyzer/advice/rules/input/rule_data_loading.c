@@ -55,7 +55,7 @@ static const char *whose(const struct facts *facts, struct arena *arena, const s
 /* The workers are done long before the loop asks: what it waits for is the batch on its way. */
 static bool hands_over(const struct feed *f)
 {
-    return f->have > 0 && f->fetch_ns > f->queue_ns * 2 &&
+    return f->have > 0 && f->fetch_ns > f->queue_ns * RULES_WELL_BEFORE &&
            f->batches * f->fetch_ns * 2 < f->step_ns * f->have &&
            (f->startup_ns < 0 || f->startup_ns * f->loops / f->steps * 2 < f->wait_ns);
 }
