@@ -1,35 +1,17 @@
 /* Calls of Python functions in a Kineto trace: stacks, looks, and the lines of launches. */
-#include "tests/unit/test.h"
-#include "analyzer/import/import.h"
-#include "tests/unit/memory_sink.h"
+#include "tests/unit/kineto_case.h"
 #include "wire/spool_format.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
-extern const struct importer import_kineto;
-
 #define EVENT(cat, name, tid, ts, dur, args)                                                       \
-    "{\"ph\": \"X\", \"cat\": \"" cat "\", \"name\": \"" name "\", \"pid\": 1, \"tid\": " tid      \
-    ", \"ts\": " ts ", \"dur\": " dur ", \"args\": {" args "}},\n"
-#define CALL(name, ts, dur) EVENT("python_function", name, "1", ts, dur, "\"Python id\": 1")
+    "{'ph': 'X', 'cat': '" cat "', 'name': '" name "', 'pid': 1, 'tid': " tid ", 'ts': " ts        \
+    ", 'dur': " dur ", 'args': {" args "}},\n"
+#define CALL(name, ts, dur) EVENT("python_function", name, "1", ts, dur, "'Python id': 1")
 #define OP(name, tid, ts, dur, number)                                                             \
-    EVENT("cpu_op", name, tid, ts, dur, "\"External id\": 3, \"Sequence number\": " number)
+    EVENT("cpu_op", name, tid, ts, dur, "'External id': 3, 'Sequence number': " number)
 
 static struct memory *read_events(const char *events)
 {
-    struct err e = ERR_INIT;
-    struct sink sink;
-    struct memory *m = memory_new(&sink);
-    char path[] = "/tmp/gpuprof-frames-XXXXXX";
-    int fd = mkstemp(path);
-    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-    ck_assert_ptr_nonnull(f);
-    fprintf(f, "{\"traceEvents\": [%s {\"ph\": \"M\", \"name\": \"x\"}]}", events);
-    fclose(f);
-    ck_assert_msg(import_kineto.read(path, &sink, &e) == 0, "%s", e.text);
-    unlink(path);
-    return m;
+    return kineto("{'traceEvents': [%s {'ph': 'M', 'name': 'x'}]}", events);
 }
 
 /* "file:line function" of a stack's innermost frame, its callers behind it. */
@@ -94,7 +76,6 @@ TEST_EACH(names_of_calls, 0, sizeof names / sizeof *names)
         ck_assert_str_eq(memory_text(m, s->call), names[_i].call ? names[_i].call : "");
         ck_assert_int_eq(s->looks, 9); /* a look each 100 us, but at the ends */
     }
-    memory_free(m);
 }
 
 /* Looks are charged to the innermost call, and the profiler's own to none. What is older than the
@@ -126,7 +107,6 @@ TEST(calls_become_stacks)
     ck_assert_int_eq(m->count[ROW_HEALTH], 1);
     ck_assert_str_eq(memory_text(m, MEMORY_ROW(m, health, ROW_HEALTH, 0)->code),
                      "frames-out-of-order");
-    memory_free(m);
 }
 
 /* Calls by the thousand in objects of different addresses have one name. */
@@ -138,7 +118,6 @@ TEST(addresses_make_no_names)
     ck_assert_int_eq(m->count[ROW_STACK], 1);
     ck_assert_uint_eq(MEMORY_ROW(m, range, ROW_RANGE, 0)->name,
                       MEMORY_ROW(m, range, ROW_RANGE, 1)->name);
-    memory_free(m);
 }
 
 /* The line that a thread launches from at a time, as "way file:line". */
@@ -166,7 +145,7 @@ TEST(launches_have_lines)
         OP("aten::addmm", "1", "1200", "50", "4") OP("aten::mul", "1", "1600", "50", "5") OP(
             NODE "MulBackward0", "2", "3000", "100", "5") OP("MulBackward0", "2", "3010", "80", "5")
             OP(NODE "AddmmBackward0", "2", "3200", "100",
-               "4") EVENT("cpu_op", NODE "AccumulateGrad", "2", "3400", "50", "\"External id\": 9")
+               "4") EVENT("cpu_op", NODE "AccumulateGrad", "2", "3400", "50", "'External id': 9")
                 OP(NODE "CheckpointBackward", "2", "3500", "400", "77") CALL(
                     "train.py(1): step", "1000", "4000") CALL("net.py(5): forward", "1100", "400")
                     CALL("torch/nn/functional.py(3): linear", "1150",
@@ -190,7 +169,6 @@ TEST(launches_have_lines)
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         ck_assert_str_eq(line_at(m, expected[i].thread, expected[i].us * 1000 - zero),
                          expected[i].line);
-    memory_free(m);
 }
 
 /* However long: the looks stay few, because their period doubles. */
@@ -203,7 +181,6 @@ TEST(long_traces_have_fewer_looks)
         looks += MEMORY_ROW(m, stack_sample, ROW_STACK_SAMPLE, i)->looks;
     ck_assert_int_gt(looks, 100000);
     ck_assert_int_lt(looks, 1000000);
-    memory_free(m);
 }
 
 /* What calls say of the program becomes the facts that the hook would have told. */
@@ -223,25 +200,13 @@ static const struct {
     {CALL("mine/checkpoint.py(9): checkpoint", "9", "5"), "torch.checkpoint", NULL},
 };
 
-static const char *fact_of(const struct memory *m, const char *key)
-{
-    const char *value = NULL;
-    for (int i = 0; i < m->count[ROW_META]; i++) {
-        const struct row_meta *r = MEMORY_ROW(m, meta, ROW_META, i);
-        if (strcmp(memory_text(m, r->key), key) == 0)
-            value = memory_text(m, r->value);
-    }
-    return value;
-}
-
 TEST_EACH(calls_say_facts, 0, sizeof signs / sizeof *signs)
 {
     struct memory *m = read_events(signs[_i].events);
-    const char *value = fact_of(m, signs[_i].key);
+    const char *value = memory_meta(m, signs[_i].key);
     ck_assert_int_eq(value != NULL, signs[_i].value != NULL);
     if (value)
         ck_assert_str_eq(value, signs[_i].value);
-    memory_free(m);
 }
 
 /* A loop that starts workers, one that starts none, and the end of the first. */
@@ -264,7 +229,6 @@ TEST(loops_start_workers)
     ck_assert_int_eq(begin->what, SPOOL_LOADER_BEGIN);
     ck_assert_int_eq(begin->end_ns - begin->start_ns, 500000);
     ck_assert_int_eq(end->what, SPOOL_LOADER_END);
-    ck_assert_str_eq(fact_of(m, "torch.loader"), "DataLoader(num_workers=2)");
-    ck_assert_str_eq(fact_of(m, "torch.loader.where"), "train.py:3");
-    memory_free(m);
+    ck_assert_str_eq(memory_meta(m, "torch.loader"), "DataLoader(num_workers=2)");
+    ck_assert_str_eq(memory_meta(m, "torch.loader.where"), "train.py:3");
 }
