@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Processor time per event and peak memory of `analyze` and `import` on long traces.
+"""Processor time per event and peak memory of `analyze` and `import` on long traces, and of what reads the profile.
 
 Usage: import_large.py BUILD/bin/gpuprof [EVENTS]...        (10**5, 10**6 and 10**7 events unless told)
 
 Writes a Kineto .json.gz of each size as a stream, in batches, into a temporary folder (ten million events take about
-90 MB there, their profile more), runs both commands on it as a user would and prints a table. The trace is synthetic:
+90 MB there, their profile more), runs the commands on it as a user would and prints a table. The trace is synthetic:
 steps of a hundred launches, each with its kernel, so it says how the cost grows and not how a particular program
-reads. `profile` is `analyze` of what `import` wrote. Exits 1 when a command fails, needs more than 1.5 GiB, or from a
+reads. `profile` is `analyze` of what `import` wrote; `report` and each export read that, too. Exits 1 when a command fails, needs more than 1.5 GiB, or from a
 million events on takes more processor time per event, the kernel's included, than LINEAR allows over the size before.
 """
 
@@ -22,6 +22,8 @@ EVENTS_PER_STEP = 2 * LAUNCHES + 1
 LAUNCH_US, KERNEL_US, STEP_US = 8, 20, LAUNCHES * 24
 LIMIT_MIB = 1536
 LINEAR = 1.3  # CPU time per event against the size before: 1.15 is the aim, the rest is what two runs differ by
+
+FORMATS = ("chrome", "speedscope", "folded", "json", "markdown", "openmetrics")
 
 STEP = '{"ph":"X","cat":"user_annotation","name":"ProfilerStep#%d","pid":10,"tid":10,"ts":%d,"dur":%d},\n'
 PAIR = (
@@ -60,11 +62,13 @@ def measure(command, folder):
 
 
 def commands(gpuprof, trace, folder):
-    profile = os.path.join(folder, "large.gpuprof")
+    profile, page = os.path.join(folder, "large.gpuprof"), os.path.join(folder, "large.html")
     return {
         "analyze": [gpuprof, "analyze", trace],
         "import": [gpuprof, "import", trace, "-o", profile],
         "profile": [gpuprof, "analyze", profile],
+        "report": [gpuprof, "report", "-f", profile, "-o", page],
+        **{name: [gpuprof, "export", "--format", name, profile, "-o", "-"] for name in FORMATS},
     }
 
 
@@ -74,7 +78,7 @@ def main():
     sizes = sorted(int(a) for a in sys.argv[2:]) or [10**5, 10**6, 10**7]
     before, failed = {}, False
     print(f"aims: under {LIMIT_MIB} MiB; linear (CPU time per event at most {LINEAR:g} times that of the size before)")
-    print(f"{'command':<8} {'events':>9} {'trace MB':>9} {'s':>7} {'CPU s':>7} {'ns/event':>9} {'peak MiB':>9}  verdict")
+    print(f"{'command':<11} {'events':>9} {'trace MB':>9} {'s':>7} {'CPU s':>7} {'ns/event':>9} {'peak MiB':>9}  verdict")
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             trace = os.path.join(folder, "large.json.gz")
@@ -87,7 +91,7 @@ def main():
                 wrong += ["not linear"] if each > LINEAR * before.get(name, each) else []
                 before[name], failed = each, failed or bool(wrong)
                 print(
-                    f"{name:<8} {events:>9} {os.path.getsize(trace) / 1e6:>9.1f} {seconds:>7.2f} {cpu_s:>7.2f} {each:>9.0f}"
+                    f"{name:<11} {events:>9} {os.path.getsize(trace) / 1e6:>9.1f} {seconds:>7.2f} {cpu_s:>7.2f} {each:>9.0f}"
                     f" {peak:>9.0f}  {', '.join(wrong) or 'ok'}",
                     flush=True,
                 )

@@ -21,14 +21,12 @@ part "agent: cost on the program's threads" "$build/bin/agent_cost" \
     "$build/bin/agent_cost" "$build/lib/libgpuprof_agent.so"
 part "agent: launches from many threads" "$build/bin/programs/storm" python3 "$here/storm.py" "$build"
 part "collector: spool to profile" "$build/bin/bench_collector" "$build/bin/bench_collector"
-part "commands on a profile of a million events" "$build/bin/bench_profile" \
-    "$build/bin/bench_profile" "$build/bin/gpuprof"
 part "predictions: a replay, and analysis with all edits on up to ten million events" "$build/bin/bench_whatif" \
     "$build/bin/bench_whatif"
 if [ $# -gt 0 ]; then
     part "reading traces" "$build/bin/bench_import" "$build/bin/bench_import" "$@"
 fi
-part "analyze and import on traces of up to ten million events" "$build/bin/gpuprof" \
+part "analyze, import, report and export on traces of up to ten million events" "$build/bin/gpuprof" \
     python3 "$here/import_large.py" "$build/bin/gpuprof"
 part "slowdown of train_conv under profiling" "$build/bin/train_conv" python3 "$here/overhead.py" "$build"
 exit $status
