@@ -18,8 +18,7 @@ TEST(test_batch_size)
     struct builder b;
     blocks = 27; /* of 108 multiprocessors */
     const struct advice *a = gauged(&b, fill_small_kernels, 1400, 0, (int64_t)9 << 30);
-    case_verdict(a, "batch-size", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "batch-size");
+    const struct outcome *o = case_verdict(a, "batch-size", RULE_FIRES);
     ck_assert_ptr_nonnull(strstr(o->summary, "memory for 4 times"));
     ck_assert_ptr_null(strstr(o->summary, "saves")); /* the ranking says that */
     ck_assert_int_eq(o->error_class, ERROR_RERUN_DECIDES);
@@ -108,8 +107,7 @@ TEST(full_kernels_of_a_forward_pass)
 {
     struct builder b;
     const struct advice *a = gauged(&b, fill_calls_of_a_model, 1400, 0, (int64_t)9 << 30);
-    const struct outcome *o = case_outcome(a, "batch-size");
-    case_verdict(a, "batch-size", RULE_FIRES);
+    const struct outcome *o = case_verdict(a, "batch-size", RULE_FIRES);
     ck_assert_ptr_null(strstr(o->summary, "too small"));
     ck_assert_ptr_nonnull(strstr(o->summary, "waits"));
     ck_assert(o->remedy.conditions[CONDITION_ONLY_INFERS]);

@@ -31,10 +31,8 @@ static void fill_layers(struct builder *b, int64_t at)
 
 static void bias_case(const char *name, enum verdict v)
 {
-    struct builder b = build_start();
     between = name;
-    case_loop(&b, fill_layers);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_layers);
     case_verdict(a, "bias-before-norm", v);
     if (v == RULE_FIRES)
         ck_assert_int_eq(case_outcome(a, "bias-before-norm")->saves_high_ns, US(1200));

@@ -48,8 +48,7 @@ TEST(test_one_bucket)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_one);
-    const struct outcome *o = case_outcome(a, "bucket-size");
-    case_verdict(a, "bucket-size", RULE_FIRES);
+    const struct outcome *o = case_verdict(a, "bucket-size", RULE_FIRES);
     ck_assert_int_le(o->saves_high_ns, US(1920));
     ck_assert_double_eq_tol(case_value(o, "largest"), 40, 1e-9);
     case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
@@ -77,8 +76,7 @@ TEST(test_small_buckets)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_small);
-    case_verdict(a, "bucket-size", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "bucket-size");
+    const struct outcome *o = case_verdict(a, "bucket-size", RULE_FIRES);
     ck_assert_double_eq_tol(case_value(o, "collectives"), 30, 1e-9);
     ck_assert_double_eq_tol(case_value(o, "bytes"), 0.6, 1e-9);
     ck_assert_str_eq(o->setting, "bucket_mb=25;first_bucket_mb=1");

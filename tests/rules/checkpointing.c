@@ -99,9 +99,7 @@ TEST(functions_that_recompute)
 /* Nobody knows how much memory is in use: a rerun shows it. */
 TEST(without_memory)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_recompute);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_recompute);
     case_verdict(a, "checkpointing", RULE_FIRES);
     ck_assert_int_eq(case_outcome(a, "checkpointing")->error_class, ERROR_RERUN_DECIDES);
 }

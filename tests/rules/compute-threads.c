@@ -22,8 +22,7 @@ static const struct advice *on_cpu(const char *threads)
 TEST(test_compute_threads)
 {
     const struct advice *a = on_cpu("1");
-    case_verdict(a, "compute-threads", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "compute-threads");
+    const struct outcome *o = case_verdict(a, "compute-threads", RULE_FIRES);
     ck_assert_str_eq(o->remedy.object.place, "train.py:3");
     ck_assert_msg(strstr(outcome_remedy(a->facts, o), "torch.set_num_threads(4)"), "%s",
                   outcome_remedy(a->facts, o));

@@ -22,10 +22,8 @@ TEST(test_offloaded)
 {
     static const int64_t kinds[] = {MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_UNKNOWN};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct builder b = build_start();
         copied_from = kinds[i];
-        case_loop(&b, fill_offloaded);
-        const struct advice *a = build_analyze(&b);
+        const struct advice *a = case_advice(fill_offloaded);
         case_verdict(a, "copy-volume", RULE_FIRES);
         int64_t saves = case_outcome(a, "copy-volume")->saves_high_ns;
         ck_assert_int_gt(saves, MS(7.9)); /* copying nothing */
@@ -50,9 +48,7 @@ static void fill_both_ways(struct builder *b, int64_t at)
 /* The bound counts both ways, and so do the words; less than 10 MB has figures behind the point. */
 TEST(test_back)
 {
-    const struct advice *a = case_advice(fill_both_ways);
-    case_verdict(a, "copy-volume", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "copy-volume");
+    const struct outcome *o = case_verdict(case_advice(fill_both_ways), "copy-volume", RULE_FIRES);
     ck_assert_double_eq_tol(case_value(o, "bytes"), 0.8, 1e-9);
     ck_assert_double_eq_tol(case_value(o, "exposed copy time"), 5, 0.01);
     ck_assert_double_eq_tol(

@@ -42,9 +42,7 @@ static void limit_case(const char *throttled, double queue, enum verdict v, cons
     case_loop(&b, fill_away);
     clocks(&b, 1, (struct share){0.5, queue, 0, 0, 0});
     clocks(&b, 2, (struct share){0.4, 0.1, 0, 0, 0});
-    const struct advice *a = build_analyze(&b);
-    case_verdict(a, "cpu-contention", v);
-    const struct outcome *o = case_outcome(a, "cpu-contention");
+    const struct outcome *o = case_verdict(build_analyze(&b), "cpu-contention", v);
     ck_assert_msg(strstr(v == RULE_FIRES ? o->summary : o->why, says) != NULL, "%s / %s",
                   o->summary ? o->summary : "-", o->why ? o->why : "-");
 }

@@ -71,10 +71,8 @@ TEST(test_launches)
 
 TEST(test_launches_differ)
 {
-    struct builder b = build_start();
     step_number = 0;
-    case_loop(&b, fill_uneven);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_uneven);
     case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(case_outcome(a, "cuda-graphs")->why, "differ"));
 }
@@ -177,10 +175,8 @@ TEST(test_a_wait_at_the_end_is_outside_of_the_capture)
 
 TEST(test_shapes_change)
 {
-    struct builder b = build_start();
     step_number_refuse = 0;
-    case_loop(&b, fill_other_grids);
-    const struct advice *a = build_analyze(&b);
+    const struct advice *a = case_advice(fill_other_grids);
     case_verdict(a, "cuda-graphs", RULE_SUPPRESSED);
     ck_assert_ptr_nonnull(strstr(why(a, "cuda-graphs"), "differ"));
 }
@@ -191,8 +187,7 @@ TEST(test_one_step_repeats_nothing)
     fill_one_wait(&b, MS(100));
     build_range(&b, "ProfilerStep#3", MS(100), MS(110));
     const struct advice *a = build_analyze(&b);
-    case_verdict(a, "cuda-graphs", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "cuda-graphs");
+    const struct outcome *o = case_verdict(a, "cuda-graphs", RULE_FIRES);
     ck_assert(o->upper_bound);
     ck_assert_int_eq(o->saves_low_ns, 0);
     ck_assert_ptr_nonnull(strstr(o->summary, "the recording contains only one step"));

@@ -17,8 +17,7 @@ TEST(test_expensive_samples)
 {
     struct builder b;
     const struct advice *a = looped(&b, MS(28), true); /* 7 ms on four cores, and 1 ms is left */
-    case_verdict(a, "expensive-samples", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "expensive-samples");
+    const struct outcome *o = case_verdict(a, "expensive-samples", RULE_FIRES);
     ck_assert_double_eq_tol(case_value(o, "the same work on all cores takes at least"), 7, 0.01);
     ck_assert(o->upper_bound);
     a = looped(&b, MS(2), true); /* four cores make it in time: a matter of workers */

@@ -49,7 +49,10 @@ TEST(test_one_thread)
     struct builder b = loop_of(1, 1, 1, "add(int, float*, float*)");
     const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "few-blocks", MS(9));
-    ck_assert_ptr_nonnull(strstr(o->summary, "add<<<1, 1>>> on 108 multiprocessors"));
+    case_measures(o, "time of 'add'", 9, 0.01);
+    case_measures(o, "its blocks, in the longest launch", 1, 0);
+    case_measures(o, "its threads per block", 1, 0);
+    case_measures(o, "multiprocessors of the GPU", 108, 0);
     case_does(o, ACTION_FILL_GPU);
     ck_assert(o->upper_bound);
     ck_assert_int_lt(o->saves_high_ns, MS(9)); /* what the one thread does remains */

@@ -118,9 +118,7 @@ TEST(test_lists)
 /* A loop over the parameters, told by the range around it. */
 TEST(test_plain)
 {
-    const struct advice *a = case_advice(fill_plain);
-    const struct outcome *o = case_outcome(a, "fused-optimizer");
-    case_verdict(a, "fused-optimizer", RULE_FIRES);
+    const struct outcome *o = case_verdict(case_advice(fill_plain), "fused-optimizer", RULE_FIRES);
     ck_assert_double_eq_tol(case_value(o, "optimizer kernels"), 160, 1e-9);
     case_text(o, PARAM_OPTIMIZER, "SGD");
     case_said(o, CONDITION_BY_LISTS, false);

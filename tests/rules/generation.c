@@ -22,13 +22,10 @@ TEST(text_is_generated_token_by_token)
 {
     const char *const names[] = {"transformers.generate", of_stacks};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct builder b = build_start();
         generates = names[i];
         token_ns = US(100);
-        case_loop(&b, fill_generation);
-        const struct advice *a = build_analyze(&b);
-        case_verdict(a, "generation", RULE_FIRES);
-        const struct outcome *o = case_outcome(a, "generation");
+        const struct advice *a = case_advice(fill_generation);
+        const struct outcome *o = case_verdict(a, "generation", RULE_FIRES);
         ck_assert_double_eq_tol(case_value(o, "in generate()"), 6, 0.01);
         ck_assert_double_eq_tol(case_value(o, "launches in it"), 60, 1e-9);
         ck_assert_int_ge(o->saves_high_ns, MS(5));
@@ -40,14 +37,13 @@ TEST(text_is_generated_token_by_token)
 TEST(what_the_program_has_is_not_advised)
 {
     for (int i = 0; i < 2; i++) {
-        struct builder b = build_start();
-        build_meta(&b, "transformers.generate",
-                   i ? "cache_implementation='static' at train.py:7"
-                     : "cache_implementation=None at train.py:7");
         generates = "transformers.generate";
         token_ns = US(100);
-        case_loop(&b, fill_generation);
-        const struct outcome *o = case_outcome(build_analyze(&b), "generation");
+        const struct outcome *o =
+            case_outcome(case_advice_with(fill_generation, "transformers.generate",
+                                          i ? "cache_implementation='static' at train.py:7"
+                                            : "cache_implementation=None at train.py:7"),
+                         "generation");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         case_said(o, CONDITION_CACHED, i);
     }
@@ -57,11 +53,9 @@ TEST(what_the_program_has_is_not_advised)
 TEST(between_tokens_is_no_other_work)
 {
     for (int i = 0; i < 2; i++) {
-        struct builder b = build_start();
         generates = i ? "transformers.generate" : "respond";
         token_ns = US(600);
-        case_loop(&b, fill_generation);
-        const struct advice *a = build_analyze(&b);
+        const struct advice *a = case_advice(fill_generation);
         case_verdict(a, "generation", i ? RULE_FIRES : RULE_SILENT);
         ck_assert_int_eq(case_outcome(a, "host-work")->verdict, i ? RULE_SILENT : RULE_FIRES);
     }
@@ -73,11 +67,9 @@ TEST(other_functions_generate_no_text)
                                         "train.py(7): generate",
                                         "transformers/generation/utils.py(12): _sample"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct builder b = build_start();
         generates = names[i];
         token_ns = US(100);
-        case_loop(&b, fill_generation);
-        case_verdict(build_analyze(&b), "generation", RULE_SILENT);
+        case_verdict(case_advice(fill_generation), "generation", RULE_SILENT);
     }
     generates = "transformers.generate";
     case_cannot_tell(fill_generation, "kernels,copies,api", "generation");

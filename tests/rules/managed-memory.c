@@ -34,12 +34,9 @@ static void fill_touched(struct builder *b, int64_t at)
 
 TEST(test_touched)
 {
-    struct builder b = build_start();
     pages = 100;
-    case_loop(&b, fill_touched);
-    const struct advice *a = build_analyze(&b);
-    case_verdict(a, "managed-memory", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "managed-memory");
+    const struct advice *a = case_advice(fill_touched);
+    const struct outcome *o = case_verdict(a, "managed-memory", RULE_FIRES);
     /* 20 us each and 50 for the fault; some lie on a border between steps. */
     ck_assert_int_ge(o->saves_high_ns, US(125 * 67));
     ck_assert_int_le(o->saves_high_ns, US(125 * 72));
@@ -67,9 +64,7 @@ TEST(test_prefetched)
     b = build_start();
     pages = 150;
     case_loop(&b, fill_prefetched);
-    const struct advice *a = build_analyze(&b);
-    case_verdict(a, "managed-memory", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "managed-memory");
+    const struct outcome *o = case_verdict(build_analyze(&b), "managed-memory", RULE_FIRES);
     ck_assert_double_eq_tol(o->evidence[0].value, 150, 1);
     ck_assert_int_le(o->saves_high_ns, MS(6.1));
 }

@@ -41,8 +41,7 @@ TEST(test_no_sync)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_parts);
-    case_verdict(a, "no-sync", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "no-sync");
+    const struct outcome *o = case_verdict(a, "no-sync", RULE_FIRES);
     ck_assert_double_eq_tol(case_value(o, "bytes"), 40, 0.01);
     ck_assert_double_eq_tol(case_value(o, "exchanges of the same gradients"), 4, 1e-9);
     ck_assert_int_le(o->saves_high_ns, US(600) * 3 + US(100));
@@ -71,8 +70,7 @@ TEST(test_packing_goes_too)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_packed);
-    case_verdict(a, "no-sync", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "no-sync");
+    const struct outcome *o = case_verdict(a, "no-sync", RULE_FIRES);
     ck_assert_double_eq_tol(
         case_value(o, "divisions and copies of gradients that go with the needless ones"), 1.5,
         0.01);
@@ -83,8 +81,7 @@ TEST(test_a_logged_loss_does_not_hide_the_parts)
 {
     struct builder b;
     const struct advice *a = looked(&b, fill_parts_and_loss);
-    case_verdict(a, "no-sync", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "no-sync");
+    const struct outcome *o = case_verdict(a, "no-sync", RULE_FIRES);
     ck_assert_double_eq_tol(case_value(o, "exchanges of the same gradients"), 4, 1e-9);
 }
 

@@ -31,9 +31,7 @@ TEST(beside_a_gpu)
             span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 2, at, 6, -1);
             build_kernel(&b, "gemm", MS(at + 6.01), MS(at + 6.02), MS(3));
         }
-        const struct advice *a = build_analyze(&b);
-        case_verdict(a, "num-workers", RULE_FIRES);
-        const struct outcome *o = case_outcome(a, "num-workers");
+        const struct outcome *o = case_verdict(build_analyze(&b), "num-workers", RULE_FIRES);
         ck_assert_str_eq(o->remedy.object.place, "train.py:1");
         ck_assert(iterable ? !o->setting : o->setting != NULL);
         case_does(o, iterable ? ACTION_SHARD_DATASET : ACTION_SET_WORKERS);
@@ -149,9 +147,7 @@ TEST(while_workers_start)
 /* How many the cores carry nobody knows: no number. */
 TEST(without_cores)
 {
-    struct builder b = build_start();
-    case_loop(&b, fill_decode);
-    const struct outcome *o = case_outcome(build_analyze(&b), "num-workers");
+    const struct outcome *o = case_outcome(case_advice(fill_decode), "num-workers");
     case_does(o, ACTION_TRY_WORKERS);
     ck_assert(o->remedy.conditions[CONDITION_CORES_UNKNOWN]);
     ck_assert_ptr_null(o->setting);

@@ -31,8 +31,7 @@ TEST(test_other_steps)
 {
     struct builder b = loop(200);
     const struct advice *a = build_analyze(&b);
-    case_verdict(a, "other-steps", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "other-steps");
+    const struct outcome *o = case_verdict(a, "other-steps", RULE_FIRES);
     ck_assert_str_eq(o->remedy.object.place, "train.py:13");
     ck_assert_double_eq_tol(case_value(o, "that work, spread over all steps"), 190.0 / EVERY, 8);
     ck_assert_ptr_eq(a->ranked[0], o);

@@ -21,10 +21,8 @@ TEST(test_own)
         "sgemm_naive",
         "matmul_block_tensor(float*)"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        struct builder b = build_start();
         kernel = own[i];
-        case_loop(&b, fill);
-        const struct advice *a = build_analyze(&b);
+        const struct advice *a = case_advice(fill);
         const struct outcome *o = case_first(a, "own-matrix-kernels", MS(6));
         ck_assert(o->upper_bound);
         ck_assert_double_eq_tol(case_value(o, "their GPU time"), 6, 0.01);
@@ -47,10 +45,8 @@ TEST(test_others)
         "_Z20layernorm_forward_kernelPfS_",
         "blur(uchar4*, int)"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        struct builder b = build_start();
         kernel = others[i];
-        case_loop(&b, fill);
-        case_verdict(build_analyze(&b), "own-matrix-kernels", RULE_SILENT);
+        case_verdict(case_advice(fill), "own-matrix-kernels", RULE_SILENT);
     }
 }
 
@@ -105,11 +101,8 @@ TEST(test_extension_of_pytorch)
         {"my_ext::linear", true}, {"aten::linear", false}, {"Torch-Compiled Region: 0/0", false}};
     kernel = "linear_forward_kernel(float const*, float const*, float*, int, int)";
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
-        struct builder b = build_start();
-        build_meta(&b, "framework", "pytorch");
         operator_of = operators[i].name;
-        case_loop(&b, fill_operator);
-        case_verdict(build_analyze(&b), "own-matrix-kernels",
+        case_verdict(case_advice_with(fill_operator, "framework", "pytorch"), "own-matrix-kernels",
                      operators[i].own ? RULE_FIRES : RULE_SILENT);
     }
 }

@@ -71,9 +71,7 @@ TEST(test_rows)
     const struct advice *a = build_analyze(&b);
     const struct outcome *o = case_first(a, "piecewise-work", US(25 * ROWS));
     ck_assert_str_eq(o->remedy.object.place, "train.py:8");
-    ck_assert_ptr_nonnull(strstr(o->summary, "frame_mask() train.py:8"));
     case_said(o, CONDITION_FILLS, true);
-    ck_assert_ptr_null(strstr(o->words[FRAMEWORK_PYTORCH], "_foreach"));
     ck_assert_int_gt(o->saves_mid_ns, 0);
 }
 
@@ -83,7 +81,6 @@ TEST(test_average)
                                          "piecewise-work", US(25 * ROWS));
     ck_assert_ptr_null(o->remedy.object.place); /* nobody looked */
     case_said(o, CONDITION_FILLS, false);
-    ck_assert_ptr_nonnull(strstr(o->words[FRAMEWORK_PYTORCH], "_foreach"));
 }
 
 TEST(test_others)

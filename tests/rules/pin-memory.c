@@ -152,9 +152,7 @@ static void fill_back(struct builder *b, int64_t at)
 /* On an A100 pinned copies reach 26.8 GB/s at best: 11 % of that time remains. */
 TEST(test_from_the_gpu)
 {
-    const struct advice *a = case_advice(fill_back);
-    const struct outcome *o = case_outcome(a, "pin-memory");
-    case_verdict(a, "pin-memory", RULE_FIRES);
+    const struct outcome *o = case_verdict(case_advice(fill_back), "pin-memory", RULE_FIRES);
     ck_assert(o->upper_bound);
     ck_assert_int_ge(o->saves_high_ns, MS(5.2));
     ck_assert_int_le(o->saves_high_ns, MS(5.5));

@@ -196,8 +196,7 @@ TEST(the_wait_for_data_goes_first_where_it_is_most_of_what_is_lost)
 /* A GPU of 2018 has no bf16: nothing that is said of a run on it names that. */
 static void no_bf16(const struct advice *a, const char *id)
 {
-    case_verdict(a, id, RULE_FIRES);
-    const struct outcome *o = case_outcome(a, id);
+    const struct outcome *o = case_verdict(a, id, RULE_FIRES);
     const char *said[] = {o->summary, o->words[FRAMEWORK_PYTORCH], o->words[FRAMEWORK_XLA],
                           o->words[FRAMEWORK_CUDA], o->setting};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)

@@ -23,7 +23,7 @@ TEST(test_warm_up)
     ck_assert(analysis_of_window(a->facts));
     ck_assert_str_eq(o->title, "Record more than start-up, or shorten it");
     case_does(o, ACTION_RECORD_LONGER); /* there are no steps to choose from */
-    ck_assert_ptr_nonnull(strstr(a->verdict, "warm-up takes"));
+    ck_assert_str_eq(a->verdict_class, "start-up");
 }
 
 /* A range that compiles takes 30 ms of the 40 in which the GPU waits. */
@@ -134,12 +134,10 @@ TEST(test_context)
 {
     struct builder b = program_of(200, "cuLibraryLoadData", 2, 0.1, 0);
     const struct advice *a = build_analyze(&b);
-    const struct outcome *o = case_outcome(a, "warm-up");
-    case_verdict(a, "warm-up", RULE_FIRES);
-    ck_assert_ptr_nonnull(strstr(o->summary, "200 ms of it in the first call to the GPU, a "
-                                             "cudaMalloc, which creates the CUDA context"));
+    const struct outcome *o = case_verdict(a, "warm-up", RULE_FIRES);
+    case_measures(o, "host in the first call, which creates the CUDA context", 200, 0.1);
     case_does(o, ACTION_SHARE_CONTEXT);
-    ck_assert_ptr_nonnull(strstr(a->verdict, "creates the CUDA context, takes"));
+    ck_assert_str_eq(a->verdict_class, "start-up");
     ck_assert_ptr_nonnull(strstr(a->facts->steps.source_text, "to the GPU's last work"));
 }
 
@@ -152,10 +150,9 @@ TEST(test_no_context)
             program_of(200, i == 0 ? "cudaHostAlloc" : NULL, 2, i == 1 ? 100 : 0.1, 0);
         if (i == 2)
             build_meta(&b, "source", "kineto");
-        const struct advice *a = build_analyze(&b);
-        const struct outcome *o = case_outcome(a, "warm-up");
-        case_verdict(a, "warm-up", RULE_FIRES);
-        ck_assert_ptr_null(strstr(o->summary, "context"));
+        const struct outcome *o = case_verdict(build_analyze(&b), "warm-up", RULE_FIRES);
+        for (size_t k = 0; k < o->evidence_count; k++)
+            ck_assert_ptr_null(strstr(o->evidence[k].text, "context"));
         case_does(o, ACTION_RECORD_LONGER);
     }
 }
@@ -165,11 +162,10 @@ TEST(test_tear_down)
 {
     struct builder b = program_of(1, NULL, 0, 0, 80);
     const struct advice *a = build_analyze(&b);
-    const struct outcome *o = case_outcome(a, "warm-up");
-    case_verdict(a, "warm-up", RULE_FIRES);
-    ck_assert_ptr_null(strstr(o->summary, "warm-up"));
-    ck_assert_ptr_nonnull(strstr(o->summary, "behind the GPU's last work, 1 call to free"));
-    ck_assert_ptr_nonnull(strstr(o->title, "the end of the program"));
+    const struct outcome *o = case_verdict(a, "warm-up", RULE_FIRES);
+    case_does(o, ACTION_LEAVE_END_OUT);
+    case_measures(o, "GPU idle during these calls", 0, 0.01); /* before the last work */
+    case_measures(o, "GPU idle in such calls behind its last work", 80, 0.1);
     ck_assert_ptr_nonnull(strstr(a->verdict, "Tear-down"));
     ck_assert_ptr_null(strstr(a->facts->steps.source_text, "allocation"));
 }

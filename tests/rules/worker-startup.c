@@ -18,8 +18,7 @@ TEST(workers_started_in_each_loop)
     build_meta(&b, "torch.loader.1", "DataLoader(num_workers=2, persistent_workers=False)");
     build_meta(&b, "torch.loader.1.start", "spawn");
     const struct advice *a = build_analyze(&b);
-    case_verdict(a, "worker-startup", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "worker-startup");
+    const struct outcome *o = case_verdict(a, "worker-startup", RULE_FIRES);
     ck_assert_str_eq(o->setting, "persistent_workers=1");
     case_does(o, ACTION_KEEP_WORKERS);
     case_text(o, PARAM_START_METHOD, "spawn");

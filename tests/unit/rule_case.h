@@ -6,6 +6,7 @@
 #include "analyzer/advice/advice.h"
 #include "tests/unit/build_timeline.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -71,8 +72,8 @@ static inline void case_note(const char *test, const char *id, const char *verdi
 #define case_first(a, id, ns)         case_first_of(__func__, a, id, ns)
 #define case_cannot_tell(fill, h, id) case_cannot_tell_of(__func__, fill, h, id)
 
-static inline void case_verdict_of(const char *test, const struct advice *a, const char *id,
-                                   enum verdict v)
+static inline const struct outcome *case_verdict_of(const char *test, const struct advice *a,
+                                                    const char *id, enum verdict v)
 {
     static const char *const names[] = {"silent", "fires", "suppressed", "cannot tell"};
     const struct outcome *o = case_outcome(a, id);
@@ -81,11 +82,12 @@ static inline void case_verdict_of(const char *test, const struct advice *a, con
     ck_assert_msg(v == RULE_FIRES || (o->why && o->why[0]), "%s does not say why", id);
     case_note(test, id, names[v]);
     if (v != RULE_FIRES)
-        return;
+        return o;
     ck_assert_msg(o->summary && o->summary[0] && o->evidence_count > 0, "%s: no evidence", id);
     ck_assert(o->words[FRAMEWORK_PYTORCH] && o->words[FRAMEWORK_XLA] && o->words[FRAMEWORK_CUDA]);
     ck_assert(o->saves_low_ns <= o->saves_mid_ns && o->saves_mid_ns <= o->saves_high_ns);
     ck_assert_int_le(o->saves_high_ns, a->facts->step_ns);
+    return o;
 }
 
 static inline void case_does(const struct outcome *o, enum action action)
@@ -121,13 +123,20 @@ static inline double case_value(const struct outcome *o, const char *text)
     return -1;
 }
 
+/* The same, within `tolerance`. */
+static inline void case_measures(const struct outcome *o, const char *text, double value,
+                                 double tolerance)
+{
+    double told = case_value(o, text);
+    ck_assert_msg(fabs(told - value) <= tolerance, "%s: %g, not %g", text, told, value);
+}
+
 /* Fires, first of its group (lost time, or cheaper computing) but for what stands in, and promises
  * at most `ns` (within 5 %). */
 static inline const struct outcome *case_first_of(const char *test, const struct advice *a,
                                                   const char *id, int64_t ns)
 {
-    case_verdict_of(test, a, id, RULE_FIRES);
-    const struct outcome *o = case_outcome(a, id);
+    const struct outcome *o = case_verdict_of(test, a, id, RULE_FIRES);
     size_t i = 0;
     while (i < a->ranked_count && (a->ranked[i]->rule->cheaper != o->rule->cheaper ||
                                    (a->ranked[i]->rule->stands_in && a->ranked[i] != o)))

@@ -22,8 +22,7 @@ TEST(allocations_of_a_window)
     struct builder b = window(20, US(800));
     const struct advice *a = build_analyze(&b);
     ck_assert_int_eq(a->facts->steps.source, STEPS_NONE);
-    case_verdict(a, "allocation-in-loop", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "allocation-in-loop");
+    const struct outcome *o = case_verdict(a, "allocation-in-loop", RULE_FIRES);
     ck_assert_double_eq_tol(case_value(o, "allocations of GPU memory"), 19, 1e-9);
     ck_assert_ptr_nonnull(strstr(a->next, "Allocate memory once and reuse it"));
 }

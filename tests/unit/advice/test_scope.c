@@ -37,8 +37,7 @@ TEST(names_are_no_words_of_ours)
     const struct advice *a = build_analyze(&b);
     ck_assert(analysis_of_window(a->facts));
     ck_assert_msg(strstr(a->why, "'" NAME "'"), "%s", a->why);
-    case_verdict(a, "host-work", RULE_FIRES);
-    const struct outcome *o = case_outcome(a, "host-work");
+    const struct outcome *o = case_verdict(a, "host-work", RULE_FIRES);
     ck_assert_msg(strstr(o->summary, "in the window") && strstr(o->summary, "'" NAME "'"), "%s",
                   o->summary);
     ck_assert_str_eq(o->evidence[1].text, "of that, inside '" NAME "'");

@@ -76,6 +76,15 @@ TEST(others)
         {{.action = ACTION_WRITE_UPDATE_BY_LISTS, .params[PARAM_OPTIMIZER] = TEXT("Lion")},
          "in Lion.step, work on lists of parameters at once (torch._foreach_add_ and the like), or "
          "torch.compile(optimizer.step)"},
+        {{.action = ACTION_DO_AT_ONCE},
+         "lists in place of the loop: torch._foreach_mul_(tensors, x), torch._foreach_add_, "
+         "torch._foreach_lerp_, torch._foreach_norm (an EMA: AveragedModel(model, "
+         "multi_avg_fn=get_ema_multi_avg_fn(0.999)) of torch.optim.swa_utils); of rows and "
+         "elements one operation on the whole tensor"},
+        {{.action = ACTION_DO_AT_ONCE, .conditions[CONDITION_FILLS] = true},
+         "one operation on the whole tensor in place of the loop: a mask from comparisons of index "
+         "tensors (torch.arange) and one masked_fill_ or torch.where; keep what is the same in "
+         "each step (gradients: zero_grad(set_to_none=True))"},
         {{.action = ACTION_COLLECT_GARBAGE_RARELY, .object.place = "train.py:8"},
          "train.py:8: the program calls gc.collect() itself. Call it once in hundreds of steps, or "
          "never; gc.freeze() after everything is built makes each call cheap"},
