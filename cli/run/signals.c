@@ -26,6 +26,7 @@ enum { TIMERS = 3 };
 
 static int fd = -1;
 static pid_t program; /* 0 = not yet, or not any more */
+static char *const *program_words;
 static bool leads_group;
 static bool child_news; /* a child stopped, went on or ended since the last wait */
 static int64_t opened_ns;
@@ -94,6 +95,7 @@ void signals_keep(void)
 void signals_open(char *const *argv)
 {
     size_t left = held_count, before = held_count;
+    program_words = argv;
     witness_start(argv);
     take();
     for (size_t i = before; i < held_count; i++) /* of ours: nobody reads our stderr */
@@ -293,6 +295,8 @@ void signals_wait(int timeout_ms)
         timeout_ms = LOOK_MS;
     poll(&p, 1, child_news ? 0 : timeout_ms);
     take();
+    if (child_news)
+        witness_back(program_words);
     settle(false);
     child_news = false;
 }

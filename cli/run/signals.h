@@ -62,6 +62,8 @@ enum { SIGNALS_SEEN = 64 };
 /* Takes what came to this process, at most `room`; the number. */
 size_t signals_take(int fd, struct signal_seen *at, size_t room);
 void witness_start(char *const *argv);
+/* Where somebody has killed it there is another from here on. */
+void witness_back(char *const *argv);
 /* What came to the witness since it was asked last. At most SIGNALS_SEEN. */
 size_t witness_ask(struct signal_seen *at);
 bool witness_there(void);

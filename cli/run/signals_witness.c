@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ANSWER_MS = 50, ANSWER_LAST_MS = 500 };
+enum { ANSWER_MS = 50, ANSWER_LAST_MS = 500, AGAIN = 100 /* times */ };
 static const int64_t kept_ns = INT64_C(2000000000); /* nobody asks for older ones */
 
 static pid_t witness; /* 0 = none */
@@ -128,6 +128,18 @@ void witness_start(char *const *argv)
     }
 }
 
+void witness_back(char *const *argv)
+{
+    static int ended;
+    if (!witness || waitpid(witness, NULL, WNOHANG) != witness)
+        return;
+    close(line);
+    witness = 0;
+    line = -1;
+    if (++ended <= AGAIN)
+        witness_start(argv);
+}
+
 bool witness_there(void)
 {
     return witness > 0;
@@ -141,17 +153,13 @@ static bool answered(int timeout_ms)
 
 size_t witness_ask(struct signal_seen *at)
 {
-    if (!witness || send(line, "?", 1, MSG_NOSIGNAL) != 1) {
-        witness_stop();
+    if (!witness || send(line, "?", 1, MSG_NOSIGNAL) != 1)
         return 0;
-    }
     if (!answered(ANSWER_MS))
         kill(witness, SIGCONT); /* somebody stopped it */
     if (!answered(ANSWER_LAST_MS))
         return 0;
     ssize_t bytes = recv(line, at, SIGNALS_SEEN * sizeof *at, 0);
-    if (bytes <= 0)
-        witness_stop();
     return bytes > 1 ? (size_t)bytes / sizeof *at : 0;
 }
 

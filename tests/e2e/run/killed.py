@@ -29,11 +29,14 @@ def start(build, steps=STEPS):
         cwd=build.folder.name, start_new_session=True)
 
 
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return [int(p) for p in f.read().split()]
+
+
 def recorder(pid):
     """The child that leads a session of its own."""
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-        children = [int(p) for p in f.read().split()]
-    return next(p for p in children if os.getsid(p) == p)
+    return next(p for p in children(pid) if os.getsid(p) == p)
 
 
 class Rows(dict):
@@ -208,6 +211,37 @@ def recorder_alone(build, checks):
     checks.check(len(err.splitlines()) == 1 and "gpuprof import " in err, "recorder killed: one line tells", err)
 
 
+COUNTS = """
+import signal, time
+got = []
+signal.signal(signal.SIGUSR1, lambda number, frame: got.append(number))
+print('ready', flush=True)
+end = time.monotonic() + 2.5
+while time.monotonic() < end:
+    time.sleep(0.02)
+print('got', len(got), flush=True)
+"""
+
+
+def witness_alone(build, checks):
+    """It tells apart what is sent to gpuprof alone and to its group."""
+    run = subprocess.Popen([build.gpuprof, "run", "-q", "-o", "killed.gpuprof", "--", sys.executable, "-c", COUNTS],
+                           stdout=subprocess.PIPE, text=True, env=build.env, cwd=build.folder.name, start_new_session=True)
+    run.stdout.readline()
+    for _ in range(2):
+        for pid in children(run.pid):
+            with open(f"/proc/{pid}/comm", encoding="ascii") as f:
+                if f.read() == "witness\n":
+                    os.kill(pid, signal.SIGKILL)
+        time.sleep(0.3)
+        os.killpg(run.pid, signal.SIGUSR1)
+        time.sleep(0.3)
+    run.send_signal(signal.SIGUSR1)
+    out = run.communicate(timeout=60)[0]
+    checks.check((out, run.returncode) == ("got 3\n", 0), "witness killed: three signals come once each", f"{run.returncode} {out!r}")
+    os.unlink(build.path("killed.gpuprof"))
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
     seed = int.from_bytes(os.urandom(4), "little")
@@ -221,6 +255,7 @@ def main():
         everything(build, checks, f"the job killed, {i + 1}", random.uniform(0, 1.2))
     before_the_program(build, checks, expected)
     recorder_alone(build, checks)
+    witness_alone(build, checks)
     checks.done()
 
 
