@@ -105,6 +105,23 @@ void collect_health(struct collector *c, int64_t process, const char *code, cons
     spool_put(&c->out, ROW_HEALTH, &h);
 }
 
+/* A process could not make its spool; `why` is the errno. */
+static void note_no_spool(struct collector *c, int64_t why)
+{
+    const char *text = "gpuprof could not record a process: no room for its spool (errno in value)";
+    if (why == EFBIG)
+        text =
+            "gpuprof could not record a process: no room for its spool, because its files may not "
+            "be so large (ulimit -f)";
+    else if (why == ENOMEM)
+        text = "gpuprof could not record a process: no room for its spool, because its memory may "
+               "not be so large (ulimit -v)";
+    else if (why == ENOSPC)
+        text =
+            "gpuprof could not record a process: no room for its spool, because the disk is full";
+    collect_health(c, 0, "no-spool", text, why);
+}
+
 static void look_for_new(struct collector *c)
 {
     DIR *d = opendir(c->dir);
@@ -116,10 +133,7 @@ static void look_for_new(struct collector *c)
         if ((size_t)snprintf(path, sizeof path, "%s/%s", c->dir, f->d_name) >= sizeof path)
             continue;
         if (is_file_of(f->d_name, SPOOL_FAILED_SUFFIX)) {
-            collect_health(
-                c, 0, "no-spool",
-                "gpuprof could not record a process: no room for its spool (errno in value)",
-                atoll(strchr(f->d_name, '.') + 1));
+            note_no_spool(c, atoll(strchr(f->d_name, '.') + 1));
             unlink(path);
         } else if (is_file_of(f->d_name, SPOOL_SUFFIX) && !known(c, path)) {
             add_spool(c, path);

@@ -108,7 +108,7 @@ def no_room(build, checks):
         checks.check(run.returncode == status and run.stdout.count("median_step_ms") == 1,
                      f"no room for a spool {' '.join(how)}: status {status}", f"{run.returncode} {run.stderr}")
         wrong = [w for w in ("used no GPU", "GPU work", "nothing to change", "marked no step") if w in run.stderr]
-        checks.check("no room for its spool" in run.stderr and not wrong, f"no room {' '.join(how)}: the verdict says so",
+        checks.check("no room for its spool" in run.stderr and "(ulimit -f)" in " ".join(run.stderr.split()) and not wrong, f"no room {' '.join(how)}: the verdict says so",
                      f"{wrong} {run.stderr}")
 
 
@@ -120,7 +120,7 @@ def no_proc(build, checks, how):
 
 def narrow(build, checks):
     """A stack, or files, of almost no size."""
-    for how, status, text in (("-s 64", 0, "Verdict"), ("-f 100", 125, "(ulimit -f)")):
+    for how, status, text in (("-s 64", 0, "Verdict"), ("-s 128", 0, "Verdict"), ("-f 100", 125, "(ulimit -f)")):
         run = build.run(["bash", "-c", f'ulimit {how}; exec "$@"', "-", build.gpuprof, "run", "-f", "--device", DEVICE, "-o",
                          "narrow.gpuprof", "--", build.train, "--steps", "3"])
         checks.check(run.returncode == status and text in run.stderr, f"ulimit {how}: {text}", f"{run.returncode} {run.stderr[-500:]}")
