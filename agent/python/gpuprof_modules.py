@@ -28,7 +28,7 @@ def end(module, args, output):
         began, start_ns = stack.pop()
         if began is module:
             name = names.get(id(module)) or f"({type(module).__name__})"
-            agent.gpuprof_hook_range(name.encode(), start_ns, now(), 1 + len(stack))
+            agent.gpuprof_hook_range(hook.encoded(name), start_ns, now(), 1 + len(stack))
             return
 
 

@@ -40,6 +40,18 @@ only_steps = False
 now = time.monotonic_ns
 
 
+def encoded(text):
+    """Texts of the program may be none that UTF-8 has."""
+    return text.encode("utf-8", "replace")
+
+
+def words(problem):
+    try:
+        return repr(problem)
+    except Exception:  # the program's own class
+        return type(problem).__name__
+
+
 def guarded(f):
     """f, with what it raises told to the health table once."""
     told = []
@@ -50,8 +62,7 @@ def guarded(f):
         except Exception as problem:
             if not told:
                 told.append(1)
-                agent.gpuprof_hook_health(
-                    b"python-hook", f"PyTorch hook, {f.__name__}: {problem!r}".encode())
+                agent.gpuprof_hook_health(b"python-hook", encoded(f"PyTorch hook, {f.__name__}: {words(problem)}"))
 
     return call
 
@@ -60,7 +71,7 @@ def fact(key, value):
     value = str(value)
     if known.get(key) != value:
         known[key] = value
-        agent.gpuprof_hook_fact(key.encode(), value.encode("utf-8", "replace"))
+        agent.gpuprof_hook_fact(key.encode(), encoded(value))
 
 
 def found_in(owner, name):
@@ -75,7 +86,7 @@ def found_in(owner, name):
 def wrap(owner, name, kind, label=None, note=None):
     """Watches owner.name in place; of an instance, puts a watched callable there. A function that ends
     it. Not for a class's own __init__: since Python 3.12 a call of the class may run it unseen."""
-    label, skip = (label or name).encode(), torch_folder.encode()
+    label, skip = encoded(label or name), os.fsencode(torch_folder)
     if isinstance(owner, (type, type(os))):
         return watch(found_in(owner, name), name, kind, label, note)
     original = getattr(owner, name, None)
@@ -96,7 +107,7 @@ def watch(callable, name, kind, label, note=None, stays=False):
     if callable is None:
         return lambda: None
     everywhere = 0 if name in BY_INTERPRETER else 2 if stays else 1
-    handle = agent.gpuprof_hook_attach(callable, kind, label, torch_folder.encode(), everywhere,
+    handle = agent.gpuprof_hook_attach(callable, kind, label, os.fsencode(torch_folder), everywhere,
                                        id(note) if note else None)
     if not handle:
         agent.gpuprof_hook_health(b"python-hook", f"PyTorch hook: {name} is a {type(callable).__name__} "

@@ -129,7 +129,7 @@ def name_modules(root):
         name, one = below.pop()
         kind = type(one).__name__
         named.add(id(one))
-        hook.agent.gpuprof_hook_module(id(one), (f"{name} ({kind})" if name else kind).encode())
+        hook.agent.gpuprof_hook_module(id(one), hook.encoded(f"{name} ({kind})" if name else kind))
         below.extend((f"{name}.{part}" if name and name not in WRAPPED else part, child)
                      for part, child in one.__dict__.get("_modules", {}).items()
                      if child is not None and id(child) not in named)
