@@ -68,6 +68,23 @@ def attempt(build, profile, victim, delay):
     return ""
 
 
+def check_try(build, checks, profile, victim):
+    """`try --profile` adds a row to a profile that is there: the journal is laid before it, or while it runs."""
+    for name in os.listdir(os.path.dirname(profile)):
+        os.unlink(os.path.join(os.path.dirname(profile), name))
+    build.run([build.gpuprof, "run", "-q", "-f", "--device", DEVICE, "-o", profile, "--", build.train, "--steps", "12"])
+    for delay in (0, 0.5, 1, 1.5, 2, 3):
+        other = lay(profile, victim, delay)
+        done = build.run([build.gpuprof, "try", "-q", "--device", DEVICE, "--profile", profile, "--apply", "pin_memory=1", "--runs", "1",
+                          "--", build.train, "--steps", "6"])
+        laid = os.waitpid(other, 0)[1] == 0
+        checks.check(os.path.exists(victim) and (not laid or os.path.exists(profile + "-journal") or os.geteuid() != 0) and done.returncode in (0, 1, 2, 3),
+                     f"try --profile, a journal laid after {delay} s: nothing is deleted", f"{done.returncode} {done.stderr}")
+        if os.path.exists(profile + "-journal"):
+            os.unlink(profile + "-journal")
+    checks.check(build.run([build.gpuprof, "analyze", profile]).returncode == 0, "and the profile is whole")
+
+
 def check_users_folders(build, checks):
     """Beside a profile lie folders and files of the user whose names are like ours."""
     folders = [".gpuprof-backup", ".gpuprof-spools"]
@@ -115,6 +132,7 @@ def main():
     os.unlink(profile + "-journal")
     checks.check(build.run([build.gpuprof, "analyze", profile]).returncode == 0, "without it the profile is whole")
     checks.check(os.path.exists(victim), "and the file that it named is there")
+    check_try(build, checks, profile, victim)
     check_users_folders(build, checks)
     checks.done()
 
