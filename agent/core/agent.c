@@ -148,6 +148,7 @@ static struct agent_page *page_map(void)
 __attribute__((constructor)) static void agent_load(int argc, char **argv)
 {
     static char dir[sizeof agent.path];
+    exec_load();
     const char *from = agent_env("GPUPROF_DIR");
     if (!from || from[0] != '/' || strlen(from) >= sizeof dir)
         return;

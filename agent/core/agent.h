@@ -113,6 +113,8 @@ static inline void agent_count(enum spool_counter c, uint64_t n)
 void agent_stop(void);       /* no new records from now on; what was recorded stays */
 void agent_stop_asked(void); /* by the collector: an instrument's thread flushes first */
 
+void exec_load(void); /* in the agent's constructor: exec.c */
+
 /* Asked by the agent's own thread: main has left, and no thread of the program is there any more. */
 bool agent_alone(void);
 

@@ -46,6 +46,13 @@ void instruments_collective_ended(struct thread *t, const struct open_range *r, 
             instruments[i]->collective_ended(t, r, end_ns);
 }
 
+void instruments_replaced(void)
+{
+    for (size_t i = 0; i < instrument_count; i++)
+        if (instruments[i]->replaced)
+            instruments[i]->replaced();
+}
+
 void instruments_at_exit(void)
 {
     for (size_t i = 0; i < instrument_count; i++)

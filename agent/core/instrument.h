@@ -26,6 +26,8 @@ struct instrument {
     /* A range that belongs to a communicator (open_range.comm) begins, or has ended. */
     void (*collective_begins)(const struct open_range *r);
     void (*collective_ended)(struct thread *t, const struct open_range *r, int64_t end_ns);
+    /* The process is about to become another program, or to go on where it cannot. */
+    void (*replaced)(void);
     /* The process is about to run its last handlers; records may still be written. */
     void (*at_exit)(void);
     /* Hands over what it still has, within timeout_ms. forced: also what still runs. False: not
@@ -43,6 +45,7 @@ bool instruments_wake(void); /* false: no instrument has a thread */
 void instruments_step_over(struct thread *t);
 void instruments_collective_begins(const struct open_range *r);
 void instruments_collective_ended(struct thread *t, const struct open_range *r, int64_t end_ns);
+void instruments_replaced(void);
 void instruments_at_exit(void);
 bool instruments_finish(int timeout_ms, bool forced); /* false: one was not done in time */
 

@@ -66,6 +66,9 @@ bool cupti_buffers_scarce(void);
 
 void cupti_buffers_keep(const uint8_t *records, size_t bytes); /* a copy of another's buffer */
 uint64_t cupti_buffers_asked(void);                            /* how many, so far */
+void cupti_buffers_gather_begin(void);
+bool cupti_buffers_gather(uint32_t i, size_t valid); /* a complete one; false: it stays as it is */
+bool cupti_buffers_gathered(void);                   /* hands over what was; false: nothing */
 bool cupti_buffers_pending(uint64_t up_to); /* CUPTI holds one of those, with something in it */
 
 /* ---- our own subscription: cudaProfilerStart and Stop, long calls (cupti_range.c) ---- */
@@ -131,6 +134,7 @@ void cupti_publish_begin(void);
 /* By the agent's thread. new_round: all names are read again. */
 struct cupti_progress cupti_publish(struct thread *t, bool new_round);
 void cupti_step_over(struct thread *t); /* by the program's thread: names ahead of a kill */
+void cupti_replaced(void);              /* ahead of exec: waits until the names are read */
 
 /* ---- names in records (cupti_names.c) ---- */
 

@@ -205,6 +205,52 @@ static void fill(void *buffer, const uint8_t *records, size_t bytes)
     atomic_store_explicit((_Atomic uint32_t *)buffer, kind, memory_order_release);
 }
 
+/* Each thread has a buffer, and one that ends soon leaves it with next to nothing in it. These are
+ * put together in one of ours, whose seq no request reaches, so that as many are needed as there
+ * are threads at once. By who has the turn (cupti_publish.c). */
+enum { GATHER_MOST = SPOOL_BUFFER_BYTES / 8 };
+static int64_t gathering = -1;
+static size_t gathered;
+
+void cupti_buffers_gather_begin(void)
+{
+    gathering = -1; /* a forked child inherits it */
+}
+
+bool cupti_buffers_gathered(void)
+{
+    if (gathering < 0)
+        return false;
+    struct spool_buffer_desc *d = &spool_descs()[gathering];
+    atomic_store_explicit(&d->valid_bytes, gathered, memory_order_relaxed);
+    atomic_store_explicit(&d->state, SPOOL_READY, memory_order_release);
+    gathering = -1;
+    return true;
+}
+
+bool cupti_buffers_gather(uint32_t i, size_t valid)
+{
+    uint8_t *from = (uint8_t *)spool_buffer(i);
+    if (valid < sizeof(uint32_t) || valid > GATHER_MOST)
+        return false;
+    if (gathering >= 0 && gathered + valid > SPOOL_BUFFER_BYTES)
+        cupti_buffers_gathered();
+    if (gathering < 0) {
+        if ((gathering = take()) < 0)
+            return false;
+        gathered = 0;
+        atomic_fetch_or(&spool_descs()[gathering].seq, UINT64_C(1) << 63);
+    }
+    fill(spool_buffer((uint32_t)gathering) + gathered, from, valid);
+    atomic_store_explicit((_Atomic uint32_t *)from, 0,
+                          memory_order_release); /* killed here: once */
+    memset(from, 0, valid);
+    gathered += valid;
+    atomic_store_explicit(&spool_descs()[i].valid_bytes, 0, memory_order_relaxed);
+    atomic_store_explicit(&spool_descs()[i].state, SPOOL_FREE, memory_order_release);
+    return true;
+}
+
 void cupti_buffers_keep(const uint8_t *records, size_t bytes)
 {
     for (size_t from = 0; from < bytes;) { /* as many at a time as go into one of ours */

@@ -33,12 +33,14 @@ enum {
     SPARE_BUFFERS = 8,
     LATE_MS = 100,
     LATE_NAPS = 10,
+    NAMES_MS = 500,
 };
 enum finish { FINISH_NONE, FINISH_PLAIN, FINISH_FORCED };
 
 static _Atomic uint32_t bell; /* futex: rung when there is something to do */
 static _Atomic bool rung;     /* ... and it has not looked yet */
 static _Atomic uint32_t finish_asked, finish_done;
+static _Atomic uint32_t names_asked, names_done; /* futex: how often before exec */
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, int64_t ns)
 {
@@ -214,6 +216,9 @@ static int slower(int ms, int most)
 static int64_t round_of_work(struct thread *t, struct pace *p)
 {
     int64_t now = clock_now_ns();
+    uint32_t asked = atomic_load(&names_asked);
+    if (asked != atomic_load(&names_done))
+        p->next_flush_ns = now;
     struct cupti_progress done = cupti_publish(t, false);
     if (now >= p->next_flush_ns && cupti_buffers_scarce()) {
         p->next_flush_ns = now + p->flush_ms * 1000000ll; /* each flush takes buffers half full */
@@ -224,6 +229,8 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
         p->flush_ms = busy ? FLUSH_MS : slower(p->flush_ms, IDLE_MS);
         p->next_flush_ns = now + p->flush_ms * 1000000ll;
     }
+    if (atomic_exchange(&names_done, asked) != asked)
+        futex_wake(&names_done);
     p->records |= done.records;
     window_obey(atomic_load_explicit(&agent.spool->control, memory_order_relaxed));
     watch_switch(now);
@@ -314,6 +321,18 @@ int cupti_flush_start(void)
     sigprocmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     return failed ? -1 : 0;
+}
+
+/* By our thread, since this may be a signal's handler, and within a call of CUDA. */
+void cupti_replaced(void)
+{
+    if (!cupti_running() || !cupti.thread)
+        return;
+    uint32_t mine = atomic_fetch_add(&names_asked, 1) + 1, done;
+    int64_t until = clock_now_ns() + NAMES_MS * 1000000ll;
+    cupti_flush_wake();
+    while ((int32_t)((done = atomic_load(&names_done)) - mine) < 0 && clock_now_ns() < until)
+        futex_wait(&names_done, done, until - clock_now_ns());
 }
 
 bool cupti_finish(int timeout_ms, bool forced)

@@ -55,7 +55,7 @@ static struct cupti_progress publish(struct thread *t, bool hand_over)
         uint64_t at = cupti_names_walk(t, spool_buffer(i), walked[i].at, bytes, complete);
         p.records |= at != walked[i].at;
         walked[i].at = at;
-        if (complete && hand_over) {
+        if (complete && hand_over && !cupti_buffers_gather(i, bytes)) {
             atomic_store_explicit(&d->state, SPOOL_READY, memory_order_release);
             p.buffers++;
         }
@@ -74,6 +74,10 @@ struct cupti_progress cupti_publish(struct thread *t, bool new_round)
         cupti_names_round();
     clock_watch();
     struct cupti_progress p = publish(t, true);
+    if (new_round && cupti_buffers_gathered()) {
+        p.buffers++;
+        spool_wake();
+    }
     give_turn();
     return p;
 }
@@ -83,6 +87,7 @@ void cupti_publish_begin(void)
     for (int i = 0; i < SPOOL_BUFFERS; i++)
         walked[i].seq = walked[i].at = 0;
     atomic_store(&turn_taken, false); /* a forked child inherits it */
+    cupti_buffers_gather_begin();
     atomic_store(&steps_marked, 0);
     atomic_store(&instruments_asleep, false);
 }

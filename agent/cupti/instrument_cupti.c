@@ -8,5 +8,6 @@ const struct instrument instrument_cupti = {
     .start = cupti_start,
     .wake = cupti_attend,
     .step_over = cupti_step_over,
+    .replaced = cupti_replaced,
     .finish = cupti_finish,
 };

@@ -54,6 +54,12 @@ is late "${work_done[@]}"
 run h200 30 _exit
 ends _exit 0 "30 steps"
 is _exit "${work_done[@]}" "sealed 1"
+for way in execl execle execlp execv execve execvp execvpe fexecve; do
+    run h200 30 $way
+    ends $way 0 "30 steps
+replaced"
+    is $way "kernels 601" "named 601" "ranges 30"
+done
 run h200 30 kill 3
 ends kill 137 "30 steps"
 is kill "$all" "$named" "ranges 30" "sealed 0"

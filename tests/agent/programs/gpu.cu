@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,31 @@ static void peer(const char *what)
     void (*call)() = lib ? (void (*)())dlsym(lib, what) : nullptr;
     if (call)
         call();
+}
+
+// The last kernel's name is new, and gone a moment later. Each way out ends up with `echo replaced`.
+static int become(const char *how, float *device)
+{
+    char name[] = "echo", word[] = "replaced", path[] = "/bin/echo";
+    char *const words[] = {name, word, nullptr};
+    fill<4><<<1, 1>>>(device);
+    cudaDeviceSynchronize();
+    execl("/no/such/program", name, nullptr); // and goes on
+    if (!strcmp(how, "execl"))
+        return execl(path, name, word, nullptr);
+    if (!strcmp(how, "execle"))
+        return execle(path, name, word, nullptr, environ);
+    if (!strcmp(how, "execlp"))
+        return execlp(name, name, word, nullptr);
+    if (!strcmp(how, "execv"))
+        return execv(path, words);
+    if (!strcmp(how, "execvp"))
+        return execvp(name, words);
+    if (!strcmp(how, "execvpe"))
+        return execvpe(name, words, environ);
+    if (!strcmp(how, "fexecve"))
+        return fexecve(open(path, O_RDONLY | O_CLOEXEC), words, environ);
+    return execve(path, words, environ);
 }
 
 int main(int argc, char **argv)
@@ -78,6 +104,8 @@ int main(int argc, char **argv)
     }
     if (!strcmp(ending, "_exit"))
         _exit(0);
+    if (!strncmp(ending, "exec", 4) || !strcmp(ending, "fexecve"))
+        return become(ending, device);
     if (!strcmp(ending, "kill"))
         raise(SIGKILL);
     return 0;
