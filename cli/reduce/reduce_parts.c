@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,6 +21,40 @@
 
 #define PART "part-"
 
+/* By its name, and compressed; or one that was being written. */
+static bool is_part(int folder, const char *name)
+{
+    unsigned char head[2] = {0};
+    char more[8] = "", new[8] = "";
+    unsigned part, by;
+    int words = sscanf(name, PART "%5u%1s%u%7s", &part, more, &by, new);
+    if (words == 4)
+        return *more == '.' && strcmp(new, ".new") == 0;
+    int fd = words == 1 ? openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    bool is = fd >= 0 && read(fd, head, 2) == 2 && head[0] == 0x1f && head[1] == 0x8b;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+/* A folder of this user that holds parts and nothing else, and is no link that another user laid:
+ * what is in it is read and removed. */
+static bool is_of_parts(const char *folder)
+{
+    struct stat st;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    bool good = d && fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022);
+    for (struct dirent *f; good && (f = readdir(d));)
+        good =
+            strcmp(f->d_name, ".") == 0 || strcmp(f->d_name, "..") == 0 || is_part(fd, f->d_name);
+    if (d)
+        closedir(d);
+    else if (fd >= 0)
+        close(fd);
+    return good;
+}
+
 int parts_open(struct parts *p, const struct import_files *files, const char *output, int workers,
                bool redact, struct err *e)
 {
@@ -31,9 +66,16 @@ int parts_open(struct parts *p, const struct import_files *files, const char *ou
         p->folder = NULL;
         return err_no_memory(e);
     }
-    if (mkdir(p->folder, 0700) < 0 && errno != EEXIST)
-        return err_set(e, "%s: cannot make this folder: %s", p->folder, strerror(errno));
-    return 0;
+    if (mkdir(p->folder, 0700) == 0)
+        return 0;
+    if (errno != EEXIST)
+        err_set(e, "%s: cannot make this folder: %s", p->folder, strerror(errno));
+    else if (is_of_parts(p->folder))
+        return 0;
+    else
+        err_set(e, "%s is not gpuprof's folder: name another output, or remove it", p->folder);
+    parts_close(p); /* it stays */
+    return -1;
 }
 
 void parts_close(struct parts *p)
@@ -136,11 +178,12 @@ int parts_merge(const struct parts *p, struct job *j, struct err *e)
 
 void parts_remove(const struct parts *p)
 {
-    DIR *d = opendir(p->folder);
-    for (struct dirent *f; d && (f = readdir(d));)
+    DIR *d = p->folder ? opendir(p->folder) : NULL;
+    if (!d)
+        return;
+    for (struct dirent *f; (f = readdir(d));)
         if (strncmp(f->d_name, PART, sizeof PART - 1) == 0)
             unlinkat(dirfd(d), f->d_name, 0);
-    if (d)
-        closedir(d);
+    closedir(d);
     rmdir(p->folder);
 }

@@ -94,6 +94,23 @@ def inside(gpuprof, traces):
         check(done.returncode == 0 and len(analyze(gpuprof, profile)["ranks"]) == 5, f"a profile beside the traces {more}", done.stderr)
 
 
+def foreign_parts(gpuprof, traces, folder):
+    """Beside the output lies a folder of parts that is none of gpuprof's: another user's link, or the user's own."""
+    own, profile = os.path.join(folder, "spark"), os.path.join(folder, "lies.gpuprof")
+    os.mkdir(own, 0o700)
+    for name in "part-00000", "part-00001":
+        with open(os.path.join(own, name), "w", encoding="ascii") as f:
+            f.write("precious")
+    os.symlink(own, profile + ".parts")
+    linked = reduce(gpuprof, traces, "-o", profile)
+    os.remove(profile + ".parts")
+    os.rename(own, profile + ".parts")
+    lies = reduce(gpuprof, traces, "-o", profile)
+    left = sorted(os.listdir(profile + ".parts"))
+    check(all(d.returncode == 2 and len(d.stderr.splitlines()) == 1 for d in (linked, lies)) and left == ["part-00000", "part-00001"],
+          "a folder of parts that is not gpuprof's stays as it is", f"{linked.stderr} {lies.stderr} {left}")
+
+
 def workers(process):
     with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as f:
         return [int(p) for p in f.read().split()]
@@ -138,6 +155,7 @@ def main():
         Job(RANKS, late=lambda r, s: 1500 if r == 7 else 0).write(traces)
         Job(5).write(few)
         goes_on(gpuprof, traces, os.path.join(folder, "job.gpuprof"))
+        foreign_parts(gpuprof, few, folder)
         inside(gpuprof, few)
         if len(os.sched_getaffinity(0)) > 1:
             a_worker_dies(gpuprof, traces)
