@@ -22,10 +22,23 @@ import seeds
 TIMEOUT_S = 40
 
 
+def job(path, good, folder):
+    """A folder of ranks: one that is sound, the mutant, and what is no recording."""
+    made = os.path.join(folder, "job")
+    os.mkdir(made)
+    os.link(good, os.path.join(made, "rank0.gpuprof"))
+    os.link(path, os.path.join(made, "rank1" + path[path.index(".", path.rindex("/")):]))
+    os.mkfifo(os.path.join(made, "rank2.json"))
+    os.symlink("/dev/zero", os.path.join(made, "rank3.json"))
+    os.symlink("..", os.path.join(made, "rank4.gpuprof"))
+    open(os.path.join(made, "rank5.gpuprof"), "wb").close()
+    return made
+
+
 def commands(number, path, good, folder):
     """Each: arguments, and the file of JSON that a status 0 leaves ("-": its output)."""
     out = lambda name: os.path.join(folder, os.path.basename(path) + name)  # noqa: E731
-    profile = out(".imported.gpuprof")
+    profile, ranks = out(".imported.gpuprof"), job(path, good, folder)
     every = [
         (["analyze", "-v", path], None), (["analyze", "--markdown", path], None),
         (["report", "-f", "-o", out(".html"), path], None),
@@ -35,6 +48,7 @@ def commands(number, path, good, folder):
         (["gate", "-f", "--junit", out(".xml"), path, good], None), (["gate", "--json", good, path], "-"),
         (["import", "-f", "-o", profile, path], None), (["analyze", "--json", path, good], "-"),
         (["reduce", "-f", "-o", out(".reduced.gpuprof"), path, good], None),
+        (["reduce", "-f", "-o", out(".job.gpuprof"), ranks], None), (["analyze", "--json", ranks], "-"),
     ] + ([(["lint-trace", path], None)] if path.endswith(".json") else [])
     # each command meets every third mutant, `analyze --json` all of them
     return [(["analyze", "--json", path], "-")] + every[number % 3::3]
