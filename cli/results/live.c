@@ -1,18 +1,19 @@
 /* Writes the metrics of a run that goes on. */
 #include "cli/results/live.h"
 
+#include "base/mode.h"
 #include "cli/common/output.h"
 
 #include <sys/stat.h>
 
 static int write_metrics(const struct advice *a, bool running, const char *path, struct err *e)
 {
-    enum { FOR_ALL = 0644 }; /* another user's exporter reads it */
+    enum { PRIVATE = 0600, FOR_ALL = 0644 }; /* another user's exporter reads it */
     struct export_options o = {.source = path, .running = running};
     struct output out;
     if (output_open(&out, path, true, e) < 0)
         return -1;
-    if (*out.temporary)
+    if (*out.temporary && mode_of_output() != PRIVATE)
         chmod(out.temporary, FOR_ALL);
     if (exporter_find("openmetrics")->analysis(a, &o, out.f, e) == 0)
         return output_commit(&out, e);

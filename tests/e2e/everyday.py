@@ -68,14 +68,14 @@ def modes(build, checks, folder):
     old = os.umask(0o022)
     try:
         record(build, folder, "-o", "open.gpuprof")
-        record(build, folder, "--private", "-o", "private.gpuprof")
+        record(build, folder, "--private", "-o", "private.gpuprof", "--metrics", "private.prom")
         gpuprof(build, folder, "report", "open.gpuprof")
         gpuprof(build, folder, "report", "--private", "-o", "private.html", "open.gpuprof")
         os.umask(0o027)
         record(build, folder, "-o", "group.gpuprof")
     finally:
         os.umask(old)
-    for name, wanted in (("open.gpuprof", 0o644), ("open.html", 0o644), ("private.gpuprof", 0o600), ("private.html", 0o600), ("group.gpuprof", 0o640)):
+    for name, wanted in (("open.gpuprof", 0o644), ("open.html", 0o644), ("private.gpuprof", 0o600), ("private.html", 0o600), ("private.prom", 0o600), ("group.gpuprof", 0o640)):
         checks.check(mode(name) == oct(wanted), f"{name} has the mode {oct(wanted)}", mode(name))
 
 
