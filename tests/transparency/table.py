@@ -176,7 +176,7 @@ SHELL = {
     "a missing program": "sh -c 'no-such-program; echo $?'", "true": "true", "false": "false",
     "cat": "cat", "awk": "awk 'BEGIN {{ for (i = 0; i < 1000; i++) s += i; print s; exit 3 }}'",
     "signal mask": "grep -E ^Sig[^Q] /proc/self/status", "parallel writers": "bash writers.sh",
-    "trap and wait": "bash traps.sh", "kill -9 $$": "sh -c 'echo here; kill -KILL $$'",
+    "trap and wait": "bash traps.sh", "once only": "bash -c ./once_only.sh", "kill -9 $$": "sh -c 'echo here; kill -KILL $$'",
     "arguments": "sh -c 'printf \"<%s>\" \"$@\"' name 'a b' '' --steps '*' -- --help",
     "find and tar": "sh -c 'tar cf - *.sh | tar tf - | sort'", "perl": "perl -e 'print map {{ $_, qq(=\\n) }} sort keys %ENV'",
 }
@@ -184,7 +184,7 @@ C_PROGRAMS = {  # file of programs/: modes
     "c_process": ("environment", "threads", "fork", "vfork", "exec", "descriptors", "signals", "limits", "dlopen",
                   "abort", "segv", "_exit", "closeall", "maps"),
 }
-LEAVE = ("threads", "main", "function", "cancel", "lock")  # tests/agent/programs/leave.c
+LEAVE = ("threads", "main", "function", "cancel", "lock", "lowest")  # tests/agent/programs/leave.c
 VIRTUAL = {  # the trainers of reference_workloads on the virtual GPU, times scrubbed
     "train_conv": "sh trainer.sh {bin}/train_conv --steps 6 --batch 8", "train_amp": "sh trainer.sh {bin}/train_amp --steps 4",
     "train_gpt": "sh trainer.sh {bin}/train_gpt --steps 4", "train_conv, wrong option": "sh trainer.sh {bin}/train_conv --batch none",

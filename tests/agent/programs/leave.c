@@ -1,7 +1,9 @@
 /* What a program may do with its threads and its memory while it uses a GPU: `leave HOW`.
  * threads: main leaves by pthread_exit, and the process ends with its last thread. main: the same,
  * with no other thread. function: with a function in a stream. cancel: threads are cancelled in
- * calls that wait. lock: mlockall, which takes what the program has, not what a card has. */
+ * calls that wait. lock: mlockall, which takes what the program has, not what a card has. lowest:
+ * what is opened gets the lowest number that is free. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +76,23 @@ static int lock(void)
     return 0;
 }
 
+static int lowest(void)
+{
+    char bytes[BYTES] = {0};
+    int other = 0, first = open("/dev/null", O_RDONLY);
+    close(first);
+    for (int i = 0; i < 5000; i++) {
+        cudaMemcpyAsync(device, bytes, BYTES, cudaMemcpyHostToDevice, 0);
+        for (int k = 0; k < 10; k++) {
+            int fd = open("/dev/null", O_RDONLY);
+            other += fd != first;
+            close(fd);
+        }
+    }
+    printf("%d others\n", other);
+    return 0;
+}
+
 static void at_exit(void)
 {
     puts("over");
@@ -91,6 +110,8 @@ int main(int argc, char **argv)
         return 2;
     if (strcmp(how, "cancel") == 0)
         return cancel();
+    if (strcmp(how, "lowest") == 0)
+        return lowest();
     if (strcmp(how, "threads") == 0)
         pthread_create(&t, NULL, work, NULL);
     else
