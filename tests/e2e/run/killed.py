@@ -145,6 +145,7 @@ def at_the_end(build, checks, what, seconds, expected):
             pass
     run.communicate(timeout=120)
     if os.path.exists(build.path("killed.gpuprof")):
+        build.run([build.gpuprof, "analyze", "killed.gpuprof"])  # which puts right what was cut off
         found, left = rows(build.path("killed.gpuprof")), "in place"
         for name in spools(build):  # nothing is in it: the next run takes it away
             os.utime(build.path(name), (0, 0))
