@@ -60,6 +60,9 @@ for way in execl execle execlp execv execve execvp execvpe fexecve; do
 replaced"
     is $way "kernels 601" "named 601" "ranges 30"
 done
+run h200 30 churn # nobody empties the buffers of threads that were
+ends churn 0 "30 steps"
+is churn "kernels 3600" "named 3600" "dropped 0"
 run h200 30 kill 3
 ends kill 137 "30 steps"
 is kill "$all" "$named" "ranges 30" "sealed 0"

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,6 +67,25 @@ static int become(const char *how, float *device)
     return execve(path, words, environ);
 }
 
+static void *launch(void *device)
+{
+    fill<1><<<1, 32>>>((float *)device);
+    return nullptr;
+}
+
+// One after the other, each with a launch; after many the device is waited for.
+static void churn(int threads, float *device)
+{
+    for (int i = 0; i < threads; i++) {
+        pthread_t t;
+        if (pthread_create(&t, nullptr, launch, device) == 0)
+            pthread_join(t, nullptr);
+        if (i % 50 == 0)
+            cudaDeviceSynchronize();
+    }
+    cudaDeviceSynchronize();
+}
+
 int main(int argc, char **argv)
 {
     int steps = argc > 1 ? atoi(argv[1]) : 10;
@@ -102,6 +122,8 @@ int main(int argc, char **argv)
         wait(&status);
         printf("child %d\n", WEXITSTATUS(status));
     }
+    if (!strcmp(ending, "churn"))
+        churn(3000, device);
     if (!strcmp(ending, "_exit"))
         _exit(0);
     if (!strncmp(ending, "exec", 4) || !strcmp(ending, "fexecve"))
