@@ -86,6 +86,7 @@ struct vg_graph *vg_graph_copy(const struct vg_graph *g)
         struct vg_node made = *to;
         *to = *from;
         to->id = made.id;
+        to->copy_of = from;
         to->deps = made.deps;
         if (to->memory)
             to->memory->refs++;

@@ -31,7 +31,8 @@ struct vg_graph_memory {
 struct vg_node {
     enum vg_node_kind kind; /* the numbers of cudaGraphNodeType */
     uint64_t id;
-    size_t index; /* in its graph: dependencies point to smaller ones */
+    size_t index;        /* in its graph: dependencies point to smaller ones */
+    const void *copy_of; /* the node as the program knows it, whose graph may be gone by now */
     bool disabled;
     struct vg_node **deps;
     size_t deps_n;
@@ -49,6 +50,10 @@ struct vg_node {
     size_t child_first;             /* once it is laid flat: where its nodes begin */
     struct vg_graph_memory *memory; /* of an allocation */
     _Alignas(16) unsigned char given[VG_NODE_GIVEN]; /* the parameters as the program gave them */
+    struct { /* of a kernel, as the program set them; 0: free */
+        int id;
+        unsigned char value[64]; /* cudaLaunchAttributeValue */
+    } attribute[8];
 };
 
 struct vg_graph {
@@ -79,7 +84,10 @@ static inline struct vg_exec *vg_exec_check(struct vg_exec *x)
 /* The executable graph's copy of a node; NULL: it has none. */
 static inline struct vg_node *vg_exec_node(struct vg_exec *x, const struct vg_node *n)
 {
-    return vg_exec_check(x) && n && n->index < x->graph->count ? x->graph->nodes[n->index] : NULL;
+    for (size_t i = 0; n && vg_exec_check(x) && i < x->graph->count; i++)
+        if (x->graph->nodes[i]->copy_of == n)
+            return x->graph->nodes[i];
+    return NULL;
 }
 
 /* The capture in which an event was recorded, while that goes on; else NULL. */

@@ -127,10 +127,45 @@ BOTH(GraphNodeSetEnabled, v11060, , (call_exec exec, call_node node, unsigned en
      IN_EXEC((n->disabled = !enabled, VG_OK)))
 BOTH(GraphNodeGetEnabled, v11060, , (call_exec exec, call_node node, unsigned *enabled),
      IN_EXEC((*enabled = !n->disabled, VG_OK)))
-/* Priorities and clusters of a node change no time here. */
+/* Attributes of a kernel's node (priority, cluster, access to the cache) are kept, and change no
+ * time. One that was not set is 0. */
+static int attribute(call_node node, int id, call_attribute_value *out,
+                     const call_attribute_value *in)
+{
+    _Static_assert(sizeof *in == sizeof node_of(node)->attribute[0].value, "the same values");
+    struct vg_node *n = node_of(node);
+    size_t i = 0, room = sizeof n->attribute / sizeof *n->attribute;
+    if (!n || n->kind != VG_NODE_KERNEL || id <= 0 || !(in || out))
+        return VG_INVALID_VALUE;
+    while (i < room && n->attribute[i].id && n->attribute[i].id != id)
+        i++;
+    if (out)
+        memset(out, 0, sizeof *out);
+    if (out && i < room)
+        memcpy(out, n->attribute[i].value, sizeof *out);
+    if (in && i < room) {
+        n->attribute[i].id = id;
+        memcpy(n->attribute[i].value, in, sizeof *in);
+    }
+    return VG_OK;
+}
+
+static int copy_attributes(call_node to, call_node from)
+{
+    if (!to || !from)
+        return VG_INVALID_VALUE;
+    memcpy(node_of(to)->attribute, node_of(from)->attribute, sizeof node_of(to)->attribute);
+    return VG_OK;
+}
+
 BOTH(GraphKernelNodeSetAttribute, v11000, ,
-     (call_node node, call_attribute attribute UNUSED, const call_attribute_value *value UNUSED),
-     node ? VG_OK : VG_INVALID_VALUE)
+     (call_node node, call_attribute id, const call_attribute_value *value),
+     attribute(node, (int)id, NULL, value))
+BOTH(GraphKernelNodeGetAttribute, v11000, ,
+     (call_node node, call_attribute id, call_attribute_value *value),
+     attribute(node, (int)id, value, NULL))
+BOTH(GraphKernelNodeCopyAttributes, v11000, , (call_node to, call_node from),
+     copy_attributes(to, from))
 
 /* ---- a node of each kind: added, asked for its parameters, given others ---- */
 

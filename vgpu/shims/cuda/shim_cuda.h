@@ -72,6 +72,8 @@ static inline int open_on(struct vg_api *api, uint32_t cbid, CUstream handle, st
 #define BOTH_TWICE(Name, runtime, runtime_ptsz, form, params, stream, ...)                         \
     BOTH_ON(Name, runtime, form, params, stream, __VA_ARGS__)
 
+/* Tells of memory that is allocated or released. */
+void emit_memory(const void *ptr, size_t bytes, bool release, bool async, enum vg_memory_kind kind);
 /* Arguments in one block, as a launch's `extra` gives them. */
 void launch_block(struct vg_shape *shape, void *const *extra);
 

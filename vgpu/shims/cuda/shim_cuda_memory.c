@@ -8,8 +8,7 @@ static void *at(CUdeviceptr p)
     return (void *)(uintptr_t)p; /* NOLINT: device pointers are addresses here */
 }
 
-static void emit_memory(const void *ptr, size_t bytes, bool release, bool async,
-                        enum vg_memory_kind kind)
+void emit_memory(const void *ptr, size_t bytes, bool release, bool async, enum vg_memory_kind kind)
 {
     struct vg_api *api = vg_api_current();
     struct vg_record r = {.kind = VG_REC_MEMORY,

@@ -250,10 +250,37 @@ START_TEST(bare_names_have_their_first_form)
 }
 END_TEST
 
+/* MLX asks for them, Triton sets them. */
+START_TEST(attributes_of_nodes_are_kept)
+{
+    choose("h100");
+    CUfunction f = kernel_of_module();
+    CUgraph g = graph_new(), copy;
+    CUgraphNode a, b;
+    CUDA_KERNEL_NODE_PARAMS p = launch_of(f, 4);
+    CUkernelNodeAttrValue in = {.priority = -3}, out = {.priority = 9};
+    OK(cuGraphAddKernelNode(&a, g, NULL, 0, &p));
+    OK(cuGraphAddKernelNode(&b, g, NULL, 0, &p));
+    OK(cuGraphKernelNodeGetAttribute(a, CU_LAUNCH_ATTRIBUTE_PRIORITY, &out));
+    ck_assert_int_eq(out.priority, 0);
+    OK(cuGraphKernelNodeSetAttribute(a, CU_LAUNCH_ATTRIBUTE_PRIORITY, &in));
+    OK(cuGraphKernelNodeCopyAttributes(b, a));
+    OK(cuGraphClone(&copy, g));
+    OK(cuGraphNodeFindInClone(&b, b, copy));
+    OK(cuGraphKernelNodeGetAttribute(b, CU_LAUNCH_ATTRIBUTE_PRIORITY, &out));
+    ck_assert_int_eq(out.priority, -3);
+    OK(cuGraphKernelNodeGetAttribute(b, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &out));
+    ck_assert_int_eq(out.cooperative, 0);
+    OK(cuGraphDestroy(copy));
+    OK(cuGraphDestroy(g));
+}
+END_TEST
+
 Suite *test_vgpu_driver_graph_suite(void)
 {
     Suite *s = suite_create("vgpu_driver_graph");
     TCase *c = tcase_create("vgpu_driver_graph");
+    tcase_add_test(c, attributes_of_nodes_are_kept);
     tcase_add_test(c, nodes_move_data_behind_what_they_depend_on);
     tcase_add_test(c, what_a_stream_captures_is_launched_and_updated);
     tcase_add_test(c, any_kind_of_node_by_one_call);

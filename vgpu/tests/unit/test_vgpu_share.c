@@ -2,6 +2,7 @@
  * lead to memory of the right size, wrong pointers are refused. */
 #include "tests/unit/vgpu_program.h"
 
+#include <cuda.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,11 +109,50 @@ START_TEST(hints_are_checked)
 }
 END_TEST
 
+/* Taichi and cuda.core take them from the driver. */
+START_TEST(pools_are_objects)
+{
+    CUmemoryPool first, pool;
+    CUdeviceptr p;
+    CUcontext c;
+    cuuint64_t threshold = 1 << 20, used;
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    CUmemLocation here = props.location;
+    CUmemAccess_flags flags;
+    choose("a100-80");
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&c, 0));
+    OK(cuCtxSetCurrent(c));
+    OK(cuDeviceGetDefaultMemPool(&first, 0));
+    OK(cuDeviceGetMemPool(&pool, 0));
+    ck_assert_ptr_eq(pool, first);
+    ck_assert_int_eq(cuMemPoolDestroy(first), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemPoolCreate(&pool, &props));
+    OK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+    threshold = 0;
+    OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+    ck_assert_uint_eq(threshold, 1 << 20);
+    OK(cuMemPoolGetAccess(&flags, pool, &here));
+    ck_assert_int_eq(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    OK(cuDeviceSetMemPool(0, pool));
+    OK(cuMemAllocFromPoolAsync(&p, 1 << 22, pool, NULL));
+    OK(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    ck_assert_uint_ge(used, 1 << 22);
+    OK(cuMemFreeAsync(p, NULL));
+    OK(cuMemPoolTrimTo(pool, 0));
+    OK(cuMemPoolDestroy(pool));
+    OK(cuDeviceGetMemPool(&pool, 0));
+    ck_assert_ptr_eq(pool, first);
+}
+END_TEST
+
 Suite *test_vgpu_share_suite(void)
 {
     Suite *suite = suite_create("vgpu_share");
     TCase *t = tcase_create("vgpu_share");
     tcase_add_test(t, pools_keep_their_settings);
+    tcase_add_test(t, pools_are_objects);
     tcase_add_test(t, handles_lead_to_memory);
     tcase_add_test(t, hints_are_checked);
     suite_add_tcase(suite, t);
