@@ -24,7 +24,8 @@ const struct dialect dialect_cuda = {
             [ACTION_KEEP_WORKERS] =
                 "start the reader threads once, and let them wait between epochs",
             [ACTION_ENLARGE_BATCH] =
-                "a larger batch dimension in the descriptors; scale the learning rate",
+                "a larger batch dimension in the descriptors{!only_infers:; scale the learning "
+                "rate}",
             [ACTION_ALLOCATE_ONCE] =
                 "allocate once before the loop and reuse (an arena), or "
                 "cudaMallocAsync/cudaFreeAsync with cudaMemPoolAttrReleaseThreshold raised",
@@ -67,8 +68,9 @@ const struct dialect dialect_cuda = {
                                  "and read it {!window:one step }later",
             [ACTION_REMOVE_SYNCHRONIZE] =
                 "{?also_read:cudaMemcpyAsync the result into pinned memory, record an event, and "
-                "read it {!window:one step }later; }remove cudaDeviceSynchronize from the loop; "
-                "wait only for the event of the result that you need",
+                "read it {!window:one step }later; }remove {name|cudaDeviceSynchronize}{!window: "
+                "from "
+                "the loop}; wait only for the event of the result that you need",
             [ACTION_UPLOAD_WITHOUT_WAITING] = "leave out {name|cudaStreamSynchronize} behind a "
                                               "copy to the GPU: the stream keeps the order",
             [ACTION_LET_STREAMS_WAIT] =

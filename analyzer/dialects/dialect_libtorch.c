@@ -11,8 +11,9 @@ const struct dialect dialect_libtorch = {
         {
             [ACTION_LOAD_IN_WORKERS] = "torch::data::DataLoaderOptions().workers(N); each thread "
                                        "has a copy of the dataset",
-            [ACTION_ENLARGE_BATCH] = "torch::data::DataLoaderOptions().batch_size(N), with the "
-                                     "learning rate scaled and warmed up",
+            [ACTION_ENLARGE_BATCH] =
+                "torch::data::DataLoaderOptions().batch_size(N){!only_infers:, "
+                "with the learning rate scaled and warmed up}",
             [ACTION_LAUNCH_AS_GRAPH] =
                 "at::cuda::CUDAGraph: on a stream of getStreamFromPool, some steps as usual, then "
                 "capture_begin() and capture_end() around one with inputs that stay in place, then "

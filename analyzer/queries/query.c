@@ -164,10 +164,31 @@ static bool many(const struct facts *f, const struct query_ops *ops, int64_t lea
     return each_step(f, ops->count) >= least;
 }
 
+/* One kernel for all parameters, again and again: by name and size it is the same, and between two of
+ * them lies other work. */
+static bool updates_at_once(const struct facts *f)
+{
+    const struct timeline *t = f->tl;
+    const struct op *first = NULL;
+    bool before = false;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        const struct op *o = &t->ops[i];
+        bool is = query_is_optimizer(f, i) != QUERY_NO;
+        if (is && (before || o->kind != OP_KERNEL))
+            return false;
+        if (is && first && (first->full_name != o->full_name || first->grid[0] != o->grid[0]))
+            return false;
+        first = is ? o : first;
+        before = o->kind == OP_KERNEL ? is : before;
+    }
+    return first != NULL && first->grid[0] > 0;
+}
+
 bool query_optimizer_unfused(const struct facts *f, struct query_ops *ops)
 {
     *ops = query_ops(f, query_is_optimizer);
-    return many(f, ops, QUERY_MANY_OPTIMIZER_OPS) && query_optimizer_products(f) == 0;
+    return many(f, ops, QUERY_MANY_OPTIMIZER_OPS) && query_optimizer_products(f) == 0 &&
+           !updates_at_once(f);
 }
 
 bool query_zeroing_scattered(const struct facts *f, struct query_ops *ops)

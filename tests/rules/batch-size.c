@@ -22,6 +22,7 @@ TEST(test_batch_size)
     ck_assert_ptr_nonnull(strstr(o->summary, "memory for 4 times"));
     ck_assert_ptr_null(strstr(o->summary, "saves")); /* the ranking says that */
     ck_assert_int_eq(o->error_class, ERROR_RERUN_DECIDES);
+    case_said(o, CONDITION_ONLY_INFERS, true);
 
     a = gauged(&b, fill_small_kernels, 1400, 0, (int64_t)60 << 30);
     case_verdict(a, "batch-size", RULE_SUPPRESSED); /* no room */
@@ -30,6 +31,23 @@ TEST(test_batch_size)
     blocks = 432;
     a = gauged(&b, fill_small_kernels, 1400, 0, (int64_t)9 << 30);
     case_verdict(a, "batch-size", RULE_SILENT);
+}
+
+static void fill_small_kernels_of_training(struct builder *b, int64_t at)
+{
+    fill_small_kernels(b, at);
+    build_kernel_of(b, "layernorm_backward_kernel(float*)",
+                    build_api(b, "cudaLaunchKernel", at + US(101), CALL_NS / 8), at + US(9850),
+                    US(50), blocks);
+}
+
+/* Where kernels tell that the program learns, its learning rate goes with the batch. */
+TEST(programs_that_train_scale_their_rate)
+{
+    struct builder b;
+    blocks = 27;
+    const struct advice *a = gauged(&b, fill_small_kernels_of_training, 1400, 0, (int64_t)9 << 30);
+    case_said(case_outcome(a, "batch-size"), CONDITION_ONLY_INFERS, false);
 }
 
 static void fill_small_kernels_of_xla(struct builder *b, int64_t at)

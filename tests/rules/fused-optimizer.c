@@ -147,6 +147,31 @@ TEST(test_optimizer)
     case_cannot_tell(fill_optimizer, "api,ranges", "fused-optimizer");
 }
 
+/* Forty passes in what the program calls a step, each with one update of all parameters. */
+static void fill_flat(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 40; i++) {
+        build_kernel_of(b, "forward(float*)", at + US(240 * i), at + US(240 * i + 10), US(150),
+                        400);
+        build_kernel_of(b, "adam(float*, float*, float*, float*, long)", at + US(240 * i + 5),
+                        at + US(240 * i + 165), US(70), 9000);
+    }
+}
+
+static void fill_by_tensor(struct builder *b, int64_t at)
+{
+    build_kernel_of(b, "forward(float*)", at, at + US(10), US(6000), 400);
+    for (int i = 0; i < 40; i++)
+        build_kernel_of(b, "adam(float*, float*, float*, float*, long)", at + US(20 + i),
+                        at + US(6020 + 80 * i), US(70), 9000);
+}
+
+TEST(test_flat)
+{
+    case_verdict(case_advice(fill_flat), "fused-optimizer", RULE_SILENT);
+    case_verdict(case_advice(fill_by_tensor), "fused-optimizer", RULE_FIRES);
+}
+
 /* A recording of nothing but one step. */
 TEST(test_one_update)
 {

@@ -89,10 +89,15 @@ static int times_that_fit(int64_t used, int64_t all)
 }
 
 /* What the recording says of the program: does it train, does a loader make its batches? Where
- * neither shows, it is taken for what most programs are. */
+ * neither shows, it is taken for what most programs are. Kernels that a compiler names tell nothing;
+ * hand-written ones of a training step are called by what they do. */
 struct program {
     bool trains, loads;
 };
+
+static const char trains_or_hides[] =
+    "backward|Backward|bwd|Bwd|grad|Grad|adam|Adam|sgd|Sgd|SGD|update|Update|train|Train|loss|Loss|"
+    "fusion|graph|triton";
 
 static struct program program_of(const struct facts *f)
 {
@@ -109,7 +114,11 @@ static struct program program_of(const struct facts *f)
         uint8_t pass = f->tl->ops[i].class.pass;
         p.trains = pass == PASS_DGRAD || pass == PASS_WGRAD || query_is_optimizer(f, i) != QUERY_NO;
     }
-    p.trains |= !of_torch;
+    for (uint32_t i = 0; i < f->tl->op_count && !p.trains && !of_torch; i++) {
+        const struct op *o = &f->tl->ops[i];
+        p.trains =
+            o->kind == OP_KERNEL && query_name_has(tl_text(f->tl, o->full_name), trains_or_hides);
+    }
     p.loads |= !of_torch && !timeline_meta(f->tl, FACT_TORCH_SETTINGS);
     return p;
 }

@@ -13,6 +13,10 @@ static const char computes[] =
     "conv2d|conv2D|Conv2d|Conv2D|conv3d|convolution|Convolution|conv_forward|conv_backward|"
     "convForward|convBackward|linear_forward|linear_backward|linearForward|linearBackward|"
     "linearLayer|linear_layer|fc_forward|fc_backward|fully_connected|fullyConnected|dweight|"
+    "matrixMult|MatrixMult|matrix_mult|MatMult|matmult|mat_mult|multiplyMatri|multiply_matri|"
+    "matrixProduct|matrix_product|mmul|mm_kernel|kernel_mm|mm_nn|mm_nt|mm_tn|dense_forward|"
+    "dense_backward|denseForward|denseBackward|dense_layer|denseLayer|conv_fwd|conv_bwd|conv1d|"
+    "Conv1d|conv_layer|convLayer|dot_product_kernel|qkv_proj|"
     "dWeight|weight_grad|weightGrad|grad_weight|gradWeight";
 
 /* Names of libraries and of what generates kernels; those that use tensor cores are tuned already.
