@@ -79,6 +79,13 @@ static bool ends_as_openmp(const char *name)
     return f != NULL;
 }
 
+/* GCC's, of OpenMP and of OpenACC: "main$_omp_fn$0", "main._omp_fn.0". */
+static bool is_gcc(const char *name)
+{
+    const char *at = strstr(name, "_omp_fn");
+    return at && (at[7] == '$' || at[7] == '.');
+}
+
 /* "kmeans_235_gpu", "main_53_gpu__red": function and line. */
 static bool ends_as_openacc(const char *name)
 {
@@ -93,7 +100,8 @@ static bool ends_as_openacc(const char *name)
 
 static bool is_directive(const char *name)
 {
-    return strncmp(name, "__pgi_uacc_", 11) == 0 || strncmp(name, "__omp_offloading_", 17) == 0 ||
+    return is_gcc(name) || strncmp(name, "__pgi_uacc_", 11) == 0 ||
+           strncmp(name, "__omp_offloading_", 17) == 0 ||
            (strncmp(name, "nvkernel_", 9) == 0 && ends_as_openmp(name)) || ends_as_openacc(name);
 }
 

@@ -50,6 +50,8 @@ TEST(test_directives)
                  {"main_53_gpu__red", true},
                  {"nvkernel_solve_F1L204_2", true},
                  {"__omp_offloading_10302_c0ffee_main_l12", true},
+                 {"main$_omp_fn$0", true},
+                 {"solve._omp_fn.2", true},
                  {"matmul_v2_gpu", false},
                  {"conv_2_gpu", false},
                  {"add_16_gpu(float*)", false},

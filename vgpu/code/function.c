@@ -120,7 +120,8 @@ static int64_t duration(struct vg_function *f, const struct vg_profile *p, struc
         return ns;
     }
     origins.by_table++;
-    return vg_cost_user_kernel(p, k->name, k->grid, k->block);
+    ns = f->code ? vg_cost_data(p, f->code, args) : -1;
+    return ns >= 0 ? ns : vg_cost_user_kernel(p, k->name, k->grid, k->block);
 }
 
 enum { MOST_ARGUMENTS = 256 };

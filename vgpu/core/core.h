@@ -248,6 +248,10 @@ bool vg_code_arguments(const struct vg_code *code, const void *block, size_t byt
  * the launch's shape and by the arguments on which branches and addresses depend. */
 int64_t vg_cost_code(const struct vg_profile *p, struct vg_code *code, const struct vg_kernel *k,
                      void *const *args);
+/* A kernel that leaves all to functions which the estimate does not follow, as those of OpenMP's
+ * directives are: a pass over each array that a table of addresses among its arguments leads to.
+ * -1: it is none, or has no such table. */
+int64_t vg_cost_data(const struct vg_profile *p, const struct vg_code *code, void *const *args);
 /* A kernel of PyTorch's, by its name, grid and, where given, arguments (cost_torch.c); -1: it is
  * none whose conventions are known. */
 int64_t vg_cost_torch(const struct vg_profile *p, const char *name, const unsigned grid[3],

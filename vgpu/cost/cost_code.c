@@ -26,6 +26,7 @@ struct vg_code {
     struct estimate estimate[ESTIMATES];
     int count, next;
     int64_t ran, probes;
+    bool away; /* it leaves its work to functions that the estimate does not follow */
 };
 
 struct vg_code *vg_code_read(const char *ptx, const char *name)
@@ -113,6 +114,14 @@ static int64_t nearest(const struct vg_code *c, double least_ns, double blocks, 
     return best ? (int64_t)(least_ns + fmax(0, (double)best->ns - least_ns) * least) : -1;
 }
 
+static bool calls(const struct ptx_kernel *k)
+{
+    for (int i = 0; i < k->inst_count; i++)
+        if (k->inst[i].op == OP_CALL)
+            return true;
+    return false;
+}
+
 static int64_t estimate(struct vg_code *c, const struct vg_profile *p, const struct vg_kernel *k,
                         void *const *args, struct estimate *e)
 {
@@ -124,6 +133,9 @@ static int64_t estimate(struct vg_code *c, const struct vg_profile *p, const str
     if (!vg_code_sample(c->kernel, &l, &work))
         return -1;
     c->ran += work.ran;
+    c->away = calls(c->kernel) && work.load_bytes + work.store_bytes <= 0;
+    if (c->away)
+        return -1;
     e->blocks = work.blocks;
     e->probe = vg_code_probe(c->kernel, &l, PROBE);
     e->ns = vg_code_time(p, &work, &needs);
@@ -169,7 +181,50 @@ int64_t vg_cost_code(const struct vg_profile *p, struct vg_code *c, const struct
     if (!args && c->kernel->param_count > 0)
         return -1;
     pthread_mutex_lock(&c->lock);
-    int64_t ns = look_up(c, p, k, args);
+    int64_t ns = c->away ? -1 : look_up(c, p, k, args);
     pthread_mutex_unlock(&c->lock);
     return ns;
+}
+
+/* ---- kernels whose work is in functions ---- */
+
+enum { ARRAYS = 64, WORDS = 512 };
+
+/* Allocations, each once. */
+struct arrays {
+    const char *base[ARRAYS];
+    int count;
+    double bytes;
+};
+
+static void add_array(struct arrays *a, uint64_t address)
+{
+    struct vg_pointer at = vg_allocation((const void *)(uintptr_t)address);
+    for (int i = 0; i < a->count; i++)
+        if (a->base[i] == at.base)
+            return;
+    if (at.kind != VG_MEM_DEVICE || a->count == ARRAYS)
+        return;
+    a->base[a->count++] = at.base;
+    a->bytes += (double)at.size;
+}
+
+int64_t vg_cost_data(const struct vg_profile *p, const struct vg_code *c, void *const *args)
+{
+    struct arrays all = {.count = 0};
+    for (int i = 0; args && i < c->kernel->param_count; i++) {
+        uint64_t word[WORDS], address;
+        unsigned end =
+            i + 1 < c->kernel->param_count ? c->kernel->param_at[i + 1] : c->kernel->param_end;
+        if (end - c->kernel->param_at[i] != sizeof address || !args[i])
+            continue;
+        memcpy(&address, args[i], sizeof address);
+        struct vg_pointer at = vg_allocation((const void *)(uintptr_t)address);
+        if (at.kind != VG_MEM_DEVICE || at.size > sizeof word)
+            continue;
+        memcpy(word, at.base, at.size);
+        for (size_t k = 0; k < at.size / sizeof *word; k++)
+            add_array(&all, word[k]);
+    }
+    return c->away && all.bytes > 0 ? vg_cost_memory(p, all.bytes / 2, 2, p->pointwise_eff) : -1;
 }

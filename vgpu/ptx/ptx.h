@@ -95,6 +95,7 @@ struct ptx_inst {
     bool combine_not;       /* ... which is negated */
     bool constant;          /* a load of what nobody writes meanwhile (.nc) */
     bool steers;            /* a branch or an address depends on its result */
+    bool indexed;           /* an exchange that names the lane whose value is wanted */
     uint8_t outs, ins;      /* how many of `out` and `in` are used */
     int guard;              /* register of a predicate; -1: none */
     int out[8], in[PTX_OPERANDS];

@@ -235,7 +235,7 @@ static const char *instruction(struct reader *r, const char *s)
         return s + strlen(s);
     if (*s == '@') {
         i->guard_not = s[1] == '!';
-        const char *from = s + 1 + i->guard_not;
+        const char *from = blanks(s + 1 + i->guard_not);
         s = word_end(from);
         i->guard = operand(r, from, (size_t)(s - from));
         s = blanks(s);
@@ -343,12 +343,14 @@ static const char *arguments(struct reader *r, const char *s)
     return s;
 }
 
+/* Behind its name; a declaration, which ends without a body, is none. */
 static const char *find_entry(const char *text, const char *name)
 {
     size_t n = strlen(name);
     for (const char *s = strstr(text, ".entry"); s; s = strstr(s, ".entry")) {
         s = blanks(s + strlen(".entry"));
-        if (strncmp(s, name, n) == 0 && !word_char(s[n]))
+        size_t head = strncmp(s, name, n) == 0 && !word_char(s[n]) ? strcspn(s, "{;") : 0;
+        if (head && s[head] == '{')
             return s + n;
     }
     return NULL;

@@ -195,10 +195,13 @@ static void count(struct ptx_run *r, int at)
     s->matrix_flops += r->k->inst[at].matrix_flops;
 }
 
-/* What lanes exchange: their own value stands for another's. */
+/* What lanes exchange: their own value stands for another's, unless one lane has it for all. */
 static void exchange(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
 {
     uint64_t v = mask, first = (uint64_t)__builtin_ctz(mask);
+    const uint64_t *from = i->indexed && i->ins > 1 ? r->reg[i->in[1]] : NULL;
+    ptx_lanes had;
+    memcpy(had, r->reg[i->ins > 0 ? i->in[0] : 0], sizeof had);
     if (i->op == OP_VOTE && i->ins > 0) {
         uint32_t yes = 0;
         for (int lane = 0; lane < PTX_LANES; lane++)
@@ -211,7 +214,7 @@ static void exchange(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
             if (!(mask >> lane & 1))
                 continue;
             if (i->op == OP_SHUFFLE && i->ins > 0)
-                *to = n == 0 ? r->reg[i->in[0]][lane] : 1;
+                *to = n == 0 ? had[from ? from[lane] % PTX_LANES : (uint64_t)lane] : 1;
             else if (i->op == OP_ELECT)
                 *to = n == 0 ? first : first == (uint64_t)lane;
             else

@@ -145,6 +145,8 @@ void ptx_suffix(struct ptx_inst *i, const char *word, size_t n, int *seen)
         i->space = (uint8_t)space;
     } else if (part >= 0) {
         i->part = (uint8_t)part;
+    } else if (i->op == OP_SHUFFLE && n == 3 && memcmp(word, "idx", 3) == 0) {
+        i->indexed = true;
     } else if (n == 2 && memcmp(word, "nc", 2) == 0) {
         i->constant = true;
     } else if ((n == 6 && memcmp(word, "approx", 6) == 0) ||
