@@ -93,6 +93,32 @@ static int find_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size
     return found;
 }
 
+static enum hint best_hint(const struct cut *cuts, size_t n)
+{
+    enum hint best = HINT_NONE;
+    for (size_t i = 0; i < n; i++)
+        best = cut_hint(&cuts[i]) > best ? cut_hint(&cuts[i]) : best;
+    return best;
+}
+
+/* Equal layers repeat more often than passes through a model, and agree on it by more kinds. Where
+ * nothing says that the segments of `cuts` are steps, those of a few of them that have both a batch
+ * and a result are. */
+static int passes_of_layers(struct cut cuts[CANDIDATES], int n, const struct sequence *s,
+                            struct scratch *w)
+{
+    struct cut passes[CANDIDATES];
+    int found = n > 0 && best_hint(cuts, (size_t)n) == HINT_NONE
+                    ? find_cuts(passes, s, 2, judge_served, w)
+                    : 0;
+    int kept = 0;
+    double layers = n > 0 ? (double)cuts[0].k : 0;
+    for (int i = 0; i < found; i++)
+        if ((double)passes[i].k * DETECT_TWICE <= layers)
+            cuts[kept++] = passes[i];
+    return found < 0 ? -1 : kept ? kept : n;
+}
+
 /* The same, in the order in which they are believed. `guess`: those that are found last of all. */
 static int all_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size_t wanted,
                     bool guess, struct scratch *w)
@@ -103,21 +129,13 @@ static int all_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size_
         return find_cuts(cuts, s, 1, judge_same, w);
     int found = cut_at_updates(&cuts[0], s, w);
     if (!found)
-        found = find_cuts(cuts, s, DETECT_VOTES, judge_steps, w);
+        found = passes_of_layers(cuts, find_cuts(cuts, s, DETECT_VOTES, judge_steps, w), s, w);
     if (!found)
         found = find_cuts(cuts, s, DETECT_VOTES, judge_behind, w);
     return found ? found : find_cuts(cuts, s, 1, judge_exact, w);
 }
 
 /* ---- which of the periods is the step ---- */
-
-static enum hint best_hint(const struct cut *cuts, size_t n)
-{
-    enum hint best = HINT_NONE;
-    for (size_t i = 0; i < n; i++)
-        best = cut_hint(&cuts[i]) > best ? cut_hint(&cuts[i]) : best;
-    return best;
-}
 
 /* More operations agree on it, and more of its segments are alike, or it holds more of them. */
 static bool better_cut(const struct cut *a, const struct cut *b)

@@ -87,6 +87,20 @@ int judge_exact(struct cut *c, const struct sequence *s, struct scratch *w)
            !moves_only(c);
 }
 
+int judge_served(struct cut *c, const struct sequence *s, struct scratch *w)
+{
+    int kinds = 0;
+    for (uint32_t x = 0; x < s->tokens; x++)
+        kinds += s->role[x] == ROLE_COPY && (count_of(s, x) == c->k || count_of(s, x) == c->k + 1);
+    if (kinds < 2 || c->k < DETECT_OFTEN || c->coverage < 1 || c->similarity < 1 ||
+        cut_splits_calls(s, c->token))
+        return 0;
+    if (cut_judge(c, s, w) < 0)
+        return -1;
+    return c->alike >= DETECT_NEARLY_ALL && c->within >= DETECT_NEARLY_ALL &&
+           c->steady >= DETECT_HALF && cut_hint(c) == HINT_COPIES && !moves_only(c);
+}
+
 int judge_same(struct cut *c, const struct sequence *s, struct scratch *w)
 {
     if (c->k < DETECT_OFTEN || c->coverage < DETECT_HALF || c->similarity < 1 ||

@@ -15,6 +15,9 @@ judgement judge_behind;
 /* Steps of a few operations: without much that could agree on them they are exactly the same, and
  * nearly all that is done. A copy from or to the host is among them, or they are very many. */
 judgement judge_exact;
+/* The same with two kinds of copies between host and GPU in each: a batch comes, and a result goes.
+ * Before the first one the weights may have come. */
+judgement judge_served;
 /* Segments that are the same one by one, and nearly all that is done from the first to the last.
  * Few operations need to agree on them, and others may come more often. It is a guess, and needs
  * another sign (waits.h). */

@@ -171,6 +171,39 @@ TEST(what_follows_the_loop_is_no_step_of_it)
     ck_assert(!s->at[39].used);
 }
 
+/* Weights come, then 40 inferences: a batch, six layers of three kernels, the result, and other work
+ * of the host. Without the copies, nothing tells a pass from a layer. */
+static const struct steps *served(struct builder *b, bool copies)
+{
+    int64_t at = MS(1), gpu = 0;
+    *b = build_start();
+    for (int i = 0; i < 6; i++, at += MS(1))
+        build_copy(b, 1, 1, 2, false, 4 << 20, at, US(700), at + US(12), US(680));
+    for (int i = 0; i < 40; i++, at += MS(3)) {
+        if (copies)
+            build_copy(b, 1, 1, 2, false, 1 << 20, at, US(190), at + US(12), US(170));
+        at += US(200);
+        for (int k = 0; k < 6; k++) {
+            at = kernel(b, "gemm", at, &gpu, US(15));
+            at = kernel(b, "reduce", at, &gpu, US(3));
+            at = kernel(b, "relu", at, &gpu, US(2));
+        }
+        at = gpu = gpu > at ? gpu : at;
+        if (copies)
+            build_copy(b, 2, 2, 1, false, 1 << 19, at, US(70), at + US(12), US(50));
+    }
+    return &build_analyze(b)->facts->steps;
+}
+
+TEST(a_pass_between_copies_is_the_step_and_no_layer)
+{
+    struct builder b;
+    const struct steps *s = served(&b, true);
+    ck_assert_int_eq(s->source, STEPS_DETECTED);
+    ck_assert_uint_eq(s->count, 39);
+    ck_assert_uint_ne(served(&b, false)->count, 39);
+}
+
 /* Layers of a deep network whose weights come from the host, which waits for them. */
 TEST(layers_that_the_host_waits_for_are_no_steps)
 {
