@@ -6,8 +6,10 @@
 
 size_t vg_shared_per_sm(const struct vg_profile *p)
 {
-    if (p->cc_major >= 9)
+    if (p->cc_major >= 9 && p->cc_major < 12)
         return 228 * 1024;
+    if (p->cc_major == 12)
+        return 100 * 1024;
     if (p->cc_major == 8)
         return p->cc_minor == 0 ? 164 * 1024 : 100 * 1024;
     return p->cc_minor == 5 ? 64 * 1024 : 96 * 1024;
@@ -22,7 +24,7 @@ int vg_threads_per_sm(const struct vg_profile *p)
 {
     if (p->cc_major == 7 && p->cc_minor == 5)
         return 1024;
-    return p->cc_major == 8 && p->cc_minor > 0 ? 1536 : 2048;
+    return (p->cc_major == 8 && p->cc_minor > 0) || p->cc_major == 12 ? 1536 : 2048;
 }
 
 size_t vg_persisting_l2(const struct vg_profile *p)

@@ -181,7 +181,8 @@ static int open_locked(void)
     read_options();
     if (!options[0]) {
         snprintf(why, sizeof why,
-                 "set GPUPROF_VGPU=MODEL (t4, v100, a100-40, a100-80, h100, h200)");
+                 "set GPUPROF_VGPU=MODEL (t4, v100, l4, l40s, a100-40, a100-80, "
+                 "h100, h200, b200, rtx4090, ...)");
     } else if (options_known(why, sizeof why) && open_devices(why, sizeof why) == 0) {
         pthread_atfork(NULL, NULL, in_child);
         return 2;

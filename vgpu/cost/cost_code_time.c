@@ -31,10 +31,12 @@ static struct units units_of(const struct vg_profile *p)
                           .special = 0.5,
                           .requests = data_center ? 0.8 : 0.4,
                           .matrix_flops = fmax(p->fp16_flops, p->fp32_flops) / clocks,
-                          .threads = p->cc_major == 7 && p->cc_minor == 5   ? 1024
-                                     : p->cc_major == 8 && p->cc_minor != 0 ? 1536
-                                                                            : 2048,
-                          .smem = p->cc_major >= 9                       ? 228 << 10
+                          .threads = p->cc_major == 7 && p->cc_minor == 5 ? 1024
+                                     : (p->cc_major == 8 && p->cc_minor != 0) || p->cc_major == 12
+                                         ? 1536
+                                         : 2048,
+                          .smem = p->cc_major == 12                      ? 100 << 10
+                                  : p->cc_major >= 9                     ? 228 << 10
                                   : p->cc_major == 8 && p->cc_minor == 0 ? 164 << 10
                                   : p->cc_major == 8                     ? 100 << 10
                                   : p->cc_major == 7 && p->cc_minor == 5 ? 64 << 10

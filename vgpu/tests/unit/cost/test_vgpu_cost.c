@@ -289,8 +289,9 @@ START_TEST(test_gemm_shape)
 }
 END_TEST
 
-static const char *const models[] = {"t4",        "v100", "a100-40", "a100-80",
-                                     "a100-pcie", "h100", "h200"};
+static const char *const models[] = {"t4",    "v100",    "a100-40", "a100-80", "a100-pcie",
+                                     "h100",  "h200",    "l4",      "l40s",    "b200",
+                                     "gb200", "rtx4090", "rtx5090"};
 enum { MODELS = sizeof models / sizeof *models };
 
 /* Results of a multiprocessor in a clock, by compute capability (CUDA programming guide, throughput
@@ -300,7 +301,8 @@ START_TEST(test_peaks_follow_from_units)
     static const struct {
         int cc;
         double fp32, fp64;
-    } units[] = {{70, 64, 32}, {75, 64, 2}, {80, 64, 32}, {90, 128, 64}};
+    } units[] = {{70, 64, 32}, {75, 64, 2},    {80, 64, 32}, {90, 128, 64},
+                 {89, 128, 2}, {100, 128, 64}, {120, 128, 2}};
     struct vg_profile p = load(models[_i]);
     size_t at = 0;
     while (at < sizeof units / sizeof *units && units[at].cc != p.cc_major * 10 + p.cc_minor)
@@ -317,10 +319,13 @@ START_TEST(test_no_product_is_above_a_peak)
 {
     static const enum vg_dtype type[] = {VG_F32, VG_TF32, VG_F16, VG_BF16, VG_F8, VG_I8, VG_F64};
     static const double peak[MODELS][7] = {
-        {8.1, 8.1, 65, 8.1, 8.1, 130, 0.254},       {15.7, 15.7, 125, 15.7, 15.7, 62.8, 7.8},
-        {19.5, 156, 312, 312, 19.5, 624, 19.5},     {19.5, 156, 312, 312, 19.5, 624, 19.5},
-        {19.5, 156, 312, 312, 19.5, 624, 19.5},     {67, 494.7, 989.4, 989.4, 1979, 1979, 66.9},
-        {67, 494.7, 989.4, 989.4, 1979, 1979, 66.9}};
+        {8.1, 8.1, 65, 8.1, 8.1, 130, 0.254},        {15.7, 15.7, 125, 15.7, 15.7, 62.8, 7.8},
+        {19.5, 156, 312, 312, 19.5, 624, 19.5},      {19.5, 156, 312, 312, 19.5, 624, 19.5},
+        {19.5, 156, 312, 312, 19.5, 624, 19.5},      {67, 494.7, 989.4, 989.4, 1979, 1979, 66.9},
+        {67, 494.7, 989.4, 989.4, 1979, 1979, 66.9}, {30.3, 60, 121, 121, 242.5, 242.5, 0.48},
+        {91.6, 183, 362, 362, 733, 733, 1.44},       {75, 1125, 2250, 2250, 4500, 4500, 37},
+        {80, 1250, 2500, 2500, 5000, 5000, 40},      {82.6, 82.6, 165.2, 165.2, 330.3, 660.6, 1.3},
+        {104.8, 104.8, 209.5, 209.5, 419, 838, 1.65}};
     struct vg_profile p = load(models[_i]);
     for (int t = 0; t < 7; t++)
         for (int64_t size = 16; size <= 32768; size *= 2)
