@@ -53,10 +53,12 @@ static void move_up(struct advice *a, size_t from, size_t to)
 }
 
 /* What may be nothing moves up past smaller predictions, and no bound past one that is larger: a
- * bound says what can be had at most, a prediction what will be. */
+ * bound says what can be had at most, a prediction what will be. But cheaper computing that may
+ * save nothing does not stand in the way of lost time. */
 static bool may_pass(const struct outcome *o, const struct outcome *before)
 {
-    return !o->upper_bound || before->upper_bound || before->saves_mid_ns < o->saves_mid_ns;
+    return !o->upper_bound || before->upper_bound || before->saves_mid_ns < o->saves_mid_ns ||
+           (before->rule->cheaper && !o->rule->cheaper && before->saves_low_ns == 0);
 }
 
 static void place_bounds(struct advice *a)
