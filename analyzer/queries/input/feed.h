@@ -63,4 +63,7 @@ const char *query_feed_fact(const struct facts *facts, struct arena *arena, cons
 /* A saving of `ns` in a mean step, as the same share of the median step, which all findings are in.
  */
 int64_t query_feed_share(const struct facts *facts, const struct feed *f, double ns);
+/* Of a step's wait for data, what starting workers anew for each loop takes: more workers, or cores
+ * for them, do not end that. */
+int64_t query_feed_starting(const struct facts *facts, struct arena *arena);
 #endif

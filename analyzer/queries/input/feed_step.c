@@ -133,3 +133,10 @@ int64_t query_feed_share(const struct facts *facts, const struct feed *f, double
 {
     return (int64_t)(ns / f->step_ns * (double)facts->step_ns);
 }
+
+int64_t query_feed_starting(const struct facts *facts, struct arena *arena)
+{
+    struct feed f;
+    bool starts = query_feed(facts, arena, &f) && f.have > 0 && f.startup_ns > 0 && !f.persistent;
+    return starts ? query_feed_share(facts, &f, f.startup_ns * f.loops / f.steps) : 0;
+}

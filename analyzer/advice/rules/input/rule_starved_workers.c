@@ -2,6 +2,7 @@
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/host.h"
+#include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/input/loader.h"
 
 /* NULL: nothing speaks against it. */
@@ -38,9 +39,8 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 }
 
 static void starved(const struct facts *f, struct arena *arena, struct outcome *o,
-                    const struct query_loader *l)
+                    const struct query_loader *l, int64_t idle)
 {
-    int64_t idle = f->breakdown_ns[PART_IDLE_INPUT];
     const char *whose = "", *also = "";
     bool one = l->workers == 1;
     if (query_others_compute(l, f->host.usable_cores) && query_limited_pct(f) < QUERY_LIMITED_PCT) {
@@ -77,14 +77,19 @@ static void check_starved_workers(const struct facts *f, struct arena *arena, st
     o->why = arena_printf(arena, "the workers wait for a core during %.0f %% of their work", share);
     if (share < QUERY_STARVED_PCT)
         return;
+    int64_t idle = f->breakdown_ns[PART_IDLE_INPUT], starting = query_feed_starting(f, arena);
+    idle -= starting < idle ? starting : idle;
     const char *not_now = why_not_now(f, arena, &l, o->why);
+    if (!not_now && starting && idle * QUERY_WORTH < f->step_ns)
+        not_now = arena_printf(arena, "the GPU waits for workers that are started anew: see "
+                                      "worker-startup");
     if (not_now) {
         o->verdict = RULE_SUPPRESSED;
         o->why = not_now;
         return;
     }
     add_evidence(f, o, &l);
-    starved(f, arena, o, &l);
+    starved(f, arena, o, &l, idle);
 }
 
 const struct rule rule_starved_workers = {
