@@ -4,6 +4,14 @@
 
 #include <stdlib.h>
 
+/* The work that the finding shows; NULL: it shows none, or a gap behind some. */
+static const struct op *example_of(const struct facts *f, const struct outcome *o)
+{
+    uint32_t i = o->example_count ? o->examples[0].op : TL_NONE;
+    const struct op *op = i == TL_NONE ? NULL : &f->tl->ops[i];
+    return op && op->start_ns == o->examples[0].start_ns ? op : NULL;
+}
+
 bool outcome_is_about(const struct facts *f, const struct outcome *o, uint32_t op)
 {
     const struct aim *at = &o->edit.at;
@@ -11,9 +19,8 @@ bool outcome_is_about(const struct facts *f, const struct outcome *o, uint32_t o
         return (at->op_marks && at->op_marks[op]) || (at->gone_marks && at->gone_marks[op]);
     if (at->ops)
         return at->ops(f, op);
-    uint32_t example = o->example_count ? o->examples[0].op : TL_NONE;
-    return example != TL_NONE && f->tl->ops[op].kind == OP_KERNEL &&
-           f->tl->ops[op].name == f->tl->ops[example].name;
+    const struct op *x = &f->tl->ops[op], *y = example_of(f, o);
+    return y && x->kind == y->kind && x->name == y->name && x->copy_kind == y->copy_kind;
 }
 
 /* Sums by line; the line with most of them, 0: there is none. */
@@ -37,18 +44,21 @@ static uint32_t most_of(const struct facts *f, const struct outcome *o, double *
     return best;
 }
 
-/* "; 83 % of that work comes from train.py:9 (Net.forward)" behind the summary. */
+/* "; 83 % of that work comes from train.py:9 (Net.forward)" behind the summary; of bounds only
+ * those on copies, whose examples are what they are about. */
 void outcome_say_where(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     double share;
-    if (f->tl->launch_line_count == 0 || !o->summary || !o->edit.kind)
+    const struct op *shown = example_of(f, o);
+    bool copies = shown && shown->kind == OP_COPY;
+    if (f->tl->launch_line_count == 0 || !o->summary || !(o->edit.kind || copies))
         return;
     uint32_t line = most_of(f, o, &share);
     if (share < QUERY_LINE_SHARE)
         return;
     char text[512];
-    const char *more =
-        arena_printf(arena, "%s; %.0f %% of that work comes from %s", o->summary, 100 * share,
-                     timeline_line_text(f->tl, line, text, sizeof text));
+    const char *more = arena_printf(arena, "%s; %.0f %% of %s from %s", o->summary, 100 * share,
+                                    copies ? "these copies come" : "that work comes",
+                                    timeline_line_text(f->tl, line, text, sizeof text));
     o->summary = more ? more : o->summary;
 }

@@ -1,4 +1,5 @@
 /* When copy-volume fires, when it stays silent or is refused, when it cannot tell. */
+#include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"
 
 /* 8 ms of copies beside 1.9 ms of computing; `kind` of the host's memory. */
@@ -63,7 +64,8 @@ TEST(test_copies_that_fit)
     case_cannot_tell(fill_hidden, "kernels,api,ranges", "copy-volume");
 }
 
-/* What FSDP and DeepSpeed fetch is told of them; a batch, or anything else, is not. */
+/* What FSDP and DeepSpeed fetch is told of them; a batch, or anything else, is not, though files of
+ * FSDP stand in stacks, as PyTorch imports them. */
 TEST(test_whose_copies)
 {
     static const char *const ranges[] = {NULL, "FullyShardedDataParallel.forward", "ZeRO offload"};
@@ -72,6 +74,7 @@ TEST(test_whose_copies)
         build_meta(&b, "framework", "pytorch");
         copied_from = MEMORY_PAGEABLE;
         case_loop(&b, fill_offloaded);
+        stack_of(&b, "torch/distributed/fsdp/api.py", "<module>", 1);
         if (ranges[i])
             build_range(&b, ranges[i], US(1), US(2));
         const struct outcome *o = case_outcome(build_analyze(&b), "copy-volume");

@@ -2,6 +2,8 @@
  * live in host memory, or input far larger than it needs to be. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
+#include "analyzer/timeline/name_test.h"
+#include "wire/fact_keys.h"
 
 static const enum memory_kind sources[] = {MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_MANAGED,
                                            MEMORY_UNKNOWN};
@@ -45,15 +47,24 @@ static const char *volume_text(const struct facts *f, struct arena *arena,
                     : up;
 }
 
-/* Something names a library that fetches weights from the host, or what is fetched goes back. */
+static bool of_offload(const char *range)
+{
+    return query_name_has(range, "FSDP|fsdp|FullySharded|fully_shard|DeepSpeed|deepspeed|offload|"
+                                 "Offload|ZeRO");
+}
+
+/* A library that fetches weights from the host was at work (that it is installed, and so in stacks,
+ * says nothing), or what is fetched goes back. */
 static bool is_offloaded(const struct facts *f, int64_t back)
 {
-    const struct str_table *s = &f->tl->strings;
-    for (uint32_t i = 0; back == 0 && i < s->n; i++)
-        if (query_name_has(s->text[i], "FSDP|fsdp|FullySharded|fully_shard|DeepSpeed|deepspeed|"
-                                       "offload|Offload|ZeRO"))
-            return true;
-    return back > 0;
+    const struct timeline *t = f->tl;
+    bool any =
+        back > 0 || timeline_meta(t, FACT_TORCH_FSDP) || timeline_meta(t, FACT_TORCH_DEEPSPEED);
+    struct name_test offload = name_test_open(t, of_offload);
+    for (uint32_t i = 0; !any && i < t->range_count; i++)
+        any = name_test(&offload, t->ranges[i].name);
+    name_test_close(&offload);
+    return any;
 }
 
 static void check_copy_volume(const struct facts *f, struct arena *arena, struct outcome *o)
