@@ -52,6 +52,15 @@ const char *query_worker_line(const struct facts *f, struct arena *arena)
     return out ? out : "";
 }
 
+const char *query_samples_text(const struct facts *f, struct arena *arena)
+{
+    const char *worker = query_worker_line(f, arena);
+    if (!*worker)
+        return query_line_text(f, arena, 1u << (f->on_cpu ? PART_DATA : PART_IDLE_INPUT));
+    const char *out = arena_printf(arena, "; the workers make it at %s", worker);
+    return out ? out : "";
+}
+
 /* PyTorch works in it, or waits for its own threads: that is what the model computes, or its way
  * from one launch to the next. */
 static bool is_computing(const struct line *l)

@@ -16,6 +16,9 @@ const char *query_wait_line(const struct facts *f, struct arena *arena);
 /* "Data.__getitem__() data.py:17, in numpy.load (computes), 95 % of it": where a loader's workers
  * spend their time; "" where it is not known. */
 const char *query_worker_line(const struct facts *f, struct arena *arena);
+/* "; 1.79 ms of it: Data.__getitem__() data.py:17 (computes)": the line of the user's code that
+ * makes the samples, in the training thread while it is waited for, else in the workers; "". */
+const char *query_samples_text(const struct facts *f, struct arena *arena);
 /* What holds most of the step and is not the model's own computing: neither in PyTorch's forward
  * and backward passes and optimizers, nor waiting for them. */
 struct query_cause {

@@ -3,8 +3,11 @@
 #include "tests/rules/feed.h"
 #include "tests/rules/host.h"
 #include "tests/rules/refuse.h"
+#include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"
+
+#include <string.h>
 
 /* On a GPU as well: num-workers names the loader that is waited for, and divides first. */
 TEST(beside_a_gpu)
@@ -113,6 +116,23 @@ static struct builder with_workers(const char *cores)
     build_thread(&b, 2, "loader-0");
     build_thread(&b, 3, "loader-1");
     return b;
+}
+
+/* The line that makes the samples, as it is looked at while the GPU waits. */
+TEST(says_what_makes_the_samples)
+{
+    for (int looked = 0; looked < 2; looked++) {
+        struct builder b = build_start();
+        build_meta(&b, "usable_cores", "8");
+        int64_t stack = stack_of(&b, "/home/u/data.py", "Data.__getitem__", 17);
+        case_loop(&b, fill_decode);
+        for (int i = 0; looked && i < CASE_STEPS; i++)
+            for (int k = 1; k < 4; k++)
+                look_at(&b, stack, MS(100 + 10 * i + k));
+        const struct outcome *o = case_outcome(build_analyze(&b), "num-workers");
+        ck_assert_int_eq(strstr(o->summary, "of it: Data.__getitem__() data.py:17") != NULL,
+                         looked);
+    }
 }
 
 TEST(test_input_by_trainer)

@@ -244,19 +244,11 @@ static void fire(const struct facts *facts, struct arena *arena, struct outcome 
     if (f->have > 0 || others || (f->have < 0 && delivered(facts)))
         o->title = "Give the loader more workers";
     outcome_fires(o, gain,
-                  arena_printf(arena, "%s %s of %s %s%s%s%s", how, time_text(arena, idle),
+                  arena_printf(arena, "%s %s of %s %s%s%s%s%s", how, time_text(arena, idle),
                                time_text(arena, facts->step_ns), scope_words(facts)->per,
                                where ? ", most of it in '" : "", where ? where : "",
-                               where ? "'" : ""));
+                               where ? "'" : "", query_samples_text(facts, arena)));
     outcome_example_gaps(o, facts, PART_IDLE_INPUT, "GPU idle, next batch not ready");
-}
-
-/* Of a step's wait for data, what starting workers for each loop takes: more of them take longer. */
-static int64_t starting_ns(const struct facts *facts, struct arena *arena)
-{
-    struct feed f;
-    bool starts = query_feed(facts, arena, &f) && f.have > 0 && f.startup_ns > 0 && !f.persistent;
-    return starts ? query_feed_share(facts, &f, f.startup_ns * f.loops / f.steps) : 0;
 }
 
 static void check_num_workers(const struct facts *facts, struct arena *arena, struct outcome *o)
@@ -286,7 +278,7 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
         o->why = why_not;
         return;
     }
-    int64_t starting = starting_ns(facts, arena);
+    int64_t starting = query_feed_starting(facts, arena);
     if (starting * 2 > idle) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
