@@ -4,6 +4,7 @@
 #include "analyzer/advice/verdict.h"
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/host.h"
+#include "analyzer/queries/lines.h"
 #include "analyzer/queries/input/loader.h"
 #include "base/size.h"
 #include "wire/fact_keys.h"
@@ -34,9 +35,11 @@ static const struct cpu_group { /* parts that have one remedy */
      1u << PART_OTHER},
 };
 
+/* A line of the program that holds up the loop between the model's calls is its other work. */
 static int64_t group_ns(const struct advice *a, const struct cpu_group *g)
 {
-    int64_t sum = 0;
+    int64_t of_line = query_cause_in_model(a->facts);
+    int64_t sum = g->class == VERDICT_CPU ? -of_line : g->class == VERDICT_HOST ? of_line : 0;
     for (int p = 0; p < PART_COUNT; p++)
         sum += g->parts >> p & 1 ? a->facts->breakdown_ns[p] : 0;
     return sum;

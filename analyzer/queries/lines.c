@@ -130,6 +130,16 @@ struct query_cause query_cause(const struct facts *f)
     return best.ns > 0 && much ? best : (struct query_cause){.line = NULL};
 }
 
+int64_t query_cause_in_model(const struct facts *f)
+{
+    struct query_cause c = query_cause(f);
+    const int64_t *part = c.line ? c.line->part_ns : NULL;
+    if (!f->on_cpu || !c.line || c.line->ns <= 0)
+        return 0;
+    int64_t in = part[PART_FORWARD] + part[PART_BACKWARD] + part[PART_OPTIMIZER];
+    return (int64_t)((double)c.ns * (double)in / (double)c.line->ns);
+}
+
 const char *query_cause_text(const struct query_cause *c, struct arena *arena)
 {
     char text[512];

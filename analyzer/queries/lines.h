@@ -29,6 +29,9 @@ struct query_cause {
     int from, to;       /* the first and the last of these lines */
 };
 struct query_cause query_cause(const struct facts *f);
+/* Without a GPU, of the step: what the cause holds of forward, backward and optimizer, which is not
+ * the model's computing, though it lies between its calls. */
+int64_t query_cause_in_model(const struct facts *f);
 /* "memory_map() train.py:9, in subprocess.run (sleeps)"; "jitter() data.py:14 to 17, mostly line 16
  * (computes)". */
 const char *query_cause_text(const struct query_cause *c, struct arena *arena);

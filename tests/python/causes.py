@@ -31,6 +31,8 @@ CAUSES = {
     "lock": ("turn = threading.Event()\ndef upload():\n    while True:\n        time.sleep(0.02)\n        turn.set()\n"
              "threading.Thread(target=upload, daemon=True).start()\ndef record():\n    turn.wait()\n    turn.clear()",
              "record()", "record()", "waits for a lock or another thread"),
+    "rarely": ("pool = threading.Lock()\ndef evict():\n    pool.acquire(timeout=0.03)\npool.acquire()",
+               "step % 4 or evict()", "evict()", "waits for a lock or another thread"),
     "python": ("def jitter(image):\n    rows = []\n    for r in image:\n        row = []\n        for v in r:\n"
                "            v += random.gauss(0, 1)\n            row.append(min(max(v, 0), 1))\n        rows.append(row)\n"
                "    return rows", "jitter([[0.5] * 100] * 200)", "jitter()", "computes"),

@@ -1,8 +1,12 @@
 /* When compute-threads fires, when it stays silent, when it cannot tell. No trainer plants it: they
  * compute on the GPU. */
+#include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"
 
-static const struct advice *on_cpu(const char *threads)
+#include <string.h>
+
+/* A line of the program waits for `held` of the 8 ms between the calls of the model. */
+static const struct advice *with_line(const char *threads, int held)
 {
     struct builder b = build_start();
     build_meta(&b, "torch.version", "2.9.0");
@@ -10,13 +14,28 @@ static const struct advice *on_cpu(const char *threads)
     if (threads)
         build_meta(&b, "torch.num_threads", threads);
     build_meta(&b, "torch.num_threads.where", "train.py:3");
+    int64_t own = stack_of(&b, "/home/me/train.py", "record", 9);
+    int64_t loop = stack_of(&b, "/home/me/train.py", "<module>", 20);
+    struct row_stack torch = {.id = ++b.next_id,
+                              .caller = loop,
+                              .file = build_text(&b, "/x/lib/python3.11/site-packages/torch/a.py"),
+                              .function = build_text(&b, "_engine_run_backward"),
+                              .line = 800};
+    build_put(&b, ROW_STACK, &torch);
     for (int i = 0; i < 30; i++) {
         int64_t at = MS(100 + 10 * i);
         build_range_at(&b, "gpuprof.step", 0, at, at + MS(10));
         build_range(&b, "backward", at + MS(1), at + MS(9));
         build_range(&b, "optimizer.step", at + MS(9), at + MS(10));
+        for (int k = 1; held && k < 9; k++)
+            look_at(&b, k <= held ? own : torch.id, at + MS(k) + US(500));
     }
     return build_analyze(&b);
+}
+
+static const struct advice *on_cpu(const char *threads)
+{
+    return with_line(threads, 0);
 }
 
 TEST(test_compute_threads)
@@ -30,4 +49,19 @@ TEST(test_compute_threads)
     case_verdict(on_cpu("4"), "compute-threads", RULE_SILENT);
     case_verdict(case_advice(case_busy), "compute-threads", RULE_SILENT); /* on a GPU */
     case_verdict(on_cpu(NULL), "compute-threads", RULE_CANNOT_TELL);
+}
+
+/* What holds up the loop between the model's calls is not its computing, nor what it is bound by. */
+TEST(a_line_that_waits_between_its_calls)
+{
+    const struct advice *a = with_line("1", 2);
+    const struct outcome *o = case_outcome(a, "compute-threads");
+    ck_assert_msg(o->verdict == RULE_FIRES, "%s", o->why);
+    ck_assert_int_eq(o->saves_high_ns, MS(6)); /* three quarters of 10 ms without 2 */
+    ck_assert_int_eq(a->class, VERDICT_CPU);
+    a = with_line("1", 6);
+    case_verdict(a, "compute-threads", RULE_SILENT);
+    ck_assert_int_eq(a->class, VERDICT_HOST);
+    ck_assert_msg(strncmp(a->verdict, "Host-bound (no GPU): program work outside", 41) == 0, "%s",
+                  a->verdict);
 }

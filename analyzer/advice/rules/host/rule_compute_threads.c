@@ -2,6 +2,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/host.h"
+#include "analyzer/queries/lines.h"
 #include "wire/fact_keys.h"
 
 static void check_compute_threads(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -9,7 +10,8 @@ static void check_compute_threads(const struct facts *f, struct arena *arena, st
     int threads = query_compute_threads(f), cores = f->host.usable_cores,
         ranks = query_ranks_here(f);
     const int64_t *part = f->breakdown_ns;
-    int64_t computes = part[PART_FORWARD] + part[PART_BACKWARD] + part[PART_OPTIMIZER];
+    int64_t computes =
+        part[PART_FORWARD] + part[PART_BACKWARD] + part[PART_OPTIMIZER] - query_cause_in_model(f);
     if (!f->on_cpu) {
         o->why = "the model computes on a GPU";
         return;
