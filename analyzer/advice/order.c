@@ -1,8 +1,9 @@
 /* The order of the findings: by what each saves, and the cause before what hides it. Findings are
  * of two groups: time that the program loses (waits, input, host work, settings, repeated work),
- * and computing made cheaper (precision, fusion, graphs, layouts). The first of the lost time
- * leads, because its cause is in the program and its remedy keeps the numbers, unless cheaper
- * computing saves far more. No bound stands before a larger prediction, whatever its cause. */
+ * and computing made cheaper (precision, fusion, graphs, layouts). Lost time stands first, because
+ * its cause is in the program and its remedy keeps the numbers, unless cheaper computing saves far
+ * more. No bound stands before a larger prediction that surely saves something, whatever its
+ * cause. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/lines.h"
 
@@ -58,7 +59,7 @@ static void move_up(struct advice *a, size_t from, size_t to)
 static bool may_pass(const struct outcome *o, const struct outcome *before)
 {
     return !o->upper_bound || before->upper_bound || before->saves_mid_ns < o->saves_mid_ns ||
-           (before->rule->cheaper && !o->rule->cheaper && before->saves_low_ns == 0);
+           (before->rule->cheaper && !o->rule->cheaper && least(before) == 0);
 }
 
 static void place_bounds(struct advice *a)
@@ -74,15 +75,6 @@ static void place_bounds(struct advice *a)
     }
 }
 
-/* May the finding at `i` be the first? */
-static bool may_lead(const struct advice *a, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (!may_pass(a->ranked[i], a->ranked[k]))
-            return false;
-    return true;
-}
-
 /* Where one of both may be nothing, their middles are compared. */
 static bool saves_far_more(const struct outcome *x, const struct outcome *y)
 {
@@ -92,15 +84,27 @@ static bool saves_far_more(const struct outcome *x, const struct outcome *y)
     return (double)of_x > ADVICE_FAR_MORE * (double)of_y;
 }
 
-/* The first of the lost time goes first, unless cheaper computing saves more than twice as much. */
+/* Lost time goes before cheaper computing, unless that saves more than twice as much. */
 static void put_lost_time_first(struct advice *a)
 {
-    size_t i = 0;
-    while (i < a->ranked_count && a->ranked[i]->rule->cheaper)
-        i++;
-    if (i < a->ranked_count && !a->ranked[i]->rule->changes_training && may_lead(a, i) &&
-        !saves_far_more(a->ranked[0], a->ranked[i]))
-        move_up(a, i, 0);
+    for (size_t i = 1; i < a->ranked_count; i++) {
+        const struct outcome *o = a->ranked[i];
+        size_t to = i;
+        while (!o->rule->cheaper && !o->rule->changes_training && to > 0 &&
+               a->ranked[to - 1]->rule->cheaper && may_pass(o, a->ranked[to - 1]) &&
+               !saves_far_more(a->ranked[to - 1], o))
+            to--;
+        move_up(a, i, to);
+    }
+}
+
+/* May the finding at `i` be the first? */
+static bool may_lead(const struct advice *a, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (!may_pass(a->ranked[i], a->ranked[k]))
+            return false;
+    return true;
 }
 
 static bool is_most_lost(const struct advice *a, enum part part)

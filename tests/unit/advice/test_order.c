@@ -77,6 +77,20 @@ TEST(cheaper_computing_that_may_save_nothing_does_not_lead)
     }
 }
 
+/* Not the first of the lost time alone. */
+TEST(lost_time_stands_before_cheaper_computing)
+{
+    struct ranking x = {0};
+    fires(&x, "cpu-contention", true, 0, 95, 95);
+    fires(&x, "tensor-cores", false, 45, 80, 90);
+    fires(&x, "pointwise-fusion", false, 10, 30, 40);
+    fires(&x, "worker-startup", false, 9, 20, 21);
+    rank(&x, PART_IDLE_HOST);
+    check_first(&x, "cpu-contention");
+    ck_assert_str_eq(x.a.ranked[1]->rule->id, "tensor-cores"); /* far more */
+    ck_assert_str_eq(x.a.ranked[2]->rule->id, "worker-startup");
+}
+
 TEST(nor_does_the_bound_of_a_cause)
 {
     struct ranking x = {0};
