@@ -52,12 +52,38 @@ const char *query_worker_line(const struct facts *f, struct arena *arena)
     return out ? out : "";
 }
 
+/* The function that makes samples in the training thread; not the loop, to which PyTorch hands
+ * them. */
+static struct query_cause samples_here(const struct facts *f)
+{
+    const struct lines *all = facts_lines(f, LINES_STEP);
+    struct query_cause c = {.line = NULL};
+    for (size_t i = 0; i < all->count; i++) {
+        const struct line *l = &all->at[i];
+        bool function = *l->function;
+        int64_t ns = function ? l->function_ns : l->ns;
+        if (query_line_of_input(l) && !strstr(l->called, "DataLoaderIter") && ns > c.ns)
+            c = (struct query_cause){.line = l,
+                                     .ns = ns,
+                                     .from = function ? l->function_from : l->number,
+                                     .to = function ? l->function_to : l->number};
+    }
+    return c;
+}
+
 const char *query_samples_text(const struct facts *f, struct arena *arena)
 {
-    const char *worker = query_worker_line(f, arena);
-    if (!*worker)
-        return query_line_text(f, arena, 1u << (f->on_cpu ? PART_DATA : PART_IDLE_INPUT));
-    const char *out = arena_printf(arena, "; the workers make it at %s", worker);
+    const char *worker = query_worker_line(f, arena), *out;
+    struct query_cause c = samples_here(f);
+    char time[32];
+    if (*worker)
+        out = arena_printf(arena, "; the workers make it at %s", worker);
+    else if (c.line &&
+             c.ns * QUERY_CAUSE_LINE >= f->breakdown_ns[f->on_cpu ? PART_DATA : PART_IDLE_INPUT])
+        out = arena_printf(arena, "; %s of it: %s", time_words(time, sizeof time, c.ns),
+                           query_cause_text(&c, arena));
+    else
+        out = "";
     return out ? out : "";
 }
 
