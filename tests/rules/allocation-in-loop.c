@@ -1,6 +1,8 @@
 /* When allocation-in-loop fires, when it stays silent or is refused, when it cannot tell. */
 #include "tests/unit/rule_case.h"
 
+#include <string.h>
+
 static int allocating_steps;
 
 static void fill_allocations(struct builder *b, int64_t at)
@@ -40,6 +42,24 @@ static void fill_named(struct builder *b, int64_t at)
 }
 
 /* The runtime of a compiler allocates: the program marks loops, and cannot call cudaMallocAsync. */
+static void fill_emptied(struct builder *b, int64_t at)
+{
+    allocating_steps = 1;
+    fill_allocations(b, at);
+    build_range(b, "sync torch.cuda.empty_cache() train.py:14", at + US(15), at + MS(7.125));
+    build_range(b, "forward", at + MS(7.125), at + MS(9.9));
+}
+
+/* Of what frees, though more of the time goes to allocating again. */
+TEST(names_what_frees)
+{
+    const struct outcome *o = case_outcome(case_advice(fill_emptied), "allocation-in-loop");
+    ck_assert_msg(strstr(o->summary, "empty_cache() train.py:14'") != NULL, "%s", o->summary);
+    kernel_name = case_gemm;
+    o = case_outcome(case_advice(fill_named), "allocation-in-loop");
+    ck_assert_msg(strstr(o->summary, "in range") == NULL, "%s", o->summary);
+}
+
 TEST(test_directives)
 {
     static const struct {

@@ -5,17 +5,25 @@
 #include "analyzer/queries/search.h"
 #include "analyzer/queries/warm.h"
 
+#include <string.h>
+
 struct churn { /* in used steps, of the training process */
     int64_t allocations, frees, host_allocations, ns;
-    int64_t usual_ns; /* in calls that are no start-up */
-    uint32_t longest; /* api index, TL_NONE */
+    int64_t usual_ns;               /* in calls that are no start-up */
+    uint32_t longest, longest_free; /* api index, TL_NONE */
 };
+
+static bool longer(const struct timeline *t, uint32_t api, uint32_t than)
+{
+    const struct api *a = &t->apis[api], *b = than == TL_NONE ? NULL : &t->apis[than];
+    return !b || a->end_ns - a->start_ns > b->end_ns - b->start_ns;
+}
 
 /* but for what the search for an algorithm allocates itself */
 static struct churn churn_of(const struct facts *f, const struct query_search *search)
 {
     const struct timeline *t = f->tl;
-    struct churn c = {.longest = TL_NONE};
+    struct churn c = {.longest = TL_NONE, .longest_free = TL_NONE};
     for (uint32_t i = 0; i < t->api_count; i++) {
         const struct api *p = &t->apis[i];
         bool memory = p->kind == API_ALLOC || p->kind == API_FREE || p->kind == API_HOST_ALLOC;
@@ -29,8 +37,9 @@ static struct churn churn_of(const struct facts *f, const struct query_search *s
         c.host_allocations += p->kind == API_HOST_ALLOC;
         c.ns += ns;
         c.usual_ns += ns < QUERY_WARM_LONG_NS ? ns : 0;
-        if (c.longest == TL_NONE || ns > t->apis[c.longest].end_ns - t->apis[c.longest].start_ns)
-            c.longest = i;
+        c.longest = longer(t, i, c.longest) ? i : c.longest;
+        if (p->kind == API_FREE && longer(t, i, c.longest_free))
+            c.longest_free = i;
     }
     return c;
 }
@@ -48,6 +57,13 @@ static void without_pool(const struct churn *c, double steps, struct outcome *o)
         (double)c->frees < RULES_ALLOCATES_OFTEN * steps)
         return;
     o->remedy.action = ACTION_KEEP_MEMORY_POOL;
+}
+
+/* What frees is the cause, where the program's own call does; what allocates again follows. */
+static const char *where_of(const struct facts *f, const struct churn *c)
+{
+    const char *frees = c->longest_free == TL_NONE ? NULL : query_range_of(f, c->longest_free);
+    return frees && strncmp(frees, "sync ", 5) == 0 ? frees : query_gap_range(f, PART_IDLE_ALLOC);
 }
 
 /* "once", "3.5 times" */
@@ -101,7 +117,7 @@ static void check_allocation_in_loop(const struct facts *f, struct arena *arena,
                              "count", rows);
     outcome_evidence_per(o, "host time in these calls", ms(per_step(f, c.ns)), "ms", rows);
     o->edit = (struct edit){.kind = &edit_remove, .at.calls = silences};
-    const char *where = query_gap_range(f, PART_IDLE_ALLOC);
+    const char *where = where_of(f, &c);
     const char *what = what_it_does(arena, (double)(c.allocations + c.host_allocations) / used,
                                     (double)c.frees / used);
     outcome_fires(o, idle,
