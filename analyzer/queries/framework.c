@@ -21,6 +21,15 @@ static bool runs_kernel(const struct facts *f, const char *words)
     return false;
 }
 
+bool query_is_product(const char *range)
+{
+    static const char *const names[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(range, names[i]) == 0)
+            return true;
+    return false;
+}
+
 bool query_of_python(const struct facts *f)
 {
     const char *exe = timeline_meta(f->tl, "exe");

@@ -123,6 +123,7 @@ bool query_of_python(const struct facts *f);
 /* And that it does so with PyTorch, or at least nothing that it does without (CuPy, Numba, Warp)?
  */
 bool query_of_pytorch(const struct facts *f);
+bool query_is_product(const char *range); /* a framework's operator that multiplies matrices */
 /* An accelerator that gpuprof knows no records of, by names in the recording: "MTIA", "Ascend NPU".
  * NULL: none is named. */
 const char *query_other_accelerator(const struct facts *f);

@@ -72,17 +72,12 @@ static void see_shapes(struct sizes *s, const char *shapes)
     }
 }
 
-/* Products are operators of PyTorch's whose shapes were recorded. */
+/* Products are operators of a framework whose shapes were recorded. */
 static void see_operators(struct sizes *s, const struct timeline *t)
 {
-    static const char *const names[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm"};
-    enum { NAMES = sizeof names / sizeof *names };
-    for (size_t i = 0; i < t->range_count; i++) {
-        const char *name = t->ranges[i].shapes ? tl_text(t, t->ranges[i].name) : "";
-        for (size_t k = 0; *name && k < NAMES; k++)
-            if (strcmp(name, names[k]) == 0)
-                see_shapes(s, tl_text(t, t->ranges[i].shapes));
-    }
+    for (size_t i = 0; i < t->range_count; i++)
+        if (t->ranges[i].shapes && query_is_product(tl_text(t, t->ranges[i].name)))
+            see_shapes(s, tl_text(t, t->ranges[i].shapes));
 }
 
 /* The size that is not a multiple of 8 in most of the recorded products of 16-bit types; 0 where
