@@ -109,6 +109,27 @@ TEST(test_nothing_exchanged)
     case_verdict(a, "dp-instead-of-ddp", RULE_SILENT);
 }
 
+/* What all ranks send to all (embeddings, experts) is no gradient, and no bucket holds it: in a loop
+ * and in a window of which nothing repeats, where this rule is not asked, exposed-communication does
+ * not send there. */
+TEST_EACH(test_all_with_all_is_in_no_bucket, 0, 4)
+{
+    struct builder b = build_start();
+    bool window = _i & 1, to_all = _i & 2;
+    build_stream(&b, 2, 1);
+    build_meta(&b, "have", everything);
+    moved_by = to_all ? "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)" : nccl;
+    if (window)
+        fill_small(&b, MS(100));
+    else
+        case_loop(&b, fill_small);
+    moved_by = nccl;
+    const struct advice *a = build_analyze(&b);
+    case_verdict(a, "bucket-size", window ? RULE_CANNOT_TELL : to_all ? RULE_SILENT : RULE_FIRES);
+    ck_assert_int_eq(case_outcome(a, "exposed-communication")->verdict,
+                     window || to_all ? RULE_FIRES : RULE_SUPPRESSED);
+}
+
 TEST(cannot_tell)
 {
     case_cannot_tell(fill_unrecorded, everything, "bucket-size");

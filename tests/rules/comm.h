@@ -6,6 +6,9 @@
 
 static const char nccl[] = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage)";
 
+/* The kernel in which exchange() moves bytes. */
+static const char *moved_by = nccl;
+
 static const char everything[] = "kernels,copies,memsets,api,syncs,ranges,collectives";
 
 /* What the program calls its process group, and the collective in it; NULL: nothing. */
@@ -27,7 +30,7 @@ static inline void exchange_in(struct builder *b, const char *group, const char 
                                .ranks = 2};
     int64_t before = b->stream;
     b->stream = stream;
-    build_kernel(b, nccl, call + US(1), start, length);
+    build_kernel(b, moved_by, call + US(1), start, length);
     b->stream = before;
     build_put(b, ROW_COLLECTIVE, &c);
 }

@@ -141,15 +141,18 @@ const struct rank_facts *query_own_rank(const struct facts *f)
     return NULL;
 }
 
-static enum query_take sends_to_ranks(const struct facts *f, uint32_t op)
+bool query_sends_to_ranks(const struct facts *f, uint32_t op)
 {
     const struct timeline *t = f->tl;
     return t->ops[op].kind == OP_KERNEL && t->ops[op].comm == COMM_GRADIENTS &&
-                   query_name_has(tl_text(t, t->ops[op].name),
-                                  "SendRecv|AllToAll|AlltoAll|alltoall|all_to_all|dispatch|combine|"
-                                  "moeA2A|moe_a2a|deep_ep|hybrid_ep|pplx::")
-               ? QUERY_BUSY
-               : QUERY_NO;
+           query_name_has(tl_text(t, t->ops[op].name),
+                          "SendRecv|AllToAll|AlltoAll|alltoall|all_to_all|dispatch|combine|"
+                          "moeA2A|moe_a2a|deep_ep|hybrid_ep|pplx::");
+}
+
+static enum query_take sends_to_ranks(const struct facts *f, uint32_t op)
+{
+    return query_sends_to_ranks(f, op) ? QUERY_BUSY : QUERY_NO;
 }
 
 struct query_ops query_all_with_all(const struct facts *f)

@@ -26,6 +26,7 @@ struct query_comm query_comm(const struct facts *f, enum comm_kind kind);
 /* Kernels in which all ranks send to all (embeddings, experts), or of which nothing says for whom:
  * sends and receives of a pipeline look alike. */
 struct query_ops query_all_with_all(const struct facts *f);
+bool query_sends_to_ranks(const struct facts *f, uint32_t op);
 
 /* Time per step in kernels that send and receive, of which nothing says for whom: no call that was
  * recorded with them, and no operator of the program. */

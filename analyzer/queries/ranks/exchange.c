@@ -19,10 +19,11 @@ static int by_size(const void *a, const void *b)
     return (x->duration_ns > y->duration_ns) - (x->duration_ns < y->duration_ns);
 }
 
+/* Of gradients: what all ranks send to all is of embeddings or experts. */
 static bool is_here(const struct facts *f, const struct collective *c)
 {
     return c->op != TL_NONE && c->row.bytes > 0 && f->tl->ops[c->op].comm == COMM_GRADIENTS &&
-           query_used(f, c->op);
+           query_used(f, c->op) && !query_sends_to_ranks(f, c->op);
 }
 
 /* The used step whose length is nearest to the median. */

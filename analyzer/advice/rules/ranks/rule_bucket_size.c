@@ -59,15 +59,17 @@ static void check_bucket_size(const struct facts *f, struct arena *arena, struct
     /* Each of many collectives brings the ranks together: with fewer, they wait less often. */
     int64_t exposed = fault == BUCKETS_SMALL ? f->breakdown_ns[PART_COMM] : query_exposed_comm(f);
     int64_t gain = exposed + launching;
-    if (x.step == TL_NONE && all.count > 0) {
+    bool exchanges = x.step == TL_NONE && all.count > query_all_with_all(f).count;
+    if (exchanges) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: the sizes of the collectives (gpuprof run records them)";
         return;
     }
-    o->why = x.step == TL_NONE
-                 ? "no collectives on this GPU"
-                 : arena_printf(arena, "%zu collectives of %.1f MB per step, %.3f ms exposed",
-                                x.count, (double)x.bytes / 1e6, ms(gain));
+    o->why =
+        x.step == TL_NONE
+            ? all.count ? "no collectives of gradients on this GPU" : "no collectives on this GPU"
+            : arena_printf(arena, "%zu collectives of %.1f MB per step, %.3f ms exposed", x.count,
+                           (double)x.bytes / 1e6, ms(gain));
     if (fault == BUCKETS_FINE || gain * QUERY_WORTH < f->step_ns)
         return;
     add_evidence(o, &x, exposed, launching);

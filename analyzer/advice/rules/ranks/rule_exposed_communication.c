@@ -130,7 +130,7 @@ static const char *why_not_now(const struct facts *f, struct arena *arena,
         return arena_printf(arena,
                             "one process sends the weights to all GPUs %s: see dp-instead-of-ddp",
                             scope_words(f)->in_each);
-    if (query_buckets(f, x) != BUCKETS_FINE)
+    if (!analysis_of_window(f) && query_buckets(f, x) != BUCKETS_FINE)
         return "the size of the messages prevents overlap: see bucket-size";
     return NULL;
 }
