@@ -18,7 +18,8 @@ static void fill_replicas(struct builder *b, int64_t at)
     b->stream = 1;
 }
 
-static const struct advice *two_gpus(struct builder *b, case_fill *fill, const char *have)
+static const struct advice *two_gpus_do(struct builder *b, case_fill *fill, const char *have,
+                                        bool once)
 {
     *b = build_start();
     struct row_device second = build_a100(b);
@@ -27,8 +28,16 @@ static const struct advice *two_gpus(struct builder *b, case_fill *fill, const c
     build_put(b, ROW_DEVICE, &second);
     build_stream(b, 2, 2);
     build_meta(b, "have", have);
-    case_loop(b, fill);
+    if (once)
+        fill(b, MS(100));
+    else
+        case_loop(b, fill);
     return build_analyze(b);
+}
+
+static const struct advice *two_gpus(struct builder *b, case_fill *fill, const char *have)
+{
+    return two_gpus_do(b, fill, have, false);
 }
 
 /* Two models side by side, as in a search over settings. */
@@ -49,6 +58,10 @@ TEST(test_replicas)
     ck_assert_str_eq(a->ranked[0]->rule->id, "dp-instead-of-ddp");
     case_verdict(a, "exposed-communication", RULE_SUPPRESSED);
     QUIET(a, "straggler");
+    /* Of what happened once this rule is not asked, and no other one may send there. */
+    a = two_gpus_do(&b, fill_replicas, everything, true);
+    case_verdict(a, "dp-instead-of-ddp", RULE_CANNOT_TELL);
+    case_verdict(a, "exposed-communication", RULE_FIRES);
     a = two_gpus(&b, fill_side_by_side, everything);
     case_verdict(a, "dp-instead-of-ddp", RULE_SILENT);
     case_cannot_tell(case_busy, "api,ranges", "dp-instead-of-ddp");

@@ -251,7 +251,7 @@ size_t query_replicated(const struct facts *f, struct arena *arena)
     const struct timeline *t = f->tl;
     size_t devices = 0, broadcasts = 0;
     bool *seen = arena_array(arena, t->device_count + 1, sizeof *seen);
-    if (!seen)
+    if (!seen || analysis_of_window(f)) /* one broadcast alone is no habit */
         return 0;
     for (uint32_t i = 0; i < t->op_count; i++) {
         uint32_t d = tl_op_device(t, i);
