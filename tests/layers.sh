@@ -28,6 +28,7 @@ analyzer/collector      wire analyzer/profile analyzer/collector/spool analyzer/
 analyzer/import         wire analyzer/profile
 analyzer/import/kineto  wire analyzer/profile analyzer/import
 analyzer/import/nsys    analyzer/profile analyzer/profile/sql analyzer/import
+analyzer/import/rpd     wire analyzer/profile analyzer/profile/sql analyzer/import analyzer/import/kineto
 analyzer/timeline       wire analyzer/profile
 analyzer/measure        wire analyzer/profile analyzer/timeline
 analyzer/detect         analyzer/profile analyzer/timeline analyzer/measure

@@ -22,13 +22,44 @@ extern const size_t importer_count;
 
 enum { HEAD = 4096, MAX_FILES = 8192, MAX_LOOKED = 100000 };
 
+#define XPLANE                                                                                     \
+    "gpuprof reads XLA's profile as the trace that xprof makes of it (pip install xprof): "        \
+    "python3 "                                                                                     \
+    "-c \"from xprof.convert import raw_to_tool_data as r; open('trace.json', 'w').write("         \
+    "r.xspace_to_tool_data(['FILE'], 'trace_viewer', {})[0])\""
+#define PERFETTO                                                                                   \
+    "gpuprof reads a trace in Perfetto's format as JSON: export_chrome_trace('trace.json.gz') in " \
+    "PyTorch, rocprofv3 --output-format json, or Perfetto's converter: traceconv json FILE "       \
+    "trace.json"
+/* Formats that gpuprof reads through another one: what they are, and how to get that. */
+static const struct {
+    const char *suffix, *how;
+} detours[] = {
+    {".nsys-rep", "gpuprof reads an Nsight Systems report through its export: nsys export --type "
+                  "sqlite REPORT"},
+    {".qdrep", "gpuprof reads an Nsight Systems report through its export: nsys export --type "
+               "sqlite REPORT"},
+    {".parquet", "gpuprof reads Nsight's SQLite export, not its Parquet files: nsys export --type "
+                 "sqlite REPORT.nsys-rep"},
+    {".xplane.pb", XPLANE},
+    {".xplane.pb.gz", XPLANE},
+    {".pftrace", PERFETTO},
+    {".perfetto-trace", PERFETTO},
+};
+
+static const char *read_through(const char *path)
+{
+    for (size_t i = 0; i < sizeof detours / sizeof *detours; i++)
+        if (str_ends_with(path, detours[i].suffix))
+            return detours[i].how;
+    return NULL;
+}
+
 static const struct importer *choose(const char *path, struct err *e)
 {
-    if (str_ends_with(path, ".nsys-rep") || str_ends_with(path, ".qdrep")) {
-        err_set(e,
-                "%s: gpuprof reads an Nsight Systems report through its export: nsys export --type "
-                "sqlite %s",
-                path, path);
+    const char *how = read_through(path);
+    if (how) {
+        err_set(e, "%s: %s", path, how);
         return NULL;
     }
     if (place_unfinished(path, e) < 0)
@@ -234,7 +265,8 @@ static int by_name(const void *a, const void *b)
 
 static bool has_suffix(const char *name)
 {
-    static const char *const wanted[] = {".json", ".json.gz", ".gpuprof", ".sqlite", ".sqlite.gz"};
+    static const char *const wanted[] = {".json",   ".json.gz",   ".gpuprof",
+                                         ".sqlite", ".sqlite.gz", ".rpd"};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (str_ends_with(name, wanted[i]))
             return true;
@@ -264,6 +296,8 @@ static int add_files(struct import_files *l, const char *folder, int depth, stru
         l->endless |= ++l->looked > MAX_LOOKED;
         if (l->endless)
             break;
+        if (!l->other)
+            l->other = read_through(f->d_name);
         if (has_suffix(f->d_name)) {
             rc = may_be_read(path) ? add(l, folder, f->d_name, e) : 0;
             continue;
@@ -285,7 +319,8 @@ static int add_folder(struct import_files *l, const char *folder, struct err *e)
         return err_set(e, "%s holds more than %d files: name the folder of the recordings", folder,
                        MAX_LOOKED);
     if (rc == 0 && l->n == first)
-        rc = err_set(e, "%s: no trace or profile in this folder", folder);
+        rc = err_set(e, "%s: no trace or profile in this folder%s%s", folder, l->other ? ": " : "",
+                     l->other ? l->other : "");
     if (rc == 0)
         qsort(l->at + first, l->n - first, sizeof *l->at, by_name);
     return rc;

@@ -21,8 +21,9 @@ struct importer {
 /* Files that were named, folders as the files in them and in their folders. release frees it. */
 struct import_files {
     char **at;
-    size_t n, looked; /* names in folders */
-    bool endless;     /* more than a folder of recordings has: that is the error */
+    size_t n, looked;  /* names in folders */
+    bool endless;      /* more than a folder of recordings has: that is the error */
+    const char *other; /* of names in folders: how to get what is read of one of another format */
 };
 int import_list(const char *const *paths, size_t n, struct import_files *l, struct err *e);
 void import_list_release(struct import_files *l);

@@ -20,9 +20,10 @@ static const char *doubt(struct engine *x, const struct whatif *w)
         return "except for data loading: gpuprof replays only steps that use a GPU";
     if (graph_too_wide(f->tl))
         return "attribution only: the recording has too many streams or threads to replay";
-    if (w->steps == 0 || w->tasks == 0 || w->once)
+    bool calls = f->tl->have & HAVE_API;
+    if ((w->steps == 0 || w->tasks == 0 || w->once) && (calls || analysis_of_window(f)))
         return "attribution only: the recording contains no repeating step";
-    if (!(f->tl->have & HAVE_API))
+    if (!calls)
         return f->tl->op_count ? "attribution only: the recording contains no CUDA calls"
                                : "attribution only: the recording contains no GPU work";
     if (f->health.dropped > 0)

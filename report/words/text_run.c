@@ -9,7 +9,7 @@
 static bool imported(const struct advice *a)
 {
     const char *source = timeline_meta(a->facts->tl, "source");
-    return source && (strcmp(source, "kineto") == 0 || strcmp(source, "nsys") == 0);
+    return source && strcmp(source, "run") != 0;
 }
 
 const char *text_lost(struct text *b, const struct advice *a)

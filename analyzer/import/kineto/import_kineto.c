@@ -159,8 +159,6 @@ static const char *other_json(const struct json_reader *j)
     } known[] = {
         {"nodes", "a PyTorch execution trace (operators without times), not a timeline: record "
                   "with torch.profiler.profile and use the file that export_chrome_trace writes"},
-        {"rocprofiler-sdk-tool", "rocprofv3's own JSON, which gpuprof does not read: record with "
-                                 "torch.profiler, which also traces ROCm"},
         {"segments", "a snapshot of CUDA memory, not a timeline: use a torch.profiler trace"},
         {"device_traces", "a snapshot of CUDA memory, not a timeline: use a torch.profiler trace"},
         {"profiles", "a speedscope file: use the original trace"},
@@ -226,6 +224,10 @@ static int read_member(struct kineto *k, bool *found)
         *found = json_next(j) == JSON_ARRAY;
         return *found ? read_events(k) : -1;
     }
+    if (is_key(j, "rocprofiler-sdk-tool")) {
+        *found = true;
+        return kineto_rocprof_read(k);
+    }
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (is_key(j, members[i].key))
             return members[i].read(k);
@@ -255,22 +257,6 @@ static int read_document(struct kineto *k, bool *found)
         if (read_member(k, found) < 0)
             return -1;
     return t == JSON_OBJECT_END && json_next(j) == JSON_END ? 0 : -1;
-}
-
-static void release(struct kineto *k)
-{
-    vec_release(&k->processes);
-    vec_release(&k->places);
-    vec_release(&k->devices);
-    vec_release(&k->threads);
-    vec_release(&k->streams);
-    keymap_release(&k->place_of);
-    keymap_release(&k->device_of);
-    keymap_release(&k->thread_of);
-    keymap_release(&k->stream_of);
-    keymap_release(&k->recordings);
-    kineto_frames_release(k);
-    free(k->scratch);
 }
 
 static int read_trace(const char *path, struct sink *out, struct err *e)
@@ -309,7 +295,7 @@ static int read_trace(const char *path, struct sink *out, struct err *e)
                      path);
     if (rc == 0)
         rc = kineto_put_ends(&k);
-    release(&k);
+    kineto_release(&k);
     json_read_close(&k.json);
 close_file:
     gzclose(f);
@@ -318,7 +304,7 @@ close_file:
 
 const struct importer import_kineto = {
     .name = "kineto",
-    .suffixes = ".json, .json.gz (PyTorch profiler)",
+    .suffixes = ".json, .json.gz (PyTorch profiler, JAX, rocprofv3)",
     .priority = 90,
     .sniff = sniff,
     .read = read_trace,

@@ -7,6 +7,7 @@
  *   kineto_frames.c  calls of Python functions (with_stack=True) -> stacks, and looks at them
  *   kineto_lines.c   ... and the line that each thread launches from
  *   kineto_xla.c     events of JAX and TensorFlow, which have no categories
+ *   kineto_rocprof.c events of rocprofv3, whose JSON has its own form
  *   kineto_places.c  processes, threads, devices, streams: found while reading, put at the end
  *   import_kineto.c  the document around the events, sniffing, the importer itself
  */
@@ -196,6 +197,7 @@ struct kineto {
     const char *other;  /* what the document seems to be instead; NULL */
     uint32_t have_mask; /* what was seen: 1 << enum kineto_category */
     bool memory_kinds, hip, xpu;
+    const char *tool; /* whose recording it is, NULL: PyTorch's profiler's, or of its form */
     struct VEC(struct kineto_place) places;      /* of an XLA trace, else none */
     struct VEC(struct kineto_process) processes; /* the first always there */
     size_t process;                              /* index: of the event at hand */
@@ -230,6 +232,8 @@ int kineto_fused_turn(struct kineto *k, struct kineto_event *v);
 
 /* Once, before the first event: the words that events are read by. */
 void kineto_event_words(struct kineto *k);
+/* An event of which nothing is known. */
+void kineto_event_clear(struct kineto_event *v);
 /* Reads the event whose '{' was just returned. 0, or -1 (k->json.error or *k->e). */
 int kineto_event_read(struct kineto *k, struct kineto_event *v);
 /* Reads the args of an operator, whose value comes next: the shapes of its inputs, where they were
@@ -282,10 +286,14 @@ int kineto_put_memory(struct kineto *k, const struct kineto_event *v, int64_t st
 int kineto_xla_note(struct kineto *k, const struct kineto_event *v);
 int kineto_xla_settle(struct kineto *k, struct kineto_event *v);
 
+/* The value of "rocprofiler-sdk-tool", which comes next: rocprofv3's JSON. 0, or -1. */
+int kineto_rocprof_read(struct kineto *k);
+
 /* Puts the rows of one event. 0, or -1 with *k->e set. */
 int kineto_put(struct kineto *k, struct kineto_event *v);
 /* Processes, threads, streams, devices and meta: known only at the end. */
 int kineto_put_ends(struct kineto *k);
+void kineto_release(struct kineto *k);
 /* A fact about the whole profile, as soon as it is known. */
 int kineto_put_number(struct kineto *k, const char *key, int64_t v);
 

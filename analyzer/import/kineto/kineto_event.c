@@ -370,7 +370,7 @@ void kineto_event_words(struct kineto *k)
     words_index(&k->words.categories, categories, sizeof categories / sizeof *categories);
 }
 
-int kineto_event_read(struct kineto *k, struct kineto_event *v)
+void kineto_event_clear(struct kineto_event *v)
 {
     *v = (struct kineto_event){.category = KINETO_UNKNOWN, .pid = -1, .tid = -1, .device = -1};
     v->stream = v->context = v->bytes = v->registers = v->smem = -1;
@@ -378,6 +378,11 @@ int kineto_event_read(struct kineto *k, struct kineto_event *v)
     v->wait_correlation = v->ranks = v->elements = v->group_rank = -1;
     v->reserved = v->device_type = v->step = v->pid_raw = v->fused_rank = -1;
     v->sequence = v->rank = v->from_rank = v->to_rank = -1;
+}
+
+int kineto_event_read(struct kineto *k, struct kineto_event *v)
+{
+    kineto_event_clear(v);
     k->shapes.inputs = k->shapes.types = 0;
     k->shapes.used = 0;
     enum json_token t;

@@ -279,3 +279,19 @@ int kineto_put_places(struct kineto *k)
     }
     return 0;
 }
+
+void kineto_release(struct kineto *k)
+{
+    vec_release(&k->processes);
+    vec_release(&k->places);
+    vec_release(&k->devices);
+    vec_release(&k->threads);
+    vec_release(&k->streams);
+    keymap_release(&k->place_of);
+    keymap_release(&k->device_of);
+    keymap_release(&k->thread_of);
+    keymap_release(&k->stream_of);
+    keymap_release(&k->recordings);
+    kineto_frames_release(k);
+    free(k->scratch);
+}

@@ -351,8 +351,8 @@ static int put_health(struct kineto *k, const char *code, const char *text, int6
 int kineto_put_ends(struct kineto *k)
 {
     if (kineto_frames_end(k) < 0 || kineto_put_places(k) < 0 || put_have(k) < 0 ||
-        put_meta(k, "source", "kineto") < 0 ||
-        put_meta(k, "framework", k->places.n ? "xla" : "pytorch") < 0 ||
+        put_meta(k, "source", k->tool ? k->tool : "kineto") < 0 ||
+        (!k->tool && put_meta(k, "framework", k->places.n ? "xla" : "pytorch") < 0) ||
         kineto_put_number(k, "source_events", k->events) < 0)
         return -1;
     if ((k->hip || k->xpu) && put_meta(k, "platform", k->hip ? "hip" : "xpu") < 0)

@@ -91,6 +91,13 @@ TEST(test_refused)
     refused("none.json", "no such file");
     write_file("report.nsys-rep", "anything");
     refused("report.nsys-rep", "nsys export --type sqlite");
+    write_file("x.pftrace", "anything");
+    refused("x.pftrace", "traceconv json");
+    write_file("x.xplane.pb", "anything");
+    refused("x.xplane.pb", "xprof");
+    ck_assert_int_eq(mkdir(in_dir("parquet"), 0700), 0);
+    write_file("parquet/NVTX_EVENTS.parquet", "PAR1");
+    refused("parquet", "nsys export --type sqlite");
     write_file("empty", "");
     refused("empty", "empty");
     write_file("diary.txt", "dear diary");

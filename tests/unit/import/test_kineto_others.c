@@ -1,5 +1,6 @@
-/* The Kineto importer on what others write in its format: JAX and TensorFlow, SYCL; on the
- * allocator's events; and on times that are far apart. */
+/* The Kineto importer on what others write in its format: JAX and TensorFlow, SYCL; in forms of their
+ * own: rocprofv3, rocmProfileData; on the allocator's events; and on times that are far apart. */
+#include "analyzer/profile/sql/sql.h"
 #include "tests/unit/kineto_case.h"
 
 #define EVENT     "{'ph':'X','cat':'cpu_op','name':'a','pid':9,'tid':9,'ts':1,'dur':1}"
@@ -153,4 +154,99 @@ TEST(far_apart_events_are_left_out_and_counted)
     ck_assert_int_eq(m->count[ROW_KERNEL], 1);
     ck_assert_str_eq(memory_text(m, KERNEL(m).name), "a");
     ck_assert_int_eq(memory_health(m, "bad-events"), 1);
+}
+
+/* rocprofv3's JSON: what records refer to by numbers stands before them. */
+TEST(rocprofv3)
+{
+    static const char text[] =
+        "{'rocprofiler-sdk-tool': [{'metadata': {'node': {'hostname': 'h'}, 'pid': 9},"
+        "'agents': [{'id': {'handle': 1}, 'type': 1, 'logical_node_type_id': 0},"
+        "{'id': {'handle': 7}, 'type': 2, 'logical_node_type_id': 0, 'cu_count': 304, "
+        "'product_name': 'AMD Instinct MI300X', 'mem_banks': [{'id': 1}]}],"
+        "'strings': {'buffer_records': [{'kind': 'NONE', 'operations': []},"
+        "{'kind': 'HIP_RUNTIME_API', 'operations': ['NONE', 'hipLaunchKernel']}],"
+        "'marker_api': [{'key': 3, 'value': 'step'}]},"
+        "'kernel_symbols': [{'kernel_id': 5, 'kernel_name': 'k.kd', "
+        "'formatted_kernel_name': 'k(int)'}],"
+        "'buffer_records': {'kernel_dispatch': [{'thread_id': 9, 'correlation_id': "
+        "{'internal': 2}, 'start_timestamp': 2000, 'end_timestamp': 5000, 'dispatch_info': "
+        "{'agent_id': {'handle': 7}, 'queue_id': {'handle': 4}, 'kernel_id': 5, "
+        "'workgroup_size': {'x': 256, 'y': 1, 'z': 1}, 'grid_size': {'x': 1000, 'y': "
+        "1, 'z': 1}}, 'stream_id': {'handle': 6}}],"
+        "'hip_api': [{'kind': 1, 'operation': 1, 'thread_id': 9, 'correlation_id': "
+        "{'internal': 2}, 'start_timestamp': 1000, 'end_timestamp': 1500}],"
+        "'marker_api': [{'kind': 8, 'operation': 1, 'thread_id': 9, 'correlation_id': "
+        "{'internal': 3}, 'start_timestamp': 500, 'end_timestamp': 9000}],"
+        "'memory_copy': [{'thread_id': 9, 'correlation_id': {'internal': 4}, "
+        "'start_timestamp': 6000, 'end_timestamp': 7000, 'src_agent_id': {'handle': 1}, "
+        "'dst_agent_id': {'handle': 7}, 'bytes': 64}]}}]}";
+    int rc;
+    struct err e = ERR_INIT;
+    struct memory *m = kineto_try(text, &rc, &e);
+    ck_assert_msg(rc == 0, "%s", e.text);
+    ck_assert_str_eq(memory_text(m, KERNEL(m).name), "k(int)");
+    ck_assert_int_eq(KERNEL(m).end_ns - KERNEL(m).start_ns, 3000);
+    ck_assert_int_eq(KERNEL(m).grid_x, 4);
+    ck_assert_int_eq(KERNEL(m).correlation, API(m).correlation);
+    ck_assert_str_eq(memory_text(m, API(m).name), "hipLaunchKernel");
+    ck_assert_int_eq(COPY(m).kind, COPY_H2D);
+    ck_assert_int_eq(COPY(m).bytes, 64);
+    ck_assert_int_eq(DEVICE(m).sm_count, 304);
+    ck_assert_str_eq(memory_text(m, MEMORY_ROW(m, range, ROW_RANGE, 0)->name), "step");
+    ck_assert_str_eq(meta(m, "platform"), "hip");
+    ck_assert_str_eq(meta(m, "source"), "rocprofv3");
+    kineto_try("{'rocprofiler-sdk-tool': [{'agents': [{'id': ", &rc, &e);
+    ck_assert_int_eq(rc, -1);
+}
+
+/* A database of rocmProfileData, and one of rocprofv3, which has other tables. */
+TEST(rocm_profile_data)
+{
+    static const char *const schema[] = {
+        "CREATE TABLE rocpd_string (id, string)",
+        "INSERT INTO rocpd_string VALUES (1, 'hipLaunchKernel'), (2, ''), (3, 'k'), "
+        "(4, 'KernelExecution'), (5, 'CopyDeviceToHost')",
+        "CREATE TABLE rocpd_api (id INTEGER PRIMARY KEY, pid, tid, start, end, apiName_id, "
+        "args_id)",
+        "INSERT INTO rocpd_api VALUES (1, 9, 9, 100, 200, 1, 2)",
+        "CREATE TABLE rocpd_op (id INTEGER PRIMARY KEY, gpuId, queueId, start, end, "
+        "description_id, "
+        "opType_id)",
+        "INSERT INTO rocpd_op VALUES (1, 2, 0, 300, 900, 3, 4), (2, 2, 0, 950, 990, 2, 5)",
+        "CREATE TABLE rocpd_api_ops (api_id, op_id)",
+        "INSERT INTO rocpd_api_ops VALUES (1, 1)",
+        "CREATE TABLE rocpd_copyapi (api_ptr_id, size)",
+        "CREATE TABLE rocpd_kernelapi (api_ptr_id, gridX, gridY, gridZ, workgroupX, workgroupY, "
+        "workgroupZ)",
+        "INSERT INTO rocpd_kernelapi VALUES (1, 1000, 1, 1, 256, 1, 1)"};
+    char path[] = "/tmp/gpuprof-rpd-XXXXXX";
+    for (int other = 0; other < 2; other++) {
+        struct err e = ERR_INIT;
+        memcpy(path + sizeof path - 7, "XXXXXX", 6);
+        close(mkstemp(path));
+        unlink(path);
+        struct sql *db = sql_open(path, SQL_CREATE, &e);
+        ck_assert_msg(db != NULL, "%s", e.text);
+        for (size_t i = 0; !other && i < sizeof schema / sizeof *schema; i++)
+            ck_assert_msg(sql_exec(db, schema[i], &e) == 0, "%s", e.text);
+        if (other)
+            sql_exec(db, "CREATE TABLE rocpd_kernel_dispatch_00001 (id)", &e);
+        sql_close(db);
+        struct sink sink;
+        struct memory *m = memory_new(&sink);
+        const char *paths[] = {path};
+        int rc = import_paths(paths, 1, &sink, &e);
+        unlink(path);
+        ck_assert_msg(rc == (other ? -1 : 0), "%s", e.text);
+        if (other) {
+            ck_assert_msg(strstr(e.text, "--output-format json"), "%s", e.text);
+        } else {
+            ck_assert_int_eq(KERNEL(m).end_ns - KERNEL(m).start_ns, 600);
+            ck_assert_int_eq(KERNEL(m).grid_x, 4);
+            ck_assert_int_eq(KERNEL(m).correlation, API(m).correlation);
+            ck_assert_int_eq(COPY(m).kind, COPY_D2H);
+        }
+        memory_free(m);
+    }
 }
