@@ -210,6 +210,7 @@ static const char *host_parts(struct advice *a, const struct group *g)
     size_t n = 0;
     bool told[3] = {false};
     int64_t all = group_ns(a, g->parts);
+    bool window = analysis_of_window(a->facts); /* which has words in brackets already */
     if (!(g->parts >> PART_IDLE_HOST & 1) || creates_context(a, g))
         return "";
     for (size_t turn = 0; turn < 3; turn++) {
@@ -222,11 +223,11 @@ static const char *host_parts(struct advice *a, const struct group *g)
         }
         if (share(a, most) < ADVICE_PRINTED_PCT || (turn == 0 && is_all(most, all)))
             break;
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %.0f %%", turn ? ", " : " (",
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s %.0f %%", turn ? ", " : "",
                               parts[best].words, share(a, most));
         told[best] = true;
     }
-    return n ? arena_printf(&a->arena, "%s)", text) : "";
+    return n ? arena_printf(&a->arena, window ? ": %s" : " (%s)", text) : "";
 }
 
 /* The training thread lacks a core, and no finding is surely worth as much. */

@@ -13,7 +13,7 @@ const char *verdict_line(struct advice *a)
     /* at the head of a loop it says little: what the loader's workers do meanwhile says more */
     const char *worker = query_line_of_input(c.line) ? query_worker_line(f, &a->arena) : "";
     const char *out = arena_printf(
-        &a->arena, " %s of %s %s: %s%s%s.", time_words(ns, sizeof ns, c.ns),
+        &a->arena, " %s of %s %s pass in %s%s%s.", time_words(ns, sizeof ns, c.ns),
         time_words(step, sizeof step, f->step_ns), scope_words(f)->per,
         query_cause_text(&c, &a->arena), *worker ? "; its workers make batches in " : "", worker);
     return out ? out : "";

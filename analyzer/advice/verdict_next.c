@@ -151,13 +151,13 @@ static bool saves_most(const struct advice *a, const struct outcome *o)
     return true;
 }
 
-/* Lost time of which only the most is known stands behind a larger prediction, though the verdict
- * may be about it: it is named as well. */
+/* A bound beside a prediction: which of them saves more is not known, and the verdict may be about
+ * either. The second is named as well. */
 static const char *nearly_as_much(struct advice *a)
 {
     const struct outcome *o = a->ranked[0];
     const struct outcome *next = a->ranked_count > 1 ? a->ranked[1] : NULL;
-    if (o->upper_bound || !next || !next->upper_bound || next->rule->cheaper ||
+    if (!next || o->upper_bound == next->upper_bound || next->rule->cheaper ||
         2 * next->saves_mid_ns < o->saves_mid_ns)
         return "";
     return arena_printf(&a->arena, " Besides: %s, %s.", next->title, saving_words(a, next));
@@ -175,10 +175,8 @@ const char *verdict_saving(struct advice *a)
 const char *verdict_rest(struct advice *a)
 {
     const struct outcome *o = a->ranked_count > 1 ? a->ranked[1] : NULL;
-    return o ? arena_printf(&a->arena,
-                            " What to change first in the rest, from the GPU's first work to its "
-                            "last: %s, %s.",
-                            o->title, saving_words(a, o))
+    return o ? arena_printf(&a->arena, " What to change first in the rest: %s, %s.", o->title,
+                            saving_words(a, o))
              : "";
 }
 

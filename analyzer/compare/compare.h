@@ -10,6 +10,8 @@ struct change {              /* one finding, part or kernel whose milliseconds m
     int64_t base_ns, new_ns; /* per step */
 };
 
+const char *change_words(const struct change *c); /* `what`, of a part its title */
+
 struct pace_change { /* of the mean step, longer ones included: what the loop takes (try's measure)
                       */
     int64_t base_ns, new_ns;

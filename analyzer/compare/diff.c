@@ -122,6 +122,14 @@ static void per_sample(struct diff *d, const struct advice *base, const struct a
         *ratios[i] *= (double)b / (double)n;
 }
 
+const char *change_words(const struct change *c)
+{
+    for (int i = 0; strcmp(c->kind, "part") == 0 && i < PART_COUNT; i++)
+        if (strcmp(c->what, part_key[i]) == 0)
+            return part_title[i];
+    return c->what;
+}
+
 struct diff *diff_find(struct advice *base, struct advice *now, bool by_sample, struct err *e)
 {
     struct diff *d = calloc(1, sizeof *d);

@@ -9,6 +9,7 @@
 #include "analyzer/compare/compare.h"
 #include "analyzer/compare/gate_checks.h"
 #include "analyzer/compare/steps_sample.h"
+#include "base/size.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,8 +56,9 @@ const char *gate_blame(struct gate *g)
     }
     if (!best)
         return "";
-    return arena_printf(&g->arena, "; most of it in %s %s: %.3f -> %.3f ms%s%s", best->kind,
-                        best->what, (double)best->base_ns / 1e6, (double)best->new_ns / 1e6,
+    char more[24];
+    time_words(more, sizeof more, best->new_ns - best->base_ns);
+    return arena_printf(&g->arena, "; most of it: %s, +%s%s%s", change_words(best), more,
                         fresh ? "; new advice: " : "", fresh ? fresh->what : "");
 }
 
@@ -64,6 +66,9 @@ const char *gate_blame(struct gate *g)
 static void check_baseline(struct gate *g, double max_regress_pct)
 {
     const struct diff *d = g->diff;
+    char base[24], new[24];
+    time_words(base, sizeof base, d->base_ns);
+    time_words(new, sizeof new, d->new_ns);
     bool measured = d->base_ns > 0 && d->new_ns > 0;
     const char *const names[2][2] = {{"step time vs baseline", "time per sample vs baseline"},
                                      {"mean step vs baseline", "mean time per sample vs baseline"}};
@@ -86,13 +91,11 @@ static void check_baseline(struct gate *g, double max_regress_pct)
                    "one of the runs has too few steady steps (8 needed): record more");
     } else if (c->low > max_regress_pct) {
         gate_judge(g, c, GATE_SLOWER,
-                   arena_printf(&g->arena, "slower: %.3f -> %.3f ms%s%s%s",
-                                (double)d->base_ns / 1e6, (double)d->new_ns / 1e6, gate_blame(g),
+                   arena_printf(&g->arena, "slower: %s -> %s%s%s%s", base, new, gate_blame(g),
                                 between, commands));
     } else if (c->high <= max_regress_pct) {
         gate_judge(g, c, GATE_PASS,
-                   arena_printf(&g->arena, "%.3f -> %.3f ms%s%s", (double)d->base_ns / 1e6,
-                                (double)d->new_ns / 1e6, between, commands));
+                   arena_printf(&g->arena, "%s -> %s%s%s", base, new, between, commands));
     } else {
         gate_judge(g, c, GATE_INCONCLUSIVE,
                    arena_printf(&g->arena,

@@ -241,7 +241,7 @@ static const char *doubt_of(const struct sequence *s, const struct cut *c, doubl
     else if (c->guessed)
         more = "; they look alike, but each may also be a part of a step, or several";
     else if (few)
-        more = "; so few may also be parts of one step, because none updates parameters";
+        more = "; they are few, and none updates parameters, so each may be a part of a step";
     if (inner)
         less = arena_printf(arena, "; in each a pattern repeats %zu times", inner);
     return more && less ? arena_printf(arena,

@@ -19,30 +19,29 @@ static const char *doubt(struct engine *x, const struct whatif *w)
     if (f->on_cpu)
         return "except for data loading: gpuprof replays only steps that use a GPU";
     if (graph_too_wide(f->tl))
-        return "attribution only: the recording has too many streams or threads to replay";
+        return "only bounds: the recording has too many streams or threads to replay";
     bool calls = f->tl->have & HAVE_API;
     if ((w->steps == 0 || w->tasks == 0 || w->once) && (calls || analysis_of_window(f)))
-        return "attribution only: the recording contains no repeating step";
+        return "only bounds: the recording contains no repeating step";
     if (!calls)
-        return f->tl->op_count ? "attribution only: the recording contains no CUDA calls"
-                               : "attribution only: the recording contains no GPU work";
+        return f->tl->op_count ? "only bounds: the recording contains no CUDA calls"
+                               : "only bounds: the recording contains no GPU work";
     if (f->health.dropped > 0)
-        return arena_printf(m, "attribution only: %lld records were lost",
-                            (long long)f->health.dropped);
+        return arena_printf(m, "only bounds: %lld records were lost", (long long)f->health.dropped);
     if (w->unexplained_pct > WHATIF_DATED_PCT)
-        return "attribution only";
+        return "only bounds";
     if (w->violations * 100 > w->tasks * WHATIF_VIOLATIONS_PCT)
-        return arena_printf(
-            m, "attribution only: the recording contradicts %zu dependencies of the replay",
-            w->violations);
+        return arena_printf(m,
+                            "only bounds: the recording contradicts %zu dependencies of the replay",
+                            w->violations);
     if (w->identity_error_pct > WHATIF_IDENTITY_PCT || w->class_error_pct > WHATIF_CLASS_PCT)
-        return arena_printf(m, "attribution only: the replay is off by %.1f %%",
+        return arena_printf(m, "only bounds: the replay is off by %.1f %%",
                             w->class_error_pct > w->identity_error_pct ? w->class_error_pct
                                                                        : w->identity_error_pct);
     if (off_pct(w->pace_ns, f->step_ns) > WHATIF_PACE_MOST_PCT)
-        return arena_printf(
-            m, "attribution only: the replayed step is %.0f %% %s than the recorded one",
-            off_pct(w->pace_ns, f->step_ns), w->pace_ns > f->step_ns ? "longer" : "shorter");
+        return arena_printf(m, "only bounds: the replayed step is %.0f %% %s than the recorded one",
+                            off_pct(w->pace_ns, f->step_ns),
+                            w->pace_ns > f->step_ns ? "longer" : "shorter");
     return NULL;
 }
 
@@ -67,8 +66,9 @@ static void assume_order(struct engine *x, struct whatif *w)
 {
     const struct steps *s = &x->f->steps;
     if (x->room.apart && w->waits > 0) { /* what was seen comes first */
-        assume(x, w, ASSUME_ORDER,
-               "no kernel ran beside one of another stream: the waits may keep their order");
+        assume(
+            x, w, ASSUME_ORDER,
+            "kernels of different streams never ran at the same time, so their order may matter");
         x->assume[x->assumptions - 1] = x->assume[0];
         x->assume[0] = ASSUME_ORDER;
     }

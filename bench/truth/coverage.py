@@ -40,7 +40,7 @@ def main():
         else:
             why[reason(r)].append(name)
     lines = [("recordings", "what they carry", "which"), (len(told), "a prediction", ""), (len(silent), "no finding", "")]
-    lines += [(len(names), "bounds alone: " + text, ", ".join(names)) for text, names in sorted(why.items(), key=lambda x: -len(x[1]))]
+    lines += [(len(names), "bounds alone: " + text.removeprefix("only bounds: "), ", ".join(names)) for text, names in sorted(why.items(), key=lambda x: -len(x[1]))]
     with open(table, "w", encoding="utf-8") as f:
         f.writelines("\t".join(str(c) for c in line) + "\n" for line in lines)
     found = len(told) + sum(len(names) for names in why.values())

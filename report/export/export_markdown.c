@@ -220,7 +220,7 @@ static void write_changes(const struct diff *d, const struct export_options *o, 
         if (!comparison_lists(c))
             continue;
         fprintf(f, "| %s | ", c->kind);
-        markdown_text(f, text_moved(c));
+        markdown_text(f, change_words(c));
         fprintf(f, " | %.3f | %.3f | %+.3f |\n", (double)c->base_ns / 1e6, (double)c->new_ns / 1e6,
                 (double)(c->new_ns - c->base_ns) / 1e6);
     }

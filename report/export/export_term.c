@@ -108,20 +108,6 @@ static void write_parts(const struct terminal *t, const struct advice *a)
     }
 }
 
-static void write_gpu(const struct terminal *t, const struct advice *a)
-{
-    struct text m, line;
-    char comm[48] = "";
-    if (a->facts->gpu.comm_pct > 0)
-        snprintf(comm, sizeof comm, ", exposed communication %.1f %%",
-                 a->facts->gpu.comm_exposed_pct);
-    snprintf(line.s, sizeof line.s,
-             "busy %.1f %%, compute %.1f %%%s of the %.30s from its first work to its last",
-             a->facts->gpu.busy_pct, a->facts->gpu.compute_pct, comm,
-             text_time(&m, a->facts->gpu.window_ns));
-    term_labelled(t, "GPU", INK_BOLD, line.s);
-}
-
 static void write_breakdown(const struct terminal *t, const struct advice *a, enum detail detail)
 {
     struct text m, p, line;
@@ -163,8 +149,6 @@ static void write_breakdown(const struct terminal *t, const struct advice *a, en
     }
     write_parts(t, a);
     term_lines(t, a, detail == DETAIL_ALL ? 10 : 3);
-    if (!a->facts->on_cpu)
-        write_gpu(t, a);
     write_ranks(t, a);
     fputc('\n', t->f);
 }
@@ -312,7 +296,7 @@ static void write_changes(const struct terminal *t, const struct diff *d, int to
             continue;
         left--;
         fprintf(t->f, "%-8s  ", c->kind);
-        term_fit(t, text_moved(c), what, true);
+        term_fit(t, change_words(c), what, true);
         fprintf(t->f, " %10s %10s %10s\n", text_ms(&b, c->base_ns), text_ms(&w, c->new_ns),
                 text_change(&m, c->new_ns - c->base_ns));
     }

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { LEAST_SHARE = 100 }; /* of what there is to charge: less is not worth a row */
+enum { LEAST_PCT = 1 }; /* of what there is to charge: less is not worth a row */
 
 static void write_list(const struct terminal *t, const struct lines *l, const char *head,
                        size_t most)
@@ -15,12 +15,12 @@ static void write_list(const struct terminal *t, const struct lines *l, const ch
         const struct line *x = &l->at[i];
         struct text ms;
         char line[512];
-        if (x->looks * LEAST_SHARE < l->looks)
+        double share = l->ns > 0 ? percent_of(x->ns, l->ns) : percent_of(x->looks, l->looks);
+        if (share < LEAST_PCT)
             break;
         if (i == 0)
             fprintf(t->f, "%s\n", head);
-        fprintf(t->f, "  %9s %5.1f %%  ", l->ns > 0 ? text_ms(&ms, x->ns) : "",
-                100.0 * (double)x->looks / (double)l->looks);
+        fprintf(t->f, "  %9s %5.1f %%  ", l->ns > 0 ? text_ms(&ms, x->ns) : "", share);
         term_wrap(t, 21, 21, line_text(x, line, sizeof line));
     }
 }
@@ -28,20 +28,20 @@ static void write_list(const struct terminal *t, const struct lines *l, const ch
 static void write_gpu(const struct terminal *t, const struct facts *f, size_t most)
 {
     const struct gpu_lines *g = facts_gpu_lines(f);
-    for (size_t i = 0; i < g->count && i < most && g->at[i].ns * LEAST_SHARE >= g->ns; i++) {
+    for (size_t i = 0; i < g->count && i < most && percent_of(g->at[i].ns, g->ns) >= LEAST_PCT;
+         i++) {
         const struct gpu_line *l = &g->at[i];
         struct text ms, back;
         char line[512], share[64] = "";
         if (i == 0)
             fprintf(t->f, "Lines that the GPU works for, %s; %.0f %% of its time has a line\n",
-                    scope_words(f)->per, 100.0 * (double)g->lined_ns / (double)g->ns);
+                    scope_words(f)->per, percent_of(g->lined_ns, g->ns));
         if (l->backward_ns)
             snprintf(share, sizeof share, ", %s of it in the backward pass",
                      text_ms(&back, l->backward_ns));
         snprintf(line, sizeof line, "%.300s%s%.100s%s", l->function, *l->function ? "() " : "",
                  l->place, share);
-        fprintf(t->f, "  %9s %5.1f %%  ", text_ms(&ms, l->ns),
-                100.0 * (double)l->ns / (double)g->ns);
+        fprintf(t->f, "  %9s %5.1f %%  ", text_ms(&ms, l->ns), percent_of(l->ns, g->ns));
         term_wrap(t, 21, 21, line);
     }
 }

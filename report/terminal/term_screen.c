@@ -45,7 +45,7 @@ static void write_possible(const struct terminal *t, const struct advice *a)
                      text_ms(&from, step_ns), text_ms(&to, then_ns), scope_words(a->facts)->per,
                      gain, a->stack_count, a->stack_count == 1 ? "" : "s");
     if (left && n > 0 && (size_t)n < sizeof line)
-        snprintf(line + n, sizeof line - (size_t)n, ", without %zu \"up to\"", left);
+        snprintf(line + n, sizeof line - (size_t)n, "; %zu \"up to\" left out", left);
     term_labelled(t, "Possible", INK_BOLD, line);
 }
 

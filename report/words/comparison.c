@@ -50,7 +50,7 @@ const char *comparison_says(struct sentence *b, const struct diff *d)
                          text_ms(&now, d->new_ns), unit, text_ms(&by, moved < 0 ? -moved : moved),
                          fabs(d->ratio - 1) * 100, moved > 0 ? "more" : "less");
     if (c && n < sizeof b->s)
-        n += (size_t)snprintf(b->s + n, sizeof b->s - n, "; most of it: %s, %s", text_moved(c),
+        n += (size_t)snprintf(b->s + n, sizeof b->s - n, "; most of it: %s, %s", change_words(c),
                               text_change(&most, c->new_ns - c->base_ns));
     if (n < sizeof b->s - 1)
         strcpy(b->s + n, ".");

@@ -31,14 +31,6 @@ const char *text_change(struct text *b, int64_t ns)
     return b->s;
 }
 
-const char *text_moved(const struct change *c)
-{
-    for (int i = 0; strcmp(c->kind, "part") == 0 && i < PART_COUNT; i++)
-        if (strcmp(c->what, part_key[i]) == 0)
-            return part_title[i];
-    return c->what;
-}
-
 const char *text_bytes(struct text *b, int64_t n)
 {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};

@@ -45,7 +45,6 @@ text_ledger_kind(const struct outcome *o); /* as docs/ledger.tsv counts it; NULL
 const char *text_gate_verdict(enum gate_verdict v); /* "pass", "slower", "inconclusive" */
 /* The verdict on one check: "failed" of a program that did, with nothing measured. */
 const char *text_check_verdict(const struct gate_check *c);
-const char *text_moved(const struct change *c); /* what moved: words for the part of a step */
 const char *text_step_source(enum step_source s);
 const char *text_copy(struct text *b, const struct copy_total *c); /* "host to device, pageable" */
 

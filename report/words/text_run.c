@@ -112,7 +112,7 @@ const char *text_order(struct text *b, const struct advice *a, const struct expo
             ? "Lost time comes before cheaper computing; within each, the surest saving comes first"
             : "The change with the surest saving comes first, not the one with the largest",
         mixed && last ? "; changes to the training itself come last" : "",
-        mixed && bound ? " Of an \"up to\" only a part counts." : "");
+        mixed && bound ? " An \"up to\" is a limit, and ranks by a part of it." : "");
     return b->s;
 }
 

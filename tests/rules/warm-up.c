@@ -181,7 +181,7 @@ TEST(test_the_rest)
     ck_assert_uint_ge(a->ranked_count, 2);
     ck_assert_str_eq(a->ranked[0]->rule->id, "warm-up");
     case_verdict(a, "few-blocks", RULE_FIRES);
-    ck_assert_ptr_nonnull(strstr(a->verdict, "in the rest, from the GPU's first work"));
+    ck_assert_ptr_nonnull(strstr(a->verdict, "in the rest: "));
     for (size_t i = 1; i < a->ranked_count; i++)
         ck_assert_int_le(a->ranked[i]->saves_high_ns, MS(103));
     ck_assert_str_eq(a->verdict_class, "start-up");

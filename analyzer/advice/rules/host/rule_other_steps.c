@@ -46,7 +46,7 @@ static void check_other_steps(const struct facts *f, struct arena *arena, struct
 
 const struct rule rule_other_steps = {
     .id = "other-steps",
-    .title = "Do less often, or beside the loop, what some steps do besides",
+    .title = "Do the extra work of some steps less often, or beside the loop",
     .needs = HAVE_STEPS,
     .check = check_other_steps,
     .looks_for =
