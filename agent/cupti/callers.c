@@ -241,6 +241,8 @@ static size_t copy_stack(uint64_t from, void *to)
 }
 
 #ifdef __x86_64__
+enum { UNWINDS = true };
+
 static inline __attribute__((always_inline)) void read_registers(uint64_t *r)
 {
     __asm__ volatile("leaq (%%rip), %%rax\n\t"
@@ -256,16 +258,22 @@ static inline __attribute__((always_inline)) void read_registers(uint64_t *r)
                      : "r"(r)
                      : "rax", "memory");
 }
+#else
+enum { UNWINDS = false }; /* analyzer/unwind knows the registers of x86-64 alone */
+
+static void read_registers(uint64_t *r)
+{
+    (void)r;
+}
 #endif
 
 /* Its frame, and all above it, stay as they are while it copies. */
 static __attribute__((noinline)) void take_stack(struct thread *t, struct spool_rec_stack *r)
 {
     size_t bytes = 0;
-#ifdef __x86_64__
     read_registers(r->registers);
-    bytes = copy_stack(r->registers[1], r + 1);
-#endif
+    if (UNWINDS)
+        bytes = copy_stack(r->registers[1], r + 1);
     r->stack = number_of((const uint64_t *)(r + 1), bytes / 8);
     r->bytes = is_new(r->stack) ? (uint16_t)bytes : 0;
     ring_trim(t, &r->head, sizeof *r + r->bytes);
@@ -317,13 +325,20 @@ void callers_see(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_C
 
 bool callers_wanted(struct thread *t)
 {
-#ifdef __x86_64__
     static _Atomic bool told;
     const char *value = agent_env("GPUPROF_STACKS");
-    if (value && *value)
+    if (UNWINDS && value && *value)
         return strcmp(value, "0") != 0;
     if (hook_is_python())
         return false;
+    if (!UNWINDS) {
+        if (!atomic_exchange(&told, true))
+            about_health(t, SPOOL_INFO, "no-stacks",
+                         "gpuprof reads the stacks of programs without Python on x86-64 only: it "
+                         "does not name the lines that wait for the GPU.",
+                         0);
+        return false;
+    }
     bool shared = may_be_shared();
     if (shared && !atomic_exchange(&told, true))
         about_health(
@@ -332,10 +347,6 @@ bool callers_wanted(struct thread *t)
             "name the lines that wait for the GPU. GPUPROF_STACKS=1 uses them all the same.",
             0);
     return !shared;
-#else
-    (void)t;
-    return false;
-#endif
 }
 
 void callers_watch(CUpti_SubscriberHandle handle)

@@ -12,8 +12,13 @@
 /* Of frames: Python's own limit is 1000, which programs raise. */
 enum { MOST_DEEP = 4096, MOST_THREADS = 4096, PTHREAD_WORDS = 256, NO_CODE = 16 };
 
-/* Where glibc keeps a thread's number in what pthread_self() points to (x86-64). */
+/* Where glibc keeps a thread's number in what pthread_self() points to: behind what belongs to the
+ * processor's way to thread-local storage. */
+#ifdef __aarch64__
+enum { PTHREAD_TID = 208 / 4 };
+#else
 enum { PTHREAD_TID = 720 / 4 };
+#endif
 
 struct pyframes {
     struct memory memory;

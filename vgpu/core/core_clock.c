@@ -16,10 +16,19 @@ int64_t vg_now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static void pause_briefly(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb"); /* yield is none on most of these */
+#endif
+}
+
 void vg_spin_until(int64_t when_ns)
 {
     while (vg_now_ns() < when_ns)
-        __builtin_ia32_pause();
+        pause_briefly();
 }
 
 static void sleep_until(int64_t when_ns)

@@ -127,6 +127,8 @@ void spool_close(struct spool *s)
     *s = (struct spool){0};
 }
 
+enum { EMULATED_TICKS = 200 }; /* 2 s */
+
 /* Field 22 of /proc/PID/stat; 0 when there is no such process (or it is a zombie); *unknown where
  * that could not be asked, for want of a file descriptor or of memory. */
 static uint64_t start_ticks(int pid, bool *unknown)
@@ -153,7 +155,9 @@ bool spool_has_process(const struct spool *s)
     uint64_t ticks = unknown ? 0 : start_ticks(s->fixed.pid, &unknown);
     if (unknown)
         return kill(s->fixed.pid, 0) == 0 || errno == EPERM;
-    return ticks == s->fixed.start_ticks;
+    /* Another process with this number is younger. An emulator of another processor tells its
+     * program a moment that is a little later than the kernel's. */
+    return ticks && ticks <= s->fixed.start_ticks && s->fixed.start_ticks - ticks < EMULATED_TICKS;
 }
 
 bool spool_alive(const struct spool *s)

@@ -121,10 +121,10 @@ TEST(test_adopted)
     spool_end(&w);
 }
 
-/* Another process has the pid now. */
+/* Another process has the pid now, which is younger. */
 TEST(test_reused_pid)
 {
-    struct spool_writer w = writer("a", getpid(), spool_ticks(getpid()) + 1);
+    struct spool_writer w = writer("a", getpid(), spool_ticks(getpid()) - 1);
     uint64_t at = 0;
     spool_kernel(&w, 0, &at, stamp(1), stamp(2), 1, 0x1000);
     spool_state(&w, 0, SPOOL_OWNED, 0);

@@ -126,7 +126,7 @@ TEST(a_call_without_its_stack_has_no_line)
  * addresses. */
 TEST(another_process_of_the_same_number_names_no_line)
 {
-    struct spool_writer w = writer("a", getpid(), spool_ticks(getpid()) + 1);
+    struct spool_writer w = writer("a", getpid(), spool_ticks(getpid()) - 1);
     spool_ready(&w);
     w = waiting_in(w, 7, 41, STACK);
     call(&w, 0, 41);
