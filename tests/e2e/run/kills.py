@@ -48,8 +48,6 @@ def left_of(build):
     for name in os.listdir(build.folder.name):
         os.utime(build.path(name), (0, 0))
     there = os.path.exists(build.path("killed.gpuprof"))
-    if there:  # killed while it added the results: whoever reads it next puts it right
-        build.run([build.gpuprof, "analyze", "killed.gpuprof"])
     found = rows(build.path("killed.gpuprof")) if there else None
     told = build.run([build.gpuprof, "run", "-f", "-o", "killed.gpuprof", "--", "true"]).stderr
     for folder in re.findall(r"gpuprof import (\S+)", told):
