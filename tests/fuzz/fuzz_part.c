@@ -18,13 +18,35 @@ static int put_rank(struct job *j, int rank, struct err *e)
     if (!p)
         return -1;
     struct sink sink = pack_sink(p);
-    struct row_process process = {.id = 1, .pid = 100 + rank, .rank = rank, .start_ns = 0, .end_ns = 1000 * STEPS, .sealed = 1};
-    uint32_t step = sink.intern(sink.self, "step", 4), reduce = sink.intern(sink.self, "AllReduce", 9);
+    struct row_process process = {.id = 1,
+                                  .pid = 100 + rank,
+                                  .rank = rank,
+                                  .start_ns = 0,
+                                  .end_ns = 1000 * STEPS,
+                                  .sealed = 1};
+    uint32_t step = sink.intern(sink.self, "step", 4),
+             reduce = sink.intern(sink.self, "AllReduce", 9);
     int rc = sink.put(sink.self, ROW_PROCESS, &process, e);
     for (int64_t i = 0; rc == 0 && i < STEPS; i++) {
-        struct row_range r = {.id = i + 1, .process = 1, .thread = 1, .name = step, .start_ns = 1000 * i, .end_ns = 1000 * i + 900};
-        struct row_collective c = {.id = i + 1, .process = 1, .thread = 1, .start_ns = 1000 * i + 500, .end_ns = 1000 * i + 600, .name = reduce,
-                                   .kernel = -1, .communicator = 7, .sequence = i, .bytes = 1024, .ranks = RANKS, .rank = rank, .root = -1,
+        struct row_range r = {.id = i + 1,
+                              .process = 1,
+                              .thread = 1,
+                              .name = step,
+                              .start_ns = 1000 * i,
+                              .end_ns = 1000 * i + 900};
+        struct row_collective c = {.id = i + 1,
+                                   .process = 1,
+                                   .thread = 1,
+                                   .start_ns = 1000 * i + 500,
+                                   .end_ns = 1000 * i + 600,
+                                   .name = reduce,
+                                   .kernel = -1,
+                                   .communicator = 7,
+                                   .sequence = i,
+                                   .bytes = 1024,
+                                   .ranks = RANKS,
+                                   .rank = rank,
+                                   .root = -1,
                                    .group_name = reduce};
         rc = sink.put(sink.self, ROW_RANGE, &r, e) || sink.put(sink.self, ROW_COLLECTIVE, &c, e);
     }
@@ -47,7 +69,8 @@ static int whole(struct bytes *b, struct err *e)
 static void patch(struct bytes *b, const uint8_t *data, size_t size)
 {
     while (size > 3) {
-        size_t at = (data[0] | (size_t)data[1] << 8) % b->n, n = data[2] < size - 3 ? data[2] : size - 3;
+        size_t at = (data[0] | (size_t)data[1] << 8) % b->n,
+               n = data[2] < size - 3 ? data[2] : size - 3;
         memcpy(b->at + at, data + 3, n < b->n - at ? n : b->n - at);
         data += 3 + n;
         size -= 3 + n;
