@@ -19,8 +19,9 @@
 enum { MOST_FRAMES = 1024, CODES = 8192, PROBES = 16, MOST_TEXT = 1024, MOST_CHECKED = 32 };
 
 /* What runs where no module does, named as one. */
-enum part { PART_NONE, PART_OPTIMIZER, PART_COMPILED, PART_OUTSIDE, PARTS };
-static const char *const part_names[PARTS] = {"", "optimizer", "compiled code", "outside a module"};
+enum part { PART_NONE, PART_OPTIMIZER, PART_COMPILED, PART_OUTSIDE, PART_NOT_COMPILED, PARTS };
+static const char *const part_names[PARTS] = {"", "optimizer", "compiled code", "outside a module",
+                                              "outside compiled code"};
 
 /* What is known of a code object. Filled once; another object at its place is not kept. Whether it is
  * still the same is looked at once in a stretch: reading it at each launch took longer than all
@@ -295,7 +296,8 @@ bool frames_find(struct frame_place *place)
         if (!read_word(frame + py.layout.previous, &frame))
             return false;
     }
-    w.part = w.part || !w.modules ? w.part : PART_OUTSIDE;
+    bool compiled = atomic_load_explicit(&py.parts[PART_COMPILED], memory_order_relaxed) != 0;
+    w.part = w.part ? w.part : w.modules ? PART_OUTSIDE : compiled ? PART_NOT_COMPILED : PART_NONE;
     place->module = w.module ? w.module : w.part ? part_name(w.part) : 0;
     return found_frame && instruction_of(found_frame, place->code, &place->at);
 }
