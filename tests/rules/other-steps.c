@@ -4,13 +4,14 @@
 #include "tests/unit/rule_case.h"
 
 enum { STEPS = 30, EVERY = 5 };
+static int steps = STEPS;
 
 /* A step of 10 ms; each EVERY-th is `long_ms` long, with other launches behind the usual ones. */
 static struct builder loop(double long_ms)
 {
     struct builder b = build_start();
     int64_t save = stack_of(&b, "/home/me/train.py", "save", 13), at = MS(100);
-    for (int i = 0; i < STEPS; i++) {
+    for (int i = 0; i < steps; i++) {
         bool longer = i % EVERY == EVERY - 1 && long_ms > 0;
         int64_t length = longer ? MS(long_ms) : MS(10);
         for (int k = 0; k < 20; k++)
@@ -40,4 +41,19 @@ TEST(test_other_steps)
     b = build_start(); /* nothing repeats */
     build_kernel(&b, case_gemm, MS(1), MS(2), MS(3));
     case_verdict(build_analyze(&b), "other-steps", RULE_CANNOT_TELL);
+}
+
+/* As a profiler's trace has them: of ten steps two are no chance, one may be. */
+TEST(few_steps)
+{
+    static const struct {
+        int steps;
+        enum verdict verdict;
+    } cases[] = {{12, RULE_FIRES}, {8, RULE_SILENT}};
+    for (int i = 0; i < 2; i++) {
+        steps = cases[i].steps;
+        struct builder b = loop(200);
+        case_verdict(build_analyze(&b), "other-steps", cases[i].verdict);
+    }
+    steps = STEPS;
 }

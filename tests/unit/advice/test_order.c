@@ -124,3 +124,18 @@ TEST(what_may_be_nothing_competes_by_its_middle)
     check_first(&x, "cuda-graphs");
     ck_assert_str_eq(x.a.ranked[2]->rule->id, "fused-optimizer");
 }
+
+/* A line that is only named stands behind what says what to do in it, and before all else. */
+TEST(what_to_do_in_a_line_stands_before_its_name)
+{
+    for (int same = 0; same < 2; same++) {
+        struct ranking x = {0};
+        fires(&x, "host-work", true, 0, 100, 200);
+        x.outcomes[0].remedy.action = ACTION_SHORTEN_LINE;
+        x.outcomes[0].remedy.object.place = "train.py:4";
+        fires(&x, "piecewise-work", false, 44, 82, 124);
+        x.outcomes[1].remedy.object.place = same ? "train.py:4" : "train.py:9";
+        rank(&x, PART_IDLE_HOST);
+        check_first(&x, same ? "piecewise-work" : "host-work");
+    }
+}

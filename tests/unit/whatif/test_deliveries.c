@@ -183,6 +183,21 @@ TEST(the_rule_says_what_more_workers_would_bring)
     ck_assert(!first->upper_bound);
 }
 
+static void fill_far_behind(struct builder *b, int64_t at)
+{
+    build_range(b, awaits, at, at + MS(9.3));
+    build_kernel(b, "volta_sgemm_128x64_nn", at + MS(9.31), at + MS(9.32), US(500));
+    build_sync(b, at + MS(9.33), US(500));
+}
+
+/* Ten times as many and more: nobody knows whether there are cores for them. */
+TEST(workers_that_are_far_behind_have_too_much_to_do)
+{
+    struct bench x = bench_start(MS(10), fill_far_behind);
+    ck_assert_str_eq(x.b.a->ranked[0]->rule->id, "expensive-samples");
+    ck_assert_int_lt(query_workers_lack(x.b.a->facts), 16);
+}
+
 /* What torch.profiler records with active=3: it is not known where the first one begins. */
 TEST(two_batches_are_enough_if_both_were_awaited)
 {
