@@ -91,6 +91,7 @@ full() { # full COMMAND: under a limit of file sizes that leaves the spool its f
 }
 count() { sed -n "s/^$1 //p" "$work/seen"; }
 for model in cupti=12.4 cupti=12.4,late=30 cupti=12.4,slow_return=50 cupti=13.0 cupti=13.0,late=30; do
+    model=$model,own_work=0 # or a busy machine has more records
     run h200,$model 30
     few=$(count records)
     run h200,$model 60

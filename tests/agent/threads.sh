@@ -15,7 +15,7 @@ run() { # run WHAT VARIABLE=VALUE...
     shift
     rm -rf "$work/spool"
     mkdir "$work/spool"
-    env LD_LIBRARY_PATH="$vgpu" GPUPROF_VGPU=h200 "$@" GPUPROF_DIR="$work/spool" LD_PRELOAD="$agent" \
+    env LD_LIBRARY_PATH="$vgpu" GPUPROF_VGPU=h200,own_work=0 "$@" GPUPROF_DIR="$work/spool" LD_PRELOAD="$agent" \
         "$threads" $rounds "$library" $end >"$work/out" 2>"$work/err"
     status=$?
     "$look" "$work/spool" >"$work/seen" 2>>"$work/err"
@@ -63,7 +63,7 @@ rounds=1
 run "alone, once"
 told=$(sed -n 's/^told //p' "$work/seen")
 # CUPTI's own thread does not come to handing back the client's last buffer before the process ends.
-run "peer, a buffer on its way" GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=subscribe GPUPROF_VGPU=h200,slow_return=3000
+run "peer, a buffer on its way" GPUPROF_TEST_PEER="$peer" GPUPROF_TEST_PEER_DOES=subscribe GPUPROF_VGPU=h200,slow_return=3000,own_work=0
 told
 rounds=4
 run "window by steps" GPUPROF_WINDOW=every=10,window=3

@@ -89,6 +89,7 @@ const char *vg_library_dir(void);
  *   devices=N (LOCAL_WORLD_SIZE where a launcher set it, else 1)
  *   seed=N  noise=SIGMA (0.01)  scale=F (device durations times F)
  *   copy=BYTES (copies up to this size always move data; 65536)
+ *   own_work=0 (no records of what the model itself does in calls, for tests that count records)
  *   connect=MS (time of the first call, as creating a context takes)
  *   throttle=SHARE (kernels run at this share of the clock, as under a power limit)
  *   throttle_from=S  throttle_for=S (seconds after the start; 0 and for ever)

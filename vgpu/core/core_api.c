@@ -86,7 +86,7 @@ void vg_emulated(int64_t from_ns)
     int64_t now = vg_now_ns(), took = now - from_ns;
     for (struct vg_api *api = current; api; api = api->outer)
         api->start_ns += took;
-    if (!current || took < TELL_NS)
+    if (!current || took < TELL_NS || !vg_core.own_work)
         return;
     struct vg_record r = {.kind = VG_REC_OVERHEAD,
                           .device = vg_current_device(),

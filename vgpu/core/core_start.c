@@ -141,6 +141,7 @@ static int open_devices(char *why, size_t n)
         return -1;
     }
     vg_core.noise_sigma = vg_option("noise", 0.01);
+    vg_core.own_work = vg_option("own_work", 1) != 0;
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
     vg_core.launch_blocking = blocking && strcmp(blocking, "1") == 0;
     vg_core.copy_limit = (size_t)vg_option("copy", 65536);

@@ -122,6 +122,7 @@ extern struct vg_core {
     int device_count;
     struct vg_device device[VG_MAX_DEVICES];
     double scale, noise_sigma;
+    bool own_work; /* what the model itself does in a call becomes a record */
     size_t copy_limit;
     bool launch_blocking;                             /* CUDA_LAUNCH_BLOCKING=1 */
     double throttle, throttle_from_s, throttle_for_s; /* share of the clock, and when */

@@ -19,6 +19,7 @@ static inline const char *vgpu_options_wrong(const char *text, size_t *length)
                                        "noise",
                                        "scale",
                                        "copy",
+                                       "own_work",
                                        "connect",
                                        "throttle",
                                        "throttle_from",
