@@ -88,8 +88,7 @@ static void add_evidence(const struct facts *f, struct arena *arena, struct outc
 static void fire_by_waits(const struct facts *f, struct arena *arena, struct outcome *o,
                           const struct cost *c, double lack)
 {
-    outcome_evidence_per(o, "waiting for batches,", ms(c->wait_ns), "ms",
-                         query_batches_sql(f, arena));
+    outcome_evidence_idle(o, f, "GPU idle for input", ms(c->wait_ns), PART_IDLE_INPUT);
     outcome_evidence(o, "times as many workers would keep up", lack, "", NULL);
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(o, c->wait_ns,

@@ -299,13 +299,6 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
                               facts->host.usable_cores == 1 ? "" : "s");
         return;
     }
-    if (f.needed == 0 && facts->host.usable_cores <= 0 &&
-        query_workers_lack(facts) >= RULES_WORKERS_LACK) {
-        o->verdict = RULE_SUPPRESSED;
-        o->why = "the workers are so far behind that it takes ten times as many, and the recording "
-                 "does not show how many cores there are: see expensive-samples";
-        return;
-    }
     why_not = cores_first(facts, arena, &f, &l);
     if (why_not) {
         o->verdict = RULE_SUPPRESSED;
