@@ -36,8 +36,7 @@ static struct draw draw_of(int n)
 }
 
 /* Recording lengthens calls by more than its own figures show. A program that runs unrecorded has
- * none of that; in some of the draws the rerun is recorded, too, and keeps it. Nobody trains with
- * stacks recorded. */
+ * none of that; in some of the draws the rerun is recorded, too, and keeps it. */
 static void spare_recording(struct engine *x, int draw, unsigned assume)
 {
     double u = fmod(0.5 + 0.4142135623730951 * (draw < FIRST_RUN ? draw : 0), 1.0);
@@ -48,8 +47,6 @@ static void spare_recording(struct engine *x, int draw, unsigned assume)
     for (size_t i = 0; i < x->g->count; i++)
         if (x->g->tasks[i].kind == TASK_HOST_API)
             x->plan.dur[i] -= each < x->plan.dur[i] ? each : x->plan.dur[i];
-    host_pace_unstack(x->stacked, x->g, &x->plan,
-                      fmod(0.5 + 0.2360679774997897 * (draw < FIRST_RUN ? draw : 0), 1.0));
 }
 
 /* The change meets a host of any pace that was seen, and so do the steps without it: it is the same
@@ -58,7 +55,10 @@ static void vary_host(struct engine *x, int draw)
 {
     static const double of_run[RUNS] = {0.1, 0.3, 0.7, 0.9}; /* quantiles: 80 % lie between */
     if (draw >= FIRST_RUN) {
-        host_pace_of_run(x->g, &x->plan, of_run[draw - FIRST_RUN]);
+        int run = draw - FIRST_RUN;
+        host_pace_of_run(x->g, &x->plan, of_run[run]);
+        if (run < RUNS / 2) /* faster: without stacks, too */
+            host_pace_unstack(x->stacked, x->g, &x->plan, 1 - 2 * of_run[run]);
         return;
     }
     double u = draw == DRAWS  ? 0.1
@@ -95,6 +95,7 @@ int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_
 int64_t engine_host_unstacked(struct engine *x)
 {
     spare_recording(x, 0, x->assume[0]);
+    host_pace_unstack(x->stacked, x->g, &x->plan, 0.5);
     replay_run(&x->then, x->g, &x->plan);
     double base_ns = x->then.pace_ns > 0 ? (double)x->then.pace_ns : 1;
     for (size_t i = 0; i < x->g->count; i++)

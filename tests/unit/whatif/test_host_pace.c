@@ -124,12 +124,12 @@ static void fill_stacked(struct builder *b, int64_t at)
     build_kernel(b, "k", at + MS(8) - US(5), at + MS(8), MS(4));
 }
 
-/* Without stacks the host has less to do than the GPU: then what the GPU does faster counts. */
+/* Without stacks the host may have less to do than the GPU: then what the GPU does faster counts. */
 TEST(recording_stacks_is_no_work_of_the_program)
 {
     struct edit edit = {.kind = &edit_scale, .at.ops = is_k, .scale = {0.5, 0.5}};
     calls = 1;
-    ck_assert_int_lt(saved(MS(8), fill_stacked, edit).mid_ns, US(200));
+    ck_assert_int_lt(saved(MS(8), fill_stacked, edit).high_ns, US(200));
     calls = 2500;
-    ck_assert_int_gt(saved(MS(8), fill_stacked, edit).mid_ns, MS(1));
+    ck_assert_int_gt(saved(MS(8), fill_stacked, edit).high_ns, MS(1));
 }
