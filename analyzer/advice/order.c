@@ -2,8 +2,7 @@
  * of two groups: time that the program loses (waits, input, host work, settings, repeated work),
  * and computing made cheaper (precision, fusion, graphs, layouts). Lost time stands first, because
  * its cause is in the program and its remedy keeps the numbers, unless cheaper computing saves far
- * more. No bound stands before a larger prediction that surely saves something, whatever its
- * cause. */
+ * more. No bound stands before a larger prediction, whatever its cause. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/lines.h"
 
@@ -54,12 +53,10 @@ static void move_up(struct advice *a, size_t from, size_t to)
 }
 
 /* What may be nothing moves up past smaller predictions, and no bound past one that is larger: a
- * bound says what can be had at most, a prediction what will be. But cheaper computing that may
- * save nothing does not stand in the way of lost time. */
+ * bound says what can be had at most, a prediction what will be. */
 static bool may_pass(const struct outcome *o, const struct outcome *before)
 {
-    return !o->upper_bound || before->upper_bound || before->saves_mid_ns < o->saves_mid_ns ||
-           (before->rule->cheaper && !o->rule->cheaper && least(before) == 0);
+    return !o->upper_bound || before->upper_bound || before->saves_mid_ns < o->saves_mid_ns;
 }
 
 static void place_bounds(struct advice *a)

@@ -61,22 +61,6 @@ TEST(a_bound_stands_before_a_smaller_prediction)
     check_first(&x, "exposed-communication");
 }
 
-/* Nor does what may save nothing keep lost time from the top, unless it likely saves far more. */
-TEST(cheaper_computing_that_may_save_nothing_does_not_lead)
-{
-    static const struct {
-        int64_t low, mid;
-        const char *first;
-    } cases[] = {{0, 60, "slow-line"}, {10, 60, "pointwise-fusion"}, {0, 120, "pointwise-fusion"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ranking x = {0};
-        fires(&x, "pointwise-fusion", false, cases[i].low, cases[i].mid, 150);
-        fires(&x, "slow-line", true, 0, 55, 110);
-        rank(&x, PART_IDLE_HOST);
-        check_first(&x, cases[i].first);
-    }
-}
-
 /* Not the first of the lost time alone. */
 TEST(lost_time_stands_before_cheaper_computing)
 {
