@@ -6,20 +6,26 @@
 
 #include <string.h>
 
-uint32_t range_at(const struct timeline *t, uint32_t thread, int64_t at_ns)
+uint32_t range_from(const struct timeline *t, const struct thread *th, int64_t ns)
 {
-    if (thread == TL_NONE)
-        return TL_NONE;
-    size_t first = t->threads[thread].first_range, low = first,
-           high = low + t->threads[thread].ranges;
+    uint32_t low = th->first_range, high = low + th->ranges;
     while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (t->ranges[mid].start_ns <= at_ns)
+        uint32_t mid = low + (high - low) / 2;
+        if (t->ranges[mid].start_ns < ns)
             low = mid + 1;
         else
             high = mid;
     }
-    uint32_t i = low > first ? (uint32_t)low - 1 : TL_NONE;
+    return low;
+}
+
+uint32_t range_at(const struct timeline *t, uint32_t thread, int64_t at_ns)
+{
+    if (thread == TL_NONE)
+        return TL_NONE;
+    const struct thread *th = &t->threads[thread];
+    uint32_t next = range_from(t, th, at_ns < INT64_MAX ? at_ns + 1 : at_ns),
+             i = next > th->first_range ? next - 1 : TL_NONE;
     while (i != TL_NONE && t->ranges[i].end_ns <= at_ns)
         i = t->ranges[i].parent;
     return i;

@@ -1,6 +1,8 @@
 /* See host_pace.h. Steps are taken four in a row, as in holdout.c: what alternates from step to
  * step, and what the host runs ahead, is no difference of pace. */
 #include "analyzer/whatif/host_pace.h"
+
+#include "analyzer/measure/ranges.h"
 #include "analyzer/whatif/limits.h"
 
 #include <stdlib.h>
@@ -71,20 +73,6 @@ void host_pace_of_run(const struct graph *g, struct plan *p, double u)
 
 /* ---- stacks of Python ---- */
 
-/* Of a thread's ranges, the first that begins then or later. */
-static size_t first_from(const struct timeline *t, const struct thread *th, int64_t ns)
-{
-    size_t low = th->first_range, high = low + th->ranges;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->ranges[middle].start_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 float *host_pace_stacked(const struct graph *g, struct arena *arena)
 {
     const struct timeline *t = g->a->tl;
@@ -98,7 +86,7 @@ float *host_pace_stacked(const struct graph *g, struct arena *arena)
             continue;
         const struct thread *th = &t->threads[k->lane - g->streams];
         int64_t from = g->start_ns + k->at_ns;
-        calls[i] = (float)(first_from(t, th, from + k->dur_ns) - first_from(t, th, from));
+        calls[i] = (float)(range_from(t, th, from + k->dur_ns) - range_from(t, th, from));
         all += (double)calls[i];
         ns += (double)k->dur_ns;
     }
