@@ -93,7 +93,7 @@ static const char *say(const void *arg, struct arena *arena, const char *text)
 
 static struct filled words_for(const struct saying *s, struct arena *arena, enum action action)
 {
-    struct filled f = {NULL};
+    struct filled f = {0};
     for (const struct dialect *d = s->d; d && (!f.text || !*f.text); d = d->base)
         if (d->words[action])
             f = fill(s, arena, d->words[action]);

@@ -2,6 +2,7 @@
 #include "cli/common/command.h"
 
 #include "base/mode.h"
+#include "cli/common/progress.h"
 #include "report/terminal/terminal.h"
 
 #include <errno.h>
@@ -273,6 +274,7 @@ static void line(const char *fmt, va_list ap)
 {
     char text[1024];
     vsnprintf(text, sizeof text, fmt, ap);
+    progress_end();
     terminal_clean(text); /* names of files and the like may hold anything */
     fprintf(stderr, "gpuprof: %s\n", text);
 }

@@ -5,7 +5,8 @@
 
 /* `what`: "reading train.gpuprof". One at a time; without memory or a thread nothing is shown. */
 void progress_begin(const char *what, const char *name);
-/* Takes the line away. Call it before anything else is printed. Harmless without progress_begin. */
+/* Takes the line away, as everything does that is said on stderr. Call it before results are printed. Harmless without
+ * progress_begin. */
 void progress_end(void);
 
 #endif

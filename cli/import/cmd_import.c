@@ -39,10 +39,8 @@ static int write_profile(const char *spools, const struct import_files *files, c
     }
     struct sink sink = redact_sink(r);
     int status = 0;
-    progress_begin("importing", spools ? spools : files->at[0]);
     int rc = spools ? import_left(spools, sink, &e)
                     : import_paths((const char *const *)files->at, files->n, &sink, &e);
-    progress_end();
     if (rc == 0 && left_out)
         rc = load_note_left_out(&sink, left_out, &e);
     if (rc < 0 || store_finish(s, &e))
@@ -83,6 +81,7 @@ static int run(int argc, char **argv)
     int status = 0;
     if (left && (run_folder_take(argv[0], &e) < 0 || check_ended(argv[0], &e) < 0))
         return fail(&e);
+    progress_begin("importing", argv[0]);
     if (!left && (import_list((const char *const *)argv, (size_t)argc, &files, &e) < 0 ||
                   load_sort_out(&files, &how, &arena, &left_out, &e) < 0))
         status = fail(&e);
@@ -93,8 +92,10 @@ static int run(int argc, char **argv)
     if (status == 0 && left)
         run_folder_remove_recording(argv[0]);
     struct results_options results = {.quiet = true, .how = how};
+    progress_begin("analysing", output);
     if (status == 0 && results_make(output, &results, &e)) /* steps and findings, for queries */
         say("cannot analyse %s: %s", output, e.text);
+    progress_end();
     return status;
 }
 
