@@ -112,7 +112,7 @@ static uint8_t start_of(const char *file, const char *function, size_t n)
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (strncmp(of[i].file, file, strlen(of[i].file)) == 0 && strlen(of[i].function) == n &&
             memcmp(of[i].function, function, n) == 0)
-            return of[i].starts;
+            return (uint8_t)of[i].starts;
     return KINETO_STARTS_NONE;
 }
 
@@ -157,7 +157,7 @@ static int name_file(struct kineto *k, struct kineto_frame *f, const char *file,
     memcpy(path, folder, at);
     memcpy(path + at, file, n);
     path[at + n] = 0;
-    f->owner = python_owner(path);
+    f->owner = (uint8_t)python_owner(path);
     const char *inside = python_in_packages(path);
     f->is_profiler = inside && strncmp(inside, "torch/profiler/", 15) == 0;
     f->traces = inside && (strncmp(inside, "torch/fx/", 9) == 0 ||
@@ -205,7 +205,8 @@ static int read_built_in(struct kineto *k, struct kineto_frame *f, const char *s
             type_n = 0;
     }
     memcpy(name, s + type, type_n);
-    memcpy(name + type_n, ".", type_n > 0);
+    if (type_n > 0)
+        name[type_n] = '.';
     memcpy(name + type_n + (type_n > 0), s + at, end - at);
     size_t length = type_n + (type_n > 0) + end - at;
     name[length] = 0;

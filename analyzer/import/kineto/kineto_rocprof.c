@@ -232,7 +232,7 @@ static struct kineto_event event_of(const struct rocprof *x, const struct record
     struct kineto_event v;
     kineto_event_clear(&v);
     v.phase = 'X';
-    v.category = category;
+    v.category = (uint8_t)category;
     v.name = name == KEYMAP_NONE ? 0 : name;
     v.pid = x->pid;
     v.tid = r->at[THREAD];

@@ -66,7 +66,7 @@ static int put_op(struct kineto *k, struct sql_stmt *s)
     v.category = KINETO_SKIP;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(sql_text(s, 6, &n), types[i].type) == 0) {
-            v.category = types[i].category;
+            v.category = (uint8_t)types[i].category;
             memcpy(v.copy, types[i].copy, strlen(types[i].copy) + 1);
         }
     v.device = sql_int(s, 3);
