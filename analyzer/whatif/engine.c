@@ -58,7 +58,7 @@ static void vary_host(struct engine *x, int draw)
         int run = draw - FIRST_RUN;
         host_pace_of_run(x->g, &x->plan, of_run[run]);
         if (run < RUNS / 2) /* faster: without stacks, too */
-            host_pace_unstack(x->stacked, x->g, &x->plan, 1 - 2 * of_run[run]);
+            host_pace_unstack(x->stacked, x->g, &x->plan, 0.5 - of_run[run]);
         return;
     }
     double u = draw == DRAWS  ? 0.1
