@@ -212,7 +212,10 @@ enum { THIS_MACHINE = AUDIT_ARCH_X86_64, OTHER_CALLS = 0x40000000 /* of the x32 
 enum { THIS_MACHINE = AUDIT_ARCH_AARCH64, OTHER_CALLS = INT_MAX };
 #endif
 
-#ifdef __SANITIZE_ADDRESS__
+#ifndef __has_feature /* clang's way to say __SANITIZE_ADDRESS__ */
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 enum { LOOKS_AT_ITSELF = true }; /* its search for leaks stops the threads by ptrace */
 #else
 enum { LOOKS_AT_ITSELF = false };
