@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup configure demo test test-long torch fresh fuzz bench truth drawn ledger many-ranks matrix transparency images gpu-portable gpu-check install packed wheel archive deb release format clean
+.PHONY: all setup configure demo test test-long torch fresh aarch64 fuzz bench truth drawn ledger many-ranks matrix transparency images gpu-portable gpu-check install packed wheel archive deb release format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -53,6 +53,11 @@ FRESH ?=
 fresh:
 	@scripts/setup.sh fresh
 	@tests/fresh/fresh.sh $(BUILD)-fresh $(FRESH)
+
+# gpuprof built for aarch64 on this machine, and tested under emulation (tests/fresh/arm64.sh): twenty minutes on two cores.
+# What was built stays in $(BUILD)-aarch64.
+aarch64: all
+	@tests/fresh/arm64.sh $(BUILD)-aarch64 $(BUILD) || [ $$? = 77 ]
 
 # libFuzzer on what reads files, and mutants of recordings through all commands, under sanitizers: seven side by side for S
 # seconds. Needs clang. What is learned and found stays in $(BUILD)-fuzz.
@@ -141,4 +146,4 @@ format:
 	git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(PACKED) $(DIST) demo.html demo.json
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-aarch64 $(PACKED) $(DIST) demo.html demo.json

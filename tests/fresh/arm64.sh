@@ -1,5 +1,5 @@
 #!/bin/bash
-# gpuprof for aarch64 (Grace Hopper, GB200, Spark), built on another machine and tested there under qemu-user: arm64.sh STATE
+# make aarch64: gpuprof for aarch64 (Grace Hopper, GB200, Spark), built on another machine and tested there under qemu-user: arm64.sh STATE
 # [BUILD]. BUILD is this machine's own build: both must say the same of the same recordings. STATE is the folder of the build,
 # and keeps a Debian of arm64, made of its packages. Needs root for debootstrap, and namespaces: nothing is registered on the machine itself.
 set -u
