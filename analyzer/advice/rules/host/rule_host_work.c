@@ -238,7 +238,7 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                              ms(t->spent), "ms", NULL);
     o->limit_ns = t->spent ? t->spent : t->all; /* what is gone delays nothing any more */
     advise(f, arena, o, t);
-    outcome_fires(o, t->all - t->lost, summary(f, arena, t));
+    outcome_fires(o, t->all, summary(f, arena, t)); /* work that is gone awaits no core, either */
     outcome_example_gaps(o, f, PART_IDLE_HOST,
                          t->waits ? "GPU idle, host waiting for something else"
                                   : "GPU idle, host busy with other work");
@@ -310,7 +310,7 @@ const struct rule rule_host_work = {
         "Typical causes are Python between operators, post-processing on the CPU, metrics and "
         "logging. If the profile contains ranges, the finding names the range or function that "
         "contains most of this work; Python stacks (with_stack=True) or NVTX ranges make the "
-        "name more precise. Time in which its threads were ready but had no core is left out. "
+        "name more precise. The finding says for how much of the time its threads had no core. "
         "If they mostly sleep meanwhile, the finding says that the host waits. Where most of the "
         "time is in pauses below 1 ms, it is the framework's way from one operator to the next, "
         "and less of it helps, not another thread. gpuprof cannot "
