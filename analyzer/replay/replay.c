@@ -3,6 +3,7 @@
  * A prediction replays its graph some thirty times, and nearly all of these plans ask for the same:
  * nothing but other lengths and marks. So the pass is compiled twice: for such a plain plan, and for
  * any. */
+#include "analyzer/replay/replay_pace.h"
 #include "analyzer/replay/replay_queue.h"
 #include "analyzer/replay/limits.h"
 
@@ -294,72 +295,6 @@ IN_BOTH void finish(struct pass *x, const struct task *t, uint32_t i)
     }
 }
 
-static int by_ns(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* A step that took longer than the others when it was recorded: it wrote a log, saved a model, or
- * lost the core. */
-static bool was_long(const struct graph *g, size_t s)
-{
-    const struct steps *all = &g->a->steps;
-    return all->at[g->first + s % g->recorded_steps].length_ns * 100 >
-           all->median_ns * (100 + REPLAY_LONG_PCT);
-}
-
-/* The median over rows of steps. Workers deliver in bursts: where the loop waits for them, a row is
- * four steps. Rows with a step that was rarely long are left out: where these lie close enough,
- * most rows would hold one, and a change that hides them would seem to save their time in every
- * step. */
-static size_t rows_of(struct replay *r, const struct graph *g, size_t skip, bool leave_out,
-                      size_t row)
-{
-    size_t n = 0, clean = 0;
-    for (size_t s = skip + 1; s < g->steps; s++) {
-        clean = leave_out && was_long(g, s) ? 0 : clean + 1;
-        if (clean >= row)
-            r->row[n++] = (r->step_end[s] - r->step_end[s - row]) / (int64_t)row;
-    }
-    return n;
-}
-
-static int64_t pace_of(struct replay *r, const struct graph *g, size_t skip)
-{
-    if (g->a->steps.recurs) /* long steps are part of what the loop takes */
-        return r->step_ns;
-    bool bursts = g->a->breakdown_ns[PART_IDLE_INPUT] * 100 > g->a->step_ns * REPLAY_BURSTS_PCT;
-    size_t lengthy = 0, n = 0;
-    for (size_t s = skip + 1; s < g->steps; s++)
-        lengthy += was_long(g, s);
-    if (lengthy * REPLAY_RARE <= g->steps)
-        n = rows_of(r, g, skip, true, REPLAY_ROW);
-    else if (!bursts && lengthy * REPLAY_LESS_RARE <= g->steps - 1 - skip)
-        n = rows_of(r, g, skip, true, REPLAY_SHORT_ROW);
-    if (n < REPLAY_ROW)
-        n = rows_of(r, g, skip, false, REPLAY_ROW);
-    if (n < REPLAY_ROW)
-        return r->step_ns;
-    qsort(r->row, n, sizeof *r->row, by_ns);
-    return n % 2 ? r->row[n / 2] : (r->row[n / 2 - 1] + r->row[n / 2]) / 2;
-}
-
-static void step_times(struct replay *r, const struct graph *g)
-{
-    size_t skip = g->skip;
-    for (size_t s = 1; s < g->steps; s++)
-        if (r->step_end[s] < r->step_end[s - 1])
-            r->step_end[s] = r->step_end[s - 1];
-    r->length_ns = r->step_end[g->steps - 1];
-    if (g->once) {
-        r->step_ns = r->pace_ns = r->length_ns;
-        return;
-    }
-    r->step_ns = (r->length_ns - r->step_end[skip]) / (int64_t)(g->steps - 1 - skip);
-    r->pace_ns = g->steps > g->recorded_steps ? r->step_ns : pace_of(r, g, skip);
-}
-
 IN_BOTH void pass_over(struct pass *x, struct replay *r, const struct graph *g, bool plain)
 {
     x->plain = plain;
@@ -410,6 +345,6 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
     else
         pass_over(&x, r, g, false);
     r->ran_dry = x.behind * REPLAY_DRY <= x.begun;
-    step_times(r, g);
+    replay_pace(r, g);
     return r->step_ns;
 }

@@ -81,8 +81,7 @@ static void check_starved_workers(const struct facts *f, struct arena *arena, st
     idle -= starting < idle ? starting : idle;
     const char *not_now = why_not_now(f, arena, &l, o->why);
     if (!not_now && starting && idle * QUERY_WORTH < f->step_ns)
-        not_now = arena_printf(arena, "the GPU waits for workers that are started anew: see "
-                                      "worker-startup");
+        not_now = "the GPU waits for workers that are started anew: see worker-startup";
     if (not_now) {
         o->verdict = RULE_SUPPRESSED;
         o->why = not_now;
