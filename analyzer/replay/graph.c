@@ -1,4 +1,4 @@
-/* Chooses the steps that are replayed and makes their tasks, thread by thread. */
+/* Chooses the steps to replay, makes their tasks thread by thread, and builds the graph. */
 #include "analyzer/replay/graph_make.h"
 
 #include "analyzer/measure/launched.h"
@@ -38,8 +38,8 @@ struct task *graph_put(struct maker *m, enum task_kind kind, int64_t key, uint32
     return t;
 }
 
-/* Up to `most` steps before `end`: fewer of them, where they are so long that a few tell as much.
- */
+/* Returns how many of the `most` steps before `end` to replay: at least REPLAY_STEPS, then as many
+ * as fit into REPLAY_CALLS calls of the training thread. */
 static size_t steps_wanted(const struct maker *m, size_t end, size_t most)
 {
     const struct thread *th = &m->t->threads[m->a->steps.main_thread];
@@ -53,7 +53,8 @@ static size_t steps_wanted(const struct maker *m, size_t end, size_t most)
     return n;
 }
 
-/* End of the training thread's last call that begins in the step; the step's start without any. */
+/* Returns the end of the training thread's last call that begins in the step, or the step's start
+ * if it has no call. */
 static int64_t last_call_ns(const struct maker *m, const struct step *s)
 {
     const struct thread *th = &m->t->threads[m->a->steps.main_thread];
@@ -64,9 +65,9 @@ static int64_t last_call_ns(const struct maker *m, const struct step *s)
     return any ? m->t->apis[call - 1].end_ns : s->start_ns;
 }
 
-/* Where the window ends: with its last step. But a profiler that stops in the last step it records
- * holds up the host there, behind the step's last call: the others' length on the host is enough.
- */
+/* Returns the end of the window: the end of its last step. If that is also the last step of the
+ * recording, a profiler that stops there blocks the host behind the step's last call. So the last
+ * step then gets the other steps' median host length, but covers its own calls. */
 static int64_t window_end(const struct maker *m, size_t end)
 {
     const struct step *at = &m->a->steps.at[m->g->first], *last = &m->a->steps.at[end - 1];
@@ -82,8 +83,9 @@ static int64_t window_end(const struct maker *m, size_t end)
     return ns < last->end_ns ? ns : last->end_ns;
 }
 
-/* Where steps become shorter or longer, the end of those of the last `run` that are as long as one
- * is on average: the last ones are like none but themselves. */
+/* If step times drift in the course of the loop, returns the end of the window, among the last
+ * `run` steps, whose mean step is nearest to the reported step: the last steps of such a loop are
+ * not typical. Otherwise returns `end`. */
 static size_t typical_end(const struct maker *m, size_t end, size_t run)
 {
     const struct step *at = m->a->steps.at;
@@ -102,6 +104,7 @@ static size_t typical_end(const struct maker *m, size_t end, size_t run)
     return best;
 }
 
+/* Chooses the longest row of consecutive used steps, and the last one of equal length. */
 static void find_window(struct maker *m)
 {
     const struct steps *s = &m->a->steps;
@@ -146,14 +149,15 @@ static int link_ops(struct maker *m)
     return 0;
 }
 
-/* What was queued before the window and ends in it, and what nobody is known to have launched. Not
- * pages of managed memory that move: they are in no stream, no call waits for them, and who touched
- * them, a kernel or the host, is as much longer (CUDA C++ Programming Guide, "Unified Memory").
- */
+/* Adds work that was issued before the window and ends in it, and work whose launch was not
+ * recorded. It leaves out pages of managed memory that move: they belong to no stream, no call
+ * waits for them, and the kernel or host code that touches them takes that much longer (CUDA C++
+ * Programming Guide, "Unified Memory"). */
 static int put_orphans(struct maker *m)
 {
     const struct timeline *t = m->t;
-    bool *goes_on = calloc(t->stream_count + 1, 1); /* with what the window launched */
+    bool *goes_on = calloc(t->stream_count + 1, 1); /* by stream: work launched in the window has
+                                                       begun there */
     m->failed |= !goes_on;
     for (uint32_t i = 0; i < t->op_count && !m->failed; i++) {
         const struct op *o = &t->ops[i];
@@ -185,8 +189,8 @@ static uint32_t *index_events(const struct timeline *t)
     return of;
 }
 
-/* Threads that feed the program from aside (launched_aside) wait for room as loaders do, so what
- * they take now is no limit: they have no tasks. By thread. */
+/* Finds, by thread, the threads that only feed the program from aside (launched_aside). They wait
+ * for room as loaders do, so their present time limits nothing: they get no tasks. */
 static bool *find_feeders(const struct timeline *t, const bool *aside)
 {
     bool *feeds = calloc(t->thread_count + 1, sizeof *feeds);
@@ -235,7 +239,8 @@ bool graph_too_wide(const struct timeline *t)
     return threads > THREADS_MOST || t->stream_count > STREAMS_MOST;
 }
 
-/* Few steps, repeated until the pace that counts is one of whole windows. */
+/* Repeats a window of one to three steps. `skip` leaves the first repetitions out of the pace,
+ * until the replay has settled. */
 static int repeat(struct graph *g, struct err *e)
 {
     static const struct {
@@ -247,8 +252,8 @@ static int repeat(struct graph *g, struct err *e)
     return graph_unroll(g, by_steps[g->steps].turns, e);
 }
 
-/* The host stays a few steps ahead and waits for what was queued before the window: these waits
- * keep their lengths, whatever changes. Their steps do not count, if enough others are left. */
+/* A host that runs a few steps ahead waits, in the first steps, for work from before the window. A
+ * replay cannot shorten these waits. So their steps do not count, if enough others are left. */
 static void leave_out_open_waits(struct graph *g)
 {
     size_t last = 0;
@@ -272,7 +277,8 @@ struct graph *graph_build(const struct facts *f, struct err *e)
     struct maker m = {.g = g, .a = f, .t = f->tl};
     g->a = f;
     g->streams = f->tl->stream_count;
-    g->lanes = g->streams + f->tl->thread_count + 1; /* a worker that was not recorded */
+    g->lanes = g->streams + f->tl->thread_count + 1; /* one more, for a worker that was not
+                                                        recorded */
     g->launches_block = query_launches(f).block;
     if (!graph_too_wide(f->tl))
         find_window(&m);

@@ -1,4 +1,4 @@
-/* What edits and rules ask of every task again and again, apart from the tasks. */
+/* Copies what edits and rules often ask of a task into an array of its own (struct task_class). */
 #include "analyzer/replay/graph_make.h"
 
 #include <stdlib.h>

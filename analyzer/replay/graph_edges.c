@@ -1,4 +1,4 @@
-/* Joins the tasks: what each of them waits for before it starts. */
+/* Connects the tasks: adds an edge for everything that a task waits for before it starts. */
 #include "analyzer/replay/graph.h"
 
 #include "analyzer/replay/limits.h"
@@ -8,37 +8,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The recording often lacks what a wait for an event waits for, and on which stream. The latest that
- * it can be is assumed: the next work of every stream waits for all work that the other streams held
- * when the wait was called, as far as that ended before it in the recording. */
+/* Many recordings do not show which event a cudaStreamWaitEvent waits for, nor in which stream it
+ * stands. The builder then assumes the latest possible dependency: the next work of every stream
+ * waits for all work that the other streams held when the wait was called, as far as that work had
+ * ended in the recording before the waiting work started. */
 struct guess {
     bool on;
-    uint32_t waits, *seen; /* so many were called; by stream: of these, followed by work */
-    uint32_t *held;        /* by stream: its latest work at the last of them */
+    uint32_t waits, *seen; /* number of waits called; by stream, how many of these its work has
+                              followed */
+    uint32_t *held;        /* by stream: its latest work when the last wait was called */
 };
 
 struct joiner {
     struct graph *g;
     const struct timeline *t;
-    uint32_t *api_task;  /* HOST_API task by API call */
-    uint32_t *api_end;   /* the task with which the call comes back: that one, or its WAIT */
-    uint32_t *op_task;   /* by operation */
-    uint32_t *last;      /* by lane */
-    uint32_t *get_of;    /* by batch number */
-    uint32_t *ring;      /* by stream and place: the last QUEUE_DEPTH tasks */
-    size_t *queued;      /* by stream */
-    struct idmap marks;  /* the recording of an event, by its event_sync */
-    struct idmap latest; /* where recordings have no such number: the last one, by its event */
+    uint32_t *api_task; /* by API call: its HOST_API task */
+    uint32_t *api_end;  /* by API call: the task whose end is the call's return, HOST_API or WAIT */
+    uint32_t *op_task;  /* by operation: its task */
+    uint32_t *last;     /* by lane: its latest task */
+    uint32_t *get_of;   /* by batch number: the GET that takes it */
+    uint32_t *ring;     /* by stream: its last QUEUE_DEPTH tasks, as a ring */
+    size_t *queued;     /* by stream: tasks queued so far */
+    struct idmap marks; /* by event_sync: the task that records the event */
+    /* For recordings without event_sync: by event, the task of its latest cudaEventRecord. */
+    struct idmap latest;
     struct guess guess;
-    bool pages_move; /* of managed memory, to the host and back */
+    bool pages_move; /* pages of managed memory move to the host */
     struct VEC(struct edge) edges;
 };
 
-/* Ids of events are numbers within a context, and a wait does not say which. */
+/* In `latest`: two contexts use this event id. Ids are unique only within a context, and a wait
+ * does not say which context it means. */
 enum { OF_TWO_CONTEXTS = UINT32_MAX - 1 };
 
-/* CUPTI counts recordings from 12.8 on. Before, a wait names the event alone, and is for its last
- * recording so far (CUDA Runtime API, cudaEventRecord). */
+/* Returns the task that recorded the event that `s` waits for, or TASK_NONE. CUPTI numbers the
+ * recordings of events (event_sync) from CUDA 12.8 on. Before that, a wait names only the event,
+ * and refers to its latest recording so far (CUDA Runtime API, cudaEventRecord). */
 static uint32_t find_mark(const struct joiner *j, const struct sync *s)
 {
     if (s->event_sync >= 0)
@@ -75,7 +80,7 @@ static void call_wait(struct joiner *j, const struct api *c)
     memcpy(j->guess.held, j->last, j->g->streams * sizeof *j->last);
 }
 
-/* The first work of its stream behind such a wait. */
+/* Adds guessed edges to the first work of its stream behind a wait whose event is not known. */
 static int guess_waits(struct joiner *j, uint32_t i)
 {
     const struct task *t = &j->g->tasks[i];
@@ -96,7 +101,8 @@ static int guess_waits(struct joiner *j, uint32_t i)
     return rc;
 }
 
-/* The host waits for an event that nobody recorded: for what ended last while it waited. */
+/* The host waits for an event that was not recorded. Guesses that it waited for the operation that
+ * ended last during the wait. */
 static int guess_host_wait(struct joiner *j, uint32_t i)
 {
     const struct task *t = &j->g->tasks[i];
@@ -141,10 +147,10 @@ static uint16_t step_at(const struct graph *g, int64_t at_ns)
     return (uint16_t)lo;
 }
 
-/* For the copy of its own call. */
+/* A WAIT of a copy call depends on the copy that this call issued. */
 static int join_copy_wait(struct joiner *j, uint32_t i)
 {
-    uint32_t k = i; /* the copy lies between the call and its wait */
+    uint32_t k = i; /* the copy stands between the call and its WAIT */
     while (k-- > 0 && j->g->tasks[k].kind != TASK_COPY)
         ;
     if (k == TASK_NONE)
@@ -153,7 +159,7 @@ static int join_copy_wait(struct joiner *j, uint32_t i)
     return edge_from(j, i, k, left < 0 ? left : 0);
 }
 
-/* For the work of an operation that the host asked about, or ran into. */
+/* A WAIT that ended because operation `done` had ended: the lag is as observed. */
 static int join_done(struct joiner *j, uint32_t i, uint32_t done)
 {
     return done == TASK_NONE
@@ -173,11 +179,11 @@ static int join_wait(struct joiner *j, uint32_t i)
         j->g->tails[i] = WAIT_NOTHING;
         return join_done(j, i, j->op_task[c->op]);
     }
-    if (c->kind == API_LAUNCH) { /* for room in the queue */
+    if (c->kind == API_LAUNCH) { /* the launch waited for room in the queue */
         uint32_t op = graph_made_room(j->g->a, t->source);
         uint32_t done = op == TL_NONE ? TASK_NONE : j->op_task[op];
         j->g->tails[i] = WAIT_NOTHING;
-        t->flags |= done == TASK_NONE ? TASK_ROOT : 0; /* it ended before the window began */
+        t->flags |= done == TASK_NONE ? TASK_ROOT : 0; /* that operation ended before the window */
         return join_done(j, i, done);
     }
     if (c->kind == API_EVENT_QUERY) {
@@ -207,13 +213,16 @@ static void join_queue(struct joiner *j, uint32_t i)
     struct task *t = &j->g->tasks[i];
     size_t n = j->queued[t->lane]++;
     uint32_t *place = &j->ring[t->lane * QUEUE_DEPTH + n % QUEUE_DEPTH];
-    /* Only where the host is known to have been that far ahead may the limit be held against it. */
+    /* The launch needs room: the task QUEUE_DEPTH places earlier in the stream must end first.
+     * graph_residuals() removes the link where the recording shows that the launch did not wait for
+     * it. */
     if (n >= QUEUE_DEPTH && t->issue != TASK_NONE)
         j->g->tasks[t->issue].queue = *place;
     *place = i;
 }
 
-/* A worker that was idle was let go by the training thread: by what that had just done. */
+/* A worker that was idle began this batch because the training thread requested it. Adds an edge
+ * from the training thread's last task that had ended by then. */
 static int join_idle_load(struct joiner *j, uint32_t i)
 {
     const struct task *t = &j->g->tasks[i], *all = j->g->tasks;
@@ -231,7 +240,7 @@ static int64_t context_of(const struct joiner *j, uint32_t task)
     return j->t->streams[j->g->tasks[task].lane].row.context;
 }
 
-/* The recording of an event: what waits for its number waits for this task from now on. */
+/* Notes the recording of an event: later waits for this event depend on task i. */
 static int put_mark(struct joiner *j, uint32_t i)
 {
     const struct event_record *r = &j->t->events[j->g->tasks[i].source];
@@ -245,8 +254,8 @@ static int put_mark(struct joiner *j, uint32_t i)
     return idmap_set(&j->latest, r->event, one ? i : OF_TWO_CONTEXTS);
 }
 
-/* What runs on a stream: behind the call that put it there, and behind what its stream waits for.
- */
+/* Connects a task of a stream to the call that issued it and to the event that its stream waits
+ * for. */
 static int join_gpu(struct joiner *j, uint32_t i)
 {
     struct task *t = &j->g->tasks[i];
@@ -267,7 +276,7 @@ static int join_gpu(struct joiner *j, uint32_t i)
     return guess_waits(j, i);
 }
 
-/* A batch that a worker makes: not before there is room for it. */
+/* A worker may make batch n only after the training thread has taken batch n - credits. */
 static int join_load(struct joiner *j, uint32_t i)
 {
     const struct task *t = &j->g->tasks[i];
@@ -279,7 +288,8 @@ static int join_load(struct joiner *j, uint32_t i)
     return join_idle_load(j, i);
 }
 
-/* The host reads in managed memory what the GPU had in it: not before that was done. */
+/* Host code that reads managed memory which the GPU wrote depends on the GPU work that had ended
+ * when the first page came back. */
 static int join_pages(struct joiner *j, uint32_t i)
 {
     const struct task *t = &j->g->tasks[i];
@@ -359,7 +369,8 @@ int graph_join(struct graph *g, struct err *e)
     j.queued = calloc(g->streams + 1, sizeof *j.queued);
     g->load_of = indices(g->gets);
     g->tails = indices(g->count);
-    enum { STREAMS_MOST = 256 }; /* each wait looks at all of them */
+    /* Each such wait looks at all streams, so with more streams the builder does not guess. */
+    enum { STREAMS_MOST = 256 };
     j.guess.on = g->streams <= STREAMS_MOST && graph_events_missing(g->a);
     j.pages_move = g->streams <= STREAMS_MOST && graph_page_back(g->a, INT64_MIN, INT64_MAX) >= 0;
     j.guess.seen = calloc(g->streams + 1, sizeof *j.guess.seen);

@@ -1,27 +1,31 @@
-/* Which stream orders the nodes of a CUDA graph. Drivers run nodes in streams of their own, which
- * no call names; a launch is ordered by the stream that it was given to. Where the nodes of each
- * launch are in one such stream, and ran between the work that the same thread launched before and
- * behind it, all of that in one stream, they count as work of that one. Cost: one pass over the
- * calls and their operations. */
+/* Finds the stream that orders the nodes of a CUDA graph. Drivers run nodes in internal streams
+ * that no call names, but a launch is ordered by the stream that it was issued to. The recording
+ * does not name that stream, so this file infers it: if the nodes of each launch lie in one
+ * internal stream, and ran between the work that the same thread launched just before and just
+ * behind, and all of that work lies in one stream, then the nodes count as work of that stream.
+ * Cost: one pass over the calls and their operations. */
 #include "analyzer/replay/graph_make.h"
 #include "analyzer/replay/limits.h"
 
 #include <stdlib.h>
 
 struct home {
-    uint32_t stream;    /* TL_NONE: not met yet */
-    uint32_t launches;  /* that had work before and behind them */
-    int64_t last_ns;    /* end of the last node that was met */
-    bool other, broken; /* it holds work that calls launched one by one; its order contradicts */
+    uint32_t stream;   /* the inferred home; TL_NONE: no node seen yet */
+    uint32_t launches; /* launches with work before and behind them */
+    int64_t last_ns;   /* end of the latest node seen */
+    /* `other`: the stream also holds work that calls launched one by one. `broken`: the order of
+     * its work contradicts the inference. */
+    bool other, broken;
 };
 
 struct search {
     const struct maker *m;
     struct home *of;     /* by stream */
-    uint32_t before;     /* the thread's last stream of work that is no node; TL_NONE */
+    uint32_t before;     /* stream of the thread's latest work that is no node; TL_NONE */
     int64_t before_ns;   /* end of that work */
-    uint32_t nodes;      /* stream of the last launch's nodes, TL_NONE: none, or work came behind */
-    uint32_t nodes_home; /* and what was their home */
+    uint32_t nodes;      /* stream of the latest launch's nodes; TL_NONE if none, or if work
+                            followed */
+    uint32_t nodes_home; /* the home that these nodes would have */
 };
 
 static bool is_node(const struct timeline *t, const struct op *o)
@@ -29,7 +33,7 @@ static bool is_node(const struct timeline *t, const struct op *o)
     return o->api != TL_NONE && t->apis[o->api].kind == API_GRAPH_LAUNCH;
 }
 
-/* Work behind the nodes of a launch, in order if it is in their home. */
+/* Work behind the nodes of a launch: if it is in their home, it must not start before they end. */
 static void note_work(struct search *x, const struct op *o)
 {
     if (x->nodes != TL_NONE && o->stream == x->nodes_home) {
@@ -66,7 +70,7 @@ static void note_call(struct search *x, uint32_t api)
             continue;
         }
         stream = first ? o->stream : stream;
-        if (o->stream != stream) /* branches side by side */
+        if (o->stream != stream) /* the graph has parallel branches */
             x->of[stream].broken = true;
         note_node(x, o, first, stream);
         first = false;

@@ -1,4 +1,5 @@
-/* Batches by the rows of a framework's hook: each wait of the training thread, each fetch. */
+/* Finds batches in the rows of a framework's hook: the waits of the training thread, and the
+ * fetches. */
 #include "analyzer/replay/graph_make.h"
 
 #include "wire/spool_format.h"
@@ -10,10 +11,11 @@ static int by_mark(const void *a, const void *b)
     const struct batch_mark *x = a, *y = b;
     if (x->start_ns != y->start_ns)
         return x->start_ns > y->start_ns ? 1 : -1;
-    return (int)x->makes - (int)y->makes; /* a wait before what is made in it */
+    return (int)x->makes - (int)y->makes; /* a wait sorts before a fetch that it contains */
 }
 
-/* A fetch inside a wait says that the training thread makes the batch itself. */
+/* Joins marks that overlap. If a wait contains a fetch, the training thread makes the batch
+ * itself. */
 static void merge(struct maker *m)
 {
     size_t kept = 0;
@@ -49,7 +51,8 @@ static int find_waits(struct maker *m)
     return 0;
 }
 
-/* Workers of another rank feed that one's training thread. */
+/* Lists the fetches of workers of this rank. Workers of another rank feed that rank's training
+ * thread. */
 static int find_fetches(const struct maker *m, struct loads *loads)
 {
     const struct timeline *t = m->t;
@@ -78,6 +81,6 @@ int graph_loader(struct maker *m, struct loads *loads)
         makes |= m->marks.at[i].makes;
     if (m->marks.n && (makes || loads->n))
         return 1;
-    m->marks.n = loads->n = 0; /* waits alone do not say who makes the batches */
+    m->marks.n = loads->n = 0; /* waits alone do not show who makes the batches */
     return 0;
 }

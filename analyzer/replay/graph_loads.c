@@ -1,4 +1,5 @@
-/* Batches as tasks: where the training thread makes or takes one, and what workers make. */
+/* Batches as tasks: LOAD for what workers make, and marks where the training thread makes or takes
+ * one. */
 #include "analyzer/replay/graph_make.h"
 
 #include "analyzer/measure/input.h"
@@ -27,7 +28,7 @@ static int find_marks(struct maker *m, const struct name_test *makes, const stru
         if (!name_test(own ? makes : input, r->name))
             continue;
         if (m->marks.n && r->start_ns < m->marks.at[m->marks.n - 1].end_ns)
-            continue; /* inside the one before */
+            continue; /* nested in the mark before it */
         struct batch_mark *k = vec_push(&m->marks);
         if (!k)
             return -1;
@@ -36,7 +37,9 @@ static int find_marks(struct maker *m, const struct name_test *makes, const stru
     return 0;
 }
 
-/* How many of the recording's first loads are missing: the n-th batch taken is load n - offset. */
+/* Returns how many of the first batches have no recorded load: load i is batch i + offset. It takes
+ * the smallest offset under which nearly all loads end before their batch is taken, or returns
+ * marks.n if there is none. */
 static size_t load_offset(const struct maker *m, const struct load *loads, size_t n)
 {
     for (size_t offset = 0; offset < 64 && offset < m->marks.n; offset++) {
@@ -49,7 +52,8 @@ static size_t load_offset(const struct maker *m, const struct load *loads, size_
     return m->marks.n;
 }
 
-/* The fewest batches by which loading never was further ahead of taking. */
+/* Returns the largest number of batches by which loading was ahead of taking in the recording: the
+ * workers may be at least that far ahead. */
 static int count_credits(const struct maker *m, const struct load *loads, size_t n, size_t offset)
 {
     size_t most = 0, taken = 0;
@@ -62,9 +66,10 @@ static int count_credits(const struct maker *m, const struct load *loads, size_t
     return (int)most;
 }
 
-/* From the end of a load to the moment at which a waiting training thread has the batch, where that
- * is much the same for most: a worker's queue is served by a thread of its own, which in Python
- * waits for the lock that the next batch is made under. 0: it differs, or is short. */
+/* Returns the usual delay from the end of a load to the moment at which the waiting training thread
+ * has the batch. Such a delay exists because a thread of its own serves the workers' queue; in
+ * Python this thread waits for the lock under which the next batch is made. Returns 0 if the delay
+ * is short, or if it differs from batch to batch. */
 static int64_t usual_way(const struct maker *m, const struct load *loads, size_t n, size_t offset)
 {
     enum { MOST = 4096 };
@@ -82,14 +87,14 @@ static int64_t usual_way(const struct maker *m, const struct load *loads, size_t
     return middle > REPLAY_STALL_NS && (high - low) * REPLAY_WAYS_ALIKE < middle ? low : 0;
 }
 
-/* Batches whose making was not recorded, as if one worker made one after the other: each from the
- * delivery of the one before to its own. So they come no faster where the steps get shorter. The
- * worker has a lane of its own, the last. */
+/* Adds LOAD tasks for batches whose making was not recorded: as if one worker made them one after
+ * the other, each from the delivery of the batch before to its own delivery. So a replay with
+ * shorter steps does not get batches faster. This worker has the last lane for itself. */
 static int suppose_loads(struct maker *m, const struct deliveries *d)
 {
-    enum { AHEAD = 2 }; /* what PyTorch's loader lets a worker make ahead, at least */
+    enum { AHEAD = 2 }; /* PyTorch's loader lets a worker prepare at least this many batches */
     uint32_t lane = (uint32_t)m->g->lanes - 1;
-    size_t ready = 0; /* the last batch that is made when the i-th is taken */
+    size_t ready = 0; /* the last batch that is made when batch i is taken */
     m->marks.n = 0;
     m->g->credits = AHEAD;
     for (size_t i = 0; i < d->n; i++) {
@@ -101,7 +106,7 @@ static int suppose_loads(struct maker *m, const struct deliveries *d)
         from = from > m->g->start_ns ? from : m->g->start_ns;
         if (to >= from && from < m->end_ns)
             graph_put(m, TASK_LOAD, from, lane, from, to, (uint32_t)i)->flags |= TASK_BEHIND;
-        /* taken ahead of what a queue of AHEAD holds: the queue was longer */
+        /* More batches were ready than a queue of AHEAD holds: the queue was longer. */
         ready = ready > i ? ready : i;
         while (ready + 1 < d->n && d->at[ready + 1].made_ns <= d->at[i].from_ns)
             ready++;

@@ -1,15 +1,16 @@
-/* Pages of managed memory that the host brings back. It reads there what kernels have written, and
- * no call waits for that: the wait that stands before it cannot go without another one in its
- * place. */
+/* Pages of managed memory that move back to the host when host code reads what kernels have
+ * written. No call waits for this, so an edit that removes the wait in front of the read leaves a
+ * wait for the pages in its place. */
 #include "analyzer/replay/graph.h"
 #include "analyzer/replay/limits.h"
 
-/* When the first page comes back to the host in [from, to); -1: none does. */
+/* Returns when the first page moves back to the host in [from, to), in the profile's time, or -1 if
+ * none does. */
 int64_t graph_page_back(const struct facts *f, int64_t from, int64_t to)
 {
     const struct timeline *t = f->tl;
     size_t low = 0, high = t->op_count;
-    while (low < high) { /* first one that starts from `from` on */
+    while (low < high) { /* finds the first operation that starts at or after `from` */
         size_t mid = low + (high - low) / 2;
         if (t->ops[mid].start_ns < from)
             low = mid + 1;
@@ -23,7 +24,8 @@ int64_t graph_page_back(const struct facts *f, int64_t from, int64_t to)
     return -1;
 }
 
-/* The last work at or before `from` in its stream that had ended by then; TASK_NONE. */
+/* Returns the latest work of the stream, from task `from` backwards, that had ended at at_ns (since
+ * the window's start), or TASK_NONE. */
 uint32_t graph_ended_by(const struct graph *g, uint32_t from, int64_t at_ns)
 {
     for (int n = 0; from != TASK_NONE && n < REPLAY_PAGES_BACK; n++) {

@@ -1,6 +1,6 @@
-/* Calls that wait without being asked to: launches, for room in a stream's queue or for their own
- * kernel; frees, for the whole device. Cost: a binary search for each long launch and each free,
- * one pass over the operations where any memory is freed. */
+/* Calls that block although their purpose is another one: launches, for room in a stream's queue or
+ * for their own kernel; frees, for the whole device. Cost: a binary search for each long launch and
+ * each free, and one pass over the operations if the program frees memory. */
 #include "analyzer/replay/graph_make.h"
 
 #include "analyzer/measure/median.h"
@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A launch into a full queue comes back when the stream is done with an operation far ahead of its
- * own: that one, TL_NONE when it was something else that took the call so long. Where the queue
- * holds as many as are documented, it was full, and drivers may notice room a while after it is
- * there (H200: up to 0.4 ms): then it is the last one that ended. */
+/* A launch into a full queue returns when the stream has finished an operation far ahead of the
+ * launched one. Returns that operation, or TL_NONE if something else made the call long. If at
+ * least QUEUE_DEPTH operations were queued, the queue was full, and the operation that ended last
+ * made room even if that was a while before the return: drivers notice room late (H200: up to 0.4
+ * ms). With fewer, but at least half of that, the operation must have ended just before the
+ * return. */
 uint32_t graph_made_room(const struct facts *f, uint32_t api)
 {
     const struct timeline *t = f->tl;
@@ -21,7 +23,7 @@ uint32_t graph_made_room(const struct facts *f, uint32_t api)
     if (c->kind != API_LAUNCH || c->op == TL_NONE || c->end_ns - c->start_ns < REPLAY_BLOCKED_NS ||
         t->ops[c->op].start_ns < c->end_ns)
         return TL_NONE;
-    while (low < high) { /* first one that starts behind the call */
+    while (low < high) { /* finds the first operation that starts after the call */
         uint32_t mid = low + (high - low) / 2;
         if (t->ops[mid].start_ns < c->end_ns)
             low = mid + 1;
@@ -38,7 +40,7 @@ uint32_t graph_made_room(const struct facts *f, uint32_t api)
     return TL_NONE;
 }
 
-/* Did the launch come back when its kernel had run? */
+/* Returns true if the launch returned only after its kernel had run. */
 bool graph_ran_inside(const struct facts *f, uint32_t api)
 {
     const struct api *c = &f->tl->apis[api];
@@ -62,7 +64,7 @@ int64_t graph_launch_ns(struct maker *m)
     if (m->launch_ns == 0)
         m->launch_ns = n ? median_ns(seen, n) : REPLAY_CALL_NS;
     if (m->launch_ns <= 0)
-        m->launch_ns = 1; /* asked, and shorter than the recording's clock can tell */
+        m->launch_ns = 1; /* computed, but shorter than the recording's clock resolves */
     return m->launch_ns;
 }
 
@@ -74,11 +76,11 @@ static bool frees_now(const struct timeline *t, const struct api *c)
     return strstr(name, "Free") && !strstr(name, "Async");
 }
 
-/* When all that had begun before `time` had ended; INT64_MIN: nothing had. */
+/* Returns when all operations that started before `time` had ended; INT64_MIN if there are none. */
 static int64_t ended(const struct maker *m, int64_t time)
 {
     size_t low = 0, high = m->t->op_count;
-    while (low < high) { /* first one that starts from `time` on */
+    while (low < high) { /* finds the first operation that starts at or after `time` */
         size_t mid = low + (high - low) / 2;
         if (m->t->ops[mid].start_ns < time)
             low = mid + 1;
@@ -88,8 +90,8 @@ static int64_t ended(const struct maker *m, int64_t time)
     return low == 0 ? INT64_MIN : m->ended[low - 1];
 }
 
-/* Fills m->ended, and asks whether any free came back while work ran that had begun before it. -1:
- * out of memory. */
+/* Fills m->ended and sets m->frees_wait: false if any free returned while earlier work still ran.
+ * Returns -1 without memory. */
 static int learn_from_frees(struct maker *m)
 {
     const struct timeline *t = m->t;
@@ -114,7 +116,8 @@ static int learn_from_frees(struct maker *m)
 }
 
 /* A free waits for all work of its device (CUDA's reference lists it among the calls that
- * synchronise), even where there happened to be none. Not where one was seen not to. */
+ * synchronise), also where no work happened to run. But if the recording shows one free that did
+ * not wait, none counts as waiting. */
 int64_t graph_free_waited(struct maker *m, uint32_t api)
 {
     const struct api *c = &m->t->apis[api];
@@ -125,7 +128,7 @@ int64_t graph_free_waited(struct maker *m, uint32_t api)
         return -1;
     }
     int64_t idle = ended(m, c->end_ns);
-    if (!m->frees_wait || idle > c->end_ns) /* of another thread: launched meanwhile */
+    if (!m->frees_wait || idle > c->end_ns) /* another thread launched that work during the call */
         return -1;
     return idle > c->start_ns ? idle : c->start_ns;
 }

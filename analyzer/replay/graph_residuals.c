@@ -1,4 +1,5 @@
-/* Explains every start: what its dependencies leave over is its residual. */
+/* Computes for every task the residual: the part of its observed start that its dependencies do not
+ * explain. */
 #include "analyzer/replay/graph.h"
 #include "analyzer/replay/limits.h"
 
@@ -17,12 +18,15 @@ static int64_t quarter(int64_t *v, size_t n)
     return n ? v[n / 4] : 0;
 }
 
-/* Usual delays of a start: of a kernel after its call when the stream is idle, and of any work
- * after the task before it. What lies behind a wait for an event says nothing about either. */
+/* Measures the usual delays of a start: *launch, from a call to its kernel when the stream is idle,
+ * and *follow, from the end of one operation to the start of the next that was already queued. Each
+ * is the lower quartile of what was observed. Work behind a cudaStreamWaitEvent is left out,
+ * because it also waits for the event. */
 static void usual_lags(const struct graph *g, int64_t *launch, int64_t *follow)
 {
     int64_t *l = malloc((g->count + 1) * sizeof *l), *f = malloc((g->count + 1) * sizeof *f);
-    uint32_t *last = malloc((g->streams + 1) * sizeof *last); /* work in the stream, TASK_NONE */
+    uint32_t *last = malloc((g->streams + 1) * sizeof *last); /* by stream: its latest work, or
+                                                                 TASK_NONE */
     size_t ln = 0, fn = 0;
     for (size_t s = 0; last && s < g->streams; s++)
         last[s] = TASK_NONE;
@@ -47,6 +51,8 @@ static void usual_lags(const struct graph *g, int64_t *launch, int64_t *follow)
     free(last);
 }
 
+/* Shortens a lag so that the dependency (`from` + lag) is met at `at_ns`, as observed. Counts a
+ * violation if the task started more than 1 us before `from`. */
 static int64_t limit_lag(struct graph *g, int64_t from, int64_t lag_ns, int64_t at_ns, int32_t *out)
 {
     if (from + lag_ns > at_ns) {
@@ -66,6 +72,8 @@ static int64_t tails_end(const struct graph *g, const int64_t *tail, uint32_t ta
     return end;
 }
 
+/* The legacy default stream and the blocking streams of its context wait for each other. Returns
+ * when the streams that task t waits for in this way have ended; INT64_MIN if there are none. */
 static int64_t legacy_end(const struct graph *g, const int64_t *tail, const struct task *t)
 {
     const struct stream *all = g->a->tl->streams;
@@ -140,7 +148,9 @@ void graph_residuals(struct graph *g)
     for (uint32_t i = 0; tail && i < g->count; i++)
         explain(g, i, tail, launch, follow);
     for (size_t i = 0; i < g->count;
-         i++) { /* room in the queue was there when the call came back */
+         /* Removes links to operations that ended after the call had returned: the queue had room
+          * without them. */
+         i++) {
         struct task *t = &g->tasks[i];
         if (t->queue != TASK_NONE && task_end(&g->tasks[t->queue]) > task_end(t))
             t->queue = TASK_NONE;

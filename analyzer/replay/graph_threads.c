@@ -1,10 +1,11 @@
-/* The tasks of one host thread: its calls, the time between them, and the GPU work that they queue.
- */
+/* Makes the tasks of one host thread: its calls, the time between them, and the GPU work that they
+ * issue. */
 #include "analyzer/replay/graph_make.h"
 
 #include "analyzer/queries/waits.h"
 #include "analyzer/replay/limits.h"
 
+/* Adds the host time [from, to) of a thread, divided at the marks of batches. */
 static void put_gap(struct maker *m, uint32_t thread, int64_t from, int64_t to)
 {
     uint32_t lane = (uint32_t)m->g->streams + thread;
@@ -41,7 +42,8 @@ void graph_put_op(struct maker *m, uint32_t op, int64_t key)
     graph_put(m, kind, key, m->home[o->stream], o->start_ns, o->end_ns, op);
 }
 
-/* Did the call come back when its copy had ended? Small copies are staged and done with. */
+/* Did the call return only when its copy had ended? A small copy is staged, and its call returns
+ * before. */
 static bool copy_blocked(const struct op *o, const struct api *c)
 {
     return c->end_ns - c->start_ns > 2 * REPLAY_CALL_NS && c->end_ns > o->start_ns &&
@@ -62,7 +64,7 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
             usual = c->kind == API_LAUNCH && !for_kernel ? graph_launch_ns(m) : REPLAY_CALL_NS,
             own = waits && length > usual ? usual : length;
     int64_t idle = graph_free_waited(m, api);
-    if (idle >= 0) { /* waits first, then works */
+    if (idle >= 0) { /* the call first waits, then works */
         graph_put(m, TASK_WAIT, c->start_ns, lane, c->start_ns, idle, api);
         graph_put(m, TASK_HOST_API, c->start_ns, lane, idle, c->end_ns, api);
         return;
@@ -86,16 +88,18 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
     }
 }
 
-/* Part of the host's work before the launch that it is about: whether it was recorded changes
- * nothing. The first one for a function may load that. */
+/* A short look-up is part of the host's work before the launch that follows: the graph must be the
+ * same whether or not look-ups were recorded. A longer first look-up of a function may load its
+ * code, and stays a task. */
 static bool is_aside(const struct api *c)
 {
     return c->kind == API_LOOKUP && c->op == TL_NONE && c->end_ns - c->start_ns < REPLAY_NEAR_NS;
 }
 
-/* A silent thread that goes on at `to`, while another one was busy until shortly before and falls
- * silent: it was handed the turn (the thread that runs backward, and back). Returns that one's last
- * call, TL_NONE. */
+/* Finds out whether another thread handed its work over to this one, which was silent in [from,
+ * to): autograd's thread takes over for the backward pass, and hands back afterwards. The other
+ * thread must have been busy until shortly before `to` and must then be silent. Returns its last
+ * call, or TL_NONE. */
 static uint32_t handed_over(const struct maker *m, uint32_t thread, int64_t from, int64_t to)
 {
     uint32_t best = TL_NONE;
@@ -119,7 +123,8 @@ static uint32_t handed_over(const struct maker *m, uint32_t thread, int64_t from
     return best;
 }
 
-/* Time between two calls of a thread. */
+/* Adds the time between two calls of a thread: its own work, or the time since another thread
+ * handed over. */
 static void put_pause(struct maker *m, uint32_t thread, int64_t from, int64_t to)
 {
     bool main = thread == m->a->steps.main_thread;
@@ -137,13 +142,14 @@ static void put_pause(struct maker *m, uint32_t thread, int64_t from, int64_t to
         TASK_HANDED;
 }
 
-/* What the host, polling an event in [from_ns, to_ns), has seen: the work that ended last in that
- * time. The event itself is not recorded. TL_NONE: nothing ended. */
+/* Returns the operation that a host which polls an event in [from_ns, to_ns) waited for: the one
+ * that ended last in that time. The recording does not show the event itself. TL_NONE: none
+ * ended. */
 uint32_t graph_polled_op(const struct facts *f, int64_t from_ns, int64_t to_ns)
 {
     const struct timeline *t = f->tl;
     size_t low = 0, high = t->op_count;
-    while (low < high) { /* first one that starts from to_ns on */
+    while (low < high) { /* finds the first operation that starts at or after to_ns */
         size_t mid = low + (high - low) / 2;
         if (t->ops[mid].start_ns < to_ns)
             low = mid + 1;
@@ -161,7 +167,8 @@ uint32_t graph_polled_op(const struct facts *f, int64_t from_ns, int64_t to_ns)
     return best;
 }
 
-/* A row of polls in short succession is one wait; returns its last call, or i. */
+/* Adds a row of polls in short succession as one wait. Returns the row's last call, or i if it is
+ * no wait. */
 static uint32_t put_polls(struct maker *m, uint32_t i, uint32_t end)
 {
     const struct api *all = m->t->apis;

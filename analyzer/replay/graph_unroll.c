@@ -1,8 +1,8 @@
-/* One to three steps are too few to see how one runs into the next. So what was recorded is
- * repeated: the host's next step begins where the last one ended, a stream goes on with what it
- * still holds, and what a task waited for in its own step it waits for in each copy. What was
- * launched before the recording began belongs to no copy. Cost: a copy of the tasks and edges for
- * each turn. */
+/* Repeats a window of one to three steps, which alone does not show how one step runs into the
+ * next. In each copy the host's next step begins where the last one ended, each stream continues
+ * behind the work that it still holds, and a task waits for the copies of what it waited for in its
+ * own step. Work launched before the recording is not copied. Cost: a copy of the tasks and edges
+ * for each turn. */
 #include "analyzer/replay/graph.h"
 
 #include "analyzer/replay/limits.h"
@@ -13,17 +13,17 @@
 
 struct unroller {
     struct graph *g;
-    size_t recorded, room; /* tasks */
-    uint32_t *copy;        /* by recorded task: its latest copy, TASK_NONE: it has none */
-    uint32_t *last;        /* by lane: the latest task */
-    uint32_t *get_of;      /* by batch number */
-    uint32_t *first_work;  /* by lane: the first operation that is not left over */
-    uint32_t *left;        /* operations that were left over, in order */
+    size_t recorded, room; /* number of recorded tasks */
+    uint32_t *copy;        /* by recorded task: its latest copy; TASK_NONE: it has none */
+    uint32_t *last;        /* by lane: its latest task */
+    uint32_t *get_of;      /* by batch number: the GET that takes it */
+    uint32_t *first_work;  /* by lane: the first recorded operation that is copied */
+    uint32_t *left;        /* recorded operations that are not copied, in order */
     size_t left_count;
-    int64_t *first_ns;   /* by lane: when the first that is known to be launched here began */
-    size_t *each, *from; /* by lane: operations of a turn; where they begin in `work` */
-    size_t *done;        /* by lane: of this turn, so far */
-    uint32_t *work;      /* operations lane by lane, turn by turn */
+    int64_t *first_ns;   /* by lane: start of the first operation whose launch is recorded */
+    size_t *each, *from; /* by lane: number of operations of a turn; where they begin in `work` */
+    size_t *done;        /* by lane: operations copied in this turn so far */
+    uint32_t *work;      /* operations, lane by lane and turn by turn */
     uint32_t begin;      /* the training thread's last task of the turn before */
     size_t batches, turn;
     struct VEC(struct edge) edges;
@@ -34,7 +34,7 @@ static bool is_work(const struct task *t)
     return task_on_gpu(t) && t->kind < TASK_EV_REC;
 }
 
-/* Launched before the recording began: it belongs to the step before. */
+/* True for work that was launched before the recording: it belongs to an earlier step. */
 static bool left_over(const struct graph *g, const struct task *t, int64_t first_launched_ns)
 {
     if (!is_work(t) || t->issue != TASK_NONE)
@@ -47,8 +47,8 @@ static bool of_batch(const struct task *t)
     return t->kind == TASK_GET || t->kind == TASK_LOAD;
 }
 
-/* By lane, for another one may have begun at once what was launched: a copy, ahead of the kernels
- * of steps before. Lanes without any: the first of all. */
+/* Fills first_ns for each lane separately: a copy in one lane may start at once, ahead of kernels
+ * of earlier steps in another. Lanes without a recorded launch get the earliest start of all. */
 static void find_first(struct unroller *u)
 {
     const struct graph *g = u->g;
@@ -103,7 +103,7 @@ static int edge_to(struct unroller *u, uint32_t to, uint32_t from, int64_t lag_n
     return 0;
 }
 
-/* What it waited for lies before the recording. */
+/* Removes a stall whose cause lies before the recording: a copy of the task does not have it. */
 static void forget_stall(struct unroller *u, uint32_t to)
 {
     struct task *t = &u->g->tasks[to];
@@ -114,9 +114,10 @@ static void forget_stall(struct unroller *u, uint32_t to)
     t->flags &= (uint8_t) ~(TASK_STALL | TASK_ROOT);
 }
 
-/* The first of its lane, but for what was left over: what it waited for lies before the recording.
- * A copy waits for the turn before, or, where nobody is known to have called it, begins as long
- * after its turn as the recorded one. */
+/* The first task of its lane that is copied: what it waited for lies before the recording. A copy
+ * continues behind the lane's latest task. If its launch is not known and it has no edges, it
+ * begins as long after the training thread's previous turn as the recorded task began after the
+ * window's start. */
 static int begin_lane(struct unroller *u, uint32_t to, struct task *t)
 {
     bool main = t->lane == u->g->streams + u->g->a->steps.main_thread;
@@ -130,7 +131,8 @@ static int begin_lane(struct unroller *u, uint32_t to, struct task *t)
     return edge_to(u, to, u->begin, at_ns > 0 ? at_ns : 0);
 }
 
-/* What the recorded task waited for, in this turn. A batch goes by its number. */
+/* Copies the edges of a recorded task into this turn. Edges between loads and gets follow the batch
+ * numbers. */
 static int copy_edges(struct unroller *u, uint32_t to, const struct task *was)
 {
     struct graph *g = u->g;
@@ -153,8 +155,9 @@ static int copy_edges(struct unroller *u, uint32_t to, const struct task *was)
     return 0;
 }
 
-/* What ended last of what was left over while the host waited, by its place before the recorded
- * work of its lane; 0: nothing of it did. */
+/* Finds the left-over operation that ended last while the host waited in task t, and stores it in
+ * *left. Returns how many left-over operations of that lane follow it, itself included; 0 if none
+ * ended in that time. */
 static size_t waited_for(const struct unroller *u, const struct task *t, uint32_t *left)
 {
     const struct graph *g = u->g;
@@ -175,8 +178,9 @@ static size_t waited_for(const struct unroller *u, const struct task *t, uint32_
     return back;
 }
 
-/* A wait for what was launched before the recording began is, a turn later, one for the same work
- * of the turn before: so a host that the GPU holds up is held up by it in each turn. */
+/* A recorded wait for work from before the recording becomes, in each copy, a wait for the same
+ * work of the turn before. So the GPU delays the host in every turn as it did in the recorded
+ * one. */
 static int bind_wait(struct unroller *u, uint32_t to, const struct task *was)
 {
     struct graph *g = u->g;
@@ -225,7 +229,7 @@ static int copy_task(struct unroller *u, uint32_t i)
     int rc = copy_edges(u, to, &was);
     if (rc == 0)
         rc = bind_wait(u, to, &was);
-    if (t->kind == TASK_WAIT && t->flags & TASK_ROOT) /* room in a queue: nobody knows when */
+    if (t->kind == TASK_WAIT && t->flags & TASK_ROOT) /* for room in a queue: cause unknown */
         t->wait_ns = 0;
     note_work(u, to);
     if (was.prev != TASK_NONE && u->copy[was.prev] != TASK_NONE)
@@ -241,7 +245,7 @@ static int copy_task(struct unroller *u, uint32_t i)
     return rc;
 }
 
-/* Grows *p to n elements of `size`, the new ones all ones. */
+/* Grows the array *p from `had` to n elements of `size` bytes and sets the new ones to all ones. */
 static int grow(void *p, size_t had, size_t n, size_t size)
 {
     void **at = p, *more = realloc(*at, (n + 1) * size);
@@ -286,7 +290,7 @@ static int one_turn(struct unroller *u)
     return rc;
 }
 
-/* What the recorded turn holds, and room for the places of the work of all turns. */
+/* Lists the recorded operations in `work`, with room for those of all turns. */
 static int list_work(struct unroller *u, size_t turns)
 {
     size_t n = 0;

@@ -1,4 +1,4 @@
-/* Where the replay decides what waits for what: names, values and sources in limits.def. */
+/* Names of the replay's thresholds. limits.def has their values, units and sources. */
 #ifndef GPUPROF_REPLAY_LIMITS_H
 #define GPUPROF_REPLAY_LIMITS_H
 

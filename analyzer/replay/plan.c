@@ -1,4 +1,4 @@
-/* A plan: the recorded times of the tasks, to be changed before a replay. */
+/* A plan starts as a copy of the recorded task durations; edits change it before a replay. */
 #include "analyzer/replay/replay.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Replays a graph with the changes of a plan: one pass over its tasks in order.
  *
- * A prediction replays its graph some thirty times, and nearly all of these plans ask for the same:
- * nothing but other lengths and marks. So the pass is compiled twice: for such a plain plan, and for
- * any. */
+ * A prediction replays the graph some thirty times, and nearly all of these plans change only
+ * durations and marks. So the pass is compiled twice: once for such a plain plan, once for any
+ * plan. */
 #include "analyzer/replay/replay_pace.h"
 #include "analyzer/replay/replay_queue.h"
 #include "analyzer/replay/limits.h"
@@ -71,23 +71,24 @@ void replay_release(struct replay *r)
 
 #define IN_BOTH static inline __attribute__((always_inline))
 
-/* What one pass carries along. */
+/* The state of one pass. */
 struct pass {
-    bool plain; /* nothing assumed, no lag scaled, no workers, residuals as recorded: a constant in
-                   each of the two passes */
+    /* The plan has no assumption, no scaled lag, no workers, and keeps the residuals. A
+     * compile-time constant in each of the two versions of the pass. */
+    bool plain;
     struct replay *r;
     const struct graph *g;
     const struct plan *p;
     int64_t ready;
     uint32_t bind;
-    int64_t engine;  /* end of the last detached copy */
-    int64_t await;   /* detached copy that the next kernel needs, INT64_MIN */
-    uint32_t latest; /* ASSUME_ORDER: the kernel that ended last when recorded, TASK_NONE */
+    int64_t engine;  /* when the copy engine has finished the last detached copy */
+    int64_t await;   /* end of a detached copy that the next kernel needs; INT64_MIN: none */
+    uint32_t latest; /* for ASSUME_ORDER: the kernel that ended last when recorded, or TASK_NONE */
     uint32_t await_task;
-    bool thinner; /* operations are dropped: replay_queue.h */
+    bool thinner; /* the plan drops operations: see replay_queue.h */
     int64_t free_at[POOL_MAX];
     uint32_t main;          /* lane of the training thread */
-    uint32_t begun, behind; /* so many steps; of these, with work of the GPU left over */
+    uint32_t begun, behind; /* steps begun; how many of these began while the GPU still had work */
 };
 
 static bool is_plain(const struct plan *p)
@@ -140,7 +141,8 @@ IN_BOTH void after_tails(struct pass *x, const struct task *t, uint32_t i)
             after(x, x->r->tail[s] + lag(x, t->issue_lag_ns), x->r->tail_task[s]);
 }
 
-/* When batch `number` is made by the pool; its cost is that of the recorded load. */
+/* Returns when the pool has made batch `number`. The worker that is free first makes it, in the
+ * time `cost` of the recorded load. */
 IN_BOTH int64_t pool_make(struct pass *x, uint32_t number, int64_t cost)
 {
     const struct pool *pool = &x->p->pool;
@@ -157,7 +159,7 @@ IN_BOTH int64_t pool_make(struct pass *x, uint32_t number, int64_t cost)
     return x->free_at[w];
 }
 
-/* The training thread begins its next step. */
+/* The training thread begins its next step: notes when, and whether the GPU still has work. */
 IN_BOTH void begin_step(struct pass *x, const struct task *t)
 {
     int64_t done = INT64_MIN;
@@ -198,7 +200,8 @@ IN_BOTH int64_t behind(const struct pass *x, const struct task *t, uint32_t i)
                                      : t->prev_lag_ns;
 }
 
-/* Kernels of one device that did not run beside each other, in the order in which they did. */
+/* For ASSUME_ORDER: kernels of one device that did not run at the same time keep their recorded
+ * order. */
 IN_BOTH void after_latest(struct pass *x, const struct task *t, uint32_t i)
 {
     const struct timeline *tl = x->g->a->tl;
@@ -222,7 +225,8 @@ IN_BOTH void gather(struct pass *x, const struct task *t, uint32_t i)
     bool dropped = x->p->mark[i] & PLAN_DROP;
     if (t->prev != TASK_NONE && !detached) {
         int64_t after_prev = lag(x, behind(x, t, i));
-        /* A task that is gone may not hold up what it let pass: it was seen to overlap. */
+        /* A dropped task must not delay its successor by a lag, because the two may have overlapped
+         * in the recording. */
         after(x, r->order[t->lane] + (dropped && after_prev > 0 ? 0 : after_prev), t->prev);
     }
     if (dropped)
@@ -230,7 +234,7 @@ IN_BOTH void gather(struct pass *x, const struct task *t, uint32_t i)
     if (t->issue != TASK_NONE)
         after(x, r->start[t->issue] + lag(x, t->issue_lag_ns), t->issue);
     unsigned left = assumes(x, ASSUME_NO_EVENTS) ? t->guessed : 0;
-    if (pooled(x, t) || taken_ready(x, t)) /* not for the recorded worker */
+    if (pooled(x, t) || taken_ready(x, t)) /* the pool replaces the recorded worker */
         left = t->edges;
     for (uint32_t e = t->edge; e < t->edge + t->edges - left; e++)
         after(x, r->end[x->g->edges[e].from] + lag(x, x->g->edges[e].lag_ns), x->g->edges[e].from);
@@ -248,9 +252,10 @@ IN_BOTH void gather(struct pass *x, const struct task *t, uint32_t i)
     }
 }
 
-/* The call that launched it took the time, as it does while code is loaded, not the way to the GPU:
- * a graph goes that way once for all of its nodes, where it may take 60 to 180 us for each launch
- * (an RTX 5080, in published traces). */
+/* Returns true if the stall before a kernel lies in the launching call, as it does while code is
+ * loaded, and not on the way to the GPU. A graph needs that way only once for all of its nodes (60
+ * to 180 us per launch on an RTX 5080, in published traces), so PLAN_NODE shortens the other stalls
+ * only. */
 IN_BOTH bool in_call(const struct pass *x, const struct task *t)
 {
     return t->issue != TASK_NONE && t->at_ns - task_end(&x->g->tasks[t->issue]) <= REPLAY_STALL_NS;
@@ -286,7 +291,7 @@ IN_BOTH void finish(struct pass *x, const struct task *t, uint32_t i)
     }
     if (x->thinner && !dropped)
         replay_queue_put(r, t, i);
-    if (gpu && x->p->mark[i] & PLAN_DETACH) { /* what follows in its stream does not wait for it */
+    if (gpu && x->p->mark[i] & PLAN_DETACH) { /* its stream does not wait for it */
         x->engine = r->end[i];
         x->await = r->end[i];
         x->await_task = i;
@@ -320,7 +325,8 @@ IN_BOTH void pass_over(struct pass *x, struct replay *r, const struct graph *g, 
             r->tail[t->lane] = r->order[t->lane];
             r->tail_task[t->lane] = i;
         }
-        /* another thread's silence may last for steps; what it does next counts */
+        /* A pause of another thread may last for several steps. The step ends with its calls, not
+         * with the pause. */
         bool silence = t->kind == TASK_HOST_GAP && t->lane != x->main;
         if (!silence && !(t->flags & TASK_BEHIND) && r->end[i] > r->step_end[t->step])
             r->step_end[t->step] = r->end[i];

@@ -1,4 +1,4 @@
-/* See replay_pace.h. */
+/* Computes the step time of a replay from the ends of its steps; see replay_pace.h. */
 #include "analyzer/replay/replay_pace.h"
 #include "analyzer/replay/limits.h"
 
@@ -10,8 +10,8 @@ static int by_ns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A step that took longer than the others when it was recorded: it wrote a log, saved a model, or
- * lost the core. */
+/* Returns true if this step took longer than the others when it was recorded: for example it wrote
+ * a log, saved a model, or lost the core. */
 static bool was_long(const struct graph *g, size_t s)
 {
     const struct steps *all = &g->a->steps;
@@ -19,10 +19,10 @@ static bool was_long(const struct graph *g, size_t s)
            all->median_ns * (100 + REPLAY_LONG_PCT);
 }
 
-/* The median over rows of steps. Workers deliver in bursts: where the loop waits for them, a row is
- * four steps. Rows with a step that was rarely long are left out: where these lie close enough,
- * most rows would hold one, and a change that hides them would seem to save their time in every
- * step. */
+/* Fills r->row with the mean step time of every row of `row` consecutive steps, and returns their
+ * number. Workers deliver in bursts, so a loop that waits for them needs rows of four. `leave_out`
+ * skips rows with a long step. If long steps were so frequent that most rows held one, a change
+ * that hides them would seem to save their time in every step. */
 static size_t rows_of(struct replay *r, const struct graph *g, size_t skip, bool leave_out,
                       size_t row)
 {
@@ -37,7 +37,7 @@ static size_t rows_of(struct replay *r, const struct graph *g, size_t skip, bool
 
 static int64_t pace_of(struct replay *r, const struct graph *g, size_t skip)
 {
-    if (g->a->steps.recurs) /* long steps are part of what the loop takes */
+    if (g->a->steps.recurs) /* long steps recur: the mean step includes them */
         return r->step_ns;
     bool bursts = g->a->breakdown_ns[PART_IDLE_INPUT] * 100 > g->a->step_ns * REPLAY_BURSTS_PCT;
     size_t lengthy = 0, n = 0;

@@ -1,4 +1,4 @@
-/* What a replay says of the steps, by when each of them ended (step_end). */
+/* Computes the pace of the steps from when each of them ended in the replay (step_end). */
 #ifndef GPUPROF_REPLAY_REPLAY_PACE_H
 #define GPUPROF_REPLAY_REPLAY_PACE_H
 

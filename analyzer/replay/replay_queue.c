@@ -1,4 +1,4 @@
-/* See replay_queue.h. */
+/* Numbers the operations that a plan keeps in each stream's queue; see replay_queue.h. */
 #include "analyzer/replay/replay_queue.h"
 
 #include <string.h>

@@ -1,11 +1,12 @@
-/* Workers in place of the recorded loading: how long they take for a batch, and so the pace,
- * depends on the cores that the pace leaves them. */
+/* Replays plans in which loader workers replace the recorded loading. How long a worker takes for a
+ * batch, and so the pace, depends on the cores that the training process leaves to the workers. */
 #include "analyzer/replay/replay.h"
 #include "analyzer/replay/limits.h"
 
 #include <math.h>
 
-/* Per step, for how long the training process keeps a core busy in this replay. */
+/* Returns the number of ns per step during which the training process keeps a core busy in this
+ * replay. */
 static double host_busy(const struct replay *r, const struct graph *g, const struct plan *p)
 {
     uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
@@ -24,8 +25,8 @@ static double host_busy(const struct replay *r, const struct graph *g, const str
     return busy / (double)g->steps;
 }
 
-/* How much longer a batch takes on its worker, of `ns` a step: the training process leaves the
- * workers so many cores. */
+/* Returns by which factor a batch takes longer on its worker than recorded, at `ns` per step: the
+ * workers share the cores that the training process leaves them. */
 static double crowded(const struct replay *r, const struct graph *g, const struct plan *p,
                       int64_t ns)
 {
@@ -35,10 +36,10 @@ static double crowded(const struct replay *r, const struct graph *g, const struc
     return pool->slower * (1 + pool->cpu * (share > 1 ? share - 1 : 0));
 }
 
-/* Workers that keep up with the steps have cores to spare; those that do not are all busy, and
- * share what the training process leaves them. What they are assumed to take and what then comes
- * out must agree: the secant method on the logarithm of their ratio, for the one swings about the
- * other, and the wider the more of its cores the training process takes. */
+/* Finds the stretch at which what the replay assumed and what crowded() then computes agree. If
+ * workers are slower, the steps are longer and leave more cores, so the two values move in opposite
+ * directions, and the more so the more cores the training process takes. Hence the secant method on
+ * the logarithm of their ratio, four passes at most. */
 int64_t replay_settle(struct replay *r, const struct graph *g, struct plan *p)
 {
     struct pool *pool = &p->pool;
