@@ -1,13 +1,13 @@
-/* The critical path and the cause of every idle moment, both by one walk: backwards along what each
- * task of the replay waited for last. The walk tiles the time that it crosses: a task's own length,
- * what no dependency explains before it, and the lag behind the task that it waited for, each go to
- * a class. From the end of the last step back to the first that counts, that is the critical path;
- * from the end of a gap of the GPU back to its beginning, it is what the gap is due to. Stalls
- * that nothing explains keep a class of their own.
+/* Finds the critical path and the cause of every idle moment of the GPU by the same walk: backwards
+ * from task to task, each time to the dependency that released the task last. The walk divides the
+ * time that it crosses: a task's own duration, its residual, and the lag behind its dependency each
+ * go to a class. From the end of the last step back to the first step that counts, the walk gives
+ * the critical path. From the end of an idle gap of the GPU back to the gap's begin, it gives the
+ * gap's cause. Unexplained stalls are a class of their own.
  *
- * Shares of a path overstate what they are worth where a second path is only a little shorter: the
- * worth of a class comes from a replay without it. Cost: O(tasks) for both walks (gaps are
- * disjoint) and a replay per class. */
+ * A class's share of the path overstates what can be saved if a second path is only a little
+ * shorter. So the worth of a class comes from a replay without the class. Cost: O(tasks) for both
+ * walks (gaps do not overlap), and one replay per class. */
 #include "analyzer/whatif/critical.h"
 
 #include "analyzer/measure/ranges.h"
@@ -93,10 +93,10 @@ struct walk {
     const struct graph *g;
     const struct replay *r;
     int64_t by[PATH_CLASSES];
-    int64_t *by_task; /* time of each task on the path, NULL = not asked for */
+    int64_t *by_task; /* time of each task on the path; NULL = not wanted */
 };
 
-/* Charges what of [from, to) lies behind `floor`. */
+/* Charges the part of [from, to) behind `floor` to class c and to the task. */
 static void charge(struct walk *w, enum path_class c, uint32_t task, int64_t from, int64_t to,
                    int64_t floor)
 {
@@ -108,7 +108,7 @@ static void charge(struct walk *w, enum path_class c, uint32_t task, int64_t fro
         w->by_task[task] += to - from;
 }
 
-/* Walks back from time `at`, at which task i ends or (starts) begins, to `floor`. */
+/* Walks back from time `at` to `floor`. Task i ends at `at`, or begins then if `starts` is set. */
 static void walk_back(struct walk *w, uint32_t i, bool starts, int64_t at, int64_t floor)
 {
     const struct replay *r = w->r;
@@ -117,7 +117,7 @@ static void walk_back(struct walk *w, uint32_t i, bool starts, int64_t at, int64
         uint32_t from = r->bind[i];
         enum path_class own = class_of(w->g, t);
         bool gpu = task_on_gpu(t);
-        if (from != TASK_NONE && from == t->queue) { /* held up by a full queue */
+        if (from != TASK_NONE && from == t->queue) { /* a full queue delayed the task */
             i = from;
             starts = false;
             continue;
@@ -138,7 +138,7 @@ static void walk_back(struct walk *w, uint32_t i, bool starts, int64_t at, int64
         i = from;
         starts = issued;
     }
-    if (at > floor) /* nothing in the window comes before it */
+    if (at > floor) /* nothing in the window precedes this time */
         charge(w, PATH_UNEXPLAINED, i, floor, at, floor);
 }
 
@@ -210,7 +210,8 @@ static int find_top(struct whatif *w, const struct graph *g, const int64_t *by_t
 
 /* ---- the two walks ---- */
 
-/* Parts of a step that sum to `total` exactly: the largest takes what division leaves over. */
+/* Divides the times of the classes by the number of steps so that they sum to `total` exactly: the
+ * largest class gets the rounding errors. */
 static void divide(int64_t *to, size_t stride, const int64_t *by, int64_t total, int64_t steps)
 {
     int64_t sum = 0;
@@ -272,7 +273,8 @@ static int find_idle(struct whatif *w, const struct graph *g, const struct repla
             covered = now->end[ops[k].index];
     }
     free(ops);
-    if (covered < now->length_ns) { /* nothing follows: what the last step ends with */
+    /* No operation follows: the cause is what the last step ends with. */
+    if (covered < now->length_ns) {
         total += now->length_ns - covered;
         walk_back(&walk, last_task(g, now), false, now->length_ns, covered);
     }
@@ -297,7 +299,7 @@ void critical_worth(struct whatif *w, const struct graph *g, const struct replay
 {
     for (int c = 0; c < PATH_CLASSES; c++) {
         if (c == PATH_QUEUED || c == PATH_UNEXPLAINED)
-            continue; /* residuals and lags, which stay */
+            continue; /* they consist of residuals and lags, which no change removes */
         plan_reset(p, g);
         for (uint32_t i = 0; i < g->count; i++)
             if ((int)class_of(g, &g->tasks[i]) == c) {

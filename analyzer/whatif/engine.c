@@ -1,4 +1,5 @@
-/* See engine.h. */
+/* Predicts what edits save: draws their unknown parameters, replays, and makes intervals. See
+ * engine.h. */
 #include "analyzer/whatif/engine.h"
 
 #include "analyzer/queries/query.h"
@@ -23,7 +24,8 @@ void engine_take_cost_out(struct engine *x, struct whatif *w)
     w->unprofiled_ns = x->now.pace_ns;
 }
 
-/* Evenly spread over the ranges (multiples of irrational numbers); the first is the middle. */
+/* Returns draw n of the unknown parameters, each from 0 to 1. Multiples of irrational numbers
+ * spread evenly over this range. Draw 0 is the middle of all parameters. */
 static struct draw draw_of(int n)
 {
     static const double by[DRAW_DIMENSIONS] = {0.6180339887498949, 0.7548776662466927,
@@ -35,8 +37,9 @@ static struct draw draw_of(int n)
     return d;
 }
 
-/* Recording lengthens calls by more than its own figures show. A program that runs unrecorded has
- * none of that; in some of the draws the rerun is recorded, too, and keeps it. */
+/* Resets the plan and shortens each call by recording cost that the profiler's own figures do not
+ * show. A rerun without profiler has no such cost. In a share WHATIF_STAYS of the draws the rerun
+ * is assumed to be recorded too, and keeps all of it. */
 static void spare_recording(struct engine *x, int draw, unsigned assume)
 {
     double u = fmod(0.5 + 0.4142135623730951 * (draw < FIRST_RUN ? draw : 0), 1.0);
@@ -49,15 +52,16 @@ static void spare_recording(struct engine *x, int draw, unsigned assume)
             x->plan.dur[i] -= each < x->plan.dur[i] ? each : x->plan.dur[i];
 }
 
-/* The change meets a host of any pace that was seen, and so do the steps without it: it is the same
- * where the host sets the pace in both, or in neither. */
+/* Changes the host's pace in the plan. The steps with and without the edits are replayed at the
+ * same pace, so this matters only if the host limits the step in one of the two. */
 static void vary_host(struct engine *x, int draw)
 {
-    static const double of_run[RUNS] = {0.1, 0.3, 0.7, 0.9}; /* quantiles: 80 % lie between */
+    static const double of_run[RUNS] = {0.1, 0.3, 0.7, 0.9}; /* quantiles: 80 % of the runs lie
+                                                                between the outer two */
     if (draw >= FIRST_RUN) {
         int run = draw - FIRST_RUN;
         host_pace_of_run(x->g, &x->plan, of_run[run]);
-        if (run < RUNS / 2) /* faster: without stacks, too */
+        if (run < RUNS / 2) /* faster hosts also lack the cost of stacks */
             host_pace_unstack(x->stacked, x->g, &x->plan, 0.5 - of_run[run]);
         return;
     }
@@ -67,7 +71,9 @@ static void vary_host(struct engine *x, int draw)
     host_pace_apply(&x->host, x->g, &x->plan, u);
 }
 
-/* Of the recorded pace: what the steps lose, as a share of what they take unrecorded. */
+/* Returns what the edits save, in ns of the recorded pace: the share of the unrecorded step that
+ * they save, times the recorded pace. `most`: removes the cause wherever it acts, with the best
+ * parameters. */
 static int64_t saved_under(struct engine *x, int assumption, const struct edit *const *edits,
                            size_t n, int draw, bool most)
 {
@@ -107,12 +113,14 @@ int64_t engine_host_unstacked(struct engine *x)
                          x->f->step_ns);
 }
 
-/* What a step takes at least under the plan, as reported. */
+/* Returns the least that a step takes under the plan, in ns per reported step. */
 static int64_t work_left_ns(const struct engine *x)
 {
     double most = room_left_ns(&x->room, x->g, &x->plan);
     double share = x->g->length_ns > 0 ? most / x->plan.work / (double)x->g->length_ns : 0;
-    return (int64_t)(fmin(share, 1) * (double)x->f->step_ns); /* hostile times exceed it */
+    return (int64_t)(fmin(share, 1) * (double)x->f->step_ns); /* damaged files may contain times
+                                                                 that make the share larger than
+                                                                 1 */
 }
 
 static bool of_host(const struct edit *const *edits, size_t n)
@@ -160,7 +168,7 @@ int64_t engine_to_median(const struct engine *x, int64_t ns)
     return (int64_t)((double)ns * by);
 }
 
-/* 80 % of the draws under one assumption. */
+/* Returns the middle and the inner 80 % of the draws under one assumption. */
 static struct span_ns span_under(struct engine *x, int assumption, const struct edit *const *edits,
                                  size_t n, int draws)
 {
@@ -173,7 +181,8 @@ static struct span_ns span_under(struct engine *x, int assumption, const struct 
                             .high_ns = saved[draws - 1 - draws / 10]};
 }
 
-/* In place of many draws: the middle, and all unknowns near their good and their bad end. */
+/* For large graphs, in place of many draws: the middle, and all parameters near their good and near
+ * their bad end. */
 static struct span_ns span_of_corners(struct engine *x, const struct edit *const *edits, size_t n)
 {
     int64_t saved[1 + CORNERS];
@@ -184,8 +193,8 @@ static struct span_ns span_of_corners(struct engine *x, const struct edit *const
     return (struct span_ns){.low_ns = saved[0], .mid_ns = mid, .high_ns = saved[CORNERS]};
 }
 
-/* Takes in what comes out where the other ways are assumed; in a large graph their middle, with as
- * much on either side. */
+/* Extends the interval to the results under the other assumptions. In a large graph these get only
+ * one draw, the middle, and the first assumption's width on either side. */
 static struct span_ns span_with_others(struct engine *x, const struct edit *const *edits, size_t n,
                                        int draws, bool large)
 {
@@ -204,9 +213,9 @@ static struct span_ns span_with_others(struct engine *x, const struct edit *cons
     return s;
 }
 
-/* Takes in what the change saves in another run, as a share of that run's step: it may be most
- * where host and GPU take as long. That run's pace has nothing to do with the other unknowns, and
- * does not move the middle. */
+/* Extends the interval by what the edits save in other runs, as a share of that run's step; the
+ * difference can be large if host and GPU take equally long. A run's pace is independent of the
+ * other parameters, so the widths add as squares, and the middle does not move. */
 static struct span_ns span_of_runs(struct engine *x, struct span_ns s,
                                    const struct edit *const *edits, size_t n)
 {
@@ -222,8 +231,8 @@ static struct span_ns span_of_runs(struct engine *x, struct span_ns s,
     return s;
 }
 
-/* What the steps that were not recorded may differ by from one to three that were. Not where steps
- * scatter by tens of percent: docs/accuracy.md, "Few steps". */
+/* With only one to three recorded steps, returns by how much other steps may differ, in ns. It does
+ * not cover steps that scatter by tens of percent: docs/accuracy.md, "Few steps". */
 static int64_t few_steps_ns(const struct whatif *w, int64_t step, int64_t mid)
 {
     if (w->steps == 0 || w->steps >= GRAPH_STEPS_ENOUGH)
@@ -232,13 +241,13 @@ static int64_t few_steps_ns(const struct whatif *w, int64_t step, int64_t mid)
                      WHATIF_FEW_OF_SAVING * (double)(mid > 0 ? mid : 0));
 }
 
-/* What a step takes at least by what the kind itself knows (least_ns). */
+/* Returns the least that a step takes according to the edit's kind (least_ns), in ns. */
 static int64_t kind_left_ns(const struct engine *x, const struct edit *edit)
 {
     return edit->kind->least_ns ? engine_within(edit->kind->least_ns(x->f), x->f->step_ns) : 0;
 }
 
-/* The work that the edits leave, where all unknowns are at their good end. */
+/* Returns the least that a step takes after the edits, with all parameters at their good end. */
 static int64_t edited_left_ns(struct engine *x, const struct edit *const *edits, size_t n)
 {
     const struct draw lucky = {{0, 0, 0}};
@@ -261,8 +270,9 @@ int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_
     return input > x->work_ns ? input : x->work_ns;
 }
 
-/* Widened, and no more than the limit. Where the replay says more than can be, its lower end is as
- * wrong as its middle: the interval keeps its width below the limit. */
+/* Widens the interval by `wide` on either side and limits it to `limit`. If the replay predicts
+ * more than the limit, its lower end is as wrong as its middle, so the interval keeps its width
+ * below the limit. */
 static struct span_ns within(struct span_ns s, int64_t wide, int64_t limit)
 {
     int64_t half = s.mid_ns - s.low_ns + wide;
@@ -271,7 +281,8 @@ static struct span_ns within(struct span_ns s, int64_t wide, int64_t limit)
     return (struct span_ns){low, mid, engine_within(s.high_ns + wide, limit), low};
 }
 
-/* As the recorded run says, and on hosts of other runs: no more than the recorded step allows. */
+/* Returns the interval for the recorded host, extended to the hosts of other runs; neither exceeds
+ * what the recorded step allows. */
 static struct span_ns within_runs(struct engine *x, struct span_ns s, int64_t wide, int64_t limit,
                                   const struct edit *const *edits, size_t n)
 {
@@ -298,12 +309,16 @@ struct span_ns engine_span(struct engine *x, const struct whatif *w,
     int64_t wide = (int64_t)((double)step * doubt / 200);
     if (wide * WHATIF_AGREE < step)
         wide = step / WHATIF_AGREE; /* no two runs agree better than that */
+    /* Errors that the replays with and without the edits share cancel, so the widening is at most
+     * half of the saving. */
     if (wide > s.mid_ns / 2 && s.mid_ns > 0 && !w->wider)
-        wide = s.mid_ns / 2; /* errors shared with the base cancel: doubt is not more than half */
+        wide = s.mid_ns / 2;
     wide += few_steps_ns(w, step, s.mid_ns);
     int64_t limit = step - engine_floor_ns(x, edits, n);
+    /* Even the low end exceeds the limit: the replay says nothing about where below it the saving
+     * lies. */
     if (n == 1 && edits[0]->kind->least_ns && s.low_ns - wide > limit)
-        return (struct span_ns){0, limit / 2, limit, 0}; /* the replay says no more than that */
+        return (struct span_ns){0, limit / 2, limit, 0};
     return within_runs(x, s, wide, limit, edits, n);
 }
 

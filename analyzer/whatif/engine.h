@@ -1,5 +1,6 @@
-/* The what-if engine: draws the graph of the facts, replays it with edits, and doubts itself
- * (engine_check.c). engine_open, then any number of questions, then engine_close. */
+/* The what-if engine: builds the dependency graph from the facts, replays it with edits, and checks
+ * its own errors (engine_check.c). Call engine_open, ask any number of questions, then call
+ * engine_close. */
 #ifndef GPUPROF_WHATIF_ENGINE_H
 #define GPUPROF_WHATIF_ENGINE_H
 
@@ -10,8 +11,12 @@
 
 enum {
     DRAWS = 24,
-    CORNERS = 2, /* behind the draws: all unknowns near their good, and near their bad end */
-    RUNS = 4,    /* the middle, where the host is faster or slower than when recorded */
+    /* Two draws behind the others: all unknown parameters near their good end, and near their bad
+     * end. */
+    CORNERS = 2,
+    /* The middle of all parameters, in other runs whose host is faster or slower than the recorded
+     * one. */
+    RUNS = 4,
     FIRST_RUN = DRAWS + CORNERS,
     ALL_DRAWS = FIRST_RUN + RUNS,
     ASSUMPTIONS_MOST = 5
@@ -19,54 +24,56 @@ enum {
 
 struct engine {
     const struct facts *f;
-    struct arena *arena; /* of the texts */
+    struct arena *arena; /* owns the texts */
     struct graph *g;
     struct plan plan;
     struct replay now, then;
-    unsigned assume[ASSUMPTIONS_MOST]; /* the first one is the likeliest: none of enum assumption */
+    unsigned assume[ASSUMPTIONS_MOST]; /* sets of enum assumption bits, the likeliest set first */
     int assumptions;
     struct host_pace host;
-    const float *stacked; /* host_pace_stacked */
+    const float *stacked; /* calls of Python per task, from host_pace_stacked(); NULL: no stacks */
     struct room room;
-    int64_t work_ns; /* per step as reported, of the fullest stream or of kernels that fill the GPU:
-                        no host's edit goes below */
-    bool no_wait;    /* how far the host runs ahead was not recorded */
-    int64_t base_ns[ASSUMPTIONS_MOST]
-                   [ALL_DRAWS]; /* pace of the recorded steps; 0 = not replayed yet */
+    /* Per reported step: the work of the busiest stream, or of kernels that fill the GPU. No change
+     * of the host makes a step shorter. */
+    int64_t work_ns;
+    bool no_wait; /* the recording does not show how far the host runs ahead */
+    /* By assumption and draw: the pace of the unchanged steps in ns; 0 = not replayed yet. */
+    int64_t base_ns[ASSUMPTIONS_MOST][ALL_DRAWS];
 };
 
-/* Draws the graph and fills the first figures of w. `arena` owns every text that the engine makes.
- * -1 with *e set; engine_close releases what there is, also after a failure. */
+/* Builds the graph and fills the first figures of w. `arena` owns every text that the engine makes.
+ * Returns -1 with *e set. The caller calls engine_close also after a failure. */
 int engine_open(struct engine *x, const struct facts *f, struct arena *arena, struct whatif *w,
                 struct err *e);
 void engine_close(struct engine *x);
 
-/* Replays the steps as recorded and fills w; w->trusted says whether predictions hold. -1: out of
- * memory. */
+/* Replays the unchanged steps and fills w; w->trusted says whether predictions are allowed. Returns
+ * -1 without memory. */
 int engine_check(struct engine *x, struct whatif *w);
-/* Why nothing is predicted; NULL when the checks passed. */
+/* Returns why the engine predicts nothing, or NULL if its checks passed. */
 const char *engine_distrust(struct engine *x, const struct whatif *w);
-/* Takes the profiler's own measured cost out of the calls that it was added to, so that what is
- * saved is a share of the program's step and not of the profiler's. After engine_check. */
+/* Subtracts the profiler's own measured cost from the calls that it was added to, so that savings
+ * are shares of the program's step without the profiler. Call it after engine_check. */
 void engine_take_cost_out(struct engine *x, struct whatif *w);
 
-/* Every edit asked about has a kind. What n of them save together by that draw: of the recorded
- * pace; and that on the scale of the median step. */
+/* engine_saved_by returns what n edits save together under that draw, in ns of the recorded pace;
+ * engine_to_median converts this to the scale of the median step. Every edit must have a kind. */
 int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_t n, int draw);
 int64_t engine_to_median(const struct engine *x, int64_t ns);
-/* What all of the host's time costs a step whose stacks PyTorch's profiler does not record. */
+/* Returns what all host work costs a step, in ns, if PyTorch's profiler records no stacks. */
 int64_t engine_host_unstacked(struct engine *x);
-/* The most that the change can save of the median step, whatever speaks against the replay: with
- * good luck, and with the cause gone wherever it acts. */
+/* Returns the most that the edit can save of the median step, in ns: with the best parameters, and
+ * with the cause removed wherever it acts. */
 int64_t engine_most(struct engine *x, const struct edit *edit);
-/* The same with an interval, which holds what comes out under each assumption about what was not
- * recorded, and is widened by the engine's doubts about itself. */
+/* Returns what the edits save, with an interval: it holds the results under each assumption about
+ * what was not recorded, and is widened by the engine's own errors. */
 struct span_ns engine_span(struct engine *x, const struct whatif *w,
                            const struct edit *const *edits, size_t n);
 
-/* How long a step stays at least with all of these changes, whatever the replay says. */
+/* Returns the least that a step takes with all of these edits, in ns, whatever the replay says. */
 int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_t n);
 
+/* Limits v to 0 .. high. */
 static inline int64_t engine_within(int64_t v, int64_t high)
 {
     return v < 0 ? 0 : v > high ? high : v;

@@ -1,4 +1,5 @@
-/* The engine's doubts about itself, and the bounds of any advice of a class. */
+/* The engine checks itself: it compares replays with the recording, decides whether to predict, and
+ * computes upper bounds for the classes of changes. */
 #include "analyzer/whatif/critical.h"
 #include "analyzer/whatif/engine.h"
 #include "analyzer/whatif/holdout.h"
@@ -12,6 +13,7 @@ static double off_pct(int64_t got, int64_t want)
     return want > 0 ? 100.0 * fabs((double)got - (double)want) / (double)want : 0;
 }
 
+/* Returns the first reason that forbids predictions, or NULL. */
 static const char *doubt(struct engine *x, const struct whatif *w)
 {
     const struct facts *f = x->f;
@@ -45,7 +47,7 @@ static const char *doubt(struct engine *x, const struct whatif *w)
     return NULL;
 }
 
-/* Whatever else speaks against it: a path that is not explained is always said. */
+/* Adds the share of the critical path that is unexplained, if it is large, to any other reason. */
 const char *engine_distrust(struct engine *x, const struct whatif *w)
 {
     const char *why = doubt(x, w);
@@ -55,6 +57,8 @@ const char *engine_distrust(struct engine *x, const struct whatif *w)
                         strchr(why, ':') ? ", and" : ":", w->unexplained_pct);
 }
 
+/* Adds a set of assumptions under which each edit is replayed too (0: adds none), and the reason
+ * for wider intervals. */
 static void assume(struct engine *x, struct whatif *w, unsigned assumption, const char *because)
 {
     if (assumption && x->assumptions < ASSUMPTIONS_MOST)
@@ -65,7 +69,8 @@ static void assume(struct engine *x, struct whatif *w, unsigned assumption, cons
 static void assume_order(struct engine *x, struct whatif *w)
 {
     const struct steps *s = &x->f->steps;
-    if (x->room.apart && w->waits > 0) { /* what was seen comes first */
+    if (x->room.apart && w->waits > 0) { /* the recorded order is the likelier assumption: it stands
+                                            first */
         assume(
             x, w, ASSUME_ORDER,
             "kernels of different streams never ran at the same time, so their order may matter");
@@ -80,8 +85,9 @@ static void assume_order(struct engine *x, struct whatif *w)
                             s->drift_to_ns < s->drift_from_ns ? "shorter" : "longer"));
 }
 
-/* Waits for batches that may be what taking a ready one costs. That is the likelier reading: for
- * the other one, the workers would have to be about as fast as the loop by chance. */
+/* For loops whose waits for batches may be only the cost of taking a batch that is ready. The
+ * engine takes this as the likelier reading: otherwise the workers would be as fast as the loop by
+ * chance. */
 static void assume_ready(struct engine *x, struct whatif *w)
 {
     if (!x->g->batches_ready)
@@ -94,8 +100,8 @@ static void assume_ready(struct engine *x, struct whatif *w)
     assume(x, w, 0, "the recording does not show whether batches were ready when the loop asked");
 }
 
-/* What was not recorded does not silence the predictions: their intervals hold both ways in which
- * it may have been, and what steps that differ may be off by. */
+/* Missing records do not forbid predictions. Instead the intervals hold the results under each
+ * assumption about what was not recorded, and are widened by how much steps differ. */
 static void engine_assume(struct engine *x, struct whatif *w)
 {
     const struct steps *s = &x->f->steps;
@@ -145,6 +151,8 @@ static void engine_assume(struct engine *x, struct whatif *w)
     }
 }
 
+/* Returns the ns per step that are saved if the tasks that `zero` selects take no time; `drop` also
+ * removes their waiting. */
 static int64_t bound(struct engine *x, bool (*zero)(const struct task *), bool drop)
 {
     plan_reset(&x->plan, x->g);
@@ -169,8 +177,9 @@ static bool is_input(const struct task *t)
     return t->kind == TASK_LOAD || t->kind == TASK_GET;
 }
 
-/* Everything else in a report is per median step; so is what the replay says, whose steps are on
- * average a little longer or shorter. Shares still sum to the step exactly. */
+/* Scales w to the median step. The replayed steps are on average a little longer or shorter, but
+ * all other numbers of a report refer to the median step. The shares of the path still sum to the
+ * step exactly. */
 static void on_the_median(struct whatif *w, int64_t median_ns)
 {
     double by = w->step_ns > 0 ? (double)median_ns / (double)w->step_ns : 1;

@@ -1,8 +1,8 @@
-/* How well steps of a recording predict one another: all steps replayed with the durations of four
- * in a row (host and GPU run ahead of each other by a step or two: a single one does not say how
- * long it takes), against those four's time. Steps can stand for one another when every thread and
- * stream does the same kinds of things in the same order; pauses of the host, polling and waits
- * for room in a queue are not things. */
+/* Measures how well steps of a recording predict one another: replays all steps with the durations
+ * of four consecutive ones, and compares the result with the recorded time of these four. (Host and
+ * GPU run ahead of each other by a step or two, so a single step does not show its length.) One
+ * step can lend its durations to another if every thread and stream does the same kinds of tasks in
+ * the same order; host pauses, polls, frees and waits for room in a queue are not compared. */
 #include "analyzer/whatif/holdout.h"
 #include "analyzer/whatif/limits.h"
 
@@ -11,7 +11,8 @@
 
 enum { HELD = 4, HELD_STEPS_MAX = 64 };
 
-struct rows { /* tasks of each step, lane by lane, in their order */
+/* The compared tasks of each step, lane by lane, in their order. */
+struct rows {
     uint32_t *list, *at[HELD_STEPS_MAX];
     size_t n[HELD_STEPS_MAX], steps;
 };
@@ -72,8 +73,8 @@ static bool alike(const struct graph *g, const struct rows *r, size_t x, size_t 
     return true;
 }
 
-/* What the thread does before task i, as it was recorded; *first: the task that can take it over.
- */
+/* Returns the recorded duration of the pauses and polls before task i, in ns. *first: the earliest
+ * of these tasks, or TASK_NONE. */
 static int64_t filler_before(const struct graph *g, uint32_t i, uint32_t *first)
 {
     int64_t ns = 0;
@@ -86,6 +87,7 @@ static int64_t filler_before(const struct graph *g, uint32_t i, uint32_t *first)
     return ns;
 }
 
+/* Gives task `to` the duration of task `from`, and the pauses before it. */
 static void lend_task(const struct graph *g, struct plan *p, uint32_t from, uint32_t to)
 {
     uint32_t mine, theirs;
@@ -101,7 +103,8 @@ static void lend_task(const struct graph *g, struct plan *p, uint32_t from, uint
     p->dur[mine == TASK_NONE ? to : mine] += task_on_gpu(&g->tasks[to]) ? 0 : pause;
 }
 
-/* Steps of the window that take the durations of those from `first` on, in the order of these. */
+/* Gives the steps the durations of the `held` steps from `first` on, in turn. Returns how many
+ * steps got durations. */
 static size_t lend(const struct graph *g, struct plan *p, const struct rows *r, size_t first,
                    size_t held)
 {
@@ -130,7 +133,8 @@ int holdout_check(struct whatif *w, const struct graph *g, const struct replay *
     struct rows r;
     size_t errors = 0;
     double error[HELD_STEPS_MAX];
-    if (g->once || g->steps > g->recorded_steps) /* one would be held against its own copy */
+    if (g->once || g->steps > g->recorded_steps) /* a repeated step would be compared with its own
+                                                    copy */
         return 0;
     if (list_rows(&r, g) < 0)
         return -1;

@@ -1,5 +1,6 @@
-/* See host_pace.h. Steps are taken four in a row, as in holdout.c: what alternates from step to
- * step, and what the host runs ahead, is no difference of pace. */
+/* Measures and varies the host's pace; see host_pace.h. It takes four consecutive steps at a time,
+ * as holdout.c does: work that alternates from step to step, or that the host does ahead, is no
+ * difference of pace. */
 #include "analyzer/whatif/host_pace.h"
 
 #include "analyzer/measure/ranges.h"
@@ -15,7 +16,7 @@ static int by_double(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Between the values at which it lies. */
+/* Interpolates between the two nearest values. */
 static double quantile(const double *sorted, size_t n, double q)
 {
     double at = q * (double)(n - 1);
@@ -54,7 +55,7 @@ void host_pace_apply(const struct host_pace *h, const struct graph *g, struct pl
             p->dur[i] = (int64_t)((double)p->dur[i] * by);
 }
 
-/* Copies from and to pageable memory are work of the host as well: it stages them. */
+/* The host stages copies from and to pageable memory, so their time is host time as well. */
 static bool is_staged(const struct graph *g, const struct task *t)
 {
     const struct op *o = t->kind == TASK_COPY ? &g->a->tl->ops[t->source] : NULL;
@@ -90,7 +91,8 @@ float *host_pace_stacked(const struct graph *g, struct arena *arena)
         all += (double)calls[i];
         ns += (double)k->dur_ns;
     }
-    for (size_t i = g->recorded; calls && ns > 0 && i < g->count; i++) /* steps that repeat them */
+    for (size_t i = g->recorded; calls && ns > 0 && i < g->count; i++) /* tasks of repeated steps
+                                                                          get the mean */
         calls[i] = task_is_host(&g->tasks[i]) ? (float)(all / ns * (double)g->tasks[i].dur_ns) : 0;
     return calls;
 }

@@ -1,5 +1,5 @@
-/* Where the engine doubts itself, and how wide its intervals are: names, values and sources in
- * limits.def. */
+/* Names of the engine's thresholds, for its checks and the width of its intervals. limits.def has
+ * their values, units and sources. */
 #ifndef GPUPROF_WHATIF_LIMITS_H
 #define GPUPROF_WHATIF_LIMITS_H
 

@@ -1,4 +1,4 @@
-/* See replayed.h. */
+/* Places the events of one step after a change; see replayed.h. */
 #include "analyzer/whatif/replayed.h"
 
 #include "analyzer/whatif/engine.h"
@@ -17,8 +17,9 @@ static int64_t apart(int64_t a, int64_t b)
     return a > b ? a - b : b - a;
 }
 
-/* The replayed step that is nearest to what all of them say; 0: none is near. Of steps that repeat
- * the window, only the last turn has settled. */
+/* Returns the replayed step that is nearest to the recorded, the median and the replayed pace, or 0
+ * if none is near. If the window is repeated, only the last turn has settled, so only its steps
+ * qualify. */
 static size_t typical(const struct engine *x)
 {
     const struct graph *g = x->g;
@@ -65,7 +66,8 @@ static struct moment *put_moment(struct replayed_step *r, uint32_t thread, int64
     return m;
 }
 
-/* The begin and the end of a host's task. What waits was recorded with its end alone. */
+/* Adds the begin and the end of a host task as moments. For waits and batches only the end was
+ * recorded. */
 static void put_host(struct engine *x, struct replayed_step *r, uint32_t i, int64_t shift_ns)
 {
     const struct task *t = &x->g->tasks[i];
@@ -83,7 +85,8 @@ static bool on_host(const struct task *t)
     return (t->kind <= TASK_WAIT || t->kind >= TASK_LOAD) && !(t->flags & TASK_BEHIND);
 }
 
-/* May what lies between two moments be left out? Each lies on the line between them. */
+/* Returns true if all moments between `from` and `to` lie on the line between these two, within
+ * WHATIF_STRAIGHT_NS. */
 static bool straight(const struct moment *m, size_t from, size_t to)
 {
     double by = m[to].was_ns > m[from].was_ns ? (double)(m[to].is_ns - m[from].is_ns) /
@@ -98,8 +101,8 @@ static bool straight(const struct moment *m, size_t from, size_t to)
     return m[from].thread == m[to].thread && !m[to].elsewhere;
 }
 
-/* Leaves out the moments that the others tell: most of a thread only moves. Looks no further than
- * LOOK moments, so that a long line costs no square. */
+/* Removes moments that lie on a line between others: most of a thread's moments only shift. It
+ * looks at most LOOK moments ahead, so that a long line does not cost quadratic time. */
 static void thin(struct replayed_step *r)
 {
     enum { LOOK = 256 };

@@ -1,4 +1,5 @@
-/* See room.h. */
+/* Measures how much of the GPU each kernel occupies, and how long the remaining work needs at
+ * least. See room.h. */
 #include "analyzer/whatif/room.h"
 
 #include "analyzer/queries/query.h"
@@ -8,8 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The share of the GPU that a kernel's blocks fill, 0: not known. Where registers and shared memory
- * were not recorded, they may allow fewer blocks: then it fills more than this says. */
+/* Returns the share of the GPU that a kernel's blocks fill, or 0 if not known. If registers and
+ * shared memory were not recorded, fewer blocks may fit at a time, and the true share is larger. */
 static double filled(const struct facts *f, const struct op *o)
 {
     double blocks = (double)o->grid[0] * o->grid[1] * o->grid[2];
@@ -19,7 +20,7 @@ static double filled(const struct facts *f, const struct op *o)
     return fmin(1, blocks / ((double)fit * (double)f->device->sm_count));
 }
 
-enum { BESIDE_MOST = 128 }; /* grids that run at the same time: CUDA C++ Programming Guide */
+enum { BESIDE_MOST = 128 }; /* grids that can run at the same time: CUDA C++ Programming Guide */
 
 struct sweep {
     struct room *r;
@@ -27,11 +28,12 @@ struct sweep {
     double fill[BESIDE_MOST];
     uint32_t task[BESIDE_MOST];
     size_t n;
-    int64_t at_ns;        /* so far */
-    double ns, beside_ns; /* time of kernels; in which at least two ran */
+    int64_t at_ns;        /* the sweep has come so far */
+    double ns, beside_ns; /* time in which kernels ran; in which at least two ran */
 };
 
-/* What runs until `to` shares the GPU: where it is more than full, each has its part of it. */
+/* Divides the time until `to` among the kernels that run in it. If together they need more than the
+ * GPU has, each gets its proportion. */
 static void share_until(struct sweep *s, int64_t to)
 {
     while (s->n && s->at_ns < to) {
@@ -58,7 +60,7 @@ static void share_until(struct sweep *s, int64_t to)
     s->at_ns = to;
 }
 
-/* Kernels of the device of the steps, by start. -1: out of memory. */
+/* Lists the kernels of the steps' device, sorted by start. Returns -1 without memory. */
 static int list_kernels(const struct graph *g, struct sort_key **keys, size_t *n, bool *several)
 {
     uint32_t lane = TASK_NONE;
@@ -125,10 +127,12 @@ void room_release(struct room *r)
     *r = (struct room){0};
 }
 
-struct work {                                 /* of the GPU; as recorded, and now */
-    double left_ns;                           /* launched in the window, and begun in it */
+/* Work of the GPU, as recorded (was) and under the plan (is). */
+struct work {
+    double left_ns;                           /* launched in the window and started in it */
     double launched_was_ns, launched_is_ns;   /* launched in the window */
-    double left_over_was_ns, left_over_is_ns; /* of before, in the window */
+    double left_over_was_ns, left_over_is_ns; /* left over from steps before the window, run in
+                                                 it */
 };
 
 static void add_work(struct work *w, double share, const struct graph *g, const struct plan *p,
@@ -144,8 +148,9 @@ static void add_work(struct work *w, double share, const struct graph *g, const 
     w->left_over_is_ns += !launched && in_window ? share * is : 0;
 }
 
-/* Work that steps before the window left over. Its launches may not be recorded, so an edit may miss
- * some of it: it is shortened at least as much as the work whose launches are known. */
+/* Work that steps before the window left over is scaled too: its launches may be missing from the
+ * recording, so an edit may miss some of it. It shrinks at least by the same factor as work whose
+ * launches are known. */
 static double left_of(const struct work *w)
 {
     double share = w->launched_was_ns > 0 ? w->launched_is_ns / w->launched_was_ns : 1;

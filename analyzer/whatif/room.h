@@ -1,25 +1,30 @@
-/* The room that kernels take on their GPU: what fills it runs alone, whatever stream it is in. */
+/* How much of the GPU kernels occupy. Kernels that fill the GPU run one after the other, whatever
+ * streams they are in. */
 #ifndef GPUPROF_WHATIF_ROOM_H
 #define GPUPROF_WHATIF_ROOM_H
 
 #include "analyzer/replay/replay.h"
 
 struct room {
-    float *share; /* by recorded task: of its length, so much that nothing else can use; of a kernel
-                     that fills the GPU all. NULL: not known */
-    bool apart;   /* kernels are in several streams, and none ran beside another */
+    /* By recorded task: the share of its duration that no other work can use; 1 for a kernel that
+     * fills the GPU. NULL: not measured yet. */
+    float *share;
+    bool apart; /* kernels are in several streams, but never two ran at the same time */
 };
 
-/* -1: out of memory. Cost: O(n log n), and each kernel by those that run beside it. */
+/* Fills *r. Returns -1 without memory. Cost: O(n log n), and for each kernel the number of kernels
+ * that run beside it. The caller frees it by room_release(). */
 int room_measure(struct room *r, const struct graph *g);
-/* Of the stream that is busiest in the used steps, per step as reported; collectives do not count,
- * their times hold waiting. -1: out of memory. Cost: one pass over the operations. */
+/* Returns the work of the busiest stream in the used steps, in ns per reported step. Collectives do
+ * not count, because their times include waiting for other ranks. Returns -1 without memory. Cost:
+ * one pass over the operations. */
 int64_t room_busiest_ns(const struct facts *f);
 void room_release(struct room *r);
-/* What the recorded steps take of the GPU at least under the plan: the work that stays on the
- * fullest stream runs one after the other, and so do kernels that fill the GPU, in whatever
- * streams. Collectives do not count, their times hold waiting. Nor does what began behind the
- * window: as much, of the steps before, ran in it. */
+/* Returns the least time in ns that the recorded steps need on the GPU under the plan: the larger
+ * of the work on the busiest stream and of the kernels' work by the room that they fill in all
+ * streams. Collectives do not count, because their times include waiting. Work that starts behind
+ * the window does not count either: about as much work of earlier steps runs within the window
+ * instead. */
 double room_left_ns(const struct room *r, const struct graph *g, const struct plan *p);
 
 #endif
