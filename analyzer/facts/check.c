@@ -1,5 +1,5 @@
-/* Do the numbers agree with each other? Every report asks, and none is printed that contradicts
- * itself. Cost: one pass over the operations. */
+/* Checks that the facts agree with each other. Every report calls this, and none prints numbers
+ * that contradict each other. Cost: one pass over the operations. */
 #include "analyzer/facts/passes.h"
 #include "analyzer/facts/limits.h"
 
@@ -20,7 +20,8 @@ static const char *check_parts(struct facts *f)
     return NULL;
 }
 
-/* Time in which each stream is at work for the used steps; operations come by start. */
+/* Fills busy[] with the time that each stream works for used steps; `until` is scratch space.
+ * Overlapping operations count once; operations are sorted by start. */
 static void stream_times(const struct facts *f, int64_t *busy, int64_t *until)
 {
     const struct timeline *t = f->tl;

@@ -1,7 +1,7 @@
-/* Where the time of a step goes when no GPU is at work: what the training thread does, told by the
- * ranges and loader records of a framework's hook. A moment that lies in several of them belongs to
- * the first in the order of `layer`. Cost: O(n log n) over the ranges of the thread and the
- * loader's records. */
+/* Divides a step's time when no GPU works. The parts are activities of the training thread, taken
+ * from the ranges and loader records that the framework's hook writes. A moment inside several of
+ * them belongs to the first part in the order of `layer`. Cost: O(n log n) over the thread's ranges
+ * and the loader's records. */
 #include "analyzer/facts/health_kinds.h"
 #include "analyzer/facts/limits.h"
 #include "analyzer/facts/passes.h"
@@ -16,22 +16,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first has the last word. Data comes behind backward, which may load again what it needs. */
+/* In order of priority: the first layer that covers a moment gets it. PART_DATA stands behind
+ * PART_BACKWARD because a backward pass may itself load data again, which is part of the pass. */
 static const enum part layer[] = {PART_GC,        PART_VALIDATION, PART_WORKERS,
                                   PART_COLLATE,   PART_DATA,       PART_BACKWARD,
                                   PART_OPTIMIZER, PART_FORWARD,    PART_EXCHANGE};
 enum { LAYERS = sizeof layer / sizeof *layer };
 
 struct cpu_spans {
-    struct spans until[LAYERS]; /* the union of a layer and all before it */
+    struct spans until[LAYERS]; /* [i]: the union of the spans of layers 0 to i */
 };
 
 struct found {
-    struct VEC(struct span) of[PART_COUNT]; /* PART_OTHER: marked steps */
+    struct VEC(struct span) of[PART_COUNT]; /* spans per part; PART_OTHER holds the marked steps */
 };
 
-/* Without a loader nothing tells when the forward pass begins: the program may make its batch, or
- * play a game, before it. Nor is what runs after model.eval() a validation for certain. */
+/* Without a loader the hook does not record where the forward pass begins: the program may first
+ * make its batch or play a game. Nor is work after model.eval() certainly a validation. So the
+ * titles of these parts then claim less. */
 const char *analysis_part_title(const struct facts *f, int part)
 {
     if (part == PART_VALIDATION && !f->tl->loader_count)
@@ -57,14 +59,14 @@ bool cpu_is_all(const struct timeline *t)
     const char *source = timeline_meta(t, "source"), *on = timeline_meta(t, FACT_TORCH_PARAMETERS);
     if (t->op_count || launched(t))
         return false;
-    if (source && strcmp(source, "run") != 0) /* others may have recorded the host alone */
+    if (source && strcmp(source, "run") != 0) /* other profilers may have recorded only the host */
         return cpu_trace(t);
     if (on)
         return strstr(on, ", on cpu") != NULL;
     return !health_hides_gpu(t);
 }
 
-/* What a range of the training thread stands for; PART_OTHER: nothing that is told apart. */
+/* The part that a range of the training thread belongs to; PART_OTHER: no part of its own. */
 static enum part part_of_range(const char *name)
 {
     static const struct {
@@ -73,7 +75,7 @@ static enum part part_of_range(const char *name)
     } of[] = {{"backward", PART_BACKWARD},     {"optimizer.step", PART_OPTIMIZER},
               {"zero_grad", PART_OPTIMIZER},   {"clip_grad", PART_OPTIMIZER},
               {"validation", PART_VALIDATION}, {"forward", PART_FORWARD},
-              {"Optimizer.", PART_OPTIMIZER}}; /* PyTorch's profiler calls it so */
+              {"Optimizer.", PART_OPTIMIZER}}; /* the name that PyTorch's profiler uses */
     if (strcmp(name, "gc") == 0)
         return PART_GC;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
@@ -90,7 +92,8 @@ static int push(struct found *f, enum part part, int64_t start_ns, int64_t end_n
     return s || end_ns <= start_ns ? 0 : -1;
 }
 
-/* Nodes of one backward pass follow each other at once. */
+/* Adds a range of one node of the backward pass. Nodes of one pass follow each other at once, so a
+ * node that begins within FACTS_ONE_BACKWARD_NS extends the last span. */
 static int extend(struct found *f, enum part part, int64_t start_ns, int64_t end_ns)
 {
     struct span *last = f->of[part].n ? &f->of[part].at[f->of[part].n - 1] : NULL;
@@ -116,7 +119,8 @@ static int find_ranges(struct found *f, const struct timeline *t, uint32_t threa
     return 0;
 }
 
-/* On threads of their own. Gloo's library leaves no record: PyTorch's profiler does. */
+/* Adds the collectives of gloo, which run on threads of their own. The agent does not record gloo,
+ * but PyTorch's profiler does, as ranges. */
 static int find_exchange(struct found *f, const struct timeline *t, uint32_t process)
 {
     for (size_t i = 0; i < t->range_count; i++) {
@@ -129,7 +133,8 @@ static int find_exchange(struct found *f, const struct timeline *t, uint32_t pro
     return 0;
 }
 
-/* Only threads that train made batches, as far as any were recorded. */
+/* True if batches were recorded and no worker process made one: the training
+ * threads made them all. */
 static bool made_by_trainers(const struct timeline *t)
 {
     bool made = false;
@@ -141,7 +146,8 @@ static bool made_by_trainers(const struct timeline *t)
     return made;
 }
 
-/* Whether a loop over the loader of that number starts workers. */
+/* True if a loop over loader `number` starts worker processes, by the settings that the hook
+ * recorded, or, without these, if the training threads do not make the batches themselves. */
 static bool starts_workers(const struct timeline *t, int64_t number, bool trainers)
 {
     char key[48] = FACT_TORCH_LOADER;
@@ -167,7 +173,7 @@ static int find_loading(struct found *f, const struct timeline *t, uint32_t thre
         if ((!around && !collates) || timeline_thread_index(t, l->thread) != thread)
             continue;
         bool workers = around && starts_workers(t, l->batch, trainers);
-        if (workers || collates) /* the rest is input as any other */
+        if (workers || collates) /* making the samples is in PART_DATA already */
             rc = push(f, workers ? PART_WORKERS : PART_COLLATE, l->start_ns, l->end_ns);
     }
     return rc;
@@ -188,7 +194,8 @@ static int sort_found(struct found *f, enum part part)
     return rc < 0 ? -1 : 0;
 }
 
-/* The end of the last of these that is over by `ns`; `from` without one. `at` is a cursor. */
+/* Advances the cursor `at` past the spans of `part` that end by `ns`, and returns the latest of
+ * their ends, or `from` if that is later. */
 static int64_t end_before(const struct found *f, enum part part, size_t *at, int64_t ns,
                           int64_t from)
 {
@@ -198,8 +205,8 @@ static int64_t end_before(const struct found *f, enum part part, size_t *at, int
     return from;
 }
 
-/* A dataset may train while it makes a batch (an agent plays, and its games are the data): what
- * holds a backward pass is no loading. */
+/* Drops loading spans that contain a backward pass. A dataset may train while it makes a batch (in
+ * reinforcement learning an agent plays, and its games are the data): that is no loading. */
 static void drop_loops(struct found *f, enum part part)
 {
     size_t b = 0, kept = 0;
@@ -214,9 +221,10 @@ static void drop_loops(struct found *f, enum part part)
     f->of[part].n = kept;
 }
 
-/* Telling a model to evaluate begins a validation, but a backward pass may be what ends it: then it
- * was over when the last batch before that was asked for. Without one, some other model was told.
- */
+/* Shortens validation spans that end in a training step. The hook begins a validation where
+ * model.eval() is called, but may record its end only when a backward pass begins. Then the
+ * validation ended when the last batch before that pass was requested. Without such a batch the
+ * span becomes empty: model.eval() was called on some other model. */
 static void cut_validation(struct found *f)
 {
     size_t b = 0, d = 0;
@@ -235,8 +243,8 @@ static void cut_validation(struct found *f)
     }
 }
 
-/* An optimizer that is given a closure (Lightning does so) computes forward and backward in its
- * step: its own part is behind them. */
+/* Lets the optimizer's part begin after the backward pass inside it. An optimizer that is given a
+ * closure (as Lightning does) runs the forward and backward passes inside optimizer.step(). */
 static int cut_closures(struct found *f)
 {
     size_t b = 0;
@@ -251,8 +259,8 @@ static int cut_closures(struct found *f)
     return sort_found(f, PART_OPTIMIZER);
 }
 
-/* To each backward pass from the arrival of its batch, or from the end of the step, of the backward
- * pass, or of the validation before it. */
+/* Adds the forward pass before each backward pass. It begins when its batch arrived, or at the end
+ * of the previous step, backward pass or validation, whichever is latest. */
 static int find_forward(struct found *f)
 {
     const enum part ends[] = {PART_DATA, PART_BACKWARD, PART_VALIDATION, PART_OTHER};
@@ -262,7 +270,7 @@ static int find_forward(struct found *f)
         int64_t to = f->of[PART_BACKWARD].at[i].start_ns;
         for (int k = 0; k < 4; k++)
             from = end_before(f, ends[k], &at[k], to, from);
-        if (from == INT64_MIN) /* nothing is known of what came before the first one */
+        if (from == INT64_MIN) /* before the first backward pass no such event was recorded */
             from = to;
         if (push(f, PART_FORWARD, from, to) < 0)
             return -1;
@@ -270,7 +278,7 @@ static int find_forward(struct found *f)
     return 0;
 }
 
-/* Without any backward pass: from each batch to the next. */
+/* Without backward passes: PART_FORWARD is the time from each batch to the next one. */
 static int find_batches(struct found *f, int64_t end_ns)
 {
     for (size_t i = 0; i < f->of[PART_DATA].n; i++) {
@@ -282,7 +290,8 @@ static int find_batches(struct found *f, int64_t end_ns)
     return 0;
 }
 
-/* PyTorch 1 tells when the optimizer is done, not when it begins: behind the last backward pass. */
+/* With PyTorch 1 the hook records when the optimizer ends, but not when it begins: assume that it
+ * begins at the end of the last backward pass in the step. */
 static int find_optimizer(struct found *f, const struct timeline *t, uint32_t thread)
 {
     const struct thread *th = &t->threads[thread];
@@ -301,6 +310,7 @@ static int find_optimizer(struct found *f, const struct timeline *t, uint32_t th
     return sort_found(f, PART_OPTIMIZER);
 }
 
+/* Adds to `out` the union of the spans in `above` (may be NULL) and `at`, both sorted by start. */
 static int merge(struct spans *out, const struct spans *above, const struct span *at, size_t n)
 {
     size_t i = 0, k = 0;

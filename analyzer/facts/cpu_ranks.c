@@ -1,7 +1,7 @@
-/* Ranks that train without a GPU. The collectives of gloo leave no records, but the ranks meet in
- * their backward passes: who is late there has worked longest before it, and has waited least in
- * it. Where that does not show, no rank is called late, and none in time. Cost: the parts of every
- * step of every rank. */
+/* Finds the late rank among ranks that train without a GPU. Gloo's collectives leave no records,
+ * but the ranks wait for each other in their backward passes: the late rank works longest before
+ * its backward pass and waits least in it. If the ranks do not show this pattern, no rank is called
+ * late or in time. Cost: the parts of every step of every rank. */
 #include "analyzer/facts/passes.h"
 #include "analyzer/facts/limits.h"
 #include "analyzer/measure/median.h"
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The thread of the process with most marks of the hook; TL_NONE. */
+/* The thread of the process with the most step marks of the hook, if it has more than
+ * FACTS_CPU_STEPS; else TL_NONE. */
 static uint32_t thread_with_steps(const struct timeline *t, uint32_t process)
 {
     uint32_t best = TL_NONE;
@@ -30,7 +31,8 @@ static uint32_t thread_with_steps(const struct timeline *t, uint32_t process)
     return best;
 }
 
-/* Its steps but the first, which finds nothing warm. */
+/* Sums the rank's steps into means and the median. Leaves out the first step, which runs with cold
+ * caches. -1: out of memory. */
 static int add_steps(const struct facts *f, struct cpu_rank *r, uint32_t thread)
 {
     const struct thread *th = &f->tl->threads[thread];
@@ -68,7 +70,8 @@ static int by_rank(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The one with most work of its own; *second: what the next one has. */
+/* Index of the rank that works longest outside backward passes; *second: the longest
+ * time of any other rank. */
 static uint32_t longest_own(const struct cpu_ranks *r, int64_t *second)
 {
     uint32_t best = 0;
@@ -82,17 +85,17 @@ static uint32_t longest_own(const struct cpu_ranks *r, int64_t *second)
     return best;
 }
 
-/* The usual step takes as long on both, or all steps do. The mean may not: what held up one rank
- * for once reaches the other in a later step, or behind the last. Nor may the median of few steps.
- */
+/* True if both ranks have the same median or the same mean step, within 1/FACTS_IN_STEP. Either one
+ * is enough: a single delay of one rank reaches the others in a later step or after the last one,
+ * so means may differ, and the median of few steps may differ by chance. */
 static bool in_step(const struct cpu_rank *a, const struct cpu_rank *b)
 {
     return llabs(a->median_ns - b->median_ns) * FACTS_IN_STEP <= a->median_ns ||
            llabs(a->step_ns - b->step_ns) * FACTS_IN_STEP <= a->step_ns;
 }
 
-/* The others make good for what the late one takes longer: their backward passes are longer by at
- * least half of it, while all go in step. */
+/* True if every other rank waits for the late one: its backward passes are longer by at least half
+ * of late_ns, and its steps take as long. */
 static bool others_wait(const struct cpu_ranks *r, uint32_t late, int64_t late_ns)
 {
     for (uint32_t i = 0; i < r->count; i++) {
@@ -103,7 +106,8 @@ static bool others_wait(const struct cpu_ranks *r, uint32_t late, int64_t late_n
     return true;
 }
 
-/* The part that the late rank has most more of than the others on average. */
+/* The part, other than the backward pass, in which the late rank exceeds the
+ * mean of the others most. */
 static int part_that_differs(const struct cpu_ranks *r, uint32_t late)
 {
     int best = PART_OTHER;

@@ -1,10 +1,10 @@
-/* Traces of PyTorch's profiler from machines without a GPU: did the program train on the CPU?
- * Others may have recorded the host alone, and an accelerator that gpuprof does not know has no
- * rows.
+/* Decides whether a trace of PyTorch's profiler without GPU rows shows training on the CPU. The
+ * profiler may also have recorded only the host, or the program may use an accelerator whose rows
+ * gpuprof does not know.
  *
- * PyTorch runs the backward pass of a CPU on the thread that asks for it, that of any other device
- * on a thread of its own (torch/csrc/autograd/engine.cpp, Engine::thread_main and execute). Cost:
- * O(ranges). */
+ * PyTorch runs the backward pass of a CPU on the thread that asks for it, and that of any other
+ * device on a thread of its own (torch/csrc/autograd/engine.cpp, Engine::thread_main and execute).
+ * So most nodes must lie on threads that train. Cost: O(ranges). */
 #include "analyzer/facts/passes.h"
 
 #include "wire/step_mark.h"
@@ -17,7 +17,7 @@ bool cpu_backward(const char *range)
     return strncmp(range, node, sizeof node - 1) == 0;
 }
 
-/* It marks the steps, or updates the parameters. */
+/* The range marks a step or updates parameters, so its thread trains. */
 static bool trains(const char *range)
 {
     return spool_step_mark(range) != SPOOL_STEP_NONE || strncmp(range, "Optimizer.", 10) == 0;

@@ -1,4 +1,4 @@
-/* Names of the parts of a step, and what is asked of facts that are complete. */
+/* Names of the parts of a step, and queries on complete facts. */
 #include "analyzer/facts/facts.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
-/* The facts: everything that was measured, worked out from a timeline. Nothing here advises
- * anybody. Once computed, the facts stay as they are: the what-if engine, the rules and the
- * exporters read them. All `_ns` are int64 nanoseconds; "per step" means divided by steps.used.
- * Passes in order (find/): steps -> gaps -> totals -> ranks -> host -> health -> lines. */
+/* The facts: everything that gpuprof measures on a timeline. No pass here gives advice.
+ * Once facts_find has computed the facts they do not change: the what-if engine, the
+ * rules and the exporters only read them. All `_ns` are int64 nanoseconds; "per step"
+ * means divided by steps.used. Passes in order (find/): steps -> gaps -> totals -> ranks
+ * -> host -> health -> lines. */
 #ifndef GPUPROF_FACTS_FACTS_H
 #define GPUPROF_FACTS_FACTS_H
 
@@ -13,57 +14,67 @@
 /* Steps. */
 
 enum step_source {
-    STEPS_NONE, /* none repeats: the window of the recording stands for one, count = used = 1 */
+    STEPS_NONE, /* no step repeats: the whole recorded window stands for one
+                   step, count = used = 1 */
     STEPS_NVTX,
-    STEPS_FRAMEWORK /* ProfilerStep, hook */,
+    STEPS_FRAMEWORK /* ProfilerStep of PyTorch, or the hook's marks */,
     STEPS_DETECTED
 };
 
 struct step {
-    int64_t start_ns, end_ns; /* on the host, anchor to anchor */
-    int64_t from_ns, to_ns; /* the time of which its parts are: on the GPU from the end of what was
-                               launched before it to the end of what it launched; without GPU work
-                               start_ns, end_ns. These times do not overlap */
-    int64_t length_ns;      /* what the step takes; 0 = not known where it begins */
-    uint32_t first_op, ops; /* by launch order: not a slice of ops, see steps.op_step */
-    uint8_t used;           /* 1: it counts; 0: warm-up, evaluation, outlier, cut off */
-    uint8_t slow;           /* 1: takes much longer for the same work; used only where such recur */
-    uint8_t other;          /* 1: longer, and with other work than the others: not used */
-    uint8_t estimated;      /* 1: it is not known where it begins */
+    int64_t start_ns, end_ns; /* on the host, from its mark to the next one */
+    /* the time that the step's parts divide. With GPU work: from the end of the work launched
+     * before the step to the end of the work that the step launched. Without: start_ns to end_ns.
+     * The times of two steps do not overlap */
+    int64_t from_ns, to_ns;
+    int64_t length_ns;      /* how long the step takes; 0 = its beginning is not known */
+    uint32_t first_op, ops; /* in launch order, so not a slice of timeline.ops: see steps.op_step */
+    uint8_t used;           /* 1: the step counts; 0: warm-up, evaluation, outlier or cut off */
+    uint8_t slow;  /* 1: it takes much longer for the same work; used only if such steps recur */
+    uint8_t other; /* 1: it is longer and does other work than most steps: not used */
+    uint8_t estimated; /* 1: where it begins on the GPU is estimated */
 };
 
 struct steps {
     enum step_source source;
     const char *source_text; /* for people: "NVTX range 'step'", "detected: 41 repeats of ..." */
-    const char *doubt;       /* why others may be the steps, for people; NULL = nothing says so */
+    const char *doubt;       /* for people: why other steps may be the real ones;
+                                NULL = no sign of that */
     struct step *at;
     size_t count, used;
-    uint32_t *op_step;  /* per op: step index, TL_NONE outside of all */
-    int64_t *launch_ns; /* per op: when it was launched, as far as that can be told */
-    int64_t median_ns, p95_ns, min_ns, max_ns, mean_ns; /* of the used ones' lengths */
-    int64_t pace_ns;       /* mean of the used and the slow ones: what the loop takes */
-    size_t slow, profiled; /* how many are that; how many the program's own profiler takes out */
-    int64_t profiled_ns;   /* what it takes in those, added up */
-    int64_t short_ns, long_ns; /* mean of those that are not slow, and of the slow ones */
-    bool recurs;               /* slow ones recur: they are used, and the mean is what counts */
-    bool alternate;            /* two kinds in turn: the same */
-    int64_t drift_from_ns, drift_to_ns; /* from first to last they become shorter or longer; or 0 */
-    double cv;                  /* standard deviation / mean of the used ones that are not slow */
-    double confidence;          /* 0..1; 1 for marked steps */
-    int64_t detected_median_ns; /* what repetition says beside given marks; 0 = nothing repeats */
+    uint32_t *op_step;  /* per op: index of its step, TL_NONE outside all steps */
+    int64_t *launch_ns; /* per op: when the host launched it; an estimate if the
+                           launch was not recorded */
+    int64_t median_ns, p95_ns, min_ns, max_ns, mean_ns; /* of the lengths of the used steps */
+    int64_t pace_ns;       /* mean length of the used and the slow steps: the pace of the loop */
+    size_t slow, profiled; /* how many are slow; how many are left out because the program's
+                              own profiler ran in them */
+    int64_t profiled_ns;   /* sum of that profiler's time in those steps */
+    int64_t short_ns, long_ns; /* mean length of the steps that are not slow, and of the slow
+                                  ones */
+    bool recurs;    /* slow steps recur: they are used, and the reports show the mean step */
+    bool alternate; /* two kinds of steps take turns: the reports show the mean step */
+    int64_t drift_from_ns, drift_to_ns; /* lengths of the first and the last steps if the lengths
+                                           drift in one direction; else 0 */
+    double cv;         /* standard deviation / mean, over the used steps that are not slow */
+    double confidence; /* 0..1; 1 for marked steps */
+    int64_t detected_median_ns; /* median step found by repetition beside the given marks;
+                                   0 = no repetition found */
     size_t detected_count;
-    bool on_gpu;          /* lengths are the GPU's: from the end of a step's work to the next's */
-    bool batches;         /* no step was marked: one goes from one batch to the next */
-    uint32_t main_thread; /* index: that of the marks, else the one that launches most */
-    uint32_t process, device; /* indices: whose steps, and whose GPU time is broken down */
+    bool on_gpu;          /* lengths are measured on the GPU: from the end of a step's work
+                             to the end of the next's */
+    bool batches;         /* the program marked no step: a step lasts from one batch to the next */
+    uint32_t main_thread; /* index: the thread of the marks, else the thread that launches most */
+    uint32_t process, device; /* indices: the process whose steps these are, and the
+                                 device whose time is divided */
 };
 
-/* A window of the run that was recorded in full. */
+/* A window of the run in which gpuprof recorded everything. */
 struct recorded_window {
     int64_t start_ns, end_ns;
-    int64_t known_ns;   /* from here on it is known when the GPU is idle */
-    bool leads_in;      /* the program was at work before it began */
-    bool at_step;       /* it ends where a step begins */
+    int64_t known_ns;   /* from here on the recording shows when the GPU is idle */
+    bool leads_in;      /* the program was already running when the window began */
+    bool at_step;       /* the window ends where a step begins */
     int64_t first_step; /* as in row_recorded */
 };
 
@@ -71,13 +82,15 @@ struct recorded_window {
 
 struct gap {
     int64_t start_ns, end_ns;
-    uint32_t step;      /* index, TL_NONE */
-    uint32_t before_op; /* the op that ends it, TL_NONE */
-    uint32_t api;       /* the call charged most of it, TL_NONE */
-    uint32_t range; /* innermost NVTX range of the launching thread around most of it, TL_NONE */
-    uint32_t first_share; /* in gap_shares: one for each of its parts, rising; ask gap_ns */
-    uint16_t parts;       /* bit 1 << part: it has some of it */
-    uint8_t part;         /* enum part that has most of it */
+    uint32_t step;        /* index, or TL_NONE outside all steps */
+    uint32_t before_op;   /* index of the op that ends the gap, or TL_NONE */
+    uint32_t api;         /* index of the call that most of the gap is charged to, or TL_NONE */
+    uint32_t range;       /* innermost NVTX range of the launching thread around the
+                       longest piece, or TL_NONE */
+    uint32_t first_share; /* index in gap_shares of its first part; one entry per part, in order
+                             of enum part: use gap_ns */
+    uint16_t parts;       /* bit 1 << part is set if some of the gap is charged to that part */
+    uint8_t part;         /* enum part with the largest share */
 };
 
 /* Totals over the used steps. */
@@ -93,7 +106,7 @@ struct copy_total { /* one per (kind, src, dst) */
     uint8_t kind, src_kind, dst_kind;
     int64_t count, bytes, total_ns;
     int64_t exposed_ns;      /* while no compute kernel runs */
-    int64_t host_blocked_ns; /* time the calls took on the host */
+    int64_t host_blocked_ns; /* time that the host spent in the copy calls */
     uint32_t longest;
 };
 
@@ -101,12 +114,12 @@ struct api_total {
     uint32_t name;
     uint8_t kind;
     int64_t count, total_ns, max_ns;
-    uint32_t longest; /* api index */
+    uint32_t longest; /* index in timeline.apis */
 };
 
 struct totals {
     struct kernel_total *kernels;
-    size_t kernel_count; /* by total_ns, falling */
+    size_t kernel_count; /* sorted by total_ns, falling */
     struct copy_total *copies;
     size_t copy_count;
     struct api_total *apis;
@@ -114,7 +127,8 @@ struct totals {
     int64_t family_ns[FAMILY_COUNT]; /* kernel time */
     int64_t family_count[FAMILY_COUNT];
     int64_t kernel_ns, kernel_count_all;
-    int64_t tensor_ns, fp32_matrix_ns; /* matrix kernels on tensor cores; FP32 ones without */
+    int64_t tensor_ns, fp32_matrix_ns; /* matrix kernels on tensor cores; FP32 matrix
+                                          kernels without tensor cores */
     int64_t matrix_ns, matrix_unknown_ns;
     int64_t launches;      /* API calls that put work on the GPU */
     int64_t short_kernels; /* under 10 us */
@@ -123,36 +137,45 @@ struct totals {
 /* The host. */
 
 struct host_facts {
-    int usable_cores;     /* min of affinity and cgroup quota (rounded up), 0 = not known */
-    int loader_workers;   /* seen making batches; -1 = not known, 0 = the training thread itself */
-    bool loader_parallel; /* workers are in use, even where their number is not known */
+    int usable_cores; /* the smaller of CPU affinity and cgroup quota (rounded up); 0 = not known */
+    int loader_workers;   /* workers seen making batches; -1 = not known, 0 = the
+                             training thread makes them */
+    bool loader_parallel; /* the loader uses workers, even if their number is not known */
     int64_t fetch_cpu_ns; /* CPU time to make one batch, median; 0 = not known */
     int64_t fetch_ns;     /* wall time to make one batch, median */
-    double fetches;       /* made by the training thread itself, per used step */
-    /* Per step, of the training thread and the others that launch (PyTorch's for the backward
-     * pass), which take turns. -1 = unknown. */
-    int64_t starved_ns; /* ready to run but without a core */
-    int64_t asleep_ns;  /* neither that nor computing */
-    int64_t wait_ns;    /* training thread waiting for (or making) data in a step: median, or
-                           average as step_ns is */
+    double fetches;       /* batches that the training thread itself makes, per used step */
+    /* Per step, summed over the training thread and the other threads that launch (PyTorch's
+     * backward thread), which take turns. -1 = unknown. */
+    int64_t starved_ns; /* ready to run, but without a core */
+    int64_t asleep_ns;  /* neither waiting for a core nor computing */
+    int64_t wait_ns;    /* time in a step in which the training thread waits for a batch or makes
+                           one: of the median step, or of the mean step if step_ns is the mean */
 };
 
 /* Self-checks. */
 struct health_facts {
-    int64_t dropped;           /* records lost, all causes */
-    double unexplained_pct;    /* of step time */
-    double overhead_pct;       /* the profiler's cost to the program's threads, -1 unknown */
-    double cupti_pct;          /* of that, CUPTI's records by what they cost on other machines */
-    size_t warnings;           /* health rows of severity >= 1 */
-    double recorded_pct;       /* of the process' time: 100 where it was not recorded in windows */
-    int64_t run_steps;         /* steps of the run, also between the windows; 0 = not counted */
-    int64_t run_mean_ns;       /* of one of those */
-    const char *recorded_text; /* one sentence about it; NULL: all was recorded */
-    size_t launches, launches_lost; /* in used steps; those without a record of the GPU's work */
-    int64_t graph_holes_ns;  /* idle amid graphs, over the used steps: their kernels lack records */
-    size_t python_functions; /* calls of them that PyTorch's profiler recorded (with_stack=True) */
-    size_t calls_to_launch, calls_failed; /* in the recording; those that returned an error */
-    uint16_t first_error;                 /* of these */
+    int64_t dropped;        /* records lost, for all causes together */
+    double unexplained_pct; /* share of the step's time in PART_UNEXPLAINED */
+    double overhead_pct;    /* of the recorded time: what the profiler costs the
+                                  program's threads; -1 = unknown */
+    double cupti_pct;       /* the part of overhead_pct that CUPTI's records cost, computed
+                                  from costs measured elsewhere (limits.def) */
+    size_t warnings;        /* rows of the table health with severity >= 1 */
+    double recorded_pct; /* of the process' run time; 100 unless the run was recorded in windows */
+    int64_t run_steps;   /* steps of the whole run, including those between
+                                  windows; 0 = not counted */
+    int64_t run_mean_ns; /* mean length of the run_steps */
+    const char *recorded_text;      /* one sentence on recorded_pct and run_steps; NULL: the
+                                  whole run was recorded */
+    size_t launches, launches_lost; /* launches in used steps; launches among them
+                                       whose GPU record is missing */
+    int64_t graph_holes_ns;         /* idle time inside CUDA graphs over the used steps: records of
+                                their kernels are missing */
+    size_t python_functions;        /* calls of Python functions that PyTorch's profiler
+                                recorded (with_stack=True) */
+    size_t calls_to_launch, calls_failed; /* launching calls in the recording; those of them
+                                             that returned an error */
+    uint16_t first_error;                 /* error code of the first such call */
 };
 
 struct gpu_facts { /* over the window from first to last GPU activity of the chosen device */
@@ -162,42 +185,46 @@ struct gpu_facts { /* over the window from first to last GPU activity of the cho
 
 struct facts {
     const struct timeline *tl;
-    struct arena arena; /* owns everything below */
+    struct arena arena; /* owns all memory below, except gaps and gap_shares */
     struct steps steps;
     struct recorded_window
-        *windows; /* of the process of the steps, by time; none: all was recorded */
+        *windows; /* windows of the steps' process, by time; none: the whole run was recorded */
     size_t window_count;
     struct gap *gaps;
-    size_t gap_count;         /* those of GAP_LISTED_NS and more, by start */
-    int64_t *gap_shares;      /* nanoseconds; this and gaps are not in the arena */
-    int64_t gaps_unlisted_ns; /* idle time in shorter ones: in step_parts, not in gaps */
-    bool on_cpu;              /* no GPU was at work, and nothing says that one should have been */
-    int64_t step_ns; /* the step that all numbers are about: the median one, where long ones recur
-                        the mean */
-    int64_t used_ns; /* what the used steps take together: all sums over them are of that */
-    int64_t breakdown_ns[PART_COUNT];  /* parts of that step; sum = step_ns exactly */
-    int64_t (*step_parts)[PART_COUNT]; /* per step, sums to its length */
+    size_t gap_count;         /* gaps of GAP_LISTED_NS and longer, sorted by start */
+    int64_t *gap_shares;      /* nanoseconds; facts_free frees gaps and gap_shares */
+    int64_t gaps_unlisted_ns; /* idle time in shorter gaps: counted in
+                                 step_parts, not listed in gaps */
+    bool on_cpu;              /* no GPU worked in this run, and no sign says that one should have */
+    int64_t step_ns; /* length of the step that all numbers refer to: the median step, or the
+                        mean if long steps recur */
+    int64_t used_ns; /* time of all used steps together: sums over used steps refer to this time */
+    int64_t breakdown_ns[PART_COUNT];  /* the parts of that step; they sum to step_ns exactly */
+    int64_t (*step_parts)[PART_COUNT]; /* for each step; the parts sum to that step's time */
     struct gpu_facts gpu;
     struct totals totals;
     struct host_facts host;
     struct ranks ranks;
     struct cpu_ranks cpu_ranks;
     struct health_facts health;
-    const char *long_text; /* long steps, and what they have that the others lack; NULL: not told */
-    int long_part;         /* enum part of that */
-    const char *long_in;   /* the range that most of it lies in; NULL: none */
-    int64_t long_extra_ns; /* a long step has so much more of it */
-    const char *other_text; /* long steps with other work, which do not count; NULL: not told */
+    const char *long_text;  /* for people: what the long steps have that the others lack; NULL:
+                              no long steps to explain */
+    int long_part;          /* enum part of which the long steps have more */
+    const char *long_in;    /* the NVTX range that contains most of it; NULL: none */
+    int64_t long_extra_ns;  /* how much more of it a long step has than a short one */
+    const char *other_text; /* for people: long steps with other work, which are left out;
+                               NULL: none worth telling */
     size_t other_steps;
-    int64_t other_ns;          /* their mean */
-    const char *contradiction; /* what is wrong with these numbers, one clause; NULL: they agree */
+    int64_t other_ns;                /* mean length of the other_steps */
+    const char *contradiction;       /* how these numbers contradict each other, as one
+                                  clause; NULL: they agree */
     const struct row_device *device; /* NULL = not known */
-    struct line_facts *lines;        /* lines.h; NULL = not measured */
+    struct line_facts *lines;        /* see lines.h; NULL = not measured */
 };
 
 void facts_free(struct facts *f);
 
-/* What of the gap is charged to that part; the parts sum to its length. */
+/* Time of the gap that is charged to `part`. Over all parts it sums to the gap's length. */
 static inline int64_t gap_ns(const struct facts *f, const struct gap *g, enum part part)
 {
     unsigned bit = 1u << part;
@@ -206,31 +233,31 @@ static inline int64_t gap_ns(const struct facts *f, const struct gap *g, enum pa
                : 0;
 }
 
-/* Index of the step in whose host time `ns` falls, used or not; TL_NONE. */
+/* Index of the step whose host time contains `ns`, used or not; else TL_NONE. */
 uint32_t facts_step_at(const struct facts *f, int64_t ns);
-/* Number of a step in the run, from 1: not its place among the steps where there are pauses between
- * what was recorded. */
+/* The step's number in the run, from 1. It differs from index + 1 if parts of the
+ * run were not recorded. */
 int64_t facts_step_number(const struct facts *f, size_t step);
 
-/* True when step_ns is the mean of all steps, not that of the median one. */
+/* True if step_ns is the mean of all used steps; otherwise it is the median step's length. */
 static inline bool analysis_by_mean(const struct facts *f)
 {
     return f->steps.recurs;
 }
 
-/* True when no step repeats: the numbers are of all that was recorded, "the window". */
+/* True if no step repeats: the numbers describe the whole recorded window. */
 static inline bool analysis_of_window(const struct facts *f)
 {
     return f->steps.source == STEPS_NONE && f->steps.count > 0;
 }
 
-/* "median", "average": which step step_ns is. */
+/* "median" or "average": the kind of step that step_ns describes. */
 static inline const char *analysis_step_kind(const struct facts *f)
 {
     return analysis_by_mean(f) ? "average" : "median";
 }
 
-/* Of a sum of times over the used steps, a step's part: on the scale of step_ns. */
+/* Converts a sum over the used steps into the share of one step, on the scale of step_ns. */
 static inline int64_t facts_per_step(const struct facts *f, int64_t total_ns)
 {
     if (f->used_ns > 0)
@@ -238,23 +265,23 @@ static inline int64_t facts_per_step(const struct facts *f, int64_t total_ns)
     return total_ns / (int64_t)(f->steps.used ? f->steps.used : 1);
 }
 
-/* Used steps, and slow ones beside them. */
+/* Number of used steps, plus the slow ones if these are not among them. */
 static inline size_t steps_like(const struct steps *s)
 {
     return s->used + (s->recurs ? 0 : s->slow);
 }
 
-/* The title of a part, in the words for what was seen of this program: without a backward pass
- * "forward" is all that is done with a batch. */
+/* Title of a part in words that fit what was recorded: without a backward pass, for example,
+ * "forward" stands for all work done with a batch. Static text. */
 const char *analysis_part_title(const struct facts *f, int part);
-/* The training thread; one that did nothing where the recording names no thread. */
+/* The training thread; an empty thread (no calls, no ranges) if the recording names no thread. */
 static inline const struct thread *facts_main_thread(const struct facts *f)
 {
     static const struct thread none;
     return f->tl->thread_count ? &f->tl->threads[f->steps.main_thread] : &none;
 }
 
-/* True when the program ran on the virtual GPU: every output must say so. */
+/* True if the program ran on the virtual GPU: every output must say so. */
 static inline bool facts_virtual(const struct facts *f)
 {
     return f->device && f->device->is_virtual == 1;

@@ -1,6 +1,6 @@
-/* Every moment in which the GPU is idle, charged to a cause (gaps_charge.c), and every step split
- * into its parts. The parts of a step are times inside its window on the wall clock; they sum to
- * its length exactly. Cost: O((operations + calls) log n). */
+/* Charges every moment in which the GPU is idle to a cause (gaps_charge.c), and splits every step
+ * into its parts. The parts of a step are wall-clock times within the step's from_ns to to_ns, and
+ * sum to that length exactly. Cost: O((operations + calls) log n). */
 #include "analyzer/facts/gaps.h"
 
 #include <stdlib.h>
@@ -23,7 +23,8 @@ static uint32_t step_with_most(const struct steps *s, size_t k, int64_t from, in
     return best;
 }
 
-/* -1: out of memory, or more shares than can be numbered. */
+/* Copies the charges of one gap to p->shares and fills the gap's parts. -1: out of memory, or more
+ * shares than 32 bits can number. */
 static int share_out(struct pass *p, struct gap *g, const struct charge *c)
 {
     if (p->shares.n >= UINT32_MAX - PART_COUNT)
@@ -43,6 +44,8 @@ static int share_out(struct pass *p, struct gap *g, const struct charge *c)
     return 0;
 }
 
+/* Records one gap of the GPU, or only counts it if it is shorter than GAP_LISTED_NS. `x`: the op
+ * that ends it; `k`: first step that may overlap it. -1: out of memory. */
 static int list_gap(struct pass *p, const struct charge *c, int64_t from, int64_t to, uint32_t x,
                     size_t k)
 {
@@ -63,8 +66,8 @@ static int list_gap(struct pass *p, const struct charge *c, int64_t from, int64_
     return share_out(p, g, c);
 }
 
-/* One gap, cut at the borders of steps so that each step gets its share. `k`: first step that may
- * reach into it. */
+/* Charges one gap. Cuts it at the borders of steps, so that each step gets its share. `x`: the op
+ * that ends the gap. *k: cursor, the first step that may overlap the gap. */
 static int charge_gap(struct pass *p, int64_t from, int64_t to, uint32_t x, size_t *k)
 {
     struct facts *a = p->a;
@@ -99,7 +102,7 @@ static int charge_gap(struct pass *p, int64_t from, int64_t to, uint32_t x, size
     return list_gap(p, &whole, from, to, x, *k);
 }
 
-/* The first operation on the device that starts at or after `time`; `op` is a cursor. */
+/* The first operation on the steps' device that starts at or after `time`; `op` is a cursor. */
 static uint32_t op_from(const struct pass *p, uint32_t *op, int64_t time)
 {
     const struct timeline *t = p->a->tl;
@@ -110,7 +113,8 @@ static uint32_t op_from(const struct pass *p, uint32_t *op, int64_t time)
     return *op < t->op_count ? *op : TL_NONE;
 }
 
-/* What of the idle stretch [from, to) is known, piece by piece. */
+/* Charges the pieces of the idle stretch [from, to) that lie in recorded windows. Outside the
+ * windows the recording does not show whether the GPU was idle. */
 static int charge_known(struct pass *p, int64_t from, int64_t to, uint32_t x, size_t *k)
 {
     const struct facts *a = p->a;
@@ -126,7 +130,7 @@ static int charge_known(struct pass *p, int64_t from, int64_t to, uint32_t x, si
     return 0;
 }
 
-/* No GPU was at work: what the training thread did. */
+/* Without a GPU: the steps' parts are activities of the training thread. */
 static int walk_cpu(struct facts *f)
 {
     struct cpu_spans *spans = f->tl->thread_count ? cpu_spans_find(f, f->steps.main_thread) : NULL;
@@ -147,7 +151,7 @@ static int walk(struct pass *p)
     }
     if (p->a->on_cpu)
         return walk_cpu(p->a);
-    if (busy->n == 0) { /* no GPU was seen: it is not known that one was idle */
+    if (busy->n == 0) { /* no GPU record exists, so idle time of the GPU is unknown */
         for (size_t i = 0; i < s->count; i++)
             p->a->step_parts[i][PART_UNEXPLAINED] = s->at[i].to_ns - s->at[i].from_ns;
         return 0;
@@ -166,7 +170,7 @@ static int walk(struct pass *p)
 
 /* ---- busy parts and the median step ---- */
 
-/* Time in [from, to) in which spans of x are outside those of `above`, summed. */
+/* Time in [from, to) covered by spans of x and not by spans of `above`. */
 static int64_t exposed(const struct spans *x, const struct spans *above, int64_t from, int64_t to)
 {
     int64_t sum = 0;
@@ -190,7 +194,8 @@ static void charge_busy(struct facts *f, const struct activity *act)
     }
 }
 
-/* Where a window of the recording begins, idle time of the GPU is not known as such. */
+/* Adds the rest of each step to PART_UNEXPLAINED. Such a rest exists where a step reaches over the
+ * beginning of a window: whether the GPU was idle there is not known. */
 static void charge_unknown(struct facts *f)
 {
     for (size_t i = 0; f->window_count && i < f->steps.count; i++) {
@@ -201,9 +206,9 @@ static void charge_unknown(struct facts *f)
     }
 }
 
-/* The median step: parts of all used steps, summed and scaled to the median length, so that rare
- * causes keep their share; the nanoseconds lost in rounding go to the largest remainders. The mean
- * step: the same of the long ones as well. */
+/* Computes breakdown_ns: the parts of all used steps, summed and scaled to step_ns (the median or
+ * the mean step), so that rare causes keep their share. Nanoseconds lost by rounding go to the
+ * parts with the largest remainders, so that the parts sum to step_ns exactly. */
 static void break_down(struct facts *f)
 {
     int64_t sum[PART_COUNT] = {0}, total = 0, left = f->step_ns;
@@ -243,7 +248,7 @@ int gaps_find(struct facts *f, const struct activity *act, struct err *e)
     } else {
         rc = -1;
     }
-    f->gaps = p.gaps.at; /* the analysis frees them */
+    f->gaps = p.gaps.at; /* facts_free frees gaps and gap_shares */
     f->gap_count = p.gaps.n;
     f->gap_shares = p.shares.at;
     charge_end(&p);

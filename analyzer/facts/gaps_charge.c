@@ -1,19 +1,19 @@
-/* What the host did while the GPU was idle.
+/* Finds what the host did while the GPU was idle.
  *
  * For a gap that ends with operation X, launched by call A on thread T:
- *   before A    what T did: making or awaiting input > inside a CUDA call, by its kind > what
- *               another launching thread did > host work between calls, short (slow launching)
- *               or long (host work)
- *   A to X      start latency (launching), or a copy call at work; beyond that, X was queued, or
- *               nobody knows: before the first operation of a stream, work may have run that was
- *               launched before the recording
+ *   before A    what T did, in this order of priority: making or awaiting input > inside a CUDA
+ *               call, by the call's kind > what another launching thread did > host work between
+ *               calls, short (slow launching) or long (host work)
+ *   A to X      start latency (launching), or a copy call at work. After that X was queued; for
+ *               the first operation of a stream this stays unexplained, because the GPU may have
+ *               run work that was launched before the recording
  *
  * A call that blocked the host while the GPU worked (a synchronisation, a blocking copy, a free)
- * took away the lead that the host would have had: slow launching and host work after it are
- * charged to it, up to the time for which it blocked. Input is never charged to it: without the
- * call, the batch would be missing all the same.
+ * took away the host's lead over the GPU. Slow launching and host work after the call are therefore
+ * charged to the call, up to the time for which it blocked. Time spent on input is never charged to
+ * it: without the call the batch would be missing too.
  *
- * Cost: O(calls in the gap + log n) a gap. */
+ * Cost: O(calls in the gap + log n) per gap. */
 #include "analyzer/facts/gaps.h"
 #include "analyzer/facts/limits.h"
 #include "analyzer/measure/ranges.h"
@@ -21,6 +21,8 @@
 
 #include <stdlib.h>
 
+/* Adds [from, to) to the part's sum, and remembers it with its call and thread if it is the
+ * longest stretch so far. */
 static void charge(struct charge *c, enum part part, int64_t from, int64_t to, uint32_t api,
                    uint32_t thread)
 {
@@ -35,6 +37,8 @@ static void charge(struct charge *c, enum part part, int64_t from, int64_t to, u
     }
 }
 
+/* Makes the calls that ended by `now` the owners of later host work. If several calls block in
+ * turn, the longer lost lead counts, not the sum. */
 static void take_credit(struct pass *p, int64_t now)
 {
     for (; p->next_drain < p->drains.n && p->drains.at[p->next_drain].end_ns <= now;
@@ -47,7 +51,8 @@ static void take_credit(struct pass *p, int64_t now)
     }
 }
 
-/* Launching or host work: first on the account of the call that took the lead away. */
+/* Charges launching or host work: first to the call that took the lead away, up to the time it
+ * blocked, then to `part`. */
 static void charge_work(struct pass *p, struct charge *c, enum part part, int64_t from, int64_t to,
                         uint32_t api, uint32_t thread)
 {
@@ -64,7 +69,7 @@ static enum part part_of_call(const struct timeline *t, const struct api *a)
 {
     switch (a->kind) {
     case API_COPY_SYNC:
-    case API_COPY_ASYNC: /* reading back is waiting for a result */
+    case API_COPY_ASYNC: /* a copy back to the host waits for a result */
         return a->op != TL_NONE && t->ops[a->op].copy_kind == COPY_D2H ? PART_IDLE_SYNC
                                                                        : PART_IDLE_COPY;
     case API_SYNC_DEVICE:
@@ -114,8 +119,9 @@ static size_t call_after(const struct lane *l, int64_t t)
     return low;
 }
 
-/* The thread whose work fills a gap without calls: the one that launches next, if it is in a range.
- * Otherwise that thread may wait for the one that made the last call. */
+/* The thread whose range names a piece without calls. The thread that launches next, if it is
+ * inside a range then; otherwise the thread that made the last call, because the launching
+ * thread may wait for it. */
 static uint32_t worker(const struct pass *p, uint32_t last, int64_t from, int64_t to)
 {
     int64_t middle = from + (to - from) / 2;
@@ -123,8 +129,9 @@ static uint32_t worker(const struct pass *p, uint32_t last, int64_t from, int64_
     return told || last == TL_NONE ? p->launcher : last;
 }
 
-/* No thread was in a call: how long was the host away from the GPU around this piece? Work whose
- * launch was not recorded may have been issued at any time: that stays unexplained. */
+/* Charges a piece in which no launching thread was in a call. The time from the last call before it
+ * to the next one decides between slow launching and host work. If the launch of the op that ends
+ * the gap was not recorded, it may have happened at any time: that stays unexplained. */
 static void charge_between_calls(struct pass *p, struct charge *c, int64_t from, int64_t to)
 {
     const struct timeline *t = p->a->tl;
@@ -150,8 +157,8 @@ static void charge_between_calls(struct pass *p, struct charge *c, int64_t from,
                     from, to, next, whose);
 }
 
-/* What the host did in [from, to), seen from lane order[0], then, where that one was not in a call,
- * from the others. */
+/* Charges what the host did in [from, to). The thread of lane order[0] has priority; where it was
+ * neither on input nor in a call, the other lanes are asked in turn. */
 static void charge_host(struct pass *p, struct charge *c, const size_t *order, size_t lanes,
                         int64_t from, int64_t to)
 {
@@ -189,7 +196,8 @@ static void charge_host(struct pass *p, struct charge *c, const size_t *order, s
     }
 }
 
-/* Lanes with that of `thread` first; the rest in their order, the main thread leading. */
+/* Fills `order` with the lanes' indices: the lane of `thread` first, then the others in their
+ * order, in which the main thread leads. */
 static void lane_order(const struct pass *p, uint32_t thread, size_t order[LANES])
 {
     size_t n = 0;
@@ -201,7 +209,9 @@ static void lane_order(const struct pass *p, uint32_t thread, size_t order[LANES
             order[n++] = i;
 }
 
-/* From the call to the start of its operation. */
+/* Charges the time from call `a` to the start of its operation: the rest of the call,
+ * then the start latency of FACTS_START_NS, then queueing. first: the operation is
+ * the first of its stream. */
 static void charge_start(struct pass *p, struct charge *c, const struct api *a, int64_t from,
                          int64_t to, bool first)
 {
@@ -223,7 +233,7 @@ static void charge_start(struct pass *p, struct charge *c, const struct api *a, 
     charge(c, first ? PART_UNEXPLAINED : PART_IDLE_QUEUED, from, to, index, a->thread);
 }
 
-/* [from, to) is idle and ends, or lies before, the start of operation x (TL_NONE: none follows). */
+/* See gaps.h. Without lanes all of the time is unexplained. */
 void charge_idle(struct pass *p, struct charge *c, int64_t from, int64_t to, uint32_t x)
 {
     const struct timeline *t = p->a->tl;
@@ -234,7 +244,8 @@ void charge_idle(struct pass *p, struct charge *c, int64_t from, int64_t to, uin
     }
     bool touched = x != TL_NONE && tl_migrates(&t->ops[x]);
     p->launch_unknown = x != TL_NONE && !a && !touched;
-    if (touched) { /* the host reads a result: without the wait for it, it could not */
+    if (touched) { /* the host touched migrated memory, so it needed the GPU's result and had to
+                      wait for it: charge nothing to that wait */
         take_credit(p, from);
         p->credit_ns = 0;
     }
@@ -265,7 +276,8 @@ static int add_lane(struct pass *p, uint32_t thread)
     return input_spans(&l->input, t, thread, !analysis_of_window(p->a));
 }
 
-/* The main thread, then the process' other launching threads by number of launches. */
+/* Adds the main thread, then the process' other threads by falling number of
+ * launches. -1: out of memory. */
 static int find_lanes(struct pass *p)
 {
     const struct timeline *t = p->a->tl;
@@ -305,8 +317,9 @@ static int compare_drains(const void *a, const void *b)
     return (x->blocked_ns > y->blocked_ns) - (x->blocked_ns < y->blocked_ns);
 }
 
-/* Whether the call left the GPU without work. A wait for an old event blocks too, but the queue
- * behind it is full: no lead was lost. Pageable copies return before their last bytes are over. */
+/* True if the GPU had no compute or communication work left after the call. A wait for an old event
+ * blocks too, but leaves later work in the queue, so no lead was lost. Looks behind the end of the
+ * call's own copy, because pageable copies return before their last bytes arrive. */
 static bool emptied_queue(const struct pass *p, const struct api *a)
 {
     const int64_t clock_error_ns = 5000;
@@ -317,6 +330,7 @@ static bool emptied_queue(const struct pass *p, const struct api *a)
            spans_covered(&p->act->comm, at, at + 1) == 0;
 }
 
+/* Lists the calls that took away the host's lead, sorted by end. -1: out of memory. */
 static int find_drains(struct pass *p)
 {
     for (size_t i = 0; i < p->lanes; i++)

@@ -1,6 +1,7 @@
-/* CUDA graphs that were recorded in part. What a graph launches follows within microseconds, so a
- * GPU that seems to idle for milliseconds amid a graph, or before it although it was launched, is
- * at work on what has no record. Cost: one pass over the gaps. */
+/* Finds CUDA graphs of which records are missing. A graph's operations follow each other
+ * within microseconds. So if the GPU seems idle for milliseconds between the nodes of a
+ * graph, or before a graph that was already launched, it runs kernels without records. Cost:
+ * one pass over the gaps. */
 #include "analyzer/facts/passes.h"
 #include "analyzer/facts/limits.h"
 
@@ -24,6 +25,6 @@ void graph_holes_measure(struct facts *f)
         sum += ns;
         n++;
     }
-    if (n >= FACTS_HOLES) /* the first launch of a graph may take its time */
+    if (n >= FACTS_HOLES) /* fewer may be the slow first launch of a graph */
         f->health.graph_holes_ns = sum;
 }

@@ -1,4 +1,5 @@
-/* Self-checks: what was lost, what stays unexplained, what the profiler itself cost. */
+/* Self-checks: how many records were lost, what time stays unexplained, and
+ * what the profiler cost. */
 #include "analyzer/facts/health_kinds.h"
 #include "analyzer/facts/limits.h"
 #include "analyzer/facts/passes.h"
@@ -8,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ns; -1: no cost that a record can have. */
+/* Nanoseconds per record; -1: missing or not plausible (a damaged file). */
 static double cost_of(const char *text)
 {
     double ns = text ? strtod(text, NULL) : -1;
     return ns >= 0 && ns <= FACTS_COST_NS ? ns : -1;
 }
 
-/* What the agent's own records cost the program's threads: the cost of one, as it measured itself,
- * times their number. -1: not measured. */
+/* What the agent's ring records cost the program's threads: the cost of one record, which the agent
+ * measures at its start, times the number of records. -1: not measured. */
 static double agent_ns(const struct timeline *t)
 {
     double range = cost_of(timeline_meta(t, "cost.range_ns"));
@@ -26,15 +27,16 @@ static double agent_ns(const struct timeline *t)
     return range * (double)t->range_count + call * (double)t->call_count;
 }
 
-/* Of CUPTI's and Nsight's names; they begin with capitals or not. */
+/* Names of overhead records of CUPTI and Nsight that delay the program. Nsight writes some
+ * of them in lower case. */
 static bool costs_the_program(const char *name)
 {
     return strcasestr(name, "flush") || strcasestr(name, "instrument") ||
            strcasestr(name, "resource");
 }
 
-/* By thread: does it call CUDA? What CUPTI does in a thread of its own, or of the agent's, while it
- * waits for the GPU to end what it flushes, holds up no other. NULL: out of memory. */
+/* By thread: does it call CUDA? Overhead on a thread of CUPTI or of the agent, which waits for the
+ * GPU before it flushes, does not delay the program. NULL: out of memory; the caller frees it. */
 static bool *threads_that_call(const struct timeline *t)
 {
     bool *calls = calloc(t->thread_count + 1, sizeof *calls);
@@ -50,9 +52,8 @@ static bool is_cost(const struct timeline *t, const bool *calls, const struct ro
            (thread == TL_NONE || t->api_count == 0 || calls[thread]);
 }
 
-/* Time of CUPTI's overhead records, one within another counted once, as far as it was recorded what
- * the program did: what is flushed when it exits holds up nothing that anybody looks at. -1: out of
- * memory. */
+/* Time of CUPTI's overhead records on the program's threads. Nested records count once. Only
+ * recorded time counts: flushes at the program's exit delay no step. -1: out of memory. */
 static int64_t overhead_ns(const struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -78,18 +79,21 @@ static int64_t overhead_ns(const struct facts *f)
     return rc < 0 ? -1 : cost;
 }
 
-/* Of the process that the steps are of: other ranks pay for themselves. */
+/* True if the call belongs to the process whose steps are measured: other
+ * ranks bear their own cost. */
 static bool pays(const struct facts *f, uint32_t api)
 {
     const struct timeline *t = f->tl;
     return !f->steps.count || t->threads[t->apis[api].thread].process == f->steps.process;
 }
 
-/* What CUPTI's records cost the threads that call CUDA, which CUPTI does not tell. Steps measured
- * with and without recording differ by 0.45 to 5 times of that, most where the host sets the pace.
- * Threads that call at the same time wait for each other's calls, not for each other's records. Per
- * cent of the time from the first step to the last (of all where there is none); 0 where no real
- * CUPTI recorded. */
+/* Estimates what CUPTI's records cost the threads that call CUDA, in per cent of the time from
+ * the first step to the last (of the whole recording without steps). CUPTI does not report this
+ * cost, so costs measured on a real GPU stand in (limits.def). Steps measured with and without
+ * recording differ by 0.45 to 5 times this estimate, most where the host sets the pace. Threads
+ * that call at the same time wait for each other's calls, but not for each other's records: so if
+ * their calls take longer than the steps, the cost is related to the calls' time. 0 for
+ * recordings without a real CUPTI. */
 static double cupti_pct(const struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -114,8 +118,8 @@ static double cupti_pct(const struct facts *f)
     return 100 * (called > span ? cost / called : cost / span);
 }
 
-/* The profiler's own time on the program's threads: CUPTI's overhead records, the agent's cost as
- * it measured itself, and CUPTI's as far as it was measured elsewhere. */
+/* The profiler's cost in per cent of the recorded time: CUPTI's overhead records, the agent's own
+ * records, and the estimate of cupti_pct. -1: not known. */
 static double overhead_pct(const struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -127,8 +131,8 @@ static double overhead_pct(const struct facts *f)
     return 100.0 * ((double)cost + (own > 0 ? own : 0)) / (double)span + f->health.cupti_pct;
 }
 
-/* "window 2 (20 steps, from step 206): " where somebody asked for it while the program
- * ran (`run --armed`); else "". */
+/* "window 2 (20 steps, from step 206): " for a window requested while the program ran (`run
+ * --armed`); otherwise "". */
 static const char *asked_window(struct facts *f)
 {
     const char *number = timeline_meta(f->tl, "window.number");
@@ -140,7 +144,8 @@ static const char *asked_window(struct facts *f)
                         step ? step : "");
 }
 
-/* How much of the run the rest is about. */
+/* Fills recorded_pct, run_steps, run_mean_ns and recorded_text: how much
+ * of the run was recorded. */
 static void measure_windows(struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -161,7 +166,8 @@ static void measure_windows(struct facts *f)
         first = b->start_ns < first ? b->start_ns : first;
         last = b->end_ns > last ? b->end_ns : last;
     }
-    size_t inside = 0; /* marks are also recorded where nothing else was */
+    size_t inside = 0; /* steps outside the windows are in the list as well: their
+                          marks are always recorded */
     for (size_t i = 0; i < f->steps.count; i++)
         inside += recorded_at(f, f->steps.at[i].start_ns) != NULL;
     h->run_mean_ns = h->run_steps ? (last - first) / h->run_steps : 0;
@@ -180,7 +186,7 @@ static void measure_windows(struct facts *f)
                            asked, h->recorded_pct, f->window_count, f->window_count > 1 ? "s" : "");
 }
 
-/* Functions of Python that PyTorch's profiler recorded (with_stack=True). */
+/* Number of recorded calls of Python functions (with_stack=True of PyTorch's profiler). */
 static size_t python_functions(const struct timeline *t)
 {
     uint32_t domain = 0;
@@ -202,7 +208,7 @@ void health_measure(struct facts *f)
         if (h->value > 0 && k && k->how & HEALTH_DROPPED)
             f->health.dropped += h->value;
     }
-    if (f->step_ns > 0 && t->op_count) /* of a GPU that was at work */
+    if (f->step_ns > 0 && t->op_count) /* PART_UNEXPLAINED is about idle time of a GPU */
         f->health.unexplained_pct =
             100.0 * (double)f->breakdown_ns[PART_UNEXPLAINED] / (double)f->step_ns;
     f->health.cupti_pct = cupti_pct(f);

@@ -1,5 +1,5 @@
-/* The codes of health rows; see health_kinds.h. The order is that of weight: of several rows the
- * verdict names the first kind. */
+/* The codes of health rows and what each means for the answer; see health_kinds.h. The order is the
+ * order of weight: if several rows apply, the verdict names the first kind in this table. */
 #include "analyzer/facts/health_kinds.h"
 
 #include "analyzer/facts/limits.h"
@@ -7,25 +7,26 @@
 #include <string.h>
 
 const struct health_kind health_kinds[] = {
-    /* the collector could not read, or keep, what there was */
+    /* the collector could not read or could not keep some records */
     {"no-spool", HEALTH_MISSING, 0},
     {"unread-spool", HEALTH_MISSING, 0},
     {"bad-spool", HEALTH_MISSING, 0},
     {"spool-cut", HEALTH_MISSING, 0},
-    {"size-limit", HEALTH_NO_GPU, 0}, /* else recorded_text says how much was recorded */
-    /* the agent had no room, or no CUPTI */
+    {"size-limit", HEALTH_NO_GPU, 0}, /* otherwise recorded_text says how much was recorded */
+    /* the agent had no memory or disk space, or found no CUPTI */
     {"disk-full", HEALTH_MISSING, 0},
     {"cupti-missing", HEALTH_MISSING, 0},
     {"cupti-start", HEALTH_MISSING, 0},
     {"no-kernels", HEALTH_MISSING, 0},
     {"no-profiler-range", HEALTH_MISSING, 0},
-    {"cupti-subscriber", HEALTH_NO_GPU, 0}, /* the other tool may have gone later */
-    {"cupti-silent", HEALTH_NO_GPU, 0},     /* with GPU work: verdict_missing, by the time */
-    {"cupti-end", HEALTH_NO_GPU, 0},        /* the same */
-    {"cupti-kinds", HEALTH_NO_GPU, 0},      /* of an old CUPTI: some kinds are not there */
-    {"cupti-diagnostic", HEALTH_NO_GPU, 0}, /* Nsight Systems' words */
-    {"buffers-lost", HEALTH_MISSING, 0},    /* buffers, not records */
-    {"cut-buffers", HEALTH_MISSING, 0},     /* the same */
+    {"cupti-subscriber", HEALTH_NO_GPU, 0}, /* the other tool may have released CUPTI later */
+    {"cupti-silent", HEALTH_NO_GPU, 0},     /* where GPU work was recorded, verdict_missing
+                                               judges by the length of the silence */
+    {"cupti-end", HEALTH_NO_GPU, 0},        /* as cupti-silent */
+    {"cupti-kinds", HEALTH_NO_GPU, 0},      /* an old CUPTI lacks some kinds of records */
+    {"cupti-diagnostic", HEALTH_NO_GPU, 0}, /* a message of Nsight Systems */
+    {"buffers-lost", HEALTH_MISSING, 0},    /* its value counts buffers, not records */
+    {"cut-buffers", HEALTH_MISSING, 0},     /* its value counts buffers, not records */
     {"cupti-dropped", HEALTH_LOST_SOME, HEALTH_DROPPED | HEALTH_OF_GPU},
     {"discarded", HEALTH_LOST_SOME, HEALTH_DROPPED | HEALTH_OF_GPU},
     {"ring-full", HEALTH_LOST_SOME, HEALTH_DROPPED},
@@ -36,9 +37,9 @@ const struct health_kind health_kinds[] = {
     {"bad-records", HEALTH_LOST_SOME, 0},
     {"bad-events", HEALTH_LOST_SOME, 0},
     {"times-absurd", HEALTH_LOST_SOME, 0},
-    /* marks and ranges may be among the names */
+    /* marks and ranges may be among the lost names */
     {"strings-full", HEALTH_LOST_SOME, 0},
-    /* records are there, and lack a name or a number */
+    /* the records are there, but lack a name or a number */
     {"names-full", HEALTH_NOTE, 0},
     {"names-missing", HEALTH_NOTE, 0},
     {"frames-out-of-order", HEALTH_NOTE, 0},
@@ -47,12 +48,13 @@ const struct health_kind health_kinds[] = {
     {"numbers-absurd", HEALTH_NOTE, 0},
     {"references-missing", HEALTH_NOTE, 0},
     {"ids-repeated", HEALTH_NOTE, 0},
-    {"graphs-opaque", HEALTH_NOTE, 0},  /* each graph is there as a whole */
-    {"buffer-starved", HEALTH_NOTE, 0}, /* what that lost is in cupti-dropped or discarded */
-    {"clock-set", HEALTH_NOTE, 0},      /* windows leave those moments out */
+    {"graphs-opaque", HEALTH_NOTE, 0},  /* each graph was recorded as one operation */
+    {"buffer-starved", HEALTH_NOTE, 0}, /* records lost by this are counted in
+                                           cupti-dropped or discarded */
+    {"clock-set", HEALTH_NOTE, 0},      /* the windows leave out those moments */
     {"python-hook", HEALTH_NOTE, 0},    /* verdict_cpu_no_steps says so itself */
-    {"ranks-missing", HEALTH_NOTE, 0},  /* the sentences on ranks say so */
-    {"files-left-out", HEALTH_NOTE, 0}, /* the same */
+    {"ranks-missing", HEALTH_NOTE, 0},  /* the sentences about ranks say so */
+    {"files-left-out", HEALTH_NOTE, 0}, /* the sentences about ranks say so */
     {"ranks-summarised", HEALTH_NOTE, 0},
     {"no-marks", HEALTH_NOTE, 0},
     {"unasked", HEALTH_NOTE, 0},
@@ -60,7 +62,8 @@ const struct health_kind health_kinds[] = {
     {"unknown-kinds", HEALTH_NOTE, 0},
     {"rings-left", HEALTH_NOTE, 0},
     {"agent-cpu", HEALTH_NOTE, 0},
-    {"outlived", HEALTH_NOTE, 0}, /* what follows the end of the program is not asked for */
+    {"outlived", HEALTH_NOTE, 0}, /* the analysis does not cover what runs
+                                     after the program's end */
     {"stuck", HEALTH_NOTE, 0},
     {"no-gauges", HEALTH_NOTE, 0},
     {"no-stacks", HEALTH_NOTE, 0},
@@ -70,8 +73,8 @@ const struct health_kind health_kinds[] = {
     {"cupti-free", HEALTH_NOTE, 0},
     {"cupti-shared", HEALTH_NOTE, 0},
     {"cupti-runs-on", HEALTH_NOTE, 0},
-    {"chain-injection", HEALTH_NOTE, 0}, /* what another tool records */
-    {"chain-nvtx", HEALTH_NOTE, 0},      /* the same */
+    {"chain-injection", HEALTH_NOTE, 0}, /* it says what another tool records */
+    {"chain-nvtx", HEALTH_NOTE, 0},      /* it says what another tool records */
 };
 const size_t health_kind_count = sizeof health_kinds / sizeof *health_kinds;
 
@@ -83,7 +86,7 @@ const struct health_kind *health_kind(const char *code)
     return NULL;
 }
 
-/* The first row of that kind; *sum: of the values of all. */
+/* The first health row with that code, or NULL; *sum: the sum of the values of all such rows. */
 static const struct row_health *rows_of(const struct timeline *t, const char *code, int64_t *sum)
 {
     const struct row_health *first = NULL;
@@ -98,13 +101,16 @@ static const struct row_health *rows_of(const struct timeline *t, const char *co
     return first;
 }
 
-/* One in a hundred, as verdict_missing asks of launches: fewer are told by their sum alone. */
+/* True if at least FACTS_LOST_PCT per cent of the records were lost. Smaller losses appear only as
+ * a number. verdict_missing applies the same share to launches. */
 static bool many(const struct timeline *t, int64_t lost)
 {
     int64_t there = (int64_t)(t->op_count + t->api_count + t->range_count + t->call_count);
     return lost > 0 && lost >= (there + lost) / 100 * FACTS_LOST_PCT;
 }
 
+/* The first row, in order of weight, that makes the recording incomplete; NULL: none. no_gpu: no
+ * GPU work was recorded, so reasons for that count too. */
 static const struct row_health *find(const struct timeline *t, bool no_gpu)
 {
     enum health_meaning least = no_gpu ? HEALTH_NO_GPU : HEALTH_MISSING;
@@ -127,6 +133,6 @@ const struct row_health *health_hides_gpu(const struct timeline *t)
 
 const struct row_health *health_missing(const struct facts *f)
 {
-    /* what windows leave out is told apart */
+    /* if windows left parts out, recorded_text says so */
     return find(f->tl, f->tl->op_count == 0 || f->health.recorded_pct < FACTS_RECORDED_PCT);
 }

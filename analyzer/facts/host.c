@@ -1,5 +1,5 @@
-/* What is known of the host: usable cores, data-loading workers, what a batch costs to make.
- * Cost: one pass over ranges, loader rows and host samples. */
+/* Measures the host: usable cores, data-loading workers, the cost of making a batch. Cost: one pass
+ * over ranges, loader rows and host samples. */
 #include "analyzer/measure/clocks.h"
 #include "analyzer/facts/limits.h"
 #include "analyzer/facts/passes.h"
@@ -18,14 +18,14 @@ struct fetches {
     struct VEC(int64_t) wall, cpu;
     const struct thread_clocks *clocks;
     struct name_test makes, is_parallel;
-    bool *worker; /* by thread index: makes batches and does not train */
+    bool *worker; /* by thread index: it makes batches and does not train */
     bool trainer_makes, parallel;
-    int64_t max_worker; /* highest worker number seen in loader rows, -1 */
-    int64_t in_steps;   /* made by the training thread within used steps */
+    int64_t max_worker; /* highest worker number in loader rows; -1 = none */
+    int64_t in_steps;   /* batches made by the training thread within used steps */
 };
 
-/* Those of the process that trains: the program's command may have confined it (taskset), or the
- * program itself. What it said last; 0 = it did not. */
+/* The cores that the training process last reported for itself, since the command (taskset) or the
+ * program may have confined it. 0 = it reported none. */
 static int process_cores(const struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -37,6 +37,8 @@ static int process_cores(const struct facts *f)
     return n;
 }
 
+/* The smallest of the machine's usable cores, the process' own and the
+ * cgroup quota; 0 = not known. */
 static int usable_cores(const struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -66,7 +68,8 @@ static bool in_used_step(const struct facts *f, int64_t ns)
     return step != TL_NONE && f->steps.at[step].used;
 }
 
-/* What the training thread makes it uses; workers may run ahead or make what nobody takes. */
+/* Counts a batch made by the training thread. Only these count per step: the thread uses what it
+ * makes, while workers run ahead or make batches that are never used. */
 static void trainer_fetch(const struct facts *facts, struct fetches *f, int64_t start_ns)
 {
     f->trainer_makes = true;
@@ -118,8 +121,8 @@ static int fetches_in_loader_rows(const struct facts *facts, struct fetches *f)
     return 0;
 }
 
-/* CPU time a batch costs, from samples of the workers' clocks: their share of CPU while they make
- * batches, times the median batch. 0 = not sampled. */
+/* CPU time of one batch, from samples of the workers' clocks: the share of CPU time in the time
+ * they spend making batches, times the median batch. 0 = not sampled. */
 static int64_t sampled_cpu(const struct facts *facts, const struct fetches *f, int64_t fetch_ns)
 {
     const struct timeline *t = facts->tl;
@@ -137,7 +140,7 @@ static int64_t sampled_cpu(const struct facts *facts, const struct fetches *f, i
     return (int64_t)((double)fetch_ns * (share < 1 ? share : 1));
 }
 
-/* From the first used step to the end of the last one. */
+/* From the start of the first used step to the end of the last one. */
 static struct clock_span used_span(const struct facts *f)
 {
     struct clock_span of = {INT64_MAX, INT64_MIN};
@@ -155,7 +158,8 @@ static int64_t per_step(const struct facts *f, double share)
     return share < 0 ? -1 : (int64_t)(share * (double)f->step_ns);
 }
 
-/* By thread of the process: trains, or launches a good part of the work. NULL: no memory. */
+/* By thread: it belongs to the process and trains, or launches at least 1/FACTS_LAUNCHES of what
+ * the busiest thread launches. NULL: out of memory; the caller frees it. */
 static bool *launching_threads(const struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -176,7 +180,8 @@ static bool *launching_threads(const struct facts *f)
     return is;
 }
 
-/* What the threads that launch do with the time of a step, from samples of their clocks. */
+/* Fills starved_ns and asleep_ns from samples of the clocks of the launching
+ * threads. -1: out of memory. */
 static int clocks_of_step(struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -205,8 +210,10 @@ static int clocks_of_step(struct facts *f)
     return rc;
 }
 
-/* Of each rank, all threads of its process together: the one that launches may wait for another
- * that has no core. The profiler's own are left out. Clocks are ahead by the rank's offset. */
+/* Fills queued_ns of each rank: time in which threads of its process, all added up, wait for a
+ * core. All threads count, because the launching thread may wait for another one without a core;
+ * the profiler's own thread does not. The rank's clock runs ahead of the analysed one by
+ * offset_ns. -1: out of memory. */
 static int starved_ranks(struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -229,7 +236,8 @@ static int starved_ranks(struct facts *f)
         if (ns >= 0 && strcmp(tl_text(t, t->threads[i].row.name), "gpuprof") != 0)
             r->queued_ns = (r->queued_ns < 0 ? 0 : r->queued_ns) + ns;
     }
-    for (size_t i = 0; share && i < f->ranks.count; i++) /* of several GPUs of one process, too */
+    /* one process may have several GPUs, and so several ranks */
+    for (size_t i = 0; share && i < f->ranks.count; i++)
         f->ranks.at[i].queued_ns = rank_of[f->ranks.at[i].process]->queued_ns;
     int rc = share ? 0 : -1;
     free(rank_of);

@@ -1,8 +1,9 @@
-/* Launches of which the GPU's side is missing, in steps that count: another client of CUPTI turned
- * kernels off, or their records were lost. What the steps' gaps say is then not true. Calls in a
- * stream that is captured launch nothing; steps with a capture in them are left out. Only gpuprof's
- * own recordings are looked at: other traces begin and end anywhere. Launches that returned an
- * error have no GPU's side: these are counted for themselves. Cost: one pass over the calls. */
+/* Counts launches in used steps whose GPU record is missing, because another client of CUPTI
+ * turned kernel records off or because they were lost. Gaps in such steps cannot be trusted.
+ * Calls on a stream that is being captured launch nothing, so steps with a capture are left
+ * out. Only gpuprof's own recordings are checked: other traces may begin and end at any
+ * moment. Launches that returned an error leave no GPU record; calls_failed counts them. Cost:
+ * one pass over the calls. */
 #include "analyzer/facts/passes.h"
 
 #include <stdlib.h>

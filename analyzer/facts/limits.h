@@ -1,4 +1,4 @@
-/* Where the facts decide: names, values and sources in limits.def. */
+/* The thresholds of the facts: limits.def has their names, values and sources. */
 #ifndef GPUPROF_FACTS_LIMITS_H
 #define GPUPROF_FACTS_LIMITS_H
 

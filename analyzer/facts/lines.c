@@ -1,4 +1,4 @@
-/* Questions to the time by line, and words for a line. */
+/* Queries on the time by line, and texts for a line. */
 #include "analyzer/facts/lines.h"
 
 #include <stdio.h>
@@ -71,7 +71,8 @@ const char *line_does_text(const struct line *l)
     case LINE_BACKWARD:
         return "PyTorch's backward thread works";
     case LINE_SLEEPS:
-        if (strncmp(l->called, "subprocess.", 11) == 0) /* through a pipe or by its number */
+        /* the system call may be a read from a pipe or wait4 */
+        if (strncmp(l->called, "subprocess.", 11) == 0)
             return "waits for another process";
         for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
             if (strcmp(l->call, calls[i][0]) == 0)

@@ -1,76 +1,79 @@
-/* Time by line: which lines of the user's own Python hold up the GPU, or take the step where no GPU
- * works. From samples of the program's stacks (docs/lines.md), each charged to what went on then:
- * to an idle gap of the GPU, a wait of the host, a worker's batch. Samples while the GPU is busy
- * are charged to nothing.
+/* Time by line: which lines of the user's own Python keep the GPU idle or, without a GPU, take the
+ * step's time. Each sample of the program's stacks (docs/lines.md) is charged to what happened at
+ * that moment: an idle gap of the GPU, a wait of the host, a worker's batch. A sample taken while
+ * the GPU is busy is charged to nothing.
  *
- * A line is the innermost one of the user's own code: neither of Python's library nor of installed
- * packages. Where a stack has none, that of a package other than PyTorch.
+ * The line of a sample is the innermost one in the user's own code, that is neither in Python's
+ * library nor in an installed package. If the stack has none, it is the innermost one in a
+ * package other than PyTorch.
  *
- * A list is empty (count 0) below LINES_LEAST looks: fewer say nothing. Texts and lists live as
- * long as the facts. */
+ * A list with fewer than LINES_LEAST samples ("looks") is empty (count 0): so few prove nothing.
+ * Texts and lists live as long as the facts. */
 #ifndef GPUPROF_FACTS_LINES_H
 #define GPUPROF_FACTS_LINES_H
 
 #include "analyzer/facts/facts.h"
 
-/* 20 samples of a run's gaps named the first three lines of the whole run, of 42 programs. */
+/* Measured on 42 programs: 20 samples in a run's gaps named the same first three lines as the
+ * samples of the whole run. */
 enum { LINES_LEAST = 20 };
 
 enum lines_of {
-    LINES_STEP,    /* the step's idle time of the GPU; without a GPU the whole step. Per step */
-    LINES_WAITS,   /* the training thread's waits for the GPU, in synchronising calls. Per step */
-    LINES_WORKERS, /* the making of batches in a loader's worker processes. Per batch */
-    LINES_OTHER,   /* longer steps with other work, which the median leaves out. Per such step */
+    LINES_STEP,    /* idle time of the GPU in a step; without a GPU, the whole step. Per step */
+    LINES_WAITS,   /* waits of the training thread for the GPU, in synchronising calls. Per step */
+    LINES_WORKERS, /* time of the loader's worker processes to make batches. Per batch */
+    LINES_OTHER,   /* the longer steps with other work that are left out. Per such step */
     LINES_KINDS
 };
 
-enum line_does { /* what the thread does while it is there */
+enum line_does { /* what the thread does at that line */
                  LINE_COMPUTES,
-                 LINE_SLEEPS,   /* waits for something: `call` says in which system call */
-                 LINE_STARVES,  /* would compute, but has no core */
+                 LINE_SLEEPS,   /* waits; `call` names the system call */
+                 LINE_STARVES,  /* is ready to run, but has no core */
                  LINE_DISK,     /* waits for a disk or a driver */
-                 LINE_BACKWARD, /* waits for PyTorch's thread of the backward pass */
+                 LINE_BACKWARD, /* waits for PyTorch's backward thread */
                  LINE_DOES
 };
 
 struct line {
-    const char *place;     /* "train.py:9"; of a package "transformers/trainer.py:2300" */
-    const char *file;      /* its path as Python has it */
-    const char *function;  /* "memory_map", "Trainer.fit"; "" at the top of a file */
-    const char *called;    /* what it calls of others, mostly: "subprocess.run"; "" = nothing */
-    const char *innermost; /* the innermost function of all, mostly: "selectors.poll" */
-    const char *call;      /* LINE_SLEEPS: "wait4", "futex"; "" = not known */
-    int number;            /* of the line */
-    uint8_t does;          /* enum line_does: most of its time */
-    int64_t looks;         /* samples that found it */
-    int64_t ns;            /* of lines.ns, charged to it; mind that it is an estimate */
-    int64_t does_ns[LINE_DOES];     /* of ns */
-    int64_t part_ns[PART_COUNT];    /* of ns, by part of the step; LINES_STEP alone */
-    int64_t function_ns;            /* of all lines of its function together */
-    int function_from, function_to; /* the first and the last of those lines */
+    const char *place;     /* "train.py:9"; in a package "transformers/trainer.py:2300" */
+    const char *file;      /* the file's path as Python knows it */
+    const char *function;  /* "memory_map", "Trainer.fit"; "" at a file's top level */
+    const char *called;    /* the foreign function it calls in most samples:
+                              "subprocess.run"; "" = none */
+    const char *innermost; /* the innermost function in most samples: "selectors.poll" */
+    const char *call;      /* for LINE_SLEEPS: "wait4", "futex"; "" = not known */
+    int number;            /* line number */
+    uint8_t does;          /* enum line_does: what it does most of the time */
+    int64_t looks;         /* number of samples */
+    int64_t ns;            /* time charged to it, a share of lines.ns: an estimate from samples */
+    int64_t does_ns[LINE_DOES];     /* ns by enum line_does */
+    int64_t part_ns[PART_COUNT];    /* ns by part of the step; for LINES_STEP only */
+    int64_t function_ns;            /* ns of all listed lines of its function */
+    int function_from, function_to; /* first and last of those lines */
 };
 
 struct lines {
-    struct line *at; /* by ns, falling */
+    struct line *at; /* sorted by ns, falling */
     size_t count;
-    int64_t looks;     /* that were charged to lines */
-    int64_t ns;        /* what there is to charge, per step or as above */
-    int64_t *stack_ns; /* of ns, by index in timeline.stacks: to the looks with that innermost frame
-                          (those with a line); NULL where the list is empty */
+    int64_t looks;     /* samples that were charged to lines */
+    int64_t ns;        /* the time that is charged, per step or as said in enum lines_of */
+    int64_t *stack_ns; /* by index in timeline.stacks: the time, a share of ns, charged to
+                          samples with that innermost frame and a line; NULL if the list is empty */
 };
 
-/* What the GPU does for a line, forward and backward. */
+/* GPU time of work that a line launches, in the forward pass and by its backward pass. */
 struct gpu_line {
-    const char *place, *file, *function; /* as of a struct line */
+    const char *place, *file, *function; /* as in struct line */
     int number;
     uint32_t stack;      /* index in timeline.stacks */
     int64_t ns;          /* per step */
-    int64_t backward_ns; /* of it in backward passes */
-    int64_t count;       /* pieces of work in the steps that it is summed over */
+    int64_t backward_ns; /* the share of ns that runs in backward passes */
+    int64_t count;       /* number of operations in the steps that are summed */
 };
 
-/* What it does for a module of PyTorch: what is launched in its forward call and in none inside it,
- * and goes back through that. */
+/* GPU time of a PyTorch module: of work launched in its forward call, but not in that of a module
+ * inside it, and of the backward pass of that work. */
 struct gpu_module {
     const char *name; /* "blocks.0.mlp (Sequential)" */
     uint32_t stack;   /* index in timeline.stacks */
@@ -78,34 +81,38 @@ struct gpu_module {
 };
 
 struct gpu_lines {
-    struct gpu_line *at; /* by ns, falling */
+    struct gpu_line *at; /* sorted by ns, falling */
     size_t count;
-    int64_t ns;       /* all work of the GPU, per step: more than a step takes if streams overlap */
-    int64_t lined_ns; /* of it, what has a line */
-    struct gpu_module *modules; /* by ns, falling */
+    int64_t ns;       /* GPU work per step, of all lines and without line; it exceeds the step's
+                         length if streams overlap */
+    int64_t lined_ns; /* the share of ns that has a line */
+    struct gpu_module *modules; /* sorted by ns, falling */
     size_t module_count;
-    int64_t module_ns; /* of ns, what has a module */
-    size_t steps;      /* it is summed over: used ones that carry lines. 0: over all used ones, by
-                         what matches launches with lines (timeline_lines.c) */
-    bool *of_step;     /* by step: is it summed over it? */
+    int64_t module_ns; /* the share of ns that has a module */
+    /* number of used steps that are summed because their launches carry lines. 0: all used steps
+     * are summed, with lines from matching launches (timeline_lines.c) */
+    size_t steps;
+    bool *of_step; /* by step: is it part of the sums? */
 };
 
 struct line_facts {
     struct lines of[LINES_KINDS];
     struct gpu_lines gpu;
-    int64_t looks; /* at the training thread, whatever the GPU did; 0 = it was not sampled */
+    int64_t looks; /* samples of the training thread, whatever the GPU did; 0 = the
+                      thread was not sampled */
 };
 
 const struct lines *facts_lines(const struct facts *f, enum lines_of which);
-/* Of LINES_STEP, the line with most of these parts of the step (bits 1 << part), and in *ns how
- * much of them; NULL: none has any. */
+/* The line in LINES_STEP with the most time in these parts of the step (bits 1 << part); *ns: that
+ * time. NULL: no line has any. */
 const struct line *facts_line_of(const struct facts *f, uint32_t parts, int64_t *ns);
 int64_t facts_line_looks(const struct facts *f);
-const struct gpu_lines *facts_gpu_lines(const struct facts *f); /* count 0: none was recorded */
-bool facts_gpu_lines_sum(const struct facts *f, uint32_t op);   /* is this work in it? */
-/* Of a line that launches, the index of the module that it runs in; TL_NONE. */
+/* count 0: no launch carries a line */
+const struct gpu_lines *facts_gpu_lines(const struct facts *f);
+bool facts_gpu_lines_sum(const struct facts *f, uint32_t op); /* is this op part of the sums? */
+/* Index in timeline.stacks of the module in whose forward call this frame runs; TL_NONE: none. */
 uint32_t facts_module_of(const struct timeline *t, uint32_t stack);
-/* Of api.line: "train.py:9 (Net.forward), its backward pass". Returns out. */
+/* Text for an api.line: "train.py:9 (Net.forward), its backward pass". Returns out. */
 const char *launch_line_text(const struct facts *f, uint32_t line, char *out, size_t size);
 
 /* "memory_map() train.py:9, in subprocess.run (sleeps)". Returns out. */

@@ -1,11 +1,12 @@
-/* Runs that were recorded in windows: a window of steps now and then, or up to a size. What lies
- * outside is not known, so no step reaches out of its window, and none counts whose GPU time is
- * not whole. At the beginning of a window the GPU may still be busy with what was queued before:
- * until the first operation that was launched in it starts, nobody knows. Cost: one pass over the
- * steps, one over the operations. */
+/* Handles runs recorded in windows: some steps now and then, or up to a size limit. What happens
+ * outside the windows is unknown, so no step reaches out of its window, and no step with incomplete
+ * GPU time is used. At the start of a window the GPU may still run work that was queued before:
+ * until the first operation launched inside the window starts, the recording does not show whether
+ * the GPU is idle. Cost: one pass over the steps, one over the operations. */
 #include "analyzer/facts/passes.h"
 
-enum { UNFINISHED_MAX = 64 }; /* steps at the end of a window whose work may be missing */
+/* At most so many steps at the end of a window are dropped because work is missing. */
+enum { UNFINISHED_MAX = 64 };
 
 int recorded_find(struct facts *f)
 {
@@ -61,11 +62,12 @@ void recorded_cut(struct facts *f)
         if (!r || (cut && !r->at_step))
             s->used = 0;
         else if (cut)
-            s->used = 1; /* the window ends where the next step began */
+            s->used = 1; /* the window ends exactly where the next step begins,
+                            so the step is complete */
     }
 }
 
-/* Work that was launched in the step and is not there. */
+/* True if the step made a launch whose GPU work was not recorded. */
 static bool unfinished(const struct facts *f, const struct step *s)
 {
     const struct timeline *t = f->tl;
@@ -81,6 +83,8 @@ static bool unfinished(const struct facts *f, const struct step *s)
     return false;
 }
 
+/* Stops using the last steps of the window, back from step `end`, while their
+ * GPU work is incomplete. */
 static void drop_unfinished(struct facts *f, const struct recorded_window *r, size_t end)
 {
     for (size_t i = end, n = 0; i-- > 0 && n < UNFINISHED_MAX; n++) {
@@ -95,7 +99,8 @@ void recorded_drop(struct facts *f)
 {
     struct steps *s = &f->steps;
     const struct timeline *t = f->tl;
-    bool window = analysis_of_window(f); /* the longest part: nothing to drop */
+    bool window = analysis_of_window(f); /* steps_window.c already chose a
+                                            recorded part: drop nothing */
     uint32_t op = 0;
     size_t i = 0;
     for (size_t k = 0; k < f->window_count; k++) {
@@ -103,7 +108,7 @@ void recorded_drop(struct facts *f)
         for (; op < t->op_count && t->ops[op].start_ns < r->start_ns; op++)
             ;
         for (uint32_t o = op; r->leads_in && t->op_count;
-             o++) { /* the first that was launched in it */
+             o++) { /* find the first op that was launched inside the window */
             bool none = o >= t->op_count || t->ops[o].start_ns >= r->end_ns;
             if (!none && (t->ops[o].api == TL_NONE || tl_op_device(t, o) != s->device ||
                           t->apis[t->ops[o].api].start_ns < r->start_ns))

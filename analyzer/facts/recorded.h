@@ -1,12 +1,15 @@
-/* The parts of the run that were recorded, and what is known inside them. */
+/* The recorded windows of a run, and how much of a time or of some spans lies in them. Without
+ * windows the whole run counts as recorded. */
 #ifndef GPUPROF_FACTS_RECORDED_H
 #define GPUPROF_FACTS_RECORDED_H
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/measure/spans.h"
 
-/* The window around a time, NULL without; the first that ends after it; what of [from_ns, to_ns)
- * is known in one (empty: end_ns = start_ns), and in all; what of the spans lies where it is. */
+/* recorded_at: the window around `ns`, or NULL. recorded_after: index of the first window that ends
+ * after `ns`. recorded_part: the known part of [from_ns, to_ns) in the window; if there is none,
+ * end_ns = start_ns. recorded_known_ns: the sum of these parts over all windows.
+ * recorded_covered_ns: the time that the spans cover in the known parts of all windows. */
 const struct recorded_window *recorded_at(const struct facts *f, int64_t ns);
 size_t recorded_after(const struct facts *f, int64_t ns);
 static inline struct span recorded_part(const struct recorded_window *r, int64_t from_ns,
@@ -16,7 +19,7 @@ static inline struct span recorded_part(const struct recorded_window *r, int64_t
     int64_t high = r->end_ns < to_ns ? r->end_ns : to_ns;
     return (struct span){low, high > low ? high : low};
 }
-int64_t recorded_length_ns(const struct facts *f); /* of the windows, or of the whole */
+int64_t recorded_length_ns(const struct facts *f); /* length of all windows, or of the recording */
 int64_t recorded_known_ns(const struct facts *f, int64_t from_ns, int64_t to_ns);
 int64_t recorded_covered_ns(const struct facts *f, const struct spans *spans);
 

@@ -1,4 +1,4 @@
-/* The words for what the numbers of a recording are per. */
+/* The words for what the numbers of a recording refer to. */
 #include "analyzer/facts/scope.h"
 
 #include "analyzer/facts/facts.h"

@@ -1,7 +1,7 @@
-/* What the numbers of a recording are per, in words: a step; a batch, where nothing but batches was
- * seen; the window that was recorded, where no step repeats. Whoever makes a text asks here, and
- * puts the names that the recording contains beside these words: so no name is ever taken for one
- * of them. */
+/* The words for what a recording's numbers refer to: a step; a batch, if only batches were seen;
+ * or the recorded window, if no step repeats. Code that writes a text takes these words from
+ * here and inserts names from the recording as separate values, so that a name that contains
+ * "step" is never replaced. */
 #ifndef GPUPROF_FACTS_SCOPE_H
 #define GPUPROF_FACTS_SCOPE_H
 
@@ -9,24 +9,24 @@
 
 struct facts;
 
-struct scope_words {      /* of a step; of a window */
+struct scope_words {      /* examples: of a step; of a window */
     const char *unit;     /* "step"; "window" */
     const char *units;    /* "steps"; "windows" */
     const char *label;    /* "Step"; "Window" */
-    const char *per;      /* behind a number: "per step"; "in the window" */
-    const char *per_of;   /* between a number and what is counted: " per step"; "" */
-    const char *of;       /* behind a share: "of the step"; "of the recorded window" */
+    const char *per;      /* after a number: "per step"; "in the window" */
+    const char *per_of;   /* between a number and what it counts: " per step"; "" */
+    const char *of;       /* after a share: "of the step"; "of the recorded window" */
     const char *of_each;  /* "of each step"; "of the recorded window" */
     const char *in_each;  /* "in each step"; "in the window" */
     const char *each;     /* "each"; "the" */
-    const char *everyone; /* who does it: "every step"; "the program" */
+    const char *everyone; /* as a subject: "every step"; "the program" */
     const char *in_loop;  /* " in the loop"; "" */
 };
 
 /* Static, never NULL. */
 const struct scope_words *scope_words(const struct facts *f);
 
-/* "step" of one, "steps" of others. */
+/* "step" for n = 1, "steps" otherwise. */
 static inline const char *scope_units(const struct scope_words *w, size_t n)
 {
     return n == 1 ? w->unit : w->units;

@@ -13,8 +13,9 @@ struct sums {
     struct VEC(struct kernel_total) kernels;
     struct VEC(struct copy_total) copies;
     struct VEC(struct api_total) apis;
-    struct VEC(uint32_t) next;    /* beside kernels: the next one of this name, + 1 */
-    uint32_t *kernel_of, *api_of; /* by string id: index + 1 */
+    struct VEC(uint32_t) next;    /* parallel to kernels: index + 1 of the next
+                                     entry with the same name */
+    uint32_t *kernel_of, *api_of; /* by string id: index + 1 of the first entry */
 };
 
 static bool is_matrix(unsigned family)
@@ -22,7 +23,7 @@ static bool is_matrix(unsigned family)
     return family == FAMILY_GEMM || family == FAMILY_CONV || family == FAMILY_ATTENTION;
 }
 
-/* The sum of this operation's name and family; NULL: no memory. */
+/* The entry for this operation's name and family, added if it is new. NULL: out of memory. */
 static struct kernel_total *kernel_total_of(struct sums *s, const struct op *o, uint32_t i)
 {
     uint32_t *at = &s->kernel_of[o->name];
@@ -126,7 +127,8 @@ static int add_api(struct facts *f, struct sums *s, uint32_t i)
     return 0;
 }
 
-/* Calls lie in steps by their start; both are sorted (calls per thread). */
+/* Adds the thread's calls that start within used steps. Both calls and
+ * steps are sorted by start. */
 static int add_apis_of_thread(struct facts *f, struct sums *s, uint32_t thread)
 {
     const struct thread *t = &f->tl->threads[thread];

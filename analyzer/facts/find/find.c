@@ -1,5 +1,5 @@
-/* Runs the passes over a timeline, in the order in which each finds what it needs. Every result
- * lies in the facts' arena; what only passes need is freed here. */
+/* Runs the passes over a timeline in the order in which each finds the results that it needs. All
+ * results lie in the facts' arena; memory that only the passes need is freed here. */
 #include "analyzer/facts/find/find.h"
 
 #include <stdlib.h>
@@ -14,8 +14,8 @@ static double percent(int64_t part, int64_t whole)
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* Shares of the window from first to last GPU activity. Exposed: while nothing ranked above runs.
- */
+/* Computes shares of the time from the first to the last GPU activity. Exposed communication: no
+ * compute kernel runs. Exposed copies: neither compute nor communication runs. */
 static void gpu_measure(struct facts *f, const struct activity *act)
 {
     int64_t window = recorded_known_ns(f, act->start_ns, act->end_ns);

@@ -4,8 +4,8 @@
 
 #include "analyzer/facts/facts.h"
 
-/* Runs all passes. The timeline must outlive the result; facts_free releases it. NULL with *e set.
- */
+/* Runs all passes. The timeline must outlive the result, which the caller frees with
+ * facts_free. NULL with *e set. */
 struct facts *facts_find(const struct timeline *t, struct err *e);
 
 #endif

@@ -1,6 +1,6 @@
-/* Charges the looks at the program's threads: see lines.h. A look that found a thread so several
- * times, because it did not run meanwhile, counts as that many looks spread evenly between the
- * first and the last. */
+/* Charges samples ("looks") of the program's threads to lines: see lines.h. One row may stand for
+ * several looks that found the thread unchanged, because it did not run between them. They count as
+ * spread evenly between the first and the last. */
 #include "analyzer/facts/lines/lines_parts.h"
 
 #include "analyzer/facts/passes.h"
@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAITS = 0 }; /* a list without parts of the step has one: this */
+enum { WAITS = 0 }; /* lists that are not divided by part of the step use this index */
 
-/* What looks are charged to: stretches of time, each with the part of the step that it counts for.
- */
+/* A stretch of time to which looks are charged, with the part of the step that it counts for. */
 struct stretch {
     int64_t start_ns, end_ns;
     enum part part;
@@ -22,9 +21,9 @@ struct stretches VEC(struct stretch);
 struct pass {
     struct facts *f;
     struct stack_line *stacks;
-    uint32_t *stack_of; /* by sample: index in timeline.stacks, TL_NONE */
+    uint32_t *stack_of; /* by sample: index in timeline.stacks, or TL_NONE */
     struct charged *charged;
-    struct cpu_spans *cpu; /* what the training thread does without a GPU */
+    struct cpu_spans *cpu; /* without a GPU: what the training thread does when */
 };
 
 static bool add(struct stretches *s, int64_t start_ns, int64_t end_ns, enum part part)
@@ -66,6 +65,7 @@ static void charge(struct pass *p, const struct row_stack_sample *s, uint32_t st
     }
 }
 
+/* Time of look number i of the row. */
 static int64_t look_at_ns(const struct row_stack_sample *s, int64_t i)
 {
     return s->looks > 1 ? s->start_ns + (int64_t)((double)(s->end_ns - s->start_ns) * (double)i /
@@ -73,7 +73,7 @@ static int64_t look_at_ns(const struct row_stack_sample *s, int64_t i)
                         : s->start_ns;
 }
 
-/* Of a prolonged look, how many lie before `ns`: the even spread turned round. */
+/* How many of the row's looks lie before `ns`: the inverse of look_at_ns. */
 static int64_t looks_before(const struct row_stack_sample *s, int64_t ns)
 {
     if (ns <= s->start_ns)
@@ -89,7 +89,7 @@ static int64_t looks_before(const struct row_stack_sample *s, int64_t ns)
     return i;
 }
 
-/* The first stretch that ends after ns. */
+/* Index of the first stretch that ends after ns. */
 static size_t first_after(const struct stretches *at, int64_t ns)
 {
     size_t low = 0, high = at->n;
@@ -103,6 +103,7 @@ static size_t first_after(const struct stretches *at, int64_t ns)
     return low;
 }
 
+/* Charges each look of the row that lies in a stretch. The stretches are sorted by time. */
 static void charge_sample(struct pass *p, const struct row_stack_sample *s, uint32_t stack,
                           const struct stretches *at)
 {
@@ -119,7 +120,8 @@ static void forget_charged(struct pass *p)
     memset(p->charged, 0, p->f->tl->stack_count * sizeof *p->charged);
 }
 
-/* The training thread's looks in these stretches. */
+/* Charges the training thread's looks in these stretches, and sums them up into list
+ * `which`. -1: out of memory. */
 static int charge_main(struct pass *p, const struct stretches *at,
                        const int64_t part_ns[PART_COUNT], enum lines_of which)
 {
@@ -136,7 +138,7 @@ static int charge_main(struct pass *p, const struct stretches *at,
 
 /* ---- the step ---- */
 
-/* Idle time that the host could have prevented: not between kernels that were queued. */
+/* Idle time that the host could have prevented. Gaps between queued kernels are not among it. */
 static const enum part idle[] = {PART_IDLE_INPUT,  PART_IDLE_COPY,  PART_IDLE_SYNC,
                                  PART_IDLE_LAUNCH, PART_IDLE_ALLOC, PART_IDLE_HOST};
 enum { IDLE = sizeof idle / sizeof *idle };
@@ -167,7 +169,7 @@ static int charge_gaps(struct pass *p)
     return rc;
 }
 
-/* Without a GPU the training thread's own time is the step's. */
+/* Without a GPU: the part of the step that the training thread is in at `ns`. */
 static enum part cpu_part_at(const struct pass *p, int64_t ns)
 {
     int64_t parts[PART_COUNT] = {0};
@@ -249,7 +251,8 @@ static int charge_other_steps(struct pass *p)
     return rc;
 }
 
-/* Workers, wherever they are inside the user's code: what they wait in otherwise is their queue. */
+/* Charges all looks at worker processes inside the user's code. Outside of it a
+ * worker waits for its queue. */
 static int charge_workers(struct pass *p)
 {
     const struct facts *f = p->f;

@@ -1,12 +1,13 @@
-/* The GPU's time by line of the program, from the used steps that carry lines; where none does, from
- * launches that are matched with those of others. */
+/* GPU time by line of the program. Sums the used steps whose launches carry lines; if no step does,
+ * sums all used steps, with lines taken from matching launches of other steps. */
 #include "analyzer/facts/lines/lines_parts.h"
 #include "analyzer/facts/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The first stack with the same line: stacks of samples, and of launches, may name it again. */
+/* True if both frames are on the same line. Stacks of samples and of launches
+ * may list a line twice. */
 static bool same_line(const struct row_stack *a, const struct row_stack *b)
 {
     return a->file == b->file && a->line == b->line && a->function == b->function;
@@ -27,9 +28,11 @@ static struct gpu_line *line_of(struct gpu_lines *g, uint32_t *at, const struct 
 
 struct pass {
     const struct facts *f;
-    uint32_t *line_at;           /* by stack, of a line or a module: index + 1 in its list */
-    int64_t *work_ns, *lined_ns; /* by step: of its work, and of that with a line of its own */
-    bool in_all; /* no step carries lines: all used steps count, by what matches in others */
+    uint32_t *line_at;           /* by stack (of a line or a module): index + 1 in its
+                                    list, 0 = not listed yet */
+    int64_t *work_ns, *lined_ns; /* by step: time of its work, and of the work whose
+                                    launch carries a line itself */
+    bool in_all; /* no step carries lines: all used steps are summed, with matched lines */
 };
 
 static bool counts(const struct facts *f, uint32_t op)
@@ -39,7 +42,8 @@ static bool counts(const struct facts *f, uint32_t op)
            (f->steps.device == TL_NONE || tl_op_device(f->tl, op) == f->steps.device);
 }
 
-/* A step carries lines if nearly all of its work has one: a stretch may end in it. */
+/* True if nearly all of the step's work has a line. The agent records lines in stretches, and one
+ * may end within the step. */
 static bool carries(const struct pass *p, uint32_t step)
 {
     return p->work_ns[step] > 0 &&
@@ -111,7 +115,7 @@ static int modules_by_ns(const void *a, const void *b)
     return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* Sums over some steps, on the scale of the reported one. */
+/* Converts a sum over some steps to the length of the reported step. */
 static int64_t scaled(int64_t ns, int64_t of_ns, int64_t to_ns)
 {
     return of_ns > 0 ? (int64_t)((double)ns / (double)of_ns * (double)to_ns) : 0;

@@ -1,4 +1,5 @@
-/* Between the files of facts/lines/: whose line a stack is, and how many looks were charged. */
+/* What the files of facts/lines/ share: which line a stack belongs to, and
+ * the looks charged to it. */
 #ifndef GPUPROF_FACTS_LINES_PARTS_H
 #define GPUPROF_FACTS_LINES_PARTS_H
 
@@ -6,34 +7,34 @@
 
 #include <stdbool.h>
 
-/* A stack, seen by a reader: indices of rows in timeline.stacks, TL_NONE. */
+/* What a stack means to a reader: indices of rows in timeline.stacks, or TL_NONE. */
 struct stack_line {
-    uint32_t line;      /* the user's innermost frame, or what stands for it */
-    uint32_t called;    /* the frame below it that says what it calls */
-    uint32_t innermost; /* the innermost of all */
+    uint32_t line;      /* the user's innermost frame, or that of a package if there is none */
+    uint32_t called;    /* the frame below it that says what the line calls */
+    uint32_t innermost; /* the innermost frame of all */
     bool in_backward;   /* the thread waits for autograd's engine */
-    bool in_worker;     /* of a process that makes batches for another one */
+    bool in_worker;     /* a loader's worker process, which makes batches for another process */
 };
 
-/* By index in timeline.stacks; NULL: out of memory. */
+/* One entry per row of timeline.stacks. NULL: out of memory; the caller frees it. */
 struct stack_line *stack_lines_find(const struct timeline *t);
-/* What to call a frame: "train.py:9"; "subprocess.run", "torch.Linear.forward". */
+/* Names of a frame, from the arena: "train.py:9"; "subprocess.run", "torch.Linear.forward". */
 const char *stack_place(const struct timeline *t, uint32_t stack, struct arena *a);
 const char *stack_function(const struct timeline *t, uint32_t stack, struct arena *a);
 
-/* Looks at one stack that were charged to a list. */
+/* Looks with one innermost frame that were charged to a list. */
 struct charged {
     int64_t by_does[LINE_DOES];
     int64_t by_part[PART_COUNT];
     int64_t all, call_looks;
-    uint32_t call; /* string id: in most of its sleeping looks */
+    uint32_t call; /* string id of the system call in most of its sleeping looks */
 };
 
-/* Fills f->lines, once the other facts are known. -1 with *e set. */
+/* Fills f->lines. The other facts must be complete. -1 with *e set. */
 int lines_measure(struct facts *f, struct err *e);
-int lines_measure_gpu(struct facts *f); /* f->lines->gpu. -1: out of memory */
-/* Fills a list from what was charged to each stack. part_ns: what there is to charge by part. -1:
- * out of memory. */
+int lines_measure_gpu(struct facts *f); /* Fills f->lines->gpu. -1: out of memory */
+/* Sums the looks at each stack into lines. part_ns: the time to divide among the looks of each
+ * part. -1: out of memory. */
 int lines_sum(struct facts *f, const struct stack_line *stacks, const struct charged *charged,
               const int64_t part_ns[PART_COUNT], struct lines *out);
 

@@ -1,4 +1,4 @@
-/* From looks by stack to time by line. */
+/* Sums looks by stack into time by line. */
 #include "analyzer/facts/lines/lines_parts.h"
 
 #include "base/vec.h"
@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line while it is summed up. */
+/* The sum of one line. */
 struct sum {
-    uint32_t line; /* a stack whose frame it is */
+    uint32_t line; /* index of a stack whose innermost frame is that line */
     struct charged charged;
     struct {
-        uint32_t stack; /* names it */
+        uint32_t stack; /* index of the stack that names it */
         int64_t looks;
-    } called, innermost; /* of most looks, as far as one stack goes */
+    } called, innermost; /* taken from the stack with the most looks */
 };
 struct sums VEC(struct sum);
 
@@ -29,7 +29,8 @@ static bool same_function_of(const struct timeline *t, uint32_t a, uint32_t b)
                       t->stacks[a].function == t->stacks[b].function);
 }
 
-/* Where a trace tells functions and no lines, what they call stands for the line. */
+/* The sum for this line, added if it is new. A trace of PyTorch's profiler names functions but no
+ * lines; then what a function calls takes the place of the line. NULL: out of memory. */
 static struct sum *sum_of(const struct facts *f, struct sums *sums, const struct stack_line *l)
 {
     bool by_call = f->health.python_functions > 0;
@@ -61,7 +62,7 @@ static int64_t scaled(int64_t whole, int64_t part, int64_t all)
     return all > 0 ? (int64_t)((double)whole * (double)part / (double)all) : 0;
 }
 
-/* Each part's time goes to the lines in proportion to the looks in that part. */
+/* Divides each part's time among the lines in proportion to their looks in that part. */
 static void charge(struct line *l, const struct charged *c, const struct charged *total,
                    const int64_t part_ns[PART_COUNT])
 {
@@ -74,7 +75,7 @@ static void charge(struct line *l, const struct charged *c, const struct charged
         l->does_ns[d] = scaled(l->ns, c->by_does[d], c->all);
 }
 
-/* First whether it waits or works, then what of both most of the time. */
+/* Decides first whether the line mostly waits or mostly works, then which kind prevails. */
 static uint8_t does_most(const struct charged *c)
 {
     const int64_t *n = c->by_does;
@@ -105,7 +106,7 @@ static bool same_function(const struct line *a, const struct line *b)
     return strcmp(a->file, b->file) == 0 && strcmp(a->function, b->function) == 0;
 }
 
-/* What was charged to each stack, for those who show whole stacks. */
+/* Fills out->stack_ns, for outputs that show whole stacks. -1: out of memory. */
 static int keep_stacks(struct facts *f, const struct stack_line *stacks,
                        const struct charged *charged, const struct charged *total,
                        const int64_t part_ns[PART_COUNT], struct lines *out)

@@ -1,4 +1,5 @@
-/* See lines_within.h. */
+/* Finds the line at which the training thread mostly is during given
+ * stretches: see lines_within.h. */
 #include "analyzer/facts/lines/lines_within.h"
 
 #include "analyzer/facts/lines/lines_parts.h"
@@ -7,7 +8,7 @@
 
 static bool within(const struct line_stretch *at, size_t n, int64_t ns)
 {
-    size_t low = 0, high = n; /* the first that ends after it */
+    size_t low = 0, high = n; /* search for the first stretch that ends after ns */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (at[middle].end_ns <= ns)
@@ -23,8 +24,8 @@ static bool same_line(const struct row_stack *x, const struct row_stack *y)
     return x->file == y->file && x->function == y->function && x->line == y->line;
 }
 
-/* By index in timeline.stacks: looks that found that line, each line at its first frame. The sum of
- * them. */
+/* Fills looks[], by index in timeline.stacks: looks at the line of that frame, counted at the first
+ * frame with the same line. Returns their sum. */
 static int64_t count_looks(const struct facts *f, const struct line_stretch *at, size_t n,
                            const struct stack_line *stacks, int64_t *looks)
 {

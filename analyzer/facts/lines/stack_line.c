@@ -1,4 +1,4 @@
-/* Whose line a Python stack is: the innermost frame of the user's own code. */
+/* Finds the line of a Python stack: its innermost frame in the user's own code. */
 #include "analyzer/facts/lines/lines_parts.h"
 
 #include "wire/python_owner.h"
@@ -20,14 +20,16 @@ static const char *function_of(const struct timeline *t, uint32_t i)
 
 /* ---- one stack ---- */
 
-/* A wrapper says nothing: Module._call_impl, no_grad.<locals>.decorate_context. */
+/* False for wrappers, whose names tell the reader nothing: Module._call_impl,
+ * no_grad.<locals>.decorate_context. */
 static bool says_something(const char *function)
 {
     const char *dot = strrchr(function, '.'), *last = dot ? dot + 1 : function;
     return *last != '_' && *last != '<' && !strstr(function, "<locals>");
 }
 
-/* frames: innermost first. The first frame of Python below the user's whose name says something. */
+/* The frame that says what the user's frame number `user` calls: the first one below it whose name
+ * says something. frames: innermost first. */
 static uint32_t called_by(const struct timeline *t, const uint32_t *frames, size_t user)
 {
     for (size_t i = user; i-- > 0;)
@@ -79,7 +81,7 @@ struct stack_line *stack_lines_find(const struct timeline *t)
 
 /* ---- names ---- */
 
-/* As the hook names places: train.py; of an installed package transformers/trainer.py. */
+/* "train.py:9", as the hook names places; "transformers/trainer.py:9" in an installed package. */
 const char *stack_place(const struct timeline *t, uint32_t stack, struct arena *a)
 {
     long long line = t->stacks[stack].line;
@@ -88,7 +90,8 @@ const char *stack_place(const struct timeline *t, uint32_t stack, struct arena *
     return text ? text : "";
 }
 
-/* "subprocess" of the library's file, "torch" of an installed one, "model" of the user's own. */
+/* "subprocess" for a file of Python's library, "torch" for one in a package, "model"
+ * for the user's model.py. */
 static const char *module_of(const char *file, struct arena *a)
 {
     const char *inside = python_in_packages(file);

@@ -1,8 +1,8 @@
-/* Several ranks: clocks put right by the ends of matched collectives, then, for each collective,
- * waiting (until the last rank has arrived) told apart from transfer (after that). Ranks are
- * compared within the group that a collective belongs to: a tensor-parallel group, a
- * data-parallel one. Every figure is a sum over collectives, so that summaries of ranks add up.
- * Cost: one pass over the ops, O(log n) a collective and rank. */
+/* Measures several ranks. Aligns their clocks by the ends of matched collectives; then divides each
+ * collective into waiting (until the last rank arrives) and transfer (after that). Ranks are
+ * compared within the group of a collective: a tensor-parallel group, a data-parallel one. Every
+ * figure is a sum over collectives, so that the summaries of several ranks can be added. Cost: one
+ * pass over the ops, O(log n) per collective and rank. */
 #include "analyzer/facts/ranks/ranks.h"
 
 #include <stdlib.h>
@@ -23,7 +23,8 @@ static int by_rank(const void *a, const void *b)
     return (x->device > y->device) - (x->device < y->device);
 }
 
-/* GPUs that run collectives. -1: out of memory. */
+/* Lists the GPUs that run collectives, sorted by rank; they are numbered by place if the recording
+ * does not give each a different rank. -1: out of memory. */
 static int find_members(struct facts *f, struct members *m)
 {
     const struct timeline *t = f->tl;
@@ -55,13 +56,14 @@ static int find_members(struct facts *f, struct members *m)
 struct gather {
     const struct timeline *t;
     struct members *m;
-    uint32_t *member;   /* by device, TL_NONE */
-    uint32_t *recorded; /* by op: its row among the collectives, TL_NONE */
-    bool *several;      /* by op: it has more than one, as the kernel of a group may */
-    uint32_t *last;     /* by member: of its line-ups the one that was found last, TL_NONE */
+    uint32_t *member;   /* by device: index of the member, or TL_NONE */
+    uint32_t *recorded; /* by op: index in timeline.collectives, or TL_NONE */
+    bool *several;      /* by op: it has more than one row there, as the kernel of
+                           an NCCL group call may */
+    uint32_t *last;     /* by member: index of its newest line-up, or TL_NONE */
 };
 
-/* What is recorded of each op that is a collective; TL_NONE: nothing. -1: out of memory. */
+/* Fills `recorded` and `several`. -1: out of memory. */
 static int recorded_collectives(struct gather *x)
 {
     const struct timeline *t = x->t;
@@ -81,8 +83,9 @@ static int recorded_collectives(struct gather *x)
     return 0;
 }
 
-/* A send meets the receive at its other end: two ranks send to and receive from each other in any
- * order. */
+/* The key of the group that a collective belongs to. It is the communicator, but for a lone send or
+ * receive it also depends on the two ranks and the direction: sends and receives between different
+ * pairs of ranks may run in any order, so they are matched per pair. */
 static int64_t group_of(const struct gather *x, uint32_t op, const struct row_collective *c)
 {
     const char *name = tl_text(x->t, c->name);
@@ -95,6 +98,7 @@ static int64_t group_of(const struct gather *x, uint32_t op, const struct row_co
                      to * 0xc2b2ae3d27d4eb4fu);
 }
 
+/* The member's line-up for this collective's group, added if it is new. NULL: out of memory. */
 static struct lineup *line_of(struct gather *x, uint32_t member, uint32_t op,
                               const struct collective *c)
 {
@@ -118,7 +122,7 @@ static struct lineup *line_of(struct gather *x, uint32_t member, uint32_t op,
     return l;
 }
 
-/* Numbers of a communicator's collectives are used only when they run on without a hole. */
+/* Keeps the line-up's recorded numbers only while they follow each other without a hole. */
 static void number_line(struct lineup *l, const struct collective *c)
 {
     int64_t sequence = c ? c->row.sequence : 0;
@@ -147,8 +151,10 @@ static int gather_op(struct gather *x, uint32_t i)
     return 0;
 }
 
-/* Where communicators are not recorded, each runs on a stream of its own, which has the same number
- * on every rank of one program. A rank with a single such stream has a single communicator. */
+/* True if every rank has a single line-up and no communicator is recorded. Without recorded
+ * communicators a line-up stands for a stream, since each communicator runs on a stream of its own,
+ * which has the same number on every rank of one program. With one such stream per rank all share
+ * one communicator, even if the streams' numbers differ. */
 static bool one_group(const struct members *m)
 {
     bool one = true;
@@ -183,7 +189,7 @@ static int cut_groups(struct members *m)
     return 0;
 }
 
-/* Line-ups of collectives by group, and when each member computes. -1: out of memory. */
+/* Fills the line-ups by group, and the times when each member computes. -1: out of memory. */
 static int line_up(const struct timeline *t, struct members *m)
 {
     struct gather x = {.t = t,
@@ -245,7 +251,7 @@ int ranks_measure(struct facts *f, struct err *e)
     f->ranks = (struct ranks){.late = TL_NONE, .worst_op = TL_NONE};
     int rc = find_members(f, &m);
     if (rc == 0 && m.n < 2)
-        return 0; /* nobody to wait for */
+        return 0; /* a single rank waits for no other */
     m.compute = calloc(m.n + 1, sizeof *m.compute);
     if (rc == 0)
         rc = m.compute ? line_up(f->tl, &m) : -1;

@@ -1,19 +1,19 @@
-/* One clock for all ranks. A group says how far the clocks of its ranks are apart; groups that
- * share a rank say it for all of theirs, along the line-ups that scatter least. Cost: O(n log n)
- * in line-ups. */
+/* One clock for all ranks. The line-ups of a group give the offsets between its ranks' clocks;
+ * groups that share a rank connect their clocks. As in Kruskal's algorithm, line-ups with the least
+ * scatter are taken first. Cost: O(n log n) in line-ups. */
 #include "analyzer/facts/ranks/ranks.h"
 
 #include <stdlib.h>
 
 struct edge {
-    uint32_t from, to; /* members */
-    int64_t offset_ns; /* the second's clock minus the first's */
+    uint32_t from, to; /* indices of members */
+    int64_t offset_ns; /* the clock of `to` minus that of `from` */
     int64_t spread_ns;
 };
 
-struct tree { /* of members whose clocks are known against each other */
+struct tree { /* union-find over the members whose clock offsets are known */
     uint32_t *parent;
-    int64_t *offset_ns; /* against the parent's clock */
+    int64_t *offset_ns; /* the member's clock minus its parent's */
 };
 
 static int by_spread(const void *a, const void *b)
@@ -26,7 +26,8 @@ static int by_spread(const void *a, const void *b)
     return (x->to > y->to) - (x->to < y->to);
 }
 
-/* The root of a member; *offset: its clock minus the root's. Halves the way for the next call. */
+/* Returns the root of a member; *offset: its clock minus the root's. Shortens
+ * the path for later calls. */
 static uint32_t root_of(struct tree *t, uint32_t i, int64_t *offset)
 {
     *offset = 0;
@@ -42,6 +43,7 @@ static uint32_t root_of(struct tree *t, uint32_t i, int64_t *offset)
     return i;
 }
 
+/* Connects the trees of both members; does nothing if they are connected already. */
 static void join(struct tree *t, const struct edge *e)
 {
     int64_t from, to;
@@ -66,7 +68,7 @@ static size_t collect(const struct members *m, struct edge *edges)
     return n;
 }
 
-/* The first member of each tree has offset 0. */
+/* Fills m->clock and offset_ns. The first member of each tree gets offset 0. */
 static void hand_over(struct members *m, struct tree *t, uint32_t *first)
 {
     for (uint32_t i = 0; i < m->n; i++)

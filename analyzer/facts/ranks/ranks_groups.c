@@ -1,5 +1,6 @@
-/* A row for each kind of group: those that the program calls alike, else those of as many ranks
- * that lie as far apart. */
+/* Makes one row for each kind of group. Groups are of one kind if the program gives
+ * them the same name or, without names, if they have as many ranks with the same
+ * distance between rank numbers. */
 #include "analyzer/facts/ranks/ranks.h"
 
 #include <stdlib.h>
@@ -10,13 +11,13 @@ struct kind {
     bool pairs;
     int64_t stride;
     struct rank_group sums;
-    int64_t lowest; /* rank of all */
-    size_t places;  /* ranks of all its groups */
+    int64_t lowest; /* the lowest rank of all its groups */
+    size_t places;  /* number of ranks, over all its groups */
 };
 
 struct kinds VEC(struct kind);
 
-/* The rank of the group's matched line-up number i; -1: there are fewer. */
+/* The rank number of the i-th matched line-up in the group; -1: there are fewer. */
 static int64_t rank_in(const struct members *m, const struct group *g, size_t i)
 {
     for (size_t k = g->first; k < g->first + g->count; k++)
@@ -33,7 +34,7 @@ static size_t ranks_in(const struct members *m, const struct group *g)
     return n;
 }
 
-/* "0 to 3", "0, 8, 16, 24", "0, 8, 16, ..., 120". NULL: out of memory. */
+/* "0 to 3", "0, 8, 16, 24", "0, 8, 16, ..., 120": the ranks of a group. NULL: out of memory. */
 static const char *words(const struct members *m, const struct group *g, size_t n,
                          struct arena *arena)
 {
@@ -100,7 +101,8 @@ static int by_time(const void *a, const void *b)
     return (x->comm_ns < y->comm_ns) - (x->comm_ns > y->comm_ns);
 }
 
-/* Recorded by the hook: of all groups of that many ranks, as far apart. NULL: none, or several. */
+/* The name that the hook recorded for groups with that many ranks and that distance.
+ * NULL: no name, or several. */
 static const char *told(const struct facts *f, const struct kind *k)
 {
     const struct timeline *t = f->tl;

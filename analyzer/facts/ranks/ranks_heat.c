@@ -1,6 +1,7 @@
-/* Which rank is late when, within one group behind the median rank, among several groups by what
- * it is charged with: a table of ranks and steps, and one of ranks and places in the step.
- * Long runs and steps with many collectives share columns. Cost: one addition an arrival. */
+/* Which rank is late when: a table of ranks and steps, and one of ranks and places in the step.
+ * With one group the lateness is the time behind the median rank; with several groups it is the
+ * time that the rank is charged with. Long runs, and steps with many collectives, share columns.
+ * Cost: one addition per arrival. */
 #include "analyzer/facts/ranks/ranks.h"
 
 #include <stdlib.h>
@@ -17,7 +18,8 @@ static int open_table(struct facts *f, struct rank_heat *h, size_t rows, size_t 
     return h->late_ns ? 0 : -1;
 }
 
-/* Numbers the collectives of each used step of the analysed process; *most: in one step. */
+/* Numbers the collectives of the analysed process within each used step, in m->place; *most: the
+ * largest count in one step. */
 static int number_places(const struct facts *f, struct members *m, size_t *most)
 {
     const struct timeline *t = f->tl;
@@ -76,6 +78,7 @@ void heat_charge(struct facts *f, uint32_t member, uint32_t step, uint32_t place
     r->by_place.late_ns[member * r->by_place.columns + place / r->by_place.per] += ns;
 }
 
+/* Moves a row of the table. */
 static void keep_row(struct rank_heat *h, size_t from, size_t to)
 {
     memmove(h->late_ns + to * h->columns, h->late_ns + from * h->columns,
@@ -90,7 +93,8 @@ void heat_keep_row(struct facts *f, size_t from, size_t to)
     keep_row(&f->ranks.by_place, from, to);
 }
 
-/* Per step: of the steps of a column those that count. */
+/* Divides by_step by the number of used steps in each column, and by_place by
+ * that of all used steps. */
 void heat_close(struct facts *f)
 {
     struct ranks *r = &f->ranks;

@@ -1,7 +1,8 @@
-/* Which collective of one rank is which of another: by their recorded numbers, else by their order,
- * since a communicator runs them in the same order everywhere. Recordings are cut off at different
- * places, so the orders may be shifted: the shift is the one under which names agree and ends,
- * clocks apart, come together. Cost: O(shifts * samples). */
+/* Finds which collective of one rank is which of another: by their recorded numbers; without these
+ * by their order, because a communicator runs its collectives in the same order on every rank.
+ * Recordings begin and end at different collectives, so one order may be shifted against the other.
+ * The right shift is the one with which names agree and, after subtracting the clocks' offset, ends
+ * coincide. Cost: O(shifts * samples). */
 #include "analyzer/facts/ranks/ranks.h"
 #include "analyzer/facts/limits.h"
 
@@ -18,13 +19,15 @@ struct fit {
     int64_t shift, offset_ns, spread_ns;
 };
 
-/* Steps that are all alike fit under many shifts: clocks that agree better then decide. */
+/* The smaller, the better the fit. If all steps are alike, many shifts fit equally; then the
+ * smaller offset between the clocks decides. */
 static int64_t badness(const struct fit *f)
 {
     return f->spread_ns + llabs(f->offset_ns) / 1000;
 }
 
-/* Ends of the pairs under `shift`: their median difference and its median deviation. */
+/* Compares the ends of sampled pairs under `shift`: fills *f with the median difference and the
+ * median deviation from it. False: too few pairs, or their names differ. */
 static bool fit_shift(const struct timeline *t, const struct lineup *r, const struct lineup *l,
                       int64_t shift, struct fit *f)
 {
@@ -50,8 +53,9 @@ static bool fit_shift(const struct timeline *t, const struct lineup *r, const st
     return true;
 }
 
-/* As many collectives on both ranks were most likely recorded over the same steps: unshifted, where
- * ends then scatter hardly more than at best. Clocks of two nodes may be far apart. */
+/* True if shift 0 fits nearly as well as the best one; *f: that fit. If both ranks have the same
+ * number of collectives, they were most likely recorded over the same steps, so shift 0 is
+ * preferred, whatever the offset: clocks of two nodes may be far apart. */
 static bool unshifted_fits(const struct timeline *t, const struct lineup *r, const struct lineup *l,
                            const struct fit *best, struct fit *f)
 {
@@ -60,7 +64,8 @@ static bool unshifted_fits(const struct timeline *t, const struct lineup *r, con
            f->spread_ns <= best->spread_ns + more;
 }
 
-/* How long the collectives of the line-up last, median. */
+/* *period: the median time from the end of one collective to the end of the
+ * next. -1: out of memory. */
 static int typical_period(const struct timeline *t, const struct lineup *l, int64_t *period)
 {
     int64_t *v = malloc((l->ops.n + 1) * sizeof *v);
@@ -81,7 +86,8 @@ int lineup_match(const struct timeline *t, const struct lineup *reference, struc
     if (typical_period(t, reference, &period) < 0)
         return -1;
     int64_t from = -FACTS_SHIFT, to = FACTS_SHIFT;
-    if (reference->first_sequence && l->first_sequence) /* their numbers say it */
+    /* the recorded numbers determine the shift */
+    if (reference->first_sequence && l->first_sequence)
         from = to = reference->first_sequence - l->first_sequence;
     for (int64_t d = from; d <= to; d++) {
         struct fit f;
@@ -93,7 +99,8 @@ int lineup_match(const struct timeline *t, const struct lineup *reference, struc
     struct fit even;
     if (any && from < to && unshifted_fits(t, reference, l, &best, &even))
         best = even;
-    /* Ends that scatter by as much as collectives are apart belong to other collectives. */
+    /* If ends scatter by more than the time between collectives, the pairs are
+     * not the same collective. */
     l->matched = any && best.spread_ns <= period;
     l->shift = best.shift;
     l->offset_ns = best.offset_ns;

@@ -1,9 +1,9 @@
-/* Who waited for whom, in the collectives of all groups by time. The rank that comes last is
- * charged with the time for which it kept the others: from the median arrival of the others to its
- * own. A rank that comes last because it waited in another group, or whose lateness another group
- * has paid for already, is not charged again: what it waited, and what it was charged with, since
- * this group met before, is compared with the median rank's. Sends and receives
- * charge nobody: a stage of a pipeline waits for the stage before it. Cost: O(n log n). */
+/* Finds which rank waited for which, in the collectives of all groups in order of time. The last
+ * rank to arrive is charged with the time from the median arrival to its own. It is not charged
+ * twice: if it came late because it waited in another group, or because of lateness that another
+ * group already charged it with, that time is subtracted. For this, its waits and its charges since
+ * this group last met are compared with those of the median rank. Sends and receives charge no
+ * rank: a stage of a pipeline always waits for the stage before it. Cost: O(n log n). */
 #include "analyzer/facts/ranks/ranks.h"
 #include "analyzer/facts/limits.h"
 
@@ -11,9 +11,10 @@
 #include <string.h>
 
 struct delay {
-    int64_t waited_ns, late_ns; /* so far, in all groups */
-    uint32_t step, place;       /* so many collectives of this step are behind it */
-    uint32_t late_step;         /* the step of its last charge that matters, TL_NONE */
+    int64_t waited_ns, late_ns; /* sums in all groups so far */
+    uint32_t step, place;       /* the current step, and how many of its
+                                   collectives the member has passed */
+    uint32_t late_step; /* step of its last charge that matters (FACTS_LATE_PART), or TL_NONE */
 };
 
 static int by_start(const void *a, const void *b)
@@ -51,7 +52,8 @@ size_t meet_arrivals(const struct facts *f, const struct members *m, const struc
 
 /* ---- which collectives count ---- */
 
-/* The step of the analysed process at a time of its clock, TL_NONE. */
+/* The step of the analysed process whose GPU time contains `at`, a time on that
+ * process' clock; or TL_NONE. */
 static uint32_t step_at(const struct steps *s, int64_t at)
 {
     size_t low = 0, high = s->count;
@@ -65,8 +67,8 @@ static uint32_t step_at(const struct steps *s, int64_t at)
     return low < s->count && s->at[low].from_ns <= at ? (uint32_t)low : TL_NONE;
 }
 
-/* A member of the analysed process whose clock was compared with the group's; m->n: there is none.
- */
+/* Index of a member of the analysed process whose clock is comparable with
+ * the group's; m->n: none. */
 static size_t analysed_beside(const struct facts *f, const struct members *m, const struct group *g)
 {
     uint32_t clock = m->clock[group_reference(m, g)->member];
@@ -76,8 +78,9 @@ static size_t analysed_beside(const struct facts *f, const struct members *m, co
     return i;
 }
 
-/* Whether a collective lies in a used step, *step, of the analysed process, of which `beside` is a
- * member. What cannot be compared with that counts, too. */
+/* True if the collective lies in a used step of the analysed process; *step: that step.
+ * `beside` is a member of that process. Collectives whose clock is not comparable with it
+ * count, too, with TL_NONE. */
 static bool counts(const struct facts *f, const struct members *m, const struct group *g,
                    size_t beside, const struct arrival *v, size_t n, uint32_t *step)
 {
@@ -121,8 +124,9 @@ static int find_meets(const struct facts *f, struct members *m, struct arrival *
 
 /* ---- one collective ---- */
 
-/* Of the time for which the last rank kept the others what is its own doing, and new. A rank that
- * waited less than the median one since the group met has been as much longer at work. */
+/* How much of the time from the median arrival to the last one the last rank itself caused, and was
+ * not charged with before. Since the group's previous meeting, a rank that waited less than the
+ * median rank worked that much longer. */
 static int64_t own_doing(const struct members *m, const struct arrival *v, size_t n)
 {
     const struct lineup *last = &m->lines.at[v[n - 1].line],
@@ -137,14 +141,15 @@ static int64_t own_doing(const struct members *m, const struct arrival *v, size_
     return own < 0 ? 0 : own < kept ? own : kept;
 }
 
+/* True if the kernel started long after its launch: the GPU was still busy with earlier work. */
 static bool was_queued(const struct timeline *t, uint32_t op)
 {
     uint32_t api = t->ops[op].api;
     return api != TL_NONE && t->ops[op].start_ns - t->apis[api].end_ns > FACTS_QUEUED_NS;
 }
 
-/* Ranks that come together, behind the others: half of them at most, and at least half of the time
- * from the first arrival to the last lies before them. */
+/* Counts ranks that arrive together behind the others: two or more, at most half of all, after a
+ * pause that is at least half of the time from the first to the last arrival. */
 static void note_group(struct members *m, const struct arrival *v, size_t n)
 {
     size_t first = n;
@@ -162,7 +167,8 @@ static void note_group(struct members *m, const struct arrival *v, size_t n)
     }
 }
 
-/* Charges the last rank with what is its own doing, unless most of its lateness is another's. */
+/* Charges the last rank with the lateness that it caused itself. False, and no charge, if that is
+ * less than half of its lateness, or if the collective is a send or receive. */
 static bool charge(struct facts *f, struct members *m, struct meet *x, const struct arrival *v,
                    size_t n)
 {
@@ -184,7 +190,8 @@ static bool charge(struct facts *f, struct members *m, struct meet *x, const str
     return true;
 }
 
-/* How long one rank was in the collective, and how long it waited there. */
+/* Adds the time that one rank spent in the collective and the time that it waited
+ * there. Returns its wait. */
 static int64_t take_part(struct facts *facts, struct members *m, const struct arrival *v,
                          int64_t last_ns)
 {
@@ -193,7 +200,7 @@ static int64_t take_part(struct facts *facts, struct members *m, const struct ar
     const struct op *o = &facts->tl->ops[v->op];
     int64_t length = o->end_ns - o->start_ns, wait = last_ns - v->start_ns;
     if (wait > length)
-        wait = length; /* an exchange of pairs may be over before the last rank comes */
+        wait = length; /* a send or receive may end before the last rank arrives */
     f->comm_ns += length;
     f->wait_ns += wait;
     int64_t exposed = wait - spans_covered(&m->compute[v->member], o->start_ns, o->start_ns + wait);
@@ -207,8 +214,8 @@ static int64_t take_part(struct facts *facts, struct members *m, const struct ar
     return wait;
 }
 
-/* Keeps what was charged up to this collective, so that the group's next one does not charge it
- * again. */
+/* Notes what the member waited and was charged with up to this collective, so that the group's next
+ * collective does not charge it again. */
 static void remember(struct members *m, const struct arrival *v, int64_t wait_ns, uint32_t step)
 {
     struct lineup *l = &m->lines.at[v->line];
@@ -220,7 +227,7 @@ static void remember(struct members *m, const struct arrival *v, int64_t wait_ns
     l->late_ns = d->late_ns;
 }
 
-/* One collective; v in order of arrival, two or more. */
+/* Evaluates one collective; v: at least two arrivals, sorted by start. */
 static void settle(struct facts *f, struct members *m, struct meet *x, const struct arrival *v,
                    size_t n)
 {

@@ -1,6 +1,7 @@
-/* The run once more without the late rank's lateness: where that came last by its own doing, it
- * comes with the one before it. What ranks then wait less, they are ahead by at the next
- * collective, and so are those that meet them there. Cost: one pass over the collectives. */
+/* Replays the collectives without the late rank's lateness: where that rank arrived last and by
+ * its own doing, it now arrives together with the one before it. A rank that then waits less
+ * reaches its next collective earlier by that time, and so do the ranks that meet it there. Cost:
+ * one pass over the collectives. */
 #include "analyzer/facts/ranks/ranks.h"
 
 #include <stdlib.h>
@@ -14,7 +15,8 @@ uint32_t member_of(const struct members *m, const struct rank_facts *r)
     return i;
 }
 
-/* How long an arrival waits for the last one, at most as long as its kernel runs. */
+/* How long a rank that arrives at start_ns waits for the last one, at most as
+ * long as its kernel runs. */
 static int64_t waits(const struct arrival *v, int64_t start_ns, int64_t last_ns)
 {
     int64_t wait = last_ns - start_ns, length = v->end_ns - v->start_ns;
@@ -22,7 +24,8 @@ static int64_t waits(const struct arrival *v, int64_t start_ns, int64_t last_ns)
     return wait > 0 ? wait : 0;
 }
 
-/* ahead: by how much each member would be earlier by then. */
+/* Replays one collective. ahead, by member: how much earlier than recorded the member reaches this
+ * point; updated. -1: out of memory. */
 static int once_more(const struct facts *f, struct members *m, const struct meet *x,
                      const struct arrival *v, size_t n, uint32_t late, int64_t *ahead)
 {

@@ -1,5 +1,5 @@
-/* What the collectives of all ranks say, per step: of each rank, of the latest, and of ranks that
- * are late together. */
+/* Turns sums over the collectives into results per step: for each rank, for the latest one, and for
+ * ranks that are late together. */
 #include "analyzer/facts/ranks/ranks.h"
 
 #include "wire/step_mark.h"
@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Name of the ranges that mark the analysed steps, on any thread; TL_NONE: they are not marked. */
+/* String id of the ranges that mark the analysed steps, on any thread; TL_NONE:
+ * the steps are not marked. */
 static uint32_t mark_name(const struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -24,13 +25,14 @@ static uint32_t mark_name(const struct facts *f)
 
 static bool same_mark(const struct timeline *t, uint32_t a, uint32_t b)
 {
-    size_t n = strcspn(tl_text(t, b), "#0123456789"); /* ProfilerStep#7 */
+    /* the names may end in numbers, as ProfilerStep#7 */
+    size_t n = strcspn(tl_text(t, b), "#0123456789");
     return a == b || (n > 0 && strncmp(tl_text(t, a), tl_text(t, b), n) == 0 &&
                       strcspn(tl_text(t, a), "#0123456789") == n);
 }
 
-/* Median time from one mark of `process` to the next, its marks being named as those of the
- * analysed steps are; of a single mark its own length. 0 = it has none. */
+/* Median time between marks of `process` that are named like those of the analysed steps. If there
+ * is only one mark: its length. 0 = no mark. */
 static int64_t own_step(const struct facts *f, uint32_t process, uint32_t name)
 {
     enum { MOST = 1024 };
@@ -89,7 +91,7 @@ static int sum_up(struct facts *facts, const struct members *m)
     return 0;
 }
 
-/* "8 to 15": the ranks of the group, the first few runs of them. */
+/* "8 to 15": the ranks of in_group; at most six runs of consecutive ranks. NULL: out of memory. */
 static const char *group_words(const struct ranks *r, struct arena *arena)
 {
     enum { RUNS = 6 };
@@ -114,14 +116,16 @@ static const char *group_words(const struct ranks *r, struct arena *arena)
     return text;
 }
 
-/* Late together with others of its group in most of their collectives. */
+/* True if in most of its collectives the rank came late together with others. *late_ns:
+ * its lateness per step. */
 static bool comes_with_others(const struct facts *f, const struct rank_facts *r, int64_t *late_ns)
 {
     *late_ns = r->group_ns / (int64_t)(f->steps.used ? f->steps.used : 1);
     return r->group_count * 2 > r->matched;
 }
 
-/* Late, each in a group of its own: in most steps, and for about as long as the latest. */
+/* True if the rank is late in most steps, for at least half as long as the latest rank; used where
+ * the late ranks are in different groups. *late_ns: its lateness per step. */
 static bool late_as_others(const struct facts *f, const struct rank_facts *r, int64_t *late_ns)
 {
     *late_ns = r->late_ns;
@@ -129,7 +133,7 @@ static bool late_as_others(const struct facts *f, const struct rank_facts *r, in
            r->late_ns * 2 >= f->ranks.at[f->ranks.late].late_ns;
 }
 
-/* Marks the ranks of which `is_late` holds: two or more, and half of them at most. */
+/* Marks the ranks for which `is_late` holds, if these are at least two and at most half of all. */
 static void mark_group(struct facts *f,
                        bool (*is_late)(const struct facts *, const struct rank_facts *, int64_t *))
 {
@@ -147,7 +151,7 @@ static void mark_group(struct facts *f,
         r->group_ns = sum / (int64_t)r->group_size;
 }
 
-/* The ranks that are late together. -1: out of memory. */
+/* Finds the ranks that are late together. -1: out of memory. */
 static int find_group(struct facts *f, const struct members *m)
 {
     struct ranks *r = &f->ranks;

@@ -1,5 +1,6 @@
-/* Why a rank is late: what it does between its collectives, beside a rank of its group that is in
- * time. Kernels that are more, larger or slower, or a GPU that waits longer for its host. */
+/* Finds why a rank is late: compares its work between collectives with that of a rank of its
+ * group that is in time. The cause is more kernels, larger or slower kernels, or a GPU that
+ * waits longer for its host. */
 #include "analyzer/facts/ranks/ranks.h"
 #include "analyzer/facts/limits.h"
 
@@ -12,10 +13,11 @@ struct pair {
     struct arena *arena;
     struct rank_work late, other;
     int64_t other_rank;
-    double scale_late, scale_other; /* from sums to a step */
+    double scale_late, scale_other; /* factors from sums over the recording to one step */
 };
 
-/* The group in which the rank's lateness shows most: collectives of its own, not of pairs. */
+/* The matched group of the rank whose members are charged with most lateness; sends and receives
+ * are left out. NULL: none. */
 static const struct group *group_of(const struct members *m, uint32_t member)
 {
     const struct group *best = NULL;
@@ -31,7 +33,8 @@ static const struct group *group_of(const struct members *m, uint32_t member)
     return best;
 }
 
-/* Of the others in the group the one with the median of what it kept others waiting; TL_NONE. */
+/* The member of the group, other than the late ones, with the median charged
+ * lateness; TL_NONE: none. */
 static uint32_t someone_in_time(const struct facts *f, const struct members *m,
                                 const struct group *g, uint32_t late)
 {
@@ -52,7 +55,7 @@ static uint32_t someone_in_time(const struct facts *f, const struct members *m,
     return n ? of[(n - 1) / 2] : TL_NONE;
 }
 
-/* A summary's numbers are what a file says. */
+/* The sum comes from a file (a rank's summary), so limit it to 0 .. one day. */
 static int64_t per_step(int64_t sum, double scale)
 {
     enum { DAY_S = 86400 };
@@ -60,7 +63,8 @@ static int64_t per_step(int64_t sum, double scale)
     return (int64_t)(ns > most ? most : ns < 0 ? 0 : ns);
 }
 
-/* Of the ranges that take longer the innermost that has most of the difference; NULL: none has. */
+/* Among the ranges that take at least least_ns longer on the late rank, the one with the shortest
+ * time: the innermost. *more_ns: how much longer it takes. NULL: none. */
 static const char *longer_range(const struct pair *p, int64_t least_ns, int64_t *more_ns)
 {
     const char *best = NULL;
@@ -124,8 +128,9 @@ static const char *why_host(const struct pair *p, int64_t more_ns)
               : NULL;
 }
 
-/* At least half of the lateness must show, or nothing is said. Where collectives alone were
- * recorded nobody knows what is between them. */
+/* Sets late_cause and late_why if kernels or idle time explain at least half of the lateness. If
+ * neither rank has kernels besides collectives, only collectives were recorded, and no cause can be
+ * found. -1: out of memory. */
 static int explain(struct facts *f, struct pair *p, int64_t late_ns)
 {
     if (p->late.compute_ns == 0 && p->other.compute_ns == 0)

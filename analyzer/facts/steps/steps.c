@@ -1,5 +1,6 @@
-/* Steps from marks (NVTX ranges, ProfilerStep), else from repetition, and what holds for each.
- * A step lasts from its anchor to the next one's, so that steps tile the loop. Cost: O(n log n). */
+/* Finds the steps: from marks (NVTX ranges, ProfilerStep, the hook), otherwise from
+ * repetition. A step lasts from its anchor to the next one's, so that steps cover the loop
+ * without gaps. Cost: O(n log n). */
 #include "analyzer/facts/steps/steps.h"
 #include "analyzer/facts/limits.h"
 
@@ -22,14 +23,17 @@ bool steps_better_marks(const struct mark_group *a, const struct mark_group *b)
     if (a->mark != b->mark)
         return a->mark > b->mark;
     if (a->rank >= 0 && b->rank >= 0 && a->rank != b->rank)
-        return a->rank < b->rank; /* the first rank speaks for all, not the one that took longest */
+        return a->rank < b->rank; /* rank 0 is analysed rather than the rank
+                                     whose marks cover most time */
     return a->depth != b->depth ? a->depth < b->depth : a->covered_ns > b->covered_ns;
 }
 
-/* The best group of marks: repeated, outermost, of the thread that they cover most. */
+/* Prefers groups of two or more marks, then the more specific kind of mark, then the
+ * outermost, then the one that covers most time. Falls back to counted names
+ * (steps_counted.c) if no group repeats. */
 struct mark_group steps_marks(const struct timeline *t)
 {
-    enum { DEPTHS = 64 }; /* Python frames lie around marks, too */
+    enum { DEPTHS = 64 }; /* frames of Python may nest around the marks */
     struct mark_group best = {0};
     for (uint32_t th = 0; th < t->thread_count; th++) {
         struct mark_group group[DEPTHS][SPOOL_STEP_FRAMEWORK + 1];
@@ -65,7 +69,7 @@ static bool is_of(const struct mark_group *g, const struct timeline *t, const st
                        : spool_step_mark(name) == g->mark);
 }
 
-/* By the first name; without its number where the names say by themselves what they are. */
+/* Names the marks by the first one; drops its number if the rest of the name says what it is. */
 static const char *source_text(struct facts *f, const struct mark_group *g)
 {
     const char *name = tl_text(f->tl, f->tl->ranges[g->first].name);
@@ -76,8 +80,9 @@ static const char *source_text(struct facts *f, const struct mark_group *g)
     return arena_printf(&f->arena, "NVTX ranges '%.*s'", (int)spool_step_base(name), name);
 }
 
-/* Ranges of the group become steps: start to next start. The last one ends with its range; when
- * ranges do not touch, that leaves out what comes between, and the step is cut off. */
+/* Makes a step of each range, from its start to the next one's start. The last step ends with
+ * its range. If the ranges do not touch, the last step lacks the pause after it, and is not
+ * used. -1: out of memory. */
 static int steps_from_marks(struct facts *f, const struct mark_group *g)
 {
     const struct timeline *t = f->tl;
@@ -135,9 +140,10 @@ static bool of_loop(const char *name)
     return input_name(name) || strncmp(name, "Optimizer.step", 14) == 0;
 }
 
-/* PyTorch runs backward on a thread of its own, which may launch more than the loop's. Of threads
- * with at least FACTS_TRAINS_PCT of the most launches, the one with most ranges that take a batch or
- * update the parameters; without any, the one that launches most. */
+/* The training thread. PyTorch runs backward on another thread, which may launch more than the
+ * thread of the loop. So among threads with at least FACTS_TRAINS_PCT of the most launches it
+ * is the one with most ranges that take a batch or update parameters; without such ranges the
+ * one that launches most. */
 static uint32_t training_thread(const struct timeline *t, const int64_t *launches)
 {
     uint32_t most = index_of_max(launches, t->thread_count), best = most;
@@ -159,8 +165,9 @@ static uint32_t training_thread(const struct timeline *t, const int64_t *launche
     return best;
 }
 
-/* The process with most GPU time (that of the marks, where it has any), its device with most GPU
- * time, and its training thread: that of the marks, where it launches any. */
+/* Chooses the process, the device and the training thread. Process: that of the marks if it has GPU
+ * work, otherwise the one with most GPU time. Device: its device with most GPU time. Training
+ * thread: that of the marks if it launches GPU work. -1: out of memory. */
 static int choose_focus(struct facts *f, const struct mark_group *g)
 {
     const struct timeline *t = f->tl;
@@ -219,7 +226,8 @@ static int find_launches(struct facts *f)
     return f->steps.launch_ns ? launched_find(f->tl, f->steps.launch_ns) : -1;
 }
 
-/* The window holds what runs in it: its first work was launched before it. */
+/* 0 if the operation runs inside the window, otherwise TL_NONE. Launch times do not decide here,
+ * because the window's first work was launched before the window begins. */
 static uint32_t in_window(const struct steps *s, const struct op *o)
 {
     return o->start_ns >= s->at[0].start_ns && o->end_ns <= s->at[0].end_ns ? 0 : TL_NONE;
@@ -257,16 +265,16 @@ static int assign_ops(struct facts *f)
     return 0;
 }
 
-/* One pass of a server over a batch: what repeats inside are layers, and its GPU work may come long
- * after the range in which it was launched. */
+/* True if the only mark is one pass of a server over a batch. Repetition inside it would find
+ * layers, and its GPU work may run long after the range that launched it; so the window is used. */
 static bool one_pass(const struct timeline *t, const struct mark_group *marks)
 {
     return marks->count == 1 && spool_step_serves(tl_text(t, t->ranges[marks->first].name));
 }
 
-/* The optimizer stepped only while a CUDA graph was prepared and captured; the replays, of which
- * the hook sees nothing, are the loop. Without any graph, what comes later is something else: a
- * model that draws samples after its training. */
+/* True if the optimizer stepped only while a CUDA graph was warmed up and captured, and the graph's
+ * replays, which the hook does not see, are the actual loop. Repetition behind the marks without
+ * graph launches is something else, such as a model that draws samples after its training. */
 static bool replayed_later(const struct timeline *t, const struct mark_group *marks,
                            const struct detected *d)
 {
@@ -279,7 +287,8 @@ static bool replayed_later(const struct timeline *t, const struct mark_group *ma
            after >= FACTS_REPLAYED && replays >= after;
 }
 
-/* A guess, in a program that mostly sets up: what takes the time is worth more to know. */
+/* True if the steps are only guessed and the GPU works in little of the window: most of the time is
+ * set-up, and the window shows that better. */
 static bool beside_the_point(const struct facts *f, const struct detected *d)
 {
     struct span w = steps_window(f);
@@ -294,14 +303,15 @@ static int without_marks(struct facts *f)
     return f->steps.count ? 0 : steps_from_window(f);
 }
 
-/* What the user says of the steps comes before marks. Returns whether anything is, -1: it cannot
- * be. */
+/* Applies the user's statements about steps, which override marks: a kernel that begins each
+ * step, or the number of steps. Fills *d in any case. 1: the user made one; 0: none; -1 with *e
+ * set: it cannot be satisfied. */
 static int as_given(struct facts *f, bool marked, struct detected *d, struct err *e)
 {
     const char *kernel = timeline_meta(f->tl, "steps.kernel");
     const char *count = timeline_meta(f->tl, "steps.count");
     size_t wanted = count ? (size_t)strtoul(count, NULL, 10) : 0;
-    kernel = kernel && *kernel ? kernel : NULL; /* an option takes back what the profile says */
+    kernel = kernel && *kernel ? kernel : NULL; /* an empty option cancels what the profile says */
     int rc = 0;
     if (kernel)
         rc = detect_given(d, f->tl, f->steps.process, kernel, &f->arena, e);

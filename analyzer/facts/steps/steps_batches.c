@@ -1,7 +1,7 @@
-/* A loop without an optimizer of PyTorch's (inference, evaluation; fastai and Keras have their
- * own): one batch of a loader is one step, from where the loop asks for it to where it asks for the
- * next one. Where there are backward passes, the batches of a validation are none. Cost: one pass
- * over the loader's records and the thread's ranges, sorted by time. */
+/* Makes steps for a loop without a PyTorch optimizer (inference, evaluation; fastai and Keras have
+ * their own): a step lasts from the request for one batch to the request for the next. If some
+ * batches are followed by a backward pass, only those begin steps: the others are validation. Cost:
+ * one pass over the loader's records and the thread's ranges, sorted by time. */
 #include "analyzer/facts/steps/steps.h"
 
 #include "analyzer/facts/limits.h"
@@ -11,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* True if the loop requests a batch here, or learns that the loader is exhausted. */
 static bool asks(const struct row_loader *l)
 {
     return l->what == SPOOL_LOADER_WAIT || l->what == SPOOL_LOADER_END;
 }
 
-/* The thread that asks for most batches; of several ranks, that of the first. */
+/* The thread that requests most batches; among several ranks, that of the lowest rank. TL_NONE: no
+ * thread requests FACTS_BATCHES. *batches: its requests. */
 static uint32_t thread_of_loop(const struct timeline *t, size_t *batches)
 {
     size_t *count = calloc(t->thread_count + 1, sizeof *count);
@@ -40,9 +42,10 @@ static uint32_t thread_of_loop(const struct timeline *t, size_t *batches)
     return best;
 }
 
+/* A request for a batch. */
 struct asked {
     int64_t ns;
-    bool batch; /* got one */
+    bool batch; /* a batch was delivered */
     bool trains;
 };
 
@@ -52,7 +55,8 @@ static int by_time(const void *a, const void *b)
     return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-/* Those behind which a backward pass begins before the next one. */
+/* Marks the requests after which a backward pass begins before the next
+ * request; returns their number. */
 static size_t which_train(const struct timeline *t, uint32_t thread, struct asked *asked, size_t n)
 {
     const struct thread *th = &t->threads[thread];
@@ -81,7 +85,8 @@ static void push_step(struct steps *s, int64_t start_ns, int64_t end_ns)
         s->at[s->count++] = (struct step){.start_ns = start_ns, .end_ns = end_ns, .used = 1};
 }
 
-/* As from one optimizer step to the next: what lies between two batches belongs to the first. */
+/* Makes steps as from one optimizer step to the next: the time until the next training batch
+ * belongs to the batch before it. */
 static void steps_of_training(struct steps *s, const struct asked *asked, size_t n)
 {
     size_t last = n;

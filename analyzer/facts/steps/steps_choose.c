@@ -1,5 +1,5 @@
-/* Which steps count, and the statistics of those that do: warm-up, odd ones and a filling pipeline
- * are left out. Cost: O(n log n). */
+/* Chooses which steps are used, and computes their statistics. Leaves out warm-up, outliers and the
+ * first steps while queues fill. Cost: O(n log n). */
 #include "analyzer/facts/steps/steps.h"
 
 #include "analyzer/facts/limits.h"
@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Median and median absolute deviation of what is used now; `ops` the median count of operations.
- */
+/* Returns the median length of the used steps; *deviation: the median absolute deviation; *ops: the
+ * median number of operations. `v` is scratch space. */
 static int64_t spread(const struct steps *s, int64_t *v, int64_t *deviation, int64_t *ops)
 {
     size_t n = 0;
@@ -28,8 +28,9 @@ static int64_t spread(const struct steps *s, int64_t *v, int64_t *deviation, int
     return median;
 }
 
-/* While queues fill (launches running ahead, prefetched batches), the first steps are faster or
- * slower than all that follow: out, until one is near the others. */
+/* Stops using the first steps, until one has about the median length. While queues fill (the host
+ * runs ahead, the loader prefetches), the first steps are faster or slower than all later ones.
+ * 1.4826 turns a median absolute deviation into a standard deviation. */
 static void drop_pipeline_fill(struct steps *s, int64_t median, int64_t deviation)
 {
     int64_t near = (int64_t)(FACTS_FILL * 1.4826 * (double)deviation);
@@ -46,8 +47,8 @@ static void drop_pipeline_fill(struct steps *s, int64_t median, int64_t deviatio
     }
 }
 
-/* Two kinds of steps in turn, as where parameters are updated in every second one: the loop takes
- * the mean of both. */
+/* True if two kinds of steps take turns, as where parameters are updated only in every second one.
+ * The reports then show the mean of both. */
 static bool alternates(const struct steps *s)
 {
     int64_t least = INT64_MAX, most = 0;
@@ -74,10 +75,10 @@ static bool alternates(const struct steps *s)
     return n >= FACTS_TURNS;
 }
 
-/* Out go: the first of ten and more (autotuning, lazy loading), lengths beyond six deviations and a
- * quarter of the median, and steps with other work (evaluation, checkpoints: operations 15 % off).
- * Never more than two fifths of the steps, and none of two kinds in turn, so that a two-speed loop
- * keeps both speeds. */
+/* Stops using the first step of ten and more (autotuning, lazy loading), steps whose length is off
+ * by more than six deviations and a quarter of the median, and steps with other work (evaluation,
+ * checkpoints: operations off by 15 %). Leaves out at most two fifths of the steps, and none if two
+ * kinds take turns, so that a loop with two speeds keeps both. -1: out of memory. */
 static int choose_used(struct steps *s)
 {
     int64_t *v = malloc((s->count + 1) * sizeof *v), deviation, ops;
@@ -90,7 +91,7 @@ static int choose_used(struct steps *s)
     int64_t far = (int64_t)(FACTS_FAR * 1.4826 * (double)deviation);
     if (far < median / FACTS_FAR_LEAST)
         far = median / FACTS_FAR_LEAST;
-    enum { LENGTH = 1, WORK = 2 }; /* odd in that */
+    enum { LENGTH = 1, WORK = 2 }; /* how a step is odd */
     size_t left = 0, out = 0;
     for (size_t i = 0; i < s->count; i++) {
         int64_t off = s->at[i].length_ns ? llabs(s->at[i].length_ns - median) : 0;
@@ -113,7 +114,7 @@ static int choose_used(struct steps *s)
     return 0;
 }
 
-/* Median and percentiles of the steps that count. */
+/* Fills median, percentiles, mean and cv of the used steps. -1: out of memory. */
 static int statistics(struct steps *s)
 {
     int64_t *v = malloc((s->count + 1) * sizeof *v);
@@ -145,8 +146,8 @@ static int statistics(struct steps *s)
     return 0;
 }
 
-/* Evaluation, or an agent that plays between updates, may take most of the loop's time, of which
- * the numbers of the step do not tell. */
+/* Fills other_text. Evaluation, or an agent that plays between updates, may take much of the loop's
+ * time, which the step's numbers leave out. */
 void steps_explain_other(struct facts *f)
 {
     const struct steps *s = &f->steps;

@@ -1,7 +1,7 @@
-/* Marks that count: "Coarse Level 0", "Coarse Level 1", "epoch 2 batch 7". A name may say more than
- * that it is a step, and the number is the only sign that its ranges follow one another; layers are
- * numbered, too, so the word before the number decides. Cost: a pass over the ranges; one over the
- * operations for each group that counts. */
+/* Finds marks whose names count up: "Coarse Level 0", "Coarse Level 1", "epoch 2 batch 7". Such
+ * names are no plain step marks; only the number shows that the ranges follow each other. Layers
+ * are numbered too, so the word before the number decides. Cost: one pass over the ranges, and one
+ * over the operations for each group that counts up. */
 #include "analyzer/facts/steps/step_marks.h"
 
 #include "analyzer/facts/limits.h"
@@ -12,13 +12,13 @@
 #include <string.h>
 #include <strings.h>
 
-enum { GROUPS = 32 /* of a thread, else they are no marks */ };
+enum { GROUPS = 32 /* per thread; if there are more, the thread has no such marks */ };
 
-struct number { /* in a name: [from, to) */
+struct number { /* the digits [from, to) within a name */
     size_t from, to;
 };
 
-/* Where the last of these words is followed by a number. */
+/* Finds the last of these words that is followed by a number; *n: that number. False: none. */
 static bool find_number(const char *name, struct number *n)
 {
     static const char *const words[] = {"step",  "timestep", "iter",  "iteration",  "level",
@@ -26,7 +26,7 @@ static bool find_number(const char *name, struct number *n)
                                         "batch", "run",      "trial"};
     bool found = false;
     if (strncasecmp(name, "micro", 5) == 0 || strstr(name, "micro"))
-        return false; /* a part of a step */
+        return false; /* a micro-batch is a part of a step */
     for (size_t i = 0; name[i]; i++) {
         if (!isalpha((unsigned char)name[i]) || (i && isalpha((unsigned char)name[i - 1])))
             continue;
@@ -50,7 +50,7 @@ static bool counts(const char *name)
     return find_number(name, &n);
 }
 
-/* The same but for numbers. */
+/* True if both names are equal apart from their numbers. */
 bool steps_counted_alike(const char *a, const char *b)
 {
     while (*a && *b) {
@@ -63,7 +63,8 @@ bool steps_counted_alike(const char *a, const char *b)
     return *a == *b;
 }
 
-/* `b` is further in the count than `a`, or a number before it is another one. */
+/* True if the count in `b` is higher than in `a`, or if an earlier number in the name differs (a
+ * new epoch starts a new count). */
 static bool follows(const char *a, const char *b)
 {
     struct number x, y;
@@ -75,7 +76,7 @@ static bool follows(const char *a, const char *b)
 
 struct counting {
     struct mark_group group;
-    uint32_t last; /* range */
+    uint32_t last; /* index of the group's last range so far */
     bool rises;
 };
 
@@ -89,7 +90,7 @@ static struct counting *counting_of(struct counting *all, size_t n, const struct
     return NULL;
 }
 
-/* The groups of a thread. Returns how many; 0 where there are too many. */
+/* Finds the groups of one thread. Returns their number, 0 if there are more than GROUPS. */
 static size_t find_groups(struct counting all[GROUPS], const struct timeline *t, uint32_t thread,
                           const struct name_test *test)
 {
@@ -118,7 +119,7 @@ static size_t find_groups(struct counting all[GROUPS], const struct timeline *t,
     return n;
 }
 
-/* Its ranges, in order; NULL: out of memory. */
+/* Copies of the group's ranges, in order. NULL: out of memory; the caller frees them. */
 static struct range *ranges_of(const struct mark_group *g, const struct timeline *t)
 {
     const struct thread *th = &t->threads[g->thread];
@@ -147,7 +148,7 @@ static bool within(const struct range *r, size_t n, int64_t ns)
     return false;
 }
 
-/* At least half of the process's GPU time was launched in them. */
+/* True if at least half of the process' GPU time was launched inside these ranges. */
 static bool hold_most(const struct mark_group *g, const struct timeline *t, const struct range *r)
 {
     uint32_t process = t->threads[g->thread].process;
@@ -163,7 +164,8 @@ static bool hold_most(const struct mark_group *g, const struct timeline *t, cons
     return held > 0 && held * 2 >= all;
 }
 
-/* Half of them are about as long: levels that halve are parts of something. */
+/* True if at least half of the ranges have a length within half of the median. Levels that halve in
+ * size are parts of something else. False also if out of memory. */
 static bool regular(const struct mark_group *g, const struct range *r)
 {
     int64_t *v = malloc((g->count + 1) * sizeof *v);
@@ -189,7 +191,8 @@ static bool are_steps(const struct counting *c, const struct timeline *t)
     return yes;
 }
 
-/* Of one thread the outermost, of several threads those that take longest. */
+/* The outermost group of each thread, and among threads the one that takes
+ * longest; count 0: none. */
 struct mark_group steps_counted(const struct timeline *t)
 {
     struct mark_group best = {0};

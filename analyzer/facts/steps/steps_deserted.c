@@ -1,12 +1,13 @@
-/* Steps that wait for a rank that has ended. When a rank dies, the others' next collective lasts
- * until the program gives up on it: for minutes, where a watchdog has to notice. That is no cost of
- * the loop, so that step and what follows it do not count.
+/* Stops using steps that wait for a rank that has ended. When a rank dies, the next collective of
+ * the other ranks lasts until the program gives up, which takes minutes if a watchdog has to
+ * notice. That is no cost of the loop, so that step and all later ones are not used.
  *
  *   numbers of the collectives of each communicator and process -> the first one that a rank never
  *   called -> its step
  *
- * Only where the numbers are recorded, for ranks of one host, and where the analysed rank called
- * two more at most: nobody gets further without the others. Cost: the collectives are sorted. */
+ * Works only if the numbers are recorded, for ranks on the same host, and if the analysed rank
+ * called at most two more collectives (FACTS_FURTHER): no rank gets further without the others.
+ * Cost: the collectives are sorted. */
 #include "analyzer/facts/steps/steps.h"
 
 #include "analyzer/facts/limits.h"
@@ -14,7 +15,7 @@
 
 #include <stdlib.h>
 
-struct line { /* of one process on one communicator */
+struct line { /* the last number of one process on one communicator */
     int64_t communicator, process, last;
 };
 struct lines VEC(struct line);
@@ -33,13 +34,15 @@ static const struct line *line_of(const struct lines *v, const struct row_collec
     return v->n ? bsearch(&key, v->at, v->n, sizeof key, by_place) : NULL;
 }
 
-/* A call that a thread made: other profilers number the kernels that ran. */
+/* True for a call that a thread made. Other profilers number the kernels that ran,
+ * which cannot be compared. */
 static bool numbered(const struct row_collective *c)
 {
     return c->thread >= 0 && c->sequence > 0 && c->communicator != 0 && c->communicator != -1;
 }
 
-/* Sorted; each holds the largest number. */
+/* Fills v: one entry per communicator and process, sorted, with its largest
+ * number. -1: out of memory. */
 static int find_lines(const struct timeline *t, struct lines *v)
 {
     size_t kept = 0;
@@ -64,7 +67,8 @@ static int find_lines(const struct timeline *t, struct lines *v)
     return 0;
 }
 
-/* Some rank's last number on the communicator, where it ended before this; else the largest. */
+/* The last number that a rank on the same host reached on the communicator before it ended, if it
+ * ended before `ns` and is at most FACTS_FURTHER behind; otherwise our own last number. */
 static int64_t last_of_all(const struct timeline *t, const struct lines *v, const struct line *ours,
                            const struct row_process *me, int64_t ns)
 {
@@ -101,13 +105,14 @@ int steps_drop_deserted(struct facts *f)
         const struct line *ours =
             c->row.process == me->id && numbered(&c->row) ? line_of(&v, &c->row) : NULL;
         if (!ours || ours->last - c->row.sequence >= FACTS_FURTHER)
-            continue; /* the others came as far */
+            continue; /* all ranks came this far */
         int64_t ended = c->op != TL_NONE ? t->ops[c->op].end_ns : me->end_ns;
         uint32_t step = step_of(f, c);
         if (step < first && c->row.sequence > last_of_all(t, &v, ours, me, ended))
             first = step;
     }
-    for (uint32_t i = first; i < s->count; i++) /* none of them, where there is nothing else */
+    for (uint32_t i = first; i < s->count; i++) /* if even the first step waits, keep
+                                                   all: no others are left */
         s->at[i].used &= first == 0;
     vec_release(&v);
     return rc;

@@ -1,25 +1,26 @@
-/* How long each step takes: the pace of the slower side. A host that runs ahead is done with a step
- * long before the GPU is, so a step with GPU work goes from the end, on the GPU, of what was
- * launched before it to the end of what it launched. These times lie end to end: a step that the
- * host holds up is as long there as on the host. Without GPU work, what the host takes is the step.
+/* Finds how long each step takes: at the pace of the slower side. A host that runs ahead finishes a
+ * step long before the GPU does. So a step with GPU work lasts, on the GPU, from the end of the
+ * work launched before it to the end of the work that it launched. These times follow each other
+ * without gaps: where the host sets the pace, a step takes as long on the GPU as on the host.
+ * Without GPU work the step's time on the host counts.
  *
  *   launch time of each operation -> the step that it belongs to -> that step's end on the GPU
  *   everything launched before a step began -> where its time begins
  *
- * Where nothing was recorded before a step, its length is not known, and it does not count; where
- * none is known, it is taken for what the host or the GPU spent on it, whichever is longer. Cost:
- * one pass over the operations. */
+ * If no work was recorded before a step, its length is unknown and the step is not used. If no
+ * length is known at all, the step's time on the host or on the GPU stands in, whichever is longer.
+ * Cost: one pass over the operations. */
 #include "analyzer/facts/steps/steps.h"
 #include "analyzer/facts/limits.h"
 #include "analyzer/measure/launched.h"
 
 #include <stdlib.h>
 
-struct work { /* of a step, on the device that is looked at; times may lie before 0 */
+struct work { /* the work of one step on the analysed device; times may be negative */
     int64_t first_ns, last_ns;
-    int64_t before_ns; /* end of all that was launched before the step began; NONE */
-    bool any;          /* there is work of the step: first_ns and last_ns count */
-    bool launched;     /* the calls that launched it are known */
+    int64_t before_ns; /* end of all work launched before the step began, or NONE */
+    bool any;          /* the step has work: first_ns and last_ns are valid */
+    bool launched;     /* the calls that launched the work were recorded */
 };
 #define NONE INT64_MIN
 
@@ -38,7 +39,8 @@ static void on_host(struct step *s)
 static void note_work(struct work *w, const struct op *o)
 {
     bool launched = o->api != TL_NONE;
-    if (launched && !w->launched) /* what nobody is known to have launched may be another step's */
+    if (launched && !w->launched) /* work of unknown launch may belong to another step: use it
+                                     only if there is no other */
         *w = (struct work){.before_ns = w->before_ns, .launched = true};
     if (w->launched && !launched)
         return;
@@ -47,7 +49,7 @@ static void note_work(struct work *w, const struct op *o)
     w->any = true;
 }
 
-/* First step that begins behind `ns`. */
+/* Index of the first step that begins after `ns`. */
 static size_t step_behind(const struct steps *s, int64_t ns)
 {
     size_t low = 0, high = s->count;
@@ -61,8 +63,8 @@ static size_t step_behind(const struct steps *s, int64_t ns)
     return low;
 }
 
-/* Returns how many steps have work on the device. What a loader's thread copies meanwhile ends no
- * step: `aside`, by stream. */
+/* Fills w[], and returns how many steps have work on the device. Leaves out streams marked in
+ * `aside`: copies that a loader's thread makes meanwhile do not end a step. */
 static size_t find_work(const struct facts *f, struct work *w, const bool *aside)
 {
     const struct timeline *t = f->tl;
@@ -85,7 +87,7 @@ static size_t find_work(const struct facts *f, struct work *w, const bool *aside
     return n;
 }
 
-/* The step follows the one before it: nothing lies between them. */
+/* True if step i follows the one before it without a pause, and both lie in the same window. */
 static bool follows(const struct facts *f, size_t i)
 {
     const struct step *s = &f->steps.at[i];
@@ -93,8 +95,9 @@ static bool follows(const struct facts *f, size_t i)
            recorded_at(f, s->start_ns) == recorded_at(f, s[-1].start_ns);
 }
 
-/* Where the step begins is not known: as long as the host took, or the GPU. Behind the last work of
- * a step that no other with work follows lies what the host did until its end. */
+/* Places a step whose beginning on the GPU is not known: its length is its time on the host or
+ * on the GPU, whichever is longer. If no step with work follows, the host's time after the last
+ * GPU work belongs to it. */
 static void estimate(struct step *s, const struct work *w, bool followed)
 {
     int64_t on_gpu = w->any ? w->last_ns - w->first_ns : 0;
@@ -105,7 +108,7 @@ static void estimate(struct step *s, const struct work *w, bool followed)
         s->from_ns = s->start_ns;
 }
 
-/* Places step i. */
+/* Sets from_ns, to_ns and length_ns of step i from the GPU's work. */
 static void on_gpu(struct facts *f, size_t i, const struct work *w)
 {
     struct step *s = &f->steps.at[i];
@@ -122,11 +125,12 @@ static void on_gpu(struct facts *f, size_t i, const struct work *w)
     s->to_ns = s->to_ns > s->from_ns ? s->to_ns : s->from_ns;
     s->length_ns = known ? s->to_ns - s->from_ns : s->length_ns;
     s->estimated = !known;
-    s->used &= w->any; /* the pace is that of steps with work */
+    s->used &= w->any; /* the pace of the loop is that of steps with work */
 }
 
-/* The last of marks that leave time between them seems cut off on the host; its work is all there.
- * Where steps were detected the last one holds other work, though of as many operations. */
+/* Uses the last marked step if all its work was recorded. Where marks leave pauses between them,
+ * its end on the host is cut off, but the GPU's times are complete. A detected last step may hold
+ * other work with the same number of operations, so it stays unused. */
 static void keep_last(struct steps *s)
 {
     bool marked = s->source != STEPS_DETECTED;
@@ -135,8 +139,8 @@ static void keep_last(struct steps *s)
         last->used = 1;
 }
 
-/* Estimates stand in only where no length is known: a step whose beginning is missing has no more
- * of what happens there, and in one sum with whole steps its shares are none of theirs. */
+/* Stops using steps with an estimated beginning if any step has a known one: they lack what
+ * happened at their beginning, so their parts cannot be added to those of whole steps. */
 static void settle_unknown(struct steps *s)
 {
     size_t known = 0;

@@ -1,6 +1,6 @@
-/* Long steps: the same work in much more time. Few of them (a pause, a log, a hiccup) leave the
- * median step what it is; where they recur, as with a loader whose workers deliver in bursts, the
- * median is not what the loop takes, and the mean counts. Cost: O(n log n). */
+/* Long steps: the same work in much more time. A few of them (a pause, a log line, a hiccup) leave
+ * the median step as it is. If they recur, as with a loader whose workers deliver in bursts, the
+ * median is not the pace of the loop, and the reports show the mean. Cost: O(n log n). */
 #include "analyzer/facts/steps/steps.h"
 
 #include "analyzer/facts/limits.h"
@@ -8,8 +8,9 @@
 
 #include <stdlib.h>
 
-/* The two kinds of steps that `v`, sorted, falls into at best (least squares); 0: one kind. Long
- * ones take half as much again, and are half of all at most. */
+/* Divides `v`, sorted, into two kinds at the best place (least squares). Returns the shortest
+ * length of the long kind; 0: one kind only. Long steps take on average half as much again as the
+ * others, and are at most half of all. */
 static int64_t border(const int64_t *v, size_t n)
 {
     double all = 0, low = 0, best = 0;
@@ -38,8 +39,9 @@ static bool same_work(const struct step *s)
     return (s->used || s->slow) && s->length_ns;
 }
 
-/* Whether the length follows the step's number, as where a matrix is eliminated row by row: medians
- * of eight parts of the loop go one way. `v` is scratch. */
+/* Sets drift_from_ns and drift_to_ns if the length rises or falls with the step's number, as where
+ * a matrix is eliminated row by row: then the medians of eight parts of the loop go in one
+ * direction. `v` is scratch space. */
 static void find_drift(struct steps *s, int64_t *v)
 {
     enum { PARTS = 8 };
@@ -67,8 +69,8 @@ static void find_drift(struct steps *s, int64_t *v)
         s->drift_from_ns = from, s->drift_to_ns = to;
 }
 
-/* Marks as slow what is beyond the border, where there is one; of lengths that follow the step's
- * number, the upper half. */
+/* Marks steps as slow: those beyond the border between two kinds or, if lengths drift, the upper
+ * half. `v` is scratch space. */
 static void mark(struct steps *s, int64_t *v)
 {
     size_t n = 0;
@@ -77,7 +79,8 @@ static void mark(struct steps *s, int64_t *v)
             v[n++] = s->at[i].length_ns;
     sort_ns(v, n);
     int64_t middle = s->drift_to_ns ? v[n / 2] : 0, from = border(v, n);
-    if (from && from == v[n - 1] && v[n - 2] < from) { /* a single one hides what recurs */
+    /* one extremely long step hides the kind that recurs: look below it */
+    if (from && from == v[n - 1] && v[n - 2] < from) {
         int64_t recurs_from = border(v, n - 1);
         from = recurs_from ? recurs_from : from;
     }
@@ -89,15 +92,18 @@ static void mark(struct steps *s, int64_t *v)
         }
 }
 
-/* Do long steps make the mean step so much longer than the others? */
+/* True if the long steps make the mean step longer than the short ones by
+ * more than `pct` per cent. */
 static bool longer_by(const struct steps *s, int pct)
 {
     return s->pace_ns * 100 > s->short_ns * (100 + pct);
 }
 
-/* So many and no rarer; or fewer behind the first ones, that take much of all time: a recording of
- * nine steps has once what comes in every ninth. Half of two or three steps are no exception.
- * Without a GPU two are enough: validation, workers that are started for each epoch. */
+/* True if slow steps belong to the loop. Usually at least FACTS_LONG_STEPS, and one in
+ * FACTS_LONG_RARE. Fewer are enough if they do not all lie in the first steps and take much of the
+ * time: a recording of nine steps contains an event of every ninth step only once. With only two or
+ * three steps, half of them must be slow. Without a GPU two slow steps are enough: validation, or
+ * workers started for each epoch. */
 static bool recurs(const struct steps *s, bool on_cpu)
 {
     size_t n = s->used + s->slow, early = 0;
@@ -141,7 +147,7 @@ int steps_find_long(struct steps *s, bool on_cpu)
 
 /* ---- what they have that the others lack ---- */
 
-/* What a part takes in a long step more than in the others. */
+/* By how much more time of this part a slow step has than the others, on average. */
 static int64_t extra_ns(const struct facts *f, int part)
 {
     double slow = 0, others = 0;
@@ -156,14 +162,15 @@ static int64_t extra_ns(const struct facts *f, int part)
     return n && m ? (int64_t)(slow / (double)n - others / (double)m) : 0;
 }
 
-/* The step's own mark says nothing. */
+/* True for the mark of the step itself: it covers 90 % of the step and explains nothing. */
 static bool is_mark(const struct step *s, const struct range *r)
 {
     return r->start_ns <= s->start_ns && ((double)r->end_ns - (double)r->start_ns) * 10 >=
                                              ((double)s->end_ns - (double)s->start_ns) * 9;
 }
 
-/* The range in which most of that idle time of long steps lies; NULL: none holds half of it. */
+/* Name of the range that contains most of this idle time in slow steps; NULL:
+ * none contains half of it. */
 static const char *where(const struct facts *f, enum part part)
 {
     int64_t *sum = calloc(f->tl->strings.n + 1, sizeof *sum), all = 0;
@@ -185,7 +192,7 @@ static const char *where(const struct facts *f, enum part part)
     return most ? tl_text(f->tl, best) : NULL;
 }
 
-/* One that takes a little longer now and then is nothing to tell. */
+/* False if the slow steps hardly lengthen the mean. */
 static bool worth_telling(const struct steps *s)
 {
     return s->slow && s->short_ns > 0 && longer_by(s, FACTS_LONG_PCT);
@@ -216,7 +223,7 @@ void steps_explain_long(struct facts *f)
     f->long_part = most;
     f->long_in = in;
     f->long_extra_ns = extra;
-    if (f->on_cpu || f->totals.kernel_count) /* else no GPU is known that could idle */
+    if (f->on_cpu || f->totals.kernel_count) /* otherwise no GPU is known that could be idle */
         why = arena_printf(&f->arena, "; the long %s more time in '%s': %.4g ms%s%s%s",
                            s->slow == 1 ? "one spends" : "ones spend", analysis_part_title(f, most),
                            (double)extra / 1e6, in ? ", most of it in '" : "", in ? in : "",

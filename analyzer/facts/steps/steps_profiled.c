@@ -1,10 +1,10 @@
-/* Steps in which the program's own profiler starts, stops or writes what it recorded: that takes
- * seconds, once in a run, and is no cost of the loop. Such steps do not count.
+/* Stops using steps in which the program's own profiler starts, stops or writes its results. That
+ * takes seconds, once in a run, and is no cost of the loop.
  *
- *   ranges "torch.profiler" of the hook -> what they take of each step -> out from a twentieth on
+ *   ranges "torch.profiler" of the hook -> time in each step -> unused from 1/FACTS_PROFILED on
  *
- * Never more than half of the steps: who profiles each step pays for it in each. Cost: one pass
- * over the ranges of the training thread. */
+ * Leaves out at most half of the steps: a program that profiles every step pays for that in every
+ * step. Cost: one pass over the ranges of the training thread. */
 #include "analyzer/facts/steps/steps.h"
 #include "analyzer/facts/limits.h"
 
@@ -18,8 +18,9 @@ static int64_t common(const struct step *s, const struct range *r)
     return to > from ? to - from : 0;
 }
 
-/* Of a range within another the outer one counts. A step has the time from the end of the work
- * before it: what the host does behind a step's work makes the next one longer. */
+/* Fills taken[] with the profiler's time in each step. Of nested ranges only the outer one
+ * counts. A step's time begins at the end of the work before it, because the host's work after
+ * that makes this step longer. */
 static void find_times(const struct facts *f, int64_t *taken)
 {
     const struct timeline *t = f->tl;

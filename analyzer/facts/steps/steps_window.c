@@ -1,8 +1,9 @@
-/* Where no step repeats (inference, one pass, a benchmark) the window of the recording takes the
- * place of a step, and all shares are of it. It goes from the GPU's first work to its last; calls
- * around it that allocate memory or load code belong to it where they take a tenth of it and more,
- * and at least half of the time that they add: of many a short program they are the main cost. Of a
- * run that was recorded in parts it is the part with most in it. Cost: one pass over the calls. */
+/* Where no step repeats (inference, one pass, a benchmark), the recorded window takes the place
+ * of a step, and all shares refer to it. It lasts from the GPU's first work to its last. Calls
+ * before and after that which allocate memory or load code belong to it if they take at least
+ * 1/FACTS_WORTH of that time and at least half of the time that they add: in many short
+ * programs they are the main cost. If the run was recorded in windows, the longest one is used.
+ * Cost: one pass over the calls. */
 #include "analyzer/facts/steps/steps.h"
 #include "analyzer/facts/limits.h"
 
@@ -13,7 +14,7 @@ static bool sets_up(unsigned kind)
     return kind == API_ALLOC || kind == API_FREE || kind == API_HOST_ALLOC || kind == API_MODULE;
 }
 
-/* The part of [from, to) that was recorded longest in one go. */
+/* The longest part of [from, to) that was recorded without a break. */
 static struct span longest_recorded(const struct facts *f, int64_t from_ns, int64_t to_ns)
 {
     struct span best = {from_ns, f->window_count ? from_ns : to_ns};
@@ -25,15 +26,15 @@ static struct span longest_recorded(const struct facts *f, int64_t from_ns, int6
     return best;
 }
 
-/* Setting up that takes `ns` of a stretch beside work of that length: worth it, and not mostly
- * something else. */
+/* True if set-up calls of `ns` in a stretch of stretch_ns, beside GPU work of work_ns, are long
+ * enough to matter and fill most of the stretch. */
 static bool belongs(int64_t ns, int64_t stretch_ns, int64_t work_ns)
 {
     return ns * FACTS_WORTH >= work_ns && 2 * ns >= stretch_ns;
 }
 
-/* Takes in what was allocated and loaded before the GPU's work, and freed and unloaded behind it.
- */
+/* Extends the GPU's work by the calls that allocate or load code before it, and by those that
+ * free and unload after it. */
 static struct span with_set_up(const struct facts *f, struct span work)
 {
     const struct timeline *t = f->tl;
@@ -59,10 +60,10 @@ static struct span with_set_up(const struct facts *f, struct span work)
     return all;
 }
 
-/* A stream's first operation that starts long after its call has returned waited for work that was
- * launched before the recording: until then the GPU was not idle, and nobody knows what it did.
- * Where hardly anything else ran before, what is known begins there, if that is a tenth at least.
- */
+/* Where the known part begins. If a stream's first operation starts long after its call returned,
+ * it waited for work launched before the recording: until then the GPU was not idle, but what it
+ * ran is unknown. The known part begins at that operation if hardly any other work ran before it
+ * and it lies at least 1/FACTS_WORTH of the window behind the start. */
 static int64_t known_from(const struct facts *f, struct span work)
 {
     const struct timeline *t = f->tl;
@@ -98,14 +99,16 @@ static const char *ends_text(struct span all, struct span work)
                     : "no step repeats: from the GPU's first work to its last";
 }
 
-/* A program whose step is one kernel repeats nothing but that: steps of one kernel would be found
- * in every program, so the user has to say it. NULL where several kernels share the work. */
+/* A hint for programs that run one kernel over and over: each run may be a step, but gpuprof
+ * does not assume this, because such steps would be found in every program. NULL: several
+ * kernels share the work. */
 static const char *one_kernel(const struct facts *f, struct arena *arena)
 {
     const struct timeline *t = f->tl;
     uint32_t name = 0, full = 0;
     size_t same = 0, kernels = 0;
-    for (size_t i = 0; i < t->op_count; i++) /* the name of most of them, if one has most */
+    for (size_t i = 0; i < t->op_count; i++) /* find the majority name by voting (Boyer and
+                                                Moore) */
         if (t->ops[i].kind == OP_KERNEL) {
             full = same ? full : t->ops[i].full_name;
             name = same ? name : t->ops[i].name;
