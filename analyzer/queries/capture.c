@@ -1,4 +1,4 @@
-/* See capture.h. */
+/* Finds out whether CUDA graphs could launch the used steps; see capture.h. */
 #include "analyzer/queries/capture.h"
 
 #include "analyzer/measure/spans.h"
@@ -11,7 +11,7 @@
 
 struct content {
     int64_t kernels, in_graph;
-    uint64_t sum; /* of what is launched, whatever the order */
+    uint64_t sum; /* hash over all launched kernels, independent of their order */
 };
 
 static uint64_t mix(uint64_t z)
@@ -65,7 +65,7 @@ static int contents(const struct facts *f, struct query_capture *s)
 
 /* ---- can a step be captured? ---- */
 
-struct mark { /* a launch, or a call that no capture survives */
+struct mark { /* a launch, or a call that cannot be captured into a graph */
     int64_t ns;
     uint32_t step, api;
     bool stops;
@@ -94,7 +94,8 @@ static size_t collect_marks(const struct facts *f, struct mark *m)
     return n;
 }
 
-/* Launches in each step's longest uninterrupted stretch, over all launches. */
+/* Finds each step's longest stretch of launches without such a call, and their share of all
+ * launches. -1: out of memory. */
 static int regions(const struct facts *f, struct query_capture *s)
 {
     struct mark *m = malloc((f->tl->api_count + 1) * sizeof *m);
@@ -137,7 +138,9 @@ static int by_start(const void *x, const void *y)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* A call with the way to it. One that is longer waits for room in the queue. */
+/* *s: the time of one launching call, with the pause since the thread's last call if that is short.
+ * Limits a call to QUERY_QUEUED_CALL_NS, because a longer one waits for room in the launch queue.
+ * False: the call does not launch, or would not go into a graph. */
 static bool launching(const struct facts *f, uint32_t call, struct span *s)
 {
     const struct timeline *t = f->tl;

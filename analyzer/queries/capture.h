@@ -1,5 +1,5 @@
-/* Could a CUDA graph launch the used steps: do they repeat, and what interrupts their launches?
- * Cost: one pass over operations, one over calls, a sort of the launches. */
+/* Could a CUDA graph launch the used steps? Do the steps repeat, and which calls interrupt their
+ * launches? Cost: one pass over operations, one over calls, a sort of the launches. */
 #ifndef GPUPROF_QUERIES_CAPTURE_H
 #define GPUPROF_QUERIES_CAPTURE_H
 
@@ -8,18 +8,19 @@
 struct query_capture {
     size_t steps;
     int64_t kernels_min, kernels_max;
-    size_t alike;         /* steps that launch exactly what the most usual step launches */
-    double graph_pct;     /* of the kernels: launched by graphs already */
-    double region_pct;    /* of the launches: in the longest stretch that nothing interrupts */
-    int64_t region;       /* per step: launches in that stretch */
-    uint32_t interrupter; /* index of a call that ends such stretches, TL_NONE */
+    size_t alike;         /* steps that launch the same kernels as the most frequent kind of step */
+    double graph_pct;     /* per cent of the kernels that graphs launch already */
+    double region_pct;    /* per cent of the launches that lie in each step's
+                             longest uninterrupted stretch */
+    int64_t region;       /* number of launches in that stretch, per step */
+    uint32_t interrupter; /* index of a call that interrupts launches; TL_NONE: none */
 };
 
 /* -1: out of memory. */
 int query_capture(const struct facts *f, struct query_capture *s);
 
-/* What the host does per step to launch, on whichever thread: the calls and its way from one to the
- * next, but for waits, exchanges and work of its own. -1: out of memory. */
+/* Time per step in which the host launches, on any thread: launching calls and the short pauses
+ * before them. Waits, collectives and other host work are not included. -1: out of memory. */
 int64_t query_launching_ns(const struct facts *f);
 
 #endif

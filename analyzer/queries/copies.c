@@ -1,5 +1,6 @@
-/* Copies between host and GPU: how much, how exposed, and what of it merely comes back.
- * Cost: totals were made with the analysis; what comes back is one pass over all operations. */
+/* Sums up copies between host and GPU: how many bytes, how exposed, and how much of it was
+ * copied from the GPU before. Cost: the totals are facts; the return of data takes one
+ * pass over all operations. */
 #include "analyzer/queries/query.h"
 
 static struct query_copies copies_of(const struct facts *f, uint8_t kind, enum memory_kind host)
@@ -23,7 +24,8 @@ struct query_copies query_h2d(const struct facts *f, enum memory_kind from)
 {
     struct query_copies c = copies_of(f, COPY_H2D, from);
     int64_t blocked_all = 0;
-    for (size_t i = 0; i < f->totals.copy_count; i++) /* to read back waits for a result */
+    /* a copy back to the host waits for a result, not for input */
+    for (size_t i = 0; i < f->totals.copy_count; i++)
         if (f->totals.copies[i].kind != COPY_D2H)
             blocked_all += f->totals.copies[i].host_blocked_ns;
     if (blocked_all > 0)
@@ -43,7 +45,7 @@ int64_t query_exposed(const struct facts *f, const struct query_copies *c)
     return mean < median ? mean : median;
 }
 
-/* By the call, or by one right behind it. */
+/* True if the call itself waits for the copy, or if the next call waits for the stream. */
 static bool waited(const struct timeline *t, const struct op *o)
 {
     const struct thread *th = &t->threads[t->apis[o->api].thread];
@@ -67,12 +69,12 @@ bool query_h2d_waited(const struct facts *f, enum memory_kind from)
     return waiting * 2 > all;
 }
 
-/* ---- what comes back ---- */
+/* ---- data that returns to the GPU ---- */
 
 enum { SIZES = 64 };
 
 struct size {
-    int64_t bytes, down, up; /* copies of this size to the GPU, and from it */
+    int64_t bytes, down, up; /* copies of this size to the GPU, and back from it */
 };
 
 static struct size *size_of(struct size *of, size_t *n, int64_t bytes)

@@ -1,14 +1,14 @@
-/* Which GPU it is, and what such a one holds and moves. Where the recording does not say which, the
- * kernels' names tell it: a kernel is built for an architecture and runs on it and on later ones of
- * its line, so a name bounds the compute capability from below and no more. */
+/* Which GPU the recording is from, and what it can hold and transfer. If the recording does not
+ * name it, kernel names give a lower bound for the compute capability: a kernel is built for one
+ * architecture and runs on that and on later ones. */
 #include "analyzer/queries/query.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The number behind `prefix` (sm80_xmma..., cutlass_80_...) as a major version: 80 -> 8, 100 -> 10;
- * -1 without one. */
+/* Major version from the number after `prefix` in a kernel's name (sm80_xmma..., cutlass_80_...):
+ * 80 -> 8, 100 -> 10; -1: no such number. */
 static int major_behind(const char *name, const char *prefix)
 {
     const char *p = strstr(name, prefix);
@@ -49,7 +49,7 @@ int query_cc_major(const struct facts *f, bool *told)
     return best;
 }
 
-/* x16 of generation 5, 4 and 3, one way. */
+/* PCIe x16 of generation 5, 4 and 3, one direction. */
 double query_pcie_rate(const struct facts *f)
 {
     int64_t major = f->device ? f->device->cc_major : 0;
@@ -76,7 +76,11 @@ static const struct processor *processor_of(const struct row_device *v)
 
 int64_t query_resident_blocks(const struct facts *f, const struct op *o)
 {
-    enum { REGISTERS = 65536, WARP = 32, GRAIN = 256 /* registers, of a warp */ };
+    enum {
+        REGISTERS = 65536,
+        WARP = 32,
+        GRAIN = 256 /* registers are allocated to a warp in such units */
+    };
     int64_t warps = ((int64_t)o->block[0] * o->block[1] * o->block[2] + WARP - 1) / WARP;
     const struct processor *p = f->device && query_nvidia(f) ? processor_of(f->device) : NULL;
     if (!p || warps == 0)
@@ -84,7 +88,7 @@ int64_t query_resident_blocks(const struct facts *f, const struct op *o)
     int64_t each = (o->registers * WARP + GRAIN - 1) / GRAIN * GRAIN * warps;
     int64_t n = p->threads / (warps * WARP);
     int64_t by_registers = each ? REGISTERS / each : n;
-    int64_t by_shared = p->shared_kib / (o->shared_kib + 1); /* and one that CUDA takes */
+    int64_t by_shared = p->shared_kib / (o->shared_kib + 1); /* 1 KiB more, which CUDA reserves */
     n = by_registers < n ? by_registers : n;
     n = by_shared < n ? by_shared : n;
     n = p->blocks < n ? p->blocks : n;

@@ -1,4 +1,4 @@
-/* Which kernel takes more than half of the GPU's time, and whose it is. */
+/* Finds the kernel that takes more than half of the GPU's time, and its place in the program. */
 #include "analyzer/queries/dominant.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
-/* Which framework drives the program: as the recording says, else by its kernels' names. */
+/* Finds the framework that drives the program: from the recording's facts,
+ * otherwise from kernel names. */
 #include "analyzer/queries/query.h"
 #include "analyzer/timeline/classify.h"
 #include "wire/fact_keys.h"
@@ -44,7 +45,8 @@ bool query_of_pytorch(const struct facts *f)
     if (!query_of_python(f) || runs_kernel(f, "at::native|2at6native|triton_"))
         return query_of_python(f);
     const char *source = timeline_meta(f->tl, "source");
-    bool ours = source && strcmp(source, "run") == 0; /* the hook would have told the version */
+    /* the hook would have recorded PyTorch's version */
+    bool ours = source && strcmp(source, "run") == 0;
     return !ours && !runs_kernel(f, "cupy_|cudapy|_cuda_kernel_forward|tensorflow::");
 }
 
@@ -79,7 +81,7 @@ bool query_of_xla(const struct facts *f)
     return runs_kernel(f, "tensorflow::functor|EigenMetaKernel");
 }
 
-/* "solve_F1L204_2" behind nvkernel_: file, line, loop. */
+/* True for the end "solve_F1L204_2" of a name with nvkernel_: file, line, loop. */
 static bool ends_as_openmp(const char *name)
 {
     const char *f = strstr(name, "_F");
@@ -88,14 +90,14 @@ static bool ends_as_openmp(const char *name)
     return f != NULL;
 }
 
-/* GCC's, of OpenMP and of OpenACC: "main$_omp_fn$0", "main._omp_fn.0". */
+/* True for GCC's names of OpenMP and OpenACC kernels: "main$_omp_fn$0", "main._omp_fn.0". */
 static bool is_gcc(const char *name)
 {
     const char *at = strstr(name, "_omp_fn");
     return at && (at[7] == '$' || at[7] == '.');
 }
 
-/* "kmeans_235_gpu", "main_53_gpu__red": function and line. */
+/* True for the OpenACC names "kmeans_235_gpu", "main_53_gpu__red": function and line. */
 static bool ends_as_openacc(const char *name)
 {
     const char *gpu = strstr(name, "_gpu");

@@ -1,11 +1,13 @@
-/* Sums up the GPU's gauges over the used steps: clocks, reasons for lower ones, memory in use. */
+/* Sums up the GPU's gauges over the used steps: clocks, reasons for reduced
+ * clocks, memory in use. */
 #include "analyzer/queries/gpu.h"
 
 #include <string.h>
 
-/* Before its first step a program has not allocated what it trains with. PyTorch's profiler begins
- * amid the loop: there a step that does not count, because it is not known where it begins, is none
- * of the program's first. */
+/* The time from which memory samples count. Before its first step a program has not yet
+ * allocated the memory that it trains with. PyTorch's profiler starts in the middle of the
+ * loop; there an unused first step with an estimated beginning is an ordinary step of a
+ * program that already trains. */
 static int64_t trains_from(const struct facts *f)
 {
     const char *source = timeline_meta(f->tl, "source");
@@ -22,7 +24,7 @@ struct query_gpu query_gpu(const struct facts *f)
     struct query_gpu g = {.memory_peak = -1, .hottest_c = -1, .most_mw = -1};
     double sum = 0;
     int64_t from = trains_from(f);
-    bool training = false; /* memory was looked at while it trains */
+    bool training = false; /* memory was sampled during training */
     for (size_t i = 0; i < t->gpu_sample_count; i++) {
         const struct row_gpu_sample *s = &t->gpu_samples[i];
         if (f->device && s->device != f->device->id)

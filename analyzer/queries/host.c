@@ -1,4 +1,4 @@
-/* Finds copies within the host's memory, and where the host is while the GPU waits for it. */
+/* Finds copies within host memory, and what the host does while the GPU waits for it. */
 #include "analyzer/queries/host.h"
 
 #include "analyzer/measure/spans.h"
@@ -14,7 +14,7 @@ static bool says_copy(const char *name)
                                 "host_copy|host.copy|copy.host|memcpy_host|torch.tensor(");
 }
 
-/* Launches in them mean that it is the GPU that copies. */
+/* False if the range contains a launch: then the GPU copies. */
 static bool on_the_host(const struct timeline *t, const struct range *r)
 {
     const struct thread *th = &t->threads[r->thread];
@@ -27,13 +27,14 @@ static bool on_the_host(const struct timeline *t, const struct range *r)
     return true;
 }
 
-/* Also those in steps that do not count: the GPU may wait for them in the step behind. */
+/* Finds the copies of the training thread. `spans` also gets those in unused steps, because the GPU
+ * may wait for them in the following step. -1: out of memory. */
 static int find_copies(const struct facts *f, const struct name_test *copy,
                        struct query_host_copies *h, struct spans *spans)
 {
     const struct timeline *t = f->tl;
     const struct thread *th = facts_main_thread(f);
-    for (uint32_t i = 0; i < th->ranges; i++) { /* by start */
+    for (uint32_t i = 0; i < th->ranges; i++) { /* sorted by start */
         const struct range *r = &t->ranges[th->first_range + i];
         if (!name_test(copy, r->name) || !on_the_host(t, r))
             continue;
@@ -51,7 +52,7 @@ static int find_copies(const struct facts *f, const struct name_test *copy,
     return spans_index(spans);
 }
 
-/* GPU idle while the host copies. */
+/* Fills the idle time of the GPU during the copies. */
 static void add_idle(const struct facts *f, const struct spans *spans, struct query_host_copies *h)
 {
     for (size_t i = 0; i < f->gap_count; i++) {
@@ -114,7 +115,7 @@ bool query_short_of_cpu(const struct facts *f)
            share_pct(f, query_awaits_host(f)) >= QUERY_SHORT_IDLE_PCT;
 }
 
-/* An operator is no step, however long it takes. */
+/* True if the range is the step itself. An operator is not, however long it takes. */
 static bool is_the_step(const struct facts *f, const struct range *r)
 {
     bool is_operator = strcmp(tl_text(f->tl, r->domain), "cpu_op") == 0 ||
@@ -157,7 +158,7 @@ static bool operators_recorded(const struct timeline *t)
     return false;
 }
 
-/* From the thread's last call before the gap ends to its next one, within the gap. */
+/* The longest pause between two calls of the thread within the gap. */
 static int64_t silent_ns(const struct timeline *t, const struct thread *th, const struct gap *g)
 {
     uint32_t next = timeline_api_from(t, th, g->end_ns), last = th->first_api + th->apis;

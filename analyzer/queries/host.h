@@ -1,5 +1,5 @@
-/* Copies from one place of the host's memory to another, on the training thread, told by the names
- * of their ranges. Cost: one pass over its ranges, one over gaps. */
+/* Copies from one place in host memory to another, on the training thread. Recognised by the names
+ * of ranges. Cost: one pass over the ranges, one over gaps. */
 #ifndef GPUPROF_QUERIES_QUERY_HOST_H
 #define GPUPROF_QUERIES_QUERY_HOST_H
 
@@ -7,49 +7,53 @@
 
 struct query_host_copies {
     int64_t count, total_ns;
-    int64_t idle_ns;  /* GPU idle meanwhile */
-    int64_t host_ns;  /* of that, counted under 'other host work' */
-    uint32_t longest; /* range index, TL_NONE */
-    bool *marks;      /* by range: is such a copy */
-    int64_t *of_gap;  /* of each of f->gaps: its part of host_ns */
+    int64_t idle_ns;  /* idle time of the GPU during the copies */
+    int64_t host_ns;  /* the part of idle_ns that is charged to 'other host work' */
+    uint32_t longest; /* index of the longest such range, or TL_NONE */
+    bool *marks;      /* by range: it is such a copy */
+    int64_t *of_gap;  /* for each of f->gaps: its share of host_ns */
 };
 /* -1: out of memory. */
 int query_host_copies(const struct facts *f, struct arena *arena, struct query_host_copies *h);
 
-/* Where the host is while the GPU waits for other work of it, over the used steps. */
+/* Where the host is while the GPU waits for 'other host work', in the used steps. */
 struct query_places {
-    const char *most; /* the innermost range that holds most of it, not the step; NULL: none */
-    int64_t in_most, named, all; /* named: in any such range */
-    int64_t brief;               /* in pauses below QUERY_OWN_WORK_NS: a framework's way */
+    /* name of the innermost range with most of that time, the step's own mark aside; NULL: none */
+    const char *most;
+    int64_t in_most, named, all; /* time in ranges of that name; in any named range; in total */
+    int64_t brief;               /* time in pauses below QUERY_OWN_WORK_NS, which a framework
+                                    needs between operators */
 };
-/* `other`: what of each of f->gaps is not counted; NULL: all is. */
+/* `other`: time to leave out of each of f->gaps; NULL: leave out nothing. */
 struct query_places query_host_places(const struct facts *f, const int64_t *other);
 
-/* Per step, the GPU is idle while the training thread makes no call for a large part of the step, in
- * no range that says why: it may make a batch. 0 where loading was recorded, or operators, which
- * would name it. */
+/* Idle time of the GPU per step during which the training thread makes no call for a large part of
+ * the step, and no range tells why: it may be making a batch. 0 if loading was recorded, or
+ * operators, which would name it. */
 int64_t query_silence_ns(const struct facts *f);
 
-/* Per step, the GPU waits for what the host does: launches too slowly, starts over after a wait, or
- * works on something else. */
+/* Time per step that the GPU waits for the host: slow launching, restarts after a
+ * wait, and other host work. */
 int64_t query_awaits_host(const struct facts *f);
-/* Most of that goes with a training thread that is ready to run but has no core: with one, the host
- * would hardly hold the GPU up. What exceeds it is the host's own. */
+/* True if most of that wait coincides with a training thread that is ready but has no core: with a
+ * core, it would hardly keep the GPU waiting. The rest of the wait is the host's own work. */
 bool query_crowded_out(const struct facts *f);
-/* It has none for much of the step, and the GPU waits: nothing else can be judged well before. */
+/* True if the training thread lacks a core during much of the step while the GPU waits: then no
+ * other finding can be judged well. */
 bool query_short_of_cpu(const struct facts *f);
-/* The training thread is ready to run, but has no core, during 3 % of the step or more (less is any
- * machine's noise), and the GPU waits for it; false where that was not sampled. */
+/* True if the training thread is ready but lacks a core during QUERY_CROWDED_PCT of the step or
+ * more (less is usual on any machine) and the GPU waits for it. False if that was not sampled. */
 bool query_training_crowded(const struct facts *f);
-/* What enough cores save at most per step: `input_ns`, for which the GPU waits for workers that
- * lack cores, and all of its wait for a training thread that does, because a thread on a crowded
- * core also runs more slowly, by half where two share a core. What that thread computes stays. */
+/* The most that enough cores can save per step. input_ns: time that the GPU waits for workers
+ * without cores. If the training thread lacks cores, all of the GPU's wait for it counts too,
+ * because a thread on a crowded core also runs more slowly, by half if two share a core. The
+ * thread's computing remains. */
 int64_t query_cores_save(const struct facts *f, int64_t input_ns);
 
-/* Threads that PyTorch computes with on the CPU; 0: not known. */
+/* Number of threads that PyTorch computes with on the CPU; 0: not known. */
 int query_compute_threads(const struct facts *f);
-/* Ranks of the job that ran on this machine, 1 at least; a rank's other processes, as its loader's
- * workers, are no ranks. */
+/* Number of the job's ranks on this machine, at least 1. Other processes of a rank, such as its
+ * loader's workers, do not count. */
 int query_ranks_here(const struct facts *f);
 
 #endif

@@ -1,10 +1,12 @@
-/* Do launches wait for their kernels? One answer for the replay and for every rule. */
+/* Do launches wait for their kernels? One answer, used by the replay and by every rule. */
 #include "analyzer/queries/query.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The first launch of a kernel loads its code, and may well end behind it for that. */
+/* Counts launches and those that end after their kernel, separately for long and for
+ * short (brief) kernels. Skips the first launch of each kernel: it loads code, and may
+ * end late because of that. */
 static void count_launches(const struct facts *f, struct query_launches *l,
                            struct query_launches *brief)
 {
@@ -45,7 +47,8 @@ struct query_launches query_launches(const struct facts *f)
     struct query_launches l = {.set = is_on(timeline_meta(f->tl, "env.CUDA_LAUNCH_BLOCKING"))};
     struct query_launches brief = {0};
     const char *source = timeline_meta(f->tl, "source");
-    bool ours = source && strcmp(source, "run") == 0; /* the environment is recorded */
+    /* in gpuprof's own recordings the environment is recorded */
+    bool ours = source && strcmp(source, "run") == 0;
     count_launches(f, &l, &brief);
     l.block = l.launches >= QUERY_LAUNCHES_MIN ? wait(&l) : l.set;
     l.untold = !ours && !l.set && l.launches < QUERY_LAUNCHES_MIN && wait(&brief);

@@ -1,4 +1,4 @@
-/* Where questions to the facts have a limit: names, values and sources in limits.def. */
+/* The thresholds of the queries: limits.def has their names, values and sources. */
 #ifndef GPUPROF_QUERIES_LIMITS_H
 #define GPUPROF_QUERIES_LIMITS_H
 

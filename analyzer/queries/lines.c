@@ -1,4 +1,4 @@
-/* Chooses the line of the program to name for what a step loses. */
+/* Chooses which line of the program a finding names for the time that a step loses. */
 #include "analyzer/queries/lines.h"
 
 #include "analyzer/queries/limits.h"
@@ -52,8 +52,8 @@ const char *query_worker_line(const struct facts *f, struct arena *arena)
     return out ? out : "";
 }
 
-/* The function that makes samples in the training thread; not the loop, to which PyTorch hands
- * them. */
+/* The function that makes samples in the training thread. Lines that call PyTorch's loader are left
+ * out: they only receive batches. */
 static struct query_cause samples_here(const struct facts *f)
 {
     const struct lines *all = facts_lines(f, LINES_STEP);
@@ -87,8 +87,8 @@ const char *query_samples_text(const struct facts *f, struct arena *arena)
     return out ? out : "";
 }
 
-/* PyTorch works in it, or waits for its own threads: that is what the model computes, or its way
- * from one launch to the next. */
+/* True if PyTorch computes in the line or waits for its own threads: that is the model's work, or
+ * the overhead from one launch to the next. */
 static bool is_computing(const struct line *l)
 {
     static const enum part own[] = {PART_FORWARD, PART_BACKWARD, PART_OPTIMIZER, PART_IDLE_HOST,
@@ -102,21 +102,23 @@ static bool is_computing(const struct line *l)
            (torch && ns * 2 > l->ns && (l->does == LINE_COMPUTES || l->does == LINE_STARVES));
 }
 
-/* That launching takes long is no matter of a line. */
+/* Time that the line itself takes. Slow launching is not caused by a line. */
 static int64_t own_ns(const struct facts *f, const struct line *l)
 {
     int64_t launching = f->on_cpu ? 0 : l->part_ns[PART_IDLE_LAUNCH];
     return is_computing(l) ? 0 : l->ns - launching;
 }
 
-/* Lines of one function; of a comprehension, or at the top of a file, what one line calls. */
+/* True for lines of the same function. In a comprehension or at a file's top level: for the same
+ * line with different calls. */
 static bool same_function(const struct line *a, const struct line *b)
 {
     return strcmp(a->file, b->file) == 0 && strcmp(a->function, b->function) == 0 &&
            (*a->function || (a->number > 0 && a->number == b->number));
 }
 
-/* With the other lines of its function, where that is no loop around the model. */
+/* The line together with the other lines of its function. Alone if the function also runs the
+ * model, because it is then the training loop. */
 static struct query_cause cause_at(const struct facts *f, const struct line *l)
 {
     const struct lines *all = facts_lines(f, LINES_STEP);
@@ -129,7 +131,7 @@ static struct query_cause cause_at(const struct facts *f, const struct line *l)
         if (is_computing(o))
             return alone;
         if (own_ns(f, o) > alone.ns)
-            return (struct query_cause){.line = NULL}; /* that one stands for both */
+            return (struct query_cause){.line = NULL}; /* that line represents the function */
         c.ns += own_ns(f, o);
         c.starved_ns += o->does_ns[LINE_STARVES];
         c.from = o->number < c.from ? o->number : c.from;
@@ -138,8 +140,9 @@ static struct query_cause cause_at(const struct facts *f, const struct line *l)
     return c;
 }
 
-/* Where cores are rare all computing takes longer, and a line that sleeps as long as ever would
- * vanish: so it is also asked what it holds of the rest. */
+/* Compares with the whole step, and, without time spent waiting for cores, with the rest
+ * of the step: if cores are scarce, all computing takes longer, and the share of a line
+ * that sleeps would shrink. */
 struct query_cause query_cause(const struct facts *f)
 {
     const struct lines *all = facts_lines(f, LINES_STEP);

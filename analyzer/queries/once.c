@@ -1,4 +1,4 @@
-/* Finds what a framework does once: captures of CUDA graphs, kernels compiled on first use. */
+/* Finds work that a framework does once: captures of CUDA graphs, kernels compiled on first use. */
 #include "analyzer/queries/once.h"
 
 #include "base/vec.h"
@@ -18,12 +18,12 @@ static enum capture_call call_of(const char *name)
                                               : OTHER;
 }
 
-/* A capture whose end was not recorded is none. */
+/* Adds the thread's captures. Ignores a capture whose end was not recorded. -1: out of memory. */
 static int captures_of(const struct timeline *t, const struct thread *th, const uint8_t *calls,
                        struct found *found)
 {
     int64_t begun_ns = INT64_MIN;
-    bool ended = false; /* the last of found may still be instantiated */
+    bool ended = false; /* the last capture found may still be instantiated */
     for (uint32_t i = th->first_api; i < th->first_api + th->apis; i++) {
         const struct api *c = &t->apis[i];
         switch (calls[c->name]) {

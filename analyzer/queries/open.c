@@ -1,4 +1,4 @@
-/* Follows which ranges of a thread are open at each of its calls. */
+/* Tracks which ranges of a thread are open at each of its calls. */
 #include "analyzer/queries/open.h"
 
 struct query_open query_open_start(const struct timeline *t, uint32_t thread)

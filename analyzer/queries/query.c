@@ -1,4 +1,4 @@
-/* Questions that many rules ask: sums over operations, optimizer and zeroing, names of ranges. */
+/* Queries that many rules use: sums over operations, optimizer and zeroing, names of ranges. */
 #include "analyzer/queries/query.h"
 
 #include "analyzer/measure/ranges.h"
@@ -30,8 +30,8 @@ size_t query_steps_with(const struct facts *f, enum part part)
     return n;
 }
 
-/* A queued operation starts some microseconds after the one before it. What is longer waits for
- * something else, which fewer operations would not shorten. */
+/* The idle time before a queued operation that its start costs: some microseconds. If the gap is
+ * longer, the operation waited for something else, and fewer operations would not shorten it. */
 static int64_t start_of_queued(const struct facts *f, const struct gap *g)
 {
     int64_t ns = gap_ns(f, g, PART_IDLE_QUEUED);
@@ -99,10 +99,11 @@ uint32_t query_before(const struct timeline *t, uint32_t op)
 enum query_take query_is_optimizer(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
-    bool inside = o->in_update && o->class.family != FAMILY_COMM; /* an exchange is none */
+    /* a collective is no part of the optimizer */
+    bool inside = o->in_update && o->class.family != FAMILY_COMM;
     if (o->kind != OP_KERNEL || (o->class.family != FAMILY_OPTIMIZER && !inside))
         return QUERY_NO;
-    const char *name = tl_text(f->tl, o->full_name); /* loss scaling has a rule of its own */
+    const char *name = tl_text(f->tl, o->full_name); /* another rule reports loss scaling */
     return strstr(name, "finite") || strstr(name, "amp_unscale") ? QUERY_NO : QUERY_ALL;
 }
 
@@ -125,15 +126,17 @@ static bool zeroes(const struct op *o)
     return o->kind == OP_KERNEL && o->class.family == FAMILY_FILL;
 }
 
-/* Where something tells when gradients are zeroed, other fills are masks, caches, paddings. No range
- * tells what a graph replays. */
+/* True for fills that may zero gradients. If ranges or the hook show when gradients are
+ * zeroed, other fills are masks, caches or paddings. Operations replayed by a graph lie in no
+ * range, so they count as well. */
 static bool may_be_zeroing(const struct facts *f, const struct op *o)
 {
     bool told = f->tl->zeroing_told || timeline_meta(f->tl, FACT_TORCH_OPTIMIZER);
     return zeroes(o) && (o->in_zeroing || o->in_graph || !told);
 }
 
-/* How many of the QUERY_BURST operations before (step -1) or behind (+1) `op` continue its run. */
+/* Number of operations on the stream, at most QUERY_BURST, that continue op's run of fills before
+ * it (step -1) or after it (+1). */
 static int run_length(const struct timeline *t, uint32_t op, int step)
 {
     int n = 0;
@@ -164,8 +167,8 @@ static bool many(const struct facts *f, const struct query_ops *ops, int64_t lea
     return each_step(f, ops->count) >= least;
 }
 
-/* One kernel for all parameters, again and again: by name and size it is the same, and between two of
- * them lies other work. */
+/* True if the optimizer is one kernel for all parameters: in each step the same kernel of the same
+ * size, with other work between any two of them. */
 static bool updates_at_once(const struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -259,7 +262,7 @@ bool query_find_seen(const struct facts *f)
     for (size_t i = 0; i < f->tl->call_count; i++)
         if (f->tl->calls[i].row.family == SPOOL_CALL_FIND &&
             strstr(tl_text(f->tl, f->tl->calls[i].row.function),
-                   "Find")) /* not Get...: the heuristic */
+                   "Find")) /* not cudnnGet...: that is the heuristic */
             return true;
     return false;
 }
@@ -280,9 +283,10 @@ bool query_thin(const struct facts *f, size_t *ops)
     if (ops)
         *ops = n;
     int64_t busy = f->breakdown_ns[PART_COMPUTE];
-    if (analysis_of_window(f) && f->step_ns < QUERY_ONE_CALL_NS) /* one call that somebody tried */
+    /* somebody tried out a single call */
+    if (analysis_of_window(f) && f->step_ns < QUERY_ONE_CALL_NS)
         return n < few;
-    if (analysis_of_window(f)) /* it may be a benchmark of copies */
+    if (analysis_of_window(f)) /* the window may be a benchmark of copies */
         busy += f->breakdown_ns[PART_COMM] + f->breakdown_ns[PART_COPY];
     return n < few && busy * QUERY_THIN_BUSY < f->step_ns;
 }

@@ -1,4 +1,4 @@
-/* Marks what cuDNN does by itself while it searches for an algorithm. */
+/* Marks the work that cuDNN does on its own while it searches for an algorithm. */
 #include "analyzer/queries/search.h"
 
 #include "wire/spool_format.h"
@@ -17,8 +17,9 @@ static bool *no_marks(struct arena *arena, size_t n)
     return arena_array(arena, n + 1, sizeof(bool));
 }
 
-/* The search's calls. Around the plans that are timed lie events, waits and allocations of their
- * workspace: the calls until the next plan, and before the first those that launch nothing. */
+/* Marks the calls of one search. Events, waits and allocations of workspace lie around the
+ * timed plans. So it also marks the calls until the next plan, and the calls before the first
+ * plan that launch nothing. */
 static void mark(const struct timeline *t, const struct call *c, bool *calls)
 {
     const struct call *next = c + 1;
@@ -90,7 +91,7 @@ static bool is_for(const struct facts *f, const struct call *search, const struc
            memcmp(search->row.dim, c->dim, sizeof c->dim) == 0;
 }
 
-/* Of a kernel that multiplies on tensor cores; 0: of another. */
+/* Duration of a kernel that multiplies on tensor cores; 0: another operation. */
 static double tensor_ns(const struct timeline *t, uint32_t op)
 {
     const struct op *o = op == TL_NONE ? NULL : &t->ops[op];
@@ -116,7 +117,7 @@ double query_tried_ns(const struct facts *f, const struct query_trials *x,
     return least;
 }
 
-/* Of a convolution's sizes and what is computed with them; the pass aside. */
+/* Hash of a convolution's sizes and data type. The pass (forward, backward) does not count. */
 static uint64_t sizes_hash(const struct row_call *r)
 {
     uint64_t h = 1469598103934665603u;
@@ -131,7 +132,8 @@ static int by_hash(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Step by step; calls of several threads are not in the order of their steps. */
+/* True if the step contains a convolution of new sizes, which are added to `known`. Steps are
+ * examined in order, because calls of several threads are not sorted by step. */
 static bool step_brings_new(const struct facts *f, uint32_t step, uint64_t *known, size_t *count)
 {
     size_t before = *count;

@@ -1,35 +1,37 @@
-/* What cuDNN does by itself while it searches for an algorithm: its calls, its waits, its work.
+/* Work that cuDNN does on its own while it searches for an algorithm: its calls, waits and kernels.
  * Cost: one pass over library calls, operations and gaps. */
 #ifndef GPUPROF_QUERIES_SEARCH_H
 #define GPUPROF_QUERIES_SEARCH_H
 
 #include "analyzer/queries/query.h"
 
-/* A call of cudnnFind... (not Get...: the heuristic), or a plan that is executed to be timed. */
+/* True for a call of cudnnFind... (not cudnnGet..., the heuristic), or for a plan that
+ * runs only to be timed. */
 bool query_searches(const struct timeline *t, const struct call *c);
 
 struct query_search {
-    const bool *call_marks, *op_marks; /* by call, by operation: made by a search. NULL: no memory,
-                                          or no searches */
-    int64_t sync_ns, alloc_ns;         /* idle time of the device after waits inside, and while
-                                          memory comes and goes; used steps */
+    /* by call, by op: made by a search. NULL: out of memory, or no search */
+    const bool *call_marks, *op_marks;
+    int64_t sync_ns, alloc_ns; /* idle time of the device in used steps, after waits
+                                  inside searches, and while they allocate or free memory */
 };
 struct query_search query_search(const struct facts *f, struct arena *arena);
 
-/* Searches by measuring: each ran the candidates once, so the profile has their
- * kernels. */
-struct query_trials { /* calls of the timeline's, in its order; the array is the arena's */
+/* Searches by measuring. Each ran the candidates once, so the profile contains their kernels. */
+struct query_trials { /* pointers to calls of the timeline, in its order; the
+                         array is from the arena */
     const struct call **at;
     size_t count;
 };
-/* How many of the used steps behind the first few bring a convolution of sizes that no step before
- * had, in per cent; 0 where sizes were not recorded. Measuring algorithms does not pay then. */
+/* Per cent of the used steps, after the first few, that contain a convolution with sizes that
+ * no earlier step had; 0 if sizes were not recorded. If sizes keep changing, measuring
+ * algorithms does not pay. */
 double query_new_sizes_pct(const struct facts *f);
 
-/* None without memory. */
+/* count 0 if out of memory. */
 struct query_trials query_trials(const struct facts *f, struct arena *arena);
-/* ns of the shortest kernel on tensor cores that one of them ran for the same convolution: the same
- * pass, type and sizes. 0: none did. */
+/* Duration in ns of the shortest tensor-core kernel that a search ran for the same convolution:
+ * same pass, type and sizes. 0: none. */
 double query_tried_ns(const struct facts *f, const struct query_trials *x,
                       const struct call *convolution);
 

@@ -1,5 +1,5 @@
-/* Why the host waits: what stands around the calls that wait for the GPU. Cost: one pass over the
- * calls and ranges of each thread. */
+/* Finds why the host waits for the GPU, from the ranges and calls around the waiting call. Cost:
+ * one pass over the calls and ranges of each thread. */
 #include "analyzer/queries/waits.h"
 
 #include "analyzer/queries/open.h"
@@ -21,7 +21,7 @@ enum call_wait query_call_wait(const struct timeline *t, const struct api *c)
         return CALL_AWAITS_GPU;
     case API_COPY_SYNC:
         return query_reads_back(t, c) ? CALL_AWAITS_GPU : CALL_AWAITS_COPY;
-    case API_COPY_ASYNC: /* what goes through pageable memory is staged */
+    case API_COPY_ASYNC: /* a copy through pageable memory is staged */
         if (!o || (o->src_kind != MEMORY_PAGEABLE && o->dst_kind != MEMORY_PAGEABLE))
             return CALL_GOES_ON;
         return query_reads_back(t, c) && o->dst_kind == MEMORY_PAGEABLE ? CALL_AWAITS_GPU
@@ -42,7 +42,7 @@ static enum wait_cause cause_of(const char *name)
         const char *part;
         enum wait_cause cause;
     } known[] = {
-        {"aten::nonzero_static", WAIT_OTHER}, /* of fixed size: waits for nothing */
+        {"aten::nonzero_static", WAIT_OTHER}, /* its result has a fixed size, so it does not wait */
         {"aten::is_nonzero", WAIT_SCALAR},
         {"aten::_local_scalar_dense", WAIT_SCALAR},
         {"aten::item", WAIT_SCALAR},
@@ -53,7 +53,7 @@ static enum wait_cause cause_of(const char *name)
         {"aten::bincount", WAIT_MASK},
         {"aten::copy_", WAIT_READ},
         {"aten::_to_copy", WAIT_READ},
-        /* as the hook names them, with the program's line */
+        /* ranges of the hook, which add the program's line */
         {"sync .item(", WAIT_SCALAR},
         {"sync bool(", WAIT_SCALAR},
         {"sync int(", WAIT_SCALAR},
@@ -69,7 +69,8 @@ static enum wait_cause cause_of(const char *name)
     return WAIT_OTHER;
 }
 
-/* Innermost first: the operator next to the call knows best; "aten::to" says little by itself. */
+/* Asks the innermost range first: the operator next to the call knows the reason;
+ * "aten::to" alone says little. */
 static enum wait_cause cause_at(const struct query_open *o)
 {
     for (size_t i = o->n; i-- > 0;) {
@@ -80,8 +81,8 @@ static enum wait_cause cause_at(const struct query_open *o)
     return WAIT_OTHER;
 }
 
-/* What runs on the GPU before the host knows how large a result is, or which way a function goes;
- * the operators that launch it, in the framework's words. */
+/* Kernels that compute the size of a result, or a condition that decides how a function continues,
+ * and the operators that launch them in the framework's words. */
 static const struct counting {
     const char *kernels, *operator;
     enum wait_cause cause;
@@ -94,7 +95,8 @@ static const struct counting {
     {"or_kernel|and_kernel", "any", WAIT_OTHER},
 };
 
-/* By the last few launches before the call. */
+/* The entry that matches one of the last few kernels launched before the call; NULL: none. *launch:
+ * see query_wait_operator. */
 static const struct counting *counted_before(const struct timeline *t, const struct thread *thread,
                                              uint32_t sync, uint32_t *launch)
 {
@@ -122,7 +124,7 @@ const char *query_wait_operator(const struct timeline *t, uint32_t sync, uint32_
     return c ? c->operator: NULL;
 }
 
-/* Where no range says more, those kernels tell. */
+/* True if the last kernels compute a result's size. Used if no range gives a reason. */
 static bool behind_count(const struct timeline *t, const struct thread *thread, uint32_t sync)
 {
     uint32_t launch;
@@ -130,7 +132,8 @@ static bool behind_count(const struct timeline *t, const struct thread *thread, 
     return c && c->cause == WAIT_MASK;
 }
 
-/* Without non_blocking PyTorch waits for the stream right after the copy, with no call between. */
+/* True if the wait directly follows a copy to the GPU. Without non_blocking, PyTorch waits for the
+ * stream right after the copy. */
 static bool behind_upload(const struct timeline *t, const struct thread *thread, uint32_t sync)
 {
     const struct api *c = &t->apis[sync];

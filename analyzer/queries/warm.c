@@ -19,7 +19,7 @@ static bool one_time_kind(unsigned kind)
     case API_OTHER:
     case API_LOOKUP:
         return true;
-    default: /* copies and waits are long for reasons of their own */
+    default: /* copies and waits are long for other reasons */
         return false;
     }
 }
@@ -29,8 +29,8 @@ static bool about_memory(unsigned kind)
     return kind == API_ALLOC || kind == API_FREE || kind == API_HOST_ALLOC;
 }
 
-/* In a window loading code is set-up however short the call is, and so are allocations unless they
- * come all the time: those are another rule's. */
+/* What counts as set-up if the analysis covers a window: loading code, however short the call;
+ * allocations unless there are many, because another rule reports those. */
 struct set_up {
     bool code, memory;
 };
@@ -46,12 +46,14 @@ static struct set_up set_up_of(const struct facts *f)
     return s;
 }
 
-/* Moves pages each time that the program asks for it. */
+/* True for calls that move pages each time the program asks for it. */
 static bool prefetches(const struct timeline *t, const struct api *c)
 {
     return c->kind == API_OTHER && strstr(tl_text(t, c->name), "MemPrefetch");
 }
 
+/* True if the call may be one-time work: a long call of a kind that is slow the
+ * first time, or set-up. */
 static bool candidate(const struct facts *f, const struct set_up *set_up, const struct api *c)
 {
     bool counts = c->end_ns - c->start_ns >= QUERY_WARM_LONG_NS
@@ -61,7 +63,7 @@ static bool candidate(const struct facts *f, const struct set_up *set_up, const 
     return counts && f->tl->threads[c->thread].process == f->steps.process;
 }
 
-/* Where the call's time on the host is counted. */
+/* The sum that the call's time on the host is added to. */
 static int64_t *sum_of(struct query_warm *w, const struct api *c)
 {
     return about_memory(c->kind)   ? &w->memory_ns
@@ -82,8 +84,8 @@ static void count_call(const struct timeline *t, struct query_warm *w, uint32_t 
         *longest = call;
 }
 
-/* The recording has the start of the process: PyTorch's profiler begins later, and so may gpuprof.
- */
+/* True if the recording contains the start of the process. PyTorch's profiler starts
+ * later, and gpuprof may, too. */
 static bool from_the_start(const struct facts *f)
 {
     const char *source = timeline_meta(f->tl, "source");
@@ -91,15 +93,16 @@ static bool from_the_start(const struct facts *f)
            !(f->window_count && f->windows[0].leads_in);
 }
 
-/* Libraries are read before there is a context. */
+/* True for calls that load libraries, which need no CUDA context. */
 static bool needs_no_context(const struct timeline *t, const struct api *c)
 {
     return strstr(tl_text(t, c->name), "LibraryLoad") != NULL;
 }
 
-/* The longest call creates the context if no other call of the process took time before it, and
- * none of its name comes near it: a cudaMalloc takes as long again, or it is not the allocation
- * that does. To pin memory takes its time, so there another call must tell. */
+/* Finds the call that creates the context: the longest call, if no other call of the process took
+ * noticeable time before it, and no other call of its name takes nearly as long. (If the next
+ * cudaMalloc is as slow, the allocation itself takes the time.) Pinning memory is always slow, so
+ * there another call of that name must exist to compare with. */
 static void find_context(const struct facts *f, struct query_warm *w)
 {
     const struct timeline *t = f->tl;
@@ -129,13 +132,14 @@ static void find_context(const struct facts *f, struct query_warm *w)
 
 struct found VEC(struct span);
 
-/* A thread that stands in line for a core makes long calls of all kinds. */
+/* True if the training thread often waits for a core: then calls of all kinds are
+ * long, not only the first. */
 static bool lacks_core(const struct facts *f)
 {
     return f->host.starved_ns * QUERY_WARM_STARVED >= f->step_ns && f->step_ns > 0;
 }
 
-/* Captures, unless the program captures all the time. */
+/* Adds the captures unless the program captures all the time. -1: out of memory. */
 static int add_captures(const struct facts *f, struct found *found, struct spans *captures,
                         struct query_warm *w)
 {
@@ -155,7 +159,7 @@ static int add_captures(const struct facts *f, struct found *found, struct spans
     return rc < 0 ? -1 : spans_index(captures);
 }
 
-/* Long first calls and captures, merged. -1: out of memory. */
+/* Finds long first calls and captures, merged into `out`. -1: out of memory. */
 static int long_calls(const struct facts *f, struct spans *out, struct spans *captures,
                       struct query_warm *w)
 {
@@ -180,7 +184,8 @@ static int long_calls(const struct facts *f, struct spans *out, struct spans *ca
         *s = (struct span){c->start_ns, c->end_ns};
         count_call(t, w, i);
     }
-    /* Calls come by thread and start: a thread's spans are in order, those of several are not. */
+    /* Insertion sort: calls are sorted by thread and start, so only spans of several
+     * threads are out of order. */
     for (size_t i = 1; i < found.n; i++)
         for (size_t j = i; j > 0 && found.at[j].start_ns < found.at[j - 1].start_ns; j--) {
             struct span swap = found.at[j];
@@ -194,7 +199,7 @@ static int long_calls(const struct facts *f, struct spans *out, struct spans *ca
     return rc < 0 ? -1 : spans_index(out);
 }
 
-/* Names under which frameworks run what they have just compiled, or compile. */
+/* True for names of ranges in which frameworks compile, or run what they just compiled. */
 static bool compiles(const char *name)
 {
     return strcmp(name, "fallback_function") == 0 || strstr(name, "_compile.<locals>") ||
@@ -202,8 +207,8 @@ static bool compiles(const char *name)
            strstr(name, "convert_frame") || strstr(name, "triton.compile");
 }
 
-/* A range that says so itself ("Nvrtc::CompileProgram", "XlaCompile"), and is long; what runs
- * something compiled is none, nor is a function of Python. */
+/* True for a long range whose name says that it compiles ("Nvrtc::CompileProgram", "XlaCompile").
+ * Not for "compiled", nor for functions of Python. */
 static bool says_compile(const struct timeline *t, const struct range *r)
 {
     if (r->end_ns - r->start_ns < QUERY_WARM_LONG_NS)
@@ -212,15 +217,18 @@ static bool says_compile(const struct timeline *t, const struct range *r)
     return at && tolower((unsigned char)at[strlen("compile")]) != 'd' && !strstr(name, ".py(");
 }
 
+/* What shows one-time work in a recording. */
 struct signs {
-    struct spans calls, captures; /* calls: with captures */
-    uint32_t marks[64];           /* ranges of compilation */
+    struct spans calls, captures; /* calls: long first calls and captures;
+                                     captures: captures alone */
+    uint32_t marks[64];           /* indices of ranges of compilation */
     size_t n;
-    uint32_t *first; /* query_first_compiled's */
-    bool loads;      /* code that is loaded is new: the program does not load it all the time */
+    uint32_t *first; /* from query_first_compiled */
+    bool loads;      /* loading code is a sign of compiling, because the program does not
+                        load code all the time */
 };
 
-/* A range of that kind that begins inside the gap, or just behind it; TL_NONE without. */
+/* Index of a compilation range that begins inside the gap or just after it, or TL_NONE. */
 static uint32_t compiled_at(const struct timeline *t, const struct signs *s, const struct gap *g)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -233,7 +241,7 @@ static uint32_t compiled_at(const struct timeline *t, const struct signs *s, con
     return TL_NONE;
 }
 
-/* Of `ns` in that gap, by where it lies. */
+/* Adds `ns` of idle time to down_ns or inside_ns, depending on where the gap lies. */
 static void place_in(const struct timeline *t, const struct gap *g, int64_t ns,
                      struct query_warm *w)
 {
@@ -243,21 +251,22 @@ static void place_in(const struct timeline *t, const struct gap *g, int64_t ns,
         w->inside_ns += ns;
 }
 
-/* The gap ends with a kernel that is compiled when it is first used. */
+/* True if the gap ends with a kernel that was compiled on first use. */
 static bool first_use(const struct timeline *t, const struct signs *s, const struct gap *g)
 {
     return g->before_op != TL_NONE && s->first[t->ops[g->before_op].name] == g->before_op;
 }
 
-/* By the program: the runtime loads inside its own calls. */
+/* True if the program itself loads code. The runtime's loading inside its
+ * own calls does not count. */
 static bool loads_code(const struct timeline *t, const struct api *c)
 {
     const char *name = c->kind == API_MODULE && c->layer == 0 ? tl_text(t, c->name) : "";
     return strstr(name, "ModuleLoad") || strstr(name, "LibraryLoad");
 }
 
-/* The thread loads code in the gap and then launches what ends it: Triton, NVRTC and XLA compile
- * before they load. */
+/* True if the thread loads code in the gap and then launches the operation that ends it: Triton,
+ * NVRTC and XLA compile before they load. */
 static bool loads_before(const struct timeline *t, const struct signs *s, const struct gap *g)
 {
     uint32_t launch = s->loads && g->before_op != TL_NONE ? t->ops[g->before_op].api : TL_NONE;
@@ -302,7 +311,7 @@ static void take_gap(const struct facts *f, const struct gap *g, const struct si
     w->host_ns += rest;
 }
 
-/* -1: out of memory. */
+/* Fills *s, and the counts of calls in *w. -1: out of memory. */
 static int find_signs(const struct facts *f, struct signs *s, struct query_warm *w)
 {
     const struct timeline *t = f->tl;

@@ -1,4 +1,4 @@
-/* Finds when workers delivered each batch, from waits alone. */
+/* Finds when workers delivered each batch, using only the waits for batches. */
 #include "analyzer/queries/input/delivery.h"
 
 #include "analyzer/measure/input.h"
@@ -13,17 +13,19 @@ static bool awaits_workers(const char *name)
     return strstr(name, "_MultiProcessingDataLoaderIter") != NULL;
 }
 
+/* Appends a wait; -1: out of memory. */
 static int add(struct deliveries *d, int64_t from_ns, int64_t to_ns)
 {
     if (d->n && from_ns < d->at[d->n - 1].to_ns)
-        return 0; /* inside the one before */
+        return 0; /* nested in the previous one */
     struct delivery *x = vec_push(d);
     if (x)
         *x = (struct delivery){from_ns, to_ns, 0};
     return x ? 0 : -1;
 }
 
-/* Ranges that wait for workers. -1: out of memory. */
+/* Adds the ranges that wait for workers. *others: there are other ranges of data
+ * loading. -1: out of memory. */
 static int take_ranges(struct deliveries *d, const struct facts *f, bool *others)
 {
     const struct timeline *t = f->tl;
@@ -43,7 +45,8 @@ static int take_ranges(struct deliveries *d, const struct facts *f, bool *others
     return rc;
 }
 
-/* Calls that sleep until another thread or process does something; a read may be of a file. */
+/* True for system calls that sleep until another thread or process acts. read() is not among them,
+ * because it may read a file. */
 static bool sleeps(const char *call)
 {
     static const char *const prefix[] = {"poll",  "ppoll", "select", "epoll_",       "sem_wait",
@@ -54,6 +57,7 @@ static bool sleeps(const char *call)
     return false;
 }
 
+/* True if the thread sleeps during more than half of the span. `next` is a cursor in os_calls. */
 static bool slept(const struct timeline *t, uint32_t thread, const struct span *in, size_t *next)
 {
     int64_t asleep_ns = 0;
@@ -67,7 +71,8 @@ static bool slept(const struct timeline *t, uint32_t thread, const struct span *
     return asleep_ns * 2 > in->end_ns - in->start_ns;
 }
 
-/* Without such ranges: the thread sleeps in calls of the operating system until a batch comes. */
+/* For recordings without such ranges: adds the stretches of data loading in which the thread sleeps
+ * in system calls. -1: out of memory. */
 static int take_os_waits(struct deliveries *d, const struct facts *f)
 {
     struct spans all = {0};
@@ -85,7 +90,8 @@ static bool awaited(const struct delivery *x)
     return x->to_ns - x->from_ns >= QUERY_AWAITED_NS;
 }
 
-/* Do the workers set the pace, from the first step that is used to the last? */
+/* True if workers set the pace between the first used step and the last: enough
+ * of the waits are long. */
 static bool held_up(const struct deliveries *d, const struct facts *f)
 {
     size_t waits = 0, taken = 0;
@@ -111,7 +117,8 @@ static bool held_up(const struct deliveries *d, const struct facts *f)
            (double)waited_ns * 100 >= (double)steps_ns * QUERY_HELD_UP_PCT;
 }
 
-/* Those taken without a wait were ready: evenly between the waits around them. */
+/* Sets made_ns. An awaited batch was ready when the wait ended. Batches taken without a wait were
+ * ready earlier: they are spread evenly between the waits before and after them. */
 static void date(struct deliveries *d)
 {
     size_t last = 0;
@@ -147,7 +154,7 @@ int query_deliveries(const struct facts *f, struct deliveries *d)
     return rc;
 }
 
-/* What taking a batch that was ready took at most in the median, for the bytes that it has. */
+/* The median time that taking a ready batch costs at most, for batches of this size. */
 static double ready_cost_ns(const struct facts *f)
 {
     struct query_copies pageable = query_h2d(f, MEMORY_PAGEABLE),
@@ -156,10 +163,10 @@ static double ready_cost_ns(const struct facts *f)
     return QUERY_READY_NS + QUERY_READY_PER_BYTE * (double)(pageable.bytes + pinned.bytes) / steps;
 }
 
-/* How much longer the program waits for a batch when it asks 1 ns later: -1 where the batch comes
- * when it comes, 0 where taking it costs the same at any time. The least-squares slope over the
- * batches, with QUERY_SLOPE_ERRORS standard errors. False: too few batches, or the program always asks equally
- * late. */
+/* *slope: by how much the wait for a batch changes if the program asks 1 ns later. -1: the batch
+ * arrives at a fixed time, whenever it is requested; 0: taking it costs the same at any time.
+ * Least-squares slope over the batches; *error: QUERY_SLOPE_ERRORS standard errors. False: too few
+ * batches, or the program always asks equally late. */
 static bool slope_of(const struct deliveries *d, double *slope, double *error)
 {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;

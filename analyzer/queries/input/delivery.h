@@ -1,6 +1,6 @@
-/* When workers delivered each batch, where a recording has only the waits for them: it was made by
- * a profiler that sees neither the workers nor how many there are. In a loop that they hold up, the
- * end of a wait is the moment of a delivery. Cost: one pass over the training thread's ranges. */
+/* Finds when workers delivered each batch in recordings that contain only the waits for batches,
+ * because the profiler saw neither the workers nor their number. If the workers set the loop's
+ * pace, a batch is delivered when a wait ends. Cost: one pass over the training thread's ranges. */
 #ifndef GPUPROF_QUERIES_INPUT_DELIVERY_H
 #define GPUPROF_QUERIES_INPUT_DELIVERY_H
 
@@ -9,28 +9,30 @@
 
 struct delivery {
     int64_t from_ns, to_ns; /* the training thread takes the batch */
-    int64_t made_ns; /* the batch was ready: at the end of a wait; else at an even pace between the
-                        waits before and after, and not later than it was taken */
+    /* when the batch was ready: at the end of a long wait; otherwise evenly spread between the long
+     * waits before and after it, and not later than it was taken */
+    int64_t made_ns;
 };
 struct deliveries VEC(struct delivery);
 
-/* The batches that the training thread took, in order. n stays 0 where workers do not hold up the
- * loop, where their work was recorded, or where nothing says that somebody else makes the batches.
- * -1: out of memory. Release what was found. */
+/* The batches that the training thread took, in order. n stays 0 if workers do not set the pace, if
+ * their work was recorded, or if nothing shows that other processes make the batches. -1: out of
+ * memory. The caller releases *d in either case. */
 int query_deliveries(const struct facts *f, struct deliveries *d);
 void query_deliveries_release(struct deliveries *d);
 
-/* What the waits for batches are. Taking a batch that is ready costs time as well: Python wakes up,
- * maps the memory and unpacks. */
+/* What the waits for batches mean. Taking a ready batch also costs time: Python wakes up, maps
+ * the memory and unpacks. */
 enum delivery_reading {
-    DELIVERY_LIMITS, /* workers make batches no faster: a shorter step waits longer */
-    DELIVERY_EITHER, /* the recording does not decide between the two */
-    DELIVERY_COSTS   /* batches were ready: a shorter step waits as long as this one */
+    DELIVERY_LIMITS, /* workers are too slow: in a shorter step the wait is longer */
+    DELIVERY_EITHER, /* the recording does not decide between the other two */
+    DELIVERY_COSTS   /* batches were ready: in a shorter step the wait is as long */
 };
-/* How to read the waits of `d`. Cost: one pass over them. */
+/* Decides what the waits in `d` mean. Cost: one pass over them. */
 enum delivery_reading query_delivery_reading(const struct facts *f, const struct deliveries *d);
-/* How many times as many workers it takes to make the batches within the rest of the step, where
- * workers hold up the loop and only the waits for them were recorded; 0 = not known. */
+/* By which factor the number of workers must grow to make the batches within the rest of
+ * the step. Only if workers set the pace and only the waits for them were recorded;
+ * otherwise 0 = not known. */
 double query_workers_lack(const struct facts *f);
 
 #endif

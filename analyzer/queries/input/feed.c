@@ -1,4 +1,4 @@
-/* Finds the loader that is waited for most, and what its batches and workers cost. */
+/* Finds the loader that the program waits for most, and what its batches and workers cost. */
 #include "analyzer/queries/input/feed.h"
 
 #include "analyzer/measure/median.h"
@@ -24,7 +24,8 @@ static bool is_wait(const struct row_loader *l)
            l->what == SPOOL_LOADER_END;
 }
 
-/* A hostile profile may hold any number: no difference of integers. */
+/* A damaged or hostile profile may hold any number: subtract as doubles, since
+ * integers could overflow. */
 static double length(const struct row_loader *l)
 {
     return (double)l->end_ns - (double)l->start_ns;
@@ -38,11 +39,13 @@ static bool in_process(const struct facts *f, const struct row_loader *l, uint32
 
 enum { MOST_LOADERS = 64 };
 
-/* The loader that is waited for most in the steps: by the thread that trains if that waits at all,
- * else by the one that reads ahead for it. */
+/* Chooses the loader with most waiting time in the steps. Looks at the waits of the
+ * training thread or, if it has none, at those of a thread that reads ahead for it. False:
+ * nobody waits for a loader. */
 static bool choose(const struct facts *facts, struct feed *f)
 {
-    double of[2][MOST_LOADERS] = {{0}}; /* by the training thread; by others */
+    /* [0]: waits of the training thread; [1]: of other threads */
+    double of[2][MOST_LOADERS] = {{0}};
     uint32_t other = TL_NONE, thread;
     for (size_t i = 0; i < facts->tl->loader_count; i++) {
         const struct row_loader *l = &facts->tl->loaders[i];
@@ -76,10 +79,11 @@ static bool of_loader(const struct feed *f, const struct row_loader *l)
 /* ---- sums over its records ---- */
 
 struct sums {
-    double wait_ns, first_ns, around_ns; /* all; the first of each loop; beginning and ending */
+    double wait_ns, first_ns, around_ns; /* all waits; the first wait of each loop;
+                                            starting and ending loops */
     double making_ns, cpu_ns, collate_ns;
     double waits, loops, ends, made, cpus, collated;
-    int64_t *later; /* waits but the first of a loop */
+    int64_t *later; /* lengths of all waits but the first of each loop */
     size_t later_count;
     int most_worker;
     bool first_is_next;
@@ -118,7 +122,7 @@ static void add_made(struct sums *s, const struct row_loader *l)
     }
 }
 
-/* Rows of a thread are in the order of time. */
+/* Sums up all records. Rows of a thread are sorted by time. */
 static void add_all(const struct facts *facts, const struct feed *f, struct sums *s)
 {
     uint32_t thread;
@@ -141,12 +145,13 @@ static bool in_window(const struct facts *f, int64_t ns)
            ns <= f->steps.at[f->steps.count - 1].end_ns;
 }
 
+/* First and last sample of a thread's clocks within the steps. */
 struct grown {
     const struct row_host_sample *first, *last;
 };
 
-/* By process index: makes batches for another one. Other ranks and other programs of the run, whose
- * threads train, are no workers. NULL: no memory. */
+/* By process index: it makes batches for the training process. Other ranks and other programs,
+ * whose own threads train, are no workers. NULL: out of memory. */
 static bool *worker_processes(const struct facts *facts)
 {
     const struct timeline *t = facts->tl;
@@ -161,7 +166,8 @@ static bool *worker_processes(const struct facts *facts)
     return makes;
 }
 
-/* Of a thread, between its first and last sample in the steps; per ns of that time. */
+/* *cpu: share of time in which the thread computes; *line: share in which it waits for a core, -1 =
+ * not sampled. Between its first and last sample in the steps. False: too short, or no samples. */
 static bool rates(const struct grown *g, double *cpu, double *line)
 {
     if (!g->first)
@@ -176,18 +182,18 @@ static bool rates(const struct grown *g, double *cpu, double *line)
 }
 
 struct cpu_use {
-    double lines;       /* in line for a core, on average; -1 */
-    double all;         /* cores that the program's threads have, on average */
-    double trains;      /* cores on which the training process computes; -1 = not sampled */
-    double main_cpu;    /* of the training thread; -1 */
-    double main_line;   /* the training thread: ready, without a core; -1 */
-    double worker_cpu;  /* of the workers' time, computing; -1 */
-    double worker_line; /* ... ready, without a core; -1 */
+    double lines;       /* threads waiting for a core, on average; -1 = not sampled */
+    double all;         /* cores that the program's threads use, on average; -1 = not sampled */
+    double trains;      /* cores that the training process computes on; -1 = not sampled */
+    double main_cpu;    /* the training thread's share of time computing; -1 */
+    double main_line;   /* its share of time ready but without a core; -1 */
+    double worker_cpu;  /* mean share of a worker's time computing; -1 */
+    double worker_line; /* mean share of its time ready but without a core; -1 */
 };
 
-/* PyTorch's helpers compute only while the training thread does. What they have beyond that, they
- * spin: OpenMP's threads do so for a while when their work is done, and give the core to whoever
- * needs it. They call nothing that is recorded. */
+/* CPU use of a thread, without spinning. PyTorch's helper threads compute only while the training
+ * thread does. CPU time beyond that is spinning: OpenMP's threads spin for a while after their
+ * work, and give up the core to any thread that needs it. Helper threads make no recorded calls. */
 static double helps(const struct facts *facts, uint32_t thread, double cpu, double main_cpu)
 {
     const struct thread *th = &facts->tl->threads[thread];
@@ -266,12 +272,14 @@ static void settings(const struct facts *facts, struct arena *arena, struct feed
     f->shards = iterable && strcmp(iterable, "shards") == 0;
 }
 
-/* Time that is neither spent computing nor in line is sleep: for a disk, a network, a lock. */
+/* Divides the time to make a batch. Time that is neither computing nor waiting for a core is sleep:
+ * for a disk, a network, a lock. */
 static void split_fetch(struct feed *f, const struct cpu_use *u)
 {
     double off = f->cpu_ns >= 0 && f->fetch_ns > f->cpu_ns ? f->fetch_ns - f->cpu_ns : 0;
     double line = -1;
-    if (f->have > 0 && u->worker_cpu > 0 && u->worker_line >= 0) /* as they share their time */
+    /* assume the same ratio of waiting to computing as in all of the worker's time */
+    if (f->have > 0 && u->worker_cpu > 0 && u->worker_line >= 0)
         line = f->cpu_ns * u->worker_line / u->worker_cpu;
     else if (f->have <= 0 && u->main_cpu > 0 && u->main_line >= 0)
         line = f->cpu_ns * u->main_line / u->main_cpu;
@@ -283,6 +291,8 @@ static void split_fetch(struct feed *f, const struct cpu_use *u)
         f->sleep_hi = f->sleep_low + QUERY_SLEEP_DOUBT * (off - f->sleep_low);
 }
 
+/* Sets the cost of handing a batch from a worker to the loop: estimates by size,
+ * lowered to what was observed. */
 static void hand_over(const struct facts *facts, struct arena *arena, struct feed *f,
                       struct sums *s)
 {
@@ -293,7 +303,7 @@ static void hand_over(const struct facts *facts, struct arena *arena, struct fee
     f->hand_hi = QUERY_HAND_NS.bad + QUERY_HAND_PER_BYTE.bad * bytes;
     f->send_low = QUERY_HAND_NS.good + QUERY_SEND_PER_BYTE.good * bytes;
     f->send_hi = QUERY_HAND_NS.bad + QUERY_SEND_PER_BYTE.bad * bytes;
-    /* The shortest waits are for batches that were ready: they are the way alone. */
+    /* The shortest waits found their batch ready: they contain only the hand-over. */
     if (f->have > 0 && s->later_count >= (size_t)QUERY_READY_WAITS) {
         sort_ns(s->later, s->later_count);
         double ready = (double)s->later[s->later_count / (size_t)QUERY_READY_WAITS];
@@ -306,7 +316,9 @@ static void hand_over(const struct facts *facts, struct arena *arena, struct fee
 static void waiting(struct feed *f, const struct sums *s, const struct cpu_use *u)
 {
     f->wait_ns = s->wait_ns / f->steps;
-    if (f->ahead) { /* the loop waits while it sleeps, and only while the other thread is behind */
+    /* the training thread waits while it sleeps, and only while the thread
+     * that reads ahead is behind */
+    if (f->ahead) {
         double asleep =
             u->main_cpu >= 0 ? 1 - u->main_cpu - (u->main_line > 0 ? u->main_line : 0) : 0;
         double behind = f->wait_ns >= QUERY_BEHIND * f->step_ns ? f->wait_ns : 0;
@@ -320,8 +332,9 @@ static void waiting(struct feed *f, const struct sums *s, const struct cpu_use *
     f->line_ns = line < f->rest_ns / 2 ? line : f->rest_ns / 2;
 }
 
-/* Other programs have the cores that are neither this program's nor idle. Where idle time was not
- * recorded, threads that stand in line show it: they use every core that they can get. */
+/* Finds whether other programs use cores: those that this program neither uses nor leaves
+ * idle. If idle time was not recorded, threads that wait for a core show it, because they
+ * would use any free core. */
 static void share_cores(const struct facts *facts, struct feed *f, const struct cpu_use *u)
 {
     const char *text = timeline_meta(facts->tl, "idle_cores");
@@ -334,7 +347,7 @@ static void share_cores(const struct facts *facts, struct feed *f, const struct 
         f->others =
             own < QUERY_OTHERS_OWN * f->cores && own + u->lines > QUERY_OTHERS_WANTED * f->cores;
     double left = idle >= 0 ? own + idle : own * QUERY_OTHERS_LEAVE, fair = f->cores / 2;
-    if (f->others) /* a thread that mostly sleeps gets its turn beside any number of others */
+    if (f->others) /* a mostly sleeping thread gets its turn among any number of others */
         f->cores = left > fair ? left : fair;
 }
 

@@ -1,5 +1,5 @@
-/* What a step takes with another number of workers: the slowest of the loop, of the workers, and of
- * the cores that they share. */
+/* How long a step takes with another number of workers: as long as the slowest of the loop, the
+ * workers, and the cores that they share. */
 #include "analyzer/queries/input/feed.h"
 #include "wire/fact_keys.h"
 
@@ -8,19 +8,22 @@
 #include <string.h>
 
 struct costs {
-    double off, hand, send, fork; /* each at best, or at worst */
-    double line; /* of the rest of the step: ready, without a core, because of the workers of now */
-    double less; /* without workers: what they cost the loop besides */
-    bool crowded; /* with little room left on the cores the loop loses its turn now and then */
+    double off, hand, send, fork; /* per batch, and per worker for fork: either all
+                                     at best or all at worst */
+    double line;  /* time of the rest of the step in which the loop lacks a core because
+                     of the present workers */
+    double less;  /* without workers: further costs that workers cause in the loop */
+    bool crowded; /* if little room is left on the cores, the loop sometimes loses its core */
 };
 
-/* Of each loop: until the first batch is there, from workers that are idle. They are asked to begin
- * again and answer, which takes the way from process to process twice. */
+/* Time per step until the first batch of each loop arrives from idle workers. The loop asks them to
+ * begin and waits for the answer, which takes two hand-overs between processes. */
 static double fill_up(const struct feed *f, double first_ns, double hand_ns)
 {
     return (first_ns + 2 * hand_ns) * f->loops / f->steps;
 }
 
+/* Time per step to start n workers anew for each loop; 0 if the loader stays the same. */
 static double start_up(const struct feed *f, int n, double fork_ns)
 {
     if (n == 0 || !f->anew)
@@ -29,6 +32,7 @@ static double start_up(const struct feed *f, int n, double fork_ns)
     return each * n * f->loops / f->steps;
 }
 
+/* Length of a step with n workers under these costs. */
 static double step_with(const struct feed *f, int n, const struct costs *c)
 {
     double cpu = f->cpu_ns >= 0 ? f->cpu_ns : f->fetch_ns, b = f->batches;
@@ -45,8 +49,8 @@ static double step_with(const struct feed *f, int n, const struct costs *c)
     return step + fill_up(f, cpu + c->off + c->send, c->hand) + start_up(f, n, c->fork);
 }
 
-/* Of making a batch, without a core: asleep, and in line where other programs crowd it or, at
- * worst, the threads of this one still do. */
+/* Time to make a batch that is not spent computing: sleep, and waiting for a core if other programs
+ * use the cores, or at worst if this program's threads still do. */
 static double off_core(const struct feed *f, int n, bool at_best)
 {
     double too_many = n + 1 - f->cores, now = f->have + 1 - f->cores, part = 1;
@@ -74,7 +78,9 @@ struct feed_step query_feed_step(const struct feed *f, int n)
         now -= f->startup_ns * f->loops / f->steps;
     if (n == f->have) {
         s.low_ns = s.high_ns = now;
-    } else if (n > 0 && f->have > 0) { /* what this model misses now it may miss then */
+        /* if the model is too optimistic about the present number of workers, raise the upper
+     * bound by the same factor */
+    } else if (n > 0 && f->have > 0) {
         low.off = off_core(f, f->have, true);
         high.off = off_core(f, f->have, false);
         double model = sqrt(step_with(f, f->have, &low) * step_with(f, f->have, &high));
@@ -124,7 +130,7 @@ const char *query_feed_fact(const struct facts *facts, struct arena *arena, cons
     int number = f->loader > 0 ? f->loader : 1;
     const char *value = timeline_meta(
         facts->tl, arena_printf(arena, FACT_TORCH_LOADER ".%d%s%s", number, dot, rest));
-    return value || f->foreign /* which has no line of its own */
+    return value || f->foreign /* a foreign class has no unnumbered fact */
                ? value
                : timeline_meta(facts->tl, arena_printf(arena, FACT_TORCH_LOADER "%s%s", dot, rest));
 }

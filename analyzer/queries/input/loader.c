@@ -9,11 +9,12 @@
 
 #include <stdlib.h>
 
+/* What one thread did while it made batches. */
 struct ends {
     struct thread_clocks clocks;
     bool makes, by_ranges;
-    int64_t making_ns, from_ns, to_ns; /* batches: between the first and the last */
-    int64_t timed_ns, timed_cpu_ns;    /* batches whose CPU time is recorded */
+    int64_t making_ns, from_ns, to_ns; /* time making batches; from the first batch to the last */
+    int64_t timed_ns, timed_cpu_ns;    /* batches whose CPU time was recorded, and that CPU time */
 };
 
 static struct ends *find_ends(const struct facts *f, struct arena *arena)
@@ -25,7 +26,8 @@ static struct ends *find_ends(const struct facts *f, struct arena *arena)
     return clocks ? of : NULL;
 }
 
-/* The part of [start, end) between the thread's first and last sample. */
+/* Adds a batch; counts the part of [start, end) between the thread's first
+ * and last clock sample. */
 static void add_making(struct ends *e, int64_t start_ns, int64_t end_ns)
 {
     e->from_ns = !e->makes || start_ns < e->from_ns ? start_ns : e->from_ns;
@@ -39,7 +41,7 @@ static void add_making(struct ends *e, int64_t start_ns, int64_t end_ns)
     e->making_ns += to > from ? to - from : 0;
 }
 
-/* Another rank's threads make batches for that rank. */
+/* False for threads of another rank: they make batches for that rank. */
 static bool may_serve(const struct facts *f, uint32_t thread)
 {
     const struct timeline *t = f->tl;
@@ -60,7 +62,8 @@ static void find_making(const struct facts *f, struct ends *of)
         }
     }
     name_test_close(&makes);
-    for (size_t i = 0; i < t->loader_count; i++) { /* of a framework's workers */
+    /* records of a framework's workers; ranges of the same thread take precedence */
+    for (size_t i = 0; i < t->loader_count; i++) {
         const struct row_loader *l = &t->loaders[i];
         uint32_t th = timeline_thread_index(t, l->thread);
         if (l->what != SPOOL_LOADER_FETCH || th == TL_NONE || !may_serve(f, th) || of[th].by_ranges)
@@ -71,7 +74,7 @@ static void find_making(const struct facts *f, struct ends *of)
     }
 }
 
-/* -1 stays unknown. */
+/* Adds the growth of a counter; the sum becomes -1 as soon as one value is unknown. */
 static void add_grown(int64_t *sum, int64_t first, int64_t last)
 {
     int64_t grown = clocks_grown(first, last);
@@ -98,8 +101,8 @@ static int by_time(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The most that make batches at one time: a loop over a loader may start its workers anew, and
- * another loader has its own. */
+/* The largest number of threads that make batches at the same time. Counting all threads would be
+ * wrong: a loop may start its workers anew, and another loader has its own. */
 static size_t at_one_time(const struct facts *f, struct arena *arena, const struct ends *of)
 {
     size_t all = f->tl->thread_count, n = 0, most = 0;
@@ -123,8 +126,8 @@ static size_t at_one_time(const struct facts *f, struct arena *arena, const stru
     return most;
 }
 
-/* The share of the steps in which the thread was sampled: threads that follow each other do not
- * add up. */
+/* The share of the steps' time in which the thread was sampled. Threads that replace each
+ * other then count as one. */
 static double lives(const struct facts *f, const struct ends *e)
 {
     const struct steps *s = &f->steps;
@@ -168,7 +171,7 @@ struct query_loader query_loader(const struct facts *f, struct arena *arena)
 
 bool query_others_compute(const struct query_loader *l, int cores)
 {
-    /* Whom other programs crowd out stands in line, too, but has few cores itself. */
+    /* a program that is crowded out by others has waiting threads too, but gets few cores itself */
     bool many = (double)l->busy_threads >= cores * QUERY_OWN_CROWD &&
                 l->wanted_cores >= cores * QUERY_OWN_CROWD;
     return cores > 0 && (l->wanted_cores < cores * QUERY_OTHERS_WANTED ||
@@ -180,9 +183,10 @@ double query_starved_pct(const struct query_loader *l)
     if (!l->sampled || l->run_queue_ns < 0 || l->making_ns <= 0)
         return -1;
     double share = (double)l->run_queue_ns / (double)l->making_ns, most = 1;
-    if (l->timed_ns > 0) /* whoever computes does not wait */
+    if (l->timed_ns > 0) /* a computing thread does not wait */
         most = 1 - (double)l->timed_cpu_ns / (double)l->timed_ns;
-    share = share < most ? share : most; /* samples reach beyond what is made */
+    share = share < most ? share : most; /* samples extend beyond the time in
+                                            which batches are made */
     return share > 0 ? 100 * share : 0;
 }
 

@@ -1,4 +1,4 @@
-/* Finds attention that is written out: a softmax between two products. */
+/* Finds attention computed by separate kernels: a softmax between two matrix products. */
 #include "analyzer/queries/kernels/attention.h"
 
 #include "wire/spool_format.h"
@@ -6,11 +6,11 @@
 #include <string.h>
 
 enum {
-    FAR = 6,     /* operations between a softmax and its product: scale, mask, cast, dropout */
-    BACKWARD = 2 /* products on each side of a softmax's backward pass */
+    FAR = 6,     /* most operations between a softmax and its product: scale, mask, cast, dropout */
+    BACKWARD = 2 /* products on each side of the softmax in a backward pass */
 };
 
-/* By op: the one before and the one after it, TL_NONE. */
+/* By op: index of the operation before and after it, or TL_NONE. */
 struct neighbours {
     uint32_t *before, *after;
 };
@@ -19,8 +19,8 @@ struct places {
     struct neighbours on_stream, on_device;
 };
 
-/* softmax_warp_forward<IN, OUT, ACC, LOG2_ELEMENTS, IS_LOG, ...>; mangled, IS_LOG is the first Lb
- */
+/* True for a log-softmax, by its template arguments softmax_warp_forward<IN, OUT, ACC,
+ * LOG2_ELEMENTS, IS_LOG, ...>. In a mangled name IS_LOG is the first Lb. */
 static bool log_by_template(const char *name)
 {
     const char *at = strstr(name, "softmax_warp_"), *list = at ? strchr(at, '<') : NULL;
@@ -33,7 +33,7 @@ static bool log_by_template(const char *name)
     return list && strncmp(list, ", true", 6) == 0;
 }
 
-/* Not that of a loss. */
+/* True for a softmax kernel that does not compute a loss. */
 static bool softmax(const struct facts *f, const struct op *o)
 {
     const char *name = tl_text(f->tl, o->full_name);
@@ -48,14 +48,14 @@ static bool product(const struct op *o)
     return o->kind == OP_KERNEL && o->class.family == FAMILY_GEMM;
 }
 
-/* A matrix times a vector makes no scores of all pairs: what graph attention adds up before its
- * softmax. */
+/* True for a product of a matrix and a vector. It makes no scores of all pairs; graph attention
+ * uses such products before its softmax. */
 static bool by_vector(const struct facts *f, const struct op *o)
 {
     return query_name_has(tl_text(f->tl, o->full_name), "gemv|dot_kernel");
 }
 
-/* What may happen to scores between a product and the softmax. */
+/* True for kernels that may change the scores between a product and the softmax. */
 static bool on_scores(const struct op *o)
 {
     static const bool does[FAMILY_COUNT] = {
@@ -63,7 +63,8 @@ static bool on_scores(const struct op *o)
     return o->kind == OP_KERNEL && does[o->class.family];
 }
 
-/* Transposed operands, a mask being made: they need not go, and do not part an attention. */
+/* True for operations that may lie between but are no part of the attention: transposing
+ * operands, making a mask. */
 static bool beside(const struct op *o)
 {
     static const bool does[FAMILY_COUNT] = {
@@ -71,7 +72,8 @@ static bool beside(const struct op *o)
     return o->kind != OP_KERNEL || does[o->class.family];
 }
 
-/* The next product from `op` on in one direction, TL_NONE; `row` gets what lies between. */
+/* The next product after `op` in one direction, or TL_NONE. Appends the operations on scores
+ * between them to `row`. */
 static uint32_t next_product(const struct facts *f, const uint32_t *neighbours, uint32_t op,
                              uint32_t *row, size_t *n)
 {
@@ -89,6 +91,7 @@ static uint32_t next_product(const struct facts *f, const uint32_t *neighbours, 
     return TL_NONE;
 }
 
+/* Counts operation i as part of an attention. goes: fused attention would not need it. */
 static void take(const struct facts *f, struct query_attention *a, uint32_t i, bool goes)
 {
     const struct op *o = &f->tl->ops[i];
@@ -106,8 +109,8 @@ static void take(const struct facts *f, struct query_attention *a, uint32_t i, b
     a->unaligned_ns += o->class.align == 1 || o->class.align == 2 ? ns : 0;
 }
 
-/* The products on both sides of a softmax, `products`, and what lies between, `row`; how many
- * products: 0 where one is missing. */
+/* Finds the products on both sides of a softmax, and the operations on scores between (`row`).
+ * Returns the number of products; 0 if one is missing. */
 static size_t products_around(const struct facts *f, const struct neighbours *by, uint32_t op,
                               bool backward, uint32_t *products, uint32_t *row, size_t *n)
 {
@@ -129,8 +132,9 @@ static size_t products_around(const struct facts *f, const struct neighbours *by
     return found;
 }
 
-/* `op` is a softmax: are there products on both sides? Then all of it is attention. A program's own
- * softmax may be on the default stream, which waits for the others, as they wait for it. */
+/* `op` is a softmax. If there are products on both sides, all of them are attention. Looks on the
+ * same stream first, then on the device: a program's own softmax may run on the default stream,
+ * which waits for the other streams, as they wait for it. */
 static void look_around(const struct facts *f, const struct places *by, struct query_attention *a,
                         uint32_t op)
 {
@@ -177,7 +181,8 @@ static bool neighbours(const struct timeline *t, struct arena *arena, struct pla
         return false;
     for (size_t s = 0; s < t->stream_count; s++)
         of_stream[s] = TL_NONE;
-    for (size_t d = 0; d <= t->device_count; d++) /* the last: nobody knows which */
+    /* the last entry collects operations whose device is not known */
+    for (size_t d = 0; d <= t->device_count; d++)
         of_device[d] = TL_NONE;
     for (uint32_t i = 0; i < t->op_count; i++) {
         uint32_t device = tl_op_device(t, i);

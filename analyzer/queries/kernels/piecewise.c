@@ -1,4 +1,4 @@
-/* Finds runs of many small operations that one operation could do, and sums them up. */
+/* Finds runs of many small operations that one operation could replace, and sums them up. */
 #include "analyzer/queries/kernels/piecewise.h"
 
 #include "analyzer/queries/open.h"
@@ -7,7 +7,8 @@
 #include <string.h>
 
 struct run {
-    uint32_t kinds[QUERY_PIECES_KINDS]; /* names of kernels; those of copies and memsets are 0 */
+    uint32_t kinds[QUERY_PIECES_KINDS]; /* name ids of the run's kernels; 0 for copies and
+                                           memsets */
     size_t kind_count;
     uint32_t first_call, last_call;
     int64_t length;
@@ -18,12 +19,12 @@ struct stretches VEC(struct line_stretch);
 struct pass {
     const struct facts *f;
     bool *marks;
-    int64_t fills; /* of the marked ones */
+    int64_t fills; /* marked operations that write one value */
     struct query_piecewise *out;
     struct stretches within;
 };
 
-/* What a loop over parameters or rows consists of. */
+/* True for the operations that loops over parameters or rows consist of. */
 static bool is_piece(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
@@ -64,7 +65,7 @@ static bool writes_value(const struct op *o)
 static void finish(struct pass *p, struct run *r)
 {
     const struct timeline *t = p->f->tl;
-    /* Of as many kinds as operations nothing repeats. */
+    /* A run with nearly as many kinds as operations does not repeat. */
     if (r->length >= QUERY_PIECES_LEAST &&
         r->length >= (int64_t)r->kind_count * QUERY_PIECES_REPEAT) {
         for (uint32_t c = r->first_call; c <= r->last_call; c++) {
@@ -88,7 +89,7 @@ static void finish(struct pass *p, struct run *r)
 static void follow(struct pass *p, struct run *r, uint32_t call)
 {
     const struct api *c = &p->f->tl->apis[call];
-    if (c->op == TL_NONE) /* a call that launches nothing */
+    if (c->op == TL_NONE) /* the call launches nothing */
         return;
     const struct op *o = &p->f->tl->ops[c->op];
     uint32_t kind = o->kind == OP_KERNEL ? o->full_name : 0;
@@ -110,7 +111,7 @@ static enum query_take takes(const struct facts *f, uint32_t op, const void *arg
     return ((const bool *)arg)[op] ? QUERY_ALL : QUERY_NO;
 }
 
-/* What other rules name: gradients that zero_grad() sets to 0, their clipping and scaling. */
+/* True for loops that other rules report: zero_grad(), clipping and scaling of gradients. */
 static bool in_other_loop(const char *range)
 {
     return range && query_name_has(range, "zero_grad|clip_grad|GradScaler|unscale");

@@ -1,19 +1,20 @@
-/* Work done piece by piece in a loop of the program's own: runs of many small operations that one
- * thread launches one after another, of a few kinds only, outside the optimizer: an average of all
- * parameters, a mask filled row by row. A run ends where another kind of kernel comes, or one that
- * multiplies matrices or exchanges data. Cost: one pass over the training thread's calls. */
+/* Work that the program does piece by piece in its own loop: a thread launches many small
+ * operations of a few kinds one after another, outside the optimizer, as in an average over all
+ * parameters or a mask filled row by row. A run ends at a kernel that computes products or
+ * exchanges data, or if it gets more than QUERY_PIECES_KINDS kinds. Cost: one pass over the
+ * training thread's calls. */
 #ifndef GPUPROF_QUERIES_KERNELS_PIECEWISE_H
 #define GPUPROF_QUERIES_KERNELS_PIECEWISE_H
 
 #include "analyzer/facts/lines/lines_within.h"
 #include "analyzer/queries/query.h"
 
-struct query_piecewise { /* over the used steps */
+struct query_piecewise { /* sums over the used steps */
     struct query_ops ops;
-    int64_t runs, longest_run; /* operations in the longest */
-    bool fills;                /* nearly all of them write one value */
-    const bool *op_marks;      /* NULL: none, or no memory */
-    struct line_found line;    /* of the program, where the thread is meanwhile */
+    int64_t runs, longest_run; /* number of runs; operations in the longest one */
+    bool fills;                /* nearly all of the operations write one value */
+    const bool *op_marks;      /* NULL: no run, or out of memory */
+    struct line_found line;    /* the line of the program that makes these launches */
 };
 struct query_piecewise query_piecewise(const struct facts *f, struct arena *arena);
 

@@ -1,4 +1,4 @@
-/* Computes arithmetic and bytes of a library call from its shapes. */
+/* Computes the arithmetic and bytes of a library call from its shapes. */
 #include "analyzer/queries/kernels/shapes.h"
 
 #include "wire/spool_format.h"
@@ -16,7 +16,7 @@ static int64_t out_size(int64_t in, int64_t k, int64_t stride, int64_t pad, int6
     return stride > 0 && in + 2 * pad >= reach ? (in + 2 * pad - reach) / stride + 1 : 0;
 }
 
-/* dim: n c h w k r s stride pad dilation groups */
+/* Elements of a convolution's output. dim: n c h w k r s stride pad dilation groups */
 static double out_elements(const struct row_call *c)
 {
     const int64_t *d = c->dim;
@@ -24,7 +24,7 @@ static double out_elements(const struct row_call *c)
     return (double)d[0] * (double)d[4] * (double)p * (double)q;
 }
 
-static double filter_elements(const struct row_call *c) /* of one output channel */
+static double filter_elements(const struct row_call *c) /* weights of one output channel */
 {
     const int64_t *d = c->dim;
     return (double)d[1] / (double)(d[10] > 0 ? d[10] : 1) * (double)d[5] * (double)d[6];
@@ -70,14 +70,15 @@ double query_product_elements(const struct row_call *c)
     return m > 0 && n > 0 && k > 0 ? batch * (m * k + k * n + m * n) : 0;
 }
 
-/* Columns are contiguous in cuBLAS: "rows" here are what is contiguous. */
+/* cuBLAS stores matrices by columns, so "rows" here means whatever is contiguous. */
 bool query_rows_aligned(const struct row_call *c, int64_t of)
 {
     int64_t a = c->dim[4] ? c->dim[2] : c->dim[0], b = c->dim[5] ? c->dim[1] : c->dim[2];
     return a % of == 0 && b % of == 0 && c->dim[0] % of == 0;
 }
 
-/* Forward reads one tensor and writes another; backward reads two and writes a third. */
+/* The forward pass reads one tensor and writes another; the backward pass reads
+ * two and writes a third. */
 double query_norm_bytes(const struct facts *f, const struct row_call *c)
 {
     bool backward = strstr(tl_text(f->tl, c->function), "Backward") != NULL;
@@ -146,8 +147,9 @@ const uint32_t *query_op_calls(const struct facts *f, struct arena *arena)
     return calls;
 }
 
-/* Grouped and depthwise convolutions have kernels of their own on CUDA cores; 0 groups: not known,
- * so it may be one. Fewer channels than a vector are of no use to tensor cores. */
+/* Excludes grouped and depthwise convolutions, which have kernels of their own on CUDA cores. If
+ * the number of groups is not known (0), it may be one of these. With fewer channels than a vector,
+ * tensor cores do not help. */
 bool query_conv_in_16_bits(const struct row_call *c)
 {
     return query_is_conv(c) && query_in_16_bits(c) && c->in_layout == SPOOL_LAYOUT_NHWC &&

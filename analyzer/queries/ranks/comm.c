@@ -1,4 +1,4 @@
-/* Finds collectives that are launched one by one, and sums them up by what they exchange. */
+/* Finds collectives that are launched one by one, and sums up collectives by what they exchange. */
 #include "analyzer/queries/ranks/comm.h"
 
 #include "analyzer/measure/spans.h"
@@ -33,7 +33,8 @@ bool query_is_broadcast(const struct facts *f, uint32_t op)
         return false;
     if (strcasestr(tl_text(t, t->ops[op].name), "broadcast"))
         return true;
-    for (size_t i = 0; i < t->collective_count; i++) /* one kernel for all kinds: RCCL */
+    /* RCCL uses one kernel for all kinds of collectives */
+    for (size_t i = 0; i < t->collective_count; i++)
         if (t->collectives[i].op == op)
             return strcasestr(tl_text(t, t->collectives[i].row.name), "broadcast") != NULL;
     return false;
@@ -45,7 +46,8 @@ static bool copies_within(const struct op *o)
                                 : o->kind == OP_COPY && o->copy_kind == COPY_D2D;
 }
 
-/* The operation on its device that `op` comes to when it passes over copies in direction `step`. */
+/* The next operation on op's device in direction `step` that is no copy within
+ * the device, or TL_NONE. */
 static uint32_t beyond_copies(const struct timeline *t, uint32_t op, int step)
 {
     enum { MOST = 2048 };
@@ -91,7 +93,8 @@ bool query_collectives_scattered(const struct facts *f, struct query_ops *ops)
     return true;
 }
 
-/* Compute kernels of the analysed device. *s is the caller's to release. -1: out of memory. */
+/* Fills *s with the compute kernels of the analysed device; the caller releases
+ * it. -1: out of memory. */
 static int computing(const struct facts *f, struct spans *s)
 {
     int rc = 0;
@@ -121,7 +124,7 @@ struct query_comm query_comm(const struct facts *f, enum comm_kind kind)
                 o->end_ns - o->start_ns - spans_covered(&compute, o->start_ns, o->end_ns);
     }
     spans_release(&compute);
-    for (size_t i = 0; i < f->ranks.wait_count; i++) /* the straggler rule counts it */
+    for (size_t i = 0; i < f->ranks.wait_count; i++) /* the straggler rule reports this part */
         if (f->tl->ops[f->ranks.waits[i].op].comm == kind)
             c.late_ns += f->ranks.waits[i].spare_ns;
     c.exposed_ns = per_step(f, c.exposed_ns);
@@ -160,7 +163,8 @@ struct query_ops query_all_with_all(const struct facts *f)
     return query_ops(f, sends_to_ranks);
 }
 
-/* By PyTorch's operators and annotations of the process group, or by functions. */
+/* True if a name shows that the program uses all-to-all: PyTorch's operators, annotations of the
+ * process group, or functions. */
 static bool names_all_with_all(const struct facts *f)
 {
     for (uint32_t i = 0; i < f->tl->strings.n; i++)

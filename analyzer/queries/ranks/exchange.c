@@ -1,5 +1,5 @@
-/* The collectives of an ordinary step: sizes, what is fixed about their cost, and repetition. Cost:
- * one sort of the recorded collectives, one pass over the ops. */
+/* Analyses the collectives of an ordinary step: their sizes, their fixed costs, and repetition.
+ * Cost: one sort of the recorded collectives, one pass over the ops. */
 #include "analyzer/queries/ranks/comm.h"
 
 #include <stdlib.h>
@@ -19,7 +19,8 @@ static int by_size(const void *a, const void *b)
     return (x->duration_ns > y->duration_ns) - (x->duration_ns < y->duration_ns);
 }
 
-/* Of gradients: what all ranks send to all is of embeddings or experts. */
+/* True for a recorded collective of gradients in a used step. All-to-all exchanges belong to
+ * embeddings or experts. */
 static bool is_here(const struct facts *f, const struct collective *c)
 {
     return c->op != TL_NONE && c->row.bytes > 0 && f->tl->ops[c->op].comm == COMM_GRADIENTS &&
@@ -41,7 +42,7 @@ static uint32_t ordinary_step(const struct facts *f)
     return best;
 }
 
-/* All that are recorded, by size, fastest first; *n of them. */
+/* All such collectives, sorted by size, then by duration; *n: their number. NULL: out of memory. */
 static struct sized *all_sizes(const struct facts *f, struct arena *arena, size_t *n)
 {
     const struct timeline *t = f->tl;
@@ -57,6 +58,8 @@ static struct sized *all_sizes(const struct facts *f, struct arena *arena, size_
     return v;
 }
 
+/* Shortest duration among the collectives of at least that size: v is sorted
+ * by size, then duration. */
 static int64_t fastest_of(const struct sized *v, size_t n, int64_t bytes)
 {
     size_t low = 0, high = n;
@@ -84,10 +87,13 @@ static bool has_own_stream(const struct facts *f, uint32_t op)
     return true;
 }
 
-/* What the loop exchanges once a step beside the gradients: at most one byte in QUERY_SIDE_BYTES. */
+/* One byte more than the largest message that the loop sends once per step beside the gradients: a
+ * message with a unique size and name, at most 1/QUERY_SIDE_BYTES of all bytes. 0: none. */
 static int64_t least_bytes(const struct timeline *t, const struct query_exchange *x)
 {
-    enum { MANY = 4096 }; /* compared in pairs; no loop that accumulates has so many */
+    /* limit, as all pairs are compared; no step that accumulates gradients
+     * sends so many messages */
+    enum { MANY = 4096 };
     int64_t least = 0;
     for (size_t i = 0; i < x->count && x->count <= MANY; i++) {
         const struct row_collective *r = &t->collectives[x->at[i]].row;
@@ -145,10 +151,10 @@ int64_t query_exposed_comm(const struct facts *f)
     return exposed > 0 ? exposed : 0;
 }
 
-/* Small: at least half of the time is what any message costs, and there are more of them than the
- * handful that large buckets make. One: nearly all travels in one message that nothing overlaps,
- * although it has a stream of its own; not where all of it fits into the first bucket of any cap.
- */
+/* BUCKETS_SMALL: at least half of the time is the fixed cost of messages, and there are more
+ * messages than large buckets would make. BUCKETS_ONE: one message carries nearly all bytes and
+ * does not overlap with computing, although it has a stream of its own. Not if all bytes fit into
+ * the first bucket, whose size no cap changes. */
 enum query_buckets query_buckets(const struct facts *f, const struct query_exchange *x)
 {
     if (x->step == TL_NONE)
@@ -179,8 +185,8 @@ static int64_t launched_ns(const struct timeline *t, uint32_t op)
     return t->ops[op].api == TL_NONE ? t->ops[op].start_ns : t->apis[t->ops[op].api].start_ns;
 }
 
-/* Compute kernels of the step that were launched before its last collective, by name: how many
- * names, and in *of how often each runs. */
+/* Counts the step's compute kernels launched before its last collective, by name. Returns the
+ * number of names; *of: how often each occurs. */
 static size_t count_kernels(const struct facts *f, struct arena *arena,
                             const struct query_exchange *x, struct counted **of)
 {
@@ -216,8 +222,8 @@ static bool sizes_repeat(const struct timeline *t, const struct query_exchange *
     return true;
 }
 
-/* Layers that communicate repeat their messages, too, but beside them a step has kernels that run
- * once: embedding, loss. When whole passes repeat, all kernels do. */
+/* Layers that communicate also repeat their messages, but a step with repeated layers has kernels
+ * that run once: embedding, loss. If whole passes repeat, all kernels repeat. */
 size_t query_repeats(const struct facts *f, struct arena *arena, const struct query_exchange *x)
 {
     struct counted *kernels;
@@ -251,7 +257,7 @@ size_t query_replicated(const struct facts *f, struct arena *arena)
     const struct timeline *t = f->tl;
     size_t devices = 0, broadcasts = 0;
     bool *seen = arena_array(arena, t->device_count + 1, sizeof *seen);
-    if (!seen || analysis_of_window(f)) /* one broadcast alone is no habit */
+    if (!seen || analysis_of_window(f)) /* in a window, a single broadcast does not show a habit */
         return 0;
     for (uint32_t i = 0; i < t->op_count; i++) {
         uint32_t d = tl_op_device(t, i);

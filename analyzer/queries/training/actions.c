@@ -1,4 +1,4 @@
-/* Finds reads whose value an agent's environment waits for. */
+/* Finds reads of GPU results that an agent's environment waits for. */
 #include "analyzer/queries/training/actions.h"
 
 #include "analyzer/queries/waits.h"
@@ -10,8 +10,8 @@
 enum kind { UPLOAD, TRAINING, READ, READ_LESS, VALIDATION_BEGINS, VALIDATION_ENDS };
 
 struct event {
-    int64_t time, wait_ns; /* of a read */
-    uint32_t step;         /* of a read, and of a validation's begin */
+    int64_t time, wait_ns; /* of a read: how long the host waits */
+    uint32_t step;         /* of a read and of the begin of a validation */
     enum kind kind;
 };
 
@@ -57,7 +57,8 @@ static int add_ranges(struct events *v, const struct facts *f)
     return rc;
 }
 
-/* In the call, or in the one right behind it, which waits for the stream. */
+/* Time that the host waits in the reading call, and in the call directly after it if
+ * that waits for the stream. */
 static int64_t wait_of(const struct timeline *t, uint32_t call)
 {
     const struct api *c = &t->apis[call], *next = c + 1;
@@ -100,8 +101,8 @@ static int by_time(const void *a, const void *b)
                               : (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-/* Every few steps. What runs in nearly all is an agent's policy, which its program sets to eval()
- * to act. */
+/* True if only some steps contain a validation. If nearly all do, it is the agent's policy, which
+ * the program sets to eval() to act. */
 static bool validates(const struct facts *f, const struct events *v)
 {
     size_t steps = 0;
@@ -114,11 +115,14 @@ static bool validates(const struct facts *f, const struct events *v)
     return steps * 100 < f->steps.used * QUERY_ALMOST_PCT;
 }
 
+/* Walks through the events in order of time. Reads after an upload are actions if the next event is
+ * another upload, not training. */
 static struct query_actions follow(const struct events *v, bool validates)
 {
     struct query_actions q = {0};
     int64_t pending = 0, pending_ns = 0, validations = 0;
-    uint32_t step = TL_NONE, counted = TL_NONE; /* of the last read, of the last action */
+    uint32_t step = TL_NONE, counted = TL_NONE; /* steps of the last read and of
+                                                   the last counted action */
     enum kind last = TRAINING;
     for (size_t i = 0; i < v->n; i++) {
         const struct event *e = &v->at[i];
@@ -158,7 +162,7 @@ struct query_actions query_actions(const struct facts *f)
         qsort(v.at, v.n, sizeof *v.at, by_time);
         bool rare = validates(f, &v);
         q = follow(&v, rare);
-        if (rare) /* sizes that a program reads for an exchange look alike */
+        if (rare) /* in a program that validates, reads for an exchange have similar sizes */
             q.steps = 0;
     }
     vec_release(&v);

@@ -1,7 +1,7 @@
-/* Reads whose value the program needs before it can go on: the action of an agent, which the
- * environment asks for. Such a forward pass is fed by a copy to the GPU, and no backward pass
- * follows it: the next copy to the GPU does. What is read of a loss has a backward pass before or
- * behind it, and is a number or a flag of fewer than 8 bytes.
+/* Reads whose value the program needs before it can go on: the action of an agent, which its
+ * environment asks for. A copy to the GPU feeds such a forward pass, and no backward pass follows:
+ * the next event is another copy to the GPU. Reading a loss differs: a backward pass comes before
+ * or after it, and the value is a number or a flag of fewer than 8 bytes.
  *
  * Cost: O(n log n) over copies, optimizer kernels, and ranges of training. */
 #ifndef GPUPROF_QUERIES_TRAINING_ACTIONS_H
@@ -9,13 +9,15 @@
 
 #include "analyzer/queries/query.h"
 
-struct query_actions { /* in steps; validation aside, unless nearly all steps have one */
-    int64_t count, ns; /* reads of actions; how long the host waits for them */
-    int64_t steps;     /* that contain any; 0 unless the policy is set to eval() in nearly all */
-    int64_t all_ns;    /* for all reads */
+struct query_actions { /* in used steps; reads in validations are left out unless
+                          nearly all steps have one */
+    int64_t count, ns; /* number of reads of actions; how long the host waits for them */
+    int64_t steps;     /* number of steps with an action; 0 unless nearly all steps
+                          set the policy to eval() */
+    int64_t all_ns;    /* how long the host waits for all reads */
 };
 
-/* All zero where nothing trains. */
+/* All zero if the program does not train. */
 struct query_actions query_actions(const struct facts *f);
 
 #endif

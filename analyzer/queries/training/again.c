@@ -1,4 +1,4 @@
-/* Finds kernels that the backward pass launches as the forward pass did before (again.h). */
+/* Finds kernels that the backward pass launches again as in the forward pass (again.h). */
 #include "analyzer/queries/training/again.h"
 
 #include "base/vec.h"
@@ -20,7 +20,7 @@ static uint64_t kernel_hash(const struct op *o)
     return h;
 }
 
-/* Two kernels that a thread launches one after the other in that step. */
+/* Hash of two kernels that a thread launches one after the other in the same step. */
 static uint64_t pair_hash(const struct facts *f, uint32_t first, uint32_t second)
 {
     uint64_t h = mix(kernel_hash(&f->tl->ops[first]), kernel_hash(&f->tl->ops[second]));
@@ -33,7 +33,7 @@ static int by_hash(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The kernel that the call launches in a used step, TL_NONE. */
+/* Index of the one kernel that the call launches in a used step, or TL_NONE. */
 static uint32_t kernel_of(const struct facts *f, const struct api *c)
 {
     bool one = c->op != TL_NONE && c->ops == 1 && f->tl->ops[c->op].kind == OP_KERNEL &&
@@ -41,7 +41,8 @@ static uint32_t kernel_of(const struct facts *f, const struct api *c)
     return one ? c->op : TL_NONE;
 }
 
-/* Calls `with` for each pair of a thread. */
+/* Calls `with` for each pair of kernels that the thread launches one after
+ * the other in one step. */
 static void each_pair(const struct facts *f, uint32_t thread,
                       void (*with)(void *self, uint32_t first, uint32_t second), void *self)
 {

@@ -1,4 +1,4 @@
-/* Finds checks for NaN and infinity, and the waits for their answers. */
+/* Finds checks for NaN and infinity, and the waits for their results. */
 #include "analyzer/queries/training/checks.h"
 
 #include "analyzer/queries/waits.h"
@@ -6,17 +6,19 @@
 
 #include <string.h>
 
-enum { NAME_UNSEEN, NAME_OTHER, NAME_CHECK }; /* the arena's memory begins as UNSEEN */
+/* memory from the arena is zero, that is NAME_UNSEEN */
+enum { NAME_UNSEEN, NAME_OTHER, NAME_CHECK };
 
 struct named {
     const struct timeline *t;
-    uint8_t *seen; /* by string */
+    uint8_t *seen; /* by string id */
     bool anomaly;  /* PyTorch's anomaly detection is on */
     uint32_t main_thread;
 };
 
-/* PyTorch looks for NaN by x != x and asks whether any is true, in the thread of the backward pass,
- * behind each of its functions: kernels that other code uses as well. */
+/* True for a kernel of PyTorch's anomaly detection. It compares x != x and asks whether any result
+ * is true, after each function of the backward pass and on its thread. Other code uses the same
+ * kernels, so this counts only if the mode is on. */
 static bool is_anomaly_check(const struct named *n, const struct op *o)
 {
     if (!n->anomaly || o->api == TL_NONE || n->t->apis[o->api].thread == n->main_thread)
@@ -26,8 +28,8 @@ static bool is_anomaly_check(const struct named *n, const struct op *o)
            (strstr(name, "reduce_kernel") && strstr(name, "or_kernel"));
 }
 
-/* A kernel that looks for NaN or infinity. Loss scaling does so as well, once a step, inside the
- * optimizer: not counted. */
+/* True for a kernel that checks for NaN or infinity. Loss scaling also does that once a step,
+ * inside the optimizer; it does not count. */
 static bool is_check(const struct named *n, uint32_t op)
 {
     static const char *const parts[] = {"isnan",   "is_nan",   "isinf",    "isfinite",
@@ -52,14 +54,14 @@ static enum query_take takes(const struct facts *f, uint32_t op, const void *arg
     return is_check(arg, op) ? QUERY_ALL : QUERY_NO;
 }
 
-/* What a thread did last: nothing of a check, checks, or the copy of an answer. */
+/* What a thread did last: something else, a check, or the copy of a check's result. */
 enum since { SINCE_OTHER, SINCE_CHECK, SINCE_ANSWER };
 
 struct follow {
     const struct named *named;
     bool *ops, *calls;
     enum since since;
-    int kernels; /* others launched since the check */
+    int kernels; /* other kernels launched since the check */
 };
 
 static bool waits(const struct timeline *t, const struct api *c)
@@ -99,7 +101,7 @@ static void follow_call(struct follow *f, uint32_t call)
     }
 }
 
-/* Is the last wait before the launch of what ends the gap one of `calls`? */
+/* True if one of `calls` is the last wait before the launch that ends the gap. */
 static bool behind_answer(const struct timeline *t, const struct gap *g, const bool *calls)
 {
     enum { LOOKED_BACK = 64 };

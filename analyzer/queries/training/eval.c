@@ -1,4 +1,4 @@
-/* Finds evaluations amid the training, and whether a program trains at all. */
+/* Finds evaluations during the training, and whether the program trains at all. */
 #include "analyzer/queries/training/eval.h"
 
 #include "analyzer/queries/limits.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Is the word at s[0..n) one for an evaluation? */
+/* True if s[0..n) is a word for an evaluation. */
 static bool says_eval(const char *s, size_t n)
 {
     static const char *const words[] = {"eval",  "evaluate",   "evaluation", "evaluating",
@@ -18,9 +18,9 @@ static bool says_eval(const char *s, size_t n)
     return false;
 }
 
-/* Words end where letters do, or where a capital follows a small one. Frames of the interpreter and
- * operators are no ranges of the user's: `torch/_dynamo/eval_frame.py(489): _fn` evaluates nothing.
- */
+/* True if a word of the range's name says evaluation. A word ends where letters end, or before a
+ * capital that follows a small letter. Python frames and operators are not named by the user:
+ * `torch/_dynamo/eval_frame.py(489): _fn` evaluates nothing. */
 static bool evaluates(const char *name)
 {
     if (strstr(name, ".py(") || strstr(name, "::") || name[0] == '<')
@@ -37,7 +37,7 @@ static bool evaluates(const char *name)
     return false;
 }
 
-/* Ranges and calls are sorted by thread and start. */
+/* Walks ranges and calls together: both are sorted by thread and start. */
 const bool *query_evaluating(const struct facts *f, struct arena *arena, int64_t *ranges)
 {
     const struct timeline *t = f->tl;
@@ -48,7 +48,7 @@ const bool *query_evaluating(const struct facts *f, struct arena *arena, int64_t
         uint32_t next = th->first_range, end = th->first_range + th->ranges;
         int64_t until_ns = INT64_MIN;
         for (uint32_t c = th->first_api; c <= th->first_api + th->apis; c++) {
-            bool over = c == th->first_api + th->apis; /* ranges behind the last call count, too */
+            bool over = c == th->first_api + th->apis; /* also visits ranges after the last call */
             for (; next < end && (over || t->ranges[next].start_ns <= t->apis[c].start_ns);
                  next++) {
                 const struct range *r = &t->ranges[next];

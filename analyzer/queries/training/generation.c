@@ -1,4 +1,4 @@
-/* Finds generate() of Transformers, and what the GPU waits for in it. */
+/* Finds calls of Transformers' generate(), and how long the GPU waits in them. */
 #include "analyzer/queries/training/generation.h"
 
 #include "analyzer/measure/spans.h"
@@ -12,8 +12,8 @@ const char query_generation_sql[] =
     "SELECT r.* FROM range r JOIN string s ON s.id = r.name WHERE s.text = 'transformers.generate' "
     "OR s.text LIKE '%generation/utils.py(%): generate'";
 
-/* "transformers.generate" of the hook, ".../transformers/generation/utils.py(2417): generate" of
- * stacks. */
+/* True for "transformers.generate" of the hook and ".../transformers/generation/utils.py(2417):
+ * generate" of recorded stacks. */
 static bool generates(const char *name)
 {
     static const char call[] = ": generate";
@@ -23,12 +23,14 @@ static bool generates(const char *name)
             strstr(name, "generation/utils.py("));
 }
 
-/* One generate() inside another, of a wrapper, counts once. */
+/* Finds the calls. If a wrapper's generate() contains another one, both count as
+ * one. -1: out of memory. */
 static int find_calls(const struct facts *f, struct spans *calls, struct query_generation *g)
 {
     const struct timeline *t = f->tl;
     const struct thread *th = facts_main_thread(f);
-    uint8_t *known = calloc((size_t)t->strings.n + 1, 1); /* 1: generates, 2: does not */
+    /* by string id; 1: generates, 2: does not */
+    uint8_t *known = calloc((size_t)t->strings.n + 1, 1);
     int rc = known ? 0 : -1;
     for (uint32_t i = th->first_range; rc == 0 && i < th->first_range + th->ranges; i++) {
         const struct range *r = &t->ranges[i];

@@ -1,4 +1,4 @@
-/* Marks the work of a loop that no module of its model does. */
+/* Marks work of a training loop that is outside of the model's modules. */
 #include "analyzer/queries/training/outside.h"
 
 #include "analyzer/measure/ranges.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Operators of losses and their backward passes, by PyTorch's own names (aten::mse_loss,
+/* True for operators of losses and their backward passes, by PyTorch's own names (aten::mse_loss,
  * MseLossBackward0, BinaryCrossEntropyWithLogitsBackward0, nn.Module: MSELoss_0). */
 static bool of_loss(const char *name)
 {

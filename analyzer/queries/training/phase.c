@@ -1,11 +1,11 @@
-/* Finds the parts of a step that go by a name, and what they cost. */
+/* Finds parts of a step by name, and what they cost. */
 #include "analyzer/queries/training/phase.h"
 
 #include "analyzer/queries/waits.h"
 
 #include <string.h>
 
-/* PyTorch's clip_grad_norm_ in its loop and foreach forms, apex's and DeepSpeed's, TensorFlow's
+/* PyTorch's clip_grad_norm_ as a loop and with foreach, apex, DeepSpeed, TensorFlow's
  * clip_by_global_norm, and ranges that programs name themselves. */
 const struct phase_names phase_clipping = {
     .kernels = "gradient_norm|grad_norm|gradient_clip|clip_grad|LpNorm|NormTwoOps|NormOps|l2norm|"
@@ -17,22 +17,23 @@ const struct phase_names phase_scaling = {
     .kernels = "check_finite|non_finite_check|amp_unscale|update_scale|multi_tensor_unscale",
     .ranges = "GradScaler|unscale_|grad_scaler|loss_scal|=scaler"};
 
-/* Reentrant checkpointing runs the forward pass inside its own backward function, and the backward
- * pass of that inside again. */
+/* Reentrant checkpointing runs the forward pass again inside its own backward function; the
+ * backward pass of that forward pass, also inside, is not recomputing. */
 const struct phase_names phase_recompute = {
     .ranges = "CheckpointFunctionBackward|recompute|Recompute|rematerial",
     .not_inside = "autograd::engine::evaluate_function"};
 
 enum mark { MARK_UNSEEN, MARK_NO, MARK_YES, MARK_OTHER };
 
-/* By string id: what the name says. */
+/* Which names belong to the phase, by string id. */
 struct names {
     const struct facts *a;
     const struct phase_names *of;
-    uint8_t *kernel, *range; /* enum mark */
+    uint8_t *kernel, *range; /* enum mark, filled when a name is first met */
 };
 
-/* "recompute.py(16): forward" is no phase by the name of its file. */
+/* A Python frame's name without its file: "recompute.py(16): forward" must not count
+ * because of the file's name. */
 static const char *without_file(const char *name)
 {
     const char *behind = strstr(name, ".py(");
@@ -66,7 +67,7 @@ static bool kernel_named(const struct names *n, const struct op *o)
 
 enum { DEEPEST = 64 };
 
-struct inside { /* marked ranges that are open at the current call of a thread */
+struct inside { /* marked ranges that are open at the thread's current call */
     struct {
         int64_t end_ns;
         enum mark mark;
@@ -98,8 +99,8 @@ static bool *no_marks(struct arena *arena, size_t n)
     return arena_array(arena, n + 1, sizeof(bool));
 }
 
-/* By call: does it lie in a range of the phase? NULL without memory. Ranges and calls are sorted
- * by thread and start. */
+/* By call: it lies in a range of the phase. NULL: out of memory. Ranges and calls are
+ * sorted by thread and start. */
 static bool *calls_inside(const struct facts *f, struct arena *arena, const struct names *n)
 {
     const struct timeline *t = f->tl;
@@ -133,7 +134,8 @@ static enum query_take takes(const struct facts *f, uint32_t op, const void *arg
     b->marks[op] = kernel_named(b->names, o) || (o->api != TL_NONE && b->inside[o->api]);
     if (!b->marks[op])
         return QUERY_NO;
-    uint32_t before = query_before(f->tl, op); /* idle time before the first is not theirs */
+    uint32_t before = query_before(f->tl, op); /* idle time before the first operation of the
+                                                  phase does not belong to it */
     return before != TL_NONE && b->marks[before] ? QUERY_ALL : QUERY_BUSY;
 }
 

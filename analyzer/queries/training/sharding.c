@@ -1,4 +1,4 @@
-/* Finds what the host does to gather and free shared-out weights, and who shares them out. */
+/* Finds the host's work to gather and free sharded weights, and the library that shards them. */
 #include "analyzer/queries/training/sharding.h"
 
 #include "analyzer/measure/spans.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NVTX ranges that DeepSpeed has around the hooks of its stage 3. */
+/* True for NVTX ranges that DeepSpeed puts around the hooks of ZeRO stage 3. */
 static bool shards(const char *name)
 {
     return strstr(name, "PartitionedParameterCoordinator.") ||
@@ -34,7 +34,8 @@ const char *query_sharding_engine(const struct facts *f)
     return timeline_meta(f->tl, FACT_TORCH_FSDP) ? "FSDP" : NULL;
 }
 
-/* Of the thread that trains and of that of its backward passes: they take turns. -1: no memory. */
+/* Adds the ranges of all threads, because the training thread and the backward thread take
+ * turns. -1: out of memory. */
 static int find_ranges(const struct facts *f, struct spans *out)
 {
     const struct timeline *t = f->tl;

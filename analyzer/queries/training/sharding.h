@@ -1,26 +1,27 @@
-/* What DeepSpeed's ZeRO 3 does on the host around each module: it gathers the weights before, and
- * lets them go behind it. Told by the NVTX ranges of these hooks. Cost: one pass over ranges, one
- * over gaps; sorting the ranges found. */
+/* Work of DeepSpeed's ZeRO 3 on the host around each module: it gathers the weights before, and
+ * frees them after. Recognised by the NVTX ranges of its hooks. Cost: one pass over ranges, one
+ * over gaps; a sort of the ranges found. */
 #ifndef GPUPROF_QUERIES_TRAINING_SHARDING_H
 #define GPUPROF_QUERIES_TRAINING_SHARDING_H
 
 #include "analyzer/facts/facts.h"
 
-/* Over the used steps; a hook inside another counts once. */
+/* Sums over the used steps; nested hooks count once. */
 struct query_sharding {
-    int64_t host_ns;      /* the host in the hooks */
-    int64_t idle_ns;      /* of that, the GPU waits for the host */
-    int64_t *host_of_gap; /* of each of f->gaps: its part of idle_ns that is other work */
+    int64_t host_ns;      /* time of the host in the hooks */
+    int64_t idle_ns;      /* the part of host_ns in which the GPU waits for the host */
+    int64_t *host_of_gap; /* for each of f->gaps: the share of idle_ns that is other host work */
 };
 /* -1: out of memory. */
 int query_sharding(const struct facts *f, struct arena *arena, struct query_sharding *s);
-/* It is worth a finding of its own. */
+/* True if the hooks take enough time for a finding of their own. */
 bool query_shards(const struct facts *f, const struct query_sharding *s);
 
-/* A range that waits for weights or gradients which are shared out. */
+/* True for a range that waits for sharded weights or gradients. */
 bool query_waits_for_shards(const char *range);
-/* What shares out the weights, "ZeRO 3", "DeepSpeed" or "FSDP", as the hook tells; NULL. With it
- * weights do not stay in place, or the host reads norms and flags: no one graph holds the step. */
+/* The library that shards the weights, "ZeRO 3", "DeepSpeed" or "FSDP", as recorded by the hook;
+ * NULL: none. With it one CUDA graph cannot hold the step, because weights move in memory, or the
+ * host reads norms and flags. */
 const char *query_sharding_engine(const struct facts *f);
 
 #endif

@@ -1,4 +1,4 @@
-/* Counts work that a program does for each parameter by itself. */
+/* Counts work that a program does separately for each parameter. */
 #include "analyzer/queries/training/tensors.h"
 
 #include "analyzer/queries/training/checks.h"
@@ -8,7 +8,7 @@
 
 enum kind { KIND_UPDATE, KIND_ZERO, KIND_CLIP, KIND_CHECK, KIND_NONE };
 
-struct item { /* an operation on one parameter, or on all of them */
+struct item { /* an operation of the optimizer, zeroing, clipping or checking */
     uint32_t step, op, name;
     enum kind kind;
     int64_t ns;
@@ -29,7 +29,8 @@ static enum kind kind_of(const struct facts *f, uint32_t op, const struct query_
 {
     const struct op *o = &f->tl->ops[op];
     if (checks->op_marks && checks->op_marks[op])
-        return o->kind == OP_KERNEL ? KIND_CHECK : KIND_NONE; /* a copy goes with its kernel */
+        /* the kernel of the check counts, not its copy */
+        return o->kind == OP_KERNEL ? KIND_CHECK : KIND_NONE;
     if (clipping->op_marks && clipping->op_marks[op])
         return KIND_CLIP;
     if (query_is_optimizer(f, op) != QUERY_NO)
@@ -37,7 +38,7 @@ static enum kind kind_of(const struct facts *f, uint32_t op, const struct query_
     return query_is_zeroing(f, op) != QUERY_NO ? KIND_ZERO : KIND_NONE;
 }
 
-/* The copies of a check's answer, and the waits for it, up to the next launch of its thread. */
+/* Marks the copies of a check's result and the waits for it, up to the thread's next launch. */
 static void mark_answer(const struct facts *f, uint32_t op, const struct query_checks *checks,
                         bool *op_marks, bool *call_marks)
 {
@@ -56,9 +57,10 @@ static void mark_answer(const struct facts *f, uint32_t op, const struct query_c
     }
 }
 
-/* One kind of work in one step: n operations, the shortest first. As many of them belong to one
- * parameter as there are for each of the operation that occurs most. A check is one operation,
- * whose name differs from type to type. */
+/* x: one kind of work in one step, n operations sorted by length. Returns how many of the shortest
+ * disappear with `gone` parameters; 0 if the work is done for many parameters at once. The kernel
+ * that occurs most runs once per parameter. A check is one operation whose name differs by data
+ * type, so all count together. */
 static size_t of_tensors(const struct item *x, size_t n, int64_t gone, uint32_t *times)
 {
     uint32_t most = 0;
