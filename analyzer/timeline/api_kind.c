@@ -1,11 +1,11 @@
-/* What an API call does, told by its name. CUDA runtime and driver, and HIP's names for the same.
- */
+/* Finds what an API call does from its name: CUDA runtime and driver, HIP, and
+ * SYCL's Unified Runtime. */
 #include "analyzer/timeline/build.h"
 
 #include <string.h>
 
 static const struct {
-    const char *part; /* of the name; first match wins */
+    const char *part; /* part of the name; the first match counts */
     enum api_kind kind;
 } kinds[] = {
     {"GraphLaunch", API_GRAPH_LAUNCH},
@@ -66,8 +66,8 @@ static const struct {
 
 enum api_kind api_kind_of(const char *name)
 {
-    /* cudaMemcpy, cuMemcpyHtoD. HIP documents hipMemcpyWithStream as hipMemcpyAsync that waits for
-     * the stream before it returns. */
+    /* Copies: cudaMemcpy, cuMemcpyHtoD. HIP documents hipMemcpyWithStream as a hipMemcpyAsync that
+     * waits for the stream before it returns. */
     if (strstr(name, "emcpy"))
         return strstr(name, "Async") || strstr(name, "Enqueue") ? API_COPY_ASYNC : API_COPY_SYNC;
     if (strstr(name, "emset"))

@@ -1,5 +1,5 @@
-/* The table of kernel names, and the search in it: family, type of numbers, layout and use of
- * tensor cores. */
+/* The tables of kernel names, and the search in them: family, data type,
+ * layout, use of tensor cores. */
 #include "analyzer/timeline/classify.h"
 #include "wire/spool_format.h"
 
@@ -22,18 +22,20 @@ static bool any(const char *name, const char *parts)
 }
 
 struct name_rule {
-    const char *parts; /* one of these ... */
-    const char *also;  /* ... and, unless NULL, one of these */
+    const char *parts; /* one of these parts must occur ... */
+    const char *also;  /* ... and, unless NULL, one of these as well */
     uint8_t is;
 };
 
-/* Parts are at most 63 characters. Order matters: the telling names first, the general last. */
+/* Parts are at most 63 characters long. The order matters: specific names come
+ * first, general ones last. */
 static const struct name_rule family_rules[] = {
     {"nccl|rccl|msccl|oneccl|all_reduce_kernel|allreduce|AllReduce|cross_device_reduce|_shot_all",
      NULL, FAMILY_COMM},
     {"deep_ep|dpsk::ep|dpsk2ep|pplx::|nvshmem|multimem_|symmetric_memory|userbuffers_|ar_fusion",
      NULL, FAMILY_COMM},
-    {"hybrid_ep::", "dispatch|combine|device_sync", FAMILY_COMM}, /* NVIDIA's, for experts */
+    /* NVIDIA's library for mixture-of-experts models */
+    {"hybrid_ep::", "dispatch|combine|device_sync", FAMILY_COMM},
     {"gemm|Gemm|matmul", "all_gather|AllGather|reduce_scatter|ReduceScatter", FAMILY_GEMM},
     {"alltoall|AllToAll|all_to_all|moeA2A|moe_a2a|all_gather_kernel|allgather|AllGather", NULL,
      FAMILY_COMM},
@@ -56,7 +58,7 @@ static const struct name_rule family_rules[] = {
      NULL, FAMILY_OPTIMIZER},
     {"Adagrad|adagrad|check_finite|non_finite_check|update_scale", NULL, FAMILY_OPTIMIZER},
     {"update_weight|updateWeight|UpdateWeight|update_bias|updateBias|UpdateBias", NULL,
-     FAMILY_OPTIMIZER}, /* what people write by hand */
+     FAMILY_OPTIMIZER}, /* common names of hand-written kernels */
     {"update_param|updateParam|UpdateParam|weight_update|weightUpdate|WeightUpdate", NULL,
      FAMILY_OPTIMIZER},
     {"gradient_descent|gradientDescent|GradientDescent", NULL, FAMILY_OPTIMIZER},
@@ -78,7 +80,8 @@ static const struct name_rule family_rules[] = {
     {"elementwise_kernel", "direct_copy_kernel", FAMILY_COPY},
     {"CatArrayBatchedCopy|copy_device_to_device|rocclr_copyBuffer|BatchMemcpy|batch_memcpy", NULL,
      FAMILY_COPY},
-    {"memcpy32_|memcpy64_|memcpy128|memcpy_post", NULL, FAMILY_COPY}, /* the driver's, in graphs */
+    /* copy kernels of the driver, in graphs */
+    {"memcpy32_|memcpy64_|memcpy128|memcpy_post", NULL, FAMILY_COPY},
     {"max_pool|avg_pool|pooling_|MaxPool|AvgPool|adaptive_average", NULL, FAMILY_POOL},
     {"elementwise_kernel", NULL, FAMILY_ELEMENTWISE},
     {"scalePackedTensor|computeOffsetsKernel|reduce_wgrad_nchw|op_generic_tensor",
@@ -98,8 +101,9 @@ static const struct name_rule family_rules[] = {
      NULL, FAMILY_ELEMENTWISE},
 };
 
-/* Which matrix kernels run on tensor cores. `ffma` and `simt` are plain FP32 whatever else the name
- * says. Attention in FP32 computes on CUDA cores, or on tensor cores in several passes. */
+/* Which matrix kernels run on tensor cores. `ffma` and `simt` mean CUDA cores whatever else
+ * the name says. Attention in FP32 runs on CUDA cores, or on tensor cores in several
+ * passes, so it stays unknown. */
 static const struct name_rule tensor_rules[] = {
     {"ffma|simt|MmaSimt", NULL, TRI_NO},
     {"fmha|Fmha|FMHA", "cutlassF_f32|cutlassB_f32|fp32|f32_aligned|f32_notaligned", TRI_UNKNOWN},
@@ -110,7 +114,8 @@ static const struct name_rule tensor_rules[] = {
     {"884fprop|1688fprop|16816fprop|16832fprop|8816fprop|8832fprop|161616fprop", NULL, TRI_YES},
     {"884dgrad|1688dgrad|16816dgrad|16832dgrad|8816dgrad|8832dgrad|161616dgrad", NULL, TRI_YES},
     {"884wgrad|1688wgrad|16816wgrad|16832wgrad|8816wgrad|8832wgrad|161616wgrad", NULL, TRI_YES},
-    {"UniversalFMA", NULL, TRI_NO}, /* CuTe's atoms: in the types of a kernel written with it */
+    /* CuTe's names of matrix instructions, which occur in the template arguments of kernels */
+    {"UniversalFMA", NULL, TRI_NO},
     {"SM70_8x8x4_|SM75_8x8x16_|SM75_16x8x|SM80_8x8x|SM80_16x8x|SM89_16x8x|SM90_16x8x", NULL,
      TRI_YES},
     {"SM90_64x|Gmma|GMMA|SM100_MMA|SM120_16x8x", NULL, TRI_YES},
@@ -161,7 +166,7 @@ static uint8_t first_match(const char *name, const struct name_rule *r, size_t n
 #define MATCH(name, rules, otherwise)                                                              \
     first_match(name, rules, sizeof(rules) / sizeof *(rules), (otherwise))
 
-/* nvjet_[smNN_]ABC_...: letters are the input, accumulator and output types. */
+/* Data type from nvjet_[smNN_]ABC_...: the letters are the input, accumulator and output types. */
 static uint8_t nvjet_dtype(const char *name)
 {
     const char *p = strstr(name, "nvjet_") + strlen("nvjet_");
@@ -199,7 +204,7 @@ static uint8_t align_of(const char *name)
     return p && p[5] >= '1' && p[5] <= '8' ? (uint8_t)(p[5] - '0') : 0;
 }
 
-/* XLA calls its kernels loop_add_fusion, input_reduce_fusion_4, gemm_fusion_dot_2. */
+/* XLA names its kernels loop_add_fusion, input_reduce_fusion_4, gemm_fusion_dot_2. */
 bool classify_xla(const char *name)
 {
     static const char *const begin[] = {"loop_", "input_", "gemm_fusion"};
@@ -217,7 +222,7 @@ struct kernel_class classify_kernel(const char *name)
     c.tensor = matrix ? MATCH(name, tensor_rules, TRI_UNKNOWN) : TRI_NO;
     c.dtype =
         strstr(name, "nvjet_") ? nvjet_dtype(name) : MATCH(name, dtype_rules, SPOOL_DT_UNKNOWN);
-    if (c.family != FAMILY_LAYOUT) /* a conversion has two */
+    if (c.family != FAMILY_LAYOUT) /* a layout conversion has two layouts */
         c.layout = layout_of(name);
     c.align = align_of(name);
     c.half = any(name, "bfloat16|bf16|half|fp16|Half|BFloat16");

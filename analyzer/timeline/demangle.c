@@ -62,7 +62,7 @@ void demangle_source_name(struct reader *r)
     r->p += n;
 }
 
-/* S_ S0_ ... and the standard ones. */
+/* Reads the rest of a substitution after 'S': S_ S0_ ..., or a standard one such as Sa. */
 static void read_substitution(struct reader *r)
 {
     static const struct {
@@ -93,7 +93,7 @@ static void read_substitution(struct reader *r)
 
 static void read_literal(struct reader *r)
 {
-    if (demangle_take(r, "_Z")) { /* address of a function */
+    if (demangle_take(r, "_Z")) { /* the address of a function */
         read_encoding(r);
     } else {
         size_t mark = r->n;
@@ -101,7 +101,7 @@ static void read_literal(struct reader *r)
         demangle_type(r);
         bool cast = r->n > mark && strchr("bijlmxysthacnw", r->p[-1]) == NULL;
         if (!cast)
-            r->n = mark; /* plain numbers need no type */
+            r->n = mark; /* plain numbers are shown without their type */
         else
             demangle_text(r, " ");
         if (flag && (*r->p == '0' || *r->p == '1')) {
@@ -130,7 +130,7 @@ void demangle_template_args(struct reader *r) /* after 'I' or 'J' */
         else if (demangle_take(r, "J"))
             demangle_template_args(r);
         else if (*r->p == 'X')
-            r->failed = true; /* expressions: not in kernel names worth reading */
+            r->failed = true; /* expressions are not supported; useful kernel names have none */
         else
             demangle_type(r);
     }
@@ -147,12 +147,12 @@ void demangle_maybe_args(struct reader *r)
     demangle_text(r, ">");
 }
 
-/* One component without its prefix. */
+/* Reads one component of a name, without its prefix. */
 static void read_unqualified(struct reader *r)
 {
     if (isdigit((unsigned char)*r->p)) {
         demangle_source_name(r);
-    } else if (demangle_take(r, "L")) { /* internal linkage */
+    } else if (demangle_take(r, "L")) { /* a name with internal linkage */
         demangle_source_name(r);
     } else if (demangle_take(r, "Ul")) {
         size_t mark = r->n;
@@ -192,7 +192,7 @@ static void read_nested(struct reader *r) /* after 'N' */
         } else if (demangle_take(r, "S")) {
             read_substitution(r);
             any = true;
-            continue; /* a substitution is not a new one */
+            continue; /* a substitution does not add to the substitutions */
         } else {
             if (any)
                 demangle_text(r, "::");
@@ -253,7 +253,7 @@ void demangle_name(struct reader *r)
     }
 }
 
-/* A name and the types after it, which are read and left out. */
+/* Reads a name and the parameter types after it; the types are not kept in the text. */
 static void read_encoding(struct reader *r)
 {
     if (++r->depth > DEPTH_MAX) {
@@ -263,7 +263,8 @@ static void read_encoding(struct reader *r)
         size_t mark = r->n;
         while (!r->failed && *r->p && *r->p != 'E' && *r->p != '.' && *r->p != '_')
             demangle_type(r);
-        /* Slices remembered above point behind the mark: keep the text, hide it at the end. */
+        /* Substitutions may refer to text behind the mark. At 'E' the text is cut at the mark;
+         * otherwise it stays until the end. */
         if (*r->p == 'E' && r->n > mark)
             r->n = mark;
     }
@@ -276,7 +277,7 @@ int demangle(const char *mangled, char *out, size_t size)
     out[0] = '\0';
     if (!demangle_take(&r, "_Z"))
         return -1;
-    demangle_name(&r); /* what follows are parameters */
+    demangle_name(&r); /* only parameter types follow */
     if (r.failed || r.n == 0 || r.n >= size)
         return -1;
     memcpy(out, r.text, r.n);

@@ -1,5 +1,5 @@
-/* The types of a mangled name: built-in ones, pointers and references, functions, arrays and packs.
- */
+/* Reads the types of a mangled name: built-in types, pointers and references,
+ * functions, arrays and packs. */
 #include "analyzer/timeline/demangle_reader.h"
 
 #include <stdio.h>
@@ -68,7 +68,7 @@ static void read_array_type(struct reader *r) /* after 'A' */
     demangle_remember(r, start);
 }
 
-/* What stands behind the type that follows, NULL: it is no such letter. */
+/* The suffix that this letter adds to the type after it; NULL: another kind of letter. */
 static const char *wrapped(char c)
 {
     switch (c) {
@@ -89,7 +89,7 @@ static const char *wrapped(char c)
     }
 }
 
-/* Types that came later, behind a D. */
+/* Reads types whose code begins with 'D', which were added to the grammar later. */
 static void read_later(struct reader *r)
 {
     if (demangle_take(r, "Dn")) {

@@ -8,7 +8,7 @@
 
 enum { SHOWN_MAX = 120 };
 
-/* The last identifier of the outermost name: good enough when the rest cannot be read. */
+/* Fallback for names that cannot be read: the last identifier of the outermost name. */
 static void innermost_identifier(const char *mangled, char *out, size_t size)
 {
     const char *p = mangled + 2, *best = mangled;
@@ -28,10 +28,10 @@ static void innermost_identifier(const char *mangled, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)(length < size ? length : size - 1), best);
 }
 
-/* ---- what people see ---- */
+/* ---- shortening ---- */
 
-/* Start of the parameter list: the last '(' at depth 0 of <>, that is not "(anonymous namespace)".
- */
+/* Start of the parameter list: the last '(' outside of <>, unless it begins "(anonymous namespace)"
+ * or belongs to an operator. */
 static size_t without_parameters(const char *s)
 {
     int angle = 0;
@@ -52,7 +52,7 @@ static bool starts_name(char before)
     return before == '\0' || strchr("<, (*&:", before) != NULL;
 }
 
-/* Copies without namespaces: identifier "::" is dropped wherever a name starts. */
+/* Copies the name without namespaces: drops identifier "::" wherever a name starts. */
 static size_t without_namespaces(const char *s, size_t n, char *out, size_t size)
 {
     size_t k = 0;
@@ -77,8 +77,8 @@ static size_t without_namespaces(const char *s, size_t n, char *out, size_t size
     return k;
 }
 
-/* From a '<' or a ',' of a list of template arguments: the '>' that ends the list. `numbers`: there
- * are only numbers before it. */
+/* s points to '<' or ',' in a list of template arguments. Returns the '>' that ends the list.
+ * *numbers: only numbers lie between. */
 static const char *list_end(const char *s, bool *numbers)
 {
     int angle = *s == '<' ? 0 : 1;
@@ -92,11 +92,13 @@ static const char *list_end(const char *s, bool *numbers)
     return s;
 }
 
-struct cut { /* lists of template arguments from these depths on */
+struct cut { /* cut template arguments from these depths on: all after the first
+                argument, or the whole list */
     int after_first, whole;
 };
 
-/* Lists of numbers stay: a library of templates has its tiles there. */
+/* Copies the name without the arguments that `cut` selects. Lists of numbers stay, because
+ * libraries of templates have their tile sizes there. */
 static size_t without_arguments(const char *s, struct cut cut, char *out, size_t size)
 {
     size_t k = 0;
@@ -125,8 +127,8 @@ static bool fits(const char *s, struct cut cut, char *out, size_t size)
     return without_arguments(s, cut, out, size) <= SHOWN_MAX;
 }
 
-/* Cuts as little as possible: behind the first arguments if they have numbers, which tell a
- * library's kernels apart; else whole lists. */
+/* Cuts as little as possible. First cuts after the first arguments, if numbers remain, which
+ * distinguish a library's kernels; otherwise cuts whole lists. */
 static void shorten(const char *s, char *out, size_t size)
 {
     char shorter[DEMANGLED_MAX];

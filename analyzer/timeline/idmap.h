@@ -1,5 +1,5 @@
-/* Map from an int64 id to a small index: open addressing, power-of-two size, linear probing.
- * Cost: 16 bytes a slot, at most half full. */
+/* Map from an int64 id to a small index: open addressing, linear probing, size a power of two.
+ * Cost: 16 bytes per slot, at most half of them in use. */
 #ifndef GPUPROF_TIMELINE_IDMAP_H
 #define GPUPROF_TIMELINE_IDMAP_H
 
@@ -8,7 +8,7 @@
 
 struct idmap_slot {
     int64_t id;
-    uint32_t value; /* + 1; 0 = empty */
+    uint32_t value; /* value + 1; 0 = the slot is empty */
 };
 
 struct idmap {
@@ -19,7 +19,7 @@ struct idmap {
 static inline uint32_t idmap_hash(int64_t id)
 {
     uint64_t h = ((uint64_t)id ^ (uint64_t)id >> 32) * 0x9e3779b97f4a7c15u;
-    h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u; /* ids may differ in any of their bits alone */
+    h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u; /* a second round, since ids may differ in any bits */
     return (uint32_t)(h >> 32);
 }
 
@@ -35,7 +35,7 @@ static inline struct idmap_slot *idmap_find(const struct idmap *m, int64_t id)
     }
 }
 
-/* UINT32_MAX when absent. */
+/* The value, or UINT32_MAX if the id is absent. */
 static inline uint32_t idmap_get(const struct idmap *m, int64_t id)
 {
     const struct idmap_slot *s = idmap_find(m, id);
@@ -69,7 +69,7 @@ static inline int idmap_put(struct idmap *m, int64_t id, uint32_t value)
     return 0;
 }
 
-/* As idmap_put, but the id may be there: then the value takes the place of its old one. */
+/* Like idmap_put, but the id may be present; its value is then replaced. */
 static inline int idmap_set(struct idmap *m, int64_t id, uint32_t value)
 {
     struct idmap_slot *s = idmap_find(m, id);

@@ -1,6 +1,6 @@
-/* A question to names that come by the hundred thousand and are mostly the same ones: each name of
- * the timeline is asked once. Cost: a byte a name; a look-up each time. Without memory it asks each
- * time. */
+/* Asks a predicate about names and remembers the answers: a timeline has hundreds of thousands of
+ * ranges, but few distinct names. Cost: one byte per name; one look-up per call. If out of memory,
+ * it calls the predicate each time. */
 #ifndef GPUPROF_TIMELINE_NAME_TEST_H
 #define GPUPROF_TIMELINE_NAME_TEST_H
 

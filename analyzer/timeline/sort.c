@@ -1,5 +1,5 @@
-/* Sorts keys by merging runs, unless they are in order already, and rearranges an array in place by
- * following the cycles of the permutation. */
+/* Sorts keys by merging runs, unless they are already in order, and rearranges an array in place
+ * along the cycles of the permutation. */
 #include "analyzer/timeline/sort.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ static int after(const struct sort_key *a, const struct sort_key *b)
     return a->group != b->group ? a->group > b->group : a->time > b->time;
 }
 
-/* Runs of 8 by insertion, then merged in doubling widths. */
+/* Insertion sort for short runs, which sort_keys then merges in doubling widths. */
 static void insertion(struct sort_key *k, size_t n)
 {
     for (size_t i = 1; i < n; i++) {

@@ -1,5 +1,5 @@
-/* Stable sort of (group, time) keys, and the in-place rearrangement of the arrays behind them.
- * Cost: one pass when already in order, else O(n log n) and 16 bytes a key twice. */
+/* Stable sort of (group, time) keys, and rearranging the arrays they belong to in place. Cost: one
+ * pass if already in order, otherwise O(n log n) and twice 16 bytes per key. */
 #ifndef GPUPROF_TIMELINE_SORT_H
 #define GPUPROF_TIMELINE_SORT_H
 
@@ -9,12 +9,12 @@
 struct sort_key {
     int64_t time;
     uint32_t group;
-    uint32_t index; /* where the element was */
+    uint32_t index; /* index of the element before sorting */
 };
 
-/* 1 sorted, 0 was in order already (keys untouched), -1 out of memory. */
+/* 1: sorted; 0: was already in order, keys unchanged; -1: out of memory. */
 int sort_keys(struct sort_key *keys, size_t n);
-/* Puts element keys[i].index at i. `keys` keeps its contents. -1: out of memory. */
+/* Moves element keys[i].index to place i. `keys` is unchanged. -1: out of memory. */
 int sort_apply(const struct sort_key *keys, size_t n, void *base, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* Filling a timeline: rows are taken as they come, in any order, and kept compactly; references are
- * resolved by timeline_finish. A row that cannot be true is repaired or left out, and counted. */
+/* Fills a timeline. Rows may come in any order and are stored compactly; timeline_finish resolves
+ * references. A row with impossible values is repaired or left out, and counted. */
 #include "analyzer/timeline/build.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ void timeline_free(struct timeline *t)
 
 /* ---- the sink ---- */
 
-/* Kept as it came. */
+/* Defines a function that keeps the row as it is. */
 #define PUT_PLAIN(name, vec, type)                                                                 \
     static int name(struct build *b, const void *row)                                              \
     {                                                                                              \
@@ -116,7 +116,7 @@ static uint32_t timeline_intern(void *self, const char *s, size_t n)
     return str_intern(&((struct build *)self)->t.strings, s, n);
 }
 
-/* Of the other kinds, parts are taken; their functions look at each. */
+/* Rows of the other kinds are kept in part; their put functions check each value. */
 static bool is_kept_whole(enum row_kind kind)
 {
     return kind < ROW_KERNEL || kind > ROW_RANGE;
@@ -195,7 +195,8 @@ const char *timeline_meta_place(const struct timeline *t, const char *key)
 
 const char *timeline_meta(const struct timeline *t, const char *key)
 {
-    const struct row_meta *any = NULL; /* of the first process that says so, what it said last */
+    /* without a value for all processes: the last value of the first process that has one */
+    const struct row_meta *any = NULL;
     for (size_t i = 0; i < t->meta_count; i++) {
         const struct row_meta *m = &t->metas[i];
         if (strcmp(tl_text(t, m->key), key) != 0)

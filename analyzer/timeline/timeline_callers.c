@@ -1,4 +1,5 @@
-/* Who makes a long call: its range of CALLER_DOMAIN, as long as the call, names the line. */
+/* The program's line behind a long API call. The agent records it as a range of the domain
+ * CALLER_DOMAIN with exactly the times of the call; here it becomes api.caller. */
 #include "analyzer/timeline/build.h"
 
 #include <string.h>
@@ -20,13 +21,14 @@ int put_caller(struct build *b, const struct row_range *r, int64_t end_ns)
     return 0;
 }
 
-/* "sync cudaStreamSynchronize() train.c:211 (train_step)": what follows the call. */
+/* String id of the place in "sync cudaStreamSynchronize() train.c:211 (train_step)", after "() ".
+ * 0: none; STR_NONE: out of memory. */
 static uint32_t place_of(struct build *b, uint32_t name)
 {
     const char *text = str_text(&b->t.strings, name), *place = strstr(text, "() ");
     if (!place)
         return 0;
-    char copy[512]; /* the table may move */
+    char copy[512]; /* a copy, because adding a string may move the table */
     size_t n = strlen(place + 3);
     n = n < sizeof copy ? n : sizeof copy - 1;
     memcpy(copy, place + 3, n);

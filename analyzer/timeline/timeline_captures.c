@@ -1,8 +1,8 @@
-/* The lines of work in CUDA graphs. While a graph is captured, calls that would launch work make its
- * nodes instead: they have lines and no work. Its replays have work, and all of it comes from one
- * call. The nodes of a graph are numbered in the order of its capture, so the work of a replay, by
- * node, comes from the calls of the capture, one by one. It does only where both are as many and of
- * the same kinds. Cost: two sorts, of the calls in captures and of the work in graphs. */
+/* Finds the lines of work in CUDA graphs. During a capture, calls that would launch work create the
+ * graph's nodes instead: these calls have lines, but no work. A replay has work, all from a single
+ * call. Nodes are numbered in the order of the capture, so the operations of a replay, sorted by
+ * node, match the calls of the capture one to one. They are matched only if both have the same
+ * number and kinds. Cost: two sorts, of the calls in captures and of the work in graphs. */
 #include "analyzer/timeline/build.h"
 #include "base/keymap.h"
 
@@ -50,7 +50,8 @@ static enum op_kind makes(const struct api *a)
                                                                    : OP_MEMSET;
 }
 
-/* The capture that the call makes a node of; NULL. Any thread may: backward() has its own. */
+/* The capture in which the call makes a node, or NULL. Any thread of the process may make nodes:
+ * backward() has a thread of its own. */
 static struct capture *capture_of(const struct captures *c, const struct timeline *t,
                                   const struct api *a)
 {
@@ -109,7 +110,7 @@ int captures_find(struct captures *c, const struct timeline *t)
 /* ---- replays ---- */
 
 struct node {
-    int64_t start_ns; /* of the call that replays */
+    int64_t start_ns; /* start of the replaying call */
     uint32_t api, node, op;
 };
 
@@ -122,8 +123,8 @@ static int by_replay(const void *a, const void *b)
                                       : (x->op > y->op) - (x->op < y->op);
 }
 
-/* Of a graph's first replay: the last capture before it that made such nodes, and best one that no
- * other graph is of. */
+/* Finds the capture of a graph at its first replay: the last one before it whose nodes match, if
+ * possible one that is not taken by another graph. KEYMAP_NONE: none. */
 static uint32_t captured_as(struct captures *c, const struct timeline *t, const struct api *replay,
                             uint32_t n, uint64_t kinds)
 {
@@ -155,7 +156,8 @@ static int line_replay(struct captures *c, struct timeline *t, struct keymap *gr
     struct key key = {{(int64_t)work}};
     uint32_t of = keymap_get(graphs, key);
     if (of == KEYMAP_NONE) {
-        of = captured_as(c, t, &t->apis[nodes[0].api], n, kinds) + 1; /* none: 0 */
+        /* becomes 0 if there is none */
+        of = captured_as(c, t, &t->apis[nodes[0].api], n, kinds) + 1;
         if (keymap_put(graphs, key, of) < 0)
             return -1;
     }

@@ -1,17 +1,17 @@
-/* What the numbers of a row may be. Files come from anywhere, and whatever they hold is added up
- * later: here alone it is made sure that no sum of times, bytes or counts of a profile leaves
- * int64. What is out of bounds is taken as not known, or the row is left out; both are counted. */
+/* Checks the numbers in rows. Files may contain any values, and the analysis sums them up. The
+ * checks here guarantee that no sum of times, bytes or counts of a profile overflows int64. An
+ * impossible value is set to "not known", or the row is left out; both are counted. */
 #include "analyzer/timeline/build.h"
 
 #include <string.h>
 
-/* One number, and all of a column together. */
+/* Limits of one number, and of the sum over a column. */
 #define NUMBER_MAX  ((int64_t)1 << 53)
 #define NUMBERS_MAX ((int64_t)1 << 60)
 
 enum bound { BOUND_NONE, BOUND_TIME, BOUND_NUMBER, BOUND_TOTAL };
 
-/* Ids, bits and numbers that are compared only. */
+/* True for ids, bits and numbers that are only compared. */
 static bool is_compared(const char *column)
 {
     static const char *const names[] = {
@@ -40,7 +40,7 @@ static enum bound bound_of(enum row_kind kind, const struct column *c)
         return BOUND_NONE;
     if (is_time(c->name))
         return BOUND_TIME;
-    /* counters that rise: only their differences are added up */
+    /* these counters grow, and only their differences are summed */
     return kind == ROW_HOST_SAMPLE ? BOUND_NUMBER : BOUND_TOTAL;
 }
 

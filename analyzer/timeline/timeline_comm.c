@@ -1,4 +1,4 @@
-/* Which kernel each call of a communication library launched, and what it exchanges. */
+/* Finds which kernel each call of a communication library launched, and what it exchanges. */
 #include "analyzer/timeline/build.h"
 #include "wire/fact_keys.h"
 
@@ -10,7 +10,8 @@
 
 enum { LONGEST = 96 };
 
-/* A whole word of a name such as "mesh_dp_shard" or "DATA_PARALLEL_GROUP"; both in lower case. */
+/* True if `word` occurs as a whole word in a name such as "mesh_dp_shard" or "DATA_PARALLEL_GROUP";
+ * both must be in lower case. */
 static bool has_word(const char *name, const char *word)
 {
     size_t n = strlen(word);
@@ -28,8 +29,9 @@ static bool has_any(const char *name, const char *const *words)
     return false;
 }
 
-/* PyTorch's meshes: mesh_tp, mesh_dp_shard; Megatron: TENSOR_MODEL_PARALLEL_GROUP,
- * EXPERT_DATA_PARALLEL_GROUP; others: tp, ep. Who shares data shares gradients. */
+/* PyTorch's meshes are named mesh_tp, mesh_dp_shard; Megatron's groups TENSOR_MODEL_PARALLEL_GROUP,
+ * EXPERT_DATA_PARALLEL_GROUP; others tp, ep. A group with a word for data exchanges gradients,
+ * whatever else its name says. */
 enum comm_kind comm_kind_of(const char *group, const char *collective)
 {
     static const char *const pairs[] = {"send", "recv", "ncclsend", "ncclrecv", NULL};
@@ -50,9 +52,9 @@ enum comm_kind comm_kind_of(const char *group, const char *collective)
     return has_any(low[0], model) && !has_any(low[0], data) ? COMM_MODEL : COMM_GRADIENTS;
 }
 
-/* ---- whose kernel ---- */
+/* ---- the kernel of a collective ---- */
 
-/* Of a thread's calls of CUDA, the first that begins at this time or later; they are sorted. */
+/* The thread's first CUDA call that starts at this time or later; its calls are sorted. */
 static size_t first_api(const struct build *b, const struct thread *t, int64_t at_ns)
 {
     size_t low = t->first_api, high = low + t->apis;
@@ -72,7 +74,8 @@ static uint32_t kernel_of(const struct build *b, size_t api)
     return op != TL_NONE && b->ops.at[op].kind == OP_KERNEL ? op : TL_NONE;
 }
 
-/* Whether NCCL ends a group then: it launches there what was called since the group's start. */
+/* True if ncclGroupEnd runs on the thread at that time: it launches all that was
+ * called since ncclGroupStart. */
 static bool ends_group(const struct build *b, const struct thread *t, int64_t at_ns)
 {
     enum { NESTED = 8 };
@@ -94,7 +97,8 @@ static bool ends_group(const struct build *b, const struct thread *t, int64_t at
 
 void build_join_collectives(struct build *b)
 {
-    enum { AHEAD = 512 }; /* calls of CUDA between a call's end and what launches it */
+    /* most CUDA calls between the end of a collective's call and the call that launches it */
+    enum { AHEAD = 512 };
     for (size_t i = 0; i < b->collectives.n; i++) {
         struct collective *c = &b->collectives.at[i];
         if (c->row.kernel > 0 || c->thread == TL_NONE)
@@ -110,13 +114,13 @@ void build_join_collectives(struct build *b)
             continue;
         int64_t launched_ns = b->apis.at[api].start_ns;
         bool own = launched_ns <= c->row.end_ns;
-        /* a rank by itself has nothing to launch */
+        /* a group of one rank launches nothing */
         if (own || (c->row.ranks != 1 && ends_group(b, t, launched_ns)))
             c->op = kernel_of(b, api);
     }
 }
 
-/* ---- what the program calls the group ---- */
+/* ---- the program's names of groups ---- */
 
 const char *timeline_told_group(const struct timeline *t, const struct row_meta *m, int64_t *ranks,
                                 int64_t *apart)
@@ -130,7 +134,8 @@ const char *timeline_told_group(const struct timeline *t, const struct row_meta 
     return told && text[at] ? text + at : NULL;
 }
 
-/* The name of the process's groups of that many ranks; 0: none is told, or several are. */
+/* The recorded name of the process' groups with that many ranks; 0: none, or
+ * several different names. */
 static uint32_t told_name(struct build *b, int64_t process, int64_t ranks)
 {
     const char *name = NULL;
@@ -151,8 +156,8 @@ static uint32_t told_name(struct build *b, int64_t process, int64_t ranks)
     return id == STR_NONE ? 0 : id;
 }
 
-/* Of gpuprof's own recordings: NCCL knows no names. Collectives of a communicator follow each other
- * often, so few searches are made twice. */
+/* For gpuprof's own recordings, since NCCL does not know names. Collectives of one communicator
+ * often follow each other, so a small cache avoids most searches. */
 void build_name_groups(struct build *b)
 {
     enum { KEPT = 64 };
@@ -171,7 +176,7 @@ void build_name_groups(struct build *b)
     }
 }
 
-/* ---- what it exchanges ---- */
+/* ---- what a collective exchanges ---- */
 
 static void mark_collective(const struct build *b, struct op *o, const struct row_collective *c)
 {
@@ -179,12 +184,13 @@ static void mark_collective(const struct build *b, struct op *o, const struct ro
     o->class = (struct kernel_class){.family = FAMILY_COMM, .dtype = o->class.dtype};
 }
 
-/* Sends to the rank itself, or to or from more ranks than a stage of a pipeline has neighbours, are
- * an exchange of all with all, which NCCL's users write as one group of sends and receives. */
+/* Treats a group of sends and receives as an exchange of all ranks with all if it contains a send
+ * to the own rank, or more partners than a pipeline stage has neighbours: users of NCCL write
+ * all-to-all in this way. -1: out of memory. */
 static int mark_exchanges(struct build *b)
 {
     enum { NEIGHBOURS = 2 };
-    uint8_t *ways = calloc(b->ops.n + 1, 2); /* by op: sends, receives */
+    uint8_t *ways = calloc(b->ops.n + 1, 2); /* by op: number of sends and of receives */
     for (size_t i = 0; ways && i < b->collectives.n; i++) {
         const struct collective *c = &b->collectives.at[i];
         const char *name = tl_text(&b->t, c->row.name);
@@ -200,7 +206,7 @@ static int mark_exchanges(struct build *b)
     return ways ? 0 : -1;
 }
 
-/* A kernel that a recorded collective ran on communicates, whatever its name. */
+/* A kernel that belongs to a recorded collective counts as communication, whatever its name. */
 int build_mark_collectives(struct build *b)
 {
     struct idmap kernels = {0};

@@ -1,10 +1,11 @@
-/* timeline_finish: products that convolutions compute. A convolution with 1x1 filters is a product
- * of matrices, and its kernel is named so; the operator around the launch tells, and for kernels
- * that a graph launches their launches outside of graphs (its warm-up steps) do. */
+/* timeline_finish: finds matrix products that compute a convolution. A convolution with 1x1
+ * filters is a matrix product, and so is its kernel's name. The operator around the launch shows
+ * that it is a convolution. For kernels in graphs, launches of the same kernel outside of graphs
+ * (in warm-up steps) decide. */
 #include "analyzer/timeline/build.h"
 #include "analyzer/timeline/name_test.h"
 
-/* PyTorch's operators, on NVIDIA's and AMD's GPUs. */
+/* Names of PyTorch's operators on NVIDIA's and AMD's GPUs. */
 static bool is_convolution(const char *name)
 {
     static const char *const begins[] = {"aten::cudnn_convolution", "aten::miopen_convolution",
@@ -15,13 +16,13 @@ static bool is_convolution(const char *name)
     return false;
 }
 
-struct span_at { /* the outermost operators of a thread, one behind the other */
+struct span_at { /* cursor over the outermost such operators of a thread */
     const struct name_test *named;
-    uint32_t next, end; /* its ranges from here on */
+    uint32_t next, end; /* the thread's remaining ranges */
     int64_t start_ns, end_ns;
 };
 
-/* Is `ns` in such an operator of the thread? Asked by rising time. */
+/* True if `ns` lies in such an operator of the thread. Calls must come with rising times. */
 static bool inside(const struct timeline *t, struct span_at *s, int64_t ns)
 {
     while (s->end_ns <= ns && s->next < s->end) {
@@ -55,7 +56,8 @@ static void by_operators(struct timeline *t)
     name_test_close(&named);
 }
 
-/* By name: did all launches outside of graphs compute convolutions? -1: out of memory */
+/* By kernel name: if all launches outside of graphs compute convolutions, those in graphs do,
+ * too. -1: out of memory. */
 static int by_graphs(struct timeline *t)
 {
     enum { CONV = 1, PRODUCT = 2 };

@@ -1,10 +1,10 @@
-/* timeline_finish: order, joins, names, then the facts that hold for the whole profile. */
+/* timeline_finish: sorts, joins, names, then finds what holds for the whole profile. */
 #include "analyzer/timeline/build.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What importers may say; the analysis finds out by itself what else there is. */
+/* Names that importers may state; the analysis itself sets the other bits of enum have. */
 static const struct {
     const char *name;
     uint32_t bit;
@@ -24,7 +24,7 @@ static const struct {
     {"collectives", HAVE_COLLECTIVES},
     {"ranks", HAVE_RANKS},
     {"host", HAVE_HOST},
-    {"memory", 0}, /* no rule needs it */
+    {"memory", 0}, /* no rule needs this */
 };
 
 static uint32_t have_parse(const char *list)
@@ -40,7 +40,8 @@ static uint32_t have_parse(const char *list)
     return have;
 }
 
-/* A source that says nothing has recorded what there is of, and no more is claimed. */
+/* For a source without the meta row "have": it recorded the kinds of data
+ * that the profile contains. */
 static uint32_t have_inferred(const struct timeline *t)
 {
     uint32_t have = 0;

@@ -1,5 +1,5 @@
-/* timeline_finish, second half: what belongs together is joined, kernels get readable names and
- * classes, and what was repaired is told. */
+/* timeline_finish, second half: joins rows that belong together, and gives kernels
+ * readable names and classes. */
 #include "analyzer/timeline/build.h"
 #include "analyzer/timeline/classify.h"
 #include "analyzer/timeline/demangle.h"
@@ -9,12 +9,12 @@
 
 /* ---- (process, correlation) -> api ---- */
 
-/* Slots hold index + 1 into the table of all calls as they were sorted; the key is looked up there.
- */
+/* Hash table of calls by (process, correlation). A slot holds index + 1 into the table of calls as
+ * sorted before nested ones were dropped; the key is read from there. */
 struct correlations {
     uint32_t *slots, mask;
     const struct refs *refs;
-    uint32_t *kept; /* by sorted index: where the call is now, or its outer call */
+    uint32_t *kept; /* by that index: the call's index now, or that of its outer call */
 };
 
 static uint32_t correlation_hash(int64_t process, int64_t correlation)
@@ -55,14 +55,14 @@ static int index_correlations(struct correlations *c, const struct build *b)
         while (c->slots[i] && (c->refs[c->slots[i] - 1].correlation != r->correlation ||
                                c->refs[c->slots[i] - 1].process != r->process))
             i = (i + 1) & c->mask;
-        if (!c->slots[i]) /* a repeated number: the outer or earlier call keeps it */
+        if (!c->slots[i]) /* a repeated number stays with the outer or earlier call */
             c->slots[i] = n + 1;
     }
     return 0;
 }
 
-/* Driver calls inside a runtime call of the same thread say nothing new; what they launched is the
- * outer call's. */
+/* Drops driver calls inside a runtime call of the same thread: they add no information. Work that
+ * they launched is attributed to the outer call. */
 static void drop_nested(struct build *b, struct correlations *c)
 {
     size_t n = 0;
@@ -98,7 +98,7 @@ static void attach(struct build *b, const struct correlations *c)
         b->events.at[i].api = find_api(c, &b->event_refs.at[i]);
 }
 
-/* Slices of apis and ranges by thread; both are sorted by thread. */
+/* Sets each thread's slices of apis and ranges, which are sorted by thread. */
 static void slice_threads(struct build *b)
 {
     for (uint32_t i = 0; i < b->apis.n; i++) {
@@ -113,7 +113,7 @@ static void slice_threads(struct build *b)
     }
 }
 
-/* Ranges of a thread nest. */
+/* Sets range.parent; the ranges of a thread are nested. */
 static void nest_ranges(struct build *b)
 {
     uint32_t open = TL_NONE;
@@ -127,7 +127,7 @@ static void nest_ranges(struct build *b)
     }
 }
 
-/* The API calls inside each library call; clocks may differ by a microsecond. */
+/* Finds the API calls inside each library call. Clocks may differ by a microsecond. */
 static void join_calls(struct build *b)
 {
     const int64_t slack_ns = 1000;
@@ -169,7 +169,7 @@ int build_join(struct build *b, struct err *e)
 
 /* ---- names ---- */
 
-struct named { /* by string id */
+struct named { /* results for a name, by string id */
     struct kernel_class class;
     uint32_t name;
     uint8_t known, api_kind;
@@ -180,7 +180,8 @@ static int name_kernel(struct build *b, struct named *n, uint32_t full)
     const char *text = str_text(&b->t.strings, full);
     char name[256], plain[DEMANGLED_MAX];
     kernel_display_name(text, name, sizeof name);
-    bool readable = demangle(text, plain, sizeof plain) == 0; /* "<float>" says more than "If" */
+    /* classify the demangled name: "<float>" says more than the mangled "If" */
+    bool readable = demangle(text, plain, sizeof plain) == 0;
     n->class = classify_kernel(readable ? plain : text);
     n->known = 1;
     n->name = str_intern(&b->t.strings, name, strlen(name));
@@ -204,7 +205,8 @@ static const char *copy_name(const struct op *o)
     return "Memcpy";
 }
 
-/* The library call knows operand types and layout; the name knows what really ran. */
+/* Adds operand types and layout from the library call to the class of its kernel. The name still
+ * decides which kernel ran. */
 static void refine(struct build *b)
 {
     for (size_t i = 0; i < b->calls.n; i++) {
@@ -217,7 +219,7 @@ static void refine(struct build *b)
     }
 }
 
-/* Not every source says that a kernel belongs to a graph; what launched it does. */
+/* Marks the work of graph launches as graph nodes: some sources do not mark it. */
 static void mark_graphs(struct build *b)
 {
     for (size_t i = 0; i < b->ops.n; i++) {

@@ -1,8 +1,9 @@
-/* timeline_finish: the line of the user's program from which each launch comes. Calls in a stretch
- * of steps that carry lines have the line of their thread's last row before them. Calls of other
- * steps get the line of those that launched the same between the same: what the thread launched
- * before and next, less of that where it is new, at last the kernel alone; if nine in ten of those
- * agree. Cost: three look-ups a launch. */
+/* timeline_finish: finds the Python line from which each launch comes. The agent records lines
+ * in stretches of steps: a call in such a stretch gets the line of its thread's last row
+ * before it. A call in another step gets the line of calls that launched the same kernel in
+ * the same context: what the thread launched before and after. If that context is new, a
+ * shorter one is used, finally the kernel alone; at least nine in ten of those calls must
+ * agree. Cost: three look-ups per launch. */
 #include "analyzer/timeline/build.h"
 #include "base/keymap.h"
 #include "wire/python_owner.h"
@@ -12,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* AGREE by hand: one in ten may be a step that differs. */
+/* AGREE was set by hand: up to one in ten may be from a step that differs. */
 enum { BEFORE = 8, LEVELS = 3, AGREE = 9, NO_LINE = 0 };
 
-/* Launches of one kind: the line that most of them have, as far as one pass can tell. */
+/* All launches with the same key: their most frequent line, as far as one pass can find it. */
 struct seen {
-    uint32_t line; /* index of the stack * SPOOL_LINES + way, + 1 */
+    uint32_t line; /* (index of the stack * SPOOL_LINES + way) + 1 */
     uint32_t same, other;
 };
 
@@ -25,8 +26,9 @@ struct lining {
     struct timeline *t;
     struct captures captures;
     struct VEC(struct row_launch_line) stretches;
-    uint32_t *rows, *first; /* of lines, by thread and time; where each thread's begin */
-    struct keymap known;    /* launch and what is around it -> seen */
+    uint32_t *rows, *first; /* indices of line rows, by thread and time; where
+                               each thread's rows begin */
+    struct keymap known;    /* launch and its context -> index in seen */
     struct VEC(struct seen) seen;
     uint32_t *names; /* by line: string id + 1 of its text; 0 = not made yet */
 };
@@ -76,7 +78,7 @@ static bool launches(const struct api *a)
     return a->op != TL_NONE;
 }
 
-/* ---- calls that have their own ---- */
+/* ---- calls with a recorded line ---- */
 
 static void line_thread(struct lining *l, uint32_t thread)
 {
@@ -102,7 +104,7 @@ static void line_thread(struct lining *l, uint32_t thread)
     }
 }
 
-/* ---- the others ---- */
+/* ---- calls of other steps ---- */
 
 static uint64_t mix(uint64_t h, uint64_t v)
 {
@@ -117,12 +119,13 @@ static uint64_t kernel_key(const struct timeline *t, const struct api *a)
     return mix(h, (uint64_t)o->grid[0] << 32 ^ (uint64_t)o->grid[1] << 16 ^ o->grid[2]);
 }
 
-/* What a thread launched last, and next. */
+/* What a thread launched before and next. */
 struct context {
     uint64_t before[BEFORE], own, next;
 };
 
-/* The launch with so much of what is around it; level 0 has most, the last one the kernel alone. */
+/* Key of the launch with its context; level 0 has the longest context, the last
+ * level only the kernel. */
 static struct key context_key(const struct context *c, int level)
 {
     static const int before[LEVELS] = {BEFORE, 3, 0};
@@ -155,6 +158,8 @@ static uint32_t recall(const struct lining *l, struct key key)
     return s && s->same >= AGREE * s->other ? s->line : NO_LINE;
 }
 
+/* First pass (learns): notes the call's line under each key. Second pass: gives a call without line
+ * the one with the longest known context. */
 static int visit(struct lining *l, struct api *a, const struct context *c, bool learns)
 {
     int rc = 0;
@@ -191,7 +196,7 @@ static int match_thread(struct lining *l, const struct thread *th, bool learns)
 
 /* ---- names ---- */
 
-/* As the callers of C programs are named. */
+/* The same form as the callers of C programs have. */
 const char *timeline_line_text(const struct timeline *t, uint32_t line, char *out, size_t size)
 {
     const struct row_stack *s = &t->stacks[tl_line_stack(line)];
@@ -219,7 +224,8 @@ static uint32_t name_of(struct lining *l, uint32_t line)
     return id;
 }
 
-/* Of launches alone: a copy's line is told by the range of the hook that waits for it. */
+/* Fills api.caller for launches only: for copies, the hook's range around
+ * the wait names the line. */
 static int name_calls(struct lining *l)
 {
     struct timeline *t = l->t;

@@ -1,10 +1,10 @@
-/* Which ranks of a job have no process here. Cost: one pass over the processes, O(n log n). */
+/* Finds which ranks of a job have no process in the recording. Cost: O(n log n) in processes. */
 #include "analyzer/timeline/build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WORLD_MOST = 1 << 20 /* more GPUs has no job: the number is wrong */, TOLD = 8 };
+enum { WORLD_MOST = 1 << 20 /* no job has more GPUs: such a number is wrong */, TOLD = 8 };
 
 static int by_number(const void *a, const void *b)
 {
@@ -12,7 +12,8 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The distinct ranks of the largest job here, in order; NULL: no memory. */
+/* The distinct ranks of the largest job in the recording, sorted; *world: its size. The caller
+ * frees the array; NULL: out of memory. */
 static int64_t *ranks_there(const struct build *b, int64_t *world, size_t *n)
 {
     int64_t *at = malloc((b->processes.n + 1) * sizeof *at);
@@ -35,7 +36,7 @@ static int64_t *ranks_there(const struct build *b, int64_t *world, size_t *n)
     return at;
 }
 
-/* "3, 5 to 7": those between the ranks that are there, a few of them. */
+/* Writes "3, 5 to 7": the ranks not in `at`, at most TOLD ranges of them. */
 static void name_missing(char *text, size_t size, const int64_t *at, size_t n, int64_t world)
 {
     size_t used = 0, told = 0;

@@ -1,4 +1,4 @@
-/* One function a table: checks a row and keeps what is needed of it. */
+/* One function per table: checks a row and keeps what is needed of it. */
 #include "analyzer/timeline/build.h"
 
 static uint32_t clean_name(const struct build *b, uint32_t id)
@@ -6,7 +6,7 @@ static uint32_t clean_name(const struct build *b, uint32_t id)
     return id < b->t.strings.n ? id : 0;
 }
 
-/* Whether the row can be used; puts a reversed end right. */
+/* True if the row can be used. Sets an end before the start to the start. */
 static bool clean_span(struct build *b, enum row_kind kind, int64_t start, int64_t *end)
 {
     bool ok = tl_is_time(start) && tl_is_time(*end);
@@ -41,13 +41,13 @@ static int add_op(struct build *b, enum row_kind kind, struct op o, struct refs 
     return 0;
 }
 
-/* Some sources number the graph, some the node in it, some both. */
+/* Some sources number the graph, some its nodes, some both. */
 static uint8_t graph_part(int64_t graph, int64_t node)
 {
     return graph > 0 || node > 0 ? GRAPH_NODE : GRAPH_NONE;
 }
 
-/* A size of a launch in one direction; 0, and counted, where no GPU starts as many. */
+/* Size of a grid or block in one dimension. 0, and counted, if it exceeds the GPU's limit. */
 static uint32_t launched(struct build *b, int64_t v, int64_t most)
 {
     b->repairs.numbers += v > most;
@@ -74,7 +74,7 @@ int put_kernel(struct build *b, const void *row)
                       .kind = OP_KERNEL,
                       .is_async = -1,
                       .in_graph = k->graph > 0 && k->graph_node == 0 && k->grid_x == 0
-                                      ? GRAPH_WHOLE /* a kernel has a grid */
+                                      ? GRAPH_WHOLE /* a single kernel would have a grid */
                                       : graph_part(k->graph, k->graph_node),
                       .node = (uint32_t)k->graph_node,
                   },
@@ -213,7 +213,7 @@ int put_call(struct build *b, const void *row)
     return 0;
 }
 
-/* ---- tables that are referred to ---- */
+/* ---- tables that other rows refer to ---- */
 
 int put_process(struct build *b, const void *row)
 {
@@ -255,7 +255,8 @@ int put_device(struct build *b, const void *row)
     }
     r.name = clean_name(b, r.name);
     r.uuid = clean_name(b, r.uuid);
-    /* Traces keep the name alone: a virtual GPU stays one through every format. */
+    /* Traces contain only the device's name: by this a virtual GPU stays
+     * one through every format. */
     if (strncmp(str_text(&b->t.strings, r.name), "Virtual ", 8) == 0)
         r.is_virtual = 1;
     struct row_device *d = vec_push(&b->devices);
@@ -310,7 +311,7 @@ uint32_t build_device(struct build *b, int64_t id, int64_t process)
     uint32_t i = idmap_get(&b->device_map, id);
     if (i != TL_NONE)
         return i;
-    if (id < 0 && b->devices.n == 1) /* not told, but there is no choice */
+    if (id < 0 && b->devices.n == 1) /* the device is not stated, but there is only one */
         return 0;
     struct row_device r = {.id = id,
                            .process = process,

@@ -1,4 +1,4 @@
-/* timeline_finish, first half: references become indices, every table gets its order. */
+/* timeline_finish, first half: turns references into indices and sorts every table. */
 #include "analyzer/timeline/build.h"
 #include "analyzer/timeline/sort.h"
 
@@ -6,7 +6,7 @@
 
 /* ---- references ---- */
 
-/* Each `refs` becomes (process index, thread index, correlation). */
+/* After this, each `refs` holds (process index, thread index, correlation). -1: out of memory. */
 static int resolve_threads(struct build *b, struct refs *refs, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -23,7 +23,7 @@ static int resolve_threads(struct build *b, struct refs *refs, size_t n)
 static int resolve_streams(struct build *b, struct refs *refs, size_t n, bool optional)
 {
     for (size_t i = 0; i < n; i++) {
-        bool all = optional && refs[i].owner <= 0; /* a wait for every stream */
+        bool all = optional && refs[i].owner <= 0; /* it waits for all streams */
         uint32_t stream = all ? TL_NONE : build_stream(b, refs[i].owner, refs[i].process);
         uint32_t process = build_process(b, refs[i].process);
         if ((stream == TL_NONE && !all) || process == TL_NONE)
@@ -87,7 +87,7 @@ static struct sort_key key_of(const char *base, size_t i, size_t size, size_t ti
     return k;
 }
 
-/* Whether element i - 1 belongs behind element i. */
+/* True if element i - 1 must come after element i. */
 static bool after(const char *base, size_t i, size_t size, size_t time_at, size_t group_at)
 {
     struct sort_key a = key_of(base, i - 1, size, time_at, group_at),
@@ -95,8 +95,9 @@ static bool after(const char *base, size_t i, size_t size, size_t time_at, size_
     return a.group != b.group ? a.group > b.group : a.time > b.time;
 }
 
-/* Sorts `n` elements of `size` bytes whose start (int64) and group (uint32) lie at the given
- * offsets; `refs` may be NULL and follows. no_group: offset SIZE_MAX. */
+/* Sorts `n` elements of `size` bytes by group (uint32) and start (int64), which lie at the
+ * given offsets. `refs` (may be NULL) is rearranged in the same way. group_at SIZE_MAX: no
+ * group. -1: out of memory. */
 static int sort_table(void *base, size_t n, size_t size, size_t time_at, size_t group_at,
                       struct refs *refs)
 {
@@ -120,7 +121,8 @@ static int sort_table(void *base, size_t n, size_t size, size_t time_at, size_t 
     return rc;
 }
 
-/* Equal starts: the longer one is the outer one, and a runtime call is outside a driver call. */
+/* For calls with equal starts: the longer one is the outer one; of equal length, the runtime call
+ * is outside the driver call. */
 static bool api_outside(const struct api *a, const struct api *b)
 {
     if (a->end_ns != b->end_ns)

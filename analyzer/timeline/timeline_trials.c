@@ -1,12 +1,15 @@
-/* timeline_finish: convolutions that are computed to time an algorithm. PyTorch 2 measures cuDNN's
- * plans by executing each, without a call of cudnnFind: one after another on the same sizes, each
- * with kernels of its own. The last of such a row is the one that the layer needs; layers of equal
- * sizes that follow each other run the same kernels. */
+/* timeline_finish: finds convolutions that run only to time an algorithm. PyTorch 2 measures
+ * cuDNN's plans by running each of them, without calling cudnnFind: one after another with the same
+ * sizes, each with other kernels. The layer uses the result of the last one. Several layers of
+ * equal sizes in a row differ: they all run the same kernels. */
 #include "analyzer/timeline/build.h"
 
 #include "wire/spool_format.h"
 
-enum { PLANS = 6 /* executed in a row at least */, KERNELS = 3 /* different ones among them */ };
+enum {
+    PLANS = 6 /* fewest plans in a row */,
+    KERNELS = 3 /* fewest different kernels among them */
+};
 
 struct row_of_plans {
     size_t first, count;
@@ -27,7 +30,7 @@ static bool same_sizes(const struct call *a, const struct call *b)
            x->in_layout == y->in_layout && memcmp(x->dim, y->dim, sizeof x->dim) == 0;
 }
 
-/* Layouts may be converted for any plan. */
+/* True for kernels that compute the convolution; any plan may also convert layouts. */
 static bool computes(const struct op *o)
 {
     return o->kind == OP_KERNEL &&

@@ -1,6 +1,6 @@
-/* timeline_finish: which operations an optimizer's step launched, and which its zero_grad(), told by
- * the range around it. A framework's simple update consists of the pointwise kernels that everything
- * else uses as well, and zeroing of fills, as masks and caches do: their names do not tell. */
+/* timeline_finish: finds which operations an optimizer's step launched, and which its zero_grad(),
+ * by the range around the launch. Names of kernels do not show this: a simple update consists of
+ * pointwise kernels, and zeroing of fills, which other code uses as well. */
 #include "analyzer/timeline/build.h"
 #include "analyzer/timeline/name_test.h"
 
@@ -14,7 +14,7 @@ static bool names_zeroing(const char *name)
     return strncmp(name, "Optimizer.zero_grad#", 20) == 0 || strcmp(name, "zero_grad") == 0;
 }
 
-/* The same two, for the backward pass. */
+/* True for the names that these two profilers give to the backward pass. */
 static bool is_backward(const char *name)
 {
     return strncmp(name, "autograd::engine::evaluate_function", 35) == 0 ||
@@ -32,12 +32,12 @@ int64_t timeline_update_start(const struct timeline *t, const struct range *r)
 }
 
 struct update {
-    int64_t from_ns, start_ns, end_ns; /* from: where its own work begins */
+    int64_t from_ns, start_ns, end_ns; /* from_ns: where the optimizer's own work begins */
 };
 
-struct updates { /* by (thread, start), the outermost ones */
+struct updates { /* sorted by (thread, start); only the outermost ones */
     struct VEC(struct update) at;
-    uint32_t *first; /* by thread, and one more */
+    uint32_t *first; /* by thread: index of its first one; one more entry for the end */
 };
 
 static int find_updates(const struct timeline *t, bool (*names)(const char *), struct updates *u)
@@ -64,7 +64,7 @@ static int find_updates(const struct timeline *t, bool (*names)(const char *), s
     return rc;
 }
 
-/* The thread's update at that time, NULL. */
+/* The thread's update at that time, or NULL. */
 static struct update *update_at(const struct updates *u, uint32_t thread, int64_t ns)
 {
     size_t first = u->first[thread], low = first, high = u->first[thread + 1];
@@ -78,7 +78,7 @@ static struct update *update_at(const struct updates *u, uint32_t thread, int64_
     return low > first && u->at.at[low - 1].end_ns > ns ? &u->at.at[low - 1] : NULL;
 }
 
-/* Its updates begin behind the backward passes in them of thread `k`. */
+/* Lets updates of `thread` begin after the backward passes that thread `k` runs inside them. */
 static void leave_out(const struct timeline *t, const struct updates *u, uint32_t thread,
                       uint32_t k, const struct name_test *backward)
 {
@@ -91,8 +91,8 @@ static void leave_out(const struct timeline *t, const struct updates *u, uint32_
     }
 }
 
-/* An optimizer that is given a closure (Lightning does so) computes forward and backward in its
- * step: its own work comes behind them, whichever threads of the process they run on. */
+/* An optimizer that is given a closure (as Lightning does) runs the forward and backward passes
+ * inside its step. Its own work comes after these, on whichever thread of the process they run. */
 static void leave_out_closures(const struct timeline *t, const struct updates *u)
 {
     struct name_test backward = name_test_open(t, is_backward);
