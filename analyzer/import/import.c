@@ -1,5 +1,5 @@
-/* Chooses the importer of a file by its first bytes; puts several files (ranks) into one sink by
- * shifting their ids. */
+/* Chooses the importer of a file by its first bytes, and pours several files (ranks) into one sink,
+ * whose ids it shifts so that they do not collide. */
 #include "analyzer/import/import.h"
 
 #include "analyzer/profile/place.h"
@@ -31,7 +31,7 @@ enum { HEAD = 4096, MAX_FILES = 8192, MAX_LOOKED = 100000 };
     "gpuprof reads a trace in Perfetto's format as JSON: export_chrome_trace('trace.json.gz') in " \
     "PyTorch, rocprofv3 --output-format json, or Perfetto's converter: traceconv json FILE "       \
     "trace.json"
-/* Formats that gpuprof reads through another one: what they are, and how to get that. */
+/* Formats that gpuprof cannot read itself, and how to convert them. */
 static const struct {
     const char *suffix, *how;
 } detours[] = {
@@ -64,7 +64,8 @@ static const struct importer *choose(const char *path, struct err *e)
     }
     if (place_unfinished(path, e) < 0)
         return NULL;
-    gzFile f = gzdopen(plain_open(path), "rb"); /* reads plain files as they are */
+    gzFile f = gzdopen(plain_open(path), "rb"); /* gzread also reads files that are not
+                                                   compressed */
     if (!f) {
         err_set(e, "%s: %s", path,
                 errno == EINVAL ? "not a regular file"
@@ -96,15 +97,16 @@ static const struct importer *choose(const char *path, struct err *e)
 
 /* ---- several files in one sink ---- */
 
-/* Passes rows on with ids shifted behind those of the files before. */
+/* A sink that adds an offset to each id, so that the ids of one file come after
+ * those of the files before. */
 struct shifted {
     struct sink *out;
-    int64_t rank; /* that the file's name tells */
+    int64_t rank; /* rank number in the file's name, or -1 */
     int64_t base[ROW_KINDS], top[ROW_KINDS];
-    struct VEC(int64_t) processes; /* of this file, by its own ids */
+    struct VEC(int64_t) processes; /* processes that this file brought, by their shifted ids */
 };
 
-/* The table that a member refers to; ROW_KINDS: none, it is a plain number. */
+/* The table that a column refers to; ROW_KINDS: none, it is a plain number. */
 static enum row_kind referenced(const char *column)
 {
     static const struct {
@@ -159,7 +161,7 @@ static int shifted_put(void *self, enum row_kind kind, const void *row, struct e
     return x->out->put(x->out->self, kind, copy, e);
 }
 
-/* "rank3.json.gz", "trace_rank-0.json": 3 and 0; -1 where the name tells none. */
+/* The rank in a file's name: "rank3.json.gz" and "trace_rank-0.json" give 3 and 0; -1: none. */
 static int64_t rank_in_name(const char *path)
 {
     const char *name = strrchr(path, '/'), *found = NULL;
@@ -171,7 +173,7 @@ static int64_t rank_in_name(const char *path)
     return *found >= '0' && *found <= '9' && strspn(found, "0123456789") < 7 ? atoll(found) : -1;
 }
 
-/* Which file the processes that it brought came from. */
+/* Adds a meta row to each process of the file that says which file it came from. -1 with *e set. */
 static int say_file(struct shifted *x, size_t file, struct err *e)
 {
     char number[24];
@@ -273,14 +275,15 @@ static bool has_suffix(const char *name)
     return false;
 }
 
-/* A FIFO, a socket or a device is no recording, whatever its name. */
+/* False for a FIFO, a socket or a device: these are no recordings, whatever their names. */
 static bool may_be_read(const char *path)
 {
     struct stat st;
     return stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
 }
 
-/* The traces and profiles in a folder and in those within it, but for hidden ones and links. */
+/* Adds the traces and profiles in a folder and its subfolders. Skips hidden
+ * folders and links to folders. */
 static int add_files(struct import_files *l, const char *folder, int depth, struct err *e)
 {
     enum { DEPTH = 16 };
@@ -310,7 +313,7 @@ static int add_files(struct import_files *l, const char *folder, int depth, stru
     return rc;
 }
 
-/* A folder stands for the files in it, by name (rank2 before rank10). */
+/* Adds the files in a folder, sorted by name with numbers in order (rank2 before rank10). */
 static int add_folder(struct import_files *l, const char *folder, struct err *e)
 {
     size_t first = l->n;

@@ -1,5 +1,5 @@
-/* Our own profiles: a SQLite file with our application id. Several of them in one sink (ranks that
- * were recorded each for itself) are put on one time axis by the Unix time of their starts. */
+/* Reads gpuprof's own profiles: SQLite files with its application id. Profiles of several ranks go
+ * into one sink on one time axis, aligned by the Unix times at which they start. */
 #include "analyzer/import/import.h"
 #include "analyzer/import/moved.h"
 #include "analyzer/profile/store.h"
@@ -9,7 +9,8 @@
 static bool sniff(const char *path, const void *head, size_t n)
 {
     (void)path;
-    static const unsigned char id[] = {0x47, 0x50, 0x52, 0x46}; /* schema.sql */
+    /* the application_id of schema.sql, at byte 68 of the file */
+    static const unsigned char id[] = {0x47, 0x50, 0x52, 0x46};
     return n >= 72 && memcmp(head, "SQLite format 3", 16) == 0 &&
            memcmp((const char *)head + 68, id, sizeof id) == 0;
 }

@@ -1,4 +1,4 @@
-/* A sink that adds an offset to each time before it passes the row on. */
+/* A sink that adds an offset to every time in a row before it passes the row on. */
 #include "analyzer/import/moved.h"
 
 #include "analyzer/profile/tables.h"
@@ -34,7 +34,7 @@ static int moved_put(void *self, enum row_kind kind, const void *row, struct err
         int64_t v;
         memcpy(&v, member, sizeof v);
         if (v == -1)
-            continue; /* not known */
+            continue; /* -1: not known, stays so */
         v = (int64_t)((uint64_t)v + (uint64_t)m->by_ns);
         memcpy(member, &v, sizeof v);
     }

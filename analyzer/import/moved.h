@@ -1,5 +1,5 @@
-/* A sink before another that moves points in time: rows of a recording with a start of its own go
- * into one that started at another moment. */
+/* A sink in front of another one that shifts times: for rows of a recording that starts at another
+ * moment than the recording they are added to. */
 #ifndef GPUPROF_IMPORT_MOVED_H
 #define GPUPROF_IMPORT_MOVED_H
 
@@ -10,8 +10,8 @@ struct moved {
     int64_t by_ns;
 };
 
-/* Rows that count from `epoch_ns` (Unix time; 0 = not known) go into `out`, which takes this start
- * over if it has none. *m must live as long as the sink. */
+/* A sink for rows whose times count from `epoch_ns` (Unix time; 0 = not known). They go to `out`,
+ * which takes over this epoch if it has none. *m must live as long as the sink. */
 struct sink moved_sink(struct moved *m, struct sink *out, int64_t epoch_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* Unpacks a gzip file into one with a name, which SQLite needs. */
+/* Unpacks a gzip file into a file with a name, because SQLite opens files by name. */
 #include "analyzer/import/unpack.h"
 
 #include "base/plain.h"
@@ -15,7 +15,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Exports become 3 to 15 times as large; what is made to fill a disk grows a thousand times. */
+/* Limits on the unpacked size: real exports grow 3 to 15 times, while a file made to fill a disk
+ * grows a thousand times. */
 enum { GROWS = 50, SMALL_BYTES = 256 << 20 };
 
 bool unpack_is_gzip(const char *path)
@@ -34,7 +35,8 @@ static const char *temporary_folder(void)
     return dir && *dir ? dir : "/tmp";
 }
 
-/* A file without a name; where there are none, one with a name, in `out`. */
+/* Opens a temporary file without a name. If the file system cannot do that: one with a name,
+ * which is written to `out`. */
 static int open_temporary(char *out, size_t size)
 {
     int fd = open(temporary_folder(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

@@ -1,4 +1,4 @@
-/* A gzip file as a file that has a name: SQLite wants one. */
+/* Unpacks gzip files for SQLite, which opens files by name. */
 #ifndef GPUPROF_IMPORT_UNPACK_H
 #define GPUPROF_IMPORT_UNPACK_H
 
@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 bool unpack_is_gzip(const char *path);
-/* Unpacks it in $TMPDIR. Until all of it is there the file has no name where the file system can do
- * that, so nothing stays behind when we are killed. The caller removes `out` once he has opened it.
- * -1 with *e set: no room, damaged, or it grows as no report does. */
+/* Unpacks the file into $TMPDIR. If the file system allows it, the result gets its name only when
+ * it is complete, so that nothing is left behind if gpuprof is killed. The caller unlinks `out`
+ * once it has opened it. -1 with *e set: no room, damaged, or far larger than a report can be. */
 int unpack(const char *path, char *out, size_t size, struct err *e);
 
 #endif

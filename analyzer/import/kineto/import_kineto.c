@@ -1,9 +1,10 @@
-/* PyTorch profiler (Kineto) traces: Chrome trace JSON, plain or gzip, object form or bare list.
+/* Reads traces of the PyTorch profiler (Kineto): Chrome trace JSON, plain or gzip, as an
+ * object or a bare list.
  *
- * One pass: names are interned, rows leave at once; memory holds one event's longest text and the
- * lists of threads and streams, never the document. Cost: about 0.15 s for 50 MB of text, sink not
- * counted. It never copies host names, environment or paths of the trace's header.
- */
+ * It takes one pass: names are interned, and rows are passed on at once. Memory holds the longest
+ * text of one event and the lists of threads and streams, never the whole document. Cost: about
+ * 0.15 s for 50 MB of text, without the sink. Host names, environment and paths in the trace's
+ * header are never copied. */
 #include "analyzer/import/import.h"
 #include "analyzer/import/kineto/kineto.h"
 
@@ -32,7 +33,8 @@ static ssize_t fill(void *ctx, void *buf, size_t n)
     int got = gzread(ctx, buf, (unsigned)(n > 1 << 20 ? 1 << 20 : n));
     int code = Z_OK;
     if (got == 0)
-        gzerror(ctx, &code); /* a gzip file that is cut off ends quietly, with this set */
+        gzerror(ctx, &code); /* for a truncated gzip file gzread returns 0,
+                                but gzerror reports it */
     return got < 0 || (got == 0 && code != Z_OK && code != Z_STREAM_END) ? -1 : got;
 }
 
@@ -61,7 +63,7 @@ static bool is_key(const struct json_reader *j, const char *key)
     return j->length == strlen(key) && memcmp(j->text, key, j->length) == 0;
 }
 
-/* An object whose wanted members are integers (and one text, "name"). */
+/* Reads an object: integers of the members `keys` into `values`, and its "name" as a string id. */
 static int read_members(struct kineto *k, const char *const *keys, int64_t **values, size_t n,
                         uint32_t *name)
 {
@@ -119,7 +121,8 @@ static int read_distributed(struct kineto *k)
     return read_members(k, keys, values, 2, NULL);
 }
 
-/* Of our own exports: whose pids are whose, where several ranks are in the file. */
+/* Reads gpuprof's own addition to its exports: which pids belong to which rank, if
+ * the file holds several. */
 static int read_ranks(struct kineto *k)
 {
     static const char *const keys[] = {"first_pid", "last_pid", "pid", "rank", "world_size"};
@@ -151,7 +154,8 @@ static int read_ours(struct kineto *k)
     return t == JSON_OBJECT_END ? kineto_put_number(k, "trace.exported", 1) : -1;
 }
 
-/* JSON of other tools, told by a key of its outermost object: what it is, and what to give. */
+/* Recognises JSON of other tools by a key of the outermost object: what the file is, and what to
+ * use instead. NULL: not known. */
 static const char *other_json(const struct json_reader *j)
 {
     static const struct {
@@ -171,7 +175,7 @@ static const char *other_json(const struct json_reader *j)
     return NULL;
 }
 
-/* PyTorch for CUDA writes the key too, with "N/A". */
+/* PyTorch for CUDA also writes this key, with the value "N/A". */
 static int read_hip(struct kineto *k)
 {
     enum json_token t = json_next(&k->json);
@@ -181,7 +185,8 @@ static int read_hip(struct kineto *k)
     return t == JSON_ERROR ? -1 : 0;
 }
 
-/* A version of CUDA, as the libraries number it (12080) or as text ("12.8.93"). */
+/* Reads a CUDA version, either a number as in CUDA's libraries (12080) or a text ("12.8.93"),
+ * and puts it as a number. */
 static int read_version(struct kineto *k, const char *meta)
 {
     struct json_reader *j = &k->json;
@@ -203,7 +208,8 @@ static int read_version(struct kineto *k, const char *meta)
     return v > 0 ? kineto_put_number(k, meta, v) : 0;
 }
 
-/* A member of the outermost object, whose key was just read. */
+/* Reads the value of a member of the outermost object; its key was just read. *found: it
+ * was the list of events. */
 static int read_member(struct kineto *k, bool *found)
 {
     static const struct {

@@ -1,9 +1,11 @@
-/* One event of a Kineto trace: {"ph": "X", "cat": "kernel", "name": .., "pid": .., "tid": .., "ts":
- * .., "dur":
- * .., "args": {..}}, keys in any order. Spelling of four generations: categories as of 2021
- * (Kernel, Runtime, Operator) and of today, "external id" in either case, pid and tid as numbers or
- * texts. Cost: one pass over the text; events that make no row are skipped at the byte level.
- */
+/* Reads one event of a Kineto trace:
+ *
+ *   {"ph": "X", "cat": "kernel", "name": .., "pid": .., "tid": .., "ts": .., "dur": ..,
+ *    "args": {..}}
+ *
+ * Keys may come in any order. Knows the spellings of four generations: categories of 2021 (Kernel,
+ * Runtime, Operator) and of today, "external id" in either case, pid and tid as numbers or texts.
+ * Cost: one pass over the text; events that make no row are skipped byte by byte. */
 #include "analyzer/import/kineto/kineto.h"
 
 #include "base/str.h"
@@ -66,10 +68,10 @@ static const struct word categories[] = {
     WORD("async_cpu_to_gpu", KINETO_SKIP),
     WORD("Trace", KINETO_SKIP),
     WORD("cuda_event", KINETO_SKIP),
-    WORD("gpuprof", KINETO_SKIP), /* what our own export says about the rest */
+    WORD("gpuprof", KINETO_SKIP), /* what gpuprof's own export adds for other readers */
 };
 
-/* What of args a GPU or API event may have, and how it is read. */
+/* The keys of args that a GPU or API event may have, and how each is read. */
 enum arg_type { ARG_INT, ARG_THREE, ARG_CHARS, ARG_NAME, ARG_GRAPH, ARG_GROUP, ARG_RANKS };
 #define ARG(text, type, field)                                                                     \
     {                                                                                              \
@@ -88,7 +90,7 @@ static const struct arg {
     ARG("dtype", CHARS, dtype),
     ARG("memcpy_details", CHARS, label),
     ARG("bytes", INT, bytes),
-    ARG("message (bytes)", INT, bytes), /* of a collective, as our own exports say it */
+    ARG("message (bytes)", INT, bytes), /* the size of a collective in gpuprof's own exports */
     ARG("device", INT, device),
     ARG("Device Id", INT, device),
     ARG("Device Type", INT, device_type),
@@ -139,7 +141,7 @@ uint32_t kineto_intern_token(struct kineto *k)
     return k->out->intern(k->out->self, text, n);
 }
 
-/* The first number in s[*at..n), and *at behind it; -1 when there is no digit. */
+/* Returns the first number in s[*at..n) and moves *at behind it; -1: no digit. */
 static int64_t number_in(const char *s, size_t n, size_t *at)
 {
     int64_t v = -1;
@@ -151,8 +153,7 @@ static int64_t number_in(const char *s, size_t n, size_t *at)
     return *at > i && json_int64(s + i, *at - i, &v) ? v : -1;
 }
 
-/* pid or tid: a number, or a text such as "stream 7" or "25738". -1 when there is no digit in it.
- */
+/* pid or tid: a number, or a text such as "stream 7" or "25738". -1: no digit in it. */
 static int64_t id_of(const struct json_reader *j, enum json_token t)
 {
     int64_t v = -1;
@@ -162,7 +163,7 @@ static int64_t id_of(const struct json_reader *j, enum json_token t)
     return number_in(j->text, j->length, &at);
 }
 
-/* A pid that merging tools put a rank before: "[TP01] 25738". */
+/* Reads a pid, which merging tools may prefix with a rank: "[TP01] 25738". */
 static int take_pid(struct kineto *k, struct kineto_event *v, enum json_token t)
 {
     const struct json_reader *j = &k->json;
@@ -244,7 +245,7 @@ static int take_name(struct kineto *k, uint32_t *out)
     return *out == STR_NONE ? -1 : 0;
 }
 
-/* Our own exports say that a graph launched it, not which: they number them all 1. */
+/* gpuprof's own exports only state that a graph launched it, so all graphs get the number 1. */
 static int take_graph_flag(struct kineto *k, struct kineto_event *v)
 {
     enum json_token t = json_next(&k->json);
@@ -255,7 +256,7 @@ static int take_graph_flag(struct kineto *k, struct kineto_event *v)
     return t == JSON_ERROR ? -1 : 0;
 }
 
-/* One key of args and its value. */
+/* Reads the value of one key of args. */
 static int read_arg(struct kineto *k, struct kineto_event *v)
 {
     const struct word *w = words_find(&k->words.args, k->json.text, k->json.length);
@@ -286,7 +287,7 @@ static int read_args(struct kineto *k, struct kineto_event *v)
     if (v->category == KINETO_CPU_OP)
         return kineto_shapes_read(k, v);
     if (v->category == KINETO_PYTHON || v->category == KINETO_ANNOTATION)
-        return json_skip(&k->json); /* stacks: nothing that a row keeps */
+        return json_skip(&k->json); /* stacks: no row keeps them */
     enum json_token t = json_next(&k->json);
     if (t != JSON_OBJECT)
         return t == JSON_ERROR ? -1 : t == JSON_ARRAY ? json_skip_rest(&k->json) : 0;
@@ -296,7 +297,7 @@ static int read_args(struct kineto *k, struct kineto_event *v)
     return t == JSON_OBJECT_END ? 0 : -1;
 }
 
-/* The value of a top-level key of the event. */
+/* Reads the value of a key of the event. */
 static int read_field(struct kineto *k, struct kineto_event *v)
 {
     struct json_reader *j = &k->json;
@@ -348,7 +349,8 @@ static int read_field(struct kineto *k, struct kineto_event *v)
     return 0;
 }
 
-/* As soon as what was read says so: the rest is skipped. */
+/* True as soon as the keys read so far show that the event makes no row;
+ * its rest is then skipped. */
 static bool makes_no_row(const struct kineto_event *v)
 {
     if (v->category == KINETO_INSTANT || v->phase == 'i')

@@ -1,14 +1,13 @@
-/* Calls of Python functions, as torch.profiler records them with with_stack=True: the same stacks, and
- * looks at them, as the recorder's own (docs/lines.md). The calls of a thread come in the order in
- * which they begin, so its stack is kept while reading; those that begin before what was seen
- * already are counted and left out.
+/* Turns calls of Python functions, which torch.profiler records with with_stack=True, into the same
+ * stacks and samples ("looks") as those of gpuprof's recorder (docs/lines.md). A thread's calls
+ * come in the order of their beginnings, so its stack is tracked while reading. Calls that begin
+ * before one that was already read are counted and left out.
  *
- * PyTorch tells where a function begins, not in which line it is. Calls that are older than the
- * trace have the line that they were in when it began, which is that of the profiler's own call: it
- * says nothing, and 0 stands for it. Calls of the profiler are no looks.
+ * PyTorch records where a function begins, but not the line it is in. A call older than the trace
+ * has the line it was in when the trace began. That is where the profiler was started, which says
+ * nothing, so its line is set to 0. Calls of the profiler itself give no looks.
  *
- * Cost: two look-ups a call; memory: a number a name, the calls that are open, and each stack once.
- */
+ * Cost: two look-ups per call. Memory: one number per name, the open calls, and each stack once. */
 #include "analyzer/import/kineto/kineto.h"
 
 #include "base/str.h"
@@ -21,12 +20,12 @@
 
 #define PUT(kind, row) k->out->put(k->out->self, kind, &(row), k->e)
 
-/* PERIOD_NS and MOST_LOOKS by hand: a gap of 2 ms has the least of looks that say something
- * (facts/lines.h), and a long trace no more than an hour of the recorder's own. SHORT_NS by hand: no
- * launch is as quick. */
+/* All set by hand. PERIOD_NS and MOST_LOOKS: a gap of 2 ms gets enough looks to be meaningful
+ * (facts/lines.h), and a long trace gets no more looks than the recorder takes in an hour.
+ * SHORT_NS: no launch is that short. */
 enum { PERIOD_NS = 100000, MOST_LOOKS = 1 << 18, SHORT_NS = 2000 };
 
-/* Of an object its address would make each call's name another one. */
+/* Length of the name without an object's address, which would make each call's name different. */
 static size_t without_address(const char *s, size_t n)
 {
     static const char before[] = " object at ";
@@ -42,7 +41,8 @@ uint32_t kineto_frames_name(struct kineto *k, const char *s, size_t n)
 {
     struct kineto_frames *fs = &k->frames;
     static const char collects[] = "<built-in function collect>";
-    bool gc = n == sizeof collects - 1 && memcmp(s, collects, n) == 0; /* as the hook names it */
+    /* the name that the hook uses */
+    bool gc = n == sizeof collects - 1 && memcmp(s, collects, n) == 0;
     uint32_t name = k->out->intern(k->out->self, gc ? "gc" : s, gc ? 2 : without_address(s, n));
     bool room = name != STR_NONE;
     while (room && fs->of_name.n <= name)
@@ -61,7 +61,8 @@ uint32_t kineto_frames_name(struct kineto *k, const char *s, size_t n)
 
 /* ---- stacks ---- */
 
-/* Id of the row of this frame below this caller; made on first sight. 0 with *k->e set. */
+/* Id of the row for this frame below this caller, added if it is new. cut: leave out the
+ * line. 0 with *k->e set. */
 static uint32_t stack_of(struct kineto *k, uint32_t caller, uint32_t frame, bool cut)
 {
     struct kineto_frames *fs = &k->frames;
@@ -92,7 +93,7 @@ static uint32_t stack_of(struct kineto *k, uint32_t caller, uint32_t frame, bool
     return id;
 }
 
-/* ---- looks ---- */
+/* ---- looks (samples) ---- */
 
 static int put_look(struct kineto *k, struct kineto_calls *c)
 {
@@ -104,7 +105,7 @@ static int put_look(struct kineto *k, struct kineto_calls *c)
     return PUT(ROW_STACK_SAMPLE, row);
 }
 
-/* The thread is in its innermost call until then. */
+/* Adds looks at the innermost call up to until_ns. */
 static int look(struct kineto *k, struct kineto_calls *c, int64_t until_ns)
 {
     struct kineto_frames *fs = &k->frames;
@@ -140,8 +141,10 @@ static int look(struct kineto *k, struct kineto_calls *c, int64_t until_ns)
     return 0;
 }
 
-/* ---- the line that it launches from ---- */
+/* ---- the line that a thread launches from ---- */
 
+/* Notes the thread's line if it changed at `ns`. A line that lasts less than
+ * SHORT_NS is overwritten. */
 static int change_line(struct kineto *k, struct kineto_calls *c, int64_t ns)
 {
     struct kineto_frames *fs = &k->frames;
@@ -164,6 +167,7 @@ static int change_line(struct kineto *k, struct kineto_calls *c, int64_t ns)
 
 /* ---- calls ---- */
 
+/* Takes off the calls that ended by `ns`, with the looks at them. */
 static int return_until(struct kineto *k, struct kineto_calls *c, int64_t ns)
 {
     while (c->open.n && c->open.at[c->open.n - 1].end_ns <= ns) {
@@ -179,7 +183,7 @@ static int return_until(struct kineto *k, struct kineto_calls *c, int64_t ns)
     return look(k, c, ns);
 }
 
-/* The calls so far are older than the trace. */
+/* The open calls are older than the trace: clears their lines. */
 static int cut_lines(struct kineto *k, struct kineto_calls *c)
 {
     uint32_t caller = 0;
@@ -214,7 +218,7 @@ static struct kineto_calls *calls_of(struct kineto *k, const struct kineto_event
 
 /* ---- facts ---- */
 
-/* value: 0 = none */
+/* Puts a meta row; value: string id, 0 = put nothing. */
 static int put_fact(struct kineto *k, const char *key, uint32_t value)
 {
     struct row_meta row = {.process = kineto_at(k), .value = value};
@@ -227,7 +231,7 @@ static int put_fact(struct kineto *k, const char *key, uint32_t value)
     return PUT(ROW_META, row);
 }
 
-/* The innermost of the user's calls; 0: none is open. */
+/* String id of the innermost open call's place in the user's code; 0: none is open. */
 static uint32_t user_place(const struct kineto_frames *fs, const struct kineto_calls *c)
 {
     uint32_t place = 0;
@@ -238,7 +242,8 @@ static uint32_t user_place(const struct kineto_frames *fs, const struct kineto_c
     return place;
 }
 
-/* What the call says of the program: said once, as the first of them does. */
+/* Puts the fact that this call is evidence of, once per fact. Not inside a
+ * function that traces a graph. */
 static int note_sign(struct kineto *k, const struct kineto_calls *c, uint32_t frame)
 {
     struct kineto_frames *fs = &k->frames;
@@ -258,8 +263,8 @@ static int note_sign(struct kineto *k, const struct kineto_calls *c, uint32_t fr
 
 /* ---- workers of loaders ---- */
 
-/* A loop begins, or its workers are stopped; it counts as one that starts workers with the first of
- * them, as the hook counts. */
+/* Puts the row of a loop's begin, or of the end of its workers. As with the hook, a loop counts as
+ * starting workers when its first worker starts. */
 static int note_workers(struct kineto *k, struct kineto_calls *c, const struct kineto_frame *f,
                         int64_t start_ns, int64_t end_ns)
 {
@@ -293,7 +298,7 @@ static int note_workers(struct kineto *k, struct kineto_calls *c, const struct k
     return PUT(ROW_LOADER, row);
 }
 
-/* As the hook tells them of its first loader. */
+/* Puts the loader's settings in the form in which the hook records its first loader. */
 static int put_workers(struct kineto *k)
 {
     char text[64];

@@ -1,8 +1,8 @@
-/* Which ranks a collective belongs to. PyTorch names the process group, and lists its ranks; a name
- * is the same on all of its ranks, and no other group of the job has it. The list, "[0, 2]" or
- * [0, 2], tells groups apart that two programs number alike. A send and the receive that it meets
- * belong to a pair of ranks: the stages of a pipeline share one group, but each pair goes its own
- * pace. */
+/* Finds which ranks a collective belongs to. PyTorch names the process group, and lists its
+ * ranks. All ranks of a group use the same name, and no other group of the job has it. The list,
+ * "[0, 2]" or [0, 2], distinguishes groups that two programs name alike. A send and its receive
+ * belong to a pair of ranks: all stages of a pipeline share one group, but each pair
+ * communicates at its own pace. */
 #include "analyzer/import/kineto/kineto.h"
 
 #include "base/str.h"
@@ -15,7 +15,7 @@ static uint64_t mixed(uint64_t h, uint64_t v)
     return h ^ h >> 29;
 }
 
-/* The numbers in a text, in their order. */
+/* Adds the numbers in a text to the hash, in order. */
 static uint64_t numbers(uint64_t h, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -67,7 +67,7 @@ int64_t kineto_communicator(const struct kineto *k, const struct kineto_event *v
     int64_t peer = v->to_rank >= 0 ? v->to_rank : v->from_rank, own = kineto_rank(k);
     if (peer >= 0) {
         own = own >= 0 ? own : v->rank;
-        /* a rank without a number is matched with none, rather than with the wrong one */
+        /* a rank without a number must match no other rank rather than a wrong one */
         h = mixed(h, own < 0 ? (uint64_t)kineto_at(k) + UINT64_MAX / 2
                              : (uint64_t)(own < peer ? own : peer));
         h = mixed(h, own < 0 ? 0 : (uint64_t)(own < peer ? peer : own));

@@ -1,8 +1,9 @@
-/* The line of Python that each thread launches from, as the agent notes it: of the thread's own
- * frames, and in a backward pass that of the operator with the same number, which PyTorch gives to
- * each node of its graph and to the call that made it. The whole trace is one stretch.
+/* Finds the Python line that each thread launches from, as the agent records it: the line of the
+ * thread's own frames; in a backward pass the line of the operator with the same sequence number,
+ * which PyTorch gives to each node of its graph and to the call that created it. The whole trace
+ * counts as one stretch.
  *
- * Cost: two sorts of what was noted, one search an operator. */
+ * Cost: two sorts of the noted entries, one search per operator. */
 #include "analyzer/import/kineto/kineto.h"
 
 #include "wire/spool_format.h"
@@ -53,7 +54,7 @@ static void sort(struct kineto_line_list *l, int (*order)(const void *, const vo
         qsort(l->at, l->n, sizeof *l->at, order);
 }
 
-/* The last entry that is not behind `at`; NULL: all are. */
+/* The last entry that is not after `at`; NULL: there is none. */
 static const struct kineto_line *last_until(const struct kineto_line_list *l,
                                             const struct kineto_line *at,
                                             int (*order)(const void *, const void *))
@@ -69,7 +70,7 @@ static const struct kineto_line *last_until(const struct kineto_line_list *l,
     return low ? &l->at[low - 1] : NULL;
 }
 
-/* The thread's own line then. */
+/* The line that the thread's own frames were in at `ns`: id of a stack, 0 = none. */
 static uint32_t own_line(const struct kineto *k, uint32_t thread, int64_t ns)
 {
     const struct kineto_line at = {.start_ns = ns, .thread = thread},
@@ -77,7 +78,8 @@ static uint32_t own_line(const struct kineto *k, uint32_t thread, int64_t ns)
     return found && found->thread == thread ? found->stack : 0;
 }
 
-/* Operators of the forward pass that have a line, and of those of one number the last. */
+/* Keeps the forward operators that have a line, sorted by sequence number. The last
+ * one with a number counts. */
 static void keep_lined(struct kineto *k)
 {
     struct kineto_line_list *f = &k->frames.forward;
@@ -107,6 +109,8 @@ static int put_line(struct kineto *k, uint32_t thread, int64_t ns, enum spool_li
     return PUT(ROW_LAUNCH_LINE, row);
 }
 
+/* Puts the line for a backward node: that of its forward operator, otherwise the line
+ * that called backward(). */
 static int put_node(struct kineto *k, const struct kineto_line *node, int64_t from_ns)
 {
     const struct kineto_line_list *f = &k->frames.forward;
@@ -117,11 +121,12 @@ static int put_node(struct kineto *k, const struct kineto_line *node, int64_t fr
     return put_line(k, node->thread, from_ns, SPOOL_LINE_BACKWARD, caller);
 }
 
-/* One thread's, from both lists: where it has a line of its own, that one. */
+/* Merges one thread's changes of line and its nodes, by time. If the thread has a line of
+ * its own, that one counts. */
 static int put_thread(struct kineto *k, size_t *change, size_t *node, uint32_t thread)
 {
     const struct kineto_line_list *c = &k->frames.changes, *n = &k->frames.nodes;
-    const struct kineto_line *in = NULL; /* the node that it evaluates */
+    const struct kineto_line *in = NULL; /* the node that the thread evaluates */
     uint32_t own = 0;
     for (;;) {
         const struct kineto_line *a = *change < c->n && c->at[*change].thread == thread

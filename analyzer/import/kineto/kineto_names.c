@@ -1,7 +1,7 @@
-/* The names of Python functions in a Kineto trace: "train.py(12): main", "<built-in method item of
- * Tensor object at 0x7f..>". PyTorch cuts off the folders of sys.path, so files of Python's library
- * and of installed packages look like the user's own: what was cut off is put back here by the
- * first part of their names, and whose a file is can be told as in recordings of our own
+/* Reads the names of Python functions in a Kineto trace: "train.py(12): main", "<built-in method
+ * item of Tensor object at 0x7f..>". PyTorch cuts off the folders of sys.path, so files of Python's
+ * library and of installed packages look like the user's own. Known first parts of paths get a
+ * folder back here, so that the owner of a file is recognised as in gpuprof's own recordings
  * (wire/python_owner.h). */
 #include "analyzer/import/kineto/kineto.h"
 
@@ -15,7 +15,8 @@
 #define START "<built-in "
 enum { MOST_NAME = 1000 };
 
-/* Of Python 3.8 to 3.15: what is there as files. "test" is left out: it is more often the user's. */
+/* Modules of Python 3.8 to 3.15 that are files. "test" is left out, because it is
+ * more often the user's. */
 static const char library[] =
     " __future__ _aix_support _bootsubprocess _collections_abc _compat_pickle _compression"
     " _markupbase _osx_support _py_abc _pydatetime _pydecimal _pyio _pyrepl _sitebuiltins _strptime"
@@ -37,8 +38,8 @@ static const char library[] =
     " typing unittest urllib uu uuid venv warnings wave weakref webbrowser wsgiref xdrlib xml"
     " xmlrpc zipapp zipfile zipimport zoneinfo ";
 
-/* What training loops import; of others the lines are taken for the user's own. "datasets" is left
- * out, as "test" is. */
+/* Packages that training loops import. Files of other packages count as the user's own. "datasets"
+ * is left out, because it is more often the user's. */
 static const char packages[] =
     " IPython PIL _pytest absl accelerate aiohttp albumentations apex bitsandbytes botocore cv2 "
     "dask"
@@ -54,7 +55,8 @@ static const char packages[] =
     " traitlets transformer_engine transformers triton trl typing_extensions ultralytics urllib3"
     " vllm wandb webdataset xformers yaml zarr zmq ";
 
-/* Functions of C in which a thread waits, and in which call of the system. Others compute. */
+/* C functions in which a thread waits, and the system call that they wait
+ * in. All others compute. */
 static const struct wait {
     const char *function, *call;
 } waits[] = {
@@ -82,7 +84,8 @@ static const struct wait {
     {"fdatasync", "fsync"},
 };
 
-/* Anomaly detection keeps the stack of each operator, which others do only while they trace it. */
+/* format_stack: anomaly detection keeps the stack of each operator; other code does so only
+ * while it traces a graph. */
 const struct kineto_sign kineto_signs[KINETO_SIGNS] = {
     {"/site-packages/torch/fx/traceback.py", "format_stack", FACT_TORCH_ANOMALY_MODE, "True"},
     {"/site-packages/torch/utils/checkpoint.py", "checkpoint", FACT_TORCH_CHECKPOINT, "used"},
@@ -98,7 +101,8 @@ static uint8_t sign_of(const char *file, const char *function, size_t n)
     return 0;
 }
 
-/* PyTorch's DataLoader makes an iterator for each loop, which starts its processes. */
+/* What a function does with a loader's workers. PyTorch's DataLoader creates an iterator for each
+ * loop, which starts the processes. */
 static uint8_t start_of(const char *file, const char *function, size_t n)
 {
     static const struct {
@@ -127,7 +131,7 @@ static bool listed(const char *list, const char *word, size_t n)
     return strstr(list, text) != NULL;
 }
 
-/* What was cut off, or something that says the same. */
+/* The folder that PyTorch cut off, or one with the same owner; "": the file is the user's. */
 static const char *folder_of(const char *file, size_t n)
 {
     const char *slash = memchr(file, '/', n);
@@ -170,7 +174,8 @@ static int name_file(struct kineto *k, struct kineto_frame *f, const char *file,
     return f->file == STR_NONE || f->place == STR_NONE ? -1 : 0;
 }
 
-/* "train.py(12): main": at the last "): ", for a file may have brackets in its name. */
+/* Reads "train.py(12): main". Splits at the last "): ", because a file's
+ * name may contain brackets. */
 static int read_python(struct kineto *k, struct kineto_frame *f, const char *s, size_t n)
 {
     size_t close = n;
@@ -188,7 +193,7 @@ static int read_python(struct kineto *k, struct kineto_frame *f, const char *s, 
                                    : name_file(k, f, s, open - 1, s + close + 3, n - close - 3);
 }
 
-/* "<built-in method item of torch._C.Tensor object at 0x7f..>": Tensor.item. */
+/* Reads "<built-in method item of torch._C.Tensor object at 0x7f..>" as Tensor.item. */
 static int read_built_in(struct kineto *k, struct kineto_frame *f, const char *s, size_t n)
 {
     char name[MOST_NAME];
@@ -210,7 +215,8 @@ static int read_built_in(struct kineto *k, struct kineto_frame *f, const char *s
     memcpy(name + type_n + (type_n > 0), s + at, end - at);
     size_t length = type_n + (type_n > 0) + end - at;
     name[length] = 0;
-    /* The training thread's frame in it is the one that waits for the engine. */
+    /* Not a frame: while the training thread waits for the engine, its innermost frame must be
+     * the one that called this. */
     if (strcmp(name + (type_n ? type_n + 1 : 0), "run_backward") == 0)
         return 0;
     f->kind = KINETO_FRAME_BUILT_IN;

@@ -1,6 +1,7 @@
-/* Where the events of a Kineto trace happened: processes, threads, devices, streams, found while
- * reading and put at the end. A file is one process, but for merged ones: exports of ours name the
- * pids of each rank in their header; others write the rank in brackets before each pid. */
+/* Where the events of a Kineto trace happened: processes, threads, devices, streams. They are
+ * collected while reading, and put at the end. A file is one process, except for merged files:
+ * gpuprof's own exports list the pids of each rank in their header; other tools write the rank in
+ * brackets before each pid. */
 #include "analyzer/import/kineto/kineto.h"
 
 #include "base/str.h"
@@ -65,7 +66,7 @@ int kineto_process_turn(struct kineto *k, int64_t pid, uint32_t group, int64_t r
     return kineto_process_add(k, &p);
 }
 
-/* One digit more than the largest pid of the first rank has. */
+/* A power of ten with one digit more than the largest pid of the first rank. */
 static int64_t beyond(int64_t most_pid)
 {
     int64_t power = 10;
@@ -125,7 +126,7 @@ void kineto_process_saw(struct kineto *k, int64_t start_ns, int64_t end_ns, int6
         p->pid = host_pid;
 }
 
-/* id of the thread's row; made on first sight. */
+/* Id of the thread's row, added if it is new. */
 int64_t kineto_thread_id(struct kineto *k, int64_t tid)
 {
     const struct kineto_thread *last = k->threads.n ? &k->threads.at[k->last_thread] : NULL;
@@ -148,7 +149,8 @@ int kineto_device_add(struct kineto *k, const struct kineto_device *d)
 {
     struct key key = {{(int64_t)d->process, d->ordinal}};
     uint32_t at = (uint32_t)k->devices.n, known = keymap_get(&k->device_of, key);
-    if (known != KEYMAP_NONE && !k->devices.at[known].name) { /* its events came before */
+    /* its events came before its description */
+    if (known != KEYMAP_NONE && !k->devices.at[known].name) {
         int64_t reserved = k->devices.at[known].reserved;
         k->devices.at[known] = *d;
         k->devices.at[known].reserved = reserved;
@@ -163,7 +165,7 @@ int kineto_device_add(struct kineto *k, const struct kineto_device *d)
     return 0;
 }
 
-/* Index of the device; made on first sight. KEYMAP_NONE with *k->e set. */
+/* Index of the device, added if it is new. KEYMAP_NONE with *k->e set. */
 static uint32_t device_of(struct kineto *k, size_t process, int64_t ordinal)
 {
     struct key key = {{(int64_t)process, ordinal}};

@@ -1,14 +1,14 @@
-/* rocprofv3's JSON: {"rocprofiler-sdk-tool": [{"metadata": .., "agents": .., "strings": ..,
+/* Reads rocprofv3's JSON: {"rocprofiler-sdk-tool": [{"metadata": .., "agents": .., "strings": ..,
  * "kernel_symbols": .., "buffer_records": {"kernel_dispatch": [..], "hip_api": [..], ..}}]}. What
- * records refer to stands before them, so that one pass is enough. Of the metadata only the pid is
- * read: the rest is the host's name, the command line and paths. */
+ * records refer to comes before them, so one pass is enough. Of the metadata only the pid is read:
+ * the rest contains the host's name, the command line and paths. */
 #include "analyzer/import/kineto/kineto.h"
 
 #include "base/str.h"
 
 #include <string.h>
 
-/* What a record has, by the key and the object in which it stands (NULL: whichever). */
+/* The numbers of a record, by their key and the object around them (NULL: any). */
 enum field {
     PID,
     KIND,
@@ -63,8 +63,8 @@ static const struct {
               {NULL, "key", KEY}};
 
 enum { CPU_AGENT = 1, NAMES = 3, NESTED = 8 };
-/* Of a device, of a kernel (as rocprofv3 shows it, without arguments where it was told so), of a
- * marker. */
+/* Keys of names: of a device, a kernel (as rocprofv3 shows it, without arguments if so
+ * configured), a marker. */
 static const char *const name_keys[NAMES] = {"product_name", "formatted_kernel_name", "value"};
 
 struct record {
@@ -73,11 +73,12 @@ struct record {
     char head[sizeof((struct kineto_event *)0)->head];
 };
 
-/* What records refer to. Names are told apart by their first number. */
+/* What a name belongs to: the first number of its key in `names`. */
 enum { OF_KERNEL = 1, OF_CALL, OF_MARKER, OF_AGENT };
 struct rocprof {
     struct kineto *k;
-    struct keymap names; /* kernel; kind and operation; marker; agent: its device's ordinal */
+    struct keymap names; /* keys: kernel id; kind and operation; marker id; agent id
+                            (value: the device's ordinal) */
     int64_t pid;
 };
 
@@ -88,7 +89,7 @@ static bool is_key(const struct json_reader *j, const char *key)
 
 static int read_value(struct rocprof *x, struct record *r, enum field field, bool name);
 
-/* An object whose '{' was read; `in` is the key that it stands under. */
+/* Reads an object whose '{' was just read; `in` is its key in the object around it. */
 static int read_object(struct rocprof *x, struct record *r, const char *in, int depth)
 {
     struct json_reader *j = &x->k->json;
@@ -138,7 +139,7 @@ static int read_value(struct rocprof *x, struct record *r, enum field field, boo
 
 typedef int take(struct rocprof *x, struct record *r);
 
-/* The objects of a list, one by one. */
+/* Reads a list, and passes each object to `each`. */
 static int read_list(struct rocprof *x, take *each)
 {
     struct json_reader *j = &x->k->json;
@@ -194,7 +195,7 @@ static int take_marker_name(struct rocprof *x, struct record *r)
     return r->name ? keep(x, OF_MARKER, r->at[KEY], 0, r->name) : 0;
 }
 
-/* Names of operations: a list for each kind, in the order of their numbers. */
+/* Reads the names of operations: one list for each kind, in order of their numbers. */
 static int read_operations(struct rocprof *x)
 {
     struct json_reader *j = &x->k->json;
@@ -225,7 +226,7 @@ static int read_operations(struct rocprof *x)
 
 /* ---- records ---- */
 
-/* The event of a record that tells its time. */
+/* Makes an event with the record's times. */
 static struct kineto_event event_of(const struct rocprof *x, const struct record *r,
                                     enum kineto_category category, uint32_t name)
 {
@@ -251,7 +252,7 @@ static int64_t device_of(const struct rocprof *x, int64_t agent)
     return ordinal == KEYMAP_NONE ? -1 : (int64_t)ordinal;
 }
 
-/* Streams are those of HIP where they are told, else queues. */
+/* The HIP stream if it was recorded, otherwise the queue. */
 static int64_t stream_of(const struct record *r)
 {
     return r->at[STREAM] >= 0 ? r->at[STREAM] : r->at[QUEUE] >= 0 ? r->at[QUEUE] : 0;
@@ -265,7 +266,8 @@ static int take_dispatch(struct rocprof *x, struct record *r)
     for (int i = 0; i < 3; i++) {
         int64_t threads = r->at[BLOCK + i] > 0 ? r->at[BLOCK + i] : 1;
         v.block[i] = threads;
-        v.grid[i] = (r->at[GRID + i] + threads - 1) / threads; /* HSA counts threads in a grid */
+        /* HSA counts a grid in threads, not in blocks */
+        v.grid[i] = (r->at[GRID + i] + threads - 1) / threads;
     }
     return kineto_put(x->k, &v);
 }
@@ -309,7 +311,8 @@ static int read_metadata(struct rocprof *x)
     return rc;
 }
 
-/* The members of an object, whose lists are read as `lists` says. */
+/* Reads the members of an object; lists are read by the functions in `lists`. strings: the object
+ * is "strings", where lists contain names. */
 static int read_members(struct rocprof *x, bool strings)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* Rows of a Kineto trace. Times become nanoseconds since the sink's epoch; a GPU operation's
- * correlation joins it to its API call as in our own profiles. */
+/* Makes rows from events of a Kineto trace. Times become nanoseconds since the sink's epoch. A GPU
+ * operation's correlation number joins it to its API call, as in gpuprof's own profiles. */
 #include "analyzer/import/kineto/kineto.h"
 
 #include "base/str.h"
@@ -13,7 +13,7 @@ static uint32_t intern(struct kineto *k, const char *s)
     return k->out->intern(k->out->self, s, strlen(s));
 }
 
-/* "Memcpy HtoD (Pageable -> Device)" or HIP's kind "DtoD". */
+/* Sets kinds of copy and memory from "Memcpy HtoD (Pageable -> Device)" or HIP's kind "DtoD". */
 static void copy_kinds(struct kineto *k, const char *text, struct row_copy *c)
 {
     static const struct {
@@ -46,7 +46,8 @@ static void copy_kinds(struct kineto *k, const char *text, struct row_copy *c)
         k->memory_kinds = true;
 }
 
-/* What one rank hands in: bytes, or elements of a type by PyTorch's name of it. -1: not told. */
+/* Bytes that one rank contributes: as recorded, or the elements of a type by PyTorch's
+ * name of it. -1: not known. */
 static int64_t collective_bytes(const struct kineto_event *v)
 {
     static const struct {
@@ -172,8 +173,8 @@ static int put_range(struct kineto *k, const struct kineto_event *v, int64_t sta
     return r.thread < 0 ? -1 : PUT(ROW_RANGE, r);
 }
 
-/* The recording of the event that a sync waits for: the trace tells its call and its stream there
- * alone. */
+/* Puts the event recording that a sync waits for, once. The trace names its call and stream only in
+ * the sync. 0, or -1 with *k->e set. */
 static int put_recording(struct kineto *k, const struct kineto_event *v)
 {
     struct key key = {{kineto_at(k), v->wait_correlation}};
@@ -226,7 +227,8 @@ static int put_overhead(struct kineto *k, const struct kineto_event *v, int64_t 
     return PUT(ROW_OVERHEAD, r);
 }
 
-/* From the first event on, which may be so far away that there is no number for it. */
+/* *start, *end: relative to the sink's epoch, which is the first event's time if it was not set.
+ * False: the times are missing, bad, or too far apart for a number. */
 static bool find_span(struct kineto *k, const struct kineto_event *v, int64_t *start, int64_t *end)
 {
     if (!v->has_ts || v->bad_number || v->dur_ns < 0 || v->ts_ns > INT64_MAX / 2 ||

@@ -1,10 +1,10 @@
 /* The inputs of an operator, as PyTorch's profiler records them with record_shapes=True:
  *
- *   "Input Dims": [[64, 3, 224, 224], [64, 3, 7, 7], []], "Input type": ["float", "float",
- * "Scalar"]
+ *   "Input Dims": [[64, 3, 224, 224], [64, 3, 7, 7], []]
+ *   "Input type": ["float", "float", "Scalar"]
  *
- * A list of tensors is one level deeper. Nothing is kept of inputs without dims, nor of the values
- * of scalars ("Concrete Inputs"). Cost: 15 ns a number. */
+ * A list of tensors is nested one level deeper. Inputs without dims, and the values of scalars
+ * ("Concrete Inputs"), are not kept. Cost: 15 ns per number. */
 #include "analyzer/import/kineto/kineto.h"
 
 #include "base/str.h"
@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    SHOWN = 160, /* bytes of a text; what has more inputs ends in "..." */
-    LISTED = 48  /* so many of a list */
+    SHOWN = 160, /* most bytes of a text; with more inputs it ends in "..." */
+    LISTED = 48  /* most bytes of a list of tensors */
 };
 
 static void put(struct kineto_shapes *s, const char *text, size_t n)
@@ -24,7 +24,7 @@ static void put(struct kineto_shapes *s, const char *text, size_t n)
     s->used += n;
 }
 
-/* The dims of one input, whose '[' was just returned: "64 x 3", of a list "[64 x 3, 5]". */
+/* Reads the dims of one input, whose '[' was just returned: "64 x 3"; for a list "[64 x 3, 5]". */
 static int read_dims(struct kineto *k, struct kineto_shapes *s)
 {
     int depth = 1;
@@ -57,7 +57,7 @@ static int read_dims(struct kineto *k, struct kineto_shapes *s)
     return 0;
 }
 
-/* Each element of the array that comes next: an input's dims, or its type. */
+/* Reads the elements of the next array, one per input: dims, or types. */
 static int read_inputs(struct kineto *k, bool dims)
 {
     struct kineto_shapes *s = &k->shapes;
@@ -106,7 +106,7 @@ void kineto_shapes_words(struct kineto *k)
     words_index(&k->words.inputs, keys, sizeof keys / sizeof *keys);
 }
 
-/* The number that the operator, or its backward pass, has in the graph. */
+/* Reads the sequence number of the operator or its backward node in the graph. */
 static int read_sequence(struct kineto *k, struct kineto_event *v)
 {
     enum json_token t = json_next(&k->json);
@@ -123,7 +123,7 @@ int kineto_shapes_read(struct kineto *k, struct kineto_event *v)
     if (t != JSON_OBJECT)
         return t == JSON_ERROR ? -1 : t == JSON_ARRAY ? json_skip_rest(&k->json) : 0;
     while ((t = json_next_of(&k->json, &k->words.inputs)) == JSON_KEY) {
-        char kind = k->json.text[6]; /* D or T, small or not */
+        char kind = k->json.text[6]; /* 'D' or 'T', in either case */
         bool number = *k->json.text == 'S';
         if ((number ? read_sequence(k, v) : read_inputs(k, kind == 'D' || kind == 'd')) < 0)
             return -1;

@@ -1,6 +1,7 @@
-/* Traces of XLA programs (JAX, TensorFlow): Chrome JSON as well, but without categories. A process
- * "/device:GPU:0" has a thread for each stream, "Stream #13(Compute)"; its other threads repeat the
- * same time by operator, module and step. "/host:CPU" has the calls of CUDA among its own. */
+/* Reads traces of XLA programs (JAX, TensorFlow), which are Chrome JSON too, but have no
+ * categories. A process "/device:GPU:0" has a thread for each stream, "Stream #13(Compute)";
+ * its other threads show the same time again by operator, module and step. "/host:CPU"
+ * contains the CUDA calls. */
 #include "analyzer/import/kineto/kineto.h"
 
 #include <stdio.h>
@@ -35,7 +36,7 @@ int kineto_xla_note(struct kineto *k, const struct kineto_event *v)
                             : -1;
     struct key key = {{place.pid, place.tid}};
     if (keymap_get(&k->place_of, key) != KEYMAP_NONE)
-        return 0; /* named twice: the first name counts */
+        return 0; /* if a place is named twice, the first name counts */
     struct kineto_place *p = vec_push(&k->places);
     if (!p || keymap_put(&k->place_of, key, (uint32_t)k->places.n - 1) < 0)
         return err_set(k->e, "out of memory");
@@ -43,7 +44,7 @@ int kineto_xla_note(struct kineto *k, const struct kineto_event *v)
     return 0;
 }
 
-/* "MemcpyH2D", of which "memcpy_details" say the size. */
+/* A copy: "MemcpyH2D"; "memcpy_details" has its size. */
 static void settle_copy(struct kineto_event *v)
 {
     static const char *const ways[][2] = {
@@ -69,7 +70,7 @@ int kineto_xla_settle(struct kineto *k, struct kineto_event *v)
                                                 : KINETO_CPU_OP;
         if (v->step < 0)
             return 0;
-        char mark[40]; /* an annotated step has its number beside its name */
+        char mark[40]; /* an annotated step has its number as a separate argument */
         snprintf(mark, sizeof mark, "ProfilerStep#%lld", (long long)v->step);
         v->category = KINETO_ANNOTATION;
         v->name = k->out->intern(k->out->self, mark, strlen(mark));

@@ -1,5 +1,5 @@
-/* The importer of Nsight Systems' SQLite exports: recognises them, and reads their tables in
- * turn. */
+/* The importer of Nsight Systems' SQLite exports: recognises them, and
+ * reads their tables in turn. */
 #include "analyzer/import/import.h"
 #include "analyzer/import/nsys/nsys.h"
 #include "analyzer/import/unpack.h"
@@ -15,7 +15,8 @@ static bool sniff(const char *path, const void *head, size_t n)
     return n >= 16 && memcmp(head, "SQLite format 3", 16) == 0;
 }
 
-/* temporary: the file is ours, and needs no name once it is open. */
+/* temporary: we unpacked the file; it is unlinked as soon as it is open.
+ * shown: the path in messages. */
 static int read_database(const char *path, bool temporary, const char *shown, struct sink *out,
                          struct err *e)
 {

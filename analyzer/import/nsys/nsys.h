@@ -1,13 +1,12 @@
-/* The Nsight Systems importer: the SQLite export (nsys export --type sqlite) of 2021 to 2026.
+/* The Nsight Systems importer: reads SQLite exports (nsys export --type sqlite) of 2021 to 2026.
  *   import_nsys.c  sniffing, gunzip to a temporary file, order of the tables
  *   nsys_places.c  texts, processes, threads, streams, GPUs: what rows refer to
  *   nsys_rows.c    one table at a time -> rows
  *   nsys_os.c      waits in the operating system's libraries
  *   nsys_metrics.c samples of the GPUs' own counters
- * Tables and columns are discovered, never assumed: what is missing reads as 0 or -1. It never
- * touches tables that hold the environment, arguments, user or host (META_DATA_CAPTURE,
- * TARGET_INFO_SYSTEM_ENV, ANALYSIS_FILE).
- */
+ * Tables and columns are looked up, never assumed: a missing one reads as 0 or -1. Tables that
+ * contain the environment, arguments, user or host (META_DATA_CAPTURE, TARGET_INFO_SYSTEM_ENV,
+ * ANALYSIS_FILE) are never read. */
 #ifndef GPUPROF_IMPORT_NSYS_NSYS_H
 #define GPUPROF_IMPORT_NSYS_NSYS_H
 
@@ -17,7 +16,7 @@
 #include "base/keymap.h"
 #include "base/vec.h"
 
-/* ns; what is beyond is no time */
+/* Latest possible time, ns. */
 #define NSYS_LATEST ((int64_t)1 << 61)
 
 struct nsys_process {
@@ -38,9 +37,10 @@ struct nsys_device {
 };
 
 struct nsys_string {
-    const char *text; /* NULL: no such id */
+    const char *text; /* NULL: this id does not exist */
     size_t size;
-    uint32_t own, bare; /* sink ids, 0 = not asked for yet; bare: without a trailing _vNNNN */
+    uint32_t own, bare; /* string ids in the sink, 0 = not interned yet; bare:
+                           without a trailing _vNNNN */
 };
 
 struct nsys_domain {
@@ -52,7 +52,7 @@ struct nsys {
     struct sql *db;
     struct sink *out;
     struct err *e;
-    const char *path; /* as the user gave it, for messages */
+    const char *path; /* as the user typed it, for messages */
     int64_t base_ns;  /* nsys time of the profile's time 0 */
     int64_t ids[ROW_KINDS];
     struct VEC(struct nsys_process) processes;
@@ -61,8 +61,9 @@ struct nsys {
     struct VEC(struct nsys_device) devices;
     struct VEC(struct nsys_domain) domains;
     size_t last_thread;
-    struct keymap process_of, thread_of, stream_of, device_of, domain_of; /* their indices */
-    struct keymap device_in;     /* by process and context: the number of the device */
+    /* key -> index in the list */
+    struct keymap process_of, thread_of, stream_of, device_of, domain_of;
+    struct keymap device_in;     /* (process, context) -> number of the device */
     struct arena arena;          /* texts of StringIds */
     struct nsys_string *strings; /* by StringIds.id */
     int64_t string_count;
@@ -70,24 +71,27 @@ struct nsys {
     int64_t bad;
 };
 
-/* A name under which the file has something that is no plain table, such as a view, which may
- * compute for ever; NULL: none of those that are read. */
+/* The name of a table that gpuprof would read and that is no plain table in this file, such as a
+ * view, which may compute for ever. NULL: there is none. */
 const char *nsys_strange_table(struct sql *db);
 int nsys_read_tables(struct nsys *n);
 
-/* SELECT of `columns` (NULL-ended) of a table; columns that this schema lacks read as NULL. */
+/* Opens a SELECT of `columns` (NULL-terminated) from a table; columns that this export lacks read
+ * as NULL. NULL with *n->e set. */
 struct sql_stmt *nsys_open_table(struct nsys *n, const char *table, const char *const *columns);
 struct sql_stmt *nsys_open_where(struct nsys *n, const char *table, const char *const *columns,
                                  const char *where);
 int64_t nsys_known(struct sql_stmt *q, int col); /* -1 for NULL */
 
-/* Columns 0 and 1, start and end, in the profile's time; false for spans that are none. */
+/* Columns 0 and 1, start and end, converted to the profile's time. False, and counted as bad,
+ * if they are impossible. */
 bool nsys_span(struct nsys *n, struct sql_stmt *q, int64_t *start, int64_t *end);
-/* A row of OSRT_API (start, end, globalTid, nameId) as a range of OS_DOMAIN; behind all others. */
+/* Puts a row of OSRT_API (start, end, globalTid, nameId) as a range of OS_DOMAIN. Call it
+ * after all other tables. */
 int nsys_put_os_call(struct nsys *n, struct sql_stmt *q);
 
 uint32_t nsys_intern(struct nsys *n, const char *s);
-uint32_t nsys_string(struct nsys *n, int64_t id); /* of StringIds; 0 = none */
+uint32_t nsys_string(struct nsys *n, int64_t id); /* string id of the text in StringIds; 0 = none */
 const char *nsys_text(const struct nsys *n, int64_t id, size_t *size);
 uint32_t nsys_api_name(struct nsys *n, int64_t id, bool *driver);
 uint32_t nsys_domain(struct nsys *n, int64_t thread, int64_t domain);
@@ -95,21 +99,23 @@ int nsys_read_strings(struct nsys *n);
 int nsys_read_domains(struct nsys *n);
 int nsys_read_thread_names(struct nsys *n);
 
-/* Ids of rows, given on first sight; -1 with *n->e set. `global` holds process and thread. */
+/* Ids of rows, given at first use; -1 with *n->e set. `global` contains process and thread. */
 int64_t nsys_process_id(struct nsys *n, int64_t global);
 int64_t nsys_thread_id(struct nsys *n, int64_t global);
 int64_t nsys_stream_id(struct nsys *n, int64_t process, int64_t device, int64_t context,
                        int64_t stream);
-/* Work of the process ran in this context, on this device. -1 with *n->e set. */
+/* Notes that work of this process and context ran on this device. -1 with *n->e set. */
 int nsys_context_ran(struct nsys *n, int64_t process, int64_t context, int64_t device);
-/* The stream of a wait or an event, whose columns deviceId, contextId, streamId start at `col`.
- * CUPTI gives no device for these, and the export writes 0: the device is that of the context. */
+/* The stream of a wait or an event, whose columns deviceId, contextId, streamId start at
+ * `col`. CUPTI gives no device for these, and the export writes 0; so the device is
+ * taken from the context. */
 int64_t nsys_waited_stream(struct nsys *n, struct sql_stmt *q, int col, int64_t process);
 int nsys_put_places(struct nsys *n);
 int nsys_put_devices(struct nsys *n);
-/* Behind all other rows: what the export lacks. */
+/* Puts notes on what the export lacks. Call it after all other rows. */
 int nsys_put_notes(struct nsys *n);
-/* Behind nsys_put_devices: GPU_METRICS, thinned out to a sample per GPU and 10 ms. */
+/* Puts samples from GPU_METRICS, reduced to one per GPU and 10 ms. Call it
+ * after nsys_put_devices. */
 int nsys_put_metrics(struct nsys *n);
 
 #endif

@@ -1,8 +1,7 @@
-/* Samples of the GPUs' own counters (nsys profile --gpu-metrics-devices): the table GPU_METRICS
- * holds one row per counter and moment, up to 200,000 moments a second. A sample of the profile is
- * the mean over 10 ms of what it has a column for: clock of the SMs and share of time in which the
- * graphics engine was active. Cost: one pass over the table; the rest of the counters is passed
- * over. */
+/* Reads samples of the GPUs' own counters (nsys profile --gpu-metrics-devices). The table
+ * GPU_METRICS has one row per counter and moment, with up to 200,000 moments a second. A sample of
+ * the profile is the mean over 10 ms of the counters that it has columns for: the SM clock, and the
+ * share of time in which the graphics engine was active. Cost: one pass over the table. */
 #include "analyzer/import/nsys/nsys.h"
 
 #include <stdlib.h>
@@ -18,7 +17,7 @@ struct mean {
 };
 
 struct gpu {
-    int64_t since_ns; /* start of the window */
+    int64_t since_ns; /* start of the current 10 ms */
     bool open;
     struct mean mean[METRIC_COUNT];
 };
@@ -30,7 +29,7 @@ static enum metric metric_of(const char *name)
     return strncasecmp(name, "GR Active", 9) == 0 ? METRIC_ACTIVE : METRIC_OTHER;
 }
 
-/* Which number stands for which counter: the same for every GPU of one kind, else by its type. */
+/* The numbers of a counter. GPUs of different kinds (typeId) may number counters differently. */
 struct metric_key {
     int64_t type, metric;
     enum metric what;
@@ -97,7 +96,8 @@ static int take(struct nsys *n, struct gpu *gpus, int64_t time, int64_t type, en
     if (!g->open)
         *g = (struct gpu){.since_ns = time, .open = true};
     if (what == METRIC_CLOCK && value > 1e5)
-        value /= 1e6; /* Hz, whatever the name says: no clock has 100 GHz */
+        value /= 1e6; /* the value is in Hz whatever the counter's name
+                         says: no clock has 100 GHz */
     g->mean[what].sum += value;
     g->mean[what].n++;
     return 0;

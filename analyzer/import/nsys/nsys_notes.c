@@ -1,4 +1,4 @@
-/* What is missing in an Nsight Systems export, in this importer's words and in Nsight's own. */
+/* Puts notes on what an Nsight Systems export lacks: in gpuprof's words, and in Nsight's own. */
 #include "analyzer/import/nsys/nsys.h"
 
 #include "base/str.h"
@@ -17,10 +17,11 @@ static int put_note(struct nsys *n, int64_t severity, const char *code, uint32_t
 enum {
     TEXT_MOST = 300,
     NOTES_MOST = 8,
-    ERROR = 3 /* of ENUM_DIAGNOSTIC_SEVERITY_LEVEL; 2: a warning */
+    ERROR = 3 /* value in ENUM_DIAGNOSTIC_SEVERITY_LEVEL; 2 is a warning */
 };
 
-/* Of the GPU's records; whether the program uses OpenGL or NVTX at all it only asks. */
+/* True if the message concerns records of the GPU. Nsight also asks whether the program uses OpenGL
+ * or NVTX; those messages do not matter. */
 static bool about_cuda(const char *text, size_t size)
 {
     static const char asks[] = "Does the process use";
@@ -34,8 +35,8 @@ static bool about_cuda(const char *text, size_t size)
     return cuda;
 }
 
-/* Nsight's warnings and errors about CUDA, the first line of each; a reason before what follows
- * from it. */
+/* Puts Nsight's warnings and errors about CUDA, the first line of each. Causes come
+ * before their consequences. */
 static int put_diagnostics(struct nsys *n)
 {
     static const char *const columns[] = {"severity", "text", NULL};

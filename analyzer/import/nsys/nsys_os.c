@@ -1,9 +1,10 @@
-/* Calls of the operating system's libraries (OSRT_API): when a thread waited, and for whom. */
+/* Reads calls of the operating system's libraries (OSRT_API): when a thread
+ * waited, and in which call. */
 #include "analyzer/import/nsys/nsys.h"
 
 #include <string.h>
 
-/* Whether the call waits for something or reads it. */
+/* True if the call waits for something or reads. */
 static bool waits_or_reads(const char *name, size_t size)
 {
     static const char *const names[] = {"poll",
@@ -34,7 +35,7 @@ static bool waits_or_reads(const char *name, size_t size)
     return false;
 }
 
-/* Calls of the operating system's libraries, of threads that do something else as well. */
+/* See nsys.h. Keeps only calls of threads that have other records as well. */
 int nsys_put_os_call(struct nsys *n, struct sql_stmt *q)
 {
     struct row_range r = {.depth = -1};

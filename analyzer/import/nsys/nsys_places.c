@@ -1,5 +1,5 @@
 /* What the rows of an Nsight Systems export refer to: texts, processes, threads, streams, GPUs, and
- * the domains of NVTX ranges. Ids are given on first sight; the rows of these tables leave at the
+ * the domains of NVTX ranges. Ids are given at first use; the rows of these tables are put at the
  * end. Names of processes and hosts are never read. */
 #include "analyzer/import/nsys/nsys.h"
 
@@ -45,8 +45,8 @@ int64_t nsys_known(struct sql_stmt *q, int col)
 
 /* ---- strings ---- */
 
-/* Keeps all texts aside; a text enters the profile when a row refers to it, so that what the export
- * knows of files, programs and people stays there. */
+/* Reads all texts into memory. A text enters the profile only if a row refers to it, so that names
+ * of files, programs and people in the export stay there. */
 int nsys_read_strings(struct nsys *n)
 {
     n->string_count = sql_value(n->db, "SELECT max(id) + 1 FROM StringIds", 0);
@@ -98,7 +98,8 @@ const char *nsys_text(const struct nsys *n, int64_t id, size_t *size)
     return s ? s->text : "";
 }
 
-/* cudaLaunchKernel_v7000: the version is not part of the name. */
+/* String id of the name without a version: cudaLaunchKernel_v7000 gives cudaLaunchKernel.
+ * *driver: it is a driver call. */
 uint32_t nsys_api_name(struct nsys *n, int64_t id, bool *driver)
 {
     struct nsys_string *s = string_at(n, id);
@@ -118,7 +119,7 @@ uint32_t nsys_api_name(struct nsys *n, int64_t id, bool *driver)
 
 /* ---- domains of ranges ---- */
 
-/* Rows that create a domain carry its name; ranges carry its number, per process. */
+/* Rows that create a domain have its name; ranges have its number, which is counted per process. */
 int nsys_read_domains(struct nsys *n)
 {
     static const char *const columns[] = {"globalTid", "domainId", "text", "textId", NULL};
@@ -156,7 +157,7 @@ uint32_t nsys_domain(struct nsys *n, int64_t thread, int64_t domain)
 
 /* ---- processes, threads, streams, GPUs ---- */
 
-/* The place's index: that of the key, or of one more, which `next` is then. */
+/* Index for the key: the known one, or `next` for a new key. -1 with *n->e set. */
 static int64_t number(struct nsys *n, struct keymap *m, struct key key, size_t next)
 {
     uint32_t found = keymap_get(m, key);
@@ -240,7 +241,7 @@ static int64_t pid_of(int64_t global)
     return global >> 24 & 0xffffff;
 }
 
-/* How each stream was made. The table names it by process, context and number. */
+/* Fills stream.flags. The table names a stream by process, context and number. */
 static int read_stream_flags(struct nsys *n)
 {
     static const char *const columns[] = {"processId", "contextId", "streamId", "flag", NULL};
@@ -309,7 +310,7 @@ int nsys_put_places(struct nsys *n)
     return 0;
 }
 
-/* What the export tells of a GPU; its number in *ordinal. */
+/* The description of a GPU in the current row; *ordinal: its number. */
 static struct row_device told_device(struct nsys *n, struct sql_stmt *q, int64_t *ordinal)
 {
     size_t size;
@@ -326,7 +327,8 @@ static struct row_device told_device(struct nsys *n, struct sql_stmt *q, int64_t
                                .clock_khz = sql_int(q, 9) / 1000};
 }
 
-/* All of them, by number; of two by one number the later one. -1 with *n->e set. */
+/* Reads all GPU descriptions, by number; a later one replaces an earlier one of the same
+ * number. -1 with *n->e set. */
 static int read_devices(struct nsys *n, struct device_vec *told, struct keymap *by_ordinal)
 {
     static const char *const columns[] = {"id",
@@ -358,7 +360,7 @@ static int read_devices(struct nsys *n, struct device_vec *told, struct keymap *
     return rc;
 }
 
-/* Names and sizes of the GPUs, where the export has them (by ordinal). */
+/* Puts the GPUs' rows, with the descriptions that the export contains. */
 int nsys_put_devices(struct nsys *n)
 {
     struct device_vec told = {0};

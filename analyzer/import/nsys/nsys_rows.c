@@ -1,4 +1,4 @@
-/* Tables of an Nsight Systems export -> rows. */
+/* Turns tables of an Nsight Systems export into rows. */
 #include "analyzer/import/nsys/nsys.h"
 
 #include "base/str.h"
@@ -11,7 +11,7 @@ enum { COLUMNS = 24 };
 
 #define PUT(kind, row) n->out->put(n->out->self, kind, &(row), n->e)
 
-/* nsys time -> profile time; false for spans that are none. */
+/* See nsys.h. */
 bool nsys_span(struct nsys *n, struct sql_stmt *q, int64_t *start, int64_t *end)
 {
     int64_t a = sql_int(q, 0), b = sql_is_null(q, 1) ? -1 : sql_int(q, 1);
@@ -24,8 +24,8 @@ bool nsys_span(struct nsys *n, struct sql_stmt *q, int64_t *start, int64_t *end)
     return true;
 }
 
-/* Process and stream of a GPU record whose columns start at `col`: globalPid, deviceId, contextId,
- * streamId. */
+/* Returns the stream id of a GPU record whose columns globalPid, deviceId, contextId, streamId
+ * start at `col`; *process: its process id. -1 with *n->e set. */
 static int64_t place(struct nsys *n, struct sql_stmt *q, int col, int64_t *process)
 {
     *process = nsys_process_id(n, sql_int(q, col));
@@ -35,7 +35,7 @@ static int64_t place(struct nsys *n, struct sql_stmt *q, int col, int64_t *proce
                           sql_int(q, col + 3));
 }
 
-/* ---- one function a table; each is called with the row under the cursor ---- */
+/* ---- one function per table, called for each row ---- */
 
 static int put_kernel(struct nsys *n, struct sql_stmt *q)
 {
@@ -47,7 +47,9 @@ static int put_kernel(struct nsys *n, struct sql_stmt *q)
         return -1;
     k.correlation = sql_int(q, 6);
     k.name = nsys_string(n, sql_is_null(q, 8) ? nsys_known(q, 7)
-                                              : sql_int(q, 8)); /* mangled, else demangled */
+                                              /* the mangled name if there is one,
+                                               * otherwise the demangled one */
+                                              : sql_int(q, 8));
     if (!k.name)
         k.name = nsys_string(n, nsys_known(q, 7));
     k.grid_x = sql_int(q, 9), k.grid_y = sql_int(q, 10), k.grid_z = sql_int(q, 11);
@@ -58,7 +60,7 @@ static int put_kernel(struct nsys *n, struct sql_stmt *q)
     return PUT(ROW_KERNEL, k);
 }
 
-/* The export has its own numbers for kinds of memory: 0 pageable, 1 pinned, 2 device, ... */
+/* Nsight's numbers for kinds of memory: 0 pageable, 1 pinned, 2 device, ... */
 static int64_t memory_kind(struct nsys *n, struct sql_stmt *q, int col)
 {
     static const int64_t kinds[] = {MEMORY_PAGEABLE, MEMORY_PINNED, MEMORY_DEVICE, MEMORY_ARRAY,
@@ -79,16 +81,16 @@ static int put_copy(struct nsys *n, struct sql_stmt *q)
     c.correlation = sql_int(q, 6);
     c.bytes = sql_int(q, 7);
     c.kind = sql_int(q, 8);
-    enum { MIGRATION = 11 }; /* and above: pages of managed memory move on demand */
+    enum { MIGRATION = 11 }; /* kinds from here on: pages of managed memory that move on demand */
     static const uint8_t plain[] = {
-        [3] = COPY_H2D, [4] = COPY_D2H, [5] = COPY_D2D, /* arrays */
+        [3] = COPY_H2D, [4] = COPY_D2H, [5] = COPY_D2D, /* from and to arrays */
         [6] = COPY_D2D, [7] = COPY_D2D, [11] = COPY_H2D, [12] = COPY_D2H, [13] = COPY_D2D};
     bool migrates = c.kind >= MIGRATION && c.kind < (int64_t)sizeof plain;
     if (c.kind >= 0 && c.kind < (int64_t)sizeof plain && plain[c.kind])
         c.kind = plain[c.kind];
     c.src_kind = memory_kind(n, q, 9);
     c.dst_kind = memory_kind(n, q, 10);
-    if (migrates) /* the export says "unknown" */
+    if (migrates) /* for these the export gives "unknown" */
         c.src_kind = c.dst_kind = MEMORY_MANAGED;
     c.graph_node = sql_int(q, 11);
     return PUT(ROW_COPY, c);
@@ -109,7 +111,8 @@ static int put_memset(struct nsys *n, struct sql_stmt *q)
     return PUT(ROW_MEMSET, m);
 }
 
-/* A whole CUDA graph as one operation: the export has this where nodes were not traced. */
+/* Puts a whole CUDA graph as one operation: the export has such rows if its
+ * nodes were not traced. */
 static int put_graph(struct nsys *n, struct sql_stmt *q)
 {
     struct row_kernel k = {0};
@@ -178,8 +181,8 @@ static int put_event(struct nsys *n, struct sql_stmt *q)
 
 enum { NVTX_PUSH_POP = 59, NVTX_START_END = 60 };
 
-/* PyTorch's emit_nvtx() writes "aten::add, seq = 7, op_id = 9, sizes = [...]": the operator is the
- * name; the numbers would make every range one of its own. */
+/* Length of the operator's name in what PyTorch's emit_nvtx() writes: "aten::add, seq = 7, op_id =
+ * 9, sizes = [...]". The numbers would make every range's name different. */
 static size_t operator_length(const char *text, size_t size)
 {
     static const char *const tails[] = {", seq = ", ", op_id = ", ", sizes = "};
@@ -267,7 +270,7 @@ static const struct source sources[] = {
     {"PROFILER_OVERHEAD", {"start", "end", "globalTid", "nameId", NULL}, put_overhead},
     {"OSRT_API",
      {"start", "end", "globalTid", "nameId", NULL},
-     nsys_put_os_call}, /* behind the rest */
+     nsys_put_os_call}, /* after all others, see nsys_put_os_call */
 };
 
 static int read_source(struct nsys *n, const struct source *s)
@@ -293,7 +296,7 @@ static int put_meta(struct nsys *n, const char *key, const char *value)
     return PUT(ROW_META, m);
 }
 
-/* Without a range of PyTorch's own its kernels tell of it. */
+/* True if the export has ranges of PyTorch, or kernels with PyTorch's names. */
 static bool runs_pytorch(const struct nsys *n)
 {
     for (int64_t i = 0; i < n->string_count; i++)
@@ -321,7 +324,8 @@ static int put_facts(struct nsys *n)
     return nsys_put_notes(n);
 }
 
-/* Time 0: the first GPU operation or CUDA call; several exports of one host share the UTC scale. */
+/* Sets time 0 of the profile to the first GPU operation or CUDA call. Several exports of one
+ * host share the UTC scale. */
 static void find_base(struct nsys *n)
 {
     int64_t first = INT64_MAX;

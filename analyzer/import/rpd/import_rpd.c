@@ -1,5 +1,6 @@
-/* The databases of rocmProfileData (.rpd): tables rocpd_op, rocpd_api and what they refer to. Their
- * rows become events as those of a trace do. rocprofv3 writes other tables under such names. */
+/* Reads databases of rocmProfileData (.rpd): the tables rocpd_op, rocpd_api and those
+ * they refer to. Rows become events like those of a Kineto trace. rocprofv3 writes other
+ * tables with similar names. */
 #include "analyzer/import/import.h"
 #include "analyzer/import/kineto/kineto.h"
 #include "analyzer/profile/sql/sql.h"
@@ -23,7 +24,7 @@ static bool sniff(const char *path, const void *head, size_t n)
     return known;
 }
 
-/* The text of a column as the event's name. */
+/* Sets the event's name to the text of a column. */
 static int name_it(struct kineto *k, struct kineto_event *v, struct sql_stmt *s, int column)
 {
     size_t n;
@@ -35,7 +36,7 @@ static int name_it(struct kineto *k, struct kineto_event *v, struct sql_stmt *s,
     return v->name == STR_NONE ? err_set(k->e, "out of memory") : 0;
 }
 
-/* Columns: start, end, correlation. */
+/* Clears the event and sets its times and correlation from columns 0 to 2. */
 static void time_it(struct kineto *k, struct kineto_event *v, struct sql_stmt *s)
 {
     kineto_event_clear(v);
@@ -74,7 +75,7 @@ static int put_op(struct kineto *k, struct sql_stmt *s)
     v.bytes = sql_is_null(s, 7) ? -1 : sql_int(s, 7);
     for (int i = 0; i < 3; i++) {
         v.block[i] = sql_int(s, 11 + i);
-        int64_t threads = sql_int(s, 8 + i); /* HSA counts threads in a grid */
+        int64_t threads = sql_int(s, 8 + i); /* HSA counts a grid in threads, not in blocks */
         v.grid[i] = v.block[i] > 0 ? threads / v.block[i] + (threads % v.block[i] != 0) : threads;
     }
     return name_it(k, &v, s, 5) < 0 ? -1 : kineto_put(k, &v);
