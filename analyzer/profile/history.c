@@ -1,4 +1,4 @@
-/* See history.h. */
+/* Reads and appends the file of past trials; see history.h. */
 #include "analyzer/profile/history.h"
 
 #include "base/mode.h"

@@ -1,4 +1,4 @@
-/* A sink that passes only the rows of a window of time. */
+/* A sink that passes on only the rows within a window of time. */
 #include "analyzer/profile/keep_window.h"
 
 #include "analyzer/profile/store.h"
@@ -16,7 +16,7 @@ static uint32_t intern(void *self, const char *text, size_t n)
 
 bool window_time_of(enum row_kind kind, const void *row, int64_t *ns)
 {
-    static int offsets[ROW_KINDS]; /* + 1; 0 = not asked for yet */
+    static int offsets[ROW_KINDS]; /* offset + 1; -1 = no time; 0 = not looked up yet */
     if (!offsets[kind])
         offsets[kind] = table_time_offset(kind) + 1 ? table_time_offset(kind) + 1 : -1;
     if (offsets[kind] < 0 ||
@@ -39,7 +39,7 @@ static bool in_window(const struct window *w, enum row_kind kind, const void *ro
     return ns >= w->from_ns && ns < (window_of_gpu(kind) ? w->gpu_to_ns : w->to_ns);
 }
 
-/* The part of a recorded window that is kept. */
+/* Cuts a recorded window to the kept part. False: nothing is left. */
 static bool clip(const struct window *w, struct row_recorded *r)
 {
     if (r->start_ns < w->from_ns) {

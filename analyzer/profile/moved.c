@@ -1,5 +1,5 @@
-/* A finished profile goes from the disk on which it grew to its place: one copy, in sequence, as
- * network file systems like it. Costs what the disk takes. */
+/* Copies a finished profile from the disk on which it was written to its final place: one
+ * sequential copy, which suits network file systems. */
 #include "analyzer/profile/place.h"
 
 #include <errno.h>
@@ -22,7 +22,8 @@ int moved_reserve(struct moved *m, const char *path, int as, struct err *e)
         place_release(&m->place);
         return -1;
     }
-    fcntl(m->lock, F_SETLK, &all); /* a file system without locks has one writer of a name less */
+    fcntl(m->lock, F_SETLK, &all); /* if the file system has no locks, other writers of this
+                                      name cannot be refused */
     place_taken(&m->place);
     return 0;
 }
@@ -39,7 +40,7 @@ static int write_all(int fd, const char *bytes, size_t n)
     return 0;
 }
 
-/* 0, or -1 with errno. */
+/* 0, or -1 with errno set. */
 static int copy(int in, int out)
 {
     char *block = malloc(BLOCK);

@@ -1,4 +1,4 @@
-/* Packs rows into few bytes, and unpacks them from bytes that may be hostile. */
+/* Packs rows into a few bytes each, and unpacks them from bytes that may be hostile. */
 #include "analyzer/profile/packed.h"
 
 #include "analyzer/profile/tables.h"
@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What follows: a row of kind k as k, its columns; a text as TEXT, its length, its bytes. */
+/* The format is a sequence of entries. A row of kind k: k, then its columns. A text: TEXT,
+ * its length, its bytes. */
 enum { TEXT = ROW_KINDS };
 
 /* ---- plain values ---- */
@@ -32,7 +33,7 @@ int bytes_put(struct bytes *b, const void *data, size_t n)
     return 0;
 }
 
-/* Small ones of either sign in one byte, seven bits a byte. */
+/* Zigzag and base-128: small numbers of either sign take one byte. */
 int bytes_put_int(struct bytes *b, int64_t v)
 {
     unsigned char out[10];
@@ -82,7 +83,7 @@ void bytes_release(struct bytes *b)
 
 /* ---- rows ---- */
 
-/* The row before of each kind. */
+/* The previous row of each kind; columns are stored as differences to it. */
 struct before {
     int64_t row[ROW_KINDS][TABLE_MAX_COLUMNS];
 };
@@ -162,16 +163,16 @@ void pack_close(struct packer *p)
     free(p);
 }
 
-/* ---- and back ---- */
+/* ---- unpacking ---- */
 
 struct unpacker {
     const struct bytes *from;
     size_t at;
-    struct VEC(uint32_t) ids; /* in the sink, of the texts in their order; 0 is "" */
+    struct VEC(uint32_t) ids; /* ids in the sink of the texts, in order; entry 0 is "" */
     struct before before;
 };
 
-/* 1: a row or text was read; 0: it is damaged; -1 with *e set: the sink failed. */
+/* Reads one entry. 1: a row or text was read; 0: damaged; -1 with *e set: the sink failed. */
 static int unpack_one(struct unpacker *u, struct sink *out, struct err *e)
 {
     int64_t row[TABLE_MAX_ROW / sizeof(int64_t) + 1] = {0}, kind, difference;
@@ -205,7 +206,7 @@ static int unpack_one(struct unpacker *u, struct sink *out, struct err *e)
 int unpack_rows(const struct bytes *b, struct sink *out, struct err *e)
 {
     struct unpacker *u = calloc(1, sizeof *u);
-    uint32_t *none = u ? vec_push(&u->ids) : NULL; /* the text of number 0, "" */
+    uint32_t *none = u ? vec_push(&u->ids) : NULL; /* entry 0, the text "" */
     int rc = none ? 1 : err_no_memory(e);
     if (u)
         u->from = b;

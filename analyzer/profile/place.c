@@ -1,4 +1,4 @@
-/* Creates the file in which a profile grows, and gives it its name when it is whole. */
+/* Creates the file in which a profile is written, and renames it when it is complete. */
 #include "analyzer/profile/place.h"
 
 #include "analyzer/profile/place_private.h"
@@ -20,12 +20,13 @@
 
 static const char suffix[] = PLACE_SUFFIX;
 enum {
-    TURN_TRIES = 300 /* of 10 ms */,
+    TURN_TRIES = 300 /* waits of 10 ms */,
     MOST_NAMES = 100000,
-    TAGS = 100 /* that are taken already */
+    TAGS = 100 /* attempts with different random letters */
 };
 
-/* Refused here, before anything was recorded: what place_put could not, or must not, replace. */
+/* Refuses, before anything is recorded, what place_put could not or must not
+ * replace. -1 with *e set. */
 static int check_place(const char *path, bool force, struct err *e)
 {
     struct stat st;
@@ -44,7 +45,8 @@ static int make_tagged(char *name, const char *tag)
     return open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode_of_output());
 }
 
-/* As mkostemps does, which gives 0600 whatever the umask says. */
+/* Creates the file with random letters. mkostemps is not used, because it sets the mode 0600
+ * whatever the umask is. -1 with errno set. */
 static int make_untagged(char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -86,8 +88,9 @@ static int make_file(struct place *p, const char *tag, struct err *e)
     return 0;
 }
 
-/* Locks the folder, so that no other gpuprof starts to write in it meanwhile. Goes on without the
- * lock where it cannot be had, as others may hold it for ever. */
+/* Locks the folder, so that no other gpuprof starts to write in it meanwhile. True: locked. After
+ * TURN_TRIES it goes on without the lock, because another program may hold it forever; p->turn is
+ * -1 with *e set if the folder cannot be opened. */
 static bool take_turn(struct place *p, struct err *e)
 {
     char *folder = place_folder(p->path);
@@ -106,7 +109,7 @@ static bool take_turn(struct place *p, struct err *e)
     return rc == 0;
 }
 
-/* PATH, then PATH.2.gpuprof and so on; malloc'ed. */
+/* The name number `number`: PATH, then PATH.2.gpuprof and so on; malloc'ed, NULL: out of memory. */
 static char *numbered(const char *path, int number)
 {
     static const char ending[] = ".gpuprof";
@@ -121,7 +124,8 @@ static char *numbered(const char *path, int number)
     return name;
 }
 
-/* May p->path be had? -1 with *e set: no; *taken: because another has it. */
+/* Checks whether p->path can be used. -1 with *e set: it cannot; *taken: because a file has that
+ * name, or another process writes to it. */
 static int try_name(struct place *p, bool alone, bool *taken, struct err *e)
 {
     const char *slash = strrchr(p->path, '/');
@@ -139,7 +143,7 @@ static int try_name(struct place *p, bool alone, bool *taken, struct err *e)
                             p->path, (int)other);
 }
 
-/* Sets p->path to the first name that is free. */
+/* Sets p->path to the first usable name. -1 with *e set. */
 static int choose_name(struct place *p, const char *path, bool alone, struct err *e)
 {
     bool taken = true;
@@ -150,7 +154,7 @@ static int choose_name(struct place *p, const char *path, bool alone, struct err
         if (try_name(p, alone, &taken, e) == 0)
             return 0;
         if (taken && p->as & PLACE_YIELD && p->written)
-            p->as = PLACE_SPARE; /* and no file of that name is replaced */
+            p->as = PLACE_SPARE; /* from here on no existing file is replaced */
         if (!(p->as & PLACE_SPARE))
             return -1;
     }
@@ -185,7 +189,7 @@ void place_close(struct place *p)
         take_turn(p, &ignored);
 }
 
-/* Is it still the file that we made? */
+/* True if p->partial is still the file that this process created. */
 static bool is_ours(const struct place *p)
 {
     struct stat st;
@@ -193,7 +197,8 @@ static bool is_ours(const struct place *p)
            st.st_ino == p->inode;
 }
 
-/* 0, or -1 with errno. The C library has the call since 2.28 only. File systems that cannot rename so can make a link. */
+/* Renames unless `to` exists. 0, or -1 with errno set. Uses the system call, because the C library
+ * has it only since 2.28. On file systems without RENAME_NOREPLACE a link does the same. */
 static int rename_to_new(const char *from, const char *to)
 {
     if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -203,7 +208,7 @@ static int rename_to_new(const char *from, const char *to)
     return link(from, to) == 0 ? unlink(from) : -1;
 }
 
-/* Another took the name meanwhile: the next free one. 0, or -1 with errno. */
+/* Another process took the name meanwhile: uses the next free one. 0, or -1 with errno set. */
 static int rename_to_spare(struct place *p)
 {
     int rc = -1;
@@ -242,7 +247,8 @@ static int put(struct place *p, struct err *e)
                 p->partial);
     }
     free(p->partial);
-    p->partial = NULL; /* in place, or whole: then it is kept */
+    p->partial = NULL; /* it is in place, or complete under its temporary name; in both cases
+                          place_release must keep it */
     return rc;
 }
 

@@ -1,4 +1,4 @@
-/* The files in which profiles of other processes grow, or grew until their writer was killed. */
+/* Finds files to which other processes write profiles, or wrote until they were killed. */
 #include "analyzer/profile/place.h"
 
 #include "analyzer/profile/place_private.h"
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static const char suffix[] = PLACE_SUFFIX;
-enum { OLD_S = 60 /* younger: its writer may have no turn, and no lock yet */ };
+enum { OLD_S = 60 /* seconds; the writer of a younger file may not have locked it yet */ };
 
 char *place_folder(const char *path)
 {
@@ -38,7 +38,7 @@ void place_remove_siblings(const char *path)
     }
 }
 
-/* NAME.XXXXXX.partial of this NAME. */
+/* True if `file` is NAME.XXXXXX.partial for this NAME. */
 static bool is_partial_of(const char *file, const char *name)
 {
     size_t n = strlen(name);
@@ -47,8 +47,8 @@ static bool is_partial_of(const char *file, const char *name)
            strcmp(file + n + 1 + PLACE_UNIQUE, suffix) == 0;
 }
 
-/* The process that writes it, 0 = none, -1 = not known, or no file of ours. SQLite holds a lock on
- * a file that grows; it goes with the process. */
+/* The process that writes the file; 0 = none; -1 = not known, or no file of this user. While SQLite
+ * writes a file it holds a lock on it, which ends with the process. */
 static pid_t writer(int folder, const char *file)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -64,7 +64,8 @@ static pid_t writer(int folder, const char *file)
     return lock.l_type == F_UNLCK ? 0 : lock.l_pid > 0 ? lock.l_pid : -1;
 }
 
-/* Written to of late, or its spools are still there: the two can be imported. */
+/* True if the file must be kept: it was written recently, or its folder of spools still exists, so
+ * that both can be imported. */
 static bool is_wanted(int folder, const char *file)
 {
     char spools[sizeof SPOOLS_FOLDER_TEMPLATE];
@@ -77,8 +78,9 @@ static bool is_wanted(int folder, const char *file)
            st.st_size > 0;
 }
 
-/* A database, one whose first page is not written yet, or an empty file: what we leave. A user's
- * file of such a name (x.gpuprof.backup.partial) begins otherwise. */
+/* True if the file looks like one that gpuprof leaves: a database, one whose first page
+ * was not written yet, or empty. A user's own file with such a name
+ * (x.gpuprof.backup.partial) begins differently. */
 static bool is_left_by_us(int folder, const char *file)
 {
     static const char database[16] = "SQLite format 3", nothing[16];
@@ -144,7 +146,7 @@ int place_unfinished(const char *path, struct err *e)
                    path, (int)pid);
 }
 
-/* NAME.XXXXXX.partial of any name. */
+/* True if `file` is ANY.XXXXXX.partial with this tag as XXXXXX. */
 static bool has_tag(const char *file, const char *tag)
 {
     size_t n = strlen(file), end = PLACE_UNIQUE + sizeof suffix - 1;

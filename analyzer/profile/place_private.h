@@ -1,4 +1,4 @@
-/* What place.c (a new profile) and place_left.c (those of others) share. */
+/* What place.c (creating a profile) and place_left.c (files of other processes) share. */
 #ifndef GPUPROF_PROFILE_PLACE_PRIVATE_H
 #define GPUPROF_PROFILE_PLACE_PRIVATE_H
 
@@ -8,14 +8,15 @@
 #include <sys/types.h>
 
 #define PLACE_SUFFIX ".partial"
-enum { PLACE_UNIQUE = SPOOLS_FOLDER_LETTERS }; /* letters between the dots */
+enum { PLACE_UNIQUE = SPOOLS_FOLDER_LETTERS }; /* number of letters between the dots */
 
-/* The folder of a path, "." where it names none; malloc'ed. */
+/* The folder of a path, "." if the path names none; malloc'ed, NULL: out of memory. */
 char *place_folder(const char *path);
-/* What SQLite left beside a profile of this name belongs to the one before. */
+/* Removes files that SQLite left beside an earlier profile of this name:
+ * journal, WAL, shared memory. */
 void place_remove_siblings(const char *path);
-/* Somebody else who writes the profile `name` in this folder: his process, 0 = nobody. `alone`:
- * what the dead left goes, in time. */
+/* The other process that writes the profile `name` in this folder; 0 = none. alone: the folder is
+ * locked, so also remove old files of processes that no longer exist. */
 pid_t place_look_for_others(int folder, const char *name, bool alone);
 
 #endif

@@ -1,5 +1,5 @@
-/* Store: opening an existing profile and pouring its rows into a sink. Hostile files are expected:
- * every column is read as an integer whatever its type, string ids outside the table become "". */
+/* Opens an existing profile, and pours its rows into a sink. Files may be hostile: every column is
+ * read as an integer whatever its type, and string ids outside the table become "". */
 #include "analyzer/profile/store.h"
 
 #include "analyzer/profile/store_private.h"
@@ -48,7 +48,7 @@ static int need_columns(struct store *s, const struct table *t, int64_t version,
     return 0;
 }
 
-/* Every table and column that the file's version has must be there. */
+/* Checks that every table and column of the file's version exists. -1 with *e set. */
 static int check_schema(struct store *s, struct err *e)
 {
     int64_t version = sql_value(s->db, "PRAGMA user_version", -1);
@@ -70,7 +70,8 @@ static int check_schema(struct store *s, struct err *e)
     return 0;
 }
 
-/* Rows are written by position, so that a table must have all its columns. */
+/* Refuses to write to profiles of older versions: rows are inserted by position, so a table
+ * must have all its columns. */
 static int check_writable(struct store *s, struct err *e)
 {
     if (sql_value(s->db, "PRAGMA user_version", -1) == STORE_SCHEMA_VERSION)
@@ -80,7 +81,8 @@ static int check_writable(struct store *s, struct err *e)
         s->path);
 }
 
-/* The strings already in the file keep their ids, so that new rows can name them. */
+/* Loads the file's strings. They keep their ids, so that new rows can refer
+ * to them. -1 with *e set. */
 static int load_strings(struct store *s, struct err *e)
 {
     struct sql_stmt *q = sql_prepare(s->db, "SELECT id, text FROM string ORDER BY id", e);
@@ -191,7 +193,7 @@ void *store_state(struct store *s, const char *name, size_t *n)
     return copy;
 }
 
-/* Ids of the file's string table -> ids of the sink. */
+/* By string id of the file: string id of the sink. */
 struct names {
     uint32_t *of;
     uint32_t count;

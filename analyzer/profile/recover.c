@@ -1,11 +1,13 @@
-/* A profile whose writer was killed while it added results. SQLite keeps what it overwrites in
- * PROFILE-journal until the results are whole; the first that opens both for writing puts it back.
- * We do that before we read, because a reader alone cannot. */
+/* Recovers a profile whose writer was killed while it added results. Until the results are
+ * complete SQLite keeps the overwritten pages in PROFILE-journal; the next process that opens the
+ * database for writing restores them. gpuprof does this before it reads, because a connection
+ * that only reads cannot. */
 #include "analyzer/profile/sql/sql.h"
 #include "analyzer/profile/store_private.h"
 
-/* SQLite puts back what the journal holds when the first page is read for writing. Where another
- * gpuprof is adding results at this moment it leaves the journal alone. */
+/* Opens the database for writing and reads its first page, so that SQLite restores the
+ * journal's pages. If another gpuprof is adding results at this moment, SQLite leaves the
+ * journal alone. -1 with *e set. */
 int store_recover(const char *path, struct err *e)
 {
     struct err why = ERR_INIT;

@@ -1,4 +1,4 @@
-/* A sink that hides secrets in the texts of rows before it passes them on. */
+/* A sink that removes secrets from the texts of rows before it passes them on. */
 #include "analyzer/profile/redact.h"
 
 #include "analyzer/profile/tables.h"
@@ -9,26 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is done to a text, by the place where it stands. */
+/* How a text is treated, depending on its column. */
 enum treatment {
-    TREAT_NAME,    /* of a kernel, a call, a range */
+    TREAT_NAME,    /* names of kernels, calls, ranges */
     TREAT_FACT,    /* command lines, facts, warnings */
-    TREAT_COMMAND, /* with `all`: the program alone is left */
-    TREAT_HIDE,    /* nothing is left */
+    TREAT_COMMAND, /* with `all`: only the program's name is kept */
+    TREAT_HIDE,    /* the whole text is removed */
     TREATMENTS
 };
 
-enum { NOT_YET = UINT32_MAX - 1, MOST_TEXTS = 3 }; /* text columns of a table */
+enum { NOT_YET = UINT32_MAX - 1, MOST_TEXTS = 3 }; /* MOST_TEXTS: most text columns of a table */
 
 struct redact {
     struct sink inner;
     bool all;
-    struct str_table texts;       /* as they came; their ids are those that importers see */
-    uint32_t *handed[TREATMENTS]; /* by id: that of the inner sink, NOT_YET */
+    struct str_table texts;       /* the original texts; their ids are those that importers see */
+    uint32_t *handed[TREATMENTS]; /* by id: the inner sink's id, or NOT_YET */
     uint32_t cap;
     struct {
         uint8_t n, column[MOST_TEXTS];
-    } of_kind[ROW_KINDS]; /* the columns of a row that hold texts */
+    } of_kind[ROW_KINDS]; /* by kind of row: its columns that contain texts */
 };
 
 static void find_columns(struct redact *r)
@@ -92,7 +92,8 @@ static uint32_t hand_on(struct redact *r, const char *s, size_t n)
     return r->inner.intern(r->inner.self, s, n);
 }
 
-/* Without secrets; with `all` also without folders and names. */
+/* Passes on the text without secrets; with `all` also without folders and names. Returns
+ * its id in the inner sink. */
 static uint32_t hand_on_clean(struct redact *r, const char *s, size_t n, enum secrets_in in)
 {
     char *clean = NULL, *known = NULL;
@@ -123,7 +124,8 @@ static uint32_t treat(struct redact *r, uint32_t id, enum treatment how)
     }
 }
 
-/* The inner sink's id of a text; 0 stays, and what is no id becomes it. -1: out of memory. */
+/* Replaces *id by the inner sink's id of the treated text. 0 stays 0, and an invalid id
+ * becomes 0. -1: out of memory. */
 static int map(struct redact *r, uint32_t *id, enum treatment how)
 {
     if (*id == 0 || *id >= r->texts.n) {

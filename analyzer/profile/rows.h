@@ -1,12 +1,12 @@
-/* The rows of a profile, as every importer makes them and everything behind reads them: one struct
- * per table, integers only, text as string ids. Nothing here says where a row came from.
+/* The rows of a profile, as every importer makes them and all later stages read them: one
+ * struct per table, with integers only, texts as string ids. Nothing here depends on
+ * where a row came from.
  *
  * Times: int64 nanoseconds since the start of the profile. -1 in an id or a count = not known.
- * `id` is the primary key, given by the maker, from 1, in rising order within its table.
- * References (process, thread, stream, device) are ids of those tables. A `correlation` is unique
- * per process and links api rows to the kernels, copies, memsets and syncs that they caused; 0 =
- * none.
- */
+ * `id` is the primary key: given by the producer of the row, from 1, rising within its table.
+ * References (process, thread, stream, device) are ids of those tables. A `correlation` is
+ * unique within its process and links api rows to the kernels, copies, memsets and syncs that
+ * they caused; 0 = none. */
 #ifndef GPUPROF_PROFILE_ROWS_H
 #define GPUPROF_PROFILE_ROWS_H
 
@@ -43,10 +43,10 @@ enum row_kind {
     ROW_KINDS
 };
 
-/* A fact about the whole profile or one process (process = 0: the whole). Keys in docs/profile.md.
- */
+/* A fact about the whole profile (process = 0) or about one process.
+ * docs/profile.md lists the keys. */
 #define IMPORT_FILE_KEY                                                                            \
-    "import.file" /* of a process: which of several files it came from, from 0 */
+    "import.file" /* of a process: number of the imported file that it came from, from 0 */
 struct row_meta {
     int64_t id, process;
     uint32_t key, value;
@@ -55,9 +55,9 @@ struct row_meta {
 struct row_process {
     int64_t id, pid, ppid;
     int64_t rank, local_rank, world_size;
-    int64_t start_ns, end_ns; /* of its recording */
+    int64_t start_ns, end_ns; /* of the recording of this process */
     uint32_t command, host;
-    int64_t sealed; /* 1 ended in good order, 0 killed or still running, -1 does not apply */
+    int64_t sealed; /* 1 ended normally, 0 killed or still running, -1 does not apply */
 };
 
 struct row_thread {
@@ -68,7 +68,7 @@ struct row_thread {
 struct row_device {
     int64_t id, process, ordinal;
     uint32_t name, uuid;
-    int64_t is_virtual; /* 1: the virtual GPU; nothing on it was measured */
+    int64_t is_virtual; /* 1: the virtual GPU; times on it are modelled, not measured */
     int64_t cc_major, cc_minor, sm_count, clock_khz;
     int64_t memory_bytes, memory_bytes_per_s, l2_bytes, copy_engines;
 };
@@ -77,22 +77,22 @@ enum stream_flags { STREAM_LEGACY_DEFAULT = 1, STREAM_NON_BLOCKING = 2, STREAM_P
 
 struct row_stream {
     int64_t id, process, device, context;
-    int64_t stream; /* as CUPTI numbers it */
-    int64_t flags;  /* enum stream_flags, -1 */
+    int64_t stream; /* CUPTI's number of the stream */
+    int64_t flags;  /* enum stream_flags; -1 = not known */
     int64_t priority;
 };
 
 struct row_kernel {
     int64_t id, process, stream;
     int64_t start_ns, end_ns;
-    uint32_t name; /* as recorded (mangled or not) */
+    uint32_t name; /* as recorded, mangled or not */
     int64_t correlation;
     int64_t grid_x, grid_y, grid_z, block_x, block_y, block_z;
     int64_t registers, smem_static, smem_dynamic;
-    int64_t graph, graph_node; /* 0 = not part of a CUDA graph */
+    int64_t graph, graph_node; /* CUPTI's numbers; 0 = not part of a CUDA graph */
 };
 
-/* CUPTI's numbers. */
+/* Values are those of CUPTI. */
 enum copy_kind { COPY_H2D = 1, COPY_D2H = 2, COPY_D2D = 8, COPY_H2H = 9, COPY_P2P = 10 };
 enum memory_kind {
     MEMORY_UNKNOWN,
@@ -108,10 +108,10 @@ struct row_copy {
     int64_t start_ns, end_ns;
     int64_t correlation;
     int64_t kind;               /* enum copy_kind */
-    int64_t src_kind, dst_kind; /* enum memory_kind, -1 */
+    int64_t src_kind, dst_kind; /* enum memory_kind; -1 = not known */
     int64_t bytes;
-    int64_t is_async;    /* 1, 0, -1 */
-    int64_t peer_device; /* of a P2P copy, else -1 */
+    int64_t is_async;    /* 1 yes, 0 no, -1 not known */
+    int64_t peer_device; /* of a P2P copy: ordinal of the other GPU; else -1 */
     int64_t graph, graph_node;
 };
 
@@ -125,33 +125,33 @@ struct row_memset {
 struct row_api {
     int64_t id, process, thread;
     int64_t start_ns, end_ns;
-    uint32_t name; /* without version suffix: cudaLaunchKernel, cuLaunchKernel, ... */
+    uint32_t name; /* without a version suffix: cudaLaunchKernel, cuLaunchKernel, ... */
     int64_t correlation;
     int64_t layer;  /* 0 runtime, 1 driver */
-    int64_t result; /* the call's own error number, 0 = success */
+    int64_t result; /* the error code that the call returned, 0 = success */
 };
 
-/* CUPTI's numbers. */
+/* Values are those of CUPTI. */
 enum sync_type { SYNC_EVENT = 1, SYNC_STREAM_WAIT_EVENT = 2, SYNC_STREAM = 3, SYNC_CONTEXT = 4 };
 
 struct row_sync {
     int64_t id, process;
     int64_t start_ns, end_ns;
     int64_t type;       /* enum sync_type */
-    int64_t stream;     /* id, -1 */
-    int64_t event;      /* CUPTI's event id, -1 */
-    int64_t event_sync; /* unique number of the recording that it waits for, -1 */
+    int64_t stream;     /* id, or -1 */
+    int64_t event;      /* CUPTI's event id, or -1 */
+    int64_t event_sync; /* unique number of the recording that it waits for, or -1 */
     int64_t correlation;
 };
 
-/* A cudaEventRecord, in its stream. */
+/* A cudaEventRecord in its stream. */
 struct row_event {
     int64_t id, process, stream;
     int64_t event, event_sync, correlation;
-    int64_t device_ns; /* when the GPU passed it, -1 */
+    int64_t device_ns; /* when the GPU reached it, or -1 */
 };
 
-struct row_overhead { /* what the profiler and the driver cost the program */
+struct row_overhead { /* time that the profiler and the driver cost the program */
     int64_t id, process, thread;
     int64_t start_ns, end_ns;
     uint32_t name; /* lazy-loading, command-buffer-full, buffer-flush, ... */
@@ -160,19 +160,19 @@ struct row_overhead { /* what the profiler and the driver cost the program */
 /* Ranges of this domain are calls of the operating system's libraries in which a thread waited or
  * read: poll, pthread_cond_wait, read. */
 #define OS_DOMAIN     "os runtime"
-/* Those of this one are long calls of CUDA, with the line that makes them:
- * "sync cudaStreamSynchronize() train.c:211 (train_step)". */
+/* Ranges of this domain are long CUDA calls together with the program's line that makes them: "sync
+ * cudaStreamSynchronize() train.c:211 (train_step)". */
 #define CALLER_DOMAIN "caller"
 struct row_range {
     int64_t id, process, thread;
     int64_t start_ns, end_ns;
     uint32_t name, domain;
-    int64_t depth; /* 0 outermost */
+    int64_t depth; /* 0 = outermost */
     int64_t payload;
-    uint32_t shapes; /* of an operator's inputs: "64 x 3 x 224 x 224 float, ..." */
+    uint32_t shapes; /* shapes of an operator's inputs: "64 x 3 x 224 x 224 float, ..." */
 };
 
-/* A cuBLAS, cuDNN or framework call with its shapes. Enumerations: wire/spool_format.h. */
+/* A cuBLAS, cuDNN or framework call with its shapes. wire/spool_format.h has the enumerations. */
 struct row_call {
     int64_t id, process, thread;
     int64_t start_ns, end_ns;
@@ -186,18 +186,19 @@ struct row_loader {
     int64_t id, process, thread;
     int64_t start_ns, end_ns;
     int64_t what;          /* enum spool_loader_kind */
-    int64_t worker, batch; /* batch: whose, the number of its loader */
+    int64_t worker, batch; /* worker: its number, -1 = the training process;
+                              batch: number of the loader */
     int64_t cpu_ns;
 };
 
 struct row_collective {
-    int64_t id, process, thread; /* thread that called, -1 */
-    int64_t start_ns, end_ns;    /* of the host call */
+    int64_t id, process, thread; /* the calling thread, or -1 */
+    int64_t start_ns, end_ns;    /* of the call on the host */
     uint32_t name;               /* AllReduce, AllGather, ... */
-    int64_t kernel;              /* id of the kernel row that did it, -1 */
+    int64_t kernel;              /* id of the kernel that ran it, or -1 */
     int64_t communicator, sequence, bytes, dtype, ranks;
-    int64_t rank, root;  /* of the caller; or peer; -1 */
-    uint32_t group_name; /* what the program calls the communicator, 0 = not known */
+    int64_t rank, root;  /* the caller's rank; root or peer rank; -1 = none */
+    uint32_t group_name; /* the program's name for the communicator, 0 = not known */
 };
 
 struct row_host_sample {
@@ -218,55 +219,60 @@ struct row_health {
     int64_t value;
 };
 
-/* A window of a process that was recorded in full. No row: all of it was. What the host did lies
- * in [start, end). What the GPU did is there until gpu_end, because queued work runs on, and from
- * gpu_start; where that is -1, work queued before the window may have run on unseen. */
+/* A window of a process in which everything was recorded. Without such rows the whole process was
+ * recorded. Host records lie in [start, end). GPU records start at gpu_start (-1: work queued
+ * before the window may have run unseen) and reach to gpu_end, because queued work runs on. */
 struct row_recorded {
     int64_t id, process;
     int64_t start_ns, end_ns, gpu_start_ns, gpu_end_ns;
-    int64_t first_step; /* of the run, from 1: the step that begins it, and another begins where it
-                           ends; 0 it begins before the first; -1 it is not cut at steps */
+    /* number of the step that begins at start_ns, counted from 1; another step begins at end_ns. 0:
+     * the window begins before the first step; -1: the window is not cut at steps */
+    int64_t first_step;
 };
 
-/* Steps of the run, recorded in full or not, neighbours summed up so that there are never many. */
+/* Steps of the run, recorded in full or not. Neighbouring steps are summed up, so that
+ * there are never many rows. */
 struct row_step_block {
     int64_t id, process;
-    int64_t first_step, steps; /* number of the first, from 1; how many */
+    int64_t first_step, steps; /* number of the first step, from 1; number of steps */
     int64_t start_ns, end_ns;
-    int64_t min_ns, max_ns; /* of one step, from its start to the next one's */
+    int64_t min_ns, max_ns; /* shortest and longest step, from its start to the next one's start */
 };
 
-/* A frame of a sampled Python stack, below its caller: a stack is named by its innermost one. */
+/* A frame of a sampled Python stack, linked to its caller. The id of the innermost frame
+ * stands for the whole stack. */
 struct row_stack {
-    int64_t id, caller; /* id of the caller's row, 0 = it has none; always a smaller one */
+    int64_t id, caller; /* id of the caller's row, 0 = none; always smaller than id */
     uint32_t file, function;
     int64_t line;    /* 0 = not known */
-    uint32_t source; /* the text of that line, of the user's own code; 0 = not known */
+    uint32_t source; /* string id of the line's text, for the user's own code; 0 = not known */
 };
 
-/* What a thread did when the recorder looked at it from outside; of one that did not run meanwhile,
- * until a later look. */
+/* What a thread did when the recorder looked at it from outside. One row covers several looks if
+ * the thread did not run between them. */
 enum stack_state { STACK_ASLEEP, STACK_RUNNING, STACK_READY, STACK_DISK };
 struct row_stack_sample {
     int64_t id, process, thread;
-    int64_t start_ns, end_ns; /* of the first and the last look */
+    int64_t start_ns, end_ns; /* time of the first and of the last look */
     int64_t looks;
     int64_t state; /* enum stack_state */
-    uint32_t call; /* that it sleeps in: futex, wait4, nanosleep; 0 = not known */
-    int64_t stack; /* id, 0 = no Python */
+    uint32_t call; /* string id of the system call it sleeps in: futex, wait4,
+                      nanosleep; 0 = not known */
+    int64_t stack; /* id, 0 = it runs no Python */
 };
 
-/* From start_ns on the thread launches from this line, until its next row. Only in stretches, mostly
- * of one step: a row of SPOOL_LINE_STRETCH says from when to when one was, in all threads. */
+/* From start_ns on the thread launches from this line, until its next row. Lines are recorded
+ * only in stretches, mostly of one step: a row with SPOOL_LINE_STRETCH says from when to
+ * when, for all threads. */
 struct row_launch_line {
-    int64_t id, process, thread; /* thread -1 of a stretch */
-    int64_t start_ns, end_ns;    /* end_ns -1 of a line */
-    int64_t stretch;             /* its number in the process, from 1 */
+    int64_t id, process, thread; /* thread -1 for a stretch */
+    int64_t start_ns, end_ns;    /* end_ns -1 for a line */
+    int64_t stretch;             /* number of the stretch within the process, from 1 */
     int64_t what;                /* enum spool_line */
     int64_t stack;               /* id, 0 = none */
 };
 
-/* ---- what the analysis concluded, kept with the profile ---- */
+/* ---- results of the analysis, kept with the profile ---- */
 
 enum derived_kind { DERIVED_STEP, DERIVED_GAP, DERIVED_FINDING, DERIVED_TRIAL, DERIVED_KINDS };
 
@@ -278,16 +284,16 @@ struct row_step { /* one per step; the parts sum to to_ns - from_ns */
 };
 
 struct row_gap {      /* one per idle stretch of the GPU */
-    int64_t id, step; /* id of the step, -1 outside */
+    int64_t id, step; /* id of the step, -1 outside all steps */
     int64_t start_ns, end_ns;
-    uint32_t cause;      /* the part that has most of it: idle_input, ... */
-    uint32_t api, range; /* name of the call and of the innermost range that it is charged to */
+    uint32_t cause;      /* the part with the largest share: idle_input, ... */
+    uint32_t api, range; /* names of the call and of the innermost range that it is charged to */
 };
 
 struct row_finding {
-    int64_t id, rank;                                  /* 1 = first */
+    int64_t id, rank;                                  /* 1 = the best */
     uint32_t rule, title, summary, kind;               /* kind: predicted, upper-bound */
-    int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* per step */
+    int64_t saves_low_ns, saves_mid_ns, saves_high_ns; /* saved per step */
 };
 
 struct row_trial { /* a rerun with the advice applied */
@@ -297,18 +303,19 @@ struct row_trial { /* a rerun with the advice applied */
     int64_t measured_low_ns, measured_mid_ns, measured_high_ns;
     uint32_t rule;
     int64_t step_ns, runs_without, runs_with, tried_realtime_ns;
-    int64_t own_low_ns, own_high_ns; /* predicted, before past trials widened it */
+    int64_t own_low_ns, own_high_ns; /* predicted, before past trials widened the interval */
 };
 
-/* Where an importer puts what it reads: the store and the timeline are two of them.
- * intern: id of a text (0 for the empty one). put: one row; `row` is the struct of `kind` and is
- * copied. Both return -1 / STR_NONE with *e set when the sink fails; the importer then stops. */
+/* Where an importer puts what it reads; the store and the timeline are sinks. intern: the id of a
+ * text (0 for the empty text); STR_NONE: the sink failed. put: adds one row; `row` is the struct of
+ * `kind`, and is copied. -1 with *e set: the sink failed. The importer must then stop. */
 struct sink {
     void *self;
     uint32_t (*intern)(void *self, const char *s, size_t n);
     int (*put)(void *self, enum row_kind kind, const void *row, struct err *e);
-    /* Unix ns of the profile's time 0. 0 = not chosen: the first importer sets it, later ones of
-     * the same profile (other ranks) subtract the same. Rows may then have small negative times. */
+    /* Unix ns of the profile's time 0; 0 = not chosen yet. The first importer sets it;
+     * later ones of the same profile (other ranks) subtract the same value, so rows may
+     * have small negative times. */
     int64_t epoch_ns;
 };
 

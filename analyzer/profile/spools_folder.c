@@ -1,4 +1,4 @@
-/* The folder of a run's spools: how it is marked, and how it goes; see spools_folder.h. */
+/* Creates, recognises and removes the folder of a run's spools; see spools_folder.h. */
 #include "analyzer/profile/spools_folder.h"
 
 #include "wire/spool_format.h"
@@ -11,20 +11,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* An empty file, so that a full disk has room for it, with a name that nobody else would give. */
+/* The mark is an empty file, which fits on a full disk, with a name that no user would choose. */
 static const char mark[] = ".made-by-gpuprof-run";
 
-/* All that gpuprof puts there, but for the mark. */
+/* All files that gpuprof creates in the folder, except for the mark. */
 static const char *const names[] = {
-    "[0-9]*-[0-9]*" SPOOL_SUFFIX,        /* the agent (wire/spool_format.h) */
-    "[0-9]*-[0-9]*" SPOOL_FAILED_SUFFIX, /* the same */
-    "ask-[0-9]*",                        /* gpuprof record (cli/common/ask.c) */
-    "new.[0-9]*",                        /* the same, for a moment */
-    "where",                             /* ranks that wait (collector/stuck_folder.c) */
-    "where.new",                         /* the same, for a moment */
-    "missing_call",                      /* the virtual GPU */
-    "unreached",                         /* the same */
-    "kernel_times",                      /* the same */
+    "[0-9]*-[0-9]*" SPOOL_SUFFIX,        /* by the agent (wire/spool_format.h) */
+    "[0-9]*-[0-9]*" SPOOL_FAILED_SUFFIX, /* by the agent */
+    "ask-[0-9]*",                        /* by gpuprof record (cli/common/ask.c) */
+    "new.[0-9]*",                        /* by gpuprof record, temporary */
+    "where",                             /* positions of waiting ranks (collector/stuck_folder.c) */
+    "where.new",                         /* the same, temporary */
+    "missing_call",                      /* by the virtual GPU */
+    "unreached",                         /* by the virtual GPU */
+    "kernel_times",                      /* by the virtual GPU */
 };
 
 int spools_folder_make(char *path)
@@ -62,7 +62,7 @@ static bool is_own_name(const char *name)
     return false;
 }
 
-/* Is there anything but the mark? */
+/* True if the folder contains anything but the mark. */
 static bool holds_more(DIR *d)
 {
     rewinddir(d);
@@ -86,6 +86,6 @@ void spools_folder_remove(const char *path)
         if (is_own_name(f->d_name))
             unlinkat(fd, f->d_name, 0);
     if (!holds_more(d) && unlinkat(fd, mark, 0) == 0)
-        rmdir(path); /* whatever lies there: only an empty folder can go */
+        rmdir(path); /* rmdir removes only an empty folder, whatever is at this path by now */
     closedir(d);
 }

@@ -1,8 +1,9 @@
-/* The folder in which a run keeps its spools, private, beside its profile or on a disk of the node:
- * .gpuprof-XXXXXX. Its letters stand in the name of the file in which the profile grows, too
- * (place.h), so that the two find each other after a kill. A name alone proves nothing: users have
- * folders of such names (.gpuprof-backup). So gpuprof marks each folder that it makes, by a file in
- * it, and removes a folder only with that mark, and in it only files by the names that it gives. */
+/* The folder in which a run keeps its spools, private to the user, beside its profile or on a
+ * disk of the node: .gpuprof-XXXXXX. The file in which the profile is written has the same
+ * letters in its name (place.h), so that both are found again after a kill. The name alone proves
+ * nothing: users have folders with such names (.gpuprof-backup). So gpuprof puts a mark, a file,
+ * into each folder that it creates. It removes only folders with that mark, and in them only
+ * files with the names that it uses. */
 #ifndef GPUPROF_PROFILE_SPOOLS_FOLDER_H
 #define GPUPROF_PROFILE_SPOOLS_FOLDER_H
 
@@ -10,25 +11,26 @@
 #include <string.h>
 
 #define SPOOLS_FOLDER_PREFIX   ".gpuprof-"
-#define SPOOLS_FOLDER_TEMPLATE SPOOLS_FOLDER_PREFIX "XXXXXX" /* of mkdtemp */
+#define SPOOLS_FOLDER_TEMPLATE SPOOLS_FOLDER_PREFIX "XXXXXX" /* the template for mkdtemp */
 enum { SPOOLS_FOLDER_LETTERS = 6 };
 
-/* A name without the path. */
+/* True if the name, without a path, has the form of such a folder. */
 static inline bool spools_folder_is(const char *name)
 {
     return strlen(name) == sizeof SPOOLS_FOLDER_TEMPLATE - 1 &&
            strncmp(name, SPOOLS_FOLDER_PREFIX, sizeof SPOOLS_FOLDER_PREFIX - 1) == 0;
 }
 
-/* Makes one, private, from a path that ends with the template. 0, or -1 with errno. */
+/* Creates a folder with mode 0700 and the mark. `path` must end with the template, and gets the
+ * final name. 0, or -1 with errno set. */
 int spools_folder_make(char *path);
-/* An open folder that gpuprof made for this user. */
+/* True if the open folder was created by gpuprof for this user. */
 bool spools_folder_is_ours(int fd);
-/* Removes gpuprof's files in such a folder, and the folder unless something else is in it. One that
- * is not ours stays as it is. */
+/* Removes gpuprof's files from such a folder, and the folder if nothing else is in it. Does nothing
+ * to a folder without the mark. */
 void spools_folder_remove(const char *path);
 
-/* Its letters; the name may have a path. */
+/* The six letters at the end of a folder's name or path. */
 static inline const char *spools_folder_tag(const char *folder)
 {
     return folder + strlen(folder) - SPOOLS_FOLDER_LETTERS;

@@ -1,4 +1,5 @@
-/* Store: create, open, write, finish. See store.h for the contract. Cost of a row: about 1 us. */
+/* Creates, opens, writes and finishes a profile; store.h has the contract.
+ * Cost of a row: about 1 us. */
 #include "analyzer/profile/store.h"
 
 #include "analyzer/profile/keep_window.h"
@@ -23,7 +24,7 @@ static void *out_of_memory(struct err *e)
     return NULL;
 }
 
-/* INSERT INTO name VALUES (?, ?, ...) */
+/* Prepares INSERT INTO name VALUES (?, ?, ...). NULL with *e set. */
 static struct sql_stmt *prepare_insert(struct sql *db, const struct table *t, struct err *e)
 {
     char text[256];
@@ -59,8 +60,8 @@ static struct store *allocate(const char *path, struct err *e)
     return s;
 }
 
-/* Of a recording SQLite keeps the pages that a transaction changes until it is committed. New ones,
- * nearly all, it need not keep. */
+/* SQLite's settings. For a recording (kept) SQLite saves the pages that a transaction changes until
+ * it is committed. New pages, which are nearly all, need not be saved. */
 static const char *settings(bool kept)
 {
     return kept
@@ -95,7 +96,7 @@ static struct store *create(const char *path, int as, const char *tag, struct er
         err_wrap(e, "%s: cannot be created", path);
     char version[64];
     snprintf(version, sizeof version, "PRAGMA user_version = %d", STORE_SCHEMA_VERSION);
-    /* The tables are on the disk before the program takes the rest of it. */
+    /* Commits the tables now, so that they are on disk before the recorded program fills it. */
     if (!s->db || sql_exec(s->db, settings(s->kept), e) < 0 || sql_exec(s->db, "BEGIN", e) < 0 ||
         sql_exec(s->db, store_schema_sql, e) < 0 || sql_exec(s->db, version, e) < 0 ||
         (s->kept && prepare_states(s, e) < 0) ||
@@ -119,7 +120,8 @@ struct store *store_create_kept(const char *path, int as, const char *tag, struc
     return create(path, as, tag, e);
 }
 
-/* Strings interned since the last call. They go in before the rows that name them are committed. */
+/* Inserts the strings interned since the last call, before the rows that refer to them are
+ * committed. -1 with *e set. */
 static int put_strings(struct store *s, struct err *e)
 {
     for (; s->stored_strings < s->strings.n; s->stored_strings++) {
@@ -154,7 +156,8 @@ static uint32_t sink_intern(void *self, const char *text, size_t n)
     return str_intern(&((struct store *)self)->strings, text, n);
 }
 
-/* Rows without a time are remembered until they are committed. */
+/* True for rows without a time in a recording: they are also kept in memory until they are
+ * committed, to survive a rollback. */
 static bool stays(const struct store *s, enum row_kind kind, const void *row)
 {
     int64_t ns;
@@ -208,7 +211,7 @@ int store_roll_back(struct store *s, struct err *e)
     struct err ignored = ERR_INIT;
     if (!s->kept)
         return err_set(e, "the disk is full");
-    sql_exec(s->db, "ROLLBACK", &ignored); /* SQLite may have done so already */
+    sql_exec(s->db, "ROLLBACK", &ignored); /* SQLite may already have rolled back */
     s->stored_strings = s->committed_strings;
     s->behind = true;
     return sql_exec(s->db, "BEGIN", e);
@@ -233,8 +236,9 @@ int64_t store_rows(const struct store *s)
     return s->rows;
 }
 
-/* Bytes that come later: an index entry a call; at most one gap between two operations, in the
- * table and among the results; the rest of the results, and names not yet written. */
+/* Estimates of bytes that store_finish and the analysis add: an index entry per call; at most
+ * one gap between two operations, in the table and in the results; the remaining results;
+ * strings not yet written. */
 enum { INDEX_BYTES = 20, GAP_BYTES = 32, RESULT_BYTES = 2 << 20, NAME_BYTES = 64 };
 
 int64_t store_expected_bytes(struct store *s)
@@ -270,7 +274,8 @@ static void finalize(struct store *s)
     s->insert_string = s->pages = NULL;
 }
 
-/* The last rows; once more where the disk was full, without those that failed. */
+/* Commits the last rows. If that fails because the disk is full: rolls back and commits
+ * without the rows that failed. */
 static int commit_last(struct store *s, struct err *e)
 {
     struct err ignored = ERR_INIT;
@@ -281,19 +286,19 @@ static int commit_last(struct store *s, struct err *e)
 
 int store_finish(struct store *s, struct err *e)
 {
-    /* For the joins that people write. Each index costs a tenth of the recording; tables that are
-     * read whole need none. */
+    /* For joins that users write. Each index costs a tenth of the recording's size, and tables that
+     * are read as a whole need none. */
     static const char indices[] = "CREATE INDEX api_correlation ON api(process, correlation);"
                                   "CREATE INDEX launch_line_time ON launch_line(thread, start_ns)";
     struct err full = ERR_INIT;
     bool kept = s->kept;
     if (commit_last(s, e) < 0)
         return -1;
-    finalize(s); /* of a table that goes nothing may be prepared */
+    finalize(s); /* a table cannot be dropped while statements on it are prepared */
     if ((kept && sql_exec(s->db, "DROP TABLE " STORE_STATE, e) < 0) ||
         sql_exec(s->db, "COMMIT", e) < 0)
         return -1;
-    if (sql_exec(s->db, indices, &full) < 0 && !kept) /* a recording is whole without it */
+    if (sql_exec(s->db, indices, &full) < 0 && !kept) /* a recording is complete without indices */
         return err_set(e, "%s", full.text);
     place_close(&s->place);
     sql_close(s->db);

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-/* A row that stays to be put until it is committed. */
+/* A row kept in memory until it is committed. */
 struct pending_row {
     enum row_kind kind;
     int64_t bytes[TABLE_MAX_ROW / sizeof(int64_t) + 1];
@@ -18,22 +18,23 @@ struct pending_row {
 struct store {
     struct sql *db;
     char *path;
-    struct place place; /* of a new profile; nothing is in it where one was opened */
+    struct place place; /* for a new profile; empty if an existing one was opened */
     struct str_table strings;
-    uint32_t stored_strings;                /* of `strings`, already in the table */
-    uint32_t committed_strings;             /* of these */
-    struct VEC(struct pending_row) pending; /* not committed, and without a time */
-    bool behind;                            /* the tables lack them, after store_roll_back */
+    uint32_t stored_strings;    /* number of `strings` already inserted into the table */
+    uint32_t committed_strings; /* number of those already committed */
+    struct VEC(struct pending_row) pending; /* uncommitted rows without a time */
+    bool behind; /* after store_roll_back: `pending` must be inserted again */
     int64_t rows, rows_of[ROW_KINDS];
-    bool kept; /* committed when the collector says so, with its states */
+    bool kept; /* a recording: committed when the collector says so, together with its states */
     struct sql_stmt *insert_state, *delete_state;
-    struct sql_stmt *pages; /* asks for the size; made at the first question */
+    struct sql_stmt *pages; /* statement that asks for the size; prepared at the first use */
     struct sql_stmt *insert[ROW_KINDS], *insert_derived[DERIVED_KINDS], *insert_string;
 };
 
-#define STORE_STATE "gpuprof_state" /* a table of a recording that is not finished */
+#define STORE_STATE "gpuprof_state" /* a table that exists only in an unfinished recording */
 
-/* Before an existing profile is opened: completes what a killed writer left half done. */
+/* Restores a profile whose writer was killed. Call it before opening the
+ * profile. -1 with *e set. */
 int store_recover(const char *path, struct err *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* The tables of a profile, column by column; a test checks them against schema.sql. */
+/* The tables of a profile, column by column. A test checks them against schema.sql. */
 #include "analyzer/profile/tables.h"
 
 #include <string.h>
@@ -7,7 +7,8 @@
     {                                                                                              \
 #member, offsetof(struct row, member), 0, 0                                                \
     }
-/* Added by a later version of the schema: -1, or no text, when an older profile is read. */
+/* A column that a later version of the schema added: it reads as -1, or as no
+ * text, from older profiles. */
 #define INT_SINCE(version, row, member)                                                            \
     {                                                                                              \
 #member, offsetof(struct row, member), 0, version                                          \

@@ -1,4 +1,4 @@
-/* See trials.h. */
+/* Reads the trials kept in a profile; see trials.h. */
 #include "analyzer/profile/trials.h"
 
 #include "analyzer/profile/sql/sql.h"

@@ -12,12 +12,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* The columns of the table that was asked about last: most questions are about the same one. */
+/* The columns of the table that was last asked about; most questions are about the same table. */
 struct columns {
-    char *table;  /* NULL: of none */
-    char **plain; /* their names */
+    char *table;  /* NULL: no table was asked about */
+    char **plain; /* names of its ordinary columns */
     size_t count;
-    bool others; /* some are hidden or computed */
+    bool others; /* it also has hidden or computed columns */
 };
 
 struct sql {
@@ -25,7 +25,7 @@ struct sql {
     struct sql_files *files;
     char *path;
     struct columns columns;
-    struct sql_guard guard; /* of one that is read */
+    struct sql_guard guard; /* limits of a connection that reads */
     bool guarded;
 };
 
@@ -34,7 +34,7 @@ struct sql_stmt {
     struct sql *owner;
 };
 
-/* One line that a user can act on. */
+/* Sets *e to one line that tells the user what to do. Always -1. */
 static int fail(struct sql *db, struct err *e)
 {
     if (db->guarded && db->guard.exhausted)
@@ -77,8 +77,9 @@ static int fail(struct sql *db, struct err *e)
     return err_set(e, "%s: %s", db->path, sqlite3_errmsg(db->db));
 }
 
-/* A name that SQLite takes for a file's, and for nothing else: "file:" would begin an address that
- * can choose another VFS, and ":memory:" is no file. */
+/* Opens the database file. Puts "./" before relative paths, so that SQLite treats the name as
+ * nothing but a file's: a name that begins with "file:" would be a URI, which can choose another
+ * VFS, and ":memory:" is no file. */
 static int open_file(struct sql *db, int flags)
 {
     char *name = NULL;
@@ -103,7 +104,7 @@ struct sql *sql_open(const char *path, enum sql_mode mode, struct err *e)
         err_set(e, "out of memory");
         return NULL;
     }
-    /* a struct sql belongs to one thread at a time */
+    /* NOMUTEX: only one thread at a time uses a struct sql */
     if (open_file(db, flags[mode] | SQLITE_OPEN_NOMUTEX) != SQLITE_OK) {
         if (db->db)
             fail(db, e);
@@ -150,7 +151,8 @@ void sql_close(struct sql *db)
     if (!db)
         return;
     forget_columns(&db->columns);
-    if (sqlite3_close(db->db) == SQLITE_OK) /* else a statement is left, which needs both */
+    /* otherwise a statement was not finalized and still needs files and database */
+    if (sqlite3_close(db->db) == SQLITE_OK)
         sql_files_close(db->files);
     free(db->path);
     free(db);
@@ -158,12 +160,12 @@ void sql_close(struct sql *db)
 
 int sql_exec(struct sql *db, const char *text, struct err *e)
 {
-    forget_columns(&db->columns); /* it may change them */
+    forget_columns(&db->columns); /* the statement may change the columns */
     return sqlite3_exec(db->db, text, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(db, e);
 }
 
-/* An entry of the schema by that name: 1 a table with pages of its own, 0 anything else, -1 none.
- */
+/* Looks up an entry of the schema by its name: 1 an ordinary table, 0
+ * anything else, -1 no entry. */
 static int entry(struct sql *db, const char *table)
 {
     static const char query[] =
@@ -208,7 +210,7 @@ static int read_columns(struct sql *db, const char *table, struct columns *c)
     return rc;
 }
 
-/* NULL when it cannot be told. */
+/* NULL if they cannot be read. */
 static const struct columns *columns_of(struct sql *db, const char *table)
 {
     struct columns *c = &db->columns;

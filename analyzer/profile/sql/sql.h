@@ -1,5 +1,5 @@
-/* SQLite behind struct err: prepare, bind, step, finalize. The only wrapper of sqlite3.h; importers
- * of foreign databases use it too. Columns and parameters count from 0. */
+/* SQLite with errors in struct err: prepare, bind, step, finalize. The only wrapper of sqlite3.h;
+ * importers of other tools' databases use it, too. Columns and parameters count from 0. */
 #ifndef GPUPROF_PROFILE_SQL_SQL_H
 #define GPUPROF_PROFILE_SQL_SQL_H
 
@@ -11,39 +11,43 @@
 
 enum sql_mode { SQL_READ, SQL_WRITE, SQL_CREATE };
 
-struct sql; /* belongs to one thread at a time */
+struct sql; /* used by one thread at a time */
 struct sql_stmt;
 
-/* NULL with *e set: not there, not a database, damaged, no permission. A file that is read may be
- * hostile: nothing in its schema is run, and what reading takes is bounded by its size. What others
- * lay beside it is not touched (sql_files.h); a later call fails then, and sql_is_refused. */
+/* NULL with *e set: the file does not exist, is no database, is damaged, or may not be read. A file
+ * opened for reading may be hostile: code in its schema is never run, and the work to read it is
+ * bounded by its size. Files that others put beside it are not touched (sql_files.h): a later call
+ * then fails, and sql_is_refused returns true. */
 struct sql *sql_open(const char *path, enum sql_mode mode, struct err *e);
 bool sql_is_refused(const struct sql *db);
-/* Beside the database lies what may be the journal of a change that was cut off. */
+/* True if a file beside the database may be the journal of an interrupted change. */
 bool sql_has_journal(const char *path);
-/* -1 with *e set: a database that is shorter than it says. 0 also for what is no database. */
+/* -1 with *e set: the database is shorter than its header says. 0 also for
+ * files that are no database. */
 int sql_check_whole(const char *path, struct err *e);
-void sql_close(struct sql *db); /* NULL is fine */
+void sql_close(struct sql *db); /* accepts NULL */
 int sql_exec(struct sql *db, const char *text, struct err *e);
-/* A table of plain columns: no view, no virtual table, nothing that is computed. */
+/* True for an ordinary table: no view, no virtual table, no computed columns. */
 bool sql_has_table(struct sql *db, const char *table);
-/* Something else by that name, or something that cannot be told. */
+/* True if something else has that name, or if it cannot be decided. */
 bool sql_has_else(struct sql *db, const char *table);
 bool sql_has_column(struct sql *db, const char *table, const char *column);
-/* First column of the first row of a query; `none` when there is no row or it fails. */
+/* First column of the first row of a query; `none` if there is no row or the query fails. */
 int64_t sql_value(struct sql *db, const char *query, int64_t none);
 
 struct sql_stmt *sql_prepare(struct sql *db, const char *text, struct err *e);
 void sql_bind_int(struct sql_stmt *s, int i, int64_t v);
 void sql_bind_text(struct sql_stmt *s, int i, const char *text,
-                   size_t n);                    /* copied by step's end */
-int sql_step(struct sql_stmt *s, struct err *e); /* 1 row, 0 end, -1 error */
-int sql_run(struct sql_stmt *s, struct err *e);  /* step to the end and reset: for INSERT */
+                   size_t n); /* `text` must stay valid until the next step has ended */
+int sql_step(struct sql_stmt *s, struct err *e); /* 1 a row, 0 the end, -1 with *e set */
+int sql_run(struct sql_stmt *s, struct err *e);  /* steps to the end and resets: for
+                                                    INSERT. -1 with *e set */
 void sql_reset(struct sql_stmt *s);
 int64_t sql_int(struct sql_stmt *s, int col); /* 0 for NULL and for text without digits */
 const char *sql_text(struct sql_stmt *s, int col,
-                     size_t *n); /* "" for NULL; valid until the next step; all texts together are
-                                    bounded: from then on "", and the next step fails */
+                     /* "" for NULL; valid until the next step. The total of all texts is limited
+                      * for files that are read: beyond it texts are "", and the next step fails */
+                     size_t *n);
 bool sql_is_null(struct sql_stmt *s, int col);
 void sql_finalize(struct sql_stmt *s);
 

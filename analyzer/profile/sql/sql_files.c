@@ -1,6 +1,7 @@
-/* The files of one connection; see sql_files.h. The database goes through SQLite's own functions,
- * because its locks are theirs. The journal goes through those below: it needs no locks, and we can
- * look at what was opened before anything is read from it. */
+/* The files of one connection; see sql_files.h. The database is accessed through SQLite's
+ * own functions, because it uses their locks. The journal is accessed through the
+ * functions in sql_journal.c: it needs no locks, and gpuprof can check the opened file
+ * before SQLite reads from it. */
 #include "analyzer/profile/sql/sql_files.h"
 
 #include "analyzer/profile/sql/sql_journal.h"
@@ -36,7 +37,7 @@ static void forget(struct sql_files *f)
     f->journal = NULL;
 }
 
-/* Its folder and the name of its journal. */
+/* Opens the database's folder, and derives the journal's name. An error code of SQLite. */
 static int locate(struct sql_files *f, const char *name)
 {
     size_t n = strlen(name);
@@ -61,7 +62,8 @@ static const char *last_part(const char *name)
     return slash ? slash + 1 : name;
 }
 
-/* What lies at its name, opened without the right to read: that disturbs no lock. -1: nothing. */
+/* Opens what has this name with O_PATH, without reading, which disturbs no
+ * lock. -1: nothing there. */
 static int hold(const struct sql_files *f, const char *name, struct stat *st)
 {
     int fd = openat(f->folder, last_part(name), O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -72,8 +74,9 @@ static int hold(const struct sql_files *f, const char *name, struct stat *st)
     return fd;
 }
 
-/* A database in the mode of write-ahead logs (SQLite's file format, bytes 18 and 19) whose log is
- * not there, or empty, is whole, and nobody has it open for writing: it can be read as it is. */
+/* Handles a database in WAL mode (SQLite's file format, bytes 18 and 19). If its log does not exist
+ * or is empty, the database is complete and no process writes to it: it can be read as it is.
+ * Otherwise it is refused. */
 static int look_at_wal(struct sql_files *f, const char *name, sqlite3_file *file)
 {
     enum { FORMAT_WRITE = 18, WAL_FORMAT = 2, HEAD = 20 };
@@ -123,7 +126,7 @@ static int open_database(struct sql_files *f, const char *name, sqlite3_file *fi
     }
     f->characteristics = file->pMethods->xDeviceCharacteristics;
     f->io = *file->pMethods;
-    f->io.xShmMap = NULL; /* no memory shared with others, so no write-ahead log either */
+    f->io.xShmMap = NULL; /* no shared memory, which also disables write-ahead logs */
     f->io.xDeviceCharacteristics = characteristics;
     file->pMethods = &f->io;
     return SQLITE_OK;
@@ -136,13 +139,13 @@ static int characteristics(sqlite3_file *file)
     return f->characteristics(file) | (f->still ? SQLITE_IOCAP_IMMUTABLE : 0);
 }
 
-/* ---- what SQLite asks for by name ---- */
+/* ---- SQLite's requests by name ---- */
 
 static int on_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *got)
 {
     struct sql_files *f = files_of(vfs);
     file->pMethods = NULL;
-    if (!name) /* a temporary file, deleted as soon as it is made */
+    if (!name) /* a temporary file, which is deleted as soon as it is created */
         return f->base->xOpen(f->base, name, file, flags, got);
     if (flags & SQLITE_OPEN_MAIN_DB)
         return open_database(f, name, file, flags, got);
@@ -167,7 +170,8 @@ static int on_delete(sqlite3_vfs *vfs, const char *name, int durable)
     return SQLITE_OK;
 }
 
-/* SQLite asks whether a journal is there. One without the first bytes of a journal is not one. */
+/* SQLite asks whether a journal exists. A file that does not begin like a
+ * journal does not count. */
 static int on_access(sqlite3_vfs *vfs, const char *name, int how, int *there)
 {
     const struct sql_files *f = files_of(vfs);

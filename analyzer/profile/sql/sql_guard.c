@@ -1,10 +1,10 @@
-/* See sql_guard.h. */
+/* Limits what SQLite may do with a file that may be hostile; see sql_guard.h. */
 #include "analyzer/profile/sql/sql_guard.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-/* Of a value, and of a statement: ours are short. */
+/* Limits of a value's size and a statement's length in bytes. */
 enum { VALUE_MIN = 1 << 20, VALUE_MAX = 256 << 20, STATEMENT_MAX = 1 << 16 };
 
 static int on_progress(void *self)
@@ -14,7 +14,8 @@ static int on_progress(void *self)
     return g->exhausted;
 }
 
-/* `source`: the view or trigger that wants it, NULL for our own statements. */
+/* SQLite's authorizer. `source`: the view or trigger that contains the access, NULL for
+ * gpuprof's own statements. */
 static int authorize(void *self, int action, const char *a, const char *b, const char *database,
                      const char *source)
 {
@@ -51,8 +52,8 @@ void sql_guard_reading(sqlite3 *db, struct sql_guard *g, const char *path)
 {
     struct stat st;
     int64_t size = stat(path, &st) == 0 ? st.st_size : 0;
-    /* A row takes five bytes at least, an instruction reads or copies one of its columns; texts lie
-     * in the file once. Our queries pass over a table three times at most. */
+    /* A row takes at least five bytes, and an instruction reads or copies one of its columns; texts
+     * are stored once. gpuprof's queries pass over a table at most three times. */
     *g = (struct sql_guard){
         .steps = 5000 + size / 50, .rows = 20000 + size, .bytes = (8 << 20) + 4 * size};
     sql_guard_writing(db);

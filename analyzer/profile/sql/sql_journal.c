@@ -1,4 +1,5 @@
-/* The rollback journal; see sql_journal.h. */
+/* The rollback journal of a database: checks it, and gives SQLite access to
+ * it. See sql_journal.h. */
 #include "analyzer/profile/sql/sql_journal.h"
 
 #include <errno.h>
@@ -6,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* SQLite's file format, section "The Rollback Journal": a journal begins with these bytes, and it
- * ends with them, too, where it names a super-journal. */
+/* From SQLite's file format, section "The Rollback Journal": a journal begins with these bytes. It
+ * also ends with them if it names a super-journal. */
 static const unsigned char magic[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
 
 static bool has_magic(int fd, off_t at)
@@ -33,16 +34,17 @@ bool sql_journal_at(int folder, const char *name)
     return may;
 }
 
-/* The owner of the database, and not only this user: root reads profiles of others, and there are
- * file systems on which nothing belongs to the one who made it. Nobody else can make a file of
- * either. With a second name it could be any file of theirs. */
+/* Accepts the owner of the database as well as this user: root reads profiles of others, and on
+ * some file systems files do not belong to the user who created them. No third user can create a
+ * file owned by either. A file with a second name (hard link) could be any file of theirs. */
 bool sql_journal_is_ours(const struct sql_files *f, const struct stat *st)
 {
     return S_ISREG(st->st_mode) && st->st_nlink <= 1 &&
            (st->st_uid == f->database.st_uid || st->st_uid == geteuid());
 }
 
-/* We never have two databases in a transaction, so our journals name no super-journal. */
+/* True if the open journal is acceptable. gpuprof never has two databases in one transaction, so
+ * its journals name no super-journal. */
 static bool may_take(const struct sql_files *f, int fd)
 {
     struct stat st;
@@ -50,7 +52,7 @@ static bool may_take(const struct sql_files *f, int fd)
            !(has_magic(fd, 0) && has_magic(fd, st.st_size - (off_t)sizeof magic));
 }
 
-/* ---- SQLite's functions of a file ---- */
+/* ---- SQLite's methods of a file ---- */
 
 static struct sql_journal *journal_of(sqlite3_file *file)
 {
@@ -101,7 +103,7 @@ static int on_sync(sqlite3_file *file, int how)
         return SQLITE_IOERR_FSYNC;
     int folder = j->made ? openat(j->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (folder >= 0) {
-        fsync(folder); /* some file systems cannot */
+        fsync(folder); /* some file systems cannot sync a folder; the error is ignored */
         close(folder);
     }
     j->made = false;
@@ -162,13 +164,14 @@ static const sqlite3_io_methods methods = {.iVersion = 1,
                                            .xSectorSize = on_sector,
                                            .xDeviceCharacteristics = on_characteristics};
 
-/* As SQLite does: whoever may write the database can put the journal back. */
+/* Creates the journal with the database's mode and owner, as SQLite does: whoever may write to the
+ * database can then restore it. */
 static int make(const struct sql_files *f)
 {
     int fd = openat(f->folder, f->file, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                     f->database.st_mode & 0666);
     if (fd >= 0 && geteuid() == 0 && fchown(fd, f->database.st_uid, f->database.st_gid) != 0)
-        errno = 0; /* then it stays ours */
+        errno = 0; /* it then keeps the present owner */
     return fd;
 }
 

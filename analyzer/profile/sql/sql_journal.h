@@ -1,5 +1,5 @@
-/* The rollback journal of a database: which one is ours, and SQLite's way to it. Private to this
- * folder. */
+/* The rollback journal of a database: which files are accepted as one, and SQLite's access to it.
+ * Private to this folder. */
 #ifndef GPUPROF_PROFILE_SQL_SQL_JOURNAL_H
 #define GPUPROF_PROFILE_SQL_SQL_JOURNAL_H
 
@@ -8,15 +8,15 @@
 struct sql_journal {
     sqlite3_file file;
     int fd, folder;
-    bool made; /* by us: its entry in the folder is not on the disk yet */
+    bool made; /* created by this process: its entry in the folder may not be on disk yet */
 };
 
-/* Something by that name that may be a journal: not an empty file, nor one that begins otherwise.
- */
+/* True if a file of that name may be a journal: it is not empty, and begins like one. */
 bool sql_journal_at(int folder, const char *name);
-/* A regular file with one name, of this user or of the database's owner. */
+/* True for a regular file with a single name that belongs to this user or the database's owner. */
 bool sql_journal_is_ours(const struct sql_files *f, const struct stat *st);
-/* SQLITE_CANTOPEN with f->foreign: something else lies there. */
+/* Opens the journal, or creates it if `flags` say so. Returns an SQLite error code; SQLITE_CANTOPEN
+ * with f->foreign: an unacceptable file has its name. */
 int sql_journal_open(struct sql_files *f, struct sql_journal *j, int flags);
 
 #endif

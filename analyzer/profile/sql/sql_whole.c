@@ -1,6 +1,6 @@
-/* A database that was cut short: a copy that stopped, a disk that was full. SQLite's file format
- * gives the size in its first 100 bytes: bytes 16 and 17 the page (1 stands for 65,536), 28 to 31
- * the number of pages, which hold where bytes 24 to 27 equal 92 to 95. */
+/* Detects a truncated database: an interrupted copy, or a full disk. By SQLite's file format its
+ * first 100 bytes contain the size: bytes 16 and 17 the page size (1 stands for 65,536), bytes 28
+ * to 31 the number of pages, which is valid if bytes 24 to 27 equal bytes 92 to 95. */
 #include "analyzer/profile/sql/sql.h"
 #include "base/plain.h"
 
@@ -22,7 +22,7 @@ int sql_check_whole(const char *path, struct err *e)
     if (fd < 0 || fstat(fd, &st) != 0 || sql_has_journal(path)) {
         if (fd >= 0)
             close(fd);
-        return 0; /* who opens it says why it cannot, or puts it right */
+        return 0; /* opening it will report the reason, or restore the journal */
     }
     ssize_t n = read(fd, head, sizeof head);
     close(fd);
