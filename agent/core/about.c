@@ -1,4 +1,4 @@
-/* What kind of process this is: META, HEALTH and THREAD records. Never on a hot path. */
+/* Writes what is known of this process: META, HEALTH and THREAD records. No hot path calls it. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ void about_thread_name(struct thread *t, uint32_t tid, const char *name)
         put_meta(t, SPOOL_REC_THREAD, tid, strings_add(name, strlen(name)), 0);
 }
 
-/* /proc/self/cmdline: its words, with a NUL behind each. */
+/* Writes the command line: the arguments from /proc/self/cmdline, each ended by a NUL. */
 static void command_line(struct thread *t)
 {
     char text[4096];
@@ -79,7 +79,8 @@ static void command_line(struct thread *t)
                  strings_add(text, (size_t)n));
 }
 
-/* Which of how many this process is, by the launcher, and where. */
+/* Writes which rank this process is, of how many, by its launcher's variables, and on which
+ * host. */
 static void place_in_job(struct thread *t)
 {
     struct launched l = launcher_find(agent_env);
@@ -106,7 +107,8 @@ static void environment(struct thread *t)
     }
 }
 
-/* Of the process itself: a command may have confined it (taskset), or a launcher. */
+/* Writes how many cores this process may use. taskset or a launcher may have given it fewer than
+ * the machine has. */
 static void cores(struct thread *t)
 {
     cpu_set_t set;
@@ -130,18 +132,19 @@ void about_process(struct thread *t)
 
 /* ---- versions of the libraries the program uses ---- */
 
-static int status_version(void *fn) /* int f(int *version) */
+static int status_version(void *fn) /* fn: int f(int *version) */
 {
     int v = 0;
     return ((int (*)(int *))fn)(&v) == 0 ? v : 0;
 }
 
-static int plain_version(void *fn) /* size_t f(void) */
+static int plain_version(void *fn) /* fn: size_t f(void) */
 {
     return (int)((size_t(*)(void))fn)();
 }
 
-static int property_version(void *fn) /* int f(which, int *value): major, minor, patch */
+/* fn: int f(which, int *value); which: 0 major, 1 minor, 2 patch */
+static int property_version(void *fn)
 {
     int part[3] = {0};
     for (int i = 0; i < 3; i++)
@@ -150,7 +153,7 @@ static int property_version(void *fn) /* int f(which, int *value): major, minor,
     return part[0] * 10000 + part[1] * 100 + part[2];
 }
 
-/* None of these functions initialises CUDA. */
+/* Where each version comes from. None of these functions initialises CUDA. */
 static const struct library {
     const char *stem, *symbol, *key;
     int (*read)(void *fn);

@@ -1,7 +1,7 @@
-/* Life of the agent: loaded, asleep, recording, passive, over.
+/* Life of the agent in a process: it is loaded, asleep, recording, passive, and ends.
  *
  * Loading costs a process little: the constructor reads one variable, sets three and maps a page.
- * Most processes under `gpuprof run` (shells, compilers) never get further. */
+ * Most processes under `gpuprof run` (shells, compilers) do no more than that. */
 #include "agent/core/agent.h"
 
 #include <errno.h>
@@ -20,14 +20,18 @@
 #include "agent/core/spool.h"
 #include "agent/core/window.h"
 
-#if defined(__x86_64__) && defined(__GLIBC__) /* so that it loads on older systems */
+/* old symbol versions, so that the agent loads on older systems */
+#if defined(__x86_64__) && defined(__GLIBC__)
 __asm__(".symver pthread_key_create,pthread_key_create@GLIBC_2.2.5");
 __asm__(".symver pthread_setspecific,pthread_setspecific@GLIBC_2.2.5");
 #endif
 
+/* FINISH_MS: how long an ordinary exit waits for each instrument. WAIT_NAPS: how many naps of 0.1
+ * ms a thread takes while another thread makes the spool. */
 enum { FINISH_MS = 5000, WAIT_NAPS = 500 };
 
-/* Hooks may be called before the constructor has run: nothing is recorded then. */
+/* A hook may be called before the constructor has run. It finds this page, is passive, and records
+ * nothing. */
 static struct agent_page before_constructor = {AGENT_PASSIVE};
 
 struct agent agent = {.page = &before_constructor};
@@ -49,8 +53,8 @@ const char *agent_env(const char *name)
     return NULL;
 }
 
-/* Adds "NAME=value" strings, which must stay valid. Not by setenv: bash has its own, which is not
- * ready this early. */
+/* Adds "NAME=value" strings to the environment, which keeps them: they must stay valid. setenv is
+ * not used, because bash has its own, which is not ready this early. */
 static void env_add(char **add, size_t n)
 {
     size_t have = 0;
@@ -65,7 +69,8 @@ static void env_add(char **add, size_t n)
     environ = grown;
 }
 
-/* The same for one that may be there already. */
+/* Sets a "NAME=value" string in the environment, whether or not the variable exists. Keeps
+ * `text`. */
 static void env_set(char *text)
 {
     size_t n = (size_t)(strchr(text, '=') - text) + 1;
@@ -77,7 +82,8 @@ static void env_set(char *text)
     env_add(&text, 1);
 }
 
-/* Where this library was loaded from (dladdr would need libdl on older systems). */
+/* Callback of dl_iterate_phdr: stores the path from which this library was loaded. dladdr would do
+ * the same, but needs libdl on older systems. */
 static int find_self(struct dl_phdr_info *info, size_t size, void *path)
 {
     (void)size;
@@ -92,15 +98,17 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *path)
     return 0;
 }
 
-/* "NAME=", `value`, into memory of its own that stays. NULL: too long. */
+/* Writes "NAME=value" into `text`, which the caller keeps. Returns text, or NULL if it does not
+ * fit. */
 static char *assignment(char *text, size_t size, const char *name, const char *value)
 {
     int n = snprintf(text, size, "%s=%s", name, value);
     return n > 0 && (size_t)n < size ? text : NULL;
 }
 
-/* CUDA and NVTX read these at their first use and then call us, however they are linked. Another
- * tool's is kept, and called by us in its turn. */
+/* Names this library in the variables by which CUDA and NVTX load a tool at their first use,
+ * whether they are linked statically or not. A tool that the user has named there moves to a
+ * variable of ours, and the agent calls it (inject.c, nvtx_chain.c). */
 static void offer_injection(void)
 {
     static const char *const names[][2] = {{"CUDA_INJECTION64_PATH", "GPUPROF_CHAIN_INJECTION"},
@@ -122,7 +130,7 @@ static void offer_injection(void)
         if (there && *there) {
             chain = assignment(other[i], sizeof other[i], names[i][1], there);
             if (!chain)
-                continue; /* it keeps its place */
+                continue; /* its name does not fit: it stays where it is, without us */
             env_set(chain);
         }
         env_set(set);
@@ -141,7 +149,8 @@ static struct agent_page *page_map(void)
     void *p = mmap(NULL, SPOOL_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return NULL;
-    madvise(p, SPOOL_PAGE, MADV_WIPEONFORK); /* where missing, the handler above does it */
+    /* the kernel wipes it in a forked child; an old one cannot, then after_fork_in_child does it */
+    madvise(p, SPOOL_PAGE, MADV_WIPEONFORK);
     return p;
 }
 
@@ -176,7 +185,7 @@ static void thread_end(void *arg)
         return;
     t->busy = true;
     ring_close(t);
-    t->word = 0; /* hooks in later destructors open a ring anew */
+    t->word = 0; /* a hook in a later destructor opens a ring again */
     t->busy = false;
 }
 
@@ -189,16 +198,19 @@ static void at_exit(void)
 static void wake_once(void)
 {
     static _Atomic bool done;
-    if (atomic_exchange(&done, true)) /* a forked child inherits both */
+    /* done already, also where a parent did it: a forked child inherits the key and the handler */
+    if (atomic_exchange(&done, true))
         return;
     if (pthread_key_create(&thread_key, thread_end) == 0)
         atomic_store(&thread_key_made, true);
     atexit(at_exit);
 }
 
-/* Some thread has waited for the spool to be made and gave up: the others do not wait as well. */
+/* A thread has waited for another one to make the spool, and gave up. Later threads do not wait. */
 static _Atomic bool waited_in_vain;
 
+/* Makes the spool of this process, if no other thread does so at this moment. Returns the page's
+ * new word. */
 static uint32_t wake(void)
 {
     uint32_t word = AGENT_ASLEEP;
@@ -218,7 +230,8 @@ static uint32_t wake(void)
     return word;
 }
 
-/* Another thread is making the spool: a millisecond, once in a process. */
+/* Waits up to 50 ms while another thread makes the spool. After one wait in vain, the threads of
+ * this process do not wait again. */
 static uint32_t wait_started(void)
 {
     const struct timespec nap = {.tv_nsec = 100000};
@@ -286,7 +299,8 @@ void agent_stop_asked(void)
         agent_stop();
 }
 
-/* A vfork child shares our memory but is another process: it must not end our recording. */
+/* A child made by vfork shares our memory, but has another process id. It must not end its parent's
+ * recording. */
 void agent_finish(int timeout_ms, bool forced)
 {
     if (!agent_recording() || (int)syscall(SYS_getpid) != agent.pid)

@@ -1,5 +1,5 @@
-/* A process whose main has left by pthread_exit ends with its last thread, and the agent's thread
- * must not be that one. What stands for a GPU's libraries names its threads "vgpu". */
+/* Tells whether only the agent's own threads are left. If main leaves by pthread_exit, the process
+ * ends with its last thread, and the agent's thread must not keep it alive. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,8 @@
 
 #include "agent/core/agent.h"
 
+/* True for a thread of the agent, and for one of the virtual GPU, whose threads are named
+ * "vgpu". */
 static bool is_ours(const char *thread)
 {
     char path[64], name[16];
@@ -22,7 +24,7 @@ static bool is_ours(const char *thread)
            (n == 5 && memcmp(name, "vgpu\n", 5) == 0);
 }
 
-/* While main is there this opens no file: its thread has a program as long as it lives. */
+/* Opens no file while main runs: until its thread has left, /proc shows its program. */
 bool agent_alone(void)
 {
     char path[64], target;

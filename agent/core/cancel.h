@@ -1,14 +1,15 @@
-/* pthread_cancel acts on a thread of the program in the first cancellation point that it reaches
- * (open, read, nanosleep ...). Without the agent there is none in a call that marks a range, so the
- * agent must not bring one along: whatever may reach one stands between these two. On the record
- * path nothing does. Deferred cancellation, the default, is meant: a thread that asked for the
- * asynchronous kind may be cancelled anywhere. */
+/* Keeps pthread_cancel from acting inside the agent. A cancelled thread ends at the next
+ * cancellation point that it reaches (open, read, nanosleep ...). A call that marks a range has
+ * none without the agent, so the agent must not add one: code that may reach one stands between
+ * these two functions. The path that writes an ordinary record reaches none. This is about deferred
+ * cancellation, the default: a thread that chose the asynchronous kind may be cancelled
+ * anywhere. */
 #ifndef GPUPROF_AGENT_CORE_CANCEL_H
 #define GPUPROF_AGENT_CORE_CANCEL_H
 
 #include <pthread.h>
 
-/* Returns what cancel_restore wants. */
+/* Returns the state to pass to cancel_restore. */
 static inline int cancel_put_off(void)
 {
     int state;

@@ -1,4 +1,4 @@
-/* Reads the host's clocks, and takes the anchors that relate them to CUPTI's. */
+/* Reads the host's clocks, and takes the anchors that relate them to CUPTI's clock. */
 #include "agent/core/clock.h"
 
 #include "agent/core/agent.h"
@@ -12,6 +12,8 @@ void clock_use_cupti(clock_cupti_fn read)
     read_cupti = read;
 }
 
+/* One anchor. bracket_ns is the time between the two readings of CLOCK_MONOTONIC around the others:
+ * the shorter it is, the better they match. */
 static struct spool_anchor sample(void)
 {
     struct spool_anchor a = {0};
@@ -58,7 +60,7 @@ void clock_watch(void)
     int64_t jump = known ? offset_of(&now) - offset_of(&last) : 0;
     int64_t most = SPOOL_CLOCK_STEP_NS + now.bracket_ns + last.bracket_ns;
     if (jump > most || jump < -most) {
-        append(last); /* until then it was as before */
+        append(last); /* the old relation held until now */
         clock_anchor();
     }
     last = now;

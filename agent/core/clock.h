@@ -1,5 +1,5 @@
-/* Host clocks, and anchors that relate them to CUPTI's. An anchor costs about 1 us: it is taken by
- * the agent's own thread, or once when a spool is made and sealed. */
+/* Host clocks, and anchors that relate them to CUPTI's clock. Taking an anchor costs about 1 us:
+ * only the agent's own thread does it, and whoever makes or seals a spool, once. */
 #ifndef GPUPROF_AGENT_CORE_CLOCK_H
 #define GPUPROF_AGENT_CORE_CLOCK_H
 
@@ -18,11 +18,13 @@ static inline int64_t clock_now_ns(void)
     return clock_read_ns(CLOCK_MONOTONIC);
 }
 
-/* Reads CUPTI's clock; 0 = cannot. NULL while CUPTI does not run. */
+/* Reads CUPTI's clock; returns 0 if it cannot. */
 typedef uint64_t (*clock_cupti_fn)(void);
+/* NULL while CUPTI does not run. */
 void clock_use_cupti(clock_cupti_fn read);
-void clock_anchor(void); /* best of several brackets, appended to the spool's anchors */
-/* By the agent's thread, before it hands records over: two anchors around a step of the clock. */
+void clock_anchor(void); /* appends an anchor to the spool: the best of several */
+/* Finds out whether the real-time clock was set; if so, appends an anchor for before and one for
+ * after. The agent's thread calls this before it hands records over. */
 void clock_watch(void);
 
 #endif

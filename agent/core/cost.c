@@ -1,4 +1,5 @@
-/* Measures what a range and a call cost on this machine, and writes it into the profile. */
+/* Measures what a range and a call cost on this machine, and writes it into the spool as META
+ * records. */
 #include "agent/core/cost.h"
 
 #include "agent/core/clock.h"
@@ -6,7 +7,7 @@
 
 enum { ROUNDS = 256, TURNS = 4 };
 
-/* The records are filled but not committed: the collector never sees them. */
+/* Begins and ends a range without committing its record, so that the collector never sees it. */
 
 static void range(struct thread *t)
 {

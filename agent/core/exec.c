@@ -1,6 +1,7 @@
-/* A program that becomes another one by exec takes its memory with it, and in it the names of the
- * kernels that it launched just before. They are read first. It may also go on: exec can fail. In a
- * forked child, where little may be called, nothing is done. */
+/* Wraps the exec calls. exec discards the process's memory, and in it the names of the kernels that
+ * the program launched just before, so the instruments read these names first. The process may also
+ * go on, since exec can fail. In a forked child, where few functions may be called, the wrappers
+ * only make the call. */
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
@@ -15,7 +16,7 @@ typedef int exec_call(const char *path, char *const argv[], char *const envp[]);
 static struct {
     exec_call *execve, *execvpe;
     int (*fexecve)(int fd, char *const argv[], char *const envp[]);
-} next; /* found while there is one thread: a forked child may not ask ld.so */
+} next; /* found while the process has one thread: a forked child may not ask ld.so */
 
 void exec_load(void)
 {
@@ -66,7 +67,8 @@ AGENT_EXPORT int execvp(const char *file, char *const argv[])
     return execvpe(file, argv, environ);
 }
 
-/* The words of a call that ends them by NULL, on the stack, since this may be a forked child. */
+/* Collects the arguments of a call whose list ends with NULL into `argv`. They lie on the stack,
+ * since this may be a forked child, which must not allocate. */
 #define WORDS(first, call)                                                                         \
     va_list all;                                                                                   \
     size_t n = 1;                                                                                  \

@@ -1,5 +1,6 @@
-/* Ways out of a process that run no atexit handler. They flush for a bounded time, seal, and do
- * what was asked for. abort and signals are left alone: what the spool holds survives them. */
+/* Wraps the ways out of a process that run no atexit handler: they flush for a bounded time, seal
+ * the spool, and leave as the program asked. abort and signals are not wrapped, because what is in
+ * the spool survives them. */
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>

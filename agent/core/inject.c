@@ -1,4 +1,5 @@
-/* CUDA's way in: libcuda loads what CUDA_INJECTION64_PATH names during cuInit and calls this. */
+/* How CUDA loads the agent: during cuInit libcuda loads the library that CUDA_INJECTION64_PATH
+ * names, and calls InitializeInjection. */
 #include <dlfcn.h>
 
 #include "agent/core/cancel.h"
@@ -9,7 +10,7 @@
 AGENT_EXPORT int InitializeInjection(void);
 AGENT_EXPORT const char gpuprof_agent_instance[] = GPUPROF_VERSION;
 
-/* The tool that the user had put there before us gets its turn, first. */
+/* Calls the tool that the user had named in CUDA_INJECTION64_PATH, before the agent's own start. */
 static void chain(struct thread *t)
 {
     const char *path = agent_env("GPUPROF_CHAIN_INJECTION");
@@ -28,8 +29,9 @@ int InitializeInjection(void)
 {
     struct thread *t = thread_enter();
     if (!t)
-        return 1; /* CUDA goes on either way */
-    /* two copies of the agent (an installed one and another) would fight over CUPTI */
+        return 1; /* CUDA ignores what this returns */
+    /* Two copies of the agent (an installed one and another) would both use CUPTI: the first one
+     * does. */
     const void *first = resolve_global("gpuprof_agent_instance");
     if (first && first != gpuprof_agent_instance) {
         thread_leave(t);

@@ -1,4 +1,5 @@
-/* What gpuprof.h calls: ranges without NVTX, found by name in the loaded agent. */
+/* The functions behind gpuprof.h, which finds them by name in the loaded agent: ranges without
+ * NVTX. */
 #include "agent/core/window.h"
 #include "agent/core/ranges.h"
 #include "agent/gpuprof.h"

@@ -7,7 +7,8 @@
 #include "agent/core/instrument.h"
 #include "agent/core/window.h"
 
-static const int64_t UNWANTED = INT64_MIN; /* as a range's start: none was read */
+/* start of a range that will not be recorded: no clock was read */
+static const int64_t UNWANTED = INT64_MIN;
 
 static void record(struct thread *t, const struct open_range *r, uint32_t tid, unsigned depth,
                    int64_t end_ns)
@@ -31,7 +32,8 @@ static void record(struct thread *t, const struct open_range *r, uint32_t tid, u
         instruments_collective_ended(t, r, end_ns);
 }
 
-/* Between windows: it is no mark of a step, so its end will write nothing. */
+/* A range between windows that is neither a step mark nor a collective: its end writes no
+ * record. */
 static bool unwanted(const struct open_range *r)
 {
     return window_closed() && !r->name && !r->comm;
@@ -68,7 +70,8 @@ void ranges_pop(struct thread *t, uint32_t domain)
     if (b->open[i].start_ns != UNWANTED)
         record(t, &b->open[i], t->tid, i, clock_now_ns());
     b->depth--;
-    if (AGENT_UNLIKELY(i < b->depth)) /* domains may overlap */
+    /* ranges of several domains may overlap, so this one need not be the innermost */
+    if (AGENT_UNLIKELY(i < b->depth))
         memmove(&b->open[i], &b->open[i + 1], (b->depth - i) * sizeof b->open[0]);
 }
 
@@ -79,19 +82,19 @@ void ranges_mark(struct thread *t, struct open_range *r)
     record(t, r, t->tid, t->block->depth, r->start_ns);
 }
 
-/* ---- start/end ranges: ended by id, on whichever thread ---- */
+/* ---- ranges with an id: any thread may end them ---- */
 
 enum { SLOTS = 2048, TRIES = 16 };
 
 static struct slot {
-    _Atomic uint64_t id; /* 0 = free, TAKEN while being filled or emptied */
+    _Atomic uint64_t id; /* 0: free; TAKEN: another thread fills or empties the slot */
     uint32_t word, tid;
     struct open_range range;
 } slots[SLOTS];
 static _Atomic uint64_t next_id = 1;
 static const uint64_t TAKEN = UINT64_MAX;
 
-/* Given ids may be pointers: all of their bits count. */
+/* Ids that the program gives may be pointers, so the hash uses all of their bits. */
 static struct slot *slot_of(uint64_t id)
 {
     return &slots[(id ^ id >> 11 ^ id >> 22) % SLOTS];
@@ -129,6 +132,7 @@ void ranges_end(struct thread *t, uint64_t id)
     struct open_range r = s->range;
     uint32_t word = s->word, tid = s->tid;
     atomic_store_explicit(&s->id, 0, memory_order_release);
-    if (word == t->word) /* else: started before a fork, its names are in another spool */
+    /* otherwise it started before a fork, and its names are in the parent's spool */
+    if (word == t->word)
         record(t, &r, tid, 0, now);
 }

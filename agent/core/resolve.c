@@ -1,4 +1,4 @@
-/* Finds symbols of other libraries, by versions of dlsym and dlopen that every glibc has. */
+/* Finds symbols of other libraries, through versions of dlsym and dlopen that every glibc has. */
 #include "agent/core/resolve.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ void *resolve_open(const char *path, int flags)
 {
     void *handle = dlopen(path, flags);
     if (!handle)
-        dlerror(); /* not the program's error */
+        dlerror(); /* clears the message: the program must not find our error in dlerror */
     return handle;
 }
 

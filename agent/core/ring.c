@@ -1,4 +1,5 @@
-/* One ring a thread: single producer, and the collector as single consumer (spool_format.h). */
+/* The rings of records: each thread writes into its own, and the collector alone reads them
+ * (spool_format.h). */
 #include "agent/core/spool.h"
 
 #include <string.h>
@@ -8,7 +9,8 @@
 #include "agent/core/instrument.h"
 #include "agent/core/window.h"
 
-/* With so much unread in a ring some others are made in time, as many for each. */
+/* Once a ring holds EARLY_BYTES that the collector has not read, the agent's thread makes
+ * SPARE_RINGS empty rings for its thread to go on in. */
 enum { EARLY_BYTES = SPOOL_RING_BYTES / 4, SPARE_RINGS = 4 };
 
 static struct spool_ring *ring_at(uint32_t i)
@@ -16,11 +18,13 @@ static struct spool_ring *ring_at(uint32_t i)
     return (struct spool_ring *)((char *)agent.spool + agent.spool->rings_off) + i;
 }
 
-/* What a ring has needs making once: disk and pages, and the thread's block. The next thread that
- * gets the ring finds them, so threads that come and go take as many as there are at once. */
+/* What this process has made for each ring, once: room on disk, touched pages, and the block of its
+ * thread. A later thread that gets the ring uses them again, so a program needs only as many rings
+ * as it has threads at one time. */
 static struct {
-    _Atomic uint32_t generation; /* of the spool that has room for it; else it has none yet */
-    struct thread_block *block;  /* its thread's, or of the one that was */
+    /* of the spool in which the ring has room; any other value: it has no room yet */
+    _Atomic uint32_t generation;
+    struct thread_block *block; /* the block of the thread that has the ring or had it last */
 } made[SPOOL_RINGS];
 
 static bool take(uint32_t i, uint32_t state)
@@ -41,8 +45,8 @@ static bool has_room(uint32_t i)
     return atomic_load_explicit(&r->head, memory_order_relaxed) - tail < SPOOL_RING_BYTES / 2;
 }
 
-/* Prefers a ring that exists and has room, also that of a thread that ended; then a new one; then
- * any that no thread holds. */
+/* Takes a ring for the calling thread: best one that is made and has room, perhaps of a thread that
+ * has ended; else a new one; else any that no thread holds. UINT32_MAX: none is left. */
 static uint32_t claim(void)
 {
     for (int choice = 0; choice < 3; choice++)
@@ -64,7 +68,7 @@ static struct thread_block *block_map(void)
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* Disk and pages, by who has taken the ring. */
+/* Gives ring i room on disk and touched pages. The caller has taken the ring. -1: no room. */
 static int make(uint32_t i)
 {
     uint64_t off = agent.spool->ring_data_off + (uint64_t)i * SPOOL_RING_BYTES;
@@ -74,7 +78,8 @@ static int make(uint32_t i)
     if (spool_grow(off, SPOOL_RING_BYTES) != 0)
         return -1;
     if (made[i].block)
-        memset(made[i].block, 0, sizeof *made[i].block); /* its names were in another spool */
+        /* a parent's: its names were in the parent's spool */
+        memset(made[i].block, 0, sizeof *made[i].block);
     atomic_store_explicit(&made[i].generation, agent.generation, memory_order_release);
     return 0;
 }
@@ -102,7 +107,7 @@ int ring_open(struct thread *t)
         return -1;
     }
     t->block = made[i].block;
-    t->block->depth = 0; /* its cache of names may stay */
+    t->block->depth = 0; /* ring and block keep the cache of names: it still holds */
     t->in_call = false;
     write_to(t, i);
     return 0;
@@ -118,9 +123,9 @@ void ring_close(struct thread *t)
 
 /* ---- a ring that is full ---- */
 
-static _Atomic bool wanted; /* since the agent's thread last made some */
+static _Atomic bool wanted; /* a ring has filled up since the agent's thread last made some */
 
-/* One that is made and empty. */
+/* Takes a ring that is made and empty. UINT32_MAX: there is none. */
 static uint32_t claim_spare(void)
 {
     uint32_t n = atomic_load_explicit(&agent.spool->rings_used, memory_order_acquire);
@@ -136,7 +141,7 @@ static uint32_t claim_spare(void)
     return UINT32_MAX;
 }
 
-/* While SPOOL_THREADS are left for new threads. */
+/* True while there are SPOOL_THREADS rings left for new threads. */
 static bool may_make(void)
 {
     uint32_t n = agent.spool->ring_count, count = 0;
@@ -145,7 +150,7 @@ static bool may_make(void)
     return count < n - SPOOL_THREADS;
 }
 
-/* Makes an empty ring. -1: no room. */
+/* Makes a ring that stays empty and free. -1: no room. */
 static int make_spare(void)
 {
     for (uint32_t i = 0; i < agent.spool->ring_count; i++) {
@@ -158,7 +163,8 @@ static int make_spare(void)
     return -1;
 }
 
-/* Rings for those that are filling up, less those that are ready. */
+/* How many rings the agent's thread should make: SPARE_RINGS for each ring that fills up, less
+ * those that are ready. */
 static int missing(void)
 {
     int n = 0;
@@ -183,8 +189,9 @@ int rings_prepare(void)
     return 0;
 }
 
-/* Where the agent has no thread of its own, a ring is made here, as the thread's first one was: 0.2
- * ms for a MiB of records. Without room for one, none is tried in the next millisecond. */
+/* A ring in which thread t goes on, or UINT32_MAX. If the agent has no thread of its own to make
+ * one, t makes it here, as it made its first one: 0.2 ms for a MiB of records. After a failure no
+ * thread tries again for a millisecond. */
 static uint32_t find_spare(struct thread *t)
 {
     enum { DRY_NS = 1000000 };
@@ -219,7 +226,8 @@ static bool go_on(struct thread *t)
     return true;
 }
 
-/* Is there room? Looks for it elsewhere, too. */
+/* Looks for room for `need` bytes, in the thread's ring and then in another one. False: none;
+ * counted. */
 static __attribute__((noinline)) bool find_room(struct thread *t, uint64_t need)
 {
     t->tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);
@@ -249,7 +257,7 @@ void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t bytes)
     if (AGENT_UNLIKELY(t->head + need - t->tail > SPOOL_RING_BYTES)) {
         if (!find_room(t, need))
             return NULL;
-        at = t->head % SPOOL_RING_BYTES; /* of the ring that it is now */
+        at = t->head % SPOOL_RING_BYTES; /* find_room may have changed the ring */
         left = SPOOL_RING_BYTES - at;
         need = size <= left ? size : left + size;
     }
@@ -276,7 +284,8 @@ void ring_trim(struct thread *t, struct spool_rec *r, size_t size)
     r->size = less;
 }
 
-/* Well before it is full, so that the agent's thread, too, may get its core late. */
+/* The ring is a quarter full: wakes the collector and the agent's thread. This early, because the
+ * agent's thread may get a core late. */
 static __attribute__((noinline)) void look_ahead(struct thread *t)
 {
     t->tail = atomic_load_explicit(&t->ring->tail, memory_order_acquire);

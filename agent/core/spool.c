@@ -1,5 +1,5 @@
-/* The spool: the file in which this process' records stand until the recorder reads them. Makes it,
- * gives it room piece by piece, and seals it. */
+/* The spool: the file that holds this process's records until the recorder reads them. This file
+ * makes it, gives it room piece by piece, and seals it. */
 #include "agent/core/spool.h"
 
 #include <errno.h>
@@ -18,14 +18,15 @@
 #include "agent/core/cancel.h"
 #include "agent/core/clock.h"
 
-/* Most that a process may use. Only what is touched costs memory or disk. */
+/* The most that a process may use. Only what is touched costs memory or disk. */
 enum { NAMES = 1 << 17, STRINGS_BYTES = 32 << 20, IMAGES = 64 };
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* Field 22 of /proc/self/stat. The name in field 2 may hold spaces and brackets. */
+/* When this process started: field 22 of /proc/self/stat, in clock ticks since boot. It counts from
+ * the last bracket, because the name in field 2 may hold spaces and brackets. 0: unknown. */
 static uint64_t start_ticks(void)
 {
     char text[1024];
@@ -43,8 +44,9 @@ static uint64_t start_ticks(void)
     return p ? strtoull(p + 1, NULL, 10) : 0;
 }
 
-/* A file beyond RLIMIT_FSIZE would not fail but kill the program by SIGXFSZ; a map of this size
- * under RLIMIT_AS would take what the program itself needs. */
+/* 0 if the program's limits allow a file and a map of this size, else an errno. Writing beyond
+ * RLIMIT_FSIZE would kill the program by SIGXFSZ; under RLIMIT_AS the map would take address space
+ * that the program itself needs, so it gets a sixteenth at most. */
 static int size_allowed(uint64_t bytes)
 {
     struct rlimit r;
@@ -123,12 +125,12 @@ static void lay_out(struct spool_header *h, uint64_t ticks, uint32_t buffers)
     h->file_bytes = at;
 }
 
-/* Touching a page of the map takes its room on the disk, too, and a disk without room is told. */
+/* Touching a page of the map also takes its room on disk, and fails if the disk is full. */
 static bool touching_takes_room;
 
-/* File systems of this machine: a page fault that writes reserves the block, and without one would
- * be a SIGBUS. Across a network the server is not asked before the page is written back. The
- * numbers are those of linux/magic.h, and XFS' own. */
+/* True on file systems of this machine: there a page fault that writes reserves the block, or
+ * raises SIGBUS. A network file system asks its server only when the page is written back. The
+ * numbers are those of linux/magic.h, and XFS's own. */
 static bool is_local(int fd)
 {
     static const uint32_t known[] = {0x01021994 /* tmpfs */,   0xEF53 /* ext2 to ext4 */,
@@ -143,9 +145,9 @@ static bool is_local(int fd)
     return false;
 }
 
-/* Pages are touched by the kernel where it can (from Linux 5.14 on; it reports what would be a
- * SIGBUS), by us where not: an add of 0 changes nothing that another thread may have written.
- * *by_kernel: which of the two. */
+/* Touches the pages, so that later writes take no page fault. The kernel does it from Linux 5.14
+ * on, and reports an error instead of raising SIGBUS. On older kernels the loop does it: adding 0
+ * changes nothing that another thread may have written. *by_kernel: which of the two. */
 static int touch(char *from, uint64_t len, bool *by_kernel)
 {
     *by_kernel = madvise(from, len, MADV_POPULATE_WRITE) == 0;
@@ -158,10 +160,10 @@ static int touch(char *from, uint64_t len, bool *by_kernel)
     return 0;
 }
 
-/* Opens the file for a moment: the program may get another descriptor from its open() meanwhile
- * than it would without the agent, and a filter of system calls may not let openat pass. So only
- * where touching takes no room. A descriptor that stays open would be no better: programs close
- * all that they did not open. */
+/* Reserves room on disk. Called only where touching does not do so, because it opens the file for a
+ * moment: an open() of the program may then return another descriptor than without the agent, and a
+ * filter of system calls may not allow openat. Keeping the descriptor open would be no better,
+ * since some programs close all descriptors that they did not open. */
 static int reserve(uint64_t off, uint64_t len)
 {
     int fd = open(agent.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -177,7 +179,7 @@ int spool_grow(uint64_t off, uint64_t len)
     int saved = errno, rc = 0;
     bool by_kernel;
     if (atomic_load_explicit(&agent.spool->full, memory_order_relaxed))
-        return -1; /* the spools of all processes together are at their limit */
+        return -1; /* the collector allows no more: all spools together have reached their limit */
     int state = cancel_put_off();
     if (!touching_takes_room)
         rc = reserve(off, len);
@@ -186,12 +188,13 @@ int spool_grow(uint64_t off, uint64_t len)
     if (rc == 0)
         rc = touch((char *)agent.spool + off, len, &by_kernel);
     cancel_restore(state);
-    errno = saved; /* the program's own */
+    errno = saved; /* the program must find its own errno */
     return rc;
 }
 
-/* The part every spool needs: header, descriptors, ring headers. What has no room yet cannot be read
- * either, so that mlockall does not give it some. */
+/* Maps the whole file and makes the part accessible that every spool needs: header, descriptors and
+ * ring headers. The rest stays inaccessible until spool_grow, so that mlockall does not give it
+ * memory. Returns 0 or an errno. */
 static int map_file(int fd, const struct spool_header *h)
 {
     if (ftruncate(fd, (off_t)h->file_bytes) != 0)
@@ -219,13 +222,15 @@ static int map_file(int fd, const struct spool_header *h)
 
 int spool_create(void)
 {
-    static struct spool_header h; /* 33 KiB: too much for a small stack; one thread at a time */
+    /* 33 KiB: too large for a small stack; only one thread makes a spool */
+    static struct spool_header h;
     int saved = errno;
     uint64_t ticks = start_ticks();
     uint32_t buffers = SPOOL_BUFFERS;
     lay_out(&h, ticks, buffers);
     for (; size_allowed(h.file_bytes) && buffers > SPOOL_FEW_BUFFERS; lay_out(&h, ticks, buffers))
-        buffers /= 2; /* the program's limits leave less: a storm of launches may lose records */
+        /* the program's limits allow less: many launches at once may then lose records */
+        buffers /= 2;
     int failed = size_allowed(h.file_bytes);
     int fd = failed ? -1 : open_new(ticks);
     if (!failed && fd < 0)

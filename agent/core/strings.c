@@ -1,8 +1,8 @@
 /* The string table: append-only text in the spool, and a private index over it.
  *
- * The index is an open-addressed table of ids; a slot is filled once by compare-and-swap and never
- * changes, so looking up takes no lock. Two threads that add the same text at the same moment may
- * leave an unused copy behind; only one of them gets into the index. */
+ * The index is an open-addressed table of ids. A slot is filled once by compare-and-swap and never
+ * changes, so a look-up takes no lock. If two threads add the same text at the same moment, one
+ * copy may stay unused; only one of them gets into the index. */
 #include <string.h>
 #include <sys/mman.h>
 #include <wchar.h>
@@ -12,13 +12,13 @@
 enum {
     INDEX = 1 << 18, /* slots; a power of two */
     INDEX_FILL = INDEX / 4 * 3,
-    CHUNK = 256 << 10, /* disk taken at a time */
+    CHUNK = 256 << 10, /* bytes of disk taken at a time */
     MAX_TEXT = 16 << 10,
 };
 
 static _Atomic uint32_t *slots;
 static _Atomic uint32_t used_slots;
-static _Atomic uint64_t allocated; /* bytes of the table that have disk and pages */
+static _Atomic uint64_t allocated; /* bytes of the table that have disk and touched pages */
 
 int strings_open(void)
 {
@@ -32,7 +32,7 @@ int strings_open(void)
     if (spool_grow(agent.spool->strings_off, CHUNK) != 0)
         return -1;
     atomic_store(&allocated, CHUNK);
-    /* id 0 is the empty string: an entry of zeros */
+    /* Id 0 is the empty string: an entry of zeros. */
     atomic_store(&agent.spool->strings_used, AGENT_ALIGN(sizeof(struct spool_string) + 1, 8));
     return 0;
 }
@@ -56,7 +56,7 @@ static uint32_t hash_text(const char *text, size_t length)
     return h;
 }
 
-/* Takes `bytes` of the table; 0: full. */
+/* Takes `bytes` of the table and returns their offset; 0: the table is full. */
 static uint64_t take(uint64_t bytes)
 {
     struct spool_header *h = agent.spool;
@@ -65,7 +65,7 @@ static uint64_t take(uint64_t bytes)
         if (at + bytes > h->strings_cap)
             return 0;
         uint64_t have = atomic_load_explicit(&allocated, memory_order_acquire);
-        while (at + bytes > have) { /* growing twice does no harm */
+        while (at + bytes > have) { /* another thread may grow the same part: that does no harm */
             if (spool_grow(h->strings_off + have, CHUNK) != 0)
                 return 0;
             if (atomic_compare_exchange_strong(&allocated, &have, have + CHUNK))
@@ -119,7 +119,8 @@ uint32_t strings_add(const char *text, size_t bytes)
     }
 }
 
-/* Programs pass the same literal again and again: remember it by address, trust it by content. */
+/* Programs pass the same literals again and again, so a cache finds ids by the address. It compares
+ * the text as well, because another text may stand at that address by now. */
 uint32_t strings_id(struct thread *t, const char *text)
 {
     if (!text || !*text)

@@ -8,13 +8,14 @@
 #include "agent/core/agent.h"
 #include "agent/core/resolve.h"
 
-/* Newest first; 11.x carried the minor version in its name. */
+/* Newest first. CUDA 11 has the minor version in the file's name. */
 static const struct soname {
     int cuda;
     const char *name;
 } sonames[] = {{13, "libcupti.so.13"}, {12, "libcupti.so.12"}, {11, "libcupti.so.11.8"}};
 
-/* CUDA's major version of the driver; a CUPTI newer than the driver does not work. */
+/* The major version of CUDA that the driver supports, because a CUPTI newer than the driver does
+ * not work. 0: unknown. */
 static int driver_major(void)
 {
     static const char *const from[][2] = {{"libcuda.so", "cuDriverGetVersion"},
@@ -47,8 +48,8 @@ static void *open_in(const char *dir, const char *below, int most, char *path, s
     return NULL;
 }
 
-/* Where CUPTI lies as seen from a library of CUDA's: toolkit, pip wheels for CUDA 12, for CUDA 13.
- */
+/* Opens the CUPTI that lies beside a loaded CUDA library, where toolkits, the pip wheels for CUDA
+ * 12, and those for CUDA 13 put it. NULL: none. */
 static void *open_beside(const char *stem, int most, char *path, size_t size)
 {
     static const char *const below[] = {"/", "/../extras/CUPTI/lib64/", "/../../cuda_cupti/lib/",
@@ -68,7 +69,8 @@ static void *open_beside(const char *stem, int most, char *path, size_t size)
     return NULL;
 }
 
-/* The runtime may be linked into the program: then what else there is of CUDA. */
+/* Opens the CUPTI beside any loaded CUDA library: the runtime itself may be linked into the
+ * program. */
 static void *open_beside_runtime(int most, char *path, size_t size)
 {
     static const char *const stems[] = {"libcudart.so", "libcublas.so", "libcudnn.so",
@@ -115,7 +117,8 @@ int vendor_load_cupti(struct vendor_cupti *v, char *why, size_t size)
                  "its path.");
         return -1;
     }
-    if (!strchr(v->path, '/')) /* found by the loader: where, is what the user wants to know */
+    /* the loader found it by its name alone: the user wants to know its path */
+    if (!strchr(v->path, '/'))
         resolve_path("libcupti.so", v->path, sizeof v->path);
 #define X(name)                                                                                    \
     v->name = (__typeof__(v->name))resolve_symbol(handle, "cupti" #name);                          \

@@ -37,8 +37,8 @@ struct vendor_cupti {
 #undef X
 };
 
-/* Finds the CUPTI that fits this process (the copy in use already, else the one beside the CUDA
- * runtime in use, else an installed one). -1: none; `why` then is one sentence. */
+/* Finds the CUPTI that fits this process: the copy already in use, else the one beside the CUDA
+ * runtime in use, else an installed one. -1: there is none; `why` then holds one sentence. */
 int vendor_load_cupti(struct vendor_cupti *v, char *why, size_t size);
 
 #endif

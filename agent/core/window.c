@@ -1,4 +1,4 @@
-/* Opens and closes the windows of the run that are recorded in full. */
+/* Opens and closes the windows of the run that are recorded in full (window.h). */
 #include "agent/core/window.h"
 
 #include <stdlib.h>
@@ -10,35 +10,42 @@
 _Atomic bool window_is_closed;
 
 enum {
-    EARLY_STEPS = 2, /* CUPTI is turned on so many steps before they are needed */
-    SEEN = 64,       /* names of marks, and of others, remembered */
-    PACED = 64,      /* the pace is the mean of so many steps: a host that runs ahead of the GPU
-                        is quick for some, and slow again */
-    TAIL_STEPS = 4,  /* queued work runs on after a window: so long, within these */
+    EARLY_STEPS = 2, /* CUPTI is turned on this many steps before a window begins */
+    SEEN = 64,       /* size of the cache of names: is this name a step mark? */
+    /* the pace is the mean of up to this many steps, because a host that runs ahead of the GPU has
+     * quick steps and then slow ones again */
+    PACED = 64,
+    /* queued work still runs after a window: GPU records count for the time of TAIL_STEPS steps
+     * more, within TAIL_MIN_MS and TAIL_MAX_MS */
+    TAIL_STEPS = 4,
     TAIL_MIN_MS = 50,
     TAIL_MAX_MS = 2000,
-    OFF_MIN_MS = 1000, /* CUPTI stays on in shorter pauses */
-    SETTLE_MS = 50     /* until CUPTI is on where the collector says so; it says so 200 ms early */
+    OFF_MIN_MS = 1000, /* CUPTI stays on in pauses shorter than this */
+    /* how long CUPTI takes to be on after the collector asks for it; the collector asks 200 ms
+     * early */
+    SETTLE_MS = 50
 };
 
-/* The plan, and where the program is in it. Changed by the thread that marks steps, under `busy`.
- */
+/* The plan, and where the program is in it. The thread that marks steps changes it, holding
+ * `busy`. */
 static struct {
     enum spool_window_plan plan;
-    uint64_t every, window; /* steps */
-    uint64_t first, end;    /* of the next or present window; its first is one to lead in */
-    uint64_t near;          /* the window that CUPTI is already turned on for; 0 = none */
+    uint64_t every, window; /* in steps */
+    uint64_t first, end;    /* of the next or present window; its first step leads in */
+    uint64_t near;          /* the window for which CUPTI is already turned on; 0: none */
     _Atomic bool open;      /* by the plan */
     _Atomic bool paused;    /* by the collector */
-    _Atomic uint64_t steps; /* begun */
+    _Atomic uint64_t steps; /* steps begun so far */
     _Atomic int64_t gpu_until_ns, pace_ns, settled_ns;
-    int64_t began_ns[PACED];  /* by step % PACED */
-    _Atomic uint64_t counted; /* marks, see counted_as; 0 = none seen. Every thread asks */
+    int64_t began_ns[PACED]; /* begin of step s, at index s % PACED */
+    /* the marks that count as steps (counted_as); 0: none seen. Every thread reads it */
+    _Atomic uint64_t counted;
     atomic_flag busy;
-    _Atomic uint64_t seen[SEEN]; /* name << 8 | mark + 1, of this process's strings */
+    _Atomic uint64_t seen[SEEN]; /* name << 8 | mark + 1; name: a string id of this process */
 } g;
 
-/* "every=500,window=20", "steps=100:200", "profiler", "closed"; "asked" is begin_paused's. */
+/* Reads GPUPROF_WINDOW: "every=500,window=20", "steps=100:200", "profiler" or "closed".
+ * begin_paused reads "asked". */
 static void read_plan(void)
 {
     const char *text = agent_env("GPUPROF_WINDOW");
@@ -65,6 +72,7 @@ static void read_plan(void)
     }
 }
 
+/* Tells all threads whether the window is closed. */
 static void publish(void)
 {
     atomic_store(&window_is_closed, !atomic_load(&g.open) || atomic_load(&g.paused));
@@ -105,7 +113,8 @@ static void close_now(int64_t now_ns)
     publish();
 }
 
-/* "asked": nothing until somebody asks, and CUPTI stays off. The collector says so only later. */
+/* With "asked" nothing is recorded until a user asks, and CUPTI stays off from the start: the
+ * collector's own word would come too late. */
 static void begin_paused(void)
 {
     const char *text = agent_env("GPUPROF_WINDOW");
@@ -124,7 +133,8 @@ void window_begin(void)
     if (g.plan == SPOOL_WINDOWS_PROFILER || g.plan == SPOOL_WINDOWS_ALL)
         atomic_store(&g.open, g.plan == SPOOL_WINDOWS_ALL);
     else if (g.first != UINT64_MAX)
-        open_now(agent.spool->start_monotonic_ns); /* until the first step says where it is */
+        /* open until the first step shows where the program is */
+        open_now(agent.spool->start_monotonic_ns);
     publish();
 }
 
@@ -145,7 +155,7 @@ void window_obey(uint32_t control)
     atomic_store(&g.settled_ns, now_ns + SETTLE_MS * 1000000ll);
     atomic_store(&g.paused, pause);
     publish();
-    instruments_wake(); /* a thread that sleeps would look at the control word ten times a second */
+    instruments_wake(); /* a sleeping thread would read the control word only ten times a second */
 }
 
 bool window_counts(int64_t now_ns)
@@ -176,7 +186,8 @@ uint32_t window_name(const char *text)
     return n && spool_step_mark(text) ? strings_add(text, n) : 0;
 }
 
-/* The same few names come again and again. */
+/* The mark that a name stands for. A cache helps, since programs use a few names again and
+ * again. */
 static enum spool_step_mark mark_of(uint32_t name)
 {
     uint64_t there = atomic_load_explicit(&g.seen[name % SEEN], memory_order_relaxed);
@@ -190,7 +201,7 @@ static enum spool_step_mark mark_of(uint32_t name)
 
 enum { MARK_BITS = 8, DEPTH_BITS = 24 };
 
-/* Marks of one thread, depth and kind, in a word: thread << 32 | depth << 8 | kind. */
+/* The kind of marks that count as steps, in one word: thread << 32 | depth << 8 | mark. */
 static uint64_t counted_as(const struct thread *t, unsigned depth, enum spool_step_mark mark)
 {
     return (uint64_t)t->tid << (MARK_BITS + DEPTH_BITS) |
@@ -204,7 +215,8 @@ bool window_is_step(const struct thread *t, uint32_t name, unsigned depth)
            counted_as(t, depth, mark) == atomic_load_explicit(&g.counted, memory_order_relaxed);
 }
 
-/* Better marks than those counted so far: more trustworthy, or further out. */
+/* True if these marks are better than those counted so far: of a more trustworthy kind, or of the
+ * same kind and further out. */
 static bool better(uint64_t counted, enum spool_step_mark mark, unsigned depth)
 {
     enum spool_step_mark kind = (enum spool_step_mark)(counted & ((1u << MARK_BITS) - 1));
@@ -254,7 +266,7 @@ bool window_step(const struct thread *t, uint32_t name, unsigned depth, int64_t 
     uint64_t this = counted_as(t, depth, mark);
     if (better(counted, mark, depth)) {
         if (ended && counted == 0)
-            begin_step(now_ns); /* the one that is over */
+            begin_step(now_ns); /* the step that has just ended */
         counted = this;
         atomic_store_explicit(&g.counted, counted, memory_order_relaxed);
     }
@@ -292,5 +304,6 @@ bool window_wants_cupti(int64_t now_ns)
     uint64_t left = first - s - 1;
     if (left < (uint64_t)INT32_MAX && (int64_t)left * pace_ns < OFF_MIN_MS * 1000000ll)
         g.near = first;
-    return g.near == first; /* longer steps do not turn it off again */
+    /* once on for this window, CUPTI stays on, even if steps become longer */
+    return g.near == first;
 }
