@@ -1,5 +1,5 @@
-/* Copies the top of the stack when a call of CUDA took long, so that the collector can tell who
- * called. */
+/* At the end of a long call of CUDA, copies the top of its thread's stack, from which the collector
+ * finds out who made the call. */
 #include "agent/cupti/callers.h"
 
 #include <errno.h>
@@ -16,15 +16,16 @@
 #include "wire/spool_format.h"
 
 enum {
-    CODES = 128, /* segments of code that are told apart */
-    WORDS = 16,  /* return addresses that make the number of a stack */
-    SEEN = 512,  /* stacks that are copied, of a process */
+    CODES = 128, /* segments of code that the list holds at most */
+    WORDS = 16,  /* return addresses from which a stack's number is made */
+    SEEN = 512,  /* stacks that a process copies at most */
     PROBES = 8,
-    LOOK_BYTES = 64 << 20, /* of code that is looked through for another client */
+    LOOK_BYTES = 64 << 20, /* code that is searched for another client of CUPTI, at most */
     PAGES = SPOOL_STACK_BYTES / SPOOL_PAGE + 1,
 };
 
-/* Calls in which a host may wait. Launches are not among them: they are many and short. */
+/* Calls in which the host may wait. Launches are left out: programs make many, and they are
+ * short. */
 #define RUNTIME(name) CUPTI_RUNTIME_TRACE_CBID_##name
 #define DRIVER(name)  CUPTI_DRIVER_TRACE_CBID_##name
 static const CUpti_CallbackId runtime[] = {
@@ -75,9 +76,9 @@ static const CUpti_CallbackId driver[] = {
     DRIVER(cuModuleLoadData),
 };
 
-/* Where code lies that may be the program's own, in order. The agent's thread fills the other list
- * and then turns to it: a thread that still reads the old one may get a number of its own for its
- * stack, and no more. */
+/* Address ranges of code that may be the program's own, sorted. The agent's thread fills the list
+ * not in use and then switches to it. If another thread still reads the old list meanwhile, its
+ * stack may get a different number, and so be copied twice. */
 struct codes {
     size_t n;
     struct code {
@@ -86,7 +87,7 @@ struct codes {
 };
 static struct codes lists[2];
 static _Atomic(struct codes *) codes;
-static unsigned long long loads; /* when the list was made */
+static unsigned long long loads; /* resolve_loads() when the list was made */
 static _Atomic uint64_t seen[SEEN];
 static _Atomic uint32_t watch; /* counts the subscriptions */
 
@@ -135,9 +136,10 @@ static bool has_text(const struct dl_phdr_info *info, const ElfW(Phdr) * p, cons
     return memmem((const void *)(info->dlpi_addr + p->p_vaddr), p->p_filesz, text, n) != NULL;
 }
 
-/* Code that knows the function by name, whether it links it or looks it up; a program that loads
- * code may load such. A program with a static runtime, which loads the driver, says nothing by
- * that. Of what is too large to look through nobody knows. */
+/* Callback of dl_iterate_phdr. 1: this object may use CUPTI's callbacks, because it holds the text
+ * "cuptiSubscribe" (it links the function or looks it up), because it can load code that does, or
+ * because it is too large to search. Loading code proves nothing in a program with a static
+ * runtime, which loads the driver that way. */
 static int knows_callbacks(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     static const char subscribe[] = "cuptiSubscribe", load[] = "dlopen",
@@ -158,7 +160,7 @@ static int knows_callbacks(struct dl_phdr_info *info, size_t bytes, void *arg)
     return loads_code && links_runtime;
 }
 
-/* Another tool may subscribe, or be refused because of us. */
+/* True if another tool may subscribe, which our subscription would prevent. */
 static bool may_be_shared(void)
 {
     size_t left = LOOK_BYTES;
@@ -194,7 +196,7 @@ static bool is_code(const struct codes *c, uintptr_t word)
 
 /* ---- stacks ---- */
 
-/* What lies on the way from the program to here: return addresses, and where they lie. */
+/* A number for the stack, from the return addresses on it and where they lie. */
 static uint64_t number_of(const uint64_t *words, size_t n)
 {
     const struct codes *c = atomic_load_explicit(&codes, memory_order_acquire);
@@ -209,7 +211,8 @@ static uint64_t number_of(const uint64_t *words, size_t n)
     return number ? number : 1;
 }
 
-/* One that was not copied before, while there is room to remember it. */
+/* True if a stack of this number was not copied before; remembers it. False also if the table is
+ * full. */
 static bool is_new(uint64_t number)
 {
     for (uint64_t i = 0; i < PROBES; i++) {
@@ -223,8 +226,9 @@ static bool is_new(uint64_t number)
     return false;
 }
 
-/* The kernel copies: above the stack there may be nothing, and of a coroutine's nobody knows where
- * it ends. */
+/* Copies up to SPOOL_STACK_BYTES from address `from` upwards and returns how many bytes it got. The
+ * kernel copies, because the memory above the stack may not be mapped, and the end of a coroutine's
+ * stack is unknown. */
 static size_t copy_stack(uint64_t from, void *to)
 {
     struct iovec own = {to, SPOOL_STACK_BYTES}, pages[PAGES];
@@ -259,7 +263,7 @@ static inline __attribute__((always_inline)) void read_registers(uint64_t *r)
                      : "rax", "memory");
 }
 #else
-enum { UNWINDS = false }; /* analyzer/unwind knows the registers of x86-64 alone */
+enum { UNWINDS = false }; /* analyzer/unwind knows only the registers of x86-64 */
 
 static void read_registers(uint64_t *r)
 {
@@ -267,7 +271,8 @@ static void read_registers(uint64_t *r)
 }
 #endif
 
-/* Its frame, and all above it, stay as they are while it copies. */
+/* Copies the stack from this function's frame upwards. noinline, so that this frame and those above
+ * it stay unchanged meanwhile. */
 static __attribute__((noinline)) void take_stack(struct thread *t, struct spool_rec_stack *r)
 {
     size_t bytes = 0;
@@ -301,13 +306,14 @@ static void record(bool is_driver, const CUpti_CallbackData *call, int64_t start
 
 /* ---- calls ---- */
 
-/* The runtime's calls make the driver's: the outermost counts. */
+/* Called by CUPTI for each watched call. Functions of the runtime call the driver's, so only the
+ * outermost call of a thread counts. */
 void callers_see(CUpti_CallbackDomain domain, CUpti_CallbackId id, const CUpti_CallbackData *call)
 {
     struct thread *own = &agent_thread;
     uint32_t now = atomic_load_explicit(&watch, memory_order_relaxed);
     (void)id;
-    if (own->watch != now) { /* the end of a call may have gone by */
+    if (own->watch != now) { /* calls may have ended while nobody was subscribed */
         own->watch = now;
         own->waits = 0;
     }

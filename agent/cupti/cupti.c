@@ -1,4 +1,4 @@
-/* Starts, stops and finishes CUPTI, and keeps the rules that other tools broke (cupti.h). */
+/* Starts, stops and finishes CUPTI, by the rules in cupti.h. */
 #include "agent/cupti/cupti.h"
 
 #include <stdio.h>
@@ -13,8 +13,9 @@ struct cupti cupti;
 
 enum { FIRST_BUFFERS = 8, SUBSCRIBER_TAKEN = 39, PROBE_BYTES = 8192 };
 
-/* What is always recorded. Never here: KERNEL (it makes the GPU run one kernel at a time), MARKER
- * and NAME (nvtx.c is cheaper and works without a GPU). */
+/* The kinds of records that the agent always requests. Two kinds are never requested: KERNEL,
+ * because it makes the GPU run one kernel at a time, and MARKER and NAME, because nvtx.c is cheaper
+ * and works without a GPU. */
 static const CUpti_ActivityKind kinds[] = {
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
     CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -23,32 +24,32 @@ static const CUpti_ActivityKind kinds[] = {
     CUPTI_ACTIVITY_KIND_RUNTIME,
     CUPTI_ACTIVITY_KIND_DRIVER,
     CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-    CUPTI_ACTIVITY_KIND_CUDA_EVENT, /* which recording a wait waits for */
+    CUPTI_ACTIVITY_KIND_CUDA_EVENT, /* which recording of an event a wait refers to */
     CUPTI_ACTIVITY_KIND_OVERHEAD,
     CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API,
 };
 
-/* Turned on once, they stay on. Until the GPU is done with a copy or memset its record points to
- * what CUPTI allocated for it; see must_run(). They are few. */
+/* Kinds that stay on once they are on. Until the GPU has done a copy or memset, its record points
+ * to memory that CUPTI has allocated for it; see must_run(). Such records are few. */
 static bool stays_on(CUpti_ActivityKind kind)
 {
     return kind == CUPTI_ACTIVITY_KIND_MEMCPY || kind == CUPTI_ACTIVITY_KIND_MEMCPY2 ||
            kind == CUPTI_ACTIVITY_KIND_MEMSET;
 }
 
-static _Atomic bool off;     /* the kinds, by us: the window is closed */
-static _Atomic bool were_on; /* since CUPTI started */
+static _Atomic bool off;     /* we turned the kinds off, because the window is closed */
+static _Atomic bool were_on; /* the kinds were on at some time since CUPTI started */
 
-/* Reported once, when CUPTI starts or the thing is created. */
+/* Kinds that CUPTI reports once: at its start, or when the device, context or stream is created. */
 static const CUpti_ActivityKind one_shots[] = {
     CUPTI_ACTIVITY_KIND_DEVICE,
     CUPTI_ACTIVITY_KIND_CONTEXT,
     CUPTI_ACTIVITY_KIND_STREAM,
 };
 
-/* Calls that are frequent, cheap and say nothing (CUPTI 12.5 and newer can leave them out). cuDNN
- * and PyTorch make one or two queries of a function per launch, and each record costs the program
- * 0.5 us (docs/measurements). */
+/* Frequent, cheap calls that tell nothing. CUPTI 12.5 and newer can leave them out. cuDNN and
+ * PyTorch make one or two queries of a function per launch, and each record costs the program 0.5
+ * us (docs/measurements). */
 static const uint16_t quiet_runtime[] = {
     CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020,
     CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020,
@@ -72,7 +73,7 @@ static const uint16_t quiet_driver[] = {
     CUPTI_DRIVER_TRACE_CBID_cuCtxGetDevice,
     CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxGetState,
     CUPTI_DRIVER_TRACE_CBID_cuKernelGetAttribute,
-    CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, /* the runtime asks at each launch */
+    CUPTI_DRIVER_TRACE_CBID_cuKernelGetName, /* the runtime calls it at each launch */
     CUPTI_DRIVER_TRACE_CBID_cuDeviceGetAttribute,
     CUPTI_DRIVER_TRACE_CBID_cuCtxGetLimit,
     CUPTI_DRIVER_TRACE_CBID_cuFuncGetAttribute,
@@ -92,8 +93,9 @@ static uint64_t read_timestamp(void)
     return cupti.api.GetTimestamp(&ns) == CUPTI_SUCCESS ? ns : 0;
 }
 
-/* Two records of one kind in a row: the distance is the size that this CUPTI gives the kind. Needs
- * no driver, and answers for versions newer than our headers. */
+/* Finds the size that this version of CUPTI gives each kind of record: it is the distance between
+ * two such records in a row. That needs no driver, and works for versions newer than our
+ * headers. */
 static void probe_strides(void)
 {
     static _Alignas(8) uint32_t buffer[PROBE_BYTES / sizeof(uint32_t)];
@@ -130,8 +132,8 @@ static void CUPTIAPI on_nothing(void *user, CUpti_CallbackDomain domain, CUpti_C
     (void)data;
 }
 
-/* A look at whether somebody has subscribed. Activities need no subscription, and one of ours would
- * keep a client out that comes later. */
+/* Tries to subscribe, to learn whether another tool has. gpuprof unsubscribes at once: activity
+ * records need no subscription, and ours would keep out a client that comes later. */
 static CUptiResult subscribe_for_a_moment(void)
 {
     CUpti_SubscriberHandle handle = NULL;
@@ -149,7 +151,8 @@ bool cupti_held(void)
            (int)subscribe_for_a_moment() == SUBSCRIBER_TAKEN;
 }
 
-/* 0: go on; 1: a tool holds CUPTI that we cannot share it with; -1: leave CUPTI alone. */
+/* Tests whether gpuprof can use CUPTI. 0: yes; 1: another tool holds it; -1: CUPTI does not
+ * work. */
 static int subscribe(struct thread *t)
 {
     CUptiResult rc = peer_subscribed() ? CUPTI_SUCCESS : subscribe_for_a_moment();
@@ -186,7 +189,7 @@ static CUptiResult enable_kinds(void)
     }
     atomic_store(&were_on, true);
     atomic_store(&cupti.kinds_on, true);
-    /* after the kinds: enabling a kind turns all its calls on again */
+    /* After the kinds, because enabling a kind enables all its calls again. */
     quiet(cupti.api.ActivityEnableRuntimeApi, quiet_runtime, AGENT_ARRAY_LEN(quiet_runtime));
     quiet(cupti.api.ActivityEnableDriverApi, quiet_driver, AGENT_ARRAY_LEN(quiet_driver));
     return worst;
@@ -210,10 +213,11 @@ bool cupti_kind_used(uint32_t kind)
     return used && on && cupti_registered();
 }
 
-/* Versions that are never turned off. 13.0.0 can deadlock then. Of 63 trainings with 13.0.1 on an
- * H200 four crashed three to four seconds after gpuprof had turned off all kinds, in the thread of
- * CUPTI that completes copies and memsets: it reads what is freed (docs/measurements). Whether
- * leaving these two on is enough, no card has shown yet: GPUPROF_CUPTI_PAUSES=1 is for that. */
+/* True for versions of CUPTI that must never be turned off. 13.0.0 can deadlock then. With 13.0.1
+ * four of 63 trainings on an H200 crashed three to four seconds after gpuprof had turned off all
+ * kinds, in CUPTI's thread that completes copies and memsets: it reads freed memory
+ * (docs/measurements). stays_on() may be enough to prevent this, but no card has shown it yet;
+ * GPUPROF_CUPTI_PAUSES=1 is there to test that. */
 static bool must_run(void)
 {
     const char *pauses = agent_env("GPUPROF_CUPTI_PAUSES");
@@ -237,9 +241,10 @@ bool cupti_stop_kinds(void)
     return true;
 }
 
-/* Off only behind the first kernel, unless we subscribe. A CUPTI (13.0.1 does it) that was on, and
- * is off while the program makes its context, never starts to number the calls: turned on again, it
- * gives all of them the same correlation id, and waits no start. */
+/* Turns the kinds on or off. Off only after the first kernel, unless gpuprof subscribes: if CUPTI
+ * (as 13.0.1) was on, and is off while the program makes its context, it never begins to number the
+ * calls. Turned on again, it gives all of them the same correlation id, and no launch can be told
+ * from another. */
 void cupti_switch(bool on)
 {
     if (cupti.waiting)
@@ -265,8 +270,9 @@ static int begin(struct thread *t)
         return -1;
     }
     cupti_range_watch(t);
-    agent.spool->cupti_version = cupti.version; /* from here on it is known what the GPU does */
-    bool later = !window_wants_cupti(clock_now_ns()); /* nobody has asked for it yet */
+    /* From here on the recording knows what the GPU does. */
+    agent.spool->cupti_version = cupti.version;
+    bool later = !window_wants_cupti(clock_now_ns()); /* no window wants GPU records yet */
     atomic_store(&off, later);
     rc = later ? CUPTI_SUCCESS : enable_kinds();
     if (rc != CUPTI_SUCCESS)
@@ -314,7 +320,8 @@ void cupti_start(struct thread *t)
     cupti.waiting = held != 0;
     cupti_publish_begin();
     peer_forget();
-    atomic_store(&cupti.generation, agent.generation); /* requests may come from here on */
+    /* From here on CUPTI's requests are answered. */
+    atomic_store(&cupti.generation, agent.generation);
     if (cupti.waiting || begin(t) == 0)
         cupti.thread = cupti_flush_start() == 0;
 }

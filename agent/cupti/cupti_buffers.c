@@ -1,4 +1,5 @@
-/* The two callbacks that CUPTI calls, one of them inside the program's CUDA calls. */
+/* The two buffer callbacks that CUPTI calls. It makes the request inside the program's CUDA
+ * calls. */
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -19,14 +20,15 @@ static uint64_t next_request(void)
     return atomic_fetch_add_explicit(&requests, 1, memory_order_relaxed) + 1;
 }
 
-/* Buffers whose records are thrown away. CUPTI wants distinct ones, and before API 27 it crashes
- * when it gets none. The first ones are always there, the others are mapped when they are first
- * needed and stay: what CUPTI completes may also be another client's, so they are remembered. */
+/* Buffers whose records are thrown away, for when there is no other. CUPTI needs a different one
+ * for each request, and before API version 27 it crashes if it gets none. The first ones are
+ * static; the others are mapped at first use and stay. They are kept in a table, because a buffer
+ * that CUPTI completes may also be another client's. */
 enum { DISCARDS = 256, DISCARDS_HERE = 16, DISCARD_BYTES = 64 << 10 };
 static _Alignas(64) char discard_here[DISCARDS_HERE][DISCARD_BYTES];
 static struct {
     _Atomic(uint8_t *) data;
-    _Atomic uint64_t seq; /* of the request that it answered; 0: it is free */
+    _Atomic uint64_t seq; /* number of the request for which CUPTI has it; 0: free */
 } discards[DISCARDS];
 
 static uint8_t *discard_data(int i)
@@ -59,7 +61,8 @@ static uint8_t *discard_take(void)
     return NULL;
 }
 
-/* How far whole records reach that are not longer than `most` in all; *n counts them. */
+/* Length of the whole records at the start of `records` that together are no longer than `most`.
+ * *n: their number. */
 static size_t reach(const uint8_t *records, size_t bytes, size_t most, uint64_t *n)
 {
     size_t to = 0;
@@ -76,7 +79,7 @@ static size_t reach(const uint8_t *records, size_t bytes, size_t most, uint64_t 
     return to;
 }
 
-/* Index of one that CUPTI has, -1: it is none. */
+/* Index of a discard buffer that CUPTI has, or -1. */
 static int discard_of(const uint8_t *buffer)
 {
     for (int i = 0; buffer && i < DISCARDS; i++)
@@ -85,7 +88,7 @@ static int discard_of(const uint8_t *buffer)
     return -1;
 }
 
-/* CUPTI has one with records that are not counted yet, of a request up to this one. */
+/* True if CUPTI holds a discard buffer with uncounted records, of a request up to `up_to`. */
 static bool discards_pending(uint64_t up_to)
 {
     for (int i = 0; i < DISCARDS; i++) {
@@ -117,10 +120,11 @@ static int64_t take(void)
     return -1;
 }
 
-enum { GROWS = 64 }; /* tries to make a buffer within a request, which takes 0.2 ms */
+enum { GROWS = 64 }; /* attempts to make a buffer within a request; each takes 0.2 ms */
 
-/* Index of a free one, made here if need be; -1: there is none. Then none is looked for in the next
- * millisecond: CUPTI asks again at every record, and a look at all of them takes 20 us. */
+/* Index of a free buffer, made here if needed; -1: there is none. After a failure no thread
+ * searches for a millisecond, because CUPTI asks again at every record, and a search of all buffers
+ * takes 20 us. */
 static int64_t find(void)
 {
     enum { DRY_NS = 1000000 };
@@ -130,7 +134,9 @@ static int64_t find(void)
         return -1;
     int64_t i = take();
     for (unsigned k = 1; i < 0 && k <= GROWS && cupti_buffers_prepare(k) == 0; k++)
-        i = take(); /* our thread got no core in time; others may take what was made: more then */
+        /* The agent's thread got no core in time. Other threads may take what this one makes, so it
+         * makes more each time. */
+        i = take();
     if (i < 0)
         atomic_store_explicit(&dry_until_ns, now_ns + DRY_NS, memory_order_relaxed);
     return i;
@@ -142,12 +148,12 @@ void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_r
     if (peer_request(buffer, size, max_records))
         return;
     *max_records = 0;
-    bool here = cupti_running(); /* not in a forked child: the arena is not mapped there */
+    bool here = cupti_running(); /* false in a forked child, where the buffers are not mapped */
     int64_t i = here ? find() : -1;
     if (i >= 0) {
         *buffer = (uint8_t *)spool_buffer((uint32_t)i);
         *size = SPOOL_BUFFER_BYTES;
-        cupti_flush_wake(); /* records come, with names that are new */
+        cupti_flush_wake(); /* records will come, perhaps with new names */
         return;
     }
     if (here) {
@@ -158,7 +164,7 @@ void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_r
     *size = *buffer ? DISCARD_BYTES : 0;
 }
 
-/* Index of one of our buffers, -1: it is not. */
+/* Index of one of our buffers, or -1. */
 static int64_t ours(const uint8_t *buffer)
 {
     uint64_t at = (uint64_t)(buffer - (uint8_t *)spool_buffer(0));
@@ -195,8 +201,9 @@ void CUPTIAPI cupti_buffer_complete(CUcontext context, uint32_t stream, uint8_t 
     }
 }
 
-/* The first record's kind comes last, as CUPTI itself writes it: names are looked for in buffers
- * that are not complete, too, and there a kind says that its record is. */
+/* Copies records into a buffer. The first record's kind is written last, as CUPTI does it: the
+ * search for names also reads incomplete buffers, and takes a record for complete if its kind is
+ * set. */
 static void fill(void *buffer, const uint8_t *records, size_t bytes)
 {
     uint32_t kind;
@@ -205,9 +212,10 @@ static void fill(void *buffer, const uint8_t *records, size_t bytes)
     atomic_store_explicit((_Atomic uint32_t *)buffer, kind, memory_order_release);
 }
 
-/* Each thread has a buffer, and one that ends soon leaves it with next to nothing in it. These are
- * put together in one of ours, whose seq no request reaches, so that as many are needed as there
- * are threads at once. By who has the turn (cupti_publish.c). */
+/* Each thread has a buffer of its own, and a thread that soon ends leaves it almost empty. The
+ * records of such buffers are gathered in one of ours, so the agent needs only as many buffers as
+ * there are threads at one time. Its seq is higher than that of any request. Only the thread that
+ * has the turn (cupti_publish.c) uses this. */
 enum { GATHER_MOST = SPOOL_BUFFER_BYTES / 8 };
 static int64_t gathering = -1;
 static size_t gathered;
@@ -243,7 +251,8 @@ bool cupti_buffers_gather(uint32_t i, size_t valid)
     }
     fill(spool_buffer((uint32_t)gathering) + gathered, from, valid);
     atomic_store_explicit((_Atomic uint32_t *)from, 0,
-                          memory_order_release); /* killed here: once */
+                          /* After a kill here the records are read only once. */
+                          memory_order_release);
     memset(from, 0, valid);
     gathered += valid;
     atomic_store_explicit(&spool_descs()[i].valid_bytes, 0, memory_order_relaxed);
@@ -253,14 +262,14 @@ bool cupti_buffers_gather(uint32_t i, size_t valid)
 
 void cupti_buffers_keep(const uint8_t *records, size_t bytes)
 {
-    for (size_t from = 0; from < bytes;) { /* as many at a time as go into one of ours */
+    for (size_t from = 0; from < bytes;) { /* as many records at a time as fit into a buffer */
         uint64_t n;
         size_t part = reach(records + from, bytes - from, SPOOL_BUFFER_BYTES, &n);
         if (part == 0)
-            return; /* nothing that we could read */
+            return; /* not readable by us */
         int64_t i = take();
         if (i < 0 && cupti_buffers_prepare(1) == 0)
-            i = take(); /* no launch waits for this thread: there is time for it */
+            i = take(); /* no launch waits for this thread, so it may take the time */
         if (i < 0) {
             agent_count(SPOOL_BUFFER_STARVED, 1);
             agent_count(SPOOL_DISCARDED, n);
@@ -291,7 +300,7 @@ bool cupti_buffers_scarce(void)
     return used > agent.spool->buffer_count / 2;
 }
 
-/* Several threads may add the same one: that does no harm. */
+/* Buffer i has room now. Several threads may add the same one; that does no harm. */
 static void add_to_arena(uint32_t i)
 {
     uint32_t n = atomic_load(&cupti.arena);
@@ -308,7 +317,7 @@ int cupti_buffers_prepare(unsigned spare)
     for (; free < spare && n < agent.spool->buffer_count; free++, n++) {
         uint64_t off = agent.spool->buffers_off + (uint64_t)n * SPOOL_BUFFER_BYTES;
         if (spool_grow(off, SPOOL_BUFFER_BYTES) != 0)
-            return -1; /* requests are counted as starved */
+            return -1; /* the requests are counted as starved */
         add_to_arena(n);
     }
     return 0;

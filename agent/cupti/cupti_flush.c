@@ -1,8 +1,8 @@
-/* The agent's own thread: asks CUPTI for what is ready, makes finished buffers readable by the
- * collector, keeps anchors and drop counts, and obeys the collector's stop.
+/* The agent's own thread. It asks CUPTI for finished records, makes finished buffers readable for
+ * the collector, takes anchors, counts dropped records, and stops if the collector asks for it.
  *
- * It sleeps between rounds, longer while nothing happens. After the last flush it makes no CUPTI
- * call again, because libraries are being torn down around it. */
+ * The thread sleeps between rounds, longer while the program records nothing. After the last flush
+ * it calls no function of CUPTI again, because libraries are being unloaded around it. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -17,15 +17,17 @@
 #include "agent/cupti/callers.h"
 #include "agent/cupti/cupti.h"
 
-#if defined(__x86_64__) && defined(__GLIBC__) /* so that it loads on older systems */
+/* Old symbol versions, so that the agent loads on older systems. */
+#if defined(__x86_64__) && defined(__GLIBC__)
 __asm__(".symver pthread_create,pthread_create@GLIBC_2.2.5");
 #endif
 
 enum {
     FLUSH_MS = 100,
     IDLE_MS = 1000,
-    /* Between two looks for names: a kill loses those first seen within this time. After a new
-     * name; while records come; while none does, until the program does something. */
+    /* Time between two searches for names: after a new name; while records come; while none come,
+     * until the program does something. A kill loses the names that were first used within this
+     * time. */
     WALK_MS = 1,
     WALK_BUSY_MS = 10,
     WALK_IDLE_MS = 100,
@@ -38,9 +40,10 @@ enum {
 enum finish { FINISH_NONE, FINISH_PLAIN, FINISH_FORCED };
 
 static _Atomic uint32_t bell; /* futex: rung when there is something to do */
-static _Atomic bool rung;     /* ... and it has not looked yet */
+static _Atomic bool rung;     /* ... and the thread has not looked yet */
 static _Atomic uint32_t finish_asked, finish_done;
-static _Atomic uint32_t names_asked, names_done; /* futex: how often before exec */
+/* futex: how often names were wanted before an exec, and read. */
+static _Atomic uint32_t names_asked, names_done;
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, int64_t ns)
 {
@@ -56,7 +59,7 @@ static void futex_wake(_Atomic uint32_t *word)
 void cupti_flush_wake(void)
 {
     if (atomic_exchange(&rung, true))
-        return; /* it is on its way: callers are in a hurry */
+        return; /* already rung: callers are in a hurry */
     atomic_fetch_add_explicit(&bell, 1, memory_order_release);
     futex_wake(&bell);
 }
@@ -69,11 +72,11 @@ bool cupti_attend(void)
     return true;
 }
 
-static bool counted = true; /* at the last look at what was dropped (window_counts) */
+static bool counted = true; /* did drops count (window_counts) at the last poll? */
 
-/* CUPTI also drops records outside the windows, mostly while the agent turns kinds on or off and the
- * program goes on launching. These are counted apart and are no loss. Where it is not clear, a
- * dropped record counts as lost. */
+/* Counts the records that CUPTI dropped. It also drops records outside the windows, mostly while
+ * the agent turns kinds on or off and the program goes on launching. These are no loss, and are
+ * counted separately. If drops counted at the last poll or count now, all of them count as lost. */
 static void poll_dropped(void)
 {
     size_t n = 0;
@@ -86,7 +89,8 @@ static void poll_dropped(void)
     counted = counts;
 }
 
-/* Around the moments in which CUPTI is turned on or off, often enough to tell what these cost. */
+/* Polls often around the moments at which CUPTI is turned on or off, so that drops outside a window
+ * are counted as such. */
 static void watch_switch(int64_t now_ns)
 {
     bool counts = window_counts(now_ns);
@@ -113,7 +117,8 @@ static void self_check(struct thread *t)
                      (int64_t)seen.launches);
 }
 
-/* Another client's session: say so once, also of one that was over between two rounds. */
+/* Reports once that another client used CUPTI, even if its session began and ended between two
+ * rounds. */
 static void tell_of_peer(struct thread *t)
 {
     static bool told;
@@ -152,7 +157,8 @@ bool cupti_flush_late(uint64_t up_to)
     }
 }
 
-/* CUPTI's own thread may be about to hand a buffer back just now. */
+/* The last flush. If forced, it waits up to LATE_MS for the buffers that CUPTI still holds, because
+ * CUPTI's own thread may be about to return one. */
 static void finish(struct thread *t, enum finish how)
 {
     const struct timespec nap = {.tv_nsec = LATE_MS / LATE_NAPS * 1000000};
@@ -179,8 +185,8 @@ static void finish(struct thread *t, enum finish how)
     clock_anchor();
 }
 
-/* Afterwards put back what it has changed (calls that it left out, kinds that it turned off behind
- * our back). */
+/* Watches another client's sessions. After one, restores what the client changed: calls that it
+ * left out, and kinds that it turned off unseen. */
 static void after_peer(struct thread *t)
 {
     tell_of_peer(t);
@@ -203,8 +209,9 @@ static void charge_self(void)
 struct pace {
     int64_t next_flush_ns, next_anchor_ns, next_grow_ns;
     int flush_ms, walk_ms;
-    uint32_t names;      /* known by the last round */
-    bool records, alone; /* some since the last anchor; no thread of the program is left */
+    uint32_t names; /* number of names at the last round */
+    /* records: some came since the last anchor; alone: no thread of the program is left. */
+    bool records, alone;
 };
 
 static int slower(int ms, int most)
@@ -212,7 +219,7 @@ static int slower(int ms, int most)
     return ms * 2 < most ? ms * 2 : most;
 }
 
-/* Returns how long to sleep, in ns. */
+/* One round. Returns how long to sleep, in ns. */
 static int64_t round_of_work(struct thread *t, struct pace *p)
 {
     int64_t now = clock_now_ns();
@@ -221,7 +228,8 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
         p->next_flush_ns = now;
     struct cupti_progress done = cupti_publish(t, false);
     if (now >= p->next_flush_ns && cupti_buffers_scarce()) {
-        p->next_flush_ns = now + p->flush_ms * 1000000ll; /* each flush takes buffers half full */
+        /* No flush now: each one returns half-full buffers. */
+        p->next_flush_ns = now + p->flush_ms * 1000000ll;
     } else if (now >= p->next_flush_ns) {
         struct cupti_progress more = peer_holds() ? cupti_publish(t, true) : flush(t, false);
         bool busy = done.buffers || more.buffers;
@@ -251,7 +259,8 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     if (!cupti.waiting)
         after_peer(t);
     if (now >= p->next_grow_ns && (cupti_buffers_prepare(SPARE_BUFFERS) | rings_prepare()) != 0)
-        p->next_grow_ns = now + ANCHOR_MS * 1000000ll; /* a full disk: do not ask all the time */
+        /* The disk may be full: try again later, not in each round. */
+        p->next_grow_ns = now + ANCHOR_MS * 1000000ll;
     charge_self();
     uint32_t names = atomic_load_explicit(&agent.spool->names_used, memory_order_relaxed);
     p->walk_ms = names != p->names ? WALK_MS
@@ -265,14 +274,15 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
 static void *flush_thread(void *arg)
 {
     prctl(PR_SET_NAME, "gpuprof", 0, 0, 0);
-    struct thread *t = thread_enter(); /* NULL without room for a ring: the thread still flushes */
+    /* NULL if there is no room for a ring; the thread still flushes. */
+    struct thread *t = thread_enter();
     agent_thread.is_agent = true;
     silence_begin();
     counted = true; /* a forked child inherits it */
     struct pace p = {.flush_ms = FLUSH_MS, .walk_ms = WALK_MS};
     uint32_t asked;
     for (;;) {
-        atomic_store(&rung, false); /* before looking: what comes later rings again */
+        atomic_store(&rung, false); /* before the round, so that later calls ring again */
         uint32_t seen = atomic_load(&bell);
         asked = atomic_load(&finish_asked);
         if (asked != FINISH_NONE || atomic_load(&agent.spool->control) == SPOOL_STOP ||
@@ -287,7 +297,7 @@ static void *flush_thread(void *arg)
             continue;
         atomic_store(&instruments_asleep, p.walk_ms > WALK_BUSY_MS);
         futex_wait(&bell, seen, sleep_ns);
-        if (atomic_load(&bell) != seen) /* rung: something begins */
+        if (atomic_load(&bell) != seen) /* rung: the program does something */
             p.walk_ms = WALK_MS;
         atomic_store(&instruments_asleep, false);
     }
@@ -308,7 +318,7 @@ int cupti_flush_start(void)
 {
     atomic_store(&finish_asked, FINISH_NONE);
     atomic_store(&finish_done, 0);
-    /* no signal of the program's may end up on our thread */
+    /* Signals of the program must not be delivered to this thread. */
     sigset_t all, before;
     pthread_attr_t attr;
     pthread_t id;
@@ -323,7 +333,8 @@ int cupti_flush_start(void)
     return failed ? -1 : 0;
 }
 
-/* By our thread, since this may be a signal's handler, and within a call of CUDA. */
+/* Called before exec. The agent's thread reads the names, since this may run in a signal handler
+ * within a call of CUDA; this thread waits up to NAMES_MS for it. */
 void cupti_replaced(void)
 {
     if (!cupti_running() || !cupti.thread)

@@ -1,9 +1,10 @@
-/* What records point to. Kernel names live in the program's heap and are unreachable once it is
- * dead, so each new one is copied into the spool; API functions are numbers whose names only this
+/* Copies what records point to. Kernel names lie in the program's memory and are lost when it dies,
+ * so each new one is copied into the spool. API functions are numbers, whose names only this
  * version of CUPTI knows.
  *
- * A name may be gone by the time we look (its module was unloaded): it is read through the kernel,
- * which fails where a load would crash. One thread at a time uses all of this (cupti_publish.c). */
+ * A name's module may have been unloaded by the time of the copy. Names are therefore read through
+ * the kernel, which returns an error where a load would crash. Only one thread at a time uses this
+ * file (cupti_publish.c). */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ enum {
     TABLE_FILL = TABLE / 4 * 3,
     NAME_MAX_BYTES = 16 << 10,
     CBIDS = 4096,
-    KERNEL_NAME = 104, /* offsets that no version of the records has moved */
+    KERNEL_NAME = 104, /* offsets that are the same in all versions of the records */
     API_CBID = 4,
 };
 _Static_assert(offsetof(CUpti_ActivityKernel9, name) == KERNEL_NAME, "kernel record changed");
@@ -31,7 +32,8 @@ struct known {
 
 static struct known *table;
 static uint32_t table_used, round_now;
-static uint8_t cbid_known[2][CBIDS];       /* 1 = reported, 2 = and it launches kernels */
+/* 1: its name is published; 2: also, it launches kernels. */
+static uint8_t cbid_known[2][CBIDS];
 static _Atomic uint64_t launches, kernels; /* seen so far */
 
 int cupti_names_open(void)
@@ -51,7 +53,7 @@ int cupti_names_open(void)
     return 0;
 }
 
-/* One thread at a time adds; others may read. */
+/* Adds 1. Only one thread at a time adds, so no atomic addition is needed; others may read. */
 static void count(_Atomic uint64_t *n)
 {
     atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1,
@@ -69,7 +71,7 @@ struct cupti_seen cupti_names_seen(void)
                                atomic_load_explicit(&kernels, memory_order_relaxed)};
 }
 
-/* Text at `pointer`, page by page; its length, 0 if it cannot be read. */
+/* Copies the text at `pointer`, page by page. Returns its length, 0 if it cannot be read. */
 static size_t read_text(uint64_t pointer, char *to, size_t size)
 {
     size_t n = 0;
@@ -79,7 +81,8 @@ static size_t read_text(uint64_t pointer, char *to, size_t size)
         struct iovec here = {to + n, want};
         struct iovec there = {(void *)(uintptr_t)(pointer + n), want};
         ssize_t got = process_vm_readv(agent.pid, &here, 1, &there, 1, 0);
-        if (got < 0 && (errno == EPERM || errno == ENOSYS)) { /* forbidden here: read it plainly */
+        /* The process may not do that: read the memory directly. */
+        if (got < 0 && (errno == EPERM || errno == ENOSYS)) {
             got = (ssize_t)strnlen(there.iov_base, want - 1) + 1;
             memcpy(to + n, there.iov_base, (size_t)got);
         }
@@ -132,7 +135,7 @@ static void see_name(uint64_t pointer)
     }
 }
 
-/* CUPTI says cudaMemcpyAsync_v3020: the version tells users nothing. */
+/* Removes the version: CUPTI says cudaMemcpyAsync_v3020, and _v3020 tells users nothing. */
 static void strip_version(char *name)
 {
     char *v = strrchr(name, 'v');
@@ -177,7 +180,7 @@ static uint64_t word_at(const char *record, size_t offset)
     return v;
 }
 
-/* False: CUPTI has not finished writing this record. */
+/* Publishes the names that a record needs. False: CUPTI has not finished writing this record. */
 static bool see(struct thread *t, uint32_t kind, const char *record)
 {
     uint32_t cbid, result;
@@ -208,7 +211,7 @@ uint64_t cupti_names_walk(struct thread *t, const char *buffer, uint64_t from, u
                           bool complete)
 {
     while (from + sizeof(uint32_t) <= bytes) {
-        /* a record's kind is what shows that it is there */
+        /* CUPTI writes the kind last. */
         uint32_t kind =
             atomic_load_explicit((const _Atomic uint32_t *)(buffer + from), memory_order_acquire);
         uint32_t stride = kind < SPOOL_STRIDES ? agent.spool->stride[kind] : 0;

@@ -1,11 +1,12 @@
-/* Another CUPTI client in the program (torch.profiler's kineto, a tracer of the user's). CUPTI has
- * one pair of buffer callbacks and one switch per kind for all, and the last client to call wins.
- * So preload_cupti.c keeps its calls from reaching CUPTI, ours stay registered, and both get all:
- * in a session of its own (between its first Enable and its last Disable) the buffers are the
- * client's; when one is complete we copy it, take out what the client did not ask for, and hand it
- * on. Stamps are put into its clock if it registered one.
+/* Shares CUPTI with another client in the program (torch.profiler's Kineto, a tracer of the
+ * user's). CUPTI has one pair of buffer callbacks and one switch per kind for the whole process,
+ * and the last client to set them wins. So preload_cupti.c answers the other client's calls itself,
+ * our callbacks stay registered, and both get all records. A session of the client lasts from its
+ * first Enable to its last Disable. During a session CUPTI fills the client's buffers; when one is
+ * complete, the agent copies it, removes the records that the client did not request, converts
+ * times to the client's clock if it registered one, and passes the buffer on.
  *
- * A client that reaches CUPTI behind our back (by dlsym) is not seen here: see cupti_flush.c. */
+ * A client that reaches CUPTI by dlsym is not seen here: see silence.c. */
 #include <string.h>
 
 #include "agent/core/clock.h"
@@ -17,11 +18,12 @@ static struct {
     _Atomic(CUpti_BuffersCallbackRequestFunc) request;
     _Atomic(CUpti_BuffersCallbackCompleteFunc) complete;
     _Atomic(CUpti_TimestampCallbackFunc) clock;
-    _Atomic uint64_t on;                /* kinds that it has enabled, a bit each */
-    _Atomic uint64_t wanted;            /* those of its last session: buffers come back later */
-    _Atomic uint64_t start_ns, stop_ns; /* of that session, CUPTI's clock; stop 0: it lasts */
-    _Atomic uint64_t here_ns, there;    /* the two clocks at one moment */
-    _Atomic size_t dropped;             /* counted by us, not yet told to the client */
+    _Atomic uint64_t on;     /* kinds that the client has enabled, a bit each */
+    _Atomic uint64_t wanted; /* kinds of its last session: buffers come back after it */
+    /* Of that session, by CUPTI's clock; stop 0: it still lasts. */
+    _Atomic uint64_t start_ns, stop_ns;
+    _Atomic uint64_t here_ns, there; /* CUPTI's clock and the client's at one moment */
+    _Atomic size_t dropped;          /* counted by gpuprof, not yet reported to the client */
     _Atomic uint32_t sessions;
     _Atomic bool ended;
 } peer;
@@ -72,7 +74,7 @@ static void session_ends(void)
 {
     atomic_store(&peer.stop_ns, now_ns());
     atomic_store(&peer.ended, true);
-    cupti_flush_wake(); /* its buffers go back to it */
+    cupti_flush_wake(); /* its buffers must go back to it */
 }
 
 void peer_disables(uint32_t kind)
@@ -88,11 +90,12 @@ void peer_finalizes(void)
 {
     if (atomic_exchange(&peer.on, 0) != 0)
         session_ends();
-    atomic_store(&peer.request, NULL); /* complete stays: its last buffers are on their way */
+    /* Complete stays: its last buffers are still to be returned. */
+    atomic_store(&peer.request, NULL);
     atomic_store(&peer.clock, NULL);
 }
 
-/* ---- its clock ---- */
+/* ---- the client's clock ---- */
 
 static void read_clocks(CUpti_TimestampCallbackFunc clock, uint64_t *here, uint64_t *there)
 {
@@ -122,10 +125,10 @@ CUpti_TimestampCallbackFunc peer_clock(void)
     return atomic_load(&peer.clock);
 }
 
-/* A straight line through the clocks at registration and now. */
+/* The client's clock as a straight line through both clocks' values at registration and now. */
 struct line {
     uint64_t here, there;
-    double rate; /* 0: its clock is CUPTI's */
+    double rate; /* 0: the client uses CUPTI's clock */
 };
 
 static struct line clock_line(void)
@@ -146,9 +149,10 @@ static uint64_t convert(const struct line *l, uint64_t ns)
     return l->there + (uint64_t)(int64_t)((double)(int64_t)(ns - l->here) * l->rate);
 }
 
-/* ---- its buffers ---- */
+/* ---- the client's buffers ---- */
 
-/* Where the stamps of a kind's records stand; the first is when it began. */
+/* Offsets of the times in a kind's records, 0 behind the last one; the first is the start. NULL:
+ * the kind has none. */
 static const uint8_t *stamps_of(uint32_t kind)
 {
 #define AT(type, member) (uint8_t) offsetof(type, member)
@@ -204,7 +208,7 @@ static uint64_t stamp_at(const uint8_t *record, uint8_t at)
     return v;
 }
 
-/* Would the client have got this record without us? */
+/* True if the client would have got this record without gpuprof. */
 static bool is_for_client(const uint8_t *record, uint32_t kind)
 {
     const uint8_t *at = stamps_of(kind);
@@ -226,7 +230,7 @@ static void restamp(uint8_t *record, uint32_t kind, const struct line *l)
     }
 }
 
-/* Moves the client's records to the front; returns their bytes. */
+/* Moves the client's records to the front, and returns their length in bytes. */
 static size_t keep_clients(uint8_t *buffer, size_t valid)
 {
     struct line l = clock_line();
@@ -236,7 +240,7 @@ static size_t keep_clients(uint8_t *buffer, size_t valid)
         memcpy(&kind, buffer + from, sizeof kind);
         uint32_t stride = kind < SPOOL_STRIDES ? agent.spool->stride[kind] : 0;
         if (stride == 0 || from + stride > valid)
-            return valid; /* not understood: the client gets the rest as it is */
+            return valid; /* unknown record: the client gets the rest unchanged */
         if (is_for_client(buffer + from, kind)) {
             memmove(buffer + to, buffer + from, stride);
             if (l.rate > 0)
@@ -258,7 +262,7 @@ bool peer_request(uint8_t **buffer, size_t *size, size_t *max_records)
     request(buffer, size, max_records);
     if (!*buffer)
         return false;
-    memset(*buffer, 0, *size); /* CUPTI was told by us that buffers come zeroed */
+    memset(*buffer, 0, *size); /* gpuprof told CUPTI that buffers come zeroed */
     if (cupti_running())
         peer_goes_out(*buffer, *size);
     return true;
@@ -293,8 +297,9 @@ bool peer_ended(void)
     return atomic_exchange(&peer.ended, false);
 }
 
-/* kineto that comes with PyTorch 2.11 takes a session whose buffers have all come back already for
- * an empty one. After the session it reads the CPU's events first, which can take long. */
+/* True during a session, and for up to a minute after it while CUPTI has buffers of the client's.
+ * Kineto of PyTorch 2.11 takes a session for empty if all its buffers have come back already when
+ * it asks, and it first reads the CPU's events, which can take long. */
 bool peer_holds(void)
 {
     const uint64_t longest_ns = 60ull * 1000000000;

@@ -1,11 +1,12 @@
-/* Buffers that CUPTI has finished become readable by the collector, the names that their records
- * point to first. The names in buffers that CUPTI still fills are looked for as well, because the
- * process may be killed at any moment.
+/* Makes buffers that CUPTI has finished readable for the collector, after it has published the
+ * names that their records point to. It also reads the names in buffers that CUPTI still fills,
+ * because the process may be killed at any moment.
  *
- * The agent's thread does this all the time. A thread of the program does it at the end of the
- * first steps, so that no step is marked as over whose kernels have no names; it hands nothing
- * over. One thread at a time. A thread of the program waits for its turn in these steps alone, and
- * 20 ms at most: that long only if the agent's thread has the turn and gets no core. */
+ * The agent's thread does this all the time. At the end of each of the first steps a thread of the
+ * program reads names too (but hands no buffer over), so that no step is marked as ended whose
+ * kernels have no names. One thread at a time has the turn. A thread of the program waits for its
+ * turn only in these steps, for at most 20 ms: it takes that long only if the agent's thread has
+ * the turn and gets no core. */
 #include <errno.h>
 #include <time.h>
 
@@ -15,16 +16,16 @@
 #include "agent/cupti/cupti.h"
 
 enum {
-    FIRST_STEPS = 8, /* ... of which the program's own thread looks for the names */
+    FIRST_STEPS = 8, /* steps after which the program's own thread reads names */
     TURN_NAP_NS = 20000,
-    TURN_NAPS = 280, /* 20 ms: the kernel lets each nap last 50 us longer */
+    TURN_NAPS = 280, /* 20 ms in all: a nap takes 50 us longer than asked for */
 };
 
 static _Atomic bool turn_taken;
 static _Atomic uint32_t steps_marked;
 static struct {
     uint64_t seq, at;
-} walked[SPOOL_BUFFERS]; /* how far each buffer's names are known */
+} walked[SPOOL_BUFFERS]; /* how far the names of each buffer are published */
 
 static bool take_turn(void)
 {
@@ -36,7 +37,7 @@ static void give_turn(void)
     atomic_store_explicit(&turn_taken, false, memory_order_release);
 }
 
-/* hand_over: complete buffers go to the collector; only by the agent's thread. */
+/* hand_over: complete buffers go to the collector; only the agent's thread may do that. */
 static struct cupti_progress publish(struct thread *t, bool hand_over)
 {
     struct cupti_progress p = {0};
@@ -69,7 +70,7 @@ struct cupti_progress cupti_publish(struct thread *t, bool new_round)
 {
     const struct timespec nap = {.tv_nsec = TURN_NAP_NS};
     while (!take_turn())
-        nanosleep(&nap, NULL); /* a thread of the program has it for microseconds */
+        nanosleep(&nap, NULL); /* a thread of the program has the turn, for microseconds */
     if (new_round)
         cupti_names_round();
     clock_watch();
@@ -92,7 +93,7 @@ void cupti_publish_begin(void)
     atomic_store(&instruments_asleep, false);
 }
 
-/* In the program's thread: it may be cancelled elsewhere, not here. */
+/* Called in the program's thread, which must not be cancelled here. */
 static bool wait_for_turn(void)
 {
     const struct timespec nap = {.tv_nsec = TURN_NAP_NS};

@@ -1,6 +1,7 @@
-/* What CUPTI tells a subscriber: cudaProfilerStart and cudaProfilerStop in the program open and
- * close the window, where it was asked for; long calls leave their callers (callers.h). There can
- * be one subscriber alone: ours makes way for any other. */
+/* gpuprof's own subscription to CUPTI's callbacks. cudaProfilerStart and cudaProfilerStop open and
+ * close the window, if the user asked for that; long calls record their callers (callers.h). CUPTI
+ * allows only one subscriber, so gpuprof unsubscribes as soon as another tool wants to
+ * subscribe. */
 #include "agent/core/window.h"
 #include "agent/cupti/callers.h"
 #include "agent/cupti/cupti.h"
@@ -16,8 +17,8 @@ static bool is_range(CUpti_CallbackDomain domain, CUpti_CallbackId id)
                      id == CUPTI_DRIVER_TRACE_CBID_cuProfilerStop;
 }
 
-/* The runtime's functions call the driver's. At the end of Start the kinds are on: the program
- * asked for what comes next. */
+/* The callback. The runtime's functions call the driver's. When cudaProfilerStart returns, the
+ * kinds must be on, because the program wants the work after it recorded. */
 static void CUPTIAPI on_call(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                              const void *data)
 {
@@ -76,7 +77,7 @@ void cupti_range_watch(struct thread *t)
 void cupti_range_release(void)
 {
     CUpti_SubscriberHandle handle = atomic_exchange(&ours, NULL);
-    if (handle && cupti.api.Unsubscribe && cupti_running()) /* not in a forked child */
+    if (handle && cupti.api.Unsubscribe && cupti_running()) /* false in a forked child */
         cupti.api.Unsubscribe(handle);
 }
 

@@ -7,7 +7,7 @@
 #include "agent/core/agent.h"
 #include "agent/core/resolve.h"
 
-/* Libraries by the start of their file's name; the more telling first. */
+/* Tools by the start of a library's file name; the more specific ones first. */
 static const struct sign {
     const char *stem, *tool;
 } libraries[] = {
@@ -41,7 +41,7 @@ static void CUPTIAPI never_called(void *user, CUpti_CallbackDomain domain, CUpti
     (void)data;
 }
 
-/* What the subscriber told CUPTI of itself; empty: CUPTI cannot say. */
+/* The name that the subscriber gave CUPTI; unchanged if CUPTI cannot tell. */
 static void asked(const struct vendor_cupti *api, char *name, size_t size)
 {
     CUpti_SubscriberHandle none = NULL;

@@ -1,5 +1,5 @@
-/* Which tool holds CUPTI: asked of CUPTI where it can say (13.0 and newer), else guessed from the
- * libraries and variables that tools leave in a process. */
+/* Finds out which tool holds CUPTI. CUPTI 13.0 and newer tells it; otherwise gpuprof guesses from
+ * the libraries and variables that tools leave in a process. */
 #ifndef GPUPROF_AGENT_CUPTI_HOLDER_H
 #define GPUPROF_AGENT_CUPTI_HOLDER_H
 
@@ -7,7 +7,7 @@
 
 #include "agent/core/vendor.h"
 
-/* Never empty: "Nsight Systems", "Another profiler or debugger (/opt/x/libtool.so)". */
+/* `name` is never empty: "Nsight Systems", "Another profiler or debugger (/opt/x/libtool.so)". */
 void holder_name(const struct vendor_cupti *api, char *name, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* CUPTI as an instrument of the agent: what the core calls when. */
+/* CUPTI as an instrument of the agent: the functions that the core calls (instrument.h). */
 #include "agent/core/instrument.h"
 
 #include "agent/cupti/cupti.h"

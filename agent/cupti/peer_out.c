@@ -1,7 +1,7 @@
-/* Buffers of another client's (cupti_peer.c) that CUPTI has at the moment. Each comes back through
- * us, and its records are copied then. At the end of the process it may be too late for that:
- * CUPTI's own thread is about to hand one back, or work of the GPU's lasts that is in it. So what
- * is in them by then is copied where they are. */
+/* The buffers of another client (cupti_peer.c) that CUPTI has at the moment. CUPTI returns each of
+ * them through gpuprof, which copies its records then. When the process ends, it may be too late
+ * for that: CUPTI's own thread may be about to return a buffer, or work in it still runs on the
+ * GPU. The records in these buffers are then copied while CUPTI has them. */
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -15,8 +15,8 @@ enum { OUT = 512, TURN_NAP_NS = 20000 };
 static struct out {
     _Atomic(uint8_t *) buffer;
     _Atomic size_t size;
-    _Atomic bool busy; /* somebody copies it, or lets go of it */
-    _Atomic bool kept; /* copied already */
+    _Atomic bool busy; /* a thread copies it or releases it */
+    _Atomic bool kept; /* its records are already copied */
 } out[OUT];
 
 void peer_forget(void)
@@ -27,7 +27,8 @@ void peer_forget(void)
     }
 }
 
-/* Perhaps in the program's thread: the agent's own may have it just now. */
+/* Takes a buffer. It may have to wait, because the agent's thread may be copying it; runs perhaps
+ * in a thread of the program. */
 static void wait_for(struct out *o)
 {
     const struct timespec nap = {.tv_nsec = TURN_NAP_NS};
@@ -63,7 +64,7 @@ bool peer_is_out(void)
 
 void peer_goes_out(uint8_t *buffer, size_t size)
 {
-    peer_comes_back(buffer); /* it did, without our knowing */
+    peer_comes_back(buffer); /* it may have come back without our knowing */
     for (int i = 0; i < OUT; i++) {
         if (atomic_load(&out[i].buffer) || atomic_exchange(&out[i].busy, true))
             continue;
@@ -79,8 +80,8 @@ void peer_goes_out(uint8_t *buffer, size_t size)
     }
 }
 
-/* Through the kernel: a client that took CUPTI behind our back may have got it back, and given its
- * memory away. Returns how many bytes there were. */
+/* Copies a buffer through the kernel: if the client reached CUPTI without us, it may have the
+ * buffer back and have freed its memory. Returns how many bytes were read. */
 static size_t read_buffer(const uint8_t *buffer, void *to, size_t size)
 {
     struct iovec here = {to, size}, there = {(void *)(uintptr_t)buffer, size};

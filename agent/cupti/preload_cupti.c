@@ -1,6 +1,6 @@
-/* What another CUPTI client in the program calls, seen because the agent is preloaded. While the
- * agent records, calls that would take CUPTI away from it are answered here (cupti_peer.c); all
- * others, and all while it does not, go through. */
+/* Wraps the functions of CUPTI that another client in the program calls; the preloaded agent's come
+ * first. While the agent uses CUPTI, it answers calls that would take CUPTI away from it
+ * (cupti_peer.c). All other calls go through to CUPTI. */
 #include <errno.h>
 
 #include "agent/core/cancel.h"
@@ -37,7 +37,7 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(
     return rc;
 }
 
-/* In the program's thread, which may be cancelled elsewhere, not here. */
+/* Called in the program's thread, which must not be cancelled here. */
 static CUptiResult flush_all(void)
 {
     CUptiResult rc = CUPTI_SUCCESS;
@@ -53,7 +53,7 @@ static void before_enable(CUpti_ActivityKind kind)
 {
     bool first = peer_enables((uint32_t)kind);
     if (first && cupti_running())
-        flush_all(); /* buffers that are ours now would keep its first records from the client */
+        flush_all(); /* otherwise the client's first records would go into our buffers */
 }
 
 static CUptiResult after_enable(CUpti_ActivityKind kind, CUptiResult rc)
@@ -100,7 +100,8 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityDisableContext(CUcontext context,
     return rc;
 }
 
-/* The count starts again with each reading, and the agent's thread reads it all the time. */
+/* Reading resets the count, and the agent's thread reads it all the time: so its drops are
+ * added. */
 AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context,
                                                                     uint32_t stream,
                                                                     size_t *dropped)
@@ -113,7 +114,7 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext co
     return rc;
 }
 
-/* CUPTI has one clock for all, and ours must stay as it is. */
+/* CUPTI has one clock for the whole process, and gpuprof needs it unchanged. */
 AGENT_EXPORT CUptiResult CUPTIAPI
 cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock)
 {
@@ -132,7 +133,7 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
     return CUPTI_SUCCESS;
 }
 
-/* The subscription is ours only where cudaProfilerStart is to be seen, until another wants it. */
+/* gpuprof's own subscription ends as soon as another client wants to subscribe. */
 AGENT_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *handle,
                                                  CUpti_CallbackFunc callback, void *user)
 {
@@ -162,7 +163,8 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle
     return rc;
 }
 
-/* Would end CUPTI for us as well: the client gets back what it had, and CUPTI goes on. */
+/* The real function would end CUPTI for gpuprof as well. Instead, the client's subscription ends
+ * and it gets its buffers back; CUPTI goes on. */
 AGENT_EXPORT CUptiResult CUPTIAPI cuptiFinalize(void)
 {
     if (!cupti_registered())

@@ -1,21 +1,21 @@
-/* Stretches in which CUPTI tells nothing although the program goes on: a client that we cannot see
- * registering (it reached CUPTI by dlsym) has taken over. The collector decides what they mean: a
- * program may also do without the GPU for a while. */
+/* Finds silences: times in which CUPTI reports nothing although the program goes on. The likely
+ * cause is a client that reached CUPTI by dlsym and took over. The collector decides what a silence
+ * means, since a program may also do without the GPU for a while. */
 #include "agent/core/clock.h"
 #include "agent/core/window.h"
 #include "agent/cupti/cupti.h"
 
 enum {
     SILENCE_MS = 3000,
-    SILENCE_BYTES = 4096, /* of records by the program in that time */
-    SILENCE_STEPS = 2,    /* one may be long: a compiler is at work */
+    SILENCE_BYTES = 4096, /* so much the program must record itself meanwhile */
+    SILENCE_STEPS = 2,    /* one step may be long, while a compiler works */
 };
 
 static struct {
-    int64_t heard_ns; /* when a record was last known to have come; 0 = never */
-    int64_t since_ns; /* of the silence that lasts; 0 = none does */
-    uint64_t rings;   /* bytes written by then */
-    uint64_t steps;   /* begun when the last record came */
+    int64_t heard_ns; /* when a record last came; 0: never */
+    int64_t since_ns; /* begin of the present silence; 0: there is none */
+    uint64_t rings;   /* bytes in the rings at that time */
+    uint64_t steps;   /* steps begun when the last record came */
     bool held;
 } s;
 
@@ -77,7 +77,7 @@ void silence_watch(struct thread *t, bool records, int64_t now_ns)
     }
     if (now_ns - s.heard_ns < SILENCE_MS * 1000000ll || ring_bytes() - s.rings < SILENCE_BYTES)
         return;
-    if (!held) /* it is done, or was no client at all */
+    if (!held) /* that client has ended, or there was none: set our callbacks again */
         cupti_register();
     s.heard_ns = now_ns;
     s.rings = ring_bytes();
@@ -86,7 +86,7 @@ void silence_watch(struct thread *t, bool records, int64_t now_ns)
 void silence_end(struct thread *t, bool kept)
 {
     int64_t now_ns = clock_now_ns();
-    if (kept) { /* by whom it gives them to now, however short the silence is */
+    if (kept) { /* Another client gets the buffers now: a silence, however short it is so far. */
         s.since_ns = s.since_ns ? s.since_ns : s.heard_ns ? s.heard_ns : now_ns;
         s.held = true;
     }
