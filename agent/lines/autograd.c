@@ -1,6 +1,7 @@
-/* Which line made a node of PyTorch's graph. Nodes have sequence numbers, which PyTorch counts in
- * each thread: a launch in the forward pass notes its line for the nodes made since the launch
- * before, and one in the backward pass finds it by the number of the node that is evaluated. */
+/* Finds the line whose forward call made a node of PyTorch's autograd graph. PyTorch numbers the
+ * nodes of each thread in sequence. A launch in the forward pass notes its line for the nodes made
+ * since the thread's previous launch; a launch in the backward pass finds the line by the number of
+ * the node that is being evaluated. */
 #include "agent/lines/lines.h"
 
 #include <string.h>
@@ -8,31 +9,34 @@
 
 #include "agent/core/resolve.h"
 
-/* A step of 16,384 operators. NEAR: operators that launch nothing have no line of their own; the
- * next lower number's stands for it (right for 22,173 of 23,205 nodes of 23 programs). */
+/* NODES: enough for a step of 16,384 operators. NEAR: an operator that launches nothing has no line
+ * of its own, so the line of the nearest lower number stands for it, at most NEAR below (right for
+ * 22,173 of 23,205 nodes of 23 programs). */
 enum { NODES = 16384, NEAR = 16 };
 
 struct node_line {
-    _Atomic uint64_t number; /* + 1; 0 free */
+    _Atomic uint64_t number; /* the node's number + 1; 0: free */
     struct line line;
 };
 
 static struct {
     uint64_t (*next)(void);      /* at::sequence_number::peek */
-    void (*current)(void **out); /* torch::autograd::get_current_node, its result's place */
-    size_t offset;               /* of the number in a node; 0: not known */
+    void (*current)(void **out); /* torch::autograd::get_current_node; out: where its result goes */
+    size_t offset;               /* of the sequence number within a node; 0: unknown */
     struct node_line *nodes;
 } g;
 
-/* Nodes are counted by an intrusive pointer (two counts in a word behind the table of functions)
- * since 2.13, by a shared pointer before: its control block has the count, and the node begins with
- * a pointer to itself. Nothing is touched of a node that is neither, to the last member. */
+/* PyTorch counts references to a node in one of two ways. Since 2.13: an intrusive pointer, with
+ * two counts in one word behind the node's table of functions. Before: a shared pointer, whose
+ * control block has the count; the node then begins with a pointer to itself. A node that does not
+ * look like either of these in all members read here is left alone. */
 enum { INTRUSIVE = 16, SHARED = 24, COUNT = 8, MOST_HOLDERS = 1 << 16 };
 
 static bool is_intrusive(const uint64_t *words, uint64_t number)
 {
     uint32_t strong = (uint32_t)words[COUNT / 8];
-    uint32_t weak = (uint32_t)(words[COUNT / 8] >> 32) & INT32_MAX; /* the top bit: has an object */
+    /* The top bit says that there is a Python object. */
+    uint32_t weak = (uint32_t)(words[COUNT / 8] >> 32) & INT32_MAX;
     return words[INTRUSIVE / 8] == number && strong >= 1 && strong < MOST_HOLDERS && weak >= 1 &&
            weak < MOST_HOLDERS;
 }
@@ -55,7 +59,8 @@ void lines_know_node(const void *object, uint64_t number)
 {
     uint64_t words[SHARED / 8 + 1];
     const void *node;
-    memcpy(&node, (const char *)object + 16, sizeof node); /* behind the head of the object */
+    /* The node's address lies behind the head of the Python object. */
+    memcpy(&node, (const char *)object + 16, sizeof node);
     if (g.offset || !node)
         return;
     memcpy(words, node, sizeof words);
@@ -94,9 +99,10 @@ void autograd_keep(uint64_t from, uint64_t to, const struct line *line)
     }
 }
 
-/* get_current_node() answers with one more reference, which is given back here as PyTorch would:
- * the engine holds two of its own meanwhile, so it is never the last one. False: none, or it might
- * be. */
+/* Sequence number of the node that the calling thread evaluates. get_current_node() adds a
+ * reference, which is given back here as PyTorch would do it. PyTorch's engine holds two references
+ * of its own meanwhile, so ours is never the last. False: there is no such node, or ours might be
+ * the last reference. */
 static bool number_of_current(uint64_t *number)
 {
     void *held[2] = {0};
@@ -107,7 +113,7 @@ static bool number_of_current(uint64_t *number)
     _Atomic uint32_t *count =
         (_Atomic uint32_t *)((char *)(g.offset == INTRUSIVE ? held[0] : held[1]) + COUNT);
     if (atomic_load(count) < 3) {
-        g.offset = 0; /* it stays alive for good, and this was the last time */
+        g.offset = 0; /* keep our reference, and use this function no more */
         return false;
     }
     if (g.offset == INTRUSIVE)
@@ -121,7 +127,7 @@ bool autograd_find(struct line *line)
 {
     uint64_t number;
     if (!g.offset || !number_of_current(&number) || number == UINT64_MAX)
-        return false; /* the highest is that of nodes that sum up gradients: no call made them */
+        return false; /* nodes that sum up gradients have the highest number: no call made them */
     for (uint64_t i = 0; i < NEAR && i <= number; i++) {
         const struct node_line *n = &g.nodes[(number - i) % NODES];
         if (atomic_load_explicit(&n->number, memory_order_acquire) == number - i + 1) {

@@ -1,10 +1,12 @@
-/* The Python frames of the calling thread, read in place. The thread is in a call that these frames
- * made, so none of them changes or goes away meanwhile, whether it holds the interpreter's lock or
- * not; nothing in Python is called but PyCode_Addr2Line, which reads a table of bytes.
+/* Reads the Python frames of the calling thread, in its own memory. These frames made the call that
+ * the thread is in, so none of them changes or goes away meanwhile, whether or not the thread holds
+ * the interpreter's lock. The only function of Python called is PyCode_Addr2Line, which reads a
+ * table of bytes.
  *
- * Where the members lie is the same table as the recorder's (wire/python_layout.h). It is trusted
- * only once it has led to the frames that the interpreter itself names (lines_open), and while it
- * is tried each address is first shown to the kernel, which answers for one that is not mapped. */
+ * wire/python_layout.h, which the recorder uses as well, says where the members lie. The agent
+ * trusts it only after it has led to the same frames as the interpreter names (lines_open). During
+ * that trial, each address is first passed to the kernel, which returns an error if it is not
+ * mapped. */
 #include "agent/lines/lines.h"
 
 #include <fcntl.h>
@@ -18,22 +20,23 @@
 
 enum { MOST_FRAMES = 1024, CODES = 8192, PROBES = 16, MOST_TEXT = 1024, MOST_CHECKED = 32 };
 
-/* What runs where no module does, named as one. */
+/* What runs where no module does, under one name. */
 enum part { PART_NONE, PART_OPTIMIZER, PART_COMPILED, PART_OUTSIDE, PART_NOT_COMPILED, PARTS };
 static const char *const part_names[PARTS] = {"", "optimizer", "compiled code", "outside a module",
                                               "outside compiled code"};
 
-/* What is known of a code object. Filled once; another object at its place is not kept. Whether it is
- * still the same is looked at once in a stretch: reading it at each launch took longer than all
- * else, because the program's own work has driven it out of the caches. */
+/* What is known of a code object, by its address. An entry is filled once; a different object at
+ * the same address gets no entry. The check that the object is still the same is made once in a
+ * stretch: made at each launch, it took longer than everything else, because the program's own work
+ * has pushed the object out of the caches. */
 struct code {
-    _Atomic uint64_t address; /* 0 free, 1 being filled */
-    _Atomic uint32_t round;   /* of py.round, when it was compared last */
+    _Atomic uint64_t address; /* 0: free; 1: being filled */
+    _Atomic uint32_t round;   /* value of py.round at the last comparison */
     uint64_t file_at, name_at;
     uint32_t file, function;
     uint8_t owner; /* enum python_owner */
-    uint8_t part;  /* enum part, as far as its file tells */
-    bool method;   /* its first local is what it is called on, as far as its name tells */
+    uint8_t part;  /* enum part, judged by its file */
+    bool method;   /* judged by its name, its first local is the object it is called on */
 };
 
 static struct {
@@ -43,12 +46,13 @@ static struct {
     int (*line)(void *code, int byte); /* PyCode_Addr2Line */
     struct code *codes;
     _Atomic uint32_t round;        /* counts stretches */
-    _Atomic uint32_t parts[PARTS]; /* string ids of their names; 0: not interned yet */
-    int try_fds[2];                /* while the layout is tried; else -1 */
+    _Atomic uint32_t parts[PARTS]; /* string ids of part_names; 0: not added yet */
+    int try_fds[2]; /* a pipe for is_mapped while the layout is tried; -1 otherwise */
 } py = {.try_fds = {-1, -1}};
 
 /* ---- memory ---- */
 
+/* Asks the kernel by writing from the address into a pipe: that fails if it is not mapped. */
 static bool is_mapped(uint64_t address)
 {
     uint64_t copy;
@@ -68,7 +72,8 @@ static inline bool read_word(uint64_t address, uint64_t *word)
 
 /* ---- code objects ---- */
 
-/* A str in its compact form, as compilers make all names; empty: it is none. */
+/* Text of a str in its compact form, which compilers use for all names. Empty text: it is not such
+ * a str. */
 static void read_text(uint64_t at, char *text)
 {
     uint64_t length = 0, state = 0;
@@ -83,7 +88,7 @@ static void read_text(uint64_t at, char *text)
         return;
     for (size_t i = 0; i < length; i++) {
         uint32_t c = 0;
-        memcpy(&c, data + i * width, width); /* little-endian */
+        memcpy(&c, data + i * width, width); /* the machine is little-endian */
         wide[i] = c < ' ' || c == 0x7f ? L' ' : (wchar_t)c;
     }
     wide[length] = 0;
@@ -97,7 +102,8 @@ static bool of_hook(const char *file)
     return n && strncmp(file, folder, n) == 0 && file[n] == '/';
 }
 
-/* "Block.forward", and it takes an argument. Their number stands 16 bytes before the first line. */
+/* True if the name looks like a method's ("Block.forward") and the function takes an argument. The
+ * number of arguments lies 16 bytes before the first line's number. */
 static bool is_method(uint64_t address, const char *function)
 {
     int32_t arguments;
@@ -137,7 +143,7 @@ static void describe(struct code *c, uint64_t address)
     c->part = (uint8_t)part_of(file);
     c->owner = file[0] && !of_hook(file) ? (uint8_t)python_owner(file) : PYTHON_OF_LIBRARY;
     if (c->owner > PYTHON_OF_PACKAGE)
-        return; /* never named */
+        return; /* never named in a record */
     c->file = strings_add(file, strlen(file));
     c->function = strings_add(function, strlen(function));
 }
@@ -155,7 +161,8 @@ static bool read_head(uint64_t address, struct code *out)
            read_word(address + py.layout.name, &out->name_at);
 }
 
-/* The entry of this address; NULL: there is none, and *is_free is where it may go, or NULL. */
+/* The entry of this address, or NULL. Then *is_free is where it may go, or NULL if there is no
+ * room. */
 static struct code *entry_of(uint64_t address, struct code **is_free)
 {
     size_t first = (size_t)(address / 16 * 0x9e3779b97f4a7c15u >> 40);
@@ -173,7 +180,7 @@ static struct code *entry_of(uint64_t address, struct code **is_free)
     return NULL;
 }
 
-/* False: `address` is no code object. */
+/* Finds or makes the entry of a code object. False: there is no code object at `address`. */
 static bool find_code(uint64_t address, struct code *out)
 {
     struct code *slot, *known = entry_of(address, &slot);
@@ -247,14 +254,14 @@ static uint32_t module_of(uint64_t frame)
     return is_there ? modules_name(self & ~(uint64_t)7) : 0;
 }
 
-/* What a walk looks for besides the line. */
+/* What a walk over the frames also looks for. */
 struct walk {
     bool modules;
-    uint32_t module; /* innermost; 0: none so far */
-    enum part part;  /* the same */
+    uint32_t module; /* of the innermost frame in one; 0: none so far */
+    enum part part;  /* of the innermost frame in one; PART_NONE: none so far */
 };
 
-/* 1: a function; 0: an entry that the interpreter puts between; -1: it cannot be read. */
+/* Reads one frame. 1: a function's; 0: an entry of the interpreter's own; -1: it cannot be read. */
 static int read_frame(uint64_t frame, struct frame_place *place, uint8_t *owner, struct walk *w)
 {
     struct code code = {0};
@@ -310,6 +317,8 @@ int32_t frames_line(const struct frame_place *p)
 
 /* ---- trying the layout ---- */
 
+/* True if the frames read by this layout are those that the interpreter named, with the same
+ * lines. */
 static bool agrees(const struct lines_frame *frames, size_t n)
 {
     uint64_t frame;
@@ -322,7 +331,7 @@ static bool agrees(const struct lines_frame *frames, size_t n)
         int rc = frame ? read_frame(frame, &place, &owner, &w) : -1;
         if (rc < 0)
             return false;
-        /* 3.12 has entries that look like functions */
+        /* Python 3.12 has entries of its own that look like functions. */
         if (rc > 0 && (uintptr_t)frames[i].code == place.code) {
             if (!instruction_of(frame, place.code, &place.at) ||
                 frames_line(&place) != frames[i].line)

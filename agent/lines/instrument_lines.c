@@ -1,16 +1,17 @@
-/* Which steps carry lines: the first few, then single ones, spread over the run. A stretch begins
- * and ends where a step does; before the first mark, or without any, it is the program's start. */
+/* Chooses the steps that carry lines: the first few, then single ones spread over the run. A
+ * stretch, a time in which launches note their lines, begins and ends with a step. Before the first
+ * step mark, or without any, the program's start is one stretch. */
 #include "agent/core/clock.h"
 #include "agent/core/instrument.h"
 #include "agent/lines/lines.h"
 
-/* All of the first steps, as far as one that a recording of some steps has in it; then at most
- * every eighth, and those a fiftieth of the time so far apart, so that a run of any length has about
- * a hundred, and one that changes has them in each of its parts. */
+/* The first FIRST_STEPS steps all carry lines, so that a recording of a few steps has some. Later
+ * ones do if at least LEAST_STEPS steps, LEAST_NS and a fiftieth (SHARE) of the run so far have
+ * passed since the last one: so a run of any length has about a hundred, in all of its parts. */
 enum { FIRST_STEPS = 5, LEAST_STEPS = 8, SHARE = 50, LEAST_NS = 100000000 };
 
 static struct {
-    uint64_t steps, last; /* begun; the number of the last one with lines */
+    uint64_t steps, last; /* steps begun; number of the last one with lines */
     int64_t first_ns, last_ns;
 } g;
 
@@ -23,7 +24,7 @@ static bool is_due(int64_t now_ns)
            now_ns - g.last_ns >= (apart_ns > LEAST_NS ? apart_ns : LEAST_NS);
 }
 
-/* In the thread that marks steps. */
+/* A step has ended. Called in the thread that marks steps. */
 static void step_over(struct thread *t)
 {
     if (!lines_ready())

@@ -1,4 +1,5 @@
-/* What a launching thread writes: the line that it is in, where it is another one than before. */
+/* What a launching thread writes: the line that launches, if it differs from that of the thread's
+ * previous launch. */
 #include "agent/lines/lines.h"
 
 #include <errno.h>
@@ -6,18 +7,19 @@
 #include "agent/core/clock.h"
 #include "agent/core/window.h"
 
-/* A program without steps is in one stretch: so many records, 10 MB, and no more. */
+/* Records in one stretch at most, which is 10 MB: a program without steps is in one stretch all the
+ * time. */
 enum { MOST_RECORDS = 200000 };
 
 _Atomic bool lines_are_on;
 
 static struct {
     bool ready;
-    _Atomic uint32_t stretch; /* its number, from 1 */
+    _Atomic uint32_t stretch; /* number of the present one, from 1 */
     int64_t began_ns;
-    _Atomic uint32_t written;      /* in it */
-    _Atomic uint32_t backward_tid; /* of the thread that is in backward(); 0: none is */
-    struct line backward;          /* and where it calls it */
+    _Atomic uint32_t written;      /* records in this stretch */
+    _Atomic uint32_t backward_tid; /* of the thread inside backward(); 0: no thread is */
+    struct line backward;          /* the line that calls backward() */
 } g;
 
 bool lines_ready(void)
@@ -36,7 +38,7 @@ void lines_begin(void)
     atomic_store(&lines_are_on, true);
 }
 
-/* In a forked child: nothing of the parent's stays but what its Python looks like. */
+/* In a forked child: drops what the parent has recorded, and keeps what is known of its Python. */
 void lines_forget(void)
 {
     atomic_store(&lines_are_on, false);
@@ -85,7 +87,7 @@ static struct line line_of(struct thread_line *seen, const struct frame_place *p
     return (struct line){p->file, p->function, p->module, seen->place_line};
 }
 
-/* Nodes made since the thread's last launch belong to this one's line. */
+/* Notes this launch's line for the nodes made since the thread's previous launch. */
 static void keep_nodes(struct thread_line *seen, const struct line *line)
 {
     uint64_t next = autograd_next();
@@ -95,6 +97,8 @@ static void keep_nodes(struct thread_line *seen, const struct line *line)
     seen->next_node = next;
 }
 
+/* Finds the line of a launch, and says whose it is: the launching code's own, the forward call's
+ * that a backward pass goes back through, or the line that calls backward(). */
 static enum spool_line find(struct thread *t, struct thread_line *seen, struct line *line)
 {
     struct frame_place place;

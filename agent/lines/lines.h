@@ -1,75 +1,80 @@
-/* Which line of the program launches what: where the program is about to put work on a GPU, the
- * launching thread looks at its own Python frames (frames.c) and writes the innermost line of the
- * user's own code into its ring, if that is another one than before. In the thread of a backward
- * pass it writes the line of the forward call that the pass goes back through (autograd.c).
+/* Finds out which line of the program launches work on the GPU. Just before a launch, the launching
+ * thread reads its own Python frames (frames.c). It writes the innermost line of the user's own
+ * code into its ring, if that differs from the line of its previous launch. In the thread of a
+ * backward pass it writes the line of the forward call that the pass goes back through
+ * (autograd.c).
  *
- * Only single steps carry lines, spread over the run (instrument_lines.c): a "stretch". In all
- * others a launch costs one load here. */
+ * Only single steps, spread over the run, carry lines (instrument_lines.c); such a time is a
+ * "stretch". In all others a launch costs one load here. */
 #ifndef GPUPROF_AGENT_LINES_LINES_H
 #define GPUPROF_AGENT_LINES_LINES_H
 
 #include "agent/core/spool.h"
 
-extern _Atomic bool lines_are_on; /* in a stretch, and the frames can be read */
+extern _Atomic bool lines_are_on; /* a stretch is open, and frames can be read */
 
 void lines_look(void);
-/* The calling thread is about to launch work. No allocation, no lock: 4 to 60 ns for the frames,
- * and the clock and 48 bytes where the line is a new one. */
+/* The calling thread is about to launch work. Takes no memory and no lock. It takes 4 to 60 ns for
+ * the frames; a new line costs a clock read and a record of 48 bytes besides. */
 static inline void lines_see(void)
 {
     if (AGENT_UNLIKELY(atomic_load_explicit(&lines_are_on, memory_order_relaxed)))
         lines_look();
 }
 
-/* What the interpreter says of the calling thread: its innermost frames, the innermost first. */
+/* A frame of the calling thread, as the interpreter reports it. */
 struct lines_frame {
     const void *code;
     int line;
 };
-/* Lines can be read from now on, if what this reads of the thread's frames agrees with them.
- * minor: 11 for Python 3.11. NULL: they can; else why not. With the interpreter's lock held. */
+/* Tries to read the calling thread's frames and compares them with `frames`, the innermost first.
+ * If they agree, lines can be read from now on. minor: 11 for Python 3.11. Returns NULL, or why
+ * lines cannot be read. The caller holds the interpreter's lock. */
 const char *lines_open(int minor, const struct lines_frame *frames, size_t n);
-/* A node of PyTorch's graph (the object in Python) and its sequence number: finds where nodes have
- * it. Before that, backward passes have the line that calls backward(). */
+/* Tells a node of PyTorch's autograd graph (the Python object) and its sequence number, from which
+ * the place of this number in nodes is found. Before that, work of a backward pass has the line
+ * that calls backward(). */
 void lines_know_node(const void *object, uint64_t number);
-/* A module of PyTorch (an object that lives on) and its name: work that is launched from within one
- * of its methods runs in it. */
+/* Tells a module of PyTorch (an object that stays alive) and its name: work launched from within
+ * one of its methods counts for this module. */
 void lines_know_module(const void *object, const char *name);
-/* The calling thread is in backward(), or has left it. */
+/* The calling thread enters backward(), or has left it. */
 void lines_backward(bool begins);
 
 /* ---- between the files of this folder ---- */
 
 struct line {
-    uint32_t file, function, module; /* string ids; module 0: in none */
+    uint32_t file, function, module; /* string ids; module 0: none */
     int32_t number;
 };
 
-/* frames.c: where the thread's innermost user frame is, or the innermost one of a package if it has
- * none. False: it runs no such Python. */
+/* frames.c: the thread's innermost frame of the user's code, or of a package if the user has none
+ * on the stack. False: no such Python runs in this thread. */
 struct frame_place {
     uint64_t code;
-    int64_t at; /* bytes behind its first instruction */
+    int64_t at; /* offset of the running instruction, in bytes */
     uint32_t file, function;
-    uint32_t module; /* of the innermost method of one, anywhere on the stack; where none is, what
-                        runs there: "optimizer"; 0: not known */
+    /* Name of the innermost module that has a method on the stack; without one, what runs there
+     * ("optimizer"); 0: unknown. */
+    uint32_t module;
 };
 bool frames_find(struct frame_place *place);
 int32_t frames_line(const struct frame_place *place);
 void frames_begin(void);  /* a stretch begins */
-void frames_forget(void); /* string ids are of another spool */
+void frames_forget(void); /* after a fork: string ids of the parent's spool do not hold */
 
-/* modules.c: the name of the module at this address; 0: none is known there. */
-extern _Atomic uint32_t modules_known; /* how many */
+/* modules.c: name of the module at this address; 0: unknown. */
+extern _Atomic uint32_t modules_known; /* number of modules */
 uint32_t modules_name(uint64_t address);
 void modules_begin(void); /* a stretch begins */
 void modules_forget(void);
 
 /* autograd.c */
-uint64_t autograd_next(void); /* number of the thread's next node; 0: not known */
-void autograd_keep(uint64_t from, uint64_t to, const struct line *line); /* nodes [from, to) */
-/* The line of the node that the thread goes back through. False: it is in no backward pass, or the
- * node has none. */
+uint64_t autograd_next(void); /* number of the thread's next node; 0: unknown */
+/* Notes the line of nodes [from, to) */
+void autograd_keep(uint64_t from, uint64_t to, const struct line *line);
+/* The line that made the node which the thread's backward pass evaluates. False: the thread is in
+ * no backward pass, or the node has no line. */
 bool autograd_find(struct line *line);
 void autograd_forget(void);
 

@@ -1,4 +1,5 @@
-/* Which module of PyTorch an object is, by its address: filled once by the hook, read at launches. */
+/* Tells by its address which module of PyTorch an object is. The Python hook fills the table once;
+ * launches read it. */
 #include "agent/lines/lines.h"
 
 #include <string.h>
@@ -7,9 +8,10 @@
 enum { MODULES = 16384, MOST_KNOWN = MODULES / 2, PROBES = 64 };
 
 struct module {
-    _Atomic uint64_t address; /* 0 free */
-    uint64_t type;            /* another one stands there once the module is gone */
-    _Atomic uint32_t round;   /* when that was looked at last: once in a stretch, as of code */
+    _Atomic uint64_t address; /* 0: free */
+    uint64_t type;            /* differs at this address once the module is gone */
+    /* Stretch in which the type was last compared: once in each, as for code objects. */
+    _Atomic uint32_t round;
     uint32_t name;
 };
 
@@ -50,7 +52,7 @@ void lines_know_module(const void *object, const char *name)
     if (!m)
         return;
     atomic_store(&m->round, 0);
-    m->type = type_at(address); /* another module may stand where one was */
+    m->type = type_at(address); /* an earlier module may have had this address */
     m->name = strings_add(name, strlen(name));
     if (atomic_exchange(&m->address, address) == 0)
         atomic_fetch_add_explicit(&modules_known, 1, memory_order_release);
@@ -75,7 +77,7 @@ void modules_begin(void)
     atomic_fetch_add(&stretches, 1);
 }
 
-/* String ids are of another spool. */
+/* In a forked child: the names are string ids of the parent's spool. */
 void modules_forget(void)
 {
     atomic_store(&modules_known, 0);
