@@ -1,16 +1,16 @@
-/* Our own NVTX handler: each copy of the NVTX headers in the process (there may be several) asks
- * InitializeInjectionNvtx2 once and gets its tables filled with the functions below. Where another
- * tool has filled them before (nvtx_chain.c), it is called as well, and what it answers is what the
- * program sees. What is recorded of a call stands in nvtx_record.c. */
+/* gpuprof's NVTX handler. A process may hold several copies of the NVTX headers; each copy calls
+ * InitializeInjectionNvtx2 once and has its tables filled with the functions below. If another tool
+ * has filled them before (nvtx_chain.c), each function also calls the other tool's, and returns to
+ * the program what that returns. nvtx_record.c says what is recorded of a call. */
 #include "agent/nvtx/nvtx.h"
 
 /* ---- the functions ---- */
 
-/* The other tool's function in this one's place, NULL: there is none. */
+/* The other tool's function in the place of this one, or NULL. */
 #define NEXT(module, id, fn) ((__typeof__(&(fn)))nvtx_next_##module[id])
 
-/* Without another tool, push and pop answer what NVTX answers without any: the program sees no
- * difference. */
+/* Without another tool, push and pop return what NVTX returns without any tool, so the program sees
+ * no difference. */
 
 static int domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t *a)
 {
@@ -193,8 +193,8 @@ static nvtxStringHandle_t register_w(nvtxDomainHandle_t domain, const wchar_t *t
         id, (NvtxFunctionPointer)fn                                                                \
     }
 
-/* Functions left out (naming categories and devices, destroying) stay as they are: NULL, which NVTX
- * skips, or the other tool's. */
+/* Functions not listed (naming categories and devices, destroying) keep their entry: NULL, which
+ * NVTX skips, or the other tool's function. */
 static const struct row {
     unsigned id;
     NvtxFunctionPointer fn;
@@ -227,11 +227,11 @@ static const struct row {
       ROW(NVTX_CBID_CORE2_DomainCreateW, domain_create_w),
 };
 
-/* A module's functions in one copy of NVTX. */
+/* The functions of one module in one copy of NVTX. */
 struct module {
     NvtxFunctionTable table;
     unsigned size;
-    NvtxFunctionPointer before[NVTX_NEXT]; /* NVTX's own: what another tool left alone */
+    NvtxFunctionPointer before[NVTX_NEXT]; /* before the other tool's changes: what it left alone */
 };
 
 static bool open_module(struct module *m, const NvtxExportTableCallbacks *callbacks,

@@ -1,4 +1,4 @@
-/* Hands NVTX calls on to the tool that was there before, and keeps the texts of registered
+/* Starts the NVTX tool that the user had named before us, and keeps the texts of registered
  * strings. */
 #include "agent/nvtx/nvtx.h"
 
@@ -16,9 +16,9 @@ static _Atomic bool chained;
 
 /* ---- texts ---- */
 
-/* A text that is used in many records: its id is looked up once per spool. */
+/* A text that many records use: its string id is looked up once per spool. */
 struct nvtx_text {
-    _Atomic uint64_t cached; /* agent word << 32 | string id */
+    _Atomic uint64_t cached; /* agent_page.word << 32 | string id */
     bool is_nccl;
     char bytes[];
 };
@@ -68,7 +68,7 @@ bool nvtx_is_nccl(const struct nvtx_text *x)
     return x && x->is_nccl;
 }
 
-/* ---- handles of another tool ---- */
+/* ---- the other tool's handles ---- */
 
 static struct {
     _Atomic(void *) handle;
@@ -121,7 +121,7 @@ void *nvtx_handle(struct nvtx_text *text, void *theirs)
     return theirs;
 }
 
-/* ---- the tool ---- */
+/* ---- the other tool ---- */
 
 void nvtx_chain(NvtxGetExportTableFunc_t get_table)
 {
@@ -131,7 +131,8 @@ void nvtx_chain(NvtxGetExportTableFunc_t get_table)
     void *handle = resolve_open(path, RTLD_NOW | RTLD_LOCAL);
     NvtxInitializeInjectionNvtxFunc_t entry =
         (NvtxInitializeInjectionNvtxFunc_t)resolve_symbol(handle, "InitializeInjectionNvtx2");
-    /* a tool that is not there leaves the program without NVTX, had we not come: with us it is */
+    /* Without us, a tool that cannot start leaves this copy of NVTX without one. With us, gpuprof's
+     * handler still works. */
     if (!entry || !entry(get_table)) {
         struct thread *t = thread_enter();
         if (t) {

@@ -1,4 +1,4 @@
-/* What NVTX's functions record: attributes become a range or a mark of the calling thread. */
+/* Records calls of NVTX: attributes become a range or a mark of the calling thread. */
 #include <stddef.h>
 
 #include "agent/core/ranges.h"
@@ -70,7 +70,7 @@ static struct open_range describe(struct thread *t, void *domain, const nvtxEven
     return r;
 }
 
-/* ---- what they record ---- */
+/* ---- what the functions record ---- */
 
 void nvtx_record_push(void *domain, const nvtxEventAttributes_t *a)
 {
