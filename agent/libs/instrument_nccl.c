@@ -1,4 +1,5 @@
-/* NCCL says through NVTX what each call moves: domain "NCCL", one payload schema per function. */
+/* Records NCCL's collectives from NCCL's own NVTX ranges: in the domain "NCCL" each function has a
+ * payload schema that says what the call moves. Also shows how far each rank is. */
 #include "agent/libs/nccl.h"
 
 #include <string.h>
@@ -8,8 +9,8 @@
 
 enum { SCHEMA_BASE = 16777216, SCHEMA_FIRST = 4, SCHEMA_LAST = 32, COMMS = 256 };
 
-/* Payloads begin with {u64 communicator hash, u64 bytes}; NCCL before 2.2x left the hash out, which
- * shows in the size. */
+/* Size of a function's payload, which begins with {u64 communicator hash, u64 bytes}. NCCL before
+ * 2.2x left the hash out, so its payloads are shorter. */
 static size_t full_size(uint64_t schema)
 {
     enum { ALL_GATHER = 4, REDUCE_SCATTER = 7, ALL_TO_ALL = 16 };
@@ -31,7 +32,8 @@ void nccl_payload(struct open_range *r, const struct nvtx_payload *p)
     r->comm = hashed && word[0] ? word[0] : UINT64_MAX;
 }
 
-/* Calls so far on one communicator, by one of its ranks. A full table gives 0 = not known. */
+/* Counts a call of one rank on one communicator and returns its number, from 1; 0: unknown, the
+ * table is full. */
 static uint64_t count_on(uint64_t comm)
 {
     static struct {
@@ -48,7 +50,8 @@ static uint64_t count_on(uint64_t comm)
     return 0;
 }
 
-static __thread const struct nccl_call *hooked AGENT_TLS; /* the call that this thread is in */
+/* The hooked call that this thread is in. */
+static __thread const struct nccl_call *hooked AGENT_TLS;
 
 void nccl_call_begin(const struct nccl_call *about)
 {
@@ -62,15 +65,15 @@ bool nccl_call_end(void)
     return written;
 }
 
-/* ---- how far this rank is, for everybody to see ---- */
+/* ---- how far this rank is, for the collector to see ---- */
 
-/* A process may hold several ranks of one communicator: each counts its own calls. */
+/* A process may hold several ranks of one communicator, and each counts its own calls. */
 static uint64_t key_of(uint64_t comm, int rank)
 {
     return comm + (uint64_t)(rank + 1) * 0x9e3779b97f4a7c15u;
 }
 
-/* NULL: the table is full. */
+/* The rank's entry in the spool's header. NULL: the table is full. */
 static struct spool_comm *entry_of(uint64_t comm, int rank)
 {
     uint64_t key = key_of(comm, rank);
@@ -108,7 +111,8 @@ static void show_ended(uint64_t comm, const struct nccl_call *about, uint64_t se
     struct spool_comm *e = sequence ? entry_of(comm, about ? about->rank : -1) : NULL;
     if (!e)
         return;
-    if (atomic_load_explicit(&e->begun, memory_order_relaxed) < sequence) /* no range told of it */
+    /* No range has shown its begin. */
+    if (atomic_load_explicit(&e->begun, memory_order_relaxed) < sequence)
         show_begun(e, sequence, clock_now_ns(), about);
     atomic_store_explicit(&e->ended, sequence, memory_order_release);
 }
@@ -134,7 +138,7 @@ static uint64_t comm_of(const struct open_range *r)
     return r->comm != UINT64_MAX ? r->comm : hooked ? hooked->comm : 0;
 }
 
-/* The rank has come to its next collective. */
+/* A rank begins its next collective. */
 static void collective_begins(const struct open_range *r)
 {
     uint64_t comm = comm_of(r);
@@ -148,7 +152,7 @@ static void collective_begins(const struct open_range *r)
     show_begun(e, ended + 1, r->start_ns, hooked);
 }
 
-/* A call that is not recorded still counts in its communicator's order. */
+/* A call that is not recorded still counts in the order of calls on its communicator. */
 static void skip(const struct open_range *r)
 {
     struct spool_rec_call none;

@@ -1,28 +1,30 @@
-/* NCCL's calls, from two sides: the NVTX ranges that NCCL itself opens (instrument_nccl.c), and the
- * hooks on its functions (preload_nccl.c). */
+/* NCCL's calls, seen in two ways: by the NVTX ranges that NCCL itself opens (instrument_nccl.c),
+ * and by hooks on its functions (preload_nccl.c). */
 #ifndef GPUPROF_AGENT_LIBS_NCCL_H
 #define GPUPROF_AGENT_LIBS_NCCL_H
 
 #include "agent/core/spool.h"
 
-struct nvtx_payload { /* as nvToolsExtPayload.h lays it out */
+struct nvtx_payload { /* layout as in nvToolsExtPayload.h */
     uint64_t schema;
     size_t size;
     const void *data;
 };
 
-/* Fills payload (bytes) and comm of a range in NCCL's domain, where the schema is known. */
+/* Fills r->payload (bytes) and r->comm of a range in NCCL's domain, if the payload's schema is
+ * known. */
 void nccl_payload(struct open_range *r, const struct nvtx_payload *p);
 
-/* What a hook knows of a call. */
+/* What a hook knows about a call. */
 struct nccl_call {
     uint8_t type; /* enum spool_dtype */
     int64_t bytes;
-    int rank, ranks, root; /* -1 = not known, or none */
-    uint64_t comm;         /* 0 = not known */
+    int rank, ranks, root; /* -1: unknown, or none */
+    uint64_t comm;         /* 0: unknown */
 };
 
-/* Around a call of this thread: a range inside it takes what the hook knows. */
+/* Around a hooked call of this thread: the range that NCCL opens within it uses what the hook
+ * knows. */
 void nccl_call_begin(const struct nccl_call *about);
 bool nccl_call_end(void); /* true: a range has written the record */
 void nccl_call_fill(struct spool_rec_call *rec, const struct nccl_call *about, uint64_t comm,

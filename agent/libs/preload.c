@@ -1,4 +1,4 @@
-/* Hooks on library calls: calls the real function and records the outermost one. */
+/* Hooks on library calls: each calls the real function, and records the outermost call. */
 #include "agent/libs/preload.h"
 
 #include <string.h>
@@ -16,8 +16,8 @@ static const char *const stems[] = {
     [HOOK_CUPTI] = "libcupti.so",   [HOOK_NCCL] = "libnccl.so",
 };
 
-/* Libraries that were opened RTLD_LOCAL (Python's extension modules) are not in the search order:
- * those are found among what is loaded. */
+/* The real function behind a hook. Libraries opened with RTLD_LOCAL (those of Python's extension
+ * modules) are not in the search order, and are found among the loaded libraries. */
 static void *look_up(const struct hook *h)
 {
     char path[4096];
@@ -37,8 +37,9 @@ void *hook_real(struct hook *h)
     return fn == HOOK_ABSENT ? NULL : fn;
 }
 
-/* RTLD_NEXT finds the first runtime of all, or what another tool has put before it: that one stays.
- * Else, among several, the one that the caller's own dependencies lead to. */
+/* The function that `caller` (a loaded file) is linked to. RTLD_NEXT finds either a wrapper of
+ * another tool, which is used, or the first of all loaded runtimes. If several are loaded, it is
+ * the one that the caller's own dependencies lead to. */
 static void *real_of(struct hook_by_caller *h, const char *caller)
 {
     struct resolve_object found;
@@ -51,7 +52,7 @@ static void *real_of(struct hook_by_caller *h, const char *caller)
         return first;
     void *handle = resolve_loaded(caller);
     void *own = resolve_symbol(handle, h->hook.name);
-    resolve_close(handle); /* its dependencies stay while it does */
+    resolve_close(handle); /* the caller's dependencies stay loaded as long as it does */
     return own ? own : first;
 }
 
@@ -90,7 +91,7 @@ bool hook_begin(struct hook_call *c)
     if (!t)
         return false;
     if (AGENT_UNLIKELY(window_closed()) && !window_lets(SPOOL_REC_CALL, spool_control())) {
-        thread_leave(t); /* nothing listens: no clock is read, and nothing is looked up */
+        thread_leave(t); /* nothing is recorded: read no clock, look nothing up */
         return false;
     }
     bool outermost = !t->in_call;

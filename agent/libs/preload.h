@@ -1,5 +1,6 @@
-/* Hooks on library calls, seen because the agent is preloaded: a hook calls the real function and,
- * around the outermost one, writes a CALL record with what the call was about.
+/* Hooks on library calls. They see the calls because the agent is preloaded, so its symbols come
+ * first. A hook calls the real function and, around the outermost one, writes a CALL record with
+ * what the call was about.
  *
  * Cost: two loads while passive; two clock reads, one 112-byte record and the library's own Get*
  * functions (host memory only) while recording. A hook never changes arguments or results. */
@@ -13,7 +14,7 @@ enum hook_library { HOOK_CUBLAS, HOOK_CUBLASLT, HOOK_CUDART, HOOK_CUDNN, HOOK_CU
 struct hook {
     const char *name;
     enum hook_library library;
-    _Atomic(void *) real; /* HOOK_ABSENT: looked for and not there */
+    _Atomic(void *) real; /* HOOK_ABSENT: looked for and not found */
 };
 
 struct hook_call {
@@ -21,28 +22,31 @@ struct hook_call {
     int64_t start_ns;
 };
 
-/* The same function as the calling library finds it: where several versions of the runtime are
- * loaded, each library launches its kernels by the one that it was linked to. `from`: an address in
- * the caller, the return address; a function that ends with the call looks like its own caller. Cost: a compare for each library that has called it before. */
+/* A hook that calls the function of the caller's own library. If several versions of the runtime
+ * are loaded, each library launches its kernels by the one that it was linked to. from: the return
+ * address in the caller. (A function whose last action is the call looks like its own caller.)
+ * Cost: a compare for each library that has called the function before. */
 enum { HOOK_CALLERS = 16 };
 struct hook_by_caller {
-    struct hook hook; /* for callers that are not told apart */
+    struct hook hook; /* used if the caller is unknown */
     struct hook_caller {
-        _Atomic unsigned long low; /* of its code; 0 free, 1 being filled */
+        _Atomic unsigned long low; /* start of the caller's code; 0: free; 1: being filled */
         unsigned long high;
         void *real;
     } callers[HOOK_CALLERS];
 };
 void *hook_real_for(struct hook_by_caller *h, const void *from);
 
-/* The function behind a hook, or any other function of that library; NULL: not there. */
+/* The function behind a hook, or any other function of that library; NULL: there is none. */
 void *hook_real(struct hook *h);
-/* False: call through, record nothing (passive, or inside another hooked call). */
+/* Begins a call. False: only call the real function, record nothing (the agent is passive, or the
+ * thread is inside another hooked call). */
 bool hook_begin(struct hook_call *c);
-/* The record, to be filled and committed; NULL: no room. Must follow hook_begin. */
+/* Returns the record, which the caller fills and commits; NULL: no room. Call it after
+ * hook_begin. */
 struct spool_rec_call *hook_end(struct hook_call *c, struct hook *h);
 void hook_commit(struct hook_call *c);
-/* Instead of both: somebody else has written the record. */
+/* Ends the call without a record, because other code has written it. */
 void hook_cancel(void);
 
 /* Defines the wrapper of function FN. The statements after ARGS fill `rec`. */

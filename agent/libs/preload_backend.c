@@ -1,10 +1,11 @@
-/* cuDNN's graph API: what an execution plan computes, learnt while the program builds it.
+/* cuDNN's graph API: finds out what an execution plan computes while the program builds it.
  *
- * The hooks only look at what passes through them; they ask cuDNN nothing. Each descriptor of
- * interest gets a node that holds what it says about the call to come, in the shape of a CALL
- * record. Setting one descriptor as an attribute of another hands the knowledge on: tensors ->
- * operation -> operation graph -> (heuristics ->) engine -> engine configuration -> plan. Executing
- * a plan is one look-up. A plan that was built unseen is recorded without shapes. */
+ * The hooks only read what passes through them; they call no function of cuDNN. Each descriptor of
+ * interest gets a node, which holds what the descriptor tells about the later call, as a CALL
+ * record. When the program sets one descriptor as an attribute of another, the other's node takes
+ * this over: tensors -> operation -> operation graph -> (heuristics ->) engine -> engine
+ * configuration -> plan. Executing a plan takes one look-up. A plan whose building was not seen is
+ * recorded without shapes. */
 #include <string.h>
 
 #include "agent/libs/preload_cudnn.h"
@@ -16,7 +17,7 @@ enum { N, C, H, W, K, R, S, STRIDE, PAD, DILATION };
 enum { GEMM_M, GEMM_N, GEMM_K, GEMM_BATCH };
 
 static struct node {
-    const void *key; /* NULL = never used; GONE = destroyed */
+    const void *key; /* NULL: never used; GONE: destroyed */
     struct spool_rec_call about;
     int64_t dim[RANK], stride[RANK]; /* of a tensor */
     int rank;
@@ -24,7 +25,8 @@ static struct node {
 static const char gone;
 #define GONE ((const void *)&gone)
 
-/* Building plans is rare and never on the path of a step: a lock, but one that gives up. */
+/* Programs rarely build plans, and not within a step, so a lock does no harm. A thread that does
+ * not get it soon gives up. */
 static atomic_flag lock = ATOMIC_FLAG_INIT;
 
 static bool lock_take(void)
@@ -68,13 +70,13 @@ static uint8_t layout_of(const struct node *t)
     return cudnn_layout(t->dim[1], t->stride[1], t->stride[t->rank - 1]);
 }
 
-/* ---- what one attribute says ---- */
+/* ---- what one attribute tells ---- */
 
 struct setting {
     struct node *to;
     int64_t count;
     const void *values;
-    int which; /* the setter's own: a family of calls, a position in dim, a matrix */
+    int which; /* for the setter: a family of calls, a position in dim, or a matrix */
 };
 
 static const struct node *descriptor(const struct setting *s, int64_t i)
@@ -183,7 +185,7 @@ static void set_matrix(struct setting *s)
     }
 }
 
-/* All that is known moves on; an engine keeps its own number. */
+/* Copies what `from` knows, but keeps the number of an engine that `to` has. */
 static void inherit(struct node *to, const struct node *from)
 {
     if (!to || !from)
@@ -194,7 +196,7 @@ static void inherit(struct node *to, const struct node *from)
         to->about.algo = algo;
 }
 
-/* Of a fused graph the convolution or product is what counts. */
+/* In a fused graph, the convolution or the product stands for the whole. */
 static void set_graph(struct setting *s)
 {
     for (int64_t i = 0; i < s->count; i++) {
@@ -265,7 +267,8 @@ static void set_attribute(struct setting *s, int attribute)
             setters[i].set(s);
             return;
         }
-    /* ENGINE_OPERATION_GRAPH, ENGINEHEUR_..., ENGINECFG_ENGINE, ..._ENGINE_CONFIG */
+    /* The remaining attributes: ENGINE_OPERATION_GRAPH, ENGINEHEUR_..., ENGINECFG_ENGINE and
+     * ..._ENGINE_CONFIG. */
     inherit(s->to, descriptor(s, 0));
 }
 
@@ -309,7 +312,7 @@ AGENT_EXPORT cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t des
     return status;
 }
 
-/* Heuristics answer with engine configurations for the graph they were asked about. */
+/* Heuristics return engine configurations for their graph, which inherit what is known of it. */
 AGENT_EXPORT cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor_,
                                                     cudnnBackendAttributeName_t name,
                                                     cudnnBackendAttributeType_t type, int64_t want,

@@ -44,7 +44,7 @@ CUDNN_HOOK(cudnnConvolutionBackwardBias,
            (handle, alpha, dyd, dy, beta, dbd, db),
            cudnn_fill_tensor(rec, SPOOL_CALL_BIAS, dyd, dbd))
 
-/* ---- autotuning: algo is the one that came out first ---- */
+/* ---- autotuning: algo is the best one found ---- */
 
 #define CHOSEN ((int)(status == CUDNN_STATUS_SUCCESS && *got > 0 ? (int)perf[0].algo : -1))
 
@@ -69,7 +69,7 @@ CUDNN_HOOK(cudnnConvolutionBackwardBias,
                (handle, xd, dyd, conv, dwd, want, got, perf),                                      \
                cudnn_fill_conv(rec, FAMILY, xd, dwd, dyd, conv, CHOSEN, 0))
 
-/* Asking the heuristic is no autotuning. */
+/* Functions that ask a heuristic do not count as autotuning. */
 FIND_FWD(cudnnGetConvolutionForwardAlgorithm_v7, SPOOL_CALL_OTHER)
 FIND_FWD(cudnnFindConvolutionForwardAlgorithm, SPOOL_CALL_FIND)
 FIND_DGRAD(cudnnGetConvolutionBackwardDataAlgorithm_v7, SPOOL_CALL_OTHER)

@@ -1,8 +1,9 @@
-/* cuBLAS: matrix products. Column-major throughout; the _64 twins exist from CUDA 12 on. */
+/* cuBLAS: matrix products. All matrices are column-major. The _64 functions exist from CUDA 12
+ * on. */
 #include "agent/libs/preload.h"
 #include "agent/libs/preload_types.h"
 
-struct half; /* only pointers to it pass through here */
+struct half; /* only pointers to it are passed on */
 
 struct gemm {
     cublasHandle_t handle;
@@ -51,7 +52,7 @@ static void fill(struct spool_rec_call *r, struct gemm g)
         r->dim[i] = dims[i];
 }
 
-/* One type for all three matrices. */
+/* All three matrices have one type. */
 #define SAME(TYPE, BATCH)                                                                          \
     fill(rec, (struct gemm){handle, (int)transa, (int)transb, m, n, k, BATCH, SPOOL_DT_##TYPE,     \
                             SPOOL_DT_##TYPE, SPOOL_DT_##TYPE, SPOOL_DT_##TYPE, -1})

@@ -1,4 +1,4 @@
-/* cublasLtMatmul: everything about the product is in descriptors, which are host memory. */
+/* cublasLtMatmul: descriptors, which lie in host memory, tell everything about the product. */
 #include "agent/libs/preload.h"
 #include "agent/libs/preload_types.h"
 

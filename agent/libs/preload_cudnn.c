@@ -1,4 +1,4 @@
-/* Asks cuDNN's legacy descriptors for shapes, types and layouts. */
+/* Reads shapes, types and layouts from cuDNN's legacy descriptors. */
 #include "agent/libs/preload_cudnn.h"
 
 enum { DIMS = 8 };
@@ -57,7 +57,7 @@ static uint8_t layout_of(const struct tensor *t)
     return cudnn_layout(t->dim[1], t->stride[1], t->stride[t->rank - 1]);
 }
 
-/* n c h w; of five dimensions the two innermost stand for h and w. */
+/* Writes n c h w. Of five dimensions, the last two become h and w. */
 static void put_nchw(struct spool_rec_call *r, const struct tensor *t)
 {
     r->dim[N] = t->dim[0];
@@ -138,7 +138,7 @@ static void put_conv(struct spool_rec_call *r, cudnnConvolutionDescriptor_t conv
     if (groups)
         groups(conv, &r->dim[GROUPS]);
     if (math && math(conv, &m) == CUDNN_STATUS_SUCCESS && (int)m <= CUDNN_FMA_MATH)
-        r->math = (uint8_t)m; /* the two enums agree */
+        r->math = (uint8_t)m; /* both enums have the same numbers */
 }
 
 _Static_assert((int)CUDNN_DEFAULT_MATH == SPOOL_MATH_DEFAULT &&

@@ -1,13 +1,13 @@
-/* What cuDNN's descriptors say, asked once. cuDNN answers the six questions about a convolution in
- * 250 ns where its code is in the caches, and in 2.5 us where it is not; the same few descriptors
- * come in each step. What was heard holds until any descriptor is set anew: these calls are few,
- * so one counter serves all. Descriptors that a program sets where we do not see it (by functions
- * from dlsym) belong to calls that we do not see either. */
+/* Keeps what cuDNN's descriptors tell, so that cuDNN is asked once. Its answers to the six
+ * questions about a convolution take 250 ns if its code is in the caches and 2.5 us if not, and
+ * each step uses the same few descriptors. The answers hold until the program sets any descriptor
+ * again: it does so rarely, so one counter for all is enough. Descriptors that a program sets
+ * unseen (through dlsym) belong to calls that are not seen either. */
 #include "agent/libs/preload_cudnn.h"
 
 #include <string.h>
 
-static _Atomic uint32_t changes; /* of descriptors, so far; 0: none was seen, nothing is kept */
+static _Atomic uint32_t changes; /* of descriptors so far; 0: none was seen, so nothing is kept */
 
 _Static_assert(sizeof((struct spool_rec_call *)0)->dim >= sizeof((struct call_shape *)0)->dim,
                "what is kept goes into a record");
@@ -59,9 +59,10 @@ void cudnn_keep(const struct spool_rec_call *r, const void *const of[SHAPE_OF], 
     memcpy(s->dim, r->dim, sizeof s->dim);
 }
 
-/* ---- whatever sets one ---- */
+/* ---- functions that set a descriptor ---- */
 
-/* Those that cuDNN sets itself within a recorded call are its own. 0 comes only once. */
+/* A descriptor was set. Those that cuDNN sets itself within a recorded call do not count. The
+ * counter skips 0 when it wraps. */
 static void changed(void)
 {
     if (!agent_thread.in_call &&

@@ -1,6 +1,6 @@
-/* Calls that put work on a GPU: the launching thread notes its line (agent/lines/lines.h). Nothing
- * is recorded of the call itself, which CUPTI reports. Outside of steps that carry lines this costs
- * a load and a jump. Calls of libraries that are recorded with their shapes note it there. */
+/* Calls that put work on a GPU: the launching thread notes its line (agent/lines/lines.h). These
+ * wrappers write no CALL record, because CUPTI reports the call. In steps without lines they cost a
+ * load and a jump. Library calls that are recorded with their shapes note the line themselves. */
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
@@ -23,7 +23,7 @@
 #define RECURRENT(FN, PARAMS, ARGS)                                                                \
     NOTED(HOOK_CUDNN, cudnnStatus_t, CUDNN_STATUS_NOT_INITIALIZED, FN, PARAMS, ARGS)
 
-/* What nvcc 13 and later make of <<<>>>; no header declares it for programs. */
+/* nvcc 13 and later turn <<<>>> into this call; no header declares it for programs. */
 LAUNCH(__cudaLaunchKernel,
        (const void *kernel, dim3 grid, dim3 block, void **args, size_t shared, cudaStream_t stream),
        (kernel, grid, block, args, shared, stream))

@@ -1,11 +1,11 @@
-/* NCCL's calls. Its own NVTX ranges (instrument_nccl.c) tell communicator and bytes, whoever makes
- * the call; a hook adds what they leave out: type, rank, ranks, root, and the order on a
- * communicator of which this process holds several ranks. Without ranges (NCCL_NVTX_DISABLE,
- * releases before payloads) a hook writes the record itself, with the communicator's number made
- * from its unique id.
+/* Hooks on NCCL's calls. NCCL's own NVTX ranges (instrument_nccl.c) tell communicator and bytes,
+ * whoever makes the call. A hook adds what they leave out: type, rank, number of ranks, root, and
+ * the order of calls on a communicator if this process holds several of its ranks. Without ranges
+ * (NCCL_NVTX_DISABLE, or a release before payloads) a hook writes the record itself; the
+ * communicator's number is then made from its unique id.
  *
- * Declared here as nccl.h has them, which need not be there: handles are pointers, enums are int.
- */
+ * The functions are declared here as in nccl.h, which the build need not have: handles are
+ * pointers, enums are int. */
 #include "agent/libs/nccl.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ typedef struct {
     char bytes[128];
 } unique_id;
 
-/* ---- communicators that were made here ---- */
+/* ---- communicators that this process has made ---- */
 
 static struct {
     _Atomic(void *) comm;
@@ -29,7 +29,7 @@ static struct {
 
 static uint64_t number_of_id(const unique_id *id)
 {
-    uint64_t h = 1469598103934665603u; /* FNV-1a */
+    uint64_t h = 1469598103934665603u; /* FNV-1a's offset; the number below is its prime */
     for (size_t i = 0; i < sizeof id->bytes; i++)
         h = (h ^ (unsigned char)id->bytes[i]) * 1099511628211u;
     return h | 1;

@@ -1,4 +1,4 @@
-/* Number types of CUDA's libraries as spool_format.h names them. */
+/* Converts number types of CUDA's libraries to those of spool_format.h. */
 #ifndef GPUPROF_AGENT_LIBS_PRELOAD_TYPES_H
 #define GPUPROF_AGENT_LIBS_PRELOAD_TYPES_H
 
@@ -7,7 +7,7 @@
 
 #include "wire/spool_format.h"
 
-static inline uint8_t dtype_of_cuda(int type) /* cudaDataType */
+static inline uint8_t dtype_of_cuda(int type) /* type: cudaDataType */
 {
     switch (type) {
     case CUDA_R_64F:
@@ -31,7 +31,7 @@ static inline uint8_t dtype_of_cuda(int type) /* cudaDataType */
     }
 }
 
-static inline uint8_t dtype_of_compute(int type) /* cublasComputeType_t */
+static inline uint8_t dtype_of_compute(int type) /* type: cublasComputeType_t */
 {
     switch (type) {
     case CUBLAS_COMPUTE_16F:
