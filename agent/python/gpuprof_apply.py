@@ -1,8 +1,8 @@
-"""The settings that GPUPROF_APPLY asks for, where the program need not be edited for them.
+"""Obeys the settings in GPUPROF_APPLY for which the program need not be edited.
 
-Each that was asked for is a fact apply.NAME: "applied: ..." or "refused: ..." with the reason. What
-a program says itself about a setting that it may also leave alone (foreach=False) is its own.
-"""
+Each setting becomes a fact apply.NAME: "applied: ..." or "refused: ..." with the reason. Where the
+program itself has chosen a value instead of leaving the default (foreach=False), its choice
+stays."""
 import functools
 import gc
 import multiprocessing
@@ -14,10 +14,10 @@ torch, agent = hook.torch, hook.agent
 
 TRUE = ("1", "true", "yes", "on", "find")
 LOADER = ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory")
-LOADER_SETTINGS = (*LOADER, "loader")  # loader=FILE:LINE: only of the DataLoaders made there
-# what a DataLoader refuses, or fails on, when it has none
+LOADER_SETTINGS = (*LOADER, "loader")  # loader=FILE:LINE: only the DataLoaders made there
+# A DataLoader without workers refuses these arguments, or fails on them.
 FOR_WORKERS = ("prefetch_factor", "persistent_workers", "timeout", "multiprocessing_context")
-NOT_YET = {  # what is still to happen; the fact is replaced when it does
+NOT_YET = {  # what has not happened yet; a later fact replaces it
     **{setting: "the program created no DataLoader" for setting in LOADER_SETTINGS},
     "channels_last": "the program created no optimizer, so the hook does not know the weights",
     "zero_grad": "the program created no optimizer",
@@ -37,7 +37,7 @@ OBEYED = (*LOADER_SETTINGS, "non_blocking", "cudnn_benchmark", "channels_last", 
           "precision=bf16")
 
 wanted = {}
-before_backward = None  # what is to be called before each backward pass
+before_backward = None  # called before each backward pass; None: nothing is
 
 
 def applied(setting, what):
@@ -59,7 +59,8 @@ def yes(setting):
 
 
 def settings(text):
-    """Name and value of each of "name=value;name=value", also with commas; the value is None where a part is not so."""
+    """Yields name and value for each part of "name=value;name=value" (commas separate as well); the
+    value is None for a part of another form."""
     for part in text.replace(",", ";").split(";"):
         name, equals, value = (x.strip() for x in part.partition("="))
         if name and equals:
@@ -97,7 +98,7 @@ def at_import():
 
 
 def precision(value):
-    """What it wants to be called before each backward pass."""
+    """Obeys `precision`, and returns a list of what must be called before each backward pass."""
     if value in ("tf32", "fp32"):
         use_tf32(value == "tf32")
     elif value == "bf16":
@@ -124,7 +125,7 @@ def use_tf32(on):
 # ---- DataLoader -------------------------------------------------------------------------------
 
 def on_gpu(dataset):
-    """A dataset that holds tensors on a GPU: worker processes must not touch them."""
+    """True if a dataset holds tensors on a GPU, which worker processes must not touch."""
     held = list(getattr(dataset, "__dict__", {}).values())[:64]
     return any(getattr(x, "is_cuda", False) is True
                for one in held for x in (one if type(one) in (list, tuple) else [one]))
@@ -141,8 +142,9 @@ def why_no_workers(dataset, iterable):
 
 
 def fork(given):
-    """For the first workers of a program that chose no way to start them: another way imports the program again, which it may not be
-    made for (if __name__ == "__main__"). Since Python 3.14 another way is the default."""
+    """Chooses fork if workers are added and the program chose no way to start them. The others
+    import the program again, for which it may not be made (if __name__ == "__main__"). Since Python
+    3.14 fork is no longer the default."""
     chosen = given.get("multiprocessing_context") or multiprocessing.get_start_method(allow_none=True)
     if chosen or hook.start_method() == "fork":
         return False
@@ -171,7 +173,7 @@ def loader_setting(setting, given, dataset, iterable):
 
 @guarded
 def loader_settings(given, iterable):
-    """The arguments of a DataLoader as they are wanted."""
+    """Changes a DataLoader's arguments as the settings want."""
     if "loader" in wanted:
         place = hook.here["data"].own_place()
         if place != wanted["loader"]:
@@ -194,7 +196,7 @@ def hook_loader(module):
     original = module.DataLoader.__init__
     names = original.__code__.co_varnames[1:original.__code__.co_argcount]
 
-    @functools.wraps(original)  # its signature stays the one that is seen
+    @functools.wraps(original)  # so that its signature looks the same
     def __init__(self, *args, **kwargs):
         given = dict(zip(names, args))
         if len(args) <= len(names) and not given.keys() & kwargs.keys():
@@ -209,8 +211,8 @@ def hook_loader(module):
 # ---- autocast ---------------------------------------------------------------------------------
 
 class Autocast:
-    """bfloat16 from the arrival of a batch (without a DataLoader: from the end of a step) to the
-    backward pass, in the thread that trains."""
+    """bfloat16 in the training thread, from the arrival of a batch (without a DataLoader: from the
+    end of a step) to the backward pass."""
 
     def __init__(self):
         self.context = None
@@ -267,11 +269,11 @@ def program_has_autocast():
 
 # ---- optimizer and weights --------------------------------------------------------------------
 
-pending = []  # optimizers that were made since the last backward pass
+pending = []  # optimizers made since the last backward pass
 
 
 def set_default(function, name, value):
-    """Changes the default of a parameter: callers who say what they want keep it."""
+    """Changes a parameter's default. Callers that give the argument keep theirs."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     code, defaults = function.__code__, function.__defaults__ or ()
@@ -287,7 +289,8 @@ def set_default(function, name, value):
 
 
 def to_channels_last(tensors):
-    """The weights of convolutions, in place as Module.to does it; what flows through follows."""
+    """Changes the weights of convolutions in place, as Module.to does; the tensors that pass
+    through them follow."""
     weights = [p for p in tensors if p.dim() == 4]
     for p in weights:
         p.data = p.data.contiguous(memory_format=torch.channels_last)
@@ -302,7 +305,8 @@ def fits(p):
 
 
 def settle_optimizers():
-    """Before the first backward pass of an optimizer its weights are where they are to stay."""
+    """Called before an optimizer's first backward pass, when its weights have reached their
+    device."""
     want = wanted["optimizer"]
     while pending:
         optimizer = pending.pop()
@@ -348,7 +352,8 @@ def hook_optimizer(module):
 
 @guarded
 def at_first_step():
-    """What is alive at the end of the first step is never looked at for garbage again."""
+    """Freezes the objects alive at the end of the first step: the garbage collector does not visit
+    them again."""
     if wanted.get("gc") != "freeze":
         return
     gc.collect()
@@ -357,7 +362,7 @@ def at_first_step():
 
 
 def hook_ddp(module):
-    if yes("channels_last"):  # before the gradients' buckets are laid out
+    if yes("channels_last"):  # before DDP lays out the buckets of gradients
 
         @guarded
         def note(ddp, model, *_, **__):

@@ -1,5 +1,5 @@
-"""torch.compile: what was asked of it, and steps that stay visible when it has taken PyTorch's own
-wrapper off them."""
+"""torch.compile: records how the program called it, and keeps steps visible after it has removed
+PyTorch's own wrapper from them."""
 import sys
 import types
 
@@ -8,7 +8,8 @@ fact, guarded, torch, agent = hook.fact, hook.guarded, hook.torch, hook.agent
 
 
 def note_compile(*args, **kwargs):
-    """Before anything is compiled: what the compiler would trace is as it was without us."""
+    """Called before PyTorch compiles: removes what the hook has added, so that the compiler traces
+    the program as it is without it."""
     shown = ", ".join(f"{k}={v!r}" for k, v in kwargs.items()
                       if k in ("mode", "backend", "dynamic", "fullgraph") and v is not None)
     fact(facts.TORCH_COMPILE, f"torch.compile({shown}) at {hook.user_place()}")
@@ -16,13 +17,15 @@ def note_compile(*args, **kwargs):
         undo()
 
 
-bare_steps = {}  # step of an optimizer's class as the compiler had left it: ends that it is watched
+# Step function of an optimizer class, as the compiler left it: a function that ends the watch.
+bare_steps = {}
 traces_steps = False
 told_frames = False
 
 
 def watch_frames():
-    """Behind what it compiles, what is watched may hide again."""
+    """Watches Dynamo's compilation of frames: after it, watched functions may change their type
+    again."""
     global told_frames
     module = sys.modules.get("torch._dynamo.convert_frame")
     if module and not told_frames:
@@ -32,13 +35,14 @@ def watch_frames():
 
 @guarded
 def note_compiled(*args, **kwargs):
-    """Older PyTorch takes its wrapper off the step of every class of optimizer when it compiles, and with
-    it what tells us of steps: the step itself is watched then. In Python 3.11 what is watched has another
-    type (hook_type.c), so that it is not when what is compiled may take a step itself."""
+    """Older PyTorch, when it compiles, removes its wrapper from the step of every optimizer class,
+    and with it what shows steps to the hook. The step function itself is watched then. In Python
+    3.11 a watched function has another type (hook_type.c), so it is not watched if the compiled
+    code may call a step."""
     global traces_steps
     watch_frames()
     what = args[0] if args else kwargs.get("model")
-    if what is None:  # a decorator, which will call again
+    if what is None:  # used as a decorator, which will call again
         return
     by_type = sys.version_info[:2] == (3, 11)
     traces_steps |= by_type and may_take_step(what)
@@ -52,8 +56,8 @@ def note_compiled(*args, **kwargs):
 
 
 def may_take_step(what):
-    """A module does not. A function does that names a step, or calls one of the program's that does;
-    so may whatever is none of these."""
+    """True if compiled code may call an optimizer's step. A module does not. A function may if it
+    names a step, or calls a function of the program that does; so may any other callable."""
     if isinstance(getattr(what, "__self__", what), torch.nn.Module):
         return False
     if type(what) is not types.FunctionType:

@@ -1,8 +1,9 @@
-"""Data loading: waits of the training thread, batches made and collated, pinning, start-up of
-workers, settings, and what the first batch looks like.
+"""Data loading: waits of the training thread, making and collating of batches, pinning, start-up of
+workers, settings, and the form of the first batch.
 
-Loaders are numbered from 1 in the order in which they are first looped over. A record says which
-one it is about, and the facts torch.loader.NUMBER and torch.loader.NUMBER.* say what that one is."""
+Loaders are numbered from 1 in the order in which the program first loops over them. Each record has
+the number of its loader, and the facts torch.loader.NUMBER and torch.loader.NUMBER.* describe that
+loader."""
 import functools
 import os
 import sys
@@ -12,20 +13,21 @@ import weakref
 facts = hook.here["facts"]
 fact, wrap, once, guarded = hook.fact, hook.wrap, hook.once, hook.guarded
 apply = hook.here["apply"]
-MOST = 32  # loaders that are told apart
+MOST = 32  # loaders that get a number of their own
 BEGIN = 4  # SPOOL_LOADER_BEGIN of wire/spool_format.h
 made_at = {}  # id of a loader: the line that made it
-made_by = {}  # id of a loader: the packages whose code made it
-given = {}  # id of a dataset: a reference to it, and the program's line that first gave it to a loader
-number_of = {}  # id of a loader, or what tells it from others (kind_of): its number
+made_by = {}  # id of a loader: packages whose code made it
+# Id of a dataset: a reference to it, and the program's line that first gave it to a loader.
+given = {}
+number_of = {}  # id of a loader, or its kind (kind_of): its number
 used = {}  # number: how many loaders have it
 iterators = {}  # id of an iterator: the number of its loader
-others = {}  # id of a loader that is no DataLoader of PyTorch's: a reference to it
-began = {}  # id of an iterator over such a loader: when its workers began to start
+others = {}  # id of a loader that is not PyTorch's DataLoader: a reference to it
+began = {}  # id of such a loader's iterator: when its workers began to start
 
 
 def own_place():
-    """file:line of the innermost frame of the program's own files, else of the innermost frame
+    """file:line of the innermost frame in the program's own files, else of the innermost frame
     outside PyTorch."""
     frame = sys._getframe(1)
     while frame:
@@ -37,12 +39,13 @@ def own_place():
     return hook.user_place()
 
 
-TRAINERS = {"transformers": "/transformers/trainer.py", "lightning": "/lightning/pytorch/"}  # of these only the Trainer counts
+# In these packages only the Trainer counts.
+TRAINERS = {"transformers": "/transformers/trainer.py", "lightning": "/lightning/pytorch/"}
 
 
 def makers():
-    """The packages whose code makes the loader, or calls the optimizer, innermost first: some have arguments of
-    their own for what it gets."""
+    """The packages whose code makes the loader or calls the optimizer, innermost first. Some of
+    them have arguments of their own that set the loader's or optimizer's."""
     found = []
     frame = sys._getframe(1)
     while frame:
@@ -58,11 +61,12 @@ def makers():
 
 
 def made_where(dataset):
-    """The line at which the program makes the loader that is being made, and who makes it: a library
-    (Accelerate, Lightning) puts another in its place, of the same dataset and with its settings."""
+    """The line at which the program makes the present loader, and the packages that make it. A
+    library (Accelerate, Lightning) replaces the program's loader by another one of the same
+    dataset, with its settings: then it is the program's line."""
     place = own_place()
     reference, line = given.get(id(dataset), (None, None))
-    if hook.user_place() != place:  # a library's line
+    if hook.user_place() != place:  # a line of a library
         return (line, "") if reference and reference() is dataset else (place, makers())
     if not reference or reference() is not dataset:
         if len(given) >= 8 * MOST:
@@ -70,15 +74,15 @@ def made_where(dataset):
         try:
             given[id(dataset)] = weakref.ref(dataset), place
         except TypeError:
-            pass  # such as a list
+            pass  # a list, for example, has no weak references
     return place, ""
 
 
 # ---- what a loader is -------------------------------------------------------------------------
 
 def batch_size_of(loader):
-    """A library (Accelerate) hands over a sampler of batches, which knows their size. No property of
-    the program's is asked."""
+    """The batch size of a loader. With Accelerate the sampler of batches knows it. Reads no
+    property, because that might run code of the program."""
     known = getattr(getattr(loader, "batch_sampler", None), "__dict__", {}).get("batch_size")
     return getattr(loader, "batch_size", None) or (known if isinstance(known, int) else None)
 
@@ -93,15 +97,15 @@ def settings_of(loader):
 
 
 def kind_of(loader, made, place):
-    """Tells a loader that is made anew for each loop from the others. Nothing of the program's is
-    called for it: even a length may print, or take its time."""
-    dataset = type(loader.dataset)  # by name: of a class within a function there is a new one each time
+    """A key that is the same for loaders that the program makes anew for each loop. Calls nothing
+    of the program: even a length may print something, or take long."""
+    dataset = type(loader.dataset)  # by name: a class within a function is a new object each time
     return (made, place, dataset.__module__, dataset.__qualname__, type(getattr(loader, "sampler", None)),
             getattr(loader, "batch_size", None), loader.num_workers)
 
 
 def where_is(function):
-    """NAME file:line of a function of the program's own; None for one of PyTorch's or in C."""
+    """NAME file:line of a function of the program; None for one of PyTorch's or in C."""
     while isinstance(function, functools.partial):
         function = function.func
     if not isinstance(function, (types.FunctionType, types.MethodType)):
@@ -114,7 +118,8 @@ def where_is(function):
 
 
 def note_dataset(number, dataset):
-    """The function that makes a sample, behind what only picks from another dataset."""
+    """Records the function that makes a sample. Datasets that only select from another one are
+    skipped."""
     inner = dataset
     for _ in range(8):
         method = next((getattr(type(inner), n, None)
@@ -159,12 +164,14 @@ def describe(loader, number, made, place):
 
 
 def is_other(loader):
-    """Not PyTorch's class, but handed to its iterators (fastai): nothing told where it was made."""
+    """True for a loader that is not PyTorch's class, though it uses PyTorch's iterators (fastai):
+    the hook has not seen where it was made."""
     return not isinstance(loader, hook.torch.utils.data.DataLoader)
 
 
 def known_number(loader):
-    """An id may have been another's, unless the loader itself told that it was made."""
+    """The number of this loader, or None. An id may be that of an earlier object, unless the hook
+    saw this loader being made."""
     if is_other(loader):
         reference = others.get(id(loader))
         if not reference or reference() is not loader:
@@ -196,11 +203,11 @@ def number_for(loader):
     return number
 
 
-# ---- what is called ---------------------------------------------------------------------------
+# ---- watched calls ----------------------------------------------------------------------------
 
 @guarded
 def note_iterated(loader, *_, **__):
-    """Before each loop: its workers are children of what is told here."""
+    """Called before each loop, so that the loader's workers inherit the number."""
     hook.agent.gpuprof_hook_loading(number_for(loader))
     if hasattr(os, "sched_getaffinity"):
         fact(facts.PROCESS_CORES, len(os.sched_getaffinity(0)))
@@ -208,7 +215,8 @@ def note_iterated(loader, *_, **__):
 
 @guarded
 def note_iterator(iterator, loader, *_, **__):
-    """Before its workers start. A class may make its iterators without DataLoader.__iter__."""
+    """Called before the workers start. A class may make its iterators without
+    DataLoader.__iter__."""
     number = iterators[id(iterator)] = number_for(loader)
     hook.agent.gpuprof_hook_loading(number)
     if is_other(loader) and loader.num_workers:
@@ -217,27 +225,27 @@ def note_iterator(iterator, loader, *_, **__):
 
 @guarded
 def note_started(iterator, *_, **__):
-    """Once its workers have been asked for the first batches."""
+    """Called when the workers have been asked for the first batches."""
     start_ns = began.pop(id(iterator), None)
     if start_ns:
         hook.agent.gpuprof_hook_loader(BEGIN, -1, iterators.get(id(iterator), 0), start_ns, hook.now(), -1)
 
 
 def note_next(iterator, *_, **__):
-    """Before each batch, once there are several loaders: which one it is of."""
+    """Called before each batch once there are several loaders: sets the batch's loader."""
     hook.agent.gpuprof_hook_loading(iterators.get(id(iterator), 0))
 
 
 @guarded
 def note_set(loader, name, value=None, *_):
-    """The first thing that a loader sets of itself, by the line that makes it."""
+    """The first attribute that a loader sets on itself: notes the line that makes the loader."""
     if name == "dataset":
         made_at[id(loader)], made_by[id(loader)] = made_where(value)
         number_of.pop(id(loader), None)
 
 
 def tensors_of(batch, depth=0):
-    """The plain tensors in a batch, of the usual containers alone."""
+    """Yields the plain tensors in a batch. Looks only into the usual containers."""
     if type(batch) is hook.torch.Tensor:
         yield batch
     elif depth < 3 and type(batch) is dict:
@@ -259,8 +267,8 @@ def note_batch(batch):
 
 @guarded
 def note_fetcher(fetcher, *_, **__):
-    """Made in the process that is to use it, which tells the agent which worker it is. Collating is
-    timed for this one fetcher, so that what is pickled stays the program's."""
+    """Called in the process that uses the fetcher, and tells the agent which worker that is. Times
+    the collation of this fetcher alone, so that pickled objects stay the program's own."""
     worker = hook.torch.utils.data.get_worker_info()
     hook.agent.gpuprof_hook_worker(-1 if worker is None else worker.id)
     wrap(fetcher, "collate_fn", hook.COLLATE)
@@ -273,7 +281,8 @@ def hook_dataloader(module):
     if "__setattr__" in vars(module.DataLoader):
         wrap(module.DataLoader, "__setattr__", hook.NOTE, note=note_set)
     wrap(module.DataLoader, "__iter__", hook.BEGIN, note=note_iterated)
-    wrap(module.DataLoader, "_get_iterator", hook.BEGIN, note=note_iterated)  # of classes with an __iter__ of their own
+    # For classes with an __iter__ of their own.
+    wrap(module.DataLoader, "_get_iterator", hook.BEGIN, note=note_iterated)
     wrap(module._DatasetKind, "create_fetcher", hook.RESULT, note=note_fetcher)
     wrap(module._BaseDataLoaderIter, "__init__", hook.NOTE, note=note_iterator)
     wrap(module._BaseDataLoaderIter, "__next__", hook.WAIT)

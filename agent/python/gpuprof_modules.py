@@ -1,12 +1,11 @@
-"""On request (GPUPROF_MODULES=1): a range for each call of a module, "layer1.0.conv1 (Conv2d)".
-
-PyTorch's own hooks for all modules are used; a call costs some 3 us. What torch.compile compiles
-would carry them into its graphs, so they go away when it is called."""
+"""With GPUPROF_MODULES=1: a range for each call of a module, "layer1.0.conv1 (Conv2d)". Uses
+PyTorch's hooks for all modules; a call costs some 3 us. torch.compile would put these hooks into
+its graphs, so they are removed when it is called."""
 import threading
 
 facts = hook.here["facts"]
 agent, now, guarded, torch = hook.agent, hook.now, hook.guarded, hook.torch
-names = {}  # id of a module: its name in the outermost module that was called
+names = {}  # id of a module: its name within the outermost module that was called
 state = threading.local()
 
 
@@ -24,7 +23,7 @@ def begin(module, args):
 
 def end(module, args, output):
     stack = state.__dict__.get("stack", ())
-    while stack:  # calls that raised something never got here
+    while stack:  # a call that raised did not end here: skip its entry
         began, start_ns = stack.pop()
         if began is module:
             name = names.get(id(module)) or f"({type(module).__name__})"

@@ -53,8 +53,8 @@ def hook_fully_shard(module):
 
 
 def note_sharded():
-    """The same in a program whose compiler may look at what FSDP calls: by the classes that it makes, each of
-    FSDPModule and of the module's own."""
+    """Finds FSDP in a program that compiles, where FSDP's own calls must not be watched: by the
+    classes that it makes from FSDPModule and the module's class."""
     for name in ("torch.distributed.fsdp._fully_shard._fully_shard",
                  "torch.distributed._composable.fsdp.fully_shard"):  # until 2.5
         base = getattr(sys.modules.get(name), "FSDPModule", None)
@@ -63,17 +63,19 @@ def note_sharded():
 
 
 def note_groups():
-    """What the program calls its process groups (those of a mesh, of Megatron-LM), by size and distance of the ranks.
-    Those without a name are told as well: a name is only sure where no other group has that size."""
+    """Records the names that the program gives its process groups (those of a device mesh, of
+    Megatron-LM), with their sizes and the distance between their ranks. Groups without a name are
+    recorded as well: a name is only certain if no other group has that size."""
     world = getattr(sys.modules.get("torch.distributed.distributed_c10d"), "_world", None)
     told = set()
     for group, ranks in list((getattr(world, "pg_group_ranks", None) or {}).items()):
         name, ranks = getattr(group, "group_desc", None), sorted(ranks)
-        if name is not None and len(ranks) > 1:  # a number stands for groups without this rank
+        if name is not None and len(ranks) > 1:  # the value is a number for groups without this rank
             apart = ranks[1] - ranks[0]
             regular = ranks == list(range(ranks[0], ranks[-1] + 1, apart))
             told.add((len(ranks), apart if regular else 0, name if name not in ("", "undefined") else "-"))
-    if len(told) <= 32 and any(name not in ("-", "default_pg") for _, _, name in told):  # all of them, or none
+    # All of them, or none.
+    if len(told) <= 32 and any(name not in ("-", "default_pg") for _, _, name in told):
         for number, (size, apart, name) in enumerate(sorted(told)):
             fact(f"{facts.TORCH_GROUP}.{number}", f"{size} {apart} {name}")
 

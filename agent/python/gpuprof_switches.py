@@ -1,4 +1,5 @@
-"""Who switched what: the line of the program behind a setting that costs time, and aids that are on while it trains."""
+"""Records which line of the program sets a switch that costs time, and which debugging aids are on
+while it trains."""
 import sys
 
 facts = hook.here["facts"]
@@ -7,7 +8,7 @@ torch = hook.torch
 
 
 def from_pytorch():
-    """The call comes out of PyTorch itself: no wish of the program."""
+    """True if PyTorch itself makes the call, so that it is not a choice of the program."""
     frame = sys._getframe(1)
     while frame and frame.f_code.co_filename.startswith(hook.FOLDER):
         frame = frame.f_back
@@ -15,14 +16,15 @@ def from_pytorch():
 
 
 def told_where(key, own=False, counts=bool):
-    """A note that keeps the line of the first call whose argument says on. own: not of PyTorch's own calls."""
+    """Returns a note that records the line of the first call whose argument turns the switch on.
+    own: calls that PyTorch makes do not count."""
     @guarded
     def note(*args, **named):
         value = args[0] if args else next(iter(named.values()), None)
         if not counts(value) or (own and from_pytorch()):
             return False
         fact(key, hook.user_place())
-        return True  # enough
+        return True  # call the note no more
     return note
 
 
@@ -31,7 +33,7 @@ def is_double(dtype):
 
 
 def hook_switches():
-    """PyTorch's setters in C, which its own Python, too, sets them by."""
+    """Watches PyTorch's setters in C, which its own Python code uses as well."""
     in_c = getattr(torch, "_C", None)
     for owner, name, note in (
             (in_c, "_set_cudnn_benchmark", told_where(facts.TORCH_CUDNN_BENCHMARK_WHERE)),
@@ -55,7 +57,7 @@ def hook_double(module):
     once(module.Module, "double", note_double)
 
 
-# ---- tables whose gradients are dense -----------------------------------------------------------
+# ---- embedding tables with dense gradients -----------------------------------------------------
 
 largest = 0
 embeddings = 0
@@ -63,7 +65,8 @@ embeddings = 0
 
 @guarded
 def note_embedding(ids, weight, *rest, **named):
-    """Of the first calls, the largest table that learns. True: that is enough."""
+    """Records the largest table with gradients among the first calls. Returns True after enough
+    calls."""
     global largest, embeddings
     embeddings += 1
     if weight.requires_grad and weight.numel() > largest:
@@ -76,7 +79,7 @@ def note_embedding(ids, weight, *rest, **named):
 
 # ---- aids that are on ---------------------------------------------------------------------------
 
-profiled = {}  # where it was started: at which time
+profiled = {}  # "at": the line that started a profiler
 
 
 @guarded
@@ -85,14 +88,14 @@ def note_profiler(profiler, *_, **__):
 
 
 def hook_profiler(module):
-    """Where the program's own profiler is started."""
+    """Records where the program starts its own profiler."""
     for name in ("start", "__enter__"):
         if hasattr(getattr(module, "profile", None), name):
             once(module.profile, name, note_profiler)
 
 
 def about(tracer):
-    """Whose it is: "coverage", "train.py:12"."""
+    """A tracer's name or place: "coverage", "train.py:12"."""
     code = getattr(tracer, "__code__", None) or getattr(getattr(tracer, "__func__", None), "__code__", None)
     if code:
         return f"{hook.short(code.co_filename)}:{code.co_firstlineno}"
@@ -100,7 +103,7 @@ def about(tracer):
 
 
 def tracers():
-    """What the interpreter calls for every line or function of this thread."""
+    """Yields what the interpreter calls for each line or function of this thread."""
     for kind, tracer in (("settrace", sys.gettrace()), ("setprofile", sys.getprofile())):
         if tracer:
             yield f"sys.{kind}: {about(tracer)}"
@@ -120,7 +123,7 @@ def at_first_step():
 
 @guarded
 def at_later_step():
-    """A profiler that is still on some steps later stays on."""
+    """A profiler that is on after some steps counts as always on."""
     enabled = getattr(getattr(getattr(torch, "_C", None), "_autograd", None), "_profiler_enabled", None)
     if enabled and enabled():
         fact(facts.TORCH_PROFILER, f"on at {profiled.get('at', '')}")

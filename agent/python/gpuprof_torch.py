@@ -1,18 +1,18 @@
-"""What gpuprof sees of a PyTorch program, and the settings that GPUPROF_APPLY asks for.
+"""What gpuprof sees of a PyTorch program, and the settings in GPUPROF_APPLY.
 
-Run once, when the program's own `import torch` is over. Functions are watched in place by the agent:
-nothing that the program can look at is replaced, and no frame of ours is ever in a traceback. What
-fails here is said in the profile's health table and nowhere else. This file holds what the others share, and reads of tensors:
-  gpuprof_data.py     data loading
-  gpuprof_train.py    steps, backward, optimizer, precision, settings
-  gpuprof_ranks.py    DDP, FSDP, DeepSpeed, process groups
-  gpuprof_switches.py who switched what, and debugging aids that are on
-  gpuprof_apply.py    settings
-  gpuprof_compile.py  torch.compile
-  gpuprof_modules.py  a range for each call of a module, on request (GPUPROF_MODULES=1)
-  gpuprof_facts.py    keys of facts, made by the build of wire/fact_keys.h
-With GPUPROF_HOOK=steps only the steps are recorded, and settings obeyed.
-"""
+Runs once, when the program's own `import torch` is over. The agent watches functions in place: no
+object of the program is replaced, and no frame of the hook appears in a traceback. Errors in the
+hook are reported only in the profile's health table. This file holds what the others share, and
+reads of tensors:
+gpuprof_data.py     data loading
+gpuprof_train.py    steps, backward, optimizer, precision, settings
+gpuprof_ranks.py    DDP, FSDP, DeepSpeed, process groups
+gpuprof_switches.py which line set a switch, and debugging aids that are on
+gpuprof_apply.py    settings
+gpuprof_compile.py  torch.compile
+gpuprof_modules.py  a range for each call of a module, on request (GPUPROF_MODULES=1)
+gpuprof_facts.py    keys of facts, which the build makes from wire/fact_keys.h
+With GPUPROF_HOOK=steps the hook records only steps, and obeys settings."""
 import ctypes
 import gc
 import multiprocessing
@@ -20,40 +20,41 @@ import os
 import sys
 import time
 
-# enum hook_kind: each becomes a number here, which the agent tells (find_kinds)
+# Names of enum hook_kind. Each becomes a global here, whose value the agent tells (find_kinds).
 KINDS = ("NOTE", "AFTER", "RESULT", "WAIT", "FETCH", "COLLATE", "PIN", "RANGE", "BACKWARD", "READ", "COPY", "SYNC",
          "BEGIN", "BEFORE_BACKWARD", "LAUNCH", "TRAIN", "STEP_BEGIN", "COMPILER", "COMPILES", "STEP",
          "STEP_END")
 READS = ("item", "tolist", "numpy", "cpu", "nonzero", "masked_select", "equal", "__bool__",
          "__int__", "__float__", "__index__", "__repr__", "__format__", "__array__")
 COPIES = ("to", "cuda")
-# the interpreter itself calls these; others are seen in Python 3.11 by their type alone (hook_type.c)
+# Methods that the interpreter itself calls. In Python 3.11 calls of others are seen only if the
+# function's type is changed (hook_type.c).
 BY_INTERPRETER = ("__next__", "__enter__", "__setattr__", "__repr__", "__format__", "__array__")
 FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 torch = None
 agent = None
 torch_folder = ""
-known = {}  # facts told, so that none is told twice
+known = {}  # facts recorded so far, so that none is recorded twice
 undo_at_compile = []
 only_steps = False
 now = time.monotonic_ns
 
 
 def encoded(text):
-    """Texts of the program may be none that UTF-8 has."""
+    """The program's texts may contain what UTF-8 cannot encode."""
     return text.encode("utf-8", "replace")
 
 
 def words(problem):
     try:
         return repr(problem)
-    except Exception:  # the program's own class
+    except Exception:  # raised by the repr of the program's own class
         return type(problem).__name__
 
 
 def guarded(f):
-    """f, with what it raises told to the health table once."""
+    """Returns a function that calls f and reports the first exception to the health table."""
     told = []
 
     def call(*args, **kwargs):
@@ -75,7 +76,7 @@ def fact(key, value):
 
 
 def found_in(owner, name):
-    """What is there, unbound, wherever the class has it from."""
+    """The unbound attribute of a class or module, wherever the class inherits it from."""
     for place in getattr(owner, "__mro__", (owner,)):
         if name in vars(place):
             found = vars(place)[name]
@@ -84,8 +85,9 @@ def found_in(owner, name):
 
 
 def wrap(owner, name, kind, label=None, note=None):
-    """Watches owner.name in place; of an instance, puts a watched callable there. A function that ends
-    it. Not for a class's own __init__: since Python 3.12 a call of the class may run it unseen."""
+    """Watches owner.name in place. If owner is an instance, sets a watched callable as its
+    attribute. Returns a function that ends the watch. Not for a class's own __init__: since Python
+    3.12 a call of the class may run it unseen."""
     label, skip = encoded(label or name), os.fsencode(torch_folder)
     if isinstance(owner, (type, type(os))):
         return watch(found_in(owner, name), name, kind, label, note)
@@ -103,7 +105,8 @@ def wrap(owner, name, kind, label=None, note=None):
 
 
 def watch(callable, name, kind, label, note=None, stays=False):
-    """stays: in Python 3.11 a compiler finds it as it is watched."""
+    """Watches a callable. stays: in Python 3.11 it keeps its changed type while a compiler reads
+    it."""
     if callable is None:
         return lambda: None
     everywhere = 0 if name in BY_INTERPRETER else 2 if stays else 1
@@ -118,7 +121,8 @@ def watch(callable, name, kind, label, note=None, stays=False):
 
 
 def once(owner, name, note, kind=None, calls=1):
-    """Calls note for the first calls of owner.name, before each or as `kind` has it, and then restores owner.name."""
+    """Calls note for the first calls of owner.name, before each or as `kind` says, and then ends
+    the watch."""
     left = [calls]
 
     @guarded
@@ -135,13 +139,15 @@ def once(owner, name, note, kind=None, calls=1):
 
 
 def start_method(context=None):
-    """How worker processes start: of the context, else of the program, else of this Python."""
-    how = (context or multiprocessing).get_start_method(allow_none=True)  # asked for otherwise, it would be fixed
+    """How worker processes start: the context's way, else the program's, else this Python's
+    default."""
+    # Without allow_none the call would fix the way.
+    how = (context or multiprocessing).get_start_method(allow_none=True)
     return how or multiprocessing.get_all_start_methods()[0]
 
 
 def short(path):
-    """The name of a file of the program's; of an installed package's, with its folder."""
+    """A file's name; for an installed package, with its folder."""
     for installed in ("/site-packages/", "/dist-packages/"):
         if installed in path:
             return path.partition(installed)[2]
@@ -167,7 +173,7 @@ def know_tensors():
 
 
 def change_copies():
-    """Without a label: they obey GPUPROF_APPLY, and nothing is recorded."""
+    """Copies without a label obey GPUPROF_APPLY and are not recorded."""
     know_tensors()
     for name in COPIES:
         watch(found_in(torch.Tensor, name), name, COPY, b"")
@@ -187,7 +193,8 @@ def hook_tensors():
 
 
 def hook_launches():
-    """Launches carry lines. Triton launches by a function that nobody sees, and asks for the stream before."""
+    """Launches carry lines from now on. Triton launches through a function that cannot be watched,
+    but asks for the current stream first."""
     agent.gpuprof_hook_lines()
     stream = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
     if stream:
@@ -196,11 +203,11 @@ def hook_launches():
 
 # ---- installing -------------------------------------------------------------------------------
 
-here = {}  # the other files of the hook, by short name
+here = {}  # the hook's other files, by short name
 
 
 def load(name):
-    """A file beside this one as a module that nobody else can see."""
+    """Loads a file beside this one as a module that is not in sys.modules."""
     path = os.path.join(FOLDER, f"gpuprof_{name}.py")
     with open(path, encoding="utf-8") as file:
         code = compile(file.read(), path, "exec")
@@ -212,7 +219,7 @@ def load(name):
 
 
 def find_agent():
-    library = ctypes.PyDLL(None)  # calls are short: the interpreter's lock is kept
+    library = ctypes.PyDLL(None)  # PyDLL keeps the interpreter's lock: the calls are short
     i64, text, number = ctypes.c_int64, ctypes.c_char_p, ctypes.c_int
     library.gpuprof_hook_fact.argtypes = [text, text]
     library.gpuprof_hook_health.argtypes = [text, text]
@@ -237,7 +244,7 @@ def find_agent():
 
 
 def find_kinds():
-    """-1: one that the agent does not know, and refuses to watch."""
+    """Sets the kinds. -1: a kind that this agent does not know, and refuses to watch."""
     globals().update((name, agent.gpuprof_hook_kind(name.encode())) for name in KINDS)
 
 
@@ -261,13 +268,14 @@ def hook_torch():
 
 
 def install(module, itself):
-    """Hooks `torch`; answers which of its modules are to be hooked once they are there."""
+    """Hooks `torch`. Returns a dictionary: name of a module that is awaited, and what to call once
+    it is imported."""
     global torch, this, agent, torch_folder, only_steps
     try:
         agent = find_agent()
         find_kinds()
     except AttributeError:
-        return {}  # no agent here
+        return {}  # no agent in this process
     torch, this = module, itself
     torch_folder = os.path.dirname(module.__file__) + os.sep
     only_steps = os.environ.get("GPUPROF_HOOK") == "steps"

@@ -37,7 +37,8 @@ def first_step(optimizer, *_, **__):
 
 @guarded
 def describe(optimizer):
-    """The optimizer and its parameters, as they are at its first step, and the libraries that call it."""
+    """Records the optimizer and its parameters at its first step, and the libraries that call
+    it."""
     callers = hook.here["data"].makers()
     if callers:
         fact(facts.TORCH_TRAINED_BY, callers)
@@ -57,7 +58,8 @@ def describe(optimizer):
 
 
 def layout(tensor):
-    """channels_last or contiguous of four dimensions; None where the two are the same."""
+    """"channels_last" or "contiguous" for a tensor of four dimensions; None if both are the
+    same."""
     last = tensor.is_contiguous(memory_format=torch.channels_last)
     plain = tensor.is_contiguous()
     return None if last == plain else "channels_last" if last else "contiguous"
@@ -65,7 +67,8 @@ def layout(tensor):
 
 @guarded
 def note_input(tensor):
-    """The first picture-like tensor that is copied to the GPU. True: that is enough."""
+    """Records the first tensor of four dimensions that is copied to the GPU. Returns True then: the
+    note is called no more."""
     if type(tensor) is not torch.Tensor or tensor.dim() != 4 or tensor.requires_grad:
         return False
     shape = "x".join(map(str, tensor.shape))
@@ -75,11 +78,11 @@ def note_input(tensor):
 
 @guarded
 def switches():
-    """State of PyTorch's switches once training runs."""
+    """Records PyTorch's switches once the training runs."""
     backends = torch.backends
     fact(facts.TORCH_CUDNN_BENCHMARK, backends.cudnn.benchmark)
     fact(facts.TORCH_CUDNN_DETERMINISTIC, backends.cudnn.deterministic)
-    if hasattr(backends, "fp32_precision"):  # here the older switches warn when they are read
+    if hasattr(backends, "fp32_precision"):  # this PyTorch warns if the older switches are read
         fact(facts.TORCH_MATMUL_PRECISION, backends.cuda.matmul.fp32_precision)
         fact(facts.TORCH_CUDNN_PRECISION, backends.cudnn.conv.fp32_precision)
     else:
@@ -98,8 +101,8 @@ def switches():
 
 
 def hook_optimizer(module):
-    """PyTorch marks the beginning of a step for its own profiler, and calls an empty function at its
-    end."""
+    """PyTorch marks the begin of a step for its own profiler, and calls an empty function at its
+    end: both are watched."""
     record = getattr(getattr(torch.autograd, "profiler", None), "record_function", None)
     if record:
         wrap(record, "__enter__", hook.STEP_BEGIN)
@@ -117,12 +120,13 @@ backwards = 0
 
 
 named, outermost = set(), set()  # ids of modules
-MOST_NAMED, WRAPPED = 8192, ("module", "_orig_mod")  # of DistributedDataParallel, of torch.compile
-handle = None  # while we look
+# Attribute names of DistributedDataParallel and of torch.compile.
+MOST_NAMED, WRAPPED = 8192, ("module", "_orig_mod")
+handle = None  # of our hook on modules, while we look for them
 
 
 def name_modules(root):
-    """Each by its name in the outermost one."""
+    """Tells the agent the name of each module within the outermost one."""
     outermost.add(id(root))
     below = [("", root)]
     while below and len(named) < MOST_NAMED:
@@ -151,8 +155,8 @@ def stop_looking():
 
 
 def look_for_modules():
-    """Calls of modules show which there are: with a hook that goes away when an outermost one is called
-    again. Not where a compiler may trace it."""
+    """Learns the modules from their calls, with a hook that is removed when an outermost module is
+    called again. Not if a compiler may trace the hook."""
     global handle
     here = sys.modules.get("torch.nn.modules.module")
     if (handle or facts.TORCH_COMPILE in hook.known or sys.version_info < (3, 11)
@@ -164,7 +168,8 @@ def look_for_modules():
 
 
 def know_node(args):
-    """Of what the pass begins at, so that launches in it find their forward calls."""
+    """Tells the agent the node at which the backward pass begins, from which launches in it find
+    their forward calls."""
     for some in args:
         for tensor in some if isinstance(some, tuple) else (some,):
             node = getattr(tensor, "grad_fn", None)
@@ -175,20 +180,21 @@ def know_node(args):
 
 @guarded
 def note_backward(*args, **__):
-    """Anomaly mode is often on around the backward pass alone. True: that is enough."""
+    """Looks at the first backward passes: anomaly mode, for example, is often on around them alone.
+    Returns True when the note need not be called again."""
     global backwards
     backwards += 1
     if backwards <= 3 and not hook.only_steps:
         know_node(args)
     if backwards <= 3 and torch.is_anomaly_enabled():
         fact(facts.TORCH_ANOMALY_MODE, "True")
-    if backwards == 30:  # a profiler that records a few steps has done so
+    if backwards == 30:  # a profiler for a few steps has ended by now
         switched.at_later_step()
     return backwards >= 30
 
 
 def hook_backward():
-    """In the engine, which backward() of tensors and torch.autograd.backward() end up in."""
+    """Watches the engine, which tensors' backward() and torch.autograd.backward() both call."""
     before = apply.before_backward
     engine = type(getattr(getattr(torch.autograd, "Variable", None), "_execution_engine", None))
     in_engine = hasattr(engine, "run_backward")
@@ -206,7 +212,7 @@ def hook_module(module):
 
 @guarded
 def note_generate(model, *_, **how):
-    """True: the first one is enough."""
+    """Records how text generation keeps its cache. True: the first call is enough."""
     config = how.get("generation_config") or getattr(model, "generation_config", None)
     cache = how.get("cache_implementation") or getattr(config, "cache_implementation", None)
     fact(facts.TRANSFORMERS_GENERATE, f"cache_implementation={cache!r} at {hook.user_place()}")
@@ -219,7 +225,8 @@ def hook_generate(module):
 
 
 def hook_profiler(module):
-    """Where the program's own profiler starts, stops and writes: no cost of its loop."""
+    """Calls of the program's own profiler become ranges, so that they do not count as its loop's
+    own time."""
     if not hook.only_steps:
         switched.hook_profiler(module)
     profiler = getattr(module, "profile", None)
@@ -235,7 +242,8 @@ pauses = {}  # line at which the collector ran: ns
 
 @guarded
 def note_pause(ns):
-    """After a pause of a millisecond or more: where most of them come from, and who asked."""
+    """Called after a pause of a millisecond or more. Records the line with the longest pauses in
+    sum, and whether it calls gc.collect()."""
     frame = sys._getframe(1)
     while frame and frame.f_code.co_filename.startswith(hook.FOLDER):
         frame = frame.f_back
@@ -252,7 +260,8 @@ def note_pause(ns):
 # ---- precision --------------------------------------------------------------------------------
 
 def from_pytorch():
-    """Recomputing a checkpoint enters autocast as well: no wish of the program."""
+    """True if PyTorch itself enters autocast, as it does when it recomputes a checkpoint: not a
+    choice of the program."""
     frame = sys._getframe(1)
     while frame and (frame.f_code.co_filename.startswith(hook.FOLDER)
                      or frame.f_code.co_filename.endswith("autocast_mode.py")):
@@ -298,7 +307,7 @@ def note_clip(*_, **__):
 
 
 def note_grouping(*_, **__):
-    """Optimizers call it as well."""
+    """Called at each grouping of tensors by device: optimizers do that as well as clipping."""
     frame = sys._getframe(1)
     while frame and frame.f_code.co_filename.startswith(hook.FOLDER):
         frame = frame.f_back
@@ -307,10 +316,11 @@ def note_grouping(*_, **__):
 
 
 def hook_clip(module):
-    """What clipping calls itself, where there is such a thing: a compiler knows the function."""
+    """Watches a function inside clipping, if this PyTorch has it, because a compiler knows
+    clip_grad_norm_ itself."""
     inner = "_group_tensors_by_device_and_dtype"
     if hasattr(module, inner):
-        once(module, inner, note_grouping, calls=32)  # the first clipping is among them
+        once(module, inner, note_grouping, calls=32)  # the first clipping is among these calls
         return
     for name in ("clip_grad_norm_", "clip_grad_value_"):
         if hasattr(module, name) and not hasattr(torch, "compile"):
@@ -347,10 +357,12 @@ def awaited():
 
 
 def hook_late():
-    """At the first step: what most programs never import."""
+    """Called at the first step: hooks modules that most programs never import, if they are
+    there."""
     for name, then in {"torch.distributed.fsdp.fully_sharded_data_parallel": ranks.hook_fsdp,
                        "torch.distributed.fsdp._fully_shard._fsdp_state": ranks.hook_fully_shard,
-                       "torch.distributed._composable.fsdp._fsdp_state": ranks.hook_fully_shard,  # until 2.5
+                       # Until 2.5.
+                       "torch.distributed._composable.fsdp._fsdp_state": ranks.hook_fully_shard,
                        "torch.utils.checkpoint": hook_checkpoint}.items():
         if name in sys.modules and facts.TORCH_COMPILE not in hook.known:
             guarded(then)(sys.modules[name])
@@ -360,6 +372,7 @@ def hook_late():
     generation = sys.modules.get("transformers.generation.utils")
     if generation:
         guarded(hook_generate)(generation)
-    engine = sys.modules.get("deepspeed.runtime.engine")  # it compiles other things than its engine
+    # DeepSpeed compiles other things than its engine.
+    engine = sys.modules.get("deepspeed.runtime.engine")
     if engine:
         guarded(ranks.hook_deepspeed)(engine)

@@ -1,5 +1,6 @@
-/* What a framework hook inside an interpreter writes into the spool. Found by name in the loaded
- * agent; times are CLOCK_MONOTONIC. A call costs a clock-free record: some 100 ns. */
+/* The records that a framework's hook inside an interpreter writes into the spool. The hook finds
+ * these functions by name in the loaded agent. Times are CLOCK_MONOTONIC. A call reads no clock and
+ * takes some 100 ns. */
 #include "agent/python/hook.h"
 
 #include <string.h>
@@ -32,7 +33,8 @@ void gpuprof_hook_range(const char *name, int64_t start_ns, int64_t end_ns, int 
     if (!t)
         return;
     uint32_t id = window_closed() ? window_name(name) : strings_add(name, strlen(name));
-    /* it ends where the next one begins; whether it is recorded was decided at its own beginning */
+    /* The range ends where the next step begins, and whether it is recorded was decided at its own
+     * beginning. */
     bool step = window_step(t, id, (unsigned)depth, end_ns, true);
     struct spool_rec_range *r = ring_reserve(t, step ? SPOOL_REC_STEP : SPOOL_REC_RANGE, sizeof *r);
     if (r) {

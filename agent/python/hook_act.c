@@ -1,4 +1,5 @@
-/* A watched call: its arguments in whichever form they came, and the call itself. */
+/* A watched call: reads its arguments, in each of the forms in which CPython passes them, and makes
+ * the call. */
 #include <string.h>
 
 #include "agent/core/agent.h"
@@ -114,7 +115,8 @@ void *act_go(const struct act *a)
     }
 }
 
-/* Arguments by name become a tuple and a dictionary again: vectors have no room for another. */
+/* Calls with one more argument by name. The arguments become a tuple and a dictionary where the
+ * form has no room for another one; here the names get a new tuple. */
 static void *vector_adding(const struct act *a, const char *name, void *value)
 {
     enum { MOST = 16 };

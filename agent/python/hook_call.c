@@ -1,5 +1,6 @@
-/* Callables of ours, in place of one in an instance's attribute. They look like what they call:
- * every attribute is that one's. To tracers they are neither a Python function nor one in C. */
+/* Callables of ours that replace one in an instance's attribute. They look like the callable behind
+ * them: each attribute is that one's. To tracers they are neither a Python function nor a function
+ * in C. */
 #include <stdlib.h>
 
 #include "agent/python/hook_py.h"
@@ -22,7 +23,7 @@ static void *called(void *self, void *args, void *kwargs)
 {
     struct callable *c = self;
     struct act a = {.form = ACT_CALL, .callable = c->callable, .tuple = args, .kwargs = kwargs};
-    py.incref(self); /* the note may drop it */
+    py.incref(self); /* the note may drop the last other reference */
     void *result = watch_run(c->watch, &a);
     py.decref(self);
     return result;

@@ -1,6 +1,6 @@
-/* Python functions watched in place. The object, its type (but see hook_type.c) and all that can be
- * asked of it stay: the slot by which the interpreter calls it leads here, and from here to what
- * was in it. No frame of ours comes into being. */
+/* Watches Python functions in place. The object, its type (except in Python 3.11: hook_type.c) and
+ * its attributes stay as they are. The slot through which the interpreter calls the function leads
+ * here, and from here to the slot's former value. The hook adds no frame. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,22 +8,24 @@
 #include "agent/python/hook_py.h"
 #include "agent/python/hook_watch.h"
 
-enum { TABLE = 512, MOST = 256 }; /* a power of two; functions at the same time */
+/* TABLE: a power of two. MOST: functions watched at the same time. */
+enum { TABLE = 512, MOST = 256 };
 
 typedef void *vector_fn(void *callable, void *const *args, size_t nargsf, void *names);
 
 struct target {
-    void *function; /* stays when it is let go: a thread may be on its way here */
+    void *function; /* stays after detaching: a thread may be about to call it */
     vector_fn *inner;
-    struct watch *first; /* NULL: let go */
-    bool hides;          /* from the frame loop, while no compiler looks (hook_type.c) */
+    struct watch *first; /* NULL: no longer watched */
+    bool hides;          /* its type is changed while no compiler reads it (hook_type.c) */
     bool hidden;
 };
 
 static struct target table[TABLE], *taken[MOST];
 static size_t used;
-static int compilers; /* threads in which one looks, under the interpreter's lock */
-static long slot;     /* of the call in a function object; 0: not looked for, -1: not found */
+/* Threads in which a compiler reads functions; needs the interpreter's lock. */
+static int compilers;
+static long slot; /* offset of the call in a function object; 0: not looked for; -1: not found */
 
 static struct target *find(void *function)
 {
@@ -45,7 +47,8 @@ static void *called(void *callable, void *const *args, size_t nargsf, void *name
     return watch_run(t->first, &a);
 }
 
-/* Where a function keeps the call: the one place that holds _PyFunction_Vectorcall. */
+/* Where a function object keeps its call: the only offset that holds _PyFunction_Vectorcall. -1:
+ * none, or several. */
 static long find_slot(void *function)
 {
     void *size = py.attribute(py.function_type, "__basicsize__");
@@ -63,13 +66,14 @@ static long find_slot(void *function)
 
 static void set_call(void *function, vector_fn *call)
 {
-    if (py.set_vectorcall) /* it also tells the interpreter's own short cuts */
+    if (py.set_vectorcall) /* also tells the interpreter's own short cuts */
         py.set_vectorcall(function, (void *)call);
     else
         *(vector_fn **)((char *)function + slot) = call;
 }
 
-/* A function that somebody else has hooked in this way stays his. */
+/* Takes over a function's call. False if other code has changed the call in this way already: then
+ * it stays. */
 static bool take(struct target *t, void *function)
 {
     if (((struct hook_object *)function)->type != py.function_type || used >= MOST)
@@ -82,7 +86,7 @@ static bool take(struct target *t, void *function)
         taken[used++] = t;
     t->function = function;
     t->inner = (vector_fn *)py.vectorcall;
-    py.incref(function); /* as long as it is watched, it is there to be let go */
+    py.incref(function); /* a watched function must exist until it is detached */
     set_call(function, called);
     return true;
 }
@@ -123,7 +127,7 @@ void hook_function_detach(struct watch *w)
         at = &(*at)->next;
     if (!*at)
         return;
-    *at = w->next; /* w->next stays: a call may be in it */
+    *at = w->next; /* w->next stays: a call may be running in it */
     if (t->first)
         return;
     show(t);
@@ -133,8 +137,8 @@ void hook_function_detach(struct watch *w)
     py.decref(t->function);
 }
 
-/* A compiler goes by the type of what it finds, and must find what is there without us. About 0.1
- * us where 60 functions are watched. */
+/* A compiler goes by the type of a function, and must find the type that it has without the hook.
+ * Takes about 0.1 us if 60 functions are watched. */
 void hook_function_compiling(bool begins)
 {
     compilers += begins ? 1 : -1;
@@ -145,7 +149,8 @@ void hook_function_compiling(bool begins)
             hide(taken[i]);
 }
 
-/* Of older PyTorch nothing tells when it has done: from now on. */
+/* Older versions of PyTorch do not tell when they have compiled, so functions keep their own types
+ * from now on. */
 void gpuprof_hook_compiling(void)
 {
     hook_function_compiling(true);

@@ -1,7 +1,8 @@
-/* The Python hook's way into its interpreter, and the modules that it waits for.
+/* Brings the Python hook into its interpreter, and tells it when modules that it awaits have been
+ * imported.
  *
- * Its sitecustomize.py has the interpreter load `gpuprof_agent` from this library: a module that is
- * in no table. What is imported is learnt from importlib's own function, watched in place. */
+ * The hook's sitecustomize.py has the interpreter load `gpuprof_agent` from this library: a module
+ * that is in no table. Imports are seen by watching importlib's own function in place. */
 #include <string.h>
 
 #include "agent/core/agent.h"
@@ -41,7 +42,8 @@ void hook_import_done(struct watch *w, struct act *a)
         py.error_clear();
 }
 
-/* expect(name): the callable given to begin() is called with each such name that was imported. */
+/* expect(name): from now on the callable given to begin() is called when this module has been
+ * imported. */
 static void *expect(void *self, void *name)
 {
     const char *text = py.utf8(name);
@@ -55,7 +57,7 @@ static void *expect(void *self, void *name)
     return py.none;
 }
 
-/* arrived(name): it is awaited no more. */
+/* arrived(name): the module is awaited no more. */
 static void *arrived(void *self, void *name)
 {
     const char *text = py.utf8(name);
@@ -73,7 +75,7 @@ static void *arrived(void *self, void *name)
     return py.none;
 }
 
-/* begin(callable): True when imports are seen from now on. */
+/* begin(callable): True if imports are seen from now on. */
 static void *begin(void *self, void *callable)
 {
     (void)self;
@@ -126,7 +128,8 @@ static struct { /* PyModuleDef */
 
 AGENT_EXPORT void *PyInit_gpuprof_agent(void);
 
-/* Called by the interpreter, which has the lock. NULL without an error is an error to it. */
+/* Called by the interpreter, which holds its lock. It takes NULL without an exception as an
+ * error. */
 void *PyInit_gpuprof_agent(void)
 {
     static struct {

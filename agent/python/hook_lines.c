@@ -1,5 +1,5 @@
 /* Lets launches carry lines (agent/lines/lines.h): shows the reader of frames what the interpreter
- * itself says of them, and tells it of a node of PyTorch's graph. */
+ * itself reports of them, and passes it a node of PyTorch's autograd graph. */
 #include "agent/lines/lines.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static size_t own_frames(struct lines_frame *out)
     while (frame && n < MOST) {
         void *code = py.frame_code(frame), *back = py.frame_back(frame);
         out[n++] = (struct lines_frame){code, py.frame_line(frame)};
-        py.decref(code); /* its frame holds it */
+        py.decref(code); /* its frame holds a reference */
         py.decref(frame);
         frame = back;
     }

@@ -1,6 +1,6 @@
-/* Functions and methods in C watched in place: the pointer in their PyMethodDef leads here. The
- * function is not told what it was called as, so that each that is watched has an entry of its own.
- */
+/* Watches functions and methods in C, in place: the pointer in their PyMethodDef leads here. A C
+ * function is not told under which name it was called, so each watched one has an entry function of
+ * its own. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -117,7 +117,8 @@ static void *way_in(size_t n, int flags)
     }
 }
 
-/* The kernel knows without a fault: what is there is written over itself. */
+/* True if the word may be written. The kernel tests it without a fault: it writes the word's value
+ * over the word. */
 static bool writable(void *word)
 {
     int fds[2];
@@ -130,7 +131,8 @@ static bool writable(void *word)
     return yes;
 }
 
-/* PyMethodDescrObject.d_method and PyCFunctionObject.m_ml */
+/* The PyMethodDef of a callable: PyMethodDescrObject.d_method or PyCFunctionObject.m_ml. NULL: it
+ * is neither. */
 static struct hook_method_def *def_of(void *callable, bool *bound)
 {
     void *type = ((struct hook_object *)callable)->type, **words = callable;
@@ -145,7 +147,8 @@ static struct hook_method_def *def_of(void *callable, bool *bound)
         py.error_clear();
     if (name)
         py.decref(name);
-    return same && !(def->flags & 0x230) ? def : NULL; /* no METH_CLASS, _STATIC, _METHOD */
+    /* None of METH_CLASS, METH_STATIC, METH_METHOD. */
+    return same && !(def->flags & 0x230) ? def : NULL;
 }
 
 bool hook_method_attach(struct watch *w, void *callable)
@@ -172,7 +175,7 @@ bool hook_method_attach(struct watch *w, void *callable)
     return true;
 }
 
-/* The entry stays: with nothing to watch it calls what is behind. */
+/* The entry stays: with nothing to watch, it calls the function behind it. */
 void hook_method_detach(struct watch *w)
 {
     w->off = true;

@@ -1,4 +1,5 @@
-/* Python's C API by name; where in the user's program we are. 300 ns for a file and line. */
+/* Python's C API, looked up by name; and the place in the user's program that runs now, which takes
+ * 300 ns. */
 #include "agent/python/hook_py.h"
 
 #include <stdio.h>
@@ -11,7 +12,8 @@ enum { FRAMES = 48 };
 
 struct hook_py py;
 
-/* A free-threaded interpreter shares these objects between threads that run at once: not for us. */
+/* False for versions that the hook does not know, and for a free-threaded interpreter, in which
+ * several threads use these objects at the same time. */
 static bool look_at_version(void)
 {
     const char *(*ask)(void) = (const char *(*)(void))resolve_global("Py_GetVersion");
@@ -23,8 +25,9 @@ static bool look_at_version(void)
     return minor < 12 || py.set_vectorcall;
 }
 
-/* How functions are called that nobody has touched. Since 3.12 the function has no name outside,
- * but the interpreter says what a function has: two of importlib's own agree. */
+/* Finds the call of a function that other code has not changed. Since 3.12 this function has no
+ * exported name, but PyVectorcall_Function tells the call of an object: two functions of importlib
+ * must agree on it. */
 static bool look_at_functions(void)
 {
     void *(*of)(void *) = (void *(*)(void *))resolve_global("PyVectorcall_Function");
@@ -44,7 +47,7 @@ static bool look_at_functions(void)
     return found[0] && found[0] == found[1];
 }
 
-/* Without any of these there is no hook. */
+/* Without any one of these there is no hook. */
 static const struct {
     const char *name;
     void **to;
@@ -137,7 +140,7 @@ void *hook_name(const char *text)
     return known[i].name;
 }
 
-/* PyThreadState.tracing: at the same place in 3.9 and 3.10, which have no function for it. */
+/* PyThreadState.tracing: 3.9 and 3.10 have no function for it, and keep it at the same offset. */
 static int *tracing_of(void *thread)
 {
     return (int *)((char *)thread + 44);
@@ -172,7 +175,8 @@ bool hook_attribute_true(void *object, const char *text)
     return yes;
 }
 
-/* train.py of /home/me/train.py; transformers/trainer.py of an installed package. */
+/* "train.py" for /home/me/train.py; "transformers/trainer.py" for a file of an installed
+ * package. */
 static const char *short_path(const char *path)
 {
     static const char *const installed[] = {"/site-packages/", "/dist-packages/"};
@@ -225,9 +229,11 @@ enum hook_noted hook_noted(void *answer)
     if (!answer) {
         void *type, *value, *trace;
         py.error_fetch(&type, &value, &trace);
-        if (py.version >= 312) /* an exception in any case; 3.14 restores the one that it holds */
+        /* Value is an exception object in all these versions; 3.14 restores the traceback that it
+         * holds. */
+        if (py.version >= 312)
             py.trace_set(value, py.none);
-        py.error_restore(type, value, NULL); /* without our frames */
+        py.error_restore(type, value, NULL); /* without the hook's frames */
         if (trace)
             py.decref(trace);
         return NOTE_RAISED;

@@ -1,5 +1,5 @@
-/* The part of Python's C API that the hook uses, looked up in the process: nothing of Python is
- * linked. Everything here is called with the interpreter's lock held; objects are void *. */
+/* The part of Python's C API that the hook uses, looked up in the process: the agent links nothing
+ * of Python. All of these need the interpreter's lock; objects are void *. */
 #ifndef GPUPROF_AGENT_PYTHON_HOOK_PY_H
 #define GPUPROF_AGENT_PYTHON_HOOK_PY_H
 
@@ -30,7 +30,7 @@ struct hook_py {
     long (*size)(void *tuple);
     void *(*item)(void *tuple, long i);
     void *(*tuple_new)(long size);
-    int (*tuple_set)(void *tuple, long i, void *item); /* takes over the item */
+    int (*tuple_set)(void *tuple, long i, void *item); /* takes over the reference to item */
     void *(*type)(void *object);
     void *(*dict_new)(void);
     void *(*dict_copy)(void *dict);
@@ -50,9 +50,9 @@ struct hook_py {
 };
 extern struct hook_py py;
 
-bool hook_py_ready(void); /* everything is there: Python 3.9 or newer */
+bool hook_py_ready(void); /* true if all was found: Python 3.9 or newer */
 
-/* What every object begins with. */
+/* The head of each object. */
 struct hook_object {
     long references;
     void *type;
@@ -65,24 +65,27 @@ struct hook_method_def {
     const char *doc;
 };
 
-/* The name as Python keeps it, borrowed; the same literal each time, since it is looked up once. */
+/* The text as an interned string of Python, borrowed. `text` must be the same literal at each call,
+ * because the result is cached by its address. */
 void *hook_name(const char *text);
 
-void *hook_py_find(const char *symbol); /* of the interpreter; NULL: not there */
+void *hook_py_find(const char *symbol); /* a symbol of the interpreter; NULL: there is none */
 
-/* name: the same literal each time, since it is looked up once. False without the attribute. */
+/* True if the attribute exists and is true. name: see hook_name. */
 bool hook_attribute_true(void *object, const char *name);
 
-/* Between the two the program's tracers see nothing of what this thread does in Python. */
+/* Between the two calls the program's tracers do not see what this thread does in Python. */
 void hook_trace_off(void);
 void hook_trace_on(void);
 
-/* "train.py:42" of the innermost frame whose file does not begin with `skip`; of installed packages
- * with their folder. Empty: none. True: it is the innermost frame of all. */
+/* Writes the innermost frame whose file does not begin with `skip`, such as "train.py:42", into
+ * `out`; files of installed packages with their folder. Empty: there is none. Returns true if it is
+ * the innermost frame of all. */
 bool hook_place(const char *skip, char *out, size_t size);
 
-/* A wrapper's note (hook.h) has answered, NULL = it raised. What it raised is dropped, but for what
- * is no Exception: a Ctrl-C that arrived there is the program's. Takes over `answer`. */
+/* Handles what a note (hook.h) has returned, NULL: it raised. Exceptions are dropped, except those
+ * not derived from Exception: a Ctrl-C that arrived in the note is the program's. Takes over
+ * `answer`. */
 enum hook_noted { NOTE_ON, NOTE_ENOUGH, NOTE_RAISED } hook_noted(void *answer);
 
 #endif

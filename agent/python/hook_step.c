@@ -1,5 +1,5 @@
-/* Steps of optimizers, and pauses of the garbage collector. No Python runs here but for the first
- * step of each optimizer. */
+/* Steps of optimizers, and pauses of the garbage collector. Python code of the hook runs here only
+ * at the first step of each optimizer. */
 #include <string.h>
 
 #include "agent/core/clock.h"
@@ -8,14 +8,15 @@
 
 enum { SEEN = 64, OTHERS = 8, PAUSE_NS = 1000000 };
 
-/* A step lasts from the end of one optimizer step to the end of the next, of one optimizer. */
+/* A step of the training lasts from the end of one optimizer step to the end of the next, of the
+ * same optimizer (`anchor`). */
 static struct {
     void *anchor;
     unsigned others;
     bool told_begin;
     int64_t began_ns, last_ns;
     struct seen {
-        void *optimizer, *ref; /* weak; NULL: there is none of such an object */
+        void *optimizer, *ref; /* weak reference; NULL: objects of this class have none */
     } seen[SEEN];
     size_t seen_count;
     void *after; /* called after each step, or NULL */
@@ -27,7 +28,8 @@ void gpuprof_hook_after_step(void *callable)
     steps.after = callable;
 }
 
-/* PyTorch enters record_function("Optimizer.step#SGD.step") around each. NULL: it is one. */
+/* An optimizer's step begins. PyTorch enters record_function("Optimizer.step#SGD.step") around
+ * each; a == NULL: the call itself was seen. */
 void hook_step_begin(struct act *a)
 {
     if (a) {
@@ -46,7 +48,7 @@ void hook_step_begin(struct act *a)
     steps.began_ns = clock_now_ns();
 }
 
-/* Another one may be where one was that is gone. */
+/* False if another optimizer now has the address of one that is gone. */
 static bool is_same(const struct seen *s)
 {
     void *there = s->ref ? py.call_one(s->ref, NULL) : NULL;
@@ -58,7 +60,7 @@ static bool is_same(const struct seen *s)
     return same;
 }
 
-/* Is this its first step? Remembers it. */
+/* True at an optimizer's first step; remembers it. */
 static bool is_new(void *optimizer)
 {
     size_t i = 0;
@@ -76,7 +78,7 @@ static bool is_new(void *optimizer)
     return true;
 }
 
-/* What it raises is dropped here. */
+/* Calls the note at an optimizer's first step. Exceptions that it raises are dropped here. */
 static void first_step(struct watch *w, void *optimizer)
 {
     if (!is_new(optimizer))
@@ -108,13 +110,14 @@ void hook_step_end(struct watch *w, struct act *a)
     int64_t end_ns = clock_now_ns();
     void *optimizer = act_arg(a, 0);
     if (!optimizer || (steps.told_begin && !steps.began_ns))
-        return; /* of a step that called its base class's: that one has ended */
+        return; /* a step that called its base class's step, which has already ended */
     if (steps.began_ns && w->name[0])
         gpuprof_hook_range(w->name, steps.began_ns, end_ns, 1);
     steps.began_ns = 0;
     first_step(w, optimizer);
     if (optimizer != steps.anchor && steps.anchor) {
-        if (++steps.others < OTHERS) /* one of several; or the next phase has another one */
+        /* One of several optimizers; after OTHERS steps of others the anchor has changed. */
+        if (++steps.others < OTHERS)
             return;
         steps.last_ns = 0;
     }
@@ -126,7 +129,7 @@ void hook_step_end(struct watch *w, struct act *a)
     call_after();
 }
 
-static void *pause_note; /* called with the length of each pause */
+static void *pause_note; /* called with the length of each pause, in ns */
 
 static void paused(int64_t began_ns, int64_t end_ns)
 {
@@ -143,7 +146,7 @@ static void paused(int64_t began_ns, int64_t end_ns)
         py.decref(length);
 }
 
-/* gc.callbacks: (phase, info) */
+/* The callback in gc.callbacks, called with (phase, info). */
 static void *collecting(void *self, void *args)
 {
     static int64_t began_ns;

@@ -1,5 +1,5 @@
-/* Tensor methods that read or copy: where the tensor lies tells whether the host waits. Some 100 ns
- * a call; 400 ns for one that is recorded. */
+/* Tensor methods that read or copy: where the tensor lies shows whether the host waits. A call
+ * takes some 100 ns, a recorded one 400 ns. */
 #include "agent/python/hook_tensor.h"
 
 #include <stdio.h>
@@ -11,12 +11,13 @@
 #include "agent/python/hook_py.h"
 #include "wire/fact_keys.h"
 
-enum { SURE = 2 }; /* such reads without a backward pass between: it is evaluation */
+enum { SURE = 2 }; /* after this many such reads without a backward pass, the program evaluates */
 
 static void *plain_types[4];
 static size_t plain_count;
-static bool non_blocking;                   /* GPUPROF_APPLY asks for it */
-static int evaluating = -1, eval_with_grad; /* -1: training; else reads that would need no graph */
+static bool non_blocking; /* GPUPROF_APPLY wants it */
+/* evaluating: -1: the program trains; else how many reads had a graph that they did not need. */
+static int evaluating = -1, eval_with_grad;
 
 void gpuprof_hook_plain(void *type)
 {
@@ -29,7 +30,7 @@ void gpuprof_hook_non_blocking(int on)
     non_blocking = on != 0;
 }
 
-/* From model.eval() to model.train() or the next backward pass: a range. */
+/* The range "validation" lasts from model.eval() to model.train() or the next backward pass. */
 void gpuprof_hook_evaluating(int on)
 {
     static int64_t since_ns;
@@ -51,8 +52,8 @@ bool hook_tensor_plain(void *tensor)
     return false;
 }
 
-/* A result that hangs on a graph, read again and again after model.eval() and no backward pass:
- * the graph was built for nothing. */
+/* If the program, after model.eval() and without a backward pass, reads results that need gradients
+ * again and again, it has built their graphs for nothing: sets a fact. */
 static void look_at_evaluation(void *tensor, const char *place)
 {
     if (evaluating < 0 || eval_with_grad || !hook_attribute_true(tensor, "requires_grad"))
@@ -63,7 +64,7 @@ static void look_at_evaluation(void *tensor, const char *place)
     gpuprof_hook_fact(FACT_TORCH_EVALUATION_GRAD_ENABLED, place);
 }
 
-/* What the user wrote: bool(x), not x.__bool__(). */
+/* The method as users write it: bool(x), not x.__bool__(). */
 static const char *written(const char *method, char *out, size_t size)
 {
     static const char *const special[][2] = {
@@ -84,13 +85,14 @@ void hook_tensor_read(void *tensor, const char *method, const char *skip, char *
     bool direct = hook_place(skip, place, sizeof place),
          gpu = hook_attribute_true(tensor, "is_cuda");
     out[0] = 0;
-    if (direct || gpu) /* reads that PyTorch makes for itself, off the GPU, are not recorded */
+    if (direct || gpu) /* not recorded: reads of a CPU tensor that PyTorch makes for itself */
         snprintf(out, size, "%s %s %s", gpu ? "sync" : "read", written(method, name, sizeof name),
                  place);
     look_at_evaluation(tensor, place);
 }
 
-/* to(device, dtype, non_blocking), cuda(device, non_blocking): a bool among the positional ones. */
+/* True if the call gives non_blocking: to(device, dtype, non_blocking), cuda(device, non_blocking).
+ * A positional bool counts. *blocking: whether the copy blocks. */
 static bool says_whether(const struct act *a, bool *blocking)
 {
     void *named = act_named(a, "non_blocking");
@@ -104,7 +106,8 @@ static bool says_whether(const struct act *a, bool *blocking)
     return named != NULL;
 }
 
-/* Pinned memory alone: the allocator keeps it until the copy is over. */
+/* True for pinned memory. Only there is non_blocking safe, because the allocator keeps the memory
+ * until the copy is over. */
 static bool is_pinned(void *tensor)
 {
     void *ask = py.attribute(tensor, "is_pinned");

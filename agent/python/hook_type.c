@@ -1,14 +1,14 @@
-/* Python 3.11 runs a function of exactly the type `function` in the frame loop, without a look at
- * the slot that says how it wants to be called. A function that is to be seen there gets another
- * type: `function` in every byte but for its address, and a subclass of it. isinstance(),
- * __class__, pickle, copy and inspect answer as ever; `type(f) is types.FunctionType` does not. */
+/* Python 3.11 runs a function of exactly the type `function` in its own loop, and does not read the
+ * slot that says how the function is to be called. A watched function therefore gets another type
+ * there: a copy of `function` in every byte, which is a subclass of it. isinstance(), __class__,
+ * pickle, copy and inspect answer as before; `type(f) is types.FunctionType` does not. */
 #include <string.h>
 
 #include "agent/python/hook_py.h"
 #include "agent/python/hook_watch.h"
 
 enum { WORDS = 51 }; /* sizeof(PyTypeObject) / 8 */
-enum {               /* PyTypeObject of 3.11 in words */
+enum {               /* Offsets in PyTypeObject of 3.11, in words */
        NAME = 3,
        BASIC_SIZE = 4,
        FLAGS = 21,
@@ -48,7 +48,7 @@ static void *class_of(void *self, void *closure)
     return py.function_type;
 }
 
-/* Pickled and copied by its name, as every function. */
+/* Pickled and copied by its name, as every function is. */
 static void *reduce(void *self, void *protocol)
 {
     (void)protocol;
@@ -89,7 +89,7 @@ static bool make(void)
     twin[METHODS] = methods;
     twin[GETSET] = getters;
     twin[BASE] = py.function_type;
-    /* each type has a text of its own as __doc__: it would hide that of each function */
+    /* Each type has a text of its own as __doc__, which would hide the function's. */
     if (ready(twin) == 0 && forget(twin[DICT], "__doc__") == 0)
         return true;
     py.error_clear();

@@ -1,5 +1,5 @@
-/* What is told and timed around a watched call. About 100 ns, 400 ns where file and line are looked
- * up. */
+/* Calls the notes and takes the times around a watched call. Takes about 100 ns, 400 ns if it looks
+ * up file and line. */
 #include "agent/python/hook_watch.h"
 
 #include <stdio.h>
@@ -15,13 +15,14 @@ static __thread unsigned char inside[HOOK_KINDS] AGENT_TLS;
 static int worker = -1;
 static __thread int loader AGENT_TLS;
 static __thread bool compiling
-    AGENT_TLS; /* Dynamo looks at every frame of this thread: none of ours */
-static __thread bool looked_at AGENT_TLS; /* and finds functions as they were written */
+    AGENT_TLS; /* Dynamo reads every frame of this thread: the hook must add none */
+/* Functions have their own types, because Dynamo reads them. */
+static __thread bool looked_at AGENT_TLS;
 static __thread unsigned compiles AGENT_TLS;
-static bool ends; /* it tells when it has compiled a frame (HOOK_COMPILES) */
+static bool ends; /* HOOK_COMPILES shows when a frame is compiled */
 
-/* To ask for a thread's CPU time costs 1.2 us a batch: not where the last one took less than this.
- */
+/* Reading a thread's CPU time costs 1.2 us a batch, so it is not read if the last batch took less
+ * than this. */
 enum { SHORT_NS = 50000 };
 static __thread bool short_fetches AGENT_TLS;
 
@@ -35,12 +36,12 @@ void gpuprof_hook_loading(int number)
     loader = number;
 }
 
-/* Where a kind has its work: around the call (it times or reads), before it, or after it. */
+/* When a kind acts: around the call (it times or reads), before it, or after it. */
 enum place { AROUND, BEFORE, AFTERWARDS };
 
 #define KIND(name, where) [HOOK_##name] = {#name, where}
 static const struct {
-    const char *name; /* by which gpuprof_torch.py asks for it */
+    const char *name; /* by which gpuprof_torch.py finds the kind */
     enum place where;
 } kinds[HOOK_KINDS] = {
     KIND(NOTE, AROUND),       KIND(AFTER, AFTERWARDS),
@@ -79,7 +80,8 @@ struct watch *watch_new(int kind, const char *name, const char *skip, void *note
     return w;
 }
 
-/* What a loader did; `done`: the call came back with a result. False: it is about no loader. */
+/* Records what a data loader did; done: the call returned a result. False: the kind is not about a
+ * loader. */
 static bool record_loader(enum hook_kind kind, bool done, int of, int64_t start_ns, int64_t cpu_ns)
 {
     int64_t end_ns = clock_now_ns();
@@ -122,7 +124,7 @@ static void forget_note(struct watch *w)
     py.decref(note);
 }
 
-/* The note may drop the watch, or be called from another thread at once. */
+/* The note may drop the watch, or another thread may call it at the same time. */
 int watch_tell(struct watch *w, void *args, void *kwargs)
 {
     void *note = w->note;
@@ -154,7 +156,8 @@ static int tell(struct watch *w, const struct act *a)
     return watch_tell(w, args, kwargs);
 }
 
-/* Instead of the result: what the note raised. */
+/* Calls the note with the arguments, or (a is NULL) with the result. Returns the result, or NULL if
+ * the note raised something that the program must see. */
 static void *told(struct watch *w, const struct act *a, void *result)
 {
     if (!result || !w->note)
@@ -202,7 +205,8 @@ static void *timing(struct watch *w, struct act *a)
         gpuprof_hook_evaluating(0);
     bool cpu = w->kind == HOOK_FETCH && !short_fetches;
     int64_t cpu_ns = cpu ? clock_read_ns(CLOCK_THREAD_CPUTIME_ID) : -1;
-    int of = loader; /* a note of this call told it; what is called may loop over another one */
+    /* Of this call, as its note told; the call itself may loop over another loader. */
+    int of = loader;
     int64_t start_ns = clock_now_ns();
     if (w->kind == HOOK_BACKWARD)
         lines_backward(true);
@@ -214,7 +218,8 @@ static void *timing(struct watch *w, struct act *a)
     return result;
 }
 
-/* run_backward() of PyTorch's engine serves torch.autograd.grad() as well, and is told so. */
+/* True unless the engine's run_backward() was called for torch.autograd.grad(), which accumulates
+ * no gradients: one of its arguments says so. */
 static bool accumulates(const struct act *a)
 {
     if (a->form == ACT_VECTOR || a->form == ACT_CALL)
@@ -225,7 +230,7 @@ static bool accumulates(const struct act *a)
     return said && py.is_true(said) == 1;
 }
 
-/* Model.train(mode=True) */
+/* Reads the argument of Module.train(mode=True). */
 static void look_at_mode(const struct act *a)
 {
     void *mode = act_named(a, "mode");
@@ -237,7 +242,7 @@ static void look_at_mode(const struct act *a)
         gpuprof_hook_evaluating(1);
 }
 
-/* Kinds whose work comes after the call. */
+/* Calls of the kinds that act after the call. */
 static void *afterwards(struct watch *w, struct act *a)
 {
     if (w->kind == HOOK_STEP)
@@ -254,8 +259,8 @@ static void *afterwards(struct watch *w, struct act *a)
     return result;
 }
 
-/* Dynamo is off while it compiles, too, and after the last frame for good: then what is watched may
- * hide again. */
+/* Dynamo is switched on or off. It is off also while it compiles a frame. Once it has compiled the
+ * last one, watched functions may change their type again. */
 static void switch_compiler(bool on)
 {
     compiling = on;
@@ -291,7 +296,8 @@ static void *before(struct watch *w, struct act *a)
     return watch_run(w->next, a);
 }
 
-/* Inside of one of its own kind, or of another's tensor: nothing to record. */
+/* True if there is nothing to record: within a call of the same kind, or for a method of a tensor
+ * that is not plain. */
 static bool passes(const struct watch *w, const struct act *a)
 {
     if (w->kind == HOOK_NOTE || inside[w->kind] || agent_passive())

@@ -1,5 +1,5 @@
-/* The Python hook comes into Python processes, and only there: shells and compilers never see our
- * folder on PYTHONPATH, and the hook takes it off again before the program runs. */
+/* Brings the Python hook into Python processes, and only there: shells and compilers never see
+ * gpuprof's folder on PYTHONPATH, and the hook removes it before the program runs. */
 #include "agent/core/instrument.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "agent/core/resolve.h"
 #include "agent/python/hook.h"
 
-static char kept_out; /* the option that did */
+static char kept_out; /* the option of Python that keeps the hook out; 0: none */
 
 bool hook_is_python(void)
 {
@@ -23,12 +23,12 @@ bool hook_is_python(void)
     return strncmp(slash ? slash + 1 : exe, "python", 6) == 0;
 }
 
-/* -I, -E and -S: it would not look there, and nobody would take the folder off again. */
+/* False for -I, -E and -S: Python would not read PYTHONPATH, and the folder would stay there. */
 static bool looks_there(int argc, char **argv)
 {
     for (int i = 1; i < argc && argv[i] && argv[i][0] == '-'; i++) {
         const char *o = argv[i] + 1;
-        if (*o == '-' || *o == 0) /* --help, --check-hash-based-pycs MODE; a script on stdin */
+        if (*o == '-' || *o == 0) /* --help, --check-hash-based-pycs MODE; or a script on stdin */
             break;
         for (; *o; o++) {
             if (strchr("IES", *o)) {
@@ -46,8 +46,8 @@ static bool looks_there(int argc, char **argv)
     return true;
 }
 
-/* At the end of a process, while it may still record: says that the hook was kept out of a Python
- * that has loaded PyTorch. */
+/* Called at the end of a process that may still record. Reports that the hook was kept out of a
+ * Python that has loaded PyTorch. */
 static void tell_kept_out(void)
 {
     char text[160];
@@ -61,8 +61,8 @@ static void tell_kept_out(void)
     gpuprof_hook_health("python-hook", text);
 }
 
-/* Puts the hook's folder ($GPUPROF_PYTHON) first on PYTHONPATH when this is Python and its options
- * let it look there. */
+/* Returns an assignment that puts the hook's folder ($GPUPROF_PYTHON) first on PYTHONPATH. NULL if
+ * this is not Python, or if its options keep it from looking there. */
 static char *python_path(int argc, char **argv)
 {
     static char text[16384];

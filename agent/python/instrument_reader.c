@@ -1,6 +1,7 @@
-/* Lets the recorder read this Python process from outside (docs/lines.md), where the kernel would
- * refuse it: with kernel.yama.ptrace_scope 1 a process may be read by its ancestors alone, unless
- * it names another one. A program that names one later, for its own debugger, replaces ours. */
+/* Lets the recorder read this Python process from outside (docs/lines.md) where the kernel would
+ * refuse it. With kernel.yama.ptrace_scope 1 only a process's ancestors may read it, and one other
+ * process that it names. If the program later names another one, for its own debugger, that one
+ * takes the recorder's place. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "agent/core/instrument.h"
 #include "agent/python/hook.h"
 
-static int recorder; /* 0: it needs no leave, or nothing is known of it */
+static int recorder; /* its pid; 0: it needs no permission, or its pid is unknown */
 
 static bool asks_for_leave(void)
 {
@@ -22,7 +23,8 @@ static bool asks_for_leave(void)
     return is;
 }
 
-/* PID:INODE, the inode of its namespace of pids: in another one the number is another process. */
+/* The recorder's pid from PID:INODE, or 0. INODE identifies the namespace of pids: in another
+ * namespace the number would be another process. */
 static int recorder_here(const char *told)
 {
     char *end, space[64] = ""; /* pid:[INODE]; stat would need a newer C library */
@@ -33,7 +35,7 @@ static int recorder_here(const char *told)
     return (int)pid;
 }
 
-/* Also of a forked child, which does not inherit the leave. */
+/* Gives the permission. A forked child calls it too, because it does not inherit it. */
 static void let_read(void)
 {
     if (recorder)

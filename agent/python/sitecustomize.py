@@ -1,9 +1,9 @@
-"""Brings gpuprof's hook into a Python process, and takes every trace of it off again.
+"""Brings gpuprof's hook into a Python process, and leaves no trace of how it came.
 
-The interpreter imports this at its start, before the program. It undoes what led here (the entry on
-the path, the variable), lets the user's own sitecustomize take this module's place, and asks the agent
-to say when PyTorch has been imported. It imports nothing that the interpreter has not loaded.
-"""
+The interpreter imports this file at its start, before the program. The file removes its folder from
+sys.path and PYTHONPATH, lets the user's own sitecustomize take its place, and asks the agent to
+report when PyTorch has been imported. It imports only modules that the interpreter has already
+loaded."""
 import os
 import sys
 
@@ -11,7 +11,7 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 def _step_back():
-    """As if this folder had never been on the path. Children get it anew from the agent."""
+    """Removes this folder from the paths. The agent adds it again for children."""
     for at, entry in enumerate(sys.path):
         if entry == _FOLDER:
             del sys.path[at]
@@ -26,8 +26,8 @@ def _step_back():
 
 
 def _uncache():
-    """Where bytecode goes to a folder of the user's (PYTHONPYCACHEPREFIX), the interpreter has just
-    written this file's there: it goes again, with the folders that hold nothing else."""
+    """If the user keeps bytecode in a folder of its own (PYTHONPYCACHEPREFIX), the interpreter has
+    just written this file's bytecode there: removes it, and the folders that hold nothing else."""
     prefix, cached = sys.pycache_prefix, __spec__.cached
     if not prefix or not cached or not cached.startswith(prefix):
         return
@@ -38,12 +38,12 @@ def _uncache():
             os.rmdir(folder)
             folder = os.path.dirname(folder)
     except OSError:
-        pass  # never written, or others have written beside it
+        pass  # it was not written, or other files lie beside it
 
 
 def _agent():
     """The agent's own module, from the library that was loaded before the interpreter. It enters no
-    table; without the agent in this process there is none."""
+    table. Raises if the agent is not in this process."""
     import _imp
 
     flags = sys.getdlopenflags()
@@ -55,7 +55,7 @@ def _agent():
         sys.setdlopenflags(flags)
 
 
-_awaited = {}  # module: called with it once it has been executed
+_awaited = {}  # name of a module: called with the module once it has been executed
 
 
 def _await(name, then):
@@ -69,7 +69,8 @@ def _ready(name):
 
 
 def _imported(name):
-    """The agent calls it when an import of what is awaited has returned. No tracer sees it."""
+    """The agent calls this when the import of an awaited module has returned. Tracers do not see
+    it."""
     if name not in _awaited or not _ready(name):
         return
     then = _awaited.pop(name)
@@ -81,7 +82,7 @@ def _imported(name):
 
 
 def _torch(torch):
-    """Runs gpuprof_torch.py, which is on no path and stays out of sys.modules."""
+    """Runs gpuprof_torch.py, which is on no path and not in sys.modules."""
     path = os.path.join(_FOLDER, "gpuprof_torch.py")
     with open(path, encoding="utf-8") as file:
         code = compile(file.read(), path, "exec")
@@ -96,7 +97,8 @@ def _torch(torch):
 
 
 def _chain():
-    """The user's own sitecustomize, under its own name; without one, the same as without us."""
+    """Imports the user's own sitecustomize under its name. Without one, the error is the same as
+    without gpuprof."""
     del sys.modules["sitecustomize"]
     import sitecustomize  # noqa: F401  the next one on the path, not this file
 
