@@ -28,7 +28,7 @@ extern "C" {
 typedef void (*gpuprof_begin_fn)(const char *name);
 typedef void (*gpuprof_end_fn)(void);
 
-/* One per source file that includes this; filled at the first mark. */
+/* One per source file that includes this header; filled at the first mark. */
 static struct {
     int asked;
     gpuprof_begin_fn begin;
@@ -37,8 +37,8 @@ static struct {
 
 static inline void gpuprof_find_(void)
 {
-    /* The agent, if there is one, was loaded before the program. RTLD_DEFAULT needs _GNU_SOURCE,
-     * which a header must not ask for; it is the null handle. Two threads may both do this. */
+    /* The agent, if there is one, was loaded before the program. RTLD_DEFAULT is the null handle;
+     * its name needs _GNU_SOURCE, which a header must not define. Two threads may both do this. */
     void *begin = dlsym((void *)0, "gpuprof_agent_range_begin");
     void *end = dlsym((void *)0, "gpuprof_agent_range_end");
     if (begin && end) {
@@ -64,8 +64,9 @@ static inline void gpuprof_range_end(void)
         end();
 }
 
-/* Says which settings of GPUPROF_APPLY the program obeys, "num_workers pin_memory": advice then
- * names them to `gpuprof try`, and no others. Call it once, at the beginning. */
+/* Tells gpuprof which settings of GPUPROF_APPLY the program obeys, such as "num_workers
+ * pin_memory". The advice then names only these to `gpuprof try`. Call it once, at the
+ * beginning. */
 static inline void gpuprof_obeys(const char *names)
 {
     void *found = dlsym((void *)0, "gpuprof_hook_fact");
@@ -73,8 +74,8 @@ static inline void gpuprof_obeys(const char *names)
         ((void (*)(const char *, const char *))(size_t)found)("program.settings", names);
 }
 
-/* Says that the program obeyed a setting of GPUPROF_APPLY: `gpuprof try` asks for it. `setting` is
- * as it stood there, "num_workers=4". */
+/* Tells gpuprof that the program has obeyed a setting of GPUPROF_APPLY, which `gpuprof try` checks.
+ * `setting` is the text as it stood there, such as "num_workers=4". */
 static inline void gpuprof_applied(const char *setting)
 {
     char name[128];
