@@ -1,17 +1,19 @@
-/* Copies of batches to the GPU that no longer hold up the host or the stream that computes: what
- * edit_pin and edit_overlap share. */
+/* Shared by edit_pin and edit_overlap: copies of batches to the GPU no longer block the host or the
+ * stream that computes. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
 
+/* Returns the copy that the call issues if it goes from memory of kind `from` to the GPU, or
+ * NULL. */
 static const struct op *upload_of(const struct timeline *t, uint32_t api, uint8_t from)
 {
     const struct op *o = t->apis[api].op == TL_NONE ? NULL : &t->ops[t->apis[api].op];
     return o && o->kind == OP_COPY && o->copy_kind == COPY_H2D && o->src_kind == from ? o : NULL;
 }
 
-/* A small copy comes with a batch, as its labels do, if a large one is made before or after it with
- * nothing between them but such copies and the waits for them. */
+/* A small copy (such as labels) belongs to a batch if a large copy is issued shortly before or
+ * after it, with only small copies and waits for them in between. */
 static bool of_batch(const struct timeline *t, uint32_t api, uint8_t from)
 {
     const struct thread *th = &t->threads[t->apis[api].thread];
@@ -28,7 +30,8 @@ static bool of_batch(const struct timeline *t, uint32_t api, uint8_t from)
     return false;
 }
 
-/* Without non_blocking PyTorch waits for the stream right behind a copy, pinned or not. */
+/* Returns true if the call waits for the stream right behind a copy of a batch. Without
+ * non_blocking=True PyTorch does so after every copy, pinned or not. */
 static bool awaits_upload(const struct timeline *t, uint32_t api, uint8_t from)
 {
     const struct api *c = &t->apis[api];
@@ -40,8 +43,9 @@ static bool awaits_upload(const struct timeline *t, uint32_t api, uint8_t from)
     return o && (stream == TL_NONE || stream == o->stream) && of_batch(t, api - 1, from);
 }
 
-/* A framework of Python copies pinned batches on the stream that computes, and with
- * non_blocking=True waits for none of them; only a prefetcher has a stream of its own. */
+/* See edits.h. Frameworks of Python copy pinned batches in the stream that computes, and with
+ * non_blocking=True wait for none of the copies. Only a prefetcher has a stream of its own
+ * (same_stream false). */
 void edit_copies(const struct graph *g, struct plan *p, uint8_t from, bool same_stream, double rate)
 {
     const struct timeline *t = g->a->tl;
@@ -52,7 +56,7 @@ void edit_copies(const struct graph *g, struct plan *p, uint8_t from, bool same_
         const struct op *o = g->tasks[i].kind == TASK_COPY ? edit_op(g, i) : NULL;
         if (!o || o->copy_kind != COPY_H2D || o->src_kind != from)
             continue;
-        uint32_t w = i + 1; /* its wait comes right behind it */
+        uint32_t w = i + 1; /* the copy's wait stands right behind it */
         bool waits = w < g->count && g->tasks[w].kind == TASK_WAIT &&
                      g->tasks[w].flags & TASK_COPY_WAIT && g->tasks[w].source == o->api;
         if (o->bytes <= QUERY_SMALL_COPY) {

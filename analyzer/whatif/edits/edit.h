@@ -1,9 +1,8 @@
-/* A change of the recorded steps, as a value: a rule fills it, the engine replays it.
+/* An edit: a change of the recorded steps, as a value. A rule fills it, the engine replays it.
  *
- * What a change does, and all that others have to know of it, stands in its kind: one constant per
- * file edit_NAME.c. Nobody else asks which kind an edit is of; whoever treats some edits
- * differently asks for a property of the kind. kinds.h, which CMake writes from the folder,
- * declares them all. */
+ * An edit's kind says what it does and all its properties: one constant for each file edit_NAME.c.
+ * No other code compares kinds; code that treats some edits differently reads a property of the
+ * kind. kinds.h, which CMake writes from the folder, declares all kinds. */
 #ifndef GPUPROF_WHATIF_EDITS_EDIT_H
 #define GPUPROF_WHATIF_EDITS_EDIT_H
 
@@ -14,117 +13,137 @@ struct edit;
 struct graph;
 struct plan;
 
-/* What limits how much such a change saves on a real card, and so by what its predictions miss. */
+/* The group of changes by which predictions are compared with real cards (docs/ledger.tsv). Each
+ * group has its own typical error. */
 enum ledger_kind { LEDGER_STRUCTURAL, LEDGER_KERNEL, LEDGER_HOST, LEDGER_ONE_STEP, LEDGER_KINDS };
 
 struct edit_kind {
-    const char *name; /* "pin": stands in files of past trials (past.h), so it never changes */
-    /* Marks tasks and sets durations. Draws what nobody knows from a range, which stands in
-     * limits.def. */
+    const char *name; /* e.g. "pin". Files of past trials contain it (past.h), so it never
+                         changes. */
+    /* Marks tasks and sets durations in the plan. Parameters that cannot be known are drawn from
+     * the ranges in limits.def. */
     void (*apply)(const struct edit *x, const struct graph *g, struct plan *p,
                   const struct draw *d);
 
-    /* What the engine has to know. */
-    bool certain;     /* draws nothing: one replay is enough */
-    bool of_host;     /* leaves the work of every stream as it is */
-    bool keeps_input; /* changes launches alone, so making batches takes what it took: a step keeps
-                         the time in which the GPU waits for input */
-    /* What a step takes at least with this change, whatever others are made: ns as reported.
-     * NULL: nothing is known of it beside the replay. */
+    /* ---- properties that the engine reads ---- */
+    bool certain; /* draws no parameters: one replay is enough */
+    bool of_host; /* leaves the GPU work of every stream unchanged */
+    /* Changes only launches, so making a batch takes as long as before: a step keeps the time in
+     * which the GPU waits for input. */
+    bool keeps_input;
+    /* Returns the least that a step takes with this change, whatever other changes are made, in ns
+     * per reported step. NULL: only the replay tells. */
     int64_t (*least_ns)(const struct facts *f);
 
-    /* What predictions have to know. */
-    bool needs_events;       /* saves by moving work beside other work: where nobody recorded which
-                                stream waits for which, its saving stays a bound */
-    bool within_measured;    /* saves no more than the finding measured */
-    bool bounded_by_cause;   /* may always save what the finding measured; what a higher bound comes
-                                from is part of its evidence */
-    bool measured_from_peer; /* the finding measured how long others waited: where the host's waits
-                                were not recorded, that much may go though the replay says less */
-    enum ledger_kind change; /* of whole steps; of one step alone: LEDGER_ONE_STEP */
-    unsigned sure_parts;     /* bits of enum part: only so much idle time surely goes; the replay
-                                infers the rest. 0: the replay's lower end holds */
-    bool wait_by_wait;       /* removes waits, and taking one of them alone may save nothing: the
-                                best single one is looked for */
-    bool owns_calls;         /* a wait in a call that it removes is its own, and no wait_by_wait
-                                change's */
-    bool comes_last;         /* of several changes it is made last: the others would undo it */
-    /* A part of the change that is less work for the user, as an edit of its own; false: it has
-     * none on this device. NULL: it has none. */
+    /* ---- properties that predictions read ---- */
+    /* Saves by moving work beside other work. If the recording does not show which stream waits for
+     * which event, its saving stays an upper bound. */
+    bool needs_events;
+    bool within_measured; /* saves no more than the finding measured */
+    /* May always save what the finding measured, even if the replay says less. The finding's own
+     * evidence explains a higher bound. */
+    bool bounded_by_cause;
+    /* The finding measured how long other ranks waited. If the host's waits were not recorded, all
+     * of that may go although the replay says less. */
+    bool measured_from_peer;
+    enum ledger_kind change; /* for changes of whole steps; a change of one step is
+                                LEDGER_ONE_STEP */
+    /* Bits of enum part: the low end is at most the idle time of these parts, because only that is
+     * sure to go; the replay infers the rest. 0: the replay's low end holds. */
+    unsigned sure_parts;
+    /* Removes waits. Removing one of them alone may save nothing, so predictions look for the best
+     * single wait. */
+    bool wait_by_wait;
+    /* A wait inside a call that this change removes belongs to this change and not to a
+     * wait_by_wait change. */
+    bool owns_calls;
+    bool comes_last; /* of several changes it is made last: later ones would undo it */
+    /* Fills *part with a part of the change that is less work for the user. Returns false if this
+     * device has no such part. NULL: the kind has no such part. */
+
     bool (*lesser)(const struct edit *x, const struct facts *f, struct edit *part);
 };
 
 #include "analyzer/whatif/edits/kinds.h"
 
-/* What an edit is about. A kind reads what its file says that it reads. Arrays are by index and
- * belong to the rule's arena; where a function has an array beside it, the array comes first. */
+/* What an edit applies to. Each kind reads only the members that its file names. Arrays are by
+ * index and belong to the rule's arena. If both a function and its array are given, the array
+ * counts. */
 struct aim {
-    bool (*ops)(const struct facts *f, uint32_t op); /* GPU work; or: */
+    bool (*ops)(const struct facts *f, uint32_t op); /* GPU work; or as an array: */
     const bool *op_marks;
-    bool (*calls)(const struct facts *f, uint32_t api); /* host calls, with their waits; or: */
+    bool (*calls)(const struct facts *f, uint32_t api); /* host calls with their waits; or as an
+                                                           array: */
     const bool *call_marks;
-    const bool *gone_marks;   /* of the GPU work: what others do on the way, so that it vanishes */
-    const uint32_t *op_calls; /* by GPU work: the library call behind it, query_op_calls() */
+    /* By GPU work: it disappears because another kernel does it on the way. */
+    const bool *gone_marks;
+    const uint32_t *op_calls; /* by GPU work: the library call that launched it, from
+                                 query_op_calls() */
 };
 
-/* What loading in processes of their own costs beside making the batches, in ns. Of each batch, at
- * best and at worst; all 0 where workers are threads. */
+/* What it costs to load a batch in another process, in ns per batch, at best (low) and at worst
+ * (high). All 0 if workers are threads. */
 struct hand_over {
-    double get_low, get_high;   /* the training thread takes it out of the worker's memory */
+    double get_low, get_high;   /* the training thread copies the batch out of shared memory */
     double send_low, send_high; /* the worker puts it there */
-    double train_ns;            /* CPU time per step of all threads of the training process, batches
-                                   aside; 0 = not known */
+    /* CPU time per step of all threads of the training process, in ns, without making batches; 0 =
+     * not known. */
+    double train_ns;
 };
 
 struct edit {
-    const struct edit_kind *kind; /* NULL: there is nothing to replay */
+    const struct edit_kind *kind; /* NULL: nothing to replay */
     struct aim at;
-    const bool *spared; /* by call, wait_by_wait: waits that stay; NULL: none */
-    bool best_case;     /* nobody knows how much of the change can be had: replayed as a bound */
-    union {             /* what else a kind has to know: the member has the kind's name */
+    const bool *spared; /* by call, for wait_by_wait: waits to keep; NULL: none */
+    /* It is not known how much of the change is possible: the replay makes all of it and gives an
+     * upper bound. */
+    bool best_case;
+    union { /* parameters of one kind; each member has the kind's name */
         struct {
             int count;
-            double cores; /* that other programs left; 0: all that may be used */
+            double cores; /* cores that other programs leave; 0: all usable cores */
             struct hand_over hand_over;
         } workers;
         struct {
             int times;
         } batch;
         struct {
-            int every; /* so many steps one updates */
+            int every; /* only one of so many steps updates the parameters */
         } accumulate;
         struct {
-            double good, bad; /* of its time, GPU work takes between these shares */
+            double good, bad; /* the GPU work takes between these shares of its time */
         } scale;
         struct {
-            double good,
-                bad;     /* of the bytes, the one kernel moves between these; 0, 0: not known */
-            bool within; /* what it fuses are steps of operators that stay */
+            /* The fused kernel moves between these shares of the bytes; 0, 0: not known. */
+            double good, bad;
+            bool within; /* the fused work consists of steps inside operators that stay */
         } fuse;
         struct {
-            double best; /* of its time, a convolution may take so much; 0: as chosen */
+            /* A convolution may take this share of its time with a better algorithm; 0: the library
+             * chose the best already. */
+            double best;
         } layout;
         struct {
             double left; /* making a batch takes this share of its time */
         } read_free;
         struct {
-            bool pauses; /* nor what the host does between two such calls */
+            bool pauses; /* also remove the host's time between two removed calls */
         } remove;
         struct {
-            bool tf32;   /* FP32 by tensor cores in TF32, not 16 bits */
-            bool layout; /* in channels-last as well, so nothing converts layouts */
+            bool tf32;   /* FP32 on tensor cores in TF32, not 16-bit numbers */
+            bool layout; /* also in channels-last, so no kernel converts layouts */
         } precision;
         struct {
-            bool in_stream; /* only the host's wait goes */
+            bool in_stream; /* copies stay in their stream; only the host's wait goes */
         } overlap;
         struct {
             const bool *range_marks; /* by range */
-            int64_t pause_ns;        /* only the host's pauses that are this long */
+            int64_t pause_ns;        /* only host pauses at least this long */
         } skip;
     };
 };
 
-/* "pin"; "none" where there is nothing to replay. */
+/* Returns the kind's name, e.g. "pin", or "none" if there is nothing to replay. */
 static inline const char *edit_name(const struct edit *x)
 {
     return x->kind ? x->kind->name : "none";

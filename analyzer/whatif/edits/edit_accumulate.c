@@ -1,7 +1,7 @@
-/* The edit of gradients that several steps add up before they update. */
+/* The edit "accumulate": several steps add up their gradients before one update. */
 #include "analyzer/whatif/edits/edits.h"
 
-/* Update and communication in one of `every` steps. */
+/* Spreads the update and the exchange of gradients over `every` steps. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)d;

@@ -1,4 +1,4 @@
-/* The edit of other algorithms for convolutions. */
+/* The edit "algorithm": faster algorithms for convolutions, within a range (ASSUMED_ALGORITHM). */
 #include "analyzer/whatif/edits/edits.h"
 
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)

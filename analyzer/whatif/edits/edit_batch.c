@@ -1,12 +1,12 @@
-/* The edit of a larger batch. */
+/* The edit "batch": a larger batch. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
 
 #include <math.h>
 
-/* Blocks of the kernel that a multiprocessor holds at once; ASSUMED_RESIDENT where its registers
- * were not recorded. */
+/* Returns how many blocks of the kernel one multiprocessor holds at a time, or ASSUMED_RESIDENT if
+ * its registers were not recorded. */
 static double resident(const struct facts *f, const struct op *o)
 {
     int64_t n = o->registers ? query_resident_blocks(f, o) : 0;
@@ -19,9 +19,9 @@ static double waves(double blocks, double wave, int times)
     return by < times ? by : times;
 }
 
-/* How much longer a kernel takes for `times` the work: in proportion, or, where its blocks do not
- * fill the device, by whole waves: at best of as many blocks as are resident, at worst of one for
- * each multiprocessor, which may be busy with that. */
+/* Returns the factor on a kernel's time for `times` the work. If its blocks fill the device several
+ * times, it is `times`. Otherwise the blocks run in whole waves: at best a wave has as many blocks
+ * as are resident, at worst one per multiprocessor, because one block may keep it busy. */
 static double by_waves(const struct facts *f, const struct op *o, int times, const struct draw *d)
 {
     double processors = f->device ? (double)f->device->sm_count : 0;
@@ -33,8 +33,8 @@ static double by_waves(const struct facts *f, const struct op *o, int times, con
     return draw_between(d, 0, waves(blocks, wave, times), worst);
 }
 
-/* `times` the batch: kernels, copies and loading grow, launches, the update and
- * communication stay. Saved is what the same number of samples takes less. */
+/* With `times` the batch, kernels, copies and loading grow; launches, the update and the exchange
+ * of gradients stay. p->work makes the engine compare times per sample. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     int times = x->batch.times > 1 ? x->batch.times : 1;

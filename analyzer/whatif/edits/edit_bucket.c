@@ -1,11 +1,12 @@
-/* The edit of a few large collectives in place of many small ones. */
+/* The edit "bucket": a few large collectives instead of many small ones. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include <stdlib.h>
 
-/* Collectives of one step, in groups: the last of a group does the work of all. Of each, the
- * shortest one's time is what any costs, all of that or half; the rest is bytes and waiting for the
- * others' turn, which happens once a group: all of it stays, or a fifth. */
+/* Joins the n collectives of one step into `groups` groups: the last collective of a group does the
+ * work of all. Each collective has a fixed cost, `spared` ns, which a group pays once. The rest of
+ * its time is transfer, which stays, and waiting for other ranks, which also happens once per
+ * group: `rest` is the share that stays. */
 static void gather_step(const struct graph *g, struct plan *p, const uint32_t *row, size_t n,
                         size_t groups, int64_t spared, double rest)
 {
@@ -23,7 +24,8 @@ static void gather_step(const struct graph *g, struct plan *p, const uint32_t *r
     }
 }
 
-/* A few large collectives (two to eight) instead of many small ones. */
+/* Applies it step by step. ASSUMED_BUCKETS, ASSUMED_COMM_OVERHEAD and ASSUMED_COMM_REST have the
+ * ranges. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;

@@ -1,4 +1,4 @@
-/* The edit that puts the optimizer, or the work that it aims at, into one kernel. */
+/* The edit "fuse": one kernel for the optimizer's update, or for the work that the edit names. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
@@ -15,7 +15,8 @@ static bool fuses(const struct edit *x, const struct graph *g, uint32_t i)
                 : query_is_optimizer(g->a, g->tasks[i].source) != QUERY_NO;
 }
 
-struct update { /* how many different kernels it consists of: each is a pass over the parameters */
+/* The work to fuse. Each different kernel in it is one pass over the parameters. */
+struct update {
     int passes;
     int64_t least_ns;
 };
@@ -39,8 +40,8 @@ static struct update update_of(const struct edit *x, const struct graph *g)
     return u;
 }
 
-/* The share of the GPU that a kernel's blocks can keep busy; a few of them reach a quarter of the
- * memory's rate. 1: not known. */
+/* Returns the share of the memory's rate that a kernel's blocks can reach: at least ASSUMED_FILLED,
+ * since a few blocks already reach that much. 1: not known. */
 static double filled(const struct graph *g, uint32_t task)
 {
     const struct op *o = edit_op(g, task);
@@ -53,11 +54,13 @@ static double filled(const struct graph *g, uint32_t task)
     return fmax(blocks / (double)processors, ASSUMED_FILLED);
 }
 
-/* The shortest of them is nearly all overhead: a fused kernel pays that once, the rest is bytes,
- * which it moves at the full rate where single kernels leave multiprocessors empty. Several passes
- * become one: at best it moves as much as one and a half of them, at worst as much as all (they
- * were in the cache).
- * Where a pass is known to go because another kernel does its work on the way, the others stay. */
+/* The first kernel of a step takes over the work of the others. The shortest kernel is nearly all
+ * fixed cost, which a fused kernel pays once. The rest is transfer of bytes, and a fused kernel
+ * reaches the full rate where single kernels leave multiprocessors empty. Several passes become
+ * one: at best it moves as much as ASSUMED_PASSES of them, at worst as much as all (later passes
+ * found their data in the cache).
+ * If `gone_marks` names passes whose work another kernel does, these disappear and the others
+ * stay. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     struct update u = update_of(x, g);

@@ -1,12 +1,12 @@
-/* The edit that replaces launches by those of a CUDA graph. `at.op_marks`: work that may stay
- * outside of it. */
+/* The edit "graph": a CUDA graph instead of single launches. `at.op_marks`: work that may stay
+ * outside of the graph. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/waits.h"
 
-/* The launch of a collective: those of DDP come from its hooks, outside of what torch.compile and
- * make_graphed_callables capture. */
+/* Returns true for the launch of a collective. DDP launches collectives in hooks, outside of what
+ * torch.compile and make_graphed_callables capture. */
 static bool is_collective(const struct graph *g, const struct task *t)
 {
     uint32_t op = t->kind == TASK_HOST_API ? g->a->tl->apis[t->source].op : TL_NONE;
@@ -14,7 +14,8 @@ static bool is_collective(const struct graph *g, const struct task *t)
            g->a->tl->ops[op].class.family == FAMILY_COMM;
 }
 
-/* The launch of work that no module of the program's model does (query_outside_model). */
+/* Returns true for a launch of work that no module of the program's model does
+ * (query_outside_model). */
 static bool is_of_loop(const struct edit *x, const struct graph *g, const struct task *t)
 {
     uint32_t op = t->kind == TASK_HOST_API ? g->a->tl->apis[t->source].op : TL_NONE;
@@ -35,8 +36,8 @@ static bool is_launch(const struct graph *g, uint32_t i)
     return kind == API_LAUNCH || kind == API_MEMSET;
 }
 
-/* What comes once, while code is loaded and memory is first allocated, is in a window, and no
- * launch less takes it away; nor the calls about memory. */
+/* Returns true for calls that take their time also with a graph: calls that manage memory or load
+ * code and, in a window that does not repeat, long calls, which include one-time work. */
 static bool stays_anyway(const struct graph *g, const struct task *t)
 {
     const struct api *c = &g->a->tl->apis[t->source];
@@ -44,11 +45,12 @@ static bool stays_anyway(const struct graph *g, const struct task *t)
            c->kind == API_MODULE || (g->once && t->dur_ns >= QUERY_OWN_WORK_NS);
 }
 
-/* A bound: the host spends nothing on a step but what it does with results that it waited for, with
- * memory and with batches, and on work of its own, and work follows work without delay. */
+/* The upper bound: the host spends time only on results that it waited for, on memory, on batches
+ * and on long pauses of its own, and each kernel starts right behind its predecessor. */
 static void graph_at_most(const struct graph *g, struct plan *p)
 {
-    bool waited[2] = {false, false}; /* on this thread, on another */
+    bool waited[2] = {false, false}; /* a result was waited for: on the training thread; on another
+                                        thread */
     bool crowded = query_short_of_cpu(g->a);
     p->node_lag_permille = 0;
     for (uint32_t i = 0; i < g->count; i++) {
@@ -70,8 +72,8 @@ static void graph_at_most(const struct graph *g, struct plan *p)
     }
 }
 
-/* A call between two launches that a capture takes in, or that nobody makes again when the graph
- * runs. */
+/* Returns true for calls between two launches that a capture records, or that the program no longer
+ * makes when it runs the graph. */
 static bool is_captured(const struct graph *g, const struct task *t)
 {
     if (t->kind != TASK_HOST_API)
@@ -82,14 +84,14 @@ static bool is_captured(const struct graph *g, const struct task *t)
            !query_stops_capture(g->a->tl, c);
 }
 
-/* Launches between two things that a graph cannot hold become nodes: a launch of the whole, and a
- * little per node. On the GPU a node follows the one before it after a share of a stream's usual
- * gap.
+/* Launches that stand in a row, without a call that a graph cannot contain, become nodes: the first
+ * costs the launch of the graph, each other one a little. On the GPU a node follows its predecessor
+ * after a share of the stream's usual delay.
  *
- * A long pause between launches is the program's own work and stays. While the thread has no core
- * for much of the step, it may as well be that; then it goes, or stays, or goes in part. So with
- * the loss and the optimizer under PyTorch: torch.compile and make_graphed_callables leave them
- * outside of the graph, a capture by hand may take them in. */
+ * A long pause between launches is the program's own work and stays. But if the thread lacks a core
+ * for much of the step, the pause may be waiting for a core: then it stays, goes, or goes in part.
+ * The loss and the optimizer of PyTorch programs vary in the same way: torch.compile and
+ * make_graphed_callables leave them outside of the graph, a capture by hand may include them. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     if (p->most) {
@@ -116,7 +118,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
             continue;
         }
         if (t->kind == TASK_WAIT && g->a->tl->apis[t->source].kind == API_LAUNCH) {
-            p->mark[i] |= PLAN_DROP; /* for room in the queue: one launch needs little */
+            p->mark[i] |= PLAN_DROP; /* waits for room in the queue: one launch needs little room */
             continue;
         }
         bool launch =
@@ -126,7 +128,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
             g->tasks[pause].dur_ns < QUERY_OWN_WORK_NS)
             p->dur[pause] = 0;
         if (launch && p->dur[i] == 0)
-            continue; /* another change has taken it out */
+            continue; /* another change has removed this launch */
         if (stays && !(g->once && stays_anyway(g, t)))
             p->dur[i] = !inside ? ASSUMED_GRAPH_LAUNCH_NS : launch ? node_ns : 0;
         inside = stays;

@@ -1,12 +1,14 @@
-/* The edit that runs collectives beside the backward pass, in buckets. One rank is replayed; what
- * the others do to it is in the recorded lengths of its collectives. */
+/* The edit "hide-comm": collectives run beside the backward pass, in buckets. It replays one rank;
+ * the effect of the other ranks is contained in the recorded durations of its collectives. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/ranks/comm.h"
 
 #include <stdlib.h>
 
-struct seen { /* a kernel: by name and blocks, beside a collective or not */
+/* One run of a kernel: which kernel (name and blocks), whether it ran beside a collective, and how
+ * long. */
+struct seen {
     uint64_t which;
     bool beside;
     int64_t ns;
@@ -28,8 +30,8 @@ static int by_kernel(const void *a, const void *b)
     return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-/* How much longer kernels take beside collectives than alone, all of those together that were seen
- * five times each way. 0 = too few. */
+/* Returns by which factor kernels take longer beside collectives than alone: over all kernels that
+ * were seen at least five times each way. 0 = too few. */
 static double contention(const struct seen *v, size_t n)
 {
     double beside_ns = 0, alone_ns = 0;
@@ -52,7 +54,8 @@ static double measured_contention(const struct graph *g)
     struct seen *v = malloc((g->count + 1) * sizeof *v);
     size_t n = 0;
     int64_t busy_until = INT64_MIN;
-    for (uint32_t i = 0; v && i < g->recorded; i++) { /* nearly in order of time: launch order */
+    for (uint32_t i = 0; v && i < g->recorded; i++) { /* launch order, which is nearly the order of
+                                                         time */
         const struct op *o = edit_op(g, i);
         if (!o)
             continue;
@@ -69,7 +72,7 @@ static double measured_contention(const struct graph *g)
     return by;
 }
 
-/* The parts of a step's communication that its last collective takes, and its largest. */
+/* Shares of a step's communication time: of its last collective, and of its largest. */
 struct shares {
     double last, largest;
 };
@@ -101,9 +104,9 @@ static struct shares step_shares(const struct graph *g)
                    : (struct shares){1, 1};
 }
 
-/* The last one's part if gradients travelled in buckets of 25 MiB behind a first one of 1 MiB, as
- * PyTorch has it: what is left over. Parameters are not split, so it may be less. 0 = sizes are not
- * known. */
+/* Returns the share of a step's bytes that the last bucket holds if PyTorch divides the gradients
+ * as it does by default: a first bucket of 1 MiB, then buckets of 25 MiB. It may be less, because
+ * parameters are not split. 0 = sizes are not known. */
 static double last_bucket(const struct graph *g)
 {
     const struct timeline *t = g->a->tl;
@@ -120,9 +123,10 @@ static double last_bucket(const struct graph *g)
     return over / bytes;
 }
 
-/* What of the communication cannot be hidden because backward is over, or nearly, when it begins:
- * the last collective, and perhaps the largest, which waits for many layers. Where one moves all,
- * the last bucket that it would be split into; of unknown size: a tenth to a third. */
+/* Returns the share of the communication that cannot be hidden because the backward pass is over,
+ * or nearly, when it starts: the last collective and perhaps the largest, which waits for many
+ * layers. If one collective moves nearly everything, it is the last bucket into which that would be
+ * split, or ASSUMED_LAST_UNKNOWN if its size is not known. */
 static double unhidden(const struct graph *g, const struct draw *d)
 {
     struct shares s = step_shares(g);
@@ -133,14 +137,14 @@ static double unhidden(const struct graph *g, const struct draw *d)
                       : draw_span(d, 1, ASSUMED_LAST_UNKNOWN);
 }
 
-/* Collectives run beside backward, in buckets. Not hidden are those that come too late, and what
- * backward (a third to two thirds of the kernels) is too short for; what is hidden slows the
- * kernels beside it down: as measured, else by 5 to 40 %. */
+/* Shortens the collectives by what is hidden. What starts too late is not hidden (unhidden), nor
+ * what exceeds the backward pass (ASSUMED_BACKWARD of the kernels). Hidden collectives slow down
+ * the kernels beside them: by the measured factor, or else by ASSUMED_BESIDE_COMM. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;
     double comm = 0, compute = 0;
-    double exposed = (double)query_exposed_comm(g->a); /* waits for late ranks stay */
+    double exposed = (double)query_exposed_comm(g->a); /* waiting for late ranks stays */
     for (uint32_t i = 0; i < g->count; i++) {
         comm += edit_exchange(g, i) ? (double)p->dur[i] : 0;
         compute += g->tasks[i].kind == TASK_KERNEL ? (double)p->dur[i] : 0;
@@ -149,7 +153,8 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     comm /= (double)g->steps;
     compute /= (double)g->steps;
     if (own && own->comm_ns > own->wait_ns && (double)(own->comm_ns - own->wait_ns) < comm)
-        comm = (double)(own->comm_ns - own->wait_ns); /* one long wait in a step is no transfer */
+        comm = (double)(own->comm_ns - own->wait_ns); /* transfer only, without one long wait in a
+                                                         step */
     double room = compute * draw_span(d, 0, ASSUMED_BACKWARD);
     double last = comm * unhidden(g, d);
     double slower = measured_contention(g);

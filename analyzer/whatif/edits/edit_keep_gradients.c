@@ -1,4 +1,4 @@
-/* The edit that leaves out the zeroing of gradients. */
+/* The edit "keep-gradients": no kernels that set gradients to zero. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"

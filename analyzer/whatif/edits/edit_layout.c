@@ -1,8 +1,8 @@
-/* The edit of the layout of images: from NCHW to NHWC.
+/* The edit "layout": images in NHWC instead of NCHW.
  *
- * Where ranges say "ResNet-50 on an H200": train_conv with batches of 64 in BF16, recorded in both
- * layouts with algorithms that cuDNN 9.19 measured, and compared call by call (docs/measurements).
- */
+ * limits.def has the measured shares: train_conv with batches of 64 in BF16 on an H200, recorded in
+ * both layouts with algorithms that cuDNN 9.19 measured, and compared call by call
+ * (docs/measurements). */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
@@ -15,22 +15,23 @@ static bool is_half(const struct kernel_class *c)
     return c->half || c->dtype == SPOOL_DT_F16 || c->dtype == SPOOL_DT_BF16;
 }
 
-/* A 1x1 convolution in NCHW is a product whose rows are images: a side of 14 or 7 makes them start
- * at odd places, and the kernel loads two elements at a time or one. In NHWC a row has as many
- * elements as there are channels. */
+/* True if the kernel loads one or two elements at a time. A 1x1 convolution in NCHW is a matrix
+ * product whose rows are images. With sides of 14 or 7 these rows begin at addresses that forbid
+ * wider loads. In NHWC a row has as many elements as there are channels. */
 static bool is_narrow(const struct kernel_class *c)
 {
     return c->tensor == TRI_YES && (c->align == 1 || c->align == 2);
 }
 
+/* True if NHWC would allow wide loads: the numbers of channels are multiples of 8. */
 static bool held_up_by_rows(const struct kernel_class *c, const struct row_call *r)
 {
     return is_narrow(c) && r && query_in_16_bits(r) && r->dim[1] % 8 == 0 && r->dim[4] % 8 == 0;
 }
 
-/* What is left of a convolution. An NHWC kernel stays the one that it is: only the conversions
- * around it go (ResNet-50 on an H200: 1.00). Convolutions that the library guessed may take
- * x->layout.best of the time. */
+/* Returns the share of a convolution's time that remains. A kernel that works in NHWC already stays
+ * the same; only the conversions around it go (ResNet-50 on an H200: 1.00). If the library chose
+ * the algorithm by a heuristic, x->layout.best of the time is possible. */
 static double conv_left(const struct edit *x, const struct graph *g, uint32_t i,
                         const struct draw *d)
 {
@@ -45,7 +46,7 @@ static double conv_left(const struct edit *x, const struct graph *g, uint32_t i,
                            ASSUMED_PICKED.likely, ASSUMED_PICKED.bad);
     if (held_up_by_rows(c, r))
         return draw_range(d, 0, ASSUMED_ODD_ROWS);
-    if (is_narrow(c) && !r) /* it may have an odd number of channels */
+    if (is_narrow(c) && !r) /* the number of channels may be odd */
         return draw_range(d, 0, ASSUMED_NARROW);
     if (c->tensor == TRI_NO && r && query_in_16_bits(r) && r->dim[1] < QUERY_FEW_CHANNELS)
         return draw_range(d, 0, ASSUMED_FEW_IN);
@@ -55,15 +56,15 @@ static double conv_left(const struct edit *x, const struct graph *g, uint32_t i,
     return draw_around(d, 0, ASSUMED_NHWC.good * lucky, ASSUMED_NHWC.likely, ASSUMED_NHWC.bad);
 }
 
-/* Batch normalisation in NHWC waits for memory: the share of its rate that it reaches, beyond a
- * floor for each call. */
+/* Returns the share of the memory's rate that batch normalisation in NHWC reaches, beyond a fixed
+ * time per call. */
 static double norm_share(const struct graph *g, const struct draw *d)
 {
     return query_of_pytorch(g->a) ? draw_range(d, 1, ASSUMED_NORM_PYTORCH)
                                   : draw_range(d, 1, ASSUMED_NORM);
 }
 
-/* Without sizes, by the name. */
+/* The same when sizes are not known: the share of the time, by the kernel's name. */
 static double norm_by_name(const struct graph *g, uint32_t i, const struct draw *d)
 {
     const struct op *o = edit_op(g, i);
@@ -75,6 +76,7 @@ static double norm_by_name(const struct graph *g, uint32_t i, const struct draw 
     return draw_range(d, 1, ASSUMED_NORM_OTHER);
 }
 
+/* Returns the share of a normalisation's time that remains. */
 static double norm_left(const struct edit *x, const struct graph *g, uint32_t i,
                         const struct draw *d)
 {
@@ -110,8 +112,9 @@ static double left_of(const struct edit *x, const struct graph *g, uint32_t i, c
     }
 }
 
-/* A 1x1 convolution in NHWC is a product, for which cuDNN's calls by algorithm ask cuBLASLt each
- * time. Loops may ask as often, or find the answer kept. PyTorch keeps its plans. */
+/* A 1x1 convolution in NHWC is a matrix product. cuDNN's calls by algorithm ask cuBLASLt for it
+ * each time, which costs host time. Some programs find the answer cached, so the cost is drawn from
+ * 0 up. PyTorch keeps its plans and does not pay it. */
 static void slow_call(const struct edit *x, const struct graph *g, uint32_t i, struct plan *p,
                       const struct draw *d)
 {

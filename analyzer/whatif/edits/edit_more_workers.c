@@ -1,10 +1,10 @@
-/* The edit of more workers, where nobody recorded what those at work do: batches that they make
- * come faster. */
+/* The edit "more-workers", for recordings that do not show what the present workers do: batches
+ * that workers make come faster. */
 #include "analyzer/whatif/edits/edits.h"
 
-/* How many workers there are, what a batch costs them and how many cores are free was not recorded:
- * more of them make batches come in anything from the same time (no core, no room in the storage)
- * to a tenth of it. As a bound, in none. */
+/* The recording does not show how many workers there are, what a batch costs them and how many
+ * cores are free. So more workers deliver batches in any time from the present one (no free core,
+ * slow storage) to a tenth of it (ASSUMED_MORE_WORKERS). The upper bound is no time at all. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;

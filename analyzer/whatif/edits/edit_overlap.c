@@ -1,4 +1,4 @@
-/* The edit that moves pinned copies to a stream of their own. */
+/* The edit "overlap": copies from pinned memory run in a stream of their own. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
@@ -9,8 +9,9 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     edit_copies(g, p, MEMORY_PINNED, x->overlap.in_stream, 0);
 }
 
-/* Copies in a stream of their own still follow each other: one copy engine makes them all. A host
- * that ran far ahead when recorded would fetch only so many steps ahead of time. */
+/* Returns the time of these copies per step: one copy engine still makes them one after the other,
+ * so a step is never shorter. (The replay of a host that ran far ahead could move copies to earlier
+ * steps without limit.) */
 static int64_t copies_ns(const struct facts *f)
 {
     return facts_per_step(f, query_h2d(f, MEMORY_PINNED).total_ns);

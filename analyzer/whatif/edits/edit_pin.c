@@ -1,9 +1,11 @@
-/* The edit that makes pageable copies pinned ones, on a stream of their own. */
+/* The edit "pin": copies from pageable memory become copies from pinned memory, in a stream of
+ * their own. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
 
-/* Bytes per ns of pinned copies: the best seen, else a share of the PCIe generation's rate. */
+/* Returns the rate of pinned copies in bytes per ns: near the best rate in the recording, or else a
+ * share of what the PCIe generation allows. */
 static double pinned_rate(const struct graph *g, const struct draw *d)
 {
     const struct timeline *t = g->a->tl;
@@ -18,7 +20,7 @@ static double pinned_rate(const struct graph *g, const struct draw *d)
     }
     if (best > 0)
         return best * draw_span(d, 0, ASSUMED_PINNED_SEEN);
-    bool fifth = g->a->device && g->a->device->cc_major >= 9; /* generation */
+    bool fifth = g->a->device && g->a->device->cc_major >= 9; /* PCIe generation 5 */
     return draw_span(d, 0, fifth ? ASSUMED_PCIE_FIFTH : ASSUMED_PCIE) * query_pcie_rate(g->a);
 }
 

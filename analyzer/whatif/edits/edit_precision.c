@@ -1,12 +1,12 @@
-/* The edit of the type of numbers, with the range of what is not known about them. */
+/* The edit "precision": 16-bit numbers, or TF32, with ranges for what is not known. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
 #include "analyzer/whatif/edits/limits.h"
 #include "wire/spool_format.h"
 
-/* Weights that stay in FP32 are cast each step. A program may do that in other kernels: none of it
- * comes on top, or all. */
+/* Returns the factor on the update's time: weights that stay in FP32 are cast in each step, either
+ * inside kernels that run anyway (nothing is added) or in kernels of their own. */
 static double beside_update(const struct graph *g, const struct draw *d)
 {
     const struct row_device *v = g->a->device;
@@ -14,16 +14,18 @@ static double beside_update(const struct graph *g, const struct draw *d)
     return 1 + draw_between(d, 2, 0, fp16 ? ASSUMED_CAST_FP16 : ASSUMED_CAST_BF16);
 }
 
-/* What a program does about types. */
+/* How the program handles types. */
 struct types {
-    double cast_ns; /* of the host, for a conversion by a kernel of its own */
-    bool autocast;  /* of a framework: it keeps some operations in FP32, and casts between them */
-    bool fused;     /* by a compiler, so casts ride along with other kernels */
-    bool convolves; /* most of its products are convolutions: activations stay in 16 bits */
-    bool layout;    /* changes, too */
+    double cast_ns; /* host time of a conversion by a kernel of its own, in ns */
+    /* A framework's autocast: it keeps some operations in FP32 and casts between them. */
+    bool autocast;
+    bool fused;     /* a compiler fuses kernels, so casts are part of other kernels */
+    bool convolves; /* most matrix work is convolutions: activations stay in 16 bits */
+    bool layout;    /* the layout of images changes as well */
 };
 
-/* What an operator of eager PyTorch that converts numbers takes the host. */
+/* Returns the host time of a conversion in eager PyTorch, in ns: a share of the mean time per
+ * launch. */
 static double host_of_cast(const struct graph *g)
 {
     double ns = 0, launches = 0;
@@ -55,8 +57,9 @@ static struct types types_of(const struct edit *x, const struct graph *g)
                           .layout = x->precision.layout};
 }
 
-/* What 16 bits leave of attention in FP32, whose products stay on the chip: cutlass's kernels give
- * way to flash attention, whose use of tensor cores differs by generation. */
+/* Returns the share of an attention kernel's time that remains in 16 bits. In FP32 cutlass's
+ * kernels keep the products on the chip; in 16 bits flash attention replaces them, and how well
+ * that uses tensor cores depends on the GPU's generation. */
 static double attention_left(const struct row_device *v, const struct draw *d)
 {
     if (v && v->cc_major >= 9)
@@ -66,7 +69,7 @@ static double attention_left(const struct row_device *v, const struct draw *d)
     return draw_range(d, 0, ASSUMED_ATTENTION);
 }
 
-/* What is left of a matrix kernel in 16 bits. */
+/* Returns the share of a matrix kernel's time that remains in 16 bits. */
 static double in_16_bits(const struct edit *x, const struct graph *g, uint32_t i,
                          const struct types *t, const struct draw *d)
 {
@@ -79,9 +82,9 @@ static double in_16_bits(const struct edit *x, const struct graph *g, uint32_t i
     return g->classes[i].traits & TRAIT_NO_TENSOR ? edit_matrix_left(x, g, i, d) : 1;
 }
 
-/* What is left of a kernel that moves numbers: half the bytes at best. Autocast keeps softmax and
- * the norms of rows in FP32, and so what comes between them and the next product; a residual
- * addition with such an operand is one in FP32. */
+/* Returns the share that remains of a kernel that moves numbers: half the bytes at best. Autocast
+ * keeps softmax and norms of rows in FP32, and so the work between them and the next product; an
+ * addition with one such operand also stays in FP32. */
 static double moved(const struct graph *g, uint32_t i, const struct types *t, const struct draw *d)
 {
     bool kept = g->classes[i].family == FAMILY_SOFTMAX || g->classes[i].traits & TRAIT_BY_ROW;
@@ -92,13 +95,13 @@ static double moved(const struct graph *g, uint32_t i, const struct types *t, co
     return draw_range(d, 1, ASSUMED_MOVED);
 }
 
-/* Autocast converts the operands of a product, and the gradients back, by kernels of their own.
- * They take time of the host and of the GPU, unless a compiler fuses them. */
+/* Autocast converts the operands of a matrix product, and the gradients back, by kernels of their
+ * own. These take time of host and GPU, unless a compiler fuses them. */
 static void add_casts(const struct graph *g, struct plan *p, uint32_t i, const struct types *t,
                       const struct draw *d)
 {
     bool few = g->classes[i].family == FAMILY_CONV || t->fused;
-    if (g->classes[i].family != FAMILY_ATTENTION) /* its operands come from products */
+    if (g->classes[i].family != FAMILY_ATTENTION) /* attention's operands come from products */
         p->dur[i] += (int64_t)((double)p->dur[i] * (few ? draw_range(d, 2, ASSUMED_CASTS_FEW)
                                                         : draw_range(d, 2, ASSUMED_CASTS)));
     uint32_t call = g->tasks[i].issue;
@@ -110,7 +113,8 @@ static void add_casts(const struct graph *g, struct plan *p, uint32_t i, const s
         p->dur[call] += (int64_t)(t->cast_ns * draw_between(d, 2, 0, most));
 }
 
-/* What remains of a kernel's time; what works on 16-bit numbers does not halve its bytes again. */
+/* Returns the share of a kernel's time that remains. Kernels that already work on 16-bit numbers
+ * keep their time. */
 static double remains(const struct edit *x, const struct graph *g, uint32_t i,
                       const struct types *t, double update, const struct draw *d)
 {
@@ -134,7 +138,7 @@ static double remains(const struct edit *x, const struct graph *g, uint32_t i,
     }
 }
 
-/* The program keeps its types, so the rest stays as it is. */
+/* Changes only FP32 matrix kernels: with TF32 the program keeps its types. */
 static void in_tf32(const struct edit *x, const struct graph *g, struct plan *p,
                     const struct draw *d)
 {
@@ -171,7 +175,8 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     }
 }
 
-/* TF32 is one line and leaves the program's types as they are; devices before Ampere have none. */
+/* The lesser change: TF32 alone, which is one line and keeps the program's types. Devices before
+ * Ampere do not have it. */
 static bool in_tf32_alone(const struct edit *x, const struct facts *f, struct edit *part)
 {
     bool told;

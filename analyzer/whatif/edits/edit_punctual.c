@@ -1,4 +1,4 @@
-/* The edit in which the late rank arrives with the last of the others. */
+/* The edit "punctual": the late rank arrives together with the last of the others. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/measure/spans.h"
@@ -11,9 +11,9 @@ static int by_op(const void *key, const void *wait)
     return (op > other) - (op < other);
 }
 
-/* A collective that waits for other ranks spins on some of the multiprocessors, one for each of its
- * channels, and slows the kernels beside it down: by nothing to 15 % (20 of 132). Not while it no
- * longer waits. */
+/* A collective that waits for other ranks keeps some multiprocessors busy, one for each of its
+ * channels, and so slows down kernels beside it (ASSUMED_BESIDE_WAITING: up to 15 %, 20 of 132
+ * multiprocessors). Without the wait these kernels take less time. */
 static void free_beside(const struct graph *g, struct plan *p, const struct draw *d,
                         const struct spans *waits)
 {
@@ -28,9 +28,9 @@ static void free_beside(const struct graph *g, struct plan *p, const struct draw
     }
 }
 
-/* The late rank comes with the last of the others: in collectives for which it came last, nobody
- * waits for it any more. The transfer stays, and so does waiting for other ranks. The same holds
- * for the late rank's own step: the others' pace becomes its own. */
+/* Removes from each collective the wait for the rank that came last (w->spare_ns). The transfer
+ * stays, and so does waiting for other ranks. If the replayed rank is the late one, its own step
+ * changes in the same way: the others' pace becomes its own. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)x;
@@ -47,7 +47,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
         int64_t spare = w->spare_ns < p->dur[i] ? w->spare_ns : p->dur[i];
         int64_t start = edit_op(g, i)->start_ns;
         p->dur[i] -= spare;
-        if (waits.n == 0 || start >= waits.at[waits.n - 1].start_ns) /* of one communicator */
+        if (waits.n == 0 || start >= waits.at[waits.n - 1].start_ns) /* in order */
             rc = spans_add(&waits, start, start + spare);
     }
     if (rc == 0 && waits.n && spans_index(&waits) == 0)

@@ -1,7 +1,7 @@
-/* The edit of faster storage: making a batch no longer waits for files. */
+/* The edit "read-free": faster storage, so making a batch no longer waits for files. */
 #include "analyzer/whatif/edits/edits.h"
 
-/* At best: nobody knows how fast other storage is. */
+/* An upper bound: how fast the other storage is cannot be known, so no wait remains. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)d;

@@ -1,4 +1,4 @@
-/* The edit that takes out the operations and calls that it aims at. */
+/* The edit "remove": without the operations and calls that the edit names. */
 #include "analyzer/whatif/edits/edits.h"
 
 static bool picks_call(const struct edit *x, const struct graph *g, uint32_t call)
@@ -6,14 +6,14 @@ static bool picks_call(const struct edit *x, const struct graph *g, uint32_t cal
     return x->at.call_marks ? x->at.call_marks[call] : x->at.calls && x->at.calls(g->a, call);
 }
 
-/* Is task i one of the calls that vanish, or the wait in it? */
+/* Is task i one of the removed calls, or the wait in it? */
 static bool of_call(const struct edit *x, const struct graph *g, uint32_t i)
 {
     const struct task *t = &g->tasks[i];
     return (t->kind == TASK_HOST_API || t->kind == TASK_WAIT) && picks_call(x, g, t->source);
 }
 
-/* Does task i come behind a pause of its thread between two calls that vanish? */
+/* Does task i follow a pause of its thread that lies between two removed calls? */
 static bool behind_pause(const struct edit *x, const struct graph *g, uint32_t i)
 {
     uint32_t pause = g->tasks[i].prev;
@@ -24,8 +24,8 @@ static bool behind_pause(const struct edit *x, const struct graph *g, uint32_t i
     return before != TASK_NONE && of_call(x, g, before);
 }
 
-/* Operations vanish with their launches, calls with their waits. What waited for them waits for
- * what came before them. */
+/* Removes operations with their launches, and calls with their waits. Tasks that waited for a
+ * removed task wait for its predecessor. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)d;

@@ -1,4 +1,4 @@
-/* The edit of kernels that take another time: between two shares of what they take. */
+/* The edit "scale": the kernels that the edit names take between two shares of their time. */
 #include "analyzer/whatif/edits/edits.h"
 
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)

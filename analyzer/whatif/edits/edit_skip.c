@@ -1,11 +1,12 @@
-/* The edit in which the training thread takes no time for the marked ranges. */
+/* The edit "skip": the training thread spends no time in the marked ranges. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/measure/spans.h"
 
 #include <stdlib.h>
 
-/* Marked ranges of the training thread, merged: a range may lie in another. NULL: no memory. */
+/* Returns the marked ranges of the training thread as spans in order, where nested ranges are
+ * merged, or NULL without memory. The caller frees them. */
 static struct span *marked_spans(const struct edit *x, const struct graph *g, size_t *n)
 {
     const struct timeline *t = g->a->tl;
@@ -37,7 +38,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
             t->dur_ns < x->skip.pause_ns)
             continue;
         int64_t from = g->start_ns + t->at_ns, to = from + t->dur_ns, less = 0;
-        k = from < before ? 0 : k; /* the window is repeated */
+        k = from < before ? 0 : k; /* the repetition of a short window starts again */
         before = from;
         while (k < n && at[k].end_ns <= from)
             k++;

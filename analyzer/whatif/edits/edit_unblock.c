@@ -1,9 +1,9 @@
-/* The edit that lets launches return at once; calls and operations that are only there to check go,
- * too. */
+/* The edit "unblock": launches return at once. Calls and operations that exist only for checking
+ * are removed as well. */
 #include "analyzer/whatif/edits/edits.h"
 
-/* A launch that waited for its kernel took the time until that began, and the kernel's. Left is
- * what any launch takes, and kernels that are queued follow one another a little apart. */
+/* A launch that waited for its kernel took the time until the kernel had run. What remains is the
+ * time of a usual launch; kernels that are queued follow each other after a short delay. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     double left = draw_span(d, 0, ASSUMED_LAUNCH_LEFT);

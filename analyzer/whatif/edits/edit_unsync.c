@@ -1,11 +1,11 @@
-/* The edit that takes out the waits for all that is queued. */
+/* The edit "unsync": without the waits for all queued work. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/measure/ranges.h"
 #include "analyzer/queries/waits.h"
 
-/* The range around call `c` if nothing is launched in it: there the program reads a result and
- * works on it, which it would do as seldom as it waits. TL_NONE otherwise. */
+/* Returns the outermost range around call `c` in which nothing is launched, or TL_NONE. There the
+ * program reads a result and processes it, which it would do as rarely as it waits. */
 static uint32_t reading_range(const struct graph *g, const struct api *c)
 {
     const struct timeline *t = g->a->tl;
@@ -26,7 +26,7 @@ static uint32_t reading_range(const struct graph *g, const struct api *c)
     return best;
 }
 
-/* What the thread does behind wait i until its range ends. */
+/* Removes the thread's pauses behind wait i up to the end of that range. */
 static void drop_reading(const struct graph *g, struct plan *p, uint32_t i, const struct range *r)
 {
     uint32_t lane = g->tasks[i].lane;
@@ -42,7 +42,7 @@ static void drop_reading(const struct graph *g, struct plan *p, uint32_t i, cons
     }
 }
 
-/* A wait in an allocation stays as long as the allocation does. */
+/* True for waits that stay: a wait inside an allocation stays with the allocation. */
 static bool stays(const struct edit *x, const struct facts *f, uint32_t call)
 {
     uint8_t kind = f->tl->apis[call].kind;

@@ -1,18 +1,18 @@
-/* The edit that makes batches in `workers.count` workers. */
+/* The edit "workers": `workers.count` workers make the batches. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
 
 #include <math.h>
 
-/* What the training thread does with its time in the window, and for how much of that it had a
- * core.
- */
+/* How the training thread spends its time in the window, and how long it had a core. */
 struct host_time {
     double busy_ns, makes_ns, waits_ns;
     double cpu_ns; /* -1 = not recorded */
 };
 
+/* Returns the training thread's CPU time in the window in ns, from samples, or -1 if these cover
+ * less than half of it. */
 static double sampled_ns(const struct graph *g)
 {
     const struct timeline *t = g->a->tl;
@@ -56,8 +56,8 @@ static double share_of(double part, double whole)
     return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
-/* Beside busy workers the training thread's own work takes longer even where it keeps its core:
- * caches and memory are shared, and cores clock lower together. */
+/* Beside busy workers the training thread's own work takes longer even if it keeps its core: caches
+ * and memory are shared, and cores lower their clocks together. */
 static void crowd_trainer(const struct graph *g, struct plan *p, double more)
 {
     uint32_t lane = (uint32_t)g->streams + g->a->steps.main_thread;
@@ -68,8 +68,8 @@ static void crowd_trainer(const struct graph *g, struct plan *p, double more)
     }
 }
 
-/* CPU time of the training process against what its training thread does: other threads compute
- * beside it, autograd's above all, and where it waits for these it sleeps. */
+/* Returns how many cores the training process uses while the training thread works. Other threads
+ * compute beside it, autograd's above all; while it waits for these, it sleeps. */
 static double busy_cores(const struct edit *x, const struct graph *g, const struct host_time *h,
                          double spin)
 {
@@ -80,15 +80,16 @@ static double busy_cores(const struct edit *x, const struct graph *g, const stru
     return most > 0 && cores > most ? most : cores;
 }
 
-/* Between factors: the middle is as many times the good end as the bad end is times the middle. */
+/* Draws a factor on a logarithmic scale: the middle is the geometric mean of both ends. */
 static double draw_times(const struct draw *d, int dimension, double good, double bad)
 {
     return good > 0 && bad > 0 ? exp(draw_between(d, dimension, log(good), log(bad))) : 0;
 }
 
-/* The same work takes another thread a little more or less: caches, memory placement. Beside others
- * it takes longer, though each has a core: they share memory and clocks, and a virtual machine's
- * cores may be halves of one. Not on every machine, so this is the bad end and not the middle. */
+/* Returns the bad end of the factor on a worker's time for a batch. In another thread the same work
+ * takes slightly more or less time (caches, placement of memory). Beside other workers it can take
+ * longer although each has a core: they share memory and clocks, and a virtual machine's cores may
+ * be half cores. That is not so on every machine, so it sets the bad end and not the middle. */
 static double slowest_worker(int workers, int recorded)
 {
     int more = workers - (recorded > 1 ? recorded : 1);
@@ -100,11 +101,11 @@ static double slowest_worker(int workers, int recorded)
                                             most;
 }
 
-/* Workers compete for cores with each other and with the training thread, which computes and, by
- * the driver's choice, spins while it waits for the GPU. Whether it does, and whether making a
- * batch needs a core at all, the samples of its CPU time tell; without them making a batch does,
- * and spinning is drawn. A worker that is a process puts each batch into shared memory, and the
- * training thread takes it from there: both take a core, too. */
+/* Workers compete for cores with each other and with the training thread, which computes and,
+ * depending on the driver's setting, spins while it waits for the GPU. Samples of its CPU time show
+ * whether it spins, and whether making a batch needs a core. Without samples, making a batch needs
+ * one, and spinning is drawn. A worker process puts each batch into shared memory, and the training
+ * thread copies it out: both need a core, too. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     int m = x->workers.count > POOL_MAX ? POOL_MAX : x->workers.count;
@@ -114,8 +115,8 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     struct host_time h = host_time(g);
     double cpu = 1, spin = draw_between(d, 1, 0, 1);
     double cores = f->usable_cores;
-    if (x->workers.cores > 0 &&
-        x->workers.cores < cores) /* others may have them again, or may be gone */
+    /* Other programs may use these cores again, or may be gone. */
+    if (x->workers.cores > 0 && x->workers.cores < cores)
         cores = draw_between(d, 2, cores, x->workers.cores);
     if (h.cpu_ns >= 0 && h.waits_ns > ASSUMED_SAMPLED * (double)g->length_ns)
         spin = share_of(h.cpu_ns - h.busy_ns - h.makes_ns, h.waits_ns);

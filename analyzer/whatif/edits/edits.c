@@ -1,4 +1,4 @@
-/* What several edits share: which work an edit is about, and how work goes with its launch. */
+/* Helpers of several edits: which work an edit names, and how work is dropped with its launch. */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"

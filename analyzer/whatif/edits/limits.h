@@ -1,4 +1,5 @@
-/* What the edits assume of a changed program: names, values and sources in limits.def. */
+/* Names of what the edits assume about a changed program. limits.def has the values, units and
+ * sources. */
 #ifndef GPUPROF_WHATIF_EDITS_LIMITS_H
 #define GPUPROF_WHATIF_EDITS_LIMITS_H
 

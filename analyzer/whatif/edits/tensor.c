@@ -1,17 +1,17 @@
-/* What tensor cores leave of a matrix kernel in FP32: by peak rates and the share of them that
- * kernels reach in practice, the bytes that a product moves, and where its rows begin.
+/* The time of an FP32 matrix kernel on tensor cores, from peak rates and the share of them that
+ * kernels reach in practice, the bytes that a product moves, and the alignment of its rows.
  *
- * Where ranges say "llm.c on an H200": GPT-2 with 16 sequences of 1,024 tokens, the same calls
- * recorded in FP32 and in BF16 and compared one by one (docs/measurements).
- */
+ * limits.def names recordings of "llm.c on an H200": GPT-2 with 16 sequences of 1,024 tokens, the
+ * same calls recorded in FP32 and in BF16 and compared one by one (docs/measurements). */
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/kernels/shapes.h"
 #include "wire/spool_format.h"
 
-/* FP32 rate over that of 16-bit tensor cores, dense, by NVIDIA's data sheets: V100 15.7/125, T4
- * 8.1/65, A100 19.5/312, GA10x and Ada about 1/4, H100 67/989, B200 75/2250. */
+/* Returns the FP32 rate divided by the rate of 16-bit tensor cores, dense, from NVIDIA's data
+ * sheets: V100 15.7/125, T4 8.1/65, A100 19.5/312, GA10x and Ada about 1/4, H100 67/989, B200
+ * 75/2250. */
 static double ratio_in_16_bits(const struct row_device *v)
 {
     if (v->cc_major == 7)
@@ -21,9 +21,10 @@ static double ratio_in_16_bits(const struct row_device *v)
     return v->cc_major == 9 ? 1.0 / 15 : 1.0 / 30;
 }
 
-/* In TF32 it is half of that rate. Products in cuBLAS on an H200: 8.9 times the rate of FP32 with
- * sides of 8,192, 6.9 with 2,048, 2.4 with 1,024. GeForce cards (8.6, 8.9) compute TF32 as fast as
- * FP32, others with the same chips twice as fast. */
+/* The same for TF32, whose rate is half of the 16-bit rate. Products in cuBLAS on an H200 ran 8.9
+ * times as fast as in FP32 with sides of 8,192, 6.9 times with 2,048, and 2.4 times with 1,024.
+ * GeForce cards (8.6, 8.9) compute TF32 as fast as FP32, others with the same chips twice as
+ * fast. */
 static double ratio_in_tf32(const struct row_device *v, const struct draw *d)
 {
     if (v->cc_major == 8 && v->cc_minor != 0)
@@ -45,8 +46,9 @@ static double in_tf32(const struct graph *g, double share, const struct draw *d)
     return by > 1 ? 1 : by;
 }
 
-/* Products keep the share of the peak that they reached; convolutions do in NHWC, where FP32
- * reaches half of what it does in NCHW, else they halve it. */
+/* Returns which part of its share of the peak rate a kernel keeps. Matrix products keep it. So do
+ * convolutions in NHWC, where FP32 reaches half of what it does in NCHW; convolutions in NCHW keep
+ * half. */
 static double share_kept(const struct graph *g, uint32_t i, const struct draw *d)
 {
     const struct kernel_class *c = &edit_op(g, i)->class;
@@ -54,8 +56,8 @@ static double share_kept(const struct graph *g, uint32_t i, const struct draw *d
     return draw_range(d, 0, halves ? ASSUMED_SHARE_NCHW : ASSUMED_SHARE);
 }
 
-/* Rows that begin at odd places are loaded element by element. Hopper's cuBLAS then takes kernels
- * of the generation before. */
+/* Returns the factor for rows that begin at unaligned addresses: the kernel loads them element by
+ * element. Hopper's cuBLAS then uses kernels of the generation before. */
 static double slowed_by_rows(const struct graph *g, bool tf32, const struct draw *d)
 {
     int64_t major = g->a->device ? g->a->device->cc_major : 0;
@@ -64,8 +66,8 @@ static double slowed_by_rows(const struct graph *g, bool tf32, const struct draw
     return draw_range(d, 0, ASSUMED_ROWS_OLDER);
 }
 
-/* The memory's rate limits products with a short side, such as those of attention. What fits into
- * half of the L2 cache may move faster. */
+/* Returns the least time in ns that the memory's rate allows, which limits products with a short
+ * side, such as those of attention. Products that fit into half of the L2 cache may be faster. */
 static double floor_by_bytes(const struct graph *g, const struct row_call *r, bool tf32,
                              const struct draw *d)
 {
