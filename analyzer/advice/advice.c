@@ -1,4 +1,4 @@
-/* The way from a timeline to the advice, as its stages (docs/architecture.md draws it). */
+/* Runs the stages from a timeline to the advice (docs/architecture.md draws them). */
 #include "analyzer/advice/advice.h"
 
 #include "analyzer/advice/passes.h"
@@ -17,18 +17,18 @@ static const char *id_of(enum verdict_class class)
     return ids[class];
 }
 
-/* Each stage runs once, in this order. Without an engine (`x` NULL) the two that replay are left
- * out. */
+/* Runs each stage once, in this order. Without an engine (`x` is NULL) it skips the two stages that
+ * replay. */
 static int walk(struct advice *a, struct engine *x, const struct past_trials *past, struct err *e)
 {
-    if (rules_ask(a, e) < 0) /* what each rule says: findings with bounds */
+    if (rules_ask(a, e) < 0) /* one outcome per rule; findings have bounds */
         return -1;
-    if (x &&
-        predict_each(a, x, past, e) < 0) /* bounds become predictions; what saves nothing goes */
+    /* Bounds become predictions; findings that save nothing are suppressed. */
+    if (x && predict_each(a, x, past, e) < 0)
         return -1;
     findings_rank(a); /* best first */
     if (x)
-        predict_together(a, x); /* in which order to make the changes, and what each adds */
+        predict_together(a, x); /* the order in which to make the changes, and what each adds */
     advice_speak(a);            /* words come last */
     verdict_write(a);
     a->verdict_class = id_of(a->class);
@@ -46,7 +46,7 @@ static struct advice *make(const struct timeline *t, bool replays, const struct 
     }
     a->facts = a->own = facts_find(t, e);
     int rc = a->facts ? 0 : -1;
-    if (rc == 0) /* nothing is predicted from numbers that contradict each other */
+    if (rc == 0) /* predict nothing from numbers that contradict each other */
         rc = walk(a, replays && !a->facts->contradiction ? &x : NULL, past, e);
     engine_close(&x);
     if (rc == 0)

@@ -1,10 +1,11 @@
-/* The steps as they are after single changes, event by event, for pictures of them. */
+/* Replays single changes and returns a step after each, event by event, for pictures. */
 #include "analyzer/advice/advice.h"
 #include "analyzer/advice/limits.h"
 
 #include "analyzer/whatif/engine.h"
 
-/* A picture of a step that saves something else than the finding says would contradict it. */
+/* Returns true if the picture saves about what the finding says, within ADVICE_PICTURE_PCT of the
+ * step. Otherwise the two would contradict each other. */
 static bool agrees(const struct advice *a, const struct outcome *o, const struct replayed_step *r)
 {
     int64_t step = a->facts->step_ns, slack = step * ADVICE_PICTURE_PCT / 100;

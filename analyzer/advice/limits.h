@@ -1,4 +1,5 @@
-/* Where ranking, predictions and the verdict decide: names, values and sources in limits.def. */
+/* Names of the thresholds of ranking, predictions and verdict. limits.def has their values, units
+ * and sources. */
 #ifndef GPUPROF_ADVICE_LIMITS_H
 #define GPUPROF_ADVICE_LIMITS_H
 

@@ -1,37 +1,38 @@
-/* The order of the findings: by what each saves, and the cause before what hides it. Findings are
- * of two groups: time that the program loses (waits, input, host work, settings, repeated work),
- * and computing made cheaper (precision, fusion, graphs, layouts). Lost time stands first, because
- * its cause is in the program and its remedy keeps the numbers, unless cheaper computing saves far
- * more. No bound stands before a larger prediction, whatever its cause. */
+/* Ranks the findings by what each saves, and puts a cause before what hides it. Findings form two
+ * groups: time that the program loses (waits, input, host work, settings, repeated work), and
+ * computing made cheaper (precision, fusion, graphs, layouts). Lost time comes first, because its
+ * cause is in the program and its remedy does not change computed results, unless cheaper computing
+ * saves far more. A bound never comes before a larger prediction. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a prediction saves at least while the host keeps its recorded pace: in another run all of
- * them meet the same host. */
+/* Returns the least that a prediction saves if the host keeps its recorded pace. Other paces do not
+ * matter for the ranking, because in another run all changes meet the same host. */
 static int64_t least(const struct outcome *o)
 {
     return o->least_ns > o->saves_low_ns ? o->least_ns : o->saves_low_ns;
 }
 
-/* It may save nothing at all: a bound, or a prediction whose interval begins there. */
+/* True if the saving may be zero: for bounds, and for predictions whose interval begins at zero. */
 static bool may_be_nothing(const struct outcome *o)
 {
     return o->upper_bound || least(o) == 0;
 }
 
-/* What a finding competes by. Predictions by what they save at least. What may be nothing by its
- * middle; of bounds that is all of it where the time is idle or exposed (structural), half where
- * kernels would only become faster by an unknown amount. */
+/* Returns the ns by which a finding ranks: the least that a prediction saves, or the middle if that
+ * is zero. The middle of a bound is all of it for idle or exposed time (structural), and a share of
+ * it for kernels that become faster by an unknown amount. */
 static int64_t worth(const struct outcome *o)
 {
     return may_be_nothing(o) ? o->saves_mid_ns : least(o);
 }
 
-/* What changes the training itself is a choice, not a repair: it comes last. What surely saves
- * something before what may save nothing, either by worth. */
+/* Order: changes of the training itself last, because they are a choice and not a repair; before
+ * them findings that save something for sure, then findings that may save nothing; each by
+ * worth. */
 static int by_worth(const void *a, const void *b)
 {
     const struct outcome *x = *(const struct outcome *const *)a;
@@ -52,13 +53,14 @@ static void move_up(struct advice *a, size_t from, size_t to)
     a->ranked[to] = o;
 }
 
-/* What may be nothing moves up past smaller predictions, and no bound past one that is larger: a
- * bound says what can be had at most, a prediction what will be. */
+/* True if `o` may rank before `before`. A bound may not pass a larger prediction: the bound says
+ * what is possible at most, the prediction what will happen. */
 static bool may_pass(const struct outcome *o, const struct outcome *before)
 {
     return !o->upper_bound || before->upper_bound || before->saves_mid_ns < o->saves_mid_ns;
 }
 
+/* Moves findings that may save nothing up past smaller ones. */
 static void place_bounds(struct advice *a)
 {
     for (size_t i = 1; i < a->ranked_count; i++) {
@@ -72,7 +74,7 @@ static void place_bounds(struct advice *a)
     }
 }
 
-/* Where one of both may be nothing, their middles are compared. */
+/* Compares the least savings, or the middles if one of the two may save nothing. */
 static bool saves_far_more(const struct outcome *x, const struct outcome *y)
 {
     bool middles = may_be_nothing(x) || may_be_nothing(y);
@@ -81,7 +83,7 @@ static bool saves_far_more(const struct outcome *x, const struct outcome *y)
     return (double)of_x > ADVICE_FAR_MORE * (double)of_y;
 }
 
-/* Lost time goes before cheaper computing, unless that saves more than twice as much. */
+/* Moves lost time before cheaper computing that does not save ADVICE_FAR_MORE times as much. */
 static void put_lost_time_first(struct advice *a)
 {
     for (size_t i = 1; i < a->ranked_count; i++) {
@@ -95,7 +97,7 @@ static void put_lost_time_first(struct advice *a)
     }
 }
 
-/* May the finding at `i` be the first? */
+/* True if the finding at `i` may become the first. */
 static bool may_lead(const struct advice *a, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -112,17 +114,18 @@ static bool is_most_lost(const struct advice *a, enum part part)
     return true;
 }
 
-/* Where waiting for data is most of what is lost, whatever frees the host earlier seems to save
- * that wait, too: it only hides the cause. Where waiting for a late rank is, what is freed waits
- * longer. And without a core the training thread is slow in all that it does, so that other figures
- * follow from that. */
+/* True if other findings follow from this one. If most lost time is waiting for data, every change
+ * that frees the host earlier seems to save that wait too, but only hides the cause. If most of it
+ * is waiting for a late rank, the freed time becomes more waiting. And without a core the training
+ * thread is slow in everything that it does. */
 static bool is_cause(const struct advice *a, const struct rule *r)
 {
     return (r->about_input && is_most_lost(a, PART_IDLE_INPUT)) ||
            (r->late_rank && is_most_lost(a, PART_COMM)) || r->no_core;
 }
 
-/* The cause goes first unless its middle is worth far less. */
+/* Moves the cause to the front, unless its middle is far below the first finding's worth
+ * (ADVICE_CAUSE_PCT). */
 static void put_cause_first(struct advice *a)
 {
     size_t i = 0;
@@ -133,9 +136,9 @@ static void put_cause_first(struct advice *a)
         move_up(a, i, 0);
 }
 
-/* Whether `o` says what to do about the time that `stand_in` only names, and saves enough of it. Of
- * computing it must be about the same kernels. On the CPU no wait hides another, so there both must
- * be about batches. */
+/* True if `o` has a remedy for the time that `stand_in` only names, and saves enough of it. For
+ * computing both must be about the same kernels. On the CPU, where no wait hides another one, both
+ * must be about batches. */
 static bool answers(const struct facts *f, const struct outcome *o, const struct outcome *stand_in)
 {
     int pct = stand_in->rule->cheaper ? ADVICE_ANSWER_CHEAPER_PCT : ADVICE_ANSWER_LOST_PCT;
@@ -149,7 +152,7 @@ static bool answers(const struct facts *f, const struct outcome *o, const struct
     return !f->on_cpu || (l && o->rule->about_input && query_line_of_input(l));
 }
 
-/* What is named because nobody knows what to do about it gives way to what does. */
+/* Suppresses findings that only name a cost if another finding has a remedy for it. */
 static void drop_stand_ins(struct advice *a)
 {
     for (size_t i = 0; i < a->outcome_count; i++) {
@@ -164,7 +167,7 @@ static void drop_stand_ins(struct advice *a)
     }
 }
 
-/* A finding that only names a line stands behind one that says what to do in that line. */
+/* If the first finding only names a line, moves a finding with a remedy for that line before it. */
 static void put_answer_first(struct advice *a)
 {
     const struct outcome *first = a->ranked[0];

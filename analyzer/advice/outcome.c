@@ -1,4 +1,4 @@
-/* Filling an outcome. */
+/* Fills outcomes: evidence, examples, savings and remedies. See outcome.h. */
 #include "analyzer/advice/outcome.h"
 #include "analyzer/advice/limits.h"
 

@@ -1,5 +1,5 @@
-/* What the rules share that ask which library stands between the program and PyTorch: about a loader
- * and its workers, and about waits. */
+/* Fills outcomes of rules that ask which library stands between the program and PyTorch: about
+ * loaders and their workers, and about waits. */
 #include "analyzer/advice/outcome_loader.h"
 
 #include "analyzer/queries/input/feed.h"
@@ -18,7 +18,7 @@ bool outcome_awaited_loader(const struct facts *f, struct arena *arena, struct o
     *l = query_loader(f, arena);
     struct feed feed;
     if (l->workers > 0 && query_feed(f, arena, &feed) && feed.have > 0)
-        l->workers = (size_t)feed.have; /* without those of other loaders */
+        l->workers = (size_t)feed.have; /* do not count workers of other loaders */
     if (l->workers == 0)
         o->why = "the training thread makes the batches itself, so no worker waits";
     return l->workers > 0;
@@ -43,7 +43,8 @@ void outcome_of_loader(const struct facts *f, struct arena *arena, struct outcom
         feed->loaders > 1 && query_feed_fact(f, arena, feed, FACT_LOADER_MADE);
 }
 
-/* How workers start is worth a word where there were none, and it is not by fork. */
+/* Returns how workers start if the program had none before and the method is not fork: only then
+ * the remedy mentions it. */
 static const char *first_start(const struct facts *f, struct arena *arena, const struct feed *feed)
 {
     const char *how = feed->have > 0 ? NULL : query_feed_fact(f, arena, feed, FACT_LOADER_START);

@@ -1,4 +1,5 @@
-/* What the rules share about a loader's workers, and about libraries that have a loop of their own. */
+/* Shared by rules about a loader's workers, and about libraries that have a training loop of their
+ * own. */
 #ifndef GPUPROF_ADVICE_OUTCOME_LOADER_H
 #define GPUPROF_ADVICE_OUTCOME_LOADER_H
 
@@ -6,25 +7,25 @@
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/input/loader.h"
 
-/* Does the GPU wait for workers of the loader? Where not, the outcome says why. */
+/* Returns true and fills *l if the GPU waits for workers of a loader; otherwise sets o->why. */
 bool outcome_awaited_loader(const struct facts *f, struct arena *arena, struct outcome *o,
                             struct query_loader *l);
-/* What the rules about them begin with: how long it waits, for how many. */
+/* Adds the evidence that these rules share: how long the GPU waits, and for how many workers. */
 void outcome_awaited_evidence(const struct facts *f, struct outcome *o,
                               const struct query_loader *l);
 
-/* The remedy is about this loader: who makes it, and what is so of it. */
+/* Fills the remedy with what is known of the loader: which library makes it, and its conditions. */
 void outcome_of_loader(const struct facts *f, struct arena *arena, struct outcome *o,
                        const struct feed *feed);
-/* It is to have n workers. `feed`: NULL where no hook told of the loader. */
+/* Makes the remedy "use n workers". `feed`: NULL if no hook recorded the loader. */
 void outcome_set_workers(const struct facts *f, struct arena *arena, struct outcome *o,
                          const struct feed *feed, int n);
-/* The library that makes the loader, if it starts no workers on the CPU whatever it is told; NULL.
- */
+/* Returns the library that makes the loader if that library never starts workers on the CPU,
+ * whatever the settings; else NULL. */
 const char *outcome_refuses_workers(const struct facts *f, struct arena *arena,
                                     const struct feed *feed);
-/* A package waits at this place, "transformers/trainer.py:1919". Where that is the package's own loop
- * its settings are the remedy. */
+/* Call it if the code of `package` waits at `place`, e.g. "transformers/trainer.py:1919". If that
+ * is the package's own training loop, the remedy becomes the package's settings. */
 void outcome_waits_in(struct outcome *o, const char *place, const char *package);
 
 #endif

@@ -1,4 +1,4 @@
-/* The passes of the advice. Private to advice/ (not to its rules). */
+/* The stages of the advice. Private to advice/, and not for its rules. */
 #ifndef GPUPROF_ADVICE_PASSES_H
 #define GPUPROF_ADVICE_PASSES_H
 
@@ -6,30 +6,31 @@
 #include "analyzer/advice/limits.h"
 #include "analyzer/whatif/engine.h"
 
-/* The stages, as advice.c walks them. */
-int rules_ask(struct advice *a, struct err *e); /* rank.c: an outcome for each rule */
+/* The stages in the order in which advice.c runs them. */
+int rules_ask(struct advice *a, struct err *e); /* rank.c: one outcome for each rule */
 int predict_each(struct advice *a, struct engine *x, const struct past_trials *past,
-                 struct err *e);      /* predict.c: opens x, which the caller closes */
+                 struct err *e);      /* predict.c: opens x; the caller closes it */
 void findings_rank(struct advice *a); /* rank.c */
-void predict_together(struct advice *a, struct engine *x); /* predict.c, where w is trusted */
-void advice_speak(struct advice *a);                       /* speak.c: findings in words */
+void predict_together(struct advice *a, struct engine *x); /* predict.c: only if w is trusted */
+void advice_speak(struct advice *a);                       /* speak.c: remedies in words */
 void verdict_write(struct advice *a);                      /* verdict.c */
 
-/* predict.c: a finding, also one that saves nothing alone, with a change that can be replayed; what
- * n findings save together, with an interval. */
+/* predict.c. predict_open_to: true for a finding whose change can be replayed, also if it saves
+ * nothing alone. predict_span: what n findings save together, with an interval. predict_saved: only
+ * the middle. */
 bool predict_open_to(const struct outcome *o);
 struct span_ns predict_span(const struct advice *a, struct engine *x,
                             const struct outcome *const *o, size_t n);
 int64_t predict_saved(struct engine *x, const struct outcome *const *o, size_t n);
-/* predict_stack.c: fills a->stack. predict_waits.c: adds to a finding about waits what the best
- * single one of them saves. */
+/* predict_stack.c: fills a->stack. predict_waits.c: adds to a finding about waits what its best
+ * single wait saves. */
 void predict_stack(struct advice *a, struct engine *x);
 void predict_waits(struct advice *a, struct engine *x, struct outcome *o);
 
-/* where.c: what the change is made to; where it does not say, the kernels of its longest example's
- * name. */
+/* where.c: true if the change is made to operation `op`. If the edit names no operations: if `op`
+ * has the name of the finding's first example. */
 bool outcome_is_about(const struct facts *f, const struct outcome *o, uint32_t op);
-/* where.c: names the line that most of a finding's GPU work comes from, in its summary. */
+/* where.c: adds to the summary the line from which most of a finding's GPU work comes. */
 void outcome_say_where(const struct facts *f, struct arena *arena, struct outcome *o);
 
 #endif

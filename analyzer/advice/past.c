@@ -1,4 +1,4 @@
-/* See past.h. */
+/* Widens intervals by what past trials and the ledger of real cards show; see past.h. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/past.h"
 
@@ -14,7 +14,7 @@ static const struct edit_kind *edit_of(const struct advice *a, const char *rule)
     return NULL;
 }
 
-/* false: it says nothing about a prediction. */
+/* Converts a trial of this profile. Returns false if it shows nothing about a prediction. */
 static bool from_kept(const struct advice *a, const struct kept_trial *k, struct past_trial *t)
 {
     const struct edit_kind *kind = edit_of(a, k->rule);
@@ -72,8 +72,8 @@ double past_miss(const struct advice *a, const struct edit_kind *kind, size_t *t
     *trials = n;
     if (n)
         qsort(miss, n, sizeof *miss, by_double);
-    size_t at = n >= (size_t)ADVICE_PAST_TRIALS ? (ADVICE_PAST_PCT * (n + 1) + 99) / 100
-                                                : n; /* from 1, rounded up */
+    /* Rank of the quantile, counted from 1 and rounded up. */
+    size_t at = n >= (size_t)ADVICE_PAST_TRIALS ? (ADVICE_PAST_PCT * (n + 1) + 99) / 100 : n;
     double by = n ? miss[(at < n ? at : n) - 1] : 0;
     free(miss);
     return by;
@@ -120,7 +120,7 @@ int64_t past_ledger_ns(const struct advice *a, const struct outcome *const *o, s
 struct span_ns widen_by_ledger(const struct advice *a, struct span_ns s,
                                const struct outcome *const *o, size_t n, int64_t most_ns)
 {
-    /* trials of the same change have told of the same misses already */
+    /* Trials of the same change already contain these misses, so only the difference is added. */
     int64_t more = past_ledger_ns(a, o, n, s.mid_ns) - trials_ns(a, o, n);
     if (more <= 0)
         return s;

@@ -1,6 +1,6 @@
-/* What trials have taught about predictions: how far measured savings lay outside their interval,
- * for each kind of change. Trials on a virtual GPU count for virtual GPUs alone, real ones for real
- * ones. */
+/* What trials teach about predictions: how far measured savings lay outside the predicted interval,
+ * for each kind of change. Trials on a virtual GPU count only for virtual GPUs, and those on real
+ * GPUs only for real ones. */
 #ifndef GPUPROF_ADVICE_PAST_H
 #define GPUPROF_ADVICE_PAST_H
 
@@ -8,24 +8,27 @@
 #include "analyzer/profile/history.h"
 #include "analyzer/profile/trials.h"
 
-/* Keeps the trials in a->past; rules have been asked already. 0, or -1 with *e set. */
+/* Collects the trials in a->past. Call it after the rules were asked. Returns 0, or -1 with *e
+ * set. */
 int past_learn(struct advice *a, const struct past_trials *past, struct err *e);
 
-/* By how much of the step an interval for this kind of change is to be widened, and *trials that
- * say so. From ADVICE_PAST_TRIALS on the quantile that makes it hold in ADVICE_PAST_PCT of new cases (split
- * conformal prediction), with fewer the worst miss seen. */
+/* Returns by which share of the step to widen an interval for this kind of change, and *trials, the
+ * number of trials behind it. From ADVICE_PAST_TRIALS trials on it is the quantile that makes the
+ * interval hold in ADVICE_PAST_PCT of new cases (split conformal prediction); with fewer it is the
+ * worst miss seen. */
 double past_miss(const struct advice *a, const struct edit_kind *kind, size_t *trials);
 
-/* The same of the real changes that gpuprof's own ledger lists (docs/ledger.tsv), of the kinds of
- * change that n findings are: ns of the step, where they save mid_ns. It grows with the saving, but
- * slower: small ones miss by more of themselves. 0 on a virtual GPU, where the intervals
- * hold without (docs/accuracy.md). */
+/* Returns how far predictions of such changes missed on real cards, by gpuprof's own ledger
+ * (docs/ledger.tsv), in ns of a step, if the n findings save mid_ns. It grows with the square root
+ * of the saving, because small savings miss by a larger share of themselves. 0 on a virtual GPU,
+ * whose intervals hold without it (docs/accuracy.md). */
 int64_t past_ledger_ns(const struct advice *a, const struct outcome *const *o, size_t n,
                        int64_t mid_ns);
 enum ledger_kind past_kind(const struct advice *a, const struct edit_kind *kind);
 
-/* An interval of n findings as wide as trials say; and then as the ledger says, no more than
- * most_ns. The order of predictions (least_ns) stays as it is. */
+/* Widen the interval of n findings: by what trials of such changes missed, and then by what the
+ * ledger adds to that, up to most_ns. The second leaves least_ns, by which predictions rank,
+ * unchanged. */
 struct span_ns widen_by_trials(const struct advice *a, struct span_ns s,
                                const struct outcome *const *o, size_t n);
 struct span_ns widen_by_ledger(const struct advice *a, struct span_ns s,

@@ -1,14 +1,14 @@
-/* Turns the bounds of findings into predictions by replay, as wide as trials and the ledger of real
- * changes have shown that they have to be. */
+/* Turns the bounds of findings into predictions by replay, and widens them by what trials and the
+ * ledger of real changes show. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/past.h"
 #include "analyzer/queries/query.h"
 
 #include <string.h>
 
-enum { EDITS_MOST = 64 }; /* findings that are asked together */
+enum { EDITS_MOST = 64 }; /* most findings that are replayed together */
 
-/* The edits of n findings; how many. */
+/* Fills `edits` with the edits of n findings and returns their number. */
 static size_t edits_of(const struct outcome *const *o, size_t n, const struct edit **edits)
 {
     n = n < EDITS_MOST ? n : EDITS_MOST;
@@ -45,11 +45,12 @@ static bool negligible(const struct advice *a, int64_t ns)
     return ns * QUERY_WORTH < a->facts->step_ns;
 }
 
-/* What the finding measured grows to the most that the replay saves. It says why, for a bound above
- * its own evidence looks like a contradiction; some findings have said so themselves. */
+/* Raises the finding's bound from what it measured to `most`, but not above its limit. It adds
+ * evidence that explains this, because a bound above the finding's own evidence looks like a
+ * contradiction. Kinds with bounded_by_cause explain it themselves. */
 static void raise_bound(struct outcome *o, int64_t most)
 {
-    enum { SHOWS = 200 }; /* one part in so many: the third digit */
+    enum { SHOWS = 200 }; /* a difference of one part in 200 shows in the third digit */
     int64_t more = engine_within(most, o->limit_ns) - o->saves_high_ns;
     if (more <= 0)
         return;
@@ -59,8 +60,8 @@ static void raise_bound(struct outcome *o, int64_t most)
     o->saves_high_ns += more;
 }
 
-/* How much of the change can be had is not known: at most what all of it saves, which may be more
- * than its cause costs where it shows, for other work moves up. */
+/* It is not known how much of the change is possible. Sets the bound to what all of it saves, which
+ * may exceed the visible cost of the cause, because other work moves up. */
 static void bound_by(const struct advice *a, struct engine *x, struct outcome *o)
 {
     const struct outcome *one = o;
@@ -75,15 +76,16 @@ static void bound_by(const struct advice *a, struct engine *x, struct outcome *o
     o->saves_mid_ns = o->saves_mid_ns < most ? o->saves_mid_ns : most; /* it ranks by its cause */
 }
 
-/* It says no more than a bound. Our doubts about the steps do not make the cause larger: the bound
- * grows only to what the replay saves at best. */
+/* The finding stays a bound. The engine's doubts about the steps do not make its cause larger, so
+ * the bound grows only to what the best replay saves. */
 static void bound_more(struct engine *x, struct outcome *o, int64_t high)
 {
     int64_t most = engine_most(x, &o->edit);
     raise_bound(o, most < high ? most : high);
 }
 
-/* The same of an interval that begins at nothing: its middle is a prediction all the same. */
+/* Returns the high end for a prediction whose interval begins at zero: without the widening by the
+ * engine's doubts, but at least its middle and what the finding measured. */
 static int64_t no_doubt(struct engine *x, const struct outcome *o, struct span_ns s)
 {
     int64_t most = engine_most(x, &o->edit);
@@ -92,7 +94,8 @@ static int64_t no_doubt(struct engine *x, const struct outcome *o, struct span_n
     return most < s.high_ns ? most : s.high_ns;
 }
 
-/* Copies hide behind the work beside them, and no further: that much the rule has measured. */
+/* Copies can hide only behind the work beside them, and the rule has measured how much that is.
+ * Limits the interval to it. */
 static struct span_ns within_measured(const struct outcome *o, struct span_ns s)
 {
     int64_t most = o->saves_high_ns;
@@ -104,8 +107,8 @@ static struct span_ns within_measured(const struct outcome *o, struct span_ns s)
     return (struct span_ns){s.low_ns, s.mid_ns < middle ? s.mid_ns : middle, most, s.least_ns};
 }
 
-/* A saving above what the finding measures looks like a contradiction: say where it comes from.
- * That of waits does so itself (predict_waits.c). */
+/* Explains a saving above what the finding measured, which looks like a contradiction. Findings
+ * about waits explain it themselves (predict_waits.c). */
 static void explain_above(struct outcome *o, int64_t measured_ns)
 {
     if (o->edit.kind->wait_by_wait || measured_ns <= 0 ||
@@ -115,8 +118,8 @@ static void explain_above(struct outcome *o, int64_t measured_ns)
                      (double)(o->saves_mid_ns - measured_ns) / 1e6, "ms", NULL);
 }
 
-/* TF32 is one line and leaves the program's types as they are, where 16 bits are more work: a
- * finding about FP32 says what that alone saves. */
+/* Adds to a finding about FP32 what TF32 alone saves: one line that keeps the program's types,
+ * while 16 bits need more work. */
 static void add_tf32(struct advice *a, struct engine *x, struct outcome *o)
 {
     struct outcome tf32 = *o;
@@ -140,7 +143,7 @@ static void add_tf32(struct advice *a, struct engine *x, struct outcome *o)
     outcome_evidence_per(o, "saved by TF32 alone,", (double)s.mid_ns / 1e6, "ms", NULL);
 }
 
-/* No lower end above the idle time that surely goes. */
+/* Limits the low end to the idle time of kind->sure_parts, which is sure to go. */
 static struct span_ns within_sure(const struct facts *f, const struct edit_kind *kind,
                                   struct span_ns s)
 {
@@ -161,8 +164,9 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
     const struct edit *edit = &o->edit;
     struct span_ns own = within_sure(a->facts, edit->kind, engine_span(x, &a->whatif, &edit, 1));
     struct span_ns s = within_measured(o, widen_by_trials(a, own, &one, 1));
-    /* Where no wait of the host was recorded, the replay launches at the recorded times, as if the
-     * host did not follow; where events are guessed, it may hold the host up for too much. */
+    /* If no wait of the host was recorded, the replay launches at the recorded times, as if the
+     * host did not follow the GPU. If events are guessed, it may delay the host too much. In both
+     * cases all of the measured waiting may go. */
     bool peer = edit->kind->measured_from_peer && (x->no_wait || a->whatif.events_guessed);
     if (peer && o->saves_high_ns > s.high_ns) {
         s.high_ns = o->saves_high_ns;
@@ -193,8 +197,9 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
     explain_above(o, measured_ns);
 }
 
-/* The calls that a change of waits spares already, and those that another finding removes (of
- * clipping, of loss scaling): their waits are that one's. */
+/* Returns, by call, the waits that a change of waits keeps: those that it keeps anyway, and those
+ * inside calls that another finding removes (of clipping, of loss scaling), because they belong to
+ * that finding. */
 static const bool *spared_by(struct advice *a, const struct outcome *waits)
 {
     size_t n = a->facts->tl->api_count;
@@ -211,8 +216,8 @@ static const bool *spared_by(struct advice *a, const struct outcome *waits)
     return marks ? marks : waits->edit.spared;
 }
 
-/* A thread without a core of its own is slow in all that it does: what a change of the host's work
- * saves then is mostly that. */
+/* True if the training thread has no core of its own. It is then slow in everything, and the saving
+ * of a change of host work is mostly this slowness. */
 static bool lacks_core(const struct advice *a)
 {
     for (size_t i = 0; i < a->outcome_count; i++)
@@ -227,7 +232,9 @@ static void keep_as_bound(struct outcome *o)
     o->saves_low_ns = o->least_ns = 0;
 }
 
-/* What the host does besides is bounded by how long the GPU waits for it, which stacks prolong. */
+/* For findings about other host work: the GPU's wait for the host bounds them, and recording stacks
+ * prolongs that wait. Lowers the middle to half of what the host costs without stacks, or
+ * suppresses the finding if that is next to nothing. */
 static void bound_unstacked(const struct advice *a, struct engine *x, struct outcome *o)
 {
     int64_t most = engine_host_unstacked(x);
@@ -268,7 +275,7 @@ static const struct stacked *stacked_as(const struct advice *a, const struct out
     return NULL;
 }
 
-/* A change may save more behind others than alone: what they leave was hidden by them. */
+/* Adds evidence where a change saves more after others than alone: the others hid a part of it. */
 static void explain_stack(struct advice *a)
 {
     for (size_t i = 0; i < a->outcome_count; i++) {
@@ -280,7 +287,7 @@ static void explain_stack(struct advice *a)
     }
 }
 
-/* Such a change saves nothing now, but does after the changes that the stack puts before it. */
+/* For changes that save nothing now but do after other changes: says so as the reason. */
 static void tell_later(struct advice *a)
 {
     for (size_t i = 0; i < a->outcome_count; i++) {
@@ -314,8 +321,8 @@ static const char *why_not_now(struct advice *a, const struct outcome *o)
                 : alone;
 }
 
-/* Does not advise now what would save next to nothing alone. What may save more, by the upper end of
- * its interval, is a prediction like others. */
+/* Suppresses findings whose change alone saves next to nothing. If the high end of the interval is
+ * larger, the finding stays. */
 static void put_off(struct advice *a)
 {
     for (size_t i = 0; i < a->outcome_count; i++) {
@@ -336,8 +343,8 @@ static void tell_put_off(struct advice *a)
             a->outcomes[i].why = why_not_now(a, &a->outcomes[i]);
 }
 
-/* Nothing is predicted. What a finding's cause costs where it shows is no bound of what is saved
- * without it: other work moves up. The replay without it anywhere is one. */
+/* For recordings without predictions. The visible cost of a finding's cause is no upper bound for
+ * the saving, because other work moves up. The replay with all of the cause removed gives one. */
 static void raise_bounds(struct advice *a, struct engine *x)
 {
     for (size_t i = 0; x->g->count && i < a->outcome_count; i++) {
@@ -348,7 +355,7 @@ static void raise_bounds(struct advice *a, struct engine *x)
     }
 }
 
-/* What fires as a prediction is told as wide as real cards have shown that it has to be. */
+/* Widens the predictions of findings by what the ledger of real cards shows. */
 static void calibrate(const struct advice *a, struct engine *x)
 {
     for (size_t i = 0; i < a->outcome_count; i++) {

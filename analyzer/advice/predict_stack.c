@@ -1,13 +1,14 @@
-/* The order in which to make the changes, and what each saves on top of those before it.
+/* Finds the order in which to make the changes, and what each saves after those before it.
  *
- * By turns: what heads the ranking, then repairs, then CUDA graphs. What changes the training has no place in it: with another batch a step is not the
- * same step any longer. Within a turn the one goes first that saves most on top of what was chosen,
- * by its lower bound. Unless it heads the ranking, a graph comes behind the repairs because it holds the launches that it was
- * captured with: waits, allocations and shapes that differ keep a step out of it, and what changes
- * kernels afterwards has it captured anew. After each choice all are asked again: what saves
- * nothing while the host sets the pace may save much once a graph launches.
+ * It goes in turns: first the head of the ranking, then repairs, then CUDA graphs. Changes of the
+ * training are left out, because with another batch a step is no longer the same step. Within a
+ * turn the change comes first that saves most, by its lower end, after those already chosen. A
+ * graph comes behind the repairs (unless it heads the ranking), because it holds the launches that
+ * it was captured with: waits, allocations and varying shapes keep a step out of a graph, and a
+ * later change of kernels needs a new capture. After each choice all other changes are replayed
+ * again: what saves nothing while the host sets the pace may save much once a graph launches.
  *
- * Cost: a replay for each pair of findings, and an interval for each that is chosen. */
+ * Cost: a replay for each pair of findings, and an interval for each chosen one. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/limits.h"
 
@@ -16,7 +17,7 @@ enum turn { TURN_FIRST, TURN_REPAIR, TURN_GRAPH, TURNS };
 
 struct choice {
     const struct outcome *outcome;
-    int64_t together_ns; /* saved with all before it */
+    int64_t together_ns; /* saved by this and all before it */
 };
 
 static enum turn turn_of(const struct advice *a, const struct outcome *o)
@@ -26,7 +27,8 @@ static enum turn turn_of(const struct advice *a, const struct outcome *o)
     return o->edit.kind->comes_last ? TURN_GRAPH : TURN_REPAIR;
 }
 
-/* What it saves at least of what it saves here: as much of it as of what it saves alone. */
+/* Returns the least that a change saves here, in ns: the same share of its saving as when it is
+ * made alone. */
 static double least(const struct outcome *o, int64_t more_ns)
 {
     return o->saves_mid_ns > 0 ? (double)more_ns * (double)o->least_ns / (double)o->saves_mid_ns
@@ -46,28 +48,29 @@ static bool is_chosen(const struct outcome *const *chosen, size_t n, const struc
     return false;
 }
 
-/* May it stand behind n others? */
+/* True if the change may stand behind n others. */
 static bool open_behind(const struct outcome *o, size_t n)
 {
     return (o->later && n > 0) || (predict_open_to(o) && !o->upper_bound);
 }
 
-/* The least that it saves, one part in so many of the step. */
+/* A change must save at least the step divided by this number. */
 static int worth_of(const struct outcome *o)
 {
     return o->later ? ADVICE_LATER : QUERY_WORTH;
 }
 
-/* The first finding begins the order if its saving is predicted: also where the others of its job
- * have shown what it saves, and the replay of this rank alone says less. */
+/* True if the first finding begins the order: its saving is predicted. (Other ranks of the job may
+ * have shown a larger saving than the replay of this rank alone.) */
 static bool leads(const struct advice *a)
 {
     const struct outcome *o = a->ranked_count ? a->ranked[0] : NULL;
     return o && open_behind(o, 0) && o->verdict == RULE_FIRES && !o->rule->changes_training;
 }
 
-/* The next one behind the n that are chosen, which save `sum_ns`; chosen[n] is scratch, `out` those
- * that were of no use behind them. No outcome when none of the others saves enough of the step. */
+/* Returns the best change behind the n chosen ones, which save `sum_ns` together. chosen[n] is
+ * scratch; `out` has changes that turned out useless there. The outcome is NULL if no other change
+ * saves enough of the step. */
 static struct choice next(const struct advice *a, struct engine *x, const struct outcome **chosen,
                           size_t n, int64_t sum_ns, const struct outcomes *out)
 {
@@ -95,7 +98,8 @@ static struct choice next(const struct advice *a, struct engine *x, const struct
     return best;
 }
 
-/* A number stays within its interval, and that of a first change is what its finding says. */
+/* Returns the saving to report: within its interval, and for the first change the finding's own
+ * number. */
 static int64_t told(struct span_ns s, int64_t together_ns, bool first)
 {
     if (first)

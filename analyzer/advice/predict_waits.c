@@ -1,6 +1,6 @@
-/* Waits one by one. Where a step waits for the GPU several times, taking one wait out often saves
- * nothing: the next one then waits for the same work. Says what the best single one saves beside
- * what all of them save.
+/* Predicts what single waits save. If a step waits for the GPU several times, removing one wait
+ * often saves nothing, because the next one waits for the same work. This file adds to the finding
+ * what the best single wait saves, beside the saving of all.
  *
  * Cost: a replay for each of the few places in the step at which the host is blocked longest. */
 #include "analyzer/advice/passes.h"
@@ -9,18 +9,19 @@
 
 #include <stdlib.h>
 
-enum { WAITS = 64 }; /* the first so many waits of a step are looked at */
+enum { WAITS = 64 }; /* only the first WAITS waits of a step are examined */
 
-struct step_wait { /* the n-th of the step's waits */
+/* The n-th wait of each step. */
+struct step_wait {
     int64_t blocked_ns;
-    uint32_t call; /* one of them, the longest */
+    uint32_t call; /* of these, the longest one */
     int64_t longest_ns;
     int64_t saves_ns;
 };
 
 struct step_waits {
     struct step_wait at[WAITS];
-    size_t n; /* waits of a step, also those beyond WAITS */
+    size_t n; /* number of waits in a step, also beyond WAITS */
 };
 
 static int64_t blocked_ns(const struct graph *g, uint32_t i)
@@ -32,7 +33,7 @@ static int64_t blocked_ns(const struct graph *g, uint32_t i)
     return t->at_ns - before->at_ns - before->dur_ns;
 }
 
-/* Calls `visit` for each wait that the plan drops, with its number in its step. */
+/* Calls `visit` for each wait that the plan drops, with its number within its step. */
 typedef void wait_fn(const struct graph *g, uint32_t i, size_t place, void *arg);
 static void each_dropped(const struct engine *x, wait_fn *visit, void *arg)
 {
@@ -64,7 +65,8 @@ static void count(const struct graph *g, uint32_t i, size_t place, void *arg)
     }
 }
 
-struct spare { /* marks the calls of one place */
+/* Argument of spare(): sets `keep` of the calls at one place to `value`. */
+struct spare {
     size_t place;
     bool *keep;
     bool value;
@@ -84,7 +86,7 @@ static void drop_all(struct engine *x, const struct outcome *o)
     edit_apply(&o->edit, x->g, &x->plan, &middle);
 }
 
-/* What a step loses when only the waits at `place` go. */
+/* Returns what a step saves in ns if only the waits at `place` go. */
 static int64_t alone(struct engine *x, const struct outcome *o, size_t place, bool *keep)
 {
     struct outcome one = *o;
@@ -129,7 +131,7 @@ static const struct step_wait *best_alone(struct engine *x, const struct outcome
     return best;
 }
 
-/* What the call copies: ", 8.2 kB to the host"; "" where it copies nothing. */
+/* Returns what the call copies, e.g. ", 8.2 kB to the host", or "" if it copies nothing. */
 static const char *copied(const struct timeline *t, struct arena *arena, uint32_t call)
 {
     static const char *const units[] = {"B", "kB", "MB", "GB"};
@@ -153,8 +155,8 @@ static const char *ordinal(struct arena *arena, size_t n)
     return arena_printf(arena, "%zu%s", n, ends[n % 10 < 4 && n / 10 % 10 != 1 ? n % 10 : 0]);
 }
 
-/* "the 3rd of these waits (cudaMemcpy, 8.2 kB to the host, in 'loss')": the name is that of many.
- */
+/* Returns e.g. "the 3rd of these waits (cudaMemcpy, 8.2 kB to the host, in 'loss')": the call's
+ * name alone would fit many waits. */
 static const char *wait_text(const struct facts *f, struct arena *arena, const struct step_wait *p,
                              size_t nth)
 {
@@ -164,8 +166,8 @@ static const char *wait_text(const struct facts *f, struct arena *arena, const s
                         in ? ", in '" : "", in ? in : "", in ? "'" : "");
 }
 
-/* What the host waits for longest is a wait for its own sake, and yet reading a result later saves
- * most: then both are the change. */
+/* The longest waits are explicit synchronisations, but the best single wait reads a result back:
+ * then the remedy contains both. */
 static void advise_reading(struct advice *a, struct outcome *o, const struct step_wait *best)
 {
     const struct timeline *t = a->facts->tl;
@@ -176,8 +178,7 @@ static void advise_reading(struct advice *a, struct outcome *o, const struct ste
     o->remedy.conditions[CONDITION_ALSO_READ] = o->remedy.action == ACTION_REMOVE_SYNCHRONIZE;
 }
 
-/* A saving far above the idle time after the waits looks like a contradiction: say where it comes
- * from. */
+/* Explains a saving far above the idle time after the waits, which looks like a contradiction. */
 static void explain_more(struct advice *a, struct outcome *o)
 {
     const int64_t *part = a->facts->breakdown_ns;

@@ -1,5 +1,5 @@
-/* Asks every rule, then ranks what fires. Findings that save less than 1 % of the step at best are
- * not worth anybody's time and fall silent. */
+/* Asks every rule, and silences findings that save less than 1 % of the step at most: they are not
+ * worth the user's time. order.c ranks the others. */
 
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/query.h"
@@ -15,12 +15,12 @@ static const char *add_missing(struct advice *a, const char *before, const char 
                         how ? " (" : "", how ? how : "", how ? ")" : "");
 }
 
-/* %s: of what the ranges mark the parts, scope_words()->of. */
+/* %s: scope_words()->of, the unit whose parts the ranges mark. */
 #define MARK_RANGES                                                                                \
     "profile with ProfilerActivity.CPU, nsys profile --trace=cuda,nvtx, "                          \
     "or mark the parts %s with NVTX ranges"
 
-/* What a profile may lack, and how to record it; how NULL: no advice holds in general. */
+/* What a profile may lack, and how to record it; `how` is NULL if no advice is valid in general. */
 static const struct lack {
     uint32_t bit; /* of enum have */
     const char *what, *how;
@@ -57,11 +57,12 @@ static const char *how_to_record(struct advice *a, const struct lack *l)
                                  : l->how;
 }
 
-/* What the rule needs and the profile lacks, in words, and how to record it. */
+/* Returns in words what the rule needs and the profile lacks, and how to record it. */
 static const char *missing_text(struct advice *a, uint32_t missing)
 {
     const char *source = timeline_meta(a->facts->tl, "source");
-    bool ours = source && strcmp(source, "run") == 0; /* recording in that way was of no use */
+    bool ours = source && strcmp(source, "run") == 0; /* gpuprof run recorded it: recording again in
+                                                         that way does not help */
     bool useless = ours || (a->facts->tl->op_count == 0 && query_other_accelerator(a->facts));
     const char *all = "";
     for (size_t i = 0; i < LACKS && all; i++) {
@@ -80,13 +81,14 @@ static const char *missing_text(struct advice *a, uint32_t missing)
     return all ? arena_printf(&a->arena, "not recorded: %s", all) : "data is missing";
 }
 
-/* Copies across the bus: only these have a kind of host memory that could be recorded. */
+/* True for copies between host and GPU: only these have a kind of host memory that could be
+ * recorded. */
 static bool crosses_bus(const struct op *o)
 {
     return o->kind == OP_COPY && (o->copy_kind == COPY_H2D || o->copy_kind == COPY_D2H);
 }
 
-/* From the GPU's first work to its last, in the window. */
+/* Returns the ns from the GPU's first work to its last within the window. */
 static int64_t stretch_of_work(const struct facts *f)
 {
     const struct step *s = &f->steps.at[0];
@@ -94,9 +96,9 @@ static int64_t stretch_of_work(const struct facts *f)
     return (to < s->end_ns ? to : s->end_ns) - (from > s->start_ns ? from : s->start_ns);
 }
 
-/* What any change beside start-up can save at most. A window that is mostly start-up: of the rest
- * what lies between the GPU's first work and its last; 0 where start-up is nearly all of that, too:
- * then what else is in it says nothing. */
+/* Returns the most that a change other than of start-up can save, in ns. In a window that is mostly
+ * start-up this is the rest of the time between the GPU's first work and its last. It is 0 if
+ * start-up fills nearly all of that too: then the rest of the window shows nothing. */
 static int64_t most_to_save(const struct facts *f)
 {
     if (!analysis_of_window(f))
@@ -109,6 +111,7 @@ static int64_t most_to_save(const struct facts *f)
     return rest_ns * 100 < work_ns * ADVICE_REST_PCT ? 0 : rest_ns;
 }
 
+/* Returns the kinds of data that rules may use (bits of enum have). */
 static uint32_t have_of(const struct advice *a, int64_t most_ns)
 {
     uint32_t have = (a->facts->tl->have & ~(uint32_t)HAVE_STEPS) | HAVE_NODES;
@@ -160,7 +163,7 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most
         outcome_in_program(a->facts, &a->arena, o);
     if (o->verdict != RULE_FIRES)
         return;
-    /* Sums over streams that work side by side can exceed the step; a saving cannot. */
+    /* Sums over streams that run at the same time can exceed the step; a saving cannot. */
     int64_t limit = o->rule->start_up || most_ns == 0 ? a->facts->step_ns : most_ns;
     o->limit_ns = o->limit_ns > 0 && o->limit_ns < limit ? o->limit_ns : limit;
     o->saves_mid_ns = at_most(o->saves_mid_ns, o->limit_ns);

@@ -1,4 +1,5 @@
-/* See settings.h. tests/settings.sh holds the table against the hook and the trainers. */
+/* The table of settings (settings.h), and which of them a program obeys. tests/settings.sh compares
+ * the table with the hook and the trainers. */
 #include "analyzer/advice/settings.h"
 
 #include "analyzer/advice/outcome.h"
@@ -70,8 +71,8 @@ bool settings_change_numbers(const char *text)
     return false;
 }
 
-/* One setting against what the hook said it knows: "num_workers", or "precision=bf16" where not
- * every value will do. */
+/* Does the hook's list contain this setting? An entry is a name ("num_workers") if any value is
+ * accepted, or name and value ("precision=bf16"). */
 static bool knows(const char *list, const char *setting, size_t n)
 {
     size_t name = strcspn(setting, "=");
@@ -84,8 +85,9 @@ static bool knows(const char *list, const char *setting, size_t n)
     return false;
 }
 
-/* What the program or its runtime said that it obeys. Of PyTorch's programs without that word, and
- * of what does not say what was started, nothing is known: NULL. Others read no settings: "". */
+/* Returns the list of settings that the program or its runtime said it obeys. NULL: not known
+ * (PyTorch programs without such a list, and recordings that do not show which command ran). Other
+ * programs read no settings: "". */
 static const char *settings_obeyed(const struct facts *f)
 {
     static const char *const keys[] = {FACT_TORCH_SETTINGS, FACT_PROGRAM_SETTINGS};

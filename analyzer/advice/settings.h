@@ -1,6 +1,6 @@
-/* The settings that findings advise and `gpuprof try --apply` takes, and who obeys each: one table.
- * A rule names no other. What only plants a defect in a reference trainer is no setting: its undo
- * is in the trainer's list of defects. */
+/* One table of the settings that findings advise and `gpuprof try --apply` accepts, and which
+ * programs obey them. Rules name no others. A name that only plants a defect in a reference trainer
+ * is no setting; the trainer's list of defects has its undo. */
 #ifndef GPUPROF_ADVICE_SETTINGS_H
 #define GPUPROF_ADVICE_SETTINGS_H
 
@@ -9,16 +9,17 @@
 
 struct setting {
     const char *name;
-    const char *hook;  /* values that the PyTorch hook obeys, a space between; "*": any; NULL: the
-                          program needs an edit */
-    bool trainers;     /* reference trainers obey it: any value */
-    const char *other; /* values that change the numbers that are computed; NULL: none does */
+    /* Values that the PyTorch hook obeys, separated by blanks. "*": any value. NULL: the program
+     * needs an edit. */
+    const char *hook;
+    bool trainers;     /* reference trainers obey any value */
+    const char *other; /* values that change computed results; NULL: none does */
 };
 
 extern const struct setting setting_table[];
 extern const size_t setting_count;
 
-/* Does one of "name=value;name=value" change the numbers that are computed? */
+/* Returns true if one of "name=value;name=value" changes computed results. */
 bool settings_change_numbers(const char *text);
 
 #endif

@@ -1,12 +1,13 @@
-/* The end of the advice: what the program has where a remedy applies, and the remedy in words and
- * as a setting that tries it. */
+/* The last stage of the advice: adds what the program has where a remedy applies, and writes the
+ * remedy in words and as a setting that tries it. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/input/feed.h"
 #include "wire/fact_keys.h"
 
 #include <string.h>
 
-/* A fact; of several loaders that of the one which is waited for. */
+/* Returns a fact of the program, or NULL. If it is a fact of loaders and there are several, that of
+ * the loader for which the program waits. */
 static const char *fact(const struct facts *facts, struct arena *arena, const char *key)
 {
     struct feed f;
@@ -21,12 +22,12 @@ void outcome_in_program(const struct facts *f, struct arena *arena, struct outco
 {
     const struct program_facts *facts = &o->rule->program;
     struct remedy *r = &o->remedy;
-    if (r->object.kind != o->rule->remedy.object.kind) /* the facts are about something else */
+    if (r->object.kind != o->rule->remedy.object.kind) /* these facts describe another object */
         return;
     if (facts->line && !r->object.place)
         r->object.place = fact(f, arena, facts->line);
     const char *now = facts->now ? fact(f, arena, facts->now) : NULL;
-    if (now && !strchr(now, '(')) /* "True": of what? */
+    if (now && !strchr(now, '(')) /* a bare value such as "True" needs the setting's name */
         now = arena_printf(arena, "%s: %s", strrchr(facts->now, '.') + 1, now);
     r->now = now;
 }

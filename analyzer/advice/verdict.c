@@ -1,5 +1,5 @@
-/* What fills most of the step and what the largest saving is, in a sentence each; the reason; and
- * what to do next, which is that saving's remedy (verdict_next.c). */
+/* Writes the verdict: one sentence each for what fills most of the step, what the largest saving
+ * is, why, and what to do next, namely that saving's remedy (verdict_next.c). */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
 #include "analyzer/queries/host.h"
@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A group of parts that has one cause and one kind of remedy. */
+/* A group of parts with one cause and one kind of remedy. */
 static const struct group {
     enum verdict_class class;
-    const char *label, *clause; /* behind the clause: share of the step */
+    const char *label, *clause; /* the share of the step follows the clause */
     uint32_t parts;
 } groups[] = {
     {VERDICT_INPUT, "Input-bound", "the GPU waits for data during", 1u << PART_IDLE_INPUT},
@@ -44,8 +44,8 @@ static double share(const struct advice *a, int64_t ns)
     return a->facts->step_ns > 0 ? 100.0 * (double)ns / (double)a->facts->step_ns : 0;
 }
 
-/* "102 ms step"; where long steps recur that is the mean, with the median beside it; where none
- * repeats the window. With what goes before it: each, the. */
+/* Writes the step's time with `which` ("each", "the") before it, e.g. "each 102 ms step". If long
+ * steps recur it is the mean, with the median beside it; if no step repeats it is the window. */
 static const char *step_words(const struct advice *a, const char *which, char *out, size_t size)
 {
     const struct steps *s = &a->facts->steps;
@@ -77,7 +77,8 @@ static const struct group *largest_group(const struct advice *a)
     return best;
 }
 
-/* Where the host is while the GPU waits for other work of it, if most of that is in one place. */
+/* Returns a sentence that names the place of the host's other work while the GPU waits, if more
+ * than half of it is in one place; else "". */
 static const char *host_work_text(struct advice *a)
 {
     struct query_places p = query_host_places(a->facts, NULL);
@@ -86,7 +87,7 @@ static const char *host_work_text(struct advice *a)
                : "";
 }
 
-/* The three largest parts. */
+/* Returns a sentence with the three largest parts. */
 static const char *why_text(struct advice *a)
 {
     char text[512] = "", ms[32];
@@ -117,7 +118,7 @@ static const char *why_text(struct advice *a)
                         where ? where : "");
 }
 
-/* Whether what is exposed of communication is, for the most part, waiting for a late rank. */
+/* True if more than half of the exposed communication is waiting for a late rank. */
 static bool waits_for_late_rank(const struct advice *a)
 {
     const struct ranks *r = &a->facts->ranks;
@@ -131,7 +132,7 @@ static bool waits_for_late_rank(const struct advice *a)
     return false;
 }
 
-/* In the words of what made the recording. */
+/* Returns how to record more, for the tool that made this recording. */
 static const char *record_more(const struct advice *a)
 {
     const char *source = timeline_meta(a->facts->tl, "source");
@@ -144,7 +145,7 @@ static const char *record_more(const struct advice *a)
                : "Record several steps of the real loop, after warm-up.";
 }
 
-/* A step or two with next to no GPU work in them: whatever fills the rest, it is not training. */
+/* For one or two steps with next to no GPU work: whatever fills the rest, it is no training. */
 static void few_ops(struct advice *a, size_t ops)
 {
     verdict_not_enough(
@@ -158,14 +159,15 @@ static void few_ops(struct advice *a, size_t ops)
         verdict_with_records(a, why_text(a)), record_more(a));
 }
 
-/* One step or two, mostly start-up: true of nothing that comes after. */
+/* True for one or two steps that are mostly start-up: later steps will differ. */
 static bool mostly_warm_up(const struct advice *a)
 {
     return a->facts->steps.used <= 2 && a->ranked_count && a->ranked[0]->rule->start_up &&
            2 * a->ranked[0]->saves_high_ns > a->facts->step_ns;
 }
 
-/* Of a window: the call that creates the context is counted by its name, as an allocation. */
+/* True for a window in which one call creates the CUDA context. Such a call is classified by its
+ * name, as an allocation. */
 static bool creates_context(const struct advice *a, const struct group *g)
 {
     int64_t all = group_ns(a, g->parts);
@@ -178,7 +180,8 @@ static bool is_all(int64_t part_ns, int64_t all_ns)
     return part_ns * 100 > all_ns * ADVICE_ALL_PCT;
 }
 
-/* What the host does while the GPU waits for it: one thing, else see host_parts. */
+/* Returns what the host does while the GPU waits for it, if that is one thing; otherwise host_parts
+ * names the parts. */
 static const char *clause_of(const struct advice *a, const struct group *g)
 {
     const int64_t *part = a->facts->breakdown_ns;
@@ -197,7 +200,8 @@ static const char *clause_of(const struct advice *a, const struct group *g)
     return g->clause;
 }
 
-/* " (launches 62 %, other work 22 %, allocating 12 %)": what the share is the sum of. */
+/* Returns the parts of the host's share, e.g. " (launches 62 %, other work 22 %, allocating 12 %)",
+ * or "". */
 static const char *host_parts(struct advice *a, const struct group *g)
 {
     static const struct {
@@ -210,7 +214,7 @@ static const char *host_parts(struct advice *a, const struct group *g)
     size_t n = 0;
     bool told[3] = {false};
     int64_t all = group_ns(a, g->parts);
-    bool window = analysis_of_window(a->facts); /* which has words in brackets already */
+    bool window = analysis_of_window(a->facts); /* whose words already contain brackets */
     if (!(g->parts >> PART_IDLE_HOST & 1) || creates_context(a, g))
         return "";
     for (size_t turn = 0; turn < 3; turn++) {
@@ -230,7 +234,7 @@ static const char *host_parts(struct advice *a, const struct group *g)
     return n ? arena_printf(&a->arena, window ? ": %s" : " (%s)", text) : "";
 }
 
-/* The training thread lacks a core, and no finding is surely worth as much. */
+/* True if the training thread lacks a core, and no finding is sure to save as much. */
 static bool short_of_cpu(const struct advice *a)
 {
     int64_t idle = query_awaits_host(a->facts), starved = a->facts->host.starved_ns;
@@ -238,7 +242,8 @@ static bool short_of_cpu(const struct advice *a)
            (a->ranked_count == 0 || a->ranked[0]->least_ns < (starved < idle ? starved : idle));
 }
 
-/* Behind the reason, where that is not the verdict. */
+/* Returns a sentence on the missing core, to follow the reason, if that is not the verdict itself;
+ * else "". */
 static const char *starved_text(struct advice *a)
 {
     const struct facts *f = a->facts;
@@ -303,7 +308,7 @@ static void write_class(struct advice *a)
     }
 }
 
-/* A window that goes to setting up, or to the end of the program: what that is, and no saving. */
+/* Verdict for a window that is mostly start-up or tear-down: names that and claims no saving. */
 static void window_of_start_up(struct advice *a)
 {
     char window[160];
@@ -352,7 +357,7 @@ static void write_by_work(struct advice *a)
     if (verdict_launches_failed(a) || verdict_launches_lost(a) || verdict_graphs_lost(a))
         return;
     bool thin = query_thin(a->facts, &ops), start_up = mostly_warm_up(a);
-    /* Of an operation or two that take no time it is chance what fills the rest. */
+    /* If the only GPU operations take no time, what fills the rest is chance. */
     if (start_up && analysis_of_window(a->facts) &&
         !(thin && a->facts->breakdown_ns[PART_COMPUTE] < ADVICE_NOTHING_NS)) {
         window_of_start_up(a);
@@ -393,7 +398,7 @@ void verdict_write(struct advice *a)
     write_by_work(a);
     if (!missing || (a->class != VERDICT_NOT_ENOUGH && a->class != VERDICT_START_UP))
         return;
-    /* The little that there is has this cause, whatever else it looks like. */
+    /* This call is the cause of the short recording, whatever else the recording looks like. */
     a->why =
         arena_printf(&a->arena, "The program called %s, which the virtual GPU lacks.", missing);
     a->next = "Record it on a real GPU, or leave this call out.";

@@ -1,40 +1,44 @@
-/* Private to verdict*.c. Texts belong to the arena. */
+/* Private to verdict*.c. All texts belong to the arena of the advice. */
 #ifndef GPUPROF_ADVICE_VERDICT_H
 #define GPUPROF_ADVICE_VERDICT_H
 
 #include "analyzer/advice/advice.h"
 
 void verdict_not_enough(struct advice *a, const char *verdict, const char *why, const char *next);
-/* " The largest saving: TITLE, so much.", "What to change first" in its place where another finding
- * may save more, or "" without a finding; and that finding's remedy, or what to record:
- * verdict_next.c. */
+/* verdict_saving returns " The largest saving: TITLE, TIME.", with "What to change first" instead
+ * if another finding may save more, or "" without a finding. verdict_next returns that finding's
+ * remedy, or what to record. Both in verdict_next.c. */
 const char *verdict_saving(struct advice *a);
 const char *verdict_next(struct advice *a);
-/* " One kernel takes 7.00 ms (70 %): NAME, in 'OPERATOR'.", where that is more than half, or "". */
+/* Returns " One kernel takes 7.00 ms (70 %): NAME, in 'OPERATOR'." if it takes more than half of
+ * the step, or "". */
 const char *verdict_one_kernel(struct advice *a);
-/* Where start-up is most of a window: the same of the second finding, or "". */
+/* For windows that are mostly start-up: returns the saving of the second finding, or "". */
 const char *verdict_rest(struct advice *a);
-/* Kernels were launched but not recorded, or nothing was launched at all. */
+/* Writes the verdict if kernels were launched but not recorded, or if nothing was launched. */
 void verdict_no_gpu_work(struct advice *a);
-/* The virtual GPU saw no call, or stopped the program at one that it lacks: why, and what to do. */
+/* Writes the verdict and returns true if the virtual GPU saw no call, or stopped the program at a
+ * call that it lacks. */
 bool verdict_unreached(struct advice *a);
-/* Too many launches in the steps have no record of the GPU's work. */
-bool verdict_launches_failed(struct advice *a); /* most of what it launches never runs */
+/* Each writes the verdict and returns true if its condition holds. Failed: most launches never run.
+ * Lost: the GPU's records of too many launches in the steps are missing. */
+bool verdict_launches_failed(struct advice *a);
 bool verdict_launches_lost(struct advice *a);
-/* Most of what seems idle time between queued kernels lies amid graphs; and that is most of what is
- * lost. */
+/* The same if most of the idle time between queued kernels lies within launched graphs, and is most
+ * of the lost time: then records of kernels are missing. */
 bool verdict_graphs_lost(struct advice *a);
-/* What of the evidence is missing, as a sentence behind the reason, or "". */
+/* Returns a sentence about missing evidence, to follow the reason, or "". */
 const char *verdict_missing(struct advice *a);
-/* Records are missing (health_kinds.h): the verdict of a recording that shows nothing else; and the
- * reason with a sentence about it, as it is where none are missing. */
+/* verdict_records_missing writes the verdict and returns true if records are missing
+ * (health_kinds.h) and the recording shows nothing else. verdict_with_records returns the reason,
+ * with a sentence about missing records if there are any. */
 bool verdict_records_missing(struct advice *a);
 const char *verdict_with_records(struct advice *a, const char *why);
-/* " 41.0 ms of 62.0 ms per step: memory_map() train.py:9, ...", the line that takes most of the
- * step besides the model's own computing, or "". A tenth at least. */
+/* Returns " 41.0 ms of 62.0 ms per step: memory_map() train.py:9, ...", the line that takes most of
+ * the step besides the model's own computing, or "". It needs at least a tenth of the step. */
 const char *verdict_line(struct advice *a);
-const char *verdict_other_line(struct advice *a); /* of the steps that do not count; or "" */
-/* verdict_cpu.c: of a program that computes without a GPU; the same where no step was found. */
+const char *verdict_other_line(struct advice *a); /* the same in steps that do not count */
+/* For programs that compute without a GPU: with steps, and without (verdict_cpu.c). */
 void verdict_cpu(struct advice *a);
 void verdict_cpu_no_steps(struct advice *a);
 

@@ -1,4 +1,4 @@
-/* What is said of a program that computes without a GPU: what fills most of its step, how many
+/* Writes the verdict for programs that compute without a GPU: what fills most of the step, how many
  * threads compute on how many cores, and which of several ranks is late. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct cpu_group { /* parts that have one remedy */
+/* Parts with one remedy. */
+static const struct cpu_group {
     enum verdict_class class;
     const char *sentence;
     uint32_t parts;
@@ -35,7 +36,8 @@ static const struct cpu_group { /* parts that have one remedy */
      1u << PART_OTHER},
 };
 
-/* A line of the program that holds up the loop between the model's calls is its other work. */
+/* Returns the group's time per step in ns. A line of the program that delays the loop between the
+ * model's calls counts as other work, not as computing. */
 static int64_t group_ns(const struct advice *a, const struct cpu_group *g)
 {
     int64_t of_line = query_cause_in_model(a->facts);
@@ -59,13 +61,14 @@ static const struct cpu_group *largest_group(const struct advice *a)
     return best;
 }
 
-/* Libraries of agents that play (Stable-Baselines3) call model.eval() for each game. */
+/* True if model.eval() may not mean validation: libraries of playing agents (Stable-Baselines3)
+ * call it for each game, and have no data loader. */
 static bool may_play(const struct advice *a)
 {
     return !a->facts->tl->loader_count;
 }
 
-/* "127 ms step", "average 127 ms step (median 94.0 ms)". */
+/* Returns e.g. "127 ms step", or "average 127 ms step (median 94.0 ms)". */
 static const char *step_words(struct advice *a)
 {
     char step[32], median[32];
@@ -76,7 +79,8 @@ static const char *step_words(struct advice *a)
                         time_words(median, sizeof median, a->facts->steps.median_ns));
 }
 
-/* Those of the group with 1 % and more, by name: "backward, optimizer, forward and loss take". */
+/* Names the group's parts of at least 1 % of the step, e.g. "backward, optimizer, forward and loss
+ * take". */
 static const char *names_take(struct advice *a, const struct cpu_group *g)
 {
     const char *text = "";
@@ -90,7 +94,7 @@ static const char *names_take(struct advice *a, const struct cpu_group *g)
     return arena_printf(&a->arena, "%s take%s", text ? text : "", n == 1 ? "s" : "");
 }
 
-/* The three largest parts. */
+/* Names the three largest parts. */
 static const char *parts_text(struct advice *a)
 {
     bool told[PART_COUNT] = {false};
@@ -113,7 +117,7 @@ static const char *parts_text(struct advice *a)
     return text ? text : "";
 }
 
-/* Threads that compute, over all ranks, beyond the cores. */
+/* True if the threads that compute, over all ranks, are more than the cores. */
 static bool oversubscribed(const struct advice *a)
 {
     return a->facts->host.usable_cores > 0 &&
@@ -121,8 +125,8 @@ static bool oversubscribed(const struct advice *a)
                a->facts->host.usable_cores;
 }
 
-/* Whether the training thread often stands ready without a core, although this program's threads
- * have few of the cores: other programs take them. */
+/* True if the training thread is often ready without a core although this program's threads use few
+ * of the cores: then other programs use them. *have: cores that the program gets. */
 static bool crowded_out(struct advice *a, double *have)
 {
     struct query_loader l = query_loader(a->facts, &a->arena);
@@ -162,7 +166,7 @@ static const char *threads_text(struct advice *a)
         threads, threads == 1 ? "" : "s", each, cores, cores == 1 ? "" : "s", queue_text(a));
 }
 
-/* What lies in steps that are left out of a median. */
+/* Returns a sentence about validation that lies in steps which a median leaves out, or "". */
 static const char *beside_text(struct advice *a)
 {
     const struct timeline *t = a->facts->tl;
@@ -186,7 +190,7 @@ static const char *beside_text(struct advice *a)
                         time_words(each, sizeof each, sum / count));
 }
 
-/* Others' traces may be read with a GPU in mind. */
+/* Returns a sentence for other profilers' traces, in which a reader may expect a GPU, or "". */
 static const char *seen_text(const struct advice *a)
 {
     return timeline_meta(a->facts->tl, "trace.devices")
@@ -204,7 +208,7 @@ static const char *why_text(struct advice *a)
         a->facts->cpu_ranks.text ? arena_printf(&a->arena, "%s.", a->facts->cpu_ranks.text) : "");
 }
 
-/* No rule saves a good part of what takes longest: says what the user could look at instead. */
+/* No rule saves much of what takes longest: returns what the user could examine instead. */
 static const char *open_text(struct advice *a, const struct cpu_group *g)
 {
     int cores = a->facts->host.usable_cores, ranks = query_ranks_here(a->facts);
@@ -217,7 +221,7 @@ static const char *open_text(struct advice *a, const struct cpu_group *g)
                             "ranks on %d cores): OMP_NUM_THREADS or torch.set_num_threads.",
                             cores / ranks > 0 ? cores / ranks : 1, ranks, cores);
     if (g->parts >> PART_FORWARD & 1)
-        return facts_line_looks(a->facts) < LINES_LEAST /* nobody looked */
+        return facts_line_looks(a->facts) < LINES_LEAST /* too few samples of lines */
                    ? "No rule found time to save. gpuprof run --modules splits the computing by "
                      "module."
                    : arena_printf(&a->arena,
@@ -285,7 +289,7 @@ void verdict_cpu(struct advice *a)
                               : open_text(a, g);
 }
 
-/* The hook's own words on why there is nothing of it; NULL: it had none. */
+/* Returns the hook's own message on why it recorded nothing, or NULL. */
 static const char *hook_complaint(const struct advice *a)
 {
     for (size_t i = 0; i < a->facts->tl->health_count; i++)
@@ -294,7 +298,7 @@ static const char *hook_complaint(const struct advice *a)
     return NULL;
 }
 
-/* Steps were counted and nothing else was recorded, as asked for. */
+/* Writes the verdict and returns true if only step marks were recorded, as requested. */
 static bool marks_alone(struct advice *a)
 {
     const struct timeline *t = a->facts->tl;
@@ -314,7 +318,8 @@ static bool marks_alone(struct advice *a)
     return true;
 }
 
-/* It ended badly before it did anything on a GPU: its steps are not the matter. */
+/* The program ended with an error before it used a GPU: writes that as the verdict instead of the
+ * missing steps. */
 static bool failed_early(struct advice *a)
 {
     const char *status = timeline_meta(a->facts->tl, "ended.status");

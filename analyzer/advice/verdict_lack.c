@@ -1,4 +1,4 @@
-/* What is said where too little was recorded to say more. */
+/* Verdicts for recordings that contain too little for advice. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/verdict.h"
 #include "analyzer/facts/health_kinds.h"
@@ -20,7 +20,7 @@ void verdict_not_enough(struct advice *a, const char *verdict, const char *why, 
     a->next = next;
 }
 
-/* What a health row says, as a sentence. */
+/* Returns a health row's text as a sentence. */
 static const char *sentence(struct advice *a, const struct row_health *h)
 {
     const struct timeline *t = a->facts->tl;
@@ -73,7 +73,7 @@ static void trace_of_no_gpu(struct advice *a)
                    "with a GPU, gpuprof run CMD.");
 }
 
-/* No way of recording shows gpuprof what it does. */
+/* No way of recording shows gpuprof the work of this accelerator. */
 static void trace_of_other(struct advice *a, const char *name)
 {
     verdict_not_enough(
@@ -88,8 +88,8 @@ static void trace_of_other(struct advice *a, const char *name)
                      name));
 }
 
-/* Kernels were launched but not recorded, or nothing was launched at all: two different mistakes.
- */
+/* Two different mistakes: the program launched kernels that were not recorded, or it launched
+ * nothing. */
 void verdict_no_gpu_work(struct advice *a)
 {
     size_t launches = 0;
@@ -98,7 +98,7 @@ void verdict_no_gpu_work(struct advice *a)
                     a->facts->tl->apis[i].kind == API_GRAPH_LAUNCH;
     const char *source = timeline_meta(a->facts->tl, "source");
     bool kineto = source && strcmp(source, "kineto") == 0;
-    bool ours = source && strcmp(source, "run") == 0; /* it was gpuprof run */
+    bool ours = source && strcmp(source, "run") == 0; /* gpuprof run recorded it */
     const char *devices = timeline_meta(a->facts->tl, "trace.devices");
     const char *other = query_other_accelerator(a->facts);
     const struct row_health *hidden = health_hides_gpu(a->facts->tl);
@@ -137,7 +137,8 @@ void verdict_no_gpu_work(struct advice *a)
                      "works on this machine.");
 }
 
-/* What the virtual GPU's part in the program found (virtual.unreached: WORD PATH). */
+/* Texts for the fact virtual.unreached ("WORD PATH"): why the virtual GPU could not replace the
+ * program's CUDA runtime. */
 static const struct unreached {
     const char *word, *why, *next;
 } unreached[] = {
@@ -159,7 +160,7 @@ bool verdict_unreached(struct advice *a)
     if (missing)
         verdict_not_enough(a,
                            "Not enough data: the program stopped before it gave the GPU any work.",
-                           "", ""); /* verdict_write says why */
+                           "", ""); /* verdict_write fills in the reason */
     for (size_t i = 0; !missing && note && i < sizeof unreached / sizeof *unreached; i++) {
         const struct unreached *u = &unreached[i];
         size_t n = strlen(u->word);

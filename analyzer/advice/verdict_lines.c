@@ -1,4 +1,5 @@
-/* The line of the user's program behind the verdict: what no rule knows is named all the same. */
+/* Names the line of the user's program behind the verdict, also where no rule has a remedy for
+ * it. */
 #include "analyzer/advice/verdict.h"
 #include "analyzer/queries/lines.h"
 #include "base/size.h"
@@ -10,7 +11,8 @@ const char *verdict_line(struct advice *a)
     char ns[32], step[32];
     if (!c.line)
         return "";
-    /* at the head of a loop it says little: what the loader's workers do meanwhile says more */
+    /* The head of a loop shows little; the line in which the loader's workers make batches shows
+     * more. */
     const char *worker = query_line_of_input(c.line) ? query_worker_line(f, &a->arena) : "";
     const char *out = arena_printf(
         &a->arena, " %s of %s %s pass in %s%s%s.", time_words(ns, sizeof ns, c.ns),

@@ -1,4 +1,4 @@
-/* The largest saving, or the one to begin with, and what to do next: its remedy. */
+/* Names the largest saving, or the one to begin with, and what to do next, which is its remedy. */
 #include "analyzer/advice/verdict.h"
 #include "analyzer/advice/limits.h"
 #include "analyzer/queries/dominant.h"
@@ -12,7 +12,7 @@ static double share(const struct advice *a, int64_t ns)
     return a->facts->step_ns > 0 ? 100.0 * (double)ns / (double)a->facts->step_ns : 0;
 }
 
-/* How this recording's source would come to know of steps. */
+/* Returns how to mark steps, for the tool that made this recording. */
 static const char *mark_steps_text(const struct advice *a)
 {
     const char *framework = timeline_meta(a->facts->tl, "framework");
@@ -35,7 +35,7 @@ static const char *why_no_graph(const struct advice *a)
     return NULL;
 }
 
-/* Of the GPU, in the steps that count. */
+/* True if the steps that count use several streams of the GPU. */
 static bool several_streams(const struct facts *f)
 {
     uint32_t first = TL_NONE;
@@ -49,7 +49,7 @@ static bool several_streams(const struct facts *f)
     return false;
 }
 
-/* Nearly all operations came of calls that are known. */
+/* True if the calls that launched nearly all operations are known. */
 static bool launches_recorded(const struct timeline *t)
 {
     size_t unknown = 0;
@@ -58,7 +58,7 @@ static bool launches_recorded(const struct timeline *t)
     return t->op_count > 0 && unknown * QUERY_SOME < t->op_count;
 }
 
-/* Exposed copies, where no rule has an answer: which they are. */
+/* Returns which copies are exposed, for cases in which no rule has a remedy, or NULL. */
 static const char *copies_text(struct advice *a)
 {
     const struct totals *t = &a->facts->totals;
@@ -87,7 +87,7 @@ static const char *copies_text(struct advice *a)
                                 : "");
 }
 
-/* What to do about a part that is most of what is lost, where no rule that fired comes near it. */
+/* Returns what to do about the largest lost part if no finding comes near it, or NULL. */
 static const char *unanswered(struct advice *a)
 {
     int most = PART_COMM;
@@ -128,7 +128,7 @@ static const char *unanswered(struct advice *a)
     return NULL;
 }
 
-/* "23.0 to 33.6 ms per step (15 to 22 %)" */
+/* Returns e.g. "23.0 to 33.6 ms per step (15 to 22 %)". */
 static const char *saving_words(struct advice *a, const struct outcome *o)
 {
     char low[24], high[24];
@@ -142,7 +142,8 @@ static const char *saving_words(struct advice *a, const struct outcome *o)
         high, of, share_pct(a->facts, o->saves_low_ns), share_pct(a->facts, o->saves_high_ns));
 }
 
-/* Findings rank by what is certain, so another one may save more. */
+/* True if no other finding may save more. Findings rank by what is certain, so the first one need
+ * not save most. */
 static bool saves_most(const struct advice *a, const struct outcome *o)
 {
     for (size_t i = 0; i < a->ranked_count; i++)
@@ -151,8 +152,8 @@ static bool saves_most(const struct advice *a, const struct outcome *o)
     return true;
 }
 
-/* A bound beside a prediction: which of them saves more is not known, and the verdict may be about
- * either. The second is named as well. */
+/* Of a bound and a prediction it is not known which saves more, and the verdict may be about
+ * either, so the second one is named as well if it saves nearly as much. */
 static const char *nearly_as_much(struct advice *a)
 {
     const struct outcome *o = a->ranked[0];
@@ -180,7 +181,7 @@ const char *verdict_rest(struct advice *a)
              : "";
 }
 
-/* Before anything else is judged. */
+/* The training thread needs a core before anything else can be judged. */
 static const char *free_a_core(const struct advice *a)
 {
     return a->class == VERDICT_CONTENTION
@@ -189,8 +190,8 @@ static const char *free_a_core(const struct advice *a)
                : "";
 }
 
-/* One kernel that takes longer than all else in the step together, whatever can be advised about
- * the rest. "" where there is none, or where it waits for other ranks. */
+/* Returns a sentence about the kernel that takes longer than the rest of the step, whatever advice
+ * there is for the rest, or "". It returns "" for a kernel that waits for other ranks. */
 const char *verdict_one_kernel(struct advice *a)
 {
     struct query_dominant d = query_dominant(a->facts, &a->arena);
@@ -203,8 +204,9 @@ const char *verdict_one_kernel(struct advice *a)
                         d.line ? ", launched at " : "", d.line ? d.line : "");
 }
 
-/* Nothing to change in how kernels come; so which of them takes longest. What limits it is no
- * matter of a timeline, and those of libraries are as they are. */
+/* For steps with nothing to change in how kernels are launched: names the kernel that takes
+ * longest. A timeline does not show what limits it; Nsight Compute does, but kernels of libraries
+ * cannot be changed anyway. */
 static const char *only_kernels(struct advice *a)
 {
     const struct totals *t = &a->facts->totals;

@@ -1,10 +1,11 @@
-/* From which line of the program the work comes that a finding is about. */
+/* Finds the line of the program from which a finding's GPU work comes. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/query.h"
 
 #include <stdlib.h>
 
-/* The work that the finding shows; NULL: it shows none, or a gap behind some. */
+/* Returns the operation that is the finding's first example, or NULL if there is none (or if the
+ * example is a gap before an operation). */
 static const struct op *example_of(const struct facts *f, const struct outcome *o)
 {
     uint32_t i = o->example_count ? o->examples[0].op : TL_NONE;
@@ -23,7 +24,8 @@ bool outcome_is_about(const struct facts *f, const struct outcome *o, uint32_t o
     return y && x->kind == y->kind && x->name == y->name && x->copy_kind == y->copy_kind;
 }
 
-/* Sums by line; the line with most of them, 0: there is none. */
+/* Sums the finding's work by line. Returns the line with most of it, and *share of all; 0: there is
+ * none. */
 static uint32_t most_of(const struct facts *f, const struct outcome *o, double *share)
 {
     const struct timeline *t = f->tl;
@@ -44,8 +46,9 @@ static uint32_t most_of(const struct facts *f, const struct outcome *o, double *
     return best;
 }
 
-/* "; 83 % of that work comes from train.py:9 (Net.forward)" behind the summary; of bounds only
- * those on copies, whose examples are what they are about. */
+/* Adds "; 83 % of that work comes from train.py:9 (Net.forward)" to the summary. Bounds without an
+ * edit get it only if they are about copies, because then the example shows the work that the
+ * finding is about. */
 void outcome_say_where(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     double share;
