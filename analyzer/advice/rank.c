@@ -61,8 +61,8 @@ static const char *how_to_record(struct advice *a, const struct lack *l)
 static const char *missing_text(struct advice *a, uint32_t missing)
 {
     const char *source = timeline_meta(a->facts->tl, "source");
-    bool ours = source && strcmp(source, "run") == 0; /* gpuprof run recorded it: recording again in
-                                                         that way does not help */
+    /* gpuprof run recorded it: recording again in that way does not help */
+    bool ours = source && strcmp(source, "run") == 0;
     bool useless = ours || (a->facts->tl->op_count == 0 && query_other_accelerator(a->facts));
     const char *all = "";
     for (size_t i = 0; i < LACKS && all; i++) {

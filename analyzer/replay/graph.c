@@ -156,8 +156,8 @@ static int link_ops(struct maker *m)
 static int put_orphans(struct maker *m)
 {
     const struct timeline *t = m->t;
-    bool *goes_on = calloc(t->stream_count + 1, 1); /* by stream: work launched in the window has
-                                                       begun there */
+    /* by stream: work launched in the window has begun there */
+    bool *goes_on = calloc(t->stream_count + 1, 1);
     m->failed |= !goes_on;
     for (uint32_t i = 0; i < t->op_count && !m->failed; i++) {
         const struct op *o = &t->ops[i];
@@ -277,8 +277,8 @@ struct graph *graph_build(const struct facts *f, struct err *e)
     struct maker m = {.g = g, .a = f, .t = f->tl};
     g->a = f;
     g->streams = f->tl->stream_count;
-    g->lanes = g->streams + f->tl->thread_count + 1; /* one more, for a worker that was not
-                                                        recorded */
+    /* one more, for a worker that was not recorded */
+    g->lanes = g->streams + f->tl->thread_count + 1;
     g->launches_block = query_launches(f).block;
     if (!graph_too_wide(f->tl))
         find_window(&m);

@@ -25,8 +25,8 @@ static int64_t quarter(int64_t *v, size_t n)
 static void usual_lags(const struct graph *g, int64_t *launch, int64_t *follow)
 {
     int64_t *l = malloc((g->count + 1) * sizeof *l), *f = malloc((g->count + 1) * sizeof *f);
-    uint32_t *last = malloc((g->streams + 1) * sizeof *last); /* by stream: its latest work, or
-                                                                 TASK_NONE */
+    /* by stream: its latest work, or TASK_NONE */
+    uint32_t *last = malloc((g->streams + 1) * sizeof *last);
     size_t ln = 0, fn = 0;
     for (size_t s = 0; last && s < g->streams; s++)
         last[s] = TASK_NONE;

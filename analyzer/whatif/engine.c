@@ -56,8 +56,8 @@ static void spare_recording(struct engine *x, int draw, unsigned assume)
  * same pace, so this matters only if the host limits the step in one of the two. */
 static void vary_host(struct engine *x, int draw)
 {
-    static const double of_run[RUNS] = {0.1, 0.3, 0.7, 0.9}; /* quantiles: 80 % of the runs lie
-                                                                between the outer two */
+    /* quantiles: 80 % of the runs lie between the outer two */
+    static const double of_run[RUNS] = {0.1, 0.3, 0.7, 0.9};
     if (draw >= FIRST_RUN) {
         int run = draw - FIRST_RUN;
         host_pace_of_run(x->g, &x->plan, of_run[run]);
@@ -118,9 +118,8 @@ static int64_t work_left_ns(const struct engine *x)
 {
     double most = room_left_ns(&x->room, x->g, &x->plan);
     double share = x->g->length_ns > 0 ? most / x->plan.work / (double)x->g->length_ns : 0;
-    return (int64_t)(fmin(share, 1) * (double)x->f->step_ns); /* damaged files may contain times
-                                                                 that make the share larger than
-                                                                 1 */
+    /* damaged files may contain times that make the share larger than 1 */
+    return (int64_t)(fmin(share, 1) * (double)x->f->step_ns);
 }
 
 static bool of_host(const struct edit *const *edits, size_t n)

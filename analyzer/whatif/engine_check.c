@@ -69,8 +69,8 @@ static void assume(struct engine *x, struct whatif *w, unsigned assumption, cons
 static void assume_order(struct engine *x, struct whatif *w)
 {
     const struct steps *s = &x->f->steps;
-    if (x->room.apart && w->waits > 0) { /* the recorded order is the likelier assumption: it stands
-                                            first */
+    /* the recorded order is the likelier assumption: it stands first */
+    if (x->room.apart && w->waits > 0) {
         assume(
             x, w, ASSUME_ORDER,
             "kernels of different streams never ran at the same time, so their order may matter");

@@ -133,8 +133,8 @@ int holdout_check(struct whatif *w, const struct graph *g, const struct replay *
     struct rows r;
     size_t errors = 0;
     double error[HELD_STEPS_MAX];
-    if (g->once || g->steps > g->recorded_steps) /* a repeated step would be compared with its own
-                                                    copy */
+    /* a repeated step would be compared with its own copy */
+    if (g->once || g->steps > g->recorded_steps)
         return 0;
     if (list_rows(&r, g) < 0)
         return -1;

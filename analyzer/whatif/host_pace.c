@@ -91,8 +91,8 @@ float *host_pace_stacked(const struct graph *g, struct arena *arena)
         all += (double)calls[i];
         ns += (double)k->dur_ns;
     }
-    for (size_t i = g->recorded; calls && ns > 0 && i < g->count; i++) /* tasks of repeated steps
-                                                                          get the mean */
+    /* tasks of repeated steps get the mean */
+    for (size_t i = g->recorded; calls && ns > 0 && i < g->count; i++)
         calls[i] = task_is_host(&g->tasks[i]) ? (float)(all / ns * (double)g->tasks[i].dur_ns) : 0;
     return calls;
 }

@@ -1,4 +1,5 @@
-/* Where rules decide, and what they assume of a change: names, values and sources in limits.def. */
+/* Names of the rules' thresholds and of what rules assume about a change. limits.def has the
+ * values, units and sources. */
 #ifndef GPUPROF_RULES_LIMITS_H
 #define GPUPROF_RULES_LIMITS_H
 

@@ -49,8 +49,8 @@ static bool stays_anyway(const struct graph *g, const struct task *t)
  * and on long pauses of its own, and each kernel starts right behind its predecessor. */
 static void graph_at_most(const struct graph *g, struct plan *p)
 {
-    bool waited[2] = {false, false}; /* a result was waited for: on the training thread; on another
-                                        thread */
+    /* a result was waited for: on the training thread; on another thread */
+    bool waited[2] = {false, false};
     bool crowded = query_short_of_cpu(g->a);
     p->node_lag_permille = 0;
     for (uint32_t i = 0; i < g->count; i++) {

@@ -54,8 +54,8 @@ static double measured_contention(const struct graph *g)
     struct seen *v = malloc((g->count + 1) * sizeof *v);
     size_t n = 0;
     int64_t busy_until = INT64_MIN;
-    for (uint32_t i = 0; v && i < g->recorded; i++) { /* launch order, which is nearly the order of
-                                                         time */
+    /* launch order, which is nearly the order of time */
+    for (uint32_t i = 0; v && i < g->recorded; i++) {
         const struct op *o = edit_op(g, i);
         if (!o)
             continue;
@@ -153,8 +153,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     comm /= (double)g->steps;
     compute /= (double)g->steps;
     if (own && own->comm_ns > own->wait_ns && (double)(own->comm_ns - own->wait_ns) < comm)
-        comm = (double)(own->comm_ns - own->wait_ns); /* transfer only, without one long wait in a
-                                                         step */
+        comm = (double)(own->comm_ns - own->wait_ns); /* transfer, without waiting */
     double room = compute * draw_span(d, 0, ASSUMED_BACKWARD);
     double last = comm * unhidden(g, d);
     double slower = measured_contention(g);

@@ -1,5 +1,5 @@
-/* More is copied to the GPU in a step than computing could ever hide: parameters or states that
- * live in host memory, or input far larger than it needs to be. */
+/* Fires if a step copies more to the GPU than computing could ever hide: parameters or states that
+ * live in host memory, or input far larger than necessary. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/timeline/name_test.h"
@@ -26,7 +26,8 @@ static struct query_copies all_h2d(const struct facts *f)
     return sum;
 }
 
-/* Exposed, per step. What is not fetched need not be put back either; 0: other data come back. */
+/* Returns the exposed time of copies back to the host, in ns per step, if they return what was
+ * fetched: without the fetch they are not needed either. 0: other data come back. */
 static int64_t puts_back(const struct facts *f, int64_t exposed)
 {
     int64_t ns = 0, most = f->breakdown_ns[PART_COPY] - exposed;
@@ -53,8 +54,8 @@ static bool of_offload(const char *range)
                                  "Offload|ZeRO");
 }
 
-/* A library that fetches weights from the host was at work (that it is installed, and so in stacks,
- * says nothing), or what is fetched goes back. */
+/* Returns true if weights live in host memory: a library that fetches them was at work (stacks show
+ * only that it is installed, which proves nothing), or the fetched data go back. */
 static bool is_offloaded(const struct facts *f, int64_t back)
 {
     const struct timeline *t = f->tl;

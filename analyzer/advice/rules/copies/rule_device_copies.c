@@ -1,5 +1,5 @@
-/* Data is copied from one place of the GPU's memory to another: kernels that only copy, and copies
- * within the device. Named by the operators that ask for them. */
+/* Fires if much time goes to copies from one place of the GPU's memory to another: kernels that
+ * only copy, and copies within the device. Names the operators that request them. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -14,13 +14,14 @@ static bool copies(const struct op *o)
                                 : o->kind == OP_COPY && o->copy_kind == COPY_D2D;
 }
 
-/* What fills the buffer of a collective belongs to the exchange. */
+/* Copies that fill the buffer of a collective belong to the exchange and do not count. */
 static enum query_take is_copy(const struct facts *f, uint32_t op)
 {
     return copies(&f->tl->ops[op]) && !query_fills_buffer(f, op) ? QUERY_BUSY : QUERY_NO;
 }
 
-/* Who asks for copies. The outermost counts: contiguous() calls clone() calls copy_(). */
+/* Operators that request copies. The outermost one counts: contiguous() calls clone(), which calls
+ * copy_(). */
 static const char *const askers[] = {"cat",   "stack",  "contiguous", "reshape",
                                      "clone", "repeat", "copy_"};
 static const char of_aten[] = "aten::";
@@ -94,7 +95,7 @@ static void check_device_copies(const struct facts *f, struct arena *arena, stru
                          (double)ops.count / (double)f->steps.used, "count", rows);
     outcome_evidence_per(o, "their GPU time", ms(cost), "ms", rows);
     name_asker(f, arena, o, cost);
-    o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how many of them are needed */
+    o->error_class = ERROR_RERUN_DECIDES; /* how many of them are needed is not known */
     outcome_fires(
         o, cost,
         arena_printf(

@@ -1,4 +1,4 @@
-/* Batches copied from one place of the host's memory to another before they go to the GPU. */
+/* Fires if the training thread copies batches within host memory before they go to the GPU. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/host.h"
 

@@ -1,13 +1,13 @@
-/* Pages of managed memory move in each step, because a kernel or the host touches them where they
- * are not: whoever touched them waits. */
+/* Fires if pages of managed memory move in each step because a kernel or the host touches them
+ * where they are not, and then waits for them. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 
 #include <string.h>
 
-/* What a kernel touched moves while it runs; what moves to an idle GPU was prefetched. Operations
- * come in the order of their starts. */
+/* Takes migrations to the GPU that a kernel caused: these run while a kernel runs. Pages that move
+ * to an idle GPU were prefetched. Operations come in the order of their starts. */
 static enum query_take to_kernel(const struct facts *f, uint32_t op, const void *arg)
 {
     const struct op *o = &f->tl->ops[op];
@@ -25,14 +25,16 @@ static enum query_take elsewhere(const struct facts *f, uint32_t op, const void 
     return tl_migrates(o) && o->copy_kind != COPY_H2D ? QUERY_BUSY : QUERY_NO;
 }
 
-/* At most, per step: the transfers and the faults, no longer than what waits for them runs. */
+/* Returns the most that is waited for migrations, in ns per step: transfers and page faults, but at
+ * most the time of the work that waits for them. */
 static int64_t waits(const struct facts *f, const struct query_ops *moved, int64_t limit_ns)
 {
     int64_t ns = per_step(f, moved->busy_ns) + per_step(f, moved->count * RULES_FAULT_NS);
     return ns < limit_ns ? ns : limit_ns;
 }
 
-/* Nsight Systems and PyTorch's profiler record migrations, gpuprof does not. */
+/* Returns true if the program allocates managed memory, whose migrations Nsight Systems and
+ * PyTorch's profiler record but gpuprof does not. */
 static bool may_migrate_unseen(const struct facts *f)
 {
     const struct str_table *s = &f->tl->strings;

@@ -1,11 +1,12 @@
-/* Pinned copies that the GPU or the host waits for, though they could run beside compute. */
+/* Fires if the GPU or the host waits for copies from pinned memory that could run beside
+ * computing. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 
-/* What to change, and what gpuprof can try of it. PyTorch makes its copies on the stream that
- * computes: without non_blocking=True the host waits for them as well, and that goes first. Nor
- * does a side stream help where the GPU idles because the host is in calls that copy. */
+/* Chooses the change, and what gpuprof can try of it. PyTorch copies in the stream that computes;
+ * without non_blocking=True the host waits for each copy as well, so that comes first. A side
+ * stream does not help if the GPU idles because the host spends its time in copy calls. */
 static void advise(const struct facts *f, struct outcome *o, bool in_calls)
 {
     o->edit.kind = &edit_overlap;
@@ -17,8 +18,8 @@ static void advise(const struct facts *f, struct outcome *o, bool in_calls)
                                                  : ACTION_COPY_AHEAD;
 }
 
-/* Steps take turns in several streams, by the longest kernel of each: the copy of one waits for no
- * kernel of the step before. */
+/* Returns true if steps alternate between several streams (judged by the longest kernel of each
+ * step): then the copy of one step does not wait for a kernel of the step before. */
 static bool takes_turns(const struct facts *f, struct arena *arena)
 {
     int64_t *longest = arena_array(arena, f->steps.count + 1, sizeof *longest);
@@ -55,7 +56,8 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
         outcome_evidence(o, "rate", (double)c->bytes / (double)c->total_ns, "GB/s", rows);
 }
 
-/* Other buffers of that size, or results of the step before: nobody can tell. */
+/* These bytes may be other buffers of the same size, or results of the step before: that cannot be
+ * decided. */
 static void doubt_size(struct outcome *o, double back_pct)
 {
     o->edit = (struct edit){.kind = NULL};

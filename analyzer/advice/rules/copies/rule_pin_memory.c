@@ -1,4 +1,5 @@
-/* Copies between the GPU and pageable memory: staged by the driver while the host waits. */
+/* Fires if copies between the GPU and pageable memory cost time: the driver stages them while the
+ * host waits. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
@@ -9,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Did copies from pinned memory show what this machine can do? Large ones alone tell. Without them
- * the saving rests on a range of usual rates, and is no matter of dependencies alone. */
+/* Returns true if copies from pinned memory show the rate of this machine; only large ones do.
+ * Otherwise the saving depends on a range of usual rates, and not on dependencies alone. */
 static bool tells_rate(const struct query_copies *c)
 {
     return c->count > 0 && c->bytes / c->count > RULES_LARGE_COPY;
@@ -21,8 +22,8 @@ static double rate_of(const struct query_copies *c)
     return c->total_ns > 0 ? (double)c->bytes / (double)c->total_ns : 0;
 }
 
-/* The loader pins its batches, or there is none: these copies are of something else, and the
- * setting changes nothing. */
+/* If the loader pins its batches already, or there is no loader, these copies are of something
+ * else, and the loader's setting changes nothing. */
 static void name_others(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct feed feed;
@@ -41,9 +42,10 @@ static void name_others(const struct facts *f, struct arena *arena, struct outco
 }
 
 struct pageable {
-    struct query_copies up, back; /* to the GPU; from it, none where they cost next to nothing */
-    int64_t up_ns, back_ns;       /* per step, without compute because of them */
-    bool both;                    /* those from the GPU are no small part */
+    /* To the GPU, and from it; `back` is empty if its copies cost next to nothing. */
+    struct query_copies up, back;
+    int64_t up_ns, back_ns; /* per step, in which nothing is computed because of them */
+    bool both;              /* copies from the GPU are no small part */
 };
 
 static struct pageable pageable_of(const struct facts *f)
@@ -62,7 +64,7 @@ static struct pageable pageable_of(const struct facts *f)
     return p;
 }
 
-/* What there is, where it is no finding. */
+/* Describes the copies in cases without a finding. */
 static const char *once_text(const struct facts *f, struct arena *arena)
 {
     struct query_copies up = query_h2d(f, MEMORY_PAGEABLE), back = query_d2h(f, MEMORY_PAGEABLE);
@@ -74,9 +76,9 @@ static const char *once_text(const struct facts *f, struct arena *arena)
         (double)back.bytes / 1e6, rate_of(&back));
 }
 
-/* What remains of the time of copies in both directions, at least: at the rate of pinned ones that
- * was seen, else at what the PCIe generation lets them reach, as in edit_pin. The replay knows how the
- * host waits for copies to the GPU only, so this stays a bound. */
+/* Returns the least share of the copies' time that remains in both directions: at the rate of
+ * pinned copies in the recording, or else at what the PCIe generation allows, as in edit_pin. The
+ * replay knows only how the host waits for copies to the GPU, so this stays an upper bound. */
 static double remains(const struct facts *f, const struct pageable *p)
 {
     struct query_copies up = query_h2d(f, MEMORY_PINNED), back = query_d2h(f, MEMORY_PINNED);
@@ -115,7 +117,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 
 static bool one(double n)
 {
-    return lround(n) == 1; /* printed as 1 */
+    return lround(n) == 1; /* it is printed as 1 */
 }
 
 static const char *summary(const struct facts *f, struct arena *arena, const struct pageable *p)
@@ -140,7 +142,7 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
                         scope_words(f)->per, single ? "s" : "", cost, single ? "it" : "them");
 }
 
-/* The loader has no part in what comes from the GPU. */
+/* The loader has nothing to do with copies from the GPU. */
 static void advise_both(struct outcome *o)
 {
     o->title = "Pin the host buffers that are copied to and from the GPU";

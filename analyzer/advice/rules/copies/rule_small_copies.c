@@ -1,5 +1,6 @@
-/* Many small copies to the GPU in every step: constants and little tensors that are made on the
- * host. Each costs a call, a start of the copy engine, and for pageable memory a wait. */
+/* Fires if every step makes many small copies to the GPU: constants and small tensors that are
+ * created on the host. Each costs a call, a start of the copy engine, and from pageable memory a
+ * wait. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -8,8 +9,8 @@
 
 enum { AHEAD = 64 };
 
-/* PyTorch's own tables for kernels that gather and scatter many tensors at once, as sharding does:
- * pinned, sent right before the kernel. No program can leave them out. */
+/* True for PyTorch's own tables for kernels that gather and scatter many tensors at once, as
+ * sharding does: copied from pinned memory right before the kernel. A program cannot avoid them. */
 static bool is_table(const struct timeline *t, uint32_t op)
 {
     static const char *const kernels[] = {"split_with_sizes_copy_out", "chunk_cat_cuda_kernel"};
@@ -32,7 +33,7 @@ static bool to_gpu(const struct op *o)
     return o->kind == OP_COPY && o->copy_kind == COPY_H2D;
 }
 
-/* Where no step repeats, copies in a row are a model that moves to the GPU, once. */
+/* True for copies in a row where no step repeats: a model that moves to the GPU once. */
 static bool is_set_up(const struct facts *f, uint32_t op)
 {
     uint32_t before = analysis_of_window(f) ? query_before(f->tl, op) : TL_NONE;
@@ -50,7 +51,8 @@ static enum query_take is_small_copy(const struct facts *f, uint32_t op)
     return small_copy(f, op) ? QUERY_BUSY : QUERY_NO;
 }
 
-/* Idle time right before such a copy, and that which its call is charged with. */
+/* Returns the GPU's idle time right before such copies, and the idle time charged to their calls,
+ * in ns over the used steps. */
 static int64_t idle_for_them(const struct facts *f)
 {
     const struct timeline *t = f->tl;

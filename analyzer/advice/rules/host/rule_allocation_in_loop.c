@@ -1,5 +1,5 @@
-/* Memory that comes and goes in every step: allocations block the host, a free waits for the GPU.
- */
+/* Fires if the program allocates and frees memory in every step: allocations block the host, and a
+ * free waits for the GPU. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/search.h"
@@ -7,9 +7,10 @@
 
 #include <string.h>
 
-struct churn { /* in used steps, of the training process */
+/* Memory calls in used steps of the training process. */
+struct churn {
     int64_t allocations, frees, host_allocations, ns;
-    int64_t usual_ns;               /* in calls that are no start-up */
+    int64_t usual_ns;               /* in calls too short for start-up */
     uint32_t longest, longest_free; /* api index, TL_NONE */
 };
 
@@ -19,7 +20,7 @@ static bool longer(const struct timeline *t, uint32_t api, uint32_t than)
     return !b || a->end_ns - a->start_ns > b->end_ns - b->start_ns;
 }
 
-/* but for what the search for an algorithm allocates itself */
+/* Counts the calls, except those that belong to a search for algorithms. */
 static struct churn churn_of(const struct facts *f, const struct query_search *search)
 {
     const struct timeline *t = f->tl;
@@ -50,7 +51,8 @@ static bool silences(const struct facts *f, uint32_t api)
     return kind == API_ALLOC || kind == API_FREE || kind == API_HOST_ALLOC;
 }
 
-/* Each tensor asks the driver and gives back: no pool that is emptied does that so often. */
+/* If nearly every tensor calls the driver, advises to keep a memory pool: a pool, even one that is
+ * emptied now and then, calls it less often. */
 static void without_pool(const struct churn *c, double steps, struct outcome *o)
 {
     if ((double)c->allocations < RULES_ALLOCATES_OFTEN * steps ||
@@ -59,14 +61,15 @@ static void without_pool(const struct churn *c, double steps, struct outcome *o)
     o->remedy.action = ACTION_KEEP_MEMORY_POOL;
 }
 
-/* What frees is the cause, where the program's own call does; what allocates again follows. */
+/* Returns the range to name: that of the longest free if it is a line of the program that
+ * synchronises (later allocations follow from it), or else that of most of the idle time. */
 static const char *where_of(const struct facts *f, const struct churn *c)
 {
     const char *frees = c->longest_free == TL_NONE ? NULL : query_range_of(f, c->longest_free);
     return frees && strncmp(frees, "sync ", 5) == 0 ? frees : query_gap_range(f, PART_IDLE_ALLOC);
 }
 
-/* "once", "3.5 times" */
+/* Returns "once" or e.g. "3.5 times". */
 static const char *times(struct arena *arena, double n)
 {
     if (n == 1)
@@ -74,7 +77,7 @@ static const char *times(struct arena *arena, double n)
     return arena_printf(arena, "%.*f times", n < 10 && n != (double)(int64_t)n ? 1 : 0, n);
 }
 
-/* "allocates memory 3 times and frees it once" */
+/* Returns e.g. "allocates memory 3 times and frees it once". */
 static const char *what_it_does(struct arena *arena, double allocations, double frees)
 {
     if (frees == 0)

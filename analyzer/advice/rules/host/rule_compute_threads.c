@@ -1,4 +1,4 @@
-/* The model computes on the CPU, by fewer threads than there are cores. */
+/* Fires if the model computes on the CPU with fewer threads than there are cores. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/host.h"
@@ -34,7 +34,7 @@ static void check_compute_threads(const struct facts *f, struct arena *arena, st
     outcome_evidence(o, "threads in each rank", threads, "count", NULL);
     outcome_evidence(o, "usable cores", cores, "count", NULL);
     outcome_evidence_per(o, "computing of the model", ms(computes), "ms", NULL);
-    o->error_class = ERROR_RERUN_DECIDES; /* small operators gain nothing by threads */
+    o->error_class = ERROR_RERUN_DECIDES; /* small operators do not get faster with threads */
     remedy_number(&o->remedy, PARAM_THREADS, each);
     outcome_fires(o, computes - (int64_t)((double)computes * threads / each),
                   arena_printf(arena,

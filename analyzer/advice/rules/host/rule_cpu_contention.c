@@ -1,4 +1,5 @@
-/* The training thread is ready to launch, but has no core: more threads want one than there are. */
+/* Fires if the training thread is ready to launch but has no core, because more threads want a core
+ * than there are. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/input/loader.h"
@@ -26,7 +27,8 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
                          "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
 }
 
-/* The kernel stops all threads of a group that has used up its share of a period. */
+/* The finding for a container's CPU limit: the kernel stops all threads of a group that has used up
+ * its share of a period. */
 static void limited(const struct facts *f, struct arena *arena, struct outcome *o,
                     const struct query_loader *l)
 {
@@ -42,7 +44,7 @@ static void limited(const struct facts *f, struct arena *arena, struct outcome *
     outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
 }
 
-/* NULL: nothing speaks against it. */
+/* Returns why another rule or program is the cause, or NULL. */
 static const char *why_not_now(const struct facts *f, struct arena *arena,
                                const struct query_loader *l)
 {
@@ -60,14 +62,14 @@ static const char *why_not_now(const struct facts *f, struct arena *arena,
     return NULL;
 }
 
-/* More threads want a core than there are cores. */
+/* The finding for more busy threads than cores. */
 static void crowded(const struct facts *f, struct arena *arena, struct outcome *o,
                     const struct query_loader *l)
 {
     int64_t input = query_awaits_starved(f, l);
     const char *omp = timeline_meta(f->tl, "env.OMP_NUM_THREADS");
     add_evidence(f, o, l);
-    if (omp && atoi(omp) == 1) /* as torchrun sets it */
+    if (omp && atoi(omp) == 1) /* torchrun's default */
         o->remedy.action = ACTION_START_FEWER_PROCESSES;
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(

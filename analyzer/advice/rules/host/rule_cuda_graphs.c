@@ -1,4 +1,4 @@
-/* Launch-bound: the GPU runs dry because the host cannot launch small kernels fast enough. */
+/* Fires if the GPU runs out of work because the host cannot launch small kernels fast enough. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/capture.h"
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Launching time that other rules explain by their own cause. */
+/* Returns the idle time for launches that other rules count, in ns per step. */
 static int64_t claimed_elsewhere(const struct facts *f, struct arena *arena)
 {
     struct query_ops ops;
@@ -26,9 +26,9 @@ static int64_t claimed_elsewhere(const struct facts *f, struct arena *arena)
     return per_step(f, ns);
 }
 
-/* Idle time that goes with the launches, per step: waits for them, pauses of the host that are no
- * work of its own, and what passes between two queued kernels. A capture takes pauses out only
- * where it reaches. */
+/* Returns the idle time that a graph may remove, in ns per step: waits for launches, short pauses
+ * of the host, and the delays between queued kernels. A capture removes pauses only in the part of
+ * the step that it can contain. */
 static int64_t goes_with_launches(const struct facts *f, const struct query_capture *s)
 {
     bool crowded = query_short_of_cpu(f);
@@ -45,7 +45,8 @@ static int64_t goes_with_launches(const struct facts *f, const struct query_capt
     return f->breakdown_ns[PART_IDLE_LAUNCH] + pauses + per_step(f, queued);
 }
 
-/* Why fewer launches would not help; NULL when they would. `now`: the GPU waits for launches. */
+/* Returns why fewer launches would not help, or NULL if they would. `now`: the GPU waits for
+ * launches at present. */
 static const char *no_use(const struct facts *f, struct arena *arena, const struct query_capture *s,
                           bool now)
 {
@@ -68,7 +69,7 @@ static const char *no_use(const struct facts *f, struct arena *arena, const stru
     return NULL;
 }
 
-/* Why one graph cannot hold a step; NULL when it can. */
+/* Returns why one graph cannot contain a step, or NULL if it can. */
 static const char *obstacle(const struct facts *f, struct arena *arena,
                             const struct query_capture *s)
 {
@@ -114,7 +115,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     outcome_evidence(o, "launches that one capture can contain", s->region_pct, "%", NULL);
 }
 
-/* Of PyTorch: what a capture of the model alone leaves outside. */
+/* For PyTorch the edit also gets the work that a capture of the model alone leaves outside. */
 static struct edit graph_edit(const struct facts *f, struct arena *arena)
 {
     bool model = query_of_pytorch(f) && !query_of_xla(f);
@@ -122,7 +123,8 @@ static struct edit graph_edit(const struct facts *f, struct arena *arena)
                          .at.op_marks = model ? query_outside_model(f, arena) : NULL};
 }
 
-/* Where no one graph holds the step, fewer launches help, but nobody knows how few. */
+/* If a sharding engine keeps one graph from containing the step, fewer launches help, but by how
+ * many is not known. */
 static void spare_shards(const struct facts *f, struct outcome *o)
 {
     const char *engine = query_sharding_engine(f);
@@ -133,16 +135,16 @@ static void spare_shards(const struct facts *f, struct outcome *o)
     remedy_text(&o->remedy, PARAM_ENGINE, engine);
 }
 
-/* A window does not show what of it repeats, nor does a graph hold what lies between its launches:
- * the remedy is fewer launches. */
+/* For a window: it does not show which part repeats, and a graph cannot contain what lies between
+ * its launches. So the remedy is fewer launches. */
 static void launch_fewer(struct outcome *o, double region_pct)
 {
     o->remedy.action = ACTION_LAUNCH_FEWER;
     o->remedy.conditions[CONDITION_REPEATS] = region_pct >= RULES_REGION_PCT;
 }
 
-/* The cause in a sentence. What follows from it may be longer: a host that is done with its
- * launches is early with everything else, a batch for example. */
+/* Names the cause in one sentence. The saving may be larger than that cause: a host that needs less
+ * time for launches is also earlier with everything else, for example with a batch. */
 static const char *summary_of(const struct facts *f, struct arena *arena, int64_t launches,
                               double short_pct, int64_t idle, int64_t host)
 {
@@ -169,8 +171,8 @@ static const char *summary_of(const struct facts *f, struct arena *arena, int64_
                         once);
 }
 
-/* Anything to gain, whatever stands in the way? The idle time that other rules explain remains this
- * one's as well where launching takes the host most of the step. */
+/* Returns true if there is anything to gain, whatever the obstacles. Idle time that other rules
+ * count is also this rule's if launching takes the host more than half of the step. */
 static bool launch_bound(const struct facts *f, int64_t idle, int64_t host)
 {
     int64_t least = analysis_of_window(f) ? RULES_WINDOW_LAUNCHES : 1;
@@ -180,7 +182,7 @@ static bool launch_bound(const struct facts *f, int64_t idle, int64_t host)
             (all * QUERY_WORTH >= f->step_ns && host * 2 > f->step_ns));
 }
 
-/* Why not, in the outcome; else true. */
+/* Returns true if a graph fits; otherwise false, with the reason in *o. */
 static bool fits(const struct facts *f, struct arena *arena, struct outcome *o,
                  const struct query_capture *s, bool now)
 {
@@ -203,7 +205,8 @@ static bool fits(const struct facts *f, struct arena *arena, struct outcome *o,
     return true;
 }
 
-/* The GPU has more to do than the host. Once it has less, the host may set the pace. */
+/* The GPU has more to do than the host. Marks the finding for later: after other changes the host
+ * may become the limit. */
 static void look_ahead(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_capture s;

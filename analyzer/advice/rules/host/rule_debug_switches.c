@@ -1,5 +1,5 @@
-/* Switches that help to find errors and were left on: launches that wait for their kernel, a check
- * for NaN behind every operation, NCCL's log. */
+/* Fires if debugging aids were left on: launches that wait for their kernel, a check for NaN behind
+ * every operation, NCCL's log. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/training/checks.h"
 #include "wire/fact_keys.h"
@@ -9,7 +9,7 @@
 
 struct debug {
     struct query_launches of;
-    const char *nccl; /* NCCL_DEBUG, when it logs */
+    const char *nccl; /* value of NCCL_DEBUG if it makes NCCL log; else NULL */
 };
 
 static struct debug find_switches(const struct facts *f)

@@ -1,4 +1,4 @@
-/* Python's garbage collector stops the training thread. */
+/* Fires if Python's garbage collector stops the training thread. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -66,7 +66,7 @@ static void check_gc_pauses(const struct facts *f, struct arena *arena, struct o
         o->remedy.object.place = asked;
     }
     double part = fmin(1, each / (double)f->steps.pace_ns), share = part * (double)f->step_ns;
-    /* A pause reads every object, and the rest of the step goes on with cold caches. */
+    /* A collection reads every object, so the rest of the step continues with cold caches. */
     o->most_ns = (int64_t)(share + RULES_COLD_AFTER * part * ((double)f->step_ns - share));
     outcome_fires(o, (int64_t)share,
                   arena_printf(arena,

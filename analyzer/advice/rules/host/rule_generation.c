@@ -1,4 +1,4 @@
-/* A step generates text, and the GPU waits for the many small launches of each token. */
+/* Fires if a step generates text and the GPU waits for the many small launches of each token. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/training/generation.h"
@@ -29,7 +29,8 @@ static void check_generation(const struct facts *f, struct arena *arena, struct 
     if (!query_generates(f, &g))
         return;
     evidence(f, o, &g);
-    o->remedy.conditions[CONDITION_CACHED] = g.cached; /* then it is not advised */
+    /* the remedy then does not advise the cache again */
+    o->remedy.conditions[CONDITION_CACHED] = g.cached;
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(o, idle,
                   arena_printf(arena,

@@ -1,5 +1,5 @@
-/* Compiled code that is to run as CUDA graphs, and gets other sizes again and again: each size wants
- * a graph of its own, and until it has one the kernels are launched one by one. */
+/* Fires if compiled code that should run as CUDA graphs keeps getting new sizes: each size needs a
+ * graph of its own, and until it has one its kernels are launched one by one. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/capture.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What torch.compile was asked for; NULL: not for graphs. */
+/* Returns the mode that torch.compile was called with if that uses CUDA graphs, or NULL. */
 static const char *wants_graphs(const struct facts *f)
 {
     const char *mode = timeline_meta(f->tl, FACT_TORCH_COMPILE);

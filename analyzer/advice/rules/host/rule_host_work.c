@@ -1,5 +1,5 @@
-/* The GPU is idle while the host does something else than launching: Python, post-processing,
- * framework overhead. Named by the range in which it falls. */
+/* Fires if the GPU is idle while the host does something other than launching: Python,
+ * post-processing, work of the framework. Names the range or line in which most of it lies. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/facts/limits.h"
 #include "analyzer/queries/host.h"
@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* What other rules name by its cause: one-time work, copies on the host, generated text, hooks of
- * ZeRO 3. Of each gap; NULL: no memory. */
+/* Returns, by gap, the host time in ns that other rules name by its cause (one-time work, copies on
+ * the host, generated text, hooks of ZeRO 3), or NULL without memory. *ns: their sum. */
 static const int64_t *explained_elsewhere(const struct facts *f, struct arena *arena, int64_t *ns)
 {
     struct query_host_copies copies;
@@ -37,7 +37,7 @@ static const int64_t *explained_elsewhere(const struct facts *f, struct arena *a
     return other;
 }
 
-/* torch.compile's own code: what it wrote into its cache, and its marks. */
+/* True for ranges of torch.compile: files that it wrote into its cache, and its own marks. */
 static bool is_compiled(const char *range)
 {
     static const char *const marks[] = {"torchinductor", "Torch-Compiled Region", "CompiledFxGraph",
@@ -48,15 +48,16 @@ static bool is_compiled(const char *range)
     return false;
 }
 
-/* Without the folders before the last, which say nothing in generated code. */
+/* Removes the folders of a path, which mean nothing for generated code. */
 static const char *short_name(const char *range)
 {
     const char *slash = *range == '/' ? strrchr(range, '/') : NULL;
     return slash ? slash + 1 : range;
 }
 
-/* Of idle time that the host is charged with: its threads were ready to run, but had no core. They
- * lose it at any time, also while the GPU works. */
+/* Returns how much of the idle time charged to the host its threads were ready to run but had no
+ * core, at most. Threads lack a core at any time, also while the GPU works, so only the idle share
+ * counts. */
 static int64_t without_core(const struct facts *f, int64_t idle)
 {
     if (f->host.starved_ns <= 0 || f->step_ns <= 0)
@@ -66,8 +67,8 @@ static int64_t without_core(const struct facts *f, int64_t idle)
     return ns < idle ? ns : idle;
 }
 
-/* Whether the host waits for something in most of that time, and computes nothing: a file, another
- * process. Waits for the GPU and for batches are no such time. */
+/* Returns true if the host sleeps for most of that time, waiting for something such as a file or
+ * another process. Waits for the GPU and for batches do not count. */
 static bool waits_for_others(const struct facts *f, int64_t idle)
 {
     struct query_waits w;
@@ -85,10 +86,13 @@ static void advise_waiting(const struct facts *f, struct outcome *o)
     o->remedy.action = ACTION_WAIT_ASIDE;
 }
 
-struct told {                         /* per step */
-    int64_t all, lost, inside, spent; /* spent: by the host where most of it is, 0 = no more */
-    const char *where;                /* the range that holds more than half of it, NULL */
-    const char *mostly;               /* where many do: the one that holds most of it, NULL */
+/* What the texts are made from; times are per step. */
+struct told {
+    /* `spent`: the host's time in the range with most of it, also while the GPU works; 0 = no more
+     * than `all`. */
+    int64_t all, lost, inside, spent;
+    const char *where;  /* range with more than half of the time, or NULL */
+    const char *mostly; /* if many ranges share it: the largest of them, or NULL */
     bool compiled, waits, brief;
 };
 
@@ -129,21 +133,23 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
                         query_line_text(f, arena, 1u << PART_IDLE_HOST));
 }
 
-/* The weights were left on the CPU, and another model, or only its results, are on the GPU. */
+/* Returns true if the weights were left on the CPU: then only another model, or results, are on the
+ * GPU. */
 static bool trains_on_cpu(const struct facts *f, const char *where)
 {
     const char *weights = timeline_meta(f->tl, FACT_TORCH_PARAMETERS);
     return where && strncmp(where, "backward", 8) == 0 && weights && strstr(weights, ", on cpu");
 }
 
-/* The range of a step of an optimizer that is not fused yet. */
+/* Returns true if the range is a step of an optimizer that is not fused yet. */
 static bool can_fuse(const struct facts *f, const char *range)
 {
     const char *now = timeline_meta(f->tl, FACT_TORCH_OPTIMIZER);
     return range && !(now && strstr(now, "fused=True")) && timeline_names_update(range);
 }
 
-/* Most of it, but for the time without a core, is in one line of the program, or in its function. */
+/* Returns true if most of the time, without the time that lacked a core, lies in one line of the
+ * program or in its function. */
 static bool in_a_line(const struct query_cause *c, const struct told *t)
 {
     if (!c->line || c->line->ns <= 0)
@@ -153,7 +159,7 @@ static bool in_a_line(const struct query_cause *c, const struct told *t)
            c->line->part_ns[PART_IDLE_HOST] * 2 >= t->all - t->lost;
 }
 
-/* A compiler has made its kernels already, and no graph launches them. */
+/* Returns true if a compiler made the kernels already, but no graph launches them. */
 static bool is_compiled_already(const struct facts *f)
 {
     size_t kernels = 0, fused = 0, in_graphs = 0;
@@ -189,12 +195,12 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
     else if (t->compiled || ((t->brief || t->mostly) && is_compiled_already(f)))
         r->action = ACTION_COMPILE_TO_GRAPHS;
     else if (t->brief && !r->conditions[CONDITION_LINES_KNOWN])
-        r->action = ACTION_RUN_LESS_BETWEEN_LAUNCHES; /* everywhere: none of it can move */
+        r->action = ACTION_RUN_LESS_BETWEEN_LAUNCHES; /* none of it can move */
     else
         r->conditions[CONDITION_SPREAD] = t->mostly != NULL;
 }
 
-/* Time of the host in ranges of this name, per step; one within another counts once. */
+/* Returns the host's time in ranges of this name, in ns per step. Nested ranges count once. */
 static int64_t spent_in(const struct facts *f, const char *where)
 {
     int64_t sum = 0, until = INT64_MIN;
@@ -215,8 +221,8 @@ static int64_t spent_in(const struct facts *f, const char *where)
     return per_step(f, sum);
 }
 
-/* All of it in that range, also where the GPU has work meanwhile: without it the host is earlier at
- * what the GPU waits for later. */
+/* Removes all work in that range, also work done while the GPU is busy: without it the host reaches
+ * sooner what the GPU waits for later. */
 static struct edit skip_work(const struct facts *f, struct arena *arena, const char *where)
 {
     bool *marks = arena_array(arena, f->tl->range_count + 1, sizeof *marks);
@@ -230,15 +236,16 @@ static struct edit skip_work(const struct facts *f, struct arena *arena, const c
 static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                  const struct told *t)
 {
-    o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how far that work can be cut */
+    o->error_class = ERROR_RERUN_DECIDES; /* how much of that work can go is not known */
     if (t->where)
         o->edit = skip_work(f, arena, t->where);
     if (t->spent)
         outcome_evidence_per(o, "the host's time there in all, also while the GPU works,",
                              ms(t->spent), "ms", NULL);
-    o->limit_ns = t->spent ? t->spent : t->all; /* what is gone delays nothing any more */
+    o->limit_ns = t->spent ? t->spent : t->all; /* removed work delays nothing any more */
     advise(f, arena, o, t);
-    outcome_fires(o, t->all, summary(f, arena, t)); /* work that is gone awaits no core, either */
+    /* removed work does not wait for a core either */
+    outcome_fires(o, t->all, summary(f, arena, t));
     outcome_example_gaps(o, f, PART_IDLE_HOST,
                          t->waits ? "GPU idle, host waiting for something else"
                                   : "GPU idle, host busy with other work");

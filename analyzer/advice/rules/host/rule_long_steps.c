@@ -1,4 +1,4 @@
-/* Every so often a step takes much longer, because the host does something in it that the other
+/* Fires if now and then a step takes much longer because the host does something that the other
  * steps lack: a checkpoint, a log, a validation. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* Whose advice is about the time that long steps spend more in a part; NULL: this rule's. */
+/* By the part in which long steps spend more time: which rules answer for it. NULL: this rule
+ * does. */
 static const char *const others[PART_COUNT] = {
     [PART_COMM] = "the long steps spend more time in communication: the rules on ranks are about "
                   "that",
@@ -19,7 +20,8 @@ static const char *const others[PART_COUNT] = {
     [PART_IDLE_ALLOC] = "the long steps allocate memory: allocation-in-loop is about that",
 };
 
-/* Work every N steps: as many steps from each long one to the next, give or take one. */
+/* Returns true if long steps come at equal distances, give or take one step, as work every N steps
+ * does. */
 static bool every_so_many(const struct steps *s)
 {
     size_t last = 0, least = SIZE_MAX, most = 0, seen = 0;
@@ -36,7 +38,7 @@ static bool every_so_many(const struct steps *s)
     return seen > 2 && most <= least + 1;
 }
 
-/* Why this rule has nothing to say; NULL: it has. */
+/* Returns why this rule does not fire, with o->verdict set, or NULL if it does. */
 static const char *elsewhere(const struct facts *f, struct outcome *o)
 {
     o->verdict = RULE_SUPPRESSED;
@@ -86,7 +88,7 @@ static void check_long_steps(const struct facts *f, struct arena *arena, struct 
         o->why = "what makes some steps long is less than 1 % of all steps";
         return;
     }
-    o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how much of it can go or move */
+    o->error_class = ERROR_RERUN_DECIDES; /* how much of it can go or move is not known */
     outcome_evidence(o, "long steps", (double)s->slow, "count", NULL);
     outcome_evidence(o, "a long step, on average", ms(s->long_ns), "ms", NULL);
     outcome_evidence(o, "any other step", ms(s->short_ns), "ms", NULL);
@@ -94,8 +96,8 @@ static void check_long_steps(const struct facts *f, struct arena *arena, struct 
                      outcome_idle_sql(f, (enum part)f->long_part));
     outcome_fires(o, gain, f->long_text);
     o->saves_mid_ns =
-        (int64_t)(RULES_LONG_SAVED *
-                  (double)gain); /* such work is moved or made rarer; little of it disappears */
+        /* Such work is moved or done more rarely; little of it disappears. */
+        (int64_t)(RULES_LONG_SAVED * (double)gain);
     outcome_example_gaps(o, f, (enum part)f->long_part, "GPU idle in a long step");
 }
 

@@ -1,11 +1,12 @@
-/* Some steps do other work besides, again and again: a checkpoint, a validation, a log. They are no
- * part of the usual step, and still take their share of every run. */
+/* Fires if some steps repeatedly do additional work: a checkpoint, a validation, a log. They are
+ * not part of the usual step, but take their share of every run. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/query.h"
 
-/* The line that holds most of them; NULL: none does, or nothing was sampled. */
+/* Returns the line with most of the time of these steps, or NULL if none has, or if no samples were
+ * taken. */
 static const struct line *line_of(const struct facts *f)
 {
     const struct lines *l = facts_lines(f, LINES_OTHER);
@@ -32,7 +33,7 @@ static void check_other_steps(const struct facts *f, struct arena *arena, struct
     if (l)
         outcome_evidence(o, "of such a step, in its line", ms(l->ns), "ms",
                          "SELECT file, line, function, looks FROM stack_time LIMIT 10");
-    o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how much of it can go or move */
+    o->error_class = ERROR_RERUN_DECIDES; /* how much of it can go or move is not known */
     o->remedy.object.place = l ? l->place : NULL;
     outcome_fires(o, each,
                   arena_printf(arena,

@@ -1,4 +1,4 @@
-/* A loop of the program's own does with many small operations what one or a few could do: an
+/* Fires if a loop of the program does with many small operations what one or a few could do: an
  * average over all parameters, a mask filled row by row. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/kernels/piecewise.h"

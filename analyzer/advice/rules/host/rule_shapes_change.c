@@ -1,11 +1,12 @@
-/* Algorithms are searched for again and again, because new shapes keep coming. */
+/* Fires if cuDNN's algorithms are searched for again and again, because new shapes keep coming. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/search.h"
 #include "wire/fact_keys.h"
 
 #include <string.h>
 
-struct tuning { /* behind the first used step */
+/* Searches behind the first used step. */
+struct tuning {
     int64_t steps, with_search;
     int64_t calls, ns, compared, shapes;
     uint32_t longest; /* call index, TL_NONE */
@@ -27,7 +28,8 @@ static size_t first_used(const struct facts *f)
     return i;
 }
 
-/* Plans that are timed one after another are one search. */
+/* Returns true for the first call of a search. Plans that are timed one after another are one
+ * search. */
 static bool begins(const struct timeline *t, size_t call)
 {
     const struct call *c = &t->calls[call];
@@ -36,7 +38,7 @@ static bool begins(const struct timeline *t, size_t call)
            memcmp(c[-1].row.dim, c->row.dim, sizeof c->row.dim) != 0;
 }
 
-/* Was this shape searched for before? Then the search is repeated for nothing. */
+/* Returns true if the same shape was searched for before: then the search is repeated in vain. */
 static bool seen_before(const struct timeline *t, size_t call)
 {
     const struct row_call *x = &t->calls[call].row;
@@ -49,7 +51,7 @@ static bool seen_before(const struct timeline *t, size_t call)
     return false;
 }
 
-/* Until then the GPU may be idle for the search: between two plans that are timed, too. */
+/* Returns until when the GPU may be idle for this search: also between two plans that are timed. */
 static int64_t ends_at(const struct timeline *t, const struct call *c)
 {
     const struct call *next = c + 1;
@@ -57,7 +59,7 @@ static int64_t ends_at(const struct timeline *t, const struct call *c)
     return goes_on ? next->row.start_ns : c->row.end_ns;
 }
 
-/* The first that ends behind it. */
+/* Returns the index of the first gap that ends after `ns`. */
 static size_t gap_after(const struct facts *f, int64_t ns)
 {
     size_t low = 0, high = f->gap_count;
@@ -71,8 +73,8 @@ static size_t gap_after(const struct facts *f, int64_t ns)
     return low;
 }
 
-/* What the GPU does for a search, and how long it is idle meanwhile. Work that was queued before
- * goes on during the call: that is not lost. */
+/* Returns the ns that a search costs: the GPU work that it launches, and the GPU's idle time during
+ * it. Work that was queued before continues during the search and is not lost. */
 static int64_t lost_to(const struct facts *f, const struct call *c)
 {
     const struct timeline *t = f->tl;
@@ -94,7 +96,7 @@ static int64_t lost_to(const struct facts *f, const struct call *c)
 
 static struct tuning measure_searches(const struct facts *f, struct arena *arena)
 {
-    enum { COMPARED = 2000 }; /* searches; more are not told apart */
+    enum { COMPARED = 2000 }; /* so many searches are compared with earlier ones */
     const struct timeline *t = f->tl;
     struct tuning u = {.longest = TL_NONE};
     size_t first = first_used(f);
@@ -139,7 +141,8 @@ static void check_shapes_change(const struct facts *f, struct arena *arena, stru
     outcome_evidence(o, "GPU time for the searches, work and idle, averaged over all steady steps",
                      ms(cost), "ms", rows);
     o->remedy.conditions[CONDITION_BENCHMARK_ON] = query_cudnn_benchmark(f);
-    /* What is not in the usual step cannot be taken out of it: a bound, then. */
+    /* If most steps do not search, there is nothing to remove from the usual step: the saving stays
+     * a bound. */
     if (u.with_search * 2 > u.steps && s.call_marks)
         o->edit = (struct edit){.kind = &edit_remove,
                                 .at = {.op_marks = s.op_marks, .call_marks = s.call_marks}};

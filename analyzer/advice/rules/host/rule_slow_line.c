@@ -1,5 +1,5 @@
-/* A line of the program that holds up the step, whatever it does there: what no rule knows is found
- * all the same. */
+/* Fires if one line of the program delays the step, whatever the line does: it finds causes that no
+ * other rule knows. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/lines.h"
 #include "analyzer/queries/query.h"
@@ -33,7 +33,7 @@ static void check_slow_line(const struct facts *f, struct arena *arena, struct o
     if (!c.line)
         return;
     add_evidence(o, &c);
-    o->error_class = ERROR_RERUN_DECIDES; /* nobody knows how much of it the loop needs */
+    o->error_class = ERROR_RERUN_DECIDES; /* how much of it the loop needs is not known */
     outcome_look_at(o, arena, &c);
     outcome_fires(o, c.ns,
                   arena_printf(arena, "%s of %s %s pass in %s", time_text(arena, c.ns),

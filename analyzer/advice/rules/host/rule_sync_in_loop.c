@@ -1,4 +1,4 @@
-/* The host waits for the GPU inside the step and then starts over with an empty queue. */
+/* Fires if the host waits for the GPU within the step and then launches into an empty queue. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
@@ -16,18 +16,20 @@
 
 #include <string.h>
 
-enum { CALLS = 64 /* waiting calls and lines that are told apart */ };
+enum { CALLS = 64 /* names and lines of waiting calls that are counted separately */ };
 
-struct waiting { /* calls of one name from one line, where it is known, in used steps */
+/* Calls of one name, from one line if that is known, in used steps. */
+struct waiting {
     uint32_t name, caller, longest;
     int64_t ns, longest_ns;
 };
 
-struct syncs { /* in used steps */
+/* In used steps. */
+struct syncs {
     struct waiting by_name[CALLS];
     size_t names;
     int64_t count, blocked_ns;
-    int64_t read_backs, scalars; /* copies to the host; those of a few bytes */
+    int64_t read_backs, scalars; /* copies to the host; of these, copies of a few bytes */
 };
 
 static void count_wait(struct syncs *s, const struct api *c, uint32_t index)
@@ -70,7 +72,7 @@ static struct syncs sync_calls(const struct facts *f, const bool *not_these)
     return s;
 }
 
-/* The calls that take most of the time; NULL without any. */
+/* Returns the calls with most of the waiting time, or NULL if there are none. */
 static const struct waiting *worst(const struct syncs *s)
 {
     const struct waiting *w = NULL;
@@ -80,18 +82,18 @@ static const struct waiting *worst(const struct syncs *s)
     return w;
 }
 
-/* "cudaEventSynchronize" of "cudaEventSynchronize_v3020" */
+/* Removes the version: "cudaEventSynchronize" from "cudaEventSynchronize_v3020". */
 static const char *plain_name(const struct facts *f, struct arena *arena, const struct waiting *w)
 {
     const char *name = tl_text(f->tl, w->name), *version = strstr(name, "_v");
     return arena_printf(arena, "%.*s", version ? (int)(version - name) : 60, name);
 }
 
-/* The call waits for an event that was recorded right before, and so was another one, with work in
- * between: so are times measured. */
+/* Returns true if the call measures time: it waits for an event that was recorded just before, and
+ * an earlier event was recorded with work in between. */
 static bool measures_time(const struct timeline *t, uint32_t api)
 {
-    enum { BEHIND = 64 /* calls between the two events */ };
+    enum { BEHIND = 64 /* most calls between the two events */ };
     const struct api *c = &t->apis[api];
     uint32_t first = t->threads[c->thread].first_api;
     if (c->kind != API_SYNC_EVENT || api == first || t->apis[api - 1].kind != API_EVENT_RECORD)
@@ -108,7 +110,7 @@ static bool measures_time(const struct timeline *t, uint32_t api)
     return false;
 }
 
-/* Most of the time that the host waits goes to such calls. */
+/* Returns true if most of the host's waiting is in such calls. */
 static bool mostly_timing(const struct facts *f, const struct syncs *s, const bool *others)
 {
     int64_t ns = 0;
@@ -125,7 +127,8 @@ static void advise_for_timing(struct outcome *o)
     o->remedy.action = ACTION_READ_TIMES_ONCE;
 }
 
-/* The remedy for what makes the host wait most; the general one where nothing tells. */
+/* Chooses the remedy for the most frequent cause of waiting, or a general one if the cause is not
+ * known. */
 static void advise(const struct facts *f, struct arena *arena, struct outcome *o,
                    const struct query_waits *w, const struct syncs *s)
 {
@@ -138,16 +141,16 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
         [WAIT_UPLOAD] = ACTION_UPLOAD_WITHOUT_WAITING,
     };
     o->remedy.object.name = most ? plain_name(f, arena, most) : NULL;
-    if (!reads && w->most == WAIT_OTHER) /* nothing comes back: a wait for its own sake */
+    if (!reads && w->most == WAIT_OTHER) /* nothing is read back: the wait is explicit */
         o->remedy.action = ACTION_LET_STREAMS_WAIT;
     if (by_cause[w->most])
         o->remedy.action = by_cause[w->most];
     if (reads && w->most == WAIT_OTHER && timeline_meta(f->tl, FACT_TORCH_VERSION))
-        o->remedy.action = ACTION_FIND_WAIT; /* the hook would have seen a tensor read */
+        o->remedy.action = ACTION_FIND_WAIT; /* the hook would have seen a tensor being read */
 }
 
-/* What an installed package calls may not be the reader's to change: the hook names its place with
- * the package's folder. */
+/* A call inside an installed package may not be the user's to change. The hook names such a place
+ * with the package's folder. */
 static void advise_for_package(const struct facts *f, struct arena *arena, struct outcome *o,
                                const struct waiting *w)
 {
@@ -166,7 +169,7 @@ static void advise_for_package(const struct facts *f, struct arena *arena, struc
     outcome_waits_in(o, place, package);
 }
 
-/* Waits that rules of their own explain. */
+/* Returns the idle time of waits that other rules explain, in ns per step. */
 static int64_t claimed_elsewhere(const struct facts *f, struct arena *arena)
 {
     struct query_phase clipping = query_phase(f, arena, &phase_clipping);
@@ -174,8 +177,8 @@ static int64_t claimed_elsewhere(const struct facts *f, struct arena *arena)
     return per_step(f, clipping.sync_ns + scaling.sync_ns);
 }
 
-/* Calls whose waits go with something else: cuDNN's own with its search, those for the answers of
- * checks with the checks. NULL: none, or no memory. */
+/* Returns, by call, waits that belong to something else: cuDNN's search for algorithms, and checks
+ * for NaN. NULL: none. */
 static const bool *not_these(const struct facts *f, struct arena *arena, const bool *search,
                              const bool *checks)
 {
@@ -185,7 +188,8 @@ static const bool *not_these(const struct facts *f, struct arena *arena, const b
     return both ? both : checks ? checks : search;
 }
 
-/* Idle time behind a wait has another cause where the training thread had no core meanwhile. */
+/* Returns true if the idle time after a wait has another cause: the training thread had no core at
+ * that time. */
 static bool lacked_a_core(const struct facts *f, struct arena *arena, struct outcome *o,
                           int64_t idle)
 {
@@ -232,8 +236,8 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
                          (double)why->count[WAIT_MASK] / used, "count", NULL);
 }
 
-/* ", behind nonzero (DeviceSelectSweepKernel), launched at train.py:9": where the program does not
- * read a tensor itself, what it runs on the GPU right before it waits. */
+/* If the program does not read a tensor itself, returns which operator ran on the GPU right before
+ * the wait, e.g. ", behind nonzero (DeviceSelectSweepKernel), launched at train.py:9"; else "". */
 static const char *behind(const struct facts *f, struct arena *arena, struct outcome *o,
                           const struct waiting *w, enum wait_cause most)
 {
@@ -256,14 +260,14 @@ static const char *behind(const struct facts *f, struct arena *arena, struct out
     return text ? text : "";
 }
 
-/* `w`: the call that waits longest, NULL. */
+/* `w`: the calls with most of the waiting time, or NULL. */
 static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                  const struct waiting *w, int64_t idle, enum wait_cause most)
 {
     const char *in = w ? query_range_of(f, w->longest) : NULL,
                *after = query_gap_range(f, PART_IDLE_SYNC);
     const char *line = w ? outcome_caller(f->tl, w->longest) : NULL;
-    if (!line && !(in && strncmp(in, "sync ", 5) == 0)) /* such a range has the line */
+    if (!line && !(in && strncmp(in, "sync ", 5) == 0)) /* such a range's name contains the line */
         line = query_wait_line(f, arena);
     bool elsewhere = after && (!in || strcmp(in, after) != 0);
     const char *before = behind(f, arena, o, w, most);
@@ -293,13 +297,13 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                          "ms", NULL);
 }
 
-/* What the host waits for most is actions that an environment needs: reading them later is no
- * remedy, and how much less the program then waits only a rerun shows. */
+/* Returns true if most of the waiting is for actions that an environment needs. Reading them later
+ * is no remedy, and only a rerun shows how much less the program then waits. */
 static bool advise_for_actions(const struct facts *f, struct outcome *o)
 {
     struct query_actions a = query_actions(f);
     if (a.count == 0 || a.ns * 2 < a.all_ns || (size_t)a.count * 2 < f->steps.used ||
-        query_all_with_all(f).count > 0) /* whoever sends to all reads the sizes of what comes */
+        query_all_with_all(f).count > 0) /* it reads the sizes of what it receives */
         return false;
     double used = (double)(f->steps.used ? f->steps.used : 1);
     outcome_evidence(o, "of them, read before the next data come, with no backward pass (actions)",
@@ -320,7 +324,7 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     double used = (double)(f->steps.used ? f->steps.used : 1);
     o->why = arena_printf(arena, "%.1f synchronisations %s leave the GPU idle for %.3f ms",
                           (double)s.count / used, scope_words(f)->per, ms(idle > 0 ? idle : 0));
-    bool none = s.count + s.read_backs == 0; /* but those that others explain */
+    bool none = s.count + s.read_backs == 0; /* all waits are explained by other rules */
     if (idle * QUERY_WORTH < f->step_ns || none)
         return;
     if (lacked_a_core(f, arena, o, idle))

@@ -1,10 +1,10 @@
-/* A profiler or a tracer of the program's own that is on while it trains. */
+/* Fires if the program trains with a profiler or tracer of its own switched on. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 #include "wire/fact_keys.h"
 
-/* What of the step it makes longer: the host's work while the GPU waits for it, without a GPU the
- * whole step. Nobody knows which share of that is the aid's own. */
+/* Returns the ns per step that the tracer may prolong: the host's work while the GPU waits for it,
+ * or without a GPU the whole step. Which share of that the tracer costs is not known. */
 static int64_t slowed_ns(const struct facts *f)
 {
     const int64_t *part = f->breakdown_ns;

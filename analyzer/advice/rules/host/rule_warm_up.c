@@ -1,11 +1,12 @@
-/* Start-up work lies inside the recording: what it shows is not the steady state. */
+/* Fires if start-up work lies inside the recording, so that it does not show the steady state. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/warm.h"
 
 #include <string.h>
 
-/* Where that is most of a window, what it goes to is the answer. */
+/* For a window: returns what the start-up consists of, because that is the answer if it fills most
+ * of the window. */
 static const char *kinds_text(const struct facts *f, struct arena *arena,
                               const struct query_warm *w)
 {
@@ -21,7 +22,7 @@ static const char *kinds_text(const struct facts *f, struct arena *arena,
     return arena_printf(arena, "%s%s", memory ? memory : "", code ? code : "");
 }
 
-/* "; longest: a cudaMalloc of 60 ms" */
+/* Returns e.g. "; longest: a cudaMalloc of 60 ms". */
 static const char *longest_text(const struct facts *f, struct arena *arena, uint32_t call)
 {
     const struct api *c = &f->tl->apis[call];
@@ -76,7 +77,7 @@ static const char *end_text(const struct facts *f, struct arena *arena, const st
                         time_text(arena, w->down_ns), longest ? longest : "");
 }
 
-/* Of a window, what begins and what ends; else there is no end. */
+/* Describes start-up and, for a window, also the end of the program. */
 static const char *summary(const struct facts *f, struct arena *arena, const struct query_warm *w)
 {
     const char *start = start_text(f, arena, w);
@@ -130,14 +131,14 @@ static void check_warm_up(const struct facts *f, struct arena *arena, struct out
     int64_t each = per_step(f, w.ns);
     o->why = arena_printf(arena, "%.3f ms%s of one-time work", ms(each), scope_words(f)->per_of);
     if (each * (analysis_of_window(f) ? QUERY_SOME : QUERY_WORTH) <
-        f->step_ns) /* a window may set up once */
+        f->step_ns) /* a window may contain one set-up */
         return;
     evidence(f, o, &w);
     outcome_fires(o, each, summary(f, arena, &w));
     bool ends = 2 * w.down_ns > w.ns;
     if (analysis_of_window(f)) {
         o->remedy.action = ends                      ? ACTION_LEAVE_END_OUT
-                           : 2 * w.context_ns > w.ns ? ACTION_SHARE_CONTEXT /* by any first call */
+                           : 2 * w.context_ns > w.ns ? ACTION_SHARE_CONTEXT /* in any call */
                            : 2 * w.compile_ns > w.ns ? ACTION_KEEP_COMPILED_CODE
                                                      : ACTION_RECORD_LONGER;
         o->title = ends ? "Leave the end of the program out, or shorten it" : o->title;

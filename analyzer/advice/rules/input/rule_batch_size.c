@@ -1,4 +1,4 @@
-/* Kernels too small for the GPU, with memory to spare for a larger batch. */
+/* Fires if kernels are too small for the GPU and its memory has room for a larger batch. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/gpu.h"
@@ -9,13 +9,15 @@
 
 static bool grows_with_batch(const struct facts *f, const struct op *o)
 {
-    /* Persistent kernels and weight gradients cut their work by other sizes. */
+    /* The blocks of persistent kernels and of weight gradients depend on other sizes than the
+     * batch. */
     return o->class.family != FAMILY_COMM && o->class.pass != PASS_WGRAD &&
            !query_name_has(tl_text(f->tl, o->full_name), "ersist");
 }
 
-/* Of a kernel whose blocks reach no more than half of the multiprocessors: the part that stands
- * empty. Between half and all, other sizes would be cut differently: nothing is claimed. */
+/* Returns the share of a kernel's time, in ns, that empty multiprocessors correspond to, if its
+ * blocks fill at most half of them. A kernel that fills more may divide its work differently for a
+ * larger batch, so it counts 0. */
 static int64_t empty_part(const struct facts *f, const struct op *o)
 {
     int64_t blocks = (int64_t)o->grid[0] * o->grid[1] * o->grid[2];
@@ -26,8 +28,8 @@ static int64_t empty_part(const struct facts *f, const struct op *o)
 }
 
 struct fill {
-    int64_t empty_ns, count; /* per step: kernels with too few blocks */
-    double short_pct;        /* of the kernels: under 10 us */
+    int64_t empty_ns, count; /* per step, of kernels with too few blocks */
+    double short_pct;        /* of all kernels: under 10 us */
 };
 
 static struct fill fill_of(const struct facts *facts)
@@ -46,7 +48,7 @@ static struct fill fill_of(const struct facts *facts)
     return f;
 }
 
-/* Whether a step gets data that the one before had not: from a loader, or by a copy to the GPU. */
+/* Returns true if a step gets new data, from a loader or by a copy to the GPU. */
 static bool brings_data(const struct facts *f)
 {
     if (f->tl->loader_count || timeline_meta(f->tl, FACT_TORCH_LOADER))
@@ -60,7 +62,7 @@ static bool brings_data(const struct facts *f)
     return false;
 }
 
-/* Layers that gather from the neighbours in a graph. */
+/* Returns true for programs with layers that gather from neighbours in a graph. */
 static bool of_graph(const struct facts *f)
 {
     for (uint32_t i = 0; i < f->tl->strings.n; i++)
@@ -71,15 +73,17 @@ static bool of_graph(const struct facts *f)
     return false;
 }
 
-/* A graph network often trains on the whole graph in each step, which lies on the GPU. A program of
- * PyTorch's that feeds no step may do the same with any data. */
+/* Returns true if each step may train on all data, so that there is no larger batch. Graph networks
+ * often train on the whole graph, which stays on the GPU. Any PyTorch program that brings no data
+ * to its steps may do the same. */
 static bool takes_all_data(const struct facts *f)
 {
     bool hooked = timeline_meta(f->tl, FACT_TORCH_SETTINGS) != NULL;
     return (hooked || (f->tl->have & HAVE_COPIES && of_graph(f))) && !brings_data(f);
 }
 
-/* Twice, four times, eight times: as much as fits, if all memory in use grew with the batch. */
+/* Returns 2, 4 or 8 if so many times the batch fits, assuming that all memory in use grows with the
+ * batch; else 1. */
 static int times_that_fit(int64_t used, int64_t all)
 {
     int times = 1;
@@ -88,9 +92,9 @@ static int times_that_fit(int64_t used, int64_t all)
     return times;
 }
 
-/* What the recording says of the program: does it train, does a loader make its batches? Where
- * neither shows, it is taken for what most programs are. Kernels that a compiler names tell nothing;
- * hand-written ones of a training step are called by what they do. */
+/* Whether the program trains, and whether a loader makes its batches. If the recording shows
+ * neither, the rule assumes what most programs do. Names of compiled kernels show nothing;
+ * hand-written kernels of a training step are named after what they do. */
 struct program {
     bool trains, loads;
 };
@@ -123,8 +127,8 @@ static struct program program_of(const struct facts *f)
     return p;
 }
 
-/* Only what was seen: kernels that leave multiprocessors empty, or a host that is slow with them.
- */
+/* Mentions only what was seen: kernels that leave multiprocessors empty, or a host that launches
+ * slowly. */
 static const char *summary_of(struct arena *arena, const struct fill *f, int64_t idle, int times)
 {
     if (f->empty_ns * QUERY_SOME < idle)
@@ -165,7 +169,8 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
     outcome_fires(o, (f->empty_ns + idle) / times * (times - 1), summary_of(arena, f, idle, times));
 }
 
-/* A larger batch is impossible, or does not make the program faster. */
+/* Returns true, with the reason in *o, if a larger batch is impossible or does not make the program
+ * faster. */
 static bool has_no_larger(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
     if (takes_all_data(facts)) {
@@ -189,11 +194,12 @@ static bool has_no_larger(const struct facts *facts, struct arena *arena, struct
     return false;
 }
 
-/* How much memory the training uses is not known. */
+/* Returns true, with the reason in *o, if the recording does not show how much memory the training
+ * uses. */
 static bool memory_is_unknown(const struct facts *facts, struct arena *arena, struct outcome *o,
                               const struct fill *f, const struct query_gpu *g)
 {
-    if (query_of_xla(facts)) { /* it takes most of the memory when it starts */
+    if (query_of_xla(facts)) { /* it reserves most of the memory at its start */
         o->verdict = RULE_CANNOT_TELL;
         o->why = "the kernels are small and a larger batch would fill the GPU, but JAX and "
                  "TensorFlow reserve memory ahead: how much the training uses was not recorded "
@@ -223,7 +229,8 @@ static void check_batch_size(const struct facts *facts, struct arena *arena, str
     }
     struct fill f = fill_of(facts);
     int64_t idle = query_launches(facts).block ? 0 : facts->breakdown_ns[PART_IDLE_LAUNCH];
-    if (facts->host.starved_ns > 0) /* no core for the launches: not the kernels' size */
+    /* The launches waited for a core, not for the next small kernel. */
+    if (facts->host.starved_ns > 0)
         idle -= facts->host.starved_ns < idle ? facts->host.starved_ns : idle;
     double pct = share_pct(facts, f.empty_ns + idle);
     o->why =

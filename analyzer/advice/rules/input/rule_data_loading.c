@@ -1,5 +1,6 @@
-/* Input-bound without a GPU: told by the loader's records and the steps of a framework hook alone.
- * With a GPU, num-workers says it better: there the GPU's idle time is known. */
+/* Fires if a program without a GPU waits for its batches, by the loader's records and the steps of
+ * a framework's hook. With a GPU, num-workers answers instead, because it knows the GPU's idle
+ * time. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
@@ -38,7 +39,8 @@ static void show_evidence(const struct facts *facts, struct arena *arena, const 
                          NULL);
 }
 
-/* "making a batch: Dataset.__getitem__ data.py:12": whose lines cost the time, most first. */
+/* Returns whose code makes the batch, e.g. "; Dataset.__getitem__ data.py:12 makes the batches", or
+ * "". */
 static const char *whose(const struct facts *facts, struct arena *arena, const struct feed *f)
 {
     const char *item = query_feed_fact(facts, arena, f, FACT_LOADER_DATASET),
@@ -52,7 +54,8 @@ static const char *whose(const struct facts *facts, struct arena *arena, const s
     return item ? arena_printf(arena, "; %s makes the batches", item) : "";
 }
 
-/* The workers are done long before the loop asks: what it waits for is the batch on its way. */
+/* Returns true if the workers finish long before the loop asks: then the loop waits for the
+ * transfer of the batch. */
 static bool hands_over(const struct feed *f)
 {
     return f->have > 0 && f->fetch_ns > f->queue_ns * RULES_WELL_BEFORE &&
@@ -78,7 +81,8 @@ static void fires(const struct facts *facts, struct arena *arena, struct outcome
                                              : whose(facts, arena, f)));
 }
 
-/* Each worker would deliver all of it, and the runtime refuses to be told. */
+/* Remedy for a data set of which every worker would deliver all samples: divide it first. More
+ * workers do not help before that. */
 static void shard(const struct facts *facts, struct arena *arena, struct outcome *o,
                   const struct feed *f)
 {
@@ -162,8 +166,8 @@ static void unknown_cost(const struct facts *facts, struct arena *arena, struct 
     fires(facts, arena, o, f, f->wait_ns);
 }
 
-/* Of a trace of PyTorch's profiler: it has the ranges in which the loop asks its loader, and no
- * record of a loader. */
+/* For traces of PyTorch's profiler, which contain the ranges in which the loop asks its loader, but
+ * no records of a loader. Returns true if the training thread makes the batches itself. */
 static bool makes_itself(const struct facts *facts)
 {
     const struct timeline *t = facts->tl;

@@ -1,5 +1,5 @@
-/* A sample costs so much computing that all cores together cannot make batches as fast as the loop
- * takes them: no number of workers helps, only cheaper samples. */
+/* Fires if samples need so much computing that all cores together make batches more slowly than the
+ * loop takes them. Then no number of workers helps, only cheaper samples. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
@@ -10,10 +10,12 @@
 
 #include <stdlib.h>
 
-struct cost {                   /* per step */
-    int64_t cpu_ns, wait_ns;    /* computing to make its batches; waiting for them */
-    const struct line *line;    /* where most of that is spent; NULL: not known */
-    const char *where, *others; /* "Data.__getitem__() data.py:17", lines beside it */
+/* Per step. */
+struct cost {
+    int64_t cpu_ns, wait_ns;    /* CPU time to make its batches; time that the loop waits for
+                                   them */
+    const struct line *line;    /* line with most of that CPU time; NULL: not known */
+    const char *where, *others; /* "Data.__getitem__() data.py:17"; further lines */
 };
 
 static struct cost cost_of(const struct facts *f)
@@ -26,8 +28,8 @@ static struct cost cost_of(const struct facts *f)
     return c;
 }
 
-/* The lines of the user's code that make samples: in the workers, else in the training thread while
- * it waits. */
+/* Finds the lines of the user's code that make samples: in the workers, or else in the training
+ * thread while the loop waits. */
 static void find_lines(const struct facts *f, struct arena *arena, struct cost *c)
 {
     const struct lines *l = facts_lines(f, LINES_WORKERS);
@@ -45,15 +47,15 @@ static void find_lines(const struct facts *f, struct arena *arena, struct cost *
                                      line_text(&l->at[i], text, sizeof text));
 }
 
-/* Without a GPU the loop computes on the same cores: with a thread on each of them nothing is left for
- * workers, and what a batch costs comes on top. */
+/* Returns true if the loop computes on the same cores as the workers, with a thread on each core:
+ * without a GPU this leaves no core for workers, and the cost of a batch adds to the step. */
 static bool shares_all_cores(const struct facts *f)
 {
     const char *threads = timeline_meta(f->tl, FACT_TORCH_NUM_THREADS);
     return f->on_cpu && threads && atoi(threads) >= f->host.usable_cores;
 }
 
-/* Why cheaper samples are not the point; NULL: they are. */
+/* Returns why cheaper samples are not the remedy, or NULL if they are. */
 static const char *why_not(const struct facts *f, struct arena *arena, const struct cost *c)
 {
     int64_t rest = f->step_ns - c->wait_ns;
@@ -84,7 +86,8 @@ static void add_evidence(const struct facts *f, struct arena *arena, struct outc
                          "SELECT * FROM host_sample");
 }
 
-/* Neither cores nor the workers' work was recorded, only that they are far from keeping up. */
+/* For recordings without the number of cores and the workers' work: fires if the workers are far
+ * too slow. */
 static void fire_by_waits(const struct facts *f, struct arena *arena, struct outcome *o,
                           const struct cost *c, double lack)
 {

@@ -1,4 +1,4 @@
-/* Input-bound: the GPU is idle while the next batch is awaited, or made, on the training thread. */
+/* Fires if the GPU is idle while the training thread waits for the next batch or makes it. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
@@ -13,11 +13,13 @@
 #include <string.h>
 
 struct need {
-    int have;        /* workers now; -1 = not known */
-    int needed;      /* workers that make a batch in the rest of the step; 0 = not known */
-    int carried;     /* workers that the cores can carry: more where these wait; 0 = not known */
-    int most;        /* workers to advise: no more than that */
-    int64_t pace_ns; /* a step cannot be shorter than this with `most` workers; 0 = not known */
+    int have;   /* present workers; -1 = not known */
+    int needed; /* workers that make a batch in the rest of the step; 0 = not known */
+    /* Workers that the cores can carry, which is more than the cores if workers wait for files; 0 =
+     * not known. */
+    int carried;
+    int most;        /* workers to advise, at most `carried` */
+    int64_t pace_ns; /* a step with `most` workers takes at least this; 0 = not known */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -25,8 +27,8 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Wall time of a batch counts, since a worker may wait for files as well; CPU time says what the
- * cores can carry. */
+/* Wall time of a batch decides how many workers are needed, since a worker may also wait for files.
+ * CPU time decides how many workers the cores can carry. */
 static struct need need_of(const struct facts *facts, double starved_pct)
 {
     const struct host_facts *h = &facts->host;
@@ -36,14 +38,14 @@ static struct need need_of(const struct facts *facts, double starved_pct)
     int64_t cpu = h->fetch_cpu_ns > 0 && h->fetch_cpu_ns < fetch ? h->fetch_cpu_ns : fetch;
     if (fetch <= 0)
         return f;
-    if (h->fetches >
-        RULES_SEVERAL_BATCHES) { /* several batches a step: gradients are accumulated, or frames piled up */
+    /* Several batches per step: the program accumulates gradients, or stacks frames. */
+    if (h->fetches > RULES_SEVERAL_BATCHES) {
         fetch = (int64_t)((double)fetch * h->fetches);
         cpu = (int64_t)((double)cpu * h->fetches);
     }
     int64_t needed = ceil_div(fetch, rest > 0 ? rest : 1);
     f.needed = needed < 100000 ? (int)needed : 100000;
-    /* A worker that stands in line for a core leaves none to another one. */
+    /* While a worker waits for a core it leaves none to another worker. */
     double beside = (double)fetch * (starved_pct > 0 ? 1 - starved_pct / 100 : 1);
     beside = beside > (double)cpu ? beside : (double)cpu;
     f.carried =
@@ -55,7 +57,7 @@ static struct need need_of(const struct facts *facts, double starved_pct)
     return f;
 }
 
-/* Why more workers would not help; NULL when they would. */
+/* Returns why more workers would not help, or NULL if they would. */
 static const char *no_use(const struct facts *facts, struct arena *arena, const struct need *f)
 {
     int cores = facts->host.usable_cores, carried = f->carried > 0 ? f->carried : cores;
@@ -79,8 +81,8 @@ static const char *no_use(const struct facts *facts, struct arena *arena, const 
     return NULL;
 }
 
-/* Whether the workers that there are would keep up, if no other program took their cores: a batch
- * then takes what is left without the share of time in which they stand in line. */
+/* Returns true if the present workers would keep up if no other program used their cores. A batch
+ * would then take its time without the share that the workers wait for a core. */
 static bool enough_with_cores(const struct facts *facts, const struct need *f, double starved)
 {
     const struct host_facts *h = &facts->host;
@@ -90,14 +92,14 @@ static bool enough_with_cores(const struct facts *facts, const struct need *f, d
     return cpu > 0 && rest > 0 && batch <= (double)rest * f->have;
 }
 
-/* Why cores would help the workers, and more workers would not; NULL when they would. */
+/* Returns why the workers need cores rather than more workers, or NULL. */
 static const char *cores_first(const struct facts *facts, struct arena *arena, const struct need *f,
                                const struct query_loader *l)
 {
     double starved = query_starved_pct(l);
     if (f->have <= 0 || starved < QUERY_STARVED_PCT)
         return NULL;
-    if (!query_others_compute(l, facts->host.usable_cores)) /* such as other ranks' workers */
+    if (!query_others_compute(l, facts->host.usable_cores)) /* for example other ranks' workers */
         return arena_printf(arena,
                             "the program's own threads keep the workers from a core during %.0f %% "
                             "of their work: more of them would share the same cores",
@@ -110,7 +112,7 @@ static const char *cores_first(const struct facts *facts, struct arena *arena, c
                : NULL;
 }
 
-/* Each worker would deliver the whole of it, and the runtime refuses to be told. */
+/* If every worker would deliver the whole data set, advises to divide it first. */
 static void divide_first(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
     struct feed f;
@@ -123,7 +125,7 @@ static void divide_first(const struct facts *facts, struct arena *arena, struct 
     outcome_of_loader(facts, arena, o, &f);
 }
 
-/* Workers hold up the loop, and that is all that was recorded of them. */
+/* Returns true if workers delay the loop, and only their deliveries were recorded. */
 static bool delivered(const struct facts *facts)
 {
     struct deliveries d;
@@ -132,8 +134,8 @@ static bool delivered(const struct facts *facts)
     return any;
 }
 
-/* Why more workers may shorten no wait, where only the waits were recorded; NULL where they would.
- */
+/* For recordings with only the waits: returns why more workers may shorten no wait, or NULL if they
+ * would. */
 static const char *taken_ready(const struct facts *facts, struct arena *arena)
 {
     struct deliveries d;
@@ -155,13 +157,14 @@ static const char *taken_ready(const struct facts *facts, struct arena *arena)
                               idle);
 }
 
-/* Workers of a framework of Python are processes: a batch has to come from there. Those that were
- * recorded hand theirs out within the time of a batch. */
+/* Returns the cost of handing over a batch. A Python framework's workers are processes, so the
+ * batch must come from another process. The recorded time of a batch includes the sending for
+ * workers that exist already. */
 static struct hand_over way_of(const struct feed *f)
 {
     struct hand_over way = {.train_ns = f->train_known ? f->train_ns : 0};
     if (f->ahead)
-        return way; /* another thread takes them */
+        return way; /* other threads make the batches */
     way.get_low = f->hand_low;
     way.get_high = f->hand_hi;
     if (f->have <= 0) {
@@ -193,7 +196,7 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
         outcome_set_workers(facts, arena, o, hooked ? &feed : NULL, n);
         return;
     }
-    o->remedy.action = ACTION_TRY_WORKERS; /* nobody knows how many the cores can carry */
+    o->remedy.action = ACTION_TRY_WORKERS; /* how many workers the cores can carry is not known */
     o->remedy.conditions[CONDITION_ONE_BY_ONE] = true;
     o->remedy.conditions[CONDITION_CORES_UNKNOWN] = true;
 }
@@ -224,7 +227,7 @@ static void add_evidence(const struct facts *facts, struct arena *arena, struct 
             f->needed, "count", NULL);
 }
 
-/* By PyTorch's own ranges, wherever most of the waiting is. */
+/* By PyTorch's own ranges, wherever most of the waiting lies. */
 static bool named_workers(const struct facts *facts)
 {
     for (uint32_t i = 0; i < facts->tl->strings.n; i++)
@@ -307,7 +310,7 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
     }
     add_evidence(facts, arena, o, &f, idle);
     advise(facts, arena, o, &f);
-    if (query_waits_for_files(&l)) { /* the storage may serve no more readers than it does */
+    if (query_waits_for_files(&l)) { /* the storage may not serve more readers */
         o->edit = (struct edit){.kind = NULL};
         o->error_class = ERROR_RERUN_DECIDES;
         outcome_evidence(o, "share of the workers' time spent waiting for files",

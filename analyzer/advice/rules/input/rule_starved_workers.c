@@ -1,11 +1,11 @@
-/* The workers of the loader are ready to compute, but have no core. */
+/* Fires if the loader's workers are ready to run but have no core. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/input/loader.h"
 
-/* NULL: nothing speaks against it. */
+/* Returns why another rule answers instead, or NULL. */
 static const char *why_not_now(const struct facts *f, struct arena *arena,
                                const struct query_loader *l, const char *starved)
 {
@@ -47,7 +47,7 @@ static void starved(const struct facts *f, struct arena *arena, struct outcome *
         whose = arena_printf(arena,
                              " (another program has the cores: this one's threads use %.1f of %d)",
                              l->used_cores, f->host.usable_cores);
-        o->remedy.action = ACTION_GET_CORES; /* other numbers of workers change little */
+        o->remedy.action = ACTION_GET_CORES; /* the number of workers matters little */
     }
     if (query_training_crowded(f)) /* one cause: cores for all of them end both */
         also = arena_printf(arena, ", and %s for the training thread, which lacks a core, too",

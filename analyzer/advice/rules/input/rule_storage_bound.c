@@ -1,9 +1,10 @@
-/* The workers of the loader wait for files rather than compute. */
+/* Fires if the loader's workers wait for files rather than compute. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/input/loader.h"
 
-/* Storage served a good part of what was read, or of what was mapped. */
+/* Returns true if storage, rather than memory, served a good part of the bytes that were read or
+ * mapped. */
 static bool reads_storage(const struct query_loader *l)
 {
     return l->storage_bytes > 0 && l->storage_bytes * QUERY_SOME >= l->read_bytes;

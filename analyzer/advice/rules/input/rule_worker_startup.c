@@ -1,4 +1,5 @@
-/* Workers are started anew for each loop over the loader: processes, imports, the first batch. */
+/* Fires if each loop over the loader starts its workers again: processes, imports, the first
+ * batch. */
 #include "analyzer/advice/outcome_loader.h"
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
@@ -60,7 +61,7 @@ static void check_worker_startup(const struct facts *facts, struct arena *arena,
                                time_text(arena, (int64_t)f.step_ns)));
     if (f.foreign)
         return;
-    /* Kept workers are still told of the new loop and make its first batch. */
+    /* Kept workers must still be notified of the new loop and make its first batch. */
     o->saves_low_ns = (int64_t)(RULES_KEPT_WORKERS.bad * (double)o->saves_high_ns);
     o->saves_mid_ns = (int64_t)(RULES_KEPT_WORKERS.likely * (double)o->saves_high_ns);
     o->own_low_ns = o->saves_low_ns;

@@ -1,4 +1,4 @@
-/* Buffers (running statistics) that go from rank 0 to all ranks at the start of each step. */
+/* Fires if each step begins with broadcasts of buffers (running statistics) from rank 0. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/ranks/comm.h"
@@ -7,12 +7,13 @@
 #include <stdlib.h>
 
 struct found {
-    bool *marks;              /* by op: broadcasts at the start, and the copies around them */
+    bool *marks;              /* by operation: broadcasts at the start, and the copies around
+                                 them */
     size_t broadcasts;        /* in used steps */
-    size_t steps;             /* with any */
-    bool reduces;             /* gradients are exchanged, too */
+    size_t steps;             /* steps with such broadcasts */
+    bool reduces;             /* the program also exchanges gradients */
     int64_t bytes;            /* of the broadcasts; 0 = not recorded */
-    int64_t other_ns, own_ns; /* of the gradients' exchange, of the broadcasts */
+    int64_t other_ns, own_ns; /* time of the gradients' exchange, and of the broadcasts */
     int64_t other_bytes;
 };
 
@@ -34,7 +35,7 @@ static void add_bytes(const struct facts *f, struct found *x)
     }
 }
 
-/* So much of a step was computed before. */
+/* Returns true near the start of a step, by how much of its computing is done. */
 static bool is_early(const struct facts *f, int64_t computed_ns)
 {
     return computed_ns * RULES_EARLY < f->breakdown_ns[PART_COMPUTE];
@@ -81,8 +82,8 @@ static enum query_take is_marked(const struct facts *f, uint32_t op, const void 
     return ((const bool *)marks)[op] ? QUERY_ALL : QUERY_NO;
 }
 
-/* DDP told how large the buffers are that it broadcasts, and no more than that was sent: causal masks
- * may be larger than the gradients. */
+/* Returns true if the hook recorded how large DDP's buffers are, and no more than that was sent.
+ * (Buffers can be larger than the gradients, for example causal masks.) */
 static bool told(const struct facts *f, const struct found *x)
 {
     const char *bytes = timeline_meta(f->tl, FACT_TORCH_DDP_BUFFERS);
@@ -90,7 +91,8 @@ static bool told(const struct facts *f, const struct found *x)
            (double)per_step(f, x->bytes) <= RULES_SAME_BYTES * strtod(bytes, NULL);
 }
 
-/* Weights that are handed out are no buffers: they are as large as their gradients. */
+/* Returns true if the broadcasts are small. Broadcasts of weights are no buffers: they are as large
+ * as the gradients. */
 static bool small(const struct facts *f, const struct found *x)
 {
     if (told(f, x))

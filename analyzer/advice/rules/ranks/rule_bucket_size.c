@@ -1,4 +1,4 @@
-/* Gradients travel in messages that are too small, or all in one. */
+/* Fires if gradients are exchanged in messages that are too small, or all in one. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "wire/fact_keys.h"
@@ -24,8 +24,8 @@ static void add_evidence(struct outcome *o, const struct query_exchange *x, int6
                              "ms", NULL);
 }
 
-/* Weights that are shared out (FSDP, ZeRO) are gathered, and their gradients reduced, by one
- * collective for each group of layers: DDP's buckets are no part of that. */
+/* Returns true for sharded weights (FSDP, ZeRO): one collective per group of layers gathers them,
+ * and one reduces their gradients. DDP's buckets have no part in that. */
 static bool is_sharded(const struct timeline *t, const struct query_exchange *x)
 {
     for (size_t i = 0; i < x->count; i++) {
@@ -56,7 +56,8 @@ static void check_bucket_size(const struct facts *f, struct arena *arena, struct
     struct query_ops all;
     bool scattered = query_collectives_scattered(f, &all);
     int64_t launching = scattered ? per_step(f, all.idle_ns) : 0;
-    /* Each of many collectives brings the ranks together: with fewer, they wait less often. */
+    /* Each collective also makes the ranks wait for each other; with fewer of them, they wait less
+     * often. */
     int64_t exposed = fault == BUCKETS_SMALL ? f->breakdown_ns[PART_COMM] : query_exposed_comm(f);
     int64_t gain = exposed + launching;
     bool exchanges = x.step == TL_NONE && all.count > query_all_with_all(f).count;

@@ -1,4 +1,5 @@
-/* One process drives several GPUs and hands the weights out in every step. */
+/* Fires if one process drives several GPUs and distributes the weights in every step
+ * (DataParallel). */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "wire/fact_keys.h"

@@ -1,5 +1,5 @@
-/* Collectives run while nothing is computed. Waiting for a late rank is not counted: that is
- * another rule's. */
+/* Fires if collectives run while nothing is computed. Waiting for a late rank is the straggler
+ * rule's and does not count here. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/training/eval.h"
@@ -21,8 +21,8 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
             ms(waiting), "ms", NULL);
 }
 
-/* Many small collectives: the remedy is to make few of them, first. In a program that the hook has
- * seen without DDP they may be of gradients, or of something else. */
+/* For many small collectives the first remedy is to join them. If the hook saw the program without
+ * DDP, they may be of gradients or of something else. */
 static void gather(const struct facts *f, struct outcome *o)
 {
     bool otherwise =
@@ -31,15 +31,15 @@ static void gather(const struct facts *f, struct outcome *o)
     o->remedy.conditions[CONDITION_NOT_DDP] = otherwise;
 }
 
-/* Inference has no backward pass to hide anything behind, and no gradients in buckets. */
+/* Inference has neither a backward pass that could hide collectives nor gradients in buckets. */
 static void between_layers(struct outcome *o)
 {
     o->edit.kind = NULL;
     o->remedy.action = ACTION_OVERLAP_LAYERS;
 }
 
-/* Layers that are split among ranks wait for their collectives: no bucket and no later step hides
- * them. */
+/* The finding for layers that are split among ranks: they wait for their collectives, which no
+ * bucket and no later step can hide. */
 static void split_layers(const struct facts *f, struct arena *arena, struct outcome *o,
                          const struct query_comm *model)
 {
@@ -63,15 +63,15 @@ static void split_layers(const struct facts *f, struct arena *arena, struct outc
     outcome_example_op(o, f->tl, model->ops.longest, "longest collective");
 }
 
-/* Each rank gets its part of the others' data (embeddings, experts). That is no gradient: no bucket
- * and no backward pass hides it. */
+/* For exchanges in which each rank gets its part of the others' data (embeddings, experts). These
+ * are not gradients, so neither buckets nor the backward pass hide them. */
 static void exchange_earlier(struct outcome *o)
 {
     o->remedy.action = ACTION_EXCHANGE_EARLIER;
 }
 
-/* A pipeline's stages send each other the same kernels, and no overlap hides that one waits for
- * another. */
+/* The stages of a pipeline send each other the same kernels, and overlap does not hide that one
+ * stage waits for another. So the finding names both possibilities. */
 static void exchange_or_pipeline(struct arena *arena, struct outcome *o)
 {
     exchange_earlier(o);
@@ -84,7 +84,8 @@ static void exchange_or_pipeline(struct arena *arena, struct outcome *o)
     o->remedy.conditions[CONDITION_MAYBE_PIPELINE] = true;
 }
 
-/* Per step: the time in which no collective runs. No more of them than that can be hidden. */
+/* Returns the time in which no collective runs, in ns per step: no more of the collectives can be
+ * hidden. */
 static int64_t beside(const struct facts *f)
 {
     const struct gpu_facts *g = &f->gpu;
@@ -95,8 +96,9 @@ static int64_t beside(const struct facts *f)
     return rest > 0 ? rest : 0;
 }
 
-/* Where exchanging takes longer than everything else, overlapping alone is no remedy, and the title
- * promises none. *saved: what is exposed, and comes to what the advice can save of it at most. */
+/* If communication takes longer than everything else, overlap alone is no remedy, and the title
+ * must not promise it. *saved: on entry the exposed time, on return the most that the advice can
+ * save of it. Returns words for the summary. */
 static const char *too_much(const struct facts *f, struct arena *arena, struct outcome *o,
                             int64_t waiting, int64_t *saved)
 {
@@ -114,13 +116,14 @@ static const char *too_much(const struct facts *f, struct arena *arena, struct o
                         scope_words(f)->unit, time_text(arena, hidden_at_most));
 }
 
-/* A benchmark of collectives, or a recording of them alone: overlap has nothing to work with. */
+/* For a benchmark of collectives, or a recording of collectives alone: there is nothing to overlap
+ * with. */
 static bool computes_nothing(const struct facts *f, int64_t exposed)
 {
     return f->breakdown_ns[PART_COMPUTE] * QUERY_WORTH < exposed;
 }
 
-/* NULL: nothing speaks against it. */
+/* Returns why another rule answers instead, or NULL. */
 static const char *why_not_now(const struct facts *f, struct arena *arena,
                                const struct query_exchange *x, int64_t exposed)
 {
@@ -160,7 +163,8 @@ static void check_exposed_communication(const struct facts *f, struct arena *are
     const struct rank_facts *own = query_own_rank(f);
     int64_t waiting = own ? own->wait_exposed_ns : 0;
     struct query_exchange x = query_exchange(f, arena);
-    int64_t repeats = (int64_t)query_repeats(f, arena, &x); /* no-sync counts all but one of them */
+    /* no-sync counts all but one of these */
+    int64_t repeats = (int64_t)query_repeats(f, arena, &x);
     int64_t exposed = query_exposed_comm(f) / repeats;
     int64_t launching = scattered ? per_step(f, all.idle_ns) : 0;
     o->why = all.count ? arena_printf(arena, "%.3f ms of exposed communication %s",

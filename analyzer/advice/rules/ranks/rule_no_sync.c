@@ -1,18 +1,19 @@
-/* Gradient accumulation that exchanges gradients after every part of the batch. */
+/* Fires if gradient accumulation exchanges the gradients after every part of the batch. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "wire/fact_keys.h"
 
 #include <string.h>
 
-/* What goes with one exchange a step: of all but the last the collectives, and what packs gradients
- * into buckets (each is divided by the number of ranks on its way) and copies them back. */
+/* What one exchange per step makes needless: all collectives but the last round, the kernels that
+ * pack gradients into buckets (dividing them by the number of ranks), and the copies back. */
 struct needless {
-    const bool *marks; /* by op; NULL: no memory */
+    const bool *marks; /* by operation; NULL: no memory */
     int64_t packing_ns;
 };
 
-struct exchanges {                             /* of one step, launched by one thread */
+/* Exchanges of one step, launched by one thread. */
+struct exchanges {
     int64_t last_needless_ns, first_needed_ns; /* 0: none was seen */
     uint32_t thread;
 };
@@ -29,7 +30,8 @@ static bool packs(const struct facts *f, uint32_t op, const struct exchanges *x)
     if (o->api == TL_NONE || f->tl->apis[o->api].thread != x->thread)
         return false;
     int64_t launched = f->tl->apis[o->api].start_ns;
-    if (o->kind == OP_COPY && o->copy_kind == COPY_D2D) /* back, behind the last collective */
+    /* copies back, behind the last collective */
+    if (o->kind == OP_COPY && o->copy_kind == COPY_D2D)
         return launched < x->first_needed_ns;
     return launched < x->last_needless_ns && divides(f->tl, o);
 }

@@ -1,4 +1,5 @@
-/* A stage of a pipeline waits for another one: bubbles. */
+/* Fires if a stage of a pipeline waits for another stage and computes nothing meanwhile (a
+ * bubble). */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/ranks/comm.h"
 

@@ -1,4 +1,4 @@
-/* One rank arrives late at the collectives, and all others wait in them. */
+/* Fires if one rank, or a group of ranks, arrives late at the collectives and the others wait. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/ranks/comm.h"
@@ -29,8 +29,8 @@ static void add_evidence(const struct facts *f, struct arena *arena, struct outc
                          NULL);
 }
 
-/* What the others wait for the last rank beyond the next one, per step: ranks that are late in
- * turns are not one late rank. */
+/* Returns how long the others wait for the last rank beyond the next latest one, in ns per step: if
+ * ranks are late in turns, none of them is the late rank. */
 static int64_t lateness(const struct ranks *r)
 {
     const struct rank_facts *late = &r->at[r->late];
@@ -42,11 +42,11 @@ static int64_t lateness(const struct ranks *r)
     return late->late_ns - next < waited ? late->late_ns - next : waited;
 }
 
-/* What to look at, by what the late rank does otherwise than one that is in time. */
+/* Chooses what to examine, by how the late rank differs from a rank in time. */
 static void advise(const struct facts *f, struct outcome *o, const char *who)
 {
     static const char *const causes[] = {[LATE_UNKNOWN] =
-                                             NULL, /* look at all that ranks may do otherwise */
+                                             NULL, /* everything in which ranks may differ */
                                          [LATE_MORE_WORK] = "work",
                                          [LATE_SLOW_GPU] = "gpu",
                                          [LATE_HOST] = "host"};
@@ -55,13 +55,14 @@ static void advise(const struct facts *f, struct outcome *o, const char *who)
     remedy_text(&o->remedy, PARAM_CAUSE, causes[f->ranks.late_cause]);
 }
 
-/* "; beside rank 2 the same kernels take 1.50 ms more per step"; empty where that does not show. */
+/* Returns e.g. "; beside rank 2 the same kernels take 1.50 ms more per step", or "" if the reason
+ * is not known. */
 static const char *why(const struct facts *f, struct arena *arena)
 {
     return f->ranks.late_why ? arena_printf(arena, "; %s", f->ranks.late_why) : "";
 }
 
-/* The host of a rank where the ranks are known to run on several; NULL: they are not. */
+/* Returns the rank's host if the ranks are known to run on several hosts, or NULL. */
 static const char *host_of(const struct facts *f, const struct rank_facts *rank)
 {
     const struct ranks *r = &f->ranks;
@@ -81,7 +82,8 @@ static const char *on_host(const struct facts *f, struct arena *arena,
     return host ? arena_printf(arena, " (on %s)", host) : "";
 }
 
-/* " (all ranks on node3)", where the group is that, " (on node3)" where it is some of them. */
+/* Returns " (all ranks on node3)" if the group is all ranks of that host, " (on node3)" if it is
+ * some of them, or "". */
 static const char *at_host(const struct facts *f, struct arena *arena)
 {
     const struct ranks *r = &f->ranks;
@@ -99,7 +101,7 @@ static const char *at_host(const struct facts *f, struct arena *arena)
     return host ? arena_printf(arena, others ? " (on %s)" : " (all ranks on %s)", host) : "";
 }
 
-/* A missing rank may be the late one: then the rule cannot tell of any rank that it is late. */
+/* A missing rank may be the late one: then the rule cannot tell that any recorded rank is late. */
 static void doubt(const struct facts *f, struct arena *arena, struct outcome *o, int64_t gain)
 {
     o->verdict = RULE_CANNOT_TELL;
@@ -113,15 +115,16 @@ static void doubt(const struct facts *f, struct arena *arena, struct outcome *o,
                      time_text(arena, f->ranks.transfer_ns));
 }
 
-/* A rank that was not recorded and came even later would lengthen the transfers by as much: those
- * are no longer than the waiting is worth. */
+/* Returns true if a missing rank may come even later. Its lateness would appear as longer
+ * transfers, so this is possible only if the transfers are long compared with the waiting. */
 static bool may_be_another(const struct facts *f, int64_t gain)
 {
     const struct ranks *r = &f->ranks;
     return f->tl->missing_ranks > 0 && r->transfer_ns * RULES_ANOTHER > gain;
 }
 
-/* Several ranks that are late together: those of one node, or with the same kind of work. */
+/* Fires and returns true if several ranks are late together: the ranks of one node, or ranks with
+ * the same kind of work. */
 static bool check_group(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     const struct ranks *r = &f->ranks;
@@ -146,7 +149,7 @@ static bool check_group(const struct facts *f, struct arena *arena, struct outco
     return true;
 }
 
-/* The rank is late for a reason that another rule is about. */
+/* Returns true, with the reason in *o, if another rule explains the lateness. */
 static bool has_another_cause(const struct facts *f, struct arena *arena, struct outcome *o,
                               const struct rank_facts *late, int64_t gain)
 {
@@ -169,8 +172,8 @@ static bool has_another_cause(const struct facts *f, struct arena *arena, struct
     return false;
 }
 
-/* Once in every other step; where none repeats, in every other collective, and not in one alone, as
- * when the ranks start one after the other. */
+/* Returns true if the rank is late in at least every other step. For a window: in at least every
+ * other collective, and not in a single one, as when the ranks start one after the other. */
 static bool is_often(const struct facts *f)
 {
     const struct ranks *r = &f->ranks;
@@ -192,7 +195,8 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     const struct ranks *r = &f->ranks;
     add_evidence(f, arena, o, late);
     o->error_class = ERROR_STRUCTURAL;
-    if (late->process != f->steps.process) /* its own step does not show what it would be without */
+    /* the late rank's own step does not show what it would be without the lateness */
+    if (late->process != f->steps.process)
         o->edit.kind = &edit_punctual;
     advise(f, o, arena_printf(arena, "rank %lld", (long long)late->rank));
     outcome_fires(

@@ -1,4 +1,4 @@
-/* Forward work done twice to save memory that is not scarce. */
+/* Fires if forward work is done twice to save memory although memory is not scarce. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/training/again.h"
@@ -24,12 +24,15 @@ static bool is_backward(const struct op *o, const char *name)
            query_name_has(name, "flash_bwd_dq_dk_dv|fmha_bwd|bprop");
 }
 
-/* Kernels whose name tells forward from backward, and come once per layer in both. */
+/* Kernels whose name distinguishes forward from backward, and of which each layer has one in
+ * both. */
 struct pairs {
     int64_t forward, backward, forward_ns;
-    int64_t amid_ns; /* forward after the step's first backward, and before its last */
+    /* Forward work after the step's first backward kernel and before its last. */
+    int64_t amid_ns;
 };
-struct backward { /* of one step */
+/* Of one step. */
+struct backward {
     int64_t first_ns, last_ns;
 };
 
@@ -70,9 +73,10 @@ static void find_forward(const struct facts *f, const bool *evaluating, const st
     }
 }
 
-/* Without ranges: convolutions and attention that run forward twice as often as backward, and that
- * amid the backward pass: an evaluation runs forward more often, too. Only their own time is known
- * then, not that of the rest of the forward pass. `unclear`: more often, but not amid it. */
+/* Without ranges: returns the ns of convolutions and attention that run forward twice as often as
+ * backward, if the repetitions lie within the backward pass. (An evaluation also runs more often
+ * forward, but not there.) It knows only their own time, not that of the rest of the forward pass.
+ * *unclear: they run more often, but not within the backward pass. */
 static int64_t repeated_pairs_ns(const struct facts *f, struct arena *arena, bool *unclear)
 {
     struct pairs p = {0, 0, 0, 0};
@@ -120,7 +124,7 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
 {
     struct query_phase p = query_phase(f, arena, &phase_recompute);
     if (p.ops.count == 0 && timeline_meta(f->tl, FACT_TORCH_CHECKPOINT)) {
-        struct query_again again = query_again(f, arena); /* the hook says that it recomputes */
+        struct query_again again = query_again(f, arena); /* the hook recorded that it recomputes */
         p.ops = again.ops;
         p.op_marks = again.op_marks;
         p.call_marks = NULL;
@@ -138,7 +142,7 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
     o->why = arena_printf(arena, "the program repeats %.3f ms of forward work per step", ms(again));
     if (again * QUERY_WORTH < f->step_ns)
         return;
-    bool is_free = false; /* or not recorded: then a rerun shows it */
+    bool is_free = false; /* false also if not recorded: then a rerun shows it */
     if (!memory_lets(f, arena, o, again, &is_free))
         return;
     outcome_evidence_per(o, ranges ? "computed again" : "computed again, at least,", ms(again),

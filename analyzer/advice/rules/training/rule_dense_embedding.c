@@ -1,5 +1,5 @@
-/* A large embedding whose gradient is dense: all rows are filled with zeros and updated, although a
- * step looks few of them up. */
+/* Fires if a large embedding has a dense gradient: all its rows are filled with zeros and updated,
+ * although a step looks up few of them. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -35,7 +35,7 @@ static enum query_take is_update(const struct facts *f, uint32_t op)
     return query_is_optimizer(f, op) != QUERY_NO ? QUERY_BUSY : QUERY_NO;
 }
 
-/* The gradient is filled right before it is added to, in the thread of the backward pass. */
+/* The backward pass's thread fills the gradient right before adding to it. */
 static enum query_take is_fill(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];

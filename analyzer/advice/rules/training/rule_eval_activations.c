@@ -1,4 +1,4 @@
-/* Evaluation that runs as if for training: batch statistics, dropout, gradients kept. */
+/* Fires if an evaluation runs in training mode: batch statistics, dropout, gradients kept. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/training/eval.h"
 #include "analyzer/queries/query.h"
@@ -9,9 +9,10 @@ static const char training_only[] =
     "norm_sums";
 
 struct evaluation {
-    int64_t ranges;          /* in the whole recording */
-    int64_t train, train_ns; /* kernels launched inside that only training needs */
-    int64_t backward;        /* of them for gradients or updates */
+    int64_t ranges; /* in the whole recording */
+    /* Kernels launched in these ranges that only training needs. */
+    int64_t train, train_ns;
+    int64_t backward; /* of these, for gradients or updates */
     uint32_t longest;
 };
 

@@ -1,4 +1,4 @@
-/* An optimizer that updates the parameters tensor by tensor. */
+/* Fires if the optimizer updates the parameters tensor by tensor, or in one pass per operation. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -6,11 +6,12 @@
 
 #include <string.h>
 
-static const char PREFIX[] = "Optimizer.step#"; /* PyTorch's range, "Optimizer.step#SGD.step" */
+/* of PyTorch's range, e.g. "Optimizer.step#SGD.step" */
+static const char PREFIX[] = "Optimizer.step#";
 
 struct update {
-    uint32_t name;   /* of its range; 0 where there is none, or several optimizers take turns */
-    int64_t host_ns; /* per step: from its first launch until its range ends */
+    uint32_t name;   /* of its range; 0: there is none, or several optimizers alternate */
+    int64_t host_ns; /* per step, from the first launch to the range's end */
 };
 
 static struct update update_of(const struct facts *f)
@@ -31,10 +32,11 @@ static struct update update_of(const struct facts *f)
     return u;
 }
 
-/* torch.optim as of PyTorch 2.6 */
+/* classes of torch.optim with fused=True, as of PyTorch 2.6 */
 static const char fused_classes[] = "=SGD|=Adam|=AdamW|=Adagrad";
 
-/* "AdamW(fused=None)", as the hook says it; NULL: it does not, or of several classes. */
+/* Returns the optimizer as the hook recorded it, e.g. "AdamW(fused=None)", or NULL if it recorded
+ * none or several classes. */
 static const char *told(const struct timeline *t)
 {
     const char *one = NULL;
@@ -49,15 +51,15 @@ static const char *told(const struct timeline *t)
     return one;
 }
 
-/* "AdamW": of the range's "AdamW.step", or of the hook's "AdamW(fused=None)". NULL: not known, or
- * no memory. */
+/* Returns the optimizer's class, e.g. "AdamW", from the range or the hook. NULL: not known, or no
+ * memory. */
 static const char *class_of(const struct facts *f, struct arena *arena, const struct update *u)
 {
     const char *text = u->name ? tl_text(f->tl, u->name) + sizeof PREFIX - 1 : told(f->tl);
     return text ? arena_printf(arena, "%.*s", (int)strcspn(text, ".("), text) : NULL;
 }
 
-/* What to do with this optimizer. A class of the program's own has no such flag. */
+/* Chooses the remedy for this optimizer. A class written by the user has no flag for it. */
 static void advise(const struct facts *f, struct arena *arena, struct outcome *o,
                    const struct update *u)
 {
@@ -96,7 +98,7 @@ static bool updates_by_lists(const struct facts *f, uint32_t op)
            strstr(name, "multi_tensor_apply") && !strstr(name, "Fused") && !strstr(name, "fused");
 }
 
-/* SGD without momentum is one operation: nothing to join. */
+/* SGD without momentum is a single operation, so there is nothing to join. */
 static bool several_operations(const struct facts *f)
 {
     uint32_t first = 0;
@@ -115,9 +117,9 @@ static enum query_take pick_lists(const struct facts *f, uint32_t op)
     return updates_by_lists(f, op) ? QUERY_BUSY : QUERY_NO;
 }
 
-/* PyTorch's foreach updates pass over all parameters once for each operation: AdamW reads and
+/* PyTorch's foreach updates pass over all parameters once for each operation. AdamW reads and
  * writes twenty values of a parameter, fused seven; SGD with momentum eleven or eight, fused five.
- * True: that is the case, and worth it. */
+ * Returns true if the program does this and fusing is worth it. */
 static bool by_lists(const struct facts *f, struct arena *arena, const struct query_ops *all,
                      struct outcome *o)
 {

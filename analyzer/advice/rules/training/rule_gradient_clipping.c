@@ -1,4 +1,4 @@
-/* Clipping that takes the norm tensor by tensor, or asks the host what it is. */
+/* Fires if clipping computes the norm tensor by tensor, or makes the host wait for it. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/training/phase.h"
@@ -25,8 +25,9 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
                           PART_IDLE_SYNC);
 }
 
-/* Operations that apply the factor, by operation; the others find it. In CUDA the update can do
- * that on its way, as the remedy says: no pass is left for it. A framework's update cannot. */
+/* Returns the clipping operations that apply the factor (the others compute it), by operation. In
+ * CUDA the update can apply the factor itself, as the remedy says, so these operations disappear. A
+ * framework's update cannot. */
 static const bool *applies_factor(const struct facts *f, struct arena *arena,
                                   const struct query_phase *p)
 {

@@ -1,4 +1,5 @@
-/* What dynamic loss scaling costs: a check per tensor, and a wait for "did anything overflow?". */
+/* Fires if dynamic loss scaling costs time: a check per tensor, and a wait for whether a gradient
+ * overflowed. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/training/phase.h"

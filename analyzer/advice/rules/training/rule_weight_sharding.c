@@ -1,5 +1,5 @@
-/* DeepSpeed's ZeRO 3 gathers each layer's weights before it computes, and lets them go behind it:
- * on the host, layer by layer. */
+/* Fires if DeepSpeed's ZeRO 3 keeps the host busy: it gathers each layer's weights before the layer
+ * computes and releases them afterwards, layer by layer. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/training/sharding.h"
@@ -13,7 +13,8 @@ static void advise(const struct facts *f, struct arena *arena, struct outcome *o
     outcome_evidence_per(o, "the host in ZeRO 3's hooks of modules", ms(host), "ms", rows);
     outcome_evidence_per(o, "GPU idle meanwhile", ms(idle), "ms", rows);
     o->error_class = ERROR_RERUN_DECIDES;
-    /* Their calls also make what surrounds them slower, and without them other work is earlier. */
+    /* The hooks also slow down the host's other work, and without them other work starts
+     * earlier. */
     int64_t most = query_awaits_host(f);
     o->most_ns = most > idle ? most : idle;
     const char *rest = o->most_ns > idle

@@ -1,4 +1,4 @@
-/* Gradients zeroed tensor by tensor before they are added to. */
+/* Fires if gradients are set to zero tensor by tensor before they are added to. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 
