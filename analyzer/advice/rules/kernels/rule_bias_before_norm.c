@@ -1,5 +1,5 @@
-/* A bias that the batch normalisation behind it takes away again: two passes over the activations
- * forward and one backward, for nothing. */
+/* Fires if a convolution adds a bias that the following batch normalisation subtracts again: two
+ * useless passes over the activations forward, and one backward. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -18,8 +18,8 @@ static bool batch_norm(const struct timeline *t, const struct op *o)
     return false;
 }
 
-/* The nearest kernel of its stream in one direction that computes (layouts are only turned, types
- * changed, buffers cleared in between). */
+/* Returns the nearest kernel of the same stream, in one direction, that computes; it skips kernels
+ * that only change the layout, change the type or clear buffers. NULL: none is near. */
 static const struct op *neighbour(const struct timeline *t, uint32_t op, int direction)
 {
     enum { REACH = 64 };
@@ -34,8 +34,8 @@ static const struct op *neighbour(const struct timeline *t, uint32_t op, int dir
     return NULL;
 }
 
-/* Frameworks add the bias by a broadcasting element-wise addition; cuDNN by a kernel that the call
- * around it tells. A residual addition reads two whole tensors: `vectorized`. */
+/* Frameworks add the bias by a broadcasting element-wise addition, cuDNN by a kernel of its own. An
+ * addition of a residual reads two whole tensors, and its name contains `vectorized`. */
 static bool adds_bias(const struct timeline *t, const struct op *o)
 {
     const char *name = tl_text(t, o->full_name);
@@ -54,8 +54,8 @@ static bool forward_bias(const struct timeline *t, uint32_t op)
            batch_norm(t, behind);
 }
 
-/* The sum over a gradient that normalisation has just made: it comes before the convolution's own
- * gradients, or between or behind them. */
+/* The sum over a gradient that the normalisation has just computed: it comes before, between or
+ * behind the convolution's own gradients. */
 static bool backward_bias(const struct timeline *t, uint32_t op)
 {
     const struct op *before = neighbour(t, op, -1), *behind = neighbour(t, op, 1);
@@ -72,7 +72,8 @@ static enum query_take is_idle_bias(const struct facts *f, uint32_t op)
     return forward_bias(t, op) || backward_bias(t, op) ? QUERY_ALL : QUERY_NO;
 }
 
-/* No such biases: their kernels go, and what the program does for each parameter by itself. */
+/* Returns the edit without these biases: their kernels, and what the program does for each
+ * parameter separately. */
 static struct edit without_biases(const struct facts *f, struct arena *arena)
 {
     const struct timeline *t = f->tl;

@@ -1,4 +1,4 @@
-/* Layout conversions around tensor-core convolutions. */
+/* Fires if kernels convert the layout of images around convolutions on tensor cores. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -7,14 +7,16 @@
 #include "wire/fact_keys.h"
 #include "wire/spool_format.h"
 
-/* By operation: the recorded call. In a CUDA graph it is not known, and all calls' layout holds. */
+/* By operation, the recorded library call. Work in a CUDA graph has none; for it the layout of all
+ * calls is used. */
+
 struct source {
     const uint32_t *calls;
     int64_t layout;
 };
 
-/* Was the call behind it given NHWC? Then the program keeps that layout already, and what the
- * library converts is for kernels of its own. */
+/* Returns true if the library call got its tensors in NHWC. Then the program uses that layout
+ * already, and the library converts for kernels of its own. */
 static bool given_nhwc(const struct facts *f, uint32_t op, const struct source *s)
 {
     uint32_t c = s->calls[op];
@@ -38,9 +40,9 @@ static enum query_take is_library_layout(const struct facts *f, uint32_t op, con
     return converts(f, op) && given_nhwc(f, op, source) ? QUERY_ALL : QUERY_NO;
 }
 
-/* Convolutions of 16-bit numbers that ran on CUDA cores, by operation: the library was called with
- * 16 bits, whatever the kernel's name says it computes in. Grouped ones have kernels of their own
- * there in any layout. NULL without memory. */
+/* Returns, by operation, the convolutions whose library call has 16-bit numbers but which ran on
+ * CUDA cores, whatever type the kernel's name shows. Grouped convolutions are left out: their
+ * kernels run there in any layout. NULL without memory. */
 static const bool *kept_from_tensor_cores(const struct facts *f, const uint32_t *calls,
                                           struct arena *arena)
 {
@@ -58,7 +60,8 @@ static const bool *kept_from_tensor_cores(const struct facts *f, const uint32_t 
     return marks;
 }
 
-/* A convolution that computes in FP32 on CUDA cores for operands of 32 bits: NHWC is slow there. */
+/* True for a convolution of 32-bit operands that computes in FP32 on CUDA cores: it is slower in
+ * NHWC. */
 static enum query_take is_fp32_convolution(const struct facts *f, uint32_t op, const void *arg)
 {
     const struct op *o = &f->tl->ops[op];
@@ -72,10 +75,12 @@ static enum query_take is_fp32_convolution(const struct facts *f, uint32_t op, c
                : QUERY_NO;
 }
 
-/* Batch normalisation of images in NCHW by cuDNN, with sizes. */
+/* Batch normalisation of images in NCHW by cuDNN, where sizes were recorded. */
+
 struct norms {
-    double ns, best_ns; /* over the used steps: recorded, and at the memory's rate */
-    int64_t plain;      /* by calls that have no good kernels for NHWC */
+    /* Over the used steps: the recorded time, and the time at the memory's rate. */
+    double ns, best_ns;
+    int64_t plain; /* by calls that have no fast kernels for NHWC */
 };
 
 static struct norms norms_in_nchw(const struct facts *f)
@@ -98,7 +103,7 @@ static struct norms norms_in_nchw(const struct facts *f)
     return x;
 }
 
-/* The outcome says why the conversions are no reason to change the layout. */
+/* Returns true, with the reason in *o, if a change of layout would not help. */
 static bool refused(const struct facts *f, struct outcome *o, const uint32_t *calls)
 {
     int64_t all = f->totals.family_ns[FAMILY_CONV];
@@ -109,7 +114,7 @@ static bool refused(const struct facts *f, struct outcome *o, const uint32_t *ca
     return true;
 }
 
-/* False, and the outcome says why, where there is nothing to convert for. */
+/* Returns false, with the reason in *o, if conversions cost too little or would stay. */
 static bool worth_it(const struct facts *f, struct arena *arena, struct outcome *o,
                      const struct source *s, int64_t cost)
 {

@@ -1,10 +1,10 @@
-/* The GPU runs below its clock because of heat or power. */
+/* Fires if heat or power keeps the GPU below its clock. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/gpu.h"
 
-/* The whole of a throttled kernel's time does not go with the clock: what waits for memory keeps
- * its pace. */
+/* The edit's range ends at no gain, because not all of a kernel's time follows the clock: waits for
+ * memory keep their pace. */
 static bool computes(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];

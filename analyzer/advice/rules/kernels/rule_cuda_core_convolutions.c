@@ -1,8 +1,9 @@
-/* Convolutions of 16-bit numbers that cuDNN computes without tensor cores.
+/* Fires if cuDNN computes convolutions of 16-bit numbers without tensor cores.
  *
- * What tensor cores would make of them is in the same profile, where other convolutions of it run
- * there: a convolution would compute at their rate, and take no less than the shortest of them, nor
- * than its bytes take. Without such twins the ratio of the peak rates is all that is known. */
+ * The profile shows what tensor cores would take if other convolutions of the program run on them
+ * (twins): a slow convolution would compute at their rate, but take at least as long as the
+ * shortest of them, and as its bytes need. Without twins the rule uses the ratio of the peak
+ * rates. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -17,19 +18,20 @@
 
 struct conv {
     double flops, bytes, ns;
-    const struct call *call; /* NULL in a CUDA graph, whose calls were made at the capture */
+    const struct call *call; /* NULL in a CUDA graph: its calls were made at the capture */
     uint32_t op;
 };
 
 struct found {
-    struct conv *slow, *twins; /* off and on tensor cores, in used steps */
+    struct conv *slow, *twins; /* without and with tensor cores, in used steps */
     size_t slow_count, twin_count;
     double low_rate, high_rate, short_ns, usual_ns; /* of the twins */
     struct query_trials searches;
-    size_t tried; /* tried: of the slow ones, those that a search ran there */
+    size_t tried; /* slow convolutions that a search also ran on tensor cores */
     bool *marks;
-    double ns, best_ns, worst_ns; /* of those that would gain, over the used steps */
-    int64_t count, odd;           /* of them: with channels that are no multiple of 8 */
+    /* Of the slow convolutions that would become faster, over the used steps. */
+    double ns, best_ns, worst_ns;
+    int64_t count, odd; /* `odd`: with channels that are no multiple of 8 */
     uint32_t longest;
 };
 
@@ -67,8 +69,8 @@ static void collect(const struct facts *f, struct found *x)
     }
 }
 
-/* By text: do nearly all convolutions that launched kernels of this name belong on tensor cores?
- * The first layer, of three channels, may share it. */
+/* Returns true if nearly all convolutions that launched kernels of this name are slow ones. The
+ * first layer, with three channels, may use the same kernel. */
 static bool is_name_of_slow(const struct facts *f, uint32_t name)
 {
     const struct timeline *t = f->tl;
@@ -102,7 +104,7 @@ static size_t count_in_graphs(const struct facts *f)
     return n;
 }
 
-/* Kernels in graphs, by the names that they had outside, before the capture. */
+/* Adds kernels in CUDA graphs, recognised by the names that they had before the capture. */
 static void collect_from_graphs(const struct facts *f, struct found *x)
 {
     enum { NAMES = 64 };
@@ -128,6 +130,7 @@ static void collect_from_graphs(const struct facts *f, struct found *x)
     }
 }
 
+/* Measures the twins: the shortest and the usual time, and the range of rates. */
 static void learn(struct found *x)
 {
     size_t n = x->twin_count;
@@ -149,8 +152,8 @@ static double most(double a, double b, double c)
     return m > c ? m : c;
 }
 
-/* The range of what the convolution would take on tensor cores. A kernel of the search may need
- * another one beside it: padding, partial sums. */
+/* Sets the range of ns that the convolution would take on tensor cores. A kernel that the search
+ * ran may need another one beside it (padding, partial sums). */
 static void range_of(const struct found *x, const struct conv *v, double rate, double tried,
                      double *best, double *worst)
 {
@@ -198,7 +201,7 @@ static void add_slow(const struct facts *f, struct found *x)
     }
 }
 
-/* Distinct convolutions among the recorded calls. */
+/* Returns the number of distinct convolutions among the recorded calls. */
 static size_t shapes_of(const struct facts *f)
 {
     enum { SHAPES = 256 };
@@ -288,7 +291,7 @@ static void judge(const struct facts *f, struct arena *arena, struct outcome *o,
     outcome_example_op(o, f->tl, x->longest, "longest 16-bit convolution on CUDA cores");
 }
 
-/* By its name a convolution on CUDA cores in 16 bits, grouped or not. */
+/* By its name a 16-bit convolution on CUDA cores, grouped or not. */
 static enum query_take may_be_slow(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
@@ -298,7 +301,7 @@ static enum query_take may_be_slow(const struct facts *f, uint32_t op)
                : QUERY_NO;
 }
 
-/* False, and the outcome says why, where there is nothing to find or too little is known. */
+/* Returns false, with the reason in *o, if there is nothing to find or too little is known. */
 static bool can_tell(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     int64_t cost = per_step(f, query_ops(f, may_be_slow).busy_ns);

@@ -1,9 +1,9 @@
-/* Convolution algorithms taken from the heuristic instead of measured ones.
+/* Fires if convolution algorithms come from cuDNN's heuristic and not from measurements.
  *
- * What a better algorithm would do is not in the profile. What is: how fast each convolution ran
- * (from its shape and its kernels' time) beside others of its kind (pass, 1x1 or larger, type,
- * channels of a group). The bound is the time that would be saved if those in the slower three
- * quarters ran at the rate of the upper quartile. */
+ * The profile does not show what a better algorithm would take. It shows how fast each convolution
+ * ran (from its shape and the time of its kernels) compared with others of its kind (pass, 1x1 or
+ * larger, type, channels of a group). The bound is the time saved if all convolutions below the
+ * upper quartile ran at its rate. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -17,7 +17,7 @@
 #include <string.h>
 
 struct conv {
-    int64_t kind; /* pass, 1x1 or not, type, channels of a group */
+    int64_t kind; /* pass, 1x1 or larger, type, channels of a group */
     double flops;
     int64_t ns;
     uint32_t op;
@@ -30,7 +30,7 @@ static int by_rate(const void *x, const void *y)
     return a->kind != b->kind ? (a->kind > b->kind) - (a->kind < b->kind) : (ra > rb) - (ra < rb);
 }
 
-/* Groups of few channels leave most of a tile idle, whatever the algorithm. */
+/* Groups with few channels leave most of a tile empty, whatever the algorithm. */
 static int64_t kind_of(const struct row_call *r)
 {
     int64_t in_group = r->dim[10] > 1 ? 1 + r->dim[1] / r->dim[10] : 0;
@@ -43,16 +43,18 @@ static size_t collect(const struct facts *f, struct conv *out)
     for (size_t i = 0; i < f->tl->call_count; i++) {
         const struct call *c = &f->tl->calls[i];
         if (!query_is_conv(&c->row) || c->row.dim[1] < RULES_FIRST_CHANNELS)
-            continue; /* the first layer's few channels are slow whatever the algorithm */
+            continue; /* the first layer has few channels and is always slow */
         struct conv v = {
             .kind = kind_of(&c->row), .flops = query_conv_flops(&c->row), .op = TL_NONE};
         v.ns = query_call_ns(f, c, &v.op);
         if (v.flops > 0 && v.ns > 0 && !query_conv_off_tensor_cores(f, c, v.op))
-            out[n++] = v; /* those are the business of cuda-core-convolutions */
+            out[n++] = v; /* the others belong to cuda-core-convolutions */
     }
     return n;
 }
 
+/* Returns the ns that convolutions below the upper quartile of their kind lose, and the worst of
+ * them. */
 static int64_t below_upper_quartile(struct conv *v, size_t n, const struct conv **worst)
 {
     int64_t lost = 0, most = 0;
@@ -77,7 +79,7 @@ static int64_t below_upper_quartile(struct conv *v, size_t n, const struct conv 
     return lost;
 }
 
-/* Without shapes: kernels whose names are those of algorithms that the heuristic falls back to. */
+/* Without shapes: kernels whose names belong to algorithms that the heuristic falls back to. */
 static enum query_take is_slow_name(const struct facts *f, uint32_t op)
 {
     static const char *const slow[] = {"implicit_convolve_sgemm", "dgrad_engine", "dgrad2d_alg1",
@@ -128,7 +130,7 @@ static void check_shapes(const struct facts *f, struct arena *arena, struct outc
     free(v);
 }
 
-/* Why no search is to be advised; NULL: it is. */
+/* Returns why no search is advised, or NULL if it is. */
 static const char *measured_already(const struct facts *f)
 {
     if (query_find_seen(f))

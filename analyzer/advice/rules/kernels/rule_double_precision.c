@@ -1,4 +1,5 @@
-/* Training in double precision, mostly by accident: NumPy's default is float64. */
+/* Fires if the program trains in double precision, usually by accident: NumPy's default is
+ * float64. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -6,7 +7,7 @@
 
 #include <string.h>
 
-/* All weights are; then so is what is computed with them. */
+/* True if all weights are float64: then all computing with them is, too. */
 static bool all_double(const struct facts *f)
 {
     const char *weights = timeline_meta(f->tl, FACT_TORCH_PARAMETERS);
@@ -32,7 +33,7 @@ static enum query_take takes(const struct facts *f, uint32_t op)
     return is_double(f, op) ? QUERY_BUSY : QUERY_NO;
 }
 
-/* Does it compute FP64 at half the rate of FP32, as GPUs for data centres do? */
+/* True if the GPU computes FP64 at half the rate of FP32, as GPUs for data centres do. */
 static bool half_rate(const struct facts *f)
 {
     const struct row_device *d = f->device;

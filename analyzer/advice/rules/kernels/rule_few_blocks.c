@@ -1,5 +1,5 @@
-/* Kernels whose launch cannot fill the GPU: fewer blocks than it has multiprocessors, or blocks of
- * a few threads. Other kernels that run meanwhile fill it, too. */
+/* Fires if kernels cannot fill the GPU: they have fewer blocks than multiprocessors, or blocks of a
+ * few threads. Other kernels that run at the same time count as filling it. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -7,12 +7,12 @@
 #include <stdlib.h>
 
 enum {
-    WARP = 32, /* threads that take the same instruction */
-    WARPS = 4  /* that a multiprocessor serves at once, one per scheduler */
+    WARP = 32, /* threads that execute the same instruction */
+    WARPS = 4  /* warps that a multiprocessor serves at once, one per scheduler */
 };
 
-/* The share of the GPU that it can keep at work, of all lanes that take an instruction at once; 1
- * where the launch is not known. */
+/* Returns the share of the GPU's lanes that the kernel can keep busy, or 1 if its launch is not
+ * known. */
 static double filled(const struct facts *f, const struct op *o)
 {
     double blocks = (double)o->grid[0] * o->grid[1] * o->grid[2];
@@ -25,8 +25,9 @@ static double filled(const struct facts *f, const struct op *o)
     return (share < 1 ? share : 1) * (double)threads / (double)(warps * WARP);
 }
 
-/* cuDNN, cuBLAS and CUTLASS choose how to cut the work, by sizes that a program rarely can change
- * but by its batch: rule batch-size. Persistent kernels start few blocks on purpose. */
+/* Returns true for kernels of cuDNN, cuBLAS and CUTLASS, which choose their blocks by sizes that a
+ * program can rarely change except by its batch (rule batch-size). Persistent kernels start few
+ * blocks on purpose. */
 static bool library_cuts(const struct facts *f, const struct op *o)
 {
     return o->class.pass != PASS_NONE ||
@@ -35,7 +36,7 @@ static bool library_cuts(const struct facts *f, const struct op *o)
                           "ersist|flash_|fmha");
 }
 
-/* Communication waits for others: its blocks are few on purpose. */
+/* Collectives do not count: they use few blocks on purpose, since they wait for other ranks. */
 static bool is_small(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
@@ -43,7 +44,8 @@ static bool is_small(const struct facts *f, uint32_t op)
            filled(f, o) * 100 <= RULES_FILLED_PCT && query_used(f, op) && !library_cuts(f, o);
 }
 
-/* What runs at a moment. GPUs run no more than 128 kernels at once. */
+/* A kernel that runs at the scan's present time. A GPU runs at most 128 kernels at once. */
+
 struct running {
     uint32_t op;
     double filled;
@@ -54,11 +56,13 @@ struct scan {
     struct running at[128];
     size_t n;
     int64_t now_ns;
-    double *empty_ns; /* by name: time of its small launches times the share that stands empty */
+    /* By name: time of its small launches, times the share of the GPU that is empty meanwhile. */
+    double *empty_ns;
     double all_ns;
 };
 
-/* Charges the time until `until_ns` to the small kernels that run, which share what is empty. */
+/* Charges the empty share of the time until `until_ns` to the small kernels that run in it, in
+ * equal parts. */
 static void pass_time(struct scan *s, int64_t until_ns)
 {
     double sum = 0, small = 0, ns = (double)(until_ns - s->now_ns);
@@ -75,7 +79,7 @@ static void pass_time(struct scan *s, int64_t until_ns)
             s->empty_ns[s->f->tl->ops[s->at[i].op].full_name] += ns * (1 - sum) / small;
 }
 
-/* Ends, in order, what ends before `until_ns`. */
+/* Removes, in order, the kernels that end before `until_ns`. */
 static void end_before(struct scan *s, int64_t until_ns)
 {
     const struct op *ops = s->f->tl->ops;
@@ -109,7 +113,7 @@ static void scan_all(struct scan *s)
 
 struct small {
     int64_t count, ns; /* over the used steps */
-    uint32_t longest;  /* of those of one name, if given */
+    uint32_t longest;  /* longest launch, of the given name if any */
 };
 
 static struct small small_of(const struct facts *f, uint32_t name)
@@ -128,7 +132,7 @@ static struct small small_of(const struct facts *f, uint32_t name)
     return s;
 }
 
-/* "2, 3" of a grid of 2 * 3 * 1. */
+/* Returns e.g. "(2, 3)" for a grid of 2 * 3 * 1. */
 static const char *size_text(struct arena *arena, int64_t x, int64_t y, int64_t z)
 {
     if (y == 1 && z == 1)

@@ -1,12 +1,13 @@
-/* Attention written out: a product makes the scores, a softmax of its own reads and writes them, a
- * second product reads them again. A fused kernel never writes them to memory. */
+/* Fires if attention is written out: a matrix product computes the scores, a softmax reads and
+ * writes them, and a second product reads them again. A fused kernel never writes the scores to
+ * memory. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/kernels/attention.h"
 
-enum { FUSED_CC = 8 /* from this compute capability on there are FlashAttention's kernels */ };
+enum { FUSED_CC = 8 /* FlashAttention's kernels need this compute capability */ };
 
-/* How long a fused kernel takes, in times of the products that it replaces. */
+/* Returns the time of a fused kernel, as multiples of the products that it replaces. */
 static struct limit_span range_of(const struct facts *f, const struct query_attention *a)
 {
     int64_t major = f->device ? f->device->cc_major : 0;
@@ -20,7 +21,7 @@ static struct limit_span range_of(const struct facts *f, const struct query_atte
     return a->unaligned_ns * 2 > a->products_ns ? RULES_FUSED_16_ODD : RULES_FUSED_16;
 }
 
-/* "12", or "12 forward and 12 backward" */
+/* Returns e.g. "12", or "12 forward and 12 backward". */
 static const char *how_many(const struct facts *f, struct arena *arena,
                             const struct query_attention *a)
 {

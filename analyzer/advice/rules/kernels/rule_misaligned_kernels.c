@@ -1,4 +1,4 @@
-/* Matrix kernels on tensor cores that load one or two elements at a time, because a dimension is
+/* Fires if matrix kernels on tensor cores load one or two elements at a time because a dimension is
  * odd. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTHS = 32 /* distinct odd sizes that are told apart */ };
+enum { WIDTHS = 32 /* different odd sizes that are counted */ };
 
 static bool is_padding(const struct facts *f, const struct op *o)
 {
@@ -23,9 +23,9 @@ static enum query_take is_padding_op(const struct facts *f, uint32_t op)
     return o->kind == OP_KERNEL && is_padding(f, o) ? QUERY_BUSY : QUERY_NO;
 }
 
-/* Kernels that load single elements, and those that copy operands to padded places first. In NCHW
- * the odd size of a convolution is that of the picture, which no padding of channels changes: rule
- * channels-last is about it. */
+/* Takes kernels that load single elements, and kernels that first copy operands to padded memory.
+ * It leaves out convolutions in NCHW: their odd size is that of the image, which padding of
+ * channels does not change (rule channels-last answers for them). */
 static enum query_take is_misaligned(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
@@ -36,7 +36,8 @@ static enum query_take is_misaligned(const struct facts *f, uint32_t op)
     return o->kind == OP_KERNEL && (narrow || is_padding(f, o)) ? QUERY_BUSY : QUERY_NO;
 }
 
-struct sizes { /* that are no multiples of 8, and how often each was seen */
+/* Sizes that are no multiple of 8, and how often each was seen. */
+struct sizes {
     int64_t at[WIDTHS];
     size_t counts[WIDTHS], n, best;
 };
@@ -54,8 +55,8 @@ static void see_size(struct sizes *s, int64_t size)
         s->best = k;
 }
 
-/* "1024 x 768 BFloat16, 768 x 50257 BFloat16": of each input in 16 bits the last two sizes; those
- * before them are a batch's. */
+/* Counts the last two sizes of each 16-bit input in a text such as "1024 x 768 BFloat16, 768 x
+ * 50257 BFloat16". Sizes before these two belong to a batch. */
 static void see_shapes(struct sizes *s, const char *shapes)
 {
     for (const char *at = shapes; at && *at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL) {
@@ -72,7 +73,7 @@ static void see_shapes(struct sizes *s, const char *shapes)
     }
 }
 
-/* Products are operators of a framework whose shapes were recorded. */
+/* Counts the sizes of matrix products that a framework recorded as operators with shapes. */
 static void see_operators(struct sizes *s, const struct timeline *t)
 {
     for (size_t i = 0; i < t->range_count; i++)
@@ -80,8 +81,8 @@ static void see_operators(struct sizes *s, const struct timeline *t)
             see_shapes(s, tl_text(t, t->ranges[i].shapes));
 }
 
-/* The size that is not a multiple of 8 in most of the recorded products of 16-bit types; 0 where
- * no product was recorded. */
+/* Returns the most frequent size that is no multiple of 8 among the recorded 16-bit products; 0 if
+ * there is none. */
 static int64_t odd_size(const struct facts *f)
 {
     struct sizes s = {.n = 0};
@@ -89,7 +90,7 @@ static int64_t odd_size(const struct facts *f)
         const struct row_call *c = &f->tl->calls[i].row;
         bool asked = c->family == SPOOL_CALL_GEMM &&
                      (c->in_type == SPOOL_DT_F16 || c->in_type == SPOOL_DT_BF16);
-        for (int d = 0; asked && d < 3; d++) /* m, n, k */
+        for (int d = 0; asked && d < 3; d++) /* the three sizes m, n, k */
             see_size(&s, c->dim[d]);
     }
     if (s.n == 0)
@@ -99,7 +100,8 @@ static int64_t odd_size(const struct facts *f)
 
 /* ---- what aligned kernels would take ---- */
 
-struct rate { /* of an aligned product */
+/* An aligned product's work and rate. */
+struct rate {
     double flops, per_ns;
 };
 
@@ -110,7 +112,7 @@ static int by_rate(const void *x, const void *y)
 }
 
 struct products {
-    bool *marks; /* by operation: a misaligned one */
+    bool *marks; /* by operation: it is a misaligned product */
     double flops, ns;
     struct rate *aligned;
     size_t n;
@@ -118,7 +120,7 @@ struct products {
 
 static void add_product(struct products *p, const struct timeline *t, const struct call *c)
 {
-    const struct row_call *r = &c->row; /* dim: m, n, k, batch */
+    const struct row_call *r = &c->row; /* its dim has m, n, k, batch */
     double flops = 2.0 * (double)r->dim[0] * (double)r->dim[1] * (double)r->dim[2];
     flops *= r->dim[3] > 1 ? (double)r->dim[3] : 1;
     for (uint32_t k = 0; k < c->apis; k++) {
@@ -139,9 +141,9 @@ static void add_product(struct products *p, const struct timeline *t, const stru
     }
 }
 
-/* How much shorter they would be: they would compute as fast as aligned products of this program
- * do, from the rate of half of the work upwards. A product larger than those fills the device
- * better: RULES_LARGER_PRODUCT leaves that open. */
+/* Sets the range by which the kernels become shorter: they would run as fast as aligned products of
+ * this program, from the rate of the middle of their work up to the fastest. A larger product fills
+ * the device better, which RULES_LARGER_PRODUCT allows for. */
 static void range_of(struct products *p, struct edit *edit)
 {
     double half = 0, sum = 0, own = p->flops / p->ns;
@@ -157,7 +159,8 @@ static void range_of(struct products *p, struct edit *edit)
     edit->scale.bad = edit->scale.bad < 1 ? edit->scale.bad : 1;
 }
 
-/* No edit where too few aligned products were recorded to compare with. */
+/* Returns the edit, or one without a kind if too few aligned products were recorded for a
+ * comparison. */
 static struct edit aligned_edit(const struct facts *f, struct arena *arena)
 {
     struct products p = {.marks = arena_array(arena, f->tl->op_count + 1, sizeof *p.marks),
@@ -200,7 +203,7 @@ static void check_misaligned_kernels(const struct facts *f, struct arena *arena,
     const char *longest = tl_text(f->tl, f->tl->ops[m.longest].name);
     const char *which = size > 0 ? arena_printf(arena, "%lld", (long long)size) : "a dimension";
     o->remedy.conditions[CONDITION_OF_CONVOLUTIONS] = pads.busy_ns == m.busy_ns;
-    if (pads.busy_ns == m.busy_ns) { /* no product has such a size */
+    if (pads.busy_ns == m.busy_ns) { /* only convolutions have such a size */
         outcome_fires(o, each,
                       arena_printf(arena,
                                    "convolutions copy operands to padded places for %s %s "

@@ -1,10 +1,10 @@
-/* One kernel is most of the GPU's work: what it computes, and for which line, matters more than all
- * else that the GPU does. */
+/* Fires if one kernel is most of the GPU's work: then what it computes, and for which line, matters
+ * more than everything else that the GPU does. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/dominant.h"
 
-/* Of libraries, on tensor cores: they are as fast as they come. */
+/* Kernels of libraries on tensor cores are as fast as they can be. */
 static bool is_tuned(const struct kernel_class *c)
 {
     return c->tensor == TRI_YES || c->family == FAMILY_ATTENTION;
@@ -31,7 +31,7 @@ static void check_one_kernel(const struct facts *f, struct arena *arena, struct 
     outcome_evidence(o, "of the kernels' time", share, "%", NULL);
     outcome_evidence_per(o, "its launches", (double)d.kernel->count / (double)f->steps.used,
                          "count", NULL);
-    o->error_class = ERROR_KERNEL_MODEL; /* nobody knows what it would take in another form */
+    o->error_class = ERROR_KERNEL_MODEL; /* its time in another form is not known */
     o->title = arena_printf(arena, "Look at %.60s, %.0f %% of the GPU's work",
                             d.function ? d.function : "one kernel", share);
     o->remedy.object.name = d.function;

@@ -1,5 +1,5 @@
-/* Products and convolutions in kernels of the program's own, where cuBLAS and cuDNN have fast ones.
- */
+/* Fires if the program computes matrix products and convolutions in kernels of its own although
+ * cuBLAS and cuDNN have fast ones. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* What people call a kernel that multiplies, convolves, or makes gradients of weights. */
+/* Names that people give to kernels that multiply, convolve, or compute gradients of weights. */
 static const char computes[] =
     "matmul|mat_mul|MatMul|matMul|Matmul|matrixMul|matrix_mul|MatrixMul|matrixmul|gemm|Gemm|GEMM|"
     "conv2d|conv2D|Conv2d|Conv2D|conv3d|convolution|Convolution|conv_forward|conv_backward|"
@@ -19,8 +19,8 @@ static const char computes[] =
     "Conv1d|conv_layer|convLayer|dot_product_kernel|qkv_proj|"
     "dWeight|weight_grad|weightGrad|grad_weight|gradWeight";
 
-/* Names of libraries and of what generates kernels; those that use tensor cores are tuned already.
- * cuBLAS and cuDNN have a few kernels without a prefix: the second line and the third. */
+/* Names of libraries and of generated kernels; kernels that name tensor cores are tuned already.
+ * cuBLAS and cuDNN have a few kernels without a prefix: those of the second and third line. */
 static const char of_library[] =
     "cutlass|xmma|nvjet|cublas|cudnn|ampere_|volta_|turing_|maxwell_|pascal_|kepler|hopper_|"
     "gemv|gemmk1|gemmSN|gemm2x2|gemm_kernel2x2|splitK|dot_kernel|magma|Cijk_|bgemm|"
@@ -29,7 +29,7 @@ static const char of_library[] =
     "wmma|hmma|_mma|tensorop|tensor_core|tensorcore|TensorCore|igemm|mul_mat_q|quant|gen_sgemm|gen_"
     "dgemm|fermi|LDS128|_ldg";
 
-/* "sgemm_128x128x8_NN_vec": libraries name their tiles. */
+/* True for names such as "sgemm_128x128x8_NN_vec": libraries put the tile into the name. */
 static bool names_tile(const char *name)
 {
     for (const char *x = strchr(name, 'x'); x; x = strchr(x + 1, 'x'))
@@ -39,15 +39,15 @@ static bool names_tile(const char *name)
     return false;
 }
 
-/* "matmul_backward_bias" adds up rows; "dweight_dbias" multiplies as well. */
+/* "matmul_backward_bias" only adds rows; "dweight_dbias" multiplies as well. */
 static bool only_bias(const char *name)
 {
     return query_name_has(name, "backward_bias|bias_backward|bias_grad|grad_bias|biasGrad") &&
            !query_name_has(name, "eight");
 }
 
-/* Libraries keep theirs in namespaces: "cutlass::Kernel<...>", "_ZN7cutlass...". A namespace in the
- * arguments or the template's arguments says nothing. */
+/* True if the kernel itself lies in a namespace, as those of libraries do: "cutlass::Kernel<...>",
+ * "_ZN7cutlass...". A namespace within its (template) arguments does not count. */
 static bool in_namespace(const char *name)
 {
     if (strncmp(name, "_Z", 2) == 0)
@@ -56,8 +56,8 @@ static bool in_namespace(const char *name)
     return colons && (size_t)(colons - name) < strcspn(name, "<(");
 }
 
-/* PyTorch's operators call libraries, and what it compiles is generated. An extension launches its
- * kernels outside of them, in an operator of its own. */
+/* True if one of PyTorch's own operators launched the kernel, or compiled code: those call
+ * libraries or generated kernels. An extension launches its kernels in operators of its own. */
 static bool in_operator(const struct facts *f, const struct op *o)
 {
     const char *in = o->api == TL_NONE ? NULL : query_range_of(f, o->api);
@@ -66,11 +66,11 @@ static bool in_operator(const struct facts *f, const struct op *o)
 
 struct own {
     bool pytorch;
-    bool *called;      /* by op: a recorded call of a library launched it */
-    bool *looked, *is; /* by text */
-    int64_t *ns;       /* by text, over the used steps */
+    bool *called;      /* by operation: a recorded library call launched it */
+    bool *looked, *is; /* by name: it was examined; it is such a kernel */
+    int64_t *ns;       /* by name, over the used steps */
     int64_t count, all_ns;
-    uint32_t longest; /* of the name that takes longest */
+    uint32_t longest; /* longest launch of the name with most time */
 };
 
 static bool is_own(const struct facts *f, struct own *x, uint32_t op)
@@ -89,7 +89,7 @@ static bool is_own(const struct facts *f, struct own *x, uint32_t op)
     return x->is[o->full_name];
 }
 
-/* False without memory. */
+/* Returns false without memory. */
 static bool find(const struct facts *f, struct arena *arena, struct own *x)
 {
     const struct timeline *t = f->tl;

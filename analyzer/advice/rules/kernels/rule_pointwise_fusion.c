@@ -1,6 +1,6 @@
-/* Chains of kernels that mostly move data: each reads and writes what one kernel could keep in
- * registers. A person fuses pointwise kernels over one shape; a compiler of PyTorch or XLA also
- * what comes between them: softmax, norms, reductions, casts and copies. */
+/* Fires if chains of kernels mostly move data: each reads and writes what a single kernel could
+ * keep in registers. A person can fuse pointwise kernels over one shape; the compiler of PyTorch or
+ * XLA also fuses what lies between them (softmax, norms, reductions, casts, copies). */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/kernels/attention.h"
@@ -10,25 +10,27 @@
 
 #include <string.h>
 
-struct chain { /* of one stream */
+/* A chain in one stream. */
+struct chain {
     double threads;
     int64_t end_ns, sum_ns, longest_ns, first_ns;
     size_t length;
     uint32_t first, last, step;
-    bool behind_product; /* whose epilogue could do all of it */
+    bool behind_product; /* it follows a matrix product, whose epilogue could do all of its work */
 };
 
-struct chains {                 /* over the used steps */
+/* Over the used steps. */
+struct chains {
     bool compiles;              /* a compiler can fuse them */
-    int64_t spared_ns, busy_ns; /* what fusion may save; all members */
+    int64_t spared_ns, busy_ns; /* most that fusion may save; time of all members */
     int64_t count, kernels;
-    struct chain longest; /* the one that spares most */
-    bool *marks;          /* by op: member of a chain */
-    uint32_t *before;     /* by op: the member of its chain before it */
+    struct chain longest; /* the chain with the largest saving */
+    bool *marks;          /* by operation: it is in a chain */
+    uint32_t *before;     /* by operation: the member before it in its chain */
 };
 
-/* At most: one kernel remains, or none where the product before it can do the work. A compiler
- * leaves more. */
+/* Returns the most that fusing saves, in ns: one kernel remains, or none if the product before the
+ * chain can do its work. A compiler leaves more. */
 static int64_t spared(const struct chains *all, const struct chain *c)
 {
     if (all->compiles)
@@ -51,8 +53,8 @@ static bool pointwise(const struct op *o)
     return o->class.family == FAMILY_ELEMENTWISE || o->class.family == FAMILY_BIAS;
 }
 
-/* One that is fused already by a compiler is what the remedy makes; the optimizer's have a rule of
- * their own. */
+/* True if the operation can be part of a chain. Kernels that a compiler has fused already are what
+ * the remedy makes, and kernels of the optimizer have a rule of their own. */
 static bool member(const struct facts *f, uint32_t i, bool compiles)
 {
     const struct op *o = &f->tl->ops[i];
@@ -106,7 +108,8 @@ static void add(const struct facts *f, struct chains *all, struct chain *c, uint
     c->longest_ns = length_ns > c->longest_ns ? length_ns : c->longest_ns;
 }
 
-/* Other work of the stream ends its chain; other streams do not. -1 without memory. */
+/* Finds the chains. Other work of a stream ends its chain; work of other streams does not. Returns
+ * -1 without memory. */
 static int find(const struct facts *f, struct arena *arena, struct chains *all)
 {
     const struct timeline *t = f->tl;
@@ -134,7 +137,7 @@ static enum query_take is_conversion(const struct facts *f, uint32_t op, const v
     return o->kind == OP_KERNEL && o->class.family == FAMILY_LAYOUT ? QUERY_BUSY : QUERY_NO;
 }
 
-/* What else torch.compile may leave out. False: out of memory. */
+/* Adds what else torch.compile may leave out. Returns false without memory. */
 static bool add_compilers_own(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_attention a;
@@ -147,7 +150,7 @@ static bool add_compilers_own(const struct facts *f, struct arena *arena, struct
             ms(per_step(f, a.between_ns)), "ms", NULL);
     int64_t layout = per_step(f, query_ops_of(f, is_conversion, NULL).busy_ns);
     if (f->totals.family_ns[FAMILY_CONV] <= 0 || layout <= 0 || !query_nvidia(f) ||
-        query_images_layout(f) == SPOOL_LAYOUT_NHWC) /* on AMD GPUs it keeps the layout */
+        query_images_layout(f) == SPOOL_LAYOUT_NHWC) /* for AMD GPUs it keeps the layout */
         return true;
     o->edit.at.op_calls = query_op_calls(f, arena);
     outcome_evidence(o, "conversions of images' layout, which a compiler may leave out", ms(layout),

@@ -1,8 +1,9 @@
-/* Batch normalisation in channels-last that moves its tensors at a small part of the memory's rate.
+/* Fires if batch normalisation in channels-last moves its tensors at a small fraction of the
+ * memory's rate.
  *
- * A normalisation waits for memory: its least time is that of the bytes which it has to move, and
- * both are in the recorded call and the device's row. cuDNN's kernels for NCHW accept NHWC, too:
- * there they take one channel at a time, two bytes out of each line of memory. */
+ * Memory limits a normalisation: its least time follows from the bytes that it must move (recorded
+ * call) and the memory's rate (device row). cuDNN's kernels for NCHW also accept NHWC, but then
+ * handle one channel at a time and use two bytes of each line of memory. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -15,9 +16,9 @@
 struct found {
     bool *marks;              /* by operation */
     int64_t count, ns;        /* over the used steps */
-    double bytes;             /* that they have to move */
-    double best_ns, worst_ns; /* what fast kernels would take */
-    int64_t calls;            /* in channels-last, slow or not */
+    double bytes;             /* that these calls must move */
+    double best_ns, worst_ns; /* range of what fast kernels would take */
+    int64_t calls;            /* calls in channels-last, slow or not */
     uint32_t longest;
 };
 
@@ -59,7 +60,7 @@ static struct found find(const struct facts *f, struct arena *arena)
     return x;
 }
 
-/* Kernels that are slow in channels-last, and fast in NCHW. */
+/* Kernels that are slow in channels-last and fast in NCHW. */
 static enum query_take may_be_slow(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
@@ -70,8 +71,8 @@ static enum query_take may_be_slow(const struct facts *f, uint32_t op)
                : QUERY_NO;
 }
 
-/* False, and the outcome says why, where sizes or the memory's rate are not known. PyTorch gives
- * cuDNN's plain calls nothing in channels-last: it has kernels of its own for that. */
+/* Returns false, with the reason in *o, if sizes or the memory's rate are not known. PyTorch does
+ * not use cuDNN's plain calls in channels-last: it has kernels of its own for that. */
 static bool can_tell(const struct facts *f, struct arena *arena, const struct found *x,
                      struct outcome *o)
 {

@@ -1,5 +1,5 @@
-/* Matrix work in FP32 without tensor cores on hardware that has them, or in TF32 where 16 bits
- * would do: products, convolutions and attention. */
+/* Fires if matrix work (products, convolutions, attention) runs in FP32 without tensor cores
+ * although the GPU has them, or in TF32 where 16 bits would do. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/kernels/shapes.h"
@@ -9,8 +9,9 @@
 
 #include <string.h>
 
-/* By op: its library call gives it operands of 16 bits. The kernel may still compute in float (the
- * layout or the size leaves nothing else), but mixed precision is in use. NULL without memory. */
+/* Returns, by operation, whether its library call has 16-bit operands. The kernel may still compute
+ * in float, if layout or size leave no other, but the program uses mixed precision. NULL without
+ * memory. */
 static const bool *given_half(const struct facts *f, struct arena *arena)
 {
     const struct timeline *t = f->tl;
@@ -29,8 +30,8 @@ static const bool *given_half(const struct facts *f, struct arena *arena)
     return half;
 }
 
-/* A matrix times one vector reads each number once: memory limits it, and tensor cores add nothing.
- */
+/* True for a matrix times one vector: it reads each number once, so memory limits it, and tensor
+ * cores do not help. */
 static bool is_vector_product(const struct facts *f, const struct op *o)
 {
     return query_name_has(tl_text(f->tl, o->full_name), "gemv|dot_kernel");
@@ -43,8 +44,8 @@ static bool is_matrix(const struct facts *f, const struct op *o)
             o->class.family == FAMILY_ATTENTION);
 }
 
-/* Attention in FP32 is slow on CUDA cores and on tensor cores alike: there it takes several passes.
- */
+/* Takes matrix kernels in FP32 without tensor cores. Attention in FP32 counts even if its use of
+ * tensor cores is not known: there FP32 takes several passes and is slow, too. */
 static enum query_take is_fp32_matrix(const struct facts *f, uint32_t op, const void *half)
 {
     const struct op *o = &f->tl->ops[op];
@@ -72,7 +73,7 @@ static enum query_take is_half_matrix(const struct facts *f, uint32_t op)
     return is_matrix(f, o) && half ? QUERY_ALL : QUERY_NO;
 }
 
-/* What reads and writes numbers of 32 bits, and would move half the bytes. */
+/* Takes kernels that read and write 32-bit numbers, and in 16 bits would move half the bytes. */
 static enum query_take moves_fp32(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
@@ -82,7 +83,8 @@ static enum query_take moves_fp32(const struct facts *f, uint32_t op)
     return o->kind == OP_KERNEL && moves && !o->class.half ? QUERY_BUSY : QUERY_NO;
 }
 
-/* Per step, in TF32; 0 where that is little, or where 16 bits are in use already. */
+/* Returns the time in TF32 in ns per step; 0 if it is short, or if the program uses 16 bits
+ * already. */
 static int64_t tf32_cost(const struct facts *f)
 {
     struct query_ops tf32 = query_ops(f, is_tf32_matrix), half = query_ops(f, is_half_matrix);
@@ -92,13 +94,14 @@ static int64_t tf32_cost(const struct facts *f)
 
 struct found {
     const bool *half;
-    const uint32_t *calls; /* by operation */
-    int64_t layout;        /* of all calls: that of work in CUDA graphs */
+    const uint32_t *calls; /* by operation: its library call */
+    int64_t layout;        /* of all calls, for work in CUDA graphs */
     struct query_ops fp32;
     int64_t cost_ns, tf32_ns; /* per step */
 };
 
-/* By the call, where that was recorded: a kernel for NCHW may be the library's own choice. */
+/* True for an FP32 convolution whose tensors have (nhwc) or lack that layout. The recorded call
+ * decides, because a kernel for NCHW may be the library's choice. */
 static bool is_fp32_conv_of(const struct facts *f, uint32_t op, const struct found *x, bool nhwc)
 {
     const struct kernel_class *c = &f->tl->ops[op].class;
@@ -109,30 +112,31 @@ static bool is_fp32_conv_of(const struct facts *f, uint32_t op, const struct fou
            is_fp32_matrix(f, op, x->half) != QUERY_NO;
 }
 
-/* Those that the library would surround with conversions: cuDNN has no 16-bit kernels for NCHW. */
+/* Convolutions around which the library would convert the layout: cuDNN has no 16-bit kernels for
+ * NCHW. */
 static enum query_take is_fp32_conv_in_nchw(const struct facts *f, uint32_t op, const void *found)
 {
     return is_fp32_conv_of(f, op, found, false) ? QUERY_ALL : QUERY_NO;
 }
 
-/* And those whose tensors need no conversion in 16 bits. */
+/* Convolutions whose tensors need no conversion in 16 bits. */
 static enum query_take is_fp32_conv_in_nhwc(const struct facts *f, uint32_t op, const void *found)
 {
     return is_fp32_conv_of(f, op, found, true) ? QUERY_ALL : QUERY_NO;
 }
 
-/* PyTorch's hook tells what kernels' names may not. */
+/* PyTorch's hook records the weights' format, which kernel names may not show. */
 static bool weights_in_nhwc(const struct facts *f)
 {
     const char *format = timeline_meta(f->tl, FACT_TORCH_WEIGHTS_MEMORY_FORMAT);
     return format && strcmp(format, "channels_last") == 0;
 }
 
-/* `convolves`: in FP32, which PyTorch does on Ampere and later only where somebody switched its
- * default off. */
+/* `convolves`: the program convolves in FP32, which on Ampere and later PyTorch does only if its
+ * default was switched off. */
 static void advise(struct outcome *o, int cc_major, bool tf32, bool convolves)
 {
-    bool bf16 = cc_major >= 8; /* 7.x: FP16 alone */
+    bool bf16 = cc_major >= 8; /* 7.x has FP16 only */
     o->remedy.action = ACTION_MIX_PRECISION;
     remedy_text(&o->remedy, PARAM_DTYPE, bf16 ? "bf16" : "fp16");
     o->remedy.conditions[CONDITION_HAS_TF32] = bf16 && tf32;
@@ -181,7 +185,7 @@ static const char *summary_of(const struct facts *f, struct arena *arena, const 
                         longest ? tl_text(f->tl, longest->name) : "-");
 }
 
-/* Whether the GPU can do better; else the outcome says why not. */
+/* Returns true if the GPU has tensor cores; otherwise false, with the reason in *o. */
 static bool has_tensor_cores(const struct facts *f, struct outcome *o, int *cc_major)
 {
     bool told;
@@ -228,7 +232,8 @@ static void check_tensor_cores(const struct facts *f, struct arena *arena, struc
         o->remedy.conditions[CONDITION_TO_CHANNELS_LAST] = true;
     }
     outcome_fires(o, x.cost_ns + x.tf32_ns, summary_of(f, arena, &x));
-    if (x.tf32_ns) /* half of it, and of what moves 32-bit numbers, is the most */
+    /* The most is half of it, and half of the time of kernels that move 32-bit numbers. */
+    if (x.tf32_ns)
         o->saves_high_ns += per_step(f, query_ops(f, moves_fp32).busy_ns) / 2;
     outcome_example_op(o, f->tl, x.fp32.longest, "longest FP32 matrix kernel");
 }

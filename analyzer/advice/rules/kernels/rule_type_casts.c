@@ -1,5 +1,5 @@
-/* Values converted from one type to another again and again: weights, or activations that autocast
- * takes to FP32 and back. */
+/* Fires if values are converted between types again and again: weights, or activations that
+ * autocast converts to FP32 and back. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -9,7 +9,8 @@ static bool casts(const struct op *o)
     return o->kind == OP_KERNEL && o->class.family == FAMILY_CAST;
 }
 
-/* Idle time before the first of a row is not theirs. */
+/* Takes casts with the idle time before them, except the first of a row: the idle time before it
+ * has another cause. */
 static enum query_take is_cast(const struct facts *f, uint32_t op)
 {
     if (!casts(&f->tl->ops[op]))
@@ -24,7 +25,7 @@ static enum query_take is_short_cast(const struct facts *f, uint32_t op)
     return casts(o) && o->end_ns - o->start_ns < RULES_SHORT_CAST_NS ? QUERY_BUSY : QUERY_NO;
 }
 
-/* Whether short ones take most of the time. */
+/* True if short casts, which are those of weights, take most of the time. */
 static bool of_weights(const struct facts *f, int64_t busy_ns)
 {
     return 2 * query_ops(f, is_short_cast).busy_ns > busy_ns;
