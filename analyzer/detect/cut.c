@@ -1,4 +1,5 @@
-/* How well the occurrences of one operation cut a sequence into steps. */
+/* Measures how well the occurrences of one operation cut a sequence of operations into steps; see
+ * cut.h. */
 #include "analyzer/detect/cut.h"
 
 #include "analyzer/detect/limits.h"
@@ -21,6 +22,7 @@ double cut_regularity(const struct sequence *s, uint32_t x, int64_t *v)
     return median > 0 ? (double)median_ns(v, n) / (double)median : 1;
 }
 
+/* Returns the median pause of the host before an occurrence of x, in ns. */
 static int64_t gap_before(const struct sequence *s, uint32_t x, int64_t *v)
 {
     size_t n = count_of(s, x);
@@ -30,7 +32,8 @@ static int64_t gap_before(const struct sequence *s, uint32_t x, int64_t *v)
     return median_ns(v, n);
 }
 
-/* Median share of the common tokens (at least k occurrences) that a segment holds. */
+/* Returns the median share of the common tokens (at least k occurrences) that a segment
+ * contains. */
 static double coverage_of(const struct sequence *s, uint32_t x, size_t k, size_t common,
                           struct scratch *w)
 {
@@ -51,7 +54,7 @@ static double coverage_of(const struct sequence *s, uint32_t x, size_t k, size_t
     return common ? (double)median_ns(w->v, n) / (double)common : 0;
 }
 
-/* Operations that [a, b) and [c, d) share, as multisets. */
+/* Returns how many operations [a, b) and [c, d) share, counted as multisets. */
 static size_t shared(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
                      struct scratch *w)
 {
@@ -68,7 +71,8 @@ static size_t shared(const struct sequence *s, uint32_t a, uint32_t b, uint32_t 
     return n;
 }
 
-/* Dice coefficient of the two. */
+/* Returns the Dice coefficient of the two: 1 if they hold the same operations, 0 if they share
+ * none. */
 static double dice(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
                    struct scratch *w)
 {
@@ -76,7 +80,7 @@ static double dice(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c,
     return both ? 2.0 * (double)shared(s, a, b, c, d, w) / (double)both : 0;
 }
 
-/* How much of the shorter one the longer one holds. */
+/* Returns the share of the shorter one's operations that the longer one contains. */
 static double held(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
                    struct scratch *w)
 {
@@ -88,7 +92,7 @@ static bool alike(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c, 
                   struct scratch *w)
 {
     uint32_t m = b - a, n = d - c, most = 2 * (m < n ? m : n);
-    if (most < (m + n) * DETECT_ALIKE) /* their sizes alone rule it out */
+    if (most < (m + n) * DETECT_ALIKE) /* their lengths alone exclude it */
         return false;
     return dice(s, a, b, c, d, w) >= DETECT_ALIKE;
 }
@@ -102,8 +106,8 @@ static int compare_double(const void *a, const void *b)
 typedef double comparison(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
                           struct scratch *w);
 
-/* Of segments with those `lag` further on, compared so: the median; each pair's value in `each`
- * (segments - lag of them) when wanted. */
+/* Compares each segment with the one `lag` further on by `by`, and returns the median. If `each` is
+ * not NULL, it gets the value of each pair (segments - lag of them). Returns 0 without memory. */
 static double similarity_of(const struct sequence *s, uint32_t x, comparison *by, size_t lag,
                             double *each, struct scratch *w)
 {
@@ -125,9 +129,9 @@ static double similarity_of(const struct sequence *s, uint32_t x, comparison *by
     return median;
 }
 
-/* How much neighbours are alike. If they are not, every other segment may be, and its neighbour may
- * be the same with something added, as with an evaluation behind every other step. The two halves
- * of a step that trains two models are not like that. */
+/* Returns how alike neighbouring segments are. If they are not alike, every other segment may be,
+ * with a neighbour that is the same plus something: an evaluation after every other step. The two
+ * halves of a step that trains two models do not pass this test. */
 static double likeness(const struct sequence *s, uint32_t x, struct scratch *w)
 {
     double next = similarity_of(s, x, dice, 1, NULL, w);
@@ -155,6 +159,8 @@ static int by_regularity(const void *a, const void *b)
     return (x->token > y->token) - (x->token < y->token);
 }
 
+/* Returns true if a cuts better than b: by coverage (rounded to 1 %), then regularity, then the
+ * pause before it. */
 static bool better_cut(double coverage, const struct ranked_token *a, const struct cut *b,
                        int64_t b_gap)
 {
@@ -236,7 +242,7 @@ bool cut_splits_calls(const struct sequence *s, uint32_t x)
     return same * DETECT_RARE > n;
 }
 
-/* The segments that are alike segment `r`, and it. Returns how many. */
+/* Marks segment `r` and the segments that are alike it. Returns how many. */
 static size_t mark_alike(bool *steady, const struct sequence *s, uint32_t x, size_t r,
                          struct scratch *w)
 {
@@ -250,7 +256,7 @@ static size_t mark_alike(bool *steady, const struct sequence *s, uint32_t x, siz
 }
 
 /* Marks the longest run of segments that each resemble the one before, and all others that resemble
- * the first of that run. False: fewer than half of all are marked. */
+ * the first of that run. Returns false if fewer than half of all segments are marked. */
 static bool mark_steady(bool *steady, const struct sequence *s, uint32_t x, const double *each,
                         struct scratch *w)
 {
@@ -271,8 +277,9 @@ static bool mark_steady(bool *steady, const struct sequence *s, uint32_t x, cons
     return n * 2 >= count;
 }
 
-/* For segments of several kinds in turn, as with an evaluation behind every other step: marks the
- * most frequent kind, of two as frequent the shorter. Looks at the last few segments only. */
+/* For segments of several kinds in turn, such as an evaluation after every other step: marks the
+ * most frequent kind; of two equally frequent kinds, the shorter. It examines only the last
+ * DETECT_KINDS segments as examples. */
 static void mark_most(bool *steady, const struct sequence *s, uint32_t x, struct scratch *w)
 {
     size_t count = count_of(s, x) - 1, best = 0, best_n = 0;
@@ -299,7 +306,7 @@ int cut_steady(bool *steady, const struct sequence *s, uint32_t x, struct scratc
     return 0;
 }
 
-/* GPU time from operation a to b; without any recorded, the operations. */
+/* Returns the GPU time of operations a to b in ns, or their number if no GPU time was recorded. */
 static double work_of(const struct sequence *s, uint32_t a, uint32_t b, bool timed)
 {
     int64_t ns = 0;

@@ -1,14 +1,15 @@
-/* Steps from repetition, without any marks. Rare operations (optimizer, loss, first convolution)
- * occur once in a step; periods are what many distinct operations agree on. Periods nest: layers in
- * a step, micro-batches in a step, steps between two evaluations. The step is the shortest period
- * that holds an update of the parameters; where none is known by its name, a copy between host and
- * GPU; and of which little happens more seldom than it. Where that finds nothing, a period of equal
- * segments with a wait of the host in each may be the step: that is said to be doubtful.
+/* Finds steps by repetition, without marks. Rare operations (optimizer, loss, first convolution)
+ * occur once per step, so many different operations agree on the number of steps. Periods are
+ * nested: layers in a step, micro-batches in a step, steps between two evaluations. The step is the
+ * shortest period that contains an update of the parameters; if no update is known by its name, a
+ * copy between host and GPU. Little may happen less often than the step. If this finds nothing, a
+ * period of equal segments in each of which the host waits may be the step; then the answer is
+ * doubtful.
  *
  *   tokens in launch order -> occurrence counts -> H[K] + H[K+1] votes -> for each K the operation
- *   that cuts best (coverage, regularity, host gap before it) -> the period -> steady state
+ *   that cuts best (coverage, regularity, host's pause before it) -> the period -> steady state
  *
- * Cost: O(n log n) plus a bounded number of passes over the tokens. Memory: 48 bytes a token. */
+ * Cost: O(n log n), and a bounded number of passes over the tokens. Memory: 48 bytes per token. */
 #include "analyzer/detect/detect.h"
 #include "analyzer/detect/cut.h"
 #include "analyzer/detect/judge.h"
@@ -23,7 +24,8 @@ enum { CANDIDATES = 15 };
 
 /* ---- candidates ---- */
 
-/* The K with most votes, at least so many, best first. Returns how many. */
+/* Finds the numbers of segments (K) with the most votes, at least `least`, best first. Returns how
+ * many. */
 static size_t candidates(const struct sequence *s, size_t least, size_t out_k[CANDIDATES],
                          size_t out_votes[CANDIDATES])
 {
@@ -49,7 +51,8 @@ static size_t candidates(const struct sequence *s, size_t least, size_t out_k[CA
     return n;
 }
 
-/* From one update of the parameters to the next, where that is known by its name. The same. */
+/* Cuts from one update of the parameters to the next, if updates are known by name. Returns 1; 0 if
+ * the segments are no steps; -1 without memory. */
 static int cut_at_updates(struct cut *c, const struct sequence *s, struct scratch *w)
 {
     if (s->update == TL_NONE || count_of(s, s->update) < 3)
@@ -61,7 +64,8 @@ static int cut_at_updates(struct cut *c, const struct sequence *s, struct scratc
     return judge_steps(c, s, w);
 }
 
-/* The best cut into that many segments, or one fewer. 1, 0: there is none, -1: out of memory. */
+/* Finds the best cut into `wanted` segments, or one fewer. Returns 1; 0 if there is none; -1
+ * without memory. */
 static int cut_into(struct cut *c, const struct sequence *s, size_t wanted, struct scratch *w)
 {
     int rc = 0;
@@ -72,7 +76,8 @@ static int cut_into(struct cut *c, const struct sequence *s, size_t wanted, stru
     return rc > 0 && cut_judge(c, s, w) < 0 ? -1 : rc;
 }
 
-/* Cuts that could be steps, one for each K. Returns how many, -1: out of memory. */
+/* Finds the cuts whose segments could be steps by `judge`, one for each K. Returns how many, or -1
+ * without memory. */
 static int find_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size_t least,
                      judgement *judge, struct scratch *w)
 {
@@ -101,9 +106,9 @@ static enum hint best_hint(const struct cut *cuts, size_t n)
     return best;
 }
 
-/* Equal layers repeat more often than passes through a model, and agree on it by more kinds. Where
- * nothing says that the segments of `cuts` are steps, those of a few of them that have both a batch
- * and a result are. */
+/* Equal layers repeat more often than passes through a model, and more kinds of operations agree on
+ * them. So if nothing shows that the segments of `cuts` are steps, cuts into fewer segments, each
+ * with a batch and a result, replace them. Returns the new number of cuts, or -1 without memory. */
 static int passes_of_layers(struct cut cuts[CANDIDATES], int n, const struct sequence *s,
                             struct scratch *w)
 {
@@ -119,7 +124,8 @@ static int passes_of_layers(struct cut cuts[CANDIDATES], int n, const struct seq
     return found < 0 ? -1 : kept ? kept : n;
 }
 
-/* The same, in the order in which they are believed. `guess`: those that are found last of all. */
+/* Finds all cuts that could be steps, by one kind of evidence after the other, the most reliable
+ * first. `guess`: by the least reliable evidence only. Returns how many, or -1 without memory. */
 static int all_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size_t wanted,
                     bool guess, struct scratch *w)
 {
@@ -137,16 +143,17 @@ static int all_cuts(struct cut cuts[CANDIDATES], const struct sequence *s, size_
 
 /* ---- which of the periods is the step ---- */
 
-/* More operations agree on it, and more of its segments are alike, or it holds more of them. */
+/* Compares cuts: by votes and by how many segments are alike, then by coverage. */
 static bool better_cut(const struct cut *a, const struct cut *b)
 {
     double x = (double)a->votes * a->alike * a->alike, y = (double)b->votes * b->alike * b->alike;
     return x > y || (x == y && a->coverage > b->coverage);
 }
 
-struct wanted { /* of a cut */
+/* Conditions on a cut. */
+struct wanted {
     enum hint hint;
-    double k, whole, alike; /* at least */
+    double k, whole, alike; /* minimum values */
 };
 
 static const struct cut *best_of(const struct cut *cuts, size_t n, const struct wanted *w)
@@ -161,8 +168,9 @@ static const struct cut *best_of(const struct cut *cuts, size_t n, const struct 
     return best;
 }
 
-/* Takes the best cut, then as long as there is one a cut within its segments that are as much
- * alike. A cut into halves of a step that trains two models is not taken: its segments differ. */
+/* Takes the best cut, and then, as long as there is one, a cut within its segments whose segments
+ * are as alike. A cut into the halves of a step that trains two models is not taken, because its
+ * segments differ. */
 static const struct cut *choose_cut(const struct cut *cuts, size_t n)
 {
     struct wanted w = {.hint = best_hint(cuts, n)};
@@ -184,8 +192,8 @@ static const struct cut *choose_cut(const struct cut *cuts, size_t n)
 
 /* ---- the answer ---- */
 
-/* True for operations that run only before or behind the loop: a compiler's trials, copies of the
- * data set, copies of the trained weights. */
+/* Returns true for operations that run only before or behind the loop: a compiler's trials, copies
+ * of the data set, copies of the trained weights. */
 static bool outside(const struct sequence *s, uint32_t x, const struct cut *by)
 {
     const uint32_t *p = s->position + s->first[x], *end = s->position + s->first[x + 1];
@@ -201,8 +209,8 @@ static bool outside(const struct sequence *s, uint32_t x, const struct cut *by)
     return p == end;
 }
 
-/* How often an operation recurs at equal distances and more seldom than the segments, 0 = none
- * does. Where no update is known, several segments may then be one step. */
+/* Returns how often an operation recurs at equal distances and less often than the segments; 0 if
+ * none does. If no update is known, several segments may then be one step. */
 static size_t outer_period(const struct sequence *s, const struct cut *c, struct scratch *w)
 {
     size_t best = 0;
@@ -215,8 +223,8 @@ static size_t outer_period(const struct sequence *s, const struct cut *c, struct
     return best;
 }
 
-/* How many times many operations repeat within each segment, as layers and micro-batches do. 0 =
- * they do not. */
+/* Returns how many times a pattern of many operations repeats within each segment, as layers and
+ * micro-batches do; 0 if none does. */
 static size_t inner_repeats(const struct sequence *s, const struct cut *c)
 {
     size_t k[CANDIDATES], votes[CANDIDATES], n = candidates(s, DETECT_VOTES, k, votes);
@@ -228,6 +236,7 @@ static size_t inner_repeats(const struct sequence *s, const struct cut *c)
     return 0;
 }
 
+/* Returns a sentence on why other segments may be the steps. */
 static const char *doubt_of(const struct sequence *s, const struct cut *c, double confidence,
                             size_t outer, bool layers, bool few, struct arena *arena)
 {
@@ -251,7 +260,7 @@ static const char *doubt_of(const struct sequence *s, const struct cut *c, doubl
                         : NULL;
 }
 
-/* `layers`: the segments may be such. */
+/* Fills the answer from cut c. `layers`: the segments may be layers. Returns -1 without memory. */
 static int fill(struct detected *d, const struct sequence *s, const struct cut *c, bool layers,
                 struct arena *arena, struct scratch *w)
 {
@@ -265,10 +274,11 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
         d->at[i] = (struct span){s->time[p[i]], s->time[p[i + 1]]};
     d->votes = c->votes;
     d->guessed = c->guessed;
-    bool sure = cut_hint(c) == HINT_UPDATES; /* whatever came before the loop, or after it */
+    bool sure = cut_hint(c) == HINT_UPDATES; /* work before or behind the loop does not matter */
     d->confidence = fmin(fmin(c->coverage, c->similarity), sure ? c->within : c->whole);
     size_t outer = sure ? 0 : outer_period(s, c, w);
-    if (!sure) /* what most of the time goes into would be no step */
+    /* Without a known update, the segments must also fill most of the time and come regularly. */
+    if (!sure)
         d->confidence = fmax(0, fmin(d->confidence, fmin(c->steady, 1 - c->regularity)));
     bool few = !sure && c->k <= DETECT_LAYERS_MOST, given = c->votes == 0;
     if (!given && (outer || c->from || layers || few || c->guessed))
@@ -283,9 +293,9 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
     return d->text ? 0 : -1;
 }
 
-/* A program that times its passes waits for the whole GPU in each. So segments with such a wait are
- * no layers. If only few segments have one, longer segments that all contain it replace them. -1:
- * out of memory. */
+/* A program that times its passes waits for the whole GPU in each of them. So segments with such a
+ * wait are no layers. If only few segments have one, longer segments that all have it replace them.
+ * Returns -1 without memory. */
 static int timed_pass(const struct cut **c, bool *layers, struct cut passes[CANDIDATES],
                       const struct sequence *s, const struct timeline *t, uint32_t process,
                       struct scratch *w)
@@ -332,7 +342,8 @@ static int detect(struct detected *d, const struct timeline *t, const struct seq
     return rc;
 }
 
-/* How long each device of the process works, in one pass. NULL: out of memory. */
+/* Returns how long each device of the process works, in ns; NULL without memory. The caller frees
+ * it. */
 static int64_t *work_by_device(const struct timeline *t, uint32_t process)
 {
     int64_t *ns = calloc((size_t)t->device_count + 1, sizeof *ns);
@@ -346,11 +357,12 @@ static int64_t *work_by_device(const struct timeline *t, uint32_t process)
 
 struct busiest {
     uint32_t device; /* TL_NONE: the process uses one device or none */
-    bool even;       /* others work half as much or more */
+    bool even;       /* another device works at least half as long */
 };
 
-/* Of several devices, the one that works most. Threads that launch at the same time mix their
- * operations in any order. -1: out of memory. */
+/* Finds the device that works longest if there are several: threads that launch at the same time
+ * mix their operations in any order, so one device's sequence is clearer. Returns -1 without
+ * memory. */
 static int busiest_of_several(struct busiest *b, const struct timeline *t, uint32_t process)
 {
     *b = (struct busiest){.device = TL_NONE};
@@ -381,7 +393,8 @@ int detect_steps(struct detected *d, const struct timeline *t, uint32_t process,
         return err_no_memory(e);
     const struct sequence_of tried[] = {{process, b.even ? b.device : TL_NONE, false},
                                         {process, TL_NONE, false},
-                                        {process, TL_NONE, true}, /* shapes vary: names alone */
+                                        {process, TL_NONE, true}, /* shapes vary: compare names
+                                                                     only */
                                         {process, b.device, false}};
     int rc = 0;
     for (size_t i = !b.even; i < (b.device == TL_NONE ? 3 : 4) && rc == 0 && !d->text; i++)

@@ -1,4 +1,5 @@
-/* Steps as the user gives them: by a kernel that is launched once in each. Cost: O(n log n). */
+/* Cuts steps at the kernel that the user names, which must be launched once in each. Cost: O(n log
+ * n). */
 #include "analyzer/detect/detect.h"
 #include "analyzer/measure/launched.h"
 #include "analyzer/measure/median.h"
@@ -6,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* When kernels whose name holds `part` were launched, in order; NULL: out of memory. */
+/* Returns the launch times of kernels whose name contains `part`, in order; NULL without memory.
+ * The caller frees them. */
 static int64_t *launches_of(const struct timeline *t, uint32_t process, const char *part, size_t *n)
 {
     int64_t *launch = malloc((t->op_count + 1) * sizeof *launch);

@@ -1,5 +1,5 @@
 /* Decides whether the segments of a cut could be steps: one function for each kind of evidence,
- * from an update in each segment down to segments that only look the same. */
+ * from an update in each segment down to segments that only look alike. */
 #include "analyzer/detect/judge.h"
 
 #include "analyzer/detect/layers.h"
@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* True for weights that move to the GPU or back tensor by tensor: the tensors of two layers look
- * alike. */
+/* True for weights that move to the GPU or back tensor by tensor: two tensors of the same size look
+ * alike, but are no steps. */
 static bool moves_only(const struct cut *c)
 {
     return c->computing < DETECT_HALF;
@@ -21,7 +21,8 @@ int judge_steps(struct cut *c, const struct sequence *s, struct scratch *w)
         return 0;
     if (cut_judge(c, s, w) < 0)
         return -1;
-    /* A long warm-up takes most of the time; the steps behind it, each with a batch, most work. */
+    /* A long warm-up takes most of the time; the steps after it, each with a batch, do most of the
+     * work. */
     bool fills = cut_fills_recording(s, c->token, w->v) ||
                  (cut_hint(c) >= HINT_COPIES && c->steady >= DETECT_WORK);
     if (!fills || layers_once(c) || moves_only(c))
@@ -32,8 +33,8 @@ int judge_steps(struct cut *c, const struct sequence *s, struct scratch *w)
                                         (cut_hint(c) == HINT_COPIES && c->k >= DETECT_OFTEN));
 }
 
-/* How many segments at the beginning, `most` at most, differ from the rest: operations of the loop
- * may have run before it, with a compiler's trials in between. -1: out of memory. */
+/* Returns how many segments at the beginning, `most` at most, differ from the rest: operations of
+ * the loop may have run before it, with a compiler's trials in between. -1 without memory. */
 static long began_before(const struct sequence *s, uint32_t x, size_t most, struct scratch *w)
 {
     size_t n = count_of(s, x) - 1, other = 0;
@@ -45,8 +46,8 @@ static long began_before(const struct sequence *s, uint32_t x, size_t most, stru
     return rc < 0 ? -1 : (long)other;
 }
 
-/* The coverage of the operations behind c->from alone, because a compiler's trials may be as
- * frequent as they are. */
+/* Returns the coverage counting only operations behind c->from, because a compiler's trials before
+ * it may be as frequent. */
 static double covered_behind(const struct cut *c, const struct sequence *s)
 {
     size_t common = 0, behind = 0;
@@ -109,8 +110,7 @@ int judge_same(struct cut *c, const struct sequence *s, struct scratch *w)
     if (cut_judge(c, s, w) < 0)
         return -1;
     c->guessed = true;
-    bool reads =
-        cut_hint(c) == HINT_COPIES && c->k >= DETECT_MANY; /* and acts now and then on it */
+    bool reads = cut_hint(c) == HINT_COPIES && c->k >= DETECT_MANY; /* many passes */
     return c->alike >= DETECT_MOST && c->within >= (reads ? DETECT_ENOUGH : DETECT_NEARLY_ALL) &&
            c->steady >= DETECT_WORK && c->layers < DETECT_HALF && !layers_once(c) && !moves_only(c);
 }

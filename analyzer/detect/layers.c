@@ -1,5 +1,6 @@
-/* Tells the layers of a network, and the parameters of an update, from steps: by what a segment
- * computes, and by the range of a module or an update that holds all of them. */
+/* Distinguishes the layers of a network, and the parameters of an update, from steps: by what a
+ * segment computes, and by ranges of modules and updates that contain all segments. See
+ * layers.h. */
 #include "analyzer/detect/layers.h"
 
 #include "analyzer/detect/limits.h"
@@ -46,7 +47,7 @@ struct calls VEC(struct span);
 
 static bool is_module(const char *name)
 {
-    static const char prefix[] = "nn.Module: "; /* as PyTorch's profiler writes it */
+    static const char prefix[] = "nn.Module: "; /* the prefix that PyTorch's profiler writes */
     return strncmp(name, prefix, sizeof prefix - 1) == 0;
 }
 
@@ -56,8 +57,8 @@ static int by_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* Calls of modules, the outermost, and updates: ranges come by thread, then by start, and nest. -1:
- * out of memory. */
+/* Finds the outermost calls of modules, and the updates, in ranges that are sorted by thread, then
+ * by start, and nested. Returns -1 without memory. */
 static int find_calls(struct calls *modules, struct calls *updates, const struct timeline *t,
                       uint32_t process)
 {
@@ -88,7 +89,7 @@ static int find_calls(struct calls *modules, struct calls *updates, const struct
     return rc;
 }
 
-/* One call launched whatever begins a segment. */
+/* True if one call launched all operations that begin segments. */
 static bool in_one_call(const struct calls *calls, const struct sequence *s, uint32_t token)
 {
     const uint32_t *p = s->position + s->first[token];
@@ -99,7 +100,7 @@ static bool in_one_call(const struct calls *calls, const struct sequence *s, uin
     return false;
 }
 
-/* Most segments begin in an update, several of them in the same one: its parameters. */
+/* True if most segments begin in updates, and several in the same one: these are its parameters. */
 static bool in_updates(const struct calls *updates, const struct sequence *s, uint32_t token)
 {
     const uint32_t *p = s->position + s->first[token];

@@ -1,24 +1,25 @@
-/* Repetition that is the layers of a deep network, or the parameters of one update: within one call
- * of a module or one step of an optimizer, or such by what it computes. For detect.c. Cost: a pass
- * over the ranges. */
+/* Recognises repetition that comes from the layers of a deep network, or from the parameters of one
+ * update: it lies within one call of a module or one step of an optimizer, or its operations are
+ * those of layers. For detect.c. Cost: one pass over the ranges. */
 #ifndef GPUPROF_DETECT_LAYERS_H
 #define GPUPROF_DETECT_LAYERS_H
 
 #include "analyzer/detect/cut.h"
 #include "base/vec.h"
 
-/* Without an update or a copy from or to the host, segments may as well be layers as passes. */
+/* True if the segments look like layers and contain neither an update nor a copy from or to the
+ * host: they may be layers or passes. */
 bool layers_alike(const struct cut *c);
-/* A few repeats in which nothing comes from the host or goes to it, beside much that comes once:
- * the layers of a model that ran once. */
+/* True for a few repeats without copies from or to the host, beside much work that occurs once: the
+ * layers of a model that ran once. */
 bool layers_once(const struct cut *c);
-/* Of the cuts those that no single call of a module or update holds, in their order. Returns how
- * many, -1: out of memory. */
+/* Removes the cuts whose segments all lie within a single call of a module or an update, and keeps
+ * the order. Returns how many cuts are left, or -1 without memory. */
 int layers_left_out(struct cut *cuts, int n, const struct sequence *s, const struct timeline *t,
                     uint32_t process);
-/* Passes that hold the layers of `c` and more: the best such cut; NULL: none. */
+/* Returns the best cut whose segments contain the layers of `c` and more, or NULL. */
 const struct cut *layers_pass(const struct cut *cuts, size_t n, const struct cut *c);
-/* The segments of `c` look like layers, and none of the cuts shows layers within them. */
+/* True if the segments of `c` look like layers, and no other cut shows layers within them. */
 bool layers_perhaps(const struct cut *cuts, size_t n, const struct cut *c);
 
 #endif

@@ -1,4 +1,5 @@
-/* Where the search for steps decides: names, values and sources in limits.def. */
+/* Names of the thresholds in the search for steps. limits.def has their values, units and
+ * sources. */
 #ifndef GPUPROF_DETECT_LIMITS_H
 #define GPUPROF_DETECT_LIMITS_H
 

@@ -1,5 +1,5 @@
 /* Counts in how many segments the host waits for the GPU, and keeps the cuts that such waits
- * confirm. */
+ * confirm; see waits.h. */
 #include "analyzer/detect/waits.h"
 
 #include "analyzer/detect/limits.h"
@@ -12,8 +12,8 @@ static bool is_wait(const struct api *a)
            a->kind == API_COPY_SYNC;
 }
 
-/* The segment in which a moment lies, n = in none. Segment i goes from position p[i] to p[i + 1].
- */
+/* Returns the segment in which the time `ns` lies, or n if in none. Segment i goes from position
+ * p[i] to p[i + 1]. */
 static size_t segment_at(const struct sequence *s, const uint32_t *p, size_t n, int64_t ns)
 {
     size_t low = 0, high = n;
@@ -32,7 +32,8 @@ static bool is_wait_for_device(const struct api *a)
     return a->kind == API_SYNC_DEVICE;
 }
 
-/* The share of the segments in which the host waits. -1: out of memory. */
+/* Returns the share of the segments in which the host makes a call that `wait` accepts; -1 without
+ * memory. */
 static double share_with(bool wait(const struct api *), const struct cut *c,
                          const struct sequence *s, const struct timeline *t, uint32_t process)
 {
