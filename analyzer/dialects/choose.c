@@ -1,4 +1,4 @@
-/* In which dialect a recorded program is told a remedy. */
+/* Chooses the dialect in which to write a remedy for a recorded program. */
 #include "analyzer/dialects/dialect.h"
 
 #include "analyzer/queries/query.h"
@@ -18,7 +18,7 @@ enum framework dialect_framework(const struct facts *f)
                                  : FRAMEWORK_CUDA;
 }
 
-/* Is the word of n bytes one of these? */
+/* Is the word of n bytes one of `words`, which are separated by blanks? */
 static bool among(const char *words, const char *word, size_t n)
 {
     for (const char *w = words; w && *w; w += strcspn(w, " "), w += *w == ' ')
@@ -62,7 +62,8 @@ const struct dialect *dialect_listed(size_t i)
     return NULL;
 }
 
-/* The library that trains: it makes one of the program's loaders, or calls the optimizer. */
+/* Returns the dialect of the library that trains: the one that makes one of the program's loaders,
+ * or calls the optimizer. */
 static const struct dialect *library_of(const struct facts *f)
 {
     char key[48];
@@ -85,7 +86,7 @@ static bool is_based_on(const struct dialect *d, const struct dialect *base)
     return d != NULL;
 }
 
-/* The framework's own where the program is of another framework, or nothing more is known. */
+/* Returns the dialect of the program if it uses this framework, or the framework's own dialect. */
 static const struct dialect *spoken(const struct facts *f, enum framework framework)
 {
     for (size_t i = 0; framework == dialect_framework(f) && i < dialect_count; i++)

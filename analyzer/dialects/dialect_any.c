@@ -1,4 +1,4 @@
-/* Words that hold whatever a program is written in. */
+/* Words for all programs, whatever they are written in. */
 #include "analyzer/dialects/dialect.h"
 
 const struct dialect dialect_any = {

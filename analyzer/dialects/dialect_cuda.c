@@ -1,4 +1,4 @@
-/* The words of CUDA C: calls of the runtime and of NVIDIA's libraries. */
+/* Words for CUDA C: calls of the runtime and of NVIDIA's libraries. */
 #include "analyzer/dialects/dialect.h"
 
 const struct dialect dialect_cuda = {

@@ -1,4 +1,4 @@
-/* The words of OpenACC and OpenMP, whose compilers make the CUDA calls. */
+/* Words for OpenACC and OpenMP, whose compilers make the CUDA calls. */
 #include "analyzer/dialects/dialect.h"
 #include "analyzer/queries/query.h"
 

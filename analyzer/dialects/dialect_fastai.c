@@ -1,5 +1,5 @@
-/* The words of fastai, whose dataloaders() makes the loader: settings as its
- * reference documents them. */
+/* Words for fastai, whose dataloaders() makes the loader. The settings are those of fastai's
+ * reference. */
 #include "analyzer/dialects/dialect.h"
 
 const struct dialect dialect_fastai = {

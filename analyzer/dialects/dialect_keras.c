@@ -1,5 +1,5 @@
-/* The words of Keras on PyTorch: fit() takes a DataLoader in place of arrays: settings as its
- * reference documents them. */
+/* Words for Keras on PyTorch, whose fit() accepts a DataLoader instead of arrays. The settings are
+ * those of Keras's reference. */
 #include "analyzer/dialects/dialect.h"
 
 const struct dialect dialect_keras = {

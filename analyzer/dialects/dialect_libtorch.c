@@ -1,4 +1,4 @@
-/* The words of C++ programs that call PyTorch's library. */
+/* Words for C++ programs that call PyTorch's library. */
 #include "analyzer/dialects/dialect.h"
 #include "analyzer/queries/query.h"
 

@@ -1,5 +1,5 @@
-/* The words of Lightning, whose Trainer has the loop, the precision, the strategy among ranks and
- * the clipping: settings as its reference documents them. The program makes its own loaders. */
+/* Words for Lightning, whose Trainer has the loop, the precision, the strategy among ranks and the
+ * clipping; the program makes its own loaders. The settings are those of Lightning's reference. */
 #include "analyzer/dialects/dialect.h"
 
 const struct dialect dialect_lightning = {

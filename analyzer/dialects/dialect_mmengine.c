@@ -1,5 +1,5 @@
-/* The words of MMEngine, whose Runner makes loader and loop from its configuration: settings as its
- * reference documents them. */
+/* Words for MMEngine, whose Runner makes loader and loop from its configuration. The settings are
+ * those of MMEngine's reference. */
 #include "analyzer/dialects/dialect.h"
 
 const struct dialect dialect_mmengine = {

@@ -1,4 +1,4 @@
-/* The words of PyTorch, and of what is built on it and has none of its own. */
+/* Words for PyTorch, and for libraries on top of it that have no dialect of their own. */
 #include "analyzer/dialects/dialect.h"
 
 const struct dialect dialect_pytorch = {
@@ -12,7 +12,7 @@ const struct dialect dialect_pytorch = {
                 {"compile", "torch.compile(model)"},
                 {"compile_to_graphs", "torch.compile(model, mode='reduce-overhead')"},
                 {"fused_optimizer", "torch.optim.{optimizer|AdamW}(params, fused=True)"},
-                /* What an installed package calls may not be the reader's to change. */
+                /* A call inside an installed package may not be the user's to change. */
                 {"package",
                  "{?package:{package} waits ({place}); if that is not your code, look for its "
                  "option that leaves this out (logs, timers, checks); if it is: }"}},

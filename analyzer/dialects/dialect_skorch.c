@@ -1,5 +1,5 @@
-/* The words of skorch, whose NeuralNet makes the loader: settings as its
- * reference documents them. */
+/* Words for skorch, whose NeuralNet makes the loader. The settings are those of skorch's
+ * reference. */
 #include "analyzer/dialects/dialect.h"
 
 const struct dialect dialect_skorch = {

@@ -1,5 +1,5 @@
-/* The words of SpeechBrain, whose fit() makes the loader: settings as its
- * reference documents them. */
+/* Words for SpeechBrain, whose fit() makes the loader. The settings are those of SpeechBrain's
+ * reference. */
 #include "analyzer/dialects/dialect.h"
 
 const struct dialect dialect_speechbrain = {

@@ -1,4 +1,4 @@
-/* The words of TensorFlow, and of JAX, which XLA compiles as well. */
+/* Words for TensorFlow, and for JAX, which XLA compiles as well. */
 #include "analyzer/dialects/dialect.h"
 
 const struct dialect dialect_tensorflow = {

@@ -1,5 +1,5 @@
-/* The words of timm, whose create_loader() makes the loader: settings as its
- * reference documents them. */
+/* Words for timm, whose create_loader() makes the loader. The settings are those of timm's
+ * reference. */
 #include "analyzer/dialects/dialect.h"
 
 const struct dialect dialect_timm = {

@@ -1,5 +1,5 @@
-/* The words of the Trainer of Transformers, which makes loader and loop from TrainingArguments:
- * settings as its reference documents them. */
+/* Words for the Trainer of Transformers, which makes loader and loop from TrainingArguments. The
+ * settings are those of its reference. */
 #include "analyzer/dialects/dialect.h"
 
 const struct dialect dialect_transformers = {

@@ -1,5 +1,5 @@
-/* The words of Ultralytics, whose train() makes loader and loop: settings as its
- * reference documents them. */
+/* Words for Ultralytics, whose train() makes loader and loop. The settings are those of its
+ * reference. */
 #include "analyzer/dialects/dialect.h"
 
 const struct dialect dialect_ultralytics = {

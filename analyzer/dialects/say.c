@@ -1,4 +1,4 @@
-/* Puts a remedy into the words of a dialect. */
+/* Writes a remedy in the words of a dialect. */
 #include "analyzer/dialects/dialect.h"
 
 #include "analyzer/remedy/template.h"
@@ -8,7 +8,7 @@
 
 struct saying {
     const struct dialect *d;
-    const struct facts *f; /* NULL: nothing is known but the action */
+    const struct facts *f; /* NULL: only the action is known */
     const struct remedy *r;
 };
 
@@ -31,7 +31,7 @@ static struct filled fill(const struct saying *s, struct arena *arena, const cha
     return template_fill(template, s->r, arena, &words);
 }
 
-/* {@autocast}: of the innermost dialect that has something to say there. */
+/* Returns the text for {@NAME}: that of the innermost dialect whose text is not empty. */
 static const char *phrase(const struct saying *s, struct arena *arena, const char *name)
 {
     const char *said = NULL;
@@ -58,8 +58,9 @@ static const char *value_of(const struct saying *s, struct arena *arena, const c
     return is(word, n, "prefetch_factor") ? "2" : "True";
 }
 
-/* "num_workers persistent_workers" -> "NeuralNet(..., iterator_train__num_workers=2, ...)". NULL:
- * that library has words for none of them. */
+/* Turns settings such as "num_workers persistent_workers" into a library's call, e.g.
+ * "NeuralNet(..., iterator_train__num_workers=2, ...)". Returns NULL if the library has words for
+ * none of them. */
 static const char *call_of(const struct saying *s, struct arena *arena,
                            const struct loader_words *w, const char *settings)
 {
@@ -103,7 +104,8 @@ static struct filled words_for(const struct saying *s, struct arena *arena, enum
 static struct filled words_of(const struct saying *s, struct arena *arena)
 {
     enum action general = action_general(s->r->action);
-    if (s->d->no_calls && s->d->words[general]) /* better in general than about calls */
+    /* Words of the general action fit better than words about calls. */
+    if (s->d->no_calls && s->d->words[general])
         return fill(s, arena, s->d->words[general]);
     struct filled f = words_for(s, arena, s->r->action);
     return f.text && *f.text ? f : words_for(s, arena, general);
@@ -119,7 +121,7 @@ const char *dialect_say(const struct dialect *d, const struct facts *f, const st
         hooked = k->hooked;
     if (!words.text || !*words.text || !hooked)
         return words.text && *words.text ? words.text : NULL;
-    /* A line of a package is not the reader's to change. */
+    /* A line inside a package is not the user's to change, so its place is left out. */
     const char *place = words.place || r->params[PARAM_PACKAGE].set ? NULL : r->object.place;
     return arena_printf(arena, "%s%s%s%s%s", place ? place : "", place ? ": " : "", words.text,
                         r->now ? "; now " : "", r->now ? r->now : "");

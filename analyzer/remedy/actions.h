@@ -1,10 +1,11 @@
-/* The closed list of what advice can ask for: one action for each distinct thing to do, whichever
- * rules ask for it. X(NAME, ID, GENERAL, SETTINGS):
- *   NAME      ACTION_NAME in C; in JSON the same in lower case. It is part of the documented
- * format: an action may be added, but none may change its name. GENERAL   the action that this one
- * is a special case of, itself where there is none. A dialect without words for the action says the
- * general one. SETTINGS  what GPUPROF_APPLY and `gpuprof try --apply` take to try it, as a template
- * (template.h); NULL where only an edit of the program does it. The names are those of
+/* The closed list of what advice can recommend: one action for each distinct thing to do, whichever
+ * rules recommend it. X(NAME, ID, GENERAL, SETTINGS):
+ *   NAME      ACTION_NAME in C. An action may be added.
+ *   ID        its name in JSON. It is part of the documented format and never changes.
+ *   GENERAL   the action of which this one is a special case; itself if there is none. A dialect
+ *             without words for the action uses those of the general one.
+ *   SETTINGS  what GPUPROF_APPLY and `gpuprof try --apply` accept to try it, as a template
+ *             (template.h); NULL if only an edit of the program can do it. The names are those of
  *             advice/settings.c. */
 #ifndef GPUPROF_REMEDY_ACTIONS_H
 #define GPUPROF_REMEDY_ACTIONS_H
@@ -150,11 +151,11 @@ enum action {
         ACTION_COUNT
 };
 
-/* "set_workers". Never NULL. */
+/* Returns e.g. "set_workers"; never NULL. */
 const char *action_id(enum action a);
-/* The action that this one is a special case of; itself where there is none. */
+/* Returns the action of which this one is a special case, or itself. */
 enum action action_general(enum action a);
-/* The template of its settings, NULL. */
+/* Returns the template of the action's settings, or NULL. */
 const char *action_settings(enum action a);
 
 #endif

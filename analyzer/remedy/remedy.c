@@ -1,4 +1,5 @@
-/* The names of actions, objects, parameters and conditions, and the settings that try a remedy. */
+/* Names of actions, objects, parameters and conditions, and the settings that try a remedy; see
+ * remedy.h. */
 #include "analyzer/remedy/remedy.h"
 
 #include "analyzer/remedy/template.h"

@@ -1,4 +1,5 @@
-/* Templates: the words of a remedy with its numbers, names and conditions put in. */
+/* Fills templates: the words of a remedy, with its numbers, names and conditions put in. template.h
+ * has the syntax. */
 #include "analyzer/remedy/template.h"
 
 #include "base/arena.h"
@@ -13,7 +14,8 @@ struct fill {
     struct filled out;
 };
 
-struct span { /* of a template */
+/* A part of a template. */
+struct span {
     const char *at, *end;
 };
 
@@ -35,8 +37,8 @@ static struct span until(struct span s, char c)
     return (struct span){s.at, at ? at : s.end};
 }
 
-/* A parameter, or of the object; from the arena or the remedy. NULL: not set. *known false: there
- * is no such name. */
+/* Returns the value of a parameter, or of the object's place or name, or NULL if it is not set.
+ * *known is false if there is no such name. */
 static const char *value_of(struct fill *x, struct span name, bool *known)
 {
     const struct remedy *r = x->r;
@@ -55,7 +57,8 @@ static const char *value_of(struct fill *x, struct span name, bool *known)
     return *known ? r->object.name : NULL;
 }
 
-/* "made_anew", "workers", "dtype=bf16" */
+/* Returns whether a test holds: a condition ("made_anew"), a parameter that is set ("workers"), or
+ * one with a certain value ("dtype=bf16"). */
 static bool holds(struct fill *x, struct span test)
 {
     bool known = true;
@@ -69,14 +72,14 @@ static bool holds(struct fill *x, struct span test)
             return so;
     }
     struct span name = until(test, '=');
-    bool place = x->out.place; /* asked for is not told */
+    bool place = x->out.place; /* a test does not put the place into the text */
     const char *value = value_of(x, name, &known);
     x->out.missing |= !known;
     x->out.place = place;
     return value && (name.end == test.end || is((struct span){name.end + 1, test.end}, value));
 }
 
-/* Behind the brace that closes the one before `at`. */
+/* Returns the closing brace that matches an opening one just before t.at, or t.end. */
 static const char *closed(struct span t)
 {
     int open = 1;
@@ -88,7 +91,7 @@ static const char *closed(struct span t)
     return t.end;
 }
 
-/* What stands between braces: false where it is no placeholder, but text. */
+/* Fills what stands between two braces. Returns false if it is no placeholder but ordinary text. */
 static bool fill_braces(struct fill *x, struct span in)
 {
     if (*in.at == '?' || *in.at == '!') {
