@@ -1,4 +1,4 @@
-/* See ab.h. */
+/* Compares the trials of `try`: draws the bootstrap interval and decides the verdict; see ab.h. */
 #include "analyzer/compare/ab.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ enum { BLOCK = 10, DRAWS = 5000 };
 const char *const ab_verdict_text[] = {"CONFIRMED", "SMALLER",      "LARGER",
                                        "REFUTED",   "UNDERPOWERED", "MEASURED"};
 
-/* splitmix64: the same everywhere. */
+/* splitmix64: gives the same numbers on every machine. */
 static uint64_t next(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -47,8 +47,9 @@ static double mean_log(const struct ab_arm *arm, size_t from, size_t to)
     return sum / (double)(to - from);
 }
 
-/* Workers deliver in bursts: one long step, then short ones. The most steps from one long step to
- * the next, the run taken as a circle; 1 where none is twice as long as the mean. */
+/* Workers deliver in bursts: one long step, then short ones. Returns the largest number of steps
+ * from one long step to the next, taking the run as a circle; 1 if no step is twice as long as the
+ * mean. */
 static size_t burst(const struct ab_run *r)
 {
     double limit = 2 * mean(r->ns, r->count);
@@ -65,8 +66,8 @@ static size_t burst(const struct ab_run *r)
     return around > most ? around : most;
 }
 
-/* A block holds a burst as a whole, or a draw without its long step would be taken for a fast run.
- */
+/* Draws a run from blocks of its steps and returns the logarithm of its pace. A block must contain
+ * a whole burst: a draw without the burst's long step would look like a fast run. */
 static double draw_run(const struct ab_run *r, int64_t *scratch, uint64_t *state)
 {
     size_t block = r->count / 4 < BLOCK ? (r->count / 4 ? r->count / 4 : 1) : BLOCK;
@@ -118,8 +119,8 @@ static void set_verdict(struct ab_result *r, const struct ab_prediction *p)
     }
 }
 
-/* The early and the late runs of A differ by more than half of the effect, measured or predicted:
- * the machine changed, and no verdict is worth anything. */
+/* Returns true if early and late runs without the change differ by more than half of its effect,
+ * measured or predicted. Then the machine changed, and a verdict would mean nothing. */
 static bool drifted(const struct ab_arm *a, double effect, const struct ab_prediction *p)
 {
     double share = p->known ? p->mid : p->at_most;

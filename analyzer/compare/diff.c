@@ -1,10 +1,9 @@
-/* diff: what moved between two analyses, and how sure that is.
+/* diff: what changed between two analyses, and how certain that is.
  *
- * The interval is that of the ratio of median step times (of mean ones where long steps recur), by
- * a block bootstrap over the used steps: neighbouring steps are not independent (clocks, caches,
- * other processes), so blocks of ten are drawn, not single steps. 5,000 draws, fixed seed: the same
- * input gives the same answer. Cost: O(draws x steps).
- */
+ * The interval is that of the ratio of median step times (of mean step times if long steps recur),
+ * by a block bootstrap over the used steps. Neighbouring steps depend on each other (clocks,
+ * caches, other processes), so it draws blocks of ten steps and not single ones. 5,000 draws with a
+ * fixed seed: the same input gives the same answer. Cost: O(draws x steps). */
 #include "analyzer/compare/compare.h"
 #include "analyzer/compare/steps_sample.h"
 #include "analyzer/compare/work.h"
@@ -45,7 +44,7 @@ const char *runs_differ(struct arena *arena, const struct advice *base, const st
 static void add(struct diff *d, const char *kind, const char *what, int64_t base_ns, int64_t new_ns)
 {
     if (llabs(new_ns - base_ns) <= d->base_ns / 1000 || d->change_count == CHANGES)
-        return; /* under a thousandth of the step: not moved */
+        return; /* less than a thousandth of the step counts as unchanged */
     d->changes[d->change_count++] = (struct change){what, kind, base_ns, new_ns};
 }
 
@@ -76,7 +75,7 @@ static int by_movement(const void *x, const void *y)
     return p != q ? (p < q) - (p > q) : strcmp(a->what, b->what);
 }
 
-/* Among the first n kernels of `a` that are looked at? */
+/* Is the name among the first n kernels of `a`? */
 static bool shown(const struct advice *a, const char *name, size_t n)
 {
     for (size_t i = 0; i < a->facts->totals.kernel_count && i < n; i++)
@@ -92,7 +91,7 @@ static void add_kernels(struct diff *d, const struct advice *a, const struct adv
         const char *name = tl_text(a->facts->tl, a->facts->totals.kernels[i].name);
         int64_t here = kernel_ns(a, name), there = kernel_ns(other, name);
         if (shown(a, name, i) || (!a_is_base && shown(other, name, KERNELS_SHOWN)))
-            continue; /* listed already: as another family, or from the base's side */
+            continue; /* already listed: as another family, or from the base's side */
         add(d, "kernel", name, a_is_base ? here : there, a_is_base ? there : here);
     }
 }
@@ -112,7 +111,7 @@ static int compare_steps(struct diff *d, const struct advice *base, const struct
     return d->by_mean ? 0 : sample_ratio(base, now, &d->ratio_low, &d->ratio_high);
 }
 
-/* From steps to samples: every ratio by the sizes of the batches. */
+/* Converts every ratio from steps to samples, by the sizes of the batches. */
 static void per_sample(struct diff *d, const struct advice *base, const struct advice *now)
 {
     int64_t b = work_batch(base), n = work_batch(now);
@@ -156,7 +155,7 @@ struct diff *diff_find(struct advice *base, struct advice *now, bool by_sample, 
     if (by_sample)
         per_sample(d, base, now);
     if (d->base_ns <= 0 || d->new_ns <= 0)
-        return d; /* nothing moved from or to nothing */
+        return d; /* without a step time nothing can have changed */
     for (size_t i = 0; i < rule_count; i++)
         add(d, "finding", rules[i]->id, finding_ns(base, i), finding_ns(now, i));
     for (int p = 0; p < PART_COUNT; p++)
@@ -165,8 +164,9 @@ struct diff *diff_find(struct advice *base, struct advice *now, bool by_sample, 
     add_kernels(d, now, base, false);
     qsort(d->changes, d->change_count, sizeof *d->changes, by_movement);
     while (d->change_count > 1 &&
+           /* Changes under 1 % of the largest would not be noticed. */
            moved_ns(&d->changes[d->change_count - 1]) < moved_ns(&d->changes[0]) / 100)
-        d->change_count--; /* what moved beside the largest is not seen */
+        d->change_count--;
     return d;
 }
 

@@ -1,11 +1,10 @@
 /* gate: may the new run pass?
  *
- * Against a baseline: slower when the lower end of the 95 % interval of the ratio of medians (of
- * means, where long steps recur) is above the allowed regression; pass when the upper end is below
- * it; in between, or with too few steps, inconclusive. So an A/A pair passes and noise alone never
- * fails a build. Against a budget: each line is one limit; step times are judged by their interval
- * in the same way, shares as measured.
- */
+ * Against a baseline: slower if the lower end of the 95 % interval of the ratio of medians (of
+ * means if long steps recur) exceeds the allowed regression; pass if the upper end does not;
+ * otherwise, or with too few steps, inconclusive. So two equal runs pass, and noise alone fails no
+ * build. Against a budget: each line is one limit; step times are judged by their interval in the
+ * same way, shares as measured. */
 #include "analyzer/compare/compare.h"
 #include "analyzer/compare/gate_checks.h"
 #include "analyzer/compare/steps_sample.h"
@@ -40,7 +39,7 @@ void gate_judge(struct gate *g, struct gate_check *c, enum gate_verdict v, const
         g->verdict = v;
 }
 
-/* The change that explains most of a slowdown, and what is advised now that was not before, for the
+/* Returns the change that explains most of a slowdown, and advice that is new, as the end of a
  * sentence. */
 const char *gate_blame(struct gate *g)
 {
@@ -48,7 +47,8 @@ const char *gate_blame(struct gate *g)
     for (size_t i = 0; g->diff && i < g->diff->change_count; i++) {
         const struct change *c = &g->diff->changes[i];
         int64_t more = c->new_ns - c->base_ns;
-        bool advice = strcmp(c->kind, "finding") == 0; /* the same time again, as advice */
+        /* findings repeat the time of parts and kernels */
+        bool advice = strcmp(c->kind, "finding") == 0;
         if (!advice && more > 0 && (!best || more > best->new_ns - best->base_ns))
             best = c;
         if (advice && c->base_ns == 0 && (!fresh || c->new_ns > fresh->new_ns))
@@ -62,7 +62,8 @@ const char *gate_blame(struct gate *g)
                         fresh ? "; new advice: " : "", fresh ? fresh->what : "");
 }
 
-/* Long steps that recur leave the median where it was: then what the loop takes is judged. */
+/* Compares with the baseline. Long steps that recur do not move the median, so d->by_mean then
+ * compares the mean, which is what the loop takes. */
 static void check_baseline(struct gate *g, double max_regress_pct)
 {
     const struct diff *d = g->diff;
@@ -109,8 +110,8 @@ static void check_baseline(struct gate *g, double max_regress_pct)
 
 struct limit {
     const char *section, *key, *name, *unit;
-    bool at_least; /* else at most */
-    bool timed;    /* the median step: has an interval */
+    bool at_least; /* a minimum; else a maximum */
+    bool timed;    /* the median step, which has an interval */
 };
 
 static const struct limit limits[] = {
@@ -153,7 +154,8 @@ static double measure(const struct advice *a, const struct limit *l)
     return values[l - limits];
 }
 
-/* Limits on a GPU say nothing of a run without one; its waiting for data is known all the same. */
+/* True for limits that mean nothing for a run without a GPU. Its waiting for data is known
+ * nevertheless. */
 static bool about_gpu(const struct limit *l)
 {
     return strcmp(l->section, "gpu") == 0 ||
@@ -211,7 +213,8 @@ static char *trim(char *s)
     return s;
 }
 
-/* One line of the ini: [section], key = number, # or ; comment. `section` holds the current one. */
+/* Reads one line of the ini file: [section], key = number, or a comment after # or ;. `section`
+ * holds the current section. */
 static int budget_line(struct gate *g, const struct advice *a, char *line, int number,
                        char *section, size_t size, struct err *e)
 {
@@ -260,7 +263,7 @@ static int check_budget(struct gate *g, const struct advice *a, const char *text
     return g->check_count > before ? 0 : err_set(e, "budget: it contains no limit");
 }
 
-/* A run that failed may have been quick: that is no pass. */
+/* Fails the gate if the program failed: a failed run may look fast. */
 static void check_end(struct gate *g, const struct advice *now)
 {
     const char *code = timeline_meta(now->facts->tl, "ended.status");

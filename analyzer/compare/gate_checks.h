@@ -1,4 +1,4 @@
-/* Private to gate*.c: the checks of a gate. */
+/* The checks of a gate. Private to gate*.c. */
 #ifndef GPUPROF_COMPARE_GATE_CHECKS_H
 #define GPUPROF_COMPARE_GATE_CHECKS_H
 
@@ -6,14 +6,16 @@
 
 enum { LEAST_STEPS = 8 };
 
-/* NULL: there are too many. Its interval is the measured value until somebody sets one. */
+/* Adds a check whose interval is the measured value until the caller sets one. Returns NULL if
+ * there are too many. */
 struct gate_check *gate_add(struct gate *g, const char *name, const char *unit, double measured,
                             double allowed);
-/* `why` NULL: out of memory, which takes the reason alone. */
+/* Sets the verdict of a check. `why` may be NULL without memory; then only the reason is
+ * missing. */
 void gate_judge(struct gate *g, struct gate_check *c, enum gate_verdict v, const char *why);
-/* What explains most of a slowdown, as the end of a sentence; "" where nothing does. */
+/* Returns what explains most of a slowdown, as the end of a sentence, or "". */
 const char *gate_blame(struct gate *g);
-/* gate_history.c. 0, or -1 out of memory. */
+/* Compares with the history (gate_history.c). Returns 0, or -1 without memory. */
 int gate_check_history(struct gate *g, const struct advice *now, const struct gate_wish *wish);
 
 #endif

@@ -1,10 +1,9 @@
-/* gate against a history: does the new run lie above what the last good runs of the same work do?
+/* gate against a history: is the new run slower than the last good runs of the same work?
  *
- * The runs differ among themselves (clocks, neighbours, file systems). From that follows where one
- * more run of the same lies 19 times out of 20, and no less is allowed, also where the limit is
- * smaller. The middle is the median, so that a few odd runs move neither; where the history itself
- * changed, the sharpest change is named by its run and commit.
- */
+ * These runs differ from each other (clocks, neighbours, file systems). From that follows where
+ * another equal run lies 19 times out of 20; the gate allows at least that much, also if the limit
+ * is smaller. It uses the median, so that a few odd runs change neither the middle nor the spread.
+ * If the history itself changed, the gate names the run and commit of the sharpest change. */
 #include "analyzer/compare/gate_checks.h"
 #include "analyzer/compare/steps_sample.h"
 #include "analyzer/compare/work.h"
@@ -49,14 +48,14 @@ static int by_double(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts v. */
+/* Returns the median of v, and sorts v. */
 static double middle(double *v, size_t n)
 {
     qsort(v, n, sizeof *v, by_double);
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* 97.5 % quantile of Student's t. */
+/* Returns the 97.5 % quantile of Student's t distribution. */
 static double student(size_t degrees)
 {
     static const double t[] = {12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
@@ -66,7 +65,8 @@ static double student(size_t degrees)
     return degrees <= n ? t[degrees - 1] : 1.96 + 2.5 / (double)degrees;
 }
 
-/* How far above the middle another run of the same may lie, as a share of it. v: scratch. */
+/* Returns how far above the middle another equal run may lie, as a share of the middle. v is
+ * scratch. */
 static double reach(const struct past_run *past, size_t n, double mid, double *v)
 {
     double sum = 0;
@@ -78,8 +78,8 @@ static double reach(const struct past_run *past, size_t n, double mid, double *v
     return student(n - 1) * spread * sqrt(1 + 1 / (double)n);
 }
 
-/* The sharpest change of a series, by least squares: index of the first value behind it, and the
- * means on both sides. */
+/* Finds the sharpest change of a series by least squares: returns the index of the first value
+ * after it, and the means on both sides; 0 if there is none. */
 static size_t change_point(const double *v, size_t n, double *before, double *after)
 {
     double total = 0, sum = 0, best = -1;
@@ -100,7 +100,7 @@ static size_t change_point(const double *v, size_t n, double *before, double *af
     return at;
 }
 
-/* Where the runs became slower, as the end of a sentence; "" where they did not. */
+/* Returns where the runs became slower, as the end of a sentence, or "". */
 static const char *since(struct gate *g, const struct gate_wish *wish, double now_ns,
                          double allowed, bool slower, double *v)
 {

@@ -1,4 +1,5 @@
-/* Takes the step times of an analysis as a sample, and draws intervals for the ratio of two. */
+/* Takes the step times of an analysis as a sample, and draws bootstrap intervals for a median, a
+ * mean or the ratio of two. */
 #include "analyzer/compare/steps_sample.h"
 
 #include <stdlib.h>
@@ -9,10 +10,10 @@ struct sample {
     int64_t *ns;
     int64_t *draw; /* scratch */
     size_t n;
-    bool pace; /* of the mean, slow steps included; else of the median */
+    bool pace; /* of the mean, with slow steps; else of the median */
 };
 
-/* splitmix64: small, good enough for a bootstrap, the same everywhere. */
+/* splitmix64: small, good enough for a bootstrap, and gives the same numbers on every machine. */
 static uint64_t next(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -40,7 +41,7 @@ static void release(struct sample *s)
     free(s->draw);
 }
 
-/* Hoare's selection: the k-th smallest of v, which is reordered. */
+/* Returns the k-th smallest of v by Hoare's selection, which reorders v. */
 static int64_t select_kth(int64_t *v, size_t n, size_t k)
 {
     size_t lo = 0, hi = n - 1;
@@ -74,7 +75,7 @@ static double mean(const int64_t *v, size_t n)
     return sum / (double)n;
 }
 
-/* Median, or mean, of a sample put together from blocks drawn with replacement. */
+/* Returns the median or mean of a sample that is composed of blocks drawn with replacement. */
 static double draw_middle(struct sample *s, uint64_t *state)
 {
     size_t block = s->n / 4 < BLOCK ? (s->n / 4 ? s->n / 4 : 1) : BLOCK; /* at least four blocks */
@@ -92,7 +93,8 @@ static int by_double(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Percentile interval of `draws` values of base and now (now NULL: of base alone). */
+/* Returns the 95 % percentile interval of the ratio now / base over DRAWS draws; with now NULL, of
+ * base alone. */
 static int interval(struct sample *base, struct sample *now, double *low, double *high)
 {
     double *v = malloc(DRAWS * sizeof *v);

@@ -1,6 +1,6 @@
-/* The command that was recorded says what a step computes: program, batch, precision, shapes,
- * ranks. Options that set how it is computed (workers, pinned memory, an optimizer's form) are what
- * one compares, so they are not looked at. */
+/* Compares what two runs compute, by the recorded command: program, batch, precision, shapes,
+ * ranks. Options that set how it is computed (workers, pinned memory, an optimizer's form) do not
+ * count, because they are what one wants to compare. */
 #include "analyzer/compare/work.h"
 #include "wire/fact_keys.h"
 
@@ -16,7 +16,7 @@ static const char *const batch_options[] = {"batch",
                                             "b",
                                             NULL};
 
-/* Of what is computed, each under the names that programs have for it. */
+/* Options that set what is computed; each row has the names that programs use for one option. */
 static const char *const work_options[][6] = {
     {"precision", "dtype", "mixed-precision", "amp-dtype", NULL},
     {"fp16", NULL},
@@ -33,8 +33,8 @@ static const char *const work_options[][6] = {
 enum { WORK_OPTIONS = sizeof work_options / sizeof *work_options, MOST_NAMES = 6 };
 
 struct value {
-    const char *at; /* NULL: the option is not there */
-    size_t n;       /* 0: it stands without a value */
+    const char *at; /* NULL: the option is missing */
+    size_t n;       /* 0: the option has no value */
 };
 
 static bool same_name(const char *word, size_t n, const char *name)
@@ -47,7 +47,8 @@ static bool same_name(const char *word, size_t n, const char *name)
     return true;
 }
 
-/* "--name value", "--name=value", "-b value"; the last one counts. */
+/* Returns the value of an option given as "--name value", "--name=value" or "-b value"; the last
+ * one counts. */
 static struct value option(const char *command, const char *const *names, size_t most)
 {
     struct value found = {0};
@@ -88,7 +89,7 @@ int64_t work_batch(const struct advice *a)
     return v.at && v.n && atoll(v.at) > 0 ? atoll(v.at) : 0;
 }
 
-/* The name of the program: of "python -u dir/train.py --epochs 1" it is train.py. */
+/* Returns the program's name: for "python -u dir/train.py --epochs 1" it is train.py. */
 static struct value program(const char *command)
 {
     struct value v = {command, strcspn(command, " ")};
@@ -163,7 +164,7 @@ const char *work_differs(struct arena *arena, const struct advice *base, const s
     return NULL;
 }
 
-/* Without its folders: where a program lies does not matter. */
+/* Removes the folders: where a program lies does not matter. */
 static struct value base_name(struct value v)
 {
     for (size_t i = v.n; i > 0; i--)
@@ -183,7 +184,8 @@ static bool has_word(const char *command, struct value word)
     return false;
 }
 
-/* The words of `command` that `other` lacks, a value with its option; "" where there are none. */
+/* Returns the words of `command` that `other` lacks, a value together with its option, or "" if
+ * there are none. */
 static const char *only_in(struct arena *arena, const char *command, const char *other)
 {
     enum { MOST = 4 };
