@@ -1,5 +1,4 @@
-/* What the threads' clocks told between their first and last sample. Cost: one pass over samples.
- */
+/* What the clocks of the threads counted between two samples. Cost: one pass over the samples. */
 #include "analyzer/measure/clocks.h"
 
 #include "analyzer/timeline/timeline.h"
@@ -55,7 +54,8 @@ struct clock_share *clocks_shares(const struct timeline *t, const struct clock_s
 {
     struct sample_ends *q = calloc(t->thread_count + 1, sizeof *q);
     struct clock_share *share = malloc((t->thread_count + 1) * sizeof *share);
-    for (size_t i = 0; q && share && i < t->host_sample_count; i++) { /* by time */
+    /* samples are sorted by time */
+    for (size_t i = 0; q && share && i < t->host_sample_count; i++) {
         const struct row_host_sample *s = &t->host_samples[i];
         uint32_t th = timeline_thread_index(t, s->thread);
         if (s->run_queue_ns >= 0 && th != TL_NONE)

@@ -1,4 +1,4 @@
-/* When a thread waits for or makes input data, told by the names of its ranges and by loader rows.
+/* Finds when a thread waits for or makes input data, by the names of its ranges and by loader rows.
  * Cost: O(ranges of the thread + loader rows). */
 #include "analyzer/measure/input.h"
 #include "analyzer/measure/limits.h"
@@ -16,7 +16,7 @@
 
 bool input_name(const char *name)
 {
-    /* Parts of names that stand for making or awaiting the next batch, and whole names. */
+    /* Parts of names, and whole names, that mean making or awaiting the next batch. */
     static const char *const part[] = {
         "dataloader",      "data_loader", "data.wait",   "data.decode", "data.load",
         "load_data",       "next batch",  "next_batch",  "load batch",  "load_batch",
@@ -44,11 +44,11 @@ bool input_makes(const char *name)
     return false;
 }
 
-/* A generator that runs the training step is called "__next__" as well. What launches a good part
- * of all the work that its thread launches is the loop itself, whatever its name. */
+/* A generator that runs the training step also has a range "__next__". A range that contains a good
+ * part of its thread's launches is the loop itself, whatever its name. */
 struct launches {
     int64_t *before; /* launches of the thread before its i-th call; NULL without input ranges */
-    int64_t *held;   /* by string id: inside ranges of that name */
+    int64_t *held;   /* by string id: launches inside ranges of that name */
     struct name_test input;
 };
 
@@ -127,9 +127,9 @@ static bool in_call(const struct timeline *t, const struct thread *th, int64_t f
     return next > th->first_api && t->apis[next - 1].end_ns >= to;
 }
 
-/* A thread that launches work waits outside of CUDA while no thread of its process launches any:
- * for another process, a file, or a thread that makes no calls. Not so the wait for a backward
- * pass, whose thread launches meanwhile. */
+/* True if a thread that launches work waits outside of CUDA while no thread of its process
+ * launches: it waits for another process, a file, or a thread that makes no calls. While it waits
+ * for a backward pass, that pass's thread launches. */
 static bool waits_for_input(const struct timeline *t, uint32_t thread, const struct row_range *w)
 {
     const struct thread *th = &t->threads[thread];
@@ -138,8 +138,8 @@ static bool waits_for_input(const struct timeline *t, uint32_t thread, const str
     return !process_launches(t, th->process, w->start_ns, w->end_ns);
 }
 
-/* From the end of one step's range to the start of the next one's there is nothing but the loop's
- * own statement, which fetches a batch. True where the thread also waits or reads in between. */
+/* Between the ranges of two steps there is only the loop's own statement, which fetches a batch.
+ * Returns true if the thread also waits or reads in that time. */
 static bool fetches_between(const struct timeline *t, uint32_t thread, int64_t from, int64_t to)
 {
     if (to - from < MEASURE_OS_WAIT_NS || process_launches(t, t->threads[thread].process, from, to))
@@ -168,7 +168,8 @@ static int add_span(struct span_list *l, int64_t from, int64_t to)
     return s ? 0 : -1;
 }
 
-/* Where calls of the operating system were recorded, and no loader: what they tell of one. */
+/* For recordings with calls of the operating system but without loader rows: adds the waits that
+ * these calls show. */
 static int add_os_waits(struct span_list *l, const struct timeline *t, uint32_t thread)
 {
     const struct thread *th = &t->threads[thread];

@@ -1,15 +1,16 @@
 /* Finds the launch time of each operation: from its call, or else from its start and from what
- * follows it in its stream. */
+ * follows in its stream. */
 #include "analyzer/measure/launched.h"
 
 #include <stdlib.h>
 
-/* What a stream ran without a known launch, behind its first known one. */
+/* Operations of a stream from its first known launch on: with and without a known launch. */
 struct stream_launches {
     size_t known, unknown;
 };
 
-/* A cut-down trace names few launches: those say nothing of what ran before the first of them. */
+/* True if most launches are known. If a shortened trace names only a few launches, the first of
+ * them shows nothing about operations before it. */
 static bool tells(const struct stream_launches *s)
 {
     return s->known && s->unknown <= s->known;
@@ -55,7 +56,8 @@ int launched_find(const struct timeline *t, int64_t *launch)
     return rc;
 }
 
-/* Was the thread that launched the copy in a call, of its own or one that waits, until it ended? */
+/* Returns true if the thread that launched the copy was in a call until the copy ended: the copy's
+ * own call or one that waits. */
 static bool waited_for(const struct timeline *t, const struct op *o)
 {
     uint32_t thread = t->apis[o->api].thread;
@@ -64,7 +66,8 @@ static bool waited_for(const struct timeline *t, const struct op *o)
     return next > th->first_api && t->apis[next - 1].end_ns >= o->end_ns;
 }
 
-/* Streams whose events other streams wait for are in the program's order. */
+/* Streams whose events other streams wait for are part of the program's order, so they are not
+ * aside. */
 static void leave_out_awaited(const struct timeline *t, bool *aside)
 {
     for (size_t i = 0; i < t->event_count; i++) {
@@ -79,7 +82,8 @@ static void leave_out_awaited(const struct timeline *t, bool *aside)
 bool *launched_aside(const struct timeline *t)
 {
     bool *aside = calloc(t->stream_count + 1, sizeof *aside);
-    bool *computes = calloc(t->thread_count + 1, sizeof *computes); /* launches other work */
+    /* by thread: it launches other work than copies */
+    bool *computes = calloc(t->thread_count + 1, sizeof *computes);
     size_t *waits = calloc(t->stream_count + 1, sizeof *waits);
     bool *other = calloc(t->stream_count + 1, sizeof *other);
     size_t *copies = calloc(t->stream_count + 1, sizeof *copies);

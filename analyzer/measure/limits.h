@@ -1,4 +1,4 @@
-/* Where the measures decide: names, values and sources in limits.def. */
+/* Names of the measures' thresholds. limits.def has their values, units and sources. */
 #ifndef GPUPROF_MEASURE_LIMITS_H
 #define GPUPROF_MEASURE_LIMITS_H
 

@@ -1,11 +1,10 @@
-/* Reads lengths of steps from blocks of neighbouring steps: the mean, the median and the 95th
- * percentile. */
+/* Computes step lengths from blocks of neighbouring steps: mean, median and 95th percentile. */
 #include "analyzer/measure/marked.h"
 
 #include <stdlib.h>
 
 struct block {
-    int64_t length_ns, steps; /* of one of its steps; how many */
+    int64_t length_ns, steps; /* mean length of the block's steps; their number */
 };
 
 static int by_length(const void *a, const void *b)
@@ -14,7 +13,8 @@ static int by_length(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The process with the lowest rank among those that have blocks; of none, the first. */
+/* Returns the process with the lowest rank among those that have blocks; without ranks, the first
+ * one. */
 static int64_t first_rank(const struct timeline *t)
 {
     int64_t found = -1, lowest = INT64_MAX;
@@ -31,7 +31,7 @@ static int64_t first_rank(const struct timeline *t)
     return found;
 }
 
-/* The length that this share of the steps does not exceed. */
+/* Returns the length that `percent` % of the steps do not exceed. */
 static int64_t quantile(const struct block *at, size_t n, int64_t steps, int64_t percent)
 {
     int64_t sum = 0;

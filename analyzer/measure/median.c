@@ -1,7 +1,7 @@
-/* The median without sorting all: only the part that holds the middle is divided further.
- * Cost: O(n); a hostile order costs what sorting does. With qsort instead, the analysis of two
- * million events without step marks, where steps are searched for, takes 1.7 s of CPU time in place
- * of 1.2 s; traces of a hundred thousand events take as long with either. */
+/* Finds the median without sorting everything: only the part that contains the middle is divided
+ * further. Cost: O(n); in a hostile order as much as sorting. With qsort instead, the analysis of
+ * two million events without step marks takes 1.7 s of CPU time instead of 1.2 s; traces of a
+ * hundred thousand events take equally long with either. */
 #include "analyzer/measure/median.h"
 
 #include <stdlib.h>
@@ -25,7 +25,8 @@ static int64_t middle_of(int64_t a, int64_t b, int64_t c)
     return b < c ? b : a > c ? a : c;
 }
 
-/* Puts the k-th smallest at v[k], nothing larger before it and nothing smaller behind. */
+/* Moves the k-th smallest value to v[k], with no larger value before it and no smaller one
+ * behind. */
 static void select_ns(int64_t *v, size_t n, size_t k)
 {
     enum { FEW = 16, ROUNDS = 64 };
@@ -44,7 +45,7 @@ static void select_ns(int64_t *v, size_t n, size_t k)
             v[i++] = v[--j];
             v[j] = swap;
         }
-        size_t left = i < j ? j : i; /* the element on which both stopped is the pivot */
+        size_t left = i < j ? j : i; /* the element at which both stopped is the pivot */
         if (k < i)
             high = i;
         else if (k >= left)

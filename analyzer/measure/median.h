@@ -1,12 +1,12 @@
-/* Medians and order of nanoseconds. */
+/* Median and sorting of times in ns. */
 #ifndef GPUPROF_MEASURE_MEDIAN_H
 #define GPUPROF_MEASURE_MEDIAN_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Median of n values (the array is reordered); 0 without any. */
+/* Returns the median of n values, and reorders the array; 0 if n is 0. */
 int64_t median_ns(int64_t *v, size_t n);
-void sort_ns(int64_t *v, size_t n); /* rising */
+void sort_ns(int64_t *v, size_t n); /* ascending */
 
 #endif

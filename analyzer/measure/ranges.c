@@ -1,5 +1,5 @@
-/* Finds the range that a thread is in: a binary search for the last that began, and from there
- * outwards. */
+/* Finds the range that a thread is in: a binary search for the last range that began, then outwards
+ * through its parents. */
 #include "analyzer/measure/ranges.h"
 
 #include "wire/step_mark.h"
@@ -31,8 +31,8 @@ uint32_t range_at(const struct timeline *t, uint32_t thread, int64_t at_ns)
     return i;
 }
 
-/* Marks of steps, functions of Python itself, code without a file, and what all modules of PyTorch
- * run through. */
+/* True for names that show no place in the program: marks of steps, Python's own functions, code
+ * without a file, and the function through which all modules of PyTorch are called. */
 static bool no_place(const char *name)
 {
     return spool_step_mark(name) != SPOOL_STEP_NONE || strncmp(name, "<built-in ", 10) == 0 ||

@@ -1,5 +1,5 @@
 /* Sums up what a rank does between its collectives: from the rows of a recording, or from the facts
- * that a summary holds instead. */
+ * that a summary contains instead. */
 #include "analyzer/measure/rank_work.h"
 
 #include "analyzer/measure/spans.h"
@@ -119,7 +119,7 @@ static uint32_t launching_thread(const struct timeline *t, uint32_t process)
     return best;
 }
 
-/* Into its place among the longest. */
+/* Inserts a range into the list of the longest ones. */
 static void keep(struct rank_work *w, const char *name, int64_t ns)
 {
     size_t at = w->range_count < RANK_RANGES ? w->range_count : RANK_RANGES - 1;
@@ -143,7 +143,7 @@ static int64_t loader_ns(const struct timeline *t, uint32_t thread)
     return sum;
 }
 
-/* A range within one of its own name is not counted again. */
+/* Sums up ranges by name. A range nested in one of the same name counts once. */
 static int measure_host(const struct timeline *t, uint32_t process, struct rank_work *w)
 {
     uint32_t thread = launching_thread(t, process);

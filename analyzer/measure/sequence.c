@@ -28,7 +28,8 @@ static uint64_t token_of(const struct timeline *t, const struct op *o, bool name
     return mix(h, (uint64_t)o->block[0] << 32 | (uint64_t)o->block[1] << 16 | o->block[2]);
 }
 
-struct event { /* something launched by the host */
+/* Something that the host launched. */
+struct event {
     int64_t time, gpu_ns;
     uint64_t hash;
     enum token_role role;
@@ -64,10 +65,10 @@ static enum token_role role_of(const struct op *o)
     return o->kind == OP_COPY && host ? ROLE_COPY : ROLE_MOVE;
 }
 
-/* A host that runs ahead had launched what the GPU does first before the recording began: such work
- * has its place in the GPU's time, and all else one in the host's, much earlier. Put together each
- * operation of a step would seem to come twice in it. So that work is left out, unless it is nearly
- * all that there is. Returns when each operation was launched; NULL: no memory. */
+/* Returns when each operation was launched; NULL without memory. Operations launched before the
+ * recording are left out, unless they are nearly all there is: only their GPU time is known, while
+ * all other operations are ordered by their host time, which is much earlier if the host runs
+ * ahead. Mixed, each operation of a step would seem to occur twice in it. */
 static int64_t *launches_of(const struct timeline *t, uint32_t process)
 {
     int64_t *launch = malloc((t->op_count + 1) * sizeof *launch);
@@ -87,8 +88,8 @@ static int64_t *launches_of(const struct timeline *t, uint32_t process)
     return launch;
 }
 
-/* GPU operations, graph launches whose nodes were not recorded, or, without any GPU record, the
- * calls that would have launched some. */
+/* Collects GPU operations and graph launches whose nodes were not recorded. Without any GPU record
+ * it collects the calls that would have launched work. */
 static int gather(struct events *v, const struct timeline *t, const struct sequence_of *of)
 {
     int64_t *launch = launches_of(t, of->process);
@@ -119,7 +120,7 @@ static int gather(struct events *v, const struct timeline *t, const struct seque
     return 0;
 }
 
-/* `keys`: the order, NULL where they are in order already. */
+/* Numbers the tokens. `keys` is the launch order; NULL if the events are in order already. */
 static int number_tokens(struct sequence *s, const struct events *v, const struct sort_key *keys)
 {
     struct idmap ids = {0};
@@ -146,8 +147,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The first stretch from one kernel of an optimizer to the next of a length from `low` to `high`.
- * False: there is none. */
+/* Finds the first stretch from one optimizer kernel to the next whose length is at least `low` and
+ * below `high`. Returns false if there is none. */
 static bool stretch_of(const struct sequence *s, uint32_t low, uint32_t high, uint32_t *from,
                        uint32_t *to)
 {
@@ -165,9 +166,9 @@ static bool stretch_of(const struct sequence *s, uint32_t low, uint32_t high, ui
     return false;
 }
 
-/* Whether wider stretches, of `wide` operations and more, hold all that a stretch of `least` holds:
- * then that is a step, and the wider ones are one with a validation before it. -1: out of memory.
- */
+/* Returns 1 if stretches of `wide` and more operations contain everything that a stretch of `least`
+ * operations contains: then the shorter one is a step, and the wider ones are steps with a
+ * validation before them. Else 0; -1 without memory. */
 static int is_step(const struct sequence *s, uint32_t least, uint32_t wide)
 {
     uint32_t a, b, from, to;
@@ -185,10 +186,10 @@ static int is_step(const struct sequence *s, uint32_t least, uint32_t wide)
     return all;
 }
 
-/* How far apart two kernels of an optimizer are at least that belong to two updates. Distances come
- * in two sizes: within an update, of a few operations, and from one update to the next; the widest
- * gap lies between them, unless the narrower side of it is a step already. 0: there is none, each
- * kernel is an update. -1: out of memory. */
+/* Returns the least distance between optimizer kernels of two different updates. Distances come in
+ * two sizes: a few operations within an update, and many from one update to the next. The widest
+ * gap between sorted distances separates the two, unless the distance below it is a step already.
+ * 0: there is no gap, so each kernel is an update. -1 without memory. */
 static int64_t apart(const struct sequence *s, uint32_t *distance, size_t n)
 {
     double widest = MEASURE_APART;
@@ -206,7 +207,7 @@ static int64_t apart(const struct sequence *s, uint32_t *distance, size_t n)
     return least;
 }
 
-/* The first operation behind each update gets a token of its own. -1: out of memory. */
+/* Gives the first operation behind each update a token of its own. Returns -1 without memory. */
 static int mark_updates(struct sequence *s)
 {
     uint32_t *distance = malloc((s->n + 1) * sizeof *distance), last = TL_NONE;
@@ -226,7 +227,7 @@ static int mark_updates(struct sequence *s)
         return least < 0 ? -1 : 0;
     s->update = s->tokens++;
     s->role[s->update] = ROLE_WORK;
-    uint32_t next = UINT32_MAX; /* kernel of an optimizer */
+    uint32_t next = UINT32_MAX; /* the next optimizer kernel */
     for (uint32_t i = (uint32_t)s->n; i-- > 0;) {
         bool updates = s->role[s->token[i]] == ROLE_UPDATE;
         if (updates && i + 1 < s->n && next != i + 1 && next - i >= least)
@@ -251,7 +252,8 @@ static int index_positions(struct sequence *s)
     return 0;
 }
 
-/* -1: out of memory. */
+/* Fills *keys with the order by time, or leaves it NULL if the events are in order already. Returns
+ * -1 without memory. */
 static int put_in_order(const struct events *v, struct sort_key **keys)
 {
     size_t i = 1;

@@ -1,5 +1,5 @@
-/* Spans of time, and the unions of GPU activity. Cost: one pass over the ops, which are sorted by
- * start. */
+/* Spans of time, and the unions of GPU activity. Cost: one pass over the operations, which are
+ * sorted by start. */
 #include "analyzer/measure/spans.h"
 #include "base/vec.h"
 

@@ -1,5 +1,5 @@
-/* Decides which of several files are ranks of one run: collects what each file says of its rank,
- * its GPU, its time and its kernels, then compares the files in pairs. */
+/* Decides which of several files contain ranks of one run: collects what each file shows of its
+ * rank, GPU, time and kernels, then compares the files in pairs. */
 #include "analyzer/measure/together.h"
 
 #include "analyzer/measure/limits.h"
@@ -9,14 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A bit for each name; those behind the last word are 0. */
+/* A set of names: a bit for each; bits behind the last word are 0. */
 struct names VEC(uint64_t);
 
 struct file {
-    int64_t rank, world;      /* -1 = not known; rank of the first process that has one */
-    int64_t start_ns, end_ns; /* start > end: nothing is known of its time */
-    uint32_t device;          /* name, 0 = not known */
-    int64_t communicator;     /* the first recorded, 0 = none */
+    int64_t rank, world;      /* -1 = not known; the rank is that of the first process that has
+                                 one */
+    int64_t start_ns, end_ns; /* start > end: its time is not known */
+    uint32_t device;          /* name of the GPU; 0 = not known */
+    int64_t communicator;     /* the first one recorded; 0 = none */
     struct names kernels, exchanges;
     size_t kernel_names, processes;
 };
@@ -28,12 +29,12 @@ struct together {
     struct str_table texts; /* names of kernels and devices */
 };
 
-/* A timeline, and which file each of its processes came from. */
+/* A timeline, and which file each of its processes comes from. */
 struct taken {
     struct together *x;
     const struct timeline *t;
-    uint32_t *of_process; /* file by process, TL_NONE */
-    uint32_t *text;       /* by the timeline's number: ours + 1; 0 = not looked up */
+    uint32_t *of_process; /* by process: its file, or TL_NONE */
+    uint32_t *text;       /* by the timeline's string id: our id + 1; 0 = not looked up yet */
 };
 
 struct together *together_open(struct arena *arena, size_t files)
@@ -76,7 +77,7 @@ static void add_time(struct file *f, int64_t start_ns, int64_t end_ns)
     f->end_ns = end_ns > f->end_ns ? end_ns : f->end_ns;
 }
 
-/* STR_NONE: out of memory. */
+/* Returns our id for a string of the timeline; STR_NONE without memory. */
 static uint32_t text_of(struct taken *k, uint32_t id)
 {
     if (!k->text[id]) {
@@ -133,7 +134,7 @@ static int take_processes(struct taken *k)
     return 0;
 }
 
-/* 1: the bit was not set before; -1: out of memory. */
+/* Returns 1 if the bit was not set before, 0 if it was, -1 without memory. */
 static int set_bit(struct names *bits, uint32_t i)
 {
     uint32_t word = i / 64;
@@ -199,13 +200,13 @@ static size_t shared(const struct names *a, const struct names *b)
 
 static bool apart_in_time(const struct file *a, const struct file *b)
 {
-    if (a->start_ns > a->end_ns || b->start_ns > b->end_ns) /* nothing in it */
+    if (a->start_ns > a->end_ns || b->start_ns > b->end_ns) /* a file without records */
         return false;
     int64_t gap = a->start_ns > b->start_ns ? a->start_ns - b->end_ns : b->start_ns - a->end_ns;
     return gap > MEASURE_SLACK_NS;
 }
 
-/* What speaks against b beside a; NULL: nothing. */
+/* Returns why files a and b cannot be ranks of one run, or NULL. */
 static const char *against(const struct together *x, const struct file *a, const struct file *b)
 {
     size_t least = a->kernel_names < b->kernel_names ? a->kernel_names : b->kernel_names;
@@ -233,7 +234,7 @@ static bool linked(const struct file *a, const struct file *b)
 
 /* ---- groups ---- */
 
-/* Whether file k may join those of `group`; *why: what speaks against it. */
+/* Returns true if file k may join the files of `group`; otherwise *why says why not. */
 static bool joins(const struct together *x, const size_t *group_of, size_t group, size_t k,
                   const char **why)
 {
