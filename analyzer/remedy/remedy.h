@@ -45,7 +45,7 @@ struct remedy_object {
     X(WORKERS, "workers")           /* number of them, for a loader */                             \
     X(START_METHOD, "start_method") /* how worker processes start, if not by fork: "spawn" */      \
     X(THREADS, "threads")           /* number of computing threads */                              \
-    X(BATCH, "batch")               /* times the batch, or samples */                              \
+    X(BATCH, "batch")               /* samples per batch */                                        \
     X(CALL, "call")                 /* "cudaStreamSynchronize" */                                  \
     X(PACKAGE, "package")           /* whose code makes the call */                                \
     X(OPERATOR, "operator")         /* "aten::cat" */                                              \
