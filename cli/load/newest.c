@@ -36,7 +36,7 @@ static size_t before_rank(const char *name, const char **after)
 
 static bool same_run(const char *newest, const char *name)
 {
-    const char *after, *other;
+    const char *after = "", *other = "";
     size_t n = before_rank(newest, &after), m = before_rank(name, &other);
     return n && n == m && strncmp(newest, name, n) == 0 && strcmp(after, other) == 0;
 }
