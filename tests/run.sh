@@ -1,14 +1,15 @@
 #!/bin/sh
 # usage: run.sh BUILD [long]. What `make test` runs: ctest of the release build without the long tests, unit and golden tests
 # under ASan+UBSan, the agent's under TSan; `long`: the long tests of both alone, for `make test-long`. Says of each test that
-# was skipped or failed why, and closes with "N passed, N failed, N skipped" or "N passed, N failed: NAMES".
+# was skipped or failed why, names the ten that took longest, and closes with "N passed, N failed, N skipped" or "N passed, N
+# failed: NAMES".
 # GPUPROF_TESTS=once leaves out what would say the same on a second machine: the sanitizers, units, recordings, the page, times.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=${1:-build} what=${2:-}
 jobs=$(nproc 2>/dev/null || echo 2)
 export PYTHONDONTWRITEBYTECODE=1 # nothing is left between the sources
-passed=0 failed=0 skipped=0 names= reasons= why=
+passed=0 failed=0 skipped=0 names= reasons= why= times=
 asan="gpuprof unit_tests properties" # what is built for its tests
 
 # "NAME: why" of the tests named that the last ctest in $1 skipped: the last line that each wrote
@@ -44,6 +45,8 @@ run() {
         n=$(sed -n 's/.*, \([0-9]*\) tests failed out of \([0-9]*\).*/\2/p' "$log")
         left=$(sed -n 's/^[[:space:]]*[0-9]* - \([^ ]*\) (Skipped)$/\1/p' "$log" | tr '\n' ' ')
         s=$(echo "$left" | wc -w)
+        times="$times$(sed -n "s/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) .* \([0-9.]*\) sec\$/\2 s  $pass\1/p" "$log")
+"
         failed=$((failed + f)) passed=$((passed + n - f - s)) skipped=$((skipped + s))
         for name in $(sed -n '/^The following tests FAILED:/,$s/^[[:space:]]*[0-9]* - \([^ ]*\) (.*/\1/p' "$log"); do
             names="$names $pass$name"
@@ -78,6 +81,7 @@ sanitized() {
 
 finish() {
     printf '%s' "$reasons" "$why"
+    printf '%s' "$times" | sort -rn | sed -n 's/^[0-9]/slow: &/p' | head -n 10
     if [ "$failed" -gt 0 ]; then
         echo "$passed passed, $failed failed:$names"
     elif [ "$skipped" -gt 0 ]; then

@@ -10,6 +10,8 @@ cat >"$top/bin/ctest" <<'FAKE'
 #!/bin/sh
 case "$*" in
 *"-LE timed"*) cat <<'SAID' ;;
+3/4 Test  #1: unit.quick .......................   Passed    0.25 sec
+2/4 Test  #4: e2e.two ..........................***Timeout 300.01 sec
 50% tests passed, 2 tests failed out of 4
 
 The following tests did not run:
@@ -43,6 +45,7 @@ expect() { # WHAT LINE [ARGUMENT]
 }
 expect "failed tests are named; a pass without a test is no failure" "8 passed, 2 failed: unit.one e2e.two"
 grep -qx 'skipped: golden.traces: no folder shared/traces' "$top/said" || { echo "FAIL no reason for what was skipped"; bad=1; }
+[ "$(grep '^slow: ' "$top/said" | tr '\n' ' ')" = "slow: 300.01 s  e2e.two slow: 0.25 s  unit.quick " ] || { echo "FAIL the slowest are not named"; bad=1; }
 export GPUPROF_TESTS=once
 expect "once: the release build alone" "1 passed, 2 failed: unit.one e2e.two"
 unset GPUPROF_TESTS
