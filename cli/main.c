@@ -14,7 +14,6 @@ static void list_commands(FILE *f)
     fprintf(f, "usage: gpuprof COMMAND [options] ...\n"
                "Finds out why a training loop is slow, and what to change first.\n"
                "  gpuprof run python train.py      record, then print the verdict\n"
-               "  gpuprof analyze FILE             print verdict and ranked findings\n"
                "commands:\n");
     for (size_t i = 0; i < command_count; i++)
         fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->help);

@@ -1,0 +1,239 @@
+"""What gpuprof advises as changes of a Python file: one function for each action (docs/json.md, "remedy"). It takes the files in
+question and the remedy, and changes a Source or raises CannotEdit. What it returns is a note about what the user should look at,
+or nothing."""
+import ast
+
+from source import CannotEdit, last_name, name_of
+
+ACTIONS = {}
+
+
+def action(*names):
+    def known(function):
+        ACTIONS.update(dict.fromkeys(names, function))
+        return function
+    return known
+
+
+def called(now):
+    """"DataLoader" of "DataLoader(num_workers=0)"."""
+    return (now or "").partition("(")[0].strip()
+
+
+def one_call(files, names, line_at):
+    """(source, call): at the remedy's place, or the only one of these names in the program's files."""
+    source, line = line_at
+    if source:
+        return source, source.call(names, line)
+    found = [(s, c) for s in files for c in s.calls(names)]
+    if len(found) != 1:
+        raise CannotEdit(f"{len(found) or 'no'} calls of {' or '.join(sorted(names))} in {', '.join(s.shown for s in files)}")
+    return found[0]
+
+
+def loader(files, remedy, place):
+    return one_call(files, {called(remedy["now"]) or "DataLoader"}, place)
+
+
+@action("set_workers")
+def set_workers(files, remedy, place):
+    source, call = loader(files, remedy, place)
+    workers = remedy["params"]["workers"]
+    if workers == 0:
+        needs = [k.arg for k in call.keywords if k.arg in ("persistent_workers", "prefetch_factor", "timeout")]
+        if needs:
+            raise CannotEdit(f"line {call.lineno} says {' and '.join(needs)}, which need workers")
+    elif "start_method" in remedy["params"] and not guarded(source):
+        raise CannotEdit("workers import the program again, and it has no `if __name__ == '__main__':`")
+    source.set_keyword(call, "num_workers", str(workers))
+    if workers and "made_anew" not in remedy["conditions"]:
+        source.set_keyword(call, "persistent_workers", "True")
+
+
+def guarded(source):
+    return any(isinstance(n, ast.If) and "__name__" in source.written(n.test) for n in source.tree.body)
+
+
+@action("keep_workers")
+def keep_workers(files, remedy, place):
+    source, call = loader(files, remedy, place)
+    source.set_keyword(call, "persistent_workers", "True")
+
+
+@action("pin_batches")
+def pin_batches(files, remedy, place):
+    source, call = loader(files, remedy, place)
+    source.set_keyword(call, "pin_memory", "True")
+    copies = copies_of_batches(source, call)
+    for copy in copies:
+        source.set_keyword(copy, "non_blocking", "True")
+    return None if copies else "add non_blocking=True where the batches go to the GPU"
+
+
+def copies_of_batches(source, loader_call):
+    """x.to(...) and x.cuda(...) of what a loop over the loader yields, while x is still that."""
+    assign = source.parents[loader_call]
+    if not isinstance(assign, ast.Assign):
+        return []
+    names = {name_of(t) for t in assign.targets}
+    found = []
+    for loop in source.nodes(ast.For):
+        if not any(name_of(n) in names for n in ast.walk(loop.iter) if isinstance(n, (ast.Name, ast.Attribute))):
+            continue
+        batch = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)}
+        found += [c for n in loop.body for c in ast.walk(n) if isinstance(c, ast.Call) and is_copy(c, batch)]
+    return found
+
+
+def is_copy(call, names):
+    return (isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "cuda") and
+            isinstance(call.func.value, ast.Name) and call.func.value.id in names)
+
+
+@action("copy_without_waiting", "upload_without_waiting")
+def copy_without_waiting(files, remedy, place):
+    source, call = one_call(files, {"to", "cuda"}, place)
+    source.set_keyword(call, "non_blocking", "True")
+
+
+def optimizer(files, remedy, place):
+    name = remedy["params"].get("optimizer")
+    if not name:
+        raise CannotEdit("the class of the optimizer was not recorded")
+    return one_call(files, {name}, place)
+
+
+def update_by(way, files, remedy, place):
+    source, call = optimizer(files, remedy, place)
+    for keyword in call.keywords:
+        if keyword.arg in ("fused", "foreach") and keyword.arg != way:
+            source.drop_keyword(call, keyword)
+    source.set_keyword(call, way, "True")
+
+
+@action("fuse_optimizer")
+def fuse_optimizer(files, remedy, place):
+    return update_by("fused", files, remedy, place)
+
+
+@action("update_by_lists")
+def update_by_lists(files, remedy, place):
+    return update_by("foreach", files, remedy, place)
+
+
+@action("launch_as_graph")
+def launch_as_graph(files, remedy, place):
+    return compile_model(files, 'mode="reduce-overhead"')
+
+
+@action("fuse_pointwise")
+def fuse_pointwise(files, remedy, place):
+    return compile_model(files, "")
+
+
+def compile_model(files, arguments):
+    """Module.compile() compiles in place: names of parameters, and checkpoints, stay. The model is the one whose parameters the
+    program's only optimizer gets."""
+    found = []
+    for source in files:
+        if any(name_of(c.func) not in ("re.compile", "compile") for c in source.calls({"compile"})):
+            raise CannotEdit(f"{source.shown} calls compile already")
+        for call in source.nodes(ast.Call):
+            first = call.args[0] if call.args else None
+            if (isinstance(first, ast.Call) and last_name(first) == "parameters" and isinstance(first.func, ast.Attribute) and
+                    isinstance(source.parents[call], ast.Assign)):
+                found.append((source, source.parents[call], source.written(first.func.value)))
+    if len(found) != 1:
+        raise CannotEdit(f"{len(found) or 'no'} optimizers of MODEL.parameters() in {', '.join(s.shown for s in files)}")
+    source, statement, model = found[0]
+    if any(b".compile(" in text for _, _, text in source.changes):
+        raise CannotEdit("a change above compiles it already")
+    source.insert_after(statement, f"{model}.compile({arguments})")
+    return "the first steps compile, and take minutes for large models"
+
+
+@action("overwrite_gradients")
+def overwrite_gradients(files, remedy, place):
+    found = [(s, c, k) for s in files for c in s.calls({"zero_grad"}) for k in c.keywords if k.arg == "set_to_none"]
+    if not found:
+        raise CannotEdit("no zero_grad(set_to_none=False)")
+    for source, call, keyword in found:
+        source.drop_keyword(call, keyword)
+
+
+@action("measure_algorithms")
+def measure_algorithms(files, remedy, place):
+    for source in files:
+        for node in source.nodes(ast.Assign):
+            if any(name_of(t).endswith("cudnn.benchmark") for t in node.targets):
+                return source.replace(node.value, "True")
+    files[0].insert_import_setting("torch", "torch.backends.cudnn.benchmark = True")
+
+
+@action("mix_precision", "use_tensor_cores")
+def allow_tf32(files, remedy, place):
+    if "tf32_first" not in remedy["conditions"]:
+        raise CannotEdit("where 16 bits are enough is the author's to decide")
+    files[0].insert_import_setting("torch", 'torch.set_float32_matmul_precision("high")')
+
+
+@action("stop_anomaly_detection")
+def stop_anomaly_detection(files, remedy, place):
+    source, call = one_call(files, {"set_detect_anomaly", "detect_anomaly"}, place)
+    owner = name_of(call.func).rpartition(".")[0]
+    source.replace(call, f"{owner}{'.' * bool(owner)}set_detect_anomaly(False)")
+
+
+@action("keep_own_buffers")
+def keep_own_buffers(files, remedy, place):
+    source, call = one_call(files, {"DistributedDataParallel", "DDP"}, place)
+    source.set_keyword(call, "broadcast_buffers", "False")
+
+
+@action("use_single_precision")
+def use_single_precision(files, remedy, place):
+    source, line = place
+    if not source:
+        raise CannotEdit("the line that asks for 64 bits was not recorded")
+    changed = [source.replace(c.func, source.written(c.func.value) + ".float")
+               for c in source.calls({"double"}, line) if isinstance(c.func, ast.Attribute)]
+    changed += [source.replace(n, name_of(n).rpartition(".")[0] + ".float32") for n in source.nodes(ast.Attribute, line)
+                if n.attr in ("float64", "double") and name_of(n.value) in ("torch", "np", "numpy")]
+    if not changed:
+        raise CannotEdit(f"line {line} names no type of 64 bits")
+
+
+@action("allocate_once", "keep_memory_pool")
+def no_empty_cache(files, remedy, place):
+    delete_call(files, {"empty_cache"}, place)
+
+
+@action("compute_by_more_threads")
+def no_thread_limit(files, remedy, place):
+    delete_call(files, {"set_num_threads"}, place)
+
+
+def delete_call(files, names, place):
+    source, call = one_call(files, names, place)
+    statement = source.parents[call]
+    if not isinstance(statement, ast.Expr):
+        raise CannotEdit(f"line {call.lineno} uses what {last_name(call)} returns")
+    source.delete(statement)
+
+
+@action("read_rarely", "wait_less")
+def keep_on_gpu(files, remedy, place):
+    """x += loss.item() and losses.append(loss.item()): what is summed or kept stays on the GPU until it is read."""
+    source, line = place
+    if not source:
+        raise CannotEdit("the line that waits was not recorded")
+    call = source.call({"item"}, line)
+    user = source.parents[call]
+    if isinstance(user, ast.AugAssign) and user.value is call:
+        kept = source.written(user.target)
+    elif isinstance(user, ast.Call) and last_name(user) == "append" and user.args == [call]:
+        kept = source.written(user.func.value)
+    else:
+        raise CannotEdit(f"line {line} uses the number at once: read it every hundredth step")
+    source.replace(call, source.written(call.func.value) + ".detach()")
+    return f"{kept} holds tensors then: call .item() where it is read"

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""fix.py BUILD: `gpuprof fix`. Each edit that it knows, on small files: what is written elsewhere in them stays to the byte, and
+what it does not know for sure it leaves to the user with a reason. Then the command on a real recording, and its diff through
+`git apply`."""
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import redirect_stderr, redirect_stdout
+
+from support import Build, Checks
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cli", "fix"))
+import fix  # noqa: E402
+
+NO_PLACE = None
+LOADER = "DataLoader(num_workers=0)"
+# what is tried: (action, line, params, conditions, now), the file, and what it becomes; or, after "!", why it is left
+CASES = {
+    "a keyword goes behind the last argument": (
+        ("set_workers", 2, {"workers": 4}, [], LOADER),
+        "from torch.utils.data import DataLoader\nx = DataLoader(data,  batch_size=8)  # small\n",
+        "from torch.utils.data import DataLoader\n"
+        "x = DataLoader(data,  batch_size=8, num_workers=4, persistent_workers=True)  # small\n"),
+    "a value that is there is replaced": (
+        ("set_workers", 1, {"workers": 4}, ["made_anew"], LOADER),
+        "x = DataLoader(data, num_workers = 1)\n", "x = DataLoader(data, num_workers = 4)\n"),
+    "a trailing comma, lines of their own, comments and CRLF": (
+        ("keep_workers", 2, {}, [], LOADER),
+        "x = DataLoader(\r\n    (data),  # all, of it\r\n    num_workers=2,  # few)\r\n)\r\n",
+        "x = DataLoader(\r\n    (data),  # all, of it\r\n    num_workers=2,\r\n    persistent_workers=True,  # few)\r\n)\r\n"),
+    "brackets around the last argument": (
+        ("keep_workers", 1, {}, [], LOADER), "x = DataLoader((a, b)[0], (2))\n",
+        "x = DataLoader((a, b)[0], (2), persistent_workers=True)\n"),
+    "letters of more than one byte before the place": (
+        ("keep_workers", 1, {}, [], LOADER), "s = 'größer'; x = DataLoader(d)  # ü\n",
+        "s = 'größer'; x = DataLoader(d, persistent_workers=True)  # ü\n"),
+    "**options may say it already": (
+        ("set_workers", 1, {"workers": 4}, [], LOADER), "x = DataLoader(data, **options)\n",
+        "!line 1 passes **options, which may set num_workers"),
+    "a line that has changed since": (
+        ("set_workers", 1, {"workers": 4}, [], LOADER), "import torch\nx = DataLoader(data)\n",
+        "!line 1 has no call of DataLoader"),
+    "two loaders in a line": (
+        ("set_workers", 1, {"workers": 4}, [], LOADER), "x = DataLoader(a), DataLoader(b)\n",
+        "!line 1 has 2 calls of DataLoader"),
+    "no workers, where a setting needs them": (
+        ("set_workers", 1, {"workers": 0}, [], "DataLoader(num_workers=2)"), "x = DataLoader(a, num_workers=2, prefetch_factor=4)\n",
+        "!line 1 says prefetch_factor, which need workers"),
+    "workers that import the program": (
+        ("set_workers", 1, {"workers": 2, "start_method": "spawn"}, [], LOADER), "x = DataLoader(a)\n",
+        "!workers import the program again, and it has no `if __name__ == '__main__':`"),
+    "pinned batches are copied without waiting, other copies stay": (
+        ("pin_batches", 1, {}, ["waited"], LOADER),
+        "x = DataLoader(d)\nfor i, (a, b) in enumerate(x):\n    a = a.to('cuda'); b = b.cuda()\n    c.cuda()\n",
+        "x = DataLoader(d, pin_memory=True)\nfor i, (a, b) in enumerate(x):\n"
+        "    a = a.to('cuda', non_blocking=True); b = b.cuda(non_blocking=True)\n    c.cuda()\n"),
+    "the optimizer, in place of what it does now": (
+        ("fuse_optimizer", NO_PLACE, {"optimizer": "AdamW"}, [], None),
+        "o = torch.optim.AdamW(p, foreach=False, lr=1e-3)\n", "o = torch.optim.AdamW(p, lr=1e-3, fused=True)\n"),
+    "one of two optimizers is not chosen": (
+        ("fuse_optimizer", NO_PLACE, {"optimizer": "SGD"}, [], None), "a = SGD(p)\nb = SGD(q)\n",
+        "!2 calls of SGD in train.py"),
+    "gradients are not filled with zeros": (
+        ("overwrite_gradients", NO_PLACE, {}, [], None), "o.zero_grad(set_to_none=False)\nm.zero_grad(False)\n",
+        "o.zero_grad()\nm.zero_grad(False)\n"),
+    "the model is compiled in place": (
+        ("launch_as_graph", NO_PLACE, {}, [], None),
+        "import re\nre.compile('x')\nif 1:\n\tm = N()\n\to = SGD(m.net.parameters(),\n\t        lr=1)\n\tgo()\n",
+        "import re\nre.compile('x')\nif 1:\n\tm = N()\n\to = SGD(m.net.parameters(),\n\t        lr=1)\n"
+        "\tm.net.compile(mode=\"reduce-overhead\")\n\tgo()\n"),
+    "but not twice": (
+        ("launch_as_graph", NO_PLACE, {}, [], None), "m = torch.compile(N())\no = SGD(m.parameters())\n",
+        "!train.py calls compile already"),
+    "a setting behind the imports": (
+        ("measure_algorithms", NO_PLACE, {}, [], None),
+        '"""About."""\nimport os\nimport torch\nfrom torch import nn\n\nx = 1\nimport late\n',
+        '"""About."""\nimport os\nimport torch\nfrom torch import nn\ntorch.backends.cudnn.benchmark = True\n\nx = 1\nimport late\n'),
+    "or where it is set now": (
+        ("measure_algorithms", NO_PLACE, {}, [], None), "import torch\ntorch.backends.cudnn.benchmark = False\n",
+        "import torch\ntorch.backends.cudnn.benchmark = True\n"),
+    "no torch under that name": (
+        ("measure_algorithms", NO_PLACE, {}, [], None), "from torch import nn\n", "!train.py does not import torch by that name"),
+    "TF32 where it saves most": (
+        ("mix_precision", NO_PLACE, {"dtype": "bf16"}, ["tf32_first"], None), "import torch\n",
+        'import torch\ntorch.set_float32_matmul_precision("high")\n'),
+    "16 bits are the author's": (
+        ("mix_precision", NO_PLACE, {"dtype": "bf16"}, [], None), "import torch\n",
+        "!where 16 bits are enough is the author's to decide"),
+    "anomaly mode off": (
+        ("stop_anomaly_detection", 1, {}, [], None), "with torch.autograd.detect_anomaly(check_nan=True):\n    go()\n",
+        "with torch.autograd.set_detect_anomaly(False):\n    go()\n"),
+    "64 bits": (
+        ("use_single_precision", 1, {}, [], None), "m = N().double()\nx = y.double()\n", "m = N().float()\nx = y.double()\n"),
+    "64 bits by a type": (
+        ("use_single_precision", 2, {}, [], None), "import torch\ntorch.set_default_dtype(torch.float64)\n",
+        "import torch\ntorch.set_default_dtype(torch.float32)\n"),
+    "a statement goes": (
+        ("allocate_once", 2, {}, [], None), "go()\ntorch.cuda.empty_cache()\nend()\n", "go()\nend()\n"),
+    "the only one of its block": (
+        ("allocate_once", 2, {}, [], None), "if a:\n    torch.cuda.empty_cache()  # why\n", "if a:\n    pass  # why\n"),
+    "DDP's buffers": (
+        ("keep_own_buffers", 1, {}, [], None), "m = DDP(m, device_ids=[0])\n", "m = DDP(m, device_ids=[0], broadcast_buffers=False)\n"),
+    "a sum stays on the GPU": (
+        ("read_rarely", 2, {}, [], None), "while 1:\n    total += loss.item()\n", "while 1:\n    total += loss.detach()\n"),
+    "a number that is used at once": (
+        ("read_rarely", 1, {}, [], None), "print(loss.item())\n", "!line 1 uses the number at once: read it every hundredth step"),
+    "an advice that has no edit": (
+        ("fuse_attention", NO_PLACE, {}, [], None), "import torch\n", "!gpuprof knows no safe edit for it"),
+    "a file that does not parse": (
+        ("keep_workers", 1, {}, [], LOADER), "x = DataLoader(\n", "!"),
+}
+
+
+def finding(action, line, params, conditions, now):
+    return {"rule": "r", "title": "T", "group": "lost", "kind": "predicted", "saves_ms": {"low": 1, "mid": 2, "high": 3},
+            "remedy": {"action": action, "object": {"kind": "call", "name": None, "place": line and f"train.py:{line}", "made_by": None},
+                       "params": params, "now": now, "conditions": conditions, "pytorch": "in words"}}
+
+
+def fresh(build):
+    return tempfile.mkdtemp(dir=build.folder.name)
+
+
+def fixed(folder, *findings):
+    """(status, diff, what is said) of those findings about train.py in the folder."""
+    out, said = io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogateescape", newline=""), io.StringIO()
+    stdin, sys.stdin = sys.stdin, io.StringIO(json.dumps({"command": "python3 train.py", "findings": findings}))
+    with redirect_stdout(out), redirect_stderr(said):
+        status = fix.main(folder, "")
+    sys.stdin = stdin
+    return status, out.buffer.getvalue(), said.getvalue()
+
+
+def applied(folder, patch):
+    with open(os.path.join(folder, "x.patch"), "wb") as f:
+        f.write(patch)
+    subprocess.run(["git", "apply", "--whitespace=nowarn", "x.patch"], cwd=folder, check=True)
+    with open(os.path.join(folder, "train.py"), "rb") as f:
+        return f.read().decode()
+
+
+def one_case(build, checks, what, wanted, text, becomes):
+    folder = fresh(build)
+    with open(os.path.join(folder, "train.py"), "w", newline="", encoding="utf-8") as f:
+        f.write(text)
+    status, patch, said = fixed(folder, finding(*wanted))
+    if becomes.startswith("!"):
+        checks.check((status, patch) == (1, b"") and becomes[1:] in said and "in words" in said, what, f"{patch} {said}")
+        return
+    after = applied(folder, patch)
+    checks.check(status == 0 and after == becomes, what, f"{after!r}\n{said}")
+
+
+def together(build, checks):
+    """Several changes of one call make one diff; what conflicts is left."""
+    folder = fresh(build)
+    with open(os.path.join(folder, "train.py"), "w", encoding="utf-8") as f:
+        f.write("x = DataLoader(d)\nfor b in x:\n    b.cuda()\no = SGD(m.parameters())")  # no line end at the end
+    status, patch, said = fixed(folder, finding("set_workers", 1, {"workers": 2}, [], LOADER), finding("pin_batches", 1, {}, [], LOADER),
+                                finding("fuse_pointwise", None, {}, [], None))
+    after = applied(folder, patch)
+    checks.check(status == 0 and after.startswith("x = DataLoader(d, num_workers=2, persistent_workers=True, pin_memory=True)\n"),
+                 "changes of one call", after)
+    checks.check("line 4 has no end" in said, "a last line without an end is left", said)
+
+
+def real(build, checks):
+    """The command, on a recording of a card."""
+    folder = fresh(build)
+    golden = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "real", "resnet50-loader.gpuprof.gz")
+    with gzip.open(golden) as f, open(os.path.join(folder, "r.gpuprof"), "wb") as to:
+        to.write(f.read())
+    os.mkdir(os.path.join(folder, "src"))
+    with open(os.path.join(folder, "src", "train.py"), "w", encoding="utf-8") as f:
+        f.write("import torch\n" + "\n" * 45 + "loader = torch.utils.data.DataLoader(data, batch_size=32)\n")
+    run = ["env", "-C", folder, build.gpuprof, "fix", "--rule", "num-workers"]
+    done = build.run([*run, "r.gpuprof"])
+    checks.check(done.returncode == 0 and "+loader = torch.utils.data.DataLoader(data, batch_size=32, num_workers=3, persistent_workers=True)"
+                 in done.stdout and "--- a/src/train.py" in done.stdout, "a real recording", done.stdout + done.stderr)
+    checks.check("changed: Load data in parallel workers (train.py:47), saves " in done.stderr, "what it saves", done.stderr)
+    again = build.run([*run, "--source", "src", "-o", "x.patch", "r.gpuprof"])
+    with open(os.path.join(folder, "x.patch"), encoding="utf-8") as f:
+        checks.check(again.returncode == 0 and again.stdout == "" and "--- a/train.py" in f.read(), "into a file", again.stderr)
+    refused = build.run([*run, "-o", "x.patch", "r.gpuprof"])
+    checks.check(refused.returncode == 2 and "-f replaces it" in refused.stderr, "a file that exists", refused.stderr)
+    os.remove(os.path.join(folder, "src", "train.py"))
+    gone = build.run([*run, "r.gpuprof"])
+    checks.check(gone.returncode == 1 and gone.stdout == "" and "no files train.py in .; --source names the program's folder" in gone.stderr,
+                 "the program is elsewhere", gone.stderr)
+    for words, why in ((["none.gpuprof"], "none.gpuprof"), (["--source", "nowhere", "r.gpuprof"], "--source nowhere: No such file"),
+                       (["--rule", "nonsense", "r.gpuprof"], "nonsense")):
+        bad = build.run(["env", "-C", folder, build.gpuprof, "fix", *words])
+        checks.check(bad.returncode == 2 and why in bad.stderr and bad.stdout == "", f"refused: {words}", bad.stderr)
+
+
+def main():
+    build, checks = Build(sys.argv[1]), Checks()
+    for what, case in CASES.items():
+        one_case(build, checks, what, *case)
+    together(build, checks)
+    real(build, checks)
+    checks.done()
+
+
+if __name__ == "__main__":
+    main()
