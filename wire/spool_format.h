@@ -34,11 +34,12 @@
 #define SPOOL_FAILED_SUFFIX ".failed"
 
 enum {
-    SPOOL_PAGE = 4096,
-    SPOOL_STRIDES = 128,  /* CUPTI activity kinds below this have a learnt record size */
-    SPOOL_WINDOWS = 64,   /* ring of windows recorded in full */
-    SPOOL_COMMS = 64,     /* communicators whose newest collective is known */
-    SPOOL_ANCHORS = 1024, /* ring of clock anchors; the reader keeps up or loses the oldest */
+    SPOOL_PAGE = 4096,     /* the smallest page of a kernel */
+    SPOOL_ALIGN = 1 << 16, /* the largest: each part of the file gets room in whole pages */
+    SPOOL_STRIDES = 128,   /* CUPTI activity kinds below this have a learnt record size */
+    SPOOL_WINDOWS = 64,    /* ring of windows recorded in full */
+    SPOOL_COMMS = 64,      /* communicators whose newest collective is known */
+    SPOOL_ANCHORS = 1024,  /* ring of clock anchors; the reader keeps up or loses the oldest */
     SPOOL_BUFFER_BYTES = 1 << 20,
     SPOOL_RING_BYTES = 1 << 20, /* data bytes of one ring; a power of two */
 };

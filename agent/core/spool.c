@@ -91,7 +91,7 @@ static void leave_failed(uint64_t ticks, int why)
 static void lay_out(struct spool_header *h, uint64_t ticks, uint32_t buffers)
 {
     uint32_t rings = SPOOL_THREADS + buffers / (SPOOL_BUFFERS / (SPOOL_RINGS - SPOOL_THREADS));
-    uint64_t at = AGENT_ALIGN(sizeof *h, (uint64_t)SPOOL_PAGE);
+    uint64_t at = AGENT_ALIGN(sizeof *h, (uint64_t)SPOOL_ALIGN);
     *h = (struct spool_header){
         .version = SPOOL_VERSION,
         .header_bytes = sizeof *h,
@@ -120,7 +120,7 @@ static void lay_out(struct spool_header *h, uint64_t ticks, uint32_t buffers)
     };
     for (size_t i = 0; i < AGENT_ARRAY_LEN(parts); i++) {
         *parts[i].off = at;
-        at += AGENT_ALIGN(parts[i].bytes, (uint64_t)SPOOL_PAGE);
+        at += AGENT_ALIGN(parts[i].bytes, (uint64_t)SPOOL_ALIGN);
     }
     h->file_bytes = at;
 }

@@ -21,11 +21,12 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define PAGE       ((size_t)4096)
-#define WAITED_FOR ((size_t)1 << 20)
-#define FIRST      ((size_t)16 << 20)
-#define MOST       ((size_t)1 << 30)
-#define HUGE       ((uintptr_t)2 << 20)
+#define PAGE         ((size_t)4096)
+#define LARGEST_PAGE ((size_t)64 << 10)
+#define WAITED_FOR   ((size_t)1 << 20)
+#define FIRST        ((size_t)16 << 20)
+#define MOST         ((size_t)1 << 30)
+#define HUGE         ((uintptr_t)2 << 20)
 
 static _Atomic size_t marked; /* pages, on all devices */
 
@@ -153,13 +154,23 @@ static void set_rows(const struct vg_set *set)
     }
 }
 
+size_t vg_whole_pages(char **at, size_t bytes)
+{
+    size_t head = -(uintptr_t)*at & (LARGEST_PAGE - 1);
+    if (head > bytes)
+        return 0;
+    *at += head;
+    return (bytes - head) & ~(LARGEST_PAGE - 1);
+}
+
 /* Gives whole pages back, which are zeros from then on. */
 static void clear(char *at, size_t bytes)
 {
-    size_t head = -(uintptr_t)at & (PAGE - 1), tail = (uintptr_t)(at + bytes) & (PAGE - 1);
-    memset(at, 0, head);
-    memset(at + bytes - tail, 0, tail);
-    madvise(at + head, bytes - head - tail, MADV_DONTNEED);
+    char *pages = at;
+    size_t within = vg_whole_pages(&pages, bytes);
+    memset(at, 0, (size_t)(pages - at));
+    memset(pages + within, 0, bytes - (size_t)(pages - at) - within);
+    madvise(pages, within, MADV_DONTNEED);
 }
 
 void vg_set_bytes(const struct vg_set *set)

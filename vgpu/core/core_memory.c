@@ -116,10 +116,10 @@ static void merge_next(struct vg_block *b)
 
 static void block_free(struct vg_device *d, struct vg_block *b)
 {
-    uintptr_t at = (uintptr_t)d->base + b->offset;
-    uintptr_t first = (at + 4095) & ~(uintptr_t)4095, last = (at + b->size) & ~(uintptr_t)4095;
-    if (last > first)
-        madvise((void *)first, last - first, MADV_DONTNEED);
+    char *pages = d->base + b->offset;
+    size_t within = vg_whole_pages(&pages, b->size);
+    if (within)
+        madvise(pages, within, MADV_DONTNEED);
     d->used -= b->size;
     vg_gauges_put(d);
     b->free = true;

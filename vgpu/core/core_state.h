@@ -251,6 +251,8 @@ int vg_data_open(struct vg_device *d);
 void vg_copy_rows(const struct vg_copy *c);                   /* moves all, whatever it takes */
 void vg_copy_bytes(const struct vg_copy *c, bool host_waits); /* moves what is worth it */
 void vg_set_bytes(const struct vg_set *set);
+/* How many of these bytes lie in whole pages of any kernel; *at moves to the first of them. */
+size_t vg_whole_pages(char **at, size_t bytes);
 
 /* ---- memory (core_memory.c) ---- */
 struct vg_pointer {
