@@ -3,10 +3,14 @@
 #include "cli/run/run.h"
 
 #include <dlfcn.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void check_gauges(struct doctor *d)
@@ -117,11 +121,37 @@ static void check_container(struct doctor *d)
                    "a container (%.40s): tracing needs no extra privilege", kind);
 }
 
+/* gpuprof reads the stacks of Python out of the memory of the process that it started. */
+static void check_reading(struct doctor *d)
+{
+    static char byte = 1;
+    char got = 0;
+    struct iovec own = {&got, 1}, other = {&byte, 1};
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    if (child < 0)
+        return;
+    bool reads = process_vm_readv(child, &own, 1, &other, 1, 0) == 1;
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    if (reads)
+        doctor_add(d, DOCTOR_OK, "reading", "", "gpuprof names the lines of Python programs");
+    else
+        doctor_add(d, DOCTOR_NOTE, "reading",
+                   "start the container with --cap-add=SYS_PTRACE; elsewhere set "
+                   "kernel.yama.ptrace_scope to 0 or 1",
+                   "the kernel does not let gpuprof read the stacks of Python: no time by line");
+}
+
 void doctor_access(struct doctor *d)
 {
     check_gauges(d);
     check_permission(d);
     check_container(d);
+    check_reading(d);
     check_memory(d);
     check_shared(d);
 }

@@ -79,41 +79,51 @@ static void check_driver(struct doctor *d)
     }
 }
 
-/* libcupti needs no driver to say its version. */
-static bool try_cupti(struct doctor *d, const char *path)
+struct cupti {
+    uint32_t version; /* 0: none */
+    int cuda;
+    char path[160];
+};
+
+/* The first libcupti that works, and the first that works with the driver. */
+struct cuptis {
+    struct cupti first, fits;
+};
+
+/* True when one fits. libcupti needs no driver to say its version. */
+static bool try_cupti(struct cuptis *found, const char *path)
 {
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     int (*get_version)(uint32_t *) = NULL;
-    uint32_t version = 0;
+    struct cupti c = {0};
     if (!lib)
         return false;
     *(void **)&get_version = dlsym(lib, "cuptiGetVersion");
-    bool works = get_version && get_version(&version) == 0;
     const char *major = strstr(path, "libcupti.so.");
-    int cuda = major ? atoi(major + strlen("libcupti.so.")) : 0;
-    if (works && driver_version && cuda * 1000 > driver_version)
-        doctor_add(d, DOCTOR_NOTE, "cupti",
-                   "this does not affect programs with their own libcupti; for others update the "
-                   "driver, or set GPUPROF_CUPTI to a libcupti for its CUDA",
-                   "libcupti for CUDA %d is newer than the driver: %.150s", cuda, path);
-    else if (works)
-        doctor_add(d, DOCTOR_OK, "cupti", "", "libcupti API version %u: %.180s", version, path);
-    return works; /* the library stays: it is not made to be unloaded */
+    c.cuda = major ? atoi(major + strlen("libcupti.so.")) : 0;
+    snprintf(c.path, sizeof c.path, "%s", path);
+    if (!get_version || get_version(&c.version) != 0 || !c.version)
+        return false;
+    if (!found->first.version)
+        found->first = c;
+    if (!driver_version || c.cuda * 1000 <= driver_version)
+        found->fits = c;
+    return found->fits.version != 0; /* the library stays: it is not made to be unloaded */
 }
 
-static bool try_pattern(struct doctor *d, const char *pattern)
+static bool try_pattern(struct cuptis *found, const char *pattern)
 {
     glob_t g;
-    bool found = false;
+    bool fits = false;
     if (glob(pattern, 0, NULL, &g) == 0) {
-        for (size_t i = g.gl_pathc; i-- > 0 && !found;)
-            found = try_cupti(d, g.gl_pathv[i]);
+        for (size_t i = g.gl_pathc; i-- > 0 && !fits;)
+            fits = try_cupti(found, g.gl_pathv[i]);
         globfree(&g);
     }
-    return found;
+    return fits;
 }
 
-static void check_cupti(struct doctor *d)
+static void find_cupti(struct cuptis *found)
 {
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8"};
     static const char *const places[] = {
@@ -122,18 +132,33 @@ static void check_cupti(struct doctor *d)
         "/opt/cuda/extras/CUPTI/lib64/libcupti.so.1[1-3]*",
     };
     const char *wanted = getenv("GPUPROF_CUPTI");
-    if (wanted && *wanted && try_cupti(d, wanted))
-        return;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (try_cupti(d, names[i]))
-            return;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (try_pattern(d, places[i]))
-            return;
-    doctor_add(d, DOCTOR_NOTE, "cupti",
-               "programs from pip wheels have their own; for others install the CUDA Toolkit, or "
-               "set GPUPROF_CUPTI",
-               "no libcupti in the usual places");
+    bool fits = wanted && *wanted && try_cupti(found, wanted);
+    for (size_t i = 0; i < sizeof names / sizeof *names && !fits; i++)
+        fits = try_cupti(found, names[i]);
+    for (size_t i = 0; i < sizeof places / sizeof *places && !fits; i++)
+        fits = try_pattern(found, places[i]);
+}
+
+static void check_cupti(struct doctor *d)
+{
+    struct cuptis found = {0};
+    const struct cupti *first = &found.first, *fits = &found.fits;
+    char cure[256] = "this does not affect programs with their own libcupti; for others update the "
+                     "driver, or set GPUPROF_CUPTI to a libcupti for its CUDA";
+    find_cupti(&found);
+    if (fits->version)
+        snprintf(cure, sizeof cure, "export GPUPROF_CUPTI=%s", fits->path);
+    if (!first->version)
+        doctor_add(d, DOCTOR_NOTE, "cupti",
+                   "programs from pip wheels have their own; for others install the CUDA Toolkit, "
+                   "or set GPUPROF_CUPTI",
+                   "no libcupti in the usual places");
+    else if (strcmp(fits->path, first->path) == 0)
+        doctor_add(d, DOCTOR_OK, "cupti", "", "libcupti API version %u: %s", first->version,
+                   first->path);
+    else
+        doctor_add(d, DOCTOR_NOTE, "cupti", cure,
+                   "libcupti for CUDA %d is newer than the driver: %s", first->cuda, first->path);
 }
 
 void doctor_gpu(struct doctor *d)

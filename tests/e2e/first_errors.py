@@ -8,6 +8,17 @@ import sys
 from support import Build, Checks
 
 
+# Starts a command where another process's memory may not be read, as some containers do it: a filter of system calls.
+NO_PTRACE = """import ctypes, os, struct, sys
+calls = {"x86_64": (101, 310), "aarch64": (117, 270)}[os.uname().machine]
+rows = [(0x20, 0, 0, 0)] + [(0x15, 2 - i, 0, call) for i, call in enumerate(calls)] + [(0x06, 0, 0, 0x7fff0000), (0x06, 0, 0, 0x50001)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+libc = ctypes.CDLL(None)
+libc.prctl(38, 1, 0, 0, 0)
+assert libc.prctl(22, 2, struct.pack("HxxxxxxQ", len(rows), ctypes.addressof(code)), 0, 0) == 0
+os.execvp(sys.argv[1], sys.argv[1:])"""
+
+
 def write(folder, name, text, mode=0o644):
     path = os.path.join(folder, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -30,6 +41,16 @@ def prepare(folder):
     os.makedirs(os.path.join(folder, "empty"))
 
 
+def two_cudas(gpuprof, folder):
+    """CUPTI of CUDA 12 and 13, and a driver that says what FAKE_DRIVER tells."""
+    lib = os.path.join(os.path.dirname(os.path.dirname(gpuprof)), "lib")
+    for name, file in (("libcupti.so.12", "libagent_fake_cupti.so"), ("libcupti.so.13", "libagent_fake_cupti.so"), ("libcuda.so.1", "libagent_fake_driver.so")):
+        write(folder, "two/" + name, "")
+        os.remove(os.path.join(folder, "two", name))
+        os.symlink(os.path.join(lib, file), os.path.join(folder, "two", name))
+    return os.path.join(folder, "two")
+
+
 def rows(gpuprof, folder):
     nobody = ["setpriv", "--reuid=65534", "--clear-groups"] if os.getuid() == 0 else []
     return [
@@ -39,6 +60,9 @@ def rows(gpuprof, folder):
         ("no permission to write", [*nobody, gpuprof, "run", "-o", "/proc/x.gpuprof", "--", "true"], {}, 125, "no permission to write the profile there"),
         ("an old PyTorch", [gpuprof, "doctor"], {"VIRTUAL_ENV": os.path.join(folder, "old")}, 0, "the hook needs 1.13 or newer"),
         ("PyTorch of conda", [gpuprof, "doctor"], {"CONDA_PREFIX": os.path.join(folder, "conda")}, 0, "PyTorch 2.9.1 for CUDA 13.0"),
+        ("two CUDAs, the newer one too new for the driver", [gpuprof, "doctor"], {"LD_LIBRARY_PATH": two_cudas(gpuprof, folder), "FAKE_DRIVER": "12040"}, 0,
+         "libcupti for CUDA 13 is newer than the driver: libcupti.so.13 export GPUPROF_CUPTI=libcupti.so.12"),
+        ("a container without ptrace", [sys.executable, "-c", NO_PTRACE, gpuprof, "doctor"], {}, 0, "start the container with --cap-add=SYS_PTRACE"),
         ("a home that is read-only", [gpuprof, "run", "-q", "-o", "b.gpuprof", "--", "true"], {"HOME": "/proc"}, 0, ""),
         ("a full disk", ["sh", "-c", f"{gpuprof} rules >/dev/full"], {}, 2, "No space left on device"),
         ("no display", [gpuprof, "view", "--timeout", "1", "b.gpuprof"], {"DISPLAY": "", "PATH": "/nowhere"}, 2, "no browser fetched the trace"),

@@ -1,8 +1,11 @@
-/* Says which driver is here, as libcuda and libcudart do: $FAKE_DRIVER. */
+/* Says which driver is here, as libcuda and libcudart do: $FAKE_DRIVER. It has no GPU. */
 #include <stdlib.h>
 
 int cuDriverGetVersion(int *version);
 int cudaDriverGetVersion(int *version);
+int cuInit(unsigned flags);
+int cuDeviceGetCount(int *count);
+int cuDeviceGetName(char *name, int size, int device);
 
 int cuDriverGetVersion(int *version)
 {
@@ -14,4 +17,22 @@ int cuDriverGetVersion(int *version)
 int cudaDriverGetVersion(int *version)
 {
     return cuDriverGetVersion(version);
+}
+
+int cuInit(unsigned flags)
+{
+    (void)flags;
+    return 0;
+}
+
+int cuDeviceGetCount(int *count)
+{
+    *count = 0;
+    return 0;
+}
+
+int cuDeviceGetName(char *name, int size, int device)
+{
+    (void)name, (void)size, (void)device;
+    return 1;
 }
