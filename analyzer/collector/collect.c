@@ -1,5 +1,5 @@
-/* The collector: see collect.h. One pass over the directory a drain; a few microseconds per idle
- * process. */
+/* The collector: drains all spools, and finishes those of ended processes. See collect.h. A drain
+ * lists the folder once, and takes a few microseconds per idle process. */
 #include "analyzer/collector/collect_state.h"
 #include "analyzer/collector/stuck.h"
 
@@ -65,7 +65,7 @@ static bool known(const struct collector *c, const char *path)
     return false;
 }
 
-/* NAME.SUFFIX, of any name. */
+/* True if the file's name is something followed by the suffix. */
 static bool is_file_of(const char *file, const char *suffix)
 {
     return str_ends_with(file, suffix) && strlen(file) > strlen(suffix);
@@ -82,7 +82,7 @@ static void add_spool(struct collector *c, const char *path)
             spool_close(s);
         free(s);
         c->put_off += rc == SPOOL_LATER;
-        if (rc < 0) { /* never look at it again */
+        if (rc < 0) { /* the file is no spool: remove it, so that it is not read again */
             c->bad_files++;
             unlink(path);
         }
@@ -105,7 +105,7 @@ void collect_health(struct collector *c, int64_t process, const char *code, cons
     spool_put(&c->out, ROW_HEALTH, &h);
 }
 
-/* A process could not make its spool; `why` is the errno. */
+/* Adds a health row for a process that could not create its spool; `why` is its errno. */
 static void note_no_spool(struct collector *c, int64_t why)
 {
     const char *text = "gpuprof could not record a process: no room for its spool (errno in value)";
@@ -152,7 +152,8 @@ static void note_kinds(struct collector *c, const struct spool *s)
     c->has.rank |= s->row.rank >= 0;
 }
 
-/* A process whose end was not seen ended at its last sign of life, at most a second old. */
+/* When the process ended. If a killed collector is resumed, and so the end was not seen, it is the
+ * process' last sign of life, which is at most a second old. */
 static int64_t end_of(const struct collector *c, const struct spool *s)
 {
     int64_t last = s->newest_ns;
@@ -163,7 +164,8 @@ static int64_t end_of(const struct collector *c, const struct spool *s)
     return last;
 }
 
-/* A process is over: what is left in its spool. Its file goes when that is safe. */
+/* Reads what is left in the spool of a process that has ended, and puts the process' own rows.
+ * let_go removes the file once its rows are safe. */
 static void finish_spool(struct collector *c, struct spool *s)
 {
     c->out.from = s;
@@ -192,12 +194,11 @@ static bool is_followed(const struct collector *c, const struct spool *s)
     return false;
 }
 
-/* Frees what is kept of processes that ended, as a day of training may run many thousands. The
- * process whose steps the others follow stays; one that died in its first step is followed until
- * the next look alone. */
+/* Frees what is kept of ended processes, because a day of training may start many thousands. Keeps
+ * a process whose windows of steps others follow. */
 static void forget_done(struct collector *c)
 {
-    if (c->resumed) /* else their files would be found again */
+    if (c->resumed) /* otherwise the next look at the folder would find their files again */
         return;
     for (size_t i = c->spools.n; i-- > 0;) {
         struct spool *s = c->spools.at[i];
@@ -209,10 +210,11 @@ static void forget_done(struct collector *c)
     }
 }
 
-enum { SPOOLS_SHARE = 2 }; /* of the largest size: what the spools may take of it */
+enum { SPOOLS_SHARE = 2 }; /* the spools may use 1/SPOOLS_SHARE of the largest size */
 
-/* What the spools take of the disk, and a little for what they grow until the next look. At their
- * share none of them grows any more: what finds no room there is counted. */
+/* Measures the disk space of the spools, plus a reserve for their growth until the next
+ * look. If their share is used up, tells the agents not to grow them: records without space
+ * are then counted as lost. */
 static void measure_spools(struct collector *c)
 {
     int64_t sum = c->out.limit.max_bytes / 16;
@@ -238,8 +240,8 @@ int64_t collect_drain(struct collector *c, struct err *e)
         struct spool *s = c->spools.at[i];
         if (s->done)
             continue;
-        bool dead =
-            !spool_alive(s); /* asked first: what it wrote before it died is then complete */
+        bool dead = !spool_alive(s); /* asked before reading, so that everything the process wrote
+                                        before it died is read */
         if (dead || s->guard.cut) {
             finish_spool(c, s);
             continue;
@@ -258,7 +260,7 @@ int64_t collect_drain(struct collector *c, struct err *e)
     return c->out.rows - before;
 }
 
-/* Drains until no process records any more, for so long at most. */
+/* Drains until no process records any more, for at most wait_ms. */
 static void await_silence(struct collector *c, int wait_ms)
 {
     struct err ignored = ERR_INIT;
@@ -276,7 +278,7 @@ static void await_silence(struct collector *c, int wait_ms)
     }
 }
 
-/* Agents of processes that outlive the program are asked to stop and given a moment to flush. */
+/* Asks the agents of processes that outlive the program to stop, and gives them time to flush. */
 static void stop_live(struct collector *c)
 {
     int64_t live = 0;
@@ -306,7 +308,8 @@ void collect_put_now(struct collector *c)
     collect_put_have(c);
 }
 
-/* Files of processes that were killed before their spool was ready: nothing is in them. */
+/* Removes files of processes that were killed before their spool was ready;
+ * these contain nothing. */
 static void remove_unready(const struct collector *c)
 {
     DIR *d = opendir(c->dir);
@@ -325,7 +328,8 @@ int collect_finish(struct collector *c, struct err *e)
 {
     struct err ignored = ERR_INIT;
     collect_drain(c, &ignored);
-    await_silence(c, END_WAIT_MS); /* helpers end a little later, as Python's fork server does */
+    await_silence(c, END_WAIT_MS); /* helper processes end a little later, such
+                                      as Python's fork server */
     stop_live(c);
     collect_drain(c, &ignored);
     for (size_t i = 0; i < c->spools.n; i++)
@@ -339,8 +343,8 @@ int collect_finish(struct collector *c, struct err *e)
     if (!c->resumed)
         remove_unready(c);
     if (c->keeper.commit && !c->out.failed)
-        collect_commit(c,
-                       &ignored); /* the last moment to say in the profile that it found no room */
+        collect_commit(c, &ignored); /* the last chance to notice a full disk, which a
+                                        health row must report */
     collect_put_have(c);
     collect_put_limit(c);
     if (c->bad_files)

@@ -1,7 +1,7 @@
-/* The collector: drains the spools of a running program into a sink, outside the target.
- * One collector watches one directory; each spool file in it becomes one process of the profile.
- * A spool whose process is dead is adopted: everything complete in it is kept (SIGKILL included).
- * Not thread-safe; collect_drain never blocks. */
+/* The collector: drains the spools of a running program into a sink, outside of the target process.
+ * One collector watches one folder; each spool file in it becomes one process of the profile. If a
+ * spool's process is dead (even by SIGKILL), the collector reads all complete records in it. Not
+ * thread-safe; collect_drain never blocks. */
 #ifndef GPUPROF_COLLECTOR_COLLECT_H
 #define GPUPROF_COLLECTOR_COLLECT_H
 
@@ -11,106 +11,113 @@
 
 struct collector;
 
-/* start_monotonic_ns: CLOCK_MONOTONIC of the profile's time 0. */
+/* Watches the folder `dir`. start_monotonic_ns: CLOCK_MONOTONIC at the profile's
+ * time 0. NULL with *e set. */
 struct collector *collect_open(const char *dir, int64_t start_monotonic_ns, struct sink out,
                                struct err *e);
-/* Where `dir` is on a disk that other nodes do not see: the folder of ours among theirs, which
- * stays the caller's. */
+/* Sets the folder in which collectors of other nodes look for this one, if they cannot see `dir`.
+ * The string is not copied. */
 void collect_meet(struct collector *c, const char *folder);
-/* Only windows of the run are kept, by time: from delay on, for duration (0: to the end), and of
- * that window out of every (0: all). Before the first drain. */
+/* Records only windows of the run by time: from delay on, for duration (0: to the end), and in that
+ * time `window` out of every `every` (0: all). Call it before the first drain. */
 struct collect_times {
     int64_t delay_ns, duration_ns, every_ns, window_ns;
 };
 void collect_times(struct collector *c, const struct collect_times *t);
-/* Instead: nothing is kept but windows that somebody asks for, one after the other. Before the
- * first drain. */
+/* Instead: records only windows that are requested, one after the other. Call it
+ * before the first drain. */
 void collect_on_request(struct collector *c);
-/* A window begins in a moment, and lasts `steps` steps; 0: duration_ns. Where no process marks
- * steps, ten seconds. */
+/* Requests a window that begins in a moment and lasts `steps` steps; with steps 0 it lasts
+ * duration_ns. If no process marks steps it lasts ten seconds. */
 void collect_ask(struct collector *c, int64_t steps, int64_t duration_ns);
-void collect_ask_end(struct collector *c); /* it ends now */
-/* OVER: all of its rows are put. collect_ask_next forgets it. */
+void collect_ask_end(struct collector *c); /* ends the window now */
+/* State of the requested window. COLLECT_OVER: all of its rows are put; collect_ask_next
+ * then forgets the window. */
 enum collect_asked { COLLECT_NONE, COLLECT_OPEN, COLLECT_OVER };
 enum collect_asked collect_asked(const struct collector *c);
 void collect_ask_next(struct collector *c);
-/* The window that was asked for last: when it began, profile time; -1 = there is none. */
+/* When the window requested last began, in profile time; -1 = no window. */
 int64_t collect_ask_began(const struct collector *c);
-int64_t collect_ask_first_step(const struct collector *c); /* from 1; -1 = not known */
-bool collect_ask_has_begun(const struct collector *c);     /* it is not empty */
-/* ---- does the program go on? (stuck.c) ---- */
+/* number of its first step, from 1; -1 = not known */
+int64_t collect_ask_first_step(const struct collector *c);
+bool collect_ask_has_begun(const struct collector *c); /* it has begun and is not empty */
+/* ---- is the program stuck? (stuck.c) ---- */
 
-/* To be called as often as collect_drain; looks once a second. True: the line tells of ranks that
- * wait for one of ours in a collective, which it has not joined although it does nothing else. Once
- * for each such wait, which is put into the profile's health as well. Ranks of other collectors
- * are seen whose folders (collect_meet) have the same parent as ours, and names of such folders
- * (spools_folder.h). */
+/* Call it as often as collect_drain; it looks once a second. True: `line` describes ranks that wait
+ * in a collective for a rank of this collector, which has not joined the collective and is idle.
+ * Each such wait is reported once, and also put into the profile's health. Ranks of other
+ * collectors are included if their folders (collect_meet) have the same parent as ours and names of
+ * such folders (spools_folder.h). */
 bool collect_stuck(struct collector *c, char *line, size_t n);
-/* A line for each live process that marks steps or works with other ranks: where it is. And one for
- * each wait, whoever records the late rank. */
+/* Passes a line to `tell` for each live process that marks steps or works with other ranks: where
+ * it is. And one for each wait, whichever collector records the late rank. */
 void collect_status(struct collector *c, void (*tell)(void *self, const char *line), void *self);
-/* Shows these lines for some seconds to who calls collect_shown, in another process. */
+/* Publishes these lines for some seconds, for callers of collect_shown in other processes. */
 void collect_show(struct collector *c);
-/* The lines that collectors show whose folders are in `folder`, by rank, and one for each wait;
- * `tell` NULL: only counts. What is older than since_ns (CLOCK_REALTIME of the file system) does
- * not count. Returns how many show theirs; *silent: how many folders there are besides. */
+/* Passes the lines published by all collectors with folders in `folder` to `tell`, sorted
+ * by rank, and one for each wait. `tell` NULL: only counts. Ignores files older than
+ * since_ns (CLOCK_REALTIME of the file system). Returns how many collectors publish lines;
+ * *silent: how many do not. */
 size_t collect_shown(const char *folder, int64_t since_ns,
                      void (*tell)(void *self, const char *line), void *self, size_t *silent);
 
-bool collect_marks_steps(const struct collector *c); /* some live process marked one */
-/* The profile and the spools together stay below max_bytes: before they reach it, nothing with a
- * time is kept any more, a health row says so, and agents are asked to record no more. `bytes`
- * tells how large the profile will be. */
+bool collect_marks_steps(const struct collector *c); /* some live process has marked a step */
+/* Limits the profile and the spools together to max_bytes. Before they reach it, rows with a time
+ * are no longer kept, agents are told to record no more, and a health row says so. `bytes`
+ * estimates the profile's final size. */
 void collect_limit(struct collector *c, int64_t max_bytes, int64_t (*bytes)(void *self),
                    void *self);
-/* Where rows are safe from then on: what the collector takes from a spool stays there until
- * `commit` has returned 0. Before it come states of one process or of all, of which the newest of a
- * name counts; n 0: it is over. Without a keeper spools are emptied at once. */
+/* Makes a sink durable. Until `commit` has returned 0, the collector leaves what it has read in the
+ * spools. Before a commit it passes states of single processes and of itself to `put`; the newest
+ * state of a name counts, and n 0 removes one. Without a keeper spools are emptied at once. */
 struct collect_keeper {
     int (*put)(void *self, const char *name, const void *state, size_t n, struct err *e);
     int (*commit)(void *self, struct err *e);
     void *self;
 };
 void collect_keep(struct collector *c, const struct collect_keeper *k);
-int collect_commit(struct collector *c, struct err *e); /* now; collect_drain does it in time */
-/* The sink could not take a row, or not commit, and is back at what it had committed: from then on
- * nothing with a time is put, as beyond collect_limit, and a health row says so. */
+/* commits now; collect_drain does it at intervals */
+int collect_commit(struct collector *c, struct err *e);
+/* Tells the collector that the sink could not take a row or commit, because the disk is full,
+ * and has rolled back. From then on rows with a time are not put, as beyond collect_limit,
+ * and a health row says so. */
 void collect_disk_full(struct collector *c);
-/* Before the first drain: goes on where a collector was killed. `get` gives its newest committed
- * states, NULL: there is none. The spools stay as they are, so that it can be done again. -1: the
- * states are those of another version. */
+/* Resumes where another collector was killed. Call it before the first drain. `get` returns the
+ * newest committed state of a name, or NULL. The spools stay as they are, so that this can be
+ * repeated. -1 with *e set: another version wrote the states. */
 struct collect_states {
     const void *(*get)(void *self, const char *name, size_t *n);
     void *self;
 };
 int collect_resume(struct collector *c, const struct collect_states *from, struct err *e);
-/* Takes what is ready from all spools, new ones included. Returns rows taken, -1 on error (after a
- * failed sink the spools are still emptied and the loss counted, so that the target never feels
- * it). */
+/* Reads what is ready in all spools, including new ones. Returns the number of rows, or -1 with *e
+ * set if the sink failed. Spools are still emptied then, and the lost rows counted, so that the
+ * target does not notice. */
 int64_t collect_drain(struct collector *c, struct err *e);
-/* From now on Python's stacks are sampled from outside (analyzer/sampler/). Frames in files of
- * `hidden_folder` are left out; NULL: there is none. Before the first drain. */
+/* Starts sampling Python's stacks from outside (analyzer/sampler/). Leaves out frames in files of
+ * `hidden_folder` (may be NULL). Call it before the first drain. */
 void collect_stacks(struct collector *c, const char *hidden_folder);
-/* The virtual GPU runs the program: NVML that knows it. Not copied; it outlives the collector. */
+/* Tells the collector that the program runs on the virtual GPU. `library`: the path of an NVML that
+ * knows this GPU; not copied, must outlive the collector. */
 void collect_virtual_gauges(struct collector *c, const char *library);
-/* Samples the CPU time of the threads of all live processes and the gauges of their GPUs, at most
- * ten times a second, in the first seconds of a process a hundred times: to be called as often as
- * collect_drain. */
+/* Samples the CPU time of the threads of all live processes, and the gauges of their GPUs, at
+ * most ten times a second; in the first seconds of a process a hundred times. Call it as
+ * often as collect_drain. */
 void collect_sample(struct collector *c);
-/* How long to wait before the next drain. */
+/* How many ms to wait before the next drain. */
 int collect_pause_ms(struct collector *c);
-/* A fact about the whole profile (docs/profile.md lists the keys). */
+/* Puts a fact about the whole profile (docs/profile.md lists the keys). Returns its row's id. */
 int64_t collect_put_meta(struct collector *c, const char *key, const char *value);
-int64_t collect_time_ns(const struct collector *c);  /* now, as the profile counts */
-size_t collect_processes(const struct collector *c); /* seen so far */
-/* Puts what is otherwise put at the end: processes, threads, streams, devices so far. Only in a
- * copy of the process, whose sink goes nowhere else. */
+int64_t collect_time_ns(const struct collector *c);  /* present time in profile time */
+size_t collect_processes(const struct collector *c); /* number of processes seen so far */
+/* Puts the rows that otherwise come at the end: processes, threads, streams, devices known so far.
+ * Only for a forked copy of the process, whose sink discards them. */
 void collect_put_now(struct collector *c);
-/* Last drain: asks live agents to stop, adopts dead ones, writes processes, streams and health
- * rows. */
+/* Last drain: asks live agents to stop, reads the spools of dead processes, and puts processes,
+ * streams and health rows. -1 with *e set: the sink failed. */
 int collect_finish(struct collector *c, struct err *e);
-void collect_close(struct collector *c); /* removes the spool files */
-/* A process that still records into a folder of spools; 0: none does. */
+void collect_close(struct collector *c); /* also removes the spool files; accepts NULL */
+/* The pid of a process that still records into this folder of spools; 0: none. */
 int64_t collect_live(const char *dir);
 
 #endif

@@ -1,7 +1,7 @@
-/* What the recorder asks of windows on request; spool_asked.c makes them. */
+/* The recorder's interface to windows on request; spool_asked.c makes the windows. */
 #include "analyzer/collector/collect_state.h"
 
-/* Agents flush ten times a second, and what the last flush brings is read at the next drain. */
+/* Agents flush ten times a second, and the next drain reads what the last flush wrote. */
 static const int64_t late_ns = 600000000;
 
 void collect_on_request(struct collector *c)

@@ -1,13 +1,13 @@
-/* The collector's samples: GPU gauges of the devices that a process works on, and what the process
- * uses of the host. */
+/* Takes the collector's samples: gauges of the GPUs that a process uses, and the process' use of
+ * the host. Also decides the pause between drains. */
 #include "analyzer/collector/collect_state.h"
 
-/* Between two looks at a GPU; in the first seconds of a process; and how many times as long as the
- * look itself took the pause is at least. */
+/* GAUGES_MS: between two looks at a GPU; CLOSE_MS: in a process' first seconds. The pause is at
+ * least COST_SHARE times as long as the look took. */
 enum { GAUGES_MS = 100, CLOSE_MS = 10, COST_SHARE = 50 };
 enum { DRAIN_MS = 50, SOON_MS = 2, MANY_BUFFERS = 8 };
 
-/* NVML is tried once, when there is a device to ask it about. */
+/* True if NVML is available. It is loaded once, when the first device needs it. */
 static bool gauges_ready(struct collector *c)
 {
     struct err e = ERR_INIT;
@@ -19,7 +19,7 @@ static bool gauges_ready(struct collector *c)
     return c->gauges_state == GAUGES_OPEN;
 }
 
-/* A rank sees all GPUs of the machine, and works on one: the others have nothing to do with it. */
+/* True if the process uses this GPU. A rank sees all GPUs of the machine, but works on one. */
 static bool works_on(const struct spool *s, const struct spool_device *d)
 {
     bool used = s->devices.n == 1;
@@ -57,7 +57,8 @@ int collect_pause_ms(struct collector *c)
         if (s->done)
             continue;
         if (s->were_ready >= MANY_BUFFERS)
-            return SOON_MS; /* threads that come and go leave one each, and each takes a megabyte */
+            /* short-lived threads leave one buffer each, and each buffer takes a megabyte */
+            return SOON_MS;
         if (spool_closely(s, now))
             pause = CLOSE_MS;
     }

@@ -1,4 +1,5 @@
-/* What the profile says of itself: which kinds of records it has, and what its size left out. */
+/* Puts facts about the profile itself: which kinds of records it contains, and what is
+ * missing because of its size. */
 #include "analyzer/collector/collect_state.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ void collect_put_have(struct collector *c)
     spool_put(&c->out, ROW_META, &m);
 }
 
-/* What is missing because the profile became too large. */
+/* Reports what is missing because the profile became too large, or the disk full. */
 void collect_put_limit(struct collector *c)
 {
     const struct spool_limit *l = &c->out.limit;

@@ -1,6 +1,7 @@
-/* Rows that are safe, and what goes on from there. A commit holds the rows of all that was read so
- * far, and what the collector knows besides. Only then it gives back the room in the spools. So a
- * collector may be killed at any moment: nothing is lost, and nothing comes twice. */
+/* Makes rows durable, and resumes a killed collector. A commit contains the rows of
+ * everything read so far, together with the state of the collector. Only after that does the
+ * collector free the space in the spools. So it may be killed at any moment: nothing is lost,
+ * and nothing is put twice. */
 #include "analyzer/collector/collect_state.h"
 
 #include <stdlib.h>
@@ -9,15 +10,19 @@
 
 enum {
     VERSION = 1,
-    MOST_HELD = 4 << 20,   /* of all processes together */
-    MOST_OF_RING = 1 << 18 /* behind that its thread looks for another one */
+    MOST_HELD = 4 << 20,   /* bytes read but not freed, over all processes */
+    MOST_OF_RING = 1 << 18 /* bytes read but not freed in one ring; beyond that its thread
+                              would look for another ring */
 };
-static const int64_t most_ns = 200000000; /* rows that are in no spool are lost for so long */
+/* longest time between commits; after a kill, rows that come from no spool
+ * are lost for this time */
+static const int64_t most_ns = 200000000;
 
-/* Of the collector itself, as bytes; its windows follow. */
+/* State of the collector itself; its windows follow. */
 struct state {
     uint32_t version, bytes;
-    char program[32]; /* the gpuprof that wrote it: another one may mean other things by a member */
+    char program[32]; /* version of gpuprof that wrote it: another version may use
+                         the members differently */
     int64_t start_ns, ids[ROW_KINDS], newest_ns, bad_files;
     uint64_t processes;
     int64_t max_bytes, from_ns, left_out;
@@ -92,7 +97,7 @@ static int put_states(struct collector *c, struct err *e)
     return rc;
 }
 
-/* Its records are safe: the file of a process that is over goes. */
+/* The records of an ended process are safe: removes its file and its state. */
 static void let_go(struct collector *c, struct spool *s)
 {
     struct err ignored = ERR_INIT;
@@ -126,11 +131,12 @@ int collect_commit(struct collector *c, struct err *e)
         c->out.failed = true;
         c->first = *e;
     }
-    give_back_all(c); /* also of a failed sink: the target never feels it */
+    give_back_all(c); /* also if the sink failed: the target must not notice */
     return rc;
 }
 
-/* When little is read, now and then; before a thread of the program would miss its room. */
+/* True if it is time to commit: enough was read, or time has passed, before a thread of
+ * the program lacks space. */
 static bool is_due(const struct collector *c)
 {
     size_t held = 0, of_ring = 0;
@@ -162,7 +168,7 @@ void collect_give_back(struct collector *c)
         collect_commit(c, &e);
 }
 
-/* ---- not everything ---- */
+/* ---- full disk ---- */
 
 void collect_disk_full(struct collector *c)
 {
@@ -175,7 +181,7 @@ void collect_disk_full(struct collector *c)
     l->left_out++;
 }
 
-/* ---- going on ---- */
+/* ---- resuming ---- */
 
 static int read_own(struct collector *c, const uint8_t *at, size_t n)
 {
@@ -231,6 +237,6 @@ bool collect_find_state(struct collector *c, struct spool *s)
         c->bad_files++;
         s->done = true;
     }
-    s->gone = s->done; /* nothing more is read from it */
+    s->gone = s->done; /* no more is read from it */
     return true;
 }

@@ -1,4 +1,5 @@
-/* Does somebody still record? Asked before what a killed gpuprof left is taken away. */
+/* Checks whether a process still records into a folder. Called before what a killed
+ * gpuprof left is removed. */
 #include "analyzer/collector/collect.h"
 
 #include "analyzer/collector/spool/spool.h"

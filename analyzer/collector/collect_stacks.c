@@ -1,4 +1,4 @@
-/* Python's stacks, as the sampler sees them from outside -> rows. */
+/* Turns the sampler's samples of Python's stacks into rows. */
 #include "analyzer/collector/collect_state.h"
 
 #include "analyzer/sampler/sampler.h"
@@ -34,8 +34,8 @@ static size_t command_of(int pid, char *text, size_t size)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* Workers of multiprocessing: forked ones have their parent's command line, others say what they
- * are. */
+/* True for worker processes of multiprocessing: a forked one has its parent's command line, a
+ * spawned one says what it is. */
 static bool is_helper(const struct collector *c, const struct spool *s)
 {
     static const char spawned[] = "--multiprocessing-fork";
@@ -57,7 +57,7 @@ void collect_stacks_begin(struct collector *c, const struct spool *s)
 
 /* ---- rows ---- */
 
-/* The row of a frame, and those of its callers. */
+/* Id of a frame's row; adds it, and those of its callers, if they are new. 0: out of memory. */
 static int64_t stack_row(struct collector *c, uint32_t stack)
 {
     uint32_t new[DEEPEST];
@@ -137,7 +137,7 @@ void collect_put_stacks(struct collector *c)
 
 /* ---- ends ---- */
 
-/* Said once for the run, however many processes it has. */
+/* Reports once per run why stacks could not be sampled, however many processes it has. */
 static void put_trouble(struct collector *c)
 {
     if (c->unreadable)

@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-/* Values of NVML's published interface. */
+/* Values from NVML's public interface. */
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
 
 int gauges_open(struct gauges *g, const char *library, struct err *e)
@@ -26,7 +26,7 @@ int gauges_open(struct gauges *g, const char *library, struct err *e)
     *(void **)&g->clock = dlsym(lib, "nvmlDeviceGetClockInfo");
     *(void **)&g->power = dlsym(lib, "nvmlDeviceGetPowerUsage");
     *(void **)&g->temperature = dlsym(lib, "nvmlDeviceGetTemperature");
-    /* The newer name of the same question; older drivers know the second alone. */
+    /* The function's newer name; older drivers have only the second name. */
     *(void **)&g->reasons = dlsym(lib, "nvmlDeviceGetCurrentClocksEventReasons");
     if (!g->reasons)
         *(void **)&g->reasons = dlsym(lib, "nvmlDeviceGetCurrentClocksThrottleReasons");

@@ -1,8 +1,8 @@
-/* The GPU's own gauges, read through NVML from outside the target. NVML is loaded when the first
- * real device is seen; a reading costs some ten microseconds, because PCIe throughput, which blocks
- * for 20 ms, is left out. A gauge that the device does not answer is -1. Devices are found by UUID:
- * a slice of a GPU (MIG) has none that NVML knows, and gets no readings. A virtual GPU has an NVML
- * of its own, which is told by its path. */
+/* The GPU's own gauges, read through NVML from outside of the target. NVML is loaded when the first
+ * real device is seen. A reading costs some ten microseconds, because PCIe throughput, which blocks
+ * for 20 ms, is not read. A gauge that the device does not support is -1. Devices are found by
+ * UUID: a slice of a GPU (MIG) has a UUID that NVML does not know, so it gets no readings. A
+ * virtual GPU has an NVML of its own, given by its path. */
 #ifndef GPUPROF_COLLECTOR_GAUGES_H
 #define GPUPROF_COLLECTOR_GAUGES_H
 
@@ -17,7 +17,7 @@ struct gauges_memory { /* nvmlMemory_t */
     unsigned long long total, free, used;
 };
 
-/* What is used of NVML; NULL where the library lacks it. All return 0 for success. */
+/* The functions of NVML that are used; NULL if the library lacks one. All return 0 for success. */
 struct gauges {
     int (*device_by_uuid)(const char *uuid, void **device);
     int (*utilization)(void *device, struct gauges_utilization *out);
@@ -28,12 +28,12 @@ struct gauges {
     int (*reasons)(void *device, unsigned long long *bits);
 };
 
-/* Loads and starts NVML: `library`, NULL = the driver's. -1 with *e set. It stays loaded until the
- * process ends. */
+/* Loads and starts NVML from the path `library`, or the driver's if NULL. It stays loaded until the
+ * process ends. -1 with *e set. */
 int gauges_open(struct gauges *g, const char *library, struct err *e);
-/* The device of this UUID, NULL when NVML does not know it. */
+/* NVML's device with this UUID, or NULL if NVML does not know it. */
 void *gauges_find(const struct gauges *g, const char *uuid);
-/* Fills all but id, device and time_ns. False when no gauge answered. */
+/* Fills all members except id, device and time_ns. False: no gauge has a value. */
 bool gauges_read(const struct gauges *g, void *device, struct row_gpu_sample *s);
 
 #endif

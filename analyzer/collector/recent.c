@@ -1,4 +1,4 @@
-/* Keeps the rows of the last while in memory beside a sink that gets all of them. */
+/* Keeps recent rows in memory beside a sink that gets all rows. */
 #include "analyzer/collector/recent.h"
 
 #include "analyzer/profile/tables.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows one behind the other: the kind, then the struct. */
+/* Rows one after the other, each as its kind and its struct. */
 struct rows {
     uint8_t *at;
     size_t n, cap;
@@ -17,7 +17,7 @@ struct rows {
 
 struct recent {
     struct sink inner;
-    struct VEC(char *) texts; /* by the inner sink's id; NULL: never seen */
+    struct VEC(char *) texts; /* by the inner sink's id; NULL: not seen */
     struct rows facts, timed;
     size_t most_bytes;
     bool keep_only;
@@ -43,7 +43,7 @@ static uint32_t intern(void *self, const char *s, size_t n)
         return id;
     while (r->texts.n <= id)
         if (!vec_push(&r->texts))
-            return id; /* it is shown as empty */
+            return id; /* the text then shows as empty */
     if (!r->texts.at[id])
         r->texts.at[id] = strndup(s, n);
     return id;
@@ -90,7 +90,7 @@ void recent_keep_only(struct recent *r)
 
 void recent_next(struct recent *r)
 {
-    enum { KEPT = 64 << 20 }; /* of the room: the next interval is rarely as full */
+    enum { KEPT = 64 << 20 }; /* bytes kept allocated: the next interval is rarely as large */
     r->timed.n = 0;
     if (r->timed.cap <= KEPT)
         return;
@@ -103,7 +103,7 @@ size_t recent_bytes(const struct recent *r)
     return r->timed.n;
 }
 
-/* The ids of texts become those of `to`. */
+/* Puts the row at *at into `to`, with the ids that `to` gives its texts. */
 static int put_in(const struct recent *r, const struct rows *from, size_t *at, struct sink *to,
                   struct err *e)
 {

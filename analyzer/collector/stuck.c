@@ -1,11 +1,11 @@
-/* Whether the program goes on. A rank that has not joined a collective in which others wait may
- * have reason to: it validates, or writes a checkpoint. So it is named when it does nothing: a
- * signal has stopped it, or its threads have used no core for a while and its main thread does not
- * wait for the disk or a driver.
- * What the others do is no sign: a thread that waits for the GPU may spin.
+/* Finds out whether the program is stuck. A rank that has not joined a collective in which others
+ * wait may have a reason: it validates, or writes a checkpoint. So it is reported only if it is
+ * idle: a signal has stopped it, or its threads have used no core for a while and its main thread
+ * does not wait for the disk or a driver. Whether the other ranks compute does not matter: a thread
+ * that waits for the GPU may spin.
  *
- * How far a rank is on its communicators stands in the spool's header, also while nothing is
- * recorded. Where its host thread is, the kernel tells. */
+ * The spool's header says how far a rank is on each communicator, even while nothing is recorded.
+ * The kernel says where its host thread is. */
 #include "analyzer/collector/stuck.h"
 
 #include <stdio.h>
@@ -14,9 +14,9 @@
 
 enum { TIMES = 10, SHOWN_TIMES = 5, FEW_LENGTHS = 2, FEW_STEPS = 8, BUSY_SHARE = 50, MOST = 256 };
 static const int64_t look_ns = 1000000000, second_ns = 1000000000;
-/* A wait is one from `least` on; without step marks from `unmarked` on. Half as long, and the other
- * gpuprofs of the job see it. Idle for so long, a rank does nothing. Not looked for so long, we
- * were suspended, perhaps with the machine. */
+/* A wait must last `least`, or `unmarked` without step marks, to be reported. After half of that
+ * other gpuprofs of the job see it. A rank that is idle for idle_ns does nothing. If no look
+ * happened for suspended_ns, gpuprof was suspended, perhaps with the whole machine. */
 static const int64_t least_ns = 10000000000, unmarked_ns = 30000000000, idle_ns = 5000000000,
                      suspended_ns = 5000000000;
 
@@ -28,7 +28,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of recent steps; 0 = too few are known. */
+/* See stuck.h. */
 int64_t stuck_usual_ns(const struct spool_pace *p)
 {
     int64_t sorted[SPOOL_PACES];
@@ -63,9 +63,9 @@ static void look_at_process(struct spool *s, int64_t now_ns)
     p->looked_ns = now_ns;
 }
 
-/* ---- its places ---- */
+/* ---- its places on communicators ---- */
 
-/* Has this rank waited for longer than its steps explain? */
+/* True if this rank has waited longer than its usual steps explain. */
 static bool waits_long(const struct collector *c, const struct rank_place *x, int64_t begun_ns,
                        int64_t now_ns)
 {
@@ -95,7 +95,7 @@ static void find_places(const struct collector *c, const struct spool *s, int64_
         if (!x)
             continue;
         int64_t begun_ns = atomic_load(&e->begun_ns);
-        begun_ns = begun_ns > 0 && begun_ns <= now_ns ? begun_ns : 0; /* a damaged one */
+        begun_ns = begun_ns > 0 && begun_ns <= now_ns ? begun_ns : 0; /* damaged */
         *x =
             (struct rank_place){.s = s, .comm = comm, .begun = begun, .pid = (int32_t)s->fixed.pid};
         x->inside = begun > atomic_load(&e->ended);
@@ -112,7 +112,7 @@ static void find_places(const struct collector *c, const struct spool *s, int64_
     }
 }
 
-/* Some ranks of this communicator are not ours. */
+/* True if some ranks of this communicator belong to other gpuprofs. */
 static bool is_shared(const struct rank_place *x, const struct rank_places *p)
 {
     int32_t ours = 0;
@@ -121,7 +121,7 @@ static bool is_shared(const struct rank_place *x, const struct rank_places *p)
     return x->ranks <= 0 || ours < x->ranks;
 }
 
-/* It may wait, or be waited for. */
+/* True if the rank may be waiting, or waited for. */
 static bool is_slow(const struct rank_place *x, int64_t now_ns)
 {
     const struct spool_pace *p = &x->s->pace;
@@ -148,9 +148,9 @@ void stuck_find_places(struct collector *c, int64_t now_ns, bool asked, struct r
         stuck_read_others(c, p);
 }
 
-/* ---- all ---- */
+/* ---- all processes ---- */
 
-/* Once a second. What happened while we were suspended, perhaps with the machine, is no sign. */
+/* Looks at all processes. Ignores what happened while gpuprof was suspended. */
 static void look_at_all(struct collector *c, int64_t now_ns)
 {
     if (c->looked_ns && now_ns - c->looked_ns > suspended_ns)
@@ -177,7 +177,7 @@ bool collect_stuck(struct collector *c, char *line, size_t n)
     look_at_all(c, now_ns);
     stuck_find_places(c, now_ns, false, &p);
     for (size_t i = 0; i < p.n && !told; i++) {
-        /* the gpuprof that records this rank reports it */
+        /* the gpuprof that records the late rank reports it */
         told = stuck_find(&p, i, &w) && w.late->s &&
                !(w.comm == c->told_comm && w.least == c->told_begun);
         if (!told)

@@ -1,7 +1,8 @@
-/* Each rank of a job may have a gpuprof of its own, on nodes that see one folder. There a gpuprof
- * whose ranks are slow shows where they are: a file of text in the folder of its spools, written
- * anew every few seconds, a line for each rank and communicator. The others read it there. A file
- * counts while it is about as new as our own: their clocks are not compared. */
+/* Exchanges places of ranks between gpuprofs. Each rank of a job may have a gpuprof of its own,
+ * on nodes that share a folder. A gpuprof with slow ranks publishes where they are: a text file
+ * in its folder of spools, rewritten every few seconds, with a line for each rank and
+ * communicator. The others read it. A file counts if it is about as new as our own; clocks of
+ * nodes are not compared. */
 #include "analyzer/collector/stuck.h"
 
 #include "analyzer/profile/spools_folder.h"
@@ -24,7 +25,7 @@ static bool path_in(const char *folder, const char *file, char *out)
     return snprintf(out, PATH_MAX, "%s/%s", folder, file) < PATH_MAX;
 }
 
-/* ---- ours ---- */
+/* ---- our ranks ---- */
 
 static void write_lines(FILE *f, const struct collector *c, const struct rank_places *p,
                         int64_t now_ns)
@@ -85,12 +86,12 @@ void stuck_show(struct collector *c, const struct rank_places *p, int64_t now_ns
         unlink(fresh);
 }
 
-/* ---- theirs ---- */
+/* ---- ranks of others ---- */
 
 struct reading {
-    int64_t since_ns; /* older files do not count */
+    int64_t since_ns; /* older files are ignored */
     struct rank_places *places;
-    struct shown_lines *lines; /* NULL: no other gpuprof reads them */
+    struct shown_lines *lines; /* NULL: lines for people are not read */
 };
 
 static int64_t written_ns(const struct stat *st)
@@ -98,7 +99,7 @@ static int64_t written_ns(const struct stat *st)
     return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-/* The whole of a file that counts; NULL: there is none. */
+/* The text of a complete file that is new enough; NULL: none. The caller frees it. */
 static char *read_file(const char *path, int64_t since_ns)
 {
     struct stat st;
@@ -182,7 +183,8 @@ static bool read_shown(const char *path, const struct reading *r)
     return ours;
 }
 
-/* All folders of spools but `own`. Returns how many show their ranks; *others: all. */
+/* Reads all folders of spools in `parent` except `own`. Returns how many publish their ranks;
+ * *others: how many there are. */
 static size_t visit(const char *parent, const char *own, const struct reading *r, size_t *others)
 {
     char path[PATH_MAX + NAME_MAX];
@@ -201,7 +203,8 @@ static size_t visit(const char *parent, const char *own, const struct reading *r
     return answered;
 }
 
-/* Of a large job each looks less often: a shared file system serves all of them. */
+/* Reads the other folders again if it is time. In a large job each gpuprof reads less often,
+ * because all share one file system. */
 static void look_again(struct collector *c, const struct rank_places *ours)
 {
     char parent[PATH_MAX], path[PATH_MAX];

@@ -1,4 +1,4 @@
-/* What the kernel says of a process: does it run, and where is its main thread? */
+/* Asks the kernel about a process: whether it runs, and where its main thread is. */
 #include "analyzer/collector/stuck.h"
 
 #include <fcntl.h>

@@ -1,12 +1,13 @@
-/* Compares the ranks of one communicator: who waits, and for whom. A rank that has not joined may
- * have reason to, so it is named only if it does nothing. */
+/* Compares the ranks of one communicator: which ranks wait, and for which. A rank that has not
+ * joined a collective may have a reason, so it is named only if it is idle. */
 #include "analyzer/collector/stuck.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The least and the most that ranks of a communicator have begun; false: not to be compared, looked
- * at before, or others show theirs but not all do: who is not seen may be the one. */
+/* Finds the smallest and largest number of collectives begun on the communicator. False: its ranks
+ * cannot be compared, were compared already, or not all ranks are visible although other gpuprofs
+ * record some: the missing one may be the late one. */
 static bool find_span(const struct rank_places *p, size_t first, struct wait *w)
 {
     *w = (struct wait){.comm = p->at[first].comm, .least = UINT64_MAX, .waited_ns = INT64_MAX};
@@ -28,14 +29,15 @@ static bool find_span(const struct rank_places *p, size_t first, struct wait *w)
     return !w->hosts || known >= ranks;
 }
 
-/* Of several the first, so that all gpuprofs of a job choose the same. */
+/* Among several late ranks the first one is named, so that all gpuprofs of
+ * a job choose the same. */
 static bool comes_before(const struct rank_place *x, const struct rank_place *late)
 {
     return !late || x->rank < late->rank;
 }
 
-/* Where all have begun the same collectives, a rank that is stopped may still keep the newest from
- * its end: then steps tell that others wait. */
+/* See stuck.h. If all ranks have begun the same collectives, a stopped rank may still prevent the
+ * newest one from ending; step marks then show that the others wait. */
 bool stuck_find(const struct rank_places *p, size_t first, struct wait *w)
 {
     if (!find_span(p, first, w))

@@ -1,4 +1,4 @@
-/* What somebody gets who asks where a program is: a line for each process, and for each wait. */
+/* Answers requests for a program's status: a line for each process, and for each wait. */
 #include "analyzer/collector/stuck.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Reads lines of the program's files. */
+/* Reads lines of source code from the program's files. */
 #include "analyzer/collector/spool/sources.h"
 
 #include "base/clock.h"

@@ -1,8 +1,9 @@
-/* Windows that somebody asks for while the program runs. The agents are told in time, so a window
- * begins a moment after it was asked for; it ends when its steps are done, or its time. */
+/* Windows requested while the program runs. Agents must be told in time, so a window begins a
+ * moment after the request. It ends after its steps, or its time. */
 #include "analyzer/collector/spool/spool.h"
 
-/* When a window begins that is asked for now, at the earliest; how long it lasts without marks. */
+/* start_ns: delay from the request to the earliest begin. unmarked_ns: length of a window by steps
+ * if no process marks steps. */
 static const int64_t start_ns = SPOOL_EARLY_NS + 50000000, unmarked_ns = 10000000000;
 
 struct row_recorded *spool_asked(const struct spool_times *t)
@@ -31,7 +32,7 @@ void spool_ask_end(struct spool_times *t, int64_t now_ns)
 int64_t spool_steps_begun(const struct spool *s)
 {
     uint64_t steps = s->done || !s->h ? 0 : atomic_load(&s->h->steps);
-    return steps < INT64_MAX / 2 ? (int64_t)steps : 0; /* a damaged one */
+    return steps < INT64_MAX / 2 ? (int64_t)steps : 0; /* damaged */
 }
 
 bool spool_any_marks(struct spool *const *spools, size_t n)
@@ -42,8 +43,8 @@ bool spool_any_marks(struct spool *const *spools, size_t n)
     return any;
 }
 
-/* The mark of the step behind the last one ends it. Ranks go together; one that does not keep up
- * holds the others' window open for as many steps again. */
+/* True if the window has enough steps: the mark of the step after the last one ends it. Ranks step
+ * together; if one does not keep up, the window stays open at most for as many steps again. */
 static bool enough(struct spool *const *spools, size_t n, int64_t steps)
 {
     int64_t least = INT64_MAX, most = 0;
@@ -57,7 +58,8 @@ static bool enough(struct spool *const *spools, size_t n, int64_t steps)
     return most >= steps && (least >= steps || most >= 2 * steps);
 }
 
-/* We may have got no core since it was asked for. */
+/* Moves the window's begin to from_ns if that is later: the collector may have had no
+ * core since the request. */
 static void begin_later(struct row_recorded *w, int64_t from_ns)
 {
     int64_t later_ns = from_ns - w->start_ns;
@@ -73,7 +75,7 @@ static void begin_later(struct row_recorded *w, int64_t from_ns)
 void spool_ask_advance(struct spool_times *t, struct spool *const *spools, size_t n, int64_t now_ns)
 {
     struct row_recorded *w = spool_asked(t);
-    if (w && !t->told && now_ns + SPOOL_EARLY_NS > w->start_ns) { /* they are told now */
+    if (w && !t->told && now_ns + SPOOL_EARLY_NS > w->start_ns) { /* tell them now */
         begin_later(w, now_ns + SPOOL_EARLY_NS - 1);
         t->told = true;
     }

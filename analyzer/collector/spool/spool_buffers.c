@@ -1,10 +1,11 @@
-/* CUPTI's buffers in a spool: which ones may be read, walking their records, giving them back. */
+/* CUPTI's buffers in a spool: finds those that may be read, walks their records, and frees them. */
 #include "analyzer/collector/spool/spool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Records stand one behind the other, up to the first kind 0; sizes by kind come from the spool. */
+/* Decodes the records of a buffer, which follow each other up to the first kind 0. Their sizes by
+ * kind come from the spool's header. */
 static void walk(struct spool *s, struct spool_out *out, const uint8_t *data, uint64_t bytes)
 {
     uint64_t at = 0;
@@ -39,7 +40,7 @@ static struct spool_buffer_desc *desc_at(const struct spool *s, uint32_t i)
     return (struct spool_buffer_desc *)(void *)(s->map + s->fixed.descs_off) + i;
 }
 
-/* Buffers that may be read, in the order in which they were asked for. */
+/* Lists the buffers that may be read, in the order in which CUPTI requested them. */
 static size_t list_ready(const struct spool *s, bool adopt, struct ready *ready)
 {
     size_t n = 0;
@@ -68,9 +69,10 @@ static void drain_one(struct spool *s, struct spool_out *out, uint32_t index, bo
     walk(s, out, data, bytes);
     s->unfinished = false;
     if (adopt)
-        return; /* nobody will use it again; leave the file as it was found */
+        return; /* the process is dead: leave the file as it is */
     s->taken[index] = 1;
-    s->held_bytes += s->fixed.buffer_bytes; /* its room, however little of it is used */
+    s->held_bytes += s->fixed.buffer_bytes; /* counts the whole buffer, however little of it is
+                                               used */
     s->changed = true;
 }
 
@@ -93,7 +95,7 @@ static void give_back_buffers(struct spool *s)
 void spool_give_back(struct spool *s)
 {
     if (s->map) {
-        spool_give_back_rings(s); /* also those of threads that have ended since */
+        spool_give_back_rings(s); /* also rings of threads that have ended since */
         if (s->held_bytes)
             give_back_buffers(s);
     }
@@ -107,8 +109,9 @@ void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt)
     s->were_ready = (uint32_t)n;
     if (n) {
         spool_read_anchors(s);
-        spool_read_names(s, out);  /* a pointer may mean another kernel by now */
-        spool_drain_rings(s, out); /* names of API functions come before records that use them */
+        spool_read_names(s, out);  /* first, because a pointer may belong to another kernel later */
+        spool_drain_rings(s, out); /* first, because names of API functions come
+                                      before records that use them */
     }
     for (size_t i = 0; i < n; i++)
         drain_one(s, out, ready[i].index, adopt);

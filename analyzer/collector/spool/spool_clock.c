@@ -1,10 +1,10 @@
-/* CUPTI's clock -> profile time. Each anchor pairs CUPTI's clock with CLOCK_MONOTONIC. Between two
- * anchors the clocks drift apart smoothly, so the offset is interpolated; where somebody has set
- * the real-time clock it jumps, and a new segment of anchors begins.
+/* Converts CUPTI's clock to profile time. Each anchor pairs CUPTI's clock with CLOCK_MONOTONIC.
+ * Between two anchors the clocks drift apart smoothly, so the offset is interpolated. If the
+ * real-time clock is set, the offset jumps, and a new segment of anchors begins.
  *
- * After a step back the same stamps come again. A stamp is then taken for the newest segment in
- * which it makes sense: not before the segment began, and not in the future. That is wrong only for
- * records that are delivered later than the step is long. */
+ * If the clock is set back, the same stamps occur twice. A stamp is then taken to belong to the
+ * newest segment in which it makes sense: not before the segment began, and not in the future. This
+ * is wrong only for records that arrive later than the clock was set back. */
 #include "analyzer/collector/spool/spool.h"
 
 #include "base/clock.h"
@@ -13,11 +13,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { ANCHORS_MAX = 8192 }; /* hours */
-enum { SLEW = 1000 };        /* a clock is slewed by 0.05 %, never by 0.1 % */
+enum { ANCHORS_MAX = 8192 }; /* covers hours */
+enum { SLEW = 1000 };        /* a clock is slewed by at most 0.05 %, so 0.1 % is a jump */
 enum { GAPS_MAX = 1024 };
-static const int64_t late_ns = 2000000000;       /* records come within two rounds of the agent's */
-static const int64_t no_anchor_ns = 10000000000; /* after the last one, records still come */
+static const int64_t late_ns = 2000000000; /* records arrive within two rounds of the agent */
+/* records may still arrive this long after the last anchor */
+static const int64_t no_anchor_ns = 10000000000;
 
 static int64_t offset_of(const struct spool_anchor *a)
 {
@@ -31,7 +32,8 @@ static bool is_step(const struct spool_anchor *before, const struct spool_anchor
     return fabs((double)jump) > (double)SPOOL_CLOCK_STEP_NS + fabs((double)slewed);
 }
 
-/* Records come within seconds: of a long run only the newest anchors are of use. */
+/* Drops the older half of the anchors if there are too many: records arrive within seconds, so only
+ * the newest anchors are needed. */
 static void forget_old(struct spool *s)
 {
     size_t half = ANCHORS_MAX / 2, left = 0;
@@ -50,8 +52,8 @@ static void forget_old(struct spool *s)
     s->segments.n = left;
 }
 
-/* After a step back by less than records may be late, what comes from before it looks like what
- * comes after it. */
+/* Notes the time around a jump of the clock. If it was set back by less than records may be late,
+ * records before the jump cannot be told from those after it, so the gap is extended. */
 static void note_gap(struct spool *s, const struct spool_anchor *before,
                      const struct spool_anchor *after)
 {
@@ -84,13 +86,14 @@ void spool_read_anchors(struct spool *s)
 {
     uint32_t head = atomic_load_explicit(&s->h->anchors_head, memory_order_acquire);
     if (head - s->anchors_seen > SPOOL_ANCHORS)
-        s->anchors_seen = head - SPOOL_ANCHORS; /* the oldest are lost: the reader was asleep */
+        s->anchors_seen = head - SPOOL_ANCHORS; /* the oldest were overwritten before
+                                                   the collector read them */
     for (; s->anchors_seen != head; s->anchors_seen++)
         add_anchor(s, s->h->anchors[s->anchors_seen % SPOOL_ANCHORS]);
     s->now_ns = clock_monotonic_ns();
 }
 
-/* Last anchor of [first, end) that is not after the stamp; `first` when all are. */
+/* Index of the last anchor in [first, end) not after the stamp; `first` if all are after it. */
 static size_t anchor_before(const struct spool *s, size_t first, size_t end, int64_t cupti_ns)
 {
     while (end - first > 1) {
@@ -103,7 +106,7 @@ static size_t anchor_before(const struct spool *s, size_t first, size_t end, int
     return first;
 }
 
-/* CLOCK_MONOTONIC of a stamp by the anchors [first, end). */
+/* CLOCK_MONOTONIC of a stamp, by the anchors [first, end). */
 static int64_t convert(const struct spool *s, size_t first, size_t end, int64_t cupti_ns)
 {
     size_t i = anchor_before(s, first, end, cupti_ns);

@@ -1,5 +1,5 @@
-/* What the agents are told while the program runs: to record in full or step marks alone, and how
- * far apart. Whoever counts steps decides by itself; the others follow it. */
+/* Tells the agents what to record while the program runs: everything or only step marks, and how
+ * far apart windows are. A process that counts steps decides for itself; the others follow it. */
 #include "analyzer/collector/spool/spool.h"
 
 enum { THIN_MAX = 12 };
@@ -13,7 +13,8 @@ bool spool_leads(const struct spool *s)
     return !s->h ? s->steps > 0 : atomic_load(&s->h->steps) > 0;
 }
 
-/* Its parent, else the first that counts steps. */
+/* The leader of process s: its parent if that leads, otherwise the first process
+ * that leads. NULL: none. */
 static struct spool *find_leader(struct spool *const *spools, size_t n, const struct spool *s)
 {
     struct spool *first = NULL;
@@ -33,7 +34,8 @@ static bool closed(const struct spool *leader, int64_t now_ns)
     return leader->windows.n && leader->windows.at[leader->windows.n - 1].gpu_end_ns < now_ns;
 }
 
-/* The fuller the profile, the rarer the windows: each doubling halves what is left. */
+/* How many times to double the distance between windows: each time the remaining
+ * space is halved, one more. */
 static uint32_t thinning(const struct spool_limit *l)
 {
     uint32_t thin = 0;
@@ -61,7 +63,8 @@ void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_
         spool_ask_end(&out->times, now_ns);
     bool pause =
         out->limit.reached || !spool_times_open(&out->times, now_ns, now_ns + SPOOL_EARLY_NS);
-    for (size_t i = 0; i < n; i++) /* all leaders before any that follows, in whichever order */
+    /* reads the windows of all leaders before any follower is told, whatever their order */
+    for (size_t i = 0; i < n; i++)
         if (!spools[i]->done && spools[i]->h && spools[i]->fixed.window != SPOOL_WINDOWS_ALL)
             spool_read_windows(spools[i]);
     for (size_t i = 0; i < n; i++) {

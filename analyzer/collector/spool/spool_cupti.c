@@ -1,4 +1,5 @@
-/* CUPTI activity records -> rows, by prefix structs (spool_records.h): what is too short is 0. */
+/* Turns CUPTI activity records into rows. The structs in spool_records.h are prefixes of the
+ * records: members beyond a record's size read as 0. */
 #include "analyzer/collector/spool/spool.h"
 #include "analyzer/collector/spool/spool_records.h"
 
@@ -7,24 +8,24 @@
 
 struct record {
     const uint8_t *at;
-    uint32_t stride; /* its size */
+    uint32_t stride; /* size of the record in bytes */
 };
 
-/* struct cupti_TYPE name, filled from the record. */
+/* Defines struct cupti_TYPE name, filled from the record. */
 #define TAKE(type, name, r)                                                                        \
     struct cupti_##type name = {0};                                                                \
     memcpy(&name, (r)->at, (r)->stride < sizeof name ? (r)->stride : sizeof name)
 
-/* Does the record reach behind this member? */
+/* True if the record contains this member. */
 #define REACHES(r, type, member)                                                                   \
     ((r)->stride >=                                                                                \
      offsetof(struct cupti_##type, member) + sizeof(((struct cupti_##type *)0)->member))
 
-/* 32-bit correlation ids wrap after four billion calls; rows carry them unwrapped. */
+/* The unwrapped correlation id: 32-bit ids wrap after four billion calls. */
 static int64_t correlation(struct spool *s, uint32_t c)
 {
     if (c == 0 || s->same_ids >= SPOOL_SAME_IDS)
-        return 0; /* none, or none that says anything */
+        return 0; /* no id, or ids that CUPTI repeats */
     uint64_t epoch = s->epoch;
     if (s->last_correlation > 0xc0000000u && c < 0x40000000u)
         s->epoch = ++epoch;
@@ -34,7 +35,8 @@ static int64_t correlation(struct spool *s, uint32_t c)
     return (int64_t)(epoch << 32 | c);
 }
 
-/* UINT32_MAX as device: the record does not say on which; it is the same stream. */
+/* Id of the stream's row, added if it is new. device UINT32_MAX: the record does not state the
+ * device; matches by context and stream. */
 static int64_t stream_id(struct spool *s, struct spool_out *out, uint32_t device, uint32_t context,
                          uint32_t stream)
 {
@@ -132,7 +134,8 @@ static void put_memset(struct spool *s, struct spool_out *out, const struct reco
     spool_put(out, ROW_MEMSET, &row);
 }
 
-/* A whole CUDA graph as one operation (no node records when this kind is on). */
+/* Puts a whole CUDA graph as one operation: with this kind of record CUPTI
+ * gives none for the nodes. */
 static void put_graph(struct spool *s, struct spool_out *out, const struct record *r)
 {
     TAKE(graph, g, r);
@@ -179,7 +182,7 @@ static void put_sync(struct spool *s, struct spool_out *out, const struct record
 {
     TAKE(sync, y, r);
     struct row_sync row = {.process = s->process, .stream = -1, .event = -1, .event_sync = -1};
-    bool timed = y.start; /* CUPTI may know the end alone */
+    bool timed = y.start; /* CUPTI may give only the end */
     if (timed && !spool_place_call(s, out, y.start, y.end, &row.start_ns, &row.end_ns))
         return;
     row.type = y.type;
@@ -222,7 +225,7 @@ static void put_overhead(struct spool *s, struct spool_out *out, const struct re
         return;
     if (!spool_place(s, out, o.start, o.end, &row.start_ns, &row.end_ns))
         return;
-    uint32_t what = o.what >> 16; /* numbered in steps of 65536, but for the compiler */
+    uint32_t what = o.what >> 16; /* numbered in steps of 65536, except for the compiler */
     row.id = ++out->ids[ROW_OVERHEAD];
     row.name = spool_intern(out, o.what == DRIVER_COMPILER ? "driver-compiler"
                                  : what < COUNT            ? names[what]
@@ -232,7 +235,7 @@ static void put_overhead(struct spool *s, struct spool_out *out, const struct re
     spool_put(out, ROW_OVERHEAD, &row);
 }
 
-/* ---- places: rows at the end, spool_ends.c ---- */
+/* ---- places: spool_ends.c puts their rows at the end ---- */
 
 static void note_device(struct spool *s, struct spool_out *out, const struct record *r)
 {
@@ -330,7 +333,7 @@ void spool_put_record(struct spool *s, struct spool_out *out, const uint8_t *at,
     case CUPTI_STREAM:
         note_stream(s, out, &r);
         break;
-    default: /* another client of CUPTI in the program asked for it, not the agent */
+    default: /* another client of CUPTI in the program requested this kind, not the agent */
         break;
     }
 }

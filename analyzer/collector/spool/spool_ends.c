@@ -1,4 +1,5 @@
-/* What is known of a process only when it is over: its places, its losses, itself. */
+/* Puts what is known only at the end of a process: its threads, streams, devices, its losses,
+ * and the process itself. */
 #include "analyzer/collector/spool/spool.h"
 
 static void put_health(struct spool *s, struct spool_out *out, int severity, const char *code,
@@ -23,7 +24,7 @@ void spool_read_counters(struct spool *s)
         s->lost.counter[i] = (int64_t)atomic_load(&s->h->counter[i]);
 }
 
-/* Since the window began that somebody asked for. */
+/* The agent's counter since the requested window began. */
 static int64_t counted(const struct spool *s, enum spool_counter c)
 {
     return s->lost.counter[c] - s->lost_before.counter[c];
@@ -31,7 +32,7 @@ static int64_t counted(const struct spool *s, enum spool_counter c)
 
 #define LOST(what) (s->lost.what - s->lost_before.what)
 
-/* Losses that the agent counted. */
+/* Puts losses that the agent counted. */
 static void put_counted(struct spool *s, struct spool_out *out)
 {
     static const struct {
@@ -59,7 +60,7 @@ static void put_counted(struct spool *s, struct spool_out *out)
         put_health(s, out, 1, losses[i].code, losses[i].text, counted(s, losses[i].counter));
 }
 
-/* Records that are there, but not in the profile. */
+/* Puts counts of records that were read, but are not in the profile. */
 static void put_left_out(struct spool *s, struct spool_out *out)
 {
     put_health(s, out, 1, "untimed", "records without usable times were left out", LOST(untimed));
@@ -97,7 +98,7 @@ static void put_left_out(struct spool *s, struct spool_out *out)
                s->segments.n ? (int64_t)(s->segments.n + s->segments_lost) - 1 : 0);
 }
 
-/* Windows that the program's steps or calls should have brought. */
+/* Warns if windows were to be chosen by steps or calls of the program that never came. */
 static void put_without_windows(struct spool *s, struct spool_out *out)
 {
     bool by_steps = s->fixed.window == SPOOL_WINDOWS_EVERY && !s->leader;
@@ -131,8 +132,8 @@ static void put_losses(struct spool *s, struct spool_out *out)
                counted(s, SPOOL_SELF_NS));
 }
 
-/* Row id of a device; made here when work ran on it but no record describes it (a process killed
- * early). */
+/* Id of a device's row. Makes one for a device that is used, but that no record describes, because
+ * the process was killed early. -1: not known. */
 static int64_t device_id(struct spool *s, struct spool_out *out, uint32_t ordinal)
 {
     if (ordinal == UINT32_MAX)

@@ -1,14 +1,14 @@
-/* A spool is mapped while its process may cut the file short. Touching what is gone then raises
- * SIGBUS; here such a page is replaced by one of zeros, and the spool remembers it. So reading
- * costs nothing more, everything that was read before stays, and the zeros are taken for what any
- * damaged spool may hold. Of use to the one thread that collects. */
+/* Survives the truncation of a mapped spool by its process. Touching a missing page raises SIGBUS;
+ * the handler replaces the page by one of zeros and marks the spool. So reading needs no further
+ * checks, everything read before stays valid, and the zeros are handled like any damaged spool. For
+ * the one thread that collects. */
 #include "analyzer/collector/spool/spool.h"
 
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-static struct spool_guard *guards; /* those of all mapped spools */
+static struct spool_guard *guards; /* list of all mapped spools */
 static struct sigaction before;
 static uintptr_t page;
 
@@ -25,7 +25,8 @@ static bool replace(uintptr_t at)
     return false;
 }
 
-/* Another's fault happens again when this returns, and is then what it would have been. */
+/* If the address belongs to no spool, restores the previous handler: the access is repeated
+ * and has its usual effect. */
 static void on_bus_error(int signal, siginfo_t *info, void *context)
 {
     (void)context;
@@ -43,7 +44,8 @@ void spool_guard_begin(struct spool_guard *g, void *map, size_t size)
     guards = g;
     sigemptyset(&bus);
     sigaddset(&bus, SIGBUS);
-    sigprocmask(SIG_UNBLOCK, &bus, NULL); /* where it is blocked, a fault kills */
+    sigprocmask(SIG_UNBLOCK, &bus, NULL); /* a fault while SIGBUS is blocked
+                                             would kill the process */
     if (sigaction(SIGBUS, NULL, &now) == 0 && now.sa_sigaction != on_bus_error) {
         before = now;
         sigaction(SIGBUS, &ours, NULL);

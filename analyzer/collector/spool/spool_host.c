@@ -1,8 +1,9 @@
-/* Host samples: what the threads of a live target have used of the CPU so far, and what kept them
- * from it. Read from /proc, outside the target, ten times a second; a hundred times in the first
- * seconds. Less often where a process has so many threads that reading them would take more than
- * half a percent of a core, or two in those seconds (of its time, not of waiting for one: that is
- * when samples are wanted). A thread that has not run since its last sample gets no row. */
+/* Host samples: the CPU time that threads of a live target have used, and what kept them from
+ * computing. Read from /proc, outside of the target, ten times a second; a hundred times in
+ * the first seconds. Less often if a process has so many threads that reading would take more
+ * than half a percent of a core, or two in those seconds. (The reader's CPU time counts, not
+ * its wait for a core: then samples are needed most.) A thread that has not run since its
+ * last sample gets no row. */
 #include "analyzer/collector/spool/spool.h"
 
 #include "base/clock.h"
@@ -19,7 +20,7 @@ enum { SAMPLE_NS = 100000000, COST_SHARE = 200 };
 enum { CLOSE_NS = 10000000, CLOSE_COST_SHARE = 50 };
 static const int64_t closely_for_ns = 3000000000;
 
-/* A file of /proc/PID/task/TID as text; false when the thread has gone. */
+/* Reads a file of /proc/PID/task/TID as text; false: the thread has ended. */
 static bool read_file(int task, const char *tid, const char *name, char *text, size_t size)
 {
     char path[300];
@@ -33,8 +34,8 @@ static bool read_file(int task, const char *tid, const char *name, char *text, s
     return n > 0;
 }
 
-/* CPU time and time without a core in ns, from schedstat; false where the kernel does not keep it.
- */
+/* Sets CPU time and time without a core, in ns, from schedstat. False: the
+ * kernel does not keep them. */
 static bool read_cpu(int task, const char *tid, struct row_host_sample *h)
 {
     char text[128], *end;
@@ -45,8 +46,8 @@ static bool read_cpu(int task, const char *tid, struct row_host_sample *h)
     return true;
 }
 
-/* Bytes read, from "rchar: " and "read_bytes: " of io, which another user's process does not show.
- */
+/* Sets bytes read, from "rchar: " and "read_bytes: " of io. Processes of
+ * other users do not show it. */
 static void read_io(int task, const char *tid, struct row_host_sample *h)
 {
     char text[512];
@@ -57,7 +58,8 @@ static void read_io(int task, const char *tid, struct row_host_sample *h)
     h->storage_bytes = storage ? strtoll(storage + strlen("\nread_bytes:"), NULL, 10) : -1;
 }
 
-/* Since Linux 5.14 disk waits are counted only where the administrator asks for it. */
+/* True if the kernel counts waits for disks: since Linux 5.14 only if the
+ * administrator enables it. */
 static bool disk_waits_kept(struct spool *s)
 {
     char kept[8] = "1";
@@ -68,8 +70,8 @@ static bool disk_waits_kept(struct spool *s)
     return s->disk_waits == SPOOL_WAITS_KEPT;
 }
 
-/* Page faults and disk waits, from fields 12 and 42 of stat. The name in field 2 may hold blanks.
- */
+/* Sets page faults and disk waits, from fields 12 and 42 of stat. The name in
+ * field 2 may contain spaces. */
 static bool read_waits(int task, const char *tid, struct row_host_sample *h)
 {
     char text[1024];

@@ -1,6 +1,6 @@
-/* Which rows go into the profile: those of the windows that are recorded in full, up to its
- * largest size. Rows without a time always do, and so do searches for an algorithm, because what
- * they found is in force from then on. */
+/* Decides which rows go into the profile: those in windows that are recorded in full, up to the
+ * size limit. Rows without a time are always kept; so are searches for an algorithm, because their
+ * result is used from then on. */
 #include "analyzer/collector/spool/spool.h"
 
 #include "analyzer/profile/keep_window.h"
@@ -8,9 +8,10 @@
 
 #include <string.h>
 
-enum { ROWS_BETWEEN_LOOKS = 1024 }; /* at the size of the profile */
+enum { ROWS_BETWEEN_LOOKS = 1024 }; /* rows between two checks of the profile's size */
 
-/* Long ranges begin early and come late: they do not tell since when something is missing. */
+/* True for kinds whose missing rows make the profile incomplete from then on. Long ranges begin
+ * early and come late, so their time does not show since when something is missing. */
 static bool tells_missing(enum row_kind kind)
 {
     return kind == ROW_KERNEL || kind == ROW_COPY || kind == ROW_MEMSET || kind == ROW_API;
@@ -32,15 +33,15 @@ static int64_t correlation_of(enum row_kind kind, const void *row)
     }
 }
 
-/* While the work of a window that is over runs on, that of later calls comes as well: the calls
- * that are left out tell which. */
+/* True for GPU work that was launched after the window. While the window's queued work runs on,
+ * work of later calls comes too; the first call that was left out tells both apart. */
 static bool of_later_call(struct spool *s, enum row_kind kind, const void *row, bool in_window)
 {
     int64_t c = s ? correlation_of(kind, row) : 0;
     if (c <= 0)
         return false;
     if (kind == ROW_API && in_window && c > s->cut_correlation)
-        s->cut_correlation = 0; /* the next window */
+        s->cut_correlation = 0; /* the next window has begun */
     if (kind == ROW_API && !in_window && (!s->cut_correlation || c < s->cut_correlation))
         s->cut_correlation = c;
     return kind != ROW_API && s->cut_correlation && c >= s->cut_correlation;
@@ -48,7 +49,7 @@ static bool of_later_call(struct spool *s, enum row_kind kind, const void *row, 
 
 static bool kept(struct spool_out *out, enum row_kind kind, const void *row)
 {
-    int64_t ns = out->newest_ns; /* events have none of their own, but come with those that do */
+    int64_t ns = out->newest_ns; /* events have no time, but come together with rows that have */
     if (!window_time_of(kind, row, &ns) && kind != ROW_EVENT)
         return true;
     if (out->limit.reached) {

@@ -1,6 +1,6 @@
-/* Records of launches' lines -> rows. Each line is a row of `stack`, once in a process and module;
- * its caller, without a file, is the module that it runs in. A stretch without an end, of a process
- * that was killed, lasts until its last record. */
+/* Turns records of launch lines into rows. Each line is a row of `stack`, once per process and
+ * module; its caller, a row without a file, is the module that it runs in. A stretch without an
+ * end, from a process that was killed, lasts until the process' last record. */
 #include "analyzer/collector/spool/spool.h"
 
 #include "base/keymap.h"
@@ -21,7 +21,8 @@ static int64_t stack_row(struct spool *s, struct spool_out *out, int64_t caller,
     spool_copy_string(s, file, path, sizeof path);
     row.source = spool_source(out, path, row.line);
     spool_put(out, ROW_STACK, &row);
-    keymap_put(&s->lines, key, (uint32_t)row.id); /* out of memory: it gets another row */
+    keymap_put(&s->lines, key, (uint32_t)row.id); /* if out of memory, the line
+                                                     gets another row next time */
     return row.id;
 }
 

@@ -1,4 +1,4 @@
-/* A spool file: mapping, checking, strings and names. */
+/* Opens a spool file: maps and checks it; looks up strings and names. */
 #include "analyzer/collector/spool/spool.h"
 
 #include "base/str.h"
@@ -35,7 +35,8 @@ static bool plausible(const struct spool *s)
            inside(s, h->ring_data_off, h->ring_count, h->ring_bytes);
 }
 
-/* No descriptor or memory for it just now, or it is not there any more. */
+/* What a failed open or mmap means: SPOOL_LATER without memory or descriptors, SPOOL_NOT_READY if
+ * the file is gone, else -1 with *e set. */
 static int refused(int why, const char *path, struct err *e)
 {
     if (why == EMFILE || why == ENFILE || why == ENOMEM)
@@ -54,7 +55,7 @@ int spool_open(struct spool *s, const char *path, struct err *e)
     s->size = (size_t)st.st_size;
     s->map = ready ? mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
     int why = errno;
-    close(fd); /* hundreds of processes may live at once */
+    close(fd); /* closed, because hundreds of processes may exist at once */
     if (s->map == MAP_FAILED) {
         s->map = NULL;
         return ready ? refused(why, path, e) : SPOOL_NOT_READY;
@@ -66,7 +67,7 @@ int spool_open(struct spool *s, const char *path, struct err *e)
         return SPOOL_NOT_READY;
     }
     atomic_thread_fence(memory_order_acquire);
-    memcpy(&s->fixed, s->map, sizeof s->fixed); /* what was checked cannot change any more */
+    memcpy(&s->fixed, s->map, sizeof s->fixed); /* copied, so that what is checked cannot change */
     s->path = strdup(path);
     if (!s->path || !plausible(s)) {
         spool_close(s);
@@ -129,8 +130,8 @@ void spool_close(struct spool *s)
 
 enum { EMULATED_TICKS = 200 }; /* 2 s */
 
-/* Field 22 of /proc/PID/stat; 0 when there is no such process (or it is a zombie); *unknown where
- * that could not be asked, for want of a file descriptor or of memory. */
+/* Start time from field 22 of /proc/PID/stat; 0: there is no such process, or it is a zombie.
+ * *unknown: it could not be read, for lack of descriptors or memory. */
 static uint64_t start_ticks(int pid, bool *unknown)
 {
     char path[64], text[1024];
@@ -141,7 +142,7 @@ static uint64_t start_ticks(int pid, bool *unknown)
     if (fd >= 0)
         close(fd);
     text[n > 0 ? n : 0] = 0;
-    char *p = strrchr(text, ')'); /* the name may hold blanks and brackets */
+    char *p = strrchr(text, ')'); /* the name may contain spaces and brackets */
     if (!p || p[1] == 0 || p[2] == 'Z' || p[2] == 'X')
         return 0;
     for (int field = 2; field < 22 && p; field++)
@@ -151,12 +152,13 @@ static uint64_t start_ticks(int pid, bool *unknown)
 
 bool spool_has_process(const struct spool *s)
 {
-    bool unknown = !s->fixed.start_ticks; /* it could not read /proc; neither can we, then */
+    bool unknown = !s->fixed.start_ticks; /* the agent could not read /proc; the
+                                             collector cannot either */
     uint64_t ticks = unknown ? 0 : start_ticks(s->fixed.pid, &unknown);
     if (unknown)
         return kill(s->fixed.pid, 0) == 0 || errno == EPERM;
-    /* Another process with this number is younger. An emulator of another processor tells its
-     * program a moment that is a little later than the kernel's. */
+    /* A later process with the same pid started later. Under an emulator of another processor, the
+     * start time that the program sees is a little later than the kernel's. */
     return ticks && ticks <= s->fixed.start_ticks && s->fixed.start_ticks - ticks < EMULATED_TICKS;
 }
 
@@ -182,7 +184,7 @@ uint32_t spool_source(struct spool_out *out, const char *file, int64_t line)
     return source_line(&out->sources, file, line, text, sizeof text) ? spool_intern(out, text) : 0;
 }
 
-/* The text of an entry; NULL when the id is not one or the entry is not finished. */
+/* The text of a string; *n: its length. NULL: no such id, or the string is not finished. */
 static const char *entry(const struct spool *s, uint32_t id, uint32_t *n)
 {
     uint64_t used = atomic_load_explicit(&s->h->strings_used, memory_order_acquire);
@@ -248,7 +250,8 @@ static int grow_names(struct spool *s)
     return 0;
 }
 
-/* Entries added to the name table since the last look; a later one of the same pointer wins. */
+/* Reads the entries added to the name table since the last call; a later entry for the same pointer
+ * replaces an earlier one. */
 void spool_read_names(struct spool *s, struct spool_out *out)
 {
     uint32_t used = atomic_load_explicit(&s->h->names_used, memory_order_acquire);

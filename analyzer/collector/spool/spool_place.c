@@ -1,10 +1,10 @@
-/* When the work of a CUPTI record was, on the profile's clock, and what is counted instead where
- * that is not known. */
+/* Converts the times of CUPTI records to profile time, and counts records
+ * whose times are not known. */
 #include "analyzer/collector/spool/spool.h"
 
-/* Where CUPTI is turned on or off while the program launches, some records have no times, and
- * nobody asked for them. The next record with times tells when they were, in this buffer or a later
- * one: a buffer may hold nothing else. At the end it is the one before them. */
+/* If CUPTI is turned on or off while the program launches, some records have no times and belong to
+ * no window. The next record with times shows when they were, in this buffer or a later one, since
+ * a buffer may contain no other records. At the end the last record before them does. */
 void spool_place_untimed(struct spool *s, const struct spool_out *out)
 {
     bool asked = s->near_ns < 0 || spool_in_window(out, s->near_ns, true);
@@ -35,7 +35,7 @@ bool spool_place_work(struct spool *s, const struct spool_out *out, int64_t star
         return false;
     }
     if (start <= 0 || end < start) {
-        if (start > 0 && s->segments.n > 1) /* the clock was set back while it ran */
+        if (start > 0 && s->segments.n > 1) /* the clock was set back while the work ran */
             s->lost.off_clock++;
         else
             s->unplaced++;

@@ -1,7 +1,7 @@
 /* CUPTI's activity records, as far as they are read. Each struct is a prefix of every layout from
- * CUPTI 11.8 to 13.x: no field of these kinds has moved, newer versions only add at the end. A
- * field is there iff it ends before the record's size, which the spool tells; the rest reads as 0.
- * tests/unit/agent/test_spool_records.c holds them against NVIDIA's headers. */
+ * CUPTI 11.8 to 13.x: no member of these kinds has moved, newer versions only add members at the
+ * end. A member exists if it ends within the record's size, which the spool states; others read as
+ * 0. tests/unit/agent/test_spool_records.c compares the structs with NVIDIA's headers. */
 #ifndef GPUPROF_COLLECTOR_SPOOL_SPOOL_RECORDS_H
 #define GPUPROF_COLLECTOR_SPOOL_SPOOL_RECORDS_H
 
@@ -25,7 +25,7 @@ enum cupti_kind {
     CUPTI_GRAPH_TRACE = 51
 };
 
-#define CUPTI_NONE UINT32_MAX /* of a stream, an event */
+#define CUPTI_NONE UINT32_MAX /* no stream, no event */
 
 struct cupti_kernel {
     uint32_t kind;
@@ -39,7 +39,7 @@ struct cupti_kernel {
     uint32_t local_memory[2];
     uint32_t correlation;
     int64_t grid_id;
-    uint64_t name; /* pointer in the target */
+    uint64_t name; /* a pointer in the target process */
     uint64_t reserved, queued, submitted;
     uint8_t launch[4];
     uint32_t smem_executed;
@@ -88,7 +88,7 @@ struct cupti_memset {
     uint32_t graph;
 };
 
-struct cupti_api { /* runtime and driver */
+struct cupti_api { /* calls of the runtime and of the driver */
     uint32_t kind, cbid;
     int64_t start, end;
     uint32_t pid, tid;
@@ -100,13 +100,13 @@ struct cupti_sync {
     uint32_t kind, type;
     int64_t start, end;
     uint32_t correlation, context;
-    uint32_t stream, event; /* or CUPTI_NONE */
+    uint32_t stream, event; /* CUPTI_NONE: no stream, no event */
     int64_t event_sync;     /* from 12.8 on */
 };
 
 struct cupti_event {
     uint32_t kind, correlation, context, stream, event, pad;
-    uint32_t device, pad2; /* this and the rest from 12.8 on */
+    uint32_t device, pad2; /* this and the following members: from 12.8 on */
     uint64_t reserved;
     int64_t device_time;
     int64_t event_sync;
@@ -114,7 +114,7 @@ struct cupti_event {
 
 struct cupti_overhead {
     uint32_t kind, what;
-    uint32_t object_kind; /* CUPTI_OBJECT_THREAD: pid and tid are there */
+    uint32_t object_kind; /* CUPTI_OBJECT_THREAD: pid and tid are valid */
     uint32_t pid, tid, object;
     int64_t start, end;
 };
@@ -136,7 +136,7 @@ struct cupti_device {
     uint32_t cc_major, cc_minor;
     uint32_t ordinal, ecc;
     uint8_t uuid[16];
-    uint64_t name; /* pointer in the target */
+    uint64_t name; /* a pointer in the target process */
 };
 
 struct cupti_context {
@@ -151,7 +151,7 @@ struct cupti_stream {
     uint32_t correlation;
 };
 
-/* The compiler puts them where CUPTI does. */
+/* Checks that the compiler lays the members out as CUPTI does. */
 #define AT(type, member, offset)                                                                   \
     _Static_assert(offsetof(struct cupti_##type, member) == (offset), #type "." #member)
 AT(kernel, registers, 6);

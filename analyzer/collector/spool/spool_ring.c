@@ -1,4 +1,4 @@
-/* Ring records -> rows. */
+/* Turns ring records into rows, and frees the rings' space. */
 #include "analyzer/collector/spool/spool.h"
 #include "base/secrets/secrets.h"
 
@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of a spool string, for keys that are looked at here. Returns its bytes: it may hold
- * NULs. */
+/* Copies the text of a spool string. Returns its length, as the text may contain NULs. */
 static size_t copy_text(const struct spool *s, uint32_t id, char *out, size_t size)
 {
     uint64_t at = (uint64_t)id * 8, used = atomic_load(&s->h->strings_used);
@@ -24,7 +23,7 @@ static size_t copy_text(const struct spool *s, uint32_t id, char *out, size_t si
     return keep;
 }
 
-/* A command comes as its words, each with a NUL behind it. */
+/* A command line is stored as its words, each followed by a NUL. */
 uint32_t spool_command(struct spool *s, struct spool_out *out, uint32_t id)
 {
     char words[4096], text[4096];
@@ -45,7 +44,7 @@ static void put_meta(struct spool *s, struct spool_out *out, const struct spool_
         return;
     }
     copy_text(s, r->value, value, sizeof value);
-    if (strcmp(key, "host") == 0) { /* a column of its own, which --redact hides */
+    if (strcmp(key, "host") == 0) { /* has a column of its own, which --redact hides */
         s->host = r->value;
         s->row.host = spool_string(s, out, r->value);
         return;
@@ -221,7 +220,7 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
     }
 }
 
-/* Up to head. The thread gets the room back when what was read is safe. */
+/* Reads a ring up to head. Its thread gets the space back when the rows are safe. */
 static void drain_ring(struct spool *s, struct spool_out *out, const struct spool_ring *ring,
                        uint32_t i, uint64_t head)
 {
@@ -237,7 +236,7 @@ static void drain_ring(struct spool *s, struct spool_out *out, const struct spoo
         struct spool_rec head;
         struct spool_rec_call call;
         uint8_t bytes[sizeof(struct spool_rec_call)];
-    } copy; /* the longest record known; checked on a private copy */
+    } copy; /* large enough for the longest known record; checks use this private copy */
     while (tail < head) {
         uint32_t at = (uint32_t)(tail & (bytes - 1)), left = bytes - at;
         uint16_t kind, size;
@@ -264,19 +263,20 @@ static void drain_ring(struct spool *s, struct spool_out *out, const struct spoo
         s->held_of_ring = tail - given;
 }
 
-/* Of a thread that has ended; unless another one has taken it by now. */
+/* Frees the ring of a thread that has ended, unless another thread has taken it by now. */
 static void free_closed(struct spool_ring *ring)
 {
     uint32_t state = SPOOL_RING_CLOSED;
     if (!atomic_compare_exchange_strong(&ring->state, &state, SPOOL_RING_FREE))
         return;
-    state = SPOOL_RING_FREE; /* or has had it and ended as well */
+    state = SPOOL_RING_FREE; /* another thread may have taken it, and ended as well */
     if (atomic_load(&ring->head) != atomic_load(&ring->tail))
         atomic_compare_exchange_strong(&ring->state, &state, SPOOL_RING_CLOSED);
 }
 
-/* Of a thread that goes on elsewhere; the ring that may be read now, ring_count: none. That one is
- * let go first: who is killed in between leaves no ring that waits for one that is free. */
+/* Frees a ring whose thread went on in another one. Returns that ring's index, which may be read
+ * now; ring_count: none. Releases the next ring first, so that a collector killed in between leaves
+ * no ring that waits for a free one. */
 static uint32_t free_left(struct spool *s, struct spool_ring *rings, uint32_t i)
 {
     uint32_t next = atomic_load(&rings[i].next);
@@ -288,10 +288,10 @@ static uint32_t free_left(struct spool *s, struct spool_ring *rings, uint32_t i)
     return goes_on ? next - 1 : s->fixed.ring_count;
 }
 
-/* A ring, and those in which its thread went on. */
+/* Reads a ring, and then those in which its thread went on. */
 static void drain_from(struct spool *s, struct spool_out *out, struct spool_ring *rings, uint32_t i)
 {
-    uint32_t before = 0; /* index + 1 of the ring that it came from */
+    uint32_t before = 0; /* index + 1 of the ring before it */
     for (uint32_t n = 0; n < s->fixed.ring_count && i < s->fixed.ring_count; n++) {
         uint32_t state = atomic_load_explicit(&rings[i].state, memory_order_acquire);
         uint64_t head = atomic_load_explicit(&rings[i].head, memory_order_acquire);
@@ -301,7 +301,7 @@ static void drain_from(struct spool *s, struct spool_out *out, struct spool_ring
         if (state != SPOOL_RING_LEFT)
             return;
         before = i + 1;
-        i = atomic_load(&rings[i].next) - 1; /* none: far beyond the last */
+        i = atomic_load(&rings[i].next) - 1; /* 0 - 1 is far beyond the last ring */
     }
 }
 
@@ -333,7 +333,7 @@ static void give_back_from(struct spool *s, struct spool_ring *rings, uint32_t i
             atomic_store_explicit(&rings[i].tail, s->read[i], memory_order_release);
         s->read[i] = 0;
         if (atomic_load_explicit(&rings[i].tail, memory_order_relaxed) != head)
-            return; /* there is more by now */
+            return; /* more was written meanwhile */
         if (state == SPOOL_RING_CLOSED)
             free_closed(&rings[i]);
         if (state != SPOOL_RING_LEFT)

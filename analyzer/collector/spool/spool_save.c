@@ -1,6 +1,6 @@
-/* What a collector knows of a process besides its rows and its spool, as bytes, so that another one
- * can go on where it was killed. One walk over the members writes them, the same one reads them.
- * Texts are not among them, but where they stand in the spool. */
+/* Saves what a collector knows of a process besides its rows and its spool, as bytes, so that
+ * another collector can continue after a kill. The same walk over the members writes and reads
+ * them. Texts are not saved, only their places in the spool. */
 #include "analyzer/collector/spool/spool.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 enum { VERSION = 4 };
 
 struct walk {
-    struct spool_bytes *to; /* NULL: it reads */
+    struct spool_bytes *to; /* NULL: reading */
     const uint8_t *at;
     size_t left;
     bool failed;
@@ -47,7 +47,8 @@ static void one(struct walk *w, void *member, size_t n)
     }
 }
 
-/* How many follow; of `size` bytes each, so no more than there are. */
+/* Writes or reads the number of following entries of `size` bytes. When reading, fails if more are
+ * stated than bytes are left. */
 static uint64_t count(struct walk *w, uint64_t n, size_t size)
 {
     one(w, &n, sizeof n);
@@ -128,7 +129,7 @@ static void walk_losses(struct walk *w, struct spool *s)
     ONE(s->lost.bad_records);
 }
 
-/* Names of API functions: few of all have one. */
+/* Names of API functions; few numbers have one. */
 static void walk_names(struct walk *w, struct spool *s)
 {
     struct name {
@@ -155,11 +156,11 @@ static struct spool_buffer_desc *desc_at(const struct spool *s, uint32_t i)
     return (struct spool_buffer_desc *)(void *)(s->map + s->fixed.descs_off) + i;
 }
 
-/* What was read and is not given back yet. Where it was, that says as much: a ring's tail is then
- * there or beyond, a buffer has another number. */
+/* What was read but not freed. If it was freed before the kill, the spool shows that: the ring's
+ * tail is at or beyond `at`, or the buffer has another number. */
 struct held {
     uint32_t index, is_ring;
-    uint64_t at; /* up to where the ring is read; the buffer's number */
+    uint64_t at; /* how far the ring is read, or the buffer's number */
 };
 
 static void take_held(struct spool *s, const struct held *h)
@@ -208,7 +209,7 @@ static void walk_all(struct walk *w, struct spool *s)
     if (version != VERSION || bytes != (uint32_t)sizeof *s)
         w->failed = true;
     ONE(s->done);
-    if (s->done) /* its rows are all there */
+    if (s->done) /* all of its rows are committed */
         return;
     walk_process(w, s);
     walk_times(w, s);
@@ -225,8 +226,8 @@ int spool_save(struct spool *s, struct spool_bytes *to)
     return w.failed ? -1 : 0;
 }
 
-/* A collector that was killed while it gave a ring back may have left the next one waiting for it.
- */
+/* Releases rings that wait for one that is no longer before them: a collector may have been killed
+ * while it freed that ring. */
 static void free_waiting(struct spool *s)
 {
     struct spool_ring *rings = (struct spool_ring *)(void *)(s->map + s->fixed.rings_off);

@@ -1,8 +1,8 @@
-/* Stacks behind long calls -> ranges that name the line of the program that called.
+/* Turns stacks behind long calls into ranges that name the program's line.
  *
- * A record of the ring comes first: which call (CUPTI's correlation) came from which stack. A stack
- * is unwound once, when its bytes come. The call's own record comes later, in a buffer of CUPTI's,
- * and then the range is put, as long as the call. */
+ * A ring record comes first: it says which call (CUPTI's correlation) came from which stack. A
+ * stack is unwound once, when its bytes arrive. The call's own record comes later, in one of
+ * CUPTI's buffers; then a range is put with the call's times. */
 #include "analyzer/collector/spool/spool.h"
 #include "analyzer/unwind/unwind.h"
 
@@ -16,33 +16,33 @@
 
 enum {
     CALLS = 8192,  /* long calls that wait for their record; a power of two */
-    PROBES = 16,   /* places where one of them may be */
-    STACKS = 4096, /* of a process; the agent sends no more than 512 */
+    PROBES = 16,   /* slots in which one of them may be */
+    STACKS = 4096, /* per process; the agent sends at most 512 */
     PLACE_BYTES = 256,
     MAPS_BYTES = 1 << 24,
 };
 
-/* The collector reads no other records while it unwinds, and a program may have gigabytes of debug
- * information: after that time the stacks unwound so far have to do. */
+/* While it unwinds, the collector reads no other records, and a program may have gigabytes of debug
+ * information. After this time no more stacks are unwound. */
 static const int64_t spend_ns = 5000000000;
 
 struct spool_callers {
     struct unwinder *unwinder;
-    bool failed; /* there is none for this process */
+    bool failed; /* this process cannot be unwound */
     struct VEC(struct stack_place {
         uint64_t stack;
         char text[PLACE_BYTES]; /* "" = not known */
     }) places;
     struct long_call {
-        uint32_t correlation, layer; /* correlation 0 = free */
-        uint32_t name;               /* sink string id of its range */
+        uint32_t correlation, layer; /* correlation 0: the slot is free */
+        uint32_t name;               /* sink string id of the range's name */
     } calls[CALLS];
-    int64_t unplaced; /* calls without a line */
-    int64_t spent_ns; /* on unwinding */
+    int64_t unplaced; /* number of calls without a line */
+    int64_t spent_ns; /* time spent on unwinding */
 };
 
-/* The text of a file in /proc, which has no size. NULL: the process is over, though another one may
- * have its number. */
+/* Reads /proc/PID/maps; files in /proc state no size. NULL: the process has ended, though its
+ * number may be in use again. */
 static char *read_maps(const struct spool *s, size_t *size)
 {
     char path[64], *text = NULL;
@@ -82,7 +82,8 @@ static bool open_unwinder(struct spool *s)
     return !c->failed;
 }
 
-/* A library that was loaded meanwhile is not in the maps yet. */
+/* Unwinds one stack to the text of its place, "" if not found. Retries with new maps, in case a
+ * library was loaded meanwhile. */
 static void unwind(struct spool *s, const struct spool_rec_stack *r, const void *bytes, char *text)
 {
     struct unwinder *u = s->callers->unwinder;
@@ -101,7 +102,7 @@ static void unwind(struct spool *s, const struct spool_rec_stack *r, const void 
         text[0] = 0;
 }
 
-/* Index + 1 of the stack's place; 0: not known. */
+/* Index + 1 of the stack's place, unwound if it is new; 0: not known. */
 static uint32_t place_of(struct spool *s, const struct spool_rec_stack *r, const void *bytes)
 {
     struct spool_callers *c = s->callers;
@@ -127,8 +128,8 @@ static const char *verb_of(const char *function)
     return strstr(function, "Synchronize") ? "sync" : strstr(function, "emcpy") ? "copy" : "call";
 }
 
-/* cudaMemcpy_v3020: CUPTI appends the version, which is not part of the name. cuMemcpyDtoH_v2 is
- * one. */
+/* Cuts off the version that CUPTI appends, as in cudaMemcpy_v3020. In cuMemcpyDtoH_v2 the
+ * version belongs to the name. */
 static void cut_version(char *function)
 {
     size_t n = strlen(function), digits = 0;
@@ -151,7 +152,7 @@ static void add_call(struct spool *s, struct spool_out *out, const struct spool_
         if (!one->correlation)
             at = one;
     }
-    if (!at) /* the records of so many were lost: the oldest need not come */
+    if (!at) /* many records were lost; those of the oldest calls will not come */
         at = &s->callers->calls[r->correlation % CALLS];
     *at = (struct long_call){r->correlation, r->layer, spool_intern(out, text)};
 }

@@ -1,5 +1,5 @@
-/* Steps of the whole run, also of the windows between those recorded in full: neighbours are
- * summed up in blocks, and when there are many blocks, two and two become one. */
+/* Steps of the whole run, including those between windows. Neighbouring steps are summed up in
+ * blocks; if there are too many blocks, each two become one. */
 #include "analyzer/collector/spool/spool.h"
 
 enum { BLOCKS_MAX = 2048 };
@@ -48,7 +48,7 @@ void spool_add_step(struct spool *s, const struct spool_rec_range *r)
 {
     int64_t start = spool_time(s, r->head.start_ns), end = spool_time(s, r->head.end_ns);
     if (s->steps && start <= s->last_step_ns)
-        return; /* marks that overlap, or a damaged record */
+        return; /* overlapping marks, or a damaged record */
     if (s->steps)
         add(s, s->steps, s->last_step_ns, start);
     s->steps++;

@@ -1,5 +1,6 @@
-/* Waits without times: CUPTI may say of which kind a wait is, for which stream and event, and not
- * when it was. Its call tells, by the same correlation id, in a record before or behind that. */
+/* Gives times to waits without own times. CUPTI may report a wait's kind, stream and event,
+ * but not when it was. The call with the same correlation id has the times; its record comes
+ * before or after the wait's. */
 #include "analyzer/collector/spool/spool.h"
 
 #include <string.h>
@@ -12,8 +13,9 @@ static void put_as(struct spool_out *out, struct row_sync *row, int64_t start_ns
     spool_put(out, ROW_SYNC, row);
 }
 
-/* Each call of the runtime has an id of its own. A CUPTI that stopped to number them (the agent
- * avoids it: agent/cupti/cupti.c) says neither which call launched a kernel nor which one waits. */
+/* Detects a CUPTI that stopped to number calls (the agent avoids that:
+ * agent/cupti/cupti.c). Normally each runtime call has an id of its own. Without, neither
+ * kernels nor waits can be matched with calls. */
 uint32_t spool_watched_id(struct spool *s, uint32_t id, int64_t layer)
 {
     if (layer == 0 && s->same_ids < SPOOL_SAME_IDS) {
@@ -34,7 +36,7 @@ void spool_put_wait(struct spool *s, struct spool_out *out, struct row_sync *row
             put_as(out, row, s->calls_seen[i].start_ns, s->calls_seen[i].end_ns);
             return;
         }
-    if (s->waits_held.n >= SPOOL_CALLS_SEEN) { /* the oldest has no call */
+    if (s->waits_held.n >= SPOOL_CALLS_SEEN) { /* the oldest one's call will not come */
         s->unplaced++;
         memmove(s->waits_held.at, s->waits_held.at + 1,
                 --s->waits_held.n * sizeof *s->waits_held.at);

@@ -1,7 +1,7 @@
-/* Windows of the run that are recorded in full. By steps: the agent opens and closes them and
- * tells in the spool's header; processes that count no steps (workers) follow one that does. By
- * time: the collector plans them. A row belongs to a window by when it began; what the GPU does,
- * for a while longer, because it works through what was queued. */
+/* Windows of the run that are recorded in full. By steps: the agent opens and closes them, and
+ * records them in the spool's header; processes that count no steps (workers) follow one that does.
+ * By time: the collector plans them. A row belongs to the window in which it began. Rows of the GPU
+ * belong to it for a while after its end, because the GPU works through its queue. */
 #include "analyzer/collector/spool/spool.h"
 
 #include "base/clock.h"
@@ -30,9 +30,10 @@ void spool_read_windows(struct spool *s)
         return;
     s->windows_read_ns = spool_time(s, clock_monotonic_ns());
     uint32_t head = atomic_load_explicit(&s->h->windows_head, memory_order_acquire);
-    uint32_t i = s->windows_seen ? s->windows_seen - 1 : 0; /* the last one may have closed */
+    /* the last one known may have been closed since */
+    uint32_t i = s->windows_seen ? s->windows_seen - 1 : 0;
     if (head - i > SPOOL_WINDOWS)
-        i = head - SPOOL_WINDOWS; /* the oldest are overwritten: the reader was asleep */
+        i = head - SPOOL_WINDOWS; /* the oldest were overwritten before the collector read them */
     for (; i != head; i++) {
         const struct spool_window *w = &s->h->windows[i % SPOOL_WINDOWS];
         struct row_recorded *r = i < s->windows_seen && s->windows.n
@@ -97,7 +98,8 @@ bool spool_times_open(const struct spool_times *t, int64_t from_ns, int64_t to_n
 
 /* ---- both ---- */
 
-/* The newest are asked for most. */
+/* True if one of the windows contains ns. Searches from the newest, which
+ * is asked for most often. */
 static bool inside(const struct row_recorded *r, size_t n, int64_t ns, bool gpu)
 {
     for (size_t i = n; i-- > 0;) {
@@ -122,7 +124,7 @@ bool spool_in_window(const struct spool_out *out, int64_t ns, bool gpu)
     if (!out->from || out->from->fixed.window == SPOOL_WINDOWS_ALL)
         return true;
     struct spool *s = leader_of(out->from);
-    if (ns > s->windows_read_ns) /* it may have been opened since */
+    if (ns > s->windows_read_ns) /* a window may have been opened since */
         spool_read_windows(s);
     return inside(s->windows.at, s->windows.n, ns, gpu);
 }
@@ -134,10 +136,12 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- silences ---- */
 
-static const int64_t settle_ns = 500000000; /* calls so long after a look are no longer in it */
-static const int64_t slack_ns = 1000000;    /* between CUPTI's clock and the host's, and to spare */
+static const int64_t settle_ns = 500000000; /* so long after a look, calls no longer belong to it */
+/* error between CUPTI's clock and the host's, with a margin */
+static const int64_t slack_ns = 1000000;
 
-/* Within the look before it, when CUPTI fell silent is not known. */
+/* Adds or extends a silence. It may have begun at any time since the look
+ * before CUPTI was last heard. */
 void spool_add_silence(struct spool *s, const struct spool_rec_silent *r)
 {
     int64_t heard_ns = spool_time(s, r->head.start_ns);
@@ -165,16 +169,17 @@ void spool_note_call(struct spool *s, int64_t start_ns)
         x->sure = true;
 }
 
-/* The end of the run, from CUPTI's last record on: not recorded, however short it is, when a
- * library was called in it (each call launches work, and CUPTI tells of launches), or when CUPTI
- * never gave back what it held. Returns its length, 0: there is none. */
+/* Finds a silence that lasts until the end of the run, from CUPTI's last record on. It counts as
+ * not recorded, however short, if a library was called in it (each such call launches work, which
+ * CUPTI would report), or if CUPTI never returned its buffers. Returns its length, 0: none. */
 static int64_t find_silent_end_ns(struct spool *s, const struct spool_out *out)
 {
     struct spool_silence *last = s->silences.n ? &s->silences.at[s->silences.n - 1] : NULL;
     if (s->fixed.window != SPOOL_WINDOWS_ALL || out->times.at.n || out->times.asked ||
         !s->cupti_told)
         return 0;
-    if (last && last->end_ns > s->last_record_ns) { /* it is known to have begun; when, only here */
+    /* the agent noticed this silence; its exact begin is known only now */
+    if (last && last->end_ns > s->last_record_ns) {
         last->start_ns = least(s->last_record_ns, s->row.end_ns);
         last->sure |= spool_minus(s->last_call_ns, s->last_record_ns) > slack_ns;
         last->end_ns = INT64_MAX;
@@ -187,8 +192,9 @@ static int64_t find_silent_end_ns(struct spool *s, const struct spool_out *out)
     return last->sure ? spool_minus(s->row.end_ns, last->start_ns) : 0;
 }
 
-/* A program that compiles for seconds does without the GPU: a silence in which it called no library
- * and took no steps is not told. Returns how long the others are. */
+/* Sum of the silences worth a warning: those in which the program called a GPU library
+ * or made steps. A program that compiles for seconds does not use the GPU; such a
+ * silence is not reported. */
 static int64_t told_silences_ns(const struct spool *s)
 {
     int64_t ns = 0;
@@ -207,7 +213,7 @@ static int by_start(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Where the clock was set, too. */
+/* Also treats times in which the clock was set as silences. */
 static void add_clock_gaps(struct spool *s)
 {
     for (size_t i = 0; i < s->clock_gaps.n; i++) {
@@ -228,7 +234,7 @@ static bool was_silent(const struct spool *s)
     return sure;
 }
 
-/* ---- to rows ---- */
+/* ---- rows ---- */
 
 static void put_one(struct spool *s, struct spool_out *out, struct row_recorded *r)
 {
@@ -239,7 +245,8 @@ static void put_one(struct spool *s, struct spool_out *out, struct row_recorded 
     spool_put(out, ROW_RECORDED, r);
 }
 
-/* What two windows share; r is one of process s. */
+/* Puts the intersection of two windows, without silences; r is a window of process
+ * s. by_time may be NULL. */
 static void put_shared(struct spool *s, struct spool_out *out, struct row_recorded r,
                        const struct row_recorded *by_time)
 {
@@ -259,7 +266,7 @@ static void put_shared(struct spool *s, struct spool_out *out, struct row_record
     if (r.start_ns <= s->row.start_ns)
         r.start_ns = r.gpu_start_ns = s->row.start_ns;
     if (end_ns < r.end_ns)
-        r.first_step = -1; /* it ends in the middle of one */
+        r.first_step = -1; /* it ends within a step */
     r.end_ns = least(end_ns, s->row.end_ns);
     r.gpu_end_ns = least(r.gpu_end_ns, s->row.end_ns);
     for (size_t i = 0; i < s->silences.n; i++) {
@@ -276,7 +283,7 @@ static void put_shared(struct spool *s, struct spool_out *out, struct row_record
     put_one(s, out, &r);
 }
 
-/* Nothing where all of the process was. */
+/* Puts the recorded windows of a process; none if all of it was recorded. */
 void spool_put_recorded(struct spool *s, struct spool_out *out)
 {
     const struct spool_times *t = &out->times;
