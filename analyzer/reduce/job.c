@@ -1,4 +1,5 @@
-/* Joins the summaries of ranks into a job, and pours them out again. */
+/* Joins the summaries of ranks into a job, decides which files belong together, and
+ * pours them into a sink. */
 #include "analyzer/reduce/job.h"
 
 #include "analyzer/facts/steps/step_marks.h"
@@ -79,7 +80,8 @@ int job_pour(const struct job *j, size_t focus, struct sink *out, struct err *e)
     return rc;
 }
 
-/* The summary of one file. *epoch_ns: what the times of all count from; 0 = not known so far. */
+/* The timeline of one file's summary. *epoch_ns: start of the time axis for all files; 0 = not
+ * known yet, then it is set. NULL with *e set. */
 static struct timeline *timeline_of(const struct job *j, size_t file, int64_t *epoch_ns,
                                     struct err *e)
 {
@@ -96,7 +98,7 @@ static struct timeline *timeline_of(const struct job *j, size_t file, int64_t *e
     return t;
 }
 
-/* ---- which files ---- */
+/* ---- which files belong to the job ---- */
 
 static void keep(struct job *j, const bool *stays)
 {
@@ -109,7 +111,8 @@ static void keep(struct job *j, const bool *stays)
     j->files.n = kept;
 }
 
-/* Files that cannot be read, in words; NULL with *e empty: there are none. */
+/* Removes damaged files from the job. Returns a sentence that names them; NULL with *e empty: there
+ * are none; NULL with *e set: none can be read, or out of memory. */
 static const char *drop_damaged(struct job *j, struct arena *arena, struct err *e)
 {
     enum { NAMED = 8 };
@@ -130,7 +133,8 @@ static const char *drop_damaged(struct job *j, struct arena *arena, struct err *
         err_no_memory(e);
         return NULL;
     }
-    if (left == 0 || left == j->files.n) /* of none that can be read the first one says why */
+    /* if no file can be read, *e has the reason of the first one */
+    if (left == 0 || left == j->files.n)
         return NULL;
     *e = (struct err)ERR_INIT;
     keep(j, good);
@@ -140,7 +144,8 @@ static const char *drop_damaged(struct job *j, struct arena *arena, struct err *
     return all;
 }
 
-/* "b.json (on another GPU: T4); ..." of those that are not taken. */
+/* Removes files of other runs from the job. Returns "b.json (on another GPU: T4);
+ * ..."; NULL: out of memory. */
 static const char *drop_others(struct job *j, const struct file_role *roles, struct arena *arena)
 {
     const char *words = "";
@@ -157,7 +162,8 @@ static const char *drop_others(struct job *j, const struct file_role *roles, str
     return words;
 }
 
-/* By its own time: counted from another run's, years before, its ranges would be out of reach. */
+/* Looks for step marks on the file's own time axis: relative to another run's start, which may be
+ * years earlier, its ranges would be out of bounds. -1 with *e set. */
 static int find_marks(const struct job *j, size_t file, struct mark_group *marks, struct err *e)
 {
     int64_t own_ns = 0;
@@ -168,7 +174,8 @@ static int find_marks(const struct job *j, size_t file, struct mark_group *marks
     return t ? 0 : -1;
 }
 
-/* What is known of each file, one after the other. */
+/* Collects what together_roles needs to know of each file, one file at a time, and its step
+ * marks. -1 with *e set. */
 static int look_at(const struct job *j, struct together *x, struct mark_group *marks, struct err *e)
 {
     int64_t epoch_ns = 0;
@@ -204,7 +211,8 @@ static int say_others(struct job *j, const struct file_role *roles, int taken, s
     return *words ? 0 : err_no_memory(e);
 }
 
-/* Of those that are taken, as job->files will have them. */
+/* Index of the analysed file, counted among the files that stay: the one with the best marks,
+ * otherwise the one with most GPU time. */
 static size_t find_focus(const struct job *j, const struct file_role *roles,
                          const struct mark_group *marks)
 {
@@ -222,6 +230,7 @@ static size_t find_focus(const struct job *j, const struct file_role *roles,
     return focus;
 }
 
+/* Removes files of other runs, and sets *words and *focus. -1 with *e set. */
 static int apart(struct job *j, struct arena *arena, const char **words, size_t *focus,
                  struct err *e)
 {

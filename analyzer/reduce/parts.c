@@ -1,7 +1,7 @@
-/* Files of a job as bytes, and parts of a job on disk: what a worker made of its files, kept until
- * the job is whole, so that one that was stopped goes on where it was. A part that is damaged, or
- * made of other files, is made again. The file is compressed; it is renamed into place once it is
- * complete. */
+/* Files of a job as bytes, and parts of a job on disk. A worker stores what it made of its
+ * files until the job is complete, so that a stopped job can be continued. A part that is
+ * damaged, or made of other files, is made again. The file is compressed, and renamed into
+ * place once it is complete. */
 #include "analyzer/reduce/job.h"
 
 #include "base/plain.h"
@@ -13,7 +13,7 @@
 #include <zlib.h>
 
 #define MAGIC "gpuprof part 1\n"
-enum { PIECE = 1 << 16, MOST = 1 << 30 /* bytes of a part, unpacked */ };
+enum { PIECE = 1 << 16, MOST = 1 << 30 /* largest part in bytes, unpacked */ };
 
 static int write_bytes(const struct bytes *b, const char *path, struct err *e)
 {
@@ -68,7 +68,7 @@ int job_write(const struct job *j, const char *made_of, const char *path, struct
     return rc;
 }
 
-/* 1: all of it; 0: there is none, or it is damaged; -1: out of memory. */
+/* 1: all was read; 0: no file, or damaged; -1: out of memory. */
 static int read_bytes(const char *path, struct bytes *b)
 {
     static const size_t magic = sizeof MAGIC - 1;

@@ -1,7 +1,7 @@
-/* Shares files out to processes: neighbours, and about as many bytes each. */
+/* Divides files among processes: neighbouring files, and about as many bytes each. */
 #include "analyzer/reduce/share.h"
 
-/* Opening a file costs something, too, and empty ones are files. */
+/* Cost of reading a file: its bytes, and a constant for opening it. */
 static double cost(int64_t bytes)
 {
     enum { FILE_BYTES = 4096 };

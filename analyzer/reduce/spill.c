@@ -1,5 +1,5 @@
-/* Summaries in a file: written one behind the other, read one at a time. The file has no name, so
- * that it goes with the process. */
+/* Stores summaries in a temporary file: written one after the other, read one at a time. The file
+ * has no name, so it disappears with the process. */
 #include "analyzer/reduce/job.h"
 
 #include <fcntl.h>

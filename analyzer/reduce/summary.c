@@ -1,4 +1,4 @@
-/* Picks the rows of a recording that other ranks are compared with. */
+/* Selects the rows of a recording that are needed to compare its rank with others. */
 #include "analyzer/reduce/summary.h"
 
 #include "analyzer/measure/rank_work.h"
@@ -11,8 +11,9 @@
 #include <string.h>
 
 enum {
-    NAMES = 256,  /* kernels' names by which programs are compared: those of the lowest hashes */
-    SAMPLES = 64, /* of a thread's clocks */
+    NAMES = 256,  /* number of kernel names by which programs are compared: those
+                     with the lowest hashes */
+    SAMPLES = 64, /* most clock samples of a thread */
 };
 #define BESIDE "kernels beside a collective"
 
@@ -21,10 +22,10 @@ struct summary {
     struct sink *out;
     struct err *e;
     struct spans *compute, *comm; /* by device */
-    uint32_t *collective;         /* by op: its row among the collectives, TL_NONE */
-    bool *threads;                /* by index: some row names it */
-    int64_t kernels, apis, marks; /* rows so far */
-    int64_t metas;                /* the largest number of one */
+    uint32_t *collective;         /* by op: its index in timeline.collectives, or TL_NONE */
+    bool *threads;                /* by index: a row in the summary refers to it */
+    int64_t kernels, apis, marks; /* number of such rows so far */
+    int64_t metas;                /* the largest id of a meta row so far */
 };
 
 static uint32_t text(const struct summary *s, uint32_t id)
@@ -43,9 +44,9 @@ static bool is_collective(const struct op *o)
     return o->kind == OP_KERNEL && o->class.family == FAMILY_COMM;
 }
 
-/* ---- what is referred to ---- */
+/* ---- tables that rows refer to ---- */
 
-/* One table as it is; STRINGS: statements that translate texts of the row `r`. */
+/* Puts all rows of a table. `strings`: statements that convert the texts of the row `r`. */
 #define PUT_ALL(s, type, kind, array, count, strings)                                              \
     for (size_t i_ = 0; i_ < (count); i_++) {                                                      \
         struct type r = (array)[i_];                                                               \
@@ -117,7 +118,8 @@ static int put_kernel(struct summary *s, uint32_t stream, uint32_t name, const s
     return put(s, ROW_KERNEL, &k);
 }
 
-/* The call that launched an operation; its number, 0 = none is known. -1 on failure. */
+/* Puts the call that launched an operation. Returns its correlation number, 0 = not
+ * known, -1 with *s->e set. */
 static int64_t put_launch(struct summary *s, const struct op *o)
 {
     if (o->api == TL_NONE)
@@ -153,7 +155,8 @@ static int put_collective(struct summary *s, uint32_t op)
     return put(s, ROW_COLLECTIVE, &c);
 }
 
-/* Of the names of kernels those of the lowest hashes: a sample that all ranks draw alike. */
+/* A kernel name with its hash. The names with the lowest hashes are a sample that is
+ * the same on all ranks. */
 struct drawn {
     uint64_t hash;
     uint32_t op;
@@ -174,7 +177,7 @@ static void draw(const struct timeline *t, bool *seen, uint32_t op, struct drawn
     v[at] = (struct drawn){hash, op};
 }
 
-/* The first kernel of each name, and the work that begins and ends the recording. */
+/* Puts the first kernel of each sampled name, and the first and the last work of the recording. */
 static int put_samples(struct summary *s)
 {
     const struct timeline *t = s->t;
@@ -203,7 +206,7 @@ static int put_samples(struct summary *s)
     return 0;
 }
 
-/* Computing of a device while one of its collectives runs. */
+/* Puts the times in which a device computes while one of its collectives runs. */
 static int put_beside(struct summary *s, uint32_t device)
 {
     const struct spans *a = &s->compute[device], *b = &s->comm[device];
@@ -255,7 +258,7 @@ static int put_meta(struct summary *s, uint32_t process, const char *key, const 
     return put(s, ROW_META, &m);
 }
 
-/* What a late rank is compared by with another one. */
+/* Puts the measurements by which a late rank is compared with another one. */
 static int put_rank_work(struct summary *s)
 {
     const struct timeline *t = s->t;
@@ -281,7 +284,7 @@ static int put_rank_work(struct summary *s)
     return 0;
 }
 
-/* ---- the host ---- */
+/* ---- host ---- */
 
 static int put_marks(struct summary *s)
 {
@@ -307,7 +310,7 @@ static int put_marks(struct summary *s)
     return 0;
 }
 
-/* A thread's clocks only rise: of many samples every n-th says as much. */
+/* Puts every n-th of a thread's clock samples. That is enough, because the clocks only increase. */
 static int put_clocks(struct summary *s)
 {
     const struct timeline *t = s->t;

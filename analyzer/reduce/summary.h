@@ -1,18 +1,19 @@
-/* The summary of a recording: of all its rows those that a job's other ranks are compared with.
- * Its collectives with the calls that launched them, when it computes beside them, its marks of
- * steps, its batches, where it ran, and what its kernels are called. A few KB per step; read as a
- * recording, it gives the same facts about ranks as all rows do. Cost: one pass over the rows. */
+/* The summary of a recording: those of its rows with which a job's ranks are compared. It contains
+ * its collectives and the calls that launched them, computing beside them, step marks, batches, its
+ * processes and devices, and names of its kernels. It takes a few KB per step. Read as a recording,
+ * it yields the same facts about ranks as all rows do. Cost: one pass over the rows. */
 #ifndef GPUPROF_REDUCE_SUMMARY_H
 #define GPUPROF_REDUCE_SUMMARY_H
 
 #include "analyzer/timeline/timeline.h"
 
-/* Whether a summary says all: without work of a GPU the ranks are compared by every range of their
- * threads. */
+/* False if a summary is not enough: without GPU work ranks are compared by all
+ * ranges of their threads. */
 bool summary_suffices(const struct timeline *t);
-/* Pours it into `out`. -1 with *e set. */
+/* Pours the summary into `out`. -1 with *e set. */
 int summary_write(const struct timeline *t, struct sink *out, struct err *e);
-/* GPU time of the process that has most of it: who is analysed where no rank marks its steps. */
+/* GPU time of the process with the most. It decides which rank is analysed if
+ * no rank marks its steps. */
 int64_t summary_work_ns(const struct timeline *t);
 
 #endif
