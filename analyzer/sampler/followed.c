@@ -1,4 +1,5 @@
-/* One process: finds its Python, keeps the list of its threads, and looks at each of them. */
+/* Samples one process: finds its Python, keeps the list of its threads, and
+ * looks at each of them. */
 #include "analyzer/sampler/followed.h"
 
 #include "base/clock.h"
@@ -18,8 +19,8 @@ static void put(struct samples *done, const struct sample *s)
         *to = *s;
 }
 
-/* The kernel says R of one that runs and of one that has no core: the time around the look tells
- * which of both it did more. */
+/* Distinguishes running from ready: for both the kernel says R. The thread's clocks before and
+ * after the look show which of both it did for longer. */
 static void settle(struct followed_thread *t, const struct proc_look *now)
 {
     if (t->sample.state == SAMPLE_RUNNING && now->turns >= 0 &&
@@ -41,13 +42,15 @@ static uint8_t state_of(char state)
     return state == 'R' ? SAMPLE_RUNNING : state == 'D' ? SAMPLE_DISK : SAMPLE_ASLEEP;
 }
 
-/* It has not got a core since the last look, so it is where it was. It may have been woken. */
+/* True if the thread has not had a core since the last look: its stack is the same.
+ * It may have been woken. */
 static bool stands_still(const struct followed_thread *t, const struct proc_look *now)
 {
     return t->sampled && now->turns >= 0 && now->turns == t->last.turns &&
            t->sample.state != SAMPLE_RUNNING;
 }
 
+/* Counts one more look for the thread's sample; begins a new sample if its state changed. */
 static void prolong(struct followed_thread *t, const struct proc_look *now, int64_t now_ns,
                     struct samples *done)
 {
@@ -65,8 +68,9 @@ static void prolong(struct followed_thread *t, const struct proc_look *now, int6
     t->sample.looks++;
 }
 
-/* A stack that was torn while it was read ends, mostly, in another function than the thread's own:
- * one that is seen for the first time does not count. */
+/* True if the thread's outermost function was seen before. A stack that changed while it was read
+ * mostly ends in another function than the thread's own; so a new outermost function is remembered,
+ * but does not count the first time. */
 static bool knows_root(struct followed_thread *t, uint64_t code)
 {
     for (int i = 0; i < ROOTS; i++)
@@ -164,7 +168,7 @@ static void list_threads(struct followed *f, struct samples *done)
     drop_unlisted(f, done);
 }
 
-/* ---- the process ---- */
+/* ---- process ---- */
 
 static bool find_python(struct followed *f)
 {

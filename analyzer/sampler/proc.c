@@ -1,4 +1,4 @@
-/* Reads /proc/PID/task/TID: see proc.h. */
+/* Reads the state of a thread from /proc/PID/task/TID: see proc.h. */
 #include "analyzer/sampler/proc.h"
 
 #include <fcntl.h>
@@ -54,7 +54,7 @@ bool proc_look(const struct proc_thread *t, struct proc_look *look)
     }
     if (!read_whole(t->stat, text, sizeof text))
         return false;
-    const char *name = strrchr(text, ')'); /* the name may hold blanks */
+    const char *name = strrchr(text, ')'); /* the name may contain spaces */
     look->state = name && name[1] == ' ' ? name[2] : 0;
     return look->state && look->state != 'Z' && look->state != 'X';
 }

@@ -1,4 +1,4 @@
-/* The sampler's thread, and how often it looks at what: see sampler.h. */
+/* The sampler's thread, which decides how often to look at each process: see sampler.h. */
 #include "analyzer/sampler/sampler.h"
 
 #include "analyzer/sampler/followed.h"
@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* COST_SHARE: of a core, all looks together (waking up costs besides, and all shall stay below one
- * per cent); where there are helpers they take half of it. IDLE:
- * while nothing is followed. */
+/* COST_SHARE: all looks together take at most 1/COST_SHARE of a core; waking up costs extra, and
+ * the total must stay below one per cent. Helpers get half of it if there are any. IDLE_NS: pause
+ * while no process is followed. SHORTEST_NS: shortest pause. */
 enum { IDLE_NS = 100000000, COST_SHARE = 125, SHORTEST_NS = 500000 };
 
 struct sampler {
     pthread_t thread;
-    pthread_mutex_t lock; /* of all below; the thread sleeps without it */
+    pthread_mutex_t lock; /* protects all members below; not held while the thread sleeps */
     pthread_cond_t changed;
     bool stop;
     uint64_t random;
@@ -26,7 +26,8 @@ struct sampler {
     struct VEC(struct followed) followed;
 };
 
-/* Between 3/4 and 5/4 of a pause: a loop with steps of 10 ms would else be sampled at one place. */
+/* A random time between 3/4 and 5/4 of ns. With constant pauses, a loop with steps of 10 ms would
+ * always be sampled at the same place. */
 static int64_t about(struct sampler *s, int64_t ns)
 {
     s->random ^= s->random << 13;
@@ -35,9 +36,10 @@ static int64_t about(struct sampler *s, int64_t ns)
     return ns * 3 / 4 + (int64_t)(s->random % (uint64_t)(ns / 2 + 1));
 }
 
-/* The pause between two looks at a process. 20 samples in the GPU's gaps named the first three
- * lines of 42 programs, so a hundred a second are enough for a minute; a short run needs more, and
- * of a long one the samples shall not fill the profile. Nobody asks what a program imports. */
+/* The pause between two looks at a process, without regard to their cost. 20 samples in the GPU's
+ * gaps named the first three lines of 42 programs, so a hundred samples a second are enough in the
+ * first minute. A short run needs more, and the samples of a long one must not fill the profile.
+ * What a program does while it imports modules matters less. */
 static int64_t usual_pause(const struct followed *f, int64_t now_ns)
 {
     static const int64_t ms = 1000000, first_ns = 60000 * INT64_C(1000000),
@@ -56,8 +58,9 @@ static int64_t peers_of(const struct sampler *s, bool helper)
     return n;
 }
 
-/* A look costs what the thread has used since the last one, waking up included. What it takes to
- * find a process's Python, some milliseconds, comes once and counts for no pause. */
+/* Looks at one process and plans the next look. A look costs the CPU time of this thread
+ * since the last one, including waking up. Finding a process' Python, which takes some
+ * milliseconds once, does not count. */
 static void look(struct sampler *s, struct followed *f, int64_t now_ns)
 {
     bool known = f->frames != NULL;
@@ -73,7 +76,7 @@ static void look(struct sampler *s, struct followed *f, int64_t now_ns)
         f->next_ns = now_ns + about(s, pause > usual ? pause : usual);
 }
 
-/* When the next look is due. */
+/* Looks at all processes that are due. Returns the time of the next look. */
 static int64_t look_at_all(struct sampler *s)
 {
     int64_t now_ns = clock_monotonic_ns(), next = now_ns + IDLE_NS;
@@ -100,7 +103,7 @@ static void *work(void *self)
     return NULL;
 }
 
-/* Signals are for the recorder's first thread. */
+/* Starts the thread with all signals blocked: they belong to the recorder's first thread. */
 static bool start_thread(struct sampler *s)
 {
     sigset_t all, before;

@@ -1,4 +1,4 @@
-/* Keeps stacks: see stacks.h. */
+/* Stores stacks as a tree: see stacks.h. */
 #include "analyzer/sampler/stacks.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ void stacks_release(struct stacks *s)
     *s = (struct stacks){0};
 }
 
-/* Texts are interned: the same text is the same pointer. */
+/* Compares texts by pointer: they are interned, so equal texts have equal pointers. */
 static uint64_t hash(const struct stack_frame *f)
 {
     uint64_t h = f->caller + 1;
@@ -67,7 +67,7 @@ static const char *intern(struct stacks *s, const char *text)
     return id == STR_NONE ? "" : str_text(&s->texts, id);
 }
 
-/* The frame below `caller`; where there is no room for it, the caller. */
+/* Number of the frame called by `caller`, added if it is new; `caller` if there is no room. */
 static uint32_t add(struct stacks *s, uint32_t caller, const struct pyframe *p)
 {
     struct stack_frame f = {caller, p->line, intern(s, p->file), intern(s, p->function)};
@@ -84,8 +84,8 @@ static uint32_t add(struct stacks *s, uint32_t caller, const struct pyframe *p)
     return (uint32_t)s->at.n - 1;
 }
 
-/* Below these a forked worker still has the frames of its parent, from which it was started: they
- * are what the parent did then. */
+/* True for the function in which a forked worker begins. Its callers are frames of its parent from
+ * before the fork, which say what the parent did then. */
 static bool starts_worker(const struct pyframe *f)
 {
     static const char *const functions[][2] = {
