@@ -1,10 +1,11 @@
-/* Reads code objects, and Python's three kinds of tables from instructions to lines. */
+/* Reads code objects of another process, and Python's three kinds of tables from
+ * instructions to lines. */
 #include "analyzer/pyframes/code.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A path has 4096 characters at most; a table of 64 KiB belongs to some 10,000 lines. */
+/* A path has at most 4096 characters; a table of 64 KiB covers some 10,000 lines. */
 enum { MOST_TEXT = 4096, MOST_LINES_BYTES = 1 << 16, TYPE_OFFSET = 8, LENGTH = 16, STATE = 32 };
 
 int codes_init(struct codes *c)
@@ -58,7 +59,8 @@ static uint32_t character(const uint8_t *bytes, size_t i, size_t width)
     return width == 2 ? two : four;
 }
 
-/* A str in its compact form, as all that compilers make are; control characters become blanks. */
+/* Reads a str in its compact form, which compilers always produce, as UTF-8; control characters
+ * become spaces. STR_NONE: none, or not readable. */
 static uint32_t read_text(struct codes *c, struct memory *m, const struct python_layout *l,
                           uint64_t at)
 {
@@ -84,9 +86,9 @@ static uint32_t read_text(struct codes *c, struct memory *m, const struct python
     return str_intern(&c->texts, text, used);
 }
 
-/* ---- the object ---- */
+/* ---- code objects ---- */
 
-/* What it says of itself. False: it is no code object. */
+/* Reads the members that identify the object. False: it is no code object. */
 static bool read_head(struct memory *m, const struct python_layout *l, uint64_t code_type,
                       uint64_t address, struct code *head)
 {
@@ -141,7 +143,7 @@ const struct code *codes_find(struct codes *c, struct memory *m, const struct py
     }
     if (!read_rest(c, m, l, &head))
         return NULL;
-    if (!known->address && c->n >= CODES / 2) { /* a program that makes code without end */
+    if (!known->address && c->n >= CODES / 2) { /* the program creates code objects without end */
         forget_all(c);
         return codes_find(c, m, l, code_type, address);
     }
@@ -153,7 +155,7 @@ const struct code *codes_find(struct codes *c, struct memory *m, const struct py
 
 /* ---- lines ---- */
 
-/* 3.9: pairs of how far the instruction, and the line, is from the last pair. */
+/* Python 3.9: pairs of increments for the instruction's address and the line. */
 static int line_by_lnotab(const struct code *c, int64_t at)
 {
     int64_t address = 0, line = c->first_line;
@@ -166,8 +168,8 @@ static int line_by_lnotab(const struct code *c, int64_t at)
     return (int)line;
 }
 
-/* 3.10: pairs of how many bytes of instructions belong to a line, and how far it is from the last;
- * -128 = they belong to none. */
+/* Python 3.10: pairs of how many bytes of instructions belong to a line, and the line's difference
+ * to the previous one; -128 = these instructions have no line. */
 static int line_by_pairs(const struct code *c, int64_t at)
 {
     int64_t end = 0, line = c->first_line, last = c->first_line;
@@ -182,7 +184,7 @@ static int line_by_pairs(const struct code *c, int64_t at)
     return (int)last;
 }
 
-/* A number of 6 bits a byte, the lowest first; bit 6 says that more follow. */
+/* A number of 6 bits per byte, the lowest first; bit 6 says that more follow. */
 static int64_t varint(const struct code *c, size_t *i)
 {
     uint64_t value = 0;
@@ -201,8 +203,8 @@ static int64_t signed_varint(const struct code *c, size_t *i)
     return v & 1 ? -(v >> 1) : v >> 1;
 }
 
-/* 3.11 and later: an entry's first byte tells its form and how many instructions (of two bytes) it
- * is of; only some forms change the line. */
+/* Python 3.11 and later: the first byte of an entry has its form and its number of instructions (of
+ * two bytes each). Only some forms change the line. */
 static int line_by_locations(const struct code *c, int64_t at)
 {
     int64_t end = 0, line = c->first_line;
@@ -216,7 +218,7 @@ static int line_by_locations(const struct code *c, int64_t at)
             line += form - 10;
         if (at < end)
             return form == 15 ? 0 : (int)line;
-        while (i < c->lines_bytes && !(c->lines[i] & 0x80)) /* columns */
+        while (i < c->lines_bytes && !(c->lines[i] & 0x80)) /* skips the columns */
             i++;
     }
     return c->first_line;

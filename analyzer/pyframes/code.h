@@ -7,20 +7,21 @@
 
 #include <stdbool.h>
 
-/* One that was read. Another object may take its place: so what it says of itself is compared, once
- * in CODE_ROUNDS walks, because a walk of eleven frames would else read eleven pages more. */
+/* A code object that was read. Another object may later have its address, so its identifying
+ * members are compared again once in CODE_ROUNDS walks. Comparing each time would read eleven more
+ * pages for a walk of eleven frames. */
 enum { CODE_ROUNDS = 64 };
 struct code {
     uint64_t address;
-    uint64_t round;                      /* of the memory, when it was compared last */
-    uint64_t file_at, name_at, lines_at; /* addresses, as the object has them */
+    uint64_t round;                      /* round of the memory in which it was last compared */
+    uint64_t file_at, name_at, lines_at; /* addresses of its members in the process */
     int32_t first_line;
-    uint32_t file, function; /* ids in texts */
+    uint32_t file, function; /* ids in codes.texts */
     uint8_t *lines;          /* its table of lines */
     size_t lines_bytes;
 };
 
-enum { CODES = 4096 }; /* at once; a power of two */
+enum { CODES = 4096 }; /* most objects kept; a power of two */
 
 struct codes {
     struct str_table texts;
@@ -30,10 +31,10 @@ struct codes {
 
 int codes_init(struct codes *c); /* -1: out of memory */
 void codes_release(struct codes *c);
-/* The code object at `address`; NULL: there is none, or it cannot be read now. */
+/* The code object at `address`. NULL: it is no code object, or cannot be read now. */
 const struct code *codes_find(struct codes *c, struct memory *m, const struct python_layout *l,
                               uint64_t code_type, uint64_t address);
-/* The line of an instruction, `at` bytes behind the first one; 0: not known. */
+/* The line of an instruction `at` bytes after the first one; 0: not known. */
 int code_line(const struct code *c, enum line_table table, int64_t at);
 
 #endif

@@ -1,5 +1,5 @@
-/* Finds the interpreter of a process by /proc/PID/maps and the dynamic symbols of what is mapped
- * there. The files may be replaced, cut short or hostile: all that is read from them is bounded. */
+/* Finds the interpreter of a process by /proc/PID/maps and the symbols of the mapped files. The
+ * files may have been replaced, truncated, or be hostile: all that is read from them is bounded. */
 #include "analyzer/pyframes/find.h"
 
 #include <elf.h>
@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Python's own tables take 300 KiB; a program that embeds it may export much more. */
+/* Python's own tables take 300 KiB; a program that embeds it may export far more. */
 enum { MOST_TABLE = 32 << 20, MOST_SECTIONS = 4096, MOST_SEGMENTS = 128, FILES = 8 };
 
-/* Of one ELF file, before the loader moves it. */
+/* Addresses of symbols in one ELF file, before relocation. */
 struct symbols {
     uint64_t runtime, code_type, version;
 };
@@ -54,7 +54,7 @@ static void read_symbols(int fd, const Elf64_Shdr *table, const Elf64_Shdr *name
     free(text);
 }
 
-/* By the table of the dynamic linker; by the other one only where that has none of them. */
+/* Reads the dynamic symbol table; the other one only if that does not contain the symbols. */
 static void read_tables(int fd, const Elf64_Ehdr *head, struct symbols *s)
 {
     static const uint32_t kinds[] = {SHT_DYNSYM, SHT_SYMTAB};
@@ -69,7 +69,8 @@ static void read_tables(int fd, const Elf64_Ehdr *head, struct symbols *s)
     free(section);
 }
 
-/* What the loader adds to addresses of the file: it mapped `offset` of it to `start`. */
+/* *bias: what the loader added to the file's addresses, given that it mapped `offset`
+ * of the file to `start`. */
 static bool find_bias(int fd, const Elf64_Ehdr *head, uint64_t start, uint64_t offset,
                       uint64_t *bias)
 {
@@ -129,7 +130,8 @@ static bool look_into(pid_t pid, const char *path, uint64_t start, uint64_t offs
     return true;
 }
 
-/* 9 of "libpython3.9.so.1.0", "python3.9" and "_ssl.cpython-39-x86_64-linux-gnu.so". */
+/* The minor version in the name of a file: 9 for "libpython3.9.so.1.0", "python3.9" and
+ * "_ssl.cpython-39-x86_64-linux-gnu.so"; 0: none. */
 static int minor_of(const char *path)
 {
     static const char *const before[] = {"python3.", "cpython-3"};
@@ -142,7 +144,7 @@ static int minor_of(const char *path)
     return 0;
 }
 
-/* One mapping that may hold code; false: it is none. */
+/* Parses a line of maps. True if it maps a file with code. */
 static bool parse(char *line, uint64_t *start, uint64_t *offset, char **path)
 {
     unsigned long long from, at;
@@ -158,9 +160,8 @@ static bool parse(char *line, uint64_t *start, uint64_t *offset, char **path)
     return rights[2] == 'x';
 }
 
-/* The program itself may be Python by any name; extension modules (_ssl.cpython-311-....so) are
- * not.
- */
+/* False for files that cannot be the interpreter, such as extension modules
+ * (_ssl.cpython-311-....so). The program itself may be Python under any name. */
 static bool may_be_python(const char *base, bool is_program)
 {
     return is_program || strncmp(base, "python", 6) == 0 || strncmp(base, "libpython", 9) == 0;

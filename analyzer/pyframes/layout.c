@@ -1,4 +1,5 @@
-/* Reads what tells the layout of an interpreter: the start of _PyRuntime, and its version. */
+/* Reads what determines the layout of an interpreter: the beginning of
+ * _PyRuntime, and the version. */
 #include "analyzer/pyframes/layout.h"
 
 enum layout_result layout_find(struct memory *m, const struct python_place *place,

@@ -6,7 +6,8 @@
 #include "analyzer/pyframes/memory.h"
 #include "wire/python_layout.h"
 
-/* Of the interpreter at `place`: as it says itself (3.13 and later), or by its version. */
+/* For the interpreter at `place`: the layout that it states itself (3.13 and later),
+ * or that of its version. */
 enum layout_result layout_find(struct memory *m, const struct python_place *place,
                                struct python_layout *layout);
 

@@ -1,4 +1,4 @@
-/* Reads another process's memory page by page: see memory.h. */
+/* Reads memory of another process page by page: see memory.h. */
 #include "analyzer/pyframes/memory.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
-/* Memory of another process, copied by the kernel (process_vm_readv) while that process runs on.
- * Whole pages are read, and kept until memory_forget: what lies on one page is read at one moment,
- * and a stack of some thirty frames takes two or three system calls of about a microsecond. */
+/* Memory of another process, copied by the kernel (process_vm_readv) while that process
+ * continues to run. Reads whole pages, and keeps them until memory_forget: what lies on one page
+ * is read at one moment, and a stack of some thirty frames takes two or three system calls of
+ * about a microsecond each. */
 #ifndef GPUPROF_PYFRAMES_MEMORY_H
 #define GPUPROF_PYFRAMES_MEMORY_H
 
@@ -13,7 +14,7 @@ enum { MEMORY_PAGE = 4096, MEMORY_PAGES = 64 };
 
 struct memory {
     pid_t pid;
-    int error; /* errno of the last read that failed; 0 = none did since memory_open */
+    int error; /* errno of the last failed read; 0 = none failed since memory_open */
     uint64_t round;
     struct {
         uint64_t address, round;
@@ -22,9 +23,9 @@ struct memory {
 };
 
 void memory_open(struct memory *m, pid_t pid);
-/* The pages that were read are old from now on. */
+/* Later reads copy the pages again. */
 void memory_forget(struct memory *m);
-/* Copies n bytes from `address` of the process. False: not all of them are mapped, or the kernel
+/* Copies n bytes from `address` in the process. False: not all of them are mapped, or the kernel
  * refuses (EPERM in m->error). */
 bool memory_read(struct memory *m, uint64_t address, void *to, size_t n);
 

@@ -1,4 +1,4 @@
-/* From _PyRuntime to the frames of a thread: see pyframes.h. */
+/* Walks from _PyRuntime to the frames of a thread: see pyframes.h. */
 #include "analyzer/pyframes/pyframes.h"
 
 #include "analyzer/pyframes/code.h"
@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of frames: Python's own limit is 1000, which programs raise. */
+/* MOST_DEEP: most frames read; Python's own limit is 1000, but programs raise it. */
 enum { MOST_DEEP = 4096, MOST_THREADS = 4096, PTHREAD_WORDS = 256, NO_CODE = 16 };
 
-/* Where glibc keeps a thread's number in what pthread_self() points to: behind what belongs to the
- * processor's way to thread-local storage. */
+/* Where glibc keeps the thread id in struct pthread, to which pthread_self() points: behind the
+ * members for thread-local storage, whose size depends on the processor. In 32-bit words. */
 #ifdef __aarch64__
 enum { PTHREAD_TID = 208 / 4 };
 #else
@@ -25,7 +25,8 @@ struct pyframes {
     struct python_place place;
     struct python_layout layout;
     struct codes codes;
-    int tid_word; /* of struct pthread, as a number of 32-bit words; -1 = not found yet */
+    int tid_word; /* place of the thread id in struct pthread, in 32-bit
+                     words; -1 = not found yet */
 };
 
 static enum pyframes_result result_of(enum layout_result r, const struct memory *m)
@@ -91,8 +92,8 @@ static bool is_thread(const struct pyframes *p, pid_t tid)
     return tid > 0 && access(path, F_OK) == 0;
 }
 
-/* The place in struct pthread that holds the process's number for the main thread is where every
- * thread has its own. */
+/* Finds the word in the main thread's struct pthread that contains the process id: in every struct
+ * pthread this word is the thread id. */
 static void find_tid_word(struct pyframes *p, uint64_t state)
 {
     int32_t word[PTHREAD_WORDS];
@@ -107,7 +108,7 @@ static void find_tid_word(struct pyframes *p, uint64_t state)
             p->tid_word = i;
 }
 
-/* 3.9 and 3.10 know a thread by pthread_self() only. */
+/* Python 3.9 and 3.10 store only a thread's pthread_self(). */
 static pid_t tid_by_pthread(struct pyframes *p, uint64_t state)
 {
     uint64_t self;
@@ -164,7 +165,7 @@ size_t pyframes_threads(struct pyframes *p, struct pythread *out, size_t most)
 
 /* ---- frames ---- */
 
-/* The innermost frame; 0: the thread runs no Python code. */
+/* *frame: the innermost frame; 0: the thread runs no Python code. False: not readable. */
 static bool first_frame(struct pyframes *p, uint64_t state, uint64_t *frame)
 {
     if (!memory_word(&p->memory, state + p->layout.frame, frame))
@@ -174,7 +175,8 @@ static bool first_frame(struct pyframes *p, uint64_t state, uint64_t *frame)
     return memory_word(&p->memory, *frame + p->layout.cframe - 1u, frame);
 }
 
-/* How far its instruction is behind its code's first one, in bytes. -1: before it. */
+/* *at: offset of the frame's instruction from its code's first one, in bytes; negative: before
+ * it. False: not readable. */
 static bool instruction_of(struct pyframes *p, uint64_t frame, uint64_t code, int64_t *at)
 {
     int32_t count;
@@ -191,8 +193,8 @@ static bool instruction_of(struct pyframes *p, uint64_t frame, uint64_t code, in
     return true;
 }
 
-/* 1 read; 0 it is none of Python's functions but an entry that the interpreter puts between; -1 it
- * cannot be read. */
+/* 1: read; 0: not a Python function, but an entry that the interpreter
+ * inserts; -1: not readable. */
 static int read_frame(struct pyframes *p, uint64_t at, struct pyframe *out)
 {
     uint64_t address;
@@ -202,7 +204,8 @@ static int read_frame(struct pyframes *p, uint64_t at, struct pyframe *out)
     address &= ~(uint64_t)p->layout.tag;
     const struct code *code =
         codes_find(&p->codes, &p->memory, &p->layout, p->place.code_type, address);
-    if (!code || strcmp(str_text(&p->codes.texts, code->file), "<shim>") == 0) /* 3.12's entries */
+    /* entries of Python 3.12 */
+    if (!code || strcmp(str_text(&p->codes.texts, code->file), "<shim>") == 0)
         return 0;
     if (!instruction_of(p, at, address, &instruction))
         return -1;
@@ -217,7 +220,7 @@ int pyframes_walk(struct pyframes *p, const struct pythread *t, struct pyframe *
 {
     uint64_t frame;
     size_t n = 0;
-    int without = 0; /* frames that are none of Python's functions */
+    int without = 0; /* number of frames that are no Python functions */
     memory_forget(&p->memory);
     if (!first_frame(p, t->state, &frame))
         return -1;
@@ -230,7 +233,8 @@ int pyframes_walk(struct pyframes *p, const struct pythread *t, struct pyframe *
         if (rc > 0 && n < most)
             out[n++] = one;
         else if (rc > 0)
-            out[most - 1] = one; /* of a deep stack: the inner ones, and the outermost */
+            out[most - 1] = one; /* if the stack is too deep for `out`, its last entry
+                                    is the outermost frame */
         if (!memory_word(&p->memory, frame + p->layout.previous, &frame))
             return -1;
     }

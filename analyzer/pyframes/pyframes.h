@@ -1,9 +1,9 @@
-/* The Python stack of another process, read from outside: no lock is taken in it, no signal sent,
- * nothing paused. So a stack may be torn, where the thread went on while it was read: every address
- * is checked, and a caller should drop stacks whose outermost frame it does not know.
+/* The Python stack of another process, read from outside: without taking a lock, sending a signal
+ * or pausing anything. So a stack may be inconsistent if the thread ran while it was read. Every
+ * address is checked, and a caller should drop stacks whose outermost frame it does not know.
  *
- * For CPython 3.9 to 3.14 on 64-bit Linux; not for builds without the GIL. One reader belongs to
- * one thread. */
+ * For CPython 3.9 to 3.14 on 64-bit Linux, but not for builds without the GIL. One reader
+ * belongs to one thread. */
 #ifndef GPUPROF_PYFRAMES_PYFRAMES_H
 #define GPUPROF_PYFRAMES_PYFRAMES_H
 
@@ -17,12 +17,12 @@ struct pyframes;
 enum pyframes_result {
     PYFRAMES_OPEN,
     PYFRAMES_NOT_PYTHON, /* the process maps no interpreter now */
-    PYFRAMES_NOT_YET,    /* it has one that has not started: ask again */
-    PYFRAMES_FORBIDDEN,  /* the kernel does not let us read its memory */
-    PYFRAMES_UNKNOWN     /* a version, a build or a system that this reader does not know */
+    PYFRAMES_NOT_YET,    /* its interpreter has not started yet: try again */
+    PYFRAMES_FORBIDDEN,  /* the kernel does not allow reading its memory */
+    PYFRAMES_UNKNOWN     /* an unknown version, build or system */
 };
 
-/* A thread that has run Python. */
+/* A thread that has run Python code. */
 struct pythread {
     uint64_t state; /* address of its PyThreadState */
     pid_t tid;
@@ -31,17 +31,18 @@ struct pythread {
 struct pyframe {
     const char *file, *function; /* UTF-8, valid until pyframes_close */
     int line;                    /* 0 = not known */
-    uint64_t code;               /* identity of the function, while it exists */
+    uint64_t code;               /* identifies the function while it exists */
 };
 
 enum pyframes_result pyframes_open(struct pyframes **out, pid_t pid);
 void pyframes_close(struct pyframes *p);
 int pyframes_minor(const struct pyframes *p);      /* 11 for Python 3.11 */
 bool pyframes_forbidden(const struct pyframes *p); /* the kernel refused the last read */
-/* Its threads now, `most` at most; 0: the process is gone, or its Python has ended. */
+/* Lists its threads, at most `most`. 0: the process has ended, or its Python has. */
 size_t pyframes_threads(struct pyframes *p, struct pythread *out, size_t most);
-/* The frames of a thread, innermost first; of a deeper stack the inner ones and, as the last, the
- * outermost. -1: it could not be read, or is torn; 0: the thread runs no Python code now. */
+/* Reads the frames of a thread, innermost first. Of a stack deeper than `most`: the
+ * inner ones, and the outermost one last. -1: not readable, or inconsistent; 0: the
+ * thread runs no Python code now. */
 int pyframes_walk(struct pyframes *p, const struct pythread *t, struct pyframe *out, size_t most);
 
 #endif
