@@ -1,4 +1,4 @@
-/* Names a frame of a stack, and tells whether it is the program's own. */
+/* Names a frame of a stack, and decides whether it is the program's own. */
 #ifdef GPUPROF_LIBDW
 #include "analyzer/unwind/frame.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNITS = 1 << 16 }; /* that are looked through */
+enum { UNITS = 1 << 16 }; /* most compilation units searched */
 
 static const char *base_of(const char *path)
 {
@@ -19,7 +19,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Files of CUDA and of the system: their code is not the user's. */
+/* True for files of gpuprof, CUDA and the system: their code is not the user's. */
 static bool is_system(const char *path)
 {
     static const char *const stems[] = {"libgpuprof",  "libvgpu",     "libcuda",  "libcupti",
@@ -35,8 +35,8 @@ static bool is_system(const char *path)
     return false;
 }
 
-/* CUDA's own functions, which a program with a static runtime carries: cudaMemcpy, cuMemcpyHtoD_v2,
- * __cudart123, cudart::..., libcudart_static_0123abcd. */
+/* True for CUDA's own functions, which a program with a static runtime contains: cudaMemcpy,
+ * cuMemcpyHtoD_v2, __cudart123, cudart::..., libcudart_static_0123abcd. */
 static bool is_runtime(const char *function)
 {
     const char *upper = begins(function, "cuda") ? function + 4
@@ -46,7 +46,8 @@ static bool is_runtime(const char *function)
            begins(function, "_ZN6cudart") || begins(function, "libcudart_static");
 }
 
-/* Headers of CUDA, the compiler and its libraries: what they inline is not the program's. */
+/* True for headers of CUDA, the compiler and its libraries: code inlined from
+ * them is not the program's. */
 static bool is_header(const char *file)
 {
     if (begins(file, "/usr/include/") || begins(file, "/usr/lib/") || strstr(file, "/include/c++/"))
@@ -55,8 +56,8 @@ static bool is_header(const char *file)
     return dot && dot[1] == 'h' && begins(base, "cuda_");
 }
 
-/* _ZN7Trainer4stepEi becomes Trainer::step, _Z4stepi becomes step. Names with more in them
- * (templates, constructors) stay as they are. */
+/* _ZN7Trainer4stepEi becomes Trainer::step, and _Z4stepi becomes step. Names with other parts
+ * (templates, constructors) stay mangled. */
 static void unmangle(const char *name, char *text, size_t size)
 {
     const char *at = name + 2;
@@ -68,7 +69,7 @@ static void unmangle(const char *name, char *text, size_t size)
         size_t n = *at >= '1' && *at <= '9' ? strtoul(at, &end, 10) : 0;
         if (n == 0 || n > strlen(end) || used + n + 3 > size)
             break;
-        if (!begins(end, "_GLOBAL__N_")) /* no name */
+        if (!begins(end, "_GLOBAL__N_")) /* an anonymous namespace is left out */
             used +=
                 (size_t)snprintf(text + used, size - used, "%s%.*s", used ? "::" : "", (int)n, end);
         at = end + n;
@@ -78,7 +79,8 @@ static void unmangle(const char *name, char *text, size_t size)
         snprintf(text, size, "%s", name);
 }
 
-/* The function's name as its debug information has it, with the symbol's classes and namespaces. */
+/* Writes the function's name from its debug information, with classes and namespaces from
+ * the symbol if they match. */
 static void name_function(const char *own, const char *symbol, char *text, size_t size)
 {
     unmangle(symbol ? symbol : "", text, size);
@@ -98,7 +100,8 @@ struct where {
     unsigned line;
 };
 
-/* From inside out: what is inlined counts for its caller while it is of a header. */
+/* Looks from the inlined functions outward for a place that is not in a header. False: even the
+ * function itself is in one. */
 static bool look_outward(const struct libdw *d, Dwarf_Die *unit, Dwarf_Die *scopes, int n,
                          struct where *w)
 {
@@ -129,7 +132,8 @@ static bool look_outward(const struct libdw *d, Dwarf_Die *unit, Dwarf_Die *scop
     return !is_header(w->file);
 }
 
-/* The unit of the address. Compilers other than gcc leave no index of addresses. */
+/* The compilation unit of the address. Only gcc writes an index of addresses, so the units
+ * may have to be searched. */
 static Dwarf_Die *find_unit(const struct libdw *d, Dwfl_Module *m, Dwarf_Addr pc, Dwarf_Addr *bias)
 {
     Dwarf_Die *unit = d->dwfl_module_addrdie(m, pc, bias), *next = NULL;
@@ -142,7 +146,7 @@ static Dwarf_Die *find_unit(const struct libdw *d, Dwfl_Module *m, Dwarf_Addr pc
     return unit;
 }
 
-/* 1 found; 0 nothing is known of lines here; -1 it is a header's. */
+/* 1: found; 0: no line information here; -1: the code belongs to a header. */
 static int look_up(const struct libdw *d, Dwfl_Module *m, Dwarf_Addr pc, struct where *w)
 {
     int line = 0;

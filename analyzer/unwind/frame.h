@@ -1,4 +1,4 @@
-/* One frame of a stack: whose it is, and what to call it. */
+/* One frame of a stack: whether it is the program's own, and its name. */
 #ifndef GPUPROF_UNWIND_FRAME_H
 #define GPUPROF_UNWIND_FRAME_H
 
@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* False: the frame is not the program's own, but of CUDA, the C library or the like; or nothing is
- * known of it. pc: of the call. */
+/* Writes the frame's place to `text`. False: the frame belongs to CUDA, the C library or the like,
+ * or a header. pc: address of the call. */
 bool frame_place(const struct libdw *d, Dwfl_Module *m, Dwarf_Addr pc, char *text, size_t size);
 
 #endif

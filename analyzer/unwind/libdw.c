@@ -1,4 +1,4 @@
-/* Opens libdw and fills the table of its functions. */
+/* Opens libdw, and fills the table of its functions. */
 #ifdef GPUPROF_LIBDW
 #include "analyzer/unwind/libdw.h"
 

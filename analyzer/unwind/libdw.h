@@ -1,4 +1,4 @@
-/* libdw as a table of functions, filled by dlopen. */
+/* libdw as a table of functions, filled by dlopen, so that gpuprof runs without it. */
 #ifndef GPUPROF_UNWIND_LIBDW_H
 #define GPUPROF_UNWIND_LIBDW_H
 
@@ -41,6 +41,6 @@ struct libdw {
 #undef X
 };
 
-const struct libdw *libdw(void); /* NULL: it is not there */
+const struct libdw *libdw(void); /* NULL: libdw is not installed */
 
 #endif

@@ -1,4 +1,4 @@
-/* Unwinds copied stacks, from the mapped files of the process. */
+/* Unwinds copied stacks, using the files that the process has mapped. */
 #include "analyzer/unwind/unwind.h"
 
 #ifdef GPUPROF_LIBDW
@@ -18,7 +18,7 @@ struct unwinder {
     Dwfl *dwfl;
     int pid;
     bool attached;
-    const struct spool_rec_stack *r; /* the stack that is unwound now */
+    const struct spool_rec_stack *r; /* the current stack */
     const uint8_t *bytes;
     char *text;
     size_t size;
@@ -33,7 +33,8 @@ const char *unwind_missing(void)
 
 /* ---- files ---- */
 
-/* A mapped file may have been replaced by something that cannot be read as one. */
+/* Opens a file to read. -1: it is not a regular file; a mapped file may have
+ * been replaced by anything. */
 static int open_file(const char *path)
 {
     struct stat st;
@@ -45,7 +46,8 @@ static int open_file(const char *path)
     return fd;
 }
 
-/* A container's files are behind the process's root while it lives. */
+/* Opens the ELF file of a module. While the process lives, its root (/proc/PID/root) shows the
+ * files of its container. */
 static int find_elf(Dwfl_Module *m, void **user, const char *name, Dwarf_Addr base,
                     char **file_name, Elf **elf)
 {
@@ -93,7 +95,7 @@ void unwind_reload(struct unwinder *u, const char *maps, size_t size)
     fclose(f);
 }
 
-/* ---- the state of the thread ---- */
+/* ---- state of the thread ---- */
 
 static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread)
 {
@@ -124,7 +126,7 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr at, Dwarf_Word *word, void *arg)
     return true;
 }
 
-/* x86-64: numbers of the registers in DWARF. */
+/* DWARF's numbers of the registers on x86-64. */
 static bool set_registers(Dwfl_Thread *thread, void *arg)
 {
     static const int numbers[SPOOL_STACK_REGISTERS] = {16, 7, 6, 3, 12, 13, 14, 15};
@@ -144,7 +146,7 @@ static int see_frame(Dwfl_Frame *frame, void *arg)
     bool exact;
     if (u->frames++ == FRAMES || !u->d->dwfl_frame_pc(frame, &pc, &exact))
         return DWARF_CB_ABORT;
-    pc -= !exact; /* the call, not what comes behind it */
+    pc -= !exact; /* a return address: step back into the call */
     Dwfl_Module *m = u->d->dwfl_addrmodule(u->dwfl, pc);
     if (!m) {
         u->result = UNWIND_UNKNOWN;
