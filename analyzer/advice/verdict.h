@@ -20,12 +20,12 @@ void verdict_no_gpu_work(struct advice *a);
 /* Writes the verdict and returns true if the virtual GPU saw no call, or stopped the program at a
  * call that it lacks. */
 bool verdict_unreached(struct advice *a);
-/* Each writes the verdict and returns true if its condition holds. Failed: most launches never run.
- * Lost: the GPU's records of too many launches in the steps are missing. */
+/* Each writes the verdict and returns true if more than ADVICE_LOST_RECORDS_PCT % of the launches
+ * failed (so that the GPU never ran them), or of the GPU's records of launches are missing. */
 bool verdict_launches_failed(struct advice *a);
 bool verdict_launches_lost(struct advice *a);
-/* The same if most of the idle time between queued kernels lies within launched graphs, and is most
- * of the lost time: then records of kernels are missing. */
+/* The same if most of the idle time between queued kernels lies within launched graphs and takes
+ * more than that share of the step: then records of the graphs' kernels are missing. */
 bool verdict_graphs_lost(struct advice *a);
 /* Returns a sentence about missing evidence, to follow the reason, or "". */
 const char *verdict_missing(struct advice *a);

@@ -47,7 +47,8 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
         int64_t spare = w->spare_ns < p->dur[i] ? w->spare_ns : p->dur[i];
         int64_t start = edit_op(g, i)->start_ns;
         p->dur[i] -= spare;
-        if (waits.n == 0 || start >= waits.at[waits.n - 1].start_ns) /* in order */
+        /* Spans are added by start. A collective of another communicator may have started earlier. */
+        if (waits.n == 0 || start >= waits.at[waits.n - 1].start_ns)
             rc = spans_add(&waits, start, start + spare);
     }
     if (rc == 0 && waits.n && spans_index(&waits) == 0)
