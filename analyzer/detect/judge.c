@@ -110,7 +110,7 @@ int judge_same(struct cut *c, const struct sequence *s, struct scratch *w)
     if (cut_judge(c, s, w) < 0)
         return -1;
     c->guessed = true;
-    /* A program that reads the result of many passes may do other work now and then, depending on it. */
+    /* A program that reads the result of each of many passes may now and then act on a result. */
     bool reads = cut_hint(c) == HINT_COPIES && c->k >= DETECT_MANY;
     return c->alike >= DETECT_MOST && c->within >= (reads ? DETECT_ENOUGH : DETECT_NEARLY_ALL) &&
            c->steady >= DETECT_WORK && c->layers < DETECT_HALF && !layers_once(c) && !moves_only(c);

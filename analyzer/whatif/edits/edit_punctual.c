@@ -47,7 +47,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
         int64_t spare = w->spare_ns < p->dur[i] ? w->spare_ns : p->dur[i];
         int64_t start = edit_op(g, i)->start_ns;
         p->dur[i] -= spare;
-        /* Spans are added by start. A collective of another communicator may have started earlier. */
+        /* Spans are added by start; a collective of another communicator may start earlier. */
         if (waits.n == 0 || start >= waits.at[waits.n - 1].start_ns)
             rc = spans_add(&waits, start, start + spare);
     }
