@@ -157,6 +157,8 @@ static struct span_ns within_sure(const struct facts *f, const struct edit_kind 
     return s;
 }
 
+/* Predicts what a finding's change saves, and replaces the finding's bound by the interval. If the
+ * interval shows no more than the bound, the finding stays a bound. */
 static void predict(struct advice *a, struct engine *x, struct outcome *o)
 {
     const struct outcome *one = o;
@@ -246,6 +248,7 @@ static void bound_unstacked(const struct advice *a, struct engine *x, struct out
              "them the GPU hardly waits for it";
 }
 
+/* Replays each finding's change: most become predictions, best_case changes get bounds. */
 static void predict_all(struct advice *a, struct engine *x)
 {
     bool crowded = lacks_core(a);

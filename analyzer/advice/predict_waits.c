@@ -112,6 +112,8 @@ static struct step_wait *longest_untried(struct step_waits *p, const bool *tried
     return best;
 }
 
+/* Removes the ADVICE_WAITS_TRIED longest waits one at a time. Returns the one that saves most, or
+ * NULL. */
 static const struct step_wait *best_alone(struct engine *x, const struct outcome *o,
                                           struct step_waits *p)
 {

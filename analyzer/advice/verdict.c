@@ -257,6 +257,8 @@ static const char *starved_text(struct advice *a)
         time_words(ns, sizeof ns, f->host.starved_ns), share(a, f->host.starved_ns));
 }
 
+/* Chooses class and sentence of the verdict, in this order: the lack of a core, a late rank, lost
+ * time that exceeds computing, computing, lost time beside it, or no single cause. */
 static void write_class(struct advice *a)
 {
     const struct group *g = largest_group(a);

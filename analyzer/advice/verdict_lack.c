@@ -176,6 +176,7 @@ bool verdict_unreached(struct advice *a)
     return missing != NULL;
 }
 
+/* Returns the number of a CUDA error (cudaError_t) with its meaning. */
 static const char *error_words(struct advice *a, unsigned error)
 {
     static const struct {

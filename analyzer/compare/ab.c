@@ -90,6 +90,7 @@ static double draw_arm(const struct ab_arm *arm, int64_t *scratch, uint64_t *sta
     return sum / (double)arm->count;
 }
 
+/* Compares the measured interval with 0 and with the prediction. */
 static void set_verdict(struct ab_result *r, const struct ab_prediction *p)
 {
     r->verdict = AB_CONFIRMED;

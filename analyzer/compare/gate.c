@@ -135,6 +135,7 @@ static double part_pct(const struct advice *a, enum part p)
                : 0;
 }
 
+/* Returns the measured value of a limit: `values` has the order of `limits`. */
 static double measure(const struct advice *a, const struct limit *l)
 {
     const double values[] = {(double)a->facts->step_ns / 1e6,
@@ -162,6 +163,7 @@ static bool about_gpu(const struct limit *l)
            (strcmp(l->section, "idle") == 0 && strcmp(l->key, "input_pct_max") != 0);
 }
 
+/* Judges one line of a budget. Returns -1 with *e set if there are too many, or without memory. */
 static int check_limit(struct gate *g, const struct advice *a, const struct limit *l,
                        double allowed, struct err *e)
 {

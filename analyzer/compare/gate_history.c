@@ -125,6 +125,8 @@ static const char *left_out(const struct gate_wish *wish)
     return wish->left_out ? wish->left_out : "";
 }
 
+/* Judges the new run: the limit is the larger of the allowed regression and the history's own
+ * scatter. Returns -1 without memory. */
 static int judge(struct gate *g, struct gate_check *c, const struct advice *now,
                  const struct gate_wish *wish, double mid, double *v)
 {

@@ -308,6 +308,8 @@ static int timed_pass(const struct cut **c, bool *layers, struct cut passes[CAND
     return n > 0 ? waits_pass(c, passes, n, s, t, process) : n;
 }
 
+/* Finds the steps in one sequence and fills *d; d->text stays NULL if there are none. Returns -1
+ * without memory. */
 static int detect(struct detected *d, const struct timeline *t, const struct sequence_of *of,
                   size_t wanted, bool guess, struct arena *arena)
 {

@@ -72,6 +72,7 @@ static int count_before(struct launches *l, const struct timeline *t, const stru
     return 0;
 }
 
+/* Counts the launches inside the thread's input ranges, by name. Returns -1 without memory. */
 static int launches_count(struct launches *l, const struct timeline *t, const struct thread *th)
 {
     l->held = calloc((size_t)t->strings.n + 1, sizeof *l->held);

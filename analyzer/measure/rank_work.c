@@ -63,6 +63,7 @@ static bool said(const struct timeline *t, uint32_t process, uint32_t device, st
 
 /* ---- from the rows ---- */
 
+/* Counts kernels, their blocks and collectives; a hostile number of blocks must not overflow. */
 static void count_kernels(const struct timeline *t, uint32_t device, struct rank_work *w)
 {
     for (uint32_t i = 0; i < t->op_count; i++) {
@@ -83,6 +84,8 @@ static void count_kernels(const struct timeline *t, uint32_t device, struct rank
     }
 }
 
+/* Measures one device. Time in which a collective runs does not count as computing. Returns -1
+ * without memory. */
 static int measure_gpu(const struct timeline *t, uint32_t device, struct rank_work *w)
 {
     struct activity act;

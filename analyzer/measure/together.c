@@ -112,6 +112,7 @@ static void find_files(struct taken *k, size_t file)
     }
 }
 
+/* Notes rank, world size, time and GPU of each process's file. Returns -1 without memory. */
 static int take_processes(struct taken *k)
 {
     const struct timeline *t = k->t;
@@ -146,6 +147,7 @@ static int set_bit(struct names *bits, uint32_t i)
     return !was;
 }
 
+/* Notes which kernels and collectives each file contains, and when. Returns -1 without memory. */
 static int take_work(struct taken *k)
 {
     const struct timeline *t = k->t;

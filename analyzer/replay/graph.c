@@ -130,6 +130,8 @@ static void find_window(struct maker *m)
     m->g->length_ns = m->end_ns - m->g->start_ns;
 }
 
+/* Links the operations of each API call in order: first_op by call, next_op by operation. Returns
+ * -1 without memory. */
 static int link_ops(struct maker *m)
 {
     const struct timeline *t = m->t;
@@ -203,6 +205,7 @@ static bool *find_feeders(const struct timeline *t, const bool *aside)
     return feeds;
 }
 
+/* Makes all tasks of the window and sorts them by their keys. Returns -1 without memory. */
 static int make(struct maker *m)
 {
     uint32_t *event_of = index_events(m->t);

@@ -304,6 +304,8 @@ static int join_pages(struct joiner *j, uint32_t i)
     return rc;
 }
 
+/* Adds the edges that end at task i, and notes it as the latest task of its lane. Tasks come in
+ * order, so everything that i waits for was noted before. Returns -1 without memory. */
 static int join_task(struct joiner *j, uint32_t i)
 {
     struct task *t = &j->g->tasks[i];

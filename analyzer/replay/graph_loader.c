@@ -32,6 +32,8 @@ static void merge(struct maker *m)
     m->marks.n = kept;
 }
 
+/* Lists the training thread's waits for batches and its own fetches as marks. Returns -1 without
+ * memory. */
 static int find_waits(struct maker *m)
 {
     const struct timeline *t = m->t;

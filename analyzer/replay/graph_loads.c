@@ -16,6 +16,8 @@ static int by_start(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
+/* Lists the ranges of the training thread in which it makes batches; if there are none, those in
+ * which it takes them. Returns -1 without memory. */
 static int find_marks(struct maker *m, const struct name_test *makes, const struct name_test *input)
 {
     const struct timeline *t = m->t;
@@ -116,6 +118,7 @@ static int suppose_loads(struct maker *m, const struct deliveries *d)
     return 0;
 }
 
+/* Finds marks and loads by the names of ranges. Returns -1 without memory. */
 static int find_ranges(struct maker *m, struct loads *loads)
 {
     const struct timeline *t = m->t;
@@ -135,6 +138,7 @@ static int find_ranges(struct maker *m, struct loads *loads)
     return rc;
 }
 
+/* Adds the recorded loads as tasks, if it can tell which load makes which batch. */
 static void put_made(struct maker *m, struct loads *loads)
 {
     qsort(loads->at, loads->n, sizeof *loads->at, by_start);

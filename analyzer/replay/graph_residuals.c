@@ -91,6 +91,9 @@ static int64_t legacy_end(const struct graph *g, const int64_t *tail, const stru
 
 #define LATER(a, b) ((a) > (b) ? (a) : (b))
 
+/* Computes the residual of task i. `ready` is when its dependencies allow it to start; a lag that
+ * would make it later than observed is shortened. Events have no recorded time of their own: they
+ * happen at `ready`. tail: by stream, the end of its latest work. */
 static void explain(struct graph *g, uint32_t i, int64_t *tail, int64_t launch, int64_t follow)
 {
     struct task *t = &g->tasks[i];

@@ -68,6 +68,8 @@ static void find_first(struct unroller *u)
         u->first_ns[lane] = u->first_ns[lane] == INT64_MAX ? first_ns : u->first_ns[lane];
 }
 
+/* Sorts the recorded tasks into those that are copied and those that are left over from before the
+ * recording. */
 static void look_at_recorded(struct unroller *u)
 {
     const struct graph *g = u->g;
@@ -272,6 +274,7 @@ static int make_room(struct unroller *u, size_t turns)
                : 0;
 }
 
+/* Adds one copy of the recorded tasks. Returns -1 without memory. */
 static int one_turn(struct unroller *u)
 {
     struct graph *g = u->g;

@@ -107,6 +107,7 @@ IN_BOTH int64_t lag(const struct pass *x, int64_t ns)
                                                          : ns * x->p->scale_lags_permille / 1000;
 }
 
+/* The task may not start before `ns`, when `task` releases it. */
 IN_BOTH void after(struct pass *x, int64_t ns, uint32_t task)
 {
     if (ns > x->ready) {
@@ -180,6 +181,7 @@ IN_BOTH bool pooled(const struct pass *x, const struct task *t)
            (t->kind == TASK_GET || (t->kind == TASK_LOAD && t->flags & TASK_INLINE));
 }
 
+/* The training thread takes a batch from the plan's pool of workers. */
 IN_BOTH void take_batch(struct pass *x, const struct task *t, uint32_t i)
 {
     int64_t cost = x->p->dur[i];
@@ -218,6 +220,8 @@ IN_BOTH bool taken_ready(const struct pass *x, const struct task *t)
     return assumes(x, ASSUME_READY) && t->kind == TASK_GET && t->prev != TASK_NONE;
 }
 
+/* Collects when the dependencies of task i allow it to start (x->ready) and which of them comes
+ * last (x->bind). */
 IN_BOTH void gather(struct pass *x, const struct task *t, uint32_t i)
 {
     const struct replay *r = x->r;
@@ -261,6 +265,7 @@ IN_BOTH bool in_call(const struct pass *x, const struct task *t)
     return t->issue != TASK_NONE && t->at_ns - task_end(&x->g->tasks[t->issue]) <= REPLAY_STALL_NS;
 }
 
+/* Sets the start and end of task i, and what its lane's next task waits for. */
 IN_BOTH void finish(struct pass *x, const struct task *t, uint32_t i)
 {
     struct replay *r = x->r;

@@ -42,6 +42,7 @@ static bool is_matrix(uint8_t family)
     return family == FAMILY_GEMM || family == FAMILY_CONV || family == FAMILY_ATTENTION;
 }
 
+/* Returns the class of a CUDA call's own time, without what it waits for. */
 static enum path_class class_of_call(uint8_t kind)
 {
     switch (kind) {
@@ -61,6 +62,7 @@ static enum path_class class_of_call(uint8_t kind)
     }
 }
 
+/* Returns the class of a task's own time. */
 static enum path_class class_of(const struct graph *g, const struct task *t)
 {
     const struct timeline *tl = g->a->tl;
@@ -181,6 +183,8 @@ static int by_time(const void *a, const void *b)
     return x->ns != y->ns ? (x->ns < y->ns) - (x->ns > y->ns) : by_name(a, b);
 }
 
+/* Fills w->path_top: sums the tasks' time on the path by name and keeps the longest. Returns -1
+ * without memory. */
 static int find_top(struct whatif *w, const struct graph *g, const int64_t *by_task, int64_t steps)
 {
     struct sum *sums = malloc((g->count + 1) * sizeof *sums);
@@ -226,6 +230,7 @@ static void divide(int64_t *to, size_t stride, const int64_t *by, int64_t total,
 
 enum { SHARE_STRIDE = sizeof(struct path_share) / sizeof(int64_t) };
 
+/* Returns the task with which the replay ends. */
 static uint32_t last_task(const struct graph *g, const struct replay *now)
 {
     uint32_t last = 0;
@@ -235,6 +240,7 @@ static uint32_t last_task(const struct graph *g, const struct replay *now)
     return last;
 }
 
+/* Walks the critical path from the end of the replay back to `floor`. Returns -1 without memory. */
 static int find_path(struct whatif *w, const struct graph *g, const struct replay *now,
                      int64_t floor, int64_t steps)
 {
@@ -248,6 +254,8 @@ static int find_path(struct whatif *w, const struct graph *g, const struct repla
     return rc;
 }
 
+/* Walks from the end of each gap between GPU operations back to the gap's begin, and so divides the
+ * GPU's idle time by its causes. Returns -1 without memory. */
 static int find_idle(struct whatif *w, const struct graph *g, const struct replay *now,
                      int64_t floor, int64_t steps)
 {

@@ -17,6 +17,8 @@ struct rows {
     size_t n[HELD_STEPS_MAX], steps;
 };
 
+/* True for tasks that differ from step to step without a change of work: pauses, polls, frees, and
+ * waits for room in a queue. */
 static bool is_filler(const struct graph *g, const struct task *t)
 {
     if (t->kind == TASK_HOST_API)
@@ -32,6 +34,7 @@ static bool counts(const struct graph *g, const struct task *t, size_t steps)
     return t->step < steps && !(t->flags & TASK_BEHIND) && !is_filler(g, t);
 }
 
+/* Lists the compared tasks by step and lane (a counting sort). Returns -1 without memory. */
 static int list_rows(struct rows *r, const struct graph *g)
 {
     *r = (struct rows){.steps = g->steps < HELD_STEPS_MAX ? g->steps : HELD_STEPS_MAX};
@@ -61,6 +64,7 @@ static int list_rows(struct rows *r, const struct graph *g)
     return 0;
 }
 
+/* True if steps x and y consist of the same kinds of tasks in the same lanes. */
 static bool alike(const struct graph *g, const struct rows *r, size_t x, size_t y)
 {
     if (r->n[x] != r->n[y])

@@ -118,6 +118,7 @@ static void thin(struct replayed_step *r)
     r->moment_count = kept;
 }
 
+/* Fills *r with the operations and moments of step s. Returns 1, or -1 without memory. */
 static int fill(struct engine *x, size_t s, struct replayed_step *r)
 {
     const struct graph *g = x->g;

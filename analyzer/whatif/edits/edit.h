@@ -46,8 +46,8 @@ struct edit_kind {
     /* The finding measured how long other ranks waited. If the host's waits were not recorded, all
      * of that may go although the replay says less. */
     bool measured_from_peer;
-    enum ledger_kind change; /* for changes of whole steps; a change of one step is
-                                LEDGER_ONE_STEP */
+    /* If the recording has only one step, LEDGER_ONE_STEP counts instead (past_kind). */
+    enum ledger_kind change;
     /* Bits of enum part: the low end is at most the idle time of these parts, because only that is
      * sure to go; the replay infers the rest. 0: the replay's low end holds. */
     unsigned sure_parts;

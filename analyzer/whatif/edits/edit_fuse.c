@@ -21,6 +21,7 @@ struct update {
     int64_t least_ns;
 };
 
+/* Counts the different kernels of the work to fuse, and finds the shortest. */
 static struct update update_of(const struct edit *x, const struct graph *g)
 {
     enum { PASSES = 8 };

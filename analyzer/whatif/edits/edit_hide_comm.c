@@ -77,6 +77,7 @@ struct shares {
     double last, largest;
 };
 
+/* Sums over all steps the time of each step's last collective, its largest and all of them. */
 static struct shares step_shares(const struct graph *g)
 {
     double all = 0, last = 0, largest = 0;

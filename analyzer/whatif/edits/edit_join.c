@@ -97,6 +97,8 @@ static void leave_out(const struct edit *x, const struct graph *g, struct plan *
     }
 }
 
+/* Collects rows of neighbouring kernels of a stream that the edit names, at most ROW in one step,
+ * and joins each row. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     enum { ROW = 16 };

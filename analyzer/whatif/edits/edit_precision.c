@@ -39,6 +39,7 @@ static double host_of_cast(const struct graph *g)
     return launches > 0 ? ASSUMED_CAST_OF_LAUNCH * ns / launches : 0;
 }
 
+/* Derives from the recorded kernels how the program handles types. */
 static struct types types_of(const struct edit *x, const struct graph *g)
 {
     int64_t conv_ns = 0, product_ns = 0;

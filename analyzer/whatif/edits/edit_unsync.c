@@ -50,6 +50,7 @@ static bool stays(const struct edit *x, const struct facts *f, uint32_t call)
            (x->spared && x->spared[call]);
 }
 
+/* Drops the waits for all queued work, except waits of uploads: edits of copies handle those. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)d;

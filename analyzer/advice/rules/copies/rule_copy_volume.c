@@ -8,6 +8,7 @@
 static const enum memory_kind sources[] = {MEMORY_PINNED, MEMORY_PAGEABLE, MEMORY_MANAGED,
                                            MEMORY_UNKNOWN};
 
+/* Sums the copies to the GPU over all kinds of host memory. */
 static struct query_copies all_h2d(const struct facts *f)
 {
     struct query_copies sum = {.longest = TL_NONE};

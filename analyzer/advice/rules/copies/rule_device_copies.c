@@ -43,6 +43,7 @@ static size_t asker_of(const struct query_open *open)
     return ASKERS;
 }
 
+/* Charges each copy to the operator in whose range its thread launched it. */
 static void ask_threads(const struct facts *f, struct asked *asked)
 {
     const struct timeline *t = f->tl;

@@ -96,6 +96,7 @@ struct told {
     bool compiled, waits, brief;
 };
 
+/* Returns where the host's work lies, as a part of the summary. */
 static const char *place_text(const struct facts *f, struct arena *arena, const struct told *t)
 {
     if (t->where)

@@ -30,6 +30,8 @@ static const char *longest_text(const struct facts *f, struct arena *arena, uint
                         time_text(arena, c->end_ns - c->start_ns));
 }
 
+/* Names what takes most of the start-up: compilation, a capture, the context, or the longest
+ * call. */
 static const char *what_most(const struct facts *f, struct arena *arena, const struct query_warm *w)
 {
     if (w->compile_ns > w->calls_ns) {

@@ -122,6 +122,8 @@ static const char *cores_words(const struct facts *facts, struct arena *arena, c
                         facts->host.usable_cores == 1 ? "" : "s");
 }
 
+/* No other number of workers is better: advises to make the transfer cheaper if that is what takes
+ * the time, or else says why the finding is suppressed. */
 static void no_better_number(const struct facts *facts, struct arena *arena, struct outcome *o,
                              const struct feed *f)
 {
@@ -178,6 +180,7 @@ static bool makes_itself(const struct facts *facts)
     return false;
 }
 
+/* Judges a trace of PyTorch's profiler, which has the waits but no records of the loader. */
 static void of_trace(const struct facts *facts, struct arena *arena, struct outcome *o)
 {
     int64_t wait = facts->breakdown_ns[PART_DATA];

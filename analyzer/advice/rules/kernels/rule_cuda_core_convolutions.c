@@ -48,6 +48,7 @@ static int by_time(const void *x, const void *y)
     return (a->ns > b->ns) - (a->ns < b->ns);
 }
 
+/* Sorts the recorded 16-bit convolutions into those without tensor cores and those with (twins). */
 static void collect(const struct facts *f, struct found *x)
 {
     bool told, bf16 = query_cc_major(f, &told) >= 8;
@@ -172,6 +173,7 @@ static void range_of(const struct found *x, const struct conv *v, double rate, d
     }
 }
 
+/* Adds up the slow convolutions that tensor cores would make faster, and marks their kernels. */
 static void add_slow(const struct facts *f, struct found *x)
 {
     const struct timeline *t = f->tl;

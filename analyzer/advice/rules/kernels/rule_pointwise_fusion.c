@@ -87,6 +87,8 @@ static double threads_of(const struct op *o)
     return (double)o->grid[0] * o->grid[1] * o->grid[2] * o->block[0] * o->block[1] * o->block[2];
 }
 
+/* Appends kernel i to its stream's chain, or finishes the chain and begins a new one: at another
+ * shape (which only a compiler can fuse), after a pause, or in another step. */
 static void add(const struct facts *f, struct chains *all, struct chain *c, uint32_t i)
 {
     const struct op *o = &f->tl->ops[i];

@@ -22,6 +22,8 @@ struct found {
     uint32_t longest;
 };
 
+/* Adds a call if it takes much longer than its bytes need, and the range of what fast kernels would
+ * take. */
 static void add_call(const struct facts *f, const struct call *c, struct found *x)
 {
     uint32_t op = TL_NONE;

@@ -41,6 +41,8 @@ static bool is_early(const struct facts *f, int64_t computed_ns)
     return computed_ns * RULES_EARLY < f->breakdown_ns[PART_COMPUTE];
 }
 
+/* Marks broadcasts before much of the step's computing is done, and the copies that fill their
+ * buffers. Returns false without memory. */
 static bool look(const struct facts *f, struct arena *arena, struct found *x)
 {
     const struct timeline *t = f->tl;

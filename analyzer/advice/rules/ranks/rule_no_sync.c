@@ -48,6 +48,8 @@ static void mark_packing(const struct facts *f, const struct exchanges *of, bool
     }
 }
 
+/* Marks, in each step, all collectives of gradients but those of the last of k rounds, and their
+ * packing. */
 static struct needless needless(const struct facts *f, struct arena *arena,
                                 const struct query_exchange *x, size_t k)
 {

@@ -16,6 +16,7 @@ struct evaluation {
     uint32_t longest;
 };
 
+/* Counts the kernels launched inside evaluations that only training needs. */
 static struct evaluation measure_evaluation(const struct facts *f, struct arena *arena)
 {
     const struct timeline *t = f->tl;

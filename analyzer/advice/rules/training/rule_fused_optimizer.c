@@ -14,6 +14,7 @@ struct update {
     int64_t host_ns; /* per step, from the first launch to the range's end */
 };
 
+/* Sums the host's time in the ranges of the optimizer's steps. */
 static struct update update_of(const struct facts *f)
 {
     struct update u = {0, 0};
