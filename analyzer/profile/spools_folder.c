@@ -7,12 +7,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <linux/fs.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The mark is an empty file, which fits on a full disk, with a name that no user would choose. */
-static const char mark[] = ".made-by-gpuprof-run";
+static const char mark[] = SPOOLS_FOLDER_MARK;
 
 /* All files that gpuprof creates in the folder, except for the mark. */
 static const char *const names[] = {
@@ -27,22 +31,58 @@ static const char *const names[] = {
     "kernel_times",                      /* by the virtual GPU */
 };
 
-int spools_folder_make(char *path)
+/* The name of the folder while it lacks the mark. The caller frees it; it is not on the stack, which
+ * may be small. NULL: out of memory. */
+static char *path_of_unmarked(const char *path)
 {
-    if (!mkdtemp(path))
-        return -1;
+    char *unmarked;
+    int n = asprintf(&unmarked, "%.*s" SPOOLS_FOLDER_UNMARKED "%s",
+                     (int)(strlen(path) - (sizeof SPOOLS_FOLDER_TEMPLATE - 1)), path,
+                     spools_folder_tag(path));
+    return n < 0 ? NULL : unmarked;
+}
+
+static int put_mark(const char *path)
+{
     int folder = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), fd = -1;
     if (folder >= 0)
         fd = openat(folder, mark, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     int why = errno;
     if (fd >= 0)
         close(fd);
-    else
-        rmdir(path);
     if (folder >= 0)
         close(folder);
     errno = why;
     return fd < 0 ? -1 : 0;
+}
+
+/* Renames, but never replaces a folder: rename() would replace an empty one of a user. Some file
+ * systems cannot refuse that (RENAME_NOREPLACE); there we look for a folder of that name first. */
+static int rename_to_new(const char *from, const char *to)
+{
+    struct stat st;
+    if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if ((errno != EINVAL && errno != ENOSYS) || lstat(to, &st) == 0)
+        return -1;
+    return rename(from, to);
+}
+
+int spools_folder_make(char *path)
+{
+    char *unmarked = path_of_unmarked(path);
+    int rc = -1;
+    if (unmarked && mkdtemp(unmarked)) {
+        memcpy(path + strlen(path) - SPOOLS_FOLDER_LETTERS, spools_folder_tag(unmarked),
+               SPOOLS_FOLDER_LETTERS);
+        rc = put_mark(unmarked) < 0 ? -1 : rename_to_new(unmarked, path);
+        int why = errno;
+        if (rc < 0)
+            spools_folder_remove_unmarked(unmarked);
+        errno = why;
+    }
+    free(unmarked);
+    return rc;
 }
 
 bool spools_folder_is_ours(int folder)
@@ -85,7 +125,25 @@ void spools_folder_remove(const char *path)
     for (struct dirent *f; (f = readdir(d));)
         if (is_own_name(f->d_name))
             unlinkat(fd, f->d_name, 0);
-    if (!holds_more(d) && unlinkat(fd, mark, 0) == 0)
-        rmdir(path); /* rmdir removes only an empty folder, whatever is at this path by now */
+    char *unmarked = holds_more(d) ? NULL : path_of_unmarked(path);
+    if (unmarked && rename(path, unmarked) == 0) {
+        if (holds_more(d)) /* a file came after the first look; no more come by the old name */
+            rename(unmarked, path);
+        else
+            spools_folder_remove_unmarked(unmarked);
+    }
+    free(unmarked);
     closedir(d);
+}
+
+void spools_folder_remove_unmarked(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid()) {
+        unlinkat(fd, mark, 0);
+        rmdir(path); /* rmdir removes only an empty folder, whatever is at this path by now */
+    }
+    if (fd >= 0)
+        close(fd);
 }

@@ -74,17 +74,21 @@ int run_folder_take(const char *folder, struct err *e)
                    folder);
 }
 
+/* A younger one may be about to be marked and locked. */
+static bool is_old(const char *folder)
+{
+    struct stat st;
+    return lstat(folder, &st) == 0 && time(NULL) - st.st_mtime > 1;
+}
+
 /* What a gpuprof that was killed left: a folder without records goes, of another one the user is
  * told. A folder that only has such a name is a user's own. */
 static void tidy_left(const char *folder)
 {
-    struct stat st;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return;
-    bool left = fstat(fd, &st) == 0 && spools_folder_is_ours(fd) &&
-                time(NULL) - st.st_mtime > 1 && /* else it may not be locked yet */
-                flock(fd, LOCK_EX | LOCK_NB) == 0;
+    bool left = spools_folder_is_ours(fd) && is_old(folder) && flock(fd, LOCK_EX | LOCK_NB) == 0;
     if (left && run_folder_holds_records(folder))
         say("%s contains what a killed gpuprof recorded: %s`gpuprof import %s -o FILE` makes a "
             "profile of it",
@@ -98,10 +102,16 @@ static void look_for_left(const char *parent)
 {
     char path[PATH_MAX * 2];
     DIR *d = opendir(parent);
-    for (struct dirent *f; d && (f = readdir(d));)
-        if (spools_folder_is(f->d_name) &&
-            (size_t)snprintf(path, sizeof path, "%s/%s", parent, f->d_name) < sizeof path)
+    for (struct dirent *f; d && (f = readdir(d));) {
+        bool unmarked = spools_folder_is_unmarked(f->d_name);
+        if ((!unmarked && !spools_folder_is(f->d_name)) ||
+            (size_t)snprintf(path, sizeof path, "%s/%s", parent, f->d_name) >= sizeof path)
+            continue;
+        if (!unmarked)
             tidy_left(path);
+        else if (is_old(path))
+            spools_folder_remove_unmarked(path);
+    }
     if (d)
         closedir(d);
 }

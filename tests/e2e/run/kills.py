@@ -56,9 +56,6 @@ def left_of(build):
             found = rows(build.path("left.gpuprof"))
         elif done.returncode == 0 or there:
             return f"a profile, and what is left: {told} {done.stderr}"
-    for name in spools(build):  # killed between making it and marking it: empty, and nobody may know whose
-        if not os.listdir(build.path(name)):
-            os.rmdir(build.path(name))
     left = sorted(set(os.listdir(build.folder.name)) - {"killed.gpuprof", "left.gpuprof"})
     for name in os.listdir(build.folder.name):
         if os.path.isfile(build.path(name)):
