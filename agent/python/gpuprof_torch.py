@@ -29,7 +29,7 @@ READS = ("item", "tolist", "numpy", "cpu", "nonzero", "masked_select", "equal", 
 COPIES = ("to", "cuda")
 # Methods that the interpreter itself calls. In Python 3.11 calls of others are seen only if the
 # function's type is changed (hook_type.c).
-BY_INTERPRETER = ("__next__", "__enter__", "__setattr__", "__repr__", "__format__", "__array__")
+BY_INTERPRETER = ("__call__", "__next__", "__enter__", "__setattr__", "__repr__", "__format__", "__array__")
 FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 torch = None

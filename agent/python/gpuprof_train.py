@@ -122,7 +122,7 @@ backwards = 0
 named, outermost = set(), set()  # ids of modules
 # Attribute names of DistributedDataParallel and of torch.compile.
 MOST_NAMED, WRAPPED = 8192, ("module", "_orig_mod")
-handle = None  # of our hook on modules, while we look for them
+undo_look = None  # ends our watch of module calls; None while we do not watch them
 
 
 def name_modules(root):
@@ -140,7 +140,7 @@ def name_modules(root):
 
 
 @guarded
-def called(module, args):
+def called(module, *_, **__):
     if id(module) not in named:
         name_modules(module)
     elif id(module) in outermost:
@@ -148,21 +148,21 @@ def called(module, args):
 
 
 def stop_looking():
-    global handle
-    if handle:
-        handle.remove()
-        handle = None
+    global undo_look
+    if undo_look:
+        undo_look()
+        undo_look = None
 
 
 def look_for_modules():
-    """Learns the modules from their calls, with a hook that is removed when an outermost module is
-    called again. Not if a compiler may trace the hook."""
-    global handle
+    """Learns the modules from their calls, until an outermost module is called again. Not if a compiler
+    may trace the calls. The calls are watched in place: a forward hook would change the program's stack."""
+    global undo_look
     here = sys.modules.get("torch.nn.modules.module")
-    if (handle or facts.TORCH_COMPILE in hook.known or sys.version_info < (3, 11)
-            or os.environ.get("GPUPROF_LINES") == "0" or not hasattr(here, "register_module_forward_pre_hook")):
+    if (undo_look or facts.TORCH_COMPILE in hook.known or sys.version_info < (3, 11)
+            or os.environ.get("GPUPROF_LINES") == "0" or not hasattr(here, "Module")):
         return
-    handle = here.register_module_forward_pre_hook(called)
+    undo_look = wrap(here.Module, "__call__", hook.NOTE, note=called)
     if stop_looking not in hook.undo_at_compile:
         hook.undo_at_compile.append(stop_looking)
 
