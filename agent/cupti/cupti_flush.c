@@ -36,6 +36,7 @@ enum {
     LATE_MS = 100,
     LATE_NAPS = 10,
     NAMES_MS = 500,
+    LEAST_STACK = 1 << 20, /* bytes; by itself it would get what `ulimit -s` says */
 };
 enum finish { FINISH_NONE, FINISH_PLAIN, FINISH_FORCED };
 
@@ -321,11 +322,14 @@ int cupti_flush_start(void)
     /* Signals of the program must not be delivered to this thread. */
     sigset_t all, before;
     pthread_attr_t attr;
+    size_t stack;
     pthread_t id;
     sigfillset(&all);
     if (pthread_attr_init(&attr) != 0)
         return -1;
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    if (pthread_attr_getstacksize(&attr, &stack) == 0 && stack < LEAST_STACK)
+        pthread_attr_setstacksize(&attr, LEAST_STACK);
     sigprocmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&id, &attr, flush_thread, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
