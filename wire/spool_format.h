@@ -58,6 +58,7 @@ enum spool_counter {
     SPOOL_TOO_DEEP,       /* ranges not written: nested too deep */
     SPOOL_RINGS_LEFT,     /* full rings that a thread has left for another one; no loss */
     SPOOL_CUPTI_UNASKED,  /* records dropped like SPOOL_CUPTI_DROPPED, but outside of a window */
+    SPOOL_BUFFERS_MADE,   /* no loss: how many buffers, from the first one on, got disk space */
     SPOOL_COUNTERS = 16
 };
 
@@ -147,8 +148,9 @@ struct spool_header {
 
 /* FREE -(agent: request)-> OWNED -(CUPTI: completed)-> COMPLETE -(agent: names interned)-> READY
  * READY -(collector: parsed and zeroed)-> FREE. A buffer is all zero while FREE, so a reader that
- * adopts a dead target parses OWNED and COMPLETE buffers up to the first record kind 0. */
-enum spool_buffer_state { SPOOL_FREE, SPOOL_OWNED, SPOOL_COMPLETE, SPOOL_READY };
+ * adopts a dead target parses OWNED and COMPLETE buffers up to the first record kind 0.
+ * On a full disk: FREE or READY -(collector)-> GONE; the agent never uses that buffer again. */
+enum spool_buffer_state { SPOOL_FREE, SPOOL_OWNED, SPOOL_COMPLETE, SPOOL_READY, SPOOL_GONE };
 
 struct spool_buffer_desc {
     _Atomic uint32_t state;       /* enum spool_buffer_state */

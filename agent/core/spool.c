@@ -57,6 +57,18 @@ static int size_allowed(uint64_t bytes)
     return 0;
 }
 
+/* The profile may grow on the same disk, and rings need space as well. So CUPTI's buffers may take a
+ * quarter of what is free now. */
+static uint32_t buffers_for_disk(void)
+{
+    enum { SHARE = 4, LEAST = 2 };
+    struct statfs disk;
+    if (statfs(agent.dir, &disk) != 0)
+        return SPOOL_BUFFERS;
+    uint64_t n = disk.f_bavail * (uint64_t)disk.f_bsize / SPOOL_BUFFER_BYTES / SHARE;
+    return n < LEAST ? LEAST : n < SPOOL_BUFFERS ? (uint32_t)n : SPOOL_BUFFERS;
+}
+
 static int open_new(uint64_t ticks)
 {
     for (int image = 1; image <= IMAGES; image++) {
@@ -226,7 +238,7 @@ int spool_create(void)
     static struct spool_header h;
     int saved = errno;
     uint64_t ticks = start_ticks();
-    uint32_t buffers = SPOOL_BUFFERS;
+    uint32_t buffers = buffers_for_disk();
     lay_out(&h, ticks, buffers);
     for (; size_allowed(h.file_bytes) && buffers > SPOOL_FEW_BUFFERS; lay_out(&h, ticks, buffers))
         /* the program's limits allow less: many launches at once may then lose records */

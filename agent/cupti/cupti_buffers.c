@@ -306,6 +306,8 @@ static void add_to_arena(uint32_t i)
     uint32_t n = atomic_load(&cupti.arena);
     while (n <= i && !atomic_compare_exchange_weak(&cupti.arena, &n, i + 1))
         ;
+    if (n <= i)
+        agent_count(SPOOL_BUFFERS_MADE, i + 1 - n);
 }
 
 int cupti_buffers_prepare(unsigned spare)

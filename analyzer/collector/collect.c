@@ -164,6 +164,16 @@ static int64_t end_of(const struct collector *c, const struct spool *s)
     return last;
 }
 
+/* Reads the READY buffers. If little of the disk is left, commits the rows of each buffer before it
+ * reads the next one. */
+static void drain_buffers(struct collector *c, struct spool *s)
+{
+    struct err ignored = ERR_INIT;
+    for (uint32_t n = s->fixed.buffer_count; n > 0; n--)
+        if (!spool_drain_buffers(s, &c->out, false) || !s->tight || collect_commit(c, &ignored) < 0)
+            return;
+}
+
 /* Reads what is left in the spool of a process that has ended, and puts the process' own rows.
  * let_go removes the file once its rows are safe. */
 static void finish_spool(struct collector *c, struct spool *s)
@@ -171,6 +181,7 @@ static void finish_spool(struct collector *c, struct spool *s)
     c->out.from = s;
     spool_read_anchors(s);
     spool_drain_rings(s, &c->out);
+    drain_buffers(c, s);
     spool_drain_buffers(s, &c->out, true);
     spool_drain_rings(s, &c->out);
     struct stat st;
@@ -219,11 +230,11 @@ static void measure_spools(struct collector *c)
 {
     int64_t sum = c->out.limit.max_bytes / 16;
     struct stat st;
-    for (size_t i = 0; i < c->spools.n; i++)
+    for (size_t i = 0; i < c->spools.n && c->out.limit.bytes; i++)
         if (!c->spools.at[i]->done && stat(c->spools.at[i]->path, &st) == 0)
             sum += (int64_t)st.st_blocks * 512;
     c->out.limit.spool_bytes = sum;
-    uint32_t full = sum > c->out.limit.max_bytes / SPOOLS_SHARE;
+    uint32_t full = c->tight || (c->out.limit.bytes && sum > c->out.limit.max_bytes / SPOOLS_SHARE);
     for (size_t i = 0; i < c->spools.n; i++)
         if (!c->spools.at[i]->done && atomic_load(&c->spools.at[i]->h->full) != full)
             atomic_store(&c->spools.at[i]->h->full, full);
@@ -233,8 +244,8 @@ int64_t collect_drain(struct collector *c, struct err *e)
 {
     int64_t before = c->out.rows;
     look_for_new(c);
-    if (c->out.limit.bytes)
-        measure_spools(c);
+    collect_look_at_room(c);
+    measure_spools(c);
     spool_direct(c->spools.at, c->spools.n, &c->out, clock_monotonic_ns() - c->start_ns);
     for (size_t i = 0; i < c->spools.n; i++) {
         struct spool *s = c->spools.at[i];
@@ -249,7 +260,7 @@ int64_t collect_drain(struct collector *c, struct err *e)
         c->out.from = s;
         spool_read_anchors(s);
         spool_drain_rings(s, &c->out);
-        spool_drain_buffers(s, &c->out, false);
+        drain_buffers(c, s);
         c->out.from = NULL;
     }
     collect_put_stacks(c);

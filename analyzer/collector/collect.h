@@ -78,6 +78,9 @@ struct collect_keeper {
 void collect_keep(struct collector *c, const struct collect_keeper *k);
 /* commits now; collect_drain does it at intervals */
 int collect_commit(struct collector *c, struct err *e);
+/* The sink calls this when it finds no space on the disk, while it puts a row or commits. Frees space
+ * in the spools, which must lie on the same disk. True: the sink should try again. */
+bool collect_make_room(struct collector *c);
 /* Tells the collector that the sink could not take a row or commit, because the disk is full,
  * and has rolled back. From then on rows with a time are not put, as beyond collect_limit,
  * and a health row says so. */

@@ -145,7 +145,7 @@ static bool is_due(const struct collector *c)
         if (c->spools.at[i]->held_of_ring > of_ring)
             of_ring = c->spools.at[i]->held_of_ring;
     }
-    return held >= MOST_HELD || of_ring >= MOST_OF_RING ||
+    return c->tight || held >= MOST_HELD || of_ring >= MOST_OF_RING ||
            clock_monotonic_ns() - c->kept_ns >= most_ns;
 }
 

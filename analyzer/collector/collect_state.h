@@ -24,6 +24,8 @@ struct collector {
     size_t processes; /* number of all processes seen so far */
     struct collect_keeper keeper;
     int64_t kept_ns, kept_rows; /* time and number of rows at the last commit */
+    bool tight;                 /* little of the disk is left, see collect_room.c */
+    int64_t next_room_ns;       /* CLOCK_MONOTONIC of the next look at the disk */
     struct collect_states states;
     bool resumed; /* it continues after a collector that was killed, and
                      leaves the folder as it is */
@@ -55,6 +57,7 @@ struct collector {
 const char *collect_name(const struct spool *s);
 /* Frees the space of what was read, once its rows are safe. */
 void collect_give_back(struct collector *c);
+void collect_look_at_room(struct collector *c); /* call it before each drain */
 /* For a spool that was just opened: loads its process' state if the killed collector knew it.
  * False: the process is new. */
 bool collect_find_state(struct collector *c, struct spool *s);

@@ -206,6 +206,11 @@ int store_commit_rows(struct store *s, struct err *e)
     return 0;
 }
 
+void store_on_full(struct store *s, bool (*make_room)(void *self), void *self)
+{
+    sql_on_full(s->db, make_room, self);
+}
+
 int store_roll_back(struct store *s, struct err *e)
 {
     struct err ignored = ERR_INIT;

@@ -30,6 +30,9 @@ struct store *store_create_kept(const char *path, int as, const char *tag, struc
  * states. n 0 removes one. */
 int store_put_state(struct store *s, const char *name, const void *state, size_t n, struct err *e);
 int store_commit_rows(struct store *s, struct err *e);
+/* Sets the function that is called when a write finds no space on the disk, in any of these calls. It
+ * returns true if the write should be tried again. */
+void store_on_full(struct store *s, bool (*make_room)(void *self), void *self);
 /* For a recording, after a row or a commit failed because the disk is full: rolls back to the last
  * commit, which frees space, and then accepts rows again. Rows without a time, which are few, are
  * put again by the next commit that finds space. -1 with *e set. */

@@ -29,7 +29,7 @@ struct recording {
     const struct run_folders *folders;
     struct host_periods periods; /* before the program */
     struct err lost;             /* why there is no store any more */
-    bool full;                   /* the disk was */
+    bool full;                   /* the disk was, at any time */
 };
 
 /* The disk is full: the profile keeps what was committed, and gives back the room of the rest,
@@ -47,6 +47,14 @@ static int fall_back(struct recording *r, const struct err *why)
     store_close(r->store);
     r->store = NULL;
     return -1;
+}
+
+/* The spools' room is of use where they lie beside the profile. */
+static bool make_room(void *self)
+{
+    struct recording *r = self;
+    r->full = true;
+    return r->collector && !r->folders->disk[0] && collect_make_room(r->collector);
 }
 
 static uint32_t store_text(void *self, const char *s, size_t n)
@@ -196,6 +204,8 @@ struct recording *record_open(const struct record_options *o, const struct run_f
     set_limits(r);
     collect_virtual_gauges(r->collector, o->virtual_nvml);
     if (r->store)
+        store_on_full(r->store, make_room, r);
+    if (r->store)
         collect_keep(r->collector,
                      &(struct collect_keeper){.put = keep_state, .commit = keep_rows, .self = r});
     put_facts(r);
@@ -301,6 +311,7 @@ void record_close(struct recording *r)
     if (!r)
         return;
     collect_close(r->collector);
+    r->collector = NULL;
     redact_close(r->redact);
     metrics_close(r->metrics);
     armed_close(r->armed);

@@ -195,7 +195,10 @@ struct spool {
     uint32_t name_mask, names_read;
 
     uint64_t *read; /* by ring: how far it is read, if that is not freed yet; else 0 */
-    uint8_t *taken; /* by buffer: 1 = read, but not freed */
+    uint8_t *taken; /* by buffer: whether it is read but not freed, or set aside */
+    bool tight;     /* little of the disk is left: read one buffer at a time */
+    bool saves;     /* nothing of the disk is left: set buffers aside instead of freeing them */
+    uint32_t aside; /* number of buffers set aside, whose space a commit may need */
     size_t held_bytes, held_of_ring; /* bytes read but not freed: in total; the most in one ring */
     uint32_t were_ready;             /* number of ready buffers at the last look */
     bool changed;                    /* something changed since its state was last saved */
@@ -295,10 +298,15 @@ bool spool_closely(struct spool *s, int64_t now_ns);
 void spool_drain_rings(struct spool *s, struct spool_out *out);
 /* Decodes one record of `stride` bytes; the first four are its kind. */
 void spool_put_record(struct spool *s, struct spool_out *out, const uint8_t *at, uint32_t stride);
-/* Reads buffers in state READY; with `adopt` (the process is dead) also OWNED and COMPLETE ones. */
-void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt);
+/* Reads buffers in state READY; with `adopt` (the process is dead) also OWNED and COMPLETE ones. If
+ * s->tight, reads one only, unless it adopts. False: there was none. */
+bool spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt);
 /* Frees what was read; it stays in the spool until its rows are safe. */
 void spool_give_back(struct spool *s);
+/* For a full disk. spool_has_spare sets some free buffers aside if none is, and tells whether one is.
+ * spool_give_up also frees the disk space of one; false: there is none, or that is impossible. */
+bool spool_has_spare(struct spool *s);
+bool spool_give_up(struct spool *s);
 void spool_give_back_rings(struct spool *s);
 /* The state of a process besides its rows and its spool, as bytes, from which a later collector
  * continues. spool_load: after spool_open; -1: the bytes are from another version, or damaged.

@@ -3,6 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum taken { NOT_TAKEN, READ, ASIDE };
+enum {
+    MOST_ASIDE = 2
+}; /* the rows of one buffer, and SQLite's journal, need less space than two */
 
 /* Decodes the records of a buffer, which follow each other up to the first kind 0. Their sizes by
  * kind come from the spool's header. */
@@ -70,7 +76,7 @@ static void drain_one(struct spool *s, struct spool_out *out, uint32_t index, bo
     s->unfinished = false;
     if (adopt)
         return; /* the process is dead: leave the file as it is */
-    s->taken[index] = 1;
+    s->taken[index] = READ;
     s->held_bytes += s->fixed.buffer_bytes; /* counts the whole buffer, however little of it is
                                                used */
     s->changed = true;
@@ -79,17 +85,54 @@ static void drain_one(struct spool *s, struct spool_out *out, uint32_t index, bo
 static void give_back_buffers(struct spool *s)
 {
     for (uint32_t i = 0; i < s->fixed.buffer_count; i++) {
-        if (!s->taken[i])
+        if (s->taken[i] != READ)
             continue;
         struct spool_buffer_desc *d = desc_at(s, i);
+        bool keep = s->saves && s->aside < MOST_ASIDE;
         uint64_t valid = atomic_load_explicit(&d->valid_bytes, memory_order_relaxed);
         uint32_t bytes = s->fixed.buffer_bytes;
         memset(s->map + s->fixed.buffers_off + (uint64_t)i * bytes, 0,
                valid < bytes ? valid : bytes);
         atomic_store_explicit(&d->valid_bytes, 0, memory_order_relaxed);
-        atomic_store_explicit(&d->state, SPOOL_FREE, memory_order_release);
-        s->taken[i] = 0;
+        atomic_store_explicit(&d->state, keep ? SPOOL_GONE : SPOOL_FREE, memory_order_release);
+        s->taken[i] = keep ? ASIDE : NOT_TAKEN;
+        s->aside += keep;
     }
+}
+
+/* Sets half of the free buffers aside. The program goes on recording into the others. */
+static void set_aside(struct spool *s)
+{
+    uint64_t made = atomic_load(&s->h->counter[SPOOL_BUFFERS_MADE]);
+    uint32_t n = made < s->fixed.buffer_count ? (uint32_t)made : s->fixed.buffer_count, free = 0;
+    for (uint32_t i = 0; i < n; i++)
+        free += atomic_load(&desc_at(s, i)->state) == SPOOL_FREE;
+    for (uint32_t i = n; i-- > 0 && s->aside < (free + 1) / 2;) {
+        uint32_t state = SPOOL_FREE;
+        if (!atomic_compare_exchange_strong(&desc_at(s, i)->state, &state, SPOOL_GONE))
+            continue;
+        s->taken[i] = ASIDE;
+        s->aside++;
+    }
+}
+
+bool spool_has_spare(struct spool *s)
+{
+    if (s->h && !s->aside)
+        set_aside(s);
+    return s->aside > 0;
+}
+
+bool spool_give_up(struct spool *s)
+{
+    uint32_t i = 0, bytes = s->fixed.buffer_bytes;
+    if (!spool_has_spare(s))
+        return false;
+    while (s->taken[i] != ASIDE)
+        i++;
+    s->taken[i] = NOT_TAKEN;
+    s->aside--;
+    return madvise(s->map + s->fixed.buffers_off + (uint64_t)i * bytes, bytes, MADV_REMOVE) == 0;
 }
 
 void spool_give_back(struct spool *s)
@@ -102,7 +145,7 @@ void spool_give_back(struct spool *s)
     s->held_bytes = s->held_of_ring = 0;
 }
 
-void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt)
+bool spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt)
 {
     struct ready *ready = calloc(s->fixed.buffer_count + 1u, sizeof *ready);
     size_t n = ready ? list_ready(s, adopt, ready) : 0;
@@ -113,7 +156,8 @@ void spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt)
         spool_drain_rings(s, out); /* first, because names of API functions come
                                       before records that use them */
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && (adopt || !s->tight || i == 0); i++)
         drain_one(s, out, ready[i].index, adopt);
     free(ready);
+    return n > 0;
 }

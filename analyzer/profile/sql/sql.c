@@ -122,6 +122,12 @@ struct sql *sql_open(const char *path, enum sql_mode mode, struct err *e)
     return db;
 }
 
+void sql_on_full(struct sql *db, bool (*make_room)(void *self), void *self)
+{
+    db->files->make_room = make_room;
+    db->files->self = self;
+}
+
 bool sql_has_journal(const char *path)
 {
     char *real = realpath(path, NULL), *journal = NULL;

@@ -26,6 +26,9 @@ bool sql_has_journal(const char *path);
  * files that are no database. */
 int sql_check_whole(const char *path, struct err *e);
 void sql_close(struct sql *db); /* accepts NULL */
+/* Sets the function that is called when a write finds no space on the disk. It returns true if the
+ * write should be tried again. */
+void sql_on_full(struct sql *db, bool (*make_room)(void *self), void *self);
 int sql_exec(struct sql *db, const char *text, struct err *e);
 /* True for an ordinary table: no view, no virtual table, no computed columns. */
 bool sql_has_table(struct sql *db, const char *table);

@@ -27,6 +27,7 @@ static bool is_journal(const struct sql_files *f, const char *name)
 /* ---- the database ---- */
 
 static int characteristics(sqlite3_file *file);
+static int on_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at);
 
 static void forget(struct sql_files *f)
 {
@@ -125,18 +126,34 @@ static int open_database(struct sql_files *f, const char *name, sqlite3_file *fi
         return rc;
     }
     f->characteristics = file->pMethods->xDeviceCharacteristics;
+    f->write = file->pMethods->xWrite;
     f->io = *file->pMethods;
+    f->io.xWrite = on_write;
     f->io.xShmMap = NULL; /* no shared memory, which also disables write-ahead logs */
     f->io.xDeviceCharacteristics = characteristics;
     file->pMethods = &f->io;
     return SQLITE_OK;
 }
 
+static const struct sql_files *owner_of(const sqlite3_file *file)
+{
+    return (const void *)((const char *)file->pMethods - offsetof(struct sql_files, io));
+}
+
 static int characteristics(sqlite3_file *file)
 {
-    const struct sql_files *f =
-        (const void *)((const char *)file->pMethods - offsetof(struct sql_files, io));
+    const struct sql_files *f = owner_of(file);
     return f->characteristics(file) | (f->still ? SQLITE_IOCAP_IMMUTABLE : 0);
+}
+
+static int on_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
+{
+    const struct sql_files *f = owner_of(file);
+    int rc;
+    do
+        rc = f->write(file, bytes, n, at);
+    while (rc == SQLITE_FULL && sql_files_make_room(f));
+    return rc;
 }
 
 /* ---- SQLite's requests by name ---- */

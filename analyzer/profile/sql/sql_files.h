@@ -28,9 +28,18 @@ struct sql_files {
     bool still;   /* no process can write to the database while it is read, see look_at_wal */
     bool foreign; /* a journal was refused */
     bool wal;     /* the database was refused, because it has a write-ahead log */
-    sqlite3_io_methods io; /* methods of the database file: SQLite's own, except for two */
+    sqlite3_io_methods io; /* methods of the database file: SQLite's own, except for three */
     int (*characteristics)(sqlite3_file *); /* SQLite's own method */
+    int (*write)(sqlite3_file *, const void *bytes, int n, sqlite3_int64 at); /* SQLite's own */
+    bool (*make_room)(void *self); /* called when the disk is full, see sql_on_full; may be NULL */
+    void *self;
 };
+
+/* Call it after a write that found no space. True: try again. */
+static inline bool sql_files_make_room(const struct sql_files *f)
+{
+    return f->make_room && f->make_room(f->self);
+}
 
 /* A VFS for one connection; NULL: out of memory. The struct must outlive the connection. */
 struct sql_files *sql_files_open(bool writes);

@@ -76,13 +76,14 @@ static int on_read(sqlite3_file *file, void *out, int n, sqlite3_int64 at)
 
 static int on_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
 {
+    const struct sql_journal *j = journal_of(file);
     for (const char *p = bytes; n > 0;) {
-        ssize_t put = pwrite(journal_of(file)->fd, p, (size_t)n, at);
-        if (put < 0 && errno == EINTR)
+        ssize_t put = pwrite(j->fd, p, (size_t)n, at);
+        bool full = put == 0 || (put < 0 && (errno == ENOSPC || errno == EDQUOT));
+        if ((put < 0 && errno == EINTR) || (full && sql_files_make_room(j->files)))
             continue;
         if (put <= 0)
-            return put == 0 || errno == ENOSPC || errno == EDQUOT ? SQLITE_FULL
-                                                                  : SQLITE_IOERR_WRITE;
+            return full ? SQLITE_FULL : SQLITE_IOERR_WRITE;
         p += put;
         at += put;
         n -= (int)put;
@@ -101,7 +102,7 @@ static int on_sync(sqlite3_file *file, int how)
     (void)how;
     if (fdatasync(j->fd) != 0)
         return SQLITE_IOERR_FSYNC;
-    int folder = j->made ? openat(j->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int folder = j->made ? openat(j->files->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (folder >= 0) {
         fsync(folder); /* some file systems cannot sync a folder; the error is ignored */
         close(folder);
@@ -190,7 +191,6 @@ int sql_journal_open(struct sql_files *f, struct sql_journal *j, int flags)
         f->foreign |= errno == ELOOP || errno == EISDIR || errno == ENXIO;
         return SQLITE_CANTOPEN;
     }
-    *j = (struct sql_journal){
-        .file = {.pMethods = &methods}, .fd = fd, .folder = f->folder, .made = made};
+    *j = (struct sql_journal){.file = {.pMethods = &methods}, .fd = fd, .files = f, .made = made};
     return SQLITE_OK;
 }

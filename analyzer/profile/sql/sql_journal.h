@@ -7,7 +7,8 @@
 
 struct sql_journal {
     sqlite3_file file;
-    int fd, folder;
+    const struct sql_files *files;
+    int fd;
     bool made; /* created by this process: its entry in the folder may not be on disk yet */
 };
 

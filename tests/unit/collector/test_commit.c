@@ -5,6 +5,8 @@
 
 #include "analyzer/collector/collect_state.h"
 
+#include <sys/stat.h>
+
 /* A keeper as the profile is one: what is put counts when it is committed. */
 static struct {
     char name[64];
@@ -272,5 +274,82 @@ TEST(test_damaged_states)
     ck_assert_ptr_nonnull(version);
     version[0]++;
     is_refused();
+    spool_end(&w);
+}
+
+/* ---- a full disk ---- */
+
+enum { BUFFER_BYTES = 1 << 16 };
+
+static int count_of(struct spool_writer *w, uint32_t which)
+{
+    int n = 0;
+    for (int i = 0; i < SPOOL_TEST_BUFFERS; i++)
+        n += atomic_load(&spool_desc(w, i)->state) == which;
+    return n;
+}
+
+static int64_t room_of(const struct spool_writer *w)
+{
+    struct stat st;
+    ck_assert_int_eq(stat(w->path, &st), 0);
+    return st.st_blocks * INT64_C(512);
+}
+
+/* A live process with four buffers that have room, one of them to be read. */
+static struct spool_writer with_buffers(void)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/a.spool", dir);
+    struct spool_writer w = spool_begin_sized(path, getpid(), spool_ticks(getpid()), BUFFER_BYTES);
+    spool_anchor(&w, START, epoch + START);
+    spool_add_name(&w, 0x1000, "_Z4gemmv");
+    for (int i = 0; i < SPOOL_TEST_BUFFERS; i++) {
+        memset(spool_buffer(&w, i), 1, BUFFER_BYTES);
+        memset(spool_buffer(&w, i), 0, BUFFER_BYTES);
+    }
+    atomic_store(&w.h->counter[SPOOL_BUFFERS_MADE], SPOOL_TEST_BUFFERS);
+    spool_ready(&w);
+    drain();
+    c->next_room_ns = INT64_MAX; /* this disk has room: do not look */
+    return w;
+}
+
+/* Buffers that nobody uses go, half of them at first; what is to be read stays, and the agent makes
+ * no more. */
+TEST(test_full_disk_takes_spare_buffers)
+{
+    struct spool_writer w = with_buffers();
+    ck_assert_int_eq(count_of(&w, SPOOL_FREE), SPOOL_TEST_BUFFERS);
+    work(&w, 1, 1);
+    int64_t before = room_of(&w);
+    ck_assert(collect_make_room(c)); /* 3 are free: 2 of them are set aside, of one the room goes */
+    ck_assert(count_of(&w, SPOOL_GONE) == 2 && count_of(&w, SPOOL_FREE) == 1);
+    ck_assert_int_eq(before - room_of(&w), BUFFER_BYTES);
+    ck_assert_int_eq(atomic_load(&w.h->full), 1);
+    ck_assert(collect_make_room(c) && collect_make_room(c));
+    ck_assert_int_eq(before - room_of(&w), 3 * BUFFER_BYTES);
+    ck_assert(!collect_make_room(c)); /* no more */
+    ck_assert_int_eq(count_of(&w, SPOOL_READY), 1);
+    drain();
+    ck_assert_int_eq(KERNELS, 1);
+    atomic_store(&w.h->sealed, 1);
+    spool_end(&w);
+}
+
+/* One buffer is read and committed after the other; two that come back are the next commits'. */
+TEST(test_full_disk_commits_each_buffer)
+{
+    struct spool_writer w = with_buffers();
+    for (int i = 0; i < SPOOL_TEST_BUFFERS; i++)
+        work(&w, i, (uint32_t)i + 1);
+    ck_assert(!collect_make_room(c)); /* all of them are to be read */
+    drain();
+    ck_assert_int_eq(KERNELS, SPOOL_TEST_BUFFERS);
+    ck_assert_int_eq(commits, SPOOL_TEST_BUFFERS);
+    ck_assert(count_of(&w, SPOOL_GONE) == 2 && count_of(&w, SPOOL_FREE) == 2);
+    ck_assert(collect_make_room(c) && collect_make_room(c));
+    ck_assert_int_eq(count_of(&w, SPOOL_FREE), 2);
+    atomic_store(&w.h->sealed, 1);
     spool_end(&w);
 }
