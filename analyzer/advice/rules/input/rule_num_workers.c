@@ -164,7 +164,7 @@ static struct hand_over way_of(const struct feed *f)
 {
     struct hand_over way = {.train_ns = f->train_known ? f->train_ns : 0};
     if (f->ahead)
-        return way; /* other threads make the batches */
+        return way; /* a thread of the program reads ahead */
     way.get_low = f->hand_low;
     way.get_high = f->hand_hi;
     if (f->have <= 0) {
