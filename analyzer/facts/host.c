@@ -246,6 +246,7 @@ static int starved_ranks(struct facts *f)
     return rc;
 }
 
+/* How long the training thread waits for input in a typical step. -1: out of memory. */
 static int typical_wait(struct facts *f)
 {
     struct spans input = {0};

@@ -28,6 +28,7 @@ static void add_thread(const struct timeline *t, const struct thread *th, const 
     }
 }
 
+/* Counts the calls that launch and those of them that failed, in the whole recording. */
 static void count_failed(struct facts *f)
 {
     struct health_facts *h = &f->health;

@@ -47,6 +47,8 @@ static bool waits_for_engine(const struct timeline *t, uint32_t innermost)
                : str_ends_with(file, "torch/autograd/__init__.py");
 }
 
+/* Finds the stack's line: its innermost frame in the user's code or, if there is none,
+ * in an installed package. */
 static struct stack_line resolve(const struct timeline *t, uint32_t stack)
 {
     struct stack_line s = {TL_NONE, TL_NONE, stack, waits_for_engine(t, stack), false};

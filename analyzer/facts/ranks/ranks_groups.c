@@ -71,6 +71,8 @@ static struct kind *kind_of(struct kinds *kinds, const struct members *m, const 
     return k;
 }
 
+/* Adds a group to its kind. Groups of one rank, or without matched collectives, do not
+ * count. -1: out of memory. */
 static int add(struct facts *f, const struct members *m, const struct group *g, struct kinds *kinds)
 {
     size_t ranks = ranks_in(m, g);
@@ -119,6 +121,8 @@ static const char *told(const struct facts *f, const struct kind *k)
     return name && strcmp(name, TL_NO_GROUP_NAME) != 0 ? name : NULL;
 }
 
+/* Publishes the kinds. comm_ns and wait_ns become means per used step and rank, late_ns per used
+ * step. -1: out of memory. */
 static int hand_over(struct facts *f, const struct kinds *kinds)
 {
     struct ranks *r = &f->ranks;

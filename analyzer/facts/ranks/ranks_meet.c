@@ -100,6 +100,8 @@ static bool counts(const struct facts *f, const struct members *m, const struct 
     return *step != TL_NONE && s->at[*step].used;
 }
 
+/* Collects the collectives that count and at which at least two ranks arrived, sorted by the time
+ * of the last arrival. -1: out of memory. */
 static int find_meets(const struct facts *f, struct members *m, struct arrival *v)
 {
     for (uint32_t i = 0; i < m->groups.n; i++) {

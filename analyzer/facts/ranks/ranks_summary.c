@@ -58,6 +58,8 @@ static int64_t own_step(const struct facts *f, uint32_t process, uint32_t name)
     return n ? median_ns(v, n) : only;
 }
 
+/* Publishes the ranks that have matched collectives; their sums become times per used
+ * step. -1: out of memory. */
 static int sum_up(struct facts *facts, const struct members *m)
 {
     struct ranks *r = &facts->ranks;

@@ -84,6 +84,10 @@ static const char *longer_range(const struct pair *p, int64_t least_ns, int64_t 
 
 #define MS(ns) ((double)(ns) / 1e6)
 
+/* Explains why the late rank's kernels take longer: there are more of them, they have more
+ * thread blocks, or else its GPU is slower. More kernels or blocks are the explanation if
+ * their number has grown by more than a FACTS_MORE_WORK-th of the share by which the time has
+ * grown. NULL: out of memory. */
 static const char *why_kernels(struct facts *f, const struct pair *p, int64_t more_ns)
 {
     double kernels = (double)p->late.kernels * p->scale_late,

@@ -233,6 +233,9 @@ static uint32_t in_window(const struct steps *s, const struct op *o)
     return o->start_ns >= s->at[0].start_ns && o->end_ns <= s->at[0].end_ns ? 0 : TL_NONE;
 }
 
+/* Assigns each operation of the analysed process to the step in which it was launched. If the
+ * analysis covers a window instead of steps, operations that run inside the window belong to it. A
+ * step's first_op is the operation launched first. -1: out of memory. */
 static int assign_ops(struct facts *f)
 {
     const struct timeline *t = f->tl;
@@ -326,6 +329,7 @@ int steps_find(struct facts *f, struct err *e)
     struct detected d = {0};
     if (choose_focus(f, &marks) < 0 || recorded_find(f) < 0)
         return err_no_memory(e);
+    /* the marks do not count if their process has no GPU work and another one has */
     if (marks.count && f->tl->op_count && f->tl->threads[marks.thread].process != f->steps.process)
         marks.count = 0;
     int given = as_given(f, marks.count > 0, &d, e);
@@ -336,6 +340,8 @@ int steps_find(struct facts *f, struct err *e)
         return err_no_memory(e);
     if (marks.count && replayed_later(f->tl, &marks, &d))
         marks.count = 0;
+    /* The user's statement counts first, then marks, then repetition. The
+     * window is the last resort. */
     int rc = given                                ? steps_from_detection(f, &d)
              : one_pass(f->tl, &marks)            ? steps_from_window(f)
              : marks.count                        ? steps_from_marks(f, &marks)
