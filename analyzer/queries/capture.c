@@ -27,6 +27,8 @@ static int by_sum(const void *x, const void *y)
     return (a->sum > b->sum) - (a->sum < b->sum);
 }
 
+/* Counts the kernels of each used step and how many steps launch the same
+ * ones. -1: out of memory. */
 static int contents(const struct facts *f, struct query_capture *s)
 {
     const struct timeline *t = f->tl;

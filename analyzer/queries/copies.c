@@ -88,6 +88,8 @@ static struct size *size_of(struct size *of, size_t *n, int64_t bytes)
     return &of[(*n)++];
 }
 
+/* True if sizes that occur at least QUERY_RECURS times make up most of the bytes copied in this
+ * direction from or to this kind of host memory. */
 static bool recurs(const struct facts *f, uint8_t kind, enum memory_kind host)
 {
     struct size of[SIZES];

@@ -48,6 +48,7 @@ struct query_ops query_ops_of(const struct facts *f, query_pick *pick, const voi
         const struct op *o = &t->ops[i];
         if (f->steps.device != TL_NONE && tl_op_device(t, i) != f->steps.device)
             continue;
+        /* How long the device was idle just before this operation; negative: others still ran. */
         int64_t gap = o->start_ns - busy_until;
         if (o->end_ns > busy_until)
             busy_until = o->end_ns;
@@ -64,6 +65,9 @@ struct query_ops query_ops_of(const struct facts *f, query_pick *pick, const voi
             sum.longest = i;
         if (take == QUERY_BUSY)
             continue;
+        /* f->gaps lists the causes of longer gaps. Of such a gap, count only the time that
+         * launching, or starting a queued operation, costs. Gaps that are too short for
+         * the list count in full. */
         if (gap >= GAP_LISTED_NS && g < f->gap_count && f->gaps[g].end_ns == o->start_ns)
             sum.idle_ns +=
                 gap_ns(f, &f->gaps[g], PART_IDLE_LAUNCH) + start_of_queued(f, &f->gaps[g]);

@@ -282,6 +282,9 @@ static bool loads_before(const struct timeline *t, const struct signs *s, const 
     return false;
 }
 
+/* Adds to *w the part of a gap in which the GPU was idle because the program set something
+ * up: during long set-up calls and captures, and, if the rest of the gap is long, while code
+ * was compiled or loaded. */
 static void take_gap(const struct facts *f, const struct gap *g, const struct signs *s,
                      struct query_warm *w)
 {

@@ -80,6 +80,8 @@ static void follow_kernel(struct follow *f, uint32_t op)
     }
 }
 
+/* Follows one call of a thread. A small copy to the host after a check is the check's answer. If a
+ * call that launches nothing then waits, it waits for this answer. */
 static void follow_call(struct follow *f, uint32_t call)
 {
     const struct timeline *t = f->named->t;
