@@ -151,6 +151,9 @@ static void read_type_inner(struct reader *r)
     default:
         break;
     }
+    /* The type is a name. Later parts of the mangled name can refer to it, unless it is only a
+     * reference (S0_) or an abbreviation (Sa) itself. A reference with template arguments, which
+     * end with E, is a new type. */
     bool known = r->p[0] == 'S' && r->p[1] != 't';
     demangle_name(r);
     if (!known || r->p[-1] == 'E')

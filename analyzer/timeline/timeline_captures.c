@@ -18,6 +18,8 @@ static enum mark mark_of(const char *name)
                                         : MARK_NONE;
 }
 
+/* Finds the captures: from a call that begins one to the same thread's next call that ends
+ * one. -1: out of memory. */
 static int find_captures(struct captures *c, const struct timeline *t)
 {
     uint8_t *marks = calloc(t->strings.n + 1, 1);

@@ -77,6 +77,8 @@ static void drop_nested(struct build *b, struct correlations *c)
     b->apis.n = n;
 }
 
+/* Links operations, waits and event recordings with the calls that made them. If a call launched
+ * several operations, its `op` is the one that starts first. */
 static void attach(struct build *b, const struct correlations *c)
 {
     for (uint32_t i = 0; i < b->ops.n; i++) {
@@ -172,6 +174,7 @@ int build_join(struct build *b, struct err *e)
 struct named { /* results for a name, by string id */
     struct kernel_class class;
     uint32_t name;
+    /* known & 1: class and name are set (kernels); known & 2: api_kind is set (calls) */
     uint8_t known, api_kind;
 };
 

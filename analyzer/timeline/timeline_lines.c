@@ -35,6 +35,10 @@ struct lining {
 
 /* ---- rows by thread ---- */
 
+/* Sorts the rows of lines by thread, keeping their order in time, and collects the
+ * stretches. The first pass counts the rows of thread i in first[i + 2]. In the second,
+ * first[i + 1] is the place of the thread's next row, so that in the end it is where thread
+ * i + 1 begins. -1: out of memory. */
 static int sort_rows(struct lining *l, const struct idmap *threads)
 {
     const struct timeline *t = l->t;
@@ -80,6 +84,8 @@ static bool launches(const struct api *a)
 
 /* ---- calls with a recorded line ---- */
 
+/* Gives each of the thread's launches, and each call that makes a graph's node, the line of the
+ * last row that begins before the call ends, if both belong to the same stretch. */
 static void line_thread(struct lining *l, uint32_t thread)
 {
     struct timeline *t = l->t;
@@ -172,6 +178,8 @@ static int visit(struct lining *l, struct api *a, const struct context *c, bool 
     return rc;
 }
 
+/* Visits the thread's launches in order. A launch's context includes the next one, so it is visited
+ * when that is known. -1: out of memory. */
 static int match_thread(struct lining *l, const struct thread *th, bool learns)
 {
     struct timeline *t = l->t;

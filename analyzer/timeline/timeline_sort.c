@@ -34,6 +34,8 @@ static int resolve_streams(struct build *b, struct refs *refs, size_t n, bool op
     return 0;
 }
 
+/* Turns the ids by which rows refer to streams, threads, processes and devices into indices. Ids
+ * that no row describes get an entry of their own. -1: out of memory. */
 static int resolve(struct build *b)
 {
     if (resolve_streams(b, b->op_refs.at, b->op_refs.n, false) < 0 ||

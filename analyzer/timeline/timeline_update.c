@@ -40,6 +40,8 @@ struct updates { /* sorted by (thread, start); only the outermost ones */
     uint32_t *first; /* by thread: index of its first one; one more entry for the end */
 };
 
+/* Finds the outermost ranges, on each thread, whose names pass the test
+ * `names`. -1: out of memory. */
 static int find_updates(const struct timeline *t, bool (*names)(const char *), struct updates *u)
 {
     struct name_test named = name_test_open(t, names);
