@@ -141,6 +141,7 @@ static int shifted_put(void *self, enum row_kind kind, const void *row, struct e
         int64_t v;
         memcpy(&v, member, sizeof v);
         bool is_id = strcmp(t->columns[i].name, "id") == 0;
+        /* `stream` refers to table stream, but in that table itself it is CUPTI's number */
         bool is_stream = strcmp(t->columns[i].name, "stream") == 0 && kind != ROW_STREAM;
         enum row_kind to = is_id ? kind : is_stream ? ROW_STREAM : referenced(t->columns[i].name);
         if (to == ROW_KINDS || v <= 0)
@@ -156,6 +157,7 @@ static int shifted_put(void *self, enum row_kind kind, const void *row, struct e
             return err_set(e, "an id of table %s is out of range", t->name);
         memcpy(member, &v, sizeof v);
     }
+    /* a trace without ranks gets the one in its file's name */
     if (kind == ROW_PROCESS && ((struct row_process *)copy)->rank < 0)
         ((struct row_process *)copy)->rank = x->rank;
     return x->out->put(x->out->self, kind, copy, e);

@@ -245,6 +245,7 @@ static int read_member(struct kineto *k, bool *found)
     return json_skip(j);
 }
 
+/* A trace is an object whose traceEvents are the events, or only the list of the events. */
 static int read_document(struct kineto *k, bool *found)
 {
     struct json_reader *j = &k->json;

@@ -199,6 +199,7 @@ static int take_int(struct kineto *k, struct kineto_event *v, int64_t *out)
     return 0;
 }
 
+/* Reads the three numbers of a grid or block, and skips anything else. */
 static int take_three(struct kineto *k, int64_t out[3])
 {
     enum json_token t = json_next(&k->json);

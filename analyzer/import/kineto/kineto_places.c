@@ -86,6 +86,7 @@ int kineto_fused_turn(struct kineto *k, struct kineto_event *v)
     }
     if (v->pid < 0 || v->group)
         return 0;
+    /* an event with its rank and both pids gives the exact distance of pids between ranks */
     if (v->fused_rank > 0 && v->pid_raw >= 0 && v->pid > v->pid_raw)
         k->fused.apart = (v->pid - v->pid_raw) / v->fused_rank;
     int64_t apart = k->fused.apart > 0 ? k->fused.apart : beyond(k->fused.most_pid);
