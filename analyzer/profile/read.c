@@ -223,6 +223,7 @@ static int read_table(struct store *s, enum row_kind kind, struct sink *out,
     if (t->since > version)
         return 0;
     for (size_t i = 0; i < t->count; i++)
+        /* a column that the profile's version lacks reads as -1: not known */
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? ", " : "",
                               t->columns[i].since <= version ? t->columns[i].name : "-1");
     snprintf(text + n, sizeof text - n, " FROM %s ORDER BY id", t->name);
