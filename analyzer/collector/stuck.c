@@ -40,6 +40,8 @@ int64_t stuck_usual_ns(const struct spool_pace *p)
     return sorted[n / 2];
 }
 
+/* Notes how fast the process makes steps, and when it last used a core or waited for the disk or a
+ * driver (D), or was stopped by a signal (T). */
 static void look_at_process(struct spool *s, int64_t now_ns)
 {
     struct spool_pace *p = &s->pace;

@@ -127,6 +127,7 @@ static void copy_field(char *out, size_t n, const char *field)
             *p = '?';
 }
 
+/* Reads a line that another gpuprof wrote, and modifies it. False: the line is malformed. */
 static bool read_place(char *line, struct rank_place *x)
 {
     char *field[FIELDS + 1];

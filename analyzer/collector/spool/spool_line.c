@@ -52,6 +52,7 @@ void spool_add_line(struct spool *s, struct spool_out *out, const struct spool_r
         s->stretch = 0;
         return;
     }
+    /* a stretch begins with its first line; the record of the stretch itself comes at its end */
     if (s->stretch != r->stretch && r->stretch > s->stretches_ended) {
         s->stretch = r->stretch;
         s->stretch_ns = start_ns;

@@ -224,6 +224,7 @@ void spool_copy_string(const struct spool *s, uint32_t id, char *out, size_t n)
     out[used] = 0;
 }
 
+/* Doubles the hash table of names. -1: out of memory, the table is unchanged. */
 static int grow_names(struct spool *s)
 {
     uint32_t mask = s->name_mask * 2 + 1;

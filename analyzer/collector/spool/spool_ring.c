@@ -167,6 +167,8 @@ static void put_loader(struct spool *s, struct spool_out *out, const struct spoo
     spool_put(out, ROW_LOADER, &row);
 }
 
+/* Turns one record into rows. A record of an unknown kind, or one shorter than its kind's struct,
+ * only counts as lost. A stack may be longer than the copy, so drain_ring has already read it. */
 static void put_record(struct spool *s, struct spool_out *out, const void *record, uint16_t kind,
                        size_t size)
 {
@@ -186,6 +188,7 @@ static void put_record(struct spool *s, struct spool_out *out, const void *recor
         return;
     }
     const struct spool_rec *head = record;
+    /* a silence that still lasts has end_ns INT64_MAX, which is not a time */
     if (head->end_ns != INT64_MAX && spool_time(s, head->end_ns) > s->newest_ns)
         s->newest_ns = spool_time(s, head->end_ns);
     switch (kind) {

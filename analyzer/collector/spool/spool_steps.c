@@ -20,6 +20,7 @@ static void halve(struct spool *s)
     s->block_steps *= 2;
 }
 
+/* Adds a step to the newest block or, if that is full, to a new one. */
 static void add(struct spool *s, int64_t number, int64_t start_ns, int64_t end_ns)
 {
     struct row_step_block *b = s->blocks.n ? &s->blocks.at[s->blocks.n - 1] : NULL;
