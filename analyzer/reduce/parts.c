@@ -15,6 +15,8 @@
 #define MAGIC "gpuprof part 1\n"
 enum { PIECE = 1 << 16, MOST = 1 << 30 /* largest part in bytes, unpacked */ };
 
+/* Writes the bytes compressed. The file is renamed to `path` when it is complete, so that no other
+ * process reads an incomplete one. */
 static int write_bytes(const struct bytes *b, const char *path, struct err *e)
 {
     char temporary[4096];
