@@ -80,6 +80,8 @@ static bool knows_root(struct followed_thread *t, uint64_t code)
     return false;
 }
 
+/* Looks at a thread once. If it has had no core since the last look, its stack is the same, and its
+ * sample goes on. Otherwise the sample ends, and the stack is read for a new one. */
 static void look_at(struct followed *f, struct followed_thread *t, struct stacks *stacks,
                     struct samples *done)
 {
