@@ -1,12 +1,12 @@
-/* What the record of a library call says of it: types of numbers, families of calls, layouts, modes
- * of computing. The values stand in spools and profiles, so a new one goes to the end. */
+/* What the record of a library call tells: types of numbers, families of calls, layouts, modes of
+ * computing. Spools and profiles hold these values, so a new one goes to the end. */
 #ifndef GPUPROF_WIRE_CALL_TYPES_H
 #define GPUPROF_WIRE_CALL_TYPES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Number types in calls, as the field names them. */
+/* Types of numbers, by the names that the libraries' documentation uses. */
 enum spool_dtype {
     SPOOL_DT_UNKNOWN,
     SPOOL_DT_F64,
@@ -36,7 +36,7 @@ enum spool_call_family {
     SPOOL_CALL_FIND /* autotuning */
 };
 
-/* A convolution: forward, or one of the two halves of its backward pass. */
+/* True for a convolution: forward, or one of the two halves of its backward pass. */
 static inline bool spool_call_convolves(int64_t family)
 {
     return family == SPOOL_CALL_CONV_FWD || family == SPOOL_CALL_CONV_DGRAD ||

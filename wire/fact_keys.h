@@ -1,7 +1,7 @@
-/* Keys of the facts that the Python hook tells of a program (META records). The hook writes them
- * and the analyzer reads them, both by these names: the build makes gpuprof_facts.py of the lines
- * below, in which FACT_TORCH_DDP is TORCH_DDP. docs/python.md says what each value looks like;
- * tests/fact_keys.sh holds each to a reader. */
+/* Keys of the facts that the Python hook records about a program (META records). The hook writes
+ * them and the analyzer reads them, both by these names: from the lines below the build makes
+ * gpuprof_facts.py, in which FACT_TORCH_DDP is TORCH_DDP. docs/python.md shows the form of each
+ * value; tests/fact_keys.sh checks that each key has a reader. */
 #ifndef GPUPROF_WIRE_FACT_KEYS_H
 #define GPUPROF_WIRE_FACT_KEYS_H
 
@@ -10,7 +10,7 @@
 #define FACT_PYTHON_TRACER                  "python.tracer"
 #define FACT_PROCESS_CORES                  "process_cores"
 #define FACT_TORCH_SETTINGS                 "torch.settings"
-/* The same of a program in C, which agent/gpuprof.h tells. */
+/* The same for a program in C, which agent/gpuprof.h records. */
 #define FACT_PROGRAM_SETTINGS               "program.settings"
 #define FACT_TORCH_LOADER                   "torch.loader"
 #define FACT_TORCH_BATCH                    "torch.batch"
@@ -57,8 +57,8 @@
 #define FACT_TRANSFORMERS_GENERATE          "transformers.generate"
 #define FACT_TORCH_TRAINED_BY               "torch.trained_by"
 
-/* Of the loader number N: FACT_TORCH_LOADER ".N", and behind one more dot a word. The first
- * loader's are told without a number, too. */
+/* Facts about loader number N have the key FACT_TORCH_LOADER ".N." and one of these words. Those of
+ * the first loader are also recorded without a number. */
 #define FACT_LOADER_WHERE    "where"
 #define FACT_LOADER_MADE     "made"
 #define FACT_LOADER_BY       "by"
@@ -69,10 +69,10 @@
 #define FACT_LOADER_ITERABLE "iterable"
 #define FACT_LOADER_ANEW     "anew"
 
-/* Behind it a dot and the group's number. */
+/* The key ends in a dot and the group's number. */
 #define FACT_TORCH_GROUP "torch.group"
 
-/* Behind it a dot and the name of a setting that GPUPROF_APPLY asks for: "applied: WHAT" or
+/* The key ends in a dot and the name of a setting in GPUPROF_APPLY. The value is "applied: WHAT" or
  * "refused: WHY". */
 #define FACT_APPLY "apply"
 

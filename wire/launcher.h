@@ -1,6 +1,6 @@
 /* The variables by which launchers number the processes of a job. The agent reads them inside the
- * program, gpuprof run outside of it. The first launcher that numbers this process counts:
- * PyTorch's inside MPI's inside the batch system's. */
+ * program, gpuprof run outside of it. If several launchers have numbered a process, the innermost
+ * one counts: PyTorch's inside MPI's inside the batch system's. */
 #ifndef GPUPROF_WIRE_LAUNCHER_H
 #define GPUPROF_WIRE_LAUNCHER_H
 
@@ -8,13 +8,13 @@
 #include <string.h>
 
 struct launcher {
-    const char *rank, *local_rank, *world_size; /* NULL: it has no such variable */
+    const char *rank, *local_rank, *world_size; /* NULL: the launcher has no such variable */
 };
 
 struct launched {
-    const char *rank, *local_rank, *world_size; /* values; NULL: not known */
-    const char *job;                            /* that the batch system gave the job */
-    const char *restart;                        /* how often PyTorch started the workers again */
+    const char *rank, *local_rank, *world_size; /* values; NULL: unknown */
+    const char *job;                            /* the batch system's name for the job */
+    const char *restart;                        /* how often PyTorch has restarted the workers */
 };
 
 static inline const char *launcher_value(const char *(*get)(const char *name), const char *name)
@@ -23,7 +23,7 @@ static inline const char *launcher_value(const char *(*get)(const char *name), c
     return value && *value ? value : NULL;
 }
 
-/* torchrun numbers jobs without a name "none". */
+/* The job's name, or NULL. torchrun gives jobs without a name the name "none". */
 static inline const char *launcher_job(const char *(*get)(const char *name))
 {
     static const char *const names[] = {"SLURM_JOB_ID", "FLUX_JOB_ID",         "PBS_JOBID",
@@ -39,7 +39,7 @@ static inline const char *launcher_job(const char *(*get)(const char *name))
 static inline struct launched launcher_find(const char *(*get)(const char *name))
 {
     static const struct launcher all[] = {
-        {"RANK", "LOCAL_RANK", "WORLD_SIZE"}, /* PyTorch, and what imitates it */
+        {"RANK", "LOCAL_RANK", "WORLD_SIZE"}, /* PyTorch, and launchers that imitate it */
         {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"},
         {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_SIZE"},
         {"MVP_COMM_WORLD_RANK", "MVP_COMM_WORLD_LOCAL_RANK", "MVP_COMM_WORLD_SIZE"},

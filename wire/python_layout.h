@@ -1,10 +1,11 @@
-/* Where the members of CPython's structs lie that lead from its runtime to a line of the program. A
- * debugger's view: nothing of it is an interface that Python promises, so what is read by it is
- * checked, by the recorder outside (analyzer/pyframes) and by the agent inside (agent/lines).
+/* Offsets of members of CPython's structs: those on the way from its runtime to a line of the
+ * program. A debugger reads them in this way too. Python does not promise them, so both readers
+ * check what they find: the recorder, from outside (analyzer/pyframes), and the agent, from inside
+ * (agent/lines).
  *
- * Layouts of CPython 3.9 to 3.12 as its headers have them on 64-bit systems (offsetof of each
- * member; they do not change between patch releases), and for later ones what _PyRuntime itself
- * says at its start (_Py_DebugOffsets). */
+ * For CPython 3.9 to 3.12 the offsets are those of its headers on 64-bit systems; patch releases do
+ * not change them. Later versions describe themselves at the start of _PyRuntime
+ * (_Py_DebugOffsets). */
 #ifndef GPUPROF_WIRE_PYTHON_LAYOUT_H
 #define GPUPROF_WIRE_PYTHON_LAYOUT_H
 
@@ -13,29 +14,31 @@
 #include <stdint.h>
 #include <string.h>
 
-enum line_table { LINES_LNOTAB, LINES_PAIRS, LINES_LOCATIONS }; /* 3.9; 3.10; 3.11 and later */
+/* Of 3.9; of 3.10; of 3.11 and later. */
+enum line_table { LINES_LNOTAB, LINES_PAIRS, LINES_LOCATIONS };
 
 /* Offsets in bytes. */
 struct python_layout {
     int minor;
-    uint16_t interpreters;                      /* of _PyRuntime: the first interpreter */
-    uint16_t threads;                           /* of an interpreter: its first thread state */
-    uint16_t thread_next, thread_id, native_id; /* native_id 0: there is none */
-    uint16_t frame;  /* of a thread state: its frame, or the cframe that knows it */
-    uint16_t cframe; /* of that: the frame + 1; 0 = there is no cframe */
-    uint16_t previous, executable, instruction;   /* of a frame */
-    uint16_t locals;                              /* of it: the first one; 0 = not known */
-    uint16_t file, name, first_line, lines, code; /* of a code object; code 0: not needed */
-    uint16_t text_data[2];                        /* of a str: ASCII, any other one */
+    uint16_t interpreters;                      /* in _PyRuntime: the first interpreter */
+    uint16_t threads;                           /* in an interpreter: its first thread state */
+    uint16_t thread_next, thread_id, native_id; /* in a thread state; native_id 0: there is none */
+    uint16_t frame;  /* in a thread state: its frame, or the cframe that points to the frame */
+    uint16_t cframe; /* in a cframe: the offset of the frame, + 1; 0: there is no cframe */
+    uint16_t previous, executable, instruction;   /* in a frame */
+    uint16_t locals;                              /* in a frame: the first local; 0: unknown */
+    uint16_t file, name, first_line, lines, code; /* in a code object; code 0: not needed */
+    uint16_t text_data[2];                        /* in a str: of ASCII text, of any other text */
     uint16_t bytes_size, bytes_data;
-    uint8_t table;             /* enum line_table */
-    uint8_t instruction_bytes; /* 1, 2: `instruction` is an int that counts these; 0: an address */
-    uint8_t tag;               /* low bits of `executable` that are no part of the address */
+    uint8_t table; /* enum line_table */
+    /* 1, 2: `instruction` is an int that counts units of so many bytes; 0: an address. */
+    uint8_t instruction_bytes;
+    uint8_t tag; /* low bits of `executable` that are not part of the address */
 };
 
 enum layout_result { LAYOUT_FOUND, LAYOUT_NOT_YET, LAYOUT_UNKNOWN, LAYOUT_FREE_THREADED };
 
-/* Members of str and bytes are where they are in all versions: length 16, state 32. */
+/* The length (16) and state (32) of str and bytes lie at the same offset in all versions. */
 static const struct python_layout python_layouts[] = {
     {.minor = 9,
      .interpreters = 32,
@@ -117,8 +120,8 @@ static const struct python_layout python_layouts[] = {
      .table = LINES_LOCATIONS},
 };
 
-/* The parts of _Py_DebugOffsets that are read, as numbers of its 64-bit words. Each part begins
- * with a size; which members stand between them differs by version. */
+/* Which words of _Py_DebugOffsets hold the offsets, as indices of 64-bit words. Each part begins
+ * with a size; the members in between differ by version. */
 struct python_said {
     int minor;
     uint8_t interpreters, threads;                           /* runtime, interpreter */
@@ -176,8 +179,8 @@ static inline enum layout_result python_layout_said(const uint64_t *word, struct
     return fine ? LAYOUT_FOUND : LAYOUT_UNKNOWN;
 }
 
-/* What _PyRuntime says, if `word` (PYTHON_SAID_WORDS of its start) begins with its cookie; else by
- * the version, 11 for 3.11. */
+/* The layout from `word`, the first PYTHON_SAID_WORDS of _PyRuntime, if they begin with the cookie
+ * of _Py_DebugOffsets; else by the minor version, 11 for 3.11. */
 static inline enum layout_result python_layout_of(const uint64_t *word, int minor,
                                                   struct python_layout *layout)
 {

@@ -1,5 +1,5 @@
-/* Whose code a file of Python is. The agent asks for each function that is on the stack of a launch,
- * the analyzer for each frame of a sample, and they are to agree. */
+/* Whose code a Python file is. The agent asks for each function on the stack of a launch, the
+ * analyzer for each frame of a sample. They use the same functions, so that they agree. */
 #ifndef GPUPROF_WIRE_PYTHON_OWNER_H
 #define GPUPROF_WIRE_PYTHON_OWNER_H
 
@@ -14,10 +14,10 @@ enum python_owner {
     PYTHON_OF_LIBRARY  /* Python's own */
 };
 
-/* In place of a file: a function in C. */
+/* Stands for the file of a function in C. */
 #define PYTHON_BUILT_IN "<built-in>"
 
-/* "torch/nn/modules/conv.py" of an installed file; NULL: it is none. */
+/* "torch/nn/modules/conv.py" for an installed file; NULL for any other. */
 static inline const char *python_in_packages(const char *file)
 {
     static const char *const installed[] = {"/site-packages/", "/dist-packages/"};
@@ -29,7 +29,7 @@ static inline const char *python_in_packages(const char *file)
     return NULL;
 }
 
-/* "subprocess.py" of Python's library; NULL: it is none of its files. */
+/* "subprocess.py" for a file of Python's library; NULL for any other. */
 static inline const char *python_in_library(const char *file)
 {
     static const char *const folders[] = {"/lib/python3", "/lib64/python3"};
@@ -42,7 +42,7 @@ static inline const char *python_in_library(const char *file)
     return NULL;
 }
 
-/* A command that an installed package has put into bin/: it only calls the package. */
+/* True for a command that an installed package has put into bin/: it only calls the package. */
 static inline bool python_is_command(const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -51,8 +51,8 @@ static inline bool python_is_command(const char *file)
     return in_bin && !(n >= 3 && strcmp(file + n - 3, ".py") == 0);
 }
 
-/* A file that Inductor wrote: CACHE/ab/cab....py, a hash of 51 digits behind the c, whose first two
- * name the folder (torch/_inductor/codecache.py, get_path). */
+/* True for a file that Inductor wrote: CACHE/ab/cab....py. Its name is a hash of 51 digits after a
+ * c, whose first two digits name the folder (torch/_inductor/codecache.py, get_path). */
 static inline bool python_is_compiled(const char *file)
 {
     enum { HASH = 52 };
@@ -62,7 +62,7 @@ static inline bool python_is_compiled(const char *file)
            slash[-3] == '/' && strncmp(slash - 2, slash + 2, 2) == 0;
 }
 
-/* As places are named: train.py; of an installed package transformers/trainer.py. */
+/* A file as gpuprof names places: train.py; for an installed package transformers/trainer.py. */
 static inline const char *python_short_file(const char *file)
 {
     const char *package = python_in_packages(file), *slash = strrchr(file, '/');
@@ -78,7 +78,7 @@ static inline enum python_owner python_owner(const char *file)
         return PYTHON_OF_TORCH;
     if (python_in_library(file) || python_is_command(file))
         return PYTHON_OF_LIBRARY;
-    /* "<frozen importlib._bootstrap>", code that is made as text; "<stdin>" is typed by the user */
+    /* "<frozen importlib._bootstrap>", or code made from text. "<stdin>" is typed by the user. */
     if (file[0] == '<' && strcmp(file, "<stdin>") != 0 && strncmp(file, "<ipython", 8) != 0)
         return PYTHON_OF_LIBRARY;
     return PYTHON_OF_USER;

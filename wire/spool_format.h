@@ -1,20 +1,22 @@
 /* The spool: what the agent writes inside the target and the collector reads outside it.
  *
- * One file per process, MAP_SHARED by both, so that whatever was stored is still there after the
- * target is killed. Nothing in it is a pointer except what CUPTI itself wrote into its buffers.
+ * There is one file per process. Both map it MAP_SHARED, so that what was stored is still there
+ * after the target is killed. It contains no pointers, except those that CUPTI itself wrote into
+ * its buffers.
  *
  *   header | buffer descriptors | ring headers | name table | strings | buffers | rings
  *
- * Rules. The target only appends: it never parses, never blocks, never waits for the reader. No
- * room means a counted drop. Each word shared by both sides is atomic and is written by one side
- * only, except buffer_desc.state, which hands a buffer back and forth (state machine below).
+ * Rules. The target only appends: it never parses, never blocks, never waits for the reader. If
+ * there is no room, it drops the record and counts it. Each word shared by both sides is atomic and
+ * is written by only one of them, except buffer_desc.state, which passes a buffer back and forth
+ * (state machine below).
  *
- * Clocks. Ring records are CLOCK_MONOTONIC nanoseconds, CUPTI's have its own clock (by default
- * CLOCK_REALTIME); `anchors` relate the two and show when the real-time clock was stepped.
+ * Clocks. Records in rings have CLOCK_MONOTONIC nanoseconds; CUPTI's have its own clock (by default
+ * CLOCK_REALTIME). `anchors` relate the two and show when the real-time clock was set.
  *
- * The file is sparse: only what is in use has disk blocks (buffers, rings and strings are added as
- * the target needs them). Read descriptors, counts and offsets first, and touch nothing else.
- */
+ * The file is sparse: only what is in use has disk blocks (the target adds buffers, rings and
+ * strings as it needs them). A reader reads descriptors, counts and offsets first, and touches
+ * nothing else. */
 #ifndef GPUPROF_WIRE_SPOOL_FORMAT_H
 #define GPUPROF_WIRE_SPOOL_FORMAT_H
 
@@ -25,126 +27,135 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPOOL_MAGIC         "GPUPSPL" /* 8 bytes with its terminator; written when the rest is ready */
+#define SPOOL_MAGIC         "GPUPSPL" /* 8 bytes with its NUL; written when the rest is ready */
 #define SPOOL_VERSION       4u
-/* File name in $GPUPROF_DIR: <pid>-<start ticks>.spool, or <pid>-<start ticks>-N.spool for the Nth
- * image that one process runs by exec (pid and start_ticks in the header say the same). A process
- * that could not make one leaves an empty file <pid>-<start ticks>.<errno>.failed, if it can. */
+/* Name of the file in $GPUPROF_DIR: <pid>-<start ticks>.spool, or <pid>-<start ticks>-N.spool for
+ * the Nth program that a process runs by exec (pid and start_ticks in the header have the same
+ * values). A process that could not make a spool leaves an empty file <pid>-<start
+ * ticks>.<errno>.failed, if it can. */
 #define SPOOL_SUFFIX        ".spool"
 #define SPOOL_FAILED_SUFFIX ".failed"
 
 enum {
     SPOOL_PAGE = 4096,     /* the smallest page of a kernel */
     SPOOL_ALIGN = 1 << 16, /* the largest: each part of the file gets room in whole pages */
-    SPOOL_STRIDES = 128,   /* CUPTI activity kinds below this have a learnt record size */
-    SPOOL_WINDOWS = 64,    /* ring of windows recorded in full */
-    SPOOL_COMMS = 64,      /* communicators whose newest collective is known */
-    SPOOL_ANCHORS = 1024,  /* ring of clock anchors; the reader keeps up or loses the oldest */
+    SPOOL_STRIDES = 128,   /* CUPTI activity kinds below this have a known record size */
+    SPOOL_WINDOWS = 64,    /* windows recorded in full, kept as a ring */
+    SPOOL_COMMS = 64,      /* communicators of which the newest collective is kept */
+    SPOOL_ANCHORS = 1024,  /* clock anchors, kept as a ring; a late reader loses the oldest */
     SPOOL_BUFFER_BYTES = 1 << 20,
-    SPOOL_RING_BYTES = 1 << 20, /* data bytes of one ring; a power of two */
+    SPOOL_RING_BYTES = 1 << 20, /* bytes of data in one ring; a power of two */
 };
 
 enum spool_counter {
-    SPOOL_CUPTI_DROPPED,  /* records dropped as reported by cuptiActivityGetNumDroppedRecords */
-    SPOOL_BUFFER_STARVED, /* buffer requests without a free one; the records that this lost are in
-                             SPOOL_CUPTI_DROPPED (from API 27 on), else in SPOOL_DISCARDED */
-    SPOOL_RING_FULL,      /* ring records not written: reader too slow, and no other ring left */
-    SPOOL_NO_RING,        /* ring records not written: more threads than rings */
-    SPOOL_STRINGS_FULL,   /* strings not interned; the record carries string id 0 */
-    SPOOL_NAMES_FULL,     /* kernel names not interned */
-    SPOOL_BUFFERS_LOST,   /* completed buffers that are not ours (another client took over) */
-    SPOOL_SELF_NS,        /* CPU ns spent in the agent's own thread */
-    SPOOL_DISCARDED,      /* records of CUPTI's that found no room in the spool */
-    SPOOL_TOO_DEEP,       /* ranges not written: nested too deep */
-    SPOOL_RINGS_LEFT,     /* full rings that a thread has left for another one; no loss */
-    SPOOL_CUPTI_UNASKED,  /* records dropped like SPOOL_CUPTI_DROPPED, but outside of a window */
-    SPOOL_BUFFERS_MADE,   /* no loss: how many buffers, from the first one on, got disk space */
+    SPOOL_CUPTI_DROPPED, /* dropped by CUPTI: cuptiActivityGetNumDroppedRecords */
+    /* Requests for a buffer when none was free; the records lost are counted in SPOOL_CUPTI_DROPPED
+     * (from API 27 on), else in SPOOL_DISCARDED. */
+    SPOOL_BUFFER_STARVED,
+    SPOOL_RING_FULL,    /* records not written: the reader is too slow, and no other ring is left */
+    SPOOL_NO_RING,      /* records not written: more threads than rings */
+    SPOOL_STRINGS_FULL, /* strings not added; their records have string id 0 */
+    SPOOL_NAMES_FULL,   /* kernel names not added */
+    SPOOL_BUFFERS_LOST, /* completed buffers of unknown origin (another client took over) */
+    SPOOL_SELF_NS,      /* CPU time of the agent's own thread, in ns */
+    SPOOL_DISCARDED,    /* records of CUPTI for which the spool had no room */
+    SPOOL_TOO_DEEP,     /* ranges not written: nested too deeply */
+    SPOOL_RINGS_LEFT,   /* full rings that a thread has left for another one; no loss */
+    SPOOL_CUPTI_UNASKED, /* dropped like SPOOL_CUPTI_DROPPED, but outside of a window: no loss */
+    SPOOL_BUFFERS_MADE,  /* no loss: how many buffers, from the first one on, got disk space */
     SPOOL_COUNTERS = 16
 };
 
 enum spool_control {
     SPOOL_RUN = 0,
-    SPOOL_STOP = 1,  /* collector asks the agent to go passive: no new records */
-    SPOOL_PAUSE = 2, /* ... to record step marks alone, until it says SPOOL_RUN */
+    SPOOL_STOP = 1,  /* the collector asks the agent to become passive: no new records */
+    SPOOL_PAUSE = 2, /* ... to record only step marks, until it asks for SPOOL_RUN */
 };
 
-/* By what a process records windows of the run in full ($GPUPROF_WINDOW). */
+/* Which windows of the run a process records in full ($GPUPROF_WINDOW). */
 enum spool_window_plan {
-    SPOOL_WINDOWS_ALL,     /* all of it is one */
-    SPOOL_WINDOWS_EVERY,   /* some steps now and then */
+    SPOOL_WINDOWS_ALL,     /* the whole run is one window */
+    SPOOL_WINDOWS_EVERY,   /* a few steps, again and again */
     SPOOL_WINDOWS_STEPS,   /* from one step to another */
     SPOOL_WINDOWS_PROFILER /* from cudaProfilerStart to cudaProfilerStop */
 };
 
-/* A window recorded in full, CLOCK_MONOTONIC; INT64_MAX: it lasts. Work that was queued in it is
- * recorded until gpu_to_ns. gpu_to_ns is stored before to_ns (release). */
+/* A window recorded in full. Times are CLOCK_MONOTONIC; INT64_MAX: it is still open. GPU work that
+ * was queued in it is recorded until gpu_to_ns. gpu_to_ns is stored before to_ns (release). */
 struct spool_window {
     _Atomic int64_t from_ns, to_ns, gpu_to_ns;
-    _Atomic uint64_t first_step; /* number of the step that began it; 0 = before the first mark */
+    _Atomic uint64_t first_step; /* number of the step that began it; 0: before the first mark */
 };
 
-/* The real-time clock is slewed by less than this between two looks, or it was set. */
+/* Between two looks, adjustments change the real-time clock by less than this; if it changes by
+ * more, it was set. */
 #define SPOOL_CLOCK_STEP_NS INT64_C(1000000)
 
-/* One sample of the clocks, taken together (best of several brackets). All ns. */
+/* One reading of all clocks, the best of several. All times in ns. */
 struct spool_anchor {
     int64_t monotonic_ns;
     int64_t realtime_ns;
-    int64_t cupti_ns;   /* cuptiGetTimestamp; 0 = CUPTI not running */
-    int64_t bracket_ns; /* how far apart the first and last of the samples were */
+    int64_t cupti_ns;   /* cuptiGetTimestamp; 0: CUPTI does not run */
+    int64_t bracket_ns; /* time between the first and the last clock that was read */
 };
 
-/* How far a rank is on one communicator, also while nothing is recorded. `begun` is stored last
- * (release). Calls that are begun and not ended are inside the library. */
+/* How far a rank is on one communicator; kept up to date also while nothing is recorded. `begun` is
+ * stored last (release). A call that has begun and not ended is inside the library. */
 struct spool_comm {
-    _Atomic uint64_t key;  /* of the entry; 0 = free */
-    _Atomic uint64_t comm; /* number of the communicator, the same for its ranks; 0 = not filled */
-    _Atomic int32_t rank, ranks; /* -1 = not known */
+    _Atomic uint64_t key; /* of the entry; 0: free */
+    /* The communicator's number, the same for all its ranks; 0: not filled yet. */
+    _Atomic uint64_t comm;
+    _Atomic int32_t rank, ranks; /* -1: unknown */
     _Atomic uint64_t begun, ended;
     _Atomic int64_t begun_ns;  /* of the newest call, CLOCK_MONOTONIC */
-    _Atomic uint32_t function; /* string id; 0 = not known */
-    _Atomic uint32_t in_pairs; /* 1: it also sends and receives, so ranks differ in their counts */
+    _Atomic uint32_t function; /* string id; 0: unknown */
+    /* 1: it also sends and receives, so its ranks make different numbers of calls. */
+    _Atomic uint32_t in_pairs;
 };
 
 struct spool_header {
     char magic[8];
     uint32_t version;
-    uint32_t header_bytes; /* sizeof(struct spool_header): older readers can tell */
+    /* sizeof(struct spool_header), by which older readers see that it differs. */
+    uint32_t header_bytes;
     uint64_t file_bytes;
     int32_t pid, ppid;
-    uint64_t start_ticks;       /* field 22 of /proc/PID/stat: tells a reused pid apart */
+    /* Field 22 of /proc/PID/stat: distinguishes processes that had the same pid. */
+    uint64_t start_ticks;
     int64_t start_monotonic_ns; /* when the spool was made */
     int64_t start_realtime_ns;
 
     uint64_t descs_off, rings_off, names_off, strings_off, buffers_off, ring_data_off;
-    uint32_t buffer_count, buffer_bytes; /* CUPTI arena */
+    uint32_t buffer_count, buffer_bytes; /* the buffers for CUPTI */
     uint32_t ring_count, ring_bytes;
     uint32_t names_cap, anchors_cap;
-    uint64_t strings_cap; /* bytes */
+    uint64_t strings_cap; /* in bytes */
 
-    uint32_t cupti_version;         /* cuptiGetVersion, 0 = it records nothing */
-    uint32_t stride[SPOOL_STRIDES]; /* record size by kind, learnt by probing; 0 = unknown */
+    uint32_t cupti_version;         /* cuptiGetVersion; 0: CUPTI records nothing */
+    uint32_t stride[SPOOL_STRIDES]; /* size of a record by kind, found by trying; 0: unknown */
 
-    _Atomic uint32_t sealed;  /* 1: the process ended in good order and flushed */
-    _Atomic uint32_t passive; /* 1: the agent turned itself off (why: a SPOOL_REC_HEALTH record) */
-    _Atomic uint32_t control; /* enum spool_control; written by the collector */
-    _Atomic uint32_t wake;    /* futex word: bumped by the target when a buffer becomes READY */
+    /* 1: the process has ended in good order, and all records are written. */
+    _Atomic uint32_t sealed;
+    /* 1: the agent has turned itself off (a SPOOL_REC_HEALTH record says why) */
+    _Atomic uint32_t passive;
+    _Atomic uint32_t control;      /* enum spool_control; the collector writes it */
+    _Atomic uint32_t wake;         /* futex word: the target adds 1 when a buffer becomes READY */
     _Atomic uint64_t strings_used; /* bytes of the string table in use */
     _Atomic uint32_t names_used;
-    _Atomic uint32_t anchors_head; /* anchors ever written; slot = index % anchors_cap */
+    _Atomic uint32_t anchors_head; /* anchors written so far; slot = index % anchors_cap */
     _Atomic uint64_t counter[SPOOL_COUNTERS];
     uint32_t window;               /* enum spool_window_plan */
-    _Atomic uint32_t windows_head; /* windows ever opened; slot = index % SPOOL_WINDOWS */
-    _Atomic uint32_t thin;  /* by the collector: the pauses between them are 2^thin times as long */
-    _Atomic uint32_t full;  /* by the collector: 1 = take no more of the disk */
-    _Atomic uint64_t steps; /* marks counted, while a window is there */
-    _Atomic uint32_t rings_used; /* those behind have never been used */
+    _Atomic uint32_t windows_head; /* windows opened so far; slot = index % SPOOL_WINDOWS */
+    _Atomic uint32_t thin;  /* by the collector: pauses between windows are 2^thin times as long */
+    _Atomic uint32_t full;  /* by the collector: 1: take no more of the disk */
+    _Atomic uint64_t steps; /* step marks counted; only where there are windows */
+    _Atomic uint32_t rings_used; /* rings from this index on were never used */
     struct spool_window windows[SPOOL_WINDOWS];
     struct spool_comm comms[SPOOL_COMMS];
     struct spool_anchor anchors[SPOOL_ANCHORS];
 };
 
-/* ---- CUPTI arena ---- */
+/* ---- CUPTI's buffers ---- */
 
 /* FREE -(agent: request)-> OWNED -(CUPTI: completed)-> COMPLETE -(agent: names interned)-> READY
  * READY -(collector: parsed and zeroed)-> FREE. A buffer is all zero while FREE, so a reader that
@@ -154,66 +165,69 @@ enum spool_buffer_state { SPOOL_FREE, SPOOL_OWNED, SPOOL_COMPLETE, SPOOL_READY, 
 
 struct spool_buffer_desc {
     _Atomic uint32_t state;       /* enum spool_buffer_state */
-    uint32_t tid;                 /* thread that asked for it */
-    _Atomic uint64_t valid_bytes; /* set on completion */
-    _Atomic uint64_t seq;         /* order of requests */
+    uint32_t tid;                 /* thread that requested it */
+    _Atomic uint64_t valid_bytes; /* set when CUPTI completes it */
+    _Atomic uint64_t seq;         /* number of the request */
 };
 
-/* Names that CUPTI records point to (kernel and device names live in the target's heap). The entry
- * with the highest index wins for a pointer; `string` is an id of the string table. */
+/* Names to which CUPTI's records point (kernel and device names lie in the target's memory). If a
+ * pointer has several entries, the one with the highest index holds. `string` is an id of the
+ * string table. */
 struct spool_name {
     uint64_t pointer;
     uint32_t string;
     uint32_t unused;
 };
 
-/* Append-only, each entry 8-byte aligned: struct spool_string, bytes, NUL, padding. A string's id
- * is its offset / 8. Offset 0 holds the empty string, so id 0 = none. `length` is stored last
- * (release) and is never 0 for a finished entry other than id 0. */
+/* Append-only; each entry is 8-byte aligned: struct spool_string, bytes, NUL, padding. A string's
+ * id is its offset / 8. Offset 0 holds the empty string, so id 0 means none. `length` is stored
+ * last (release), and is 0 for a finished entry only if its id is 0. */
 struct spool_string {
     _Atomic uint32_t length;
     uint32_t hash;
 };
 
-/* CLOSED: the thread has ended. LEFT: it was full, and its thread goes on in the ring `next`. */
+/* CLOSED: the thread has ended. LEFT: the ring was full, and its thread goes on in the ring
+ * `next`. */
 enum spool_ring_state { SPOOL_RING_FREE, SPOOL_RING_OPEN, SPOOL_RING_CLOSED, SPOOL_RING_LEFT };
 
-/* Single producer (one thread), single consumer. head and tail are byte counts that never wrap
- * back; position = count % ring_bytes. Records never straddle the end: a SPOOL_REC_PAD fills the
- * rest (it may be as small as 8 bytes: only kind, size and tid are there). Full when head - tail +
- * size > ring_bytes. The collector frees a CLOSED ring once drained; before that, the next thread
- * may take it and go on behind what is in it.
+/* One thread writes, one process reads. head and tail count bytes and never go back; position =
+ * count % ring_bytes. A record never crosses the end: a SPOOL_REC_PAD fills the rest (it may be as
+ * small as 8 bytes: then it has only kind, size and tid). The ring is full if head - tail + size >
+ * ring_bytes. The collector frees a CLOSED ring once it has read all of it; before that, the next
+ * thread may take the ring and go on behind the records in it.
  *
  * A thread whose ring is full goes on in a FREE one. It stores `after` there and `next` here, then
  * LEFT (release), and never writes here again. So that a thread's records come in their order, the
- * collector reads no ring while its `after` is set. When it has drained a LEFT ring, it frees it
- * and then clears `after` of the `next` one. It loads head (acquire) before `after`.
- */
+ * collector reads no ring while its `after` is set. When it has read all of a LEFT ring, it frees
+ * it and then clears `after` of the `next` one. It loads head (acquire) before `after`. */
 struct spool_ring {
     _Atomic uint32_t state;
     _Atomic uint32_t tid;
-    _Atomic uint64_t head;        /* stored (release) by the thread after the record is complete */
+    _Atomic uint64_t head;        /* stored (release) by the thread once the record is complete */
     _Atomic uint64_t tail;        /* stored (release) by the collector */
-    _Atomic uint32_t after, next; /* index + 1 of a ring; 0 = none */
+    _Atomic uint32_t after, next; /* index + 1 of a ring; 0: none */
     uint8_t pad[32];
 };
 
 enum spool_rec_kind {
     SPOOL_REC_PAD = 1,
     SPOOL_REC_META,   /* struct spool_rec_meta: a fact about the process */
-    SPOOL_REC_HEALTH, /* struct spool_rec_health: what could not be done, and why */
+    SPOOL_REC_HEALTH, /* struct spool_rec_health: what gpuprof could not do, and why */
     SPOOL_REC_RANGE,  /* struct spool_rec_range: an NVTX range that has ended */
     SPOOL_REC_CALL,   /* struct spool_rec_call: a library call with shapes */
-    SPOOL_REC_LOADER, /* struct spool_rec_loader: data loading seen by a framework hook */
+    SPOOL_REC_LOADER, /* struct spool_rec_loader: data loading, from a framework's hook */
     SPOOL_REC_THREAD, /* struct spool_rec_meta with key = name of the thread */
-    SPOOL_REC_STEP,   /* struct spool_rec_range: one that is a step mark, where they are counted */
-    SPOOL_REC_SILENT, /* struct spool_rec_silent: CUPTI told nothing while the program went on */
-    SPOOL_REC_STACK, /* struct spool_rec_stack: who called a long call of CUDA, for the collector to
-                        unwind */
-    SPOOL_REC_LINE,  /* struct spool_rec_line: the line from which a thread launches work */
+    SPOOL_REC_STEP,   /* struct spool_rec_range: a range that counts as a step mark */
+    /* Struct spool_rec_silent: CUPTI reported nothing while the program went on. */
+    SPOOL_REC_SILENT,
+    /* Struct spool_rec_stack: the stack that made a long call of CUDA, which the collector
+     * unwinds. */
+    SPOOL_REC_STACK,
+    SPOOL_REC_LINE, /* struct spool_rec_line: the line from which a thread launches work */
 };
 
-/* Head of every record. size counts the whole record and is a multiple of 8. */
+/* Head of every record. size is that of the whole record, and a multiple of 8. */
 struct spool_rec {
     uint16_t kind;
     uint16_t size;
@@ -227,31 +241,32 @@ struct spool_rec_meta {
     uint32_t key, value; /* string ids */
 };
 
-/* Keys of META records (the last one of a key counts):
- *   command          its words, each with a NUL behind it
+/* Keys of META records (if a key occurs several times, the last one holds):
+ *   command          its arguments, each ended by a NUL
  *   exe, rank, local_rank, world_size, libcupti (its path), env.NAME (a short list, about.c)
  *   LIBRARY_version  of driver, runtime, cupti, cudnn, cublas, nccl, as they number themselves
  *   cost.range_ns, cost.call_ns  what one range, one library call costs the target, as measured
- *   cbid.LAYER.N     name of the API function N of LAYER (runtime, driver), without the _vNNNN of
- *                    CUPTI; written before the first buffer that mentions N becomes READY */
+ *   cbid.LAYER.N     name of the API function N of LAYER (runtime, driver), without CUPTI's
+ *                    _vNNNN; written before the first buffer that mentions N becomes READY */
 
 enum spool_severity { SPOOL_INFO, SPOOL_WARNING, SPOOL_ERROR };
 struct spool_rec_health {
     struct spool_rec head;
-    uint32_t code;     /* string id: short stable word, e.g. "cupti-subscriber" */
-    uint32_t text;     /* string id: one sentence for the user, with the cure */
+    uint32_t code;     /* string id: a short word that never changes, such as "cupti-subscriber" */
+    uint32_t text;     /* string id: one sentence for the user, with the remedy */
     uint32_t severity; /* enum spool_severity */
     uint32_t unused;
-    int64_t value; /* a count or an error number, by code */
+    int64_t value; /* a count or an error number, depending on code */
 };
 
-/* From the look after the last record to the one that saw another; end_ns INT64_MAX: it lasts. The
- * agent looks every SPOOL_LOOK_NS. The same start_ns again: what is known of it by now. */
+/* A silence of CUPTI. It lasts from the agent's last look that found records to the next one that
+ * did; end_ns INT64_MAX: it still lasts. The agent looks every SPOOL_LOOK_NS. A later record with
+ * the same start_ns replaces this one. */
 #define SPOOL_LOOK_NS INT64_C(1000000000)
 struct spool_rec_silent {
     struct spool_rec head;
-    uint32_t held;    /* 1: another client held CUPTI in it */
-    uint32_t stepped; /* 1: the program's steps went on in it */
+    uint32_t held;    /* 1: another client held CUPTI meanwhile */
+    uint32_t stepped; /* 1: the program's steps went on meanwhile */
 };
 
 enum spool_range_flags { SPOOL_RANGE_STARTEND = 1, SPOOL_RANGE_MARK = 2 };
@@ -259,26 +274,26 @@ enum spool_range_flags { SPOOL_RANGE_STARTEND = 1, SPOOL_RANGE_MARK = 2 };
 struct spool_rec_range {
     struct spool_rec head;
     uint32_t name, domain; /* string ids */
-    uint16_t depth;        /* 0 = outermost open push on this thread (all domains together) */
+    uint16_t depth;        /* 0: outermost open push on this thread (counting all domains) */
     uint16_t flags;
     uint32_t color;
-    uint64_t payload; /* as given; for NCCL's domain: bytes of the collective */
+    uint64_t payload; /* as the program gave it; in NCCL's domain: bytes of the collective */
 };
 
-/* dims by family: GEMM m,n,k,batch,transa,transb; CONV n,c,h,w,k,r,s,stride,pad,dilation,groups;
- * COLLECTIVE ranks, own rank, root or peer (-1 = not known); others n,c,h,w. 0 = not known. */
+/* dim by family: GEMM m,n,k,batch,transa,transb; CONV n,c,h,w,k,r,s,stride,pad,dilation,groups;
+ * COLLECTIVE ranks, own rank, root or peer (-1: unknown); others n,c,h,w. 0: unknown. */
 struct spool_rec_call {
     struct spool_rec head;
-    uint32_t function; /* string id, e.g. cudnnConvolutionForward */
+    uint32_t function; /* string id, such as cudnnConvolutionForward */
     uint8_t family;    /* enum spool_call_family */
     uint8_t in_type, weight_type, out_type, compute_type; /* enum spool_dtype */
     uint8_t in_layout, weight_layout;                     /* enum spool_layout */
     uint8_t math;                                         /* enum spool_math */
-    int32_t algo;                                         /* the library's number; -1 = not given */
+    int32_t algo; /* the library's number of the algorithm; -1: not given */
     int32_t dim[12];
-    int64_t bytes;     /* workspace for CONV, message for COLLECTIVE */
-    uint64_t comm;     /* communicator of a COLLECTIVE, 0 otherwise */
-    uint64_t sequence; /* of the collective on its communicator */
+    int64_t bytes;     /* of the workspace for CONV, of the message for COLLECTIVE */
+    uint64_t comm;     /* communicator of a COLLECTIVE, otherwise 0 */
+    uint64_t sequence; /* of a COLLECTIVE: its number on the communicator */
 };
 
 enum spool_loader_kind {
@@ -286,55 +301,56 @@ enum spool_loader_kind {
     SPOOL_LOADER_FETCH, /* a worker makes a batch */
     SPOOL_LOADER_COLLATE,
     SPOOL_LOADER_PIN,
-    SPOOL_LOADER_BEGIN, /* a loop over it begins: its workers are started */
-    SPOOL_LOADER_END    /* it had no more batches: its workers are stopped */
+    SPOOL_LOADER_BEGIN, /* a loop over the loader begins, and its workers start */
+    SPOOL_LOADER_END    /* no batch is left, and the loader's workers stop */
 };
 
 struct spool_rec_loader {
     struct spool_rec head;
     uint32_t what;  /* enum spool_loader_kind */
-    int32_t worker; /* -1 = the training process itself */
-    int64_t loader; /* its number in the process, from 1; -1 = not known */
-    int64_t cpu_ns; /* CPU time used inside the span, -1 = not known */
+    int32_t worker; /* -1: the training process itself */
+    int64_t loader; /* the loader's number in the process, from 1; -1: unknown */
+    int64_t cpu_ns; /* CPU time used meanwhile; -1: unknown */
 };
 
-/* A call of CUDA that took SPOOL_LONG_NS or more, and the stack of its thread at its end. `stack`
- * numbers the way there; the stack's bytes, from the stack pointer up, follow the first record of a
- * number, others have none. The registers are those at the lowest byte (x86-64: rip rsp rbp rbx r12
- * r13 r14 r15). */
+/* A call of CUDA that took SPOOL_LONG_NS or more, and its thread's stack at its end. `stack` is a
+ * number for the stack's return addresses. The first record of a number is followed by the stack's
+ * bytes, from the stack pointer up; later ones have none. The registers are those at the lowest
+ * byte (x86-64: rip rsp rbp rbx r12 r13 r14 r15). */
 #define SPOOL_LONG_NS INT64_C(500000)
 enum { SPOOL_STACK_BYTES = 16384, SPOOL_STACK_REGISTERS = 8 };
 struct spool_rec_stack {
     struct spool_rec head;
-    uint32_t correlation; /* CUPTI's */
-    uint32_t function;    /* string id: cudaStreamSynchronize */
+    uint32_t correlation; /* CUPTI's correlation id of the call */
+    uint32_t function;    /* string id, such as cudaStreamSynchronize */
     uint16_t layer;       /* 0 runtime, 1 driver */
-    uint16_t bytes;       /* of the stack, behind this */
+    uint16_t bytes;       /* of the stack, which follow this struct */
     uint32_t unused;
     uint64_t stack; /* never 0 */
     uint64_t registers[SPOOL_STACK_REGISTERS];
 };
 
-/* From start_ns on the thread's launches come from this line, until its next record or the end of
- * the stretch. Lines are recorded in stretches only, mostly of one step; of one, SPOOL_LINE_STRETCH
- * tells at its end from when to when it was. */
+/* From start_ns on the thread launches from this line, until its next record or the end of the
+ * stretch. A stretch is a time, mostly of one step, in which the agent records lines; at its end, a
+ * record SPOOL_LINE_STRETCH gives its begin and end. */
 enum spool_line {
-    SPOOL_LINE_STRETCH,  /* a stretch of all threads: no line */
-    SPOOL_LINE_OWN,      /* the innermost line of the user's code on the thread's stack */
-    SPOOL_LINE_FORWARD,  /* in a backward pass: the line of the forward call that it goes back
-                            through */
-    SPOOL_LINE_BACKWARD, /* in one that knows no such line: the line that called backward() */
-    SPOOL_LINE_NONE,     /* not known */
+    SPOOL_LINE_STRETCH, /* a stretch, of all threads: no line */
+    SPOOL_LINE_OWN,     /* the innermost line of the user's code on the thread's stack */
+    /* In a backward pass: the line of the forward call that it goes back through. */
+    SPOOL_LINE_FORWARD,
+    /* In a backward pass without a known forward call: the line that called backward() */
+    SPOOL_LINE_BACKWARD,
+    SPOOL_LINE_NONE, /* unknown */
     SPOOL_LINES
 };
 struct spool_rec_line {
     struct spool_rec head;
     uint32_t file, function; /* string ids */
-    int32_t line;            /* 0 = not known */
+    int32_t line;            /* 0: unknown */
     uint16_t what;           /* enum spool_line */
     uint16_t unused;
-    uint32_t stretch; /* its number in the process, from 1 */
-    uint32_t module;  /* string id of the one that it runs in, "blocks.0 (Block)"; 0 = none */
+    uint32_t stretch; /* number of the stretch in the process, from 1 */
+    uint32_t module;  /* string id of the module that runs, such as "blocks.0 (Block)"; 0: none */
 };
 
 #define SPOOL_ASSERT(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed size")

@@ -1,5 +1,5 @@
-/* Names of ranges that mark steps of a loop. The agent and the analyzer read them alike: the agent
- * counts such steps between windows, the analyzer cuts a recording at them. */
+/* Names of ranges that mark steps of a loop. The agent, which counts these steps between windows,
+ * and the analyzer, which cuts a recording at them, use the same functions. */
 #ifndef GPUPROF_WIRE_STEP_MARK_H
 #define GPUPROF_WIRE_STEP_MARK_H
 
@@ -8,11 +8,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* What makes a range a step, by how far it can be trusted. HOOK: from one optimizer step to the
- * next, as a framework hook saw them. */
+/* What kind of range marks a step, the most trustworthy last. HOOK: from one optimizer step to the
+ * next, as a framework's hook saw them. */
 enum spool_step_mark { SPOOL_STEP_NONE, SPOOL_STEP_HOOK, SPOOL_STEP_NVTX, SPOOL_STEP_FRAMEWORK };
 
-/* Length of "Iteration #12" without the number. */
+/* Length of a name without the number at its end: of "Iteration" in "Iteration #12". */
 static inline size_t spool_step_base(const char *name)
 {
     size_t n = strlen(name);
@@ -21,7 +21,7 @@ static inline size_t spool_step_base(const char *name)
     return n;
 }
 
-/* Servers name a pass over a batch by what is in it:
+/* True for names that inference servers give a pass over a batch:
  * "execute_32_context_0(...)_generation_32(...)", "execute_context_1(...)_generation_0(...)". */
 static inline bool spool_step_serves(const char *name)
 {
@@ -31,7 +31,8 @@ static inline bool spool_step_serves(const char *name)
            ((*rest >= '0' && *rest <= '9') || strncmp(rest, "context_", 8) == 0);
 }
 
-/* "step", "Iteration #12", "train_step 3", "ProfilerStep#4". */
+/* The kind of step mark that a name stands for: "step", "Iteration #12", "train_step 3",
+ * "ProfilerStep#4". SPOOL_STEP_NONE: none. */
 static inline enum spool_step_mark spool_step_mark(const char *name)
 {
     static const char *const bases[] = {"step",          "iter",       "iteration", "train_step",
