@@ -1,4 +1,4 @@
-/* Calls and records: correlation ids, host costs, the hand-over to the listener (CUPTI). */
+/* Calls and records: correlation ids, host costs, and passing both to the listener (CUPTI). */
 #include "core/core_state.h"
 
 #include <pthread.h>
@@ -44,7 +44,8 @@ int *vg_last_error(void)
     return &last_error;
 }
 
-/* A thread that is cancelled in a call ends behind it: within, it may hold a lock. */
+/* Opens a call. A thread must not be cancelled within it, because it may hold a lock; it is
+ * cancelled after the call. */
 static int enter(struct vg_api *api, uint32_t cbid, bool driver)
 {
     int cancel;
@@ -100,7 +101,8 @@ void vg_emulated(int64_t from_ns)
 int vg_api_exit(struct vg_api *api, int result)
 {
     api->result = result;
-    if (result != VG_OK && result != VG_NOT_READY && !api->driver) /* the driver keeps none */
+    /* The driver keeps no last error. */
+    if (result != VG_OK && result != VG_NOT_READY && !api->driver)
         last_error = result;
     vg_spin_until(api->start_ns + api->host_ns);
     current = api->outer;

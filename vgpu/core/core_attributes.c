@@ -38,7 +38,7 @@ int vg_bus_width(const struct vg_profile *p)
     return p->memory_clock_mhz > 0 ? (int)(bits / 64 + 0.5) * 64 : 0;
 }
 
-/* What cards of all kinds answer alike. */
+/* Attributes with the same value on all cards. */
 static const struct {
     int attr, value;
 } common[] = {

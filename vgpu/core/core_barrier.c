@@ -19,8 +19,8 @@ enum held_kind { HELD_WORK, HELD_EVENT, HELD_WAIT, HELD_BARRIER, HELD_MARK, HELD
 struct vg_held {
     enum held_kind kind;
     bool arrived;
-    uint64_t number;  /* in the order of submission */
-    int64_t since_ns; /* when it was submitted */
+    uint64_t number;  /* order of submission */
+    int64_t since_ns; /* time of submission */
     struct vg_work work;
     struct vg_record record;
     struct vg_copy copy;
@@ -36,7 +36,7 @@ static _Atomic int held_total;
 
 /* ---- rows ---- */
 
-/* Without memory the timeline would be wrong, so the program ends. */
+/* Appends an operation. Without memory the timeline would be wrong, so the program ends. */
 static struct vg_held *push_locked(struct vg_stream *s, enum held_kind kind)
 {
     struct vg_held *h = calloc(1, sizeof *h);
@@ -65,8 +65,8 @@ static void pop_locked(struct vg_stream *s)
     held_total--;
 }
 
-/* Computing is slower while a collective runs beside it. By how much is known only when the
- * collective's end is known. */
+/* True if the end of a collective that runs beside this operation is still unknown. Computing is
+ * slower beside a collective, by an amount that depends on its end. */
 static bool crowd_open_locked(const struct vg_stream *s, const struct vg_work *w)
 {
     enum { ROOM = sizeof vg_core.device[0].crowd / sizeof *vg_core.device[0].crowd };
@@ -134,7 +134,7 @@ bool vg_event_settled_locked(struct vg_event *e)
     return true;
 }
 
-/* When the row has come there; a reference is the caller's. */
+/* A moment that is known once the row has come to this point. One reference is the caller's. */
 static struct vg_moment *mark_locked(struct vg_stream *s, enum held_kind kind,
                                      const struct vg_work *w, const struct vg_record *r)
 {
@@ -195,7 +195,7 @@ bool vg_hold_wait_locked(struct vg_stream *s, struct vg_event *e)
 
 /* ---- placing ---- */
 
-/* Where a barrier would start: everything before it in its stream has its place. */
+/* When a barrier would start: all operations before it in its stream have their places. */
 static int64_t barrier_start_locked(const struct vg_held *h)
 {
     const struct vg_stream *s = h->stream;
@@ -245,7 +245,7 @@ static bool place_locked(struct vg_held *h)
         s->head = (s->head + 1) % s->depth;
         return true;
     default:
-        /* Another rank's collective may wait for this one in turn, so this wait has a limit. */
+        /* Another rank's collective may in turn wait for this one, so this wait has a limit. */
         if (crowd_open_locked(s, &h->work) && vg_now_ns() - h->since_ns < CROWD_PATIENCE_NS)
             return false;
         span = vg_place_locked(s, &h->work);
@@ -265,10 +265,10 @@ static bool place_locked(struct vg_held *h)
     }
 }
 
-/* The first operation, in the order of submission, that can be placed is. NULL: none can. */
+/* Places the first operation, in the order of submission, that can be placed. NULL: none can. */
 static struct vg_held *place_one_locked(void)
 {
-    uint64_t tried = 0; /* heads up to this number cannot */
+    uint64_t tried = 0; /* row heads up to this number cannot be placed */
     for (;;) {
         struct vg_held *first = NULL;
         for (int i = 0; i < vg_core.device_count; i++)
@@ -282,7 +282,7 @@ static struct vg_held *place_one_locked(void)
     }
 }
 
-/* Everything that can be placed now, in a list. */
+/* Places all operations that can be placed now, and returns them as a list. */
 static struct vg_held *place_all_locked(void)
 {
     struct vg_held *placed = NULL, **end = &placed, *h;
@@ -328,7 +328,7 @@ void vg_barriers_changed(void)
 
 /* ---- waiting ---- */
 
-/* The barrier's owner reports changes; the time limit helps when it cannot. */
+/* Waits for progress. The barrier's owner reports changes; the time limit is for when it cannot. */
 static void await_locked(void)
 {
     enum { LIMIT_NS = 20000000 };

@@ -1,11 +1,11 @@
 /* Stream capture: work of the joined streams becomes nodes of a graph. Each stream keeps the nodes
- * that its next one depends on; an event recorded in a capture carries them to another stream. */
+ * on which its next one depends; an event recorded in a capture carries them to another stream. */
 #include "core/core_graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static struct vg_graph *captures; /* going on now; guarded by vg_core.lock */
+static struct vg_graph *captures; /* captures in progress; vg_core.lock guards the list */
 
 struct vg_graph *vg_event_capture(const struct vg_event *e)
 {
@@ -38,7 +38,8 @@ int vg_capture_forbids(struct vg_stream *s)
     return VG_OK;
 }
 
-static _Thread_local int thread_mode; /* of calls that capture might not survive */
+/* Whether this thread may make calls that a capture might not survive. */
+static _Thread_local int thread_mode;
 
 int vg_capture_thread_mode(int mode)
 {
@@ -171,7 +172,7 @@ static void mark(const struct vg_node *n, bool *seen)
         mark(n->deps[i], seen);
 }
 
-/* Every stream that joined must have come back to the first one. */
+/* True if every joined stream has come back to the first one. */
 static bool all_joined(const struct vg_graph *g)
 {
     bool *seen = calloc(g->count + 1, sizeof *seen);
@@ -189,7 +190,7 @@ static bool all_joined(const struct vg_graph *g)
 int vg_capture_end(struct vg_stream *s, struct vg_graph **out)
 {
     struct vg_graph *g = s->capture, *unasked;
-    out = out ? out : &unasked; /* the program knows the graph that it captured into */
+    out = out ? out : &unasked; /* the program may not ask for the graph that it captured into */
     *out = NULL;
     if (!g)
         return VG_INVALID_VALUE;

@@ -1,6 +1,6 @@
-/* The virtual GPU's clock: CLOCK_MONOTONIC, host costs that are spent by spinning, and waits for
- * the device that sleep until shortly before and then spin, because a sleeping thread wakes late.
- */
+/* The virtual GPU's clock is CLOCK_MONOTONIC. Threads spend host costs by spinning. Waits for the
+ * device sleep until shortly before the moment and then spin, because a sleeping thread wakes
+ * late. */
 #include "core/core_state.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static void pause_briefly(void)
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile("isb"); /* yield is none on most of these */
+    __asm__ volatile("isb"); /* yield has no effect on most of these */
 #endif
 }
 
@@ -34,7 +34,7 @@ void vg_spin_until(int64_t when_ns)
 static void sleep_until(int64_t when_ns)
 {
     struct timespec t = {when_ns / 1000000000, when_ns % 1000000000};
-    /* The default slack of 50 us would make every wait late; the thread gets its own back. */
+    /* The default timer slack of 50 us would make every wait late; it is restored afterwards. */
     int slack = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)

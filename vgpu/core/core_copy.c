@@ -23,8 +23,8 @@ static bool on_device(enum vg_memory_kind k)
     return k == VG_MEM_DEVICE || k == VG_MEM_MANAGED;
 }
 
-/* Direction from the pointers, as with unified addressing. A cudaMemcpyKind that contradicts them
- * is an error only where it takes pageable memory for the device's. */
+/* Finds the direction from the pointers, as with unified addressing. A cudaMemcpyKind that
+ * contradicts them is an error only if it takes pageable memory for device memory. */
 static int classify(const struct vg_copy *c, struct vg_record *r)
 {
     struct vg_pointer dst = vg_pointer(c->dst), src = vg_pointer(c->src);
@@ -59,7 +59,7 @@ static double rate(const struct vg_profile *p, const struct vg_record *r)
     case VG_COPY_PTOP:
         return p->pinned_h2d_bytes_per_s;
     default:
-        return p->memory_bytes_per_s * p->d2d_eff / 2; /* read and write */
+        return p->memory_bytes_per_s * p->d2d_eff / 2; /* each byte is read and written */
     }
 }
 
@@ -101,8 +101,8 @@ static int capture_copy(struct vg_stream *s, const struct vg_copy *c, const stru
     return VG_OK;
 }
 
-/* The bytes of a small pageable copy travel in the command, so it is as asynchronous as a pinned
- * one. */
+/* True if the host feeds a staging buffer. The bytes of a small pageable copy travel in the
+ * command, so it is as asynchronous as a pinned one. */
 static bool is_staged(const struct vg_record *r)
 {
     return r->copy.kind == VG_COPY_HTOD && r->copy.src == VG_MEM_PAGEABLE && r->copy.bytes > SMALL;
@@ -122,15 +122,15 @@ static bool host_waits(const struct vg_record *r)
     }
 }
 
-/* Behind a collective the source may not have its data yet, so the bytes move later. Bytes from
- * the host move at once, because the program may overwrite them. */
+/* True if the bytes move when the copy is placed. Behind a collective the source may not have its
+ * data yet. Bytes from the host move at once, because the program may overwrite them. */
 static bool moves_later(const struct vg_record *r)
 {
     return r->copy.kind != VG_COPY_HTOD && !host_waits(r);
 }
 
-/* Host time after the device has ended a copy into pageable memory: the host copies the last
- * piece. */
+/* Host time after the device has ended a copy into pageable memory, in which the host copies the
+ * last piece. */
 static int64_t unstage_ns(const struct vg_profile *p, const struct vg_record *r)
 {
     if (r->copy.kind != VG_COPY_DTOH || r->copy.dst != VG_MEM_PAGEABLE)
@@ -139,13 +139,13 @@ static int64_t unstage_ns(const struct vg_profile *p, const struct vg_record *r)
     return (int64_t)fmin(p->copy_unstage_base_ns + all_ns, p->copy_unstage_most_ns);
 }
 
-/* The bytes move while the host waits: from the copy's start on, or from now on where they come
- * from the host. */
+/* Moves the bytes while the host waits: from the copy's start on, or at once if they come from the
+ * host. */
 static void wait_and_move(struct vg_stream *s, const struct vg_copy *c, const struct vg_record *r,
                           bool here)
 {
     bool waits = is_staged(r) || host_waits(r);
-    here = here && (waits || r->copy.kind != VG_COPY_HTOD); /* or they have moved before */
+    here = here && (waits || r->copy.kind != VG_COPY_HTOD); /* otherwise they have moved already */
     if (host_waits(r) && r->copy.kind != VG_COPY_HTOD)
         vg_sleep_until(r->start_ns);
     if (host_waits(r) && r->copy.kind == VG_COPY_DTOH)
@@ -160,7 +160,7 @@ static void wait_and_move(struct vg_stream *s, const struct vg_copy *c, const st
         vg_sleep_until(r->end_ns);
 }
 
-/* The call begins when the bytes are there: a device would fetch them later, by itself. */
+/* Moves the bytes before the call begins, because a device would fetch them later by itself. */
 static void move_before(const struct vg_copy *c)
 {
     int64_t from = vg_now_ns();
@@ -203,7 +203,7 @@ int vg_copy(struct vg_stream *s, const struct vg_copy *c)
                         .copy = moves_later(&r) ? c : NULL};
     bool placed = vg_submit(s, &w, &r);
     if (!placed && (is_staged(&r) || host_waits(&r)))
-        r.start_ns = r.end_ns = vg_stream_tail(s); /* another thread put a barrier before it */
+        r.start_ns = r.end_ns = vg_stream_tail(s); /* another thread has put a barrier before it */
     wait_and_move(s, c, &r, placed || !w.copy);
     if (host_waits(&r))
         vg_spin_until(r.end_ns + unstage_ns(p, &r));

@@ -1,18 +1,18 @@
 /* Decides which copies and memsets move their data. Kernels compute nothing, and this machine
- * copies slower than a device's bus, so not all do. But a program may read back what it put into
- * device memory (arrays of pointers, indices, weights), and its kernels branch on it. So these
- * move:
+ * copies more slowly than a device's bus, so not all of them do. But a program may read back what
+ * it put into device memory (arrays of pointers, indices, weights), and its kernels branch on it.
+ * So these move:
  *
  * - up to `copy` bytes (64 KB unless the option says otherwise): always;
  * - to the device, up to 1 MB: if the host waits for the copy anyway;
- * - to the device, up to 16 MB: the first time that something is copied there;
- * - between places of devices, up to 16 MB: likewise, from where something was copied to;
- * - to the host, up to 16 MB: if the host waits, from where something was copied to;
- * - memset, up to 16 MB: the first time, and of managed memory; zeros of any size always.
+ * - to the device, up to 16 MB: the first copy to a place;
+ * - between places on devices, up to 16 MB: the first one, from a place that was copied to;
+ * - to the host, up to 16 MB: if the host waits, from a place that was copied to;
+ * - memset, up to 16 MB: the first one, and in managed memory; zeros of any size always.
  *
- * A bitmap per device marks the pages that something was copied to. It also bounds the memory that
- * this takes: MOST bytes of first copies. It has no lock, because a copy may be placed under the
- * core's. */
+ * A bitmap per device marks the pages that were copied to. It also bounds the memory that this
+ * takes: MOST bytes of first copies. It has no lock, because a copy may be placed with the core's
+ * lock held. */
 #include "core/core_state.h"
 
 #include <stdatomic.h>
@@ -28,9 +28,9 @@
 #define MOST         ((size_t)1 << 30)
 #define HUGE         ((uintptr_t)2 << 20)
 
-static _Atomic size_t marked; /* pages, on all devices */
+static _Atomic size_t marked; /* pages on all devices */
 
-struct place { /* pages of a device's memory */
+struct place { /* pages of one device's memory */
     _Atomic uint64_t *bits;
     size_t first, last;
 };
@@ -41,7 +41,7 @@ int vg_data_open(struct vg_device *d)
     return d->copied_to ? 0 : -1;
 }
 
-/* False: not in the memory that cudaMalloc gives out. */
+/* False: not in memory that cudaMalloc gives out. */
 static bool place_of(const void *p, size_t bytes, struct place *out)
 {
     struct vg_pointer at = vg_pointer(p);
@@ -94,7 +94,7 @@ static bool is_new(const struct place *at)
     return pages_marked(at) < pages && (marked + pages) * PAGE <= MOST;
 }
 
-/* From the first byte to the last one. */
+/* Bytes from the first to the last one touched. */
 static size_t span(const struct vg_copy *c, size_t pitch, size_t slice)
 {
     if (c->rows == 0)
@@ -137,7 +137,8 @@ void vg_copy_bytes(const struct vg_copy *c, bool host_waits)
         return;
     uintptr_t from = ((uintptr_t)c->dst + HUGE - 1) & ~(HUGE - 1),
               to = (uintptr_t)c->dst + c->bytes;
-    if (c->rows == 0 && to > from && to - from >= HUGE) /* pages by 4 KB take three times as long */
+    /* Otherwise 4 KB pages take three times as long. */
+    if (c->rows == 0 && to > from && to - from >= HUGE)
         madvise((void *)from, (to - from) & ~(HUGE - 1), MADV_HUGEPAGE);
     vg_copy_rows(c);
 }
@@ -163,7 +164,7 @@ size_t vg_whole_pages(char **at, size_t bytes)
     return (bytes - head) & ~(LARGEST_PAGE - 1);
 }
 
-/* Gives whole pages back, which are zeros from then on. */
+/* Returns whole pages to the system, which reads as zeros from then on. */
 static void clear(char *at, size_t bytes)
 {
     char *pages = at;
@@ -201,14 +202,14 @@ void vg_set_bytes(const struct vg_set *set)
 
 /* ---- awaited ---- */
 
-/* Memory that a pending collective or copy will write or still read. Results of kernels and
- * bytes from the host are written at launch. Code that reads or writes pending memory therefore
- * waits first: so a size that another rank sends is there before it is summed, and the next
- * object's bytes do not overwrite bytes that a collective has still to send. Kernels wait for
- * sizes and flags only, because the host runs ahead of everything else. Every wait has a limit,
- * because the other rank may wait for this one. */
+/* Memory that a pending collective or copy will write or still read. Results of kernels and bytes
+ * from the host are written at launch, so code that reads or writes pending memory must wait first.
+ * Then a size that another rank sends is there before it is summed, and the bytes of the next
+ * object do not overwrite bytes that a collective still has to send. Kernels wait only for sizes
+ * and flags, because the host runs ahead of everything else. Every wait has a limit, because the
+ * other rank may wait for this one. */
 enum {
-    PLACES = 256, /* entries at a time; with more, nobody waits for the rest */
+    PLACES = 256, /* entries at a time; further ones are not waited for */
     FLAGS = 1024
 };
 
@@ -244,7 +245,7 @@ void vg_awaited_end(const void *owner)
     pthread_mutex_unlock(&lock);
 }
 
-/* Whether any of it is awaited; `forget`: from now on it is not. */
+/* True if an owner awaits any of these bytes. forget: removes those entries. */
 static bool is_awaited(uintptr_t from, uintptr_t to, uintptr_t most, bool forget)
 {
     bool found = false;

@@ -1,4 +1,4 @@
-/* Events: a point of a stream's timeline, fixed when it is recorded. */
+/* Events: a point on a stream's timeline, fixed when the event is recorded. */
 #include "core/core_graph.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Publishes memory and busy time of the virtual GPU to readers outside the program. Each process
- * writes its own slot of a shared page, a memfd that `gpuprof run` made, so nothing is left
- * behind. GPUPROF_VGPU_GAUGES names the page; without it nothing is published. This file also
- * models the clock that the option `throttle` lowers. */
+ * writes its own slot of a shared page, a memfd made by `gpuprof run`, so no file is left.
+ * GPUPROF_VGPU_GAUGES names the page; without it nothing is published. This file also models the
+ * clock that the option `throttle` lowers. */
 #include "core/core_state.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ struct shared_device {
     _Atomic int64_t used, busy_ns, free_ns;
 };
 struct shared_slot {
-    _Atomic int32_t pid; /* 0 = free; of a process that is gone: free, too */
+    _Atomic int32_t pid; /* 0: free; so is the slot of a process that has ended */
     _Atomic int64_t started_ns;
     struct shared_device device[VG_MAX_DEVICES];
 };
@@ -33,7 +33,7 @@ static struct shared *shared;
 static struct shared_slot *own;
 static int64_t started_ns;
 
-/* The name is /proc/PID/fd/N: of whom the memory is. */
+/* True if this process made the page, whose name is /proc/PID/fd/N. */
 static bool is_owner(const char *path)
 {
     int pid;
@@ -101,7 +101,7 @@ void vg_gauges_open(int devices)
 
 void vg_gauges_forget(void)
 {
-    own = NULL; /* after fork: it is the parent's */
+    own = NULL; /* after fork: the slot is the parent's */
 }
 
 void vg_gauges_put(const struct vg_device *d)
@@ -114,7 +114,7 @@ void vg_gauges_put(const struct vg_device *d)
     atomic_store_explicit(&s->free_ns, d->engine_free_ns[VG_ENGINE_COMPUTE], memory_order_relaxed);
 }
 
-/* Work that is queued but not yet run counts when its time has come. */
+/* Busy time up to now: queued work counts only once its time has come. */
 static int64_t busy_until(int64_t busy_ns, int64_t free_ns, int64_t now)
 {
     return busy_ns - (free_ns > now ? free_ns - now : 0);

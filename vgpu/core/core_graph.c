@@ -1,6 +1,6 @@
-/* Graphs: nodes with dependencies, their executable copies, and the launch, which places every node
- * behind those it depends on with the graph's small gap. All nodes share the launch's correlation.
- */
+/* Graphs: nodes with dependencies, their executable copies, and the launch. A launch places each
+ * node behind those on which it depends, with the graph's small gap. All nodes share the launch's
+ * correlation id. */
 #include "core/core_graph.h"
 
 #include <stdlib.h>
@@ -38,7 +38,8 @@ struct vg_node *vg_graph_add(struct vg_graph *g, enum vg_node_kind kind,
         own[i] = deps[i];
     node->kind = kind;
     node->index = g->count;
-    node->id = (uint64_t)g->id << 32 | (g->count + 1); /* as CUPTI's: graph id above, node below */
+    /* As CUPTI's ids: the graph's above, the node's below. */
+    node->id = (uint64_t)g->id << 32 | (g->count + 1);
     node->deps = own;
     node->deps_n = n;
     g->nodes[g->count++] = node;
@@ -176,7 +177,8 @@ int vg_exec_update(struct vg_exec *x, const struct vg_graph *g)
     return same ? VG_OK : VG_GRAPH_UPDATE_FAILURE;
 }
 
-/* Work that was launched goes on: the timeline holds no pointer into the graph. */
+/* Frees an executable graph. Launched work goes on: the timeline holds no pointer into the
+ * graph. */
 int vg_exec_free(struct vg_exec *x)
 {
     vg_graph_free(x->graph);
@@ -195,7 +197,7 @@ struct vg_work vg_node_work(const struct vg_profile *p, const struct vg_node *n)
     return (struct vg_work){.engine = VG_ENGINE_NONE};
 }
 
-/* Returns when the last node ends. */
+/* Places all nodes. Returns when the last one ends. */
 static int64_t place_nodes_locked(struct vg_device *d, const struct vg_graph *g, int64_t from_ns,
                                   struct vg_span *span)
 {

@@ -1,5 +1,5 @@
 /* Graphs of the virtual GPU: captured (core_capture.c), built, instantiated and launched
- * (core_graph.c). Functions return a cudaError_t number where they return an int. */
+ * (core_graph.c). Functions that return int return a cudaError_t number. */
 #ifndef VGPU_CORE_GRAPH_H
 #define VGPU_CORE_GRAPH_H
 
@@ -20,37 +20,36 @@ enum vg_node_kind {
 };
 enum { VG_NODE_GIVEN = 256 };
 
-/* What an allocation node gives: its address stays taken while a graph that has the node is there.
- */
+/* The memory of an allocation node. Its address stays taken as long as a graph has the node. */
 struct vg_graph_memory {
     void *ptr;
     int refs;
-    bool freed_inside; /* else it is the program's to free */
+    bool freed_inside; /* otherwise the program frees it */
 };
 
 struct vg_node {
-    enum vg_node_kind kind; /* the numbers of cudaGraphNodeType */
+    enum vg_node_kind kind; /* numbered as cudaGraphNodeType */
     uint64_t id;
-    size_t index;        /* in its graph: dependencies point to smaller ones */
-    const void *copy_of; /* the node as the program knows it, whose graph may be gone by now */
+    size_t index;        /* in its graph: dependencies have smaller ones */
+    const void *copy_of; /* the node that the program knows; its graph may be freed by now */
     bool disabled;
     struct vg_node **deps;
     size_t deps_n;
     struct vg_kernel kernel;
     struct vg_copy copy;
     enum vg_engine engine;
-    double duration_ns; /* copies, memsets */
+    double duration_ns; /* of copies and memsets */
     struct vg_record record;
     struct vg_set set;
     void (*host)(void *);
     void *host_arg;
     struct vg_event *event;
-    struct vg_barrier barrier;      /* of a kernel that has one: `begin` is set */
-    struct vg_graph *child;         /* of a child graph or a condition: what runs in its place */
-    size_t child_first;             /* once it is laid flat: where its nodes begin */
-    struct vg_graph_memory *memory; /* of an allocation */
-    _Alignas(16) unsigned char given[VG_NODE_GIVEN]; /* the parameters as the program gave them */
-    struct { /* of a kernel, as the program set them; 0: free */
+    struct vg_barrier barrier; /* of a kernel that has one: then `begin` is set */
+    struct vg_graph *child; /* of a child graph or a condition: the graph that runs in its place */
+    size_t child_first;     /* once the graph is flat: index of the child's first node */
+    struct vg_graph_memory *memory;                  /* of an allocation */
+    _Alignas(16) unsigned char given[VG_NODE_GIVEN]; /* parameters as the program gave them */
+    struct { /* of a kernel, as the program set them; id 0: free */
         int id;
         unsigned char value[64]; /* cudaLaunchAttributeValue */
     } attribute[8];
@@ -60,19 +59,19 @@ struct vg_graph {
     uint32_t magic, id;
     struct vg_node **nodes;
     size_t count, capacity;
-    struct vg_stream *streams[32]; /* joined to the capture; the first began it */
+    struct vg_stream *streams[32]; /* streams in the capture; the first one began it */
     size_t stream_count;
-    bool invalid, kept; /* kept: captured into a graph that the program made before */
-    size_t *order; /* of a flat graph, if its nodes do not already stand behind those they need */
+    bool invalid, kept; /* kept: captured into a graph that the program had made */
+    size_t *order; /* for a flat graph whose nodes are not already in order of their dependencies */
     struct vg_graph *next_capture;
 };
 
 struct vg_exec {
     uint32_t magic, id;
-    struct vg_graph *graph; /* own copy */
+    struct vg_graph *graph; /* a copy of its own */
 };
 
-/* NULL: not one that lives. */
+/* NULL: not a living graph. */
 static inline struct vg_graph *vg_graph_check(struct vg_graph *g)
 {
     return g && g->magic == VG_GRAPH_MAGIC ? g : NULL;
@@ -90,21 +89,19 @@ static inline struct vg_node *vg_exec_node(struct vg_exec *x, const struct vg_no
     return NULL;
 }
 
-/* The capture in which an event was recorded, while that goes on; else NULL. */
+/* The capture in which an event was recorded, if it is still in progress; else NULL. */
 struct vg_graph *vg_event_capture(const struct vg_event *e);
-/* During capture of `s`: a new node behind what the stream did last; NULL when not capturing. */
+/* During capture of `s`: a new node behind what the stream did last. NULL: not capturing. */
 struct vg_node *vg_capture_node(struct vg_stream *s, enum vg_node_kind kind);
-/* Error of a call that capture forbids (any synchronisation), or 0. `s` may be NULL = the device.
- */
+/* The error of a call that capture forbids (any synchronisation), or 0. s NULL: the device. */
 int vg_capture_forbids(struct vg_stream *s);
-/* The same for calls that a thread may make nevertheless once it has relaxed its mode: allocation.
- */
+/* The same for calls that a thread may make once it has relaxed its mode: allocations. */
 int vg_capture_forbids_unsafe(void);
-int vg_capture_thread_mode(int mode); /* sets it (cudaStreamCaptureMode); returns what it was */
+int vg_capture_thread_mode(int mode); /* sets a cudaStreamCaptureMode; returns the previous one */
 /* into: NULL, or a graph that gets the nodes, behind `deps`. */
 int vg_capture_begin(struct vg_stream *s, int mode, struct vg_graph *into,
                      struct vg_node *const *deps, size_t n);
-/* The nodes that the stream's next one depends on. */
+/* Sets, or adds to, the nodes on which the stream's next one depends. */
 int vg_capture_depend(struct vg_stream *s, struct vg_node *const *deps, size_t n, bool add);
 int vg_capture_end(struct vg_stream *s, struct vg_graph **out);
 int vg_capture_barrier(struct vg_stream *s, const struct vg_kernel *k,
@@ -112,8 +109,8 @@ int vg_capture_barrier(struct vg_stream *s, const struct vg_kernel *k,
 int vg_capture_record(struct vg_event *e, struct vg_stream *s);
 int vg_capture_wait(struct vg_stream *s, struct vg_event *e);
 
-/* Nodes from what the program gives (core_graph_node.c). vg_node_new: NULL with *bad set; what was
- * made is handed out, or taken back, by vg_node_done. */
+/* Nodes from what the program gives (core_graph_node.c). vg_node_new returns NULL with *bad set.
+ * vg_node_done returns the finished node in *out, or removes it if bad. */
 struct vg_node *vg_node_new(struct vg_graph *g, enum vg_node_kind kind, struct vg_node *const *deps,
                             size_t count, int *bad);
 int vg_node_done(struct vg_node *n, int bad, struct vg_graph *g, struct vg_node **out);
@@ -125,10 +122,10 @@ int vg_node_event(struct vg_node *n, struct vg_event *event);
 int vg_node_child(struct vg_node *n, const struct vg_graph *child); /* a copy of it */
 int vg_node_alloc(struct vg_node *n, int device, size_t bytes, void **out);
 int vg_node_free(struct vg_node *n, const struct vg_graph *g, void *ptr);
-/* Its bodies are graphs that the program fills afterwards: in `given`. */
+/* The bodies of a condition are graphs that the program fills later; they lie in `given`. */
 int vg_node_condition(struct vg_node *n, size_t bodies);
 
-/* Lists: in *count the room, out the number; without room all are counted. */
+/* Lists. *count: in, the room; out, the number. With a NULL list all are counted. */
 int vg_graph_nodes(const struct vg_graph *g, struct vg_node **out, size_t *count);
 int vg_graph_roots(const struct vg_graph *g, struct vg_node **out, size_t *count);
 int vg_graph_edges(const struct vg_graph *g, struct vg_node **from, struct vg_node **to,
@@ -141,15 +138,15 @@ struct vg_graph *vg_graph_new(void);
 struct vg_node *vg_graph_add(struct vg_graph *g, enum vg_node_kind kind,
                              struct vg_node *const *deps, size_t n);
 struct vg_graph *vg_graph_clone(const struct vg_graph *g);
-/* The nodes alone: those of child graphs stay shared with `g`. */
+/* Copies only the nodes: those of child graphs stay shared with `g`. */
 struct vg_graph *vg_graph_copy(const struct vg_graph *g);
-/* A copy in which child graphs are replaced by their nodes (core_graph_flat.c). NULL: no memory, or
+/* A copy in which the nodes of child graphs replace these (core_graph_flat.c). NULL: no memory, or
  * a cycle. */
 struct vg_graph *vg_graph_flat(const struct vg_graph *g);
 bool vg_node_depends(const struct vg_node *n, const struct vg_node *on);
 int vg_node_depend(struct vg_node *n, struct vg_node *on);
 void vg_node_release(struct vg_node *n, const struct vg_node *on);
-/* What a copy of this kind needs in a node: its record, engine and time. */
+/* Fill a node's record, engine and time for such a copy or memset. */
 int vg_copy_node(struct vg_node *n, int device, const struct vg_copy *c);
 void vg_set_node(struct vg_node *n, int device, const struct vg_set *set);
 void vg_graph_free(struct vg_graph *g);
@@ -158,7 +155,7 @@ int vg_exec_update(struct vg_exec *x, const struct vg_graph *g);
 int vg_exec_free(struct vg_exec *x);
 int vg_exec_launch(struct vg_exec *x, struct vg_stream *s);
 
-/* What a node does, once: for placing, and what is recorded of it. */
+/* The work of a node, for placing it, and its record. */
 struct vg_work vg_node_work(const struct vg_profile *p, const struct vg_node *n);
 struct vg_record vg_node_record(const struct vg_exec *x, const struct vg_stream *s,
                                 const struct vg_node *n);
@@ -167,7 +164,7 @@ static inline size_t vg_node_at(const struct vg_graph *g, size_t k) /* dependenc
     return g->order ? g->order[k] : k;
 }
 
-/* core_graph_held.c: a launch in rows, where times are not known yet. */
+/* core_graph_held.c: launches in rows, while times are not known yet. */
 bool vg_exec_has_barrier(const struct vg_exec *x);
 int vg_exec_hold(struct vg_exec *x, struct vg_stream *s, const struct vg_work *begin);
 

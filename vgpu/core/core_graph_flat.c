@@ -1,11 +1,11 @@
-/* Flattens an executable graph: the nodes of child graphs and of the bodies of conditions become
- * nodes of the graph, and the node that held them ends with the last of them. A kernel would
- * compute a condition's value; as none computes, the first body runs once. */
+/* Flattens an executable graph: nodes of child graphs and of the bodies of conditions become nodes
+ * of the graph, and the node that held them ends with the last of them. A kernel would compute a
+ * condition's value; since kernels compute nothing, the first body runs once. */
 #include "core/core_graph.h"
 
 #include <stdlib.h>
 
-/* The child's nodes, behind what its own node waits for; -1: no memory. */
+/* Adds the child's nodes behind the dependencies of the node that holds it. -1: no memory. */
 static int lay_child(struct vg_graph *flat, struct vg_node *holder)
 {
     const struct vg_graph *child = holder->child;
@@ -28,7 +28,8 @@ static int lay_child(struct vg_graph *flat, struct vg_node *holder)
         if (to->memory)
             to->memory->refs++;
     }
-    bool *inner = calloc(child->count + 1, sizeof *inner); /* others of the child wait for it */
+    /* By node of the child: another one of the child depends on it. */
+    bool *inner = calloc(child->count + 1, sizeof *inner);
     int rc = inner ? 0 : -1;
     for (size_t i = 0; inner && i < child->count; i++)
         for (size_t k = 0; k < child->nodes[i]->deps_n; k++) {
@@ -60,7 +61,7 @@ static bool all_placed(const struct vg_node *n, const bool *placed)
     return true;
 }
 
-/* -1: no memory, or the nodes wait for one another. */
+/* Orders nodes behind their dependencies. -1: no memory, or a cycle. */
 static int put_in_order(struct vg_graph *g)
 {
     bool *placed = calloc(g->count + 1, sizeof *placed);
@@ -90,7 +91,7 @@ struct vg_graph *vg_graph_flat(const struct vg_graph *g)
     if (!bad && !in_order(flat))
         bad = put_in_order(flat);
     for (size_t i = 0; bad && flat && i < flat->count; i++)
-        flat->nodes[i]->child = NULL; /* the program's */
+        flat->nodes[i]->child = NULL; /* the child graphs belong to the program */
     if (bad && flat)
         vg_graph_free(flat);
     return bad ? NULL : flat;

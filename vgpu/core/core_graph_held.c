@@ -1,7 +1,7 @@
-/* Launches graphs that contain a barrier or follow one, so their times are not known yet. Each
+/* Launches graphs that contain a barrier or follow one, so that their times are not known yet. Each
  * node becomes an operation in a row (core_barrier.c). A row is a lane: a private stream of the
- * launching stream. A node goes onto the lane of one of its dependencies and waits for the
- * others. Host functions and events of such a graph run at its end. */
+ * launching stream. A node goes to the lane of one of its dependencies and waits for the others.
+ * Host functions and events of such a graph run at its end. */
 #include "core/core_graph.h"
 
 #include <stdlib.h>
@@ -10,15 +10,15 @@ enum { NOBODY = -1 };
 
 struct lane {
     struct vg_stream *stream;
-    int last; /* node, NOBODY */
+    int last; /* index of the last node, or NOBODY */
 };
 
 struct layout {
     size_t lanes;
     struct lane lane[VG_LANES];
     int *of;                /* by node: its lane */
-    bool *needed;           /* by node: on other lanes */
-    struct vg_moment **end; /* by node that is needed */
+    bool *needed;           /* by node: a node on another lane depends on it */
+    struct vg_moment **end; /* by node that is needed so */
     void **args;            /* by node with a barrier */
 };
 
@@ -30,7 +30,7 @@ bool vg_exec_has_barrier(const struct vg_exec *x)
     return false;
 }
 
-/* The lane of a dependency that has no successor yet, otherwise a free lane. */
+/* The lane of a dependency that has no successor there yet, else a free lane, else a shared one. */
 static int choose_lane(struct layout *l, const struct vg_node *n)
 {
     for (size_t k = 0; k < n->deps_n; k++) {
@@ -122,7 +122,7 @@ static void hold_all_locked(struct layout *l, const struct vg_exec *x, struct vg
         vg_moment_unref_locked(l->end[i]);
 }
 
-/* Waits on the host, where a node needs a time. */
+/* Runs host functions and records events once the graph's end is known; the host waits for that. */
 static int run_late(const struct vg_exec *x, struct vg_stream *s)
 {
     int result = VG_OK;

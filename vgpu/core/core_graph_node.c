@@ -1,4 +1,4 @@
-/* Nodes made from what the program gives, for the runtime and the driver, and lists of a graph's
+/* Makes nodes from what the program gives, for the runtime and the driver, and lists a graph's
  * nodes and dependencies. */
 #include "core/core_graph.h"
 
@@ -28,7 +28,7 @@ struct vg_node *vg_node_new(struct vg_graph *g, enum vg_node_kind kind, struct v
 int vg_node_done(struct vg_node *n, int bad, struct vg_graph *g, struct vg_node **out)
 {
     if (bad && n) {
-        g->count--; /* it was the last */
+        g->count--; /* it was the last one */
         if (n->child)
             vg_graph_free(n->child);
         free(n->deps);
@@ -114,8 +114,7 @@ int vg_node_condition(struct vg_node *n, size_t bodies)
     return VG_OK;
 }
 
-/* ---- lists: of unknown length: with room, as many as fit are filled in; without (NULL), they are
- * counted ---- */
+/* ---- lists: with a list, as many entries as fit are written; with NULL, they are counted ---- */
 
 struct answer {
     struct vg_node **a, **b;

@@ -1,7 +1,8 @@
-/* Host functions in a stream (cudaLaunchHostFunc): one thread calls them when the timeline
- * reaches them. The timeline is computed before the function runs, so it charges a nominal time.
- * A synchronisation also waits until the function has really returned. And how threads that the
- * virtual GPU makes do not keep a process whose main has left by pthread_exit. */
+/* Host functions in a stream (cudaLaunchHostFunc): one thread calls them when the timeline reaches
+ * them. The timeline is computed before the function runs, so it contains a nominal time. A
+ * synchronisation also waits until the function has really returned. This file also lets the
+ * virtual GPU's threads end if main has left by pthread_exit, so that they do not keep the process
+ * alive. */
 #include "core/core_graph.h"
 
 #include <dirent.h>
@@ -25,17 +26,17 @@ struct call {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static struct call *queue; /* by time */
+static struct call *queue; /* sorted by time */
 static bool started;
 
-/* ---- threads of ours ---- */
+/* ---- the virtual GPU's own threads ---- */
 
 void vg_helper_begin(void)
 {
     prctl(PR_SET_NAME, "vgpu");
 }
 
-/* Its memory is not its own any more. No descriptor is needed to ask. */
+/* True if main has ended by pthread_exit: then /proc no longer shows its program. Opens no file. */
 static bool main_has_left(void)
 {
     char path[64], target;

@@ -1,6 +1,6 @@
-/* Virtual memory management (cuMemCreate, cuMemMap). A reserved range has no access; a mapping
- * into it can be written, so small copies keep their bytes. Two mappings of the same memory do
- * not share contents: only kernels would notice, and they compute nothing. */
+/* Virtual memory management (cuMemCreate, cuMemMap). A reserved range has no access; a mapping into
+ * it can be written, so small copies keep their bytes. Two mappings of the same memory do not share
+ * contents: only kernels would notice, and they compute nothing. */
 #include "core/core_map.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct mapping {
 struct reserved {
     char *base;
     size_t bytes;
-    struct mapping *mappings; /* in address order */
+    struct mapping *mappings; /* by address */
     struct reserved *next;
 };
 static struct reserved *all;
@@ -133,7 +133,7 @@ int vg_unreserve(void *base, size_t bytes)
     return free_of_maps ? VG_OK : VG_INVALID_VALUE;
 }
 
-/* The reserved range in which all of these addresses lie. */
+/* The reserved range that contains all of these addresses; NULL: none does. */
 static struct reserved *around(const char *at, size_t bytes)
 {
     struct reserved *r = all;
@@ -142,7 +142,7 @@ static struct reserved *around(const char *at, size_t bytes)
     return r;
 }
 
-/* Where a mapping that begins there is, or would be. */
+/* Where the mapping at this address is, or would be inserted. */
 static struct mapping **place(struct reserved *r, const char *at)
 {
     struct mapping **m = &r->mappings;

@@ -1,20 +1,21 @@
 /* Memory of the virtual GPU. Each device is one reserved address range as large as its memory
- * (never committed: pages appear where a small copy writes), so that a pointer tells its device and
- * running out of memory is exact. Host memory that is pinned or managed is kept in a sorted table.
- */
+ * (never committed: pages appear where a small copy writes). So a pointer tells its device, and an
+ * allocation fails exactly when the device's memory is full. A sorted table holds pinned and
+ * managed host memory. */
 #include "core/core_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* The driver maps memory by blocks. Small allocations share one, and are made and freed in it. */
+/* The driver maps memory in blocks. Small allocations share a block, and need no new mapping. */
 enum { GRAIN = 512, DRIVER_BLOCK = 2 << 20, SMALL = 1 << 20 };
 
-/* Blocks of a device in address order; free neighbours are merged. */
+/* Blocks of a device by address. Free neighbours are merged. */
 struct vg_block {
     size_t offset, size, asked;
-    bool free, held, let_go; /* held: of a graph, which may allocate it again; let_go meanwhile */
+    /* held: a graph may allocate it again; let_go: freed while it is held. */
+    bool free, held, let_go;
     struct vg_block *prev, *next;
 };
 
@@ -22,8 +23,8 @@ struct range {
     char *base;
     size_t size;
     enum vg_memory_kind kind;
-    enum { REGISTERED, OURS, MAPPED } owner; /* ours to unmap; mapped: by core_map.c */
-    int device;                              /* of mapped memory; -1 otherwise */
+    enum { REGISTERED, OURS, MAPPED } owner; /* OURS: to be unmapped here; MAPPED: by core_map.c */
+    int device;                              /* of mapped memory; otherwise -1 */
 };
 static struct range *ranges;
 static size_t range_count, range_cap;
@@ -89,7 +90,7 @@ int vg_malloc(int device, void **out, size_t bytes)
     struct vg_block *b = d->blocks;
     while (b && !(b->free && b->size >= need))
         b = b->next;
-    bool room = need <= d->capacity - d->used; /* some of it may be mapped elsewhere */
+    bool room = need <= d->capacity - d->used; /* core_map.c may use a part of the memory */
     int result = b && room && split(b, need) == 0 ? VG_OK : VG_NO_MEMORY;
     if (result == VG_OK) {
         b->free = b->held = b->let_go = false;
@@ -128,7 +129,7 @@ static void block_free(struct vg_device *d, struct vg_block *b)
         merge_next(b->prev);
 }
 
-/* The block that starts there and is in use; NULL. Lock held. */
+/* The used block that starts there, or NULL. The lock must be held. */
 static struct vg_block *block_at(const struct vg_device *d, const void *ptr)
 {
     size_t offset = (size_t)((const char *)ptr - d->base);
@@ -253,7 +254,7 @@ static int range_add(struct range r)
     return result;
 }
 
-/* Takes the range out of the table; false when p does not start one. */
+/* Removes a range from the table. False: none starts at p. */
 static bool range_take(const void *p, int owner, struct range *out)
 {
     pthread_rwlock_wrlock(&range_lock);
@@ -275,8 +276,8 @@ static int map_host(void **out, size_t bytes, enum vg_memory_kind kind)
     *out = NULL;
     if (bytes == 0)
         return VG_OK;
-    /* Pinned pages are touched at once, as page-locking does: else they look slower than pageable.
-     */
+    /* Pinned pages are touched at once, as page-locking does; otherwise they would look slower than
+     * pageable ones. */
     int populate = kind == VG_MEM_PINNED ? MAP_POPULATE : MAP_NORESERVE;
     char *p =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | populate, -1, 0);

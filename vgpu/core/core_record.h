@@ -1,18 +1,18 @@
-/* Calls and records: what CUPTI is told of the virtual GPU. Times are in ns of CLOCK_MONOTONIC. */
+/* Calls and records: what the virtual GPU tells CUPTI. Times are in ns of CLOCK_MONOTONIC. */
 #ifndef VGPU_CORE_RECORD_H
 #define VGPU_CORE_RECORD_H
 
 #include "core/core.h"
 
-/* One API call in progress; they nest (a library's call inside a program's). */
+/* An API call in progress. Calls nest: a library's call inside a program's. */
 struct vg_api {
-    uint32_t cbid; /* CUPTI's runtime callback id, or the driver's */
-    bool driver;   /* a call of the driver API, made by the program itself */
+    uint32_t cbid; /* callback id of CUPTI's runtime domain, or of its driver domain */
+    bool driver;   /* a call of the driver API that the program itself makes */
     uint32_t correlation;
     int64_t start_ns;
-    int64_t host_ns; /* what the call costs at least; spun away at its end */
+    int64_t host_ns; /* the least that the call costs; spun at its end */
     int result;
-    int cancel;         /* whether the thread may be cancelled behind the call (pthread.h) */
+    int cancel;         /* cancel state of the thread before the call (pthread.h) */
     const char *symbol; /* kernel name of a launch, or NULL */
     struct vg_api *outer;
 };
@@ -29,7 +29,7 @@ enum vg_record_kind {
     VG_REC_OVERHEAD
 };
 
-/* The numbers of CUpti_ActivityMemoryKind and CUpti_ActivityMemcpyKind. */
+/* Numbered as CUpti_ActivityMemoryKind and CUpti_ActivityMemcpyKind. */
 enum vg_memory_kind {
     VG_MEM_PAGEABLE = 1,
     VG_MEM_PINNED = 2,
@@ -50,7 +50,7 @@ enum vg_sync_type {
     VG_SYNC_CONTEXT = 4
 };
 
-enum { /* CUpti_ActivityOverheadKind */
+enum { /* numbered as CUpti_ActivityOverheadKind */
        VG_OVERHEAD_LAZY_LOADING = 5 << 16,
        VG_OVERHEAD_COMMAND_BUFFER_FULL = 6 << 16
 };
@@ -59,9 +59,9 @@ struct vg_record {
     enum vg_record_kind kind;
     int device;
     uint32_t stream_id, context_id, correlation;
-    uint32_t graph_id; /* of the executable graph; 0 = none */
+    uint32_t graph_id; /* of the executable graph; 0: none */
     uint64_t graph_node_id;
-    int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; the end may lie ahead */
+    int64_t start_ns, end_ns; /* CLOCK_MONOTONIC; the end may lie in the future */
     union {
         struct vg_kernel kernel;
         struct {
@@ -80,7 +80,7 @@ struct vg_record {
         struct {
             enum vg_sync_type type;
             uint32_t event_id;
-            uint32_t recording; /* correlation of the recording that is awaited */
+            uint32_t recording; /* correlation id of the event recording that is awaited */
             int result;
         } sync;
         struct {
@@ -101,30 +101,31 @@ struct vg_record {
     };
 };
 
-/* The listener (libcupti, when something loads it); members may be NULL. Called without the core's
- * lock held, on the thread that made the call. */
+/* The listener: libcupti, if it is loaded. Members may be NULL. They are called without the core's
+ * lock, on the thread that made the call. */
 struct vg_sink {
     void (*enter)(struct vg_api *api);
     void (*exit)(struct vg_api *api, int64_t end_ns);
     void (*record)(const struct vg_record *r);
-    /* A device's context is made; false: calls get no numbers from here on. */
+    /* A device's context is made. False: calls get no numbers from here on. */
     bool (*context)(void);
 };
 void vg_set_sink(const struct vg_sink *sink);
 void vg_emit(const struct vg_record *r);
 
-/* Opens a call: starts the core, spends nothing yet. Returns a cudaError_t number; when not 0 the
- * call ends with it and vg_api_exit must not be called. */
+/* Opens a call: starts the core, but takes no host time yet. Returns a cudaError_t number; if it is
+ * not 0, the call ends with it, and vg_api_exit must not be called. */
 int vg_api_enter(struct vg_api *api, uint32_t cbid);
 int vg_api_enter_driver(struct vg_api *api, uint32_t cbid);
 int vg_api_exit(struct vg_api *api, int result);
-/* Opens the devices without being a CUDA program (no injection): for NVML. */
+/* Opens the devices for NVML, without what a CUDA program does at its start (injection). */
 int vg_open(void);
 struct vg_api *vg_api_current(void);
 int *vg_last_error(void); /* of the thread */
-/* A thread of ours, in whose place the program has none: by its name. It ends where main has left by
- * pthread_exit and all others are such threads (or a profiler's, "gpuprof"): the last thread's end
- * is the process' end. Asked five times a second. */
+/* Marks a thread of the virtual GPU, which a program without it would not have, by its name.
+ * vg_helpers_alone: true if main has left by pthread_exit and only such threads (or a profiler's,
+ * "gpuprof") remain. Then they end, since the process ends with its last thread. They ask five
+ * times a second. */
 enum { VG_HELPER_NS = 200000000 };
 void vg_helper_begin(void);
 bool vg_helpers_alone(void);

@@ -1,5 +1,5 @@
 /* Start of the virtual GPU: options, devices, what libcuda does at its first call (injection),
- * fork. Everything happens at the first CUDA call, nothing when the library is loaded. */
+ * fork. All of it happens at the first CUDA call, not when the library is loaded. */
 #include "core/core_state.h"
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 struct vg_core vg_core = {.lock = PTHREAD_MUTEX_INITIALIZER, .next_correlation = 1, .next_id = 1};
 
 static pthread_mutex_t start_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static _Atomic int state; /* 0 = not tried, 1 = running, 2 = devices only, else minus the error */
+static _Atomic int state; /* 0: not tried; 1: running; 2: devices only; negative: minus the error */
 static bool injecting;
 static _Thread_local int current_device;
 static _Thread_local bool bound; /* the thread has a current context */
@@ -64,7 +64,8 @@ double vg_option(const char *key, double unset)
     return text ? strtod(text, NULL) : unset;
 }
 
-/* An unknown key is a typing error: say so instead of running with other settings. */
+/* False for an unknown key, with a line in `why`: a typing error must not run with other
+ * settings. */
 static bool options_known(char *why, size_t n)
 {
     size_t length = 0;
@@ -74,8 +75,8 @@ static bool options_known(char *why, size_t n)
     return !wrong;
 }
 
-/* How many of `count` devices CUDA_VISIBLE_DEVICES leaves: all are alike, so only the number
- * matters. As CUDA does, the list ends at the first entry that names no device. */
+/* How many of `count` devices CUDA_VISIBLE_DEVICES leaves. All devices are alike, so only the
+ * number matters. As in CUDA, the list ends at the first entry that names no device. */
 static int visible(int count)
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -95,8 +96,7 @@ static int visible(int count)
     return n;
 }
 
-/* A launcher gives each rank a device of its own, so by default there are as many devices as
- * local ranks. */
+/* As many devices as local ranks, since a launcher gives each rank its own. */
 static double default_devices(void)
 {
     const char *ranks = getenv("LOCAL_WORLD_SIZE");
@@ -122,7 +122,7 @@ static int open_devices(char *why, size_t n)
         if (vg_profile_load(model, &d->profile, why, n) != 0)
             return -1;
         d->capacity = (size_t)d->profile.memory_bytes;
-        /* A process that only reads gauges needs no address range as large as the device's
+        /* A process that only reads gauges needs no address range of the size of the device's
          * memory. */
         if (!vg_gauges_watch() && vg_memory_open(d) != 0) {
             snprintf(why, n, "no address space for %.0f GB of modelled memory",
@@ -130,7 +130,7 @@ static int open_devices(char *why, size_t n)
             return -1;
         }
         d->context_id = vg_core.next_id++;
-        d->next_stream_id = 7; /* as CUPTI numbers a context's legacy stream */
+        d->next_stream_id = 7; /* CUPTI numbers a context's legacy stream so */
     }
     vg_core.scale = vg_option("scale", 1);
     vg_core.throttle = vg_option("throttle", 1);
@@ -153,7 +153,8 @@ static int open_devices(char *why, size_t n)
     return 0;
 }
 
-/* As libcuda does inside cuInit. What it calls may call CUDA again, on this thread. */
+/* Loads the profiler, as libcuda does inside cuInit. The profiler may call CUDA again on this
+ * thread. */
 static void inject(void)
 {
     const char *path = getenv("CUDA_INJECTION64_PATH");
@@ -270,7 +271,7 @@ static double uniform(void)
     return (double)((z ^ (z >> 31)) >> 11) / 9007199254740992.0;
 }
 
-/* Sum of four uniform numbers: near enough to a normal one, and it cannot run away. */
+/* The sum of four uniform numbers is close enough to a normal one, and is bounded. */
 double vg_noise(void)
 {
     double sum = uniform() + uniform() + uniform() + uniform() - 2;
@@ -278,7 +279,7 @@ double vg_noise(void)
     return factor > 0.2 ? factor : 0.2;
 }
 
-/* Writes the name into a file of the recording's folder, for the recorder. */
+/* Writes the missing call's name into a file in the recording's folder, for the recorder. */
 static void leave_name(const char *name)
 {
     char path[4096];

@@ -1,17 +1,16 @@
-/* Streams, the hardware queue and the placement of work on the timeline.
+/* Streams, the hardware queue, and placing work on the timeline.
  *
  * An operation is placed when it is submitted: start = max(call + latency, the stream's previous
- * end + gap, events waited for, the legacy stream's rules, the engine), end = start + duration.
- * Engines serve in the order of submission: two streams that compete for one engine are served in
- * turn, never preempted. A kernel with fewer blocks than half of the multiprocessors leaves the
- * engine to others.
- */
+ * end + gap, events that it waits for, the legacy stream's rules, the engine), end = start +
+ * duration. Engines serve operations in the order of submission: two streams that compete for an
+ * engine are served in turn, without preemption. A kernel with fewer blocks than half of the
+ * multiprocessors leaves the engine to others. */
 #include "core/core_graph.h"
 
 #include <stdlib.h>
 
 static _Thread_local struct vg_stream *thread_stream[VG_MAX_DEVICES];
-static struct vg_stream *gone; /* destroyed ones */
+static struct vg_stream *gone; /* destroyed streams */
 
 static int64_t max_ns(int64_t a, int64_t b)
 {
@@ -64,7 +63,7 @@ struct vg_span vg_place_locked(struct vg_stream *s, const struct vg_work *w)
         vg_gauges_put(d);
     }
     s->tail_ns = span.end_ns;
-    if (!w->is_mark) /* an event does not break a row of kernels */
+    if (!w->is_mark) /* an event does not interrupt a row of kernels */
         s->tail_is_work = w->engine != VG_ENGINE_NONE;
     if (!(s->flags & 1))
         d->blocking_tail_ns = max_ns(d->blocking_tail_ns, span.end_ns);
@@ -160,7 +159,7 @@ static struct vg_stream *stream_new(int device, unsigned flags, int priority, bo
     struct vg_device *d = &vg_core.device[device];
     pthread_mutex_lock(&vg_core.lock);
     struct vg_stream *s = legacy ? d->legacy : NULL;
-    if (!s && !d->legacy) { /* the first one of a context is the legacy stream: CUPTI's id 7 */
+    if (!s && !d->legacy) { /* the first stream of a context is the legacy one: CUPTI's id 7 */
         d->legacy = stream_new_locked(d, 0, 0);
         if (d->legacy)
             d->legacy->legacy = true;
@@ -221,9 +220,9 @@ struct vg_stream *vg_stream_lane(struct vg_stream *s, size_t lane)
     return s->lanes[lane];
 }
 
-/* The stream's work goes on: the device's tails know when it ends. The struct stays (some
- * hundred bytes), so that using a stale handle is an error and not a crash. A stream with host
- * functions still to run stays in the list, so that a synchronisation of the device waits for
+/* Destroys a stream. Its work goes on: the device knows when it ends. The struct stays (some
+ * hundred bytes), so that using a stale handle is an error and not a crash. A stream whose host
+ * functions have not run yet stays in the list, so that a synchronisation of the device waits for
  * them. */
 int vg_stream_destroy(struct vg_stream *s)
 {

@@ -1,7 +1,8 @@
-/* Kernels and memsets: submission to a stream, to a capture, and on behalf of a library. */
+/* Kernels and memsets: submits them to a stream or to a capture, for the program or for a
+ * library. */
 #include "core/core_graph.h"
 
-/* CUPTI's runtime callback ids of the calls that libraries make (the core includes no CUDA). */
+/* CUPTI's runtime callback ids of calls that libraries make (the core does not include CUDA). */
 enum {
     CBID_LAUNCH = 211,
     CBID_LAUNCH_EXC = 430,
@@ -41,7 +42,8 @@ struct vg_record vg_record_on(const struct vg_stream *s, enum vg_record_kind kin
                               .correlation = api ? api->correlation : 0};
 }
 
-/* Legacy work while another blocking stream of the thread captures would join that capture. */
+/* Work in the legacy stream would join a capture of another blocking stream: invalidates that
+ * capture. */
 static int capture_conflict(struct vg_stream *s)
 {
     if (!s->legacy)
@@ -254,7 +256,7 @@ int64_t vg_crowded_locked(const struct vg_device *d, int64_t start_ns, int64_t d
     return duration_ns + (int64_t)more_ns;
 }
 
-/* The kernel's blocks each hold a multiprocessor from its start on. */
+/* Notes a collective's kernel, each of whose blocks holds a multiprocessor from its start on. */
 struct vg_crowd *vg_crowd_locked(struct vg_device *d, const struct vg_kernel *k, int64_t start)
 {
     enum { ROOM = sizeof d->crowd / sizeof *d->crowd };
