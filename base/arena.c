@@ -1,4 +1,4 @@
-/* Allocates from blocks that are freed together. */
+/* Allocates from large chunks that are all freed together. */
 #include "base/arena.h"
 
 #include <stdarg.h>
@@ -29,7 +29,8 @@ void *arena_alloc(struct arena *a, size_t size)
         if (!fresh)
             return NULL;
         fresh->size = want;
-        if (c && want == size) { /* a big block must not bury the half-used chunk */
+        /* A large block gets its own chunk behind the half-used one, which stays in use. */
+        if (c && want == size) {
             fresh->next = c->next;
             c->next = fresh;
         } else {

@@ -1,5 +1,5 @@
-/* Arena: many allocations, one owner, one free. Memory is zeroed. Cost of an allocation: a pointer
- * bump. Running out of memory ends in NULL. */
+/* Arena: many allocations with one owner, freed together. Memory is zeroed. An allocation costs
+ * little more than moving a pointer. Out of memory, functions return NULL. */
 #ifndef GPUPROF_BASE_ARENA_H
 #define GPUPROF_BASE_ARENA_H
 
@@ -9,7 +9,7 @@ struct arena_chunk;
 
 struct arena {
     struct arena_chunk *chunks; /* newest first */
-    size_t bytes;               /* handed out so far */
+    size_t bytes;               /* allocated by callers so far */
 };
 
 #define ARENA_INIT                                                                                 \
@@ -18,7 +18,8 @@ struct arena {
     }
 
 void *arena_alloc(struct arena *a, size_t size);
-void *arena_array(struct arena *a, size_t count, size_t size); /* NULL on overflow too */
+/* NULL also if count * size overflows. */
+void *arena_array(struct arena *a, size_t count, size_t size);
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void arena_release(struct arena *a);

@@ -1,4 +1,4 @@
-/* Writes an error's one line of text. */
+/* Writes the one line of text of an error. */
 #include "base/err.h"
 
 #include <stdarg.h>

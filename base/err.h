@@ -1,6 +1,6 @@
-/* Errors. A function that can fail takes `struct err *e` last, returns -1 and leaves one line of
- * text in it: what is wrong and what to do. Only the CLI prints it. 0 = done; iterators: 1 row, 0
- * end. */
+/* Errors. A function that can fail takes `struct err *e` as its last argument. On failure it
+ * returns -1 and leaves one line of text in it: what is wrong and what to do. Only the CLI prints
+ * it. 0 means done; iterators return 1 for a row and 0 at the end. */
 #ifndef GPUPROF_BASE_ERR_H
 #define GPUPROF_BASE_ERR_H
 
@@ -15,13 +15,13 @@ struct err {
         }                                                                                          \
     }
 
-/* Set the text (replacing what was there) and return -1, so that `return err_set(e, ...)` reads
- * well. e may be NULL. */
+/* Sets the text (replacing any old one) and returns -1, for `return err_set(e, ...)`. e may be
+ * NULL. */
 int err_set(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Put "PREFIX: " before the text that is there; returns -1. */
+/* Puts "PREFIX: " before the present text and returns -1. */
 int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* "out of memory"; returns -1. */
+/* Sets "out of memory" and returns -1. */
 int err_no_memory(struct err *e);
 
 #endif

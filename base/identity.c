@@ -15,7 +15,8 @@ struct names {
     size_t n;
 };
 
-/* Names that thousands of machines share tell nothing. */
+/* Adds a name to hide. Names that thousands of machines share tell nothing, and short ones occur in
+ * other words. */
 static void add(struct names *names, const char *name)
 {
     static const char *const common[] = {"root", "user", "localhost", "ubuntu", "train", "python"};
@@ -47,7 +48,7 @@ static bool word_char(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Bytes of a name at s[at]; 0: none stands there. */
+/* Length of the longest of these names that stands at s[at]; 0: none. */
 static size_t name_at(const struct names *names, const char *s, size_t n, size_t at)
 {
     size_t longest = 0;
@@ -62,12 +63,12 @@ static size_t name_at(const struct names *names, const char *s, size_t n, size_t
     return longest;
 }
 
-/* Bytes of the folders of an absolute path at s[at], with the last slash; 0: none begins there, or
- * it has one part only. */
+/* Length of the folders of an absolute path at s[at], with the last slash; 0: no path begins there,
+ * or it has only one part. */
 static size_t folders_at(const char *s, size_t n, size_t at)
 {
     bool home = s[at] == '~' && n - at > 1 && s[at + 1] == '/';
-    bool url = at >= 3 && memcmp(s + at - 3, "://", 3) == 0; /* file:///home/me */
+    bool url = at >= 3 && memcmp(s + at - 3, "://", 3) == 0; /* as in file:///home/me */
     char before = at ? s[at - 1] : ' ';
     if ((s[at] != '/' && !home) ||
         (!url && (word_char(before) || strchr("./~-", before ? before : '.') ||

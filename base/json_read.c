@@ -1,4 +1,4 @@
-/* Reads JSON token by token from a stream. */
+/* Reads JSON token by token from a stream (json_read.h). */
 #include "base/json_read.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { FIRST_BUFFER = 256 << 10 };
 
-/* What may come next. */
+/* What the syntax allows next. */
 enum { WANT_VALUE, WANT_VALUE_OR_END, WANT_KEY, WANT_KEY_OR_END, WANT_COMMA_OR_END, WANT_NOTHING };
 
 static enum json_token fail(struct json_reader *r, const char *why)
@@ -34,8 +34,8 @@ void json_read_close(struct json_reader *r)
     r->buf = NULL;
 }
 
-/* Makes room and reads on, keeping buf[keep..end). `keep` moves to 0, so positions shift by it.
- * Returns 1 when there is more, 0 at the end, -1 on failure. */
+/* Reads more, and keeps buf[keep..end). This moves `keep` to position 0, so callers must shift
+ * their positions by it. Returns 1 if there is more, 0 at the end, -1 on failure. */
 static int refill(struct json_reader *r, size_t keep)
 {
     if (r->eof)
@@ -64,7 +64,7 @@ static int refill(struct json_reader *r, size_t keep)
     return n > 0;
 }
 
-/* Next byte that is not white space, without taking it; -1 at the end. */
+/* The next byte that is not white space, without taking it; -1 at the end. */
 static int peek(struct json_reader *r)
 {
     for (;;) {
@@ -79,7 +79,7 @@ static int peek(struct json_reader *r)
     }
 }
 
-/* Distance to the first '"' or '\\' in p[0..n), n when there is none. */
+/* Distance to the first '"' or '\\' in p[0..n); n if there is none. */
 static size_t scan_string(const char *p, size_t n)
 {
     size_t i = 0;
@@ -97,7 +97,7 @@ static size_t scan_string(const char *p, size_t n)
     return i;
 }
 
-/* The string that starts at buf[pos] == '"'. Leaves pos behind it and sets text. */
+/* Takes the string that starts at buf[pos] == '"', sets text, and moves pos behind it. */
 static int take_string(struct json_reader *r)
 {
     size_t at = ++r->pos; /* first byte inside */
@@ -121,7 +121,7 @@ static int take_string(struct json_reader *r)
         if (more == 0)
             return fail(r, "ends inside a string (cut off?)"), -1;
         at = 0;
-        i = 0; /* rare: look again from the start of the string */
+        i = 0; /* rare: scan again from the start of the string */
         r->escaped = false;
     }
 }
@@ -129,10 +129,11 @@ static int take_string(struct json_reader *r)
 static bool number_byte(char c)
 {
     return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E' ||
-           (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); /* NaN, Infinity, true, ... */
+           /* Also letters, for NaN, Infinity, true, ... */
+           (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* A bare word or number at buf[pos]. */
+/* Takes the bare word or number at buf[pos]. */
 static int take_word(struct json_reader *r)
 {
     size_t at = r->pos, i = at;
@@ -216,8 +217,8 @@ static enum json_token take_value(struct json_reader *r, int c)
     }
 }
 
-/* A colon behind the string that was just taken: 1 and it is taken, 0 without one, -1 on failure.
- * It nearly always follows in the buffer; if not, the string's bytes are kept while reading on. */
+/* Takes the colon behind the string just taken. Returns 1; 0: there is none; -1: failure. The colon
+ * is nearly always in the buffer; if not, the string's bytes are kept while more is read. */
 static int take_colon(struct json_reader *r)
 {
     size_t at = (size_t)(r->text - r->buf), n = r->length;
@@ -244,7 +245,8 @@ static enum json_token take_key(struct json_reader *r)
     if (take_string(r) < 0)
         return JSON_ERROR;
     r->state = WANT_VALUE;
-    if (r->pos < r->end && r->buf[r->pos] == ':') { /* as every writer of traces does */
+    /* The usual case: writers of traces put no blank here. */
+    if (r->pos < r->end && r->buf[r->pos] == ':') {
         r->pos++;
         return JSON_KEY;
     }
@@ -291,7 +293,8 @@ enum json_token json_next(struct json_reader *r)
     }
 }
 
-/* Distance to the first of "{}[] in p[0..n). '{' and '}' differ from '[' and ']' by 0x20. */
+/* Distance to the first of "{}[] in p[0..n); n if there is none. '{' and '}' differ from '[' and
+ * ']' by 0x20, so one bit set makes them equal. */
 static size_t scan_structure(const char *p, size_t n)
 {
     size_t i = 0;
@@ -316,7 +319,7 @@ static size_t scan_structure(const char *p, size_t n)
     return i;
 }
 
-/* To the next quote or bracket, and what it is; -1 on failure. */
+/* Moves to the next quote or bracket and returns it; -1 on failure. */
 static int to_structure(struct json_reader *r)
 {
     for (;;) {
@@ -329,7 +332,7 @@ static int to_structure(struct json_reader *r)
     }
 }
 
-/* Takes the string or the bracket at hand. */
+/* Takes the string or bracket c at pos. */
 static int take_structure(struct json_reader *r, int c)
 {
     if (c == '"')
@@ -360,7 +363,7 @@ enum json_token json_next_of(struct json_reader *r, const struct words *keys)
             return JSON_OBJECT_END;
         if (c != '"' || r->depth > target || !words_find(keys, r->text, r->length))
             continue;
-        int colon = take_colon(r); /* else it is a value */
+        int colon = take_colon(r); /* without a colon it is a value */
         if (colon < 0)
             return JSON_ERROR;
         if (colon) {

@@ -1,15 +1,15 @@
-/* Streaming JSON reader: pulls one token at a time from a source of bytes, in memory bounded by the
- * longest single string, never by the document. Strict about structure (nesting, commas, colons),
- * lenient about bytes inside strings: bad UTF-8 and raw control characters pass through, NaN and
- * Infinity are numbers. Cost: about 2 ns a byte of text skipped, 15 ns a token.
+/* Streaming JSON reader: reads one token at a time from a source of bytes. Its memory is bounded by
+ * the longest single string, not by the document. It is strict about structure (nesting, commas,
+ * colons) and lenient about bytes inside strings: bad UTF-8 and raw control characters pass
+ * through; NaN and Infinity are numbers. Cost: about 2 ns per byte of skipped text, 15 ns per
+ * token.
  *
- *   json_read_open(&r, fill, ctx, max_string);
+ * |  json_read_open(&r, fill, ctx, max_string);
  *   while ((t = json_next(&r)) > JSON_END) ...      // or json_skip(&r) in place of a value
  *   if (t == JSON_ERROR) ... r.error ...
  *
- * `text`, `length` of KEY, STRING and NUMBER are valid until the next call; `escaped` says that a
- * string still holds backslashes (json_unescape).
- */
+ * `text` and `length` of KEY, STRING and NUMBER are valid until the next call; `escaped` means that
+ * a string still holds backslashes (json_unescape). */
 #ifndef GPUPROF_BASE_JSON_READ_H
 #define GPUPROF_BASE_JSON_READ_H
 
@@ -37,16 +37,16 @@ enum json_token {
 
 enum { JSON_MAX_DEPTH = 512 };
 
-/* Reads up to n bytes into buf: bytes read, 0 at the end, -1 on failure. */
+/* Reads up to n bytes into buf. Returns the bytes read, 0 at the end, -1 on failure. */
 typedef ssize_t json_fill(void *ctx, void *buf, size_t n);
 
 struct json_reader {
     const char *text;
     size_t length;
     bool escaped;
-    int depth;         /* open objects and arrays */
+    int depth;         /* number of open objects and arrays */
     const char *error; /* one phrase, set with JSON_ERROR */
-    uint64_t offset;   /* bytes before buf[0]: offset + pos is the place of an error */
+    uint64_t offset;   /* bytes before buf[0]: an error lies at byte offset + pos */
 
     json_fill *fill;
     void *ctx;
@@ -60,20 +60,22 @@ struct json_reader {
 int json_read_open(struct json_reader *r, json_fill *fill, void *ctx, size_t max_string);
 void json_read_close(struct json_reader *r);
 enum json_token json_next(struct json_reader *r);
-/* Skips the next value whole (call where json_next would return a value, as after JSON_KEY), or,
- * after JSON_OBJECT / JSON_ARRAY was returned, the rest of it with json_skip_rest. 0, or -1 on
- * error. */
+/* json_skip skips the next value as a whole; call it where json_next would return a value, such as
+ * after JSON_KEY. json_skip_rest skips the rest of the object or array that json_next has just
+ * opened. Return 0, or -1 on error. */
 int json_skip(struct json_reader *r);
 int json_skip_rest(struct json_reader *r);
-/* Inside an object: the next of its keys that is one of `keys`, as json_next returns it, or the
- * object's end; the others are skipped with their values. */
+/* Inside an object: returns its next key that is one of `keys`, as json_next does, or the end of
+ * the object. Skips all other keys with their values. */
 enum json_token json_next_of(struct json_reader *r, const struct words *keys);
-/* Undoes backslashes of text[0..n) into out (same size suffices); returns the length. */
+/* Undoes the backslashes of text[0..n) in `out`, which needs at most n bytes. Returns the
+ * length. */
 size_t json_unescape(const char *text, size_t n, char *out);
 
-/* Number text -> int64 rounded towards zero; false when it does not fit or is not a number. */
+/* The number in a text, rounded towards zero. False: it does not fit, or is not a number. */
 bool json_int64(const char *text, size_t n, int64_t *out);
-/* Decimal number x 1000 -> int64 (microseconds to nanoseconds), exact to the digit. */
+/* The decimal number in a text times 1000 (microseconds to nanoseconds), exact to the digit. False:
+ * see json_int64. */
 bool json_thousandths(const char *text, size_t n, int64_t *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Texts and numbers of JSON: escapes undone, digits exact. */
+/* Texts and numbers of JSON: undoes escapes, and reads numbers exactly. */
 #include "base/json_read.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ size_t json_unescape(const char *s, size_t n, char *out)
                 }
             }
             if (code >= 0xd800 && code < 0xe000)
-                code = 0xfffd; /* half a pair */
+                code = 0xfffd; /* half of a surrogate pair */
             o = put_utf8(o, code);
         } else {
             *o++ = c == 'n'   ? '\n'
@@ -77,7 +77,7 @@ size_t json_unescape(const char *s, size_t n, char *out)
     return (size_t)(o - out);
 }
 
-/* Digits with up to `places` decimals, scaled by 10^places. */
+/* Reads digits with up to `places` decimals, scaled by 10^places. */
 static bool scaled(const char *s, size_t n, int places, int64_t *out)
 {
     size_t i = 0;

@@ -1,20 +1,20 @@
-/* Map from a few int64 (process, device, context, stream) to a small index: open addressing,
- * power-of-two size, linear probing. Cost: 40 bytes a slot, at most half full. Importers number
- * with it what rows refer to. */
+/* Maps a key of a few int64 (process, device, context, stream) to a small index. Open addressing, a
+ * power of two of slots, linear probing, at most half full. Cost: 40 bytes a slot. Importers use it
+ * to number what rows refer to. */
 #ifndef GPUPROF_BASE_KEYMAP_H
 #define GPUPROF_BASE_KEYMAP_H
 
 #include <stdint.h>
 #include <stdlib.h>
 
-/* What is not used stays 0. */
+/* Unused parts are 0. */
 struct key {
     int64_t part[4];
 };
 
 struct keymap_slot {
     struct key key;
-    uint32_t value; /* + 1; 0 = empty */
+    uint32_t value; /* + 1; 0: empty */
 };
 
 struct keymap {
@@ -24,9 +24,9 @@ struct keymap {
 
 #define KEYMAP_NONE UINT32_MAX
 
-/* KEYMAP_NONE when absent. */
+/* The key's index, or KEYMAP_NONE if it is absent. */
 uint32_t keymap_get(const struct keymap *m, struct key key);
-/* 0, or -1 when out of memory. The key must be absent. */
+/* Adds a key, which must be absent. Returns 0, or -1 if out of memory. */
 int keymap_put(struct keymap *m, struct key key, uint32_t value);
 void keymap_release(struct keymap *m);
 

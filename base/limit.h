@@ -1,15 +1,16 @@
-/* Thresholds and assumed ranges of a room, one row each in its limits.def: LIMIT_INT(NAME, value,
- * unit, source), LIMIT_REAL, LIMIT_SPAN(NAME, good, bad, unit, source) or LIMIT_RANGE(NAME, good,
- * likely, bad, unit, source). The source says which recordings set the value, what argues for it,
- * or who published it. Here a row becomes a constant; in a build with GPUPROF_VARY a variable that
- * bench/thresholds scales. */
+/* Thresholds and assumed ranges. Each room that judges has a limits.def with one row for each:
+ * LIMIT_INT(NAME, value, unit, source), LIMIT_REAL, LIMIT_SPAN(NAME, good, bad, unit, source) or
+ * LIMIT_RANGE(NAME, good, likely, bad, unit, source). The source says which recordings set the
+ * value, what argues for it, or who published it. Here a row becomes a constant; in a build with
+ * GPUPROF_VARY it becomes a variable that bench/thresholds scales. */
 #ifndef GPUPROF_LIMIT_H
 #define GPUPROF_LIMIT_H
 
-struct limit_span { /* of what is not known: the best and the worst for who follows an advice */
+/* An unknown value: the best and the worst case for a user who follows the advice. */
+struct limit_span {
     double good, bad;
 };
-struct limit_range { /* the same with what is likeliest */
+struct limit_range { /* the same, with the most likely value */
     double good, likely, bad;
 };
 

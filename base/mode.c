@@ -1,4 +1,4 @@
-/* Which permissions files get that users are given. */
+/* Permissions of the files that users get (mode.h). */
 #include "base/mode.h"
 
 #include <stdlib.h>

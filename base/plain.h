@@ -1,5 +1,5 @@
-/* Files of others are read only if they are regular files: a FIFO would make us wait for ever, and
- * a device may have no end. */
+/* Opens files that come from others, if they are regular files: a FIFO could make gpuprof wait for
+ * ever, and a device may have no end. */
 #ifndef GPUPROF_BASE_PLAIN_H
 #define GPUPROF_BASE_PLAIN_H
 
@@ -9,11 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* For reading. -1 with errno: EINVAL where it is something else. */
+/* Opens a file for reading. -1 with errno; EINVAL if it is not a regular file. */
 static inline int plain_open(const char *path)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* waits for no writer of a FIFO */
+    /* O_NONBLOCK: does not wait for the writer of a FIFO. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
         return fd;
     close(fd);
@@ -21,7 +22,7 @@ static inline int plain_open(const char *path)
     return -1;
 }
 
-/* The same; NULL with errno. */
+/* The same as a stream. NULL with errno. */
 static inline FILE *plain_file(const char *path)
 {
     int fd = plain_open(path);

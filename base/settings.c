@@ -1,11 +1,11 @@
-/* The one reader of settings as text; see settings.h. */
+/* Reads settings written as text (settings.h). */
 #include "base/settings.h"
 
 #include <string.h>
 
 static const char blanks[] = " \t", ends[] = ";,";
 
-/* Takes the blanks off both ends of n bytes. */
+/* Removes the blanks at both ends of n bytes. */
 static const char *trim(const char *s, size_t *n)
 {
     while (*n && strchr(blanks, s[*n - 1]))

@@ -1,4 +1,4 @@
-/* Sizes and times in words, one rule for all outputs; sizes are read, too. */
+/* Writes sizes and times for people, by one rule for all outputs, and reads sizes. */
 #include "base/size.h"
 
 #include "base/arena.h"
@@ -27,7 +27,7 @@ int size_parse(const char *text, int64_t *bytes, struct err *e)
     return 0;
 }
 
-/* What rounds to 0.000 has two decimals: it is none, or next to none. */
+/* What would round to 0.000 gets two decimals: the value is zero, or close to it. */
 int three_figures(double v)
 {
     v = fabs(v);
@@ -43,7 +43,7 @@ static const char *with_unit(char *out, size_t size, double v, const char *unit)
 const char *time_words(char *out, size_t size, int64_t ns)
 {
     double v = (double)ns, all = fabs(v);
-    if (ns != 0 && all < 9995) /* no "0.00 ms" of what is there */
+    if (ns != 0 && all < 9995) /* below 10 us: would read as "0.00 ms" */
         snprintf(out, size, "%.1f us", v / 1e3);
     else if (all < 9999.5e6)
         with_unit(out, size, v / 1e6, "ms");

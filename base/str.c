@@ -1,4 +1,4 @@
-/* Keeps each distinct text once, under a number. */
+/* Keeps each distinct text once, under a number (str.h). */
 #include "base/str.h"
 
 #include <stdlib.h>

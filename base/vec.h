@@ -1,10 +1,9 @@
-/* Growable array of one type: struct { T *at; size_t n, cap; }. Grows by doubling with realloc; the
- * vector keeps its contents when growth fails.
+/* Growable array of one type: struct { T *at; size_t n, cap; }. It doubles by realloc; if that
+ * fails, the vector keeps its contents.
  *
- *   struct gap_vec VEC(struct gap);
- *   struct gap *g = vec_push(&gaps);   // zeroed new last element, or NULL
- *   vec_release(&gaps);
- */
+ * |  struct gap_vec VEC(struct gap);
+ *   struct gap *g = vec_push(&gaps);   // a new last element, zeroed, or NULL
+ *   vec_release(&gaps); */
 #ifndef GPUPROF_BASE_VEC_H
 #define GPUPROF_BASE_VEC_H
 

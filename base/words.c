@@ -1,4 +1,4 @@
-/* Looks a text up in a fixed set of words. */
+/* Builds the index of a fixed set of words (words.h). */
 #include "base/words.h"
 
 void words_index(struct words *w, const struct word *at, size_t count)

@@ -1,6 +1,6 @@
-/* A fixed set of words, each with a value: found by its length and two of its bytes, then compared
- * once. For texts that come by the million and are mostly one of a few, as the keys of a trace are.
- * Cost: one hash and one comparison a look-up, 128 bytes a set. */
+/* A fixed set of words, each with a value. A word is found by its length and two of its bytes, and
+ * then compared once. Meant for millions of texts that are mostly one of a few words, such as the
+ * keys of a trace. Cost: one hash and one comparison a look-up, 128 bytes a set. */
 #ifndef GPUPROF_BASE_WORDS_H
 #define GPUPROF_BASE_WORDS_H
 
@@ -30,11 +30,11 @@ static inline unsigned words_slot(const char *text, size_t n)
     return ((unsigned)n * 7 + first * 31 + last * 5) % WORDS_SLOTS;
 }
 
-/* No word is empty, none is there twice, and there are at most WORDS_MOST, which stay the caller's
- * and in place. */
+/* Indexes words. No word is empty, none occurs twice, and there are at most WORDS_MOST. The words
+ * stay the caller's and must not move. */
 void words_index(struct words *w, const struct word *at, size_t count);
 
-/* NULL: it is none of them. */
+/* NULL: the text is none of the words. */
 static inline const struct word *words_find(const struct words *w, const char *text, size_t n)
 {
     for (unsigned i = n ? words_slot(text, n) : 0; n && w->slot[i]; i = (i + 1) % WORDS_SLOTS) {

@@ -19,8 +19,8 @@ static size_t skip_blanks(const char *s, size_t n, size_t i)
     return i;
 }
 
-/* Behind a quote at s[i], with backslashes before it when it stands inside another text; i itself
- * where there is none. */
+/* Position behind the quote at s[i], with the backslashes before it if it stands inside another
+ * text; i itself if there is no quote. */
 static size_t skip_quote(const char *s, size_t n, size_t i)
 {
     size_t q = i;
@@ -50,7 +50,7 @@ bool secrets_is_number(const char *s, size_t n)
     return n - i <= 2 && strspn(s + i, "kKmMbBgGtTi") >= n - i;
 }
 
-/* ${NAME}, $NAME: what it stands for is not here. */
+/* ${NAME}, $NAME: a reference, whose value is not in the text. */
 static bool is_reference(const char *s, size_t n)
 {
     if (n < 2 || s[0] != '$')
@@ -64,7 +64,7 @@ static bool is_reference(const char *s, size_t n)
     return true;
 }
 
-/* 1, 2.5, -3: what stands in a list of numbers. */
+/* True for 1, 2.5, -3 and lists of such numbers. */
 static bool is_numbers(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -94,19 +94,19 @@ struct named {
     size_t start, end; /* of the name */
     enum secrets_name kind;
     bool option;  /* it begins with - */
-    bool at_word; /* nothing but a blank or a quote stands before it */
-    bool header;  /* its value comes behind a colon */
-    bool encoded; /* its value comes behind %3D, as in a URL within a URL */
+    bool at_word; /* only a blank or a quote stands before it */
+    bool header;  /* its value stands behind a colon */
+    bool encoded; /* its value stands behind %3D, as in a URL within a URL */
     size_t value;
 };
 
-/* Does s[at] begin with this separator of a URL (`%3D`, `%26`), encoded? */
+/* True if s[at] begins with this encoded separator of a URL (`%3D`, `%26`). */
 static bool is_encoded(const char *s, size_t n, size_t at, const char *code)
 {
     return n - at >= 3 && strncasecmp(s + at, code, 3) == 0;
 }
 
-/* Sets v->value, the first byte of it or of the quote around it. */
+/* Sets v->value, the first byte of the value or of the quote around it. False: no value follows. */
 static bool find_value(const char *s, size_t n, struct named *v)
 {
     size_t i = skip_quote(s, n, v->end);
@@ -117,7 +117,7 @@ static bool find_value(const char *s, size_t n, struct named *v)
         return true;
     }
     if (quoted && i < n && s[i] == ']')
-        i++; /* environ["TOKEN"] = */
+        i++; /* as in environ["TOKEN"] = */
     size_t j = skip_blanks(s, n, i);
     char c = j < n ? s[j] : 0, next = j + 1 < n ? s[j + 1] : 0;
     if (c == '=' && next != '=') {
@@ -139,7 +139,8 @@ static bool find_value(const char *s, size_t n, struct named *v)
     return v->option && j > i && c && c != '-';
 }
 
-/* From behind an opening quote at s[from - 1] to its partner, which has as many backslashes. */
+/* From behind an opening quote at s[from - 1] to the closing one, which has as many backslashes
+ * before it. */
 static size_t quote_end(const char *s, size_t n, size_t value, size_t from)
 {
     size_t slashes = from - 1 - value;
@@ -161,7 +162,7 @@ static size_t word_end(const char *s, size_t n, size_t i, const char *more)
     return i;
 }
 
-/* Behind a colon: `Bearer abc`, `a=b; c=d`. */
+/* A value behind a colon: `Bearer abc`, `a=b; c=d`. */
 static struct secret header_value(const char *s, size_t n, const struct named *v)
 {
     size_t at = v->value, end = word_end(s, n, at, "\"'`,}");
@@ -175,8 +176,8 @@ static struct secret header_value(const char *s, size_t n, const struct named *v
     return (struct secret){at, end};
 }
 
-/* From behind a bracket at s[at] to its partner; brackets within quotes do not count. To the end of
- * the text where the partner is missing. */
+/* The bracket that closes the one at s[at]. Brackets within quotes do not count. The end of the
+ * text if it is missing. */
 static size_t bracket_end(const char *s, size_t n, size_t at)
 {
     size_t depth = 0;
@@ -211,12 +212,12 @@ static struct secret value_of(const char *s, size_t n, const struct named *v)
     size_t end = word_end(s, n, at, v->at_word ? "" : "&,;)}]\"'`<>|");
     if (v->at_word && end > at + 1 && strchr("\"'`", s[end - 1]) &&
         word_end(s, n, at, "\"'`") == end - 1)
-        end--; /* it closes what began before the name */
+        end--; /* this quote closes one that began before the name */
     return (struct secret){at, end};
 }
 
-/* -Dtoken=, -Ptoken=, -eTOKEN=: a letter that takes a setting stands before the name. A signature
- * in a URL opens what it signs (`?sig=`), while `sig` elsewhere is a word of its own. */
+/* What a name is about. In -Dtoken=, -Ptoken= and -eTOKEN= an option letter stands before the name.
+ * `sig` is a signature in a URL (`?sig=`), and elsewhere a word like others. */
 static enum secrets_name name_kind(const char *s, size_t at, const struct named *v)
 {
     const char *name = s + v->start;
@@ -229,7 +230,7 @@ static enum secrets_name name_kind(const char *s, size_t at, const struct named 
     return kind;
 }
 
-/* The name at s[at], where one begins, and its value when that is a secret. */
+/* If a name begins at s[at] and its value is a secret: true, and *out is the value. */
 static bool named_at(const char *s, size_t n, size_t at, struct secret *out)
 {
     struct named v = {.start = at, .end = at};
@@ -238,7 +239,7 @@ static bool named_at(const char *s, size_t n, size_t at, struct secret *out)
     while (v.start < v.end && s[v.start] == '-')
         v.start++;
     if (at && s[at - 1] == '%' && v.end - v.start > 2)
-        v.start += 2; /* ?, & or the like, encoded */
+        v.start += 2; /* an encoded ?, & or the like */
     if (v.end - v.start > LONGEST_NAME)
         return false;
     v.option = v.start > at && s[at] == '-';
@@ -252,7 +253,7 @@ static bool named_at(const char *s, size_t n, size_t at, struct secret *out)
            !secrets_is_folder(s + v.start, v.end - v.start, s + out->start, length);
 }
 
-/* `wandb login 0123...`: 40 hexadecimal digits, which alone may be a commit. */
+/* `wandb login 0123...`: 40 hexadecimal digits behind "login". Without it they may be a commit. */
 static bool login_key_at(const char *s, size_t n, size_t at, struct secret *out)
 {
     size_t digits = 0, back = at < WANDB_KEY ? at : WANDB_KEY;

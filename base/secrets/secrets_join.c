@@ -1,4 +1,4 @@
-/* Joins the words of a command without the secrets among them. */
+/* Joins the arguments of a command without the secrets among them. */
 #include "base/secrets/secrets.h"
 
 #include <ctype.h>
@@ -34,9 +34,10 @@ static void add_clean(struct joined *j, const char *s, size_t n)
     free(clean);
 }
 
-/* Is this word the value of the secret option before it? One that begins with a dash may be the next
- * option (`--hf-token --lr 1`, `-token -learning_rate 1`), unless no option is written so: more than
- * six characters with a digit, or with capitals among small letters. */
+/* True if this argument is the value of the secret option before it. An argument that begins with a
+ * dash may be the next option (`--hf-token --lr 1`, `-token -learning_rate 1`). It counts as a
+ * value only if it does not look like an option: more than six characters, with a digit or with
+ * capitals among small letters. */
 static bool is_value(enum secrets_name kind, const char *s, size_t n)
 {
     if (secrets_is_plain(kind, s, n))
@@ -53,13 +54,13 @@ static bool is_value(enum secrets_name kind, const char *s, size_t n)
            !secrets_is_number(s, n);
 }
 
-/* -c, -lc: a program follows. */
+/* True for -c and -lc: the next argument is a program. */
 static bool takes_program(const char *s, size_t n)
 {
     return n >= 2 && n <= 4 && s[0] == '-' && s[n - 1] == 'c';
 }
 
-/* --name=, name=: bytes before the value, when that is a secret as a whole; else 0. */
+/* For --name=VALUE or name=VALUE: the bytes before the value if all of it is a secret; else 0. */
 static size_t whole_value(const char *s, size_t n)
 {
     size_t start = strspn(s, "-+"), end = start;
@@ -79,7 +80,7 @@ static size_t whole_value(const char *s, size_t n)
 void secrets_join(const char *words, size_t n, char *out, size_t size)
 {
     struct joined j = {.text = out, .size = size};
-    enum secrets_name pending = SECRETS_NONE; /* of the option before */
+    enum secrets_name pending = SECRETS_NONE; /* what the option before tells about this argument */
     bool program = false;
     out[0] = 0;
     for (size_t at = 0; at < n;) {

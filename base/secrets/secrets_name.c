@@ -1,5 +1,6 @@
-/* What the name of an option or a variable says of its value. A name is split into words at _ - .
- * and where camelCase turns, so that `tokenizer`, `monkey` and `author` are no secrets. */
+/* What the name of an option or a variable tells about its value. A name is split into words at _ -
+ * . and where camelCase turns, so that `tokenizer`, `monkey` and `author` do not count as
+ * secrets. */
 #include "base/secrets/secrets.h"
 
 #include <ctype.h>
@@ -12,7 +13,7 @@ struct words {
     size_t n;
 };
 
-/* Does `list` (words with blanks between them) have this word? */
+/* True if `list` (words with blanks between them) has this word. */
 static bool in_list(const char *list, const char *word)
 {
     size_t n = strlen(word);
@@ -32,7 +33,7 @@ static bool turns(const char *s, size_t n, size_t i)
     return islower(before) || (isupper(before) && i + 1 < n && islower((unsigned char)s[i + 1]));
 }
 
-/* The last WORDS words, in lower case. */
+/* The last WORDS words of a name, in lower case. */
 static void split(const char *s, size_t n, struct words *w)
 {
     size_t length = 0;
@@ -66,11 +67,11 @@ static const char sure[] = "passwd pwd secret secrets credential credentials cre
                            "signature accountkey sharedaccesskey";
 static const char sure_keys[] = "api access secret private ssh encryption signing master account "
                                 "service hf wandb openai aws azure admin";
-/* Behind a secret's name: then it is about one. */
+/* Words behind a secret's name with which the name is only about a secret. */
 static const char about[] = "file files path paths dir directory folder length len size type kind "
                             "policy required enabled count name names id ids url provider manager "
                             "ttl expiry idx index dim";
-/* Before `token` or `key`: words of models and of tables. */
+/* Words before `token`, `key` or `pass` that come from models and tables. */
 static const char plain_tokens[] =
     "pad padding eos bos unk mask sep cls image img video audio vision stop special start end "
     "begin "
@@ -89,7 +90,7 @@ static bool is_sure(const struct words *w, size_t n)
     for (size_t i = 0; i < n; i++) {
         const char *word = w->at[i];
         if (strcmp(word, "signature") == 0 && !(i && in_list("amz goog", w->at[i - 1])))
-            continue; /* a function has one, too */
+            continue; /* functions have signatures too */
         if (in_list(sure, word) || strstr(word, "password") || strstr(word, "passphrase"))
             return true;
         if (strcmp(word, "key") == 0 && i && i + 1 == n && in_list(sure_keys, w->at[i - 1]))

@@ -1,4 +1,4 @@
-/* Secrets that are known by their shape, wherever they stand. */
+/* Secrets that are found by their shape, wherever they stand. */
 #include "base/secrets/secrets.h"
 
 #include <ctype.h>
@@ -10,8 +10,9 @@ static bool word_char(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Characters of `set` from s[at] on: 'a' letters and digits, 'x' also _ and -, 'w' also _, 'd' also
- * _, - and dots, 'u' capitals and digits, 'h' hexadecimal digits in small letters. */
+/* Number of characters of `set` from s[at] on. 'a': letters and digits; 'x': also _ and -; 'w':
+ * also _; 'd': also _, - and dots; 'u': capitals and digits; 'h': hexadecimal digits in small
+ * letters. */
 static size_t run_of(const char *s, size_t n, size_t at, char set)
 {
     size_t i = at;
@@ -40,9 +41,9 @@ static bool has_digit(const char *s, size_t n)
 
 static const struct service {
     const char *prefix;
-    char set;      /* of what follows */
-    uint8_t least; /* characters that follow */
-    bool digit;    /* with a digit among them, because words may look alike */
+    char set;      /* of the characters that follow */
+    uint8_t least; /* the least number of characters that follow */
+    bool digit;    /* one of them must be a digit, because words may look alike */
 } services[] = {
 #define SERVICE(prefix, set, least, digit) {prefix, set, least, digit},
 #include "base/secrets/services.def"
@@ -65,7 +66,7 @@ static bool service_at(const char *s, size_t n, size_t at, struct secret *out)
     return false;
 }
 
-/* eyJ... . ... . ... : a JSON Web Token */
+/* A JSON Web Token: eyJ... . ... . ... */
 static bool web_token_at(const char *s, size_t n, size_t at, struct secret *out)
 {
     if (n - at < 16 || memcmp(s + at, "eyJ", 3) != 0)
@@ -79,7 +80,7 @@ static bool web_token_at(const char *s, size_t n, size_t at, struct secret *out)
     return true;
 }
 
-/* To the end of the text where the last line is missing. */
+/* A private key. It ends with the text if its last line is missing. */
 static bool private_key_at(const char *s, size_t n, size_t at, struct secret *out)
 {
     static const char begin[] = "-----BEGIN ", key[] = "PRIVATE KEY", end[] = "-----END ";
@@ -103,7 +104,7 @@ static bool ends_authority(char c)
            c == '<' || c == '>';
 }
 
-/* scheme://user:password@host, scheme://token@host; `at` is that of "://". */
+/* scheme://user:password@host, scheme://token@host; `at` is the position of "://". */
 static bool url_at(const char *s, size_t n, size_t at, struct secret *out)
 {
     size_t first = at + 3, end = first, name = 0, last = 0;
@@ -117,7 +118,7 @@ static bool url_at(const char *s, size_t n, size_t at, struct secret *out)
         return false;
     bool password = name && name + 1 < last;
     if (!password && (last - first < 16 || !has_digit(s + first, last - first)))
-        return false; /* git@host */
+        return false; /* as in git@host */
     *out = (struct secret){password ? name + 1 : first, last};
     return true;
 }
@@ -133,7 +134,7 @@ static bool bearer_at(const char *s, size_t n, size_t at, struct secret *out)
     return i - at - 7 >= 8;
 }
 
-/* Who knows the address of a webhook may write there. */
+/* The address of a webhook: whoever knows it may write there. */
 static bool webhook_at(const char *s, size_t n, size_t at, struct secret *out)
 {
     static const char *const known[] = {"hooks.slack.com/services/", "discord.com/api/webhooks/",
@@ -150,7 +151,7 @@ static bool webhook_at(const char *s, size_t n, size_t at, struct secret *out)
     return false;
 }
 
-/* 123456789:AA...: a bot of Telegram, 8 to 10 digits, then 35 characters. */
+/* 123456789:AA...: the key of a Telegram bot: 8 to 10 digits, then 35 characters. */
 static bool bot_at(const char *s, size_t n, size_t at, struct secret *out)
 {
     size_t digits = at;
