@@ -4,7 +4,7 @@
  * through; NaN and Infinity are numbers. Cost: about 2 ns per byte of skipped text, 15 ns per
  * token.
  *
- * |  json_read_open(&r, fill, ctx, max_string);
+ *   json_read_open(&r, fill, ctx, max_string);
  *   while ((t = json_next(&r)) > JSON_END) ...      // or json_skip(&r) in place of a value
  *   if (t == JSON_ERROR) ... r.error ...
  *

@@ -1,7 +1,7 @@
 /* Growable array of one type: struct { T *at; size_t n, cap; }. It doubles by realloc; if that
  * fails, the vector keeps its contents.
  *
- * |  struct gap_vec VEC(struct gap);
+ *   struct gap_vec VEC(struct gap);
  *   struct gap *g = vec_push(&gaps);   // a new last element, zeroed, or NULL
  *   vec_release(&gaps); */
 #ifndef GPUPROF_BASE_VEC_H
