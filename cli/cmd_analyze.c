@@ -36,7 +36,8 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* On a terminal: the answer on one screen, or all of it in a pager. A pipe gets the whole text. */
+/* On a terminal: the answer on one screen, or with --verbose all of it in a pager. A pipe gets the
+ * whole text. */
 static enum detail detail_wanted(bool terminal)
 {
     if (verbose)
@@ -62,7 +63,7 @@ static int run(int argc, char **argv)
     bool terminal = !output && !strcmp(name, "term") && isatty(STDOUT_FILENO);
     enum detail detail = detail_wanted(terminal);
     if (terminal && detail != DETAIL_BRIEF)
-        pager_open(&pager); /* a program: none can be started behind confine() */
+        pager_open(&pager); /* before confine(), which allows no program to be started */
     confine(&(struct confined){.inputs = paths,
                                .count = (size_t)argc,
                                .also = {load_history(history)},

@@ -1,4 +1,5 @@
-/* completion: what shells need to complete our commands and options, made from the same tables. */
+/* completion: scripts by which shells complete gpuprof's commands and options, made from the tables
+ * that gpuprof itself uses. */
 #include "cli/common/command.h"
 
 #include "analyzer/advice/advice.h"
@@ -25,12 +26,13 @@ static void list_formats(void)
         printf("%s%s", i ? " " : "", exporters[i]->name);
 }
 
-/* Words that one place takes and no file is. GPUPROF_VIRTUAL_MODELS: " virtual:h200 ...", from the
- * folder of profiles (cli/CMakeLists.txt). */
+/* Places that take one of a list of words, and no file. GPUPROF_VIRTUAL_MODELS is " virtual:h200
+ * ...", made from the folder of profiles (cli/CMakeLists.txt). */
 static const struct {
-    const char *command, *option; /* NULL: its operand; of any command */
+    /* Option NULL: the command's operand; command NULL: any command. */
+    const char *command, *option;
     void (*list)(void);
-    const char *words; /* where no function lists them */
+    const char *words; /* the words, if list is NULL */
 } places[] = {{"explain", NULL, list_rules, NULL},
               {"completion", NULL, NULL, "bash zsh fish"},
               {"help", NULL, list_commands, NULL},
@@ -55,8 +57,8 @@ static void list_options(const struct command *c)
     printf("--help --quiet --color");
 }
 
-/* Words are what blanks part: to bash the `:` of `virtual:h200` and the `=` of an option part them,
- * too, so what stands before the last of these is taken off what is offered. */
+/* Here blanks separate words. To bash, the `:` of `virtual:h200` and the `=` of an option separate
+ * words as well, so the part before the last of them is cut off what it is offered. */
 static void write_bash(void)
 {
     printf("_gpuprof() {\n    local line=${COMP_LINE:0:COMP_POINT} cur prev before words w\n"
@@ -87,7 +89,7 @@ static void write_bash(void)
            "complete -o filenames -F _gpuprof gpuprof\n");
 }
 
-/* Text for a single-quoted shell word. */
+/* Writes text inside a single-quoted word of the shell. */
 static void put_quoted(const char *s)
 {
     for (; *s; s++)
@@ -97,7 +99,7 @@ static void put_quoted(const char *s)
             putchar(*s);
 }
 
-/* PLACES: files. */
+/* Index in places; PLACES: the place takes files. */
 static size_t place_of(const char *command, const char *option)
 {
     size_t i = 0;

@@ -1,4 +1,5 @@
-/* diff: what moved between two profiles. Says nothing about good enough: that is gate. */
+/* diff: what changed between two profiles. It does not judge whether that is good enough: gate
+ * does. */
 #include "cli/common/command.h"
 #include "cli/load/confine.h"
 #include "cli/load/compare_two.h"

@@ -20,7 +20,7 @@ static void section(const struct terminal *t, const char *title, const char *tex
     term_wrap(t, 2, 2, text);
 }
 
-/* In each dialect that has words for it, and how to try it. */
+/* Writes the remedy in each dialect that has words for it, and how to try it. */
 static void remedies(const struct terminal *t, enum action action, struct arena *arena)
 {
     for (size_t i = 0; i < dialect_count; i++) {

@@ -28,7 +28,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* Before a large trace is read in vain. */
+/* Checked first, so that a large trace is not read in vain. */
 static bool format_known(void)
 {
     const struct exporter *x = exporter_find(format);
@@ -63,7 +63,7 @@ static int run(int argc, char **argv)
         .inputs = paths, .count = (size_t)argc, .also = {load_history(NULL)}, .outputs = {output}});
     if (tables)
         return export_tables(paths, (size_t)argc, &how, output, force);
-    /* a trace says what the page says */
+    /* a trace contains the same predictions as the page */
     progress_begin("analysing", argv[0]);
     int rc = load_predicted(paths, (size_t)argc, &how, load_history(NULL), &l, &e);
     progress_end();

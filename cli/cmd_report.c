@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* train.gpuprof -> train.html, beside it */
+/* Default name: train.gpuprof -> train.html, in the same folder. */
 static void default_name(const char *profile, char *out, size_t n)
 {
     static const char *const known[] = {".gpuprof", ".json.gz", ".json", ".sqlite"};

@@ -1,4 +1,4 @@
-/* rules: the list, and the page about all rules that `make install` installs. */
+/* rules: the list of rules, and the page about all of them that `make install` installs. */
 #include "cli/common/command.h"
 
 #include "analyzer/advice/advice.h"
@@ -28,7 +28,8 @@ static void paragraph(const char *label, const char *text)
     printf("\n\n");
 }
 
-/* What training engineers are told elsewhere, and no profile can show: the note says why. */
+/* Advice that training engineers read elsewhere, and that no profile can support: the note says
+ * why. */
 static const struct tip unseen[] = {
     {"shuffle-order", "Shuffle before batching in tf.data",
      "it changes which samples share a batch, not what the GPU does"},
@@ -106,7 +107,7 @@ static void write_tips(void)
         write_tip(&unseen[i], rule_count);
 }
 
-/* Who carries out what `try --apply` asks for. */
+/* Writes which programs apply each setting of `try --apply`. */
 static void write_settings(void)
 {
     printf("\n# Settings, and the programs that apply them\n\nThese are the settings of `gpuprof "
@@ -138,7 +139,7 @@ static void write_list(void)
     }
 }
 
-/* In each dialect that has words for it, and the setting that tries it. */
+/* Writes the remedy in each dialect that has words for it, and the setting that tries it. */
 static void write_remedy(enum action action, struct arena *arena)
 {
     for (size_t i = 0; i < dialect_count; i++) {

@@ -1,4 +1,5 @@
-/* gpuprof: finds the command, lets it run, and looks at stdout afterwards. Knows no command. */
+/* gpuprof: finds the command, runs it, and checks stdout afterwards. It knows no command by
+ * name. */
 #include "cli/common/command.h"
 #include "cli/common/room.h"
 #include "cli/run/run.h"
@@ -29,7 +30,7 @@ static const struct command *find(const char *name)
     return NULL;
 }
 
-/* A file where a command belongs: what the user most likely wants to do with it. */
+/* The user gave a file in place of a command: suggests the command that was most likely meant. */
 static int names_file(const char *name)
 {
     static const char *const read[] = {".gpuprof", ".json", ".json.gz", ".sqlite"};
@@ -63,7 +64,7 @@ static int unknown_command(const char *name)
     return usage_error("unknown command '%s'; `gpuprof --help` lists them", name);
 }
 
-/* A full disk behind stdout is not a success. */
+/* Flushes stdout. A result that a full disk cut off is not a success. */
 static int finish_stdout(int status, bool keeps_status)
 {
     errno = 0;

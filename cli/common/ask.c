@@ -1,4 +1,4 @@
-/* Passes requests between a gpuprof that asks and one that records, by files. */
+/* Passes requests, as files, from a gpuprof that asks to one that records (ask.h). */
 #include "cli/common/ask.h"
 
 #include <dirent.h>
@@ -19,9 +19,9 @@
 static const char prefix[] = "ask-", stop[] = ".stop";
 enum { LOOK_MS = 20 };
 
-/* ---- who asks ---- */
+/* ---- the gpuprof that asks ---- */
 
-/* The superuser asks in the user's name: only its owner reads the file. */
+/* If the superuser asks, the file must belong to the folder's owner, who alone may read it. */
 static int give(int fd, const char *folder)
 {
     struct stat st;
@@ -53,7 +53,7 @@ int ask_send(struct ask *a, const char *folder, const char *text, struct err *e)
     return -1;
 }
 
-/* Whoever records holds a lock on the folder. */
+/* True if no gpuprof records into the folder: a recorder holds a lock on it. */
 static bool is_gone(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -78,7 +78,7 @@ static bool next_line(struct ask *a, char *line, size_t n)
 enum ask_news ask_answer(struct ask *a, int timeout_ms, char *line, size_t n)
 {
     for (int waited = 0;; waited += LOOK_MS) {
-        bool gone = is_gone(a->folder); /* asked first: what it wrote before is then there */
+        bool gone = is_gone(a->folder); /* before reading, so that its last line is not missed */
         if (next_line(a, line, n))
             return ASK_LINE;
         if (gone)
@@ -101,12 +101,12 @@ void ask_close(struct ask *a)
 {
     if (a->fd < 0)
         return;
-    unlink(a->path); /* if nobody has taken it */
+    unlink(a->path); /* in case no recorder has taken it */
     close(a->fd);
     a->fd = -1;
 }
 
-/* ---- who is asked ---- */
+/* ---- the gpuprof that records ---- */
 
 static bool is_request(const char *name)
 {
@@ -131,7 +131,7 @@ bool asked_next(struct asked *a, const char *folder)
     ssize_t n = a->fd >= 0 ? pread(a->fd, a->text, sizeof a->text - 1, 0) : -1;
     a->text[n > 0 ? n : 0] = 0;
     a->text[strcspn(a->text, "\n")] = 0;
-    unlink(a->path); /* also a link, or nothing of ours */
+    unlink(a->path); /* whatever it is, perhaps a link */
     return a->fd >= 0;
 }
 

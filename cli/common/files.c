@@ -1,4 +1,4 @@
-/* Notes the files that we were started with, and closes them once they are the program's alone. */
+/* Remembers the files that gpuprof was started with, and closes them once the program has them. */
 #include "cli/common/files.h"
 
 #include <dirent.h>

@@ -1,12 +1,12 @@
-/* Files that we were started with belong to the program: who reads from its end of a pipe, or waits
- * for its lock, waits for the program and not for us. */
+/* The open files that gpuprof was started with belong to the program. A process that reads from the
+ * program's pipe, or waits for its lock, must wait for the program and not for gpuprof. */
 #ifndef GPUPROF_CLI_COMMON_FILES_H
 #define GPUPROF_CLI_COMMON_FILES_H
 
-/* First of all: which files are there. */
+/* Remembers which files are open. Call it before any other file is opened. */
 void files_note(void);
-/* When the program has them: this process closes its own, and reads and writes nothing instead.
- * stderr stays. */
+/* Call it when the program has the files: this process closes its own. Its stdin and stdout become
+ * empty; stderr stays. */
 void files_leave(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Parses options, and says of an unknown one what was probably meant. */
+/* Parses options, and suggests the nearest one for an unknown option. */
 #include "cli/common/command.h"
 
 #include "base/mode.h"
@@ -126,7 +126,7 @@ static int take(const struct command *c, int argc, char **argv, int *i)
     if (arg[1] == '-') {
         size_t n = strcspn(arg + 2, "=");
         o = find_option(c, arg + 2, n, 0);
-        help_in_full = true; /* --help; -h is short */
+        help_in_full = true; /* --help prints all; -h is short */
         if (!o) {
             char name[64];
             snprintf(name, sizeof name, "%.*s", (int)n, arg + 2);
@@ -142,7 +142,7 @@ static int take(const struct command *c, int argc, char **argv, int *i)
         o = find_option(c, NULL, 0, arg[1]);
         if (!o)
             return unknown_option(c, arg, arg + 1);
-        if (arg[2] && o->kind == OPTION_FLAG) { /* -fq: the rest is taken as an option again */
+        if (arg[2] && o->kind == OPTION_FLAG) { /* -fq: the rest is parsed as another option */
             *(bool *)o->value = true;
             arg[1] = '-';
             argv[*i] = arg + 1;
@@ -224,7 +224,7 @@ void options_help(const struct command *c, bool in_full)
     list_options(c->options);
     if (in_full)
         list_options(common_options);
-    else /* in fewer lines */
+    else /* the same in fewer lines */
         printf("  -q, --quiet; --private     no status lines; files that only you can read\n"
                "  -h, --help; --color WHEN   --help: with examples; auto, always or never\n");
 }
@@ -275,7 +275,7 @@ static void line(const char *fmt, va_list ap)
     char text[1024];
     vsnprintf(text, sizeof text, fmt, ap);
     progress_end();
-    terminal_clean(text); /* names of files and the like may hold anything */
+    terminal_clean(text); /* file names and the like may hold any characters */
     fprintf(stderr, "gpuprof: %s\n", text);
 }
 

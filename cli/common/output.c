@@ -1,4 +1,4 @@
-/* Opens the output of a command, and gives a file its name when it is whole. */
+/* Opens the output of a command, and gives a file its name when it is complete. */
 #include "cli/common/output.h"
 
 #include "base/mode.h"
@@ -64,7 +64,7 @@ static int fd_close(void *to)
     return close((int)(intptr_t)to);
 }
 
-/* NULL: fd is still open. */
+/* A stream that writes into fd. NULL: failed; fd is still open. */
 static FILE *open_behind(int fd, bool gzip)
 {
     if (!gzip)
@@ -94,7 +94,7 @@ int output_open(struct output *o, const char *path, bool force, struct err *e)
     if (output_check(path, force, e))
         return -1;
     o->path = path;
-    /* A device or a pipe is written in place: there is nothing to rename. */
+    /* A device or a pipe is written directly: it cannot be renamed. */
     bool in_place = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
     if (in_place) {
         o->f = fopen(path, "w");
@@ -131,7 +131,7 @@ int output_open_fd(struct output *o, int fd, struct err *e)
 int output_commit(struct output *o, struct err *e)
 {
     if (!o->path)
-        return 0; /* main looks at stdout */
+        return 0; /* main checks stdout */
     errno = 0;
     bool bad = ferror(o->f);
     if (fclose(o->f))

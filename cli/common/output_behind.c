@@ -1,4 +1,4 @@
-/* Passes a stream on in a thread of its own. */
+/* A stream that a thread of its own passes on (output_behind.h). */
 #include "cli/common/output_behind.h"
 
 #include <errno.h>
@@ -13,16 +13,16 @@ enum { HALF = 512 << 10, STREAM_BUFFER = 64 << 10 };
 struct behind {
     struct behind_to to;
     pthread_t thread;
-    bool started, alone; /* alone: there is no thread to be had */
-    char *filling;       /* the writer's */
+    bool started, alone; /* alone: no thread could be created */
+    char *filling;       /* belongs to the writer */
     size_t filled;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    /* under the lock */
-    char *passing; /* the thread's while passing_n > 0 */
+    /* The rest needs the lock. */
+    char *passing; /* belongs to the thread while passing_n > 0 */
     size_t passing_n;
     bool over;
-    int why; /* errno of the first failure */
+    int why; /* errno of the first failure; 0: none */
 };
 
 static void *pass_on(void *arg)
@@ -50,7 +50,7 @@ static void *pass_on(void *arg)
     return NULL;
 }
 
-/* Signals are for the thread that writes. */
+/* Starts the thread. It blocks all signals: they are for the thread that writes. */
 static void start(struct behind *b)
 {
     sigset_t all, before;
@@ -69,7 +69,7 @@ static int write_here(struct behind *b)
     return b->why;
 }
 
-/* Gives what is filled to the thread; the errno of what went wrong before. */
+/* Gives the filled half to the thread. Returns the errno of an earlier failure, or 0. */
 static int hand_over(struct behind *b)
 {
     if (!b->started && !b->alone)

@@ -1,4 +1,4 @@
-/* Puts a pager in front of the terminal. */
+/* Shows output through a pager (pager.h). */
 #include "cli/common/pager.h"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Is the first word of the command a program that can be run? */
+/* True if the first word of the command is a program that can be run. */
 static bool installed(const char *command)
 {
     const char *path = getenv("PATH");
@@ -65,7 +65,7 @@ void pager_close(struct pager *p)
     if (!p->pid)
         return;
     fflush(stdout);
-    dup2(p->terminal, STDOUT_FILENO); /* the pager sees the end */
+    dup2(p->terminal, STDOUT_FILENO); /* closes the pager's input */
     close(p->terminal);
     waitpid(p->pid, NULL, 0);
     *p = (struct pager){0};

@@ -1,4 +1,4 @@
-/* The line of progress: a thread writes it, so that no reader needs to know of it. */
+/* Shows progress. A thread writes the line, so readers of files need not know about it. */
 #include "cli/common/progress.h"
 
 #include "cli/common/command.h"
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_S = 1 /* what is over sooner needs no line */, TEXT = 200 };
+enum { FIRST_S = 1 /* shorter work needs no line */, TEXT = 200 };
 
 static struct {
     pthread_t thread;
@@ -29,7 +29,8 @@ static bool wanted(void)
            !quiet_wanted();
 }
 
-/* Every second until the end. The line is cut at the terminal's width: a longer one could not be taken away. */
+/* Writes the line every second until the end. It is cut at the terminal's width, since a longer one
+ * could not be erased. */
 static void *show(void *unused)
 {
     struct timespec at;

@@ -1,12 +1,13 @@
-/* A line on the terminal while a command works for longer than a second: what it does, and for how long already. Elsewhere
- * than on a terminal, in CI and with --quiet there is none. */
+/* A line on the terminal while a command works for more than a second: what it does, and for how
+ * long already. It is not shown if stderr is no terminal, in CI, and with --quiet. */
 #ifndef GPUPROF_CLI_COMMON_PROGRESS_H
 #define GPUPROF_CLI_COMMON_PROGRESS_H
 
-/* `what`: "reading train.gpuprof". One at a time; without memory or a thread nothing is shown. */
+/* what, name: "reading" "train.gpuprof". One at a time. Without memory or a thread nothing is
+ * shown. */
 void progress_begin(const char *what, const char *name);
-/* Takes the line away, as everything does that is said on stderr. Call it before results are printed. Harmless without
- * progress_begin. */
+/* Erases the line. All other output to stderr erases it too. Call it before printing results. Does
+ * nothing without progress_begin. */
 void progress_end(void);
 
 #endif

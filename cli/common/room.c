@@ -1,4 +1,4 @@
-/* Runs a function on a stack of its own where that of the process is too small. */
+/* Runs a function on a stack of its own if the process's stack is too small (room.h). */
 #include "cli/common/room.h"
 
 #include <pthread.h>
@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <ucontext.h>
 
-/* The deepest commands take half a megabyte; many systems have 8 MiB. Only what is touched costs
+/* The deepest commands use half a megabyte; many systems give 8 MiB. Only touched pages cost
  * memory. */
 enum { LEAST_BYTES = 2 << 20, OWN_BYTES = 8 << 20 };
 

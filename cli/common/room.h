@@ -1,9 +1,10 @@
-/* A user may have limited the stack (`ulimit -s 64`), which the program that we record inherits and
- * must keep. Our own functions want more: they hold paths and texts. */
+/* The user may have limited the stack (`ulimit -s 64`). The recorded program inherits that limit
+ * and must keep it, but gpuprof's own functions need more: they hold paths and texts. */
 #ifndef GPUPROF_CLI_COMMON_ROOM_H
 #define GPUPROF_CLI_COMMON_ROOM_H
 
-/* run(argc, argv), on a stack that is large enough for it, with threads that have one, too. */
+/* Calls run(argc, argv) on a stack that is large enough, whose threads get a large stack as
+ * well. */
 int room_for(int (*run)(int argc, char **argv), int argc, char **argv);
 
 #endif

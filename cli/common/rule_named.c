@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* Part of a name, or nearly a whole one. */
+/* The id that the user probably meant: one that contains the name, or the nearest one. NULL: none
+ * is near. */
 static const char *meant(const char *name)
 {
     const char *best = NULL;

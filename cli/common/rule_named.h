@@ -4,7 +4,7 @@
 
 #include "analyzer/advice/advice.h"
 
-/* NULL: one line on stderr said what might have been meant. */
+/* NULL: there is no such rule; a line on stderr has suggested one. */
 const struct rule *rule_named(const char *name);
 
 #endif

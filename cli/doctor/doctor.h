@@ -1,4 +1,4 @@
-/* What doctor looks at: each check adds findings to a list. Nothing is changed on the machine. */
+/* What doctor checks. Each check adds lines to a list. Nothing on the machine is changed. */
 #ifndef GPUPROF_CLI_DOCTOR_DOCTOR_H
 #define GPUPROF_CLI_DOCTOR_DOCTOR_H
 
@@ -8,9 +8,9 @@ enum doctor_state { DOCTOR_OK, DOCTOR_NOTE, DOCTOR_MISSING };
 
 struct doctor_line {
     enum doctor_state state;
-    const char *id; /* stable word, for --json */
+    const char *id; /* a word that never changes, for --json */
     char found[256];
-    char cure[256]; /* what to do about it; empty when nothing */
+    char cure[256]; /* what to do about it; empty: nothing */
 };
 
 struct doctor VEC(struct doctor_line);
@@ -20,10 +20,10 @@ void doctor_add(struct doctor *d, enum doctor_state state, const char *id, const
 
 void doctor_gpu(struct doctor *d);     /* driver, devices, libcupti */
 void doctor_access(struct doctor *d);  /* NVML, counters, container, memory */
-void doctor_self(struct doctor *d);    /* our own agent and virtual GPU */
-void doctor_python(struct doctor *d);  /* hook, PyTorch */
+void doctor_self(struct doctor *d);    /* gpuprof's own agent and virtual GPU */
+void doctor_python(struct doctor *d);  /* the hook, PyTorch */
 void doctor_host(struct doctor *d);    /* cores, disk */
-void doctor_others(struct doctor *d);  /* other tools, settings in the way */
-void doctor_summary(struct doctor *d); /* last: what the others come to */
+void doctor_others(struct doctor *d);  /* other tools, settings that are in the way */
+void doctor_summary(struct doctor *d); /* last: what the other checks mean together */
 
 #endif

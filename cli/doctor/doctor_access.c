@@ -1,4 +1,5 @@
-/* What may be asked: gauges, the driver's own restriction, limits of the container. */
+/* What gpuprof may access: gauges, the driver's restriction of counters, limits of the
+ * container. */
 #include "cli/doctor/doctor.h"
 #include "cli/run/run.h"
 
@@ -35,8 +36,8 @@ static void check_gauges(struct doctor *d)
                    "no NVML (libnvidia-ml.so.1): no clocks, memory or power of a real GPU");
 }
 
-/* The restriction is on hardware counters, which we do not read; kernel traces have been refused
- * with it too, by libcupti in its older versions. */
+/* The restriction is on hardware counters, which gpuprof does not read. With older versions of
+ * libcupti it has also refused kernel traces. */
 static void check_permission(struct doctor *d)
 {
     char line[256];
@@ -57,7 +58,7 @@ static void check_permission(struct doctor *d)
         doctor_add(d, DOCTOR_OK, "permission", "", "the driver lets all users profile");
 }
 
-/* Physical memory of the machine, 0 = not known. */
+/* Physical memory of the machine in bytes; 0: unknown. */
 static double machine_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGE_SIZE);
@@ -76,7 +77,7 @@ static void check_memory(struct doctor *d)
         doctor_add(d, DOCTOR_OK, "memory", "", "%.1f GB of memory", all / 1e9);
 }
 
-/* Loader workers hand their batches over in it. */
+/* Loader workers pass their batches through /dev/shm. */
 static void check_shared(struct doctor *d)
 {
     struct statvfs v;

@@ -1,4 +1,4 @@
-/* What doctor checks of the GPU: driver, kernel module, CUPTI, who may read counters. */
+/* What doctor checks of the GPU: driver, kernel module, CUPTI, permission to read counters. */
 #include "cli/doctor/doctor.h"
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The few driver calls needed, by the driver's own names. */
+/* The few functions of the driver that the checks need, by its own names. */
 struct driver {
     int (*init)(unsigned);
     int (*version)(int *);
@@ -29,7 +29,7 @@ static bool load_driver(struct driver *v)
     return v->init && v->version && v->count && v->name;
 }
 
-/* The kernel's part of the driver, in its own words. */
+/* The kernel module's version, as it reports it. */
 static void check_module(struct doctor *d)
 {
     char line[256] = "";
@@ -42,7 +42,7 @@ static void check_module(struct doctor *d)
         fclose(f);
 }
 
-static int driver_version; /* for CUDA 13.0: 13000; 0 = no driver */
+static int driver_version; /* 13000 for CUDA 13.0; 0: no driver */
 
 static void check_driver(struct doctor *d)
 {
@@ -108,7 +108,7 @@ static bool try_cupti(struct cuptis *found, const char *path)
         found->first = c;
     if (!driver_version || c.cuda * 1000 <= driver_version)
         found->fits = c;
-    return found->fits.version != 0; /* the library stays: it is not made to be unloaded */
+    return found->fits.version != 0; /* the library stays loaded: it is not made to be unloaded */
 }
 
 static bool try_pattern(struct cuptis *found, const char *pattern)

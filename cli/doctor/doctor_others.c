@@ -1,4 +1,4 @@
-/* Others that want the same places: injections, preloads, profilers that run here. */
+/* Other tools that use the same mechanisms: injections, preloads, running profilers. */
 #include "cli/doctor/doctor.h"
 #include "cli/run/run.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A variable that names another tool's library. */
+/* Checks a variable that may name another tool's library. */
 static void check_tool(struct doctor *d, const char *name)
 {
     const char *path = getenv(name);
@@ -49,7 +49,7 @@ static void check_setting(struct doctor *d, const char *name, const char *cure)
         doctor_add(d, DOCTOR_NOTE, "environment", cure, "%s is set: %.150s", name, v);
 }
 
-/* Processes by the first 15 letters of their name, as the kernel keeps them. */
+/* Processes by the first 15 characters of their name, which is what the kernel keeps. */
 static const struct other {
     const char *comm, *what, *cure;
 } others[] = {
@@ -92,7 +92,8 @@ static void check_processes(struct doctor *d)
             doctor_add(d, DOCTOR_NOTE, "profiler", others[i].cure, "%s", others[i].what);
 }
 
-/* In a Python environment another distribution may own the command `gpuprof` (scripts/pack.py). */
+/* In a Python environment another distribution may also install a command `gpuprof`
+ * (scripts/pack.py). */
 static void check_namesake(struct doctor *d)
 {
     char bin[PATH_MAX], pattern[PATH_MAX + 64];

@@ -1,5 +1,6 @@
-/* Python: the hook, and the PyTorch that it would meet. Nothing is imported, no interpreter
- * started: torch/version.py is a text that says the version and the CUDA it was built for. */
+/* Checks the Python hook, and the PyTorch that it would meet, without importing anything or
+ * starting an interpreter: torch/version.py is a text with PyTorch's version and the CUDA that it
+ * was built for. */
 #include "cli/doctor/doctor.h"
 #include "cli/run/run.h"
 
@@ -20,7 +21,7 @@ static void check_hook(struct doctor *d)
                    "no hook for PyTorch: gpuprof cannot record data loading and script lines");
 }
 
-/* The text between quotes behind `NAME =` or `NAME: TYPE =`; -1: not there, or None. */
+/* Reads the quoted text behind `NAME =` or `NAME: TYPE =`. -1: not there, or None. */
 static int quoted(const char *text, const char *name, char *out, size_t size)
 {
     size_t n = strlen(name);
@@ -37,7 +38,7 @@ static int quoted(const char *text, const char *name, char *out, size_t size)
     return -1;
 }
 
-/* PATH is .../torch/version.py. */
+/* path is .../torch/version.py. */
 static bool torch_here(struct doctor *d, const char *path)
 {
     char text[4096], version[64], cuda[32];
@@ -51,7 +52,8 @@ static bool torch_here(struct doctor *d, const char *path)
     int folder = (int)(strlen(path) - strlen("/version.py"));
     int major = 0, minor = 0;
     sscanf(version, "%d.%d", &major, &minor);
-    if (major < 1 || (major == 1 && minor < 13)) /* the oldest with which the hook was tested */
+    /* The oldest version with which the hook was tested. */
+    if (major < 1 || (major == 1 && minor < 13))
         doctor_add(d, DOCTOR_NOTE, "pytorch",
                    "the hook needs 1.13 or newer; kernels and calls are recorded with any",
                    "PyTorch %s, too old for its loaders and optimizers to be recorded: %.*s",
@@ -82,7 +84,7 @@ static bool torch_in(struct doctor *d, const char *prefix, const char *below)
     return found;
 }
 
-/* In the order in which python3 would find it. */
+/* In the order in which python3 searches. */
 static void check_torch(struct doctor *d)
 {
     const struct {

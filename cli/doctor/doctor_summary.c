@@ -1,5 +1,5 @@
-/* What all of it comes to: what a run on this machine will record, and what it will not, and why.
- */
+/* What all checks mean together: what a run on this machine will record, what it will not, and
+ * why. */
 #include "cli/doctor/doctor.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* gate: may this run pass in CI? */
+/* gate: decides whether this run may pass in CI. */
 #include "cli/common/command.h"
 #include "cli/load/confine.h"
 #include "cli/load/compare_two.h"
@@ -19,7 +19,8 @@ static bool json, markdown, force;
 static struct load_how how;
 static const char *format, *output, *junit, *budget, *per, *past;
 static int runs = 10;
-static double max_regress = 3; /* above what two runs of the same differ by, below what hurts */
+/* More than two runs of the same program differ by, less than a slowdown that hurts. */
+static double max_regress = 3;
 
 static const struct option_spec options[] = {
     {"max-regress", 0, OPTION_DOUBLE, &max_regress, "PCT",
@@ -40,7 +41,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* The whole budget file, malloc'ed; budgets are small. */
+/* Reads the whole budget file; malloc'ed. Budgets are small. */
 static char *read_budget(const char *path, struct err *e)
 {
     enum { MOST = 1 << 16 };
@@ -67,8 +68,9 @@ static const char *format_wanted(void)
     return format ? format : json ? "json" : markdown ? "markdown" : "term";
 }
 
-/* For GitHub's log of a job, which shows such a line beside the step; it reads both streams, and stdout is the answer's. A line
- * end and a per cent sign are escaped as it wants. */
+/* Writes an annotation for GitHub, which shows such a line of a job's log beside the step. GitHub
+ * reads both streams; stdout holds the answer. Ends of lines and per cent signs are escaped as
+ * GitHub requires. */
 static void annotate(const struct gate *g)
 {
     const char *service = getenv("GITHUB_ACTIONS");
@@ -119,7 +121,7 @@ static int judge(const char *base, const char *now, const char *budget_text, str
     return status;
 }
 
-/* The new run against a folder of earlier ones. */
+/* Compares the new run with a folder of earlier ones. */
 static int judge_history(const char *now, const char *budget_text, struct err *e)
 {
     struct loaded l;

@@ -1,4 +1,4 @@
-/* Chooses the runs of a folder that a new one is compared with. */
+/* Chooses the earlier runs of a folder that a new run is compared with. */
 #include "cli/gate/history.h"
 
 #include "analyzer/import/import.h"
@@ -18,7 +18,7 @@ enum { REASONS = 6 };
 
 struct candidate {
     char *path;
-    int64_t started_ns; /* of a trace or a folder: when it was written */
+    int64_t started_ns; /* for a trace or a folder: when it was written */
 };
 
 struct reason {
@@ -50,7 +50,7 @@ static bool is_unfinished(const char *name)
                                     strcmp(dot, ".tmp") == 0));
 }
 
-/* Each folder in it may be a run of many ranks. */
+/* True if a folder within it, which would be a run of many ranks, cannot be listed to its end. */
 static bool is_endless(const char *folder, struct err *e)
 {
     struct import_files all;
@@ -116,7 +116,7 @@ static int left_out(struct search *s, struct arena *arena, const char *why)
     return s->why[s->reasons++].text ? 0 : -1;
 }
 
-/* "Left out of the history: 2 (their batches ...), 1 (the program failed)". */
+/* For example: "left out of the history: 2 (their batches ...), 1 (the program failed)". */
 static const char *words(const struct search *s, struct arena *arena)
 {
     const char *text = s->reasons ? "left out of the history: " : NULL;
@@ -126,7 +126,7 @@ static const char *words(const struct search *s, struct arena *arena)
     return text && s->others ? arena_printf(arena, "%s, %zu more", text, s->others) : text;
 }
 
-/* Takes a run if it counts. */
+/* Adds a run if it counts, else the reason why it does not. */
 static int take(struct history *h, struct search *s, const char *path, struct err *e)
 {
     struct loaded l;
@@ -163,7 +163,7 @@ static int take_all(struct history *h, struct search *s, struct err *e)
         if (take(h, s, s->found.at[i].path, e) < 0)
             return -1;
     }
-    for (size_t i = 0; i < h->count / 2; i++) { /* from old to new */
+    for (size_t i = 0; i < h->count / 2; i++) { /* reverse the order: oldest first */
         struct past_run kept = h->runs[i];
         h->runs[i] = h->runs[h->count - 1 - i];
         h->runs[h->count - 1 - i] = kept;

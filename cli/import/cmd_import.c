@@ -1,4 +1,4 @@
-/* import: traces of other tools into a profile. */
+/* import: turns traces of other tools into a profile. */
 #include "cli/common/command.h"
 #include "cli/load/confine.h"
 #include "cli/common/progress.h"
@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* `spools`: a folder that a killed run left; NULL: the files. */
+/* spools: a folder that a killed run left; NULL: import the files. */
 static int write_profile(const char *spools, const struct import_files *files, const char *left_out)
 {
     struct err e = ERR_INIT;
@@ -53,7 +53,8 @@ static int write_profile(const char *spools, const struct import_files *files, c
     return status;
 }
 
-/* What it records from now on would be lost with the folder. */
+/* Refuses while a process still records into the folder: its later records would be lost when the
+ * folder is removed. */
 static int check_ended(const char *spools, struct err *e)
 {
     int64_t pid = collect_live(spools);
@@ -72,7 +73,8 @@ static int run(int argc, char **argv)
     if (!output)
         return usage_error("import: say where to: -o X.gpuprof");
     bool left = argc == 1 && run_folder_holds_records(argv[0]);
-    if (!left) /* a folder that our own recorder left is removed at the end */
+    /* The folder of a killed run is removed at the end, which confine() would not allow. */
+    if (!left)
         confine(&(struct confined){
             .inputs = (const char *const *)argv, .count = (size_t)argc, .outputs = {output}});
     struct import_files files = {0};
@@ -93,7 +95,8 @@ static int run(int argc, char **argv)
         run_folder_remove_recording(argv[0]);
     struct results_options results = {.quiet = true, .how = how};
     progress_begin("analysing", output);
-    if (status == 0 && results_make(output, &results, &e)) /* steps and findings, for queries */
+    /* Adds steps and findings, for queries. */
+    if (status == 0 && results_make(output, &results, &e))
         say("cannot analyse %s: %s", output, e.text);
     progress_end();
     return status;

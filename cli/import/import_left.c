@@ -1,4 +1,4 @@
-/* Takes in what a killed run left behind. */
+/* Imports what a killed run left behind. */
 #include "cli/import/import_left.h"
 
 #include "cli/run/run.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* When the first process began to record in it. */
+/* When the first process began to record into the folder. */
 static int64_t first_ns(const char *folder)
 {
     char path[PATH_MAX];
@@ -36,9 +36,9 @@ static int64_t first_ns(const char *folder)
     return first == INT64_MAX ? 0 : first;
 }
 
-/* The states that the killed collector left, as it asks for them. */
+/* States that the killed collector had stored; the new collector asks for them by name. */
 struct states {
-    struct store *left; /* NULL: none */
+    struct store *left; /* the profile that grew; NULL: there is none */
     void *last;
 };
 
@@ -50,7 +50,7 @@ static const void *get_state(void *self, const char *name, size_t *n)
     return s->last;
 }
 
-/* What the agents had recorded, and the gpuprof that was killed had not yet put into `left`. */
+/* Reads the records of the agents that the killed gpuprof had not yet put into `left`. */
 static int adopt(const char *folder, struct store *left, struct sink sink, struct err *e)
 {
     struct states states = {.left = left};

@@ -1,4 +1,4 @@
-/* lint-trace: check that viewers can read a Chrome trace */
+/* lint-trace: checks that viewers can read a Chrome trace. */
 #include "analyzer/profile/store.h"
 #include "cli/common/command.h"
 #include "cli/load/confine.h"

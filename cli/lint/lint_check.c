@@ -1,4 +1,4 @@
-/* What lint checks of a trace when all of it is read: rows, overlaps, steps. */
+/* The checks that need the whole trace: rows, overlaps, steps. */
 #include "cli/lint/lint.h"
 
 #include <stdlib.h>
@@ -53,8 +53,9 @@ static bool same_row(const struct lint_slice *a, const struct lint_slice *b)
     return a->pid == b->pid && a->tid == b->tid;
 }
 
-/* How readers come to the end of a slice: they add microseconds, or nanoseconds cut off from them.
- * What touches to the nanosecond may overlap then. */
+/* True if readers would see an overlap. They compute the end of a slice by adding microseconds as
+ * doubles, or nanoseconds cut off from them; slices that touch to the nanosecond may overlap
+ * then. */
 static bool overlaps_in_doubles(const struct lint_slice *a, const struct lint_slice *b)
 {
     double start = (double)a->start_ns / 1e3, length = (double)(a->end_ns - a->start_ns) / 1e3;
@@ -63,7 +64,7 @@ static bool overlaps_in_doubles(const struct lint_slice *a, const struct lint_sl
            (int64_t)(start * 1e3) + (int64_t)(length * 1e3) > (int64_t)(next * 1e3);
 }
 
-/* s[n], by time */
+/* s[n] is sorted by time. */
 static void check_steps(struct lint *l, const struct lint_slice *s, size_t n)
 {
     const struct lint_slice *last = NULL;
@@ -78,7 +79,7 @@ static void check_steps(struct lint *l, const struct lint_slice *s, size_t n)
     }
 }
 
-/* The slices of one row: first as they stand in the file, then by time. */
+/* Checks the slices of one row: first in their order in the file, then by time. */
 static void check_row(struct lint *l, struct lint_slice *s, size_t n)
 {
     struct VEC(int64_t) open = {0};
@@ -116,7 +117,7 @@ static bool same_flow(const struct lint_flow *a, const struct lint_flow *b)
     return a->category == b->category && a->id == b->id;
 }
 
-/* Does a slice of that row hold this time? Slices are sorted by row, then by start. */
+/* True if a slice of the flow's row holds its time. Slices are sorted by row, then by start. */
 static bool inside_slice(const struct lint *l, const struct lint_flow *f)
 {
     size_t low = 0, high = l->slices.n;
@@ -131,7 +132,7 @@ static bool inside_slice(const struct lint *l, const struct lint_flow *f)
         else
             high = mid;
     }
-    for (size_t i = low; i-- > 0 && low - i < 64;) { /* it, or one of those that it stands in */
+    for (size_t i = low; i-- > 0 && low - i < 64;) { /* the slice itself, or one that it lies in */
         const struct lint_slice *s = &l->slices.at[i];
         if (s->pid != f->pid || s->tid != f->tid)
             return false;

@@ -256,7 +256,7 @@ static ssize_t fill(void *ctx, void *buf, size_t n)
     return gzread(ctx, buf, (unsigned)(n < 1 << 20 ? n : 1 << 20));
 }
 
-/* HTA finds the rank by a line that matches "rank":\s+N. */
+/* HTA finds the rank by a line that matches "rank":\s+N, so the header must have that form. */
 static void check_head(struct lint *l, gzFile gz)
 {
     char head[8192];

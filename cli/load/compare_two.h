@@ -1,4 +1,4 @@
-/* What diff and gate share: two profiles, loaded one after the other. */
+/* Two profiles for diff and gate, loaded one after the other. */
 #ifndef GPUPROF_CLI_LOAD_COMPARE_TWO_H
 #define GPUPROF_CLI_LOAD_COMPARE_TWO_H
 

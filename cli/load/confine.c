@@ -1,5 +1,5 @@
-/* What the kernel lets a process do that reads foreign files: Landlock's rules about files, and a
- * filter of system calls. */
+/* Restricts by the kernel what a process that reads foreign files may do: Landlock's rules for
+ * files, and a filter of system calls. */
 #include "cli/load/confine.h"
 
 #include "analyzer/import/import.h"
@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- files: linux/landlock.h, which older systems' headers lack ---- */
+/* ---- files: names from linux/landlock.h, which older systems lack ---- */
 
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
@@ -30,7 +30,7 @@
 #endif
 
 enum {
-    CREATE_RULESET_VERSION = 1, /* a flag: asks which version the kernel has */
+    CREATE_RULESET_VERSION = 1, /* a flag: return the version that the kernel has */
     RULE_PATH_BENEATH = 1,
 };
 enum access_fs {
@@ -42,9 +42,9 @@ enum access_fs {
     REMOVE_FILE = 1 << 5,
     MAKE_DIR = 1 << 7,
     MAKE_REG = 1 << 8,
-    FIRST_VERSION = (1 << 13) - 1, /* all that the first version knows */
-    REFER = 1 << 13,               /* the second: links and moves between folders */
-    TRUNCATE = 1 << 14,            /* the third */
+    FIRST_VERSION = (1 << 13) - 1, /* all rights of the first version */
+    REFER = 1 << 13,               /* since the second version: links and moves between folders */
+    TRUNCATE = 1 << 14,            /* since the third version */
     OF_A_FILE = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE,
     READ = READ_FILE | READ_DIR,
     WRITE = READ | WRITE_FILE | TRUNCATE | REMOVE_FILE | MAKE_DIR | MAKE_REG,
@@ -61,10 +61,10 @@ struct path_beneath_attr {
 
 struct rules {
     int fd;
-    uint64_t handled; /* what this kernel's version knows */
+    uint64_t handled; /* rights that this kernel's version knows */
 };
 
-/* Grants `access` to a file, or to all below a folder. */
+/* Grants `access` to a file, or to all files below a folder. */
 static void grant(const struct rules *r, const char *path, uint64_t access)
 {
     struct stat st;
@@ -83,7 +83,7 @@ static void grant(const struct rules *r, const char *path, uint64_t access)
 static void grant_folder_of(const struct rules *r, const char *path, uint64_t access)
 {
     size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/') /* a folder that is still to be made */
+    while (n > 1 && path[n - 1] == '/') /* a folder that does not exist yet */
         n--;
     const char *slash = memrchr(path, '/', n);
     char folder[PATH_MAX];
@@ -94,7 +94,8 @@ static void grant_folder_of(const struct rules *r, const char *path, uint64_t ac
     grant(r, folder, access);
 }
 
-/* Of a folder the files that are recordings, as the importers list them: links lead elsewhere. */
+/* Grants the recordings in a folder, as the importers list them, because links in it lead
+ * elsewhere. */
 static void grant_recordings(const struct rules *r, const char *folder)
 {
     struct import_files files;
@@ -106,8 +107,8 @@ static void grant_recordings(const struct rules *r, const char *folder)
     import_list_release(&files);
 }
 
-/* A profile whose writer was killed has a journal, by which SQLite puts it right: that writes. One
- * that is not there may be in the making, which the files beside it tell. */
+/* If a profile's writer was killed, SQLite repairs it from its journal, and that needs writing. If
+ * the profile does not exist, it may be in the making, which the files beside it show. */
 static void grant_input(const struct rules *r, const char *path)
 {
     char journal[PATH_MAX];
@@ -122,8 +123,7 @@ static void grant_input(const struct rules *r, const char *path)
         grant_folder_of(r, path, WRITE);
 }
 
-/* What the C library and those of SQLite and zlib open by themselves. No folder in which users keep
- * files. */
+/* What the C library, SQLite and zlib open by themselves. No folder in which users keep files. */
 static void grant_system(const struct rules *r)
 {
     static const char *const read[] = {
@@ -137,31 +137,31 @@ static void grant_system(const struct rules *r)
         grant(r, write[i], READ_FILE | WRITE_FILE);
 }
 
-/* ---- room for what does not fit into memory ---- */
+/* ---- temporary files for what does not fit into memory ---- */
 
 static char own_folder[PATH_MAX];
 static pid_t own_pid;
 
 static void remove_own_folder(void)
 {
-    if (getpid() == own_pid) /* not a process that was forked */
+    if (getpid() == own_pid) /* false in a forked process */
         rmdir(own_folder);
 }
 
 static void remove_and_die(int sig)
 {
     remove_own_folder();
-    raise(sig); /* by default, because of SA_RESETHAND */
+    raise(sig); /* kills, because SA_RESETHAND restored the default */
 }
 
-/* Others' files lie in $TMPDIR, so this process gets a folder of its own there, and finds it by the
- * same variable. Empty it stays behind after a SIGKILL alone. */
+/* $TMPDIR also holds files of others, so this process makes a folder of its own there and points
+ * TMPDIR to it. The folder is removed at the end, except after SIGKILL. */
 static void grant_temporary(const struct rules *r)
 {
     const char *set = getenv("TMPDIR"), *folder = set && *set ? set : "/tmp";
     int n = snprintf(own_folder, sizeof own_folder, "%s/gpuprof-XXXXXX", folder);
     if (n < 0 || (size_t)n >= sizeof own_folder || !mkdtemp(own_folder))
-        return; /* nothing can be written there anyway */
+        return; /* no temporary file can be written then */
     grant(r, folder, REMOVE_DIR);
     grant(r, own_folder, WRITE);
     setenv("TMPDIR", own_folder, 1);
@@ -212,7 +212,7 @@ enum { THIS_MACHINE = AUDIT_ARCH_X86_64, OTHER_CALLS = 0x40000000 /* of the x32 
 enum { THIS_MACHINE = AUDIT_ARCH_AARCH64, OTHER_CALLS = INT_MAX };
 #endif
 
-#ifndef __has_feature /* clang's way to say __SANITIZE_ADDRESS__ */
+#ifndef __has_feature /* clang's counterpart of __SANITIZE_ADDRESS__ */
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
@@ -221,7 +221,8 @@ enum { LOOKS_AT_ITSELF = true }; /* its search for leaks stops the threads by pt
 enum { LOOKS_AT_ITSELF = false };
 #endif
 
-/* Programs, networks, other processes, the kernel itself: nothing that a reader does. */
+/* Calls that no reader needs: starting programs, networks, other processes, changes of the
+ * kernel. */
 static const int refused[] = {
     SYS_ptrace,
     SYS_execve,
@@ -267,7 +268,7 @@ static void guard_calls(void)
     rules[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     rules[n++] =
         (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-    unsigned last = n + 1 + REFUSED - LOOKS_AT_ITSELF; /* where the calls are let pass */
+    unsigned last = n + 1 + REFUSED - LOOKS_AT_ITSELF; /* index of the rule that allows a call */
     unsigned refuse = last + 1;
     rules[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_CALLS,
                                             (uint8_t)(refuse - n - 1), 0);
@@ -284,7 +285,7 @@ static void guard_calls(void)
 void confine(const struct confined *to)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return; /* before Linux 3.5: neither guard can be set up */
+        return; /* before Linux 3.5 neither restriction is possible */
     guard_files(to);
 #if defined(__x86_64__) || defined(__aarch64__)
     guard_calls();

@@ -1,22 +1,24 @@
-/* Shuts this process in before it reads a file that somebody else made: a fault in a reader then
- * reaches nothing but what the user named. From confine() on the process, and those it forks,
- * opens the files named and what the system itself needs, writes where it was told to, starts no
- * program, opens no socket, and looks into no other process. The kernel sees to it: Landlock (Linux
- * 5.13) guards the files, seccomp the calls; where one of them is missing, the other stays.
- * Nothing widens it again. Cost: a few system calls, 0.1 ms. */
+/* Restricts this process before it reads a file that somebody else made, so that a fault in a
+ * reader reaches only what the user named. After confine() this process, and those that it forks,
+ * open only the named files and what the system itself needs, write only where the user said, start
+ * no program, open no socket, and read no other process. The kernel enforces it: Landlock (Linux
+ * 5.13) for files, seccomp for calls; if it lacks one of them, the other still holds. It cannot be
+ * undone. Cost: a few system calls, 0.1 ms. */
 #ifndef GPUPROF_CLI_LOAD_CONFINE_H
 #define GPUPROF_CLI_LOAD_CONFINE_H
 
 #include <stddef.h>
 
 struct confined {
-    const char *const *inputs; /* files and folders to read, with links in a folder; [count] */
+    /* Files and folders to read, and what links in the folders point to; [count]. */
+    const char *const *inputs;
     size_t count;
-    const char *also[2];    /* further ones, such as a budget; NULL: none */
-    const char *outputs[2]; /* files to write, beside which a temporary one is made; NULL: none */
+    const char *also[2];    /* further files to read, such as a budget; NULL: none */
+    const char *outputs[2]; /* files to write; a temporary one is made beside each; NULL: none */
 };
 
-/* Of an input that does not exist the folder may be read: who opens it says why it is missing. */
+/* If an input does not exist, its folder may be read, so that the reader can say why it is
+ * missing. */
 void confine(const struct confined *to);
 
 #endif

@@ -1,4 +1,4 @@
-/* Loads files into an analysis, several of them as ranks of one run. */
+/* Loads files into an analysis; several files are ranks of one run (load.h). */
 #include "cli/load/load.h"
 
 #include "analyzer/import/import.h"
@@ -31,7 +31,7 @@ static int put_meta(const struct sink *sink, const char *key, const char *value,
     return sink->put(sink->self, ROW_META, &m, e);
 }
 
-/* What the options say of the steps; what the profile says comes second. */
+/* Stores what the options say about steps. It comes before what the profile says. */
 static int note_steps(const struct sink *sink, const struct load_how *how, struct err *e)
 {
     char count[16];
@@ -46,7 +46,8 @@ static int note_steps(const struct sink *sink, const struct load_how *how, struc
     return how->step_count ? put_meta(sink, "steps.count", count, 0, e) : 0;
 }
 
-/* All texts pass the sink that hides secrets: of a profile or trace that others made, too. */
+/* Reads the files. All texts pass through the sink that hides secrets, also those of profiles and
+ * traces that others made. */
 static int read_into(struct timeline *t, const struct import_files *l, const struct load_how *how,
                      const char *left_out, struct err *e)
 {
@@ -74,7 +75,7 @@ static struct timeline *read_timeline(const struct import_files *l, const struct
     return t;
 }
 
-/* Whether a file can be read to its end; *e says why not. */
+/* True if the file can be read to its end; if not, *e says why. */
 static bool readable(char *path, const struct load_how *how, struct err *e)
 {
     struct import_files one = {.at = &path, .n = 1};
@@ -83,8 +84,8 @@ static bool readable(char *path, const struct load_how *how, struct err *e)
     return t;
 }
 
-/* Of several files that cannot be read together those that can be read stay. The others in words,
- * in the arena; NULL: none is damaged, or all are. */
+/* If several files cannot be read together: keeps those in *l that can be read alone, and returns
+ * the others in words, in the arena. NULL: no file is damaged, or all are. */
 static const char *drop_damaged(struct import_files *l, const struct load_how *how,
                                 struct arena *arena)
 {
@@ -113,7 +114,8 @@ static const char *drop_damaged(struct import_files *l, const struct load_how *h
     return arena_printf(arena, "gpuprof left out damaged files: %s", text);
 }
 
-/* "b.json (on another GPU: T4); ...". Keeps in *l what is taken. */
+/* Keeps the files in *l that were taken. Returns the others in words: "b.json (on another GPU: T4);
+ * ...". */
 static const char *leave_out(struct import_files *l, const struct load_how *how,
                              const struct file_role *roles, struct arena *arena)
 {
@@ -140,8 +142,8 @@ static const char *joined(struct arena *arena, const char *a, const char *b)
     return a && b ? arena_printf(arena, "%s. %s", a, b) : a ? a : b;
 }
 
-/* The timeline of all files where they are the ranks of one run. Else NULL: `l` keeps those that
- * are and *left_out names the others, or e says that no two are. */
+/* The timeline of all files if they are ranks of one run. Else NULL: then *l keeps those that are
+ * and *left_out names the others, or *e says that no two are. */
 static struct timeline *sort_out(struct import_files *l, const struct load_how *how,
                                  struct arena *arena, const char **left_out, struct err *e)
 {
@@ -172,7 +174,7 @@ static struct timeline *sort_out(struct import_files *l, const struct load_how *
     return NULL;
 }
 
-/* Summaries, and all rows of one rank. */
+/* The timeline of a large job: summaries, and all rows of one rank. */
 static struct timeline *read_summaries(struct job *job, size_t focus, const struct load_how *how,
                                        const char *left_out, struct arena *arena, struct err *e)
 {
@@ -185,7 +187,7 @@ static struct timeline *read_summaries(struct job *job, size_t focus, const stru
     return NULL;
 }
 
-/* The job without files of others has few ranks: all rows, as if it were alone. */
+/* If the job turns out to have few ranks, all rows are read, as of few files. */
 static struct timeline *read_kept(const struct job *job, const struct load_how *how,
                                   const char *left_out, struct arena *arena, struct err *e)
 {
@@ -199,7 +201,7 @@ static struct timeline *read_kept(const struct job *job, const struct load_how *
     return NULL;
 }
 
-/* A folder of many. */
+/* Reads more files than MANY_FILES. */
 static struct timeline *read_many(struct import_files *l, const struct load_how *how, struct err *e)
 {
     struct arena arena = ARENA_INIT;
@@ -216,7 +218,7 @@ static struct timeline *read_many(struct import_files *l, const struct load_how 
     return t;
 }
 
-/* Several files are the ranks of one run: what is not is left out. */
+/* Reads a few files as ranks of one run. Files that are no rank of it are left out. */
 static struct timeline *read_together(struct import_files *l, const struct load_how *how,
                                       struct err *e)
 {
@@ -241,7 +243,7 @@ int load_sort_out(struct import_files *l, const struct load_how *how, struct are
     return rc;
 }
 
-/* No report is better than one that contradicts itself. */
+/* Fails if the numbers contradict each other: no report is better than such a report. */
 static int refuse_contradiction(const struct loaded *l, const char *path, struct err *e)
 {
     const char *wrong = l->analysis->facts->contradiction;
@@ -252,7 +254,7 @@ static int refuse_contradiction(const struct loaded *l, const char *path, struct
                  : 0;
 }
 
-/* `past`: trials of other profiles, to predict with; NULL: bounds alone. */
+/* past: trials of other profiles, which predictions learn from; NULL: only bounds. */
 static int load_files(struct import_files *files, const struct load_how *how,
                       struct past_trials *past, struct loaded *l, struct err *e)
 {

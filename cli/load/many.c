@@ -1,4 +1,4 @@
-/* Loads folders of many ranks: summaries of all, and all rows of one. */
+/* Loads folders of many ranks: summaries of all ranks, and all rows of one. */
 #include "cli/load/many.h"
 
 #include "analyzer/import/import.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Rows of one file, without secrets; *epoch_ns: what they count from. */
+/* Reads the rows of one file, without secrets. *epoch_ns: the time from which they count. */
 static int read_file(const char *path, bool redact, struct sink inner, int64_t *epoch_ns,
                      struct err *e)
 {
@@ -22,7 +22,7 @@ static int read_file(const char *path, bool redact, struct sink inner, int64_t *
     return rc;
 }
 
-/* 1: the summary; 0: a summary does not suffice; -1 with *e set. */
+/* Packs the summary of a file. 1: done; 0: the file needs more than a summary; -1 with *e set. */
 static int pack_summary(struct job_file *f, bool redact, struct packer *p, struct err *e)
 {
     struct timeline *t = timeline_new(e);
@@ -58,8 +58,8 @@ int many_add(struct job *j, const char *path, struct err *e)
     return 0;
 }
 
-/* Notes which ranks have all their rows and which a summary, so that rules do not look for kernels
- * where none are kept. */
+/* Notes which ranks have all their rows and which only a summary, so that rules do not look for
+ * kernels of the latter. */
 static int note_summaries(const struct job *j, size_t focus, const struct sink *out,
                           struct arena *arena, struct err *e)
 {

@@ -1,6 +1,6 @@
-/* Many files on all usable cores: each process summarises a share of them, as many bytes as the
- * others, and sends the summaries through a pipe. What a process did not send, because it died or
- * could not be had, this one does itself. */
+/* Summarises many files on all usable cores. Each process takes a share of the files, with as many
+ * bytes as the others, and sends the summaries through a pipe. If a process dies or cannot be
+ * started, this process summarises its files itself. */
 #include "analyzer/reduce/share.h"
 #include "cli/load/many.h"
 
@@ -19,7 +19,7 @@ enum { LEAST_FILES = 8, MOST_WORKERS = 64 };
 
 struct worker {
     pid_t pid; /* 0: there is none */
-    int from;  /* where its summaries come */
+    int from;  /* pipe from which its summaries come */
     size_t first, end;
 };
 
@@ -60,7 +60,7 @@ static bool get_all(int fd, void *data, size_t n)
     return true;
 }
 
-/* ---- a worker ---- */
+/* ---- in a worker ---- */
 
 static bool send_file(const struct job *j, const struct job_file *f, int to)
 {
@@ -77,7 +77,7 @@ static _Noreturn void work(char *const *paths, bool redact, size_t first, size_t
     struct err e = ERR_INIT;
     struct job j = {.redact = redact};
     bool good = true;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else would read what it sends */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* without the parent no process would read the summaries */
     signal(SIGPIPE, SIG_IGN);
     for (size_t i = first; good && i < end; i++)
         good = many_add(&j, paths[i], &e) == 0;
@@ -103,9 +103,9 @@ static void start(struct worker *w, char *const *paths, bool redact, size_t firs
         w->pid = 0;
 }
 
-/* ---- this process ---- */
+/* ---- in this process ---- */
 
-/* 1: the next summary of the worker is in the job; 0: there is none. -1: out of memory. */
+/* Adds the worker's next summary to the job. 1: done; 0: there is none; -1: out of memory. */
 static int receive(struct job *j, const struct worker *w)
 {
     struct bytes b = {0};
@@ -137,7 +137,7 @@ static void leave(struct worker *w)
     if (w->from >= 0)
         close(w->from);
     if (w->pid > 0)
-        kill(w->pid, SIGKILL); /* it has sent all, or nobody needs it */
+        kill(w->pid, SIGKILL); /* it has sent all, or its summaries are not needed */
     while (w->pid > 0 && waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
         ;
 }

@@ -1,4 +1,4 @@
-/* Finds the newest profile of the current folder, and the other ranks of its run. */
+/* Finds the newest profile in the current folder, and the other ranks of its run. */
 #include "cli/load/newest.h"
 
 #include "cli/common/command.h"
@@ -19,7 +19,8 @@ static bool is_profile(const char *name)
     return n > end && name[0] != '.' && strcmp(name + n - end, ending) == 0;
 }
 
-/* Length of what comes before the rank of "train.r3.gpuprof" or "train.r3.2.gpuprof", and *after it; 0: it names no rank. */
+/* Length of the name before the rank: of "train" in "train.r3.gpuprof" and "train.r3.2.gpuprof";
+ * *after points behind the rank. 0: the name has no rank. */
 static size_t before_rank(const char *name, const char **after)
 {
     for (const char *at = strstr(name, ".r"); at; at = strstr(at + 1, ".r")) {

@@ -1,6 +1,6 @@
-/* gpuprof-mpi: what `gpuprof reduce` does, by the processes of an MPI job. Process 0 lists the
- * files; each process summarises its share of them; the summaries meet in process 0, which writes
- * the profile. All lines, and the exit status, come from process 0. */
+/* gpuprof-mpi: does what `gpuprof reduce` does, with the processes of an MPI job. Process 0 lists
+ * the files; each process summarises its share; the summaries are merged into process 0, which
+ * writes the profile. Process 0 prints all lines and sets the exit status. */
 #include "cli/common/command.h"
 #include "cli/load/load.h"
 #include "cli/load/many.h"
@@ -42,7 +42,7 @@ static const struct command mpi = {
     .own_program = true,
 };
 
-/* ---- the files, as process 0 sends them to all ---- */
+/* ---- the list of files, which process 0 sends to all ---- */
 
 struct listed {
     struct VEC(char *) paths;
@@ -63,7 +63,7 @@ static int pack_list(const struct import_files *files, struct bytes *b, struct e
     for (size_t i = 0; rc == 0 && i < files->n; i++) {
         struct stat st = {0};
         if (stat(files->at[i], &st) < 0)
-            st.st_size = 0; /* who reads it says why it cannot be read */
+            st.st_size = 0; /* the process that reads it reports why it cannot */
         if (bytes_put_text(b, files->at[i], strlen(files->at[i])) < 0 ||
             bytes_put_int(b, st.st_size) < 0)
             rc = -1;
@@ -99,7 +99,7 @@ static void ended(int signal_number)
     _exit(2);
 }
 
-/* Whether the profile can be written shows before all is read. */
+/* Checks that the profile can be written, before all files are read. */
 static int try_output(struct err *e)
 {
     struct store *s = store_create(output, force, e);
@@ -107,7 +107,7 @@ static int try_output(struct err *e)
     return s ? 0 : -1;
 }
 
-/* The exit status. The list stays empty where there is nothing to do. */
+/* Lists the files. Returns the exit status; the list stays empty if there is nothing to do. */
 static int plan(int argc, char **argv, struct bytes *list)
 {
     struct err e = ERR_INIT;
@@ -132,15 +132,16 @@ static int plan(int argc, char **argv, struct bytes *list)
     return fail(&e);
 }
 
-/* The analysis takes memory for all rows of the profile; each process of a job has little. */
+/* The analysis needs memory for all rows of the profile, and each process of a job has little. */
 enum { MOST_ROWS = 250000 };
 
 static int write_job(struct job *job, struct err *e)
 {
     int64_t rows;
     int rc = reduce_write(job, output, force, &rows, e);
-    signal(SIGTERM, SIG_DFL); /* what comes now is no loss */
-    job_release(job); /* the analysis has the memory to itself: what many small rows left of it */
+    signal(SIGTERM, SIG_DFL); /* the profile is written: a signal does no harm from now on */
+    /* Before the analysis, which needs the memory; malloc_trim returns the many small parts. */
+    job_release(job);
     malloc_trim(0);
     if (rc == 0 && rows <= MOST_ROWS)
         reduce_analyse(output, &how);
@@ -151,7 +152,7 @@ static int write_job(struct job *job, struct err *e)
     return rc;
 }
 
-/* ---- all ---- */
+/* ---- all processes ---- */
 
 static int summarise(const struct world *w, const struct bytes *list, struct job *job,
                      struct err *e)
@@ -181,7 +182,7 @@ int main(int argc, char **argv)
     if (list.n > 0) {
         bool failed = summarise(&w, &list, &job, &e) < 0;
         failed = world_merge(&w, &job, failed, &e) < 0;
-        world_close(); /* the others are done */
+        world_close(); /* the other processes are done */
         if (w.process == 0 && (failed || write_job(&job, &e) < 0))
             status = fail(&e);
     } else

@@ -1,4 +1,4 @@
-/* The calls of MPI that gpuprof-mpi makes. */
+/* The calls of MPI that gpuprof-mpi makes (world.h). */
 #include "cli/mpi/world.h"
 
 #include "cli/common/command.h"
@@ -21,7 +21,7 @@ static void must(int rc)
     MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-/* Where no other process may go on waiting for this one. */
+/* Ends all processes if there is no memory, at points where others wait for this one. */
 static void *needed(void *memory)
 {
     struct err e = ERR_INIT;
@@ -57,7 +57,7 @@ void world_share(const struct world *w, struct bytes *b)
         must(MPI_Bcast(b->at, n, MPI_BYTE, 0, MPI_COMM_WORLD));
 }
 
-/* ---- the tree ---- */
+/* ---- merging along a tree ---- */
 
 static int send_file(const struct job *j, const struct job_file *f, int to, struct err *e)
 {
@@ -82,7 +82,7 @@ static void send_job(struct job *j, bool failed, int to, struct err *e)
     job_release(j);
 }
 
-/* The next message of a process; its tag. */
+/* Receives the next message of a process. Returns its tag. */
 static int receive(int from, struct bytes *b)
 {
     MPI_Status s;
@@ -94,7 +94,7 @@ static int receive(int from, struct bytes *b)
     return s.MPI_TAG;
 }
 
-/* Adds the job of a process; whatever happened, all that it sends is received. */
+/* Adds the job of a process. Receives all that the process sends, also after a failure. */
 static int receive_job(struct job *j, int from, bool failed, struct err *e)
 {
     struct bytes b;

@@ -1,4 +1,4 @@
-/* record: asks a run that goes on (gpuprof run --armed) for a profile of what it does now. */
+/* record: asks a running `gpuprof run --armed` for a profile of what the program does now. */
 #include "cli/common/ask.h"
 #include "cli/common/command.h"
 #include "cli/common/output.h"
@@ -28,7 +28,7 @@ static volatile sig_atomic_t interrupted;
 static void on_interrupt(int sig)
 {
     interrupted = sig;
-    signal(sig, SIG_DFL); /* the second one ends us */
+    signal(sig, SIG_DFL); /* a second signal ends this process */
 }
 
 static void listen_for_interrupt(void)
@@ -38,7 +38,7 @@ static void listen_for_interrupt(void)
     sigaction(SIGTERM, &a, NULL);
 }
 
-/* What we record, for the other side: "steps=20". */
+/* What to record, as the recorder reads it: "steps=20". */
 static void wanted(char *out, size_t n)
 {
     if (status)
@@ -59,14 +59,14 @@ static int show(const char *profile)
     if (n > 1 && strncmp(profile, here, n) == 0 && profile[n] == '/')
         profile += n + 1;
     say("profile: %s", profile);
-    if (access(profile, R_OK) != 0) /* in a container, it has another name here */
+    if (access(profile, R_OK) != 0) /* it may have another name inside its container */
         return 0;
     return results_make(profile, &(struct results_options){.quiet = quiet_wanted()}, &e) < 0
                ? fail(&e)
                : 0;
 }
 
-/* Returns the status to leave with. */
+/* Waits for the answers of the recorder. Returns the exit status. */
 static int follow(struct ask *a, int pid)
 {
     enum { LOOK_MS = 200 };

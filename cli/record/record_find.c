@@ -1,5 +1,5 @@
-/* The program and what it starts have the folder in their environment. gpuprof itself does not: its
- * child has it. */
+/* Finds the run that a process belongs to. The program and its children have the folder in their
+ * environment. gpuprof itself does not, but its child has. */
 #include "cli/record/record.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@
 
 enum { ENVIRONMENT_BYTES = 1 << 21 };
 
-/* GPUPROF_DIR in the environment of a process. NULL: it has none, or is not ours to look at. */
+/* GPUPROF_DIR in the environment of a process. NULL: it has none, or this user may not read it. */
 static char *folder_of(pid_t pid)
 {
     static const char name[] = "GPUPROF_DIR=";
@@ -74,7 +74,7 @@ static bool is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* As this process sees it: the other one may live in a container. */
+/* The folder's name for this process: the other one may live in a container. */
 static int reach(pid_t pid, const char *folder, char *out, size_t n)
 {
     if ((size_t)snprintf(out, n, "%s", folder) < n && is_folder(out))

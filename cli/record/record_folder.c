@@ -1,5 +1,5 @@
-/* All runs whose profiles lie in a folder, on whatever node: they look at the file gpuprof.record
- * in it. Each shows where it is in its own folder there. */
+/* Asks all runs whose profiles lie in a folder, on whatever node. They watch the file
+ * gpuprof.record in it, and each shows its state in its own folder there. */
 #include "analyzer/collector/collect.h"
 #include "cli/common/command.h"
 #include "cli/common/output.h"
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* NAME.w12.gpuprof: 12; others: 0. */
+/* 12 for NAME.w12.gpuprof; 0 for other names. */
 static long number_of(const char *name)
 {
     static const char suffix[] = ".gpuprof";
@@ -30,7 +30,7 @@ static long number_of(const char *name)
     return at > 1 && name[at - 1] == 'w' && name[at - 2] == '.' ? strtol(name + at, NULL, 10) : 0;
 }
 
-/* Whether some run keeps its spools there, and the number of the newest window. */
+/* True if some run keeps its spools there. *newest: the number of the newest window. */
 static bool look_into(const char *folder, long *newest)
 {
     DIR *d = opendir(folder);
@@ -49,7 +49,7 @@ static bool look_into(const char *folder, long *newest)
 static int ask(const char *folder, const char *text, struct stat *written)
 {
     struct err e = ERR_INIT;
-    enum { FOR_ALL = 0644 }; /* who records may be another user than who asks */
+    enum { FOR_ALL = 0644 }; /* the recorder may be another user than the asker */
     struct output out;
     char path[PATH_MAX];
     if ((size_t)snprintf(path, sizeof path, "%s/gpuprof.record", folder) >= sizeof path)
@@ -88,7 +88,7 @@ static void tell(void *lines, const char *line)
 
 int record_status_folder(const char *folder)
 {
-    enum { LOOKS = 100, LOOK_NS = 100000000 }; /* ten seconds: nodes may be busy */
+    enum { LOOKS = 100, LOOK_NS = 100000000 }; /* ten seconds, because nodes may be busy */
     struct stat w;
     long newest;
     size_t silent;

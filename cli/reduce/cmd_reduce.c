@@ -1,4 +1,4 @@
-/* reduce: the recordings of all ranks into one small profile. */
+/* reduce: turns the recordings of all ranks into one small profile. */
 #include "cli/common/command.h"
 #include "cli/load/load.h"
 #include "cli/load/many.h"
@@ -27,7 +27,8 @@ static int reduce(const struct import_files *files, struct err *e)
                      reduce_write(&job, output, force, &rows, e) < 0
                  ? -1
                  : 0;
-    if (rc == 0 || parts.n == 1) /* few files are soon read again */
+    /* After a failure the parts of many files stay, to go on; one part is soon made again. */
+    if (rc == 0 || parts.n == 1)
         parts_remove(&parts);
     parts_close(&parts);
     job_release(&job);

@@ -1,4 +1,5 @@
-/* Makes the parts of a reduction, one process for each, and keeps them on disk. */
+/* Makes the parts of a reduction, one per process, and keeps them on disk, so that a later call
+ * goes on after a failure. */
 #include "cli/reduce/reduce.h"
 
 #include "cli/common/command.h"
@@ -21,7 +22,7 @@
 
 #define PART "part-"
 
-/* By its name, and compressed; or one that was being written. */
+/* True for a part: by its name, and by being compressed; or for an unfinished part. */
 static bool is_part(int folder, const char *name)
 {
     unsigned char head[2] = {0};
@@ -37,8 +38,8 @@ static bool is_part(int folder, const char *name)
     return is;
 }
 
-/* A folder of this user that holds parts and nothing else, and is no link that another user laid:
- * what is in it is read and removed. */
+/* True if the folder belongs to this user, holds only parts, and is no link that another user made:
+ * its files are read and removed. */
 static bool is_of_parts(const char *folder)
 {
     struct stat st;
@@ -74,7 +75,7 @@ int parts_open(struct parts *p, const struct import_files *files, const char *ou
         return 0;
     else
         err_set(e, "%s is not gpuprof's folder: name another output, or remove it", p->folder);
-    parts_close(p); /* it stays */
+    parts_close(p); /* the folder stays */
     return -1;
 }
 
@@ -90,7 +91,8 @@ static char *part_path(const struct parts *p, size_t part)
     return asprintf(&path, "%s/" PART "%05zu", p->folder, part) < 0 ? NULL : path;
 }
 
-/* What a part is made of: its files as they are now, and what is left out of them. */
+/* What a part is made from: its files as they are now, and whether they are redacted. A part of
+ * other files is made again. */
 static char *made_of(const struct parts *p, size_t part, struct arena *arena)
 {
     char *text = arena_printf(arena, GPUPROF_VERSION "%s\n", p->redact ? " redacted" : "");
@@ -123,7 +125,7 @@ static int make_part(const struct parts *p, size_t part, struct err *e)
     return rc < 0 ? -1 : 0;
 }
 
-/* Takes one part after the other until none is left. */
+/* Makes one part after another until none is left. */
 static int work(const struct parts *p, atomic_size_t *next)
 {
     struct err e = ERR_INIT;
@@ -145,13 +147,14 @@ int parts_make(const struct parts *p, struct err *e)
     for (; started < p->workers && (size_t)started < p->n; started++) {
         pid_t pid = fork();
         if (pid == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody else would merge what it makes */
+            /* Without the parent no process would merge the parts. */
+            prctl(PR_SET_PDEATHSIG, SIGTERM);
             _exit(work(p, next));
         }
         if (pid < 0)
             break;
     }
-    if (started == 0) /* no more processes to be had: this one does it */
+    if (started == 0) /* no process could be started: this one does the work */
         failed = work(p, next) != 0;
     for (int i = 0; i < started; i++)
         while (wait(&status) < 0 && errno == EINTR)

@@ -1,4 +1,5 @@
-/* The two ends that `reduce` and gpuprof-mpi share: which files there are, and the profile. */
+/* Beginning and end of a reduction, shared by `reduce` and gpuprof-mpi: the list of files, and the
+ * profile. */
 #include "cli/reduce/reduce.h"
 
 #include "analyzer/profile/store.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* What an earlier call wrote into the same folder is no rank. */
+/* Removes the output of an earlier call in the same folder: it is no rank. */
 static void leave_out_output(struct import_files *l, const char *output)
 {
     struct stat out, in;

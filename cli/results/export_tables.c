@@ -1,4 +1,4 @@
-/* Exports the tables of a fleet into three files. */
+/* Exports the tables of several runs into three files (export_tables.h). */
 #include "cli/results/export_tables.h"
 
 #include "cli/common/command.h"
@@ -18,7 +18,7 @@ struct three {
     struct output out[TABLE_KINDS];
 };
 
-/* "fleet" -> fleet/runs.csv, "x.csv" -> x.runs.csv */
+/* Names the files: "fleet" -> fleet/runs.csv, "x.csv" -> x.runs.csv. */
 static int name_files(struct three *t, const char *output, struct err *e)
 {
     size_t n = strlen(output);

@@ -1,4 +1,4 @@
-/* Runs one exporter into one output. */
+/* Runs one exporter into one output (export_to.h). */
 #include "cli/results/export_to.h"
 
 #include "cli/common/command.h"
@@ -79,7 +79,7 @@ static int export_into(struct output *out, const struct exporter *x, const struc
                             : x->gate(what->gate, &options, out->f, e);
     if (rc) {
         err_wrap(e, "%s", out->path ? out->path : "standard output");
-        if (!out->path) { /* said here, with its reason: not again when stdout is flushed */
+        if (!out->path) { /* reported here with its reason, so not again when stdout is flushed */
             __fpurge(stdout);
             clearerr(stdout);
         }

@@ -1,4 +1,4 @@
-/* Writes the metrics of a run that goes on. */
+/* Writes the metrics of a running program (live.h). */
 #include "cli/results/live.h"
 
 #include "base/mode.h"
@@ -8,7 +8,8 @@
 
 static int write_metrics(const struct advice *a, bool running, const char *path, struct err *e)
 {
-    enum { PRIVATE = 0600, FOR_ALL = 0644 }; /* another user's exporter reads it */
+    /* FOR_ALL: an exporter of another user reads the file. */
+    enum { PRIVATE = 0600, FOR_ALL = 0644 };
     struct export_options o = {.source = path, .running = running};
     struct output out;
     if (output_open(&out, path, true, e) < 0)

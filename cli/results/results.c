@@ -1,4 +1,5 @@
-/* After the program: what the profile says, kept in the profile and told on stderr. */
+/* After the program: analyses the profile, stores the results in it, and prints a summary on
+ * stderr. */
 #include "cli/common/command.h"
 #include "cli/results/live.h"
 #include "cli/load/load.h"
@@ -109,7 +110,7 @@ static int store_results(const char *profile, const struct advice *a,
     char *json = render("json", a, o, e);
     sigset_t all, mask;
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &mask); /* no half transaction beside the profile */
+    sigprocmask(SIG_SETMASK, &all, &mask); /* a signal must not leave half a transaction */
     struct store *s = json ? store_open(profile, 1, e) : NULL;
     int rc = -1;
     if (s && store_begin(s, e) == 0 && store_clear_derived(s, e) == 0 && put_steps(s, a, e) == 0 &&
@@ -122,7 +123,7 @@ static int store_results(const char *profile, const struct advice *a,
     return rc;
 }
 
-/* Every line with our prefix, so that it can be told from the program's own. */
+/* Prints each line with the prefix "gpuprof: ", which distinguishes it from the program's own. */
 static void tell(const char *text)
 {
     while (*text) {
@@ -168,7 +169,7 @@ static int write_page(const char *profile, const struct advice *a, const struct 
     return 0;
 }
 
-/* When the last operation of the steps [first, end) has begun. */
+/* When the last GPU operation of the steps [first, end) began, plus 1 ns. */
 static int64_t gpu_end(const struct advice *a, size_t first, size_t end)
 {
     int64_t ns = a->facts->steps.at[end - 1].end_ns;
@@ -180,7 +181,7 @@ static int64_t gpu_end(const struct advice *a, size_t first, size_t end)
     return ns;
 }
 
-/* Only the wanted steps stay in the profile, and it is analysed again. */
+/* Keeps only the wanted steps in the profile, and analyses it again. */
 static int keep_steps(const char *profile, const struct results_options *o, struct loaded *l,
                       struct err *e)
 {
@@ -222,9 +223,9 @@ int results_make(const char *profile, const struct results_options *o, struct er
     struct export_options x = load_options(&l, place);
     x.detail = DETAIL_BRIEF;
     x.color = color_wanted(2);
-    x.width = x.width > 20 ? x.width - 9 : x.width; /* room for the prefix */
+    x.width = x.width > 20 ? x.width - 9 : x.width; /* less the prefix */
     int rc = store_results(profile, l.analysis, &x, e);
-    x.source = place; /* for this terminal, to be typed */
+    x.source = place; /* the name in this terminal, where the user types it */
     char *text = rc == 0 && !o->quiet ? render("term", l.analysis, &x, e) : NULL;
     if (text)
         tell(text);

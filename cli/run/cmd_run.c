@@ -1,5 +1,5 @@
-/* run: profiles a program. Its output, status and signals are its own; ours goes to stderr, each
- * line with the prefix "gpuprof: ". */
+/* run: records a program. Its output, status and signals are its own; gpuprof's own lines go to
+ * stderr, each with the prefix "gpuprof: ". */
 #include "cli/common/command.h"
 #include "cli/common/files.h"
 #include "cli/load/load.h"
@@ -59,7 +59,8 @@ void recorder_says(const char *profile)
     say("profile: %s", profile);
 }
 
-/* Before anything is made: the agent is there, and the outputs may be written. */
+/* Checks before anything is created that the agent is there, and that the outputs may be
+ * written. */
 static int check_can_record(char *agent, size_t n, const char *profile, int as, struct err *e)
 {
     if (run_file_agent(agent, n, e) < 0 || run_file_preloadable(agent, e) < 0)
@@ -71,7 +72,7 @@ static int check_can_record(char *agent, size_t n, const char *profile, int as, 
     return results.report ? results_check_page(profile, force, e) : 0;
 }
 
-/* Until the program has ended: what is asked for meanwhile goes to the recorder. */
+/* Waits for the program's end. Requests that come meanwhile go to the recorder. */
 static void wait_for_end(struct child *c, const struct recorder *r)
 {
     for (bool told = !run_in_job(); !child_wait(c, -1);) {
@@ -90,7 +91,7 @@ static bool are_off(const char *variable)
     return value && strcmp(value, "0") == 0;
 }
 
-/* The program under the agent. Returns the status to leave with. */
+/* Runs the program under the agent. Returns the exit status. */
 static int record(char **argv, const struct run_device *d, const char *profile, int as)
 {
     struct err e = ERR_INIT;
@@ -101,7 +102,8 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
                                 .output_as = as,
                                 .redact = results.how.redact,
                                 .times = plan.times,
-                                .max_bytes = steps ? max_bytes / 2 : max_bytes, /* cut: a copy */
+                                /* Cutting out the steps needs a copy. */
+                                .max_bytes = steps ? max_bytes / 2 : max_bytes,
                                 .armed = armed,
                                 .no_samples = are_off("GPUPROF_SAMPLES"),
                                 .report = results.report,
@@ -118,7 +120,7 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
         return RUN_FAILED;
     }
     struct recorder_job job = {&ro, &results, &folders};
-    if (d->is_virtual) /* for the gauges that the recorder reads */
+    if (d->is_virtual) /* for the gauges, which the recorder reads */
         setenv("GPUPROF_VGPU", d->model, 1);
     if (recorder_start(&r, &job, &e) < 0) {
         fail(&e);
@@ -144,7 +146,7 @@ static int record(char **argv, const struct run_device *d, const char *profile, 
     return lost != 0 && results.strict ? RUN_FAILED : status;
 }
 
-/* Where the metrics go: like the profile, with the rank where there are several. */
+/* Where the metrics go: named like the profile, with the rank if there are several. */
 static int choose_metrics(char **argv, struct err *e)
 {
     char name[PATH_MAX];
@@ -160,10 +162,10 @@ static int choose_metrics(char **argv, struct err *e)
     return 0;
 }
 
-/* The profile's name, and what to do where it is taken. A name that the user gave is refused before
- * the program starts; where we choose it, in a job, and in a folder that collects profiles, the next
- * free number is taken. So it is where another run writes this one, as several that were started at
- * once do: the program runs. */
+/* The profile's name, and what to do if it exists. If the user gave the name, gpuprof refuses
+ * before the program starts. It takes the next free number if it chose the name itself, in a job,
+ * and in a folder that collects profiles. It also does so if another run is writing this name at
+ * the moment, as runs that start together do: the program then runs anyway. */
 static int choose_name(char **argv, char *name, size_t n, int *as, struct err *e)
 {
     bool own_name = false;
@@ -176,10 +178,10 @@ static int choose_name(char **argv, char *name, size_t n, int *as, struct err *e
     return 0;
 }
 
-/* Before the program starts: what of it will not be recorded. */
+/* Says before the program starts what will not be recorded. */
 static void say_what_is_lost(const struct run_device *d, const char *program)
 {
-    if (d->no_gpu && program_is_there(program)) { /* else that alone is said */
+    if (d->no_gpu && program_is_there(program)) { /* otherwise only that is reported */
         say("no NVIDIA GPU found: gpuprof records only the host side");
         say("(--device virtual:h200 rehearses on a virtual GPU)");
     }

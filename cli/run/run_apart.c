@@ -1,4 +1,5 @@
-/* A profile grows beside its name, or on a disk of this node, and is then copied to its name. */
+/* A profile grows beside its name, or on a disk of this node, from which it is then copied to its
+ * name. */
 #include "cli/run/run.h"
 
 #include <stdio.h>
@@ -18,7 +19,7 @@ int apart_begin(struct apart *a, const struct run_folders *f, const char *profil
         return err_set(e, "%s: this name is too long", profile);
     }
     if (a->is)
-        a->as = PLACE_SPARE; /* of a name there nobody knows */
+        a->as = PLACE_SPARE; /* users do not know the name on that disk, so it may differ */
     return 0;
 }
 

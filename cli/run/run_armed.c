@@ -1,5 +1,5 @@
-/* Rows of a window stay in memory (recent.h). When it is over, a copy of the recorder writes and
- * analyses its profile, so that the recorder itself never stops reading. */
+/* The rows of a window stay in memory (recent.h). When the window is over, a copy of the recorder
+ * writes and analyses its profile, so that the recorder itself never stops reading. */
 #include "cli/run/run_armed.h"
 
 #include "analyzer/collector/recent.h"
@@ -19,7 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Of the rows in memory, whatever --max-size says. */
+/* MOST_BYTES: of the rows in memory, even if --max-size allows more. LOW: the writer's nice value.
+ * TRIES: numbers tried for a free name. */
 enum { MOST_BYTES = 1 << 30, LOW = 10, TRIES = 1000 };
 
 struct armed {
@@ -29,11 +30,11 @@ struct armed {
     struct str_table texts;
     int64_t number; /* of the newest window */
     struct wish wish;
-    bool ends;    /* its asker has enough */
-    pid_t writer; /* the copy at work; 0: none */
+    bool ends;    /* the asker has recorded enough */
+    pid_t writer; /* the process that writes a profile now; 0: none */
 };
 
-/* ---- the sink behind `recent`: gives texts their numbers, and needs no row ---- */
+/* ---- the sink behind `recent`: it numbers texts, and drops rows ---- */
 
 static uint32_t intern(void *self, const char *text, size_t n)
 {
@@ -82,12 +83,12 @@ int64_t armed_most_bytes(const struct armed *a)
     return most && most < MOST_BYTES ? most : MOST_BYTES;
 }
 
-/* ---- which rows belong to the window: none of a process that had ended before it ---- */
+/* ---- which rows belong to the window: none of processes that ended before it ---- */
 
 struct keep {
     struct sink inner;
     int64_t from_ns;
-    struct VEC(int64_t) gone; /* processes */
+    struct VEC(int64_t) gone; /* ids of those processes */
 };
 
 static uint32_t no_text(void *self, const char *text, size_t n)
@@ -151,7 +152,7 @@ static int name_window(const char *profile, int64_t number, char *out, size_t n)
     return used > 0 && (size_t)used < n ? 0 : -1;
 }
 
-/* The wanted number, or the next that no profile has. */
+/* The wanted number, or the next one for which no profile exists. */
 static int64_t free_number(const struct armed *a, int64_t number)
 {
     char name[PATH_MAX];
@@ -186,7 +187,7 @@ static int write_profile(struct armed *a, int64_t from_ns, struct apart *at, str
     return rc;
 }
 
-/* live: processes go on, and what is otherwise put at their end is put now. */
+/* live: the processes go on, so what the collector otherwise writes at their end is written now. */
 static int write_window(struct armed *a, struct collector *c, bool live, char *name, size_t n,
                         struct err *e)
 {
@@ -208,7 +209,7 @@ static int write_window(struct armed *a, struct collector *c, bool live, char *n
         .report = a->options->report,
         .place = name};
     struct err why = ERR_INIT;
-    if (rc == 0 && results_make(at.at, &results, &why) < 0) /* `analyze` will say the same */
+    if (rc == 0 && results_make(at.at, &results, &why) < 0) /* `analyze` will report it again */
         say("%s: %s", name, why.text);
     if (rc == 0)
         rc = apart_end(&at, e);
@@ -219,7 +220,7 @@ static int write_window(struct armed *a, struct collector *c, bool live, char *n
 static int tell(struct armed *a, int rc, const char *name, const struct err *e)
 {
     char whole[PATH_MAX];
-    if (rc == 0) /* who asks is in another folder */
+    if (rc == 0) /* the asker is in another folder */
         asked_say(&a->wish.from, "profile %s\n", realpath(name, whole) ? whole : name);
     else
         asked_say(&a->wish.from, "refused the recording is lost: %s\n", e->text);

@@ -1,4 +1,4 @@
-/* run --armed: the windows that somebody asks for, each a profile of its own. */
+/* run --armed: windows on request, each with a profile of its own. */
 #ifndef GPUPROF_CLI_RUN_RUN_ARMED_H
 #define GPUPROF_CLI_RUN_RUN_ARMED_H
 
@@ -7,15 +7,16 @@
 
 struct armed;
 
-/* The collector's rows go into its sink. */
+/* The collector's rows go into armed_sink. */
 struct armed *armed_open(const struct record_options *o, const struct run_folders *folders,
                          struct err *e);
 struct sink armed_sink(struct armed *a);
-int64_t armed_bytes(void *armed); /* that the rows of the window take, for collect_limit */
+int64_t armed_bytes(void *armed); /* bytes of the window's rows, for collect_limit */
 int64_t armed_most_bytes(const struct armed *a);
-/* After each drain: begins windows, and writes the profile of one that is over. */
+/* Call it after each drain: begins windows, and writes the profile of one that is over. */
 void armed_tick(struct armed *a, struct collector *c, struct wishes *w);
-/* Before the last drain, and after it: the window in which the program ended. */
+/* Call armed_stop before the last drain and armed_finish after it: for a window in which the
+ * program ended. */
 void armed_stop(struct armed *a, struct collector *c);
 int armed_finish(struct armed *a, struct collector *c, struct wishes *w, struct err *e);
 void armed_close(struct armed *a);

@@ -1,4 +1,4 @@
-/* Collects what others ask of a run, and hands it to the recorder in turn. */
+/* Collects requests to a running gpuprof, and passes them to the recorder in turn (run_asked.h). */
 #include "cli/run/run_asked.h"
 
 #include "cli/run/signals.h"
@@ -15,7 +15,7 @@ enum { DEFAULT_STEPS = 20 };
 static const char record[] = "record", status[] = "status";
 static const int64_t look_ns = 200000000, most_steps = 1000000, most_s = 86400;
 
-/* "steps=20", "seconds=2.5", "number=3": in any order, each or none. */
+/* Reads "steps=20", "seconds=2.5" and "number=3", in any order, each optional. */
 static bool parse(const char *text, struct wish *w)
 {
     char word[64];
@@ -73,10 +73,12 @@ void wishes_begin(struct wishes *w, const struct run_folders *folders, const cha
              profile);
     if (stat(w->path, &w->seen) != 0 ||
         (stat(folders->meeting, &ours) == 0 && !older(&w->seen, &ours)))
-        w->seen.st_nlink = 0; /* of an earlier run it would be older than our folder */
+        /* A file from an earlier run is older than our folder: otherwise it is a new request. */
+        w->seen.st_nlink = 0;
 }
 
-/* Nobody removes the file: each rank has to see it. One that is written anew asks again. */
+/* Reads gpuprof.record if it is new. The file stays, since each rank must see it; writing it again
+ * is a new request. */
 static void look_at_file(struct wishes *w)
 {
     struct stat now;

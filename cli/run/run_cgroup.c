@@ -1,4 +1,4 @@
-/* What the control groups (v2 or v1) of this process and those above it allow. */
+/* Limits of the control groups (v2 or v1) of this process, and of those above it. */
 #include "cli/run/run.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 typedef void see_folder(const char *folder, bool v2, void *to);
 
-/* "QUOTA PERIOD" of version 2; quota and period stand in two files of version 1. */
+/* Granted CPUs: version 2 has "QUOTA PERIOD" in one file, version 1 has two files. 0: no limit. */
 static double read_quota(const char *folder, bool v2)
 {
     char path[PATH_MAX + 32];
@@ -15,7 +15,7 @@ static double read_quota(const char *folder, bool v2)
     FILE *f = fopen(path, "r");
     if (!f)
         return 0;
-    int n = fscanf(f, "%lf %lf", &quota, &period); /* "max 100000" reads nothing */
+    int n = fscanf(f, "%lf %lf", &quota, &period); /* n is 0 for "max 100000" */
     fclose(f);
     if (!v2 && n == 1 && quota > 0) {
         snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
@@ -33,13 +33,14 @@ static double read_memory(const char *folder, bool v2)
     double bytes = 0;
     snprintf(path, sizeof path, "%s/%s", folder, v2 ? "memory.max" : "memory.limit_in_bytes");
     FILE *f = fopen(path, "r");
-    int n = f ? fscanf(f, "%lf", &bytes) : 0; /* "max" reads nothing */
+    int n = f ? fscanf(f, "%lf", &bytes) : 0; /* n is 0 for "max" */
     if (f)
         fclose(f);
-    return n == 1 && bytes > 0 && bytes < 4e18 ? bytes : 0; /* version 1 writes a huge number */
+    /* Version 1 writes a huge number for no limit. */
+    return n == 1 && bytes > 0 && bytes < 4e18 ? bytes : 0;
 }
 
-/* A group and those above it: each one's limit holds. */
+/* Visits a group and those above it, since each one's limit holds. */
 static void walk(const char *mount, const char *group, bool v2, see_folder *see, void *to)
 {
     char folder[PATH_MAX];
@@ -55,7 +56,7 @@ static void walk(const char *mount, const char *group, bool v2, see_folder *see,
     }
 }
 
-/* Is it one of these controllers, comma between? */
+/* True if `name` is in this list, which has commas between controllers. */
 static bool has_controller(char *controllers, const char *name)
 {
     char *rest = NULL;
@@ -65,13 +66,13 @@ static bool has_controller(char *controllers, const char *name)
     return false;
 }
 
-/* The folders of this process that this controller governs. */
+/* Visits this process's groups that the controller governs, in both versions. */
 static void see_groups(const char *controller, see_folder *see, void *to)
 {
     char line[PATH_MAX], mount[64];
     FILE *f = fopen("/proc/self/cgroup", "r");
     snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", controller);
-    while (f && fgets(line, sizeof line, f)) { /* ID:CONTROLLERS:/GROUP */
+    while (f && fgets(line, sizeof line, f)) { /* a line is ID:CONTROLLERS:/GROUP */
         char *controllers = strchr(line, ':'), *group = NULL;
         line[strcspn(line, "\n")] = 0;
         if (controllers)
@@ -90,7 +91,7 @@ static void see_groups(const char *controller, see_folder *see, void *to)
 
 struct least {
     double (*read)(const char *folder, bool v2);
-    double limit[2]; /* of versions 1 and 2; 0 = none */
+    double limit[2]; /* lowest limit of versions 1 and 2; 0: none */
 };
 
 static void see_limit(const char *folder, bool v2, void *to)
@@ -118,7 +119,8 @@ double host_cgroup_memory(void)
     return cgroup_limit("memory", read_memory);
 }
 
-/* Both versions name them alike; a group without a limit has no periods. */
+/* Reads a group's counts, which both versions name alike. A group without a limit has no
+ * periods. */
 static void see_periods(const char *folder, bool v2, void *to)
 {
     struct host_periods *p = to;

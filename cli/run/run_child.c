@@ -1,6 +1,6 @@
-/* Starts the program and waits for it. It must not notice: it gets our stdin, stdout, stderr,
- * working folder, signal dispositions and signals; of the environment only what the agent and the
- * virtual GPU need is added. */
+/* Starts the program and waits for it. The program must not notice gpuprof: it gets gpuprof's
+ * stdin, stdout, stderr, working folder, signal dispositions and signals. Its environment differs
+ * only by what the agent and the virtual GPU need. */
 #include "cli/common/files.h"
 #include "cli/run/run.h"
 #include "cli/run/signals.h"
@@ -26,7 +26,8 @@ static void put_first(const char *name, const char *value)
     free(joined);
 }
 
-/* AddressSanitizer refuses to start behind a preloaded library; ours replaces nothing of its. */
+/* Appends to a list like LD_PRELOAD. AddressSanitizer must be first in it, and gpuprof's libraries
+ * replace none of its functions. */
 static void put_last(const char *name, const char *value)
 {
     const char *old = getenv(name);
@@ -58,7 +59,7 @@ static void set_environment(const char *program, const struct run_device *d,
     setenv("GPUPROF_DIR", record->folder, 1);
     char hook[PATH_MAX];
     if (run_folder_python(hook, sizeof hook) ==
-        0) /* the agent puts it on the path of Pythons alone */
+        0) /* the agent puts it on the path of Python processes only */
         setenv("GPUPROF_PYTHON", hook, 1);
     else
         unsetenv("GPUPROF_PYTHON");
@@ -75,7 +76,7 @@ static void run_program(char **argv, int report, const struct recorder *recorder
     _exit(n == sizeof why ? RUN_NOT_FOUND : RUN_FAILED);
 }
 
-/* It is a zombie until here: nobody else has its pid. */
+/* Takes the program's status. Until then it is a zombie, so no other process gets its pid. */
 static void end(struct child *c)
 {
     signals_for(0);
@@ -96,7 +97,7 @@ int child_start(struct child *c, char **argv, const struct run_device *d,
     set_environment(argv[0], d, record);
     signals_open(argv);
     c->pid = fork();
-    int failed = errno; /* what follows changes it */
+    int failed = errno; /* later calls change errno */
     if (c->pid == 0)
         run_program(argv, report[1], record ? record->recorder : NULL);
     signals_for(c->pid > 0 ? c->pid : 0);
@@ -121,7 +122,8 @@ bool child_wait(struct child *c, int timeout_ms)
     if (c->ended)
         return true;
     signals_wait(timeout_ms);
-    /* Looked at before it is taken, so that no signal is passed on to another's pid. */
+    /* Does not take the status yet (WNOWAIT), so that no signal is passed on to a new process with
+     * this pid. */
     siginfo_t info = {0};
     if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
         !info.si_pid)
@@ -141,12 +143,12 @@ int child_finish(const struct child *c)
     if (!WIFSIGNALED(c->status))
         return WIFEXITED(c->status) ? WEXITSTATUS(c->status) : RUN_FAILED;
     int sig = WTERMSIG(c->status);
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the program has left its own core already */
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the program itself has left a core file */
     signal(sig, SIG_DFL);
     sigset_t one;
     sigemptyset(&one);
     sigaddset(&one, sig);
     sigprocmask(SIG_UNBLOCK, &one, NULL);
     raise(sig);
-    return 128 + sig; /* not reached but for signals whose default is to go on */
+    return 128 + sig; /* reached only for signals that do not kill by default */
 }

@@ -1,4 +1,4 @@
-/* The commit of the sources that the program runs from: what the CI service says, else the
+/* The commit of the sources that the program runs from: what the CI service says, else that of the
  * repository around the working folder. Git itself is not needed. */
 #include "cli/run/run.h"
 
@@ -17,7 +17,7 @@ static bool is_commit(const char *text)
     return text[n] == 0 && n >= SHORTEST && n <= LONGEST;
 }
 
-/* The first line of FOLDER/NAME, without what ends it. 0, or -1. */
+/* Reads the first line of FOLDER/NAME, without its end. 0, or -1. */
 static int first_line(const char *folder, const char *name, char *out, size_t n)
 {
     char path[PATH_MAX];
@@ -33,7 +33,7 @@ static int first_line(const char *folder, const char *name, char *out, size_t n)
     return 0;
 }
 
-/* A reference that `git gc` packed. */
+/* Finds a reference that `git gc` has packed. */
 static int packed(const char *folder, const char *reference, char *out)
 {
     char path[PATH_MAX], line[1024], commit[LONGEST + 1], name[900];
@@ -52,7 +52,7 @@ static int packed(const char *folder, const char *reference, char *out)
     return rc;
 }
 
-/* The folder of a repository's data: PATH/.git, or where a worktree's file says. */
+/* The folder of a repository's data: PATH/.git, or where a worktree's .git file points. */
 static int data_folder(const char *path, char *out, size_t n)
 {
     struct stat st;

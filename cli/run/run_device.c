@@ -10,7 +10,7 @@
 
 static const char default_model[] = "h200";
 
-/* Names of the profiles beside the libraries, for the message. */
+/* Lists the models for the error message: the profiles beside the libraries. */
 static void known_models(const char *folder, char *out, size_t n)
 {
     char path[PATH_MAX + 16];
@@ -36,15 +36,16 @@ static int is_library(const struct dirent *e)
     return strncmp(e->d_name, "lib", 3) == 0 && strstr(e->d_name, ".so.");
 }
 
-/* Where a library is there for two versions of CUDA, who asks for a symbol without its version gets
- * the first: libcupti.so.13, not libcupti.so.12. */
+/* Sorts newer versions first: a program that asks for a symbol without its version gets
+ * libcupti.so.13, not libcupti.so.12. */
 static int newest_first(const struct dirent **a, const struct dirent **b)
 {
     return alphasort(b, a);
 }
 
-/* The vendor's libraries that it stands in for, for LD_PRELOAD; how many; -1: no room. Before
- * LD_LIBRARY_PATH comes a program's RPATH, which in PyTorch's wheels leads to the vendor's own. */
+/* Lists the libraries that the virtual GPU replaces, for LD_PRELOAD. Returns their number, -1 if
+ * there is no room. LD_LIBRARY_PATH would not do: a program's RPATH comes before it, and in
+ * PyTorch's wheels leads to the vendor's own libraries. */
 static int list_libraries(const char *folder, char *out, size_t n)
 {
     struct dirent **list;
@@ -91,7 +92,8 @@ static int choose_virtual(struct run_device *d, const char *model, struct err *e
         libraries < 0)
         return err_set(e, "the path of the virtual GPU is too long");
     size_t n = strcspn(model, ",");
-    bool short_name = n == strlen("a100") && strncmp(model, "a100", n) == 0; /* the usual one */
+    /* a100 means a100-80. */
+    bool short_name = n == strlen("a100") && strncmp(model, "a100", n) == 0;
     if ((size_t)snprintf(d->model, sizeof d->model, "%.*s%s%s", (int)n, model,
                          short_name ? "-80" : "", model + n) >= sizeof d->model)
         return err_set(e, "--device: the name is too long");

@@ -1,4 +1,4 @@
-/* Facts about the host that the advice depends on. */
+/* Facts about the host on which advice depends. */
 #include "cli/run/run.h"
 
 #include "analyzer/collector/collect.h"
@@ -51,7 +51,7 @@ void host_put_facts(struct collector *c)
     put_cpu_model(c);
 }
 
-/* Seconds for which the cores that this process may use have been idle; -1 = not known. */
+/* Seconds for which the usable cores have been idle, in sum; -1: unknown. */
 static double idle_seconds(void)
 {
     char line[512];
@@ -80,7 +80,7 @@ void host_remember_periods(struct host_periods *p)
     p->at_s = (double)clock_monotonic_ns() / 1e9;
 }
 
-/* What the program left of its cores, and what others left it, is told by how idle they were. */
+/* Stores how idle the cores were: that shows what the program, and others, left of them. */
 static void put_idle(struct collector *c, const struct host_periods *before)
 {
     struct host_periods now;

@@ -22,9 +22,9 @@ enum { ROOM = 32 << 20 /* bytes of an interval's rows: a quarter of a million */
 struct metrics {
     const struct metrics_options *options;
     struct recent *recent;
-    pid_t writer; /* the copy at work; 0: none */
+    pid_t writer; /* the process that writes now; 0: none */
     int64_t next_ns;
-    int64_t from_ns; /* where the interval began, profile time */
+    int64_t from_ns; /* begin of the interval, in the profile's time */
 };
 
 int metrics_parse(const char *text, char *path, size_t n, double *every_s, struct err *e)
@@ -70,7 +70,7 @@ static int pour(void *self, struct sink *to, struct err *e)
     return recent_pour(self, to, e);
 }
 
-/* Since when steps count that were marked and not recorded. */
+/* Stores the time from which steps count that were marked but not recorded. */
 static void put_from(struct collector *c, int64_t from_ns)
 {
     char text[24];
@@ -94,7 +94,7 @@ static void name_temporary(const struct metrics *m, pid_t pid, char *out, size_t
     snprintf(out, n, "%s.%d.tmp", m->options->path, (int)pid);
 }
 
-/* Is it still at work? A copy that died left its file. */
+/* True if the writer still works. Removes the temporary file of one that died. */
 static bool busy(struct metrics *m, int how)
 {
     char path[PATH_MAX + 32];
@@ -125,7 +125,7 @@ void metrics_tick(struct metrics *m, struct collector *c)
 
 void metrics_end_begin(struct metrics *m)
 {
-    busy(m, 0); /* it would write its file over the last one */
+    busy(m, 0); /* waits: a late writer would replace the last metrics */
     recent_next(m->recent);
 }
 

@@ -1,5 +1,5 @@
-/* The name of the profile: what -o says, or the program's; in a job, with what tells its processes
- * apart. */
+/* The name of the profile: by -o, or the program's; in a job, with what distinguishes its
+ * processes. */
 #include "cli/run/run.h"
 
 #include "wire/launcher.h"
@@ -24,7 +24,7 @@ static struct launched launched(void)
     return launcher_find(from_environment);
 }
 
-/* This process is one of several ranks, or may be. */
+/* True if this process is one of several ranks, or may be. */
 static bool among_ranks(const struct launched *l)
 {
     return l->rank && (!l->world_size || atoi(l->world_size) > 1);
@@ -41,7 +41,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Starts somebody else's script; its own name says nothing. */
+/* True for programs that start another script: their own name tells nothing. */
 static bool is_launcher(const char *program)
 {
     static const char *const names[] = {"torchrun", "accelerate", "deepspeed", "horovodrun",
@@ -55,8 +55,8 @@ static bool is_launcher(const char *program)
     return false;
 }
 
-/* "train" of `torchrun --nproc-per-node 4 dir/train.py` and of `python -m package.train`; the
- * program's own name where no script is named. */
+/* Finds the name of a program: "train" for `torchrun --nproc-per-node 4 dir/train.py` and for
+ * `python -m package.train`; the program's own name if no script is named. Returns its length. */
 static int name_of(char **argv, const char **name)
 {
     *name = base_name(argv[0]);
@@ -74,13 +74,14 @@ static int name_of(char **argv, const char **name)
             break;
         }
         if (modules &&
-            strcmp(argv[i], "-c") == 0) /* a program in a word: its arguments are not scripts */
+            /* The program is given as text: its arguments are no scripts. */
+            strcmp(argv[i], "-c") == 0)
             break;
     }
     return (int)strcspn(*name, "/");
 }
 
-/* PROGRAM, then .r3 under a launcher. */
+/* PROGRAM.gpuprof; PROGRAM.r3.gpuprof under a launcher. */
 void run_file_output(char **argv, char *out, size_t n)
 {
     const char *name;
@@ -89,7 +90,7 @@ void run_file_output(char **argv, char *out, size_t n)
     snprintf(out, n, "%.*s%s%s%s", length, name, l.rank ? ".r" : "", l.rank ? l.rank : "", suffix);
 }
 
-/* What stands for `%X...` at `at`; *used tells how long that is. NULL: it stands for itself. */
+/* The text for `%X...` at `at`; *used: length of that pattern. NULL: it is no pattern. */
 static const char *expansion(const char *at, char *buffer, size_t size, size_t *used)
 {
     *used = 2;
@@ -104,7 +105,7 @@ static const char *expansion(const char *at, char *buffer, size_t size, size_t *
         return buffer;
     case 'h':
         return gethostname(buffer, size - 1) == 0 ? buffer : "localhost";
-    case 'q': { /* %q{NAME}: of the environment */
+    case 'q': { /* %q{NAME}: a variable of the environment */
         size_t length = at[2] == '{' ? strcspn(at + 3, "}") : 0;
         if (!length || at[3 + length] != '}' || length >= size)
             return NULL;
@@ -118,7 +119,7 @@ static const char *expansion(const char *at, char *buffer, size_t size, size_t *
     }
 }
 
-/* One name for all ranks would leave the profile of one of them. */
+/* Adds the rank: with one name for all ranks, only one profile would remain. */
 static int add_rank(const struct launched *l, char *out, size_t n, struct err *e)
 {
     static const char *const endings[] = {suffix, ".prom"};
@@ -135,7 +136,8 @@ static int add_rank(const struct launched *l, char *out, size_t n, struct err *e
     return 0;
 }
 
-/* Appends what a file name can hold, without the dots that part it: `from` up to any of `ends`. */
+/* Appends `before` and the text from `from` up to any of `ends`, with characters that a file name
+ * may hold, and no dots. */
 static void add_word(char *out, size_t n, const char *before, const char *from, const char *ends)
 {
     enum { MOST = 64 };
@@ -150,7 +152,7 @@ static void add_word(char *out, size_t n, const char *before, const char *from, 
     out[length < n ? length : n - 1] = 0;
 }
 
-/* PROGRAM.jJOB.HOST.rN.gpuprof: what is not known is left out. */
+/* PROGRAM.jJOB.HOST.rN.gpuprof; unknown parts are left out. */
 static int name_in_folder(char **argv, char *out, size_t n, struct err *e)
 {
     const char *name;
@@ -174,7 +176,7 @@ static int name_in_folder(char **argv, char *out, size_t n, struct err *e)
                : err_set(e, "-o: the name is too long");
 }
 
-/* Makes a folder with those above it; others of the job may do the same at this moment. */
+/* Makes a folder and those above it. Other processes of the job may do the same at this moment. */
 static int make_folder(char *path, struct err *e)
 {
     struct stat st;
@@ -182,7 +184,7 @@ static int make_folder(char *path, struct err *e)
         if (*at != '/')
             continue;
         *at = 0;
-        mkdir(path, 0777); /* the last one's reason is told */
+        mkdir(path, 0777); /* a failure shows when the last folder is made */
         *at = '/';
     }
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
@@ -201,7 +203,7 @@ static bool names_folder(const char *path)
     return n && (path[n - 1] == '/' || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)));
 }
 
-/* Does the pattern itself tell the processes of a machine apart? */
+/* True if the pattern itself distinguishes the processes of a machine. */
 static bool tells_apart(const char *pattern)
 {
     for (const char *at = strchr(pattern, '%'); at; at = strchr(at, '%')) {

@@ -1,4 +1,4 @@
-/* Turns options into the windows that agent and collector keep. */
+/* Turns options into the windows that agent and collector record. */
 #include "cli/run/run_plan.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A number from 1 up to `end`; nothing at all is `none`. */
+/* Reads a number, at least 1, that ends at `end`. An empty text gives `none`. */
 static int parse_number(const char *text, const char *end, int64_t none, int64_t *value)
 {
     char *stop;
@@ -30,7 +30,7 @@ static int parse_steps(const char *text, int64_t *first, int64_t *last, struct e
     return 0;
 }
 
-/* "500", or "60s" and "1.5s" as nanoseconds. */
+/* Reads "500", or "60s" and "1.5s" as nanoseconds. */
 static int parse_amount(const char *text, int64_t *value, bool *is_time)
 {
     char *stop;

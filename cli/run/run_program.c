@@ -1,5 +1,5 @@
-/* What kind of file the program is, as far as it decides whether the agent can be in it. Only what
- * is started itself is looked at: a shell's or launcher's children cannot be known before. */
+/* What kind of file the program is, because that decides whether the agent can be loaded into it.
+ * Only the started file is looked at: what a shell or launcher will start is not known yet. */
 #include "cli/run/run.h"
 
 #include <elf.h>
@@ -19,7 +19,7 @@ static bool is_program(const char *path)
     return access(path, X_OK) == 0 && stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-/* The file that execvp would run. */
+/* Finds the file that execvp would run. -1: none. */
 static int find(const char *name, char *out, size_t n)
 {
     const char *path = getenv("PATH");
@@ -35,7 +35,7 @@ static int find(const char *name, char *out, size_t n)
     return -1;
 }
 
-/* Reads the start of a file; bytes read, 0 = none. */
+/* Reads the start of a file. Returns the bytes read, 0 on failure. */
 static size_t head(const char *path, char *to, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -45,7 +45,7 @@ static size_t head(const char *path, char *to, size_t size)
     return got > 0 ? (size_t)got : 0;
 }
 
-/* `#!/usr/bin/env NAME` and `#!/PATH`: what runs the script. */
+/* Finds the program that runs a script: `#!/usr/bin/env NAME` or `#!/PATH`. -1: none. */
 static int interpreter(const char *line, size_t n, char *out, size_t size)
 {
     char first[256], word[128] = "", next[128] = "";
@@ -58,12 +58,13 @@ static int interpreter(const char *line, size_t n, char *out, size_t size)
     return find(env ? next : word, out, size);
 }
 
-/* The loader named in the file: PT_INTERP. Empty: none, it is linked statically. */
+/* Judges an ELF file by its header and by the loader that it names (PT_INTERP). Without one it is
+ * linked statically. */
 static enum program_kind classify(const char *bytes, size_t n)
 {
     Elf64_Ehdr h;
     if (n < sizeof h || memcmp(bytes, ELFMAG, SELFMAG) != 0)
-        return PROGRAM_PLAIN; /* the kernel will tell */
+        return PROGRAM_PLAIN; /* no ELF file: execvp reports what is wrong */
     memcpy(&h, bytes, sizeof h);
 #if defined(__x86_64__)
     const int machine = EM_X86_64;
@@ -87,7 +88,7 @@ static enum program_kind classify(const char *bytes, size_t n)
     return PROGRAM_STATIC;
 }
 
-/* The loader is in secure mode, and then loads nothing of ours. */
+/* True if the loader will run in secure mode, in which it preloads nothing of gpuprof. */
 static bool privileged(const char *path)
 {
     struct stat s;
@@ -165,5 +166,6 @@ const char *program_says(enum program_kind kind)
 
 bool program_takes_agent(enum program_kind kind)
 {
-    return kind != PROGRAM_FOREIGN && kind != PROGRAM_MUSL; /* those would fail, or complain */
+    /* With the agent preloaded, those fail or complain. */
+    return kind != PROGRAM_FOREIGN && kind != PROGRAM_MUSL;
 }

@@ -1,4 +1,4 @@
-/* Recording: spools -> collector -> profile, while the program runs. */
+/* Recording: from spools through the collector into the profile, while the program runs. */
 #include "cli/common/command.h"
 #include "cli/run/run_armed.h"
 
@@ -20,21 +20,21 @@
 struct recording {
     struct store *store;
     struct collector *collector;
-    struct sink inner; /* the store's */
+    struct sink inner; /* the store's sink */
     struct redact *redact;
-    struct metrics *metrics; /* NULL: none are wanted */
-    struct armed *armed;     /* then there is no store; NULL: all is recorded */
+    struct metrics *metrics; /* NULL: no metrics */
+    struct armed *armed; /* if set, there is no store; NULL: the run is recorded into one profile */
     struct wishes wishes;
     const struct record_options *options;
     const struct run_folders *folders;
-    struct host_periods periods; /* before the program */
-    struct err lost;             /* why there is no store any more */
+    struct host_periods periods; /* of the cgroups, before the program started */
+    struct err lost;             /* why the store was closed */
     bool full;                   /* the disk was, at any time */
 };
 
-/* The disk is full: the profile keeps what was committed, and gives back the room of the rest,
- * because the program may need it. From here on only rows without a time come. Where not even that
- * works there is no profile any more. */
+/* The disk is full. The profile keeps what was committed, and gives back the room of the rest,
+ * because the program may need it. From now on only rows without a time are written. If even that
+ * fails, there is no profile any more. */
 static int fall_back(struct recording *r, const struct err *why)
 {
     struct err ignored = ERR_INIT;
@@ -87,7 +87,7 @@ static int keep_rows(void *self, struct err *e)
     return store_commit_rows(r->store, e) < 0 ? fall_back(r, e) : 0;
 }
 
-/* What is known before the program starts. */
+/* Writes what is known before the program starts. */
 static void put_facts(struct recording *r)
 {
     char words[4096] = "", command[4096], text[32];
@@ -136,7 +136,7 @@ static void show_status(void *self)
     collect_show(((struct recording *)self)->collector);
 }
 
-/* Rows go from the collector through redaction, and the metrics, into the profile. */
+/* Rows go from the collector through redaction and the metrics into the profile. */
 static int open_collector(struct recording *r, const struct apart *at, struct err *e)
 {
     const struct record_options *o = r->options;
@@ -168,7 +168,7 @@ static int open_collector(struct recording *r, const struct apart *at, struct er
     return 0;
 }
 
-/* How much of the run is recorded. */
+/* Sets how much of the run is recorded. */
 static void set_limits(struct recording *r)
 {
     const struct record_options *o = r->options;
@@ -219,7 +219,7 @@ void record_ask(struct recording *r)
 
 void record_drain(struct recording *r)
 {
-    struct err e = ERR_INIT; /* kept in r->lost */
+    struct err e = ERR_INIT; /* r->lost keeps the reason */
     char line[1024];
     collect_drain(r->collector, &e);
     collect_sample(r->collector);
@@ -241,7 +241,7 @@ int record_pause_ms(const struct recording *r)
     return collect_pause_ms(r->collector);
 }
 
-/* What the virtual GPU left in the recording's folder, in a file of one line. */
+/* Stores the line that the virtual GPU left in a file in the recording's folder. */
 static void put_left(struct recording *r, const char *name, const char *key)
 {
     char path[PATH_MAX + 16], text[1024] = "";
@@ -253,7 +253,7 @@ static void put_left(struct recording *r, const char *name, const char *key)
         fclose(f);
 }
 
-/* How the program ended, and what the virtual GPU lacks. */
+/* Stores how the program ended, and what the virtual GPU lacked. */
 static void put_end(struct recording *r, int ended)
 {
     char text[16];
@@ -266,7 +266,7 @@ static void put_end(struct recording *r, int ended)
     put_left(r, "kernel_times", "virtual.kernel_times");
 }
 
-/* Each window has its profile; the metrics are those of all steps of the run. */
+/* Each window has its own profile; the metrics are those of all steps of the run. */
 static int finish_armed(struct recording *r, struct err *e)
 {
     struct err why = ERR_INIT;
@@ -294,7 +294,7 @@ int record_finish(struct recording *r, int ended, struct err *e)
         *e = r->lost;
         return -1;
     }
-    if (rc == 0 && r->full) { /* the room of the spools is for what comes last */
+    if (rc == 0 && r->full) { /* the spools' room is needed for the last rows */
         collect_close(r->collector);
         r->collector = NULL;
     }

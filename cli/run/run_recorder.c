@@ -1,6 +1,6 @@
-/* The recorder: a process of its own, which nobody signals. It drains what the program records into
- * the profile, and finishes it when the program has ended, even where this process is not there any
- * more (killed alone, or with its group). */
+/* The recorder: a process of its own, to which no signal is sent. It reads what the program records
+ * into the profile. When the program has ended, it finishes the profile, even if the front process
+ * was killed (alone, or with its group). */
 #include "cli/common/command.h"
 #include "cli/common/files.h"
 #include "cli/results/results.h"
@@ -28,32 +28,33 @@ enum {
     GAUGES_BYTES = 128 << 10
 }; /* room for 128 processes with 16 devices each */
 
-/* What is said on the line: by the program's process its number, before it is the program; by us
- * how it ended (ENDED less waitpid's status) and END, NO_PROGRAM where it could not be started,
- * HURRY where somebody wants us gone, EXPECT_END where a batch system asked the program to end, or
- * RECORD for the signal that asks for a window; by the recorder an error's text, "" when it is
- * ready, and at the end. */
+/* Messages on the line between the processes. The program's process sends its pid before it becomes
+ * the program. The front process sends how the program ended (ENDED less waitpid's status) and END;
+ * NO_PROGRAM if it could not be started; HURRY if it was asked to end; EXPECT_END if a batch system
+ * asked the program to end; RECORD for the signal that asks for a window. The recorder sends an
+ * error's text, "" when it is ready, and again at the end. */
 enum { RECORD = 0, END = -1, HURRY = -2, EXPECT_END = -3, NO_PROGRAM = -4, ENDED = -5 };
 
 /* Batch systems kill what has not ended half a minute after they asked it to. By then the profile
- * is written: this long after the question nothing more is recorded. */
+ * must be written, so recording stops this long after the request. */
 static const int64_t patience_ns = INT64_C(10000000000);
 
 struct watch {
     int line;
     pid_t front, program;
-    int status;               /* of waitpid; -1: not known */
-    bool ended, hurry, alone; /* alone: there is nobody at the other end */
+    int status;               /* of waitpid; -1: unknown */
+    bool ended, hurry, alone; /* alone: the other end of the line is closed */
     bool none;                /* the program could not be started */
-    bool late;                /* asked to end, the program goes on: SIGKILL may come at any time */
-    bool asked;               /* for a window */
-    bool odd;                 /* stopped, the one without the other, at the last look */
-    int apart_ms;             /* since that was looked at */
-    int64_t end_by_ns;        /* CLOCK_MONOTONIC, 0 = nobody asked the program to end */
+    bool late;  /* the program goes on although asked to end: SIGKILL may come at any time */
+    bool asked; /* for a window */
+    /* At the last look, one of front process and program was stopped and the other was not. */
+    bool odd;
+    int apart_ms;      /* since the last such look */
+    int64_t end_by_ns; /* CLOCK_MONOTONIC; 0: the program was not asked to end */
 };
 
-/* Memory through which the virtual GPU shows its gauges: reachable while the recorder lives, by no
- * name that could stay behind. Without it there are no gauges. */
+/* Memory in which the virtual GPU shows its gauges. Other processes reach it while the recorder
+ * lives; it has no name that could stay behind. Without it there are no gauges. */
 static int make_gauges(void)
 {
     int fd = memfd_create("gpuprof-gauges", MFD_CLOEXEC);
@@ -74,7 +75,8 @@ static void name_gauges(int fd, pid_t recorder)
         setenv("GPUPROF_VGPU_GAUGES", path, 1);
 }
 
-/* For the program, which may have to let it read (agent/python/instrument_reader.c). */
+/* Tells the program the recorder's pid: the program may have to let it read
+ * (agent/python/instrument_reader.c). */
 static void name_recorder(const struct record_options *o, pid_t recorder)
 {
     char text[64];
@@ -92,8 +94,8 @@ static void tell(int line, int word)
     send(line, &word, sizeof word, MSG_NOSIGNAL);
 }
 
-/* The front process and the program stop and go on together, whichever of them somebody stopped.
- * Only what is seen twice counts: they are told one after the other. */
+/* The front process and the program stop and continue together, whichever of them was stopped. They
+ * are read one after the other, so only a difference seen twice counts. */
 static void keep_together(struct watch *w)
 {
     char front = signals_state(w->front), program = signals_state(w->program);
@@ -105,7 +107,7 @@ static void keep_together(struct watch *w)
     w->odd = odd;
 }
 
-/* Takes what is said, for up to timeout_ms. */
+/* Takes a message, waiting up to timeout_ms. */
 static void listen_to(struct watch *w, int timeout_ms)
 {
     int word;
@@ -156,8 +158,9 @@ static void record_program(struct watch *w, struct recording *r)
     }
 }
 
-/* The profile is whole, `analyze` can follow: none of the user's time for it, and no SIGKILL while
- * results are being added, or before the profile is where it belongs. */
+/* True if the recorder must end without an analysis: the profile is complete, and `analyze` can
+ * follow. The user should not wait, and SIGKILL must not come while results are added, or before
+ * the profile has its name. */
 static bool goes_at_once(const struct watch *w, const struct apart *a)
 {
     return w->hurry || w->late || (a->is && w->end_by_ns);
@@ -169,18 +172,19 @@ static int add_results(const struct apart *a, const struct results_options *want
     o.place = apart_name(a);
     sigset_t one;
     sigemptyset(&one);
-    sigaddset(&one, SIGRTMAX); /* what a batch system sends to each process is not for this one */
-    if (!a->is)                /* else it would stay on the other disk */
+    /* Signals that a batch system sends to each process are not for this one. */
+    sigaddset(&one, SIGRTMAX);
+    if (!a->is) /* otherwise the profile would stay on the other disk */
         sigprocmask(SIG_UNBLOCK, &one, NULL);
     return results_make(a->at, &o, e);
 }
 
-/* The profile is finished, the folders gone; then what it says. */
+/* Finishes the profile, removes the folders, and then analyses the profile. */
 static int finish(struct watch *w, struct recording *r, struct apart *a,
                   const struct recorder_job *job, struct err *e)
 {
     int rc = record_finish(r, w->status, e);
-    if (job->record->armed) { /* each window has told of its own */
+    if (job->record->armed) { /* each window has reported its own profile */
         record_close(r);
         run_folders_remove(job->folders);
         return rc;
@@ -198,8 +202,9 @@ static int finish(struct watch *w, struct recording *r, struct apart *a,
     return apart_end(a, rc < 0 ? &why : e) < 0 ? -1 : rc;
 }
 
-/* Where every core is busy we wait for our turn: a process that wakes up so often would else take
- * the core away from the program each time. It gets its share all the same, so nothing is lost. */
+/* If every core is busy, this process waits for its turn (SCHED_BATCH): waking up so often, it
+ * would otherwise take the core away from the program each time. It still gets its share, so
+ * nothing is lost. */
 static void step_aside(void)
 {
     struct sched_param none = {0};

@@ -1,5 +1,5 @@
-/* Where the records of a run lie while it goes on: a private folder beside the profile, or on a
- * disk of this node. */
+/* Where the records of a run lie while the program runs: a private folder beside the profile, or
+ * one on a disk of this node. */
 #include "cli/run/run.h"
 
 #include "cli/common/command.h"
@@ -22,14 +22,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ... and something was committed to it. */
+/* True if an unfinished profile with committed rows belongs to this folder. */
 static bool holds_profile(const char *folder)
 {
     struct err e = ERR_INIT;
     struct store *s = NULL;
     char *partial = place_left(folder);
     bool any =
-        partial && (store_open_left(&s, partial, &e) < 0 || s); /* import says what ails it */
+        /* True also after an error, which import reports. */
+        partial && (store_open_left(&s, partial, &e) < 0 || s);
     store_close(s);
     free(partial);
     return any;
@@ -48,7 +49,7 @@ bool run_folder_holds_records(const char *folder)
     return any || holds_profile(folder);
 }
 
-/* A folder of spools is locked while somebody records into a profile from it. */
+/* Locks a folder of spools: its lock is held while a recorder reads from it. */
 static int lock_folder(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -67,7 +68,7 @@ int run_folder_take(const char *folder, struct err *e)
     int fd = real ? lock_folder(real) : -1, why = errno;
     free(real);
     if (fd >= 0 || why != EWOULDBLOCK)
-        return 0; /* where nothing can be locked nobody can tell */
+        return 0; /* without locks nobody can know whether a run records into it */
     return err_set(e,
                    "%s: a gpuprof run still records into this folder; import it when the run has "
                    "ended and left it",
@@ -81,8 +82,8 @@ static bool is_old(const char *folder)
     return lstat(folder, &st) == 0 && time(NULL) - st.st_mtime > 1;
 }
 
-/* What a gpuprof that was killed left: a folder without records goes, of another one the user is
- * told. A folder that only has such a name is a user's own. */
+/* Deals with a folder that a killed gpuprof left. One without records is removed; the user is told
+ * of one with records. A folder that only has such a name belongs to the user. */
 static void tidy_left(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -116,9 +117,9 @@ static void look_for_left(const char *parent)
         closedir(d);
 }
 
-/* Of file systems that several nodes share: a file mapped by two processes is slow there, and
- * SQLite's locks may be missing. FUSE counts, too. The numbers are those of statfs(2), and GNU
- * stat's. */
+/* True for file systems that several nodes share, and for FUSE. A file mapped by two processes is
+ * slow there, and SQLite's locks may be missing. The numbers are those of statfs(2), and of GNU
+ * stat. */
 static bool is_network(const char *folder)
 {
     static const unsigned kinds[] = {
@@ -136,7 +137,7 @@ static bool is_network(const char *folder)
     return false;
 }
 
-enum { LEAST_ROOM = 1 << 30 }; /* bytes: what a run of minutes records */
+enum { LEAST_ROOM = 1 << 30 }; /* in bytes: what a run of minutes records */
 
 static bool can_grow_in(const char *folder)
 {
@@ -145,8 +146,8 @@ static bool can_grow_in(const char *folder)
            statvfs(folder, &st) == 0 && st.f_bavail * st.f_frsize >= LEAST_ROOM;
 }
 
-/* The disk of this node on which the recording grows; NULL: it grows beside the profile. A job's
- * own folder is there for that. */
+/* The disk of this node on which the recording grows; NULL: it grows beside the profile.
+ * SLURM_TMPDIR, a job's own folder, is meant for that. */
 static const char *disk_of_node(const char *beside)
 {
     const char *given[] = {getenv("SLURM_TMPDIR"), getenv("TMPDIR"), "/tmp"};
@@ -162,7 +163,7 @@ static int make_folder(const char *parent, char *out, struct err *e)
     int len = snprintf(out, PATH_MAX, "%s/" SPOOLS_FOLDER_TEMPLATE, parent);
     if (len < 0 || len >= PATH_MAX || spools_folder_make(out) < 0)
         return err_set(e, "%s: no permission to write the profile there", parent);
-    lock_folder(out); /* until we and the recorder are gone */
+    lock_folder(out); /* held until this process and the recorder have ended */
     return 0;
 }
 
@@ -173,7 +174,7 @@ int run_folders_make(struct run_folders *f, const char *output, const char *prog
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - output + 1) : 2,
              slash ? output : "./");
     char *beside = realpath(folder, NULL);
-    /* a container sees the user's own folders, and seldom that disk */
+    /* a container sees the user's own folders, but seldom that disk */
     const char *named = beside && !program_enters_container(program) ? disk_of_node(beside) : NULL;
     char *disk = named ? realpath(named, NULL) : NULL;
     int rc = beside ? make_folder(beside, f->meeting, e)

@@ -1,4 +1,4 @@
-/* See signals.h: what came to us, and who gets it. */
+/* Takes the signals that come to gpuprof, and passes on those meant for the program (signals.h). */
 #include "cli/run/signals.h"
 
 #include "base/clock.h"
@@ -17,37 +17,39 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* How long a signal waits for the witness to get it too; longer while its sender is at work, but
- * never longer than the last. How long one that the witness alone got is remembered. */
+/* held_ns: how long a signal waits for the witness to get it too; while its sender is running it
+ * waits longer, but at most held_last_ns. remembered_ns: how long a signal that only the witness
+ * got is kept. */
 static const int64_t held_ns = INT64_C(10000000), held_last_ns = INT64_C(150000000),
                      remembered_ns = INT64_C(1000000000);
 
 enum { TIMERS = 3 };
 
 static int fd = -1;
-static pid_t program; /* 0 = not yet, or not any more */
+static pid_t program; /* 0: not started, or ended */
 static char *const *program_words;
 static bool leads_group;
-static bool child_news; /* a child stopped, went on or ended since the last wait */
+static bool child_news; /* a child stopped, continued or ended since the last wait */
 static int64_t opened_ns;
-static pid_t helper;         /* 0 = none */
-static _Atomic bool *shared; /* with it: we stopped because the program did */
+static pid_t helper;         /* 0: none */
+static _Atomic bool *shared; /* shared with the helper: gpuprof stopped because the program did */
 static int wanted, asked;
-static int reserved, ours; /* a signal for us (0 = none), and how often it came */
+static int reserved, ours; /* a signal for gpuprof itself (0: none), and how often it came */
 static sigset_t found_mask;
-static struct sigaction found_child;          /* what SIGCHLD did */
-static struct itimerval timers[TIMERS];       /* alarm() before we were started is the program's */
-static int parent_death;                      /* so is a signal for the death of our parent */
-static struct signal_seen held[SIGNALS_SEEN]; /* came to us, in this order */
+static struct sigaction found_child; /* disposition of SIGCHLD at the start */
+/* Timers set before gpuprof started (alarm()) are the program's. */
+static struct itimerval timers[TIMERS];
+static int parent_death;                      /* so is a signal for the death of the parent */
+static struct signal_seen held[SIGNALS_SEEN]; /* came to gpuprof, in this order */
 static size_t held_count;
-static struct signal_seen others[SIGNALS_SEEN]; /* came to the witness, and not to us yet */
+static struct signal_seen others[SIGNALS_SEEN]; /* came to the witness, and not yet to gpuprof */
 static size_t other_count;
 
 static void take_timers(void)
 {
     struct itimerval none = {0};
     for (int i = 0; i < TIMERS; i++)
-        setitimer(i, &none, &timers[i]); /* ITIMER_REAL, _VIRTUAL, _PROF are 0, 1, 2 */
+        setitimer(i, &none, &timers[i]); /* ITIMER_REAL, _VIRTUAL and _PROF are 0, 1 and 2 */
 }
 
 static bool runs(const struct itimerval *t)
@@ -65,7 +67,7 @@ static void take(void)
     size_t left = held_count, end = held_count;
     end += signals_take(fd, held + held_count, SIGNALS_SEEN - held_count);
     for (size_t i = held_count; i < end; i++)
-        if (held[i].number == SIGCHLD && held[i].code > 0) /* by the kernel, of our child */
+        if (held[i].number == SIGCHLD && held[i].code > 0) /* from the kernel, about our child */
             child_news = true;
         else
             held[left++] = held[i];
@@ -78,7 +80,8 @@ static void take(void)
 void signals_keep(void)
 {
     sigset_t all;
-    struct sigaction a = {.sa_handler = SIG_DFL}; /* ignored, it would take the status with it */
+    /* Ignored, SIGCHLD would drop the child's status. */
+    struct sigaction a = {.sa_handler = SIG_DFL};
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &found_mask);
     sigaction(SIGCHLD, &a, &found_child);
@@ -98,7 +101,8 @@ void signals_open(char *const *argv)
     program_words = argv;
     witness_start(argv);
     take();
-    for (size_t i = before; i < held_count; i++) /* of ours: nobody reads our stderr */
+    /* Not those of our own: SIGPIPE if nobody reads our stderr. */
+    for (size_t i = before; i < held_count; i++)
         if (held[i].sender != getpid())
             held[left++] = held[i];
     held_count = left;
@@ -107,12 +111,12 @@ void signals_open(char *const *argv)
 
 void signals_give_back(void)
 {
-    if (parent_death == SIGKILL) /* others reach us, and are passed on */
+    if (parent_death == SIGKILL) /* other signals reach gpuprof, which passes them on */
         prctl(PR_SET_PDEATHSIG, parent_death);
     for (int i = 0; i < TIMERS; i++)
         if (runs(&timers[i]))
             setitimer(i, &timers[i], NULL);
-    for (size_t i = 0; i < held_count; i++) { /* pending since before we were there */
+    for (size_t i = 0; i < held_count; i++) { /* they were pending before gpuprof started */
         siginfo_t info = {.si_signo = held[i].number, .si_code = held[i].code};
         info.si_pid = held[i].sender;
         info.si_value.sival_ptr = (void *)held[i].value;
@@ -126,7 +130,7 @@ static void deliver(const struct signal_seen *s)
 {
     if (s->sender == getpid() || (helper && s->sender == helper) ||
         (s->number == SIGXCPU && s->code == SI_KERNEL))
-        return; /* about us: a pipe without a reader, a limit */
+        return; /* about gpuprof itself: a pipe without a reader, a limit */
     if (reserved && s->number == reserved) {
         ours++;
         return;
@@ -136,7 +140,7 @@ static void deliver(const struct signal_seen *s)
             wanted = s->number;
         return;
     }
-    pid_t to = s->sender == program ? getppid() : program; /* the program means its parent */
+    pid_t to = s->sender == program ? getppid() : program; /* the program signals its parent */
     if (to <= 1)
         return;
     siginfo_t info = {.si_signo = s->number, .si_code = SI_QUEUE, .si_errno = 0};
@@ -147,8 +151,9 @@ static void deliver(const struct signal_seen *s)
         kill(to, s->number);
 }
 
-/* A terminal signals the group that is in front. A program that makes a group of its own stays in
- * front where it leads its group already; behind us it does not. */
+/* A terminal signals its foreground group. A program that makes a group of its own stays in the
+ * foreground if it led its group already; behind gpuprof it does not, so gpuprof passes the signal
+ * on. */
 static void deliver_to_group(const struct signal_seen *s)
 {
     if (program && leads_group && s->code == SI_KERNEL && getpgid(program) == program &&
@@ -167,7 +172,7 @@ static bool same(const struct signal_seen *a, const struct signal_seen *b)
            (!queues(a->number) || a->value == b->value);
 }
 
-/* Did the witness get it too? What it got is used up. */
+/* True if the witness got it too. That entry is then removed. */
 static bool witnessed(const struct signal_seen *s)
 {
     for (size_t i = 0; i < other_count; i++)
@@ -185,7 +190,7 @@ char signals_state(pid_t pid)
     int f = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     ssize_t n = f >= 0 ? read(f, text, sizeof text - 1) : 0;
     if (pid > 0 && f < 0 && errno != ENOENT && kill(pid, 0) == 0)
-        return 'S'; /* it is there, and no file descriptor is left to look at it */
+        return 'S'; /* the process exists, but no file descriptor is left to read its state */
     if (f >= 0)
         close(f);
     text[n > 0 ? n : 0] = 0;
@@ -194,15 +199,16 @@ char signals_state(pid_t pid)
     return (char)(over ? 0 : end[2]);
 }
 
-/* A terminal that goes away tells the leader of its session alone, and the program may be about to
- * end because nothing can be read any more. */
+/* True for signals of a terminal that goes away. Only the leader of its session gets them, and the
+ * program may be about to end because it can read no more. */
 static bool is_of_terminal(const struct signal_seen *s)
 {
     return s->code == SI_KERNEL && (s->number == SIGHUP || s->number == SIGCONT) &&
            getsid(0) == getpid();
 }
 
-/* A sender that is on a core, or waits for one, may be between two signals that it sends. */
+/* True if the signal need not wait for the witness any longer. A sender that runs, or waits for a
+ * core, may be between two signals that it sends. */
 static bool due(const struct signal_seen *s, int64_t now)
 {
     if (!witness_there() || !program || is_of_terminal(s))
@@ -211,8 +217,8 @@ static bool due(const struct signal_seen *s, int64_t now)
     return age >= held_last_ns || (age >= held_ns && signals_state(s->sender) != 'R');
 }
 
-/* What came to us before it was asked, and to the group, it has got: the kernel signals the newest
- * process of a group first. */
+/* Adds what the witness got. Signals that came to gpuprof earlier, and were sent to the group, are
+ * among them: the kernel signals the newest process of a group first. */
 static void ask_witness(void)
 {
     struct signal_seen got[SIGNALS_SEEN];
@@ -233,8 +239,8 @@ static bool stops(int number)
     return number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
 }
 
-/* A stop takes a SIGCONT that is pending away, and the other way round. So the witness may never
- * see the first of two that come soon after each other, and nobody needs it any more. */
+/* A stop removes a pending SIGCONT, and SIGCONT a pending stop. So the witness may never see the
+ * first of two that follow each other quickly, and it has no effect any more. */
 static bool is_undone(size_t i)
 {
     for (size_t k = i + 1; k < held_count; k++)
@@ -244,9 +250,9 @@ static bool is_undone(size_t i)
     return false;
 }
 
-/* Which of them the program got without us. The same signal again from the same
- * process, to us or to the group, in the moment in which they are held: the program finds the first
- * one pending (`timeout` signals its child and then its group). */
+/* Marks the signals that the program got without gpuprof. Also the same signal from the same
+ * process, sent to gpuprof or to the group while the first is held: the program finds the first one
+ * pending (`timeout` signals its child and then its group). */
 static void mark_got(bool *got)
 {
     for (size_t i = 0; i < held_count; i++) {
@@ -260,7 +266,7 @@ static void mark_got(bool *got)
             got[k] |= same(&held[i], &held[k]);
 }
 
-/* Whoever got none of it gets it now, in the order in which it came; all: nothing is held back. */
+/* Delivers the signals that the program did not get, in their order. all: none is held back. */
 static void settle(bool all)
 {
     bool got[SIGNALS_SEEN] = {false};
@@ -281,9 +287,9 @@ static void settle(bool all)
 
 void signals_for(pid_t pid)
 {
-    if (!pid) /* what came until now was for it */
+    if (!pid) /* signals so far were for the program that ended */
         take();
-    held_count = 0; /* what came before it was there, it has brought along */
+    held_count = 0; /* the program inherited the signals that came before it */
     program = pid;
 }
 
@@ -305,7 +311,7 @@ void signals_stop_too(int sig)
 {
     struct sigaction a = {.sa_handler = SIG_DFL}, before;
     sigset_t one;
-    settle(true); /* nothing waits while we are stopped */
+    settle(true); /* no signal may wait while gpuprof is stopped */
     sigemptyset(&one);
     sigaddset(&one, sig);
     if (sig != SIGSTOP)
@@ -313,7 +319,7 @@ void signals_stop_too(int sig)
     if (shared)
         atomic_store(shared, true);
     kill(getpid(), sig);
-    sigprocmask(SIG_UNBLOCK, &one, NULL); /* stopped here, until SIGCONT */
+    sigprocmask(SIG_UNBLOCK, &one, NULL); /* stops here until SIGCONT */
     sigprocmask(SIG_BLOCK, &one, NULL);
     if (shared)
         atomic_store(shared, false);

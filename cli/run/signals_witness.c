@@ -1,4 +1,4 @@
-/* See signals.h: the process that sees what our process group gets. */
+/* The witness: a process that sees which signals gpuprof's process group gets (signals.h). */
 #include "cli/run/signals.h"
 
 #include "base/clock.h"
@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 enum { ANSWER_MS = 50, ANSWER_LAST_MS = 500, AGAIN = 100 /* times */ };
-static const int64_t kept_ns = INT64_C(2000000000); /* nobody asks for older ones */
+static const int64_t kept_ns = INT64_C(2000000000); /* older signals are not needed */
 
-static pid_t witness; /* 0 = none */
+static pid_t witness; /* 0: none */
 static int line = -1;
 
 size_t signals_take(int fd, struct signal_seen *at, size_t room)
@@ -34,12 +34,12 @@ size_t signals_take(int fd, struct signal_seen *at, size_t room)
     return n;
 }
 
-/* Who searches command lines (pkill -f) finds the witness where he finds the program: it shows the
- * program's behind two words of its own, of which pidof -x takes the second for a script's name.
- * Its name is neither the program's, because guards against a second instance count processes of
- * that name (pgrep -x, pidof), nor ours, because what is sent to gpuprof by name is for the
- * program, and has not reached it yet. argv lies in the memory that the kernel shows as our command
- * line. */
+/* Sets the witness's name and command line. A search by command line (pkill -f) must find the
+ * witness where it finds the program, so its command line is the program's behind two words of its
+ * own, of which pidof -x takes the second for a script's name. Its name is not the program's,
+ * because guards against a second instance count processes of that name (pgrep -x, pidof). It is
+ * not gpuprof's either, because a signal to gpuprof by name is meant for the program, which has not
+ * got it. argv lies in the memory that the kernel shows as this process's command line. */
 static void take_name(char *const *argv)
 {
     static const char name[] = "witness\0-";
@@ -47,19 +47,19 @@ static void take_name(char *const *argv)
     prctl(PR_SET_NAME, name);
     for (char *const *a = argv; *a; a++) {
         if (*a < own || (end && *a != end))
-            return; /* not the command line that the kernel gave us */
+            return; /* not the command line that the kernel shows */
         end = *a + strlen(*a) + 1;
     }
     size_t n = (size_t)(end - argv[0]), used = sizeof name;
     char *from = argv[0];
     if ((size_t)(from - own) < used)
-        return; /* nothing is shorter than "gpuprof run", but for a link to it */
+        return; /* too short for our words: a link to gpuprof has a shorter name */
     memmove(own + used, from, n);
     memcpy(own, name, used);
     memset(own + used + n, 0, (size_t)(end - own) - used - n);
 }
 
-/* Notes what comes, and tells it when asked. Does not return. */
+/* Collects signals, and sends them when asked. Does not return. */
 static _Noreturn void see(int asked)
 {
     static struct signal_seen seen[SIGNALS_SEEN];
@@ -87,7 +87,7 @@ static _Noreturn void see(int asked)
     }
 }
 
-/* Every file is the program's or ours: it holds none of them open. */
+/* Closes all files: they belong to the program or to gpuprof. */
 static void close_files(int but)
 {
     for (int fd = 0; fd < 3 && but >= 3; fd++)
@@ -156,7 +156,7 @@ size_t witness_ask(struct signal_seen *at)
     if (!witness || send(line, "?", 1, MSG_NOSIGNAL) != 1)
         return 0;
     if (!answered(ANSWER_MS))
-        kill(witness, SIGCONT); /* somebody stopped it */
+        kill(witness, SIGCONT); /* it may have been stopped */
     if (!answered(ANSWER_LAST_MS))
         return 0;
     ssize_t bytes = recv(line, at, SIGNALS_SEEN * sizeof *at, 0);

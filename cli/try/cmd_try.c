@@ -1,6 +1,6 @@
-/* try: do changes save what was predicted? Runs the program once for the prediction, once with each
- * change to see whether it obeys, then in turns without and with each (ABBA; A B C C B A), and
- * compares (analyzer/compare/ab.h). */
+/* try: do changes save what was predicted? Runs the program once for the prediction, and once with
+ * each change to see whether the program applies it. Then it runs the program in turns without and
+ * with each change (ABBA; A B C C B A), and compares (analyzer/compare/ab.h). */
 #include "analyzer/profile/store.h"
 #include "cli/common/command.h"
 #include "cli/common/output.h"
@@ -38,7 +38,8 @@ static const struct option_spec options[] = {
 
 enum { PILOT = 2, MOST = 6 };
 
-/* The first run, unless there is a profile already. Its status if not 0, -1 with *e set. */
+/* The first run, unless there is a profile already. Returns its status if it is not 0; -1 with *e
+ * set. */
 static int run_first(struct trial *t, struct err *e)
 {
     if (profile)
@@ -47,7 +48,7 @@ static int run_first(struct trial *t, struct err *e)
     return trial_record(t, t->profile, NULL, NULL, false, e);
 }
 
-/* One run with each change: what the program does not obey is not tried any further. */
+/* One run with each change. A change that the program does not apply is not tried further. */
 static int probe_from(struct trial *t, size_t from, struct err *e)
 {
     for (size_t i = from; i < t->count; i++) {
@@ -61,7 +62,7 @@ static int probe_from(struct trial *t, size_t from, struct err *e)
     return 0;
 }
 
-/* What is to be tried, with its prediction; the profile is not kept in memory any longer. */
+/* Chooses the changes to try, with their predictions. The profile is then released from memory. */
 static int choose(struct trial *t, struct err *e)
 {
     struct loaded l;
@@ -80,7 +81,7 @@ static int choose(struct trial *t, struct err *e)
     return rc == 0 ? probe_from(t, alone, e) : rc;
 }
 
-/* Runs an arm for 90 % power to tell half of what was predicted, or 1 %. */
+/* Runs per arm that give 90 % power to detect half of what was predicted, or 1 % of the step. */
 static size_t runs_for(struct trial *t, struct tried *c)
 {
     const struct ab_prediction *p = &c->predicted;
@@ -99,8 +100,8 @@ static size_t runs_wanted(struct trial *t)
     return most;
 }
 
-/* Without a change and with each; every other round backwards, so that a drift of the machine meets
- * all of them alike. */
+/* One run without a change and one with each; every other round backwards, so that a drift of the
+ * machine affects all of them alike. */
 static int round_of_runs(struct trial *t, size_t round, const char *of, struct err *e)
 {
     for (size_t i = 0; i <= t->count; i++) {
@@ -134,7 +135,7 @@ static int measure(struct trial *t, struct err *e)
     return 0;
 }
 
-/* A profile that cannot be written to does not make the trial fail. */
+/* Stores the results. If the profile cannot be written, the trial does not fail. */
 static void keep(struct trial *t)
 {
     t->tried_ns = clock_ns(CLOCK_REALTIME);
@@ -153,7 +154,8 @@ static void keep(struct trial *t)
     }
 }
 
-/* 0: one of them saves time; 3: none that can be told, but of some it cannot be told; 1. */
+/* The exit status: 0: a change saves time; 3: none does for certain, and for some it cannot be
+ * decided; 1: none does. */
 static int status_of(const struct trial *t)
 {
     int status = 1;
@@ -168,14 +170,14 @@ static int status_of(const struct trial *t)
     return status;
 }
 
-/* Somebody wanted us to end, as Ctrl-C does. */
+/* gpuprof was asked to end, for example by Ctrl-C. */
 static int interrupted(void)
 {
     say("interrupted");
     return 130;
 }
 
-/* Is there a run of each kind? */
+/* True if there is a run of each arm. */
 static bool compared(const struct trial *t)
 {
     bool any = t->without.count > 0;

@@ -1,4 +1,4 @@
-/* See try.h: which changes, and what is predicted for them. */
+/* Chooses the changes of a trial, and predicts them (try.h). */
 #include "cli/try/try.h"
 
 #include "analyzer/advice/advice.h"
@@ -15,7 +15,7 @@ static bool names_setting(const char *list, const char *settings)
     return settings_next(&settings, &s) && settings_find(list, s.name, s.name_size, &other);
 }
 
-/* Adds the settings whose name is not in the list yet. false: no room. */
+/* Adds the settings whose names are not in the list yet. False: no room. */
 static bool add_settings(char *list, size_t size, const char *settings)
 {
     struct setting_text s, other;
@@ -51,7 +51,8 @@ static int predict(struct tried *c, const struct trial *t, struct loaded *l, str
             c->at_most += (double)c->advice[i]->saves_high_ns / (double)t->step_ns;
         c->at_most = c->at_most < 1 ? c->at_most : 1;
     }
-    c->predicted.at_most = c->at_most; /* of what is advised; not of other values of it */
+    /* Holds for what is advised, not for other values of the setting. */
+    c->predicted.at_most = c->at_most;
     if (rc == 1)
         c->predicted = (struct ab_prediction){true, (double)s.low_ns / (double)t->step_ns,
                                               (double)s.mid_ns / (double)t->step_ns,
@@ -59,8 +60,8 @@ static int predict(struct tried *c, const struct trial *t, struct loaded *l, str
     return rc < 0 ? -1 : 0;
 }
 
-/* One setting, of which other values are advised, alone or with others: a bound of what its cause
- * costs holds for all. */
+/* For one setting of which the advice sets other values, alone or with others: the bound, which is
+ * the cost of the cause, holds for all values. */
 static void advise_otherwise(struct tried *c, const struct trial *t, const struct advice *a)
 {
     for (size_t i = 0; i < a->ranked_count && !strchr(c->settings, ';'); i++) {
@@ -90,7 +91,7 @@ static int choose_asked(struct trial *t, struct loaded *l, const char *apply, st
         c->advice[c->advice_count++] = o;
         add_settings(covered, sizeof covered, o->setting);
     }
-    if (!settings_hold(covered, c->settings)) /* nobody knows what the rest of it does */
+    if (!settings_hold(covered, c->settings)) /* the effect of the other settings is unknown */
         c->advice_count = 0;
     if (c->advice_count == 0 && t->step_ns > 0)
         advise_otherwise(c, t, a);
@@ -113,11 +114,11 @@ static void pass(struct trial *t, const struct outcome *o)
         return;
     struct passed *p = &t->passed[t->passed_count++];
     snprintf(p->rule, sizeof p->rule, "%s", o->rule->id);
-    if (o->setting) /* as --apply takes it from a shell */
+    if (o->setting) /* in the form in which --apply takes it from a shell */
         settings_copy(p->setting, sizeof p->setting, o->setting, ',');
 }
 
-/* Why so few: `top` were asked for. */
+/* Says why fewer changes than `top` are tried. */
 static void why_fewer(struct trial *t, const struct advice *a, int top)
 {
     const char *one = a->ranked_count == 1 ? "finding" : "findings";

@@ -1,4 +1,5 @@
-/* See try.h. One transaction: a reader finds the whole row or none. */
+/* Stores the results of a trial (try.h). In one transaction: a reader finds the whole row or
+ * none. */
 #include "cli/try/try.h"
 
 #include "analyzer/profile/history.h"

@@ -1,4 +1,4 @@
-/* See try.h: the answer, for people and for programs. */
+/* Prints the answer of a trial, for people and for programs (try.h). */
 #include "cli/try/try.h"
 
 #include "cli/common/command.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Stopped before there were enough runs for a verdict. */
+/* True if the trial was stopped before there were enough runs for a verdict. */
 static bool cut_short(const struct tried *c)
 {
     return trial_interrupted() && c->result.verdict == AB_UNDERPOWERED;
@@ -70,7 +70,7 @@ static void change_json(struct json_tree *j, const struct tried *c)
     tree_end(j);
 }
 
-/* The step without a change, as the changes were compared with it; 0 = not known. */
+/* Step time without a change, as used in the comparison; 0: unknown. */
 static int64_t without_ns(const struct trial *t)
 {
     for (size_t i = 0; i < t->count; i++)
@@ -79,7 +79,7 @@ static int64_t without_ns(const struct trial *t)
     return 0;
 }
 
-/* Fewer changes than --top asked for. */
+/* True if fewer changes were tried than --top wanted. */
 static bool fewer(const struct trial *t)
 {
     return t->asked > 1 && *t->fewer;
@@ -116,7 +116,7 @@ void trial_print_json(const struct trial *t)
     tree_print(&j, stdout);
 }
 
-/* Wrapped between words; what follows the first line begins at column `indent`. */
+/* Wraps at words. Lines after the first begin at column `indent`. */
 static void wrap(int column, int indent, const char *fmt, va_list ap)
 {
     char text[2048];
@@ -125,7 +125,7 @@ static void wrap(int column, int indent, const char *fmt, va_list ap)
     term_wrap(&t, column, indent, text);
 }
 
-/* A paragraph. */
+/* Prints a paragraph. */
 __attribute__((format(printf, 2, 3))) static void put(int indent, const char *fmt, ...)
 {
     va_list ap;
@@ -134,7 +134,7 @@ __attribute__((format(printf, 2, 3))) static void put(int indent, const char *fm
     va_end(ap);
 }
 
-/* The same behind a label: "  measured   ...". */
+/* Prints a paragraph behind a label: "  measured   ...". */
 __attribute__((format(printf, 2, 3))) static void put_labelled(const char *label, const char *fmt,
                                                                ...)
 {

@@ -1,4 +1,4 @@
-/* See try.h: starting the program, and Ctrl-C. */
+/* Starts the program of a trial, and handles Ctrl-C (try.h). */
 #include "cli/run/signals.h"
 #include "cli/try/try.h"
 
@@ -47,7 +47,7 @@ static size_t count_words(char **argv)
     return n;
 }
 
-/* In the child: `gpuprof run` with the program. Does not return. */
+/* In the child: becomes `gpuprof run` with the program. Does not return. */
 static void become_run(const struct trial *t, const char *profile, const char *log,
                        const struct tried *c, bool marks)
 {

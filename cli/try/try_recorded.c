@@ -1,4 +1,4 @@
-/* `gpuprof try FILE`: the program is the one that FILE was recorded of, started in the same words. */
+/* `gpuprof try FILE`: the program is the one recorded in FILE, started by the same command. */
 #include "cli/try/try.h"
 
 #include "analyzer/profile/store.h"
@@ -11,7 +11,7 @@ bool trial_is_profile(const char *path)
     return store_is_profile(path);
 }
 
-/* At its blanks; malloc'ed, ends with NULL. NULL: out of memory. */
+/* Splits a command at its blanks; malloc'ed, ends with NULL. NULL: out of memory. */
 static char **split(const char *command, size_t *count)
 {
     char **words = calloc(strlen(command) / 2 + 2, sizeof *words), *text = strdup(command),
@@ -27,8 +27,9 @@ static char **split(const char *command, size_t *count)
     return words;
 }
 
-/* A profile keeps the words joined, without secrets: they can be had back where no word holds a blank, none was left out, and
- * all found room. Their number tells. */
+/* A profile keeps the command joined by blanks, without secrets. It can be split again if no
+ * argument has a blank, no secret was removed, and all arguments had room: their stored number
+ * shows that. */
 char **trial_recorded(const char *path, const char **device, struct err *e)
 {
     struct loaded l;

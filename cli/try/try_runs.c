@@ -1,4 +1,5 @@
-/* See try.h: reruns, what the program said of the change, and how long its steps took. */
+/* The reruns of a trial: whether the program applies a change, and how long its steps take
+ * (try.h). */
 #include "cli/try/try.h"
 
 #include "base/settings.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the log ends with: a few lines, on one. */
+/* The last few lines of the log, joined into one. */
 static void last_words(const char *log, char *text, size_t size)
 {
     text[0] = '\0';
@@ -33,7 +34,8 @@ static void last_words(const char *log, char *text, size_t size)
         *p = '|';
 }
 
-/* A C program says it by gpuprof_applied() of gpuprof.h, or an NVTX range of that name. */
+/* True if a C program has reported that it applies the setting: by gpuprof_applied() of gpuprof.h,
+ * or by an NVTX range of that name. */
 static bool marked(const struct timeline *t, const char *setting)
 {
     char start[144];
@@ -44,7 +46,7 @@ static bool marked(const struct timeline *t, const char *setting)
     return false;
 }
 
-/* The last word of any process on the setting: true when one obeyed. */
+/* True if any process applied the setting. *refusal: the last refusal, or NULL. */
 static bool obeyed(const struct timeline *t, const char *key, const char **refusal)
 {
     bool any = marked(t, key + strlen(FACT_APPLY "."));
@@ -92,7 +94,7 @@ static int take_run(struct ab_arm *arm, struct ab_run r, struct err *e)
     return 0;
 }
 
-/* As struct steps counts its pace. */
+/* True if the step counts for the pace, as in struct steps. */
 static bool in_pace(const struct step *s)
 {
     return (s->used || s->slow) && s->length_ns > 0;
@@ -109,8 +111,8 @@ static int take_steps(struct ab_arm *arm, const struct advice *a, struct err *e)
     return take_run(arm, r, e);
 }
 
-/* Where nothing but marks was recorded: the steps of the process that has most of them, without the
- * warm-up and the last one, which ends when the program does. */
+/* If only marks were recorded: takes the steps of the process that has most of them, without the
+ * warm-up and without the last step, which ends with the program. */
 static int take_marks(struct ab_arm *arm, const struct timeline *t, size_t warm, struct err *e)
 {
     int64_t steps = 0, most = 0, process = -1;
@@ -133,8 +135,8 @@ static int take_marks(struct ab_arm *arm, const struct timeline *t, size_t warm,
     return take_run(arm, r, e);
 }
 
-/* How much longer than in any other of them the first kernel of a steady step has to wait for its
- * turn, at most: marks tell the pace of a run no better than this over its length. */
+/* The range, over the steady steps, of how long a step's first kernel waits for its turn. Marks
+ * know the length of a run only up to this. */
 static double host_leads(const struct advice *a)
 {
     const struct timeline *t = a->facts->tl;
@@ -159,8 +161,8 @@ static double host_leads(const struct advice *a)
     return range;
 }
 
-/* Marks mislead where the host runs ahead of the GPU, now more, now less. That a step is marked
- * earlier or later because its batch took its time does not: the GPU has to wait, too. */
+/* Marks mislead if the host runs ahead of the GPU by varying amounts. A step that is marked late
+ * because its batch came late does no harm, since the GPU waits for the batch too. */
 bool trial_marks_tell(struct trial *t, const struct advice *a)
 {
     enum { LEAST = 8 };
@@ -180,7 +182,7 @@ bool trial_marks_tell(struct trial *t, const struct advice *a)
            (marked == paced || host_leads(a) < 0.005 * (double)paced);
 }
 
-/* Runs the program once more and loads what was recorded. */
+/* Runs the program once more, and loads the recording. */
 static int rerun(struct trial *t, struct tried *c, bool marks, struct loaded *l, struct err *e)
 {
     char profile[PATH_MAX], log[PATH_MAX], words[400];
@@ -209,7 +211,7 @@ int trial_probe(struct trial *t, struct tried *c, struct err *e)
     ask_program(c, l.timeline);
     t->marks = trial_marks_tell(t, l.analysis) && t->marks;
     c->obeys = c->acknowledged > 0;
-    c->acknowledged = 0; /* counts those that are timed */
+    c->acknowledged = 0; /* from now on it counts timed reruns */
     load_release(&l);
     return 0;
 }
@@ -224,7 +226,7 @@ int trial_again(struct trial *t, struct tried *c, struct err *e)
         ask_program(c, l.timeline);
     else if (c)
         c->acknowledged +=
-            c->obeys; /* a rerun with marks alone does not record the reply: take the first look's */
+            c->obeys; /* a rerun with only marks does not record the reply: use the probe's */
     int rc = t->marks ? take_marks(arm, l.timeline, t->warm, e) : take_steps(arm, l.analysis, e);
     load_release(&l);
     return rc;
@@ -238,5 +240,5 @@ void trial_remove(struct trial *t)
         snprintf(path, sizeof path, "%s/%s", t->folder, left[i]);
         unlink(path);
     }
-    rmdir(t->folder); /* stays when a failed run's log lies in it */
+    rmdir(t->folder); /* fails, and the folder stays, if it holds a failed run's log */
 }

@@ -1,5 +1,5 @@
-/* view: opens a trace in ui.perfetto.dev. The page fetches it from here, once, over loopback; the
- * trace goes nowhere else. */
+/* view: opens a trace in ui.perfetto.dev. The page fetches the trace from this process, once, over
+ * loopback; the trace goes nowhere else. */
 #include "cli/common/command.h"
 #include "cli/results/export_to.h"
 #include "cli/lint/lint.h"
@@ -33,7 +33,7 @@ static bool is_trace(const char *path)
            (n > 8 && !strcmp(path + n - 8, ".json.gz"));
 }
 
-/* Starts the desktop's browser; its own output is not ours. */
+/* Starts the desktop's browser, without its output. */
 static void open_browser(const char *url)
 {
     pid_t pid = fork();
@@ -49,7 +49,7 @@ static void open_browser(const char *url)
         say("cannot start a browser; open the address above");
 }
 
-/* Takes over `file`. */
+/* Serves `file`, and closes it. */
 static int serve(int file, const char *name)
 {
     struct err e = ERR_INIT;
@@ -68,7 +68,7 @@ static int serve(int file, const char *name)
     return rc ? fail(&e) : 0;
 }
 
-/* A profile is exported into memory: nothing of it lies in a folder, whatever ends this process. */
+/* Exports a profile into memory, so that no file is left, however this process ends. */
 static int export_and_serve(const char *path)
 {
     struct err e = ERR_INIT;
@@ -88,7 +88,8 @@ static int export_and_serve(const char *path)
     return fail(&e);
 }
 
-/* Viewers show what comes before the damage, or nothing, and say neither. */
+/* Warns about a damaged trace: viewers show only what comes before the damage, or nothing, without
+ * saying so. */
 static void warn_if_damaged(const char *path)
 {
     struct err e = ERR_INIT;

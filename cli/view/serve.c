@@ -19,9 +19,9 @@
 
 enum {
     CLIENTS = 16,
-    ASK_MS = 5000,   /* until a request is there */
+    ASK_MS = 5000,   /* for a request to arrive */
     TAKE_MS = 10000, /* between two parts of the answer */
-    LEAVE_MS = 2000, /* until the other end closes */
+    LEAVE_MS = 2000, /* for the other end to close */
     CHUNK = 1 << 16
 };
 
@@ -31,10 +31,10 @@ struct client {
     int fd;
     enum state state;
     bool stranger;
-    bool takes_file; /* behind the answer */
+    bool takes_file; /* the file follows the answer */
     char head[SERVE_HEAD], answer[1024];
     size_t got, answer_n, answer_at;
-    long long at; /* of the file */
+    long long at; /* position in the file */
     int64_t deadline_ms, since_ms;
 };
 
@@ -50,7 +50,7 @@ static int64_t now_ms(void)
     return clock_monotonic_ns() / 1000000;
 }
 
-/* A path that nobody can guess: 16 bytes from the kernel. */
+/* A path that cannot be guessed: 16 random bytes from the kernel. */
 static int choose_path(struct server *s, const char *name, struct err *e)
 {
     unsigned char secret[16];
@@ -107,7 +107,7 @@ static void drop(struct serving *v, size_t i)
     v->at[i] = v->at[--v->n];
 }
 
-/* Closes the oldest connection that has sent no request yet. */
+/* Closes the oldest connection that has sent no request yet. False: there is none. */
 static bool make_room(struct serving *v)
 {
     size_t oldest = v->n;
@@ -126,7 +126,7 @@ static void welcome(struct serving *v)
     int fd = accept4(v->s->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) {
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-            poll(NULL, 0, 50); /* no descriptors left: not in circles */
+            poll(NULL, 0, 50); /* no descriptors left: do not try again at once */
         return;
     }
     if (v->n == CLIENTS && !make_room(v)) {
@@ -163,7 +163,7 @@ static void reply(struct serving *v, struct client *c, enum serve_reply r, bool 
     c->deadline_ms = now_ms() + TAKE_MS;
 }
 
-/* false: the connection is over. What comes behind the request is not looked at. */
+/* Reads the request. False: the connection is over. Bytes behind the request are ignored. */
 static bool take_request(struct serving *v, struct client *c)
 {
     ssize_t n = recv(c->fd, c->head + c->got, sizeof c->head - c->got, 0);
@@ -183,7 +183,7 @@ static bool take_request(struct serving *v, struct client *c)
     return true;
 }
 
-/* Bytes that went out; 0: not now; -1: the connection is over. */
+/* Returns the bytes sent; 0: not possible now; -1: the connection is over. */
 static ssize_t send_some(int fd, const char *data, size_t n)
 {
     ssize_t sent = send(fd, data, n, MSG_NOSIGNAL);
@@ -220,7 +220,7 @@ static bool give_answer(struct serving *v, struct client *c)
     return sent >= 0;
 }
 
-/* Until the other end has closed, too: to close before would take back what it has not read. */
+/* Waits until the other end has closed. Closing first would discard what it has not read. */
 static bool see_off(struct client *c)
 {
     char rest[4096];
@@ -228,7 +228,7 @@ static bool see_off(struct client *c)
     return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* Whether the connection goes on. */
+/* Handles a connection. True: it goes on. */
 static bool attend(struct serving *v, struct client *c, bool ready)
 {
     bool on = c->deadline_ms > now_ms();
@@ -255,7 +255,7 @@ static int wait_and_attend(struct serving *v, int64_t end_ms, struct err *e)
     int left = until <= now ? 0 : until - now > 60000 ? 60000 : (int)(until - now);
     if (poll(p, (nfds_t)n + 1, left) < 0 && errno != EINTR)
         return err_set(e, "cannot wait for the browser: %s", strerror(errno));
-    for (size_t i = n; i-- > 0;) /* backwards: drop moves the last one into the place */
+    for (size_t i = n; i-- > 0;) /* backwards, because drop moves the last one into its place */
         if (!attend(v, &v->at[i], p[i + 1].revents != 0))
             drop(v, i);
     if (p[0].revents)

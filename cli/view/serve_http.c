@@ -1,10 +1,10 @@
-/* Reads a request of HTTP, as far as view needs. */
+/* Reads an HTTP request, as far as view needs it. */
 #include "cli/view/serve.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Takes as long for a wrong path as for the right one. */
+/* Compares in the same time for right and wrong paths, so that timing tells nothing. */
 static bool same_path(const char *s, size_t n, const char *path)
 {
     size_t wanted = strlen(path);
@@ -24,7 +24,7 @@ struct request {
     size_t method_n, path_n, host_n, origin_n;
 };
 
-/* "GET /path HTTP/1.1" */
+/* Reads "GET /path HTTP/1.1". */
 static bool read_first_line(struct request *r, const char *s, size_t n)
 {
     const char *blank = memchr(s, ' ', n);
@@ -51,7 +51,7 @@ static void trim(const char **s, size_t *n)
         --*n;
 }
 
-/* "Name: value"; a header that is given twice, or a name with blanks in it, is nobody's request. */
+/* Reads "Name: value". False: a header occurs twice, or a name has blanks. */
 static bool read_header(struct request *r, const char *s, size_t n)
 {
     const char *colon = memchr(s, ':', n);

@@ -1,4 +1,4 @@
-/* Whose program asks: the kernel's table of connections tells the user of each end. */
+/* The user of the program that asks: the kernel's table of connections has the user of each end. */
 #include "cli/view/serve.h"
 
 #include <netinet/in.h>
