@@ -1,4 +1,4 @@
-/* Tells which characters of a name would act on what shows them. */
+/* Tells which characters of a name would act on a terminal or another viewer (chars.h). */
 #include "report/chars.h"
 
 #include <string.h>

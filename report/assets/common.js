@@ -1,5 +1,5 @@
 'use strict';
-/* What both halves of the page's script use. */
+/* Functions that all parts of the page's script use. */
 
 function undelta(list) {
     let last = 0;
@@ -7,7 +7,7 @@ function undelta(list) {
     return list;
 }
 
-/* First index of sorted `list` whose value is above v. */
+/* First index of sorted `list` whose value is above v; list.length if there is none. */
 function upperBound(list, v) {
     let low = 0, high = list.length;
     while (low < high) {
@@ -18,13 +18,13 @@ function upperBound(list, v) {
     return low;
 }
 
-/* A colour (#rrggbb) over another, of which it lets the rest through. */
+/* A colour (#rrggbb) laid over another one; `share` is its opacity. */
 function mix(over, below, share) {
     const parts = color => [1, 3, 5].map(i => parseInt(color.slice(i, i + 2), 16)), under = parts(below);
     return '#' + parts(over).map((v, i) => Math.round(v * share + under[i] * (1 - share)).toString(16).padStart(2, '0')).join('');
 }
 
-/* Spans, in any order, as spans that do not touch. */
+/* Merges spans, given in any order, into spans that do not touch. */
 function union(spans) {
     const out = [];
     for (const [start, end] of spans.sort((a, b) => a[0] - b[0])) {
@@ -35,14 +35,15 @@ function union(spans) {
     return out;
 }
 
-/* To three digits; with `tick` to as many as tell apart what is a tick apart. */
+/* Formats a time with three digits; with `tick`, with as many as distinguish times that are a tick
+ * apart. */
 function formatTime(ns, tick) {
     const a = Math.abs(ns), [scale, unit] = a < 1e3 ? [1, 'ns'] : a < 1e6 ? [1e3, 'us'] : a < 1e9 ? [1e6, 'ms'] : [1e9, 's'], v = ns / scale;
     if (tick) return v.toFixed(Math.max(0, Math.ceil(Math.log10(scale / tick) - 1e-9))) + ' ' + unit;
     return (a < 1e3 || Math.abs(v) >= 99.95 ? v.toFixed(0) : v.toPrecision(3)) + ' ' + unit;
 }
 
-/* A moment: of a millisecond or more to the microsecond. */
+/* Formats a moment; from a millisecond on, to the microsecond. */
 function formatMoment(ns) {
     return formatTime(ns, Math.abs(ns) < 1e6 ? 0 : 1e3);
 }

@@ -1,4 +1,5 @@
-/* What is said of the thing under the pointer, of what is picked, and of a selected span. Methods of the page. */
+/* Text about the event under the pointer, the picked one, and a selected span. Methods of the
+ * page. */
 
 const pageDetails = {
     rows(pairs) {
@@ -10,7 +11,7 @@ const pageDetails = {
         byId('details').replaceChildren(table);
     },
 
-    /* From where a moment is counted, and the words for that. */
+    /* The moment from which a time is counted, and words for it. */
     zero(at) {
         const after = this.data.after[this.timeline.after], s = this.data.steps, end = this.gpuSpan(this.step)[1];
         if (after) return [after.from, ' into the step'];
@@ -38,7 +39,7 @@ const pageDetails = {
         return out.concat(this.origin(hit));
     },
 
-    /* Who launched it, from within which operators. */
+    /* The call that launched an event, and the operators around that call. */
     origin(hit) {
         const {timeline, data: {names, mores}} = this, host = hit.row.kind === 'host';
         const launch = host ? hit : timeline.partners(hit)[0], out = [];

@@ -1,5 +1,6 @@
-/* Graphs of nested names: a click or Enter makes a box as wide as the graph, arrow keys go from box to box, and a search
- * marks names. Of the box that has the focus stands below how much it is, and which findings name its line. */
+/* Graphs of nested names. A click or Enter makes a box as wide as the graph, arrow keys move
+ * between boxes, and a search marks names. Below the graph stand the time of the focused box, and
+ * the findings that name its line. */
 class Flame {
     constructor(frame) {
         this.frame = frame;
@@ -7,7 +8,7 @@ class Flame {
             const at = e.title.lastIndexOf(': '), {left, width, top} = e.style;
             return {e, name: e.title.slice(0, at), left: parseFloat(left), width: parseFloat(width), level: Math.round(parseFloat(top) / 1.3)};
         });
-        const open = []; /* parents stand before their children */
+        const open = []; /* parents come before their children */
         for (const box of this.boxes) {
             box.parent = open[box.level - 1];
             open[box.level] = box;
@@ -43,7 +44,7 @@ class Flame {
         this.frame.after(this.text);
     }
 
-    /* Boxes around it are as wide as the graph, those beside it are gone. */
+    /* Boxes around `to` become as wide as the graph; boxes beside it are hidden. */
     zoom(to) {
         const from = to ? to.left : 0, width = to ? to.width : 100, end = from + width;
         for (const {e, name, ...box} of this.boxes) {
@@ -81,7 +82,7 @@ class Flame {
         }
     }
 
-    /* A box within one that matches counts with it. */
+    /* Marks matching boxes. A box within a matching one is already in its share. */
     search(wanted) {
         let n = 0, share = 0;
         for (const box of this.boxes) {

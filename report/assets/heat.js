@@ -1,6 +1,7 @@
-/* The heat maps of the ranks: which rank and column the pointer is on, and how late it came. */
+/* The heat maps of the ranks: shows the rank and column under the pointer, and how late that rank
+ * was. */
 
-/* Lateness in ns at each pixel, as the picture has it: in 255 levels. */
+/* Lateness in ns at each pixel. The picture has it in 255 levels, with an exponent of 0.7. */
 function heatValues(image) {
     const canvas = element('canvas');
     canvas.width = image.naturalWidth;

@@ -1,4 +1,5 @@
-/* The whole recording in one line: every step with its parts, the findings, and what is in view. */
+/* The whole recording in one line: every step with its parts, the findings, and the span in
+ * view. */
 
 class Minimap {
     constructor(data, canvas, timeline, go) {
@@ -8,7 +9,8 @@ class Minimap {
             const box = canvas.getBoundingClientRect();
             this.go(this.from + (e.clientX - box.left) / box.width * (this.to - this.from));
         };
-        const s = data.steps, margin = s.length[0] * 0.05; /* a window is all that there is to see */
+        /* With a window, only the window is shown. */
+        const s = data.steps, margin = s.length[0] * 0.05;
         this.from = data.unit === 'window' && margin ? s.start[0] - margin : data.from;
         this.to = data.unit === 'window' && margin ? s.start[0] + s.until[0] + margin : data.to;
         canvas.addEventListener('pointerdown', e => {
@@ -32,7 +34,8 @@ class Minimap {
         this.canvas.style.height = height + 'px';
         const c = this.canvas.getContext('2d');
         c.setTransform(ratio, 0, 0, ratio, 0, 0);
-        const {steps, unit, gaps, all} = this.data; /* a window is one bar: when the GPU idles in it says more */
+        /* A window would be one bar: the GPU's idle times in it tell more. */
+        const {steps, unit, gaps, all} = this.data;
         if (!steps.start.length || (unit === 'window' && gaps.start.length && all)) this.drawGaps(c, height);
         else this.drawSteps(c, height);
         c.fillStyle = this.timeline.accent;
@@ -66,7 +69,8 @@ class Minimap {
 
     drawGaps(c, height) {
         const g = this.data.gaps;
-        c.fillStyle = g.start.length ? this.timeline.partColor[0] : this.timeline.line; /* no GPU: nothing to tell apart */
+        /* Without a GPU there is only one kind. */
+        c.fillStyle = g.start.length ? this.timeline.partColor[0] : this.timeline.line;
         const [start, end] = this.data.unit === 'window' ? [this.data.steps.start[0], this.data.steps.start[0] + this.data.steps.until[0]] : [this.from, this.to];
         c.fillRect(this.x(start), 5, this.x(end) - this.x(start), height - 5);
         for (let i = 0; i < g.start.length; i++) {

@@ -1,4 +1,4 @@
-/* The page's own behaviour: the choice of a step, and what stands around the timeline. */
+/* The behaviour of the page: choosing a step, and the elements around the timeline. */
 
 function byId(id) {
     return document.getElementById(id);
@@ -17,7 +17,7 @@ async function unpack(base64) {
     return JSON.parse(await new Response(stream).text());
 }
 
-/* A step is shown up to so many of its lengths, if its work on the GPU ends later. */
+/* How much of a step is shown, in lengths of the step, if its work on the GPU ends later. */
 const AHEAD = 1.6;
 
 /* Everything that depends on the chosen step. */
@@ -48,13 +48,15 @@ class Page {
         return Math.max(upperBound(this.data.steps.start, ns) - 1, 0);
     }
 
-    /* The time on the GPU of which the parts of a step are: later than the step where the host runs ahead. */
+    /* The time on the GPU that the parts of a step divide. It is later than the step if the host
+     * runs ahead. */
     gpuSpan(step) {
         const s = this.data.steps, end = s.start[step] + s.until[step];
         return [end - s.length[step], end];
     }
 
-    /* How many of the steps whose GPU time lies in a span have their events on the page, and how many have not. */
+    /* Of the steps whose GPU time lies in a span: how many have their events on the page, and how
+     * many do not. */
     coverage(from, to) {
         const s = this.data.steps, [first, last] = this.data.window, out = [0, 0];
         if (this.data.all) return [1, 0];
@@ -66,14 +68,15 @@ class Page {
         return out;
     }
 
-    /* The step to choose for a span: that of the GPU, unless only the host's events are there. */
+    /* The step to choose for a span: by its GPU time, unless the page has only the host's
+     * events. */
     stepOf(from, to) {
         const at = (from + to) / 2, host = this.stepAt(at), {start, detail} = this.data.steps;
         const gpu = start.findIndex((_, i) => this.gpuSpan(i)[0] <= at && at < this.gpuSpan(i)[1]);
         return gpu < 0 || detail[host] || !detail[gpu] ? host : gpu;
     }
 
-    /* Moves the view to a moment of the run; into another step where it lies in one. */
+    /* Moves the view to a moment of the run, and chooses the step in which it lies. */
     go(ns) {
         const [from, to] = this.timeline.view, half = (to - from) / 2;
         if (this.stepCount() && !this.whole && this.stepAt(ns) !== this.step) this.choose(this.stepAt(ns));
@@ -117,7 +120,7 @@ class Page {
         this.bar();
     }
 
-    /* The strip becomes a slider over the steps. */
+    /* Turns the strip into a slider over the steps. */
     strip() {
         const strip = byId('strip');
         if (!strip) return;
@@ -206,7 +209,7 @@ class Page {
         byId('found').textContent = !find ? '' : match >= 0 ? match + 1 + ' of ' + matches.length : matches.length + ' on this page';
     }
 
-    /* The rows as a list, for those who cannot click on the canvas. */
+    /* The rows as a list, for users who cannot click on the canvas. */
     lanes() {
         const list = byId('lanelist'), focused = document.activeElement.id;
         list.replaceChildren(...this.data.rows.map((row, k) => {
@@ -225,7 +228,7 @@ class Page {
         if (focused.startsWith('lane-')) byId(focused).focus();
     }
 
-    /* Zooms to a span from elsewhere on the page, with its surroundings. */
+    /* Zooms to a span and its surroundings; called by buttons elsewhere on the page. */
     show(from, to, step) {
         const margin = Math.max((to - from) * 0.5, 2000);
         this.choose(step ?? this.stepOf(from, to));
@@ -255,7 +258,7 @@ class Page {
         return n + ' ' + unit + (n === 1 ? '' : unit.endsWith('ch') ? 'es' : 's');
     }
 
-    /* What of the events in view is not on the page. */
+    /* Says which events of the view are not on the page. */
     lacks() {
         const {steps: {detail}, window: [first, last], chosen, all} = this.data;
         if (!this.stepCount() || all) return '';
@@ -266,7 +269,8 @@ class Page {
         return detail[this.step] ? '' : ' This page does not contain its single events, only those of the steps around the median.';
     }
 
-    /* The host runs so far ahead that the view of the step ends before its work on the GPU does. */
+    /* True if the host runs so far ahead that the view of the step ends before its work on the GPU
+     * does. */
     runsLater() {
         const s = this.data.steps;
         return s.detail[this.step] && s.until[this.step] > AHEAD * s.length[this.step];
@@ -281,7 +285,8 @@ class Page {
 
 Object.assign(Page.prototype, pageDetails);
 
-/* On paper everything is unfolded, and the timeline is drawn in the light colours; afterwards all is as before. */
+/* For printing, everything is unfolded and the timeline drawn in the light colours; afterwards all
+ * is restored. */
 let unfolded = [];
 function print(on) {
     if (on) unfolded = [...document.querySelectorAll('details:not([open]):not(.lanes)')];
@@ -300,7 +305,7 @@ async function start() {
     document.addEventListener('copy', copyWhole);
     window.addEventListener('beforeprint', () => print(true));
     window.addEventListener('afterprint', () => print(false));
-    if (!byId('canvas')) { /* nothing was recorded that a timeline could show */
+    if (!byId('canvas')) { /* no record that a timeline could show */
         window.gpuprofReady = performance.now();
         return;
     }

@@ -45,7 +45,7 @@ function makeFilter(input, table, status) {
     });
 }
 
-/* A cell as text: whole names, no buttons that lead elsewhere. */
+/* The text of a cell: with whole names, and without buttons. */
 function cellText(cell) {
     const copy = cell.cloneNode(true);
     for (const name of copy.querySelectorAll('.mid')) name.textContent = name.title;
@@ -53,13 +53,13 @@ function cellText(cell) {
     return copy.textContent.trim();
 }
 
-/* Of a table what a selection touches: a line for each row, a tab between cells. */
+/* The selected part of a table as text: a line for each row, a tab between cells. */
 function copiedRows(table, range) {
     return [...table.rows].filter(row => !row.hidden && range.intersectsNode(row))
         .map(row => [...row.cells].filter(cell => range.intersectsNode(cell)).map(cellText).join('\t')).join('\n');
 }
 
-/* What is copied out of a shortened name is the whole of it, as it was recorded, alone and in rows. */
+/* Copying a shortened name copies the whole name, alone and in rows. */
 function copyWhole(e) {
     const selection = document.getSelection();
     if (selection.isCollapsed) return;

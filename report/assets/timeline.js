@@ -1,6 +1,6 @@
-/* The timeline of one step on a canvas. Events lie in tracks: per row, and per depth of nesting, so
- * that the events of a track never overlap and drawing one costs a binary search plus one rectangle
- * per visible pixel, however many events there are. Times are nanoseconds as numbers. */
+/* The timeline of one step on a canvas. Events lie in tracks, one for each depth of nesting in a
+ * row. So the events of a track never overlap, and drawing it costs a binary search and one
+ * rectangle per visible pixel, however many events there are. Times are numbers of nanoseconds. */
 
 /* Splits the events of a row (sorted by start, longest first) into tracks by depth. */
 function makeTracks(row) {
@@ -8,14 +8,14 @@ function makeTracks(row) {
     for (let i = 0; i < row.start.length; i++) {
         const start = row.start[i], end = start + row.length[i];
         while (ends.length && ends[ends.length - 1] <= start) ends.pop();
-        if (row.kind === 'gpu') { /* overlapping work of a stream: the next free line */
+        if (row.kind === 'gpu') { /* overlapping work of a stream goes to the next free track */
             let k = 0;
             while (k < tracks.length && tracks[k].lastEnd > start) k++;
             ends.length = k;
         }
         const depth = ends.length;
         if (!tracks[depth]) tracks[depth] = {index: [], starts: [], lastEnd: 0};
-        /* an end that hangs over its parent would hide what follows on this line */
+        /* If an event ended after its parent, lastEnd keeps later ones off this track. */
         tracks[depth].index.push(i);
         tracks[depth].starts.push(start);
         tracks[depth].lastEnd = end;
@@ -35,9 +35,10 @@ class Timeline {
         this.picked = null;
         this.find = '';
         this.matches = [];
-        this.after = -1; /* of data.after: the change whose replayed step is drawn */
+        /* Index in data.after of the change whose replayed step is drawn; -1: none. */
+        this.after = -1;
         this.launches = new Map(); /* number of a launch: its call */
-        this.work = new Map();     /* ... and what it put on the GPU */
+        this.work = new Map();     /* number of a launch: the work that it put on the GPU */
         for (const row of data.rows) {
             undelta(row.start);
             undelta(row.launch);
@@ -58,7 +59,8 @@ class Timeline {
         else this.work.set(number, [event]);
     }
 
-    /* The other ends of an event's arrows: its launch, or what it launched. */
+    /* The events at the other ends of an event's arrows: its launch, or the work that it
+     * launched. */
     partners(event) {
         const number = event.row.launch[event.i];
         if (!number) return [];
@@ -66,7 +68,7 @@ class Timeline {
         return event.row.kind === 'host' ? this.work.get(number) || [] : launch ? [launch] : [];
     }
 
-    /* Ranges and library calls around an event of the host, innermost first. */
+    /* Ranges and library calls around a host event, the innermost first. */
     around(event) {
         const {row, i} = event, at = row.start[i], out = [], api = this.partColor.length + 2;
         for (const track of row.tracks) {
@@ -89,7 +91,8 @@ class Timeline {
         this.accent = get('--accent');
         this.onPart = get('--on-part');
         this.onLight = get('--on-light');
-        this.colors = [...this.partColor, ...this.hostColor]; /* classes behind the parts: range, library call, API call */
+        /* Behind the parts: range, library call, API call. */
+        this.colors = [...this.partColor, ...this.hostColor];
         this.pale = this.colors.map(color => mix(color, this.card, 0.25));
     }
 
@@ -136,7 +139,7 @@ class Timeline {
         this.callbacks.viewed(this.view);
     }
 
-    /* Widens what the rows are chosen for. */
+    /* Widens the span for which rows are chosen. */
     reach(from, to) {
         const before = this.home[0];
         this.home = [Math.min(before, from), Math.max(this.home[1], to)];
@@ -160,8 +163,9 @@ class Timeline {
         this.setView(...this.home);
     }
 
-    /* The parts of a span, as the breakdown has them, on the GPU whose idle time is known: where several operations run at
-     * once, computing comes before communication, and that before copies. */
+    /* The parts of a span, computed as in the breakdown, on the GPU whose idle times are known. If
+     * several operations run at the same time, computing counts before communication, and that
+     * before copies. */
     sums(from, to) {
         const g = this.data.gaps, parts = Array(this.partColor.length).fill(0), work = [[], [], []];
         const clip = (start, length) => [Math.max(start, from), Math.min(start + length, to)];
@@ -186,7 +190,8 @@ class Timeline {
         return {span: to - from, parts, count: work.flat().length};
     }
 
-    /* On paper nobody scrolls: the GPU's rows, if there are any, folded where they would fill more than a sheet. */
+    /* For printing: only the GPU's rows, if there are any, folded if they would fill more than a
+     * sheet. */
     forPaper(on) {
         const rows = this.data.rows, sheet = 1.2 * this.width;
         if (on === Boolean(this.paper)) return;
@@ -198,8 +203,8 @@ class Timeline {
         this.layout();
     }
 
-    /* Rows that have anything in the span, those that are pinned first; above them, and always in
-     * sight, the scale, the findings and the causes of idle time. */
+    /* Lays out the rows that have events in the span, pinned rows first. The scale, the findings
+     * and the causes of idle time are above them and always visible. */
     layout() {
         const [from, to] = this.home, found = this.data.findings.some(f => f.start < to && f.start + f.length > from);
         this.findingLine = found ? 20 : -100;
@@ -226,7 +231,7 @@ class Timeline {
         this.resize();
     }
 
-    /* The lines of a row from `y` on, or its label alone; where they end. */
+    /* Adds the lines of a row from `y` on, or only its label. Returns where they end. */
     linesOf(row, y, shown = true) {
         this.lines.push({row, label: true, y, shown});
         y += 15;
@@ -251,12 +256,12 @@ class Timeline {
                this.lines.find(l => l.row === event.row && l.track && l.track.index.includes(event.i));
     }
 
-    /* How far the frame is scrolled: what is always in sight is drawn there. */
+    /* How far the frame is scrolled: the head is drawn there, so that it stays visible. */
     scrolled() {
         return Math.min(this.canvas.parentElement.scrollTop, Math.max(0, this.height - this.head));
     }
 
-    /* Where a line is drawn. */
+    /* The y at which a line is drawn. */
     top(line) {
         return line.y < this.head ? line.y + this.scrolled() : line.y;
     }
@@ -290,7 +295,7 @@ class Timeline {
         return hits.length ? {finding: hits[0]} : null;
     }
 
-    /* Shows an event wherever it is, wide enough to be seen, and picks it. */
+    /* Moves the view to an event, wide enough to be seen, and picks it. */
     showEvent(event) {
         const start = event.row.start[event.i], length = event.row.length[event.i];
         if (start < this.home[0] || start > this.home[1]) this.callbacks.leave(start);

@@ -1,8 +1,8 @@
-/* The step after a change, as the replay predicts it: under each row of the recorded step the same events where they
- * would be, without those that would be gone. */
+/* The step after a change, as the replay predicts it. Under each row of the recorded step are the
+ * same events where they would be, without those that would be gone. */
 
 Object.assign(Timeline.prototype, {
-    /* The row of change `k`, made when it is first asked for; null where nothing was replayed. */
+    /* The row for change `k`, made at its first use; null if nothing was replayed. */
     afterRow(row, k) {
         if (k < 0 || !row.after[k][0].length) return null;
         if (!row.afterRows) row.afterRows = [];
@@ -10,7 +10,7 @@ Object.assign(Timeline.prototype, {
         return row.afterRows[k].start.length ? row.afterRows[k] : null;
     },
 
-    /* Each operation of a stream that is still there: its number, its start, its length. */
+    /* The operations of a stream that remain: their index, start and length. */
     movedWork(row, k) {
         const [number, shift, longer] = row.after[k];
         undelta(number);
@@ -18,8 +18,9 @@ Object.assign(Timeline.prototype, {
         return number.map((i, n) => ({i, start: row.start[i] + shift[n], length: row.length[i] + longer[n]}));
     },
 
-    /* What a thread did in the step, between the moments that the replay knows: in proportion; before the first and behind
-     * the last moved with it. What takes no time any more is gone, and so is what others do now. */
+    /* What a thread did in the step. Between the moments that the replay knows, events move in
+     * proportion; before the first and after the last they move with it. Events that no longer take
+     * time are left out, and so are those whose work other threads now do. */
     movedHost(row, k) {
         const [was, shift, elsewhere] = row.after[k], after = this.data.after[k], out = [];
         [was, shift, elsewhere].forEach(undelta);
@@ -55,7 +56,7 @@ Object.assign(Timeline.prototype, {
         return out;
     },
 
-    /* Two bars that begin together: the length of the step as recorded, and after the change. */
+    /* Two bars with the same begin: the length of the step as recorded, and after the change. */
     drawLengths(c) {
         const after = this.data.after[this.after], y = this.lengthLine;
         if (!after) return;
@@ -73,7 +74,7 @@ Object.assign(Timeline.prototype, {
         });
     },
 
-    /* A tint behind what is predicted. */
+    /* A tint behind predicted rows. */
     drawPredicted(c, line) {
         if (!line.row.of) return;
         c.fillStyle = this.accent;
@@ -83,7 +84,7 @@ Object.assign(Timeline.prototype, {
     },
 });
 
-/* What the page offers: a choice in the tools, and a button in each finding that has such a step. */
+/* The controls: a choice in the tools, and a button in each finding that has a replayed step. */
 class AfterChange {
     constructor(page) {
         this.page = page;
@@ -109,7 +110,7 @@ class AfterChange {
         return button;
     }
 
-    /* Of finding `rank`; null where none was replayed. */
+    /* The button of finding `rank`; null if its step was not replayed. */
     buttonOf(rank) {
         const k = this.all.findIndex(a => a.rank === rank);
         return k < 0 ? null : this.button(k);
@@ -130,7 +131,7 @@ class AfterChange {
         this.describe(after);
     }
 
-    /* Back to what was recorded. */
+    /* Returns to the recorded step. */
     drop() {
         this.page.timeline.after = -1;
         this.describe(null);

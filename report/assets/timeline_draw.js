@@ -1,4 +1,4 @@
-/* How the timeline is drawn. */
+/* Drawing of the timeline. */
 
 Object.assign(Timeline.prototype, {
     draw() {
@@ -12,7 +12,7 @@ Object.assign(Timeline.prototype, {
         this.drawSteps(c);
         c.save();
         c.translate(0, scrolled);
-        if (scrolled) { /* hides what scrolled below it */
+        if (scrolled) { /* hides rows that have scrolled below the head */
             c.fillStyle = this.card;
             c.fillRect(0, 0, this.width, this.head);
             c.fillStyle = this.line;
@@ -51,7 +51,7 @@ Object.assign(Timeline.prototype, {
         c.stroke();
     },
 
-    /* An arrow that opens and closes the row, a dot that pins it, its name. */
+    /* An arrow that folds the row, a dot that pins it, and the row's name. */
     drawLabel(c, line) {
         c.fillStyle = this.dim;
         c.fillText(line.row.open ? '\u25be' : '\u25b8', 4, line.y + 8);
@@ -77,7 +77,7 @@ Object.assign(Timeline.prototype, {
             const from = Math.max(left, 0), room = sorted[i + 1] ? Math.min(right, this.x(sorted[i + 1].start)) : right;
             c.fillStyle = this.accent;
             c.fillRect(from, y + 13, Math.max(Math.min(right, this.width) - from, 2), 2.5);
-            if (from < last + 15) return; /* its number would cover another */
+            if (from < last + 15) return; /* its number would cover the previous one */
             c.beginPath();
             c.arc(from + 7, y + 6, 6.5, 0, 7);
             c.fill();
@@ -92,7 +92,7 @@ Object.assign(Timeline.prototype, {
 
     drawGaps(c) {
         const g = this.data.gaps, y = this.gapLine;
-        if (!g.start.length) return; /* no GPU was at work */
+        if (!g.start.length) return; /* no GPU work was recorded */
         c.fillStyle = this.dim;
         c.fillText(g.gpu + ' idle, by cause', 4, y - 7);
         let last = -1;
@@ -115,13 +115,15 @@ Object.assign(Timeline.prototype, {
         c.fillText(text.length > room ? text.slice(0, room - 1) + '\u2026' : text, left + 3, y);
     },
 
-    /* With something to find all is pale first, so that of what shares a pixel the matches are seen. */
+    /* During a search all events are drawn pale first, and then the matches, so that a match is
+     * visible where several events share a pixel. */
     drawTrack(c, line) {
         this.drawEvents(c, line, this.find ? this.pale : this.colors, null, 0.8);
         if (this.find) this.drawEvents(c, line, this.colors, this.hits, 2);
     },
 
-    /* All of a track, or those whose names are `wanted`; each at least so wide. */
+    /* Draws all events of a track, or those whose names are `wanted`, each at least `least` pixels
+     * wide. */
     drawEvents(c, line, colors, wanted, least) {
         const {row, track, y, height} = line, starts = track.starts;
         let k = Math.max(0, upperBound(starts, this.view[0]) - 1), last = -1;
@@ -135,7 +137,7 @@ Object.assign(Timeline.prototype, {
                 if (width > 24 && row.open)
                     this.fitText(c, this.data.names[row.text[i]], left, right, y + 8, this.find && !wanted ? this.dim : this.textColor(row.class[i]));
             }
-            /* of what begins within this pixel only the last can reach beyond it */
+            /* Of the events that begin within this pixel, only the last one can reach beyond it. */
             k = width < 1 && !wanted ? Math.max(k + 1, upperBound(starts, this.ns(left + 0.8)) - 1) : k + 1;
         }
     },
@@ -154,7 +156,7 @@ Object.assign(Timeline.prototype, {
         c.setLineDash([]);
     },
 
-    /* What was clicked, and arrows from a launch to all that it put on the GPU. */
+    /* The picked event, and arrows from a launch to all work that it put on the GPU. */
     drawPicked(c) {
         const from = this.picked, line = from && this.lineOf(from);
         if (!line) return;

@@ -1,7 +1,8 @@
-/* Finding events by a part of their names. */
+/* Finds events by a part of their names. */
 
 Object.assign(Timeline.prototype, {
-    /* Takes what is looked for; all matches on the page, by start. */
+    /* Sets the text to find, and collects all matches on the page, by start. Returns how many there
+     * are. */
     search(text) {
         this.find = text.toLowerCase();
         this.matches = [];
@@ -17,7 +18,7 @@ Object.assign(Timeline.prototype, {
         return this.matches.length;
     },
 
-    /* Goes to the next match, or back; the first time to the first one in view. */
+    /* Goes to the next match, or to the previous one; at first, to the first match in view. */
     nextMatch(by) {
         const n = this.matches.length;
         if (!n) return;

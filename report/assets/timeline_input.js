@@ -10,7 +10,8 @@ Object.assign(Timeline.prototype, {
         };
         c.addEventListener('wheel', e => {
             const sideways = Math.abs(e.deltaX) > Math.abs(e.deltaY);
-            if (!e.ctrlKey && !e.metaKey && !(sideways && document.activeElement === c)) return; /* scrolls the lanes, or the page */
+            /* Leave it to the browser, which scrolls the lanes or the page. */
+            if (!e.ctrlKey && !e.metaKey && !(sideways && document.activeElement === c)) return;
             e.preventDefault();
             if (sideways) this.move(Math.sign(e.deltaX) * 0.05);
             else this.zoom(e.deltaY > 0 ? 1.25 : 0.8, this.ns(where(e)[0]));
@@ -65,7 +66,7 @@ Object.assign(Timeline.prototype, {
         return [f.start, f.start + f.length];
     },
 
-    /* From a launch to its work, and back. */
+    /* Goes from a launch to its work, or back. */
     follow() {
         const other = this.picked && this.partners(this.picked)[0];
         if (other) this.showEvent(other);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Several processes that used a GPU would meet on the same device pids. */
+/* True if several processes used a GPU: they would get the same pids for their devices. */
 static bool several_gpu_processes(const struct timeline *t)
 {
     uint32_t seen = TL_NONE;
@@ -19,15 +19,16 @@ static bool several_gpu_processes(const struct timeline *t)
     return false;
 }
 
-/* Whether the number was given before within `scope`; if not, it is from now on. -1: out of memory.
- */
+/* 1: the number is already used within `scope`; 0: it was free, and is used from now on; -1: out of
+ * memory. */
 static int taken(struct keymap *given, int64_t scope, int64_t number)
 {
     struct key key = {{scope, number}};
     return keymap_get(given, key) != KEYMAP_NONE ? 1 : keymap_put(given, key, 0);
 }
 
-/* Where the pids of each process begin in a merged file: by rank, so that two exports agree. */
+/* Finds where the pids of each process begin in a merged file: by rank, so that two exports
+ * agree. */
 static int find_first_pids(struct chrome *c)
 {
     struct keymap given = {0};
@@ -49,7 +50,7 @@ static int64_t host_pid(const struct chrome *c, size_t i)
         return c->first_pid[i] + 900;
     if (pid < 0 || pid > 4000000)
         return 2000000000 + (int64_t)i;
-    return pid < 256 ? pid + 1000000 : pid; /* in a container; small pids are GPUs */
+    return pid < 256 ? pid + 1000000 : pid; /* as in a container; small pids are GPUs */
 }
 
 static int64_t device_pid(const struct chrome *c, uint32_t process, int64_t ordinal)
@@ -67,8 +68,8 @@ int64_t chrome_stream_pid(const struct chrome *c, uint32_t stream)
     return device_pid(c, s->process, -1);
 }
 
-/* The pids of processes, the tids of threads and streams: their own, where those can be and are not
- * another's. -1: out of memory. */
+/* Chooses the pids of processes and the tids of threads and streams: their own numbers if these are
+ * usable and free. -1: out of memory. */
 static int name_rows(struct chrome *c, struct keymap *pids, struct keymap *tids,
                      struct keymap *streams)
 {
@@ -85,7 +86,7 @@ static int name_rows(struct chrome *c, struct keymap *pids, struct keymap *tids,
         c->thread_tid[i] = rc ? 3000000000 + (int64_t)i : tid;
     }
     for (size_t i = 0; rc >= 0 && i < t->stream_count; i++) {
-        int64_t tid = t->streams[i].row.stream; /* 0 means the process itself to some viewers */
+        int64_t tid = t->streams[i].row.stream; /* to some viewers 0 means the process itself */
         rc = tid <= 0 || tid >= 900000 ? 1 : taken(streams, chrome_stream_pid(c, (uint32_t)i), tid);
         c->stream_tid[i] = rc ? 900000 + (int64_t)i : tid;
     }
@@ -179,7 +180,8 @@ void chrome_flow(struct chrome *c, bool finish, int64_t id, int64_t pid, int64_t
     json_str(&c->j, "cat", "ac2g");
     json_int(&c->j, "id", id);
     if (finish)
-        json_str(&c->j, "bp", "e"); /* binds to the slice around it, not to the next one */
+        /* Binds the arrow to the slice around this moment, not to the next one. */
+        json_str(&c->j, "bp", "e");
     json_us(&c->j, "ts", since(c, at_ns));
     json_end(&c->j, '}');
 }

@@ -51,14 +51,14 @@ static void write_args(struct chrome *c, const struct op *op, int64_t correlatio
     }
 }
 
-/* The launch's number, or one that no launch has. */
+/* The number of an op's launch; if none is recorded, a number that no launch has. */
 static int64_t correlation_of(const struct chrome *c, uint32_t index)
 {
     uint32_t api = c->t->ops[index].api;
     return api != TL_NONE ? (int64_t)api + 1 : (int64_t)c->t->api_count + 1 + index;
 }
 
-/* What a collective moved, named as PyTorch's profiler names it where it does. */
+/* What a collective moved, with the names of PyTorch's profiler where it has one. */
 static void write_collective(struct chrome *c, const struct collective *x)
 {
     json_str(&c->j, "Collective name", tl_text(c->t, x->row.name));
@@ -107,7 +107,7 @@ static void write_sync(struct chrome *c, const struct item *x, int64_t pid, int6
     chrome_slice_end(c);
 }
 
-/* Writes c->items, naming each lane before its first slice. */
+/* Writes c->items, and names each lane before its first slice. */
 static void write_row(struct chrome *c, int64_t pid, int64_t tid, const char *name, int64_t sort)
 {
     int named = -1;
@@ -147,7 +147,7 @@ static int write_stream(struct chrome *c, uint32_t i)
     return 0;
 }
 
-/* Viewers that know these colour names paint causes apart; the others ignore them. */
+/* Colour names that some viewers know; others ignore them. */
 static const char *gap_color(uint8_t part)
 {
     switch (part) {
@@ -211,8 +211,8 @@ static void write_samples(struct chrome *c)
     }
 }
 
-/* By device, whether it did anything: a rank sees the GPUs of the others, too, and those on which
- * it ran nothing are left out. NULL: out of memory. */
+/* By device: did it do anything? A rank sees the GPUs of other ranks too; those on which it ran
+ * nothing are left out. NULL: out of memory. */
 static bool *find_busy(struct chrome *c)
 {
     const struct timeline *t = c->t;
@@ -248,7 +248,7 @@ static int write_device_names(struct chrome *c)
     return busy ? 0 : -1;
 }
 
-/* By op: its collective. Only where there are any. */
+/* Finds the collective of each op, if there are any. -1: out of memory. */
 static int index_collectives(struct chrome *c)
 {
     if (c->t->collective_count == 0)
@@ -264,7 +264,8 @@ static int index_collectives(struct chrome *c)
     return 0;
 }
 
-/* The device of a process: the one looked at where that is its own, else the first it used. */
+/* The device of a process: the analysed one if it belongs to the process, else the first that the
+ * process used. */
 static uint32_t device_of(const struct chrome *c, uint32_t process)
 {
     const struct timeline *t = c->t;
@@ -278,7 +279,7 @@ static uint32_t device_of(const struct chrome *c, uint32_t process)
     return looked_at;
 }
 
-/* Waits of one process for a whole device: they do not say for which. */
+/* Waits of a process for a whole device. They do not tell for which one. */
 static int write_device_waits(struct chrome *c, uint32_t process)
 {
     uint32_t device = device_of(c, process);

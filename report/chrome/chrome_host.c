@@ -1,5 +1,5 @@
-/* Host rows of the Chrome trace: steps, threads with their ranges, library calls and API calls,
- * data loading (which overlaps freely), the profiler's own cost. */
+/* Host rows of the Chrome trace: steps; threads with their ranges, library calls and API calls;
+ * data loading, which may overlap; the profiler's own cost. */
 #include "report/chrome/chrome.h"
 
 #include "report/words/text.h"
@@ -53,7 +53,7 @@ static void write_item(struct chrome *c, const struct item *i, int64_t pid, int6
         chrome_flow(c, false, (int64_t)i->index + 1, pid, tid, i->start_ns);
 }
 
-/* A thread of which nothing but data loading was recorded. */
+/* Names a thread that only has records of data loading. */
 static void name_loader(struct chrome *c, uint32_t i)
 {
     struct text thread;
@@ -74,7 +74,7 @@ static int write_thread(struct chrome *c, uint32_t i)
     for (size_t k = 0; k < c->items.n; k++) {
         const struct item *x = &c->items.at[k];
         int64_t tid = x->lane ? TID_HOST_LANE + 1000 * (int64_t)i + x->lane : c->thread_tid[i];
-        if (x->lane > named) { /* lanes are opened one after the other */
+        if (x->lane > named) { /* lanes begin in ascending order */
             struct text thread;
             char name[224];
             text_thread(&thread, c->a, i);
@@ -96,7 +96,7 @@ static void write_steps(struct chrome *c)
 {
     const struct steps *s = &c->a->facts->steps;
     if (s->count == 0 || s->source == STEPS_NONE || s->process >= c->t->process_count)
-        return; /* the whole recording is no step */
+        return; /* the whole recording is not a step */
     int64_t pid = c->process_pid[s->process];
     chrome_thread(c, pid, TID_STEPS, "steps", 1);
     for (size_t i = 0; i < s->count; i++) {

@@ -1,6 +1,6 @@
-/* What the analysis says, on the trace itself: the verdict and the findings as a row, why each step
- * takes its time, and how much work is queued. Their category is "gpuprof": readers that sum up the
- * program's own ranges leave them out. */
+/* Results of the analysis on the trace: the verdict and the findings as a row, the cause of each
+ * step's length, and how much work is queued. Their category is "gpuprof", by which readers that
+ * sum up the program's own ranges leave them out. */
 #include "report/chrome/chrome.h"
 
 #include "report/chrome/lanes.h"
@@ -16,7 +16,7 @@ static void write_parts(struct chrome *c, size_t step)
             json_ms(&c->j, part_key[i], c->a->facts->step_parts[step][i]);
 }
 
-/* The part, beside computing, that takes most of a step; -1: none does. */
+/* The part other than computing that takes most of a step; -1: none. */
 static int main_cause(const int64_t *parts)
 {
     int best = -1;
@@ -100,7 +100,7 @@ static void write_place(struct chrome *c, const struct place *p, int64_t pid, in
     chrome_slice_end(c);
 }
 
-/* The verdict over the whole recording, the places of the findings below it. */
+/* Writes the verdict over the whole recording, and the places of the findings below it. */
 int chrome_findings(struct chrome *c, int64_t pid)
 {
     const struct advice *a = c->a;
@@ -133,13 +133,13 @@ int chrome_findings(struct chrome *c, int64_t pid)
 
 enum { DEPTH_SAMPLES = 10000 };
 
-/* When something happened on a device. */
+/* An event on a device. */
 struct stamp {
     uint32_t device;
     int64_t at_ns;
 };
 
-/* Device by device, each in order of time. */
+/* Sorts by device, then by time. */
 static int rising(const void *a, const void *b)
 {
     const struct stamp *x = a, *y = b;
@@ -153,7 +153,8 @@ static void write_depth(struct chrome *c, int64_t pid, int64_t at_ns, int64_t de
     chrome_counter(c, pid, at_ns, "launched, not begun", "operations", depth);
 }
 
-/* launched[n] and begun[n], both rising: the most that waited within each sample. */
+/* launched[n] and begun[n] both rise. Writes the largest number of waiting operations in each
+ * sample. */
 static void write_depths(struct chrome *c, int64_t pid, const struct stamp *launched,
                          const struct stamp *begun, size_t n)
 {
@@ -180,8 +181,8 @@ static void write_depths(struct chrome *c, int64_t pid, const struct stamp *laun
     write_depth(c, pid, begun[n - 1].at_ns, 0);
 }
 
-/* Where launches are recorded: how many operations wait for the GPU. An empty queue while the GPU
- * idles is a host that is late. */
+/* If launches are recorded: how many operations wait for the GPU. An empty queue while the GPU
+ * idles means that the host is late. */
 int chrome_queue_depth(struct chrome *c)
 {
     const struct timeline *t = c->t;

@@ -1,5 +1,5 @@
-/* Which recording of an event a sync of the Chrome trace waits for. Without it a reader would have
- * to guess what streams wait for. */
+/* Finds the recording of an event for which a sync waits. Without it, readers of the trace would
+ * have to guess the dependencies between streams. */
 #include "report/chrome/chrome.h"
 
 #include <stdlib.h>

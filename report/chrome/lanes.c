@@ -1,4 +1,4 @@
-/* Gives each slice of a row the first lane in which it fits. */
+/* Gives each slice of a row the first lane in which it fits (lanes.h). */
 #include "report/chrome/lanes.h"
 
 static bool fits(struct open_ends *open, bool nest, int64_t start_ns, int64_t end_ns)

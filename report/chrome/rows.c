@@ -1,4 +1,4 @@
-/* Makes the rows of a timeline: what belongs to each, in drawing order, with lanes. */
+/* Makes the rows of a timeline: the items of each, in drawing order, with lanes (rows.h). */
 #include "report/chrome/rows.h"
 
 #include "report/chrome/lanes.h"
@@ -14,14 +14,14 @@ static void sort_ops(struct rows *r)
         first[t->ops[i].stream + 1]++;
     for (size_t s = 0; s < t->stream_count; s++)
         first[s + 1] += first[s];
-    for (size_t i = 0; i < t->op_count; i++) /* first[s] moves to the end of s ... */
+    for (size_t i = 0; i < t->op_count; i++) /* first[s] moves to the end of stream s ... */
         r->ops[first[t->ops[i].stream]++] = (uint32_t)i;
     for (size_t s = t->stream_count; s > 0; s--) /* ... and back */
         first[s] = first[s - 1];
     first[0] = 0;
 }
 
-/* The stream of a sync; behind the last one where it names none. */
+/* The row of a sync: its stream, or the one behind the last stream if it names none. */
 static size_t sync_row(const struct timeline *t, size_t i)
 {
     return t->syncs[i].stream < t->stream_count ? t->syncs[i].stream : t->stream_count;
@@ -93,7 +93,7 @@ int64_t rows_ahead(const struct rows *r, uint32_t process)
     return r->ahead_ns && process < r->t->process_count ? r->ahead_ns[process] : 0;
 }
 
-/* To the clock of the steps. */
+/* Converts times to the clock of the steps. */
 static void align(const struct rows *r, uint32_t process, struct items *v)
 {
     int64_t ahead_ns = rows_ahead(r, process);
@@ -126,7 +126,8 @@ static int by_start(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* A call that seems to begin just before the range or library call that contains it. */
+/* Moves the start of calls that seem to begin just before the range or library call that contains
+ * them. */
 static bool snap_starts(struct items *v)
 {
     bool moved = false;
@@ -144,8 +145,8 @@ static bool snap_starts(struct items *v)
     return moved;
 }
 
-/* Lanes for all, cutting ends that hang over the slice around them by less than the clocks'
- * agreement. *left_out: how many found none. */
+/* Finds lanes for all items, and cuts ends that exceed the slice around them by less than the
+ * clocks' accuracy. *left_out: how many found no lane. */
 static int place(struct items *v, bool nest, size_t *left_out)
 {
     struct lanes lanes = {.nest = nest, .most = ROWS_LANES};
@@ -177,7 +178,8 @@ static int place(struct items *v, bool nest, size_t *left_out)
     return rc;
 }
 
-/* They often are in order: those of a stream, or calls without ranges. */
+/* Sorts, unless they are in order already: those of a stream, or calls without ranges, often
+ * are. */
 static void put_in_order(struct items *v)
 {
     size_t i = 1;
@@ -237,7 +239,8 @@ int rows_syncs(struct rows *r, uint32_t stream, struct items *out)
     return bad ? -1 : arrange(r, out, false);
 }
 
-/* A wait without a call has no known thread: it is shown in the process of the steps. */
+/* The process of a wait. Without a call its thread is unknown: it is shown in the process of the
+ * steps. */
 static uint32_t sync_process(const struct rows *r, const struct sync *s)
 {
     return s->api == TL_NONE ? r->steps_of : r->t->threads[r->t->apis[s->api].thread].process;

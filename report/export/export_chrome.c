@@ -1,5 +1,5 @@
-/* The Chrome trace in the shape that PyTorch's profiler gives it: Perfetto, chrome://tracing,
- * speedscope, HTA and TraceLens read it. Streams straight to the file. */
+/* The Chrome trace in the form that PyTorch's profiler gives it, which Perfetto, chrome://tracing,
+ * speedscope, HTA and TraceLens read. Written as a stream. */
 #include "report/chrome/chrome.h"
 #include "report/words/text.h"
 
@@ -93,7 +93,7 @@ static int write_trace(struct chrome *c, const struct export_options *o)
     json_begin(&c->j, NULL, '{');
     write_header(c);
     json_begin(&c->j, "traceEvents", '[');
-    c->j.tight = true; /* an eighth of the text would be spaces */
+    c->j.tight = true; /* otherwise an eighth of the text would be spaces */
     if (chrome_host(c) || chrome_gpu(c))
         return -1;
     c->j.tight = false;

@@ -1,6 +1,6 @@
-/* Folded stacks for flame graphs: a line for each kernel or copy and the ranges from within which
- * it was launched, outermost first, and its GPU time in ns over all steady steps. flamegraph.pl,
- * inferno and speedscope read it. Memory: the tree of names, no event. */
+/* Folded stacks for flame graphs: a line for each kernel or copy with the ranges from which it was
+ * launched, outermost first, and its GPU time in ns over all steady steps. flamegraph.pl, inferno
+ * and speedscope read it. Memory: the tree of names, no events. */
 #include "report/chars.h"
 #include "report/export.h"
 #include "report/page/work_tree.h"
@@ -10,7 +10,8 @@
 
 enum { DEEPEST = 64 };
 
-/* ';' ends a frame; everything else of a name may stay that no terminal acts on. */
+/* Writes a name without ';', which ends a frame, and without characters on which a terminal would
+ * act. */
 static void put_name(const char *name, FILE *f)
 {
     size_t n = strlen(name), length;

@@ -1,5 +1,5 @@
-/* The page: one HTML file that asks the network for nothing. Readable without JavaScript, in print,
- * and by a screen reader; the data of the timeline comes last, so that the text stands first. */
+/* The page: one HTML file that needs no network. It can be read without JavaScript, in print, and
+ * by a screen reader. The data of the timeline come last, so that the text stands first. */
 #include "report/page/events/page_data.h"
 #include "report/page/page.h"
 #include "report/page/ranks/page_ranks.h"
@@ -70,7 +70,7 @@ static void write_trust(const struct page *p)
     page_put(p, "</p>\n");
 }
 
-/* How many ranks the recording has; 0 where nothing says so. */
+/* Number of ranks in the recording; 0: no process tells its rank. */
 static size_t count_ranks(const struct page *p)
 {
     size_t n = 0;
@@ -83,7 +83,7 @@ static size_t count_ranks(const struct page *p)
     return n;
 }
 
-/* The one that the steps and their parts are of; -1: not known. */
+/* The rank that the steps and their parts belong to; -1: unknown. */
 static int64_t analysed_rank(const struct page *p)
 {
     const struct steps *s = &p->a->facts->steps;
@@ -94,7 +94,7 @@ static int64_t analysed_rank(const struct page *p)
     return s->process < p->t->process_count ? p->t->processes[s->process].rank : -1;
 }
 
-/* Of several ranks: that the page is not about one of them alone, and whose the numbers are. */
+/* With several ranks: says how many there are, and which one the numbers are about. */
 static void write_ranks(const struct page *p)
 {
     size_t told = count_ranks(p), compared = p->a->facts->ranks.count;
@@ -105,7 +105,7 @@ static void write_ranks(const struct page *p)
                 ranks, (long long)rank);
 }
 
-/* The command that was recorded, else the file, else how many files. */
+/* The recorded command, else the file, else the number of files. */
 static void write_title(const struct page *p)
 {
     const char *title = p->o->title ? p->o->title : "profile";
@@ -124,7 +124,7 @@ static void write_header(const struct page *p)
     if (text_virtual(&notice, p->a))
         page_put(p, "<aside class=\"virtual\">%s</aside>\n", text_virtual(&notice, p->a));
     write_title(p);
-    snprintf(device.s, sizeof device.s, "%.150s", /* said above of a virtual one */
+    snprintf(device.s, sizeof device.s, "%.150s", /* a virtual GPU is named above */
              facts_virtual(p->a->facts) ? "" : text_device(p->a));
     page_put(p, "<p class=\"sub\">%s", device.s);
     fputs(device.s[0] && s->count ? " &middot; " : "", p->f);
@@ -173,7 +173,7 @@ static bool has_kernels(const struct page *p)
     return p->a->facts->totals.kernel_count > 0;
 }
 
-/* Work of a used step that was launched from within a range that is no step. */
+/* True if a used step has work launched within a range that is not a step mark. */
 static bool has_operators(const struct page *p)
 {
     return work_tree_any(p->a->facts);
@@ -219,8 +219,7 @@ static void write_memory_tile(const struct page *p)
     tile(p, "GPU memory, peak", text_bytes(&used, peak), more.s);
 }
 
-/* Shares of the step, as the breakdown below has them; of all that was recorded where there is no
- * step. */
+/* Shares of the step, as in the breakdown below; without steps, of the whole recording. */
 static void write_busy_tile(const struct page *p)
 {
     const struct facts *f = p->a->facts;
@@ -240,8 +239,8 @@ static void write_busy_tile(const struct page *p)
     tile(p, "GPU busy", v.s, m.s);
 }
 
-/* Of the time in collectives, how much has computing beside it: in the step, else in all that was
- * recorded. */
+/* The share of communication time that is hidden behind computing: in the step, else in the whole
+ * recording. */
 static double hidden_pct(const struct page *p)
 {
     const struct facts *f = p->a->facts;
@@ -255,7 +254,8 @@ static double hidden_pct(const struct page *p)
     return exposed < 100 ? 100 - exposed : 0;
 }
 
-/* Communication where there is any, else copies or what the GPU waits for: what takes most. */
+/* Exposed communication if there is any; else whichever takes most: copies, or a cause of idle
+ * time. */
 static void write_waiting_tile(const struct page *p)
 {
     const struct advice *a = p->a;
@@ -307,7 +307,7 @@ static void write_numbers(const struct page *p)
     page_put(p, "</dl>\n");
 }
 
-/* Not red when the GPU is the limit or nothing is: red is for time that could be had back. */
+/* Red is for lost time: not if the GPU is the limit, or nothing is. */
 static const char *tone(const struct advice *a)
 {
     if (advice_blind(a))
@@ -325,7 +325,7 @@ static void write_verdict(const struct page *p)
              tone(a), a->verdict ? a->verdict : "", a->why ? a->why : "", a->next ? a->next : "");
 }
 
-/* In their order; those without data are left out, and out of the navigation. */
+/* In the page's order. Sections without data are left out, also of the navigation. */
 static const struct section {
     const char *id, *title;
     void (*write)(const struct page *);

@@ -1,4 +1,4 @@
-/* Everything for programs: the schema is docs/json.md, `schema` counts its incompatible changes. */
+/* All results for programs. docs/json.md is the schema; SCHEMA counts its incompatible changes. */
 #include "report/export.h"
 #include "report/json/json_facts.h"
 #include "report/words/comparison.h"
@@ -100,7 +100,7 @@ static void write_finding(struct json_tree *j, const struct facts *f, const stru
     tree_end(j);
 }
 
-/* Rules with one verdict, each with one sentence under `key`. */
+/* Rules with verdict v, each with one sentence under `key`. */
 static void write_others(struct json_tree *j, const struct advice *a,
                          const struct export_options *o, enum verdict v, const char *list,
                          const char *key)
@@ -118,7 +118,7 @@ static void write_others(struct json_tree *j, const struct advice *a,
     tree_end(j);
 }
 
-/* Below 0 it is not known. */
+/* Below 0: unknown, null. */
 static void json_pct(struct json_tree *j, const char *key, double pct)
 {
     if (pct < 0)
@@ -138,7 +138,7 @@ static void write_whatif(struct json_tree *j, const struct advice *a)
     tree_int(j, "tasks", (int64_t)w->tasks);
     tree_int(j, "violations", (int64_t)w->violations);
     tree_ms(j, "step_ms", w->step_ns);
-    bool none = w->tasks == 0; /* nothing was replayed: nothing is known */
+    bool none = w->tasks == 0; /* nothing was replayed, so nothing is known */
     json_pct(j, "identity_error_pct", none ? -1 : w->identity_error_pct);
     json_pct(j, "unexplained_pct", none ? -1 : w->unexplained_pct);
     json_pct(j, "class_error_pct", none ? -1 : w->class_error_pct);
@@ -245,7 +245,7 @@ static int json_analysis(const struct advice *a, const struct export_options *o,
     return done(&j, f, e);
 }
 
-/* What `try` compares. */
+/* The step times that `try` compares. */
 static void write_pace(struct json_tree *j, const struct diff *d)
 {
     if (!d->enough) {

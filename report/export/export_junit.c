@@ -1,5 +1,5 @@
-/* JUnit XML: one testcase per check of a gate. A slower one is a failure, an inconclusive one is
- * skipped with its reason, so that CI shows both without taking one for the other. */
+/* JUnit XML: one testcase per check of a gate. A slower check is a failure; an inconclusive one is
+ * skipped with its reason, so that CI distinguishes the two. */
 #include "report/export.h"
 #include "report/page/xml.h"
 #include "report/words/text.h"
@@ -12,7 +12,8 @@ static size_t count(const struct gate *g, enum gate_verdict v)
     return n;
 }
 
-/* JUnit's only number is a time in seconds: the step's, where the check measured one. */
+/* The only number of a JUnit testcase is a time in seconds: the step's, if the check measured
+ * one. */
 static double seconds_of(const struct gate_check *c)
 {
     return c->unit && c->unit[0] == 'm' && c->unit[1] == 's' ? c->measured / 1000 : 0;

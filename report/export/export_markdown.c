@@ -1,4 +1,5 @@
-/* Markdown for pull requests and job summaries: the verdict and the tables, nothing folded. */
+/* Markdown for pull requests and job summaries: the verdict and the tables, without folded
+ * parts. */
 #include "report/export.h"
 #include "report/page/xml.h"
 #include "report/words/comparison.h"
@@ -19,7 +20,7 @@ static void paragraph(FILE *f, const char *label, const char *text)
     fputs("\n\n", f);
 }
 
-/* Below the table: what was tried of it, and what past trials did to its intervals. */
+/* Below the table: what was tried of the findings, and how past trials widened their intervals. */
 static void write_trials(const struct advice *a, const struct export_options *o, FILE *f)
 {
     const struct outcome *x;
@@ -41,7 +42,7 @@ static void write_trials(const struct advice *a, const struct export_options *o,
         fputc('\n', f);
 }
 
-/* Writes what the findings save one after the other, or why that is not known. */
+/* What the findings save one after another, or why that is unknown. */
 static void write_together(const struct advice *a, const struct export_options *o, FILE *f)
 {
     const struct whatif *w = &a->whatif;
@@ -105,7 +106,7 @@ static void write_parts(const struct advice *a, FILE *f)
 {
     fputs("| part | ms | % |\n|---|--:|--:|\n", f);
     for (int i = 0; i < PART_COUNT; i++)
-        if (a->facts->breakdown_ns[i] >= 500) /* reads as 0.00 ms */
+        if (a->facts->breakdown_ns[i] >= 500) /* would read as 0.00 ms */
             fprintf(f, "| %s | %.2f | %.1f |\n", analysis_part_title(a->facts, i),
                     (double)a->facts->breakdown_ns[i] / 1e6,
                     percent_of(a->facts->breakdown_ns[i], a->facts->step_ns));
@@ -233,7 +234,7 @@ static void write_notice_of(const struct export_options *o, FILE *f)
         write_notice(f, text_virtual_name(&b, o->virtual_gpu));
 }
 
-/* No step repeats on either side: one number each, and no interval. */
+/* No step repeats in either recording: one number each, without an interval. */
 static void write_windows(const struct diff *d, FILE *f)
 {
     struct text b, n;

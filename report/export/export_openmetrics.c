@@ -1,7 +1,7 @@
-/* Metrics for Prometheus: the text format that its node exporter reads from files, which is
- * OpenMetrics as well. All are gauges of one run, or of its last interval (run --metrics); units
- * are base units. Files of several ranks lie in one folder, so program, job and rank are labels of
- * every sample. */
+/* Metrics for Prometheus, in the text format that its node exporter reads from files; it is
+ * OpenMetrics as well. All are gauges of one run, or of its last interval (run --metrics), in base
+ * units. Files of several ranks lie in one folder, so program, job and rank are labels of every
+ * sample. */
 #include "report/chars.h"
 #include "report/export.h"
 #include "report/words/text.h"
@@ -18,10 +18,10 @@ enum { MOST_FINDINGS = 10, LABELS = 512, RANK_LABEL = 32 };
 struct metrics {
     FILE *f;
     const struct advice *a;
-    char common[LABELS]; /* program="train.py",job="7",rank="0" */
+    char common[LABELS]; /* the labels of every sample: program="train.py",job="7",rank="0" */
 };
 
-/* Appends it if it fits with `spare` more bytes behind it. */
+/* Appends text if it fits with `spare` more bytes behind it. False: it does not. */
 static bool append(char *labels, size_t size, const char *text, size_t length, size_t spare)
 {
     size_t n = strlen(labels);
@@ -32,7 +32,7 @@ static bool append(char *labels, size_t size, const char *text, size_t length, s
     return true;
 }
 
-/* Appends name="value" to labels, the value cut to the room left; nothing where there is none. */
+/* Appends name="value" to labels; the value is cut to the room left. Nothing without a value. */
 static void add_label(char *labels, size_t size, const char *name, const char *value)
 {
     char begin[64], one[8];
@@ -59,7 +59,7 @@ static void family(const struct metrics *m, const char *name, const char *help)
     fprintf(m->f, "# HELP gpuprof_%s %s\n# TYPE gpuprof_%s gauge\n", name, help, name);
 }
 
-/* One sample; `label` NULL: none of its own. */
+/* Writes one sample. label NULL: only the common labels. */
 static void sample(const struct metrics *m, const char *name, const char *label, const char *value,
                    double v)
 {
@@ -77,7 +77,7 @@ static void one(const struct metrics *m, const char *name, const char *help, dou
     sample(m, name, NULL, NULL, v);
 }
 
-/* The steps that were recorded; where nothing was (run --armed), those that the program marked. */
+/* The recorded steps; if none were recorded (run --armed), those that the program marked. */
 static struct marked find_steps(const struct facts *f)
 {
     struct marked found = {0};
@@ -103,7 +103,7 @@ static void steps(const struct metrics *m)
         (double)found.p95_ns / 1e9);
 }
 
-/* Where a step's time goes: computing, and idle time of the GPU by its cause. */
+/* The parts of a step: computing, and the GPU's idle time by cause. */
 static void parts(const struct metrics *m)
 {
     const struct facts *f = m->a->facts;
@@ -134,8 +134,8 @@ static void collectives(const struct metrics *m)
     }
 }
 
-/* The readings of the GPU, and how often it was throttled. Reasons 1 and 2 are an idle GPU and
- * clocks that the user chose. */
+/* The readings of the GPU, and how often it was throttled. Throttle reasons 1 and 2 do not count:
+ * an idle GPU, and clocks that the user has set. */
 static void gauges(const struct metrics *m)
 {
     enum { CHOSEN = 3 };

@@ -1,5 +1,5 @@
-/* speedscope's own format: one profile per row and lane, frames shared by name. Its importer of
- * Chrome traces is quadratic and tells frames apart by their arguments; this is not. */
+/* speedscope's own format: one profile per row and lane; frames are shared by name. Its importer of
+ * Chrome traces is quadratic, and takes frames with different arguments for different ones. */
 #include "report/chrome/rows.h"
 #include "report/export.h"
 #include "report/json/json_write.h"
@@ -18,7 +18,8 @@ struct speedscope {
     int64_t base_ns, end_ns;
 };
 
-/* Of all processes, on the clock of the steps; from the profile's start, or before it. */
+/* Begin and end of all processes on the clock of the steps; the begin is the profile's start, or
+ * earlier. */
 static void find_bounds(struct speedscope *s)
 {
     s->end_ns = s->t->end_ns;
@@ -124,7 +125,7 @@ static int write_row(struct speedscope *s, const char *name)
     return 0;
 }
 
-/* "rank 3, ", where there are several processes. */
+/* "rank 3, " if there are several processes. */
 static const char *rank_of(const struct timeline *t, uint32_t process, char *out, size_t n)
 {
     *out = 0;

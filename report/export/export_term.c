@@ -1,5 +1,5 @@
-/* The terminal: verdict, why and next first, then what to change, then where a step goes, then what
- * was checked and what could not be told, then whether the numbers can be trusted. */
+/* The terminal's text: first verdict, why and next; then what to change; then the parts of a step;
+ * then what was checked and what cannot be decided; then whether the numbers are reliable. */
 #include "report/export.h"
 #include "report/terminal/term_parts.h"
 #include "report/words/comparison.h"
@@ -22,7 +22,7 @@ static enum ink verdict_ink(const struct advice *a)
     return a->ranked_count ? INK_BAD : INK_GOOD;
 }
 
-/* A line for each kind of group, where ranks exchange data in several. */
+/* A line for each kind of group, if ranks exchange data in several. */
 static void write_groups(const struct terminal *t, const struct advice *a)
 {
     const struct ranks *r = &a->facts->ranks;
@@ -42,7 +42,7 @@ static void write_groups(const struct terminal *t, const struct advice *a)
     }
 }
 
-/* " (...)": whose numbers all others are; "" where that is not known. */
+/* " (...)" with the rank that all other numbers belong to; "" if unknown. */
 static const char *whose(const struct facts *f, struct text *out)
 {
     const struct ranks *r = &f->ranks;
@@ -54,7 +54,7 @@ static const char *whose(const struct facts *f, struct text *out)
     return out->s;
 }
 
-/* One line: who is late. */
+/* One line: which rank is late. */
 static void write_ranks(const struct terminal *t, const struct advice *a)
 {
     const struct ranks *r = &a->facts->ranks;
@@ -96,7 +96,7 @@ static void write_parts(const struct terminal *t, const struct advice *a)
     for (int i = 0; i < PART_COUNT; i++) {
         double pct = percent_of(a->facts->breakdown_ns[i], a->facts->step_ns);
         int bars = (int)(pct / 100 * room + 0.5);
-        if (a->facts->breakdown_ns[i] < 500) /* reads as 0.00 ms */
+        if (a->facts->breakdown_ns[i] < 500) /* would read as 0.00 ms */
             continue;
         fputs("  ", t->f);
         term_fit(t, analysis_part_title(a->facts, i), title, true);
@@ -152,8 +152,8 @@ static void write_breakdown(const struct terminal *t, const struct advice *a, en
     write_ranks(t, a);
     fputc('\n', t->f);
 }
-/* What sets the pace, by class, and what each is worth: a share says less, since a path that is
- * hardly shorter may lie beside it. */
+/* What the critical path consists of, by class, and what each class is worth. A share alone would
+ * mislead, since another path may be hardly shorter. */
 static void write_path(const struct terminal *t, const struct whatif *w)
 {
     char line[1024];
@@ -217,7 +217,7 @@ static int term_analysis(const struct advice *a, const struct export_options *o,
     return export_done(f, e);
 }
 
-/* No step repeats on either side: one number each, and no interval. */
+/* No step repeats in either recording: one number each, without an interval. */
 static void write_windows_head(const struct terminal *t, const struct diff *d)
 {
     struct text b, n, line;

@@ -1,4 +1,4 @@
-/* What was measured, as JSON: device, steps, GPU, counts, parts of the step, ranks, health. */
+/* The measurements as JSON: device, steps, GPU, counts, parts of the step, ranks, health. */
 #include "report/json/json_facts.h"
 
 #include "report/export.h"
@@ -95,8 +95,8 @@ static void write_gpu(struct json_tree *j, const struct gpu_facts *g)
     tree_end(j);
 }
 
-/* Events as the trace that was imported counts them (flows and counters included); of a profile of
- * our own, its records. */
+/* Events as the imported trace counts them (with flows and counters); for a profile of gpuprof, its
+ * records. */
 static int64_t events(const struct timeline *t)
 {
     int64_t n = 0;
@@ -137,7 +137,7 @@ static void write_breakdown(struct json_tree *j, const struct advice *a)
                                           : "median");
 }
 
-/* Ranks without a GPU: the parts of their steps. */
+/* The parts of the steps of ranks without a GPU. */
 static void write_cpu_ranks(struct json_tree *j, const struct advice *a)
 {
     const struct cpu_ranks *r = &a->facts->cpu_ranks;
@@ -156,7 +156,7 @@ static void write_cpu_ranks(struct json_tree *j, const struct advice *a)
     }
 }
 
-/* Ranks whose collectives were matched; nothing of it without several ranks. */
+/* Ranks whose collectives were matched; empty without several ranks. */
 static void write_ranks(struct json_tree *j, const struct advice *a)
 {
     const struct ranks *r = &a->facts->ranks;
@@ -179,7 +179,7 @@ static void write_ranks(struct json_tree *j, const struct advice *a)
     tree_end(j);
 }
 
-/* Groups of these ranks that exchange data; nothing of it without several ranks. */
+/* Groups of these ranks that exchange data; empty without several ranks. */
 static void write_rank_groups(struct json_tree *j, const struct advice *a)
 {
     const struct ranks *r = &a->facts->ranks;

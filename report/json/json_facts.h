@@ -1,5 +1,5 @@
-/* The parts of the JSON report that say what was measured; the rest is export_json.c. Each writes
- * its keys into the object that is open; docs/json.md describes them. */
+/* The parts of the JSON report that hold measurements; export_json.c writes the rest. Each writes
+ * its keys into the open object; docs/json.md describes them. */
 #ifndef GPUPROF_REPORT_JSON_JSON_FACTS_H
 #define GPUPROF_REPORT_JSON_JSON_FACTS_H
 
@@ -8,7 +8,7 @@
 
 /* "device" to "ranks". */
 void json_facts(struct json_tree *j, const struct advice *a);
-/* "lines"; nothing where nothing was sampled. */
+/* "lines"; nothing if nothing was sampled. */
 void json_lines(struct json_tree *j, const struct advice *a);
 /* "health". */
 void json_health(struct json_tree *j, const struct advice *a);

@@ -1,4 +1,4 @@
-/* Time by line, as JSON. */
+/* Time by line of the program, as JSON. */
 #include "report/json/json_facts.h"
 
 #include "analyzer/facts/lines.h"

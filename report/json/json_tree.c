@@ -1,4 +1,4 @@
-/* Builds a JSON document with cJSON and prints it with harmless characters. */
+/* Builds a JSON document with cJSON, and prints it without harmful characters (json_tree.h). */
 #include "report/json/json_tree.h"
 
 #include "report/chars.h"
@@ -60,7 +60,7 @@ void tree_words(struct json_tree *j, const char *key, const char *text, const ch
     free(both);
 }
 
-/* A number to the digit: cJSON's own are doubles. */
+/* A number as text, exact to the digit: cJSON's own numbers are doubles. */
 static void add_number(struct json_tree *j, const char *key, const char *text)
 {
     add(j, key, cJSON_CreateRaw(text));
@@ -105,15 +105,16 @@ void tree_null(struct json_tree *j, const char *key)
 
 static void put_escape(FILE *f, uint32_t code)
 {
-    if (code > 0xffff) { /* as two halves */
+    if (code > 0xffff) { /* as a surrogate pair */
         fprintf(f, "\\u%04x", (unsigned)(0xd800 + ((code - 0x10000) >> 10)));
         code = 0xdc00 + (code & 0x3ff);
     }
     fprintf(f, "\\u%04x", (unsigned)code);
 }
 
-/* cJSON has escaped quotes, backslashes and controls in texts: line breaks and tabs are its own.
- * Its tabs become the spaces that json_write.h puts there. */
+/* Prints what cJSON has printed. It has already escaped quotes, backslashes and controls in texts,
+ * so line breaks and tabs here are its own. Its tabs become the spaces that json_write.h would put
+ * there. */
 static void put_safe(FILE *f, const char *s, size_t n)
 {
     for (size_t i = 0; i < n;) {

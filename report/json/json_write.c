@@ -1,4 +1,4 @@
-/* Writes JSON as a stream: commas, nesting and escapes. */
+/* Writes JSON as a stream: commas, nesting and escapes (json_write.h). */
 #include "report/json/json_write.h"
 
 #include "report/chars.h"
@@ -32,8 +32,8 @@ static void put_char(struct json *j, char c)
     j->buf[j->held++] = c;
 }
 
-/* Whether one of the eight bytes is below 0x20, above 0x7e, a quote, a backslash or a #. A byte
- * above such a one may be taken for one, too. */
+/* True if one of the eight bytes is below 0x20, above 0x7e, a quote, a backslash or a #. May also
+ * be true without one, because of a carry. */
 static bool any_special(const char *s)
 {
     const uint64_t ones = 0x0101010101010101, high = ones << 7;
@@ -47,7 +47,7 @@ static bool any_special(const char *s)
     return (found & high) != 0;
 }
 
-/* Length of the run at the start of s[0..n) that stands for itself. */
+/* Length of the run at the start of s[0..n) that needs no escape. */
 static size_t plain(const struct json *j, const char *s, size_t n)
 {
     size_t i = 0;
@@ -73,7 +73,7 @@ static void put_escape(struct json *j, uint32_t code)
             put_char(j, p[1]);
             return;
         }
-    if (code > 0xffff) { /* as two halves */
+    if (code > 0xffff) { /* as a surrogate pair */
         put_escape(j, 0xd800 + ((code - 0x10000) >> 10));
         code = 0xdc00 + (code & 0x3ff);
     }
@@ -166,7 +166,7 @@ static const char pairs[] = "000102030405060708091011121314151617181920212223242
                             "3536373839404142434445464748495051525354555657585960616263646566676869"
                             "707172737475767778798081828384858687888990919293949596979899";
 
-/* v without its last `decimals` digits, a point and those digits. */
+/* Writes v with a point before its last `decimals` digits. */
 static void put_fixed(struct json *j, int64_t v, int decimals)
 {
     char b[32], *end = b + sizeof b, *p = end;

@@ -1,10 +1,9 @@
-/* Streaming JSON writer: owns commas, nesting, escaping. Output is strict JSON in valid UTF-8:
- * characters that act on a terminal (report/chars.h) as \uXXXX, `<` as \u003c when `html` is set
- * (safe inside <script>), bad UTF-8 replaced by U+FFFD, NaN and infinities as null. Errors stick to
- * the stream; json_end_document reports them and hands over the last bytes: until then some of the
- * text is held here, so nobody else writes to the stream in between. Cost: one pass over the text,
- * no memory. Not for reading.
- */
+/* Streaming JSON writer, which handles commas, nesting and escapes. The output is strict JSON in
+ * valid UTF-8: characters that act on a terminal (report/chars.h) become \uXXXX; with `html`, `<`
+ * becomes \u003c (safe inside <script>); bad UTF-8 becomes U+FFFD; NaN and infinities become null.
+ * Errors stay in the stream; json_end_document reports them and writes the last bytes. Until then
+ * part of the text is held here, so the caller must not write to the stream in between. Cost: one
+ * pass over the text, no memory. It cannot read JSON. */
 #ifndef GPUPROF_REPORT_JSON_JSON_WRITE_H
 #define GPUPROF_REPORT_JSON_JSON_WRITE_H
 
@@ -17,20 +16,20 @@ enum { JSON_HELD = 8192 };
 
 struct json {
     FILE *f;
-    size_t held; /* bytes of buf */
+    size_t held; /* bytes in buf */
     int depth;
-    bool comma;   /* something stands before the next item on this level */
-    bool newline; /* the next item goes on a new line */
-    bool misused; /* closed more than was opened */
+    bool comma;   /* another item precedes on this level */
+    bool newline; /* the next item begins a new line */
+    bool misused; /* closed more often than opened */
     bool html;    /* escape < > & too */
-    bool shown;   /* to people, not to programs: characters that act become U+FFFD */
+    bool shown;   /* for people, not for programs: characters that act become U+FFFD */
     bool tight;   /* no spaces behind commas and colons */
-    int indent;   /* spaces per level; 0 = one line with ", " and ": " */
+    int indent;   /* spaces per level; 0: one line with ", " and ": " */
     char buf[JSON_HELD];
 };
 
 void json_start(struct json *j, FILE *f);
-/* open: { or [ ; key NULL in an array */
+/* open: { or [. key is NULL in an array. */
 void json_begin(struct json *j, const char *key, char open);
 void json_end(struct json *j, char close);
 void json_str(struct json *j, const char *key, const char *value); /* NULL value -> null */
@@ -41,7 +40,7 @@ void json_ms(struct json *j, const char *key, int64_t ns); /* milliseconds, exac
 void json_bool(struct json *j, const char *key, bool v);
 void json_null(struct json *j, const char *key);
 void json_newline(struct json *j); /* line break before the next item */
-/* 0, or -1 when the stream failed or nesting is not closed. */
+/* 0, or -1 if the stream failed or an object is still open. */
 int json_end_document(struct json *j);
 
 #endif

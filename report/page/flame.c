@@ -1,4 +1,4 @@
-/* Writes a tree of times as boxes of markup, parents before their children, from left to right. */
+/* Writes a tree of times as boxes in markup, parents before their children, from left to right. */
 #include "report/page/flame.h"
 #include "report/page/xml.h"
 #include "report/words/text.h"
@@ -28,7 +28,7 @@ static size_t count_shown(const struct work_tree *w, int64_t least_ns)
     return n;
 }
 
-/* What takes no more than this is left out. */
+/* Nodes with no more time than this are left out, so that at most MOST boxes remain. */
 static int64_t least_shown(const struct work_tree *w)
 {
     int64_t least_ns = w->nodes.at[0].total_ns / FINEST;
@@ -45,7 +45,7 @@ static int from_left(const void *a, const void *b)
     return (x->node->depth > y->node->depth) - (x->node->depth < y->node->depth);
 }
 
-/* Children side by side in their parent, in the order in which they first came. NULL: no memory. */
+/* Places children side by side within their parent, in the order of the tree. NULL: no memory. */
 static struct box *place(const struct work_tree *w, size_t *count)
 {
     int64_t *left = calloc(2 * w->nodes.n, sizeof *left), *used = left ? left + w->nodes.n : NULL;
@@ -65,7 +65,7 @@ static struct box *place(const struct work_tree *w, size_t *count)
     return boxes;
 }
 
-/* "train.py:9" stands in "train.py:9 (Net.forward)", and not in "train.py:90". */
+/* True for "train.py:9" in "train.py:9 (Net.forward)", false in "train.py:90". */
 static bool begins_with(const char *text, const char *place)
 {
     size_t n = strlen(place);

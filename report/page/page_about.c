@@ -1,4 +1,4 @@
-/* The timeline's frame, the health of the profile, and what this page is. */
+/* The health of the profile, its facts, and how this page was made. */
 #include "report/page/page.h"
 #include "report/page/xml.h"
 #include "report/words/text.h"
@@ -44,14 +44,15 @@ static void write_metas(const struct page *p)
     page_put(p, "<details><summary>Environment</summary><div class=\"scroll\">"
                 "<table class=\"data\"><tbody>\n");
     for (size_t i = 0; i < p->t->meta_count; i++)
-        if (strncmp(tl_text(p->t, p->t->metas[i].key), "rank.", 5) != 0) /* of summaries */
+        /* These come from summaries of ranks. */
+        if (strncmp(tl_text(p->t, p->t->metas[i].key), "rank.", 5) != 0)
             page_put(p,
                      "<tr><th scope=\"row\" class=\"l\">%s</th><td class=\"l wide\">%s</td></tr>\n",
                      tl_text(p->t, p->t->metas[i].key), tl_text(p->t, p->t->metas[i].value));
     page_put(p, "</tbody></table></div></details>\n");
 }
 
-/* A path as a shell takes it for one word. */
+/* Writes a path as one word of a shell command. */
 static void put_argument(const struct page *p, const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -74,7 +75,7 @@ static void put_argument(const struct page *p, const char *path)
     xml_text(p->f, "'");
 }
 
-/* What the page was made from, and the command that opens all of it elsewhere. */
+/* Writes the files from which the page was made, and the command that opens the run elsewhere. */
 static void write_files(const struct page *p)
 {
     enum { MOST = 64 };

@@ -1,11 +1,11 @@
-/* What the step becomes: the recorded one, and what is left of it with one piece of advice after
- * the other, as the replay has it. */
+/* The step after changes: the recorded step, and its predicted length after one finding after
+ * another, by the replay. */
 #include "report/page/page.h"
 
 #include "report/page/xml.h"
 #include "report/words/text.h"
 
-/* A change that saves nothing before others are made is not listed as a finding, and has no
+/* A change that saves nothing before other changes is not listed as a finding, and has no
  * picture. */
 static bool is_listed(const struct page *p, const struct outcome *one)
 {

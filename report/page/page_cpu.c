@@ -1,4 +1,4 @@
-/* What the page says of a run without a GPU: numbers on top, and the ranks. */
+/* Numbers and ranks on the page of a run without a GPU. */
 #include "report/page/page.h"
 
 #include "report/page/xml.h"
@@ -10,7 +10,7 @@ static void tile(const struct page *p, const char *name, const char *value, cons
     page_put(p, "<div><dt>%s</dt><dd>%s<small>%s</small></dd></div>\n", name, value, more);
 }
 
-/* Parts of the step as a share of it. */
+/* A tile with the share of some parts in the step. */
 static void share_tile(const struct page *p, const char *name, uint32_t parts)
 {
     const struct advice *a = p->a;

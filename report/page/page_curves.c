@@ -1,4 +1,4 @@
-/* What was sampled of the GPUs over the run: utilisation, memory, clock, power, each a curve. */
+/* Curves of what was sampled of the GPUs over the run: utilisation, memory, clock, power. */
 #include "report/page/page.h"
 #include "report/page/svg.h"
 #include "report/page/xml.h"
@@ -13,7 +13,7 @@ enum curve { CURVE_UTIL, CURVE_MEMORY, CURVE_CLOCK, CURVE_POWER, CURVE_COUNT };
 static const char *const curve_name[CURVE_COUNT] = {"GPU utilisation", "memory used", "SM clock",
                                                     "power"};
 
-/* In the unit that is shown; below 0: not sampled. */
+/* The sample in the unit that is shown; below 0: not sampled. */
 static double value_of(const struct row_gpu_sample *s, int curve)
 {
     switch ((enum curve)curve) {
@@ -64,7 +64,7 @@ static void collect(struct curve_points *c, const struct page *p, size_t device,
     }
 }
 
-/* The span of the steps that count, so that start-up is not taken for them. */
+/* Marks the span of the used steps, so that start-up is not taken for them. */
 static void write_band(const struct page *p)
 {
     const struct steps *s = &p->a->facts->steps;
@@ -146,7 +146,7 @@ bool page_has_curves(const struct page *p)
     return false;
 }
 
-struct place { /* of a device among the curves */
+struct place { /* order of a device among the curves */
     int64_t rank, ordinal;
     size_t device;
 };

@@ -1,4 +1,4 @@
-/* Writes the findings of the page: evidence, remedy, how sure each is, and the rules that found
+/* The findings of the page: evidence, remedy, how certain each is, and the rules that found
  * nothing. */
 #include "report/page/page.h"
 #include "report/page/xml.h"
@@ -57,7 +57,7 @@ static void write_evidence(const struct page *p, const struct outcome *o)
     }
 }
 
-/* In the words of the framework that was recorded; the others' are folded away. */
+/* The remedy in the words of the recorded framework; those of other frameworks are folded. */
 static void write_remedy(const struct page *p, const struct outcome *o)
 {
     const char *const *words = o->words;
@@ -83,7 +83,7 @@ static void write_remedy(const struct page *p, const struct outcome *o)
     page_put(p, "</dl></details>\n");
 }
 
-/* The line of the program that it names, as the program had it. */
+/* The source line that the finding names. */
 static void write_source(const struct page *p, const struct outcome *o)
 {
     const char *place = o->remedy.object.place;
@@ -164,7 +164,7 @@ static void write_others(const struct page *p, enum verdict v, const char *title
     page_put(p, "</ul></details>\n");
 }
 
-/* Trials of what no finding advises, or advised no more. */
+/* Trials of settings that no finding advises, or no longer advises. */
 static void write_trials(const struct page *p)
 {
     const struct kept_trial *k;

@@ -1,5 +1,5 @@
-/* Time by line of the user's own Python, as graphs: what the GPU works for, and where the host is
- * while the GPU idles. */
+/* Time by line of the user's own Python, as graphs: the lines that the GPU works for, and the lines
+ * where the host is while the GPU idles. */
 #include "analyzer/facts/lines.h"
 #include "report/page/flame.h"
 #include "report/page/page.h"

@@ -1,5 +1,5 @@
-/* Names of kernels, calls and ranges: long, and most telling at both ends. A name is one text, so
- * that a browser finds it; the style sheet lays its end over it where it does not fit. */
+/* Writes names of kernels, calls and ranges: they are long, and both ends matter. A name is one
+ * text, so that a browser finds it; where it does not fit, the style sheet lays its end over it. */
 #include "report/page/page.h"
 #include "report/page/xml.h"
 
@@ -14,8 +14,8 @@ static size_t tail_start(const char *s, size_t n, size_t tail)
     return at;
 }
 
-/* The call that fills most of the gap, else the range around it. Where the host was between calls
- * and ranges the gap names the next call, which it was not in. */
+/* What the host did during a gap: the call that fills half of it or more, else the range around it.
+ * If the host was between calls, g->api is the next call, which fills none of the gap. */
 const char *page_during(const struct page *p, const struct gap *g)
 {
     const struct api *call = g->api != TL_NONE ? &p->t->apis[g->api] : NULL;

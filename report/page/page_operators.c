@@ -1,5 +1,5 @@
-/* What launched the GPU's work: operators and modules with their kernels, as a graph of nested
- * names and as a table. Only where ranges were recorded around the launches. */
+/* Operators and modules with the kernels that they launched, as a graph of nested names and as a
+ * table. Only if ranges were recorded around the launches. */
 #include "report/page/flame.h"
 #include "report/page/page.h"
 #include "report/page/xml.h"
@@ -13,10 +13,11 @@ struct operator
 {
     uint32_t name;
     int64_t own_ns, ops;
-    uint32_t kernel[KERNELS]; /* names of what it launched, most first; 0: none */
+    /* Names of the kernels with most time, the first the largest; 0: none. */
+    uint32_t kernel[KERNELS];
     int64_t kernel_ns[KERNELS];
-    int64_t longest_ns; /* of one of them */
-    uint32_t shapes;    /* inputs of its launch: string id; 0 = unknown */
+    int64_t longest_ns; /* longest single operation */
+    uint32_t shapes;    /* string id of its launch's inputs; 0: unknown */
 };
 
 struct operators VEC(struct operator);
@@ -34,7 +35,8 @@ static struct operator* operator_of(struct operators *v, struct keymap *by_name,
     return o;
 }
 
-/* Of one operator in several places the same kernel comes several times: its largest counts. */
+/* Adds a kernel's time to the operator's largest kernels. The same kernel comes several times if
+ * the operator has several places. */
 static void keep_kernel(struct operator* o, uint32_t name, int64_t ns)
 {
     int at = KERNELS;
@@ -72,7 +74,7 @@ static void keep_shapes(const struct timeline *t, struct operator* o, const stru
     o->longest_ns = ns;
 }
 
-/* The operators that launched work themselves. -1: out of memory. */
+/* Collects the operators that launched work themselves. -1: out of memory. */
 static int collect(const struct timeline *t, const struct work_tree *w, struct operators *out)
 {
     struct keymap by_name = {0};

@@ -1,4 +1,4 @@
-/* Where a step goes (bars), every step (strip), and when the GPU idles (histogram, list). */
+/* The parts of a step (bars), all steps (strip), and the GPU's idle times (histogram, list). */
 #include "report/page/page.h"
 #include "report/page/svg.h"
 #include "report/page/xml.h"
@@ -29,7 +29,7 @@ uint32_t page_step_at(const struct advice *a, double quantile)
     return best;
 }
 
-/* One bar whose segments are percentages of its own step; `scale` is the bar's share of the
+/* One bar. Its segments are percentages of its own step; `scale` is the bar's share of the
  * width. */
 static void write_bar(const struct page *p, const char *label, const int64_t *parts,
                       int64_t total_ns, double scale)
@@ -61,7 +61,7 @@ static void write_legend(const struct page *p)
     struct text ms;
     page_put(p, "<ul class=\"legend\">\n");
     for (int i = 0; i < PART_COUNT; i++) {
-        if (p->a->facts->breakdown_ns[i] < 500) /* reads as 0.00 ms */
+        if (p->a->facts->breakdown_ns[i] < 500) /* would read as 0.00 ms */
             continue;
         fprintf(p->f, "<li><i class=\"swatch p%d\"></i>", i);
         page_put(p, "<span>%s</span>", analysis_part_title(p->a->facts, i));
@@ -89,7 +89,7 @@ void page_breakdown(const struct page *p)
     page_put(p, "</section>\n");
 }
 
-/* The same bar for the steps that differ, to one scale, and room for the chosen one. */
+/* Bars for other steps on the same scale, and room for the chosen one. */
 static void write_other_bars(const struct page *p)
 {
     const struct steps *s = &p->a->facts->steps;

@@ -1,5 +1,5 @@
-/* The strip of all steps, each bar coloured by where its time goes, and what the longest ones have
- * more of than the median one. */
+/* The strip of all steps, each bar coloured by its parts, and what the longest steps have more of
+ * than the median one. */
 #include "report/page/page.h"
 #include "report/page/svg.h"
 #include "report/page/xml.h"
@@ -14,19 +14,20 @@ static int64_t length(const struct step *s)
     return s->to_ns - s->from_ns;
 }
 
-/* How many steps share a bar. */
+/* How many steps share one bar. */
 static size_t steps_in_bar(const struct steps *s)
 {
     return (s->count + BARS - 1) / BARS;
 }
 
-/* The numbers leave out those whose length is not known, too. */
+/* True if the numbers count the step: it is used, and its length is known. */
 static bool counts(const struct step *s)
 {
     return s->used && s->length_ns > 0;
 }
 
-/* The longest of the steps that share a bar, those that count first. */
+/* The step to show among those that share a bar: the longest one that counts; without one, the
+ * longest. */
 static size_t shown_step(const struct steps *s, size_t from, size_t n)
 {
     size_t best = from;
@@ -40,8 +41,8 @@ static size_t shown_step(const struct steps *s, size_t from, size_t n)
     return best;
 }
 
-/* One path with a part of every bar. A step above the top is drawn as high as the plot, its parts
- * in their proportions. */
+/* One path that draws one part in all bars. A step above the top is as high as the plot, and its
+ * parts keep their proportions. */
 static void write_part(const struct page *p, int part, bool used, double most)
 {
     const struct steps *s = &p->a->facts->steps;
@@ -69,7 +70,7 @@ static void write_part(const struct page *p, int part, bool used, double most)
         svg_bars_end(p->f);
 }
 
-/* The bars that end above the top have a gap there. */
+/* Draws a gap into bars that exceed the top. */
 static void write_cuts(const struct page *p, double most)
 {
     const struct steps *s = &p->a->facts->steps;
@@ -91,7 +92,7 @@ static void write_cuts(const struct page *p, double most)
 
 void page_strip_tops(const struct page *p, double most)
 {
-    enum { LABELS = 4, APART = 16 }; /* percent of the width */
+    enum { LABELS = 4, APART = 16 }; /* in percent of the width */
     const struct steps *s = &p->a->facts->steps;
     size_t each = steps_in_bar(s), n = 0;
     double last = -APART;
@@ -114,14 +115,15 @@ void page_strip(const struct page *p, double most)
     for (int used = 1; used >= 0; used--) {
         fprintf(p->f, "<g class=\"%s\">", used ? "used" : "unused");
         for (int part = 0; part < PART_COUNT; part++)
-            if (p->a->facts->step_parts || part == PART_IDLE_LAUNCH) /* one colour without parts */
+            /* One colour if the parts are unknown. */
+            if (p->a->facts->step_parts || part == PART_IDLE_LAUNCH)
                 write_part(p, part, used, most);
         fputs("</g>", p->f);
     }
     write_cuts(p, most);
 }
 
-/* The part of which a step has most more than the median one. */
+/* The part in which a step exceeds the median step most; -1: none. */
 static int grown_part(const struct facts *f, size_t step, size_t median, int64_t *extra_ns)
 {
     int best = -1;
@@ -175,7 +177,7 @@ static void write_outlier(const struct page *p, size_t i, size_t median)
     page_put(p, "</li>\n");
 }
 
-/* Of at least 1.2 times the median one. */
+/* Steps of at least 1.2 times the median length. */
 size_t page_long_steps(const struct advice *a, size_t shown[PAGE_OUTLIERS], size_t *all)
 {
     const struct steps *s = &a->facts->steps;

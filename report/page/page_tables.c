@@ -1,4 +1,5 @@
-/* Tables: kernels, copies, host calls. Every number is per used step unless its head says so. */
+/* Tables: kernels, copies, host calls. Every number is per used step unless its heading says
+ * otherwise. */
 #include "report/page/page.h"
 
 #include "analyzer/timeline/classify.h"
@@ -18,7 +19,7 @@ static void head(const struct page *p, const char *text, bool left)
     page_put(p, "%s</th>", text);
 }
 
-/* A cell whose order is told by `v`, whatever its text. */
+/* A cell that is sorted by `v`, whatever its text. */
 static void number(const struct page *p, double v, const char *text)
 {
     fprintf(p->f, "<td data-v=\"%.9g\">", v);
@@ -28,11 +29,11 @@ static void number(const struct page *p, double v, const char *text)
 static void plain(const struct page *p, double v, const char *format)
 {
     char text[48];
-    snprintf(text, sizeof text, format, v); /* formats are literals of this file */
+    snprintf(text, sizeof text, format, v); /* all formats are literals in this file */
     number(p, v, text);
 }
 
-/* What the numbers of a table are of. */
+/* What the numbers of a table are about. */
 static const char *caption(const struct page *p)
 {
     return analysis_of_window(p->a->facts) ? "in all that was recorded" : "per used step";
@@ -50,7 +51,7 @@ static void per_step(const struct page *p, double n)
     number(p, n, text_mean_count(&t, n));
 }
 
-/* Blocks or threads: 0 where nobody recorded them, as of a CUDA graph. */
+/* Blocks or threads; 0: not recorded, as for a CUDA graph. */
 static void whole_or_none(const struct page *p, int64_t n)
 {
     if (n > 0)

@@ -1,4 +1,4 @@
-/* What the host's threads waited for, by their clocks: those that had most to do come first. */
+/* What the host's threads waited for, by their clocks. The busiest ones come first. */
 #include "report/page/page.h"
 
 #include "analyzer/measure/clocks.h"

@@ -1,8 +1,8 @@
-/* What the canvas of the timeline needs around it. */
+/* The elements around the timeline's canvas. */
 #include "report/page/page.h"
 #include "report/page/xml.h"
 
-/* Buttons for what there is: steps, or one window, or neither. */
+/* Buttons for steps, or for one window, or for neither. */
 static void write_tools(const struct page *p, bool steps, const char *whole)
 {
     page_put(p,

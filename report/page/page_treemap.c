@@ -1,6 +1,6 @@
-/* Kernels by kind as a treemap: each area is a share of the kernel time of the used steps. The
- * boxes are squarified: rows are filled along the shorter side as long as that makes them squarer.
- */
+/* Kernels by kind as a treemap: each area is a share of the kernel time in the used steps. The
+ * boxes are squarified: rows are filled along the shorter side as long as that makes the boxes
+ * squarer. */
 #include "analyzer/timeline/classify.h"
 #include "report/page/page.h"
 #include "report/page/xml.h"
@@ -9,20 +9,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { KERNELS = 12 }; /* of a kind; the rest is one box */
+enum { KERNELS = 12 }; /* of one kind; the rest becomes one box */
 
 struct box {
-    double x, y, w, h; /* of the whole: 0..1; `aspect` tells what is square */
+    double x, y, w, h; /* as shares of the whole, 0..1 */
 };
 
-/* The worst side ratio of a row with these areas. */
+/* The worst aspect ratio in a row with these areas. */
 static double worst_of(double sum, double least, double most, double side)
 {
     return fmax(side * side * most / (sum * sum), sum * sum / (side * side * least));
 }
 
-/* Boxes for areas v[n], falling, which sum to `total`; the box is w wide and h high, in the same
- * unit on both sides. */
+/* Boxes for the areas v[n], which fall and sum to `total`, within `room`. */
 static void squarify(const double *v, size_t n, double total, struct box room, struct box *out)
 {
     double scale = total > 0 ? room.w * room.h / total : 0;
@@ -37,7 +36,8 @@ static void squarify(const double *v, size_t n, double total, struct box room, s
             worst = ratio;
             sum = next;
         }
-        bool column = room.w >= room.h; /* the row stands at the left, else lies on top */
+        /* The row is a column at the left; otherwise it lies on top. */
+        bool column = room.w >= room.h;
         double thick = side > 0 ? sum / side : 0, at = 0;
         for (; i < k; i++) {
             double along = thick > 0 ? fmax(v[i] * scale, 1e-9) / thick : 0;
@@ -68,7 +68,7 @@ static void write_leaf(const struct page *p, const char *name, int64_t ns, struc
     page_put(p, " title=\"%s: %s %s, ", name, text_ms(&t, facts_per_step(f, ns)),
              scope_words(f)->per);
     page_put(p, "%s of the kernel time\">", share);
-    if (b.w > 0.05 && b.h > 0.05) /* the style sheet leaves out what still finds no room */
+    if (b.w > 0.05 && b.h > 0.05) /* the style sheet hides text that still does not fit */
         page_put(p, "<span>%s</span><em>%s</em>", name, share);
     page_put(p, "</div>\n");
 }

@@ -1,5 +1,5 @@
-/* Builds the trees of ranges, or of functions and lines, and the kernels and copies that were
- * launched from within them. */
+/* Builds the trees of ranges, or of functions and lines, with the kernels and copies launched
+ * within them (work_tree.h). */
 #include "report/page/work_tree.h"
 
 #include "analyzer/facts/lines.h"
@@ -33,8 +33,8 @@ static uint32_t child_of(struct work_tree *w, uint32_t parent, uint32_t name, en
     return child_told_by(w, parent, name, kind, name, 0);
 }
 
-/* Marks of steps are around everything and say nothing; of Python's frames the modules say enough.
- */
+/* True for ranges that get no node: step marks, which enclose everything, and Python's frames other
+ * than modules. */
 static bool passed_over(const struct timeline *t, const struct range *r)
 {
     const char *name = tl_text(t, r->name);
@@ -65,7 +65,7 @@ bool work_tree_any(const struct facts *f)
     return any;
 }
 
-/* Adds an operation's time to a node and to all around it. */
+/* Adds an operation's time to a node and to all nodes around it. */
 static void add_time(struct work_tree *w, uint32_t at, int64_t ns)
 {
     for (; at != TL_NONE; at = w->nodes.at[at].parent) {
@@ -74,7 +74,7 @@ static void add_time(struct work_tree *w, uint32_t at, int64_t ns)
     }
 }
 
-/* The leaf of an operation below a node. */
+/* Adds an operation's leaf below a node. */
 static int add_leaf(struct work_tree *w, const struct timeline *t, uint32_t at, uint32_t op,
                     uint32_t shapes)
 {
@@ -130,7 +130,7 @@ int work_tree_build(struct work_tree *w, const struct facts *f)
     return rc;
 }
 
-/* "blocks.0.mlp (Sequential)" below "blocks" and "blocks.0". */
+/* The node of a module: "blocks.0.mlp (Sequential)" lies below "blocks" and "blocks.0". */
 static uint32_t module_below(struct work_tree *w, const struct timeline *t, uint32_t at,
                              uint32_t module)
 {
@@ -150,7 +150,7 @@ static uint32_t module_below(struct work_tree *w, const struct timeline *t, uint
     return at;
 }
 
-/* A line below its function, and that below its module. */
+/* The node of a line, below its function, which lies below its module. */
 static uint32_t line_below(struct work_tree *w, const struct timeline *t, uint32_t at,
                            uint32_t stack)
 {
@@ -179,7 +179,8 @@ int work_tree_lines(struct work_tree *w, const struct facts *f)
     return rc;
 }
 
-/* Of others' code the functions, without the wrappers between them (Module._call_impl). */
+/* The node of a frame. For code that is not the user's it is the function, without the private
+ * wrappers between (Module._call_impl). */
 static uint32_t frame_below(struct work_tree *w, const struct timeline *t, uint32_t at,
                             uint32_t stack, bool innermost)
 {

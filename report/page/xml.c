@@ -1,4 +1,4 @@
-/* Escapes text for markup. */
+/* Escapes text for HTML, XML and Markdown (xml.h). */
 #include "report/page/xml.h"
 
 #include "report/chars.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
-static const char nothing[] = "&#8203;";          /* no width: parts what would be a link */
+static const char nothing[] = "&#8203;";          /* a space of no width, which breaks up a link */
 
 static const char *entity(uint32_t c)
 {
@@ -56,8 +56,7 @@ void xml_text(FILE *f, const char *s)
     xml_text_n(f, s, s ? strlen(s) : 0);
 }
 
-/* Would the renderer make a link of what begins or goes on behind s[i]? @name, #123, http://,
- * www.name */
+/* True if a Markdown renderer would make a link at s[i]: @name, #123, http://, www.name. */
 static bool makes_link(const char *s, size_t i)
 {
     if (s[i] == '@')

@@ -1,19 +1,19 @@
-/* Escapes for text inside markup. All write valid UTF-8 whatever comes in; characters that act
- * (report/chars.h) become U+FFFD, so that it is seen that something stood there. */
+/* Escapes for text inside markup. All write valid UTF-8, whatever the input. Characters that act
+ * (report/chars.h) become U+FFFD, so that the reader sees their place. */
 #ifndef GPUPROF_REPORT_PAGE_XML_H
 #define GPUPROF_REPORT_PAGE_XML_H
 
 #include <stdio.h>
 
-/* For HTML and XML 1.0, text and attributes alike: & < > " ' escaped, line breaks and tabs as
+/* For HTML and XML 1.0, text and attributes alike: escapes & < > " '. Line breaks and tabs become
  * references, which attributes keep. */
 void xml_text(FILE *f, const char *s);
-void xml_text_n(FILE *f, const char *s, size_t n); /* its first n bytes */
-/* For a paragraph, a heading or a cell of a table in Markdown: nothing in it is markup, HTML, a
- * link, a mention, a reference to an issue or mathematics, and it stays on its line. */
+void xml_text_n(FILE *f, const char *s, size_t n); /* the first n bytes */
+/* For a paragraph, a heading or a table cell in Markdown. Nothing in the text becomes markup, HTML,
+ * a link, a mention, a reference to an issue or mathematics; it stays on one line. */
 void markdown_text(FILE *f, const char *s);
-/* printf for markup: the format is ours and literal, each %s argument is escaped. Only %s and %%
- * are understood; numbers are formatted before. */
+/* printf for markup: the format is a literal, and each %s argument is escaped. Only %s and %% are
+ * allowed; format numbers before. */
 void xml_printf(FILE *f, const char *fmt, ...);
 /* The same for Markdown. */
 void markdown_printf(FILE *f, const char *fmt, ...);

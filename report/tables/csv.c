@@ -1,4 +1,4 @@
-/* Writes a row of a CSV file so that no spreadsheet computes it. */
+/* Writes rows of a CSV file so that no spreadsheet evaluates them (csv.h). */
 #include "report/tables/csv.h"
 
 #include "report/chars.h"

@@ -1,4 +1,4 @@
-/* Writes the tables of a fleet: runs, steps, findings. */
+/* Writes the tables of runs, steps and findings (tables.h). */
 #include "report/tables/tables.h"
 
 #include "analyzer/compare/work.h"
@@ -22,7 +22,7 @@ static const char *const heads[TABLE_KINDS] = {
     "run,rank,rule,title,kind,saves_low_ms,saves_mid_ms,saves_high_ms,step_ms",
 };
 
-/* Of a step's parts, those of the GPU. */
+/* Parts of a step that are columns: those of the GPU. */
 static bool is_column(int part)
 {
     return part_in(part, GPU_PARTS);
@@ -58,7 +58,7 @@ static void started(struct csv *c, const struct timeline *t)
     csv_count(c, seconds > 0 ? (int64_t)seconds : -1);
 }
 
-/* Of the process of the steps, else of the first that has one. */
+/* The host of the process that has the steps, else of the first process that has one. */
 static const char *host(const struct advice *a)
 {
     const struct timeline *t = a->facts->tl;

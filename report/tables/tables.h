@@ -1,5 +1,5 @@
 /* Runs, steps and findings as three tables for a fleet's database. docs/fleet.md is their schema:
- * columns are only ever added, at the end. */
+ * new columns are only added at the end. */
 #ifndef GPUPROF_REPORT_TABLES_TABLES_H
 #define GPUPROF_REPORT_TABLES_TABLES_H
 

@@ -1,5 +1,5 @@
-/* What to change, as a table for a terminal: title and saving in columns, what was seen and what to
- * do about it below. */
+/* What to change, as a table for a terminal: title and saving in columns, evidence and remedy
+ * below. */
 #include "report/terminal/term_parts.h"
 #include "report/words/text.h"
 
@@ -27,7 +27,7 @@ static void write_evidence(const struct terminal *t, const struct facts *f, cons
     term_ink(t, INK_PLAIN);
 }
 
-/* Where to read on, and how to have the advice measured. */
+/* Where to read more, and how to measure the advice. */
 static void write_more(const struct terminal *t, const struct advice *a, const struct outcome *x)
 {
     struct text setting;
@@ -41,7 +41,7 @@ static void write_more(const struct terminal *t, const struct advice *a, const s
     term_ink(t, INK_PLAIN);
 }
 
-/* Columns of the titles; 0: the terminal is too narrow to have what they save beside them. */
+/* Columns for titles; 0: the terminal is too narrow for the savings beside them. */
 static int title_columns(const struct terminal *t)
 {
     int room = t->width - 6 - SAVING_COLUMNS;
@@ -125,7 +125,7 @@ static void write_together(const struct terminal *t, const struct advice *a,
         term_wrap(t, 0, 0, "The savings overlap: together, the changes save less than the sum.");
 }
 
-/* Trials of what no finding advises, or advised no more. */
+/* Trials of settings that no finding advises, or no longer advises. */
 static void write_trials(const struct terminal *t, const struct advice *a,
                          const struct export_options *o)
 {
@@ -137,7 +137,7 @@ static void write_trials(const struct terminal *t, const struct advice *a,
     }
 }
 
-/* What holds for all of them. */
+/* Notes about all findings. */
 static void write_about(const struct terminal *t, const struct advice *a,
                         const struct export_options *o, size_t shown)
 {

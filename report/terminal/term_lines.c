@@ -1,4 +1,4 @@
-/* Time by line of the program. */
+/* Time by line of the program, for a terminal. */
 #include "report/terminal/term_parts.h"
 
 #include "analyzer/facts/lines.h"
@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { LEAST_PCT = 1 }; /* of what there is to charge: less is not worth a row */
+enum { LEAST_PCT = 1 }; /* of the charged time: a line with less gets no row */
 
 static void write_list(const struct terminal *t, const struct lines *l, const char *head,
                        size_t most)

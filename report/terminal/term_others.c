@@ -1,4 +1,4 @@
-/* What was checked and needs no change, and what could not be told: the rules by name. */
+/* The rules that need no change, and those that cannot decide, by name. */
 #include "report/terminal/term_parts.h"
 
 #include "report/words/text.h"
@@ -12,7 +12,7 @@ static bool same_reason(const struct outcome *x, const struct outcome *y)
     return strcmp(x->why ? x->why : "", y->why ? y->why : "") == 0;
 }
 
-/* Rules that share a reason share a line: without steps, most of them do. */
+/* Rules with the same reason share a line: without steps, most of them have the same. */
 static void write_reasons(const struct terminal *t, const struct advice *a,
                           const struct export_options *o, enum verdict v, const char *label)
 {
@@ -22,7 +22,7 @@ static void write_reasons(const struct terminal *t, const struct advice *a,
         size_t n = 0, k = 0;
         while (x && k < i && !((y = shown_outcome(a, o, k, v)) && same_reason(x, y)))
             k++;
-        if (!x || k < i) /* told with an earlier one */
+        if (!x || k < i) /* printed with an earlier one */
             continue;
         for (k = i; k < a->outcome_count && n < sizeof line; k++)
             if ((y = shown_outcome(a, o, k, v)) && same_reason(x, y))
@@ -34,7 +34,7 @@ static void write_reasons(const struct terminal *t, const struct advice *a,
     }
 }
 
-/* Their names after a sentence that begins with how many they are. */
+/* A sentence that begins with their number, and then their names. */
 static void write_names(const struct terminal *t, const struct advice *a,
                         const struct export_options *o, enum verdict v, const char *label,
                         const char *one, const char *many)
@@ -62,7 +62,7 @@ static size_t count_of(const struct advice *a, const struct export_options *o, e
     return n;
 }
 
-/* Without any GPU work most rules lack the same thing: one line instead of a list of records. */
+/* Without any GPU work most rules lack the same records: one line replaces the list. */
 static bool write_no_work(const struct terminal *t, const struct advice *a,
                           const struct export_options *o)
 {

@@ -1,6 +1,6 @@
 /* The answer on one screen of 80 columns and 24 lines: the verdict, the three best findings with
- * what each saves and the line to change, and what to type next. Everything else is behind `analyze
- * -v`. */
+ * what each saves and the line to change, and what to type next. `analyze -v` shows everything
+ * else. */
 #include "report/terminal/term_parts.h"
 #include "report/words/text.h"
 
@@ -10,11 +10,11 @@
 
 enum {
     FINDINGS = 3,
-    LINES = 22, /* and the profile's name above it, and a prompt below */
-    LEVELS = 4  /* of how much is told: where one does not fit the next one tells less */
+    LINES = 22, /* besides the profile's name above and a prompt below */
+    LEVELS = 4  /* levels of detail: if one does not fit, the next one prints less */
 };
 
-/* Findings of which only a bound is known are in no sum. */
+/* Number of findings with only a bound, which no sum contains. */
 static size_t bounds_left_out(const struct advice *a)
 {
     size_t n = 0;
@@ -25,7 +25,7 @@ static size_t bounds_left_out(const struct advice *a)
     return n;
 }
 
-/* Where the change leads that the predictions carry, as far as they carry it, and what it leaves out. */
+/* How fast the program becomes with the predicted changes, and what that leaves out. */
 static void write_possible(const struct terminal *t, const struct advice *a)
 {
     struct text from, to;
@@ -76,7 +76,7 @@ static size_t write_rows(const struct terminal *t, const struct advice *a,
     const struct outcome *x = shown_finding(a, o, 0);
     if (!x) {
         bool blind = advice_blind(a);
-        if (blind || a->ranked_count) /* but none that was asked for */
+        if (blind || a->ranked_count) /* there are findings, but none that the options want */
             fprintf(t->f, "%s\n", text_no_findings(a, false));
         if (blind || !a->ranked_count)
             term_labelled(t, "Next", INK_BOLD, a->next);
@@ -91,7 +91,7 @@ static size_t write_rows(const struct terminal *t, const struct advice *a,
     return i;
 }
 
-/* Of the findings on the screen: why a larger number stands below a smaller one. */
+/* Why a larger number stands below a smaller one, among the findings on the screen. */
 static void write_order(const struct terminal *t, const struct advice *a,
                         const struct export_options *o)
 {
@@ -103,7 +103,7 @@ static void write_order(const struct terminal *t, const struct advice *a,
         term_wrap(t, 0, 0, order.s);
 }
 
-/* What the numbers above rest on, where that is not what a reader would think. */
+/* What makes the numbers above less certain than a reader would think. */
 static void write_doubts(const struct terminal *t, const struct advice *a, int level)
 {
     struct text lost;
@@ -132,7 +132,7 @@ static void write_doubts(const struct terminal *t, const struct advice *a, int l
         }
 }
 
-/* What to type, with what it is for where that fits beside it. */
+/* A command to type, with its purpose beside it if that fits. */
 static void write_command(const struct terminal *t, const char *label, const char *command,
                           const char *why)
 {

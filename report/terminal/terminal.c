@@ -1,4 +1,5 @@
-/* Writes text for a terminal: colours, wrapped lines, nothing that a terminal would obey. */
+/* Writes text for a terminal: colours and wrapped lines, without anything on which a terminal would
+ * act (terminal.h). */
 #include "report/terminal/terminal.h"
 
 #include "report/chars.h"
@@ -18,8 +19,9 @@ void term_ink(const struct terminal *t, enum ink ink)
         fputs(codes[ink], t->f);
 }
 
-/* Runners read commands in what a job prints: GitHub at the start of a line, where a wrapped name
- * may come to stand, Azure's agents and GitHub's older ones anywhere. */
+/* True if a CI runner would read a command at s[i]. Runners look for commands in what a job prints:
+ * GitHub at the start of a line, where wrapping may put a name; Azure's agents and older ones of
+ * GitHub anywhere. */
 static bool starts_command(const char *s, size_t n, size_t i)
 {
     if (text_commands(s + i, n - i))
@@ -27,7 +29,7 @@ static bool starts_command(const char *s, size_t n, size_t i)
     return n - i > 2 && s[i] == ':' && s[i + 1] == ':' && (i == 0 || s[i - 1] == ' ');
 }
 
-/* Whether the character at s[i], *len bytes long, may go to a terminal as it is. */
+/* True if the character at s[i], *len bytes long, may go to a terminal unchanged. */
 static bool harmless(const char *s, size_t n, size_t i, size_t *len)
 {
     uint32_t code;
@@ -69,7 +71,7 @@ static int columns_of(const char *s, size_t n)
     return columns;
 }
 
-/* Is `word` of n bytes a unit, with or without what ends a clause? */
+/* True if `word` of n bytes is a unit, perhaps with punctuation behind it. */
 static bool is_unit(const char *word, size_t n)
 {
     static const char *const units[] = {"%",  "ms", "us", "ns", "s",    "B",
@@ -82,7 +84,7 @@ static bool is_unit(const char *word, size_t n)
     return false;
 }
 
-/* Bytes of the next word; a number and its unit are one. */
+/* Length of the next word in bytes; a number and its unit count as one word. */
 static size_t word_length(const char *text)
 {
     size_t n = strcspn(text, " \n");

@@ -1,4 +1,4 @@
-/* The one sentence of diff and gate. */
+/* The one sentence of diff and gate (comparison.h). */
 #include "report/words/comparison.h"
 
 #include "report/words/text.h"
@@ -12,7 +12,7 @@ bool comparison_lists(const struct change *c)
     return strcmp(c->kind, "finding") != 0;
 }
 
-/* The part of the step that moved most in the direction of the whole; NULL: none. */
+/* The part of the step that changed most in the direction of the whole; NULL: none. */
 static const struct change *why(const struct diff *d)
 {
     for (size_t i = 0; i < d->change_count; i++) {

@@ -1,4 +1,4 @@
-/* Words and numbers that all outputs share. */
+/* Words and numbers that all outputs share (text.h). */
 #include "report/words/text.h"
 
 #include "base/size.h"
@@ -99,7 +99,7 @@ const char *text_groups(struct text *b, const struct advice *a)
     return b->s;
 }
 
-/* The unit once where both have it. */
+/* Writes the unit once if both have the same. */
 const char *text_between(struct text *b, int64_t low_ns, int64_t high_ns)
 {
     struct text low, high;
@@ -200,7 +200,7 @@ const char *text_thread(struct text *b, const struct advice *a, uint32_t thread)
 
 const char *text_virtual_name(struct text *b, const char *device)
 {
-    if (!device) { /* it was given no work */
+    if (!device) { /* the program gave it no work */
         snprintf(b->s, sizeof b->s,
                  "Virtual GPU: a model computes the GPU's times; no real device was measured.");
         return b->s;
@@ -216,8 +216,7 @@ const char *text_virtual_name(struct text *b, const char *device)
 
 const char *text_virtual(struct text *b, const struct advice *a)
 {
-    const struct facts *f =
-        a->facts; /* a run without work of the GPU goes by the processor's name */
+    const struct facts *f = a->facts; /* without GPU work, the device is the processor */
     const char *device = f->device ? tl_text(f->tl, f->device->name) : NULL;
     return facts_virtual(f) ? text_virtual_name(b, device) : NULL;
 }
@@ -250,14 +249,14 @@ const char *text_replay(struct text *b, const struct whatif *w)
 int64_t stacked_saving_ns(const struct advice *a)
 {
     int64_t sum = 0;
-    if (a->stack_count) { /* replayed together: no sum of separate claims */
+    if (a->stack_count) { /* replayed together, so these savings add up */
         for (size_t i = 0; i < a->stack_count; i++)
             sum += a->stack[i].saves_ns;
         return sum < a->facts->step_ns ? sum : a->facts->step_ns;
     }
     for (size_t i = 0; i < a->ranked_count; i++) {
         const struct outcome *o = a->ranked[i];
-        if (!o->rule->changes_training) /* as in the stack */
+        if (!o->rule->changes_training) /* left out of the stack as well */
             sum += o->upper_bound ? o->saves_high_ns : o->saves_mid_ns;
     }
     return sum < a->facts->step_ns ? sum : a->facts->step_ns;

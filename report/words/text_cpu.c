@@ -12,7 +12,7 @@ bool text_has_parts(const struct advice *a)
     return a->facts->steps.used > 0 && (a->facts->tl->op_count > 0 || a->facts->on_cpu);
 }
 
-/* Samples in a batch, as the loader that was looped over first was set; 0 = not known. */
+/* Samples in a batch, by the settings of the first loader; 0: unknown. */
 static int batch_size(const struct advice *a)
 {
     const char *loader = timeline_meta(a->facts->tl, FACT_TORCH_LOADER);

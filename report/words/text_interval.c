@@ -1,4 +1,4 @@
-/* What the interval of a prediction is made of, in one line. */
+/* What the interval of a prediction is made from, in one line. */
 #include "report/words/text.h"
 
 const char *text_interval(struct text *b, const struct advice *a, const struct outcome *x)

@@ -1,5 +1,5 @@
-/* What is said of a recorded run: lost records, how the program ended, the setting to try, the
- * order of the findings. */
+/* Words about a recorded run: lost records, how the program ended, the setting to try, the order of
+ * the findings. */
 #include "report/words/text.h"
 
 #include <signal.h>
@@ -22,7 +22,7 @@ const char *text_lost(struct text *b, const struct advice *a)
     return b->s;
 }
 
-/* CUPTI's part is an estimate: measured steps took 0.45 to 5 times of it (docs/measurements). */
+/* CUPTI's part is an estimate: measured costs were 0.45 to 5 times as large (docs/measurements). */
 static void put_estimate(struct text *b, double all, double cupti)
 {
     double least = all - cupti / 2, most = all + 4 * cupti;
@@ -42,7 +42,8 @@ const char *text_overhead(struct text *b, const struct advice *a)
     return b->s;
 }
 
-/* What may have ended the program, if it uses what kernels compute; "" if they compute. */
+/* A possible reason for a failed program on a virtual GPU: kernels compute no results there. "" if
+ * the program did not end by itself, or ran no kernels there. */
 static const char *no_results(const struct facts *f, int signal)
 {
     bool by_itself = signal == 0 || signal == SIGABRT || signal == SIGSEGV || signal == SIGBUS ||
@@ -80,11 +81,11 @@ const char *text_setting(struct text *b, const struct advice *a, const struct ou
         return NULL;
     snprintf(b->s, sizeof b->s, "gpuprof try --apply %s CMD", x->setting);
     for (char *p = b->s; (p = strchr(p, ';'));)
-        *p = ','; /* which a shell would take for an end */
+        *p = ','; /* a shell would take ; for the end of the command */
     return b->s;
 }
 
-/* The number that is shown. */
+/* The number that is shown for a finding. */
 static int64_t shown_ns(const struct outcome *x)
 {
     return x->upper_bound ? x->saves_high_ns : x->saves_mid_ns;
@@ -140,11 +141,11 @@ const char *text_covers(struct text *b, const struct advice *a)
     return b->s;
 }
 
-/* PyTorch's profiler takes time for each function of Python. Where we measured it, 3 to 4 us: a
- * step of small operators took 1.5 times as long with stacks as with operators alone. In a
- * published recording they follow each other in 2.5 us, the function's own work included. We count
- * 0.3 us, which is less than on any machine that we know, and speak of it from a twentieth of what
- * the GPU waits for the host. */
+/* PyTorch's profiler takes time for each function of Python. Where it was measured, that was 3 to 4
+ * us: a step of small operators took 1.5 times as long with stacks as with operators alone. In a
+ * published recording the functions follow each other in 2.5 us, their own work included. gpuprof
+ * counts 0.3 us, which is less than on any known machine, and mentions it from a twentieth of the
+ * time that the GPU waits for the host. */
 const char *text_stacks(struct text *b, const struct advice *a)
 {
     const struct facts *f = a->facts;

@@ -1,4 +1,4 @@
-/* A stream that arrives gzipped and in base64 in an outer one. */
+/* A stream that is gzipped and written as base64 into an outer one (packed.h). */
 #include "report/page/events/packed.h"
 
 #include "report/page/base64.h"

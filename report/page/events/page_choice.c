@@ -1,5 +1,5 @@
-/* Which events are on the page: all, else those of whole steps, those first that the page speaks of
- * or has a button for. */
+/* Chooses the events on the page: all, or those of whole steps. Steps that the page mentions, or
+ * has a button for, come first. */
 #include "report/page/events/page_data.h"
 
 #include "report/page/ranks/page_shown.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The step in which something began; TL_NONE before the first. */
+/* The step in which a host event began; TL_NONE before the first step. */
 static uint32_t step_of(const struct steps *s, int64_t at_ns)
 {
     size_t low = 0, high = s->count;
@@ -22,7 +22,7 @@ static uint32_t step_of(const struct steps *s, int64_t at_ns)
     return low ? (uint32_t)low - 1 : TL_NONE;
 }
 
-/* The one in whose time on the GPU that is. */
+/* The step whose time on the GPU contains this moment; TL_NONE: none. */
 static uint32_t gpu_step_of(const struct steps *s, int64_t at_ns)
 {
     size_t low = 0, high = s->count;
@@ -99,7 +99,7 @@ static void count_step(struct data *d, uint32_t step)
         d->events[step]++;
 }
 
-/* Whether the lanes of a process are on the page. */
+/* True if the lanes of a process are on the page. */
 bool data_shows(const struct data *d, uint32_t process)
 {
     return page_shows(d->p, d->shown, process);
@@ -110,7 +110,7 @@ bool data_shows_thread(const struct data *d, uint32_t thread)
     return data_shows(d, d->t->threads[thread].process);
 }
 
-/* Of the lanes on the page. */
+/* Number of events in the lanes on the page. */
 static size_t count_shown(const struct data *d)
 {
     const struct timeline *t = d->t;
@@ -146,7 +146,8 @@ static void take_step(struct data *d, uint32_t step, size_t *left)
     *left -= d->events[step];
 }
 
-/* No step fits: the beginning of the median one, as long as its events may suffice. */
+/* If no whole step fits: the beginning of the median step, for as long as there is room for its
+ * events. */
 static void choose_window(struct data *d)
 {
     uint32_t step = page_step_at(d->p->a, 0.5);
@@ -158,7 +159,7 @@ static void choose_window(struct data *d)
     d->window_to_ns = s->start_ns + (int64_t)((double)(s->end_ns - s->start_ns) * share);
 }
 
-/* Those that the findings show, on the host or on the GPU. */
+/* Takes the steps that the findings show, on the host or on the GPU. */
 static void take_examples(struct data *d, size_t *left)
 {
     const struct advice *a = d->p->a;
@@ -169,8 +170,7 @@ static void take_examples(struct data *d, size_t *left)
         }
 }
 
-/* Those that the buttons of the lists and tables lead to: long steps, long gaps, the longest call
- * of each kernel. */
+/* Takes the steps to which buttons lead: long steps, long gaps, the longest call of each kernel. */
 static int take_buttons(struct data *d, size_t *left)
 {
     const struct totals *totals = &d->p->a->facts->totals;
@@ -188,7 +188,7 @@ static int take_buttons(struct data *d, size_t *left)
     return rc;
 }
 
-/* Of each kernel the longest call that is on the page, where not all are. */
+/* For each kernel, the longest call on the page, if the page does not have all events. */
 static void find_longest(struct data *d)
 {
     const struct timeline *t = d->t;

@@ -1,5 +1,5 @@
-/* The data behind the timeline: columns of whole numbers, packed. Starts are differences to the one
- * before, which gzip likes. Nothing of it is read before the script draws it as text. */
+/* The data behind the timeline: columns of integers, packed. Starts are differences to the previous
+ * one, which gzip compresses well. They are not read before the script draws them. */
 #include "report/page/events/page_data.h"
 
 #include "report/page/events/packed.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Classes of events below the parts of a step: host ones. */
+/* Classes of host events, behind the parts of a step. */
 enum { CLASS_RANGE = PART_COUNT, CLASS_CALL, CLASS_API };
 
 static uint32_t name_number(struct data *d, uint32_t id)
@@ -36,7 +36,7 @@ static int event_class(const struct data *d, const struct item *i)
     return op->class.family == FAMILY_COMM ? PART_COMM : PART_COMPUTE;
 }
 
-/* The launch that an event is, or comes from: its number + 1. */
+/* Number + 1 of the launch that the event is, or that launched it; 0: none. */
 static int64_t launch_of(const struct data *d, const struct item *i)
 {
     if (i->kind == ITEM_API)
@@ -46,7 +46,7 @@ static int64_t launch_of(const struct data *d, const struct item *i)
     return 0;
 }
 
-/* A text of its own for each distinct one; 0: there is nothing more to say. */
+/* Number of the event's further text; equal texts share one. 0: none. */
 static int64_t more_number(struct data *d, const struct item *i)
 {
     struct text b;

@@ -1,5 +1,5 @@
-/* The data behind the timeline while it is written: page_choice.c chooses the events, page_data.c
- * writes them, page_data_steps.c the rest. */
+/* The data behind the timeline while they are written: page_choice.c chooses the events,
+ * page_data.c writes them, page_data_steps.c writes the rest. */
 #ifndef GPUPROF_REPORT_PAGE_EVENTS_PAGE_DATA_H
 #define GPUPROF_REPORT_PAGE_EVENTS_PAGE_DATA_H
 
@@ -8,15 +8,15 @@
 #include "report/json/json_write.h"
 #include "report/page/page.h"
 
-/* The data of the timeline: at most PAGE_EVENTS events, whole steps, those that say most first.
- * page_data_open fills p->data and p->events; it chooses the events, so it comes before any button
+/* The timeline's data: at most PAGE_EVENTS events, of whole steps, the most informative first.
+ * page_data_open chooses the events and fills p->data and p->events, so call it before any button
  * is written. -1 with *e set. */
 enum { PAGE_EVENTS = 120000 };
 int page_data_open(struct page *p, struct err *e);
 int page_data_write(const struct page *p, struct err *e); /* packed */
 void page_data_close(struct data *d);
 
-/* ---- for this room alone ---- */
+/* ---- for this room only ---- */
 
 enum { PAGE_AFTER = 3 }; /* findings whose replayed step is on the page */
 
@@ -27,26 +27,28 @@ struct data {
     const struct steps *steps;
     struct rows rows;
     struct items items;
-    bool *several_gpus; /* of the page */
+    bool *several_gpus; /* points to the page's */
     uint32_t *name;     /* by string id: number on the page + 1 */
-    uint32_t *listed;   /* string ids in that order */
+    uint32_t *listed;   /* string ids by number */
     uint32_t names;
-    struct str_table mores; /* what is shown of events besides their names */
+    struct str_table mores; /* further texts of events, besides their names */
     uint32_t *events;       /* per step */
     bool *detail;           /* per step: its events are on the page */
-    uint32_t *longest; /* by string id, unless all are there: of a kernel the longest call that is,
-                          TL_NONE */
+    /* By string id, if not all events are on the page: the kernel's longest call there, or
+     * TL_NONE. */
+    uint32_t *longest;
     bool all;
-    const char **shown; /* ranks whose lanes are on the page, page_shown.h */
+    const char **shown; /* ranks whose lanes are on the page (page_shown.h) */
     struct after after[PAGE_AFTER];
     size_t after_count;
-    int64_t window_from_ns, window_to_ns; /* where no whole step fits: this part of one; 0, 0 */
+    /* If no whole step fits: the part of a step that is on the page; else 0, 0. */
+    int64_t window_from_ns, window_to_ns;
 };
 
 int data_choose(struct data *d);                              /* -1: out of memory */
-extern const struct page_events data_events;                  /* what was chosen */
-bool data_wanted(const struct data *d, const struct item *i); /* it is on the page */
-/* Whether the lanes of a process, or that of a thread, are. */
+extern const struct page_events data_events;                  /* answers about the chosen events */
+bool data_wanted(const struct data *d, const struct item *i); /* the item is on the page */
+/* True if the lanes of a process, or the lane of a thread, are on the page. */
 bool data_shows(const struct data *d, uint32_t process);
 bool data_shows_thread(const struct data *d, uint32_t thread);
 
@@ -54,10 +56,10 @@ void page_data_steps(struct data *d);
 void page_data_gaps(struct data *d); /* of the steps whose events are on the page */
 void page_data_findings(struct data *d);
 
-/* page_data_after.c: the best findings, each with a step as the replay has it after the change. */
+/* page_data_after.c: the best findings, each with a step as replayed after the change. */
 int page_data_after_find(struct data *d, struct err *e);
 void page_data_after(struct data *d);
-/* Of a row: of a stream (TL_NONE), or of a thread. */
+/* Writes a row: of a stream (thread TL_NONE), or of a thread. */
 void page_data_after_row(struct data *d, uint32_t thread);
 
 #endif

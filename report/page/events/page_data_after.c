@@ -1,6 +1,7 @@
-/* Of the data behind the timeline: the steps after the best findings, as differences to the
- * recorded ones. Most events only move, and with their neighbours: gzip makes next to nothing of
- * that. The script places what a thread did between the moments that the replay knows. */
+/* The steps after the best findings' changes, within the timeline's data, as differences to the
+ * recorded steps. Most events only move, and together with their neighbours, so gzip makes the
+ * differences tiny. The script places what a thread did between the moments that the replay
+ * knows. */
 #include "report/page/events/page_data.h"
 
 #include "report/words/text.h"
@@ -25,7 +26,7 @@ static int64_t rank_of(const struct data *d, const struct outcome *one)
     return 0;
 }
 
-/* Its recorded events are on the page. */
+/* True if the step's recorded events are on the page. */
 static bool has_recorded(const struct data *d, const struct after *one)
 {
     return one->step.step < d->steps->count && d->detail[one->step.step];
@@ -54,8 +55,8 @@ void page_data_after(struct data *d)
 
 enum { COLUMNS = 3 };
 
-/* Of a stream: the numbers of its operations that are still there, how far each moves, and how much
- * longer it takes. */
+/* For a stream: the numbers of the operations that remain, how far each moves, and how much longer
+ * it takes. */
 static void write_ops(struct data *d, const struct after *one, int column)
 {
     int64_t number = 0, last = 0, start_ns, end_ns;
@@ -74,8 +75,8 @@ static void write_ops(struct data *d, const struct after *one, int column)
     }
 }
 
-/* Of a thread: moments, how far each moves, and the numbers of those up to which others do the
- * work. */
+/* For a thread: its moments, how far each moves, and the numbers of the moments before which other
+ * threads now do the work. */
 static void write_moments(struct data *d, const struct after *one, int column, uint32_t thread)
 {
     const struct replayed_step *r = &one->step;

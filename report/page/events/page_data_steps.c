@@ -1,4 +1,4 @@
-/* Of the data behind the timeline: the steps, the gaps, the places of the findings. */
+/* The steps, the gaps, and the places of the findings, within the timeline's data. */
 #include "report/page/events/page_data.h"
 
 #include "report/page/events/page_lanes.h"
@@ -17,15 +17,15 @@ void page_data_steps(struct data *d)
         last = d->steps->at[i].start_ns;
     }
     json_end(&d->j, ']');
-    json_begin(&d->j, "number", '['); /* as `run --steps` counts them */
+    json_begin(&d->j, "number", '['); /* counted as `run --steps` does */
     for (size_t i = 0; i < d->steps->count; i++)
         json_int(&d->j, NULL, facts_step_number(a->facts, i));
     json_end(&d->j, ']');
-    json_begin(&d->j, "length", '['); /* of the time that its parts are of */
+    json_begin(&d->j, "length", '['); /* of the time that the step's parts divide */
     for (size_t i = 0; i < d->steps->count; i++)
         json_int(&d->j, NULL, d->steps->at[i].to_ns - d->steps->at[i].from_ns);
     json_end(&d->j, ']');
-    json_begin(&d->j, "until", '['); /* how far behind the start its GPU work reaches */
+    json_begin(&d->j, "until", '['); /* from the step's start to the end of its GPU work */
     for (size_t i = 0; i < d->steps->count; i++)
         json_int(&d->j, NULL, d->steps->at[i].to_ns - d->steps->at[i].start_ns);
     json_end(&d->j, ']');
@@ -79,7 +79,7 @@ void page_data_gaps(struct data *d)
     json_end(&d->j, '}');
 }
 
-/* The places that the findings show, in their order. */
+/* The places that the findings show, in the order of the findings. */
 void page_data_findings(struct data *d)
 {
     const struct outcome *o;

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Process of a lane; NULL where it is not known. */
+/* Process of a lane; NULL: unknown. */
 static const struct row_process *process_of(const struct timeline *t, uint32_t process)
 {
     return process < t->process_count ? &t->processes[process] : NULL;
@@ -34,7 +34,8 @@ struct lane_order *page_lane_order(const struct timeline *t, bool threads, uint3
     return order;
 }
 
-/* As it is recorded, else as the ranks are compared, if the process is one of them; -1. */
+/* Its recorded rank, else its rank in the comparison of ranks if it is exactly one of them; else
+ * -1. */
 static int64_t rank_of(const struct page *p, uint32_t process)
 {
     const struct row_process *row = process_of(p->t, process);
@@ -51,7 +52,7 @@ static int64_t rank_of(const struct page *p, uint32_t process)
     return n == 1 ? rank : -1;
 }
 
-/* "rank 3: " in front of what belongs to one of several processes; "" where there is one. */
+/* "rank 3: " for a lane of one of several processes; "" if there is one process. */
 static const char *prefix(const struct page *p, uint32_t process, char *out, size_t n)
 {
     const struct row_process *row = process_of(p->t, process);

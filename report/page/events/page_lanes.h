@@ -5,15 +5,15 @@
 #include "report/page/page.h"
 
 struct lane_order {
-    int64_t rank;   /* -1: of no rank */
+    int64_t rank;   /* -1: no rank */
     uint32_t index; /* of the stream or thread */
 };
 
-/* Streams, or threads with `threads`; malloc'ed, NULL without memory. */
+/* The streams, or with `threads` the threads; malloc'ed, NULL without memory. */
 struct lane_order *page_lane_order(const struct timeline *t, bool threads, uint32_t *count);
-/* By process: whether streams of more than one GPU have work; malloc'ed, NULL without memory. */
+/* By process: do streams of more than one GPU have work? malloc'ed, NULL without memory. */
 bool *page_several_gpus(const struct timeline *t);
-/* "GPU", with its number where the process works with several, and its rank in front. */
+/* "GPU", with its number if the process uses several, and with the rank before it. */
 void page_gpu_name(const struct page *p, uint32_t process, uint32_t device, char *out, size_t n);
 void page_stream_name(const struct page *p, uint32_t stream, char *out, size_t n);
 void page_thread_name(const struct page *p, uint32_t thread, char *out, size_t n);

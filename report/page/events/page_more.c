@@ -1,4 +1,4 @@
-/* Says of an event on the timeline what its name does not: shapes and bytes. */
+/* Further text for an event on the timeline: shapes and bytes (page_more.h). */
 #include "report/page/events/page_more.h"
 
 #include "wire/spool_format.h"

@@ -1,6 +1,6 @@
-/* Which rank is late when: one picture with a row for each rank and a column for each step, one
- * with a column for each collective of a step. A late node is a band, a rank that is late once a
- * dot. */
+/* Heat maps of which rank is late when: one picture with a row for each rank and a column for each
+ * step, and one with a column for each collective of a step. A late node shows as a band, a rank
+ * that is late once as a dot. */
 #include "report/page/ranks/page_ranks.h"
 
 #include "report/page/ranks/png.h"
@@ -12,7 +12,8 @@
 
 enum { ROWS = 512, HEIGHT = 480, LABELS = 8, COLOUR = 0xe0431b };
 
-/* What full colour means: the most there is, and never so little that noise takes it. */
+/* The lateness that gets the full colour: the largest one, but at least 2 % of the step, so that
+ * noise stays pale. */
 static int64_t scale_of(const struct page *p, const struct rank_heat *h)
 {
     int64_t most = p->a->facts->step_ns / 50;
@@ -21,7 +22,8 @@ static int64_t scale_of(const struct page *p, const struct rank_heat *h)
     return most > 0 ? most : 1;
 }
 
-/* Of ranks and so of rows that share a line the latest. Small latenesses stay visible. */
+/* Levels of colour. If several ranks share a row, the latest one counts. The exponent 0.7 keeps
+ * small values visible. */
 static unsigned char *levels_of(const struct page *p, const struct rank_heat *h, size_t per,
                                 size_t rows, int64_t most)
 {

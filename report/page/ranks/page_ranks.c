@@ -1,5 +1,5 @@
-/* The ranks: who communicates how long, who waits, who comes last. Only where several were
- * compared. */
+/* The ranks: how long each communicates and waits, and which one is late. Only if several ranks
+ * were compared. */
 #include "report/page/ranks/page_ranks.h"
 
 #include "report/page/ranks/page_shown.h"
@@ -11,7 +11,7 @@
 static void cell(const struct page *p, double value, const char *format)
 {
     fprintf(p->f, "<td data-v=\"%.9g\">", value);
-    fprintf(p->f, format, value); /* formats are literals of this file */
+    fprintf(p->f, format, value); /* formats are literals in this file */
     page_put(p, "</td>");
 }
 
@@ -32,8 +32,8 @@ static void write_rank(const struct page *p, const struct rank_facts *r, bool la
     page_put(p, "</tr>\n");
 }
 
-/* A step of each rank to one scale: its own work, what is transferred, and waiting for the others.
- * The late one is the one that does not wait. */
+/* The step of each rank on one scale: its own work, transfer, and waiting for other ranks. The late
+ * rank is the one that does not wait. */
 static void write_bar(const struct page *p, const struct rank_facts *r, const char *why,
                       int64_t most_ns)
 {
@@ -85,7 +85,7 @@ static void write_bars(const struct page *p)
            "class=\"swatch p10\"></i><span>waiting for other ranks</span></li></ul>\n");
 }
 
-/* Which groups exchange data, where that is not all ranks with all ranks. */
+/* The groups that exchange data, unless it is one group of all ranks. */
 static void write_groups(const struct page *p)
 {
     static const char *const heads[] = {

@@ -4,7 +4,7 @@
 
 #include "report/page/page.h"
 
-void page_ranks(const struct page *p); /* the section; nothing of fewer than two */
-int page_heat(const struct page *p);   /* within it: who is late when. -1: out of memory */
+void page_ranks(const struct page *p); /* the section; nothing for fewer than two ranks */
+int page_heat(const struct page *p);   /* within it: which rank is late when. -1: out of memory */
 
 #endif

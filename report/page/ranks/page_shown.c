@@ -1,5 +1,6 @@
-/* Of many ranks those that the page draws one by one: the analysed one, the late ones, and by their
- * waiting the first, the last and those between. The table and the heat map have all. */
+/* Chooses, of many ranks, those that the page draws one by one: the analysed one, the late ones,
+ * and by their waiting time the first, the last and some in between. The table and the heat map
+ * have all ranks. */
 #include "report/page/ranks/page_shown.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static void show(const struct ranks *r, const char **why, size_t i, const char *
     --*left;
 }
 
-/* The ranks that keep the others waiting longest, for half a percent of the step or more. */
+/* The ranks that keep others waiting longest, for half a percent of the step or more. */
 static void show_late(const struct facts *f, const char **why, size_t most, size_t *left)
 {
     const struct ranks *r = &f->ranks;

@@ -6,10 +6,10 @@
 
 enum { PAGE_RANKS = 16 };
 
-/* By place among the ranks: why it is drawn, "" where all are; NULL: it is not. malloc'ed, NULL
+/* By index among the ranks: why the rank is drawn, "" if all are; NULL: it is not. malloc'ed, NULL
  * without memory. */
 const char **page_shown(const struct page *p);
-/* Whether the events of a process are drawn: it is of a rank that is, or of none. */
+/* True if the events of a process are drawn: its rank is drawn, or it has no rank. */
 bool page_shows(const struct page *p, const char *const *why, uint32_t process);
 
 #endif

@@ -1,4 +1,4 @@
-/* Writes a picture of levels as PNG. */
+/* Writes a picture of levels as PNG (png.h). */
 #include "report/page/ranks/png.h"
 
 #include "report/page/base64.h"
@@ -18,7 +18,7 @@ static void put_u32(unsigned char *at, size_t v)
         at[i] = (unsigned char)(v >> (24 - 8 * i));
 }
 
-/* Length, name, data, checksum. The room was made before. */
+/* Appends a chunk: length, name, data, checksum. There is room for it. */
 static void put_chunk(struct png *p, const char *name, const unsigned char *data, size_t n)
 {
     unsigned char *at = p->at + p->n;
@@ -30,7 +30,7 @@ static void put_chunk(struct png *p, const char *name, const unsigned char *data
     p->n += n + 12;
 }
 
-/* Each line begins with the number of its filter: none. */
+/* The compressed lines. Each line begins with the number of its filter, 0: none. */
 static unsigned char *squeeze(const unsigned char *levels, size_t width, size_t height, uLongf *n)
 {
     size_t size = (width + 1) * height;
@@ -58,8 +58,8 @@ int png_levels(FILE *f, unsigned rgb, const unsigned char *levels, size_t width,
     if (p.at) {
         put_u32(head, width);
         put_u32(head + 4, height);
-        head[8] = 8; /* bits of a pixel */
-        head[9] = 3; /* which are places in the palette */
+        head[8] = 8; /* bits per pixel */
+        head[9] = 3; /* pixels are indices into a palette */
         for (int i = 0; i < 256; i++) {
             for (int c = 0; c < 3; c++)
                 palette[3 * i + c] = (unsigned char)(rgb >> (16 - 8 * c));

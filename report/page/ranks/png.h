@@ -1,5 +1,5 @@
-/* A picture of levels as the text of a data: address. Level 0 is transparent, 255 is the full
- * colour, so that it goes with light and dark pages. */
+/* A picture of levels, as the text of a data: address. Level 0 is transparent and 255 is the full
+ * colour, so that the picture fits light and dark pages. */
 #ifndef GPUPROF_REPORT_PAGE_RANKS_PNG_H
 #define GPUPROF_REPORT_PAGE_RANKS_PNG_H
 
