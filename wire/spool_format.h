@@ -157,9 +157,9 @@ struct spool_header {
 
 /* ---- CUPTI's buffers ---- */
 
-/* FREE -(agent: request)-> OWNED -(CUPTI: completed)-> COMPLETE -(agent: names interned)-> READY
- * READY -(collector: parsed and zeroed)-> FREE. A buffer is all zero while FREE, so a reader that
- * adopts a dead target parses OWNED and COMPLETE buffers up to the first record kind 0.
+/* FREE -(agent: request)-> OWNED -(CUPTI: completed)-> COMPLETE -(agent: names added)-> READY
+ * READY -(collector: parsed and zeroed)-> FREE. A FREE buffer is all zero. So a reader that takes
+ * over a dead target parses OWNED and COMPLETE buffers up to the first record of kind 0.
  * On a full disk: FREE or READY -(collector)-> GONE; the agent never uses that buffer again. */
 enum spool_buffer_state { SPOOL_FREE, SPOOL_OWNED, SPOOL_COMPLETE, SPOOL_READY, SPOOL_GONE };
 

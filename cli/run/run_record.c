@@ -29,7 +29,7 @@ struct recording {
     const struct run_folders *folders;
     struct host_periods periods; /* of the cgroups, before the program started */
     struct err lost;             /* why the store was closed */
-    bool full;                   /* the disk was, at any time */
+    bool full;                   /* the disk was full at some time */
 };
 
 /* The disk is full. The profile keeps what was committed, and gives back the room of the rest,
