@@ -32,7 +32,7 @@ struct rank_facts { /* one GPU that takes part in collectives; times are per use
                                 without a core; -1 = unknown */
 };
 
-enum late_cause { /* what the latest rank does otherwise than a rank in time */
+enum late_cause { /* how the latest rank differs from a rank in time */
                   LATE_UNKNOWN,
                   LATE_MORE_WORK, /* it runs more or larger kernels */
                   LATE_SLOW_GPU,  /* it takes longer for the same kernels */
