@@ -28,8 +28,8 @@ struct query_places {
 struct query_places query_host_places(const struct facts *f, const int64_t *other);
 
 /* Idle time of the GPU per step during which the training thread makes no call for a large part of
- * the step, and no range tells why: it may be making a batch. 0 if loading was recorded, or
- * operators, which would name it. */
+ * the step, and no range tells why: it may be making a batch. Returns 0 if the recording has
+ * records of data loading, or ranges of operators, because these would show the reason. */
 int64_t query_silence_ns(const struct facts *f);
 
 /* Time per step that the GPU waits for the host: slow launching, restarts after a

@@ -1,4 +1,4 @@
-/* Do launches wait for their kernels? One answer, used by the replay and by every rule. */
+/* Decides whether launches wait for their kernels. The replay and all rules use this one answer. */
 #include "analyzer/queries/query.h"
 
 #include <stdlib.h>

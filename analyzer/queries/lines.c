@@ -140,9 +140,10 @@ static struct query_cause cause_at(const struct facts *f, const struct line *l)
     return c;
 }
 
-/* Compares with the whole step, and, without time spent waiting for cores, with the rest
- * of the step: if cores are scarce, all computing takes longer, and the share of a line
- * that sleeps would shrink. */
+/* The line must take 1/QUERY_CAUSE_LINE of the step, or as much of the step without the time
+ * in which lines wait for a core (the line's own such time is then left out, too). If cores
+ * are scarce, all computing takes longer, so that a line that sleeps would take too small a
+ * share of the whole step. */
 struct query_cause query_cause(const struct facts *f)
 {
     const struct lines *all = facts_lines(f, LINES_STEP);

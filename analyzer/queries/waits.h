@@ -5,8 +5,9 @@
 
 #include "analyzer/queries/query.h"
 
-/* What a call waits for before it returns, from its kind and the memory that its copy uses. The one
- * answer for rules, queries and the replay. How long it waits is a separate question. */
+/* What a call waits for before it returns, by its kind and the memory that its copy
+ * uses. Rules, queries and the replay all ask query_call_wait. How long the call waits
+ * is a separate question. */
 enum call_wait {
     /* does not wait for the GPU */
     CALL_GOES_ON,

@@ -41,7 +41,7 @@ enum { MOST_LOADERS = 64 };
 
 /* Chooses the loader with most waiting time in the steps. Looks at the waits of the
  * training thread or, if it has none, at those of a thread that reads ahead for it. False:
- * nobody waits for a loader. */
+ * no thread waits for a loader. */
 static bool choose(const struct facts *facts, struct feed *f)
 {
     /* [0]: waits of the training thread; [1]: of other threads */

@@ -10,7 +10,7 @@
 struct costs {
     double off, hand, send, fork; /* per batch, and per worker for fork: either all
                                      at best or all at worst */
-    double line;  /* time of the rest of the step in which the loop lacks a core because
+    double line;  /* the part of the rest of the step in which the loop lacks a core because
                      of the present workers */
     double less;  /* without workers: further costs that workers cause in the loop */
     bool crowded; /* if little room is left on the cores, the loop sometimes loses its core */

@@ -152,9 +152,10 @@ int64_t query_exposed_comm(const struct facts *f)
 }
 
 /* BUCKETS_SMALL: at least half of the time is the fixed cost of messages, and there are more
- * messages than large buckets would make. BUCKETS_ONE: one message carries nearly all bytes and
- * does not overlap with computing, although it has a stream of its own. Not if all bytes fit into
- * the first bucket, whose size no cap changes. */
+ * messages than large buckets would make. BUCKETS_ONE: one message carries nearly all bytes
+ * and does not overlap with computing, although it has a stream of its own. It is not
+ * returned if all bytes fit into the first bucket, because a cap on the size of buckets does
+ * not apply to that one. */
 enum query_buckets query_buckets(const struct facts *f, const struct query_exchange *x)
 {
     if (x->step == TL_NONE)
