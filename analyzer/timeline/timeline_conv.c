@@ -1,7 +1,7 @@
-/* timeline_finish: finds matrix products that compute a convolution. A convolution with 1x1
- * filters is a matrix product, and so is its kernel's name. The operator around the launch shows
- * that it is a convolution. For kernels in graphs, launches of the same kernel outside of graphs
- * (in warm-up steps) decide. */
+/* timeline_finish: finds matrix products that compute a convolution. A convolution with 1x1 filters
+ * is computed as a matrix product, by a kernel with the name of one. The operator around the launch
+ * shows that it is a convolution. For kernels in graphs, launches of the same kernel outside of
+ * graphs (in warm-up steps) decide. */
 #include "analyzer/timeline/build.h"
 #include "analyzer/timeline/name_test.h"
 
