@@ -30,14 +30,14 @@ struct place {
                      they start; -1 = not held */
 };
 
-/* Creates the file. `tag`: the letters for its XXXXXX, NULL: random ones. Until place_taken, no
- * other gpuprof starts in this folder: by then the caller must have locked the file (SQLite does).
- * -1 with *e set: nothing to release. */
+/* Creates the file. `tag`: the letters for its XXXXXX, NULL: random ones. No other gpuprof starts
+ * in this folder until the caller calls place_taken. Before that the caller must lock the file
+ * (opening it with SQLite does). -1 with *e set: nothing to release. */
 int place_make(struct place *p, const char *path, int as, const char *tag, struct err *e);
 void place_taken(struct place *p);
-/* Takes the folder's lock again. Call it before the file is closed, since SQLite's lock then goes:
- * other gpuprofs wait until place_put or place_release. If another process holds the lock too
- * long, continues without it. */
+/* Takes the folder's lock again, so that other gpuprofs wait until place_put or place_release. Call
+ * it before the file is closed, because closing it releases SQLite's lock on it. If another process
+ * holds the folder's lock too long, continues without it. */
 void place_close(struct place *p);
 /* Renames the file to its final name. Replaces an existing file only with
  * PLACE_REPLACE. -1 with *e set. */

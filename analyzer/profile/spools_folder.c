@@ -31,8 +31,8 @@ static const char *const names[] = {
     "kernel_times",                      /* by the virtual GPU */
 };
 
-/* The name of the folder while it lacks the mark. The caller frees it; it is not on the stack, which
- * may be small. NULL: out of memory. */
+/* The name of the folder while it lacks the mark. The caller frees it. It is allocated, because the
+ * stack may be small. NULL: out of memory. */
 static char *path_of_unmarked(const char *path)
 {
     char *unmarked;
@@ -127,7 +127,8 @@ void spools_folder_remove(const char *path)
             unlinkat(fd, f->d_name, 0);
     char *unmarked = holds_more(d) ? NULL : path_of_unmarked(path);
     if (unmarked && rename(path, unmarked) == 0) {
-        if (holds_more(d)) /* a file came after the first look; no more come by the old name */
+        /* a file was added after the first look; by the old name no more can be added */
+        if (holds_more(d))
             rename(unmarked, path);
         else
             spools_folder_remove_unmarked(unmarked);

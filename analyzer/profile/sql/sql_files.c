@@ -63,8 +63,9 @@ static const char *last_part(const char *name)
     return slash ? slash + 1 : name;
 }
 
-/* Opens what has this name with O_PATH, without reading, which disturbs no
- * lock. -1: nothing there. */
+/* Opens the file with O_PATH, which does not read it. Closing such a descriptor
+ * leaves this process' locks on the file in place, which closing an ordinary one
+ * would not. -1: no such file. */
 static int hold(const struct sql_files *f, const char *name, struct stat *st)
 {
     int fd = openat(f->folder, last_part(name), O_PATH | O_NOFOLLOW | O_CLOEXEC);
