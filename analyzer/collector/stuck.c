@@ -14,9 +14,10 @@
 
 enum { TIMES = 10, SHOWN_TIMES = 5, FEW_LENGTHS = 2, FEW_STEPS = 8, BUSY_SHARE = 50, MOST = 256 };
 static const int64_t look_ns = 1000000000, second_ns = 1000000000;
-/* A wait must last `least`, or `unmarked` without step marks, to be reported. After half of that
- * other gpuprofs of the job see it. A rank that is idle for idle_ns does nothing. If no look
- * happened for suspended_ns, gpuprof was suspended, perhaps with the whole machine. */
+/* A wait is reported once it has lasted least_ns, or unmarked_ns if the program marks no steps.
+ * After half of that time the other gpuprofs of the job see it. A rank counts as idle if it was not
+ * busy, nor stopped by a signal, for idle_ns. If no look happened for suspended_ns, gpuprof was
+ * suspended, perhaps with the whole machine. */
 static const int64_t least_ns = 10000000000, unmarked_ns = 30000000000, idle_ns = 5000000000,
                      suspended_ns = 5000000000;
 

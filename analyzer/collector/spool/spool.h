@@ -293,7 +293,7 @@ static inline int64_t spool_time(const struct spool *s, int64_t monotonic_ns)
 
 void spool_sample_host(struct spool *s, struct spool_out *out); /* samples only if it is time to */
 /* True if the process is to be sampled closely: for some seconds after it started, or began to use
- * a GPU or count steps. A short run has nothing but these seconds. */
+ * a GPU or to count steps. A short run consists only of these seconds. */
 bool spool_closely(struct spool *s, int64_t now_ns);
 void spool_drain_rings(struct spool *s, struct spool_out *out);
 /* Decodes one record of `stride` bytes; the first four are its kind. */
@@ -303,8 +303,9 @@ void spool_put_record(struct spool *s, struct spool_out *out, const uint8_t *at,
 bool spool_drain_buffers(struct spool *s, struct spool_out *out, bool adopt);
 /* Frees what was read; it stays in the spool until its rows are safe. */
 void spool_give_back(struct spool *s);
-/* For a full disk. spool_has_spare sets some free buffers aside if none is, and tells whether one is.
- * spool_give_up also frees the disk space of one; false: there is none, or that is impossible. */
+/* For a full disk. spool_has_spare: is a free buffer set aside? If none is, it first sets some
+ * aside. spool_give_up frees the disk space of one of them; false: there is none, or the file
+ * system cannot do that. */
 bool spool_has_spare(struct spool *s);
 bool spool_give_up(struct spool *s);
 void spool_give_back_rings(struct spool *s);
@@ -379,7 +380,7 @@ bool spool_place_work(struct spool *s, const struct spool_out *out, int64_t star
  * long after the last call. */
 bool spool_place_call(struct spool *s, const struct spool_out *out, int64_t start, int64_t end,
                       int64_t *start_ns, int64_t *end_ns);
-/* Puts a warning about something missing; nothing if value is 0. */
+/* Puts a warning that something is missing. Does nothing if value is 0. */
 void spool_put_loss(struct spool *s, struct spool_out *out, const char *code, const char *text,
                     int64_t value);
 

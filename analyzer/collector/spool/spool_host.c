@@ -1,9 +1,9 @@
 /* Host samples: the CPU time that threads of a live target have used, and what kept them from
- * computing. Read from /proc, outside of the target, ten times a second; a hundred times in
- * the first seconds. Less often if a process has so many threads that reading would take more
- * than half a percent of a core, or two in those seconds. (The reader's CPU time counts, not
- * its wait for a core: then samples are needed most.) A thread that has not run since its
- * last sample gets no row. */
+ * computing. Read from /proc, outside of the target, ten times a second, and a hundred times a
+ * second while the process is sampled closely. Sampling becomes less frequent if a process has so
+ * many threads that it would take more than half a percent of a core (two percent while sampled
+ * closely). Only the reader's CPU time counts, not its wait for a core, because samples are needed
+ * most when cores are scarce. A thread that has not run since its last sample gets no row. */
 #include "analyzer/collector/spool/spool.h"
 
 #include "base/clock.h"

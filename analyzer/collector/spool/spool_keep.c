@@ -33,8 +33,9 @@ static int64_t correlation_of(enum row_kind kind, const void *row)
     }
 }
 
-/* True for GPU work that was launched after the window. While the window's queued work runs on,
- * work of later calls comes too; the first call that was left out tells both apart. */
+/* True for GPU work that was launched after the window. After a window's end its queued work still
+ * runs, and records of work from later calls arrive as well. Correlation ids rise, so the id of the
+ * first call that was left out divides the two. */
 static bool of_later_call(struct spool *s, enum row_kind kind, const void *row, bool in_window)
 {
     int64_t c = s ? correlation_of(kind, row) : 0;

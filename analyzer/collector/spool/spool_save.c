@@ -156,8 +156,8 @@ static struct spool_buffer_desc *desc_at(const struct spool *s, uint32_t i)
     return (struct spool_buffer_desc *)(void *)(s->map + s->fixed.descs_off) + i;
 }
 
-/* What was read but not freed. If it was freed before the kill, the spool shows that: the ring's
- * tail is at or beyond `at`, or the buffer has another number. */
+/* A part of the spool that was read but not freed. If the killed collector did free it, the spool
+ * shows that: the ring's tail is at or beyond `at`, or the buffer has another number. */
 struct held {
     uint32_t index, is_ring;
     uint64_t at; /* how far the ring is read, or the buffer's number */

@@ -136,7 +136,8 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- silences ---- */
 
-static const int64_t settle_ns = 500000000; /* so long after a look, calls no longer belong to it */
+/* a library call that begins this long after CUPTI was last heard lies in the silence */
+static const int64_t settle_ns = 500000000;
 /* error between CUPTI's clock and the host's, with a margin */
 static const int64_t slack_ns = 1000000;
 
