@@ -6,8 +6,8 @@
 #include "analyzer/pyframes/memory.h"
 #include "wire/python_layout.h"
 
-/* For the interpreter at `place`: the layout that it states itself (3.13 and later),
- * or that of its version. */
+/* Finds the layout of the interpreter at `place`. Python 3.13 and later describe it in their own
+ * memory; for earlier versions it is known by version. */
 enum layout_result layout_find(struct memory *m, const struct python_place *place,
                                struct python_layout *layout);
 

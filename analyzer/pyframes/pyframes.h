@@ -40,9 +40,9 @@ int pyframes_minor(const struct pyframes *p);      /* 11 for Python 3.11 */
 bool pyframes_forbidden(const struct pyframes *p); /* the kernel refused the last read */
 /* Lists its threads, at most `most`. 0: the process has ended, or its Python has. */
 size_t pyframes_threads(struct pyframes *p, struct pythread *out, size_t most);
-/* Reads the frames of a thread, innermost first. Of a stack deeper than `most`: the
- * inner ones, and the outermost one last. -1: not readable, or inconsistent; 0: the
- * thread runs no Python code now. */
+/* Reads the frames of a thread, innermost first. If the stack is deeper than `most`, out[most - 1]
+ * is the outermost frame, and the frames between it and out[most - 2] are left out. -1: not
+ * readable, or inconsistent; 0: the thread runs no Python code now. */
 int pyframes_walk(struct pyframes *p, const struct pythread *t, struct pyframe *out, size_t most);
 
 #endif
