@@ -50,6 +50,7 @@ struct stacked {
 struct group_total {
     size_t findings;
     int64_t most_ns; /* most that they save together: at most a step, because savings overlap */
+    bool of_run;     /* per step of the run, because a finding among them is */
 };
 
 struct advice {

@@ -202,14 +202,16 @@ void findings_rank(struct advice *a)
 
 struct group_total advice_group(const struct advice *a, bool cheaper)
 {
-    struct group_total t = {0, 0};
+    struct group_total t = {.findings = 0};
     for (size_t i = 0; i < a->ranked_count; i++) {
         const struct outcome *o = a->ranked[i];
         if (o->rule->changes_training || o->rule->cheaper != cheaper)
             continue;
         t.findings++;
+        t.of_run |= o->of_run;
         t.most_ns += o->saves_high_ns;
     }
-    t.most_ns = t.most_ns < a->facts->step_ns ? t.most_ns : a->facts->step_ns;
+    int64_t most_ns = t.of_run ? a->facts->run_ns : a->facts->step_ns;
+    t.most_ns = t.most_ns < most_ns ? t.most_ns : most_ns;
     return t;
 }

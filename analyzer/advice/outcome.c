@@ -147,6 +147,16 @@ void outcome_example_gaps(struct outcome *o, const struct facts *f, enum part pa
     }
 }
 
+int64_t outcome_of_ns(const struct facts *f, const struct outcome *o)
+{
+    return o->of_run ? f->run_ns : f->step_ns;
+}
+
+const struct scope_words *outcome_scope(const struct facts *f, const struct outcome *o)
+{
+    return o->of_run ? scope_words_of_run(f) : scope_words(f);
+}
+
 const char *outcome_remedy(const struct facts *f, const struct outcome *o)
 {
     const char *text = o->words[dialect_framework(f)];

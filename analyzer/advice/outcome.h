@@ -59,7 +59,10 @@ struct outcome {
      * start-up. */
     int64_t limit_ns;
     bool upper_bound; /* true: saves_high_ns is an upper bound, not a prediction */
-    bool put_off;     /* suppressed by the prediction: alone it saves next to nothing */
+    /* The savings are spread over all steps of the run, those with other work included, and are
+     * shares of the mean of all these steps. */
+    bool of_run;
+    bool put_off; /* suppressed by the prediction: alone it saves next to nothing */
     int64_t own_low_ns, own_high_ns; /* predicted interval before past trials widened it (past.h) */
     int64_t widened_ns;              /* ns that past trials added at either end (past.h) */
     size_t widened_after;            /* number of these trials */
@@ -89,6 +92,10 @@ struct outcome {
 /* Returns true if the rule cannot tell because it checks GPU work and the program did none: then no
  * way of recording helps (rank.c). */
 bool outcome_wants_gpu(const struct facts *f, const struct outcome *o);
+/* Returns what the savings are shares of: the step, or the mean step of the run. */
+int64_t outcome_of_ns(const struct facts *f, const struct outcome *o);
+/* Returns the words for what the savings are per. */
+const struct scope_words *outcome_scope(const struct facts *f, const struct outcome *o);
 /* Returns the remedy in the words of the program's framework; never NULL. */
 const char *outcome_remedy(const struct facts *f, const struct outcome *o);
 void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,

@@ -164,15 +164,17 @@ static void ask(struct advice *a, struct outcome *o, uint32_t have, int64_t most
     if (o->verdict != RULE_FIRES)
         return;
     /* Sums over streams that run at the same time can exceed the step; a saving cannot. */
-    int64_t limit = o->rule->start_up || most_ns == 0 ? a->facts->step_ns : most_ns;
+    int64_t of_ns = outcome_of_ns(a->facts, o);
+    int64_t limit = o->rule->start_up || o->of_run || most_ns == 0 ? of_ns : most_ns;
     o->limit_ns = o->limit_ns > 0 && o->limit_ns < limit ? o->limit_ns : limit;
     o->saves_mid_ns = at_most(o->saves_mid_ns, o->limit_ns);
     o->saves_high_ns = at_most(o->saves_high_ns, o->limit_ns);
     int least_pct = analysis_of_window(a->facts) ? ADVICE_WINDOW_PCT : 100 / QUERY_WORTH;
-    if (o->saves_high_ns <= 0 || o->saves_high_ns * 100 < a->facts->step_ns * least_pct) {
+    if (o->saves_high_ns <= 0 || o->saves_high_ns * 100 < of_ns * least_pct) {
         o->verdict = RULE_SILENT;
-        o->why = arena_printf(&a->arena, "would save at most %.3f ms, under %d %% %s",
-                              (double)o->saves_high_ns / 1e6, least_pct, scope_words(a->facts)->of);
+        o->why =
+            arena_printf(&a->arena, "would save at most %.3f ms, under %d %% %s",
+                         (double)o->saves_high_ns / 1e6, least_pct, outcome_scope(a->facts, o)->of);
         return;
     }
     outcome_in_program(a->facts, &a->arena, o);

@@ -7,9 +7,14 @@
 
 #include <string.h>
 
+static double percent(int64_t ns, int64_t of_ns)
+{
+    return of_ns > 0 ? 100.0 * (double)ns / (double)of_ns : 0;
+}
+
 static double share(const struct advice *a, int64_t ns)
 {
-    return a->facts->step_ns > 0 ? 100.0 * (double)ns / (double)a->facts->step_ns : 0;
+    return percent(ns, a->facts->step_ns);
 }
 
 /* Returns how to mark steps, for the tool that made this recording. */
@@ -132,14 +137,15 @@ static const char *unanswered(struct advice *a)
 static const char *saving_words(struct advice *a, const struct outcome *o)
 {
     char low[24], high[24];
-    const char *of = scope_words(a->facts)->per;
+    const char *per = outcome_scope(a->facts, o)->per;
+    int64_t of_ns = outcome_of_ns(a->facts, o);
     time_words(high, sizeof high, o->saves_high_ns);
     if (o->upper_bound)
-        return arena_printf(&a->arena, "at most %s %s (%.0f %%)", high, of,
-                            share_pct(a->facts, o->saves_high_ns));
-    return arena_printf(
-        &a->arena, "%s to %s %s (%.0f to %.0f %%)", time_words(low, sizeof low, o->saves_low_ns),
-        high, of, share_pct(a->facts, o->saves_low_ns), share_pct(a->facts, o->saves_high_ns));
+        return arena_printf(&a->arena, "at most %s %s (%.0f %%)", high, per,
+                            percent(o->saves_high_ns, of_ns));
+    return arena_printf(&a->arena, "%s to %s %s (%.0f to %.0f %%)",
+                        time_words(low, sizeof low, o->saves_low_ns), high, per,
+                        percent(o->saves_low_ns, of_ns), percent(o->saves_high_ns, of_ns));
 }
 
 /* True if no other finding may save more. Findings rank by what is certain, so the first one need

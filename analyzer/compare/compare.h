@@ -9,6 +9,7 @@ struct change {
     const char *what;        /* rule id, part key or kernel name */
     const char *kind;        /* "finding", "part", "kernel" */
     int64_t base_ns, new_ns; /* per step */
+    bool of_run;             /* of a finding: per step of the run (outcome.h) */
 };
 
 const char *change_words(const struct change *c); /* returns the title of a part, else `what` */

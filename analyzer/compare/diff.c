@@ -41,17 +41,25 @@ const char *runs_differ(struct arena *arena, const struct advice *base, const st
     return work_differs(arena, base, now, per_sample);
 }
 
-static void add(struct diff *d, const char *kind, const char *what, int64_t base_ns, int64_t new_ns)
+static void add_change(struct diff *d, struct change c)
 {
-    if (llabs(new_ns - base_ns) <= d->base_ns / 1000 || d->change_count == CHANGES)
+    if (llabs(c.new_ns - c.base_ns) <= d->base_ns / 1000 || d->change_count == CHANGES)
         return; /* less than a thousandth of the step counts as unchanged */
-    d->changes[d->change_count++] = (struct change){what, kind, base_ns, new_ns};
+    d->changes[d->change_count++] = c;
 }
 
-static int64_t finding_ns(const struct advice *a, size_t rule)
+static void add(struct diff *d, const char *kind, const char *what, int64_t base_ns, int64_t new_ns)
 {
-    const struct outcome *o = rule < a->outcome_count ? &a->outcomes[rule] : NULL;
-    return o && o->verdict == RULE_FIRES ? o->saves_high_ns : 0;
+    add_change(d, (struct change){what, kind, base_ns, new_ns, false});
+}
+
+/* What one rule's finding saves at most in each. */
+static void add_finding(struct diff *d, const struct outcome *base, const struct outcome *now)
+{
+    bool had = base->verdict == RULE_FIRES, has = now->verdict == RULE_FIRES;
+    add_change(d, (struct change){base->rule->id, "finding", had ? base->saves_high_ns : 0,
+                                  has ? now->saves_high_ns : 0,
+                                  (had && base->of_run) || (has && now->of_run)});
 }
 
 static int64_t kernel_ns(const struct advice *a, const char *name)
@@ -156,8 +164,8 @@ struct diff *diff_find(struct advice *base, struct advice *now, bool by_sample, 
         per_sample(d, base, now);
     if (d->base_ns <= 0 || d->new_ns <= 0)
         return d; /* without a step time nothing can have changed */
-    for (size_t i = 0; i < rule_count; i++)
-        add(d, "finding", rules[i]->id, finding_ns(base, i), finding_ns(now, i));
+    for (size_t i = 0; i < base->outcome_count && i < now->outcome_count; i++)
+        add_finding(d, &base->outcomes[i], &now->outcomes[i]);
     for (int p = 0; p < PART_COUNT; p++)
         add(d, "part", part_key[p], base->facts->breakdown_ns[p], now->facts->breakdown_ns[p]);
     add_kernels(d, base, now, true);

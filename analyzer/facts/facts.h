@@ -215,7 +215,8 @@ struct facts {
     const char *other_text; /* for people: long steps with other work, which are left out;
                                NULL: none worth telling */
     size_t other_steps;
-    int64_t other_ns;                /* mean length of the other_steps */
+    int64_t other_ns; /* mean length of the other_steps */
+    int64_t run_ns;   /* mean of all steps, the other_steps included; without those: step_ns */
     const char *contradiction;       /* how these numbers contradict each other, as one
                                   clause; NULL: they agree */
     const struct row_device *device; /* NULL = not known */

@@ -27,6 +27,10 @@ static const struct scope_words batch = {.unit = "batch",
                                          .everyone = "every batch",
                                          .in_loop = " in the loop"};
 
+/* Only what savings are told by. */
+static const struct scope_words step_of_run = {.per = "per step of the run", .of = "of the run"};
+static const struct scope_words batch_of_run = {.per = "per batch of the run", .of = "of the run"};
+
 static const struct scope_words window = {.unit = "window",
                                           .units = "windows",
                                           .label = "Window",
@@ -42,4 +46,9 @@ static const struct scope_words window = {.unit = "window",
 const struct scope_words *scope_words(const struct facts *f)
 {
     return f->steps.batches ? &batch : analysis_of_window(f) ? &window : &step;
+}
+
+const struct scope_words *scope_words_of_run(const struct facts *f)
+{
+    return f->steps.batches ? &batch_of_run : &step_of_run;
 }

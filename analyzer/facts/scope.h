@@ -25,6 +25,8 @@ struct scope_words {      /* examples: of a step; of a window */
 
 /* Static, never NULL. */
 const struct scope_words *scope_words(const struct facts *f);
+/* Of the run's mean step, to which those with other work belong: "per step of the run". */
+const struct scope_words *scope_words_of_run(const struct facts *f);
 
 /* "step" for n = 1, "steps" otherwise. */
 static inline const char *scope_units(const struct scope_words *w, size_t n)

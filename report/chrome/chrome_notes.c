@@ -94,7 +94,7 @@ static void write_place(struct chrome *c, const struct place *p, int64_t pid, in
         json_str(&c->j, "called from", p->at->caller);
     char saves[32];
     snprintf(saves, sizeof saves, "saves%s", scope_words(c->a->facts)->per_of);
-    json_str(&c->j, saves, text_saving(&t, p->finding, c->a->facts->step_ns));
+    json_str(&c->j, saves, text_saving(&t, c->a->facts, p->finding));
     json_str(&c->j, "what", p->finding->summary ? p->finding->summary : "");
     json_str(&c->j, "rule", p->finding->rule->id);
     chrome_slice_end(c);

@@ -65,6 +65,8 @@ static void write_finding(struct json_tree *j, const struct facts *f, const stru
     else
         tree_ms(j, "least", o->least_ns > o->saves_low_ns ? o->least_ns : o->saves_low_ns);
     tree_end(j);
+    tree_str(j, "of", o->of_run ? "run" : scope_words(f)->unit);
+    tree_ms(j, "of_ms", outcome_of_ns(f, o));
     tree_ms(j, "widened_ms", o->widened_ns);
     tree_int(j, "widened_after_trials", (int64_t)o->widened_after);
     tree_begin(j, "ledger_ms", '{');
@@ -287,6 +289,7 @@ static void write_diff(struct json_tree *j, const struct diff *d)
         tree_ms(j, "base_ms", d->changes[i].base_ns);
         tree_ms(j, "new_ms", d->changes[i].new_ns);
         tree_ms(j, "change_ms", d->changes[i].new_ns - d->changes[i].base_ns);
+        tree_str(j, "of", d->changes[i].of_run ? "run" : d->of_windows ? "window" : "step");
         tree_end(j);
     }
     tree_end(j);

@@ -48,7 +48,8 @@ static void write_moved(const struct diff *d, FILE *f)
     for (size_t i = 0; i < d->change_count && i < 10; i++) {
         const struct change *c = &d->changes[i];
         xml_printf(f, "%s %s: ", c->kind, c->what);
-        fprintf(f, "%+.3f ms per step\n", (double)(c->new_ns - c->base_ns) / 1e6);
+        fprintf(f, "%+.3f ms per step%s\n", (double)(c->new_ns - c->base_ns) / 1e6,
+                c->of_run ? " of the run" : "");
     }
     fputs("</system-out>\n", f);
 }

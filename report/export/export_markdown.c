@@ -84,7 +84,7 @@ static void write_findings(const struct advice *a, const struct export_options *
         struct text saving, v;
         fprintf(f, "| %zu | ", i + 1);
         markdown_text(f, x->title);
-        fprintf(f, " (`%s`) | %s | %s | ", x->rule->id, text_saving(&saving, x, a->facts->step_ns),
+        fprintf(f, " (`%s`) | %s | %s | ", x->rule->id, text_saving(&saving, a->facts, x),
                 text_outcome_kind(x));
         for (size_t k = 0; k < x->evidence_count; k++) {
             fputs(k ? "; " : "", f);

@@ -162,10 +162,11 @@ static void findings(const struct metrics *m)
     if (m->a->ranked_count == 0 || m->a->facts->step_ns <= 0)
         return;
     family(m, "finding_saves_ratio",
-           "Share of a step that a finding's change would save, at most.");
+           "Share of a step, or of the run, that a finding's change would save, at most.");
     for (size_t i = 0; i < m->a->ranked_count && i < MOST_FINDINGS; i++)
         sample(m, "finding_saves_ratio", "rule", m->a->ranked[i]->rule->id,
-               (double)m->a->ranked[i]->saves_high_ns / (double)m->a->facts->step_ns);
+               (double)m->a->ranked[i]->saves_high_ns /
+                   (double)outcome_of_ns(m->a->facts, m->a->ranked[i]));
 }
 
 static void find_labels(struct metrics *m)

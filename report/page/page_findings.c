@@ -116,14 +116,14 @@ static const char *how_sure(const struct outcome *o)
 static void write_finding(const struct page *p, const struct outcome *o, size_t rank)
 {
     struct text saving;
+    const struct facts *f = p->a->facts;
     double pct =
-        percent_of(o->upper_bound ? o->saves_high_ns : o->saves_mid_ns, p->a->facts->step_ns);
+        percent_of(o->upper_bound ? o->saves_high_ns : o->saves_mid_ns, outcome_of_ns(f, o));
     const char *weight = pct >= 10 ? "large" : pct >= 3 ? "medium" : "small";
     fprintf(p->f, "<li><details id=\"finding%zu\" class=\"finding\"%s><summary>", rank + 1,
             rank == 0 ? " open" : "");
     page_put(p, "<span class=\"title\">%s</span> <span class=\"saves %s\">saves %s %s</span>",
-             o->title, weight, text_saving(&saving, o, p->a->facts->step_ns),
-             scope_words(p->a->facts)->per);
+             o->title, weight, text_saving(&saving, f, o), outcome_scope(f, o)->per);
     page_put(p, "</summary>\n<div class=\"inside\">\n");
     if (o->summary)
         page_put(p, "<p>%s</p>\n", o->summary);

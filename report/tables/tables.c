@@ -166,7 +166,7 @@ static void finding_rows(struct csv *c, const struct advice *a, const char *run)
         csv_ms(c, o->saves_low_ns);
         csv_ms(c, o->saves_mid_ns);
         csv_ms(c, o->saves_high_ns);
-        csv_ms(c, a->facts->step_ns);
+        csv_ms(c, outcome_of_ns(a->facts, o));
         csv_end(c);
     }
 }

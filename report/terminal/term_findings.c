@@ -68,8 +68,7 @@ void term_title(const struct terminal *t, const struct advice *a, const struct o
     term_ink(t, INK_BOLD);
     const char *rest = term_cell(t, x->title, title ? title : t->width - 4);
     term_ink(t, INK_PLAIN);
-    fprintf(t->f, title ? "  %s\n" : "\n    saves %s\n",
-            text_saving(&saving, x, a->facts->step_ns));
+    fprintf(t->f, title ? "  %s\n" : "\n    saves %s\n", text_saving(&saving, a->facts, x));
     if (!*rest)
         return;
     fputs("    ", t->f);

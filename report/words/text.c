@@ -93,9 +93,10 @@ const char *text_groups(struct text *b, const struct advice *a)
     if (!lost.findings || !cheaper.findings)
         return NULL;
     snprintf(b->s, sizeof b->s,
-             "lost time at most %.24s (%zu finding%s), cheaper computing %.24s (%zu)",
-             text_ms(&x, lost.most_ns), lost.findings, lost.findings == 1 ? "" : "s",
-             text_ms(&y, cheaper.most_ns), cheaper.findings);
+             "lost time at most %.24s%s%s (%zu finding%s), cheaper computing %.24s (%zu)",
+             text_ms(&x, lost.most_ns), lost.of_run ? " " : "",
+             lost.of_run ? scope_words_of_run(a->facts)->per : "", lost.findings,
+             lost.findings == 1 ? "" : "s", text_ms(&y, cheaper.most_ns), cheaper.findings);
     return b->s;
 }
 
@@ -111,15 +112,17 @@ const char *text_between(struct text *b, int64_t low_ns, int64_t high_ns)
     return b->s;
 }
 
-const char *text_saving(struct text *b, const struct outcome *o, int64_t step_ns)
+const char *text_saving(struct text *b, const struct facts *f, const struct outcome *o)
 {
     struct text t, range;
+    int64_t of_ns = outcome_of_ns(f, o);
+    const char *of = o->of_run ? " of the run" : "";
     if (o->upper_bound)
-        snprintf(b->s, sizeof b->s, "up to %s (%.1f %%)", text_ms(&t, o->saves_high_ns),
-                 percent_of(o->saves_high_ns, step_ns));
+        snprintf(b->s, sizeof b->s, "up to %.60s (%.1f %%%s)", text_ms(&t, o->saves_high_ns),
+                 percent_of(o->saves_high_ns, of_ns), of);
     else
-        snprintf(b->s, sizeof b->s, "%.60s (%.1f %%), %.100s", text_ms(&t, o->saves_mid_ns),
-                 percent_of(o->saves_mid_ns, step_ns),
+        snprintf(b->s, sizeof b->s, "%.60s (%.1f %%%s), %.100s", text_ms(&t, o->saves_mid_ns),
+                 percent_of(o->saves_mid_ns, of_ns), of,
                  text_between(&range, o->saves_low_ns, o->saves_high_ns));
     return b->s;
 }
@@ -256,7 +259,7 @@ int64_t stacked_saving_ns(const struct advice *a)
     }
     for (size_t i = 0; i < a->ranked_count; i++) {
         const struct outcome *o = a->ranked[i];
-        if (!o->rule->changes_training) /* left out of the stack as well */
+        if (!o->rule->changes_training && !o->of_run) /* left out of the stack as well */
             sum += o->upper_bound ? o->saves_high_ns : o->saves_mid_ns;
     }
     return sum < a->facts->step_ns ? sum : a->facts->step_ns;

@@ -18,7 +18,7 @@ const char *text_mean_count(struct text *b,
                             double v); /* a count per step: "1,460", "44.4", "0.07" */
 const char *text_value(struct text *b, double v, const char *unit); /* evidence */
 /* "up to 11.8 ms (26.2 %)" or "11.8 ms (26.2 %), 9.00 to 12.5 ms" */
-const char *text_saving(struct text *b, const struct outcome *o, int64_t step_ns);
+const char *text_saving(struct text *b, const struct facts *f, const struct outcome *o);
 /* "lost time at most 33.9 ms (4 findings), cheaper computing 115 ms (3)"; NULL unless both groups
  * have findings. */
 const char *text_groups(struct text *b, const struct advice *a);

@@ -52,8 +52,10 @@ def of_savings(r):
     step = r["breakdown_of_ms"]
     for f in r["findings"]:
         s, rule = f["saves_ms"], f["rule"]
-        if not 0 <= s["low"] <= s["mid"] <= s["high"] * 1.0001 or s["high"] > step * 1.001:
-            yield f"{rule}: saves {s} of {step} ms"
+        if not 0 <= s["low"] <= s["mid"] <= s["high"] * 1.0001 or s["high"] > f["of_ms"] * 1.001:
+            yield f"{rule}: saves {s} of {f['of_ms']} ms"
+        if f["of"] == "run" and f["of_ms"] < step or f["of"] != "run" and f["of_ms"] != step:
+            yield f"{rule}: of {f['of_ms']} ms, and the step takes {step} ms"
         if f["kind"] == "upper-bound" and s["low"]:
             yield f"{rule}: a bound with a lower end, {s}"
         seen = [e["value"] for e in f["evidence"] if e["unit"] == "ms"]

@@ -36,6 +36,11 @@ TEST(test_other_steps)
     ck_assert_str_eq(o->remedy.object.place, "train.py:13");
     ck_assert_double_eq_tol(case_value(o, "that work, spread over all steps"), 190.0 / EVERY, 8);
     ck_assert_ptr_eq(a->ranked[0], o);
+    ck_assert_double_eq_tol((double)o->saves_high_ns, MS(190) / EVERY, MS(8)); /* not one step */
+    ck_assert_double_eq_tol((double)outcome_of_ns(a->facts, o), MS(10 + 190 / EVERY), MS(8));
+    struct group_total lost = advice_group(a, false);
+    ck_assert(lost.of_run && lost.most_ns >= o->saves_high_ns && lost.most_ns <= a->facts->run_ns);
+    ck_assert_ptr_nonnull(strstr(a->verdict, "ms per step of the run ("));
     b = loop(0);
     case_verdict(build_analyze(&b), "other-steps", RULE_SILENT);
     b = build_start(); /* nothing repeats */

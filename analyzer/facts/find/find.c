@@ -45,7 +45,7 @@ static int run_passes(struct facts *f, struct err *e)
     f->on_cpu = cpu_is_all(f->tl);
     if (steps_find(f, e) < 0)
         return -1;
-    f->step_ns = f->steps.recurs ? f->steps.pace_ns : f->steps.median_ns;
+    f->step_ns = f->run_ns = f->steps.recurs ? f->steps.pace_ns : f->steps.median_ns;
     for (size_t i = 0; i < f->steps.count; i++)
         f->used_ns += f->steps.at[i].used ? f->steps.at[i].to_ns - f->steps.at[i].from_ns : 0;
     if (f->steps.device < f->tl->device_count)

@@ -163,11 +163,13 @@ void steps_explain_other(struct facts *f)
         return;
     f->other_steps = n;
     f->other_ns = (int64_t)(other / (double)n);
+    double like = (double)steps_like(s);
+    f->run_ns = (int64_t)(((double)s->pace_ns * like + other) / (like + (double)n));
     f->other_text =
         arena_printf(&f->arena,
                      "%zu of the %zu steps behind the first two contain%s other work (evaluation, "
                      "a second model, an agent at play) and take%s %.4g ms%s, "
-                     "%.0f %% of their time: the numbers here are not about %s",
+                     "%.0f %% of their time: the numbers per step are not about %s",
                      n, of, n == 1 ? "s" : "", n == 1 ? "s" : "", (double)f->other_ns / 1e6,
                      n == 1 ? "" : " on average", 100 * other / all, n == 1 ? "it" : "them");
 }

@@ -135,7 +135,7 @@ TEST(answers_on_one_screen)
         ck_assert_int_le(occurrences(out, "\n"), 22);
         for (size_t i = 0; i < 3; i++) { /* each with what it saves, and a line to change */
             struct text saving;
-            text_saving(&saving, a->ranked[i], a->facts->step_ns);
+            text_saving(&saving, a->facts, a->ranked[i]);
             ck_assert_ptr_nonnull(strstr(out, saving.s));
         }
         ck_assert_int_eq(occurrences(out, "gpuprof explain"), 0);

@@ -22,17 +22,19 @@ static void check_other_steps(const struct facts *f, struct arena *arena, struct
     if (f->other_steps < (few ? 2 : RULES_PAUSES) || more <= 0)
         return;
     int64_t each = (int64_t)((double)more * (double)f->other_steps / (double)all);
-    if (each * QUERY_WORTH < f->step_ns)
+    if (each * QUERY_WORTH < f->run_ns)
         return;
     const struct line *l = line_of(f);
     char text[512];
     outcome_evidence(o, "steps with other work", (double)f->other_steps, "count", NULL);
     outcome_evidence(o, "such a step, on average", ms(f->other_ns), "ms", NULL);
     outcome_evidence(o, "any other step", ms(f->step_ns), "ms", NULL);
+    outcome_evidence(o, "any step, on average", ms(f->run_ns), "ms", NULL);
     outcome_evidence(o, "that work, spread over all steps", ms(each), "ms", NULL);
     if (l)
         outcome_evidence(o, "of such a step, in its line", ms(l->ns), "ms",
                          "SELECT file, line, function, looks FROM stack_time LIMIT 10");
+    o->of_run = true;
     o->error_class = ERROR_RERUN_DECIDES; /* how much of it can go or move is not known */
     o->remedy.object.place = l ? l->place : NULL;
     outcome_fires(o, each,
@@ -55,9 +57,9 @@ const struct rule rule_other_steps = {
         "more time outside the model), three or more of them (two of 16 steps), and their lines.",
     .doc = "A checkpoint after every short epoch, a validation every few steps, or pictures for a "
            "log are left out of the step that all other numbers are about. Where they come often "
-           "they take most of the run. The bound is all of that work, spread over all steps, and "
-           "no more than a usual step; how much of it can go, move to a thread or become rarer "
-           "only the program's author knows.",
+           "they take most of the run. The bound is all of that work, spread over all steps of the "
+           "run, so it may be longer than a usual step; its share is that of all steps' time. How "
+           "much of it can go, move to a thread or become rarer only the program's author knows.",
     .remedy = {.action = ACTION_MOVE_RARE_WORK, .object.kind = OBJECT_PROGRAM},
     .tips = {{"rare-work", "Save checkpoints and log beside the loop, or less often", NULL}},
 };
