@@ -56,6 +56,8 @@ const struct dialect dialect_cuda = {
             [ACTION_DO_AT_ONCE] =
                 "one kernel over all of them (an array of pointers and sizes), in "
                 "place of a launch for each",
+            [ACTION_DETACH_STATE] = "start each step from values alone, not from what recorded how "
+                                    "earlier steps computed them",
             [ACTION_MOVE_RARE_WORK] =
                 "copy what is to be written with cudaMemcpyAsync into pinned memory, and write it "
                 "from another thread while the next steps run",

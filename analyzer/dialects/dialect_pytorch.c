@@ -145,6 +145,9 @@ const struct dialect dialect_pytorch = {
                 "torch._foreach_norm (an EMA: AveragedModel(model, "
                 "multi_avg_fn=get_ema_multi_avg_fn(0.999)) of torch.optim.swa_utils); of rows and "
                 "elements one operation on the whole tensor}",
+            [ACTION_DETACH_STATE] =
+                "state = state.detach() before the next step uses it, total += loss.detach(), and "
+                "backward() without retain_graph=True",
             [ACTION_MOVE_RARE_WORK] =
                 "save checkpoints with torch.distributed.checkpoint.async_save, or copy the state "
                 "to pinned memory and write it from a thread; log and evaluate every N steps with "

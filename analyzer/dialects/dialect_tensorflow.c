@@ -45,6 +45,9 @@ const struct dialect dialect_tensorflow = {
                 "keep the step inside tf.function(jit_compile=True); in JAX, jax.jit",
             [ACTION_DO_AT_ONCE] = "one operation on the whole tensor (tf.where, tf.scatter_nd) in "
                                   "place of a Python loop, or the loop inside @tf.function",
+            [ACTION_DETACH_STATE] =
+                "tf.stop_gradient(state) before the next step uses it, and a GradientTape of its "
+                "own for each step",
             [ACTION_MOVE_RARE_WORK] =
                 "tf.train.CheckpointOptions(experimental_enable_async_checkpoint=True); fewer "
                 "summaries: tf.summary.record_if(...)",

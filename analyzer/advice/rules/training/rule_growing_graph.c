@@ -1,0 +1,123 @@
+/* Steps that do more and more: what one hands to the next carries the autograd graph of all before
+ * it, and each backward pass goes through them again. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
+#include "analyzer/facts/lines.h"
+#include "analyzer/queries/query.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct growth {   /* in operations of the GPU */
+    int64_t each; /* more in a step than in the one before it */
+    int64_t first, last, mean;
+    int64_t own; /* what a step would have if nothing grew */
+};
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* By how much most steps have more than the one before them; 0: not by the same number. The first
+ * step and the last may be cut off. */
+static int64_t growth_of(const struct steps *s, struct arena *arena)
+{
+    int64_t *more = arena_array(arena, s->count + 1, sizeof *more);
+    size_t n = 0, same = 0;
+    for (size_t i = 2; more && i + 1 < s->count; i++)
+        if (s->at[i].length_ns && s->at[i - 1].length_ns)
+            more[n++] = (int64_t)s->at[i].ops - (int64_t)s->at[i - 1].ops;
+    if (n < (size_t)RULES_GROWTHS)
+        return 0;
+    qsort(more, n, sizeof *more, by_size);
+    int64_t each = more[n / 2];
+    for (size_t i = 0; i < n; i++)
+        same += llabs(more[i] - each) * RULES_GROWTH_NEAR <= each;
+    return each > 0 && same * 100 >= n * (size_t)RULES_GROWTH_PCT ? each : 0;
+}
+
+/* Are the steps' numbers those of the run? A profiler's trace may begin anywhere in it. */
+static bool numbered(const struct facts *f)
+{
+    const char *source = timeline_meta(f->tl, "source");
+    return source && strcmp(source, "run") == 0;
+}
+
+static struct growth find_growth(const struct facts *f, struct arena *arena)
+{
+    const struct steps *s = &f->steps;
+    struct growth g = {.each = growth_of(s, arena)};
+    int64_t sum = 0, n = 0;
+    for (size_t i = 0; g.each && i < s->count; i++) {
+        if (!s->at[i].used && !s->at[i].slow)
+            continue;
+        if (n++ == 0) {
+            g.first = s->at[i].ops;
+            g.own = numbered(f) ? g.first - g.each * (facts_step_number(f, i) - 1) : 0;
+        }
+        g.last = s->at[i].ops;
+        sum += s->at[i].ops;
+    }
+    g.mean = n ? sum / n : 0;
+    g.own = g.own > g.each ? g.own : g.each; /* one backward pass is its own */
+    return g;
+}
+
+/* The line whose backward work is most; NULL: not known. */
+static const struct gpu_line *line_of(const struct facts *f)
+{
+    const struct gpu_lines *g = facts_gpu_lines(f);
+    const struct gpu_line *best = NULL;
+    for (size_t i = 0; i < g->count; i++)
+        if (g->at[i].backward_ns > (best ? best->backward_ns : 0))
+            best = &g->at[i];
+    return best;
+}
+
+static void check_growing_graph(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    struct growth g = find_growth(f, arena);
+    o->why = "no step launches as many operations more than the one before it as all others do";
+    if (!query_of_pytorch(f) || !g.each || g.mean <= g.own)
+        return;
+    const struct gpu_line *l = line_of(f);
+    int64_t again = (int64_t)((double)f->step_ns * (1 - (double)g.own / (double)g.mean));
+    outcome_evidence(o, "more in each step than in the one before it", (double)g.each, "count",
+                     NULL);
+    outcome_evidence(o, "operations of the first step that counts", (double)g.first, "count", NULL);
+    outcome_evidence(o, "of the last one", (double)g.last, "count", NULL);
+    outcome_evidence(o, "a step, on average", ms(f->step_ns), "ms", NULL);
+    if (l)
+        outcome_evidence_per(o, "the line's backward passes,", ms(l->backward_ns), "ms",
+                             "SELECT * FROM line_gpu_time LIMIT 10");
+    o->remedy.object.place = l ? l->place : NULL;
+    o->error_class = ERROR_STRUCTURAL;
+    outcome_fires(
+        o, again,
+        arena_printf(arena,
+                     "each step launches %lld operations more than the one before it (%lld, then "
+                     "up to %lld): its backward pass goes through the steps before it again%s%s",
+                     (long long)g.each, (long long)g.first, (long long)g.last,
+                     l ? ", most of it back through " : "", l ? l->place : ""));
+}
+
+const struct rule rule_growing_graph = {
+    .id = "growing-graph",
+    .title = "Detach what one step hands to the next",
+    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .check = check_growing_graph,
+    .looks_for = "Steps of which each has the same number of operations more than the one before "
+                 "it, and the line whose backward passes take most.",
+    .doc = "A state, a running loss or an average that a step computes from the last one's keeps "
+           "the autograd graph of all steps before it. Then backward(retain_graph=True) goes "
+           "through all of them: steps become longer and longer, and memory grows with them. "
+           "PyTorch asks for retain_graph=True where the graph should have been cut. The bound is "
+           "all that the mean step has beside one step's own operations, by their number. A loss "
+           "that is kept without detach(), and never goes backward again, costs memory alone, "
+           "which this rule does not see. Training through time wants such a graph, over few "
+           "steps.",
+    .remedy = {.action = ACTION_DETACH_STATE, .object.kind = OBJECT_PROGRAM},
+    .tips = {{"detached-state", "Detach hidden states and running losses between steps", NULL}},
+};
