@@ -184,6 +184,43 @@ static void put_answer_first(struct advice *a)
     }
 }
 
+/* What the change of `x` cannot hold, or what exposes the host's work that it is about: the wait
+ * goes first. Where it saves far less, the remedy of `x` names it instead. */
+static bool goes_before(const struct facts *f, const struct outcome *wait, const struct outcome *x)
+{
+    const struct edit_kind *kind = x->edit.kind;
+    if (kind && kind->comes_last)
+        return edit_takes_stops(&wait->edit, f) &&
+               wait->saves_high_ns * 100 >= x->saves_high_ns * ADVICE_STOPS_PCT;
+    return x->rule->host_pace && wait->edit.kind && wait->edit.kind->wait_by_wait &&
+           wait->saves_high_ns * 100 >= x->saves_high_ns * ADVICE_CAUSE_PCT;
+}
+
+static void put_waits_first(struct advice *a)
+{
+    for (size_t k = 1; k < a->ranked_count; k++) {
+        const struct outcome *wait = a->ranked[k];
+        size_t to = k;
+        for (size_t i = k; i > 0 && may_pass(wait, a->ranked[i - 1]); i--)
+            if (goes_before(a->facts, wait, a->ranked[i - 1]))
+                to = i - 1;
+        move_up(a, k, to);
+    }
+}
+
+/* What has to be changed before a change that cannot hold it. */
+static void name_stops(struct advice *a)
+{
+    const struct outcome *stop = NULL;
+    for (size_t i = 0; i < a->ranked_count && !stop; i++)
+        if (edit_takes_stops(&a->ranked[i]->edit, a->facts))
+            stop = a->ranked[i];
+    for (size_t i = 0; i < a->outcome_count; i++) {
+        const struct edit_kind *kind = a->outcomes[i].edit.kind;
+        a->outcomes[i].after = kind && kind->comes_last ? stop : NULL;
+    }
+}
+
 void findings_rank(struct advice *a)
 {
     a->ranked_count = 0;
@@ -198,6 +235,8 @@ void findings_rank(struct advice *a)
     put_lost_time_first(a);
     put_cause_first(a);
     put_answer_first(a);
+    put_waits_first(a);
+    name_stops(a);
 }
 
 struct group_total advice_group(const struct advice *a, bool cheaper)

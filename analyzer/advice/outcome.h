@@ -76,6 +76,9 @@ struct outcome {
     size_t evidence_count;
     struct example examples[3];
     size_t example_count;
+    /* The finding whose change has to be made first, because this change cannot hold what that one
+     * takes out (waits in a CUDA graph). NULL: none. */
+    const struct outcome *after;
     struct remedy remedy; /* what to do: first a copy of the rule's remedy, which the check makes
                              more precise */
     /* The remedy in each framework's words, written last (advice_speak). NULL: that framework has

@@ -37,10 +37,19 @@ static const struct dialect *own_dialect(const struct facts *f, const struct out
     return dialect_of(f, dialect_framework(f), &o->remedy);
 }
 
+/* "after sync-in-loop: torch.compile(...)" */
+static const char *behind(const struct outcome *o, const char *words, struct arena *arena)
+{
+    const char *both =
+        words && o->after ? arena_printf(arena, "after %s: %s", o->after->rule->id, words) : NULL;
+    return both ? both : words;
+}
+
 void outcome_speak(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     for (int i = 0; i < FRAMEWORKS; i++)
-        o->words[i] = dialect_say(dialect_of(f, i, &o->remedy), f, &o->remedy, arena);
+        o->words[i] =
+            behind(o, dialect_say(dialect_of(f, i, &o->remedy), f, &o->remedy, arena), arena);
     const char *title = dialect_title(own_dialect(f, o), o->remedy.action);
     o->title = title ? title : o->title;
     o->setting = own_dialect(f, o)->no_calls ? NULL : remedy_setting(&o->remedy, arena);

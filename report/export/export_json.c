@@ -97,6 +97,7 @@ static void write_finding(struct json_tree *j, const struct facts *f, const stru
         tree_end(j);
     }
     tree_end(j);
+    tree_str(j, "after", o->after ? o->after->rule->id : NULL);
     write_remedy(j, o);
     tree_str(j, "setting", o->setting);
     tree_end(j);

@@ -57,7 +57,9 @@ struct edit_kind {
     /* A wait inside a call that this change removes belongs to this change and not to a
      * wait_by_wait change. */
     bool owns_calls;
-    bool comes_last; /* of several changes it is made last: later ones would undo it */
+    /* Of several changes it is made last, because later ones would undo it; and it holds no call
+     * that stops a capture (edit_takes_stops). */
+    bool comes_last;
     /* Fills *part with a part of the change that is less work for the user. Returns false if this
      * device has no such part. NULL: the kind has no such part. */
 
@@ -142,6 +144,10 @@ struct edit {
         } skip;
     };
 };
+
+/* Returns true if the change takes calls out of the steps that stop a capture: waits of the host,
+ * allocations. */
+bool edit_takes_stops(const struct edit *x, const struct facts *f);
 
 /* Returns the kind's name, e.g. "pin", or "none" if there is nothing to replay. */
 static inline const char *edit_name(const struct edit *x)

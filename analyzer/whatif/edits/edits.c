@@ -2,6 +2,7 @@
 #include "analyzer/whatif/edits/edits.h"
 
 #include "analyzer/queries/query.h"
+#include "analyzer/queries/waits.h"
 #include "wire/spool_format.h"
 
 bool edit_drop_launched(const struct graph *g, struct plan *p, uint32_t i)
@@ -33,6 +34,19 @@ void edit_drop_with(const struct graph *g, struct plan *p, uint32_t i, double pa
 bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op)
 {
     return x->at.op_marks ? x->at.op_marks[op] : x->at.ops && x->at.ops(g->a, op);
+}
+
+bool edit_takes_stops(const struct edit *x, const struct facts *f)
+{
+    if (!x->kind || !x->kind->owns_calls)
+        return x->kind && x->kind->wait_by_wait;
+    for (uint32_t i = 0; i < f->tl->api_count; i++) {
+        bool gone = x->at.call_marks ? x->at.call_marks[i] : x->at.calls && x->at.calls(f, i);
+        if (gone && query_step_at(f, f->tl->apis[i].start_ns) != TL_NONE &&
+            query_stops_capture(f->tl, &f->tl->apis[i]))
+            return true;
+    }
+    return false;
 }
 
 bool edit_updates(const struct graph *g, uint32_t i)

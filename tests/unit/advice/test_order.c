@@ -123,3 +123,38 @@ TEST(what_to_do_in_a_line_stands_before_its_name)
         check_first(&x, same ? "piecewise-work" : "host-work");
     }
 }
+
+static void fires_with(struct ranking *x, const char *rule, const struct edit_kind *kind,
+                       bool bound, int64_t low, int64_t mid, int64_t high)
+{
+    fires(x, rule, bound, low, mid, high);
+    x->outcomes[x->a.outcome_count - 1].edit.kind = kind;
+}
+
+/* No graph holds a wait: what takes it out goes first, unless it is next to nothing beside what the
+ * graph saves. Then the graph's finding names it. */
+TEST(waits_stand_before_a_graph)
+{
+    for (int small = 0; small < 2; small++) {
+        struct ranking x = {0};
+        fires_with(&x, "cuda-graphs", &edit_graph, false, 50, 70, 90);
+        fires_with(&x, "fused-optimizer", &edit_join, false, 20, 30, 40);
+        fires_with(&x, "sync-in-loop", &edit_unsync, false, 1, small ? 2 : 8, small ? 3 : 12);
+        rank(&x, PART_IDLE_LAUNCH);
+        check_first(&x, small ? "cuda-graphs" : "sync-in-loop");
+        ck_assert_ptr_eq(x.outcomes[0].after, &x.outcomes[2]);
+        ck_assert_ptr_null(x.outcomes[1].after);
+    }
+}
+
+/* What the host does besides shows because a wait has emptied the queue. */
+TEST(waits_stand_before_the_work_that_they_expose)
+{
+    for (int less = 0; less < 2; less++) {
+        struct ranking x = {0};
+        fires(&x, "host-work", true, 0, 30, 60);
+        fires_with(&x, "sync-in-loop", &edit_unsync, true, 0, 10, less ? 20 : 40);
+        rank(&x, PART_IDLE_HOST);
+        check_first(&x, less ? "host-work" : "sync-in-loop");
+    }
+}

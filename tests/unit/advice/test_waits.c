@@ -66,3 +66,28 @@ TEST(the_best_single_wait_is_named_by_its_place)
     case_does(o, ACTION_REMOVE_SYNCHRONIZE);
     case_said(o, CONDITION_ALSO_READ, true);
 }
+
+/* 100 launches with the queue dry, a wait for all of them, and 3 ms of work on the result. A graph
+ * saves more than twice as much. */
+static void fill_wait_and_read(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 100; i++)
+        build_kernel(b, "k", at + US(85 * i), at + US(85 * i + 8), US(5));
+    build_range(b, "metrics", at + US(8500), at + US(11900));
+    build_sync(b, at + US(8600), US(300));
+}
+
+TEST(a_wait_stands_before_the_graph_and_the_work_behind_it)
+{
+    struct bench x = bench_start(MS(12), fill_wait_and_read);
+    const struct advice *a = x.b.a;
+    ck_assert_str_eq(a->ranked[0]->rule->id, "sync-in-loop");
+    ck_assert_str_eq(a->ranked[1]->rule->id, "cuda-graphs");
+    ck_assert_int_gt(a->ranked[1]->least_ns, 2 * a->ranked[0]->least_ns);
+    for (size_t i = 1; i < a->ranked_count; i++) {
+        const struct outcome *o = a->ranked[i];
+        ck_assert_ptr_eq(o->after, o->edit.kind == &edit_graph ? a->ranked[0] : NULL);
+        const char *words = o->words[FRAMEWORK_PYTORCH];
+        ck_assert_int_eq(o->after != NULL, strncmp(words, "after sync-in-loop: ", 20) == 0);
+    }
+}

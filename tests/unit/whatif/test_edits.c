@@ -335,3 +335,27 @@ TEST_EACH(a_kind_does_what_its_properties_say, 0, (int)edit_kind_count)
     for (size_t i = 0; i < edit_kind_count; i++) /* trials of the past are found by it */
         ck_assert(edit_kinds[i] == kind || strcmp(edit_kinds[i]->name, kind->name) != 0);
 }
+
+static void fill_launch_and_wait(struct builder *b, int64_t at)
+{
+    build_kernel(b, "k", at, at + US(10), MS(1));
+    build_sync(b, at + US(20), MS(1));
+}
+
+TEST(what_stops_a_capture_goes_with_the_calls_that_go)
+{
+    struct bench x = bench_start(MS(2), fill_launch_and_wait);
+    const struct facts *f = x.b.a->facts;
+    bool *waits = calloc(f->tl->api_count, 1), *launches = calloc(f->tl->api_count, 1);
+    for (size_t i = 0; i < f->tl->api_count; i++)
+        *(f->tl->apis[i].kind == API_LAUNCH ? &launches[i] : &waits[i]) = true;
+    struct edit edit = {.kind = &edit_remove, .at.call_marks = waits};
+    ck_assert(edit_takes_stops(&edit, f));
+    edit.at.call_marks = launches;
+    ck_assert(!edit_takes_stops(&edit, f));
+    ck_assert(edit_takes_stops(&(struct edit){.kind = &edit_unsync}, f));
+    ck_assert(!edit_takes_stops(&(struct edit){.kind = &edit_fuse}, f));
+    ck_assert(!edit_takes_stops(&(struct edit){.kind = NULL}, f));
+    free(waits);
+    free(launches);
+}
