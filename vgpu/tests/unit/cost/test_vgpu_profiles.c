@@ -10,7 +10,7 @@ START_TEST(test_every_profile_reads)
 {
     static const char *const models[] = {"t4",    "v100",    "a100-40", "a100-80", "a100-pcie",
                                          "h100",  "h200",    "l4",      "l40s",    "b200",
-                                         "gb200", "rtx4090", "rtx5090"};
+                                         "gb200", "rtx3090", "rtx4090", "rtx5090"};
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
         struct vg_profile p = load(models[i]);
         ck_assert_msg(strncmp(p.name, "Virtual ", 8) == 0, "%s: %s", models[i], p.name);
