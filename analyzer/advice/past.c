@@ -102,31 +102,37 @@ struct span_ns widen_by_trials(const struct advice *a, struct span_ns s,
                             engine_within(s.least_ns - wide, s.least_ns)};
 }
 
-int64_t past_ledger_ns(const struct advice *a, const struct outcome *const *o, size_t n,
-                       int64_t mid_ns)
+double past_ledger_miss(const struct advice *a, const struct outcome *const *o, size_t n)
 {
-    const double miss[LEDGER_KINDS] = {[LEDGER_STRUCTURAL] = ADVICE_MISS_STRUCTURAL,
-                                       [LEDGER_KERNEL] = ADVICE_MISS_KERNEL,
-                                       [LEDGER_HOST] = ADVICE_MISS_HOST,
-                                       [LEDGER_ONE_STEP] = ADVICE_MISS_HOST};
+    static const double miss[LEDGER_KINDS] = {[LEDGER_STRUCTURAL] = ADVICE_MISS_STRUCTURAL,
+                                              [LEDGER_KERNEL] = ADVICE_MISS_KERNEL,
+                                              [LEDGER_HOST] = ADVICE_MISS_HOST};
     double most = 0;
     for (size_t i = 0; i < n; i++)
-        most = fmax(most, miss[past_kind(a, o[i]->edit.kind)]);
-    return facts_virtual(a->facts) || mid_ns <= 0
-               ? 0
-               : (int64_t)(most * sqrt((double)mid_ns * (double)a->facts->step_ns));
+        most = fmax(most, miss[o[i]->edit.kind->change]);
+    return facts_virtual(a->facts) ? 0 : most;
+}
+
+int64_t past_by_odds(int64_t ns, int64_t step_ns, double by)
+{
+    double step = (double)step_ns, same = step / WHATIF_AGREE;
+    double odds = ((double)ns + same) / (step - (double)ns + same) * exp(by);
+    return engine_within((int64_t)((odds * (step + same) - same) / (1 + odds)), step_ns);
 }
 
 struct span_ns widen_by_ledger(const struct advice *a, struct span_ns s,
                                const struct outcome *const *o, size_t n, int64_t most_ns)
 {
-    /* Trials of the same change already contain these misses, so only the difference is added. */
-    int64_t more = past_ledger_ns(a, o, n, s.mid_ns) - trials_ns(a, o, n);
-    if (more <= 0)
+    double by = past_ledger_miss(a, o, n);
+    int64_t step = a->facts->step_ns;
+    if (by <= 0 || s.mid_ns <= 0)
         return s;
-    s.low_ns = engine_within(s.low_ns - more, s.low_ns);
-    s.high_ns = s.high_ns + more < most_ns ? s.high_ns + more
-                : s.high_ns < most_ns      ? most_ns
-                                           : s.high_ns;
+    /* Trials of the same change already contain these misses, so the wider of both counts. */
+    int64_t known = trials_ns(a, o, n);
+    int64_t low = past_by_odds(engine_within(s.low_ns + known, s.mid_ns), step, -by);
+    int64_t high = past_by_odds(engine_within(s.high_ns - known, step), step, by);
+    high = high < most_ns ? high : most_ns;
+    s.low_ns = low < s.low_ns ? low : s.low_ns;
+    s.high_ns = high > s.high_ns ? high : s.high_ns;
     return s;
 }

@@ -19,11 +19,12 @@ int past_learn(struct advice *a, const struct past_trials *past, struct err *e);
 double past_miss(const struct advice *a, const struct edit_kind *kind, size_t *trials);
 
 /* Returns how far predictions of such changes missed on real cards, by gpuprof's own ledger
- * (docs/ledger.tsv), in ns of a step, if the n findings save mid_ns. It grows with the square root
- * of the saving, because small savings miss by a larger share of themselves. 0 on a virtual GPU,
- * whose intervals hold without it (docs/accuracy.md). */
-int64_t past_ledger_ns(const struct advice *a, const struct outcome *const *o, size_t n,
-                       int64_t mid_ns);
+ * (docs/ledger.tsv): the largest value of the n findings' kinds of change, as a logarithm of the
+ * odds of saved to left. 0 on a virtual GPU, whose intervals hold without it (docs/accuracy.md). */
+double past_ledger_miss(const struct advice *a, const struct outcome *const *o, size_t n);
+/* Returns ns moved by the factor exp(by) of the odds, ns saved to ns left of the step. Both get one
+ * part in WHATIF_AGREE of the step added, so that 0 stays 0 and the whole step stays the whole. */
+int64_t past_by_odds(int64_t ns, int64_t step_ns, double by);
 enum ledger_kind past_kind(const struct advice *a, const struct edit_kind *kind);
 
 /* Widen the interval of n findings: by what trials of such changes missed, and then by what the

@@ -84,8 +84,9 @@ static void bound_more(struct engine *x, struct outcome *o, int64_t high)
     raise_bound(o, most < high ? most : high);
 }
 
-/* Returns the high end for a prediction whose interval begins at zero: without the widening by the
- * engine's doubts, but at least its middle and what the finding measured. */
+/* Returns the high end for a prediction whose interval reaches beyond what the finding measured:
+ * without the widening by the engine's doubts, but at least its middle and what the finding
+ * measured. */
 static int64_t no_doubt(struct engine *x, const struct outcome *o, struct span_ns s)
 {
     int64_t most = engine_most(x, &o->edit);
@@ -174,8 +175,8 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
         s.high_ns = o->saves_high_ns;
         s.mid_ns = (s.low_ns + s.high_ns) / 2;
     }
-    if (a->whatif.wider && s.low_ns == 0 && s.high_ns >= o->saves_high_ns && !peer) {
-        if (negligible(a, s.mid_ns)) {
+    if (a->whatif.wider && s.high_ns >= o->saves_high_ns && !peer) {
+        if (s.low_ns == 0 && negligible(a, s.mid_ns)) {
             bound_more(x, o, s.high_ns);
             return;
         }

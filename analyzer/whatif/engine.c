@@ -58,11 +58,12 @@ static void vary_host(struct engine *x, int draw)
 {
     /* quantiles: 80 % of the runs lie between the outer two */
     static const double of_run[RUNS] = {0.1, 0.3, 0.7, 0.9};
+    if (draw == UNSTACKED) {
+        host_pace_unstack(x->stacked, x->g, &x->plan, of_run[RUNS - 1]);
+        return;
+    }
     if (draw >= FIRST_RUN) {
-        int run = draw - FIRST_RUN;
-        host_pace_of_run(x->g, &x->plan, of_run[run]);
-        if (run < RUNS / 2) /* faster hosts also lack the cost of stacks */
-            host_pace_unstack(x->stacked, x->g, &x->plan, 0.5 - of_run[run]);
+        host_pace_of_run(x->g, &x->plan, of_run[draw - FIRST_RUN]);
         return;
     }
     double u = draw == DRAWS  ? 0.1
@@ -152,7 +153,8 @@ int64_t engine_most(struct engine *x, const struct edit *edit)
     int64_t input = input_left_ns(x, edit);
     left = of_host(&edit, 1) && x->work_ns > left ? x->work_ns : left;
     int64_t limit = x->f->step_ns - (left > input ? left : input);
-    return engine_within(engine_to_median(x, best), limit > 0 ? limit : 0);
+    best = engine_to_median(x, best) + (of_host(&edit, 1) ? x->first_ns : 0);
+    return engine_within(best, limit > 0 ? limit : 0);
 }
 
 static int by_ns(const void *a, const void *b)
@@ -213,20 +215,24 @@ static struct span_ns span_with_others(struct engine *x, const struct edit *cons
 }
 
 /* Extends the interval by what the edits save in other runs, as a share of that run's step; the
- * difference can be large if host and GPU take equally long. A run's pace is independent of the
- * other parameters, so the widths add as squares, and the middle does not move. */
+ * difference can be large if host and GPU take equally long. The pace of a run's host, and what
+ * recording stacks costs it, are independent of each other and of the other parameters, so the
+ * widths add as squares, and the middle does not move. */
 static struct span_ns span_of_runs(struct engine *x, struct span_ns s,
                                    const struct edit *const *edits, size_t n)
 {
+    static const int runs[][2] = {{FIRST_RUN, UNSTACKED}, {UNSTACKED, ALL_DRAWS}};
     int64_t usual = engine_to_median(x, engine_saved_by(x, edits, n, 0));
-    int64_t less = 0, more = 0;
-    for (int run = FIRST_RUN; run < ALL_DRAWS; run++) {
-        int64_t away = engine_to_median(x, engine_saved_by(x, edits, n, run)) - usual;
-        less = -away > less ? -away : less;
-        more = away > more ? away : more;
+    for (int k = 0; k < (x->stacked ? 2 : 1); k++) {
+        int64_t less = 0, more = 0;
+        for (int run = runs[k][0]; run < runs[k][1]; run++) {
+            int64_t away = engine_to_median(x, engine_saved_by(x, edits, n, run)) - usual;
+            less = -away > less ? -away : less;
+            more = away > more ? away : more;
+        }
+        s.low_ns = s.mid_ns - (int64_t)hypot((double)(s.mid_ns - s.low_ns), (double)less);
+        s.high_ns = s.mid_ns + (int64_t)hypot((double)(s.high_ns - s.mid_ns), (double)more);
     }
-    s.low_ns = s.mid_ns - (int64_t)hypot((double)(s.mid_ns - s.low_ns), (double)less);
-    s.high_ns = s.mid_ns + (int64_t)hypot((double)(s.high_ns - s.mid_ns), (double)more);
     return s;
 }
 
@@ -269,15 +275,17 @@ int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_
     return input > x->work_ns ? input : x->work_ns;
 }
 
-/* Widens the interval by `wide` on either side and limits it to `limit`. If the replay predicts
- * more than the limit, its lower end is as wrong as its middle, so the interval keeps its width
- * below the limit. */
+/* Widens the interval on either side by `wide`, which is independent of what the interval holds
+ * already, so the widths add as squares, and limits it to `limit`. If the replay predicts more than
+ * the limit, its lower end is as wrong as its middle, so the interval keeps its width below the
+ * limit. */
 static struct span_ns within(struct span_ns s, int64_t wide, int64_t limit)
 {
-    int64_t half = s.mid_ns - s.low_ns + wide;
-    int64_t mid = engine_within(s.mid_ns, limit), low = engine_within(s.low_ns - wide, limit);
+    int64_t half = (int64_t)hypot((double)(s.mid_ns - s.low_ns), (double)wide);
+    int64_t more = (int64_t)hypot((double)(s.high_ns - s.mid_ns), (double)wide);
+    int64_t mid = engine_within(s.mid_ns, limit), low = engine_within(s.mid_ns - half, limit);
     low = low < limit - half ? low : engine_within(limit - half, limit);
-    return (struct span_ns){low, mid, engine_within(s.high_ns + wide, limit), low};
+    return (struct span_ns){low, mid, engine_within(s.mid_ns + more, limit), low};
 }
 
 /* Returns the interval for the recorded host, extended to the hosts of other runs; neither exceeds
@@ -303,6 +311,7 @@ struct span_ns engine_span(struct engine *x, const struct whatif *w,
     struct span_ns s = span_with_others(x, edits, n, draws, large);
     int64_t most = x->no_wait && n == 1 ? engine_most(x, edits[0]) : 0;
     s.high_ns = most > s.high_ns ? most : s.high_ns;
+    s.high_ns += of_host(edits, n) ? x->first_ns : 0;
     double doubt = w->unexplained_pct + (w->holdout_error_pct > 0 ? w->holdout_error_pct : 0) +
                    w->class_error_pct + w->scatter_pct;
     int64_t wide = (int64_t)((double)step * doubt / 200);
@@ -310,7 +319,7 @@ struct span_ns engine_span(struct engine *x, const struct whatif *w,
         wide = step / WHATIF_AGREE; /* no two runs agree better than that */
     /* Errors that the replays with and without the edits share cancel, so the widening is at most
      * half of the saving. */
-    if (wide > s.mid_ns / 2 && s.mid_ns > 0 && !w->wider)
+    if (wide > s.mid_ns / 2 && s.mid_ns > 0)
         wide = s.mid_ns / 2;
     wide += few_steps_ns(w, step, s.mid_ns);
     int64_t limit = step - engine_floor_ns(x, edits, n);

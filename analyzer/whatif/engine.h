@@ -18,7 +18,9 @@ enum {
      * one. */
     RUNS = 4,
     FIRST_RUN = DRAWS + CORNERS,
-    ALL_DRAWS = FIRST_RUN + RUNS,
+    /* The middle of all parameters, in a run whose stacks of Python nobody records. */
+    UNSTACKED = FIRST_RUN + RUNS,
+    ALL_DRAWS,
     ASSUMPTIONS_MOST = 5
 };
 
@@ -37,6 +39,9 @@ struct engine {
      * of the host makes a step shorter. */
     int64_t work_ns;
     bool no_wait; /* the recording does not show how far the host runs ahead */
+    /* Per reported step: how long the GPU idles during one-time work, if one to three steps were
+     * recorded; else 0. */
+    int64_t first_ns;
     /* By assumption and draw: the pace of the unchanged steps in ns; 0 = not replayed yet. */
     int64_t base_ns[ASSUMPTIONS_MOST][ALL_DRAWS];
 };

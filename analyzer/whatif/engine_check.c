@@ -1,5 +1,6 @@
 /* The engine checks itself: it compares replays with the recording, decides whether to predict, and
  * computes upper bounds for the classes of changes. */
+#include "analyzer/queries/warm.h"
 #include "analyzer/whatif/critical.h"
 #include "analyzer/whatif/engine.h"
 #include "analyzer/whatif/holdout.h"
@@ -66,6 +67,20 @@ static void assume(struct engine *x, struct whatif *w, unsigned assumption, cons
     w->wider = w->wider ? arena_printf(x->arena, "%s; %s", w->wider, because) : because;
 }
 
+/* If one to three steps were recorded and contain one-time work (loading code, first allocations),
+ * a later step lacks it: a second recording, made after the change, shows the change's saving and
+ * the missing one-time work together. */
+static void assume_warm(struct engine *x, struct whatif *w)
+{
+    int64_t ns = w->steps < GRAPH_STEPS_ENOUGH ? per_step(x->f, query_warm_up(x->f).ns) : 0;
+    if (ns * QUERY_WORTH < x->f->step_ns)
+        return;
+    x->first_ns = ns;
+    assume(x, w, 0,
+           arena_printf(x->arena, "%s of one-time work may be gone from later steps anyway",
+                        time_text(x->arena, ns)));
+}
+
 static void assume_order(struct engine *x, struct whatif *w)
 {
     const struct steps *s = &x->f->steps;
@@ -111,6 +126,7 @@ static void engine_assume(struct engine *x, struct whatif *w)
                        ? "the recording contains only one step"
                        : arena_printf(x->arena, "the recording contains only %zu consecutive steps",
                                       w->steps);
+    assume_warm(x, w);
     w->events_guessed = x->g->loose_ns != NULL;
     if (w->events_guessed)
         assume(x, w, ASSUME_NO_EVENTS,

@@ -4,10 +4,14 @@
 Rows come from the tables in docs/accuracy/ and docs/measurements/, as the engine of that day predicted them, and from the
 before/after pairs in FOLDER (pairs.tsv), as this GPUPROF predicts them. The half of a row is drawn by a hash of its names, so that
 nobody chooses it. For each kind of change the seen half says by how much its intervals have to be wider (split-conformal: the
-ceil(0.8 (n + 1))-th smallest miss), the other half whether they then hold. Misses count as shares of the root of saving times step:
-of that, of the saving and of the step it is the one by which the seen half's intervals are narrowest, and the table shows all three.
+ceil(0.8 (n + 1))-th smallest miss), the other half whether they then hold. Of a kind with fewer than LEAST rows that would be the
+worst miss; it takes what all kinds say together. One recorded step is as wide as its kind: what one step does not show, the replay
+adds itself (docs/accuracy/few_steps.tsv). Misses count from the range of the reruns where there are several, for what differs from run to
+run of one program is no error of a prediction, and in logarithms of the odds, saved to left. Of the scales in the table it is one by
+which intervals are narrow, and the one by which their low ends stay above nothing.
 The engine widens by the table (analyzer/advice/limits.def). It is made of intervals as they were before that, `replayed`, so nothing is
-widened twice; `told` is what a user is told, by old engines as today's would tell it.
+widened twice; `told` is what a user is told, by old engines as today's would tell it. An interval holds where the measured median lies in
+it, and meets the runs where some of them do.
 Usage: ledger.py GPUPROF FOLDER --write docs/ledger.tsv docs/accuracy/intervals.tsv
        ledger.py --check docs/ledger.tsv docs/accuracy/intervals.tsv: does the table follow from the rows, and the engine from the table?"""
 import hashlib
@@ -22,7 +26,27 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 COLUMNS = ("source", "device", "program", "change", "kind", "step before, ms", "predicted %", "replayed: low", "high", "told: low", "high",
            "measured %", "measured: least", "most", "replayed", "told", "engine", "in view when predicted", "half")
 KINDS = ("structural", "kernel", "host-limited", "one step only")
-SCALES = {"root of saving times step": lambda p: math.sqrt(100 * max(p, 0)), "saving": lambda p: max(p, 1), "step": lambda p: 100}
+AGREE = 1  # %, added to what is saved and to what is left: WHATIF_AGREE
+LEAST = 9  # rows of which the quantile is not the worst miss
+
+
+def odds(p):
+    p = min(max(p, 0), 100)
+    return math.log((p + AGREE) / (100 - p + AGREE))
+
+
+def of_odds(x):
+    e = math.exp(x)
+    return min(max((e * (100 + AGREE) - AGREE) / (1 + e), 0), 100)
+
+
+def points(scale):
+    """A scale of points by a share of what depends on the middle: from, and back."""
+    return (lambda p, mid: p / scale(mid)), (lambda x, mid: min(max(x * scale(mid), 0), 100))
+
+
+SCALES = {"odds": ((lambda p, _: odds(p)), (lambda x, _: of_odds(x))), "root of saving times step": points(lambda p: math.sqrt(100 * max(p, 0.01))),
+          "saving": points(lambda p: max(p, 1)), "step": points(lambda _: 100)}
 SCALE = next(iter(SCALES))
 KERNELS = {"tensor-cores", "channels-last", "pointwise-fusion", "type-casts", "fused-optimizer", "gradient-clipping", "TF32",
            "BF16", "fused-attention", "slow-normalisation"}
@@ -41,7 +65,7 @@ def kind(change, steps=None):
 
 
 def engine_misses():
-    """What the engine widens by: shares of the root of saving times step, by kind."""
+    """What the engine widens by, in logarithms of odds, by kind."""
     with open(os.path.join(TOP, "analyzer", "advice", "limits.def"), encoding="utf-8") as f:
         by = {name: float(x) for name, x in re.findall(r"ADVICE_MISS_(\w+), ([\d.]+)", f.read())}
     return dict(zip(KINDS, (by["STRUCTURAL"], by["KERNEL"], by["HOST"], max(by.values()))))
@@ -50,9 +74,13 @@ def engine_misses():
 MISSES = engine_misses()
 
 
-def widened(what, p, low, high):
-    wide = MISSES[what] * SCALES[SCALE](p)
-    return round(max(low - wide, 0), 1), round(min(high + wide, 100), 1)
+def wider(mid, low, high, by, scale=SCALE):
+    to, back = SCALES[scale]
+    return min(back(to(low, mid) - by, mid), low), max(back(to(high, mid) + by, mid), high)
+
+
+def widened(what, mid, low, high):
+    return tuple(round(x, 1) for x in wider(mid, low, high, MISSES[what]))
 
 
 def held(span, measured):
@@ -134,34 +162,54 @@ def of_pairs(gpuprof, folder):
                   (round(100 * (1 - then / was), 1), "", ""), version, "the pair", told)
 
 
+def runs(x):
+    """The range of what was measured."""
+    measured = [float(c) for c in x[11:14] if c != ""]
+    return min(measured), max(measured)
+
+
+def meets(x, at):
+    least, most = runs(x)
+    return float(x[at]) - TOLERANCE <= most and least <= float(x[at + 1]) + TOLERANCE
+
+
 def miss(x, scale=SCALE):
-    """By how much the replay's interval fails, of that scale. A loss counts as nothing saved."""
-    measured = max(float(x[11]), 0)
-    return max(float(x[7]) - measured, measured - float(x[8]), 0) / SCALES[scale](float(x[6]))
+    """By how much the replay's interval fails the runs, on that scale. A loss counts as nothing saved."""
+    to, mid = SCALES[scale][0], float(x[6])
+    least, most = (to(max(m, 0), mid) for m in runs(x))
+    return max(to(float(x[7]), mid) - most, least - to(float(x[8]), mid), 0)
 
 
 def quantile(misses):
     at = math.ceil(0.8 * (len(misses) + 1))
-    return sorted(misses)[at - 1] if 0 < at <= len(misses) else None
+    return sorted(misses)[at - 1] if 0 < at <= len(misses) else 0
 
 
 def width(x, by, scale):
     """Of the interval in points, so much wider."""
-    wide = by * SCALES[scale](float(x[6]))
-    return min(float(x[8]) + wide, 100) - max(float(x[7]) - wide, 0)
+    low, high = wider(*(float(c) for c in x[6:9]), by, scale)
+    return high - low
+
+
+def fit(rows, what, scale=SCALE):
+    """The quantile of the seen half; whether it is of all kinds."""
+    seen = [x for x in rows if x[6] != "" and x[-1] == "seen"]
+    own = [x for x in seen if x[4] == what]
+    return quantile([miss(x, scale) for x in (own if len(own) >= LEAST else seen)]), len(own) < LEAST
 
 
 def intervals(rows):
-    results = ("hold as replayed", "hold as told", "loss where that is nothing")
-    yield ("kind of change", "wider by, of the " + SCALE, *(c for half in ("predictions", "seen half", "other half") for c in (half, *results)),
+    results = ("hold as replayed", "hold as told", "meet the runs as told", "told from nothing")
+    yield ("kind of change", "wider by, in logarithms of odds", *(c for half in ("predictions", "seen half", "other half") for c in (half, *results)),
            *(f"mean width of the seen half, points: by the {scale}" for scale in SCALES))
     for what in KINDS:
         of = [x for x in rows if x[4] == what and x[6] != ""]
         halves = [of, *([x for x in of if x[-1] == half] for half in ("seen", "held"))]
-        by = {scale: quantile([miss(x, scale) for x in halves[1]]) for scale in SCALES}
-        yield (what, "too few" if by[SCALE] is None else f"{math.ceil(1000 * by[SCALE]) / 1000:.3f}",
-               *(c for half in halves for c in (len(half), *(sum(x[at] == found for x in half) for at, found in ((14, "hit"), (15, "hit"), (15, "loss"))))),
-               *("" if by[s] is None else f"{sum(width(x, by[s], s) for x in halves[1]) / len(halves[1]):.1f}" for s in SCALES))
+        by, few = fit(rows, what)
+        yield (what, "as its kind" if what == KINDS[-1] else f"{math.ceil(1000 * by) / 1000:.3f}" + (" (too few rows: that of all kinds)" if few else ""),
+               *(c for half in halves for c in (len(half), sum(x[14] == "hit" for x in half), sum(x[15] == "hit" for x in half),
+                                                sum(meets(x, 9) for x in half), sum(float(x[9]) < TOLERANCE for x in half))),
+               *(f"{sum(width(x, fit(rows, what, s)[0], s) for x in halves[1]) / max(len(halves[1]), 1):.1f}" for s in SCALES))
 
 
 def write(path, lines):
@@ -180,7 +228,7 @@ def check(ledger, table):
     if [tuple(str(c) for c in line) for line in intervals(rows)] != lines:
         yield f"{table} does not follow from {ledger}: make ledger"
     for what, *cells in lines[1:]:
-        if cells[0] != "too few" and float(cells[0]) != MISSES[what]:
+        if what != KINDS[-1] and float(cells[0].split()[0]) != MISSES[what]:
             yield f"{what}: the engine widens by {MISSES[what]}, {table} says {cells[0]}"
     for x in rows:
         most = widened(x[4], *(float(c) for c in x[6:9])) if x[6] else None
@@ -205,7 +253,8 @@ def main():
     write(table, intervals(rows))
     said = [x for x in rows if x[6] != ""]
     print(f"{len(rows)} rows; {sum(x[14] == 'hit' for x in said)} of {len(said)} intervals hold as replayed, "
-          f"{sum(x[15] == 'hit' for x in said)} as told, {sum(x[15] == 'loss' for x in said)} lost time where that is nothing")
+          f"{sum(x[15] == 'hit' for x in said)} as told; {sum(meets(x, 9) for x in said)} meet the runs; "
+          f"{sum(float(x[9]) < TOLERANCE for x in said)} begin at nothing")
     return 0
 
 

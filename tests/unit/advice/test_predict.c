@@ -1,4 +1,5 @@
 /* What a finding says that it saves, against what it has measured. */
+#include "analyzer/advice/past.h"
 #include "analyzer/advice/passes.h"
 #include "analyzer/profile/history.h"
 #include "tests/unit/replay_steps.h"
@@ -133,8 +134,8 @@ TEST(trials_of_the_past_widen_the_interval)
     advice_free(a);
 }
 
-/* On real cards, by the root of saving times step, without another place in the ranking; on virtual
- * ones intervals hold without. */
+/* On real cards, by the odds of the saving, without another place in the ranking; on virtual ones
+ * intervals hold without. */
 TEST(misses_on_real_cards_widen_the_interval)
 {
     struct bench x = bench_start(MS(6), fill_zeroing), y = bench_start(MS(6), fill_zeroing);
@@ -148,13 +149,13 @@ TEST(misses_on_real_cards_widen_the_interval)
         if (o->upper_bound)
             continue;
         double miss = o->change == LEDGER_KERNEL ? ADVICE_MISS_KERNEL : ADVICE_MISS_HOST;
-        int64_t wide =
-            (int64_t)(miss * sqrt((double)o->saves_mid_ns * (double)x.b.a->facts->step_ns));
-        int64_t low = case_replayed(o).low_ns;
-        ck_assert_int_eq(o->ledger_low_ns, wide < low ? wide : low);
-        ck_assert_int_le(o->ledger_high_ns, wide);
+        int64_t low = case_replayed(o).low_ns, high = case_replayed(o).high_ns;
+        int64_t step = x.b.a->facts->step_ns;
+        ck_assert_int_eq(o->saves_low_ns, past_by_odds(low, step, -miss));
+        ck_assert_int_le(o->saves_high_ns, past_by_odds(high, step, miss));
+        ck_assert_int_gt(o->ledger_low_ns, 0);
         ck_assert_int_gt(o->saves_low_ns, o->saves_mid_ns / 2); /* a false claim is still refuted */
-        ck_assert_int_le(o->saves_high_ns, x.b.a->facts->step_ns);
+        ck_assert_int_le(o->saves_high_ns, step);
         ck_assert_ptr_nonnull(strstr(text_interval(&words, x.b.a, o), "misses on real cards"));
         ck_assert_int_eq(same->saves_low_ns, low);
         ck_assert_int_eq(same->ledger_low_ns + same->ledger_high_ns, 0);
@@ -162,4 +163,19 @@ TEST(misses_on_real_cards_widen_the_interval)
     }
     ck_assert_uint_gt(x.b.a->stack_count, 0);
     advice_free(a);
+}
+
+/* However small a saving is, an end that was above nothing stays above it, and one below the whole
+ * step below that. */
+TEST(odds_never_take_an_end_to_nothing)
+{
+    for (int64_t ns = MS(1); ns < MS(100); ns += MS(1)) {
+        ck_assert_int_gt(past_by_odds(ns, MS(100), -0.2), 0);
+        ck_assert_int_lt(past_by_odds(ns, MS(100), -0.2), ns);
+        ck_assert_int_gt(past_by_odds(ns, MS(100), 0.2), ns);
+        ck_assert_int_le(past_by_odds(ns, MS(100), 0.2), MS(100));
+        ck_assert_int_le(llabs(past_by_odds(ns, MS(100), 0) - ns), 1);
+    }
+    ck_assert_int_eq(past_by_odds(0, MS(100), -0.2), 0);
+    ck_assert_int_eq(past_by_odds(MS(100), MS(100), 0.2), MS(100));
 }

@@ -171,3 +171,24 @@ TEST(a_host_that_was_not_seen_to_wait_may_or_may_not)
     ck_assert_int_lt(s.low_ns, US(200)); /* the host alone takes as long */
     ck_assert_int_lt(s.mid_ns, US(200));
 }
+
+/* The first launch loads code for 2 ms, which no later step does. */
+static void fill_first_launch(struct builder *b, int64_t at)
+{
+    fill_host_bound(b, at);
+    int64_t call = build_api(b, "cudaLaunchKernel", at + US(4700), MS(6));
+    build_kernel_of(b, "first", call, at + US(10720), US(50), 64);
+    build_sync(b, at + US(10730), US(50));
+}
+
+TEST(one_time_work_in_the_only_step_may_be_gone_behind_a_change)
+{
+    struct edit edit = {.kind = &edit_graph};
+    struct bench x = bench_start_of(1, MS(11), fill_first_launch);
+    struct bench many = bench_start(MS(11), fill_first_launch);
+    struct span_ns one = bench_span(&x, edit), all = bench_span(&many, edit);
+    ck_assert_ptr_nonnull(strstr(x.b.a->whatif.wider, "one-time work may be gone"));
+    ck_assert(!many.b.a->whatif.wider || !strstr(many.b.a->whatif.wider, "one-time"));
+    ck_assert_int_gt(one.high_ns, all.high_ns + MS(3));
+    ck_assert_int_lt(llabs(one.mid_ns - all.mid_ns), MS(1));
+}

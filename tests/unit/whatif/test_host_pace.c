@@ -133,3 +133,25 @@ TEST(recording_stacks_is_no_work_of_the_program)
     calls = 2500;
     ck_assert_int_gt(saved(MS(8), fill_stacked, edit).high_ns, MS(1));
 }
+
+/* A launch after each 80 us of the host; without its stacks the host takes no longer than the GPU. */
+static void fill_stacked_launches(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < calls; i++)
+        build_range_in(b, "python", "f", 1, at + MS(8) * i / calls, at + MS(8) * i / calls + 100);
+    for (int i = 0; i < 100; i++)
+        build_kernel(b, "k", at + US(80 * i), at + US(80 * i + 12), US(30));
+}
+
+/* A slow host and stacks are two unknowns: both at their worst are rarer than one of ten. */
+TEST(stacks_and_the_pace_of_a_run_are_two_unknowns)
+{
+    struct edit edit = {.kind = &edit_graph};
+    calls = 1;
+    struct span_ns pace = saved(MS(8), fill_stacked_launches, edit);
+    calls = 700;
+    struct span_ns both = saved(MS(8), fill_stacked_launches, edit);
+    ck_assert_int_gt(pace.mid_ns, MS(4));
+    ck_assert_int_lt(both.low_ns, pace.low_ns - US(300));
+    ck_assert_int_gt(both.low_ns, MS(3.1)); /* 2.9 with both at their worst */
+}
