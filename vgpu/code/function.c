@@ -1,5 +1,6 @@
-/* Functions live in chunks that only grow, so an address alone tells whether a handle is valid.
- * A PyTorch program registers some hundred thousand functions and launches them by handle. */
+/* The functions of a program. They live in chunks that only grow, so a handle's address shows
+ * whether it is valid. A PyTorch program registers some hundred thousand functions, and launches
+ * them by handle. */
 #include "code/function.h"
 #include "code/image.h"
 
@@ -67,13 +68,13 @@ void vg_function_look(struct vg_function *f)
     pthread_mutex_unlock(&looking);
 }
 
-/* Launches of the program's own kernels by where their time comes from. */
+/* Launches of the program's own kernels, by the source of their durations. */
 static struct {
     _Atomic uint64_t by_code, by_table, of_torch;
 } origins;
 
-/* Writes the counts into a file of the recording's folder, for the recorder; only the first
- * process does. */
+/* Writes the counts into a file in the recording's folder, for the recorder. Only the first process
+ * does. */
 __attribute__((destructor)) static void leave_origins(void)
 {
     char path[4096], text[160];
@@ -93,7 +94,7 @@ __attribute__((destructor)) static void leave_origins(void)
     close(fd);
 }
 
-/* By the bytes that its machine code moves; -1: not known. */
+/* Duration by the bytes that its machine code moves; -1: unknown. */
 static int64_t moved(const struct vg_function *f, const struct vg_profile *p,
                      const struct vg_kernel *k)
 {
@@ -126,7 +127,7 @@ static int64_t duration(struct vg_function *f, const struct vg_profile *p, struc
 
 enum { MOST_ARGUMENTS = 256 };
 
-/* NULL: not known. */
+/* The arguments of a launch; NULL: unknown. */
 static void *const *arguments_of(struct vg_function *f, const struct vg_shape *s,
                                  const void *room[MOST_ARGUMENTS])
 {

@@ -1,5 +1,5 @@
 /* Kernels that a program registered or loaded: what cudaKernel_t, cudaFunction_t and CUfunction
- * point to. Their code is looked at when it is first needed. */
+ * point to. Their code is read when it is first needed. */
 #ifndef VGPU_CODE_FUNCTION_H
 #define VGPU_CODE_FUNCTION_H
 
@@ -7,33 +7,33 @@
 #include "values/results.h"
 
 struct vg_function {
-    const void *host; /* the address that the program launches; NULL: loaded from a module */
+    const void *host; /* the address by which the program launches it; NULL: loaded from a module */
     const char *name; /* mangled; must stay valid */
     unsigned smem_static, max_dynamic_smem, registers, max_threads;
-    void *module;         /* of the driver; NULL: registered by the program's binary */
-    const void *image;    /* the device code that has it; NULL: not known */
-    _Atomic bool known;   /* what the image tells has been read */
+    void *module;         /* the driver's module; NULL: registered by the program's binary */
+    const void *image;    /* the device code that contains it; NULL: unknown */
+    _Atomic bool known;   /* the image has been read */
     struct vg_code *code; /* for estimates; NULL: none */
-    double moves;         /* bytes that a thread moves, by machine code; -1: not known */
+    double moves;         /* bytes that a thread moves, by machine code; -1: unknown */
     _Atomic(const struct vg_results *) results; /* what it writes; NULL: not known yet */
 };
 
 /* NULL: out of memory. Functions are never freed: a recording may still need their names. */
 struct vg_function *vg_function_new(const void *host, const char *name);
-/* The function behind a handle, NULL if it is none of ours. Any pointer may be asked for. */
+/* The function behind a handle; NULL: not one of these. Any pointer may be passed. */
 struct vg_function *vg_function_of(const void *handle);
 
-/* Reads what its image tells: registers, shared memory, code. Once; from any thread. */
+/* Reads from its image: registers, shared memory, code. Does so once; any thread may call it. */
 void vg_function_look(struct vg_function *f);
 
 struct vg_shape {
     unsigned grid[3], block[3];
     size_t smem;
-    void *const *args;  /* addresses of the arguments; NULL: not known */
-    const void *packed; /* or all of them, one behind the other */
+    void *const *args;  /* addresses of the arguments; NULL: unknown */
+    const void *packed; /* or all arguments in one block */
     size_t packed_bytes;
 };
-/* What a launch of it is on this device, with its duration; or a cudaError_t number. */
+/* Describes a launch on this device, with its duration. Returns a cudaError_t number. */
 int vg_function_kernel(struct vg_function *f, const struct vg_profile *p,
                        const struct vg_shape *shape, struct vg_kernel *out);
 

@@ -1,7 +1,8 @@
-/* Cubins are ELF files with a section `.text.NAME` for each kernel; the upper byte of its sh_info
- * is the count of registers (as cuobjdump and nvdisasm show it) or, since CUDA 13, a row of
- * `.nv.info` is; `.nv.shared.NAME` is as large as the static shared memory. The image's length is
- * not known: its own headers are trusted, as the real driver trusts them. */
+/* Finds kernels in device code. A cubin is an ELF file with a section `.text.NAME` for each kernel.
+ * The count of registers is the upper byte of that section's sh_info (as cuobjdump and nvdisasm
+ * show it) or, since CUDA 13, a row of `.nv.info`. `.nv.shared.NAME` has the size of the static
+ * shared memory. The image's length is unknown: its own headers are trusted, as the real driver
+ * trusts them. */
 #include "code/image.h"
 #include "ptx/fatbin.h"
 #include "ptx/sass.h"
@@ -21,7 +22,7 @@ static bool is_cubin(const void *image)
            e->e_machine == EM_CUDA_GPU;
 }
 
-/* PTX starts with comments and blanks, then `.version`. */
+/* The start of PTX text: after comments and blanks comes `.version`. NULL: it is no PTX. */
 static const char *ptx_text(const void *image)
 {
     const char *s = image;
@@ -85,7 +86,7 @@ static const Elf64_Shdr *section(const char *image, const char *prefix, const ch
     return NULL;
 }
 
-/* The registers that `.nv.info` names for a symbol; 0: it does not. */
+/* The registers that `.nv.info` gives for a symbol; 0: none. */
 static unsigned info_registers(const char *image, unsigned symbol)
 {
     const Elf64_Shdr *info = section(image, ".nv.info", "");
@@ -139,8 +140,8 @@ static bool ptx_kernel(const char *s, const char *name)
     return false;
 }
 
-/* The lines of PTX that `ptxas -lineinfo` leaves in a cubin, as Triton calls it: each ends with a
- * zero. To be freed; NULL: it has none, or not of this kernel. */
+/* The PTX that `ptxas -lineinfo` leaves in a cubin, as Triton calls it; each line ends with a zero.
+ * To be freed. NULL: there is none, or not of this kernel. */
 static char *ptx_in_cubin(const char *image, const char *name)
 {
     const Elf64_Shdr *lines = section(image, ".nv_debug_ptx_txt", "");
@@ -156,8 +157,8 @@ static char *ptx_in_cubin(const char *image, const char *name)
     return NULL;
 }
 
-/* How well an entry suits the device: one for a newer device does not run, the newest of the others
- * is taken. */
+/* How well an entry suits the device. One for a newer device does not run there; of the others the
+ * newest is best. */
 static int suits(const struct fat_entry *e, int arch)
 {
     return (int)e->arch <= arch ? (int)e->arch : -(int)e->arch;
@@ -190,7 +191,8 @@ bool vg_image_kernel(const void *image, const char *name, int arch, struct vg_fu
     return fat_is(image) ? fat_kernel(image, name, arch, f) : ptx_kernel(ptx_text(image), name);
 }
 
-/* Code for one architecture alone, sm_90a, beside which a program may have some for sm_90. */
+/* True for code that runs on one architecture only, such as sm_90a; a program may have code for
+ * sm_90 as well. */
 static bool is_specific(const char *ptx)
 {
     static const char target[] = ".target sm_";
@@ -199,7 +201,7 @@ static bool is_specific(const char *ptx)
     return isalpha((unsigned char)s[strspn(s, "0123456789")]);
 }
 
-/* Puts the PTX of the best entry that has the kernel into *found, if it is better than that. */
+/* Replaces *found by the PTX of the best entry with this kernel, if that is better. */
 static void better_ptx(const void *image, const char *name, int arch, char **found, int *best)
 {
     struct fat_entry e;

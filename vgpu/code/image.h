@@ -1,16 +1,16 @@
-/* Device code that a program brings or loads at run time: a cubin (ELF), PTX text or a fat binary.
- */
+/* Device code that a program contains or loads at run time: a cubin (ELF), PTX text or a fat
+ * binary. */
 #ifndef VGPU_CODE_IMAGE_H
 #define VGPU_CODE_IMAGE_H
 
 #include "code/function.h"
 
 bool vg_image_is_fat(const void *image);
-/* A copy of what is needed to find kernels in it, to be freed; NULL: it is no device code. */
+/* Copies what is needed to find kernels in it; to be freed. NULL: it is no device code. */
 void *vg_image_copy(const void *image);
-/* Finds a kernel and fills what the image tells of it; `arch` is the device's compute capability
- * times ten. False: there is none of this name. A fat binary that cannot be unpacked is taken to
- * hold whatever is asked for. */
+/* Finds a kernel and fills f from the image. arch: the device's compute capability times ten.
+ * False: there is none of this name. A fat binary that cannot be unpacked is assumed to contain any
+ * kernel. */
 bool vg_image_kernel(const void *image, const char *name, int arch, struct vg_function *f);
 enum vg_found { VG_FOUND, VG_NOT_THERE, VG_CANNOT_TELL };
 
@@ -19,12 +19,12 @@ struct vg_variable {
     size_t size;
     bool managed; /* the host may use its address, too */
 };
-/* VG_CANNOT_TELL: the image has parts that cannot be read. */
+/* Finds a variable. VG_CANNOT_TELL: the image has parts that cannot be read. */
 enum vg_found vg_image_variable(const void *image, const char *name, struct vg_variable *out);
-/* Bytes that a thread of the kernel moves, by the machine code of an image that has nothing else (a
- * cubin); -1: not known (ptx/sass.h). */
+/* Bytes that a thread of the kernel moves, by the machine code of an image without PTX (a cubin);
+ * -1: unknown (ptx/sass.h). */
 double vg_image_moves(const void *image, const char *name);
-/* The PTX that has the kernel, to be freed; NULL: none has. */
+/* The PTX that contains the kernel; to be freed. NULL: none does. */
 char *vg_image_ptx(const void *image, const char *name, int arch);
 
 #endif

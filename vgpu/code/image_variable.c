@@ -1,6 +1,5 @@
-/* Variables of an image: in a cubin they are symbols; in PTX they are declared outside of
- * functions,
- * `.visible .global .attribute(.managed) .align 4 .b8 name[64] = {...};`. */
+/* Variables of an image. In a cubin they are symbols; in PTX they are declared outside of
+ * functions: `.visible .global .attribute(.managed) .align 4 .b8 name[64] = {...};`. */
 #include "code/image.h"
 #include "ptx/fatbin.h"
 
@@ -44,7 +43,7 @@ static bool holds(const char *from, const char *to, const char *word)
     return false;
 }
 
-/* Bytes of `.v4 .f32`, whose last letter is before `end`; 0: no such type. */
+/* Bytes of a type such as `.v4 .f32`, whose last letter is before `end`; 0: no such type. */
 static size_t type_bytes(const char *from, const char *end)
 {
     size_t bits = 0, lanes = holds(from, end, ".v4") ? 4 : holds(from, end, ".v2") ? 2 : 1;
@@ -56,7 +55,8 @@ static size_t type_bytes(const char *from, const char *end)
     return bits / 8 * lanes;
 }
 
-/* `name` stands in a declaration that begins at `from`: `[3][4]` may come behind it. */
+/* True if `name` is declared by the declaration that begins at `from`; `[3][4]` may follow the
+ * name. */
 static bool declared(const char *from, const char *name, size_t length, struct vg_variable *out)
 {
     const char *end = name, *s = name + length;

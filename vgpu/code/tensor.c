@@ -1,5 +1,4 @@
-/* Encodes, edits and reads descriptions of tensors for bulk copies (CUtensorMap). See tensor.h
- * for who uses them. */
+/* Encodes, edits and reads tensor descriptions for bulk copies (tensor.h). */
 #include "code/tensor.h"
 #include "core/core.h"
 #include "ptx/ptx_bulk.h"

@@ -1,7 +1,7 @@
 /* The cost model: how long a matrix product, a convolution or a pass over memory takes on a
- * modelled device, by a roofline with the achieved shares of its profile. Pure functions of profile
- * and shape: no noise, no state, nanoseconds out. Accuracy on what it was fitted to is about 15 %;
- * the parts marked "assumed" have no published measurement behind them. */
+ * modelled device, by a roofline with the efficiencies in its profile. Pure functions of profile
+ * and shape: no noise, no state; results in ns. On what it was fitted to it is accurate to about 15
+ * %. Parts marked "assumed" rest on no published measurement. */
 #include "core/core.h"
 
 #include <math.h>
@@ -48,7 +48,8 @@ static double peak_flops(const struct vg_profile *p, enum vg_dtype t)
     case VG_F32:
         break;
     }
-    return peak > 0 ? peak : p->fp32_flops; /* no such unit: ordinary arithmetic does it */
+    /* The device has no such unit: ordinary arithmetic is used. */
+    return peak > 0 ? peak : p->fp32_flops;
 }
 
 static bool on_tensor_cores(const struct vg_profile *p, enum vg_dtype t)
@@ -66,7 +67,7 @@ static double at_least(double ns, double least)
     return ns > least ? ns : least;
 }
 
-/* Share of the device that T equal tiles keep busy; the last wave fills it only in part. */
+/* Share of the device that T equal tiles keep busy. The last wave fills it only in part. */
 static double wave_share(const struct vg_profile *p, int64_t tiles)
 {
     return (double)tiles / (double)(ceil_div(tiles, p->sm_count) * p->sm_count);
@@ -82,16 +83,16 @@ static double alignment_factor(const struct vg_profile *p, enum vg_dtype t, int 
     return t == VG_TF32 ? p->gemm_align1_tf32 : p->gemm_align1;
 }
 
-/* How a product is cut. cuBLAS takes the best of its kernels' tiles. It also cuts along K, down
- * to slices of 256 numbers (assumed), where that fills the last wave better. */
+/* How a product is cut into tiles. cuBLAS takes the best tile of its kernels. It also cuts along K,
+ * into slices of at least 256 numbers (assumed), if that fills the last wave better. */
 struct cut {
     const struct tile {
         int64_t m, n;
-        double share; /* of what the largest ones reach */
+        double share; /* of the speed that the largest tiles reach */
     } * tiles;
     size_t count;
-    double k0;    /* what filling the pipeline costs, in steps of K */
-    double slice; /* share that is left where K is cut */
+    double k0;    /* cost of filling the pipeline, in steps of K */
+    double slice; /* share of the speed that remains if K is cut */
 };
 
 static double best_cut(const struct vg_profile *p, const struct cut *c, int64_t m, int64_t n,
@@ -113,8 +114,9 @@ static double best_cut(const struct vg_profile *p, const struct cut *c, int64_t 
     return best;
 }
 
-/* Ordinary arithmetic (llm.c and train_gpt in FP32 on an H200: 43 of 49 shapes within 15 %, and,
- * not seen before, all of ViT's; FP32 on A100: K = 128 reaches 0.73 of the peak). */
+/* FP32 without tensor cores. Fitted to llm.c and train_gpt in FP32 on an H200: 43 of 49 shapes
+ * within 15 %; and, not used for the fit, all of ViT's. FP32 on A100: K = 128 reaches 0.73 of the
+ * peak. */
 static double plain_share(const struct vg_profile *p, int64_t m, int64_t n, int64_t k,
                           int64_t batch)
 {
@@ -124,8 +126,8 @@ static double plain_share(const struct vg_profile *p, int64_t m, int64_t n, int6
     return p->gemm_fp32_eff * best_cut(p, &cut, m, n, k, batch);
 }
 
-/* Kernels for tensor cores of which there are many (llm.c in BF16 on an H200: 17 of 18 shapes
- * within 9 %; PyTorch's GPT-2, in view: 17 of 18 within 13 %). */
+/* Tensor cores, for types with many kernels. llm.c in BF16 on an H200: 17 of 18 shapes within 9 %.
+ * PyTorch's GPT-2, known at the fit: 17 of 18 within 13 %. */
 static double several_tiles(const struct vg_profile *p, int64_t m, int64_t n, int64_t k,
                             int64_t batch, double k0)
 {
@@ -137,7 +139,7 @@ static double several_tiles(const struct vg_profile *p, int64_t m, int64_t n, in
     return best_cut(p, &cut, m, n, k, batch);
 }
 
-/* Tensor cores in tiles of 128. A product too small for the device is cut along K. */
+/* Tensor cores with tiles of 128. A product too small for the device is cut along K. */
 static double one_tile(const struct vg_profile *p, int64_t m, int64_t n, int64_t k, int64_t batch,
                        double k0)
 {
@@ -150,7 +152,7 @@ static double one_tile(const struct vg_profile *p, int64_t m, int64_t n, int64_t
     return fill * wave_share(p, tiles * slices) * kk / (kk + k0);
 }
 
-/* Where operands are not aligned, a step of K takes longer, and fewer pass while the pipeline fills
+/* If operands are not aligned, a step of K takes longer, and filling the pipeline takes fewer steps
  * (unaligned on H100: products with K = 64 and 5185 reach 51 and 67 TFLOP/s). Best published
  * products on H100: 0.71 of the peak in FP8, 0.80 in half precision. */
 static double tensor_share(const struct vg_profile *p, enum vg_dtype t, int64_t m, int64_t n,
@@ -178,7 +180,7 @@ int64_t vg_cost_gemm(const struct vg_profile *p, enum vg_dtype t, int64_t m, int
 }
 
 struct product {
-    double m, n, k; /* of one group's implicit matrix product */
+    double m, n, k; /* of the implicit matrix product of one group */
 };
 
 static struct product implicit_product(const struct vg_conv *c, enum vg_pass pass)
@@ -197,13 +199,15 @@ static struct product implicit_product(const struct vg_conv *c, enum vg_pass pas
     return (struct product){pixels, out, in * window};
 }
 
-/* Half types and groups of one channel have kernels of their own. */
+/* True for grouped convolutions that use the general kernels: half types and groups of one channel
+ * have kernels of their own. */
 static bool in_groups(const struct vg_conv *c)
 {
     return c->groups > 1 && c->c > c->groups && c->type != VG_F16 && c->type != VG_BF16;
 }
 
-/* Groups of few channels leave most of a kernel's tile idle. */
+/* Efficiency left in a grouped convolution: groups of few channels leave most of a kernel's tile
+ * idle. */
 static double group_share(const struct vg_profile *p, const struct vg_conv *c)
 {
     double in = (double)(c->c / c->groups);
@@ -219,18 +223,18 @@ static double conv_efficiency(const struct vg_profile *p, const struct vg_conv *
         eff = c->layout == VG_NHWC ? p->conv_fp32_nhwc_eff : eff;
         return first ? fmin(eff, p->conv_fp32_first_eff) : eff;
     }
-    if (first) /* an image's three channels leave most of a tensor core idle */
+    if (first) /* three channels leave most of a tensor core idle */
         return wgrad ? p->conv_first_wgrad_eff : p->conv_first_eff;
     if (wgrad)
         return c->type == VG_TF32 ? p->conv_tf32_wgrad_eff : p->conv_half_wgrad_eff;
     double eff = c->type == VG_TF32 ? p->conv_tf32_eff : p->conv_half_eff;
     double k =
-        implicit_product(c, pass).k; /* as in vg_cost_gemm: what filling the pipeline costs */
+        implicit_product(c, pass).k; /* filling the pipeline costs k0 steps, as in vg_cost_gemm */
     return eff * k / (k + p->conv_k0);
 }
 
-/* The fitted efficiencies are averages over layers that fill the device. A smaller one fills it in
- * part: 64x64 tiles, and wgrad's long K in slices of 512 (assumed). */
+/* The fitted efficiencies are averages over layers that fill the device. A smaller layer fills it
+ * in part: 64x64 tiles, and the long K of wgrad in slices of 512 (assumed). */
 static double conv_fill(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass)
 {
     struct product g = implicit_product(c, pass);
@@ -245,7 +249,7 @@ bool vg_conv_is_product(const struct vg_profile *p, const struct vg_conv *c)
            c->c > 4 && on_tensor_cores(p, c->type);
 }
 
-/* Reading the result that is added to. */
+/* Time to read the result to which the kernel adds. */
 static double adding_ns(const struct vg_profile *p, const struct vg_conv *c, enum vg_pass pass)
 {
     double result = pass == VG_FWD     ? (double)(c->n * c->k * c->p * c->q)
@@ -291,7 +295,7 @@ struct vg_conversions vg_conv_conversions(const struct vg_conv *c, enum vg_pass 
     double size = (double)vg_dtype_bytes(c->type);
     double x = (double)(c->n * c->c * c->h * c->w) * size;
     double y = (double)(c->n * c->k * c->p * c->q) * size;
-    /* filters of 1x1 lie alike in both layouts */
+    /* 1x1 filters are the same in both layouts. */
     double w = c->r * c->s > 1 ? (double)(c->k * (c->c / c->groups) * c->r * c->s) * size : 0;
     switch (pass) {
     case VG_FWD: /* TF32 has kernels that write NCHW themselves */

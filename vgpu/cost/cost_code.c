@@ -1,6 +1,6 @@
-/* Keeps static estimates of kernels: it runs a sample of a launch's warps (cost_code_sample.c),
- * turns the counts into a time (cost_code_time.c), and reuses the result for launches that look
- * the same. */
+/* Static estimates of kernels, with a cache. Runs a sample of a launch's warps
+ * (cost_code_sample.c), turns the counts into a time (cost_code_time.c), and reuses the result for
+ * launches that look the same. */
 #include "cost/cost_code.h"
 #include "core/core_state.h"
 #include "ptx/ptx_bulk.h"
@@ -9,14 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MOST: instructions that are run to estimate one kernel, some 50 ms. Later launches are compared by
- * PROBE of them, and by their sizes after PROBES. Instructions and no time are counted, so that a
- * program's estimates do not depend on what else the machine does. */
+/* MOST: instructions that are run for all estimates of one kernel, some 50 ms. Later launches are
+ * compared by PROBE instructions, and after PROBES of them by their sizes. The limits count
+ * instructions and not time, so that a program's estimates do not depend on the load of this
+ * machine. */
 enum { ESTIMATES = 256, MOST = 1000000, PROBE = 1000, PROBES = 20000 };
 
 struct estimate {
     uint64_t key;
-    double blocks, probe; /* probe: instructions of a warp in the middle */
+    double blocks, probe; /* probe: instructions of a warp in the middle of the grid */
     int64_t ns;
 };
 
@@ -56,7 +57,7 @@ static bool on_device(uint64_t address)
     return vg_pointer((const void *)(uintptr_t)address).kind == VG_MEM_DEVICE;
 }
 
-/* Of a device's address only the alignment counts. */
+/* Cache key of a launch. Of a device address only the alignment counts. */
 static uint64_t key_of(const struct vg_code *c, const struct vg_profile *p,
                        const struct vg_kernel *k, void *const *args)
 {
@@ -96,8 +97,8 @@ static struct ptx_launch launch_of(const struct vg_profile *p, const struct vg_k
     return l;
 }
 
-/* Of launches whose arguments differ each time: the nearest one's estimate, by how much more this
- * one does. */
+/* For launches whose arguments differ each time: the estimate of the nearest launch, scaled by how
+ * much more this one does. */
 static int64_t nearest(const struct vg_code *c, double least_ns, double blocks, double probe)
 {
     const struct estimate *best = NULL;
@@ -190,7 +191,7 @@ int64_t vg_cost_code(const struct vg_profile *p, struct vg_code *c, const struct
 
 enum { ARRAYS = 64, WORDS = 512 };
 
-/* Allocations, each once. */
+/* Allocations, each one once. */
 struct arrays {
     const char *base[ARRAYS];
     int count;

@@ -1,8 +1,8 @@
-/* Chooses the warps to run and what each stands for. Blocks from the quarters of the grid, in
- * each direction, show a block's work, which may differ across the grid (a triangular loop). The
- * first and the last block show how far accesses reach. In a block the first warp, its
- * neighbour, the middle one and the last one run; the share of data that later ones find already
- * touched shows how much a block's warps share. */
+/* Chooses the warps to run, and how many warps each one stands for. Blocks from the quarters of the
+ * grid, in each direction, show a block's work, which may differ across the grid (a triangular
+ * loop). The first and the last block show how far accesses reach. In each block the first warp,
+ * its neighbour, the middle one and the last one run. How much of their data earlier warps have
+ * already touched shows how much the warps of a block share. */
 #include "cost/cost_code.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ struct sampling {
     struct ptx_run *run;
     const struct ptx_launch *l;
     unsigned warps;
-    bool tasks; /* each warp may have its own: one of them copies for all */
+    bool tasks; /* warps may have different tasks, such as one that copies for all */
     int64_t left;
     struct code_work *out;
 };
@@ -37,8 +37,8 @@ static int64_t min_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Picks one sample block. No two samples are in the same part of a direction, and the golden
- * section moves each within its part: the middles would all have the same position in a row if a
+/* Picks one sample block. No two samples are in the same quarter of a direction, and the golden
+ * section moves each within its quarter: the middles would all have the same position in a row if a
  * kernel derives the position from the block's number. */
 static uint64_t sample_index(const unsigned *grid, int i)
 {
@@ -84,7 +84,7 @@ static unsigned choose(const struct sampling *s, unsigned *choice)
     return count;
 }
 
-/* Runs sample warps of a block and adds the estimate for all its warps to `total`. */
+/* Runs sample warps of a block, and adds the estimate for all its warps to `total`. */
 static void block(struct sampling *s, uint64_t index, struct code_work *total)
 {
     unsigned choice[TASKS], warp[TASKS], count = 0, chosen = choose(s, choice);
@@ -116,7 +116,7 @@ static int by_start(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Bytes of the union of what reads, or what writes, touch. */
+/* Length of the union of the ranges that are read, or written. */
 static double reached(const struct ptx_touch *all, int n, bool writes)
 {
     double bytes = 0;

@@ -1,20 +1,19 @@
-/* The roofline of a kernel whose work is known. Rates are those of the device's units: lanes from
- * the profile's FP32 peak, others from the tables of the CUDA programming guide for its compute
- * capability. */
+/* The roofline of a kernel whose work is known. The rates are those of the device's units: FP32
+ * lanes from the profile's peak, others from the tables in the CUDA programming guide for its
+ * compute capability. */
 #include "cost/cost_code.h"
 
 #include <math.h>
 
-/* Bytes per clock and multiprocessor that the second-level cache delivers: 64 by design; published
- * bandwidth tests of V100, A100 and H100 reach 17 to 30. */
+/* Bytes per clock and multiprocessor from L2: 64 by design; published bandwidth tests of V100, A100
+ * and H100 reach 17 to 30. */
 static const double l2_bytes_per_clock = 24;
-/* The same for bulk copies: published products of matrices on H100 take 33 and do not wait for it.
- */
+/* The same for bulk copies: published matrix products on H100 use 33, and do not wait for it. */
 static const double l2_bulk_bytes_per_clock = 48;
 
-/* Requests: 32 or 16 lanes of load units; published products of matrices without tiles reach 0.8 of
- * them. */
-struct units { /* instructions of a warp per clock of a multiprocessor */
+/* Requests: 32 or 16 lanes of load units. Published matrix products without tiles reach 0.8 of
+ * that. */
+struct units { /* rates: instructions of a warp per clock of a multiprocessor */
     double issue, fp32, fp64, alu, special, requests;
     double matrix_flops;
     int threads, smem;
@@ -43,7 +42,7 @@ static struct units units_of(const struct vg_profile *p)
                                                                          : 96 << 10};
 }
 
-/* Blocks that a multiprocessor holds at once. */
+/* Blocks that a multiprocessor holds at the same time. */
 static double resident(const struct units *u, const struct code_needs *needs, double warps)
 {
     double registers = ceil(needs->registers / 8.0) * 8 * 32 * warps;
@@ -52,7 +51,7 @@ static double resident(const struct units *u, const struct code_needs *needs, do
     return fmax(1, fmin(fmin(by_threads, by_registers), fmin(by_smem, 32)));
 }
 
-/* Clocks of the busiest unit for one warp. */
+/* Clocks that the busiest unit needs for one warp. */
 static double busiest(const struct units *u, const struct vg_profile *p, const struct ptx_tally *w)
 {
     double t = w->issue / u->issue;
@@ -70,7 +69,7 @@ int64_t vg_code_time(const struct vg_profile *p, const struct code_work *w,
 {
     struct units u = units_of(p);
     double hz = p->clock_mhz * 1e6;
-    double each = ceil(w->blocks / p->sm_count); /* blocks of a multiprocessor */
+    double each = ceil(w->blocks / p->sm_count); /* blocks per multiprocessor */
     double busy = each * w->warps * busiest(&u, p, &w->warp) / hz;
     double alone = fmax(1, each / resident(&u, needs, w->warps)) * w->chain_cycles / hz;
     double single = w->load_bytes + w->store_bytes - w->bulk_bytes;
@@ -81,13 +80,13 @@ int64_t vg_code_time(const struct vg_profile *p, const struct code_work *w,
         (double)vg_cost_memory(p, (w->read_bytes + w->written_bytes) / 2, 2, p->pointwise_eff) /
         1e9;
     double moving = fmax(l2, memory - p->kernel_min_ns / 1e9);
-    /* Units contend, so a kernel takes between the longest unit's time and the sum. For 63
-     * kernels of llm.c on an H200 the root of the sum of squares fits best, with one and a half
-     * times the latency of a warp alone: the median is 0.95 of the measured time, and four of
-     * five lie within 0.74 to 1.34. Not fitted, but seen before: 221 kernels of unet.cu (0.96;
-     * 0.65 to 1.49) and 38 of train_gpt (1.17; 0.59 to 1.83). Starting blocks is such a
-     * unit, too: for a fill by 637146 blocks the longest unit takes 384 us and this gives 540
-     * (measured: 384), for an SGD of 11.2 million parameters by 43653 blocks 54 and 80 (71). */
+    /* Units contend, so a kernel takes between the longest unit's time and the sum. For 63 kernels
+     * of llm.c on an H200 the root of the sum of squares fits best, with 1.5 times the time of a
+     * warp alone: the median is 0.95 of the measured time, and four of five lie within 0.74 to
+     * 1.34. Known at the time, but not used for the fit: 221 kernels of unet.cu (0.96; 0.65 to
+     * 1.49) and 38 of train_gpt (1.17; 0.59 to 1.83). Starting blocks counts as a unit, too. For a
+     * fill by 637146 blocks the longest unit takes 384 us and this formula gives 540 (measured:
+     * 384); for an SGD of 11.2 million parameters by 43653 blocks 54 and 80 (measured: 71). */
     double work = 1e9 * hypot(hypot(fmax(busy, one_address), 1.5 * alone), moving);
     return (int64_t)(hypot(work, w->blocks * p->block_start_ns) + p->kernel_min_ns);
 }

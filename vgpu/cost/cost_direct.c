@@ -1,11 +1,11 @@
-/* Convolutions without tensor cores as cuDNN 9.19 does them on NHWC, each by the blocks that its
+/* Convolutions without tensor cores as cuDNN 9.19 computes them on NHWC, by the blocks that its
  * kernels launch. Fitted to its trials of algorithms on one H200, in recordings of train_conv
- * (ResNet-50, batch 16, FP32) and of train_amp (ResNet-50, batch 8, 128 x 128, FP16), the weight
- * gradients also to PyTorch's ResNet-50 in FP32 (batch 32, NCHW, where cuDNN guesses); a profile
- * that leaves conv_direct_eff out does not use them.
+ * (ResNet-50, batch 16, FP32) and train_amp (ResNet-50, batch 8, 128 x 128, FP16), the weight
+ * gradients also to PyTorch's ResNet-50 in FP32 (batch 32, NCHW, where cuDNN uses its heuristic).
+ * Profiles without conv_direct_eff do not use them.
  *
- * A direct kernel has no workspace: each block walks along the whole of C R S, so that a deep layer
- * of few pixels leaves most of the device idle. The others work in NCHW. */
+ * A direct kernel has no workspace: each block goes through all of C R S, so a deep layer with few
+ * pixels leaves most of the device idle. The other algorithms work in NCHW. */
 #include "core/core.h"
 
 #include <math.h>
@@ -36,10 +36,10 @@ static double each_flops(const struct vg_profile *p, double share)
     return p->fp32_flops * share / p->sm_count;
 }
 
-/* Two tiles. The wide one of 64 pixels by 128 channels takes half types and deep layers: 0.11 us a
- * step of the depth in FP32, 0.14 in half types; alone on its multiprocessor a block is 1.4 times
- * as slow in FP32. The small one reaches half of its rate, but all of it on an image's three
- * channels. */
+/* There are two tiles. The wide one, 64 pixels by 128 channels, serves half types and deep layers:
+ * a step of the depth takes 0.11 us in FP32, 0.14 in half types. In FP32 a block alone on its
+ * multiprocessor is 1.4 times as slow. The small one reaches half of its rate, but all of it for
+ * the three channels of an image. */
 static double forward_ns(const struct vg_profile *p, const struct vg_conv *c)
 {
     double share = p->conv_direct_eff;
@@ -56,8 +56,8 @@ static double weight_blocks(const struct vg_conv *c)
     return ceil(depth(c) / 64) * ceil((double)c->k / 128) * (double)c->n;
 }
 
-/* FP32 adds its slices by reductions in the second-level cache: 17.7 TFLOP/s, and 8 us. Half types
- * take a slice per image and add it by an exchange of each weight: 102 billion a second. */
+/* FP32 adds its slices by reductions in L2: 17.7 TFLOP/s, and 8 us. Half types take one slice per
+ * image, and add it by an exchange of each weight: 102 billion a second. */
 static double weight_ns(const struct vg_profile *p, const struct vg_conv *c)
 {
     if (!half_type(c))
@@ -68,8 +68,9 @@ static double weight_ns(const struct vg_profile *p, const struct vg_conv *c)
     return (walk + adds) * 1e9 + 12e3;
 }
 
-/* In training it takes longer than in trials: 16 us an image where all blocks run at once. It seems
- * that an exchange is repeated where another image's slice came first, which zeros do not show. */
+/* In training it takes longer than in trials: 16 us an image if all blocks run at the same time. A
+ * likely reason is that an exchange is repeated if another image's slice came first; trials on
+ * zeros do not show that. */
 int64_t vg_cost_direct_contention(const struct vg_profile *p, const struct vg_conv *c,
                                   enum vg_pass pass)
 {
@@ -78,7 +79,7 @@ int64_t vg_cost_direct_contention(const struct vg_profile *p, const struct vg_co
     return (int64_t)(16e3 * (double)c->n * fmin(1, 2.0 * p->sm_count / weight_blocks(c)));
 }
 
-/* cuDNN's kernel for gradients of grouped data has no tiles: 0.47 TFLOP/s. */
+/* cuDNN's kernel for data gradients of grouped convolutions has no tiles: 0.47 TFLOP/s. */
 static double data_ns(const struct vg_profile *p, const struct vg_conv *c)
 {
     return flops(c) / (p->fp32_flops * p->conv_direct_eff * 0.024) * 1e9;
@@ -92,15 +93,15 @@ int64_t vg_cost_direct(const struct vg_profile *p, const struct vg_conv *c, enum
     return (int64_t)(ns + p->kernel_min_ns);
 }
 
-/* Tiles of 32 x 32: how many there are decides how well they share the device. */
+/* Share of the device that 32 x 32 tiles keep busy, by how many there are. */
 static double filled(double m, double n, double half_at)
 {
     double tiles = ceil(m / 32) * ceil(n / 32);
     return tiles / (tiles + half_at);
 }
 
-/* A gradient that is scattered: a block adds one image's output to 64 of the input's places and
- * weights; 21 TFLOP/s together, and 38 GFLOP/s alone. */
+/* A scattered gradient: a block adds one image's output to 64 of the input's places and weights.
+ * All blocks together reach 21 TFLOP/s, one alone 38 GFLOP/s. */
 static double scattered_ns(const struct vg_profile *p, const struct vg_conv *c)
 {
     double one = 2.0 * 64 * (double)(c->p * c->q * c->k) / 38e9;
@@ -115,7 +116,7 @@ static double dense_data_ns(const struct vg_profile *p, const struct vg_conv *c)
            (p->fp32_flops * share) * 1e9;
 }
 
-/* Weights: a tile walks over all pixels, in 34 ns each, however many tiles there are; the device
+/* Weights: a tile goes through all pixels, in 34 ns each, however many tiles there are. The device
  * reaches 36 TFLOP/s. */
 static double weight_tiles_ns(const struct vg_profile *p, const struct vg_conv *c)
 {
@@ -123,15 +124,15 @@ static double weight_tiles_ns(const struct vg_profile *p, const struct vg_conv *
     return fmax(flops(c) / (p->fp32_flops * share) * 1e9, pixels(c) * 34.4);
 }
 
-/* Of 3 x 3 by Winograd's transforms, whose products need fewer multiplications than are counted:
- * 67 to 83 TFLOP/s, with 64 channels 25. */
+/* 3 x 3 weights by Winograd's transforms, whose products need fewer multiplications than are
+ * counted: 67 to 83 TFLOP/s; with 64 channels 25. */
 int64_t vg_cost_fp32_winograd_weights(const struct vg_profile *p, const struct vg_conv *c)
 {
     double share = fmin((double)c->c, (double)c->k) < 128 ? 0.37 : 1.12;
     return (int64_t)(flops(c) / (p->fp32_flops * share) * 1e9 + p->kernel_min_ns);
 }
 
-/* A weight gradient in slices: 350 us with 32 images, and 20 TFLOP/s. */
+/* A weight gradient in slices: 350 us with 32 images, plus 20 TFLOP/s. */
 static double sliced_ns(const struct vg_profile *p, const struct vg_conv *c)
 {
     return 11e3 * (double)c->n + flops(c) / (p->fp32_flops * 0.3) * 1e9;
@@ -148,7 +149,7 @@ int64_t vg_cost_fp32_tiles(const struct vg_profile *p, const struct vg_conv *c, 
         ns = weight_tiles_ns(p, c);
         other = sliced_ns(p, c);
     } else {
-        ns = dense_data_ns(p, c); /* of a stride, it computes the zeros as well */
+        ns = dense_data_ns(p, c); /* with a stride, it computes the zeros as well */
         other = c->stride > 1 && c->groups == 1 ? scattered_ns(p, c) : ns;
     }
     *kernel = other >= ns ? VG_FP32_TILES : pass == VG_WGRAD ? VG_FP32_SLICED : VG_FP32_SCATTERED;

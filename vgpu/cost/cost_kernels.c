@@ -1,11 +1,11 @@
-/* Durations of the program's own kernels without code to estimate from: profiles/all/kernels.ini
- * gives bytes and flops per thread for a pattern (fnmatch) of the name as the binary registers it.
+/* Durations of the program's own kernels without code to estimate from. profiles/all/kernels.ini
+ * gives bytes and flops per thread for a pattern (fnmatch) of the name as the binary registers it:
  *
  *   PATTERN = BYTES B FLOPS F class ; provenance, source
  *
- * class = pointwise | norm | pool | optimizer | layout: whose share of the bandwidth it reaches.
- * The first pattern that matches wins; the last line must be `*`, the default. The table is read
- * once, before the first launch; a lookup costs a hash and usually one compare. */
+ * class = pointwise | norm | pool | optimizer | layout: the kind whose share of the bandwidth it
+ * reaches. The first matching pattern counts; the last line must be `*`, the default. The table is
+ * read once, before the first launch; a look-up costs a hash and usually one comparison. */
 #include "core/core.h"
 #include "cost/ini.h"
 
@@ -116,7 +116,7 @@ int64_t vg_cost_user_kernel(const struct vg_profile *p, const char *name, const 
     if (!r)
         return (int64_t)p->kernel_min_ns;
     double eff = *(const double *)((const char *)p + r->eff);
-    /* a kernel mostly writes what it reads, so L2 may hold half of the traffic */
+    /* A kernel mostly writes what it reads, so L2 may hold half of the traffic. */
     double memory = (double)vg_cost_memory(p, threads * r->bytes / 2, 2, eff);
     double compute = threads * r->flops / (p->fp32_flops * p->gemm_fp32_eff) * 1e9;
     return (int64_t)fmax(memory, compute + p->kernel_min_ns);

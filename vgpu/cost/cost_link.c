@@ -1,9 +1,9 @@
-/* Collectives within a node, in the manner of NCCL's own tuner: the cheapest protocol of a ring,
- * each with a fixed cost, a cost per hop and a rate. Not modelled: trees, NVLink SHARP, networks.
- */
+/* Collectives within a node, computed as NCCL's own tuner does: the cheapest protocol of a ring,
+ * each with a fixed cost, a cost per hop and a rate. Trees, NVLink SHARP and networks are not
+ * modelled. */
 #include "core/core.h"
 
-/* Hops one after another, and the share of the vector that crosses each link. */
+/* Number of sequential hops, and the share of the vector that crosses each link. */
 static void ring(enum vg_collective c, int ranks, double *hops, double *share)
 {
     double others = ranks - 1;

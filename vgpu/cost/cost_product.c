@@ -1,4 +1,4 @@
-/* A whole matrix product as cuBLAS runs it: which kernels, for how long. */
+/* A whole matrix product as cuBLAS runs it: its kernels, and how long they take. */
 #include "cost/names.h"
 
 static const char gemv_n[] =
@@ -27,7 +27,7 @@ int vg_alignment(const void *pointer, int64_t leading, size_t size)
     return bytes <= size ? 1 : (int)(bytes / size);
 }
 
-/* Few tiles and a long K: partial sums, and one more kernel that adds them. */
+/* True for few tiles and a long K: the kernel makes partial sums, and one more kernel adds them. */
 static bool cut_along_k(const struct vg_profile *p, const struct vg_product *g)
 {
     int64_t tiles = ((g->m + 127) / 128) * ((g->n + 127) / 128) * g->batch;
@@ -44,7 +44,7 @@ static bool is_gemv(const struct vg_product *g)
     return g->m == 1 || g->n == 1;
 }
 
-/* Each further algorithm of a search's list is 8 % slower (assumed). */
+/* Each further algorithm in the list of a search is 8 % slower (assumed). */
 static int64_t product_ns(const struct vg_profile *p, const struct vg_product *g, int rank)
 {
     if (is_gemv(g)) {

@@ -1,9 +1,9 @@
-/* Durations of PyTorch's own kernels, by what their launch tells: bytes from the mangled name
- * (family, type, vector width, number of tensors), grid and block, and from arguments where
- * PyTorch's launch code passes sizes. The conventions are those of PyTorch 2 (ATen's
- * MemoryAccess.cuh, MultiTensorApply.cuh, layer_norm_kernel.cu, SoftMax.cu, FlashAttention's launch
- * template), read there. What the bytes cost is the roofline of cost.c, with the shares and least
- * costs below from real recordings of others. A kernel that is not known here gets the default of
+/* Durations of PyTorch's own kernels, from what their launch shows: bytes from the mangled name
+ * (family, type, vector width, number of tensors), from grid and block, and from arguments if
+ * PyTorch's launch code passes sizes. The conventions are those of PyTorch 2, read in ATen's
+ * MemoryAccess.cuh, MultiTensorApply.cuh, layer_norm_kernel.cu, SoftMax.cu and FlashAttention's
+ * launch template. The time for these bytes comes from the roofline of cost.c, with the shares and
+ * least costs below, from published recordings. A kernel that is unknown here gets the default of
  * profiles/all/kernels.ini, a guess. */
 #include "cost/cost_torch.h"
 #include "values/reduce.h"
@@ -18,7 +18,7 @@ double torch_number_behind(const char *name, const char *text, double unset)
     return at ? strtod(at + strlen(text), NULL) : unset;
 }
 
-/* Bytes of an element, by the name; sums of half-precision values have four bytes. */
+/* Bytes of an element, by the name. Sums of half-precision values have four bytes. */
 static double element_bytes(const char *name)
 {
     static const char *const two[] = {"BFloat16", "4HalfE", "bfloat16_copy", "float16_copy"};
@@ -32,7 +32,7 @@ static double element_bytes(const char *name)
     return 4;
 }
 
-/* A conversion whose name says from which type into which; 0: the name does not. */
+/* Bytes read and written by a conversion whose name shows both types; 0: it does not. */
 static double bytes_converted(const char *name)
 {
     static const char part[] = "27converting_copy_kernel_cudaI";
@@ -67,15 +67,15 @@ double torch_memory(const struct torch_launch *l, double bytes, double share)
 
 /* ---- element by element ---- */
 
-/* Bytes that an element costs at the full rate where not the memory sets the pace but the
- * instructions of one element at a time. From recordings of PyTorch on A100 (Particle Transformer,
- * DLRM, Segment Anything) and H100 (OWLv2). Strided copies: 12 for two bytes each way (a third of
- * the rate), 8 to 14 for four. With a conversion: 13 to 15. By an index: 17 to 25 on the one, 60 on
- * four columns. Others, seen afterwards: 10 to 11 on H100 (Qwen 1.5, TimeSformer). */
+/* Bytes that an element costs at the full rate if the instructions per element set the pace and not
+ * the memory. From recordings of PyTorch on A100 (Particle Transformer, DLRM, Segment Anything) and
+ * H100 (OWLv2). Strided copies: 12 for two bytes each way (a third of the rate), 8 to 14 for four.
+ * With a conversion: 13 to 15. By an index: 17 to 25 on A100, 60 on four columns. Checked
+ * afterwards: 10 to 11 on H100 (Qwen 1.5, TimeSformer). */
 static const double strided_bytes = 11.5, converted_bytes = 13, indexed_bytes = 20;
 
-/* The first argument, where the launch tells its arguments; how many each thread takes has changed
- * from version to version. */
+/* Number of elements: the first argument, if the launch's arguments are known. How many each thread
+ * takes differs between versions. */
 static double elements_of(const struct torch_launch *l, double per_thread)
 {
     enum { MOST_PER_THREAD = 32 };
@@ -100,7 +100,7 @@ static double elementwise(const struct torch_launch *l)
         per_thread = strstr(name, "18elementwise_kernelILi128ELi2E") ? 2 : 4;
     double elements = elements_of(l, per_thread), bytes = tensors * each;
     if (strstr(name, "float16_copy") || strstr(name, "float32_copy"))
-        bytes = 6; /* between two bytes and four */
+        bytes = 6; /* between two and four bytes */
     if (bytes_converted(name) > 0)
         bytes = bytes_converted(name);
     if (vectorized) /* two bytes each way: 0.72 to 0.84 on H100; three tensors: 0.88 to 0.92 */
@@ -113,9 +113,9 @@ static double elementwise(const struct torch_launch *l)
 
 /* ---- lists of tensors: foreach and fused optimizers ---- */
 
-/* How MultiTensorApply.cuh lays its argument out: addresses of the tensors of each list, their
- * sizes, scalars, then for each block which tensor and which chunk of it. Room for tensors by the
- * number of lists; since CUDA 13 arguments may have 32 KB. */
+/* Layout of the argument in MultiTensorApply.cuh: addresses of the tensors of each list, their
+ * sizes, scalars, then for each block its tensor and its chunk of that. How many tensors have room,
+ * by the number of lists; since CUDA 13 arguments may have 32 KB. */
 struct layout {
     int plain[5], with_scalars[5];
     size_t blocks, index_bytes;
@@ -125,7 +125,7 @@ static const struct layout layouts[] = {
     {{770, 448, 336, 252, 210}, {672, 448, 336, 252, 210}, 2240, 2}};
 
 struct list {
-    int depth; /* 0: not known */
+    int depth; /* 0: unknown */
     size_t scalar_bytes;
     bool scalars;
 };
@@ -141,14 +141,14 @@ static struct list list_of(const char *name)
         t.scalar_bytes = *scalars == 'd' || *scalars == 'l' ? 8 : 4;
         depth = torch_number_behind(scalars, "Li", 0);
     } else if (depth <= 0) {
-        t.scalar_bytes = 8; /* addresses of the steps' counters */
+        t.scalar_bytes = 8; /* addresses of the counters of steps */
         depth = torch_number_behind(name, "32FusedOptimizerTensorListMetadataILi", 0);
     }
     t.depth = depth >= 1 && depth <= 5 ? (int)depth : 0;
     return t;
 }
 
-/* Elements of a launch; 0: the argument is laid out in another way. */
+/* Number of elements of a launch; 0: the argument has another layout. */
 static double listed_elements(const struct torch_launch *l, const struct list *t,
                               const struct layout *y)
 {
@@ -175,8 +175,8 @@ static double listed_elements(const struct torch_launch *l, const struct list *t
     return total;
 }
 
-/* How often an element is read and written: ...FunctorIfLi3ELi2ELi0E has three lists and reads two.
- */
+/* How often an element is read and written: ...FunctorIfLi3ELi2ELi0E has three lists and reads
+ * two. */
 static double list_passes(const char *name, int depth)
 {
     if (strstr(name, "FusedAdam") || strstr(name, "FusedSgd")) /* gradients are only read */
@@ -203,13 +203,14 @@ static double listed(const struct torch_launch *l)
 
 /* ---- rows: normalisation, softmax, gathering ---- */
 
-/* A block a row: starting it and adding up cost as much as so many bytes. From rows of 64, 128, 512
- * and 1280 numbers on A100: 45, 55, 20 and 14 bytes a number; of 768 in two bytes on H100, seen
- * afterwards: 10.4, where this gives 11.7. */
+/* One block per row: starting it and adding up cost as much time as so many bytes. From rows of 64,
+ * 128, 512 and 1280 numbers on A100: 45, 55, 20 and 14 bytes a number. Checked afterwards, rows of
+ * 768 in two bytes on H100: 10.4; this gives 11.7. */
 static const double row_bytes = 5500;
 
-/* Gradients of gamma and beta: a block takes 32 columns, and their rows in turns of 256, each of
- * which waits for memory (ViT and GPT-2 on an H200: 49 and 44 us for 49 and 32 turns). */
+/* Gradients of gamma and beta: a block takes 32 columns, and goes through their rows in turns of
+ * 256, each of which waits for memory (ViT and GPT-2 on an H200: 49 and 44 us for 49 and 32
+ * turns). */
 static double waits(const struct torch_launch *l, double rows)
 {
     const double turn_ns = 1000, start_ns = 5000;
@@ -237,9 +238,9 @@ static double layer_norm(const struct torch_launch *l)
     return fmax(torch_memory(l, rows * (bytes / l->p->pointwise_eff + start), 1), waits(l, rows));
 }
 
-/* An element costs at least so many bytes' time: exponentials, and three passes over the row. From
- * recordings: rows in a warp 12.4 (A100, two bytes); in a block 11 (A100, four bytes), and 17 where
- * the row's length keeps it from whole vectors (H100, two bytes; 20 elsewhere, seen afterwards). */
+/* Least time of an element, in bytes: for exponentials and three passes over the row. From
+ * recordings: rows in a warp 12.4 (A100, two bytes); in a block 11 (A100, four bytes), and 17 if
+ * the row's length prevents whole vectors (H100, two bytes; checked afterwards: 20). */
 static double softmax_bytes(const struct torch_launch *l, double columns)
 {
     bool whole = fmod(columns * element_bytes(l->name), 16) == 0;
@@ -251,7 +252,7 @@ static double softmax(const struct torch_launch *l)
     bool backward = strstr(l->name, "ackward") != NULL;
     const char *warp = strstr(l->name, "softmax_warp_");
     double columns = 0, rows = l->blocks;
-    if (warp) { /* ...ILi10E: rows of up to 2^10, one or two a warp */
+    if (warp) { /* ...ILi10E: rows of up to 2^10, one or two per warp */
         const char *log2 = strstr(warp, "fLi");
         columns = log2 ? exp2(strtod(log2 + 3, NULL)) : 256;
         rows *= l->block[1] * (columns <= 128 ? 2 : 1);
@@ -272,8 +273,8 @@ static double gather(const struct torch_launch *l)
     return torch_memory(l, rows * bytes * 2, l->p->layout_eff);
 }
 
-/* Bytes that a reduction reads; the configuration has the size of sums. It stands behind the
- * functor and the initial value; the block's size says whether it is one. 0: not found. */
+/* Bytes that a reduction reads, from its configuration, which has the size of sums. It lies behind
+ * the functor and the initial value; matching the block's size identifies it. 0: not found. */
 static double reduced_bytes(const struct torch_launch *l)
 {
     enum { SEARCHED = 64 };
@@ -288,10 +289,10 @@ static double reduced_bytes(const struct torch_launch *l)
     return 0;
 }
 
-/* Without the argument each thread of a full block takes some vectors (guess). Means and sums of
- * four bytes reach 0.35 to 0.63 of the rate (A100), means of rows 0.73 (H100, seen afterwards).
- * Where several blocks share an output, the last one adds up what the others left in memory (GPT-2
- * and ViT on an H200, six shapes: within 13 %). */
+/* Without the argument, each thread of a full block takes some vectors (guess). Means and sums of
+ * four bytes reach 0.35 to 0.63 of the rate (A100); checked afterwards, means of rows 0.73 (H100).
+ * If several blocks share an output, the last one adds up what the others left in memory (GPT-2 and
+ * ViT on an H200, six shapes: within 13 %). */
 static double reduction(const struct torch_launch *l)
 {
     const double share = 0.6, partial_ns = 85;
@@ -304,7 +305,7 @@ static double reduction(const struct torch_launch *l)
 
 static const struct family {
     const char *part;
-    double (*cost)(const struct torch_launch *l); /* NULL: by kernels.ini */
+    double (*cost)(const struct torch_launch *l); /* NULL: use kernels.ini */
 } families[] = {{"elementwise_kernel_with_index", NULL},
                 {"distribution_elementwise", NULL},
                 {"elementwise_kernel", elementwise},
@@ -322,7 +323,7 @@ static const struct family {
                 {"_channels_last_kernel", torch_channels_last_norm},
                 {"batch_norm_", torch_norm}};
 
-/* Names are searched once: they stay where they are. */
+/* The family of a kernel, or &none. Cached by the name's address, because names never move. */
 static const struct family *family_of(const char *name)
 {
     enum { CACHE = 512 };

@@ -1,16 +1,16 @@
-/* Fused attention, as PyTorch carries it: by its products, a share of the peak. */
+/* Fused attention in PyTorch: the flops of its products, at a share of the peak. */
 #include "cost/cost_torch.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- FlashAttention as PyTorch carries it ---- */
+/* ---- FlashAttention, as PyTorch contains it ---- */
 
 double torch_flash(const struct torch_launch *l)
 {
     const double forward_share = 0.55,
-                 backward_share = 0.45; /* of the peak; published, long rows */
+                 backward_share = 0.45; /* of the peak; published, for long rows */
     const char *traits = strstr(l->name, "kernel_traitsILi");
     bool backward = strstr(l->name, "flash_bwd") != NULL;
     if (!traits || !(strstr(l->name, "flash_fwd_kernel") || strstr(l->name, "loop_seqk_parallel") ||
@@ -31,14 +31,16 @@ double torch_flash(const struct torch_launch *l)
     return fmax(arithmetic + l->p->gemm_fixed_ns, torch_memory(l, bytes, l->p->pointwise_eff));
 }
 
-/* ---- memory-efficient attention: CUTLASS's fused kernels, with masks and for FP32 ---- */
+/* ---- memory-efficient attention: CUTLASS's fused kernels, which serve masks and FP32 ---- */
 
-/* Where sizes lie in the kernel's only argument, a struct (kernel_forward.h, kernel_backward.h). */
+/* Offsets of sizes in the kernel's only argument, a struct (kernel_forward.h,
+ * kernel_backward.h). */
 static const struct fmha_params {
-    size_t head, queries, keys, mask; /* bytes; `mask` is one, 1 or 2 = causal */
+    size_t head, queries, keys, mask; /* in bytes; the mask's type is one byte: 1 or 2: causal */
 } fmha_forward = {96, 104, 108, 116}, fmha_backward = {144, 152, 156, 168};
 
-/* A tile of queries or, backward, of keys per block: "..._aligned_QUERIESxKEYS_..." */
+/* Rows by the grid: a block has a tile of queries or, backward, of keys:
+ * "..._aligned_QUERIESxKEYS_..." */
 static double fmha_rows(const struct torch_launch *l, bool backward)
 {
     const char *tile = strstr(l->name, "aligned_"), *by = tile ? strchr(tile, 'x') : NULL;
@@ -47,14 +49,14 @@ static double fmha_rows(const struct torch_launch *l, bool backward)
     return l->grid[0] * strtod(backward ? by + 1 : tile + strlen("aligned_"), NULL);
 }
 
-/* The largest head that the kernel takes, "..._k128_..."; of those for any head nobody knows. */
+/* The largest head that the kernel takes, "..._k128_..."; 64 for kernels that take any. */
 static double fmha_head(const struct torch_launch *l)
 {
     double most = torch_number_behind(l->name, "_k", 64);
     return most <= 256 ? most : 64;
 }
 
-/* FP32 runs as three products in TF32, where there is TF32. Shares of the peak: in 16 bits as
+/* FP32 runs as three products in TF32, if the device has TF32. Shares of the peak: for 16 bits as
  * Dao (2023, figures 4 and 5) measured for xFormers on an A100; FP32 on an RTX 3060 took 0.30
  * forward and 0.26 backward in one recording. */
 double torch_fmha(const struct torch_launch *l)
@@ -77,7 +79,8 @@ double torch_fmha(const struct torch_launch *l)
         }
     }
     bool wide = strstr(l->name, "_f32_") != NULL;
-    queries = ceil(queries / TILE) * TILE, keys = ceil(keys / TILE) * TILE; /* whole tiles */
+    /* The kernel computes whole tiles. */
+    queries = ceil(queries / TILE) * TILE, keys = ceil(keys / TILE) * TILE;
     double others = (double)l->grid[1] * l->grid[2];
     double flops = (backward ? 10 : 4) * queries * keys * head * others * (causal ? 0.5 : 1);
     double narrow = l->p->fp16_flops > 0 ? l->p->fp16_flops : l->p->fp32_flops;

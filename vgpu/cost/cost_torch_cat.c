@@ -1,16 +1,16 @@
-/* torch.cat, as ATen launches it (Shape.cu): a row of blocks for each tensor that is read. */
+/* torch.cat as ATen launches it (Shape.cu): a row of blocks for each tensor that is read. */
 #include "cost/cost_torch.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the memory's time that an element costs where its place is computed from sizes and
- * strides: 15 to 20 in GPT-2 and ViT on an H200, 29 where one of two tensors is short. */
+/* Time of an element, in bytes, if its place is computed from sizes and strides: 15 to 20 in GPT-2
+ * and ViT on an H200, 29 if one of two tensors is short. */
 static const double indexed_bytes = 19;
 
-/* CatArrInputTensorMetadata<T, IndexType, BATCH, ...>: addresses, offsets, sizes along the
- * dimension, then how many elements each tensor has. */
+/* Number of elements, from CatArrInputTensorMetadata<T, IndexType, BATCH, ...>: addresses, offsets,
+ * sizes along the dimension, then the number of elements of each tensor. */
 static double elements_of(const struct torch_launch *l)
 {
     enum { BATCH_MOST = 1024 };
@@ -20,7 +20,7 @@ static double elements_of(const struct torch_launch *l)
     long n = batch ? strtol(batch + 3, NULL, 10) : 0;
     double sum = 0;
     if (!metadata || n < 1 || n > BATCH_MOST ||
-        l->grid[1] > n) /* 64-bit indices: larger than most */
+        l->grid[1] > n) /* 64-bit indices: more than BATCH_MOST */
         return 0;
     const char *counts = metadata + (size_t)n * (8 + 4 + 4);
     for (unsigned i = 0; i < l->grid[1]; i++) {

@@ -1,17 +1,18 @@
-/* PyTorch's own batch normalisation (ATen's Normalization.cuh). In channels-last four kernels walk
- * over rows in few blocks, and in NCHW a block has a channel: threads do not tell the size, the
- * arguments do. */
+/* PyTorch's own batch normalisation (ATen's Normalization.cuh). For channels-last, four kernels go
+ * through the rows in few blocks; for NCHW, a block has one channel. So the arguments show the
+ * size, and the number of threads does not. */
 #include "cost/cost_torch.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Shares of the memory's rate in ResNet-50 (PyTorch 2.11, bf16, batch 32) on an H200, means over
- * its 53 layers. Statistics read once and keep few loads in flight: where a thread has many rows,
- * it waits for each (`row_ns`, and 4 us; fitted to the same network with batch 8). */
+/* Shares of the memory's rate in ResNet-50 (PyTorch 2.11, bf16, batch 32) on an H200, as means over
+ * its 53 layers. Statistics read once and have few loads in flight: a thread with many rows waits
+ * for each (`row_ns`, and 4 us; fitted to the same network with batch 8). */
 static const struct kernel {
     const char *part;
-    int sizes; /* the argument that says how many rows; how many channels: the next */
+    /* Index of the argument with the number of rows; the next one has the number of channels. */
+    int sizes;
     double passes, share, row_ns;
 } kernels[] = {
     {"batch_norm_collect_statistics_channels_last_kernel", 5, 1, 0.107, 230},
@@ -20,14 +21,14 @@ static const struct kernel {
     {"batch_norm_backward_elemt_channels_last_kernel", 9, 3, 0.60, 0},
 };
 
-/* A block of rows is as high as the block's threads in y. */
+/* Waits of a thread for its rows. A block covers as many rows as it has threads in y. */
 static double waits(const struct torch_launch *l, const struct kernel *k, int rows)
 {
     double own = ceil(rows / ((double)l->block[1] * l->grid[1]));
     return k->row_ns > 0 ? 4e3 + own * k->row_ns : 0;
 }
 
-/* What follows the launch's arguments is read only where a name promises it. */
+/* Reads arguments only if the name shows that they exist. */
 double torch_channels_last_norm(const struct torch_launch *l)
 {
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
@@ -45,11 +46,11 @@ double torch_channels_last_norm(const struct torch_launch *l)
         return fmax((double)vg_cost_norm(l->p, each * rows * channels, k->passes, k->share),
                     waits(l, k, rows));
     }
-    return -1; /* in a graph, or another form: by kernels.ini */
+    return -1; /* in a graph, or in another form: use kernels.ini */
 }
 
-/* The first argument is a tensor with its sizes: pictures, channels, places; 32 bits each where the
- * name ends so, else 64. */
+/* The first argument is a tensor with its sizes: images, channels, places. They have 32 bits each
+ * if the name ends so, else 64. */
 static double size_of(const struct torch_launch *l, int i)
 {
     const char *tensor = l->args && l->args[0] ? l->args[0] : NULL;
@@ -66,8 +67,8 @@ static double size_of(const struct torch_launch *l, int i)
     return (double)wide;
 }
 
-/* Elements a second of a multiprocessor: one block's, a few blocks', and no more than that. Fitted
- * to ResNet-50 (PyTorch 2.11, bf16, batch 32) on an H200, a layer as the mean of those with as many
+/* Elements per second of a multiprocessor: with one block, and with more, up to `most`. Fitted to
+ * ResNet-50 (PyTorch 2.11, bf16, batch 32) on an H200; each layer as the mean of those with as many
  * channels. */
 static const struct by_channel {
     const char *part;
@@ -83,7 +84,7 @@ double torch_norm(const struct torch_launch *l)
     for (size_t i = 0; i < sizeof by_channel / sizeof *by_channel; i++) {
         if (!strstr(l->name, by_channel[i].part))
             continue;
-        double blocks = channels / l->p->sm_count; /* of a multiprocessor */
+        double blocks = channels / l->p->sm_count; /* per multiprocessor */
         double rate = blocks < 1 ? blocks * by_channel[i].one
                                  : fmin(by_channel[i].one * sqrt(blocks), by_channel[i].most);
         return elements / (rate * l->p->sm_count) * 1e9 + l->p->kernel_min_ns;

@@ -1,5 +1,5 @@
-/* Lines of the virtual GPU's data files: `key = value ; provenance, source`, `#` comments. Used by
- * profile.c and cost_kernels.c; gives one fault line and stops. */
+/* Lines of the virtual GPU's data files: `key = value ; provenance, source`; `#` begins a comment.
+ * profile.c and cost_kernels.c use it. It reports the first fault in one line and stops. */
 #ifndef VGPU_INI_H
 #define VGPU_INI_H
 
@@ -12,18 +12,18 @@ struct ini {
     const char *path;
     int line;
     char text[1024];
-    char *key, *value, *source; /* into text, until the next line */
+    char *key, *value, *source; /* point into text, until the next line */
     enum vg_provenance provenance;
     char *why;
     size_t why_size;
 };
 
 int ini_open(struct ini *in, const char *path, char *why, size_t n);
-int ini_next(struct ini *in); /* 1 a line, 0 end, -1 fault told in `why` */
+int ini_next(struct ini *in); /* 1: a line; 0: the end; -1: a fault, described in `why` */
 void ini_close(struct ini *in);
-/* Puts "PATH:LINE: text" into why; returns -1. */
+/* Writes "PATH:LINE: text" into why. Returns -1. */
 int ini_fault(const struct ini *in, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* "12.5 GB/s" -> 12.5 and "GB/s". -1 when there is not exactly one number and one unit. */
+/* Reads "12.5 GB/s" as 12.5 and "GB/s". -1 unless there are exactly one number and one unit. */
 int ini_number(const char *text, double *value, char *unit, size_t unit_size);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the name tables share: layout conversions, tiles, and keeping names that are put together at
+/* Shared by the tables of names: layout conversions, tiles, and keeping names that are composed at
  * run time (a few dozen per process; the table never shrinks). */
 #include "cost/names.h"
 

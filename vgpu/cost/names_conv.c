@@ -1,6 +1,6 @@
-/* Names of convolution kernels, copied from the string tables of cuDNN 9.19: per architecture, data
- * type, layout and pass three tiles, from narrow to wide. A device takes the newest row that is not
- * newer than itself; so Hopper's weight gradients are Ampere's, as in the library. */
+/* Names of convolution kernels, copied from the string tables of cuDNN 9.19: for each architecture,
+ * data type, layout and pass three tiles, from narrow to wide. A device uses the newest row that is
+ * not newer than itself; so Hopper's weight gradients are Ampere's, as in the library. */
 #include "cost/names.h"
 
 struct row {
@@ -318,8 +318,8 @@ static const struct row *find_row(int cc, enum vg_dtype type, enum vg_layout lay
     return best;
 }
 
-/* Output channels of the implicit product decide the tile; wgrad's product is channels x channels.
- */
+/* Index of the tile, by the output channels of the implicit product; that of wgrad is channels x
+ * channels. */
 static int tile_class(const struct vg_conv *c, enum vg_pass pass)
 {
     int64_t width = pass == VG_DGRAD ? c->c : c->k;
@@ -332,7 +332,7 @@ const char *vg_name_conv(const struct vg_profile *p, const struct vg_conv *c, en
     int cc = p->cc_major * 10 + p->cc_minor;
     int tile = tile_class(c, pass);
     const struct row *r = find_row(cc, c->type, c->layout, pass);
-    if (!r && c->layout == VG_NCHW) /* converted around the kernel */
+    if (!r && c->layout == VG_NCHW) /* layout conversions surround the kernel */
         r = find_row(cc, c->type, VG_NHWC, pass);
     if (other_tile)
         tile = tile == 0 ? 1 : tile - 1;

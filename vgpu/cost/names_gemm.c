@@ -1,7 +1,7 @@
 /* Names of matrix products by architecture and type. Tiles go from the one for small results to the
- * one for large; %s stands for the transposition letters. Copied from the string tables of cuBLAS
- * 13.1, except Hopper's half precision: there the library writes `nvjet` names by a format, filled
- * in here the same way. */
+ * one for large results; %s stands for the transposition letters. Copied from the string tables of
+ * cuBLAS 13.1, except Hopper's half precision: the library composes `nvjet` names there, and so
+ * does this file. */
 #include "cost/names.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ static const struct row rows[] = {
       "tensor16x8x8_aligna4_alignc4_execute_kernel__5x_cublas",
       "sm80_xmma_gemm_f32f32_tf32f32_f32_%s_n_tilesize128x128x32_stage4_warpsize2x2x1_"
       "tensor16x8x8_aligna4_alignc4_execute_kernel__5x_cublas"}},
-    {90, /* with a result of bfloat16 */
+    {90, /* with a bfloat16 result */
      VG_F8,
      {"sm90_xmma_gemm_e4m3bf16_e4m3f32_f32_%s_n_tilesize128x64x128_cgasize1x1x1_"
       "warpgroupsize1x1x1_aligna4_alignc4_execute_segment_k_off_kernel__5x_cublas",
@@ -82,7 +82,7 @@ static const struct row *find_row(int cc, enum vg_dtype type)
     return best;
 }
 
-/* Operands that are not aligned to 16 bytes go to older, general kernels. */
+/* Operands that are not aligned to 16 bytes use older, general kernels. */
 static const char *unaligned_name(const struct vg_product *g)
 {
     char text[96];
@@ -110,7 +110,7 @@ const char *vg_name_gemm(const struct vg_profile *p, const struct vg_product *g,
     if (half && g->align > 0 && g->align < 8)
         return unaligned_name(g);
     const struct row *r = find_row(cc, g->type);
-    if (!r) /* a type that this device has no unit for */
+    if (!r) /* the device has no unit for this type */
         r = find_row(cc, VG_F32);
     char letters[4] = {g->transpose_a ? 't' : 'n', g->transpose_b ? 't' : 'n', '\0', '\0'};
     const char *format = r->tile[(tile_class(p, g) + rank) % TILES];

@@ -1,13 +1,13 @@
-/* Reads a device profile: profiles/MODEL.ini, after profiles/all/common.ini, which has what is the
- * same on every card.
+/* Reads a device profile: profiles/MODEL.ini, after profiles/all/common.ini, which holds what is
+ * the same on every card.
  *
  *   # comment
  *   key = value unit ; provenance, short source
  *
- * Strict on purpose: every key must be there, in one file once, with a unit of its kind and with
- * one of measured | trace | datasheet | guess. A number without a source does not get in. The first
- * fault ends the reading with one line that names file and line. A few keys may be left out, where
- * nobody has measured the difference that they make: `optional` says what stands for them. */
+ * It is strict: every key must occur, once and in one file, with a unit of its kind and with one of
+ * measured | trace | datasheet | guess. A number without a source is refused. The first fault ends
+ * the reading, with one line that names file and line. A few keys may be missing, if the difference
+ * that they make was never measured: `optional` has their defaults. */
 #include "core/core.h"
 #include "cost/ini.h"
 
@@ -162,12 +162,12 @@ static const struct key {
 };
 enum { KEYS = sizeof keys / sizeof keys[0] };
 
-/* What stands for a key that is left out: another one's value; NULL: 0. */
+/* Default of a missing key: another key's value; NULL: 0. */
 static const struct {
     const char *key, *as;
 } optional[] = {
     {"gemm_align1_tf32", "gemm_align1"},
-    {"conv_k0", NULL},       /* as fast for few channels as for many */
+    {"conv_k0", NULL},       /* few channels are as fast as many */
     {"conv_group_k0", NULL}, /* groups are as fast as other convolutions */
     {"conv_product", NULL},  /* 1x1 filters are convolutions like others */
     {"conv_fp32_first_eff", "conv_fp32_eff"},
@@ -242,7 +242,7 @@ static int read_line(const struct ini *in, struct vg_profile *out, bool seen[KEY
     return k->kind == TEXT ? set_text(in, k, field) : set_number(in, k, field);
 }
 
-/* False: the key must be there. */
+/* Fills a missing key with its default. False: the key must not be missing. */
 static bool fall_back(const struct key *k, struct vg_profile *p)
 {
     for (size_t i = 0; i < sizeof optional / sizeof optional[0]; i++) {
@@ -256,7 +256,7 @@ static bool fall_back(const struct key *k, struct vg_profile *p)
     return false;
 }
 
-/* One file; `seen` gets the keys that it has. */
+/* Reads one file. `seen` is set for its keys. */
 static int read_file(const char *path, struct vg_profile *out, bool seen[KEYS], char *why, size_t n)
 {
     struct ini in;

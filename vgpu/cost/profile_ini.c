@@ -1,5 +1,5 @@
-/* The line reader behind the virtual GPU's data files. Knows no key; refuses lines without a
- * provenance or a source. */
+/* Reads lines of the virtual GPU's data files (ini.h). It knows no keys, and refuses lines without
+ * a provenance or a source. */
 #include "cost/ini.h"
 
 #include <ctype.h>
