@@ -1,4 +1,4 @@
-/* Walks over a fat binary and unpacks its entries (LZ4 here, zstd by the system's library). */
+/* Walks over a fat binary and unpacks its entries: LZ4 here, zstd by the system's library. */
 #include "ptx/fatbin.h"
 
 #include <dlfcn.h>
@@ -9,27 +9,27 @@
 
 enum {
     WRAPPER = 0x466243b1,
-    WRAPPER_LINKED = 2, /* its version, where device code was linked: nvcc -rdc=true */
+    WRAPPER_LINKED = 2, /* version of a wrapper whose device code was linked (nvcc -rdc=true) */
     FLAG_LZ4 = 0x2000,
     FLAG_ZSTD = 0x8000,
-    LARGEST = 256 << 20 /* no image of a program's own kernels comes near */
+    LARGEST = 256 << 20 /* far more than any image of a program's own kernels */
 };
 static const uint32_t container_magic = 0xba55ed50;
 
 struct wrapper {
     uint32_t magic, version;
     const void *data;
-    const void *const *linked; /* what it was linked from, NULL behind the last */
+    const void *const *linked; /* containers that it was linked from; NULL ends the list */
 };
 enum { SHORT_WRAPPER = offsetof(struct wrapper, linked) };
 
 struct container {
     uint32_t magic;
     uint16_t version, header_size;
-    uint64_t size; /* behind the header */
+    uint64_t size; /* of what follows the header */
 };
 
-/* The part of an entry's header that all versions share. */
+/* The part of an entry's header that is the same in all versions. */
 struct entry_header {
     uint16_t kind, version;
     uint32_t header_size;
@@ -120,7 +120,7 @@ bool fat_next(struct fat_walk *w, struct fat_entry *out)
     return true;
 }
 
-/* A length of LZ4: what the token's four bits say and, from 15 on, the bytes that follow. */
+/* A length in LZ4: the token's four bits and, if they are 15, the bytes that follow. */
 static size_t lz4_length(size_t bits, const unsigned char **in, const unsigned char *end)
 {
     size_t n = bits;
@@ -162,7 +162,8 @@ size_t fat_lz4(const unsigned char *in, size_t in_size, unsigned char *out, size
 typedef size_t (*zstd_decompress)(void *out, size_t room, const void *in, size_t n);
 static zstd_decompress zstd;
 
-/* Kept open: the library is part of every Linux distribution, but not needed to build this one. */
+/* The library stays open. Every Linux distribution has it, but building this one does not need
+ * it. */
 static void zstd_open(void)
 {
     void *lib = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);

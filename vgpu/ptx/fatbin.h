@@ -1,5 +1,5 @@
-/* What a fat binary holds: nvcc's container of device code for several GPUs, as cubins (ELF) and as
- * PTX text, each perhaps compressed (LZ4 up to CUDA 12, zstd since). */
+/* Contents of a fat binary: nvcc's container of device code for several GPUs, as cubins (ELF) and
+ * as PTX text, each perhaps compressed (LZ4 up to CUDA 12, zstd since). */
 #ifndef VGPU_PTX_FATBIN_H
 #define VGPU_PTX_FATBIN_H
 
@@ -22,19 +22,20 @@ struct fat_walk {
     const char *at, *end;
 };
 
-/* True: it is a fat binary, or the wrapper that nvcc's code registers. */
+/* True for a fat binary, or for the wrapper that nvcc's code registers. */
 bool fat_is(const void *image);
-/* The container itself, which a wrapper points to; NULL: it is not where it should be. */
+/* The container to which a wrapper points; NULL: it is not there. */
 const void *fat_container(const void *image);
-/* The containers that a wrapper's was linked from (nvcc -rdc=true): linking keeps the cubins alone,
+/* The containers that a wrapper's was linked from (nvcc -rdc=true): linking keeps only the cubins,
  * these have the PTX. NULL: there are no more. */
 const void *fat_linked(const void *image, size_t index);
 size_t fat_size(const void *container);
 struct fat_walk fat_walk(const void *image);
 bool fat_next(struct fat_walk *w, struct fat_entry *out);
-/* The contents with a zero behind them, to be freed; NULL: cannot be unpacked here. */
+/* The contents with a zero behind them; to be freed. NULL: cannot be unpacked. */
 char *fat_unpack(const struct fat_entry *e);
-/* LZ4's block format. The length written, 0 if `in` is damaged or `out` too small. */
+/* Unpacks LZ4's block format. Returns the length written; 0 if `in` is damaged or `out` too
+ * small. */
 size_t fat_lz4(const unsigned char *in, size_t in_size, unsigned char *out, size_t out_size);
 
 #endif

@@ -1,6 +1,6 @@
-/* PTX of one kernel, decoded to be run by a warp. Everything that an instruction reads is a
+/* PTX of one kernel, decoded so that a warp can run it. Everything that an instruction reads is a
  * register of the decoded kernel: constants, addresses of symbols, arguments and special registers
- * (%tid.x) have one of their own, which the runner fills before it starts. */
+ * (%tid.x) each have their own register, which the runner fills at the start. */
 #ifndef VGPU_PTX_H
 #define VGPU_PTX_H
 
@@ -11,7 +11,7 @@
 enum { PTX_LANES = 32, PTX_OPERANDS = 12 };
 
 enum ptx_op {           /* in the order of the table in ptx_words.c */
-              OP_OTHER, /* computes something that nobody follows */
+              OP_OTHER, /* its result is not computed */
               OP_MOV,
               OP_ADD,
               OP_SUB,
@@ -52,7 +52,7 @@ enum ptx_op {           /* in the order of the table in ptx_words.c */
               OP_STORE,
               OP_ATOMIC,
               OP_COPY, /* cp.async: global to shared */
-              OP_BULK, /* cp.async.bulk: between global and shared, by a unit of its own */
+              OP_BULK, /* cp.async.bulk: between global and shared, by a separate unit */
               OP_BRANCH,
               OP_EXIT,
               OP_CALL,
@@ -60,8 +60,8 @@ enum ptx_op {           /* in the order of the table in ptx_words.c */
               OP_SHUFFLE,
               OP_VOTE,
               OP_ACTIVE,
-              OP_ELECT, /* one of the lanes */
-              OP_READY, /* a barrier that was waited for */
+              OP_ELECT, /* elects one of the lanes */
+              OP_READY, /* has a barrier completed? */
               OP_MATRIX,
               OP_TEXTURE,
               OP_NOTHING /* costs nothing */
@@ -88,25 +88,25 @@ enum ptx_compare { C_EQ, C_NE, C_LT, C_LE, C_GT, C_GE, C_OTHER };
 enum ptx_part { P_LO, P_HI, P_WIDE };
 
 struct ptx_inst {
-    uint8_t op, type, from; /* `from`: the source's type of a conversion, or of set */
+    uint8_t op, type, from; /* `from`: the source's type, for a conversion or for set */
     uint8_t space, compare, part;
-    uint8_t combine;        /* setp: 0, or OP_AND, OP_OR, OP_XOR with a third predicate */
-    bool guard_not, approx; /* approx: by the special function unit alone */
-    bool combine_not;       /* ... which is negated */
-    bool constant;          /* a load of what nobody writes meanwhile (.nc) */
+    uint8_t combine;        /* setp with a third predicate: OP_AND, OP_OR or OP_XOR; 0: without */
+    bool guard_not, approx; /* approx: only the special function unit computes it */
+    bool combine_not;       /* that third predicate is negated */
+    bool constant;          /* a load from memory that does not change (.nc) */
     bool steers;            /* a branch or an address depends on its result */
-    bool indexed;           /* an exchange that names the lane whose value is wanted */
-    uint8_t outs, ins;      /* how many of `out` and `in` are used */
-    int guard;              /* register of a predicate; -1: none */
+    bool indexed;           /* an exchange that names the source lane */
+    uint8_t outs, ins;      /* number of used entries in `out` and `in` */
+    int guard;              /* register of the guard predicate; -1: none */
     int out[8], in[PTX_OPERANDS];
-    int address; /* register of an address, -1: none; with `offset` */
+    int address; /* register of the address, to which `offset` is added; -1: none */
     int64_t offset;
-    int target;          /* of a branch: index of an instruction */
-    double matrix_flops; /* of a warp */
-    struct {             /* of OP_BULK */
-        uint8_t rank;    /* of the tensor's copy; 0: a range of bytes */
-        bool stores;     /* to global memory */
-        int map;         /* index of ptx_kernel.map; -1: its address is a register's */
+    int target;          /* of a branch: index of the instruction */
+    double matrix_flops; /* per warp */
+    struct {             /* for OP_BULK */
+        uint8_t rank;    /* of the tensor; 0: a range of bytes */
+        bool stores;     /* it writes global memory */
+        int map;         /* index of ptx_kernel.map; -1: a register holds its address */
     } bulk;
 };
 
@@ -129,8 +129,8 @@ enum ptx_special {
     SR_LANEMASK_GT,
     SR_LANEMASK_GE,
     SR_LANEMASK_EQ,
-    SR_CLOCK, /* cycles */
-    SR_TIMER, /* ns */
+    SR_CLOCK, /* in cycles */
+    SR_TIMER, /* in ns */
     SR_DYNAMIC_SHARED,
     SR_OTHER,
     SR_COUNT
@@ -148,7 +148,7 @@ struct ptx_kernel {
     struct ptx_inst *inst;
     int inst_count, inst_room;
     int reg_count;
-    int special[SR_COUNT]; /* registers, -1 where unused */
+    int special[SR_COUNT]; /* registers; -1: unused */
     struct ptx_constant {
         int reg;
         uint64_t value;
@@ -159,23 +159,23 @@ struct ptx_kernel {
     struct ptx_map map[16];
     int map_count;
     int param_count;
-    unsigned param_at[256], param_end; /* where each lies in a block of all, and where they end */
+    /* Offset of each argument in a block of all, and the block's end. */
+    unsigned param_at[256], param_end;
     unsigned smem_static;
 };
 
-/* Decodes the entry of this name. NULL: it is not there, or written in a way that is not
- * understood. */
+/* Decodes the entry `name`. NULL: not there, or not understood. */
 struct ptx_kernel *ptx_read(const char *text, const char *name);
 void ptx_free(struct ptx_kernel *k);
 
-/* ptx_words.c: what the words of an instruction mean. */
+/* ptx_words.c: the meaning of an instruction's words. */
 int ptx_op_of(const char *word, size_t n);
-/* Fills what a suffix (".wide") says; `seen` counts the types met so far. */
+/* Sets what a suffix (".wide") means; `seen` counts the types so far. */
 void ptx_suffix(struct ptx_inst *i, const char *word, size_t n, int *seen);
 int ptx_special_of(const char *name, size_t n); /* -1: none */
 unsigned ptx_type_bytes(int type);
 double ptx_matrix_flops(const char *opcode, size_t n);
-/* Marks the instructions and slots on which branches and addresses depend. */
+/* Marks instructions and slots on which branches or addresses depend. */
 void ptx_find_steering(struct ptx_kernel *k);
 
 #endif

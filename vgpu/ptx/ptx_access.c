@@ -1,5 +1,5 @@
-/* Counts what one access of a warp costs: sectors and lines in global memory, conflicts between
- * banks in shared memory. */
+/* The cost of one memory access of a warp: sectors and lines in global memory, bank conflicts in
+ * shared memory. */
 #include "ptx/ptx_run.h"
 
 enum { SECTOR = 32, LINE = 128, BANKS = 32, WORD = 4 };
@@ -12,7 +12,7 @@ static bool known(const struct ptx_access *a, uint64_t sector, uint64_t unit)
     return false;
 }
 
-/* Adds it if it is new; one above all others is. */
+/* Adds a sector if it is new. One above all others is new for certain. */
 static void add_sector(struct ptx_access *a, uint64_t sector, uint64_t *highest)
 {
     const uint64_t per_line = LINE / SECTOR;
@@ -26,7 +26,7 @@ static void add_sector(struct ptx_access *a, uint64_t sector, uint64_t *highest)
     *highest = above ? sector : *highest;
 }
 
-/* Words of one bank are read one after the other, unless they are the same word. */
+/* Words in one bank are read one after another, unless they are the same word. */
 int ptx_bank_cycles(const uint64_t *address, int64_t offset, uint32_t mask, unsigned bytes)
 {
     uint64_t word[BANKS][PTX_LANES];

@@ -1,5 +1,5 @@
-/* Arguments as the code reads them: `ld.param` by name, or by a register that holds the address of
- * an argument plus a number, as compilers do for arguments that are structures. */
+/* Arguments as the code reads them: `ld.param` by name, or by a register that holds an argument's
+ * address plus a number, as compilers do for structures. */
 #include "ptx/ptx_argument.h"
 
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static int slot(struct ptx_kernel *k, int param, unsigned offset, unsigned size)
     for (int i = 0; i < k->slot_count; i++)
         if (k->slot[i].param == param && k->slot[i].offset == offset && k->slot[i].size == size)
             return k->slot[i].reg;
-    int reg = k->reg_count++; /* 0, if the argument is too long to be followed */
+    int reg = k->reg_count++; /* its value is 0 if there is no slot left */
     if (k->slot_count < (int)(sizeof k->slot / sizeof *k->slot))
         k->slot[k->slot_count++] =
             (struct ptx_slot){.param = param, .offset = offset, .size = size, .reg = reg};

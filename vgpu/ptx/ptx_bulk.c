@@ -1,7 +1,7 @@
-/* Operands in order (PTX ISA): [to], [map, {x, y...}], [barrier] of a load of a tensor's part,
- * [map, {x, y...}], [from] of a store; [to], [from], bytes of a range. They do not pass the
- * first-level cache and the load and store units: counted are sectors and what shared memory takes
- * or gives. */
+/* Bulk copies. Their operands are (PTX ISA): [to], [map, {x, y...}], [barrier] to load a part of a
+ * tensor; [map, {x, y...}], [from] to store one; [to], [from], bytes for a range. They do not pass
+ * through the first-level cache and the load and store units, so only sectors and the time of
+ * shared memory are counted. */
 #include "ptx/ptx_bulk.h"
 
 #include <string.h>
@@ -72,7 +72,7 @@ struct box {
     uint64_t from, to;
 };
 
-/* What of the box lies inside the tensor. */
+/* The part of the box that lies inside the tensor. */
 static struct box box_of(const struct ptx_tensor *t, const int64_t *at)
 {
     struct box b = {.from = t->address, .to = t->address};

@@ -1,4 +1,4 @@
-/* Bulk copies (TMA): one lane starts them, a unit of the multiprocessor makes them. */
+/* Bulk copies (TMA): one lane starts them, and a unit of the multiprocessor does the work. */
 #ifndef VGPU_PTX_BULK_H
 #define VGPU_PTX_BULK_H
 
@@ -11,19 +11,19 @@ enum { PTX_DIMENSIONS = 5 };
 struct ptx_tensor {
     uint32_t mark;
     uint16_t rank;
-    uint16_t bits; /* of an element */
+    uint16_t bits; /* per element */
     uint32_t dim[PTX_DIMENSIONS];
     uint16_t box[PTX_DIMENSIONS];        /* elements that a copy takes */
-    uint8_t step[PTX_DIMENSIONS];        /* each element, or each second one ... */
-    uint64_t stride[PTX_DIMENSIONS - 1]; /* bytes, from the second dimension on */
-    uint64_t address;                    /* the last: it does not decide how long copies take */
+    uint8_t step[PTX_DIMENSIONS];        /* 1: each element, 2: every second one ... */
+    uint64_t stride[PTX_DIMENSIONS - 1]; /* in bytes, from the second dimension on */
+    uint64_t address; /* last member, because a copy's time does not depend on it */
 };
 enum { PTX_TENSOR_MARK = 0x76677475 };
 
-/* Which kind of bulk copy it is; what only prefetches, waits or stays in shared memory costs
- * nothing. Leaves cp.async as it is. */
+/* Sets the kind of bulk copy. Instructions that only prefetch, wait or stay in shared memory cost
+ * nothing. Leaves cp.async unchanged. */
 void ptx_bulk_opcode(struct ptx_inst *i, const char *s, size_t n);
-/* Where the tensor's description is. */
+/* Finds where the tensor's description lies. */
 void ptx_bulk_map(struct ptx_kernel *k, struct ptx_inst *i, const struct ptx_places *places);
 /* Counts the copies that these lanes start. */
 void ptx_bulk(struct ptx_run *r, int at, uint32_t mask);

@@ -1,5 +1,5 @@
 /* Resolves the targets of branches. While an entry is decoded, a target is the index of a name,
- * because the label may come later. Targets that are known already are kept as negative numbers
+ * because the label may come later. Targets that are already known are kept as negative numbers
  * until the end. */
 #include "ptx/ptx_names.h"
 

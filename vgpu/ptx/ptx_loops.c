@@ -1,9 +1,9 @@
-/* The loops of a warp. Turns of a loop that goes on as it began are skipped, so that loops within
- * loops are counted to their end by few of their turns. At every few turns of a loop (a period) it notes what the loop carries
- * from turn to turn, what it compares, and what the warp has done so far. Where four notes show
- * that all of it grows by equal steps, the warp goes on shortly before the first comparison that
- * changes its result. For a warp that was stopped all the same, the turns that are left of its
- * outermost loop are estimated. */
+/* The loops of a warp. Turns of a loop that goes on regularly are skipped, so that nested loops are
+ * counted to their end by running few of their turns. Every few turns (a period) the loop's state
+ * is noted: the values carried from turn to turn, the values compared, and the warp's work so far.
+ * If four notes show that all of it grows by equal steps, the warp continues shortly before the
+ * first comparison whose result changes. If a warp is stopped by its budget anyway, the remaining
+ * turns of its outermost loop are estimated. */
 #include "ptx/ptx_warp.h"
 
 #include <math.h>
@@ -12,21 +12,21 @@
 
 enum {
     NOTES = 4,
-    LONG = 128, /* instructions of a turn: of longer ones fewer make a period */
+    LONG = 128, /* instructions in a turn: of longer turns, fewer make a period */
     MIDDLE = 24,
     READ = 1,
     WRITTEN = 2
 };
 
 struct note {
-    ptx_lanes *value; /* of the carried registers */
+    ptx_lanes *value; /* values of the carried registers */
     double (*difference)[PTX_LANES];
     struct ptx_tally sum;
 };
 
 struct ptx_turns {
-    int *carried, *tested; /* registers: what is read before it is written; what is compared */
-    uint64_t *bits;        /* of the carried ones */
+    int *carried, *tested; /* registers: those read before they are written; those compared */
+    uint64_t *bits;        /* which bits of a carried register count */
     int carried_n, tested_n;
     int turn, period, notes;
     double ran;
@@ -73,7 +73,7 @@ static void note_use(const struct ptx_inst *x, uint8_t *seen)
     for (int n = 0; n < x->ins; n++)
         note_read(seen, x->in[n]);
     for (int n = 0; x->steers && n < x->outs; n++) {
-        if (x->guard >= 0) /* the other lanes keep what they have */
+        if (x->guard >= 0) /* lanes without the guard keep the old value */
             note_read(seen, x->out[n]);
         seen[x->out[n]] |= WRITTEN;
     }
@@ -158,7 +158,7 @@ void ptx_turns_end(struct ptx_turns *t)
         t->turn = t->notes = 0;
 }
 
-/* What the warp has done, with what was skipped. */
+/* The warp's work so far, with that of skipped turns. */
 static struct ptx_tally done(const struct ptx_run *r)
 {
     struct ptx_tally sum = *r->sum;
@@ -200,7 +200,7 @@ static bool carries_evenly(const struct ptx_run *r, const struct ptx_turns *t)
     return true;
 }
 
-/* Periods until a comparison changes its result; INFINITY: never, 0: it does not tell. */
+/* Number of periods until a comparison changes its result. INFINITY: never; 0: unknown. */
 static double until_change(const double d[NOTES])
 {
     double step = d[1] - d[0];
@@ -215,7 +215,7 @@ static double until_change(const double d[NOTES])
     return fabs(step) == 0 || last * step > 0 ? INFINITY : -last / step;
 }
 
-/* Periods that surely pass as the last ones did. */
+/* Number of periods that are certain to run like the last ones. */
 static double periods(const struct ptx_run *r, const struct ptx_turns *t)
 {
     double least = INFINITY;
@@ -230,8 +230,8 @@ static double periods(const struct ptx_run *r, const struct ptx_turns *t)
     return isinf(least) ? 0 : floor(least) - 1;
 }
 
-/* Adds the work of so many periods: each of what is counted grows by equal steps (in a triangle's
- * rows), or as the instructions do; without that, periods are as the mean of the last ones. */
+/* Adds the work of `count` periods. Each count grows by equal steps (as in a triangle's rows), or
+ * in proportion to the instructions; otherwise each period counts as the mean of the last ones. */
 static void add_periods(struct ptx_tally *to, const struct note *note, double count)
 {
     const double ran[NOTES] = {note[0].sum.instructions, note[1].sum.instructions,
@@ -313,9 +313,10 @@ static bool tells(const struct ptx_loop *l)
     return l->turns >= 2 && !l->uneven && fabs(l->last) < fabs(l->first);
 }
 
-/* The comparison that shows how far a loop is: usually the one that decides on another turn. If
- * that one compares a flag that stays the same (a kernel that fetches its next tile and notes
- * whether there is one), it is a branch inside that is passed once in each turn. NULL: none. */
+/* The comparison that shows how far a loop has come: usually the one that decides about another
+ * turn. If that one compares a flag that does not change (a kernel that fetches its next tile and
+ * notes whether there is one), a branch inside the loop that is passed once in each turn. NULL:
+ * none. */
 static const struct ptx_loop *telling(const struct ptx_run *r, int end)
 {
     const struct ptx_loop *l = &r->loop[end];
@@ -336,7 +337,7 @@ static double ran(const struct ptx_run *r)
     return r->sum->instructions + r->skipped.instructions;
 }
 
-/* Instructions that are left of such a loop, beside those since its last turn. */
+/* Instructions that remain in such a loop, besides those since its last turn. */
 static double left_of(const struct ptx_run *r, const struct ptx_loop *l)
 {
     double turns = l->last / (l->first - l->last) * (l->turns - 1);
@@ -344,9 +345,10 @@ static double left_of(const struct ptx_run *r, const struct ptx_loop *l)
     return turns * each - (ran(r) - l->ran_last);
 }
 
-/* Uses the outermost loop that has turned at least twice by equal steps. A loop over a list in
- * memory, or one that was entered again, shows nothing. `first` is the distance left after its
- * first turn, `last` after its last one. */
+/* By which factor the warp is longer than what ran. Uses the outermost loop that has turned at
+ * least twice by equal steps. A loop over a list in memory, or one that was entered again, shows
+ * nothing. `first` is the distance that was left after its first turn, `last` after its last
+ * one. */
 double ptx_stretch(const struct ptx_run *r)
 {
     double left = 0;

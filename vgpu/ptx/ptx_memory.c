@@ -1,12 +1,12 @@
-/* Accesses of a warp to memory: which sectors and lines they touch, which of them earlier
- * accesses of the block left in the multiprocessor's cache, and how long the warp waits. */
+/* Accesses of a warp to memory: the sectors and lines that they touch, which of these earlier
+ * accesses of the block have left in the multiprocessor's cache, and how long the warp waits. */
 #include "ptx/ptx_warp.h"
 
 #include <string.h>
 
-enum {              /* cycles until a result is there */
-       CACHED = 35, /* first level */
-       FAR = 350,   /* beyond it: between the second level's 270 and the memory's 600 */
+enum {              /* in cycles until the result is there */
+       CACHED = 35, /* in the first-level cache */
+       FAR = 350,   /* beyond it: between 270 for L2 and 600 for memory */
        SHARED = 29,
        ATOMIC = 500,
        STORED = 4
@@ -15,7 +15,7 @@ enum {              /* cycles until a result is there */
 bool ptx_first_touch(struct ptx_run *r, uint64_t sector)
 {
     size_t at = (size_t)(sector * 0x9e3779b97f4a7c15u >> 48) & (PTX_SEEN - 1);
-    uint64_t mark = r->blocks << 48 | sector; /* addresses have 48 bits, sectors less */
+    uint64_t mark = r->blocks << 48 | sector; /* addresses have 48 bits, so sectors have fewer */
     while (r->seen[at] >> 48 == r->blocks && r->seen[at] != mark)
         at = (at + 1) & (PTX_SEEN - 1);
     if (r->seen[at] == mark)
@@ -37,8 +37,8 @@ bool ptx_in_memory(const struct ptx_launch *l, uint64_t address, unsigned bytes)
     return false;
 }
 
-/* Memory that nobody has written reads as 0, or as a number near 1 for floating point; then
- * `known` becomes false. */
+/* Value of a load that steers. Memory that was never written reads as 0, or as a number near 1 for
+ * floating point; then `known` becomes false. */
 static uint64_t load_value(const struct ptx_run *r, const struct ptx_inst *i, uint64_t address,
                            bool *known)
 {
@@ -124,8 +124,8 @@ static double global_access(struct ptx_run *r, int at, uint32_t mask)
     return far ? FAR : CACHED + a.lines - 1;
 }
 
-/* Loads of neighbouring words are one of 16 bytes, where they are aligned. A word of each lane
- * takes a cycle, and more where lanes want different words of a bank. */
+/* An access to shared memory. Aligned loads of neighbouring words count as one of 16 bytes. One
+ * word per lane takes a cycle, and more if lanes want different words of a bank. */
 static double shared_access(struct ptx_run *r, int at, uint32_t mask)
 {
     const struct ptx_inst *i = &r->k->inst[at];
@@ -154,7 +154,7 @@ double ptx_memory(struct ptx_run *r, int at, uint32_t mask)
     const struct ptx_inst *i = &r->k->inst[at];
     if (!mask)
         return STORED;
-    if (i->op == OP_TEXTURE) { /* a quarter of the rate of loads; neighbours share their texels */
+    if (i->op == OP_TEXTURE) { /* a quarter of the rate of loads; neighbours share texels */
         r->sum->lines += 4;
         r->sum->requests++;
         r->sum->load_sectors += 4;
@@ -169,7 +169,7 @@ double ptx_memory(struct ptx_run *r, int at, uint32_t mask)
         load_values(r, i, mask);
     if (is_global(r, i, mask))
         return global_access(r, at, mask);
-    if (i->space == S_LOCAL) { /* lanes lie side by side */
+    if (i->space == S_LOCAL) { /* the words of the lanes lie side by side */
         r->sum->lines++;
         r->sum->requests++;
         return i->op == OP_LOAD ? CACHED : STORED;

@@ -1,5 +1,5 @@
-/* The table of names that one entry of PTX declares or uses, with scopes. The decoder looks up
- * registers, labels and symbols here. */
+/* The table of names that an entry of PTX declares or uses, with scopes. The decoder looks up
+ * registers, labels and symbols in it. */
 #include "ptx/ptx_names.h"
 
 #include <stdlib.h>

@@ -7,29 +7,29 @@
 enum name_kind { NAME_REG, NAME_LABEL, NAME_SYMBOL, NAME_SHARED, NAME_PARAM, NAME_RETURN };
 
 struct name {
-    const char *text; /* into the PTX */
+    const char *text; /* points into the PTX */
     size_t length;
     enum name_kind kind;
     int reg;        /* -1: none yet */
-    uint64_t value; /* address, number of the argument or, of a label, of an instruction */
+    uint64_t value; /* an address, the number of an argument, or (label) of an instruction */
 };
 
 struct names {
     struct name *name;
     int count, room;
-    int *slot; /* open addressing: index + 1 */
+    int *slot; /* open addressing: index + 1; 0: empty */
     int slots;
 };
 
-/* NULL: not there, or out of memory. A new one is a register, without %, a symbol. Pointers hold
- * until the next one is made. */
+/* NULL: not there, or out of memory. With `make`, a missing name is added: a register, or without %
+ * a symbol. A returned pointer is valid until the next name is added. */
 struct name *names_get(struct names *n, const char *text, size_t length, bool make);
 void names_free(struct names *n);
 
-/* ptx_labels.c. A scope ends that began with instruction `from`: its labels are its own, as those
- * of inline assembly are, and the next scope may use the names again. */
+/* ptx_labels.c. Ends a scope that began with instruction `from`: its labels are its own, as in
+ * inline assembly, and the next scope may use the same names. */
 void ptx_labels_end_scope(struct ptx_kernel *k, const struct names *names, int from);
-/* At the end; false: a label is not there. */
+/* Call it at the end. False: a label is missing. */
 bool ptx_labels_resolve(struct ptx_kernel *k, const struct names *names);
 
 #endif

@@ -1,7 +1,7 @@
-/* What instructions cost beside memory: how many machine instructions of which unit one PTX
- * instruction becomes, and after how many cycles its result is there. By NVIDIA's tables of
- * arithmetic throughput (CUDA programming guide) and published microbenchmarks of latencies; the
- * lengths of divisions and roots are guesses from what the compiler writes for them. */
+/* The cost of instructions other than memory accesses: how many machine instructions of which unit
+ * one PTX instruction becomes, and after how many cycles its result is there. Sources are NVIDIA's
+ * tables of arithmetic throughput (CUDA programming guide) and published microbenchmarks of
+ * latencies. The lengths of divisions and roots are guesses from what the compiler generates. */
 #include "ptx/ptx_run.h"
 
 static struct ptx_price on_alu(float n, float latency)
@@ -61,7 +61,7 @@ struct ptx_price ptx_price(const struct ptx_inst *i)
     switch (i->op) {
     case OP_MOV:
     case OP_NOTHING:
-        return (struct ptx_price){.latency = 0}; /* another name for a register, mostly */
+        return (struct ptx_price){.latency = 0}; /* mostly just another name for a register */
     case OP_DIV:
     case OP_REM:
         return division(i);

@@ -1,5 +1,5 @@
-/* Decodes the text of one entry. Statements end with `;`, labels with `:`; what stands in braces
- * inside a statement is a vector, elsewhere a scope, whose names are taken as the entry's own. */
+/* Decodes the text of one entry. Statements end with `;`, labels with `:`. Braces inside a
+ * statement enclose a vector, elsewhere a scope, whose names count as the entry's own. */
 #include "ptx/ptx_argument.h"
 #include "ptx/ptx_bulk.h"
 #include "ptx/ptx_names.h"
@@ -12,7 +12,7 @@ struct reader {
     struct ptx_kernel *k;
     struct names *names;
     struct ptx_places places;
-    uint64_t shared; /* next address of a shared variable */
+    uint64_t shared; /* address of the next shared variable */
     bool failed;
 };
 
@@ -65,7 +65,7 @@ static int special(struct reader *r, int which)
     return r->k->special[which];
 }
 
-/* 12, 0x1F, 0f3F800000 (a float's bits), 0d3FF0000000000000. */
+/* Reads 12, 0x1F, 0f3F800000 (the bits of a float) or 0d3FF0000000000000. */
 static int number(struct reader *r, const char *s)
 {
     if (s[0] == '0' && strchr("fFdD", s[1]) && s[1])
@@ -73,14 +73,14 @@ static int number(struct reader *r, const char *s)
     return constant(r, *s == '-' ? (uint64_t)strtoll(s, NULL, 0) : strtoull(s, NULL, 0));
 }
 
-/* The register of a word that is an operand. */
+/* The register of an operand. */
 static int operand(struct reader *r, const char *s, size_t n)
 {
     if (isdigit((unsigned char)*s) || *s == '-')
         return number(r, s);
     if (n == 7 && memcmp(s, "WARP_SZ", 7) == 0)
         return constant(r, PTX_LANES);
-    if (n == 1 && *s == '_') /* a result that nobody wants */
+    if (n == 1 && *s == '_') /* an unused result */
         return new_reg(r);
     int which = *s == '%' ? ptx_special_of(s, n) : -1;
     if (which >= 0)
@@ -90,7 +90,7 @@ static int operand(struct reader *r, const char *s, size_t n)
         r->failed = true;
         return 0;
     }
-    if (known->reg < 0 && known->kind == NAME_PARAM) { /* its address */
+    if (known->reg < 0 && known->kind == NAME_PARAM) { /* it stands for the argument's address */
         known->reg = new_reg(r);
         r->failed |= !ptx_place_set(&r->places, known->reg, (int)known->value, 0);
     } else if (known->reg < 0) {
@@ -99,7 +99,7 @@ static int operand(struct reader *r, const char *s, size_t n)
     return known->reg;
 }
 
-/* [%rd1+16], [name+4], [name]. */
+/* Reads [%rd1+16], [name+4] or [name]. */
 static const char *address(struct reader *r, struct ptx_inst *i, const char *s)
 {
     const char *from = s = blanks(s + 1);
@@ -116,7 +116,7 @@ static const char *address(struct reader *r, struct ptx_inst *i, const char *s)
         ptx_from_argument(r->k, i, place);
     else if (i->space == S_PARAM)
         i->op = OP_NOTHING;                      /* the argument of a call */
-    else if (i->address < 0 || i->op == OP_COPY) /* of a copy to shared memory: the source */
+    else if (i->address < 0 || i->op == OP_COPY) /* for a copy to shared memory: the source */
         i->address = operand(r, from, n);
     s += strcspn(s, "];");
     return *s == ']' ? s + 1 : s;
@@ -136,7 +136,7 @@ static bool is_constant(const struct ptx_kernel *k, int reg)
     return false;
 }
 
-/* What stands first is the result, unless it is a number: `setmaxnreg.inc.sync.aligned.u32 232`. */
+/* The first operand is the result, unless it is a number: `setmaxnreg.inc.sync.aligned.u32 232`. */
 static void add_operand(struct reader *r, struct ptx_inst *i, const char *s, size_t n, int position,
                         bool negated)
 {
@@ -150,7 +150,7 @@ static void add_operand(struct reader *r, struct ptx_inst *i, const char *s, siz
         i->combine_not = true;
 }
 
-/* Operands up to the `;`. Vectors and `p|q` count as one position. */
+/* Reads operands up to the `;`. Vectors and `p|q` count as one position. */
 static const char *operands(struct reader *r, struct ptx_inst *i, const char *s)
 {
     int position = 0;
@@ -199,7 +199,7 @@ static const char *word_end(const char *s)
     return s;
 }
 
-/* Which label: an index of the names until all are known. */
+/* Sets the target: the index of the label's name, until all labels are known. */
 static void branch_target(struct reader *r, struct ptx_inst *i, const char *s)
 {
     struct name *label = names_get(r->names, s, (size_t)(word_end(s) - s), true);
@@ -223,7 +223,7 @@ static void opcode(struct ptx_inst *i, const char *s, size_t n)
         while (at < n && s[at] != '.')
             at++;
         size_t length = at - from;
-        const char *colon = memchr(s + from, ':', length); /* shared::cta */
+        const char *colon = memchr(s + from, ':', length); /* as in shared::cta */
         ptx_suffix(i, s + from, colon ? (size_t)(colon - s) - from : length, &seen);
     }
 }
@@ -254,7 +254,7 @@ static const char *instruction(struct reader *r, const char *s)
     return *s ? s + 1 : s;
 }
 
-/* .shared .align 4 .b8 name[4096]; .reg .pred p; .loc 1 2 3 */
+/* Reads .shared .align 4 .b8 name[4096]; .reg .pred p; .loc 1 2 3. */
 static const char *directive(struct reader *r, const char *s)
 {
     bool shared = strncmp(s, ".shared", 7) == 0, reg = strncmp(s, ".reg", 4) == 0;
@@ -318,7 +318,7 @@ static void body(struct reader *r, const char *s)
     } while (*s && depth > 0 && !r->failed);
 }
 
-/* (.param .u64 name, .param .align 8 .b8 name[40]): the last word of each is its name. */
+/* Reads (.param .u64 name, .param .align 8 .b8 name[40]): the last word of each is its name. */
 static const char *arguments(struct reader *r, const char *s)
 {
     const char *from = NULL, *to = NULL;
@@ -343,7 +343,8 @@ static const char *arguments(struct reader *r, const char *s)
     return s;
 }
 
-/* Behind its name; a declaration, which ends without a body, is none. */
+/* Finds an entry, and returns the text behind its name. A declaration, which has no body, does not
+ * count. */
 static const char *find_entry(const char *text, const char *name)
 {
     size_t n = strlen(name);

@@ -1,6 +1,6 @@
-/* Finds the values that decide what a warp does: those that reach a branch's condition or an
- * address. Only these are computed. Any other argument (a learning rate) changes numbers only,
- * so one estimate holds for all its values. */
+/* Finds the values that decide what a warp does: those on which a branch or an address depends.
+ * Only these are computed. Any other argument (a learning rate) only changes numbers, so one
+ * estimate holds for all its values. */
 #include "ptx/ptx.h"
 
 #include <stdlib.h>

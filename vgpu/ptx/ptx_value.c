@@ -1,4 +1,4 @@
-/* Computes what PTX instructions leave in registers, for all lanes of a warp at once. */
+/* Computes the results of PTX instructions, for all lanes of a warp at once. */
 #include "ptx/ptx_value.h"
 
 #include <math.h>
@@ -283,7 +283,7 @@ static int64_t integer_result(const struct ptx_inst *i, const uint64_t *raw)
     }
 }
 
-/* Wide products are twice as long as what they are made of. */
+/* The type of a result: a wide product is twice as long as its factors. */
 static int result_type(const struct ptx_inst *i)
 {
     if (i->part != P_WIDE)
@@ -337,7 +337,7 @@ static uint64_t result(const struct ptx_inst *i, const uint64_t *raw)
         to[n] = (value);                                                                           \
     return true
 
-/* A fast path for the commonest instructions on integers in all lanes. */
+/* A fast path for the most frequent integer instructions with all lanes active. */
 static bool quick(const struct ptx_inst *i, ptx_lanes *reg, uint32_t mask)
 {
     static const uint64_t none[PTX_LANES];
@@ -382,7 +382,7 @@ void ptx_compute(const struct ptx_inst *i, ptx_lanes *reg, uint32_t mask)
         for (int n = 0; n < i->ins; n++)
             raw[n] = reg[i->in[n]][lane];
         uint64_t v = result(i, raw);
-        for (int n = 0; n < i->outs; n++) /* p|q: the second is the opposite */
+        for (int n = 0; n < i->outs; n++) /* p|q: the second result is the opposite */
             reg[i->out[n]][lane] = n == 0                          ? v
                                    : i->op == OP_SETP              ? !v
                                    : i->op == OP_MOV && i->ins > n ? raw[n]

@@ -1,4 +1,4 @@
-/* Runs one warp. The lanes at the smallest program counter go first, so that lanes that took a
+/* Runs one warp. The lanes with the smallest program counter run first, so that lanes that took a
  * branch meet the others behind it. A backward branch on a condition from memory is taken only a
  * few times, because the number of turns is unknown. */
 #include "ptx/ptx_bulk.h"
@@ -8,12 +8,11 @@
 #include <string.h>
 
 enum {
-    DATA_TURNS = 16, /* of a loop whose end is in memory */
-    TAKEN = 8        /* cycles that a taken branch costs its warp */
+    DATA_TURNS = 16, /* turns of a loop whose end is decided by data in memory */
+    TAKEN = 8        /* cycles that a taken branch costs */
 };
 
-/* A sum that takes a wide product becomes part of it. The marks of data serve for products
- * meanwhile. */
+/* A sum with a wide product becomes part of the product. r->data marks wide products meanwhile. */
 static void set_prices(struct ptx_run *r)
 {
     const struct ptx_kernel *k = r->k;
@@ -167,9 +166,9 @@ static double max_of(double a, double b)
     return a > b ? a : b;
 }
 
-/* The cycle in which the instruction's operands are there. Between branches the compiler has
- * moved loads forward, so a waiting load delays only the instructions that need it. No load
- * passes a store, which may go to the same place. */
+/* The cycle in which the instruction's operands are ready. Between branches the compiler moves
+ * loads forward, so a waiting load delays only the instructions that need it. No load passes a
+ * store, which may go to the same place. */
 static double issue_time(const struct ptx_run *r, const struct ptx_inst *i)
 {
     double t = r->now;
@@ -195,7 +194,8 @@ static void count(struct ptx_run *r, int at)
     s->matrix_flops += r->k->inst[at].matrix_flops;
 }
 
-/* What lanes exchange: their own value stands for another's, unless one lane has it for all. */
+/* Results of an exchange between lanes: a lane's own value stands for another's, unless the
+ * instruction names one source lane for all. */
 static void exchange(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
 {
     uint64_t v = mask, first = (uint64_t)__builtin_ctz(mask);
@@ -237,7 +237,7 @@ static void compute(struct ptx_run *r, const struct ptx_inst *i, uint32_t mask)
         ptx_compute(i, r->reg, mask);
 }
 
-/* A warp that waits until some time has passed reads the clock at each turn. */
+/* Sets the clock registers, since a warp that waits for some time reads the clock in each turn. */
 static void show_clock(struct ptx_run *r, const struct ptx_inst *i)
 {
     const int *special = r->k->special;
@@ -278,7 +278,7 @@ static void step(struct ptx_run *r, int at, uint32_t mask)
         r->now = max_of(r->now, r->latest + latency);
 }
 
-/* Which of the lanes take the branch. */
+/* The lanes that take the branch. */
 static uint32_t takers(struct ptx_run *r, int at, uint32_t mask)
 {
     const struct ptx_inst *i = &r->k->inst[at];
@@ -299,7 +299,7 @@ static uint32_t takers(struct ptx_run *r, int at, uint32_t mask)
     return yes;
 }
 
-/* Moves the lanes over a branch or the end; true: they have diverged or ended. */
+/* Moves the lanes over a branch or an exit. True: they have diverged or ended. */
 static bool branch(struct ptx_run *r, int *at, uint32_t mask)
 {
     const struct ptx_inst *i = &r->k->inst[*at];
@@ -323,7 +323,7 @@ static bool branch(struct ptx_run *r, int *at, uint32_t mask)
     return true;
 }
 
-/* The lanes at the smallest counter, and the next counter at which others wait. */
+/* The lanes with the smallest program counter; *stop: the next counter at which others wait. */
 static uint32_t next_lanes(const struct ptx_run *r, int *at, int *stop)
 {
     uint32_t mask = 0;
@@ -348,7 +348,8 @@ static void put_back(struct ptx_run *r, uint32_t mask, int at)
             r->at[lane] = at;
 }
 
-enum { MORE = 4, SOME = 16 }; /* as many budgets at most; parts of a budget */
+/* MORE: a warp gets at most so many budgets; SOME: in parts of 1/SOME of a budget. */
+enum { MORE = 4, SOME = 16 };
 
 static int next_place(const struct ptx_run *r)
 {
@@ -374,7 +375,7 @@ int64_t ptx_run_warp(struct ptx_run *r, unsigned warp, int64_t budget, struct pt
         int at, stop;
         uint32_t mask = next_lanes(r, &at, &stop);
         bool apart = at >= r->k->inst_count;
-        if (apart) /* ran off the end */
+        if (apart) /* behind the last instruction */
             r->alive &= ~mask;
         while (!apart && at < stop && own.instructions < limit) {
             uint8_t op = r->k->inst[at].op;

@@ -194,8 +194,8 @@ int ptx_special_of(const char *name, size_t n)
     return find(names, name, n);
 }
 
-/* Clocks of the tensor cores per operation, in units of those of 16-bit operands: as NVIDIA's data
- * sheets rate A100 and H100. */
+/* Clocks of the tensor cores per operation, relative to 16-bit operands, by the rates in NVIDIA's
+ * data sheets for A100 and H100. */
 static double matrix_weight(const char *opcode)
 {
     static const struct {
@@ -212,8 +212,8 @@ static double matrix_weight(const char *opcode)
     return strstr(opcode, ".sp") ? weight / 2 : weight; /* half of the operands are zeros */
 }
 
-/* Operations of a warp's matrix instruction, by its shape: mma.sync.aligned.m16n8k16... Loads,
- * stores and fences of the same family have no product. A wgmma belongs to four warps. */
+/* Operations of a warp's matrix instruction, from its shape: mma.sync.aligned.m16n8k16... Loads,
+ * stores and fences of the same family have no product. Four warps share a wgmma. */
 double ptx_matrix_flops(const char *opcode, size_t n)
 {
     char text[128];

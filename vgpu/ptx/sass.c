@@ -1,7 +1,7 @@
-/* Counts accesses in machine code. An instruction has 128 bits since Volta: the operation in bits 0
- * to 11, registers in bits 16 to 31, a constant or an address in bits 32 and up, the width of an
- * access in bits 73 to 75. NVIDIA documents none of it; nvdisasm shows it, and agrees with this on
- * the accesses of Triton's kernels for sm_80 and sm_90. */
+/* Counts accesses in machine code. Since Volta an instruction has 128 bits: the operation in bits 0
+ * to 11, registers in bits 16 to 31, a constant or an address from bit 32 on, the width of an
+ * access in bits 73 to 75. NVIDIA does not document this; nvdisasm shows it, and agrees on the
+ * accesses of Triton's kernels for sm_80 and sm_90. */
 #include "ptx/sass.h"
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ enum { INSTRUCTION = 16, LOOPS = 32, MOST = 1 << 20 };
 
 struct code {
     const char *at;
-    size_t n; /* instructions */
+    size_t n; /* number of instructions */
 };
 
 struct loop {
@@ -54,18 +54,19 @@ static uint32_t constant(const struct code *c, size_t i)
     return (uint32_t)(word(c, i, 0) >> 32);
 }
 
-/* From the next instruction, in bytes. Since Hopper eight more bits stand apart, below. */
+/* Distance of a branch in bytes, from the next instruction. Since Hopper eight more bits are stored
+ * separately, below the others. */
 static int64_t branch_offset(const struct code *c, size_t i)
 {
     uint64_t low = word(c, i, 0);
     int64_t high = (int64_t)((low >> 34) | (word(c, i, 1) & 0x3ffff) << 30);
-    high = (int64_t)((uint64_t)high << 16) >> 16; /* of 48 bits */
+    high = (int64_t)((uint64_t)high << 16) >> 16; /* sign of 48 bits */
     int64_t apart = (int64_t)(low >> 16 & 0xff);
     return apart ? (high * 256 + apart) * 4 : high * 4;
 }
 
-/* Does anything but instruction k of the loop write its register? Then that does not count turns.
- */
+/* True if another instruction in the loop than k writes k's register: then k does not count
+ * turns. */
 static bool computed_anew(const struct code *c, size_t first, size_t last, size_t k)
 {
     for (size_t i = first; i <= last; i++) {
@@ -77,7 +78,8 @@ static bool computed_anew(const struct code *c, size_t first, size_t last, size_
     return false;
 }
 
-/* Turns by a counter that a constant is added to and a constant compared with; 0: there is none. */
+/* Turns of a loop whose counter gets a constant added and is compared with a constant; 0:
+ * unknown. */
 static double turns(const struct code *c, size_t first, size_t last)
 {
     for (size_t i = first; i <= last; i++) {
@@ -96,14 +98,14 @@ static double turns(const struct code *c, size_t first, size_t last)
     return 0;
 }
 
-/* The loops, -1: too many, or one that moves data and whose turns are not known. */
+/* Finds the loops. -1: too many, or the turns of one that moves data are unknown. */
 static int find_loops(const struct code *c, struct loop *loops)
 {
     int count = 0;
     for (size_t i = 0; i < c->n; i++) {
         int64_t offset = operation(c, i) == BRA ? branch_offset(c, i) : 0;
         int64_t to = (int64_t)i + 1 + offset / INSTRUCTION;
-        if (offset >= -INSTRUCTION || to < 0) /* forward, or what stands behind the end */
+        if (offset >= -INSTRUCTION || to < 0) /* forward, or the end of the code */
             continue;
         if (count == LOOPS)
             return -1;

@@ -1,5 +1,5 @@
-/* Performs PyTorch's copies between tensors of different types, for the few values that a program
- * may read back. */
+/* PyTorch's copies between tensors of different types, for the few values that a program may read
+ * back. */
 #include "values/cast.h"
 
 #include "values/integers.h"
@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_NUMBERS = 64 /* counts and lengths, no data */ };
+enum { MOST_NUMBERS = 64 /* counts and lengths, not data */ };
 
-/* c10::ScalarType */
+/* numbered as c10::ScalarType */
 enum type { U8 = 0, I8 = 1, I16 = 2, I32 = 3, I64 = 4, F32 = 6, F64 = 7, BOOL = 11, BF16 = 15 };
 
 bool vg_writable(const void *p)
@@ -36,7 +36,8 @@ bool vg_small(const void *p, size_t bytes)
            vg_writable((const char *)p + bytes - 1);
 }
 
-/* Since PyTorch 2.15 a kernel of its own turns flags into doubles; into integers: elements.c. */
+/* True for the kernel that turns flags into doubles, since PyTorch 2.15; elements.c handles
+ * integers. */
 static bool from_flags(const char *name)
 {
     return strstr(name, "27converting_copy_kernel_cudaIbdE") &&
@@ -84,13 +85,13 @@ static double number_at(const char *from, int type)
     return single;
 }
 
-/* Little-endian, as the device's. */
+/* Reads an integer; little-endian, like the device. */
 int64_t vg_integer_at(const char *from, int type)
 {
     uint64_t bits = 0;
     unsigned bytes = bytes_of(type), shift = 64 - 8 * bytes;
     memcpy(&bits, from, bytes);
-    if (type == BOOL) /* another byte is what lay there before */
+    if (type == BOOL) /* another value was there before */
         return bits == 1;
     return type == U8 ? (int64_t)bits : (int64_t)(bits << shift) >> shift;
 }
@@ -143,9 +144,9 @@ static void each_value(char *const at[2], int32_t n, struct cast load, struct ca
         cast(at[0] + i * store.bytes, store.type, at[1] + i * load.bytes, load.type);
 }
 
-/* Arguments: how many, the functor, the addresses of result and input; where the name does not say
- * the types, two calculators of offsets (trivial ones), and for load and store a type and the bytes
- * of an element. */
+/* Arguments: the count, the functor, the addresses of result and input. If the name does not show
+ * the types, also two calculators of offsets (trivial ones), and for load and store a type and the
+ * bytes of an element. */
 void vg_cast(const char *name, void *const *args)
 {
     struct cast load = {BOOL, 1}, store = {F64, 8};

@@ -6,12 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether `p` is memory that a kernel may write and the program may read. */
+/* True if a kernel may write to `p` and the program may read it. */
 bool vg_writable(const void *p);
-/* The same of all these bytes, which are no more than what copies move. */
+/* The same for `bytes` bytes, which must be no more than copies move. */
 bool vg_small(const void *p, size_t bytes);
 
-/* The memory around `p` that a kernel may have written; empty: none. For many looks. */
+/* The memory around `p` that a kernel may have written; empty: none. For many tests against the
+ * same memory. */
 struct vg_stretch {
     uintptr_t from, to;
 };
@@ -22,12 +23,12 @@ static inline bool vg_within(struct vg_stretch s, const void *p, size_t bytes)
     return at >= s.from && at < s.to && bytes <= s.to - at;
 }
 
-/* Of c10::ScalarType: bytes of an integer or a flag, 0: another type; the value of one. */
+/* By c10::ScalarType: bytes of an integer or a flag (0: another type); the value of one. */
 unsigned vg_integer_bytes(int type);
 int64_t vg_integer_at(const char *from, int type);
 
-bool vg_casts(const char *name); /* a mangled one */
-/* Casts a few values, if the types are ones that it knows; the kernel's name and arguments. */
+bool vg_casts(const char *name); /* name: mangled */
+/* Casts a few values, if it knows the types. Takes the kernel's name and arguments. */
 void vg_cast(const char *name, void *const *args);
 
 #endif

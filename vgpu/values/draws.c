@@ -1,6 +1,6 @@
-/* Writes the results of random integers, permutations and top-k. Any values in range serve,
- * because a program cannot know which ones to expect. A permutation is the identity, and top-k
- * takes the first elements. */
+/* Writes results of random integers, permutations and top-k. Any values in the range serve, because
+ * a program cannot know which ones to expect. A permutation is the identity, and top-k takes the
+ * first elements. */
 #include "values/cast.h"
 #include "values/integers.h"
 
@@ -29,12 +29,12 @@ uint64_t vg_drawn(void)
     return x ^ (x >> 31);
 }
 
-/* Arguments: how many, the generator's state, a function, and one that holds the place and the
- * range of what is drawn. */
+/* Arguments: the count, the generator's state, a function, and an object with the address and the
+ * range of the draws. */
 void vg_draw(const char *name, void *const *args)
 {
     size_t each = strstr(name, "27distribution_nullary_kernelIl") ? 8 : 4;
-    int32_t n; /* 4 or 8 bytes, little-endian: no more than fit */
+    int32_t n; /* numbers of 4 or 8 bytes */
     struct {
         char *to;
         int32_t stride;
@@ -50,11 +50,11 @@ void vg_draw(const char *name, void *const *args)
         return;
     for (uint32_t i = 0; i < (uint32_t)n; i++) {
         uint64_t value = (uint64_t)into.base + vg_drawn() % into.range;
-        memcpy(into.to + i * each, &value, each); /* little-endian, as the device */
+        memcpy(into.to + i * each, &value, each); /* little-endian, like the device */
     }
 }
 
-/* Arguments: the addresses of keys and numbers, a mask, how many. */
+/* Arguments: the addresses of keys and numbers, a mask, the count. */
 void vg_permute(void *const *args)
 {
     int64_t *to;
@@ -69,7 +69,7 @@ void vg_permute(void *const *args)
         to[i] = i;
 }
 
-struct tensor { /* TensorInfo, strides in elements */
+struct tensor { /* TensorInfo; strides in elements */
     int64_t *data;
     uint32_t size[25], stride[25];
     int32_t dims;
@@ -87,8 +87,8 @@ static size_t slice_of(const struct tensor *t, uint32_t slice)
     return at + (size_t)slice * t->stride[0];
 }
 
-/* Arguments: the input, its slices' size, k, which end, how many slices, a stride, the values, a
- * stride, the indices, their stride. */
+/* Arguments: the input, the size of its slices, k, which end, the number of slices, a stride, the
+ * values, their stride, the indices, their stride. */
 void vg_top_k(void *const *args)
 {
     struct tensor to;

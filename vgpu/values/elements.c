@@ -1,4 +1,4 @@
-/* Element-wise results for flags and integers of 8 bytes: comparisons, sums, products, logic and
+/* Element-wise results for flags and 8-byte integers: comparisons, sums, products, logic and
  * copies. */
 #include "values/cast.h"
 #include "values/integers.h"
@@ -7,7 +7,7 @@
 
 enum {
     MOST_OPERANDS = 4, /* the result is the first */
-    FEW = 256          /* numbers of 4 and 2 bytes: a norm or the clipped scales of a program */
+    FEW = 256          /* numbers of 4 and 2 bytes: a norm, or scales that the program clips */
 };
 
 enum does {
@@ -26,12 +26,13 @@ enum does {
     CHOOSE
 };
 
-/* How a functor is told, and what it holds: which comparison, a scalar. */
+/* How a functor is recognised, and what it contains: which comparison, a scalar. */
 static const struct functor {
     const char *name, *also; /* parts of the kernel's name */
-    const char *bytes;       /* of an element of each operand; b, i: a flag, an int, that is cast */
+    /* Bytes of an element of each operand; b, i: a flag or an int that is cast. */
+    const char *bytes;
     enum does does;
-    signed char how, scalar, scale; /* where its members lie, in bytes; -1: none */
+    signed char how, scalar, scale; /* offsets of its members in bytes; -1: none */
 } functors[] = {
     {"21compare_scalar_kernelIlE", "", "18", COMPARE, 0, 8, -1},
     {"14CompareFunctorIlE", "", "188", COMPARE, 0, -1, -1},
@@ -65,13 +66,13 @@ static const struct functor {
     {"17where_kernel_impl", "EUlbmmE_", "8188", CHOOSE, -1, -1, -1},
     {"17where_kernel_impl", "EUlbjjE_", "4144", CHOOSE, -1, -1, -1},
     {"17where_kernel_impl", "EUlbttE_", "2122", CHOOSE, -1, -1, -1},
-    {"17where_kernel_impl", "EUlbllE_", "8188", CHOOSE, -1, -1, -1}, /* of PyTorch 2.11 */
+    {"17where_kernel_impl", "EUlbllE_", "8188", CHOOSE, -1, -1, -1}, /* PyTorch 2.11 */
     {"17where_kernel_impl", "EUlbffE_", "4144", CHOOSE, -1, -1, -1},
     {"17where_kernel_impl", "EUlbN3c108BFloat16ES", "2122", CHOOSE, -1, -1, -1},
     {"17where_kernel_impl", "EUlbN3c104HalfES", "2122", CHOOSE, -1, -1, -1},
 };
 
-/* One element behind the other. */
+/* True if the elements lie one behind another. */
 static bool in_vectors(const char *name)
 {
     return strstr(name, "2at6native29vectorized_elementwise_kernel") ||
@@ -99,11 +100,11 @@ struct work {
     const char *functor; /* its members */
     char *at[MOST_OPERANDS];
     size_t bytes[MOST_OPERANDS];
-    int type[MOST_OPERANDS]; /* of an input that is cast (vg_integer_at); -1: as it is */
-    const char *offsets;     /* OffsetCalculator, in bytes; NULL: one element behind the other */
+    int type[MOST_OPERANDS]; /* of an input that is cast (vg_integer_at); -1: not cast */
+    const char *offsets;     /* OffsetCalculator, in bytes; NULL: elements lie one behind another */
 };
 
-/* Loads that cast two inputs: their types, and how many bytes each has. */
+/* Reads the types and sizes of two inputs, if the load casts them. */
 static bool read_casts(struct work *w, const char *name, void *const *args)
 {
     struct {
@@ -127,10 +128,10 @@ static bool read_casts(struct work *w, const char *name, void *const *args)
     return vg_integer_bytes(stored) == w->bytes[0];
 }
 
-/* As the functor says: vg_integer_at() knows those that are cast. */
+/* Reads the operands from the functor's row: vg_integer_at() reads those that are cast. */
 static void read_operands(struct work *w)
 {
-    enum { INT = 3, BOOL = 11 }; /* c10::ScalarType */
+    enum { INT = 3, BOOL = 11 }; /* numbered as c10::ScalarType */
     w->operands = (uint32_t)strlen(w->f->bytes);
     for (uint32_t k = 0; k < w->operands; k++) {
         char is = w->f->bytes[k];
@@ -139,8 +140,8 @@ static void read_operands(struct work *w)
     }
 }
 
-/* Arguments: how many, the functor, the addresses, and what casts; or how many, and a calculator of
- * offsets, the addresses and the functor in one. */
+/* Arguments: the count, the functor, the addresses, and what casts; or the count, and one object
+ * with a calculator of offsets, the addresses and the functor. */
 static bool read_work(struct work *w, const char *name, void *const *args)
 {
     int32_t n;
@@ -165,7 +166,7 @@ static bool read_work(struct work *w, const char *name, void *const *args)
     return n > 0 && n <= (w->bytes[0] == 4 || w->bytes[0] == 2 ? FEW : VG_MOST_INTEGERS);
 }
 
-/* False: one lies outside of its memory. */
+/* The offsets of element i. False: one lies outside of its memory. */
 static bool offsets_of(const struct work *w, const struct vg_stretch *within, uint32_t i,
                        size_t at[MOST_OPERANDS])
 {
@@ -200,8 +201,8 @@ static bool compare(int how, int64_t a, int64_t b)
     }
 }
 
-/* Towards minus infinity, as PyTorch divides; nothing by 0, which a kernel may have left to make.
- */
+/* Division towards minus infinity, as in PyTorch. 0 for a division by 0, since a kernel may not
+ * have written the divisor. */
 static int64_t floored(int64_t a, int64_t b, bool remainder)
 {
     if (b == 0 || (b == -1 && a == INT64_MIN))
@@ -215,7 +216,7 @@ struct members {
     int64_t scalar, scale;
 };
 
-/* Another byte than 0 and 1 is no flag, but what lay there before. */
+/* The result for one element. A flag byte other than 0 and 1 is no flag, but was there before. */
 static int64_t result(const struct functor *f, const struct members *m, const int64_t in[3])
 {
     int64_t a = in[0], b = in[1];
@@ -268,11 +269,11 @@ static int64_t value_at(const struct work *w, uint32_t k, size_t at)
     int64_t value = 0;
     if (w->type[k] >= 0)
         return vg_integer_at(from, w->type[k]);
-    memcpy(&value, from, w->bytes[k]); /* little-endian, as the device */
+    memcpy(&value, from, w->bytes[k]); /* little-endian, like the device */
     return value;
 }
 
-/* By the offsets of a calculator, or one behind the other. */
+/* Goes through the elements, by the offsets of a calculator or one behind another. */
 static void each_element(const struct work *w, const struct members *m)
 {
     struct vg_stretch within[MOST_OPERANDS] = {{0, 0}};

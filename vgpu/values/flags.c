@@ -1,6 +1,6 @@
-/* Results of nonzero() and of masks: CUB counts flags and lists their places. Flags that a
- * kernel would have computed read as whatever the memory held, so none counts unless all are 0
- * or 1. */
+/* Results of nonzero() and of masks: CUB counts flags and lists their places. Flags that a kernel
+ * would have computed read as whatever was in memory, so flags count only if all bytes are 0 or
+ * 1. */
 #include "values/cast.h"
 #include "values/integers.h"
 
@@ -31,7 +31,7 @@ static uint32_t count(const unsigned char *flags, uint32_t n)
     return set;
 }
 
-/* Counts of blocks, as below: all are in the first. */
+/* The sum of the counts of blocks: as written below, all are in the first. */
 static int32_t sum_of_blocks(const int32_t *counts, int32_t n)
 {
     bool others = false;
@@ -42,8 +42,8 @@ static int32_t sum_of_blocks(const int32_t *counts, int32_t n)
     return others || !vg_is_count(counts[0]) ? 0 : counts[0];
 }
 
-/* Arguments: an iterator over the flags (or counts of blocks), the addresses of the count, or of
- * one for each block, how many flags. */
+/* Arguments: an iterator over the flags (or over counts of blocks), the address of the count (or of
+ * one per block), the number of flags. */
 void vg_count_flags(const char *name, void *const *args, unsigned blocks)
 {
     const unsigned char *flags;
@@ -69,7 +69,7 @@ void vg_count_flags(const char *name, void *const *args, unsigned blocks)
 }
 
 /* Arguments: the first index, an iterator over the flags, the addresses of the list and of its
- * length, CUB's state, two operations, how many flags. */
+ * length, CUB's state, two operations, the number of flags. */
 void vg_select_flags(void *const *args)
 {
     const unsigned char *flags;

@@ -1,5 +1,5 @@
-/* Computes the small integer results of PyTorch's kernels (ranges, running sums, joined tensors),
- * which programs read back as sizes and indices. */
+/* Small integer results of PyTorch's kernels (ranges, running sums, joined tensors), which programs
+ * read back as sizes and indices. */
 #include "values/integers.h"
 
 #include "values/cast.h"
@@ -29,8 +29,9 @@ enum vg_integers vg_integers_of(const char *name)
     return sum ? VG_RUNNING_SUM : VG_NO_INTEGERS;
 }
 
-/* Arguments: the addresses of input and result, CUB's state (three), an initial value, how many.
- * Zeros where the input holds no lengths: a kernel has made it, or other numbers lay there. */
+/* Arguments: the addresses of input and result, CUB's state (three), an initial value, the count.
+ * Writes zeros if the input holds no lengths, because a kernel has made it or other numbers were
+ * there. */
 static void running_sum(void *const *args)
 {
     uint32_t n;
@@ -53,7 +54,7 @@ static void running_sum(void *const *args)
 }
 
 /* repeat_interleave(). Arguments: the addresses of repeats, of their running sums and of the
- * result, how many repeats, how many results. */
+ * result, the number of repeats, the number of results. */
 static void repeat(void *const *args)
 {
     const int64_t *repeats, *ends;
@@ -81,7 +82,7 @@ enum { CAT_DIMS = 4, CAT_MOST = 128 };
 struct cat_shape { /* TensorSizeStride in Shape.cu */
     uint32_t size[CAT_DIMS], stride[CAT_DIMS];
 };
-/* CatArrInputTensorMetadata, whose arrays are as long as the name says. */
+/* CatArrInputTensorMetadata; the name shows the length of its arrays. */
 struct cat_inputs {
     const char *of[CAT_MOST];
     uint32_t offset[CAT_MOST], size[CAT_MOST], elements[CAT_MOST];
@@ -100,7 +101,7 @@ static void read_inputs(struct cat_inputs *in, const char *argument, size_t most
     memcpy(in->contiguous, argument + most * sizeof *in->elements, n);
 }
 
-/* The place of an input's element in the result, from that of its first, in elements. */
+/* The place of an input's element in the result, relative to its first element, in elements. */
 static size_t place_of(const struct cat_shape *out, unsigned dims, int dim, uint32_t size,
                        uint32_t element)
 {

@@ -1,5 +1,5 @@
-/* A few integers that PyTorch's kernels compute: running sums, joined tensors, and what indices move,
- * which programs read back as sizes, indices and tokens; and numbers that they generate. */
+/* Integers that PyTorch's kernels compute and programs read back as sizes, indices and tokens:
+ * running sums, joined tensors, data moved by indices; and numbers that kernels generate. */
 #ifndef VGPU_VALUES_INTEGERS_H
 #define VGPU_VALUES_INTEGERS_H
 
@@ -14,7 +14,7 @@ enum vg_integers {
     VG_JOIN,
     VG_SCATTER, /* and gather */
     VG_INDEX,
-    VG_ELEMENTS, /* of integers and flags, one by one */
+    VG_ELEMENTS, /* element-wise, of integers and flags */
     VG_COUNT_FLAGS,
     VG_SELECT_FLAGS,
     VG_DRAW,
@@ -24,28 +24,29 @@ enum vg_integers {
     VG_INTEGERS
 };
 
-enum vg_integers vg_integers_of(const char *name); /* a mangled one */
-/* The kernel's arguments and its grid's x and y. */
+enum vg_integers vg_integers_of(const char *name); /* name: mangled */
+/* Writes the results. Takes the kernel's name, its arguments, and its grid's x and y. */
 void vg_integers_write(enum vg_integers what, const char *name, void *const *args,
                        const unsigned grid[2]);
 
-enum { VG_MOST_INTEGERS = 65536 /* masks, labels, indices; the host takes about 3 ns for each */ };
+enum { VG_MOST_INTEGERS = 65536 /* masks, labels, indices; the host needs about 3 ns for each */ };
 
-/* Memory may hold floating-point numbers where a kernel would have written integers; read as
- * integers they are large. */
+/* True if the value may be a count or an index. Memory may hold floating-point numbers where a
+ * kernel would have written integers; read as integers they are large. */
 static inline bool vg_is_count(int64_t value)
 {
     return value >= -(1 << 24) && value <= 1 << 24;
 }
 
-/* By its bytes: integers and flags, where PyTorch's kernels do not tell numbers from them. Numbers
- * of 4 and 2 bytes are many, and nobody reads what they are. */
+/* True for elements of this size: integers and flags, which the names of PyTorch's kernels do not
+ * distinguish from numbers. Tensors with elements of 4 and 2 bytes are mostly data, whose values
+ * programs do not read. */
 static inline bool vg_is_integer(unsigned bytes)
 {
     return bytes == 8 || bytes == 1;
 }
 
-/* The kinds, each in a file of its own. */
+/* One file for each kind. */
 enum vg_integers vg_places_of(const char *name);
 void vg_scatter(const char *name, void *const *args);
 void vg_index(const char *name, void *const *args);

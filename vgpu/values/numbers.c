@@ -1,6 +1,6 @@
-/* Computes the numbers that PyTorch's kernels generate: arange(), range(), linspace() and logspace() of
- * every type, and uniform and normal draws. A program reads positions, schedules and first weights
- * back, or prints them. */
+/* Numbers that PyTorch's kernels generate: arange(), range(), linspace() and logspace() of every
+ * type, and uniform and normal draws. Programs read back positions, schedules and first weights, or
+ * print them. */
 #include "core/core_state.h"
 #include "values/cast.h"
 #include "values/integers.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_DRAWN = 1024 /* the host takes 40 ns for each */ };
+enum { MOST_DRAWN = 1024 /* the host needs 40 ns for each */ };
 enum type { U8, I8, I32, I64, I16, F64, F32, C64, C32, F16, B16, TYPES };
 
 static const size_t bytes_of[TYPES] = {1, 1, 4, 8, 2, 8, 4, 16, 8, 2, 2};
@@ -25,7 +25,7 @@ enum vg_integers vg_numbers_of(const char *name)
 }
 
 /* The number of the next lambda in a mangled name; -1: there is none. The cases of a dispatch are
- * numbered from _ on: _, 0_, 1_. */
+ * numbered _, 0_, 1_ ... */
 static int lambda(const char **at)
 {
     int n = -1;
@@ -36,7 +36,8 @@ static int lambda(const char **at)
     return **at == '_' ? 0 : sscanf(*at, "%d_", &n) == 1 ? n + 1 : -1;
 }
 
-/* Two dispatches: of whole numbers apart from others, or of all types together. */
+/* The type of the elements. Some kernels dispatch integers and other types separately, others
+ * dispatch all types together. */
 static enum type type_of(const char *name, const char *function)
 {
     static const enum type all[] = {U8, I8, I32, I64, I16, F64, F32, F16, B16},
@@ -97,12 +98,12 @@ static void put(enum type t, char *at, double value)
         memcpy(at, t == F64 ? (const void *)&value : (const void *)&single, bytes_of[t]);
     } else if (t == F16) {
         memcpy(at, &half, sizeof half);
-    } else if (t == B16) { /* to the nearest one, of two the even one */
+    } else if (t == B16) { /* rounded to the nearest, ties to even */
         memcpy(&bits, &single, sizeof bits);
         brain = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
         memcpy(at, &brain, sizeof brain);
     } else {
-        memcpy(at, &whole, bytes_of[t]); /* little-endian, as the device */
+        memcpy(at, &whole, bytes_of[t]); /* little-endian, like the device */
     }
 }
 
@@ -111,7 +112,7 @@ static const char *aligned(const char *at, const char *from, size_t bytes)
     return at + (bytes - (size_t)(at - from) % bytes) % bytes;
 }
 
-/* The kernel's function holds start and end, logspace's base, how many steps, a step, and the half
+/* The kernel's function holds start and end, logspace's base, the number of steps, a step, and half
  * of the steps; from there on it counts back from the end. */
 static void spaced(enum type t, bool log, const char *f, char *to, int32_t n)
 {
@@ -132,7 +133,7 @@ static void spaced(enum type t, bool log, const char *f, char *to, int32_t n)
     }
 }
 
-/* Start and step, of the type in which the device adds. */
+/* The kernel's function holds start and step, in the type in which the device adds. */
 static void even(enum type t, const char *f, char *to, int32_t n)
 {
     enum type sums = t < F64 ? I64 : t == F64 ? F64 : F32;
@@ -149,7 +150,7 @@ static void even(enum type t, const char *f, char *to, int32_t n)
     }
 }
 
-/* Arguments: how many, the function, the address. */
+/* Arguments: the count, the function, the address. */
 void vg_range(const char *name, void *const *args)
 {
     static const char *const functions[] = {"15arange_cuda_out", "14range_cuda_out",
@@ -173,12 +174,13 @@ void vg_range(const char *name, void *const *args)
         spaced(t, which == 3, args[1], to, n);
 }
 
-/* Arguments: how many, the generator's state, a function, and one that holds the place, the stride,
- * and the width and the start of the range (in the tensor's type), or the mean and the deviation. */
+/* Arguments: the count, the generator's state, a function, and an object with the address, the
+ * stride, and the width and start of the range (in the tensor's type) or the mean and the
+ * deviation. */
 void vg_draw_numbers(const char *name, void *const *args)
 {
     static const struct {
-        const char *first; /* template argument */
+        const char *first; /* its template argument */
         enum type t;
     } types[] = {{"f", F32}, {"d", F64}, {"N3c108BFloat16E", B16}, {"N3c104HalfE", F16}};
     bool normal = strstr(name, "13normal_kernel") != NULL;

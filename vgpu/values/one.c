@@ -1,6 +1,6 @@
-/* Results for one number. all() of one value is a copy of it, so the comparison before it has to
- * write its result; it answers as for an ordinary positive number. A function of one number (the
- * root at the end of a norm) gives 0. */
+/* Results for single numbers. all() of one value is a copy of it, so the comparison before it must
+ * write its result; the answer is that for an ordinary positive number. A function of one number
+ * (the root at the end of a norm) gives 0. */
 #include "values/one.h"
 
 #include "values/cast.h"
@@ -10,7 +10,7 @@
 
 enum number { NO_NUMBER, SINGLE, WIDE, BRAIN, HALF };
 
-/* The type of numbers that `part` of a name is for. */
+/* The type in the template argument behind `part`. */
 static enum number number_of(const char *name, const char *part)
 {
     static const char *const types[] = {
@@ -45,7 +45,7 @@ static double number_at(const void *from, enum number type)
     return (double)single;
 }
 
-/* A function of a number that gives one of the same type. */
+/* The kind of a function that turns a number into one of the same type. */
 static enum vg_one function_of(const char *name)
 {
     static const char *const others[] = {"converting_copy", "logical_not", "signbit",
@@ -70,7 +70,7 @@ enum vg_one vg_one_of(const char *name)
     return function_of(name);
 }
 
-/* What a check says of an ordinary positive number; -1: it asks something else. */
+/* The answer of a check for an ordinary positive number; -1: unknown. */
 static int check_of(const char *name, enum vg_one what, const char *functor, bool with_itself)
 {
     enum { EQUAL };
@@ -92,7 +92,7 @@ static int check_of(const char *name, enum vg_one what, const char *functor, boo
     return how == GREATER ? (with == 0 ? 1 : -1) : with > 0;
 }
 
-/* Arguments: how many, the functor, the addresses of the result and of what is compared. */
+/* Arguments: the count, the functor, the addresses of the result and of what is compared. */
 static void put_check(const char *name, enum vg_one what, void *const *args)
 {
     int32_t n;
@@ -110,8 +110,8 @@ static void put_check(const char *name, enum vg_one what, void *const *args)
         *at[0] = (char)is;
 }
 
-/* Arguments: how many, the functor, the addresses of the result and of the number. What is changed
- * in place keeps what it is. */
+/* Arguments: the count, the functor, the addresses of the result and of the number. A number that
+ * is changed in place keeps its value. */
 static void put_number(size_t bytes, void *const *args)
 {
     int32_t n;

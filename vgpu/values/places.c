@@ -1,4 +1,4 @@
-/* Moves small data as scatter(), gather() and tensor[indices] do, if the indices are real ones. */
+/* Moves small data as scatter(), gather() and tensor[indices] do, if the indices are valid. */
 #include "values/cast.h"
 #include "values/integers.h"
 
@@ -36,7 +36,7 @@ static void offsets_of(const struct offsets *o, uint32_t i, size_t at[3])
     }
 }
 
-/* What scatter() and gather() are told of their work, in ScatterGatherKernel.cu. */
+/* The work of scatter() and gather(), as ScatterGatherKernel.cu passes it. */
 struct scattering {
     struct offsets offsets;
     const char *index;
@@ -46,7 +46,7 @@ struct scattering {
     const char *from;
 };
 
-/* Arguments: how many, and the above. */
+/* Arguments: the count, and a struct scattering. */
 void vg_scatter(const char *name, void *const *args)
 {
     enum { EACH = 8 };
@@ -67,7 +67,7 @@ void vg_scatter(const char *name, void *const *args)
             return;
         memcpy(&index, p.index + at[2], sizeof index);
         if (index < 0 || index >= p.size)
-            return; /* another kernel has made it, or numbers lay there */
+            return; /* another kernel has made it, or numbers were there */
         at[scatters ? 0 : 1] += (size_t)index * (size_t)p.stride * EACH;
         if (!vg_within(to, p.to + at[0], EACH) || !vg_within(from, p.from + at[1], EACH))
             return;
@@ -79,7 +79,7 @@ void vg_scatter(const char *name, void *const *args)
     }
 }
 
-/* What tensor[indices] is told of its work, in IndexKernel.cu; strides in bytes. */
+/* The work of tensor[indices], as IndexKernel.cu passes it; strides in bytes. */
 struct indexing {
     struct offsets offsets;
     char *to;
@@ -105,7 +105,7 @@ static bool place_by(const struct indexing *p, struct vg_stretch indices, size_t
     return true;
 }
 
-/* Arguments: how many, and the above. */
+/* Arguments: the count, and a struct indexing. */
 void vg_index(const char *name, void *const *args)
 {
     struct indexing p;

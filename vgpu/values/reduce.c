@@ -1,4 +1,4 @@
-/* Computes PyTorch's reductions of a few integers, from the only argument of their kernel. */
+/* PyTorch's reductions of a few integers, read from the only argument of their kernel. */
 #include "values/reduce.h"
 
 #include "values/cast.h"
@@ -23,7 +23,7 @@ struct strides_out { /* OffsetCalculator<2>: of the values, and of a second resu
     struct dims dims;
     uint32_t of[DIMS][2];
 };
-/* Parts of the argument, which begins with what its operation needs. */
+/* Parts of the argument, which begins with the operation's own data. */
 struct reduction {
     struct vg_reduce_config config;
     struct strides_in in;
@@ -31,7 +31,8 @@ struct reduction {
     char *from, *to[2];
 };
 
-/* The place of the input's address, found by what it and the next one are; 0: not found. */
+/* The offset of the input's address in the argument: it and the next word are addresses of the
+ * device. 0: not found. */
 static size_t input_at(const char *argument)
 {
     enum { MOST = 64 };
@@ -65,7 +66,7 @@ static bool read_reduction(struct reduction *r, const char *argument)
     return false;
 }
 
-/* step: numbers from one dimension's stride to that of the next. */
+/* step: how many numbers lie between the strides of two dimensions. */
 static size_t offset_of(const struct dims *dims, const uint32_t *of, size_t step, uint32_t index)
 {
     size_t offset = 0;
@@ -80,8 +81,8 @@ struct totals {
     int64_t sum, least, most;
 };
 
-/* Of one result; base: where its inputs begin. False: the memory holds something else than counts,
- * lengths or indices. */
+/* Adds up the inputs of one result, which begin at `base`. False: the memory holds something else
+ * than counts, lengths or indices. */
 static bool add_up(const struct reduction *r, const char *base, size_t each, struct totals *t)
 {
     struct vg_stretch within = vg_stretch_of(base);
@@ -103,8 +104,8 @@ static bool add_up(const struct reduction *r, const char *base, size_t each, str
     return true;
 }
 
-/* False: another operation, no integers, or too many. Where the memory holds none, the result is 0.
- */
+/* False: another operation, no integers, or too many. If the memory holds no integers, the result
+ * is 0. */
 static bool reduce_integers(const struct reduction *r, const char *name, size_t each)
 {
     const char *in = strstr(name, "8ReduceOpI");
@@ -125,7 +126,7 @@ static bool reduce_integers(const struct reduction *r, const char *name, size_t 
         int64_t values[2] = {sum ? t.sum : most ? t.most : t.least, t.most};
         for (int k = 0; k <= both; k++)
             if (vg_writable(r->to[k] + to) && vg_writable(r->to[k] + to + each - 1))
-                memcpy(r->to[k] + to, &values[k], each); /* little-endian, as the device */
+                memcpy(r->to[k] + to, &values[k], each); /* little-endian, like the device */
     }
     return true;
 }
@@ -140,7 +141,7 @@ void vg_reduce(const char *name, unsigned char value, size_t each, const char *a
     for (int k = 0; k < 2; k++) {
         size_t bytes = k && indices ? sizeof(int64_t) : each;
         for (uint32_t i = 0; i < (uint32_t)r.config.outputs; i++) {
-            /* as many indices lie before a value */
+            /* The index is the second result, at the same position. */
             size_t at = offset_of(&r.out.dims, &r.out.of[0][0], 2, i);
             char *to = r.to[k] + at / each * bytes;
             if (!r.to[k] || !vg_writable(to) || !vg_writable(to + bytes - 1))

@@ -41,12 +41,13 @@ enum writes {
 };
 struct vg_results {
     enum writes what;
-    unsigned char bytes; /* of an element */
-    unsigned char place; /* argument that is the count's address; of integers and of one value:
-                            which (integers.h, one.h) */
+    unsigned char bytes; /* per element */
+    /* For a count: the argument with its address; for integers and single values: which
+     * (integers.h, one.h) */
+    unsigned char place;
 };
 
-/* A mangled type at the start of `at`, and what follows it; the bytes of the type, 0: another. */
+/* Bytes of the mangled type at the start of `at`, which `next` must follow; 0: another type. */
 static unsigned char type_size(const char *at, const char *next)
 {
     static const struct {
@@ -81,8 +82,8 @@ static unsigned char fills(const char *name)
     return at ? type_size(at + strlen(functor), "E") : 0;
 }
 
-/* reduce_kernel<THREADS, WIDTH, ReduceOp<IN, OPS, unsigned, OUT, 4, 4>>; a type of 16 bits that has
- * been named before, as IN, is a number: S4_ */
+/* Result type of reduce_kernel<THREADS, WIDTH, ReduceOp<IN, OPS, unsigned, OUT, 4, 4>>, in bytes. A
+ * 16-bit type that was named before, as IN, is written as a number: S4_. */
 static unsigned char reduces(const char *name)
 {
     const char *at = strstr(name, "2at6native13reduce_kernelI"), *in;
@@ -97,7 +98,7 @@ static unsigned char reduces(const char *name)
     return bytes;
 }
 
-/* Of the type that is named behind `part`, in bytes: of an integer or a number; 0: another. */
+/* Bytes of the integer or number type behind `part`; 0: another type. */
 static unsigned char named_behind(const char *name, const char *part)
 {
     const char *at = strstr(name, part);
@@ -105,8 +106,8 @@ static unsigned char named_behind(const char *name, const char *part)
     return bytes >= 4 ? bytes : 0;
 }
 
-/* CUB's kernels that leave a count in one place. A first kernel of select and reduce-by-key sets it
- * to 0, and their last one to what was found. */
+/* CUB's kernels that leave a count in one place. A first kernel of select and of reduce-by-key sets
+ * the count to 0, and their last one sets it to what was found. */
 static const struct vg_results *counts(const char *name)
 {
     static const struct vg_results sum[] = {{A_COUNT, 4, 1}, {A_COUNT, 8, 1}},
@@ -184,7 +185,7 @@ static const struct vg_results *results_of(const char *name)
     return &of[strstr(name, "and_kernel_cuda") ? ONES : ZEROS][bytes];
 }
 
-/* Arguments: how many, the value, the address. */
+/* Arguments: the count, the value, the address. */
 static void fill(size_t each, void *const *args)
 {
     int32_t n;
