@@ -1,17 +1,21 @@
-/* What the runtime and the driver have in common: stream.h and graph.h here list such calls, a row
- * for each, and both shims make their functions of the rows. A row is one of
+/* Calls that the runtime and the driver have in common. stream.h, graph.h and pool.h list such
+ * calls, one row for each; both shims include them and turn each row into a function of their own.
+ * A row is one of
  *
  *   BOTH(Name, runtime, driver, (parameters), result)
  *   BOTH_ON(Name, runtime, driver, (parameters), stream, result)
  *   BOTH_TWICE(Name, runtime, runtime_ptsz, driver, (parameters), stream, result)
  *
- * Name is without `cuda` and `cu`. `runtime` and `driver` end the call's names among CUPTI's
- * callback ids: cudaStreamQuery_v3020, cuStreamDestroy_v2. The result is an expression with the
- * value that the call returns; it may use `api`, and `s` for the stream after the handle was looked
- * up. BOTH_TWICE has a second function in the runtime, for the thread's own default stream.
+ * Name is the call's name without `cuda` or `cu`. `runtime` and `driver` are the version suffixes
+ * of its names among CUPTI's callback ids (cudaStreamQuery_v3020, cuStreamDestroy_v2). `result` is
+ * an expression for the value that the call returns; it may use `api` and, where the row names a
+ * stream handle, `s`, the stream that the handle stands for. BOTH_TWICE defines a second function
+ * in the runtime, the _ptsz form, for programs whose handle 0 means the thread's own default
+ * stream.
  *
- * A shim defines the three and the types that differ: call_mode, call_status, call_id, call_kind,
- * call_edge, call_callback and, for graph.h, those of a node's parameters. */
+ * A shim defines these three macros and the types that differ between runtime and driver:
+ * call_mode, call_status, call_id, call_kind, call_edge, call_callback and, for graph.h, those of a
+ * node's parameters. */
 #ifndef VGPU_SHIMS_CALLS_H
 #define VGPU_SHIMS_CALLS_H
 
@@ -22,7 +26,7 @@
 
 #define UNUSED __attribute__((unused))
 
-/* The handles are the same in both. */
+/* The runtime and the driver use the same handle types. */
 typedef struct CUstream_st *call_stream;
 typedef struct CUevent_st *call_event;
 typedef struct CUgraph_st *call_graph;

@@ -1,13 +1,16 @@
-/* Graphs: the calls that the runtime and the driver have in common (calls.h says what a row is).
- * Included once by each of the two, after what it makes of a node's parameters:
+/* Graphs: the calls that the runtime and the driver have in common (calls.h explains the rows).
+ * Each of the two shims includes this file once, after it has defined
  *
  *   call_kernel, call_copy, call_memset, call_host, call_alloc, call_condition, call_params,
- * call_pointer int set_kernel(struct vg_node *, const call_kernel *), and so on: the node does what
- * they say CONTEXT: the context that the driver's call has here; nothing in the runtime */
+ *   call_pointer: its types for a node's parameters
+ *   int set_kernel(struct vg_node *, const call_kernel *), set_copy and so on: functions that make
+ *   a node do what the parameters say
+ *   CONTEXT: the context parameter that some of the driver's calls have; empty in the runtime */
 
 #define NEW_NODE call_node *out, call_graph graph, const call_node *deps, size_t count
 
-/* Adds a node; `set` says what `n` does. */
+/* Adds a node of `kind` to `graph`. `set` is an expression that gives the new node `n` its
+ * parameters and returns an error or 0. */
 #define ADD(kind, set)                                                                             \
     ({                                                                                             \
         int bad_;                                                                                  \
@@ -17,14 +20,14 @@
         vg_node_done(n, bad_, (struct vg_graph *)graph, (struct vg_node **)out);                   \
     })
 
-/* `act` on `n`, the executable graph's copy of a node. */
+/* Evaluates `act` for `n`, the copy of `node` in the executable graph `exec`. */
 #define IN_EXEC(act)                                                                               \
     ({                                                                                             \
         struct vg_node *n = vg_exec_node((struct vg_exec *)exec, node_of(node));                   \
         n ? (act) : VG_INVALID_VALUE;                                                              \
     })
 
-/* ---- as a whole ---- */
+/* ---- whole graphs ---- */
 
 static int instantiate(struct vg_api *api, call_exec *out, call_graph graph)
 {
@@ -53,7 +56,7 @@ static int copy_of(call_graph *out, call_graph graph)
 
 static int update(call_exec exec, call_graph graph, call_update *info)
 {
-    const int topology_changed = 2; /* in both enumerations */
+    const int topology_changed = 2; /* in both enumerations of update results */
     struct vg_exec *x = exec_of(exec);
     struct vg_graph *g = graph_of(graph);
     int bad = x && g ? vg_exec_update(x, g) : VG_INVALID_VALUE;
@@ -75,7 +78,7 @@ BOTH_TWICE(GraphLaunch, v10000, v10000, , (call_exec exec, call_stream stream), 
 BOTH_TWICE(GraphUpload, v10000, v10000, , (call_exec exec, call_stream stream), stream,
            ((void)s, exec_of(exec) ? VG_OK : VG_INVALID_VALUE))
 
-/* ---- how it hangs together; edges' data are none ---- */
+/* ---- edges between nodes; data of edges is not modelled and reads as zeros ---- */
 
 static void clear(call_edge *edges, const size_t *n)
 {
@@ -127,8 +130,9 @@ BOTH(GraphNodeSetEnabled, v11060, , (call_exec exec, call_node node, unsigned en
      IN_EXEC((n->disabled = !enabled, VG_OK)))
 BOTH(GraphNodeGetEnabled, v11060, , (call_exec exec, call_node node, unsigned *enabled),
      IN_EXEC((*enabled = !n->disabled, VG_OK)))
-/* Attributes of a kernel's node (priority, cluster, access to the cache) are kept, and change no
- * time. One that was not set is 0. */
+/* Gets (`out`) or sets (`in`) an attribute of a kernel node: priority, cluster size, access to the
+ * cache. Attributes are stored and returned but do not change a kernel's duration. One that was
+ * never set reads as 0. */
 static int attribute(call_node node, int id, call_attribute_value *out,
                      const call_attribute_value *in)
 {
@@ -167,7 +171,7 @@ BOTH(GraphKernelNodeGetAttribute, v11000, ,
 BOTH(GraphKernelNodeCopyAttributes, v11000, , (call_node to, call_node from),
      copy_attributes(to, from))
 
-/* ---- a node of each kind: added, asked for its parameters, given others ---- */
+/* ---- for each kind of node: add one, get its parameters, replace them ---- */
 
 #define NODE_CALLS(Kind, KIND, form, type, set, exec_version, exec_form, extra)                    \
     BOTH(GraphAdd##Kind##Node, v10000, form, (NEW_NODE, const type *p extra),                      \
@@ -218,7 +222,8 @@ static int set_condition(struct vg_node *n, call_condition *p)
     return bad;
 }
 
-/* Parameters of the two forms lie alike up to the end of the shorter one. */
+/* The runtime's and the driver's parameter structs have the same layout up to the end of the
+ * shorter one, hence the casts. */
 static int set_any(struct vg_node *n, call_graph graph, call_params *p)
 {
     const int not_supported = 801;

@@ -1,18 +1,19 @@
-/* Memory pools: the calls that the runtime and the driver have in common (calls.h says what a row
- * is). Pools are objects with settings that are kept. Stream-ordered allocation costs the same
- * whatever they are, and memory comes from the device, not from a pool of its own. Included once by
- * each of the two, after call_location, call_pool_attribute, call_pool_properties,
- * call_access and call_access_flags. */
+/* Memory pools: the calls that the runtime and the driver have in common (calls.h explains the
+ * rows). A pool is an object that stores its settings. The settings do not change what
+ * stream-ordered allocation costs, and memory comes straight from the device, not from a reserve of
+ * the pool. Each of the two shims includes this file once, after it has defined call_location,
+ * call_pool_attribute, call_pool_properties, call_access and call_access_flags. */
 
 typedef struct CUmemPoolHandle_st *call_pool;
 
-enum { /* the same numbers in both */
+enum { /* the same numbers in the runtime and the driver */
        POOL_MAGIC = 0x7667706c,
        POOL_ATTRIBUTES = 16,
-       POOL_LAST_FLAG = 3, /* follow events, opportunistic, internal dependencies */
+       /* Attributes 1 to 3 are flags: follow events, opportunistic, internal dependencies. */
+       POOL_LAST_FLAG = 3,
        POOL_THRESHOLD = 4,
        POOL_READ_WRITE = 3,
-       ON_DEVICE = 1, /* a location's type */
+       ON_DEVICE = 1, /* the type of a location */
        INVALID_DEVICE = 101,
        NOT_SUPPORTED = 801
 };
@@ -20,12 +21,12 @@ enum { /* the same numbers in both */
 struct pool {
     uint32_t magic;
     int device;
-    bool own; /* the program's: it may destroy it */
+    bool own; /* the program made it and may destroy it; false for a device's default pool */
     uint64_t attribute[POOL_ATTRIBUTES];
     unsigned char access[VG_MAX_DEVICES];
 };
 static struct pool default_pools[VG_MAX_DEVICES];
-static struct pool *_Atomic current_pools[VG_MAX_DEVICES]; /* NULL: the default one */
+static struct pool *_Atomic current_pools[VG_MAX_DEVICES]; /* NULL: the device's default pool */
 
 static void pool_init(struct pool *p, int device, bool own)
 {
@@ -77,7 +78,7 @@ static int set_pool(int device, call_pool pool)
     return VG_OK;
 }
 
-/* The forms of CUDA 13, for a place. Host pools are not there. */
+/* CUDA 13's forms take a location instead of a device. Pools in host memory are not supported. */
 static int get_pool_of(call_pool *out, const call_location *where, bool by_default)
 {
     return pool_place(where) ? get_pool(out, where->id, by_default) : NOT_SUPPORTED;
@@ -131,7 +132,8 @@ static int get_pool_attribute(call_pool pool, unsigned what, void *value)
     else if (what == POOL_THRESHOLD)
         *(uint64_t *)value = p->attribute[what];
     else
-        *(uint64_t *)value = total - free_bytes; /* reserved, used, and the highest of each */
+        /* Reserved and used bytes and their peaks all read as what is in use. */
+        *(uint64_t *)value = total - free_bytes;
     return VG_OK;
 }
 

@@ -1,5 +1,5 @@
-/* Streams, events and the capture of streams: the calls that the runtime and the driver have in
- * common (calls.h says what a row is). Included once by each of the two. */
+/* Streams, events and the capture of streams into graphs: the calls that the runtime and the driver
+ * have in common (calls.h explains the rows). Each of the two shims includes this file once. */
 
 static int new_stream(struct vg_api *api, call_stream *out, unsigned flags, int priority)
 {
@@ -106,7 +106,7 @@ BOTH(EventElapsedTime, v3020, _v2, (float *ms, call_event first, call_event last
 
 static call_status status_of(const struct vg_stream *s)
 {
-    enum { NONE, ACTIVE, INVALIDATED }; /* the numbers of both enumerations */
+    enum { NONE, ACTIVE, INVALIDATED }; /* the same numbers in both enumerations */
     return (call_status)(!s->capture ? NONE : s->capture->invalid ? INVALIDATED : ACTIVE);
 }
 

@@ -1,4 +1,5 @@
-/* cuBLAS's shim: handle, modes, versions and errors. */
+/* The cuBLAS shim's handle, modes, versions and error names, and the arithmetic that a product
+ * uses. */
 #include "shims/cublas/shim_cublas.h"
 
 #include <stdlib.h>
@@ -33,7 +34,7 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* Set and get of one field. */
+/* Defines the setter and the getter of one field of the handle. */
 #define MODE(Set, Get, type, field)                                                                \
     cublasStatus_t Set(cublasHandle_t handle, type value)                                          \
     {                                                                                              \
@@ -150,7 +151,8 @@ cublasStatus_t cublas_status(int cuda_error)
     return cuda_error == 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
-/* FP32 stays ordinary arithmetic unless the caller allows TF32 (or what is even faster). */
+/* FP32 products use ordinary FP32 arithmetic unless the caller's compute type or math mode allows
+ * TF32 or FP16. NVIDIA_TF32_OVERRIDE=0 forbids TF32. */
 static enum vg_dtype single_precision(const struct vg_profile *p, cublasComputeType_t compute,
                                       cublasMath_t math)
 {

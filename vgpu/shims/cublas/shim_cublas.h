@@ -1,4 +1,4 @@
-/* Inside the cuBLAS shim: the handle, and how a call's types choose the arithmetic. */
+/* Shared inside the cuBLAS shim: the handle, and which arithmetic a call's types mean. */
 #ifndef VGPU_SHIM_CUBLAS_H
 #define VGPU_SHIM_CUBLAS_H
 
@@ -14,10 +14,11 @@ struct cublasContext {
     cublasAtomicsMode_t atomics_mode;
     cublasMath_t math;
     int settings[BLAS_SETTINGS];
-    void *own_workspace; /* results of reductions on their way to the host */
+    void *own_workspace; /* holds the results of reductions before they are copied to the host */
 };
 
-/* What a product of `type` is computed in; NOT_SUPPORTED and ARCH_MISMATCH as the library says. */
+/* Sets *out to the arithmetic that a product of `type` uses on this device. Returns NOT_SUPPORTED
+ * or ARCH_MISMATCH where the real library does. */
 cublasStatus_t cublas_arithmetic(const struct vg_profile *p, cudaDataType type,
                                  cublasComputeType_t compute, cublasMath_t math,
                                  enum vg_dtype *out);

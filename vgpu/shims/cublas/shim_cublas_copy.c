@@ -2,7 +2,7 @@
  */
 #include "shims/cublas/shim_cublas.h"
 
-/* Columns of `height` bytes. */
+/* Copies `count` columns of `height` bytes each. */
 static cublasStatus_t columns(cudaStream_t stream, void *dst, size_t dst_pitch, const void *src,
                               size_t src_pitch, size_t height, size_t count, bool async)
 {
@@ -36,7 +36,7 @@ static cublasStatus_t matrix(cudaStream_t stream, int rows, int cols, int size, 
                    (size_t)size * (size_t)rows, (size_t)cols, async);
 }
 
-/* To the device and back: the pointers tell which. */
+/* The Set and Get calls share one body: the pointers tell the direction of the copy. */
 #define COPIES(Verb)                                                                               \
     cublasStatus_t cublas##Verb##Vector(int n, int size, const void *x, int incx, void *y,         \
                                         int incy)                                                  \

@@ -1,5 +1,5 @@
-/* cuBLAS's matrix products: every form ends in one description, which the core's product planner
- * turns into kernels. */
+/* cuBLAS's matrix products. Every form of the call fills one description, which the core's product
+ * planner turns into kernels. */
 #include "shims/cublas/shim_cublas.h"
 
 struct operand {
@@ -84,7 +84,8 @@ cublasStatus_t cublasGemmStridedBatchedEx(
     return multiply(handle, alpha, beta, &g);
 }
 
-/* The pointers lie in device memory; what they point to is taken to be aligned. */
+/* A, B and C are arrays of pointers in device memory, which the shim does not read: it assumes that
+ * the matrices are aligned. */
 cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t ta,
                                    cublasOperation_t tb, int m, int n, int k, const void *alpha,
                                    const void *const A[], cudaDataType typeA, int lda,
@@ -126,7 +127,7 @@ cublasStatus_t cublasHgemmBatched(cublasHandle_t, cublasOperation_t, cublasOpera
                                   int, const void *, const void *const[], int, const void *const[],
                                   int, const void *, void *const[], int, int);
 
-/* The forms with one type for everything. */
+/* The calls whose name fixes one type for all operands. */
 #define GEMM(Name, type, cuda_type, compute)                                                       \
     cublasStatus_t Name(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m,  \
                         int n, int k, const type *alpha, const type *A, int lda, const type *B,    \
@@ -160,7 +161,7 @@ GEMM_BATCHED(cublasCgemmStridedBatched, cuComplex, CUDA_C_32F, CUBLAS_COMPUTE_32
 GEMM_BATCHED(cublasZgemmStridedBatched, cuDoubleComplex, CUDA_C_64F, CUBLAS_COMPUTE_64F)
 GEMM_BATCHED(cublasCgemm3mStridedBatched, cuComplex, CUDA_C_32F, CUBLAS_COMPUTE_32F)
 
-/* y = A x: a product with one column. */
+/* y = A x, as a product whose second factor has one column. */
 #define GEMV(Name, type, cuda_type, compute_type)                                                  \
     cublasStatus_t Name(cublasHandle_t handle, cublasOperation_t trans, int m, int n,              \
                         const type *alpha, const type *A, int lda, const type *x, int incx,        \
@@ -196,7 +197,8 @@ GEMM_POINTERS(cublasCgemmBatched, cuComplex, CUDA_C_32F, CUBLAS_COMPUTE_32F)
 GEMM_POINTERS(cublasZgemmBatched, cuDoubleComplex, CUDA_C_64F, CUBLAS_COMPUTE_64F)
 GEMM_POINTERS(cublasCgemm3mBatched, cuComplex, CUDA_C_32F, CUBLAS_COMPUTE_32F)
 
-/* Groups of products that are of one shape; here a kernel for each group. */
+/* Groups of products; all products of a group have the same shape. The model launches one kernel
+ * for each group. */
 cublasStatus_t cublasGemmGroupedBatchedEx(
     cublasHandle_t handle, const cublasOperation_t ta[], const cublasOperation_t tb[],
     const int m[], const int n[], const int k[], const void *alpha, const void *const A[],

@@ -1,5 +1,6 @@
-/* cuBLAS's operations on a matrix and vectors, but for products with a general matrix of real
- * numbers (shim_cublas_gemm.c). Each reads its matrix once; one that changes it writes it, too. */
+/* cuBLAS's operations on one matrix and vectors (level 2), except the products with a general
+ * matrix of real numbers (shim_cublas_gemm.c). The time is that of reading the matrix once; an
+ * operation that changes the matrix writes it once, too. */
 #include "shims/cublas/shim_cublas_work.h"
 
 static double full(int m, int n)
@@ -7,7 +8,8 @@ static double full(int m, int n)
     return 1.0 * m * n;
 }
 
-/* Elements that are not known to be zero, or the same as others. */
+/* Elements of a symmetric or triangular matrix that must be read: the others are zero or
+ * mirrored. */
 static double half_of(int n)
 {
     return 0.5 * n * (n + 1);
@@ -18,7 +20,8 @@ static double band(int n, int width)
     return 1.0 * n * (width + 1);
 }
 
-/* BODY(call, kernel, elements that move): one of these follows each list of parameters. */
+/* BODY(type, kernel's name, elements that are moved) is the function body that follows each
+ * parameter list. */
 #define BODY(T, kernel, elements)                                                                  \
     {                                                                                              \
         return blas_sweep(h, kernel, BYTES(T) * (elements));                                       \
@@ -68,7 +71,8 @@ static double band(int n, int width)
     CALL(cublas##T##ger##_v2, HANDLE, N(m), N(n), P(alpha), P(x), N(incx), P(y), N(incy), P(a),    \
          N(lda))                                                                                   \
     BODY(T, "ger_kernel", 2 * full(m, n))
-/* Solves wait for one element after another: twice the time of a product, a guess. */
+/* A triangular solve must compute one element after the other, so it takes four times as long as a
+ * triangular product. The factor is a guess. */
 #define TRIANGLE(T, op, times)                                                                     \
     CALL(cublas##T##tr##op##_v2, HANDLE, N(uplo), N(trans), N(diag), N(n), P(a), N(lda), P(x),     \
          N(incx))                                                                                  \

@@ -1,10 +1,10 @@
-/* cuBLAS's Givens rotations of two numbers. They are computed: in host pointer mode the library
- * does so on the host, too. */
+/* cuBLAS's calls that construct Givens rotations from two numbers. The shim really computes them,
+ * because in host pointer mode the library computes them on the host, too. */
 #include "shims/cublas/shim_cublas.h"
 
 #include <math.h>
 
-/* On the device this is a kernel that moves next to nothing. */
+/* In device pointer mode the library launches a kernel that moves next to no data. */
 static cublasStatus_t rotated(cublasHandle_t h)
 {
     if (h->pointer_mode == CUBLAS_POINTER_MODE_HOST)
@@ -12,7 +12,7 @@ static cublasStatus_t rotated(cublasHandle_t h)
     return (cublasStatus_t)blas_sweep(h, "rotg_kernel", 64);
 }
 
-/* a and b become r and z. The sign is that of the larger one. */
+/* Replaces a by r and b by z, and sets c and s. r has the sign of the larger of a and b. */
 #define REAL(T, type)                                                                              \
     cublasStatus_t cublas##T##rotg_v2(cublasHandle_t h, type *a, type *b, type *c, type *s)        \
     {                                                                                              \
@@ -27,7 +27,7 @@ static cublasStatus_t rotated(cublasHandle_t h)
         return rotated(h);                                                                         \
     }
 
-/* c is |a| / r, s is (a / |a|) conj(b) / r, a becomes (a / |a|) r. */
+/* c = |a| / r, s = (a / |a|) conj(b) / r; a becomes (a / |a|) r. */
 #define COMPLEX(T, type, real)                                                                     \
     cublasStatus_t cublas##T##rotg_v2(cublasHandle_t h, type *a, type *b, real *c, type *s)        \
     {                                                                                              \
@@ -54,9 +54,10 @@ REAL(D, double)
 COMPLEX(C, cuComplex, float)
 COMPLEX(Z, cuDoubleComplex, double)
 
-/* The modified rotation of Lawson, Hanson, Kincaid and Krogh (1979): (x, y) in the scaling (d1,
- * d2), with matrix h[row][column]. `flag`: -1 all of h, 0 its diagonal is 1, 1 its other diagonal
- * is. */
+/* The modified rotation of Lawson, Hanson, Kincaid and Krogh (1979) of (x, y), whose scale factors
+ * are d1 and d2, by the matrix h[row][column]. `flag` says which of h's elements are stored: -1
+ * all; 0 only the off-diagonal ones, the diagonal is 1; 1 only the diagonal, the others are 1 and
+ * -1. */
 struct modified {
     double d1, d2, x, h[2][2], flag;
 };
@@ -79,7 +80,8 @@ static void rotate(struct modified *m, double y)
     }
 }
 
-/* Brings d, of that row, back into a range around 1. */
+/* Brings *d, the scale factor of row `row`, back into a range around 1, and adapts that row of
+ * h. */
 static void rescale(struct modified *m, double *d, int row)
 {
     const double by = 4096;
@@ -97,7 +99,7 @@ static void rescale(struct modified *m, double *d, int row)
     }
 }
 
-/* False: there is nothing to rotate, and all stays. */
+/* Returns false if there is nothing to rotate: *m is unchanged. */
 static bool make_modified(struct modified *m, double y)
 {
     if (m->d1 >= 0 && m->d2 * y == 0)
@@ -136,7 +138,7 @@ static bool make_modified(struct modified *m, double y)
 MODIFIED(S, float)
 MODIFIED(D, double)
 
-/* All have one type, param too. */
+/* All arguments must have the same type, `param` too. */
 cublasStatus_t cublasRotmgEx(cublasHandle_t h, void *d1, cudaDataType type, void *d2,
                              cudaDataType d2_type, void *x, cudaDataType x_type, const void *y,
                              cudaDataType y_type, void *param, cudaDataType param_type,
@@ -148,7 +150,7 @@ cublasStatus_t cublasRotmgEx(cublasHandle_t h, void *d1, cudaDataType type, void
                                 : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
-/* All four have one type, c and s too. */
+/* a, b, c and s must have the same type. */
 cublasStatus_t cublasRotgEx(cublasHandle_t h, void *a, void *b, cudaDataType type, void *c, void *s,
                             cudaDataType cs_type, cudaDataType execution)
 {

@@ -1,5 +1,5 @@
-/* cuBLAS's settings that change nothing here: how FP32 and FP64 are emulated, and what is logged.
- */
+/* cuBLAS's settings that do not change the model: emulation of FP32 and FP64, and logging. The shim
+ * stores them for their getters. */
 #include "shims/cublas/shim_cublas_work.h"
 
 #define SETTING(what, which)                                                                       \

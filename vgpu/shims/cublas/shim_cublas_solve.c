@@ -1,7 +1,7 @@
-/* cuBLAS's factorisations, triangular solves, and the products that have a symmetric or triangular
- * factor. Their times are guesses: those of products with as many operations, the factorisations
- * four times as long, because their columns depend on one another. Factorisations report success
- * (info 0). */
+/* cuBLAS's factorisations, triangular solves, and products with a symmetric or triangular factor.
+ * Their durations are guesses: that of a product with as many operations, times FACTOR_SLOWER for
+ * factorisations, because their columns depend on one another. Factorisations report success (info
+ * 0). */
 #include "shims/cublas/shim_cublas_work.h"
 
 enum { FACTOR_SLOWER = 4, PIVOTS = 4 << 20 };
@@ -13,7 +13,8 @@ static int with_info(int status, int *info)
     return status;
 }
 
-/* No row changes its place: programs take pivots for indices. */
+/* Writes pivots that exchange no rows. They must be valid, because programs use pivots as
+ * indices. */
 static void fill_pivots(int *pivots, int n, int batch)
 {
     if (!pivots || (size_t)n * (size_t)batch > PIVOTS)
@@ -24,7 +25,7 @@ static void fill_pivots(int *pivots, int n, int batch)
     vg_library_wrote(pivots, (size_t)n * (size_t)batch * sizeof *pivots);
 }
 
-/* The side of the factor that is square. */
+/* The order of the square factor: m if it stands on the left (side 0), otherwise n. */
 static int square(int side, int m, int n)
 {
     return side == 0 ? m : n;
@@ -83,7 +84,8 @@ static int square(int side, int m, int n)
         return blas_product(h, "trmm", TYPE(T), m, n, square(side, m, n) / 2, 1, 1);               \
     }
 
-/* Half of a square is computed. Rank 2k takes two products. */
+/* A rank-k update computes half of a square result, so it counts as a product of half the depth; a
+ * rank-2k update is two of them. */
 #define SYMMETRIC(T, sy)                                                                           \
     CALL(cublas##T##sy##mm_v2, HANDLE, N(side), N(uplo), N(m), N(n), P(alpha), P(a), N(lda), P(b), \
          N(ldb), P(beta), P(c), N(ldc))                                                            \

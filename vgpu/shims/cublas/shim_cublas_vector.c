@@ -1,5 +1,5 @@
-/* cuBLAS's vector operations. In host pointer mode an operation with a scalar result copies it
- * to the host and waits: that is how a dot product stalls a training loop. */
+/* cuBLAS's vector operations (level 1). In host pointer mode an operation with a scalar result
+ * copies it to the host and waits; so the model shows how a dot product stalls a training loop. */
 #include "shims/cublas/shim_cublas_work.h"
 
 static const char axpy_name[] = "_Z15axpy_kernel_valIffEv19cublasAxpyParamsValIT_S1_T0_E";
@@ -12,7 +12,8 @@ static const char asum_name[] = "_Z11asum_kernelIiffEv16cublasAsumParamsIT0_T1_E
 static const char iamax_name[] = "_Z12iamax_kernelIiffLi256EEv17cublasIamaxParamsIT_T0_T1_E";
 static const char iamin_name[] = "_Z12iamin_kernelIiffLi256EEv17cublasIaminParamsIT_T0_T1_E";
 
-/* Reads and writes n elements `passes` times. */
+/* Launches one kernel that moves n elements of `bytes` bytes `passes` times. `given` is false if a
+ * pointer argument is NULL. */
 static int vector(HANDLE, const char *name, int n, double bytes, double passes, bool given)
 {
     if (h && !given)
@@ -118,7 +119,7 @@ INDEX(Idamin, D, iamin_name)
 INDEX(Icamin, C, iamin_name)
 INDEX(Izamin, Z, iamin_name)
 
-/* ---- of types that the call names ---- */
+/* ---- calls that take the types of their operands as arguments ---- */
 
 static double bytes_of(int type)
 {

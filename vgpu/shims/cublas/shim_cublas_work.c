@@ -1,5 +1,6 @@
-/* What calls of cuBLAS that tables describe launch. Their times are those of products with as many
- * operations, or of the bytes that they move. */
+/* The kernels behind those calls of cuBLAS that the shim describes in tables (solve, matrix,
+ * vector). A kernel's duration is that of a product with as many operations, or of the bytes that
+ * it moves. */
 #include "shims/cublas/shim_cublas.h"
 
 struct blas_type blas_letter(char letter)
@@ -42,8 +43,8 @@ struct blas_type blas_type(int cuda_type)
     }
 }
 
-/* Real and imaginary parts make of a complex product a real one of twice the rows and twice the
- * depth: as many operations and as many bytes. */
+/* A complex product counts as a real one with twice the rows and twice the depth, which has as many
+ * operations and moves as many bytes. */
 int blas_product(cublasHandle_t h, const char *name, struct blas_type type, int64_t m, int64_t n,
                  int64_t k, int64_t batch, int times)
 {

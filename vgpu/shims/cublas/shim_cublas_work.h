@@ -1,4 +1,5 @@
-/* Inside the cuBLAS shim: calls in forms that name no type, for what is described by tables. */
+/* Inside the cuBLAS shim: helpers for calls that are described in tables. They work without
+ * cuBLAS's own types. */
 #ifndef VGPU_SHIM_CUBLAS_WORK_H
 #define VGPU_SHIM_CUBLAS_WORK_H
 
@@ -8,14 +9,14 @@
 struct cublasContext;
 enum { BLAS_SUCCESS = 0, BLAS_NOT_INITIALIZED = 1, BLAS_INVALID_VALUE = 7 };
 
-/* Parameters, where most are of no interest: the handle, an int or enumeration, a pointer, a stride
- * of a batch. */
+/* Parameters in such a table, most of which the model ignores: the handle, an int or an enumeration
+ * (N), a pointer (P), the stride of a batch (L). */
 #define HANDLE  struct cublasContext *h
 #define N(name) int name __attribute__((unused))
 #define P(name) const void *name __attribute__((unused))
 #define L(name) long long name __attribute__((unused))
 
-/* A line for each of the types that a call has. */
+/* Expand X once for each element type of a call. */
 #define EACH_REAL(X)                                                                               \
     X(S)                                                                                           \
     X(D)
@@ -26,16 +27,17 @@ enum { BLAS_SUCCESS = 0, BLAS_NOT_INITIALIZED = 1, BLAS_INVALID_VALUE = 7 };
 #define TYPE(T)  blas_letter(#T[0])
 #define BYTES(T) ((double)TYPE(T).bytes)
 
-/* What a letter in a call's name, or a cudaDataType, stands for. */
+/* The element type that a letter in a call's name, or a cudaDataType, stands for. */
 struct blas_type {
     enum vg_dtype real;
-    unsigned bytes; /* of an element */
+    unsigned bytes; /* of an element, both parts of a complex one */
     bool complex;
 };
 struct blas_type blas_letter(char letter);
 struct blas_type blas_type(int cuda_type);
 
-/* A setting that a program sets and reads and that changes nothing here. NULL without a handle. */
+/* The place of a setting that programs set and read but that does not change the model. NULL
+ * without a handle. */
 enum blas_setting {
     BLAS_EMULATION,
     BLAS_SPECIAL_VALUES,
@@ -46,13 +48,13 @@ enum blas_setting {
 };
 int *blas_setting(struct cublasContext *h, enum blas_setting which);
 
-/* Each returns a cublasStatus_t. */
-/* A kernel that takes as long as a product of m x n x k, `times` over. */
+/* The following functions return a cublasStatus_t. */
+/* Launches one kernel that takes `times` as long as a product of m x n x k. */
 int blas_product(struct cublasContext *h, const char *name, struct blas_type type, int64_t m,
                  int64_t n, int64_t k, int64_t batch, int times);
-/* One that moves so many bytes. */
+/* Launches one kernel that moves `bytes` bytes. */
 int blas_sweep(struct cublasContext *h, const char *name, double bytes);
-/* The same, with a result that goes to the host or stays on the device (pointer mode). */
+/* Like blas_sweep, with a result: in host pointer mode the call copies it to the host and waits. */
 int blas_reduce(struct cublasContext *h, const char *name, double bytes, void *result,
                 size_t result_bytes);
 

@@ -1,5 +1,6 @@
-/* cublasXt: products of matrices in host memory, in blocks over the devices that are selected. The
- * model gives each device a band of columns: copies in, the product, the copy back. */
+/* cublasXt: products of matrices in host memory, computed in blocks on the selected devices. The
+ * model gives each device a band of the result's columns: it copies the operands in, launches the
+ * product, and copies the result back. */
 #include "shims/cublas/shim_cublas.h"
 
 #include <cublasXt.h>
@@ -82,7 +83,7 @@ cublasStatus_t cublasXtGetPinningMemMode(cublasXtHandle_t x, cublasXtPinnedMemMo
     return CUBLAS_STATUS_SUCCESS;
 }
 
-struct band { /* of the result: all rows, some columns */
+struct band { /* a band of the result: all rows, some columns */
     enum vg_dtype type;
     size_t size, m, n, k;
     const void *a, *b;

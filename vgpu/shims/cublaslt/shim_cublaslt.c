@@ -1,6 +1,6 @@
-/* cuBLASLt's shim: descriptors are bags of attributes, kept as the caller set them; a product reads
- * types, shapes and transpositions out of them and goes the way of cuBLAS. The heuristic offers
- * three algorithms; the later ones are slower and run other kernels. */
+/* cuBLASLt's shim. A descriptor is a bag of attributes that stores what the caller set. A product
+ * reads types, shapes and transpositions from the bags and is then planned as in cuBLAS. The
+ * heuristic offers three algorithms; the later ones are slower and run other kernels. */
 #include "shims/cublaslt/shim_cublaslt.h"
 
 #include <stdlib.h>
@@ -49,7 +49,8 @@ cublasStatus_t bag_get(const void *descriptor, int key, void *value, size_t size
     struct bag *b = bag_of(descriptor);
     if (!b || key < 0 || key >= MAX_ATTRIBUTES)
         return CUBLAS_STATUS_INVALID_VALUE;
-    size_t has = b->attribute[key].size ? b->attribute[key].size : 4; /* unset: a zero */
+    /* An attribute that was not set reads as 0. */
+    size_t has = b->attribute[key].size ? b->attribute[key].size : 4;
     if (written)
         *written = has;
     if (size == 0)
@@ -234,8 +235,8 @@ struct operands {
     const void *at, *bt, *dt;
 };
 
-/* Row-major layouts are the transposed column-major product; the time is that of m x n x k anyway.
- */
+/* A product of row-major matrices is the transposed column-major product. It takes as long, so the
+ * order is ignored. */
 static cublasStatus_t describe(cublasLtHandle_t h, cublasLtMatmulDesc_t desc,
                                const struct operands *o, struct vg_product *g)
 {
@@ -264,7 +265,8 @@ static cublasStatus_t describe(cublasLtHandle_t h, cublasLtMatmulDesc_t desc,
     cublasStatus_t status = arithmetic(vg_profile(h->device), type, compute, &g->type);
     if (status != CUBLAS_STATUS_SUCCESS)
         return status;
-    if (g->type == VG_F8 && (!ta || tb || g->m % 16 || g->k % 16)) /* as on Ada and Hopper */
+    /* FP8 products must be in this form, as on Ada and Hopper. */
+    if (g->type == VG_F8 && (!ta || tb || g->m % 16 || g->k % 16))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     size_t size = vg_dtype_bytes(type == CUDA_R_32F ? VG_F32 : g->type);
     int align[3] = {vg_alignment(o->at, bag_number(o->a, CUBLASLT_MATRIX_LAYOUT_LD, 1), size),
@@ -292,7 +294,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     if (status != CUBLAS_STATUS_SUCCESS)
         return status;
     int64_t limit = bag_number(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, 0);
-    /* the first choice wants a workspace; without one the second takes its place */
+    /* The first algorithm needs a workspace; if the caller allows too little, the second comes
+     * first. */
     for (uint64_t rank = limit >= WORKSPACE ? 0 : 1; rank < ALGORITHMS && *returned < wanted;
          rank++)
         results[(*returned)++] =

@@ -1,5 +1,5 @@
-/* cuBLASLt's shim: what its files share. Descriptors are bags of attributes; the public ones hold a
- * pointer to theirs in their first word. */
+/* What the cuBLASLt shim's files share. A descriptor is a bag of attributes; the first word of the
+ * public descriptor struct points to its bag. */
 #ifndef VGPU_SHIM_CUBLASLT_H
 #define VGPU_SHIM_CUBLASLT_H
 
@@ -24,7 +24,7 @@ cublasStatus_t bag_create(void **out, size_t descriptor_size);
 cublasStatus_t bag_destroy(void *descriptor);
 cublasStatus_t bag_set(const void *descriptor, int key, const void *value, size_t size);
 cublasStatus_t bag_get(const void *descriptor, int key, void *value, size_t size, size_t *written);
-/* A number of up to eight bytes, or `unset`. */
+/* The value of an attribute as a number; `unset` if it was not set. */
 int64_t bag_number(const void *descriptor, int key, int64_t unset);
 bool bag_there(const void *descriptor);
 

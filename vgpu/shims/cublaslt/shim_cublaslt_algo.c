@@ -1,6 +1,7 @@
-/* Algorithms that a program chooses itself. There are three: the first wants a workspace, the later
- * ones are slower. The word of an algorithm is its rank; behind it is what the program configured,
- * which changes nothing. */
+/* cuBLASLt's calls by which a program chooses an algorithm itself. There are three: the first needs
+ * a workspace, the later ones are slower. The first word of a cublasLtMatmulAlgo_t is the
+ * algorithm's rank; the words behind it store what the program configured, which does not change
+ * the model. */
 #include "shims/cublaslt/shim_cublaslt.h"
 
 #include <string.h>
@@ -44,7 +45,7 @@ static cublasStatus_t give(void *to, size_t room, const void *value, size_t size
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* One tile, one pipeline, nothing else to choose. */
+/* Each algorithm offers one tile size, one number of stages and no other choice. */
 cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t *algo,
                                                  cublasLtMatmulAlgoCapAttributes_t key, void *to,
                                                  size_t room, size_t *written)
@@ -62,7 +63,7 @@ cublasStatus_t cublasLtMatmulAlgoConfigSetAttribute(cublasLtMatmulAlgo_t *algo,
     if (!algo || !value || size == 0 || size > 4 || (unsigned)key >= SETTINGS)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (key == CUBLASLT_ALGO_CONFIG_ID)
-        return CUBLAS_STATUS_NOT_SUPPORTED; /* it may only be read */
+        return CUBLAS_STATUS_NOT_SUPPORTED; /* the id may only be read */
     memcpy((char *)&algo->data[1] + 4 * key, value, size);
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -1,5 +1,5 @@
-/* Descriptors in memory of the program's own, which nobody destroys: each place keeps one bag. And
- * changes of a matrix' layout. */
+/* Descriptors that lie in the program's own memory, which no call destroys: the shim keeps one bag
+ * for each address. Also the call that transforms a matrix's layout. */
 #include "shims/cublaslt/shim_cublaslt.h"
 
 #include <pthread.h>
@@ -14,7 +14,8 @@ static struct place {
     struct place *next;
 } * places[PLACES];
 
-/* What an earlier descriptor at this place was told is gone. */
+/* Gives the descriptor at this address an empty bag: what an earlier one there was told is
+ * forgotten. */
 static cublasStatus_t init(void *descriptor, size_t has, size_t wants)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,6 +1,6 @@
-/* libcuda of the virtual GPU: what its files share. CUresult and cudaError_t agree on the numbers
- * that the core returns. CUcontext points to the device; a stream, an event and a kernel are the
- * runtime's, so programs may mix both interfaces. */
+/* What the files of the virtual GPU's libcuda share. CUresult and cudaError_t have the same numbers
+ * for all errors that the core returns. A CUcontext points to the device's struct; streams, events
+ * and kernels are the same objects as the runtime's, so a program may mix both interfaces. */
 #ifndef VGPU_SHIM_CUDA_H
 #define VGPU_SHIM_CUDA_H
 
@@ -12,7 +12,8 @@
 
 #define CBID(name) ((uint32_t)CUPTI_DRIVER_TRACE_CBID_##name)
 
-/* Opens a call; returns from the function when CUDA cannot start. */
+/* Opens a call (correlation id, CUPTI's enter callback). Returns from the surrounding function when
+ * CUDA cannot start. */
 #define OPEN(api, name)                                                                            \
     struct vg_api api;                                                                             \
     do {                                                                                           \
@@ -22,7 +23,8 @@
     } while (0)
 #define CLOSE(api, result) return (CUresult)vg_api_exit(&(api), (int)(result))
 
-/* Opens a call on a stream. Not 0: the call is closed already, return it. */
+/* Opens a call on a stream and looks up the stream. If the result is not 0, the call is already
+ * closed and the caller returns the result. */
 static inline int open_on(struct vg_api *api, uint32_t cbid, CUstream handle, struct vg_stream **s)
 {
     int bad = vg_api_enter_driver(api, cbid);
@@ -41,8 +43,9 @@ static inline int open_on(struct vg_api *api, uint32_t cbid, CUstream handle, st
             return (CUresult)bad_;                                                                 \
     } while (0)
 
-/* A call in one row: its name, what its callback id has behind that, its parameters, and what it
- * returns, an expression that may use `api` and, of ROW_ON, the stream `s`. */
+/* Defines a call in one row: its name, the suffix of its name among CUPTI's callback ids, its
+ * parameters, and an expression for its result. The expression may use `api` and, in ROW_ON, the
+ * stream `s`. */
 #define ROW(name, form, params, ...)                                                               \
     CUresult name params                                                                           \
     {                                                                                              \
@@ -56,7 +59,7 @@ static inline int open_on(struct vg_api *api, uint32_t cbid, CUstream handle, st
         CLOSE(api, (__VA_ARGS__));                                                                 \
     }
 
-/* Rows of shims/calls/. */
+/* Defines the rows of shims/calls/ for the driver. */
 #define BOTH(Name, runtime, form, params, ...)                                                     \
     CUresult cu##Name params                                                                       \
     {                                                                                              \
@@ -72,17 +75,19 @@ static inline int open_on(struct vg_api *api, uint32_t cbid, CUstream handle, st
 #define BOTH_TWICE(Name, runtime, runtime_ptsz, form, params, stream, ...)                         \
     BOTH_ON(Name, runtime, form, params, stream, __VA_ARGS__)
 
-/* Tells of memory that is allocated or released. */
+/* Reports memory that was allocated or, with `release`, freed. */
 void emit_memory(const void *ptr, size_t bytes, bool release, bool async, enum vg_memory_kind kind);
-/* Arguments in one block, as a launch's `extra` gives them. */
+/* Takes a kernel's arguments from one block, as `extra` of a launch gives them. */
 void launch_block(struct vg_shape *shape, void *const *extra);
 
-/* A copy of a box as the core wants it; a CUresult number. */
+/* Translates a 3D copy for the core. Returns a CUresult number. */
 int box_of(const CUDA_MEMCPY3D *c, bool async, struct vg_copy *out);
-/* A file's contents behind a zero, to be freed; NULL: it cannot be read. */
+/* Reads a file into memory, followed by zeros; the caller frees it. NULL: the file cannot be
+ * read. */
 char *image_file(const char *path, size_t *size);
 
-/* What a call is called in the form that CUDA 12 gave it; NULL: as today (shim_cuda_forms12.c). */
+/* The name of the form that CUDA 12 meant by `name`. NULL: the same as today's
+ * (shim_cuda_forms12.c). */
 const char *form_of_12(const char *name);
 
 static inline bool device_known(CUdevice d)

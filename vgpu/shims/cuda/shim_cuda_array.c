@@ -1,5 +1,6 @@
-/* Arrays, copies of boxes, texture and surface objects by the driver. An object is the description
- * that it was made from, as in the runtime; the two kinds of arrays are not exchanged. */
+/* The driver's arrays, copies of boxes, texture and surface objects. An object stores the
+ * description that it was made from, as in the runtime. The driver's arrays cannot be used in the
+ * runtime's calls, nor the other way round. */
 #include "shims/cuda/shim_cuda.h"
 
 #include <stdlib.h>
@@ -109,9 +110,10 @@ CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *out, CUarray array)
 
 /* ---- copies of boxes ---- */
 
-/* One end of a copy: positions count bytes, rows and slices. */
+/* One end of a copy: an address and the bytes from row to row and from slice to slice. Positions
+ * count bytes, rows and slices. */
 struct end {
-    char *at; /* NULL: none */
+    char *at; /* NULL: the end is missing or invalid */
     size_t pitch, slice;
 };
 

@@ -1,4 +1,4 @@
-/* Devices and their contexts. Each device has one context; making it current is making the device
+/* Devices and their contexts. Each device has one context; making it current makes the device
  * current. */
 #include "shims/cuda/shim_cuda.h"
 #include "core/core_attributes.h"
@@ -143,7 +143,8 @@ CUresult cuCtxPopCurrent(CUcontext *out)
     CLOSE(api, make_current(depth > 0 ? below[--depth] : NULL));
 }
 
-/* There is one context for each device: a new one is that, put on top of the thread's stack. */
+/* Each device has only one context, so "creating" one pushes the device's context on the thread's
+ * stack. */
 static int create(CUcontext *out, CUdevice d)
 {
     if (!out || !device_known(d) || depth == DEPTH)
@@ -154,7 +155,7 @@ static int create(CUcontext *out, CUdevice d)
     return make_current(*out);
 }
 
-/* The forms of all releases: `rest` differs. */
+/* Defines one release's form of cuCtxCreate; the forms differ in their parameter list `rest`. */
 #define CONTEXT_CREATE(name, rest)                                                                 \
     CUresult name rest;                                                                            \
     CUresult name rest                                                                             \
@@ -242,6 +243,6 @@ ROW(cuCtxGetLimit, , (size_t * value, CUlimit limit),
      CUDA_SUCCESS))
 ROW(cuCtxSetLimit, , (CUlimit limit UNUSED, size_t value UNUSED), CUDA_SUCCESS)
 
-#undef cuCtxSynchronize /* newer headers name its form for a given context so */
+#undef cuCtxSynchronize /* newer headers define this name as the form that takes a context */
 CUresult cuCtxSynchronize(void);
 ROW(cuCtxSynchronize, , (void), vg_device_sync())

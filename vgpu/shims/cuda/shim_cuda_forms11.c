@@ -1,5 +1,5 @@
-/* Graph calls in the forms that they had in CUDA 11, which programs that look calls up by their
- * bare names still use (tinygrad): a kernel node without context, an instantiation with a log. */
+/* Graph calls in their forms of CUDA 11: a kernel node without a context, an instantiation with a
+ * log. Programs that look calls up by their bare names (tinygrad) still get and use these. */
 #include "shims/cuda/shim_cuda.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #undef cuGraphExecKernelNodeSetParams
 #undef cuGraphInstantiate
 
-/* Today's parameters begin with the old ones. */
+/* Today's parameters begin with the members of the old ones. */
 _Static_assert(offsetof(CUDA_KERNEL_NODE_PARAMS, kern) >= sizeof(CUDA_KERNEL_NODE_PARAMS_v1),
                "the context and the kernel come last");
 static CUDA_KERNEL_NODE_PARAMS today(const CUDA_KERNEL_NODE_PARAMS_v1 *old)

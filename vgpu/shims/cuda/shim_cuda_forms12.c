@@ -1,10 +1,10 @@
-/* Calls in the forms that they had in CUDA 12 and that CUDA 13's header calls by other names:
- * without the data of edges. Programs built with CUDA 12 call them; TensorFlow is one. */
+/* Calls in their forms of CUDA 12, without data of edges, to which CUDA 13's header gives other
+ * names. Programs that were built with CUDA 12 call them (TensorFlow). */
 #include "shims/cuda/shim_cuda.h"
 
 #include <string.h>
 
-/* Declares the form and defines it by today's. */
+/* Declares a CUDA 12 form and defines it by today's form. */
 #define FORM(name, params, today)                                                                  \
     CUresult name params;                                                                          \
     CUresult name params                                                                           \

@@ -1,5 +1,5 @@
-/* Graphs by the driver: what it shares with the runtime, what it makes of a node's parameters, and
- * the instantiations, whose forms are its own. */
+/* The driver's graphs: the rows that it shares with the runtime, the functions that read a node's
+ * parameters, and the instantiation calls, whose forms only the driver has. */
 #include "shims/cuda/shim_cuda.h"
 
 #define CONTEXT , CUcontext context UNUSED
@@ -88,7 +88,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph graph,
     CLOSE(api, bad);
 }
 
-/* Its form before CUDA 12. */
+/* The form of the call before CUDA 12. */
 CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *bad_node, char *log,
                                size_t log_bytes);
 CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *bad_node, char *log,

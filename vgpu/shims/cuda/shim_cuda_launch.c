@@ -1,4 +1,5 @@
-/* Launches by the driver, and how much of a device a kernel fills. */
+/* The driver's launches, and the occupancy calls: how many blocks of a kernel fit on a
+ * multiprocessor. */
 #include "core/core_attributes.h"
 #include "shims/cuda/shim_cuda.h"
 
@@ -76,7 +77,8 @@ ROW(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, ,
     (int *blocks, CUfunction f, int block, size_t smem, unsigned flags UNUSED),
     blocks_per_sm(vg_function_of(f), block, smem, blocks))
 
-/* The block size that fills a multiprocessor best, the largest of several. */
+/* Sets *block to the block size that puts the most threads on a multiprocessor, the largest if
+ * there are several. */
 static int best_block(int *min_grid, int *block, const struct vg_function *f,
                       CUoccupancyB2DSize smem_of, size_t smem, int limit)
 {
@@ -114,7 +116,8 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *out, CUfunction f, int 
     if (!known || !out || blocks <= 0)
         CLOSE(api, known ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
     size_t each = (size_t)vg_shared_per_sm(here()) / (size_t)blocks;
-    size_t taken = known->smem_static + 1024; /* the system's own */
+    /* Bytes of shared memory that the system takes for each block. */
+    size_t taken = known->smem_static + 1024;
     *out = each > taken ? each - taken : 0;
     CLOSE(api, CUDA_SUCCESS);
 }

@@ -1,5 +1,5 @@
-/* Launches as programs wrote them before CUDA 4: the block's size and the arguments are kept with
- * the function, a launch gives the grid. */
+/* Launches in the form from before CUDA 4: separate calls set the block size and the arguments of a
+ * function, and a launch gives the grid. */
 #include "shims/cuda/shim_cuda.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct kept {
 static struct kept *all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* NULL: no function, or out of memory. */
+/* What was set for this function. NULL: not a function, or out of memory. */
 static struct kept *kept_of(CUfunction f)
 {
     if (!vg_function_of(f))

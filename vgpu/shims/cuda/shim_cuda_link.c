@@ -1,7 +1,7 @@
-/* The driver's linker. Its output is its input: PTX texts, one after the other, in the form that
- * a module takes. It uses object files and libraries of device code (relocatable cubins,
- * cudadevrt) only if there is nothing else, because kernels are found by name and nothing in
- * them runs. */
+/* The driver's linker. Its output is its input: the PTX texts, one after the other, in the form
+ * that a module takes. Object files and libraries of device code (relocatable cubins, cudadevrt)
+ * become the output only if there is no PTX, because modules find kernels by name and the shim
+ * executes no machine code. */
 #include "shims/cuda/shim_cuda.h"
 
 #include <stdlib.h>
@@ -11,9 +11,9 @@ enum { LINK_MAGIC = 0x76676c6b };
 
 struct link {
     uint32_t magic;
-    char *text; /* PTX */
+    char *text; /* the PTX texts */
     size_t size;
-    char *binary; /* the first image that is no text */
+    char *binary; /* the first input that is not PTX */
     size_t binary_size;
 };
 
@@ -35,7 +35,7 @@ CUresult cuLinkCreate(unsigned n, CUjit_option *options, void **values, CUlinkSt
     CLOSE(api, CUDA_SUCCESS);
 }
 
-/* `data` need not end with a zero. */
+/* Appends PTX. `data` need not end with a zero byte. */
 static int add_text(struct link *l, const char *data, size_t size)
 {
     size = strnlen(data, size);

@@ -1,4 +1,5 @@
-/* Memory in two halves by the driver: allocations without an address, addresses without memory. */
+/* The driver's virtual memory management: physical allocations without an address, reserved address
+ * ranges without memory, and mapping one to the other. */
 #include "core/core_map.h"
 #include "shims/cuda/shim_cuda.h"
 
@@ -20,7 +21,7 @@ static struct vg_physical *physical_of(CUmemGenericAllocationHandle h)
     return vg_physical_check((struct vg_physical *)(uintptr_t)h); /* NOLINT */
 }
 
-/* Memory of the host is not modelled in this form. */
+/* Physical allocations in host memory are not modelled. */
 static int known_place(const CUmemAllocationProp *p)
 {
     if (!p || p->type != CU_MEM_ALLOCATION_TYPE_PINNED)
@@ -86,7 +87,7 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *out,
 CUresult cuMemAddressReserve(CUdeviceptr *out, size_t bytes, size_t align, CUdeviceptr wish,
                              unsigned long long flags)
 {
-    (void)wish; /* a hint */
+    (void)wish; /* the wanted address is only a hint */
     OPEN(api, cuMemAddressReserve);
     void *base = NULL;
     int bad = !out || flags ? (int)CUDA_ERROR_INVALID_VALUE : vg_reserve(&base, bytes, align);
@@ -103,7 +104,8 @@ CUresult cuMemMap(CUdeviceptr p, size_t bytes, size_t offset, CUmemGenericAlloca
     OPEN(api, cuMemMap);
     api.host_ns = (int64_t)here()->map_ns;
     struct vg_physical *memory = physical_of(h);
-    bool right = memory && offset == 0 && !flags; /* as the driver asks today */
+    /* today's driver refuses any offset and any flag. */
+    bool right = memory && offset == 0 && !flags;
     CLOSE(api, right ? vg_map(at(p), bytes, memory) : (int)CUDA_ERROR_INVALID_VALUE);
 }
 
@@ -125,7 +127,7 @@ CUresult cuMemSetAccess(CUdeviceptr p, size_t bytes, const CUmemAccessDesc *acce
     CLOSE(api, right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* All devices may read and write what is mapped. */
+/* All devices may always read and write mapped memory. */
 CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *where, CUdeviceptr p)
 {
     OPEN(api, cuMemGetAccess);
@@ -137,7 +139,8 @@ CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *where, C
     CLOSE(api, CUDA_SUCCESS);
 }
 
-/* ---- memory of other processes: a file says its size; its contents stay where they are ---- */
+/* ---- memory shared between processes: a file carries its size and properties, not its contents
+ * ---- */
 
 struct share {
     uint32_t magic;

@@ -1,4 +1,4 @@
-/* Memory by the driver: allocation, copies, memsets, what a pointer is. */
+/* The driver's memory: allocation, copies, memsets, and questions about a pointer. */
 #include "shims/cuda/shim_cuda.h"
 
 #include <string.h>
@@ -132,9 +132,10 @@ ROW(cuMemHostGetDevicePointer, _v2, (CUdeviceptr * out, void *p, unsigned flags 
     (*out = (CUdeviceptr)(uintptr_t)p,
      vg_pointer(p).kind == VG_MEM_PAGEABLE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS))
 
-/* ---- copies; the kinds are the runtime's: 1 in, 2 out, 3 on the device, 4 by the pointers ---- */
+/* ---- copies; kinds are numbered as in the runtime: 1 to the device, 2 to the host, 3 within the
+ * device, 4 as the pointers say ---- */
 
-/* cuda.h gives these names their newest form, which is that of the callback ids, too. */
+/* cuda.h maps these names to their newest form (_v2), and so do the callback ids. */
 #define COPY(name, params, to, from, kind_, async_, stream)                                        \
     ROW_ON(name, , params, stream,                                                                 \
            vg_copy(s, &(struct vg_copy){.dst = (to),                                               \
@@ -155,7 +156,7 @@ COPY(cuMemcpyDtoDAsync, (CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstrea
 COPY(cuMemcpy, (CUdeviceptr dst, CUdeviceptr src, size_t bytes), at(dst), at(src), 4, false, NULL)
 COPY(cuMemcpyAsync, (CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream), at(dst),
      at(src), 4, true, stream)
-/* Contexts are devices, which the pointers name. */
+/* A context stands for its device, which the pointers already tell. */
 COPY(cuMemcpyPeer,
      (CUdeviceptr dst, CUcontext to_ UNUSED, CUdeviceptr src, CUcontext from_ UNUSED, size_t bytes),
      at(dst), at(src), 3, false, NULL)
@@ -164,7 +165,8 @@ COPY(cuMemcpyPeerAsync,
       CUstream stream),
      at(dst), at(src), 3, true, stream)
 
-/* Only the lowest byte of a word is written, so a word of equal bytes is set as it should be. */
+/* The core sets bytes, so only the lowest byte of a 16- or 32-bit value is written. That is right
+ * for values whose bytes are all equal, such as 0. */
 #define SET(name, type, async, stream, ...)                                                        \
     ROW_ON(name, , (CUdeviceptr p, type value, size_t n __VA_ARGS__), stream,                      \
            vg_memset(s, at(p), (int)(value & 255), n * sizeof value, async))
@@ -175,7 +177,7 @@ SET(cuMemsetD8Async, unsigned char, true, stream, , CUstream stream)
 SET(cuMemsetD16Async, unsigned short, true, stream, , CUstream stream)
 SET(cuMemsetD32Async, unsigned, true, stream, , CUstream stream)
 
-/* ---- what a pointer is ---- */
+/* ---- questions about a pointer ---- */
 
 CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdeviceptr p)
 {

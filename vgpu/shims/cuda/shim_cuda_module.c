@@ -1,4 +1,5 @@
-/* Modules and their kernels, as Triton, NVRTC's users and the runtime's library calls load them. */
+/* Modules and their kernels, as Triton, programs that use NVRTC and the runtime's library calls
+ * load them. */
 #include "code/image.h"
 #include "shims/cuda/shim_cuda.h"
 
@@ -10,7 +11,7 @@ enum { MODULE_MAGIC = 0x76676d6f };
 
 struct module {
     uint32_t magic;
-    void *image; /* own: the caller's may go away before a kernel is asked for */
+    void *image; /* own copy: the caller may free its image before it asks for a kernel */
     struct variable {
         char *name;
         void *device;
@@ -67,7 +68,7 @@ static int find(struct module *m, const char *name, void **out)
         return m ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
     if (!vg_image_kernel(m->image, name, here()->cc_major * 10 + here()->cc_minor, &found))
         return CUDA_ERROR_NOT_FOUND;
-    char *kept = strdup(name); /* records point to it, to the end of the process */
+    char *kept = strdup(name); /* never freed: records point to it until the process ends */
     struct vg_function *f = kept ? vg_function_new(NULL, kept) : NULL;
     if (!f) {
         free(kept);
@@ -77,7 +78,8 @@ static int find(struct module *m, const char *name, void **out)
     f->smem_static = found.smem_static;
     f->module = m;
     f->image = m->image;
-    vg_function_look(f); /* the module may be unloaded before a launch needs it */
+    /* Now, because the module may be unloaded before the first launch would read it. */
+    vg_function_look(f);
     *out = f;
     return CUDA_SUCCESS;
 }
@@ -85,7 +87,7 @@ static int find(struct module *m, const char *name, void **out)
 ROW(cuModuleLoadData, , (CUmodule * out, const void *image),
     (api.host_ns = (int64_t)here()->module_load_ns, load((void **)out, image)))
 
-/* The compiler has nothing to say: its texts are empty. */
+/* The shim's compiler has no messages: empties the log buffers of a load. */
 static void empty_logs(unsigned n, const CUjit_option *options, void **values)
 {
     for (unsigned i = 0; options && values && i < n; i++) {
@@ -94,7 +96,7 @@ static void empty_logs(unsigned n, const CUjit_option *options, void **values)
             *(char *)values[i] = 0;
         if (options[i] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES ||
             options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
-            values[i] = NULL; /* how much of the buffer is filled */
+            values[i] = NULL; /* 0 bytes of the buffer are filled */
     }
 }
 
@@ -116,7 +118,8 @@ char *image_file(const char *path, size_t *size)
     char *all = NULL;
     long n = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
     if (n >= 0 && fseek(f, 0, SEEK_SET) == 0)
-        all = calloc(1, (size_t)n + sizeof(uint64_t) * 8); /* headers may be looked for */
+        /* Zeros behind the contents: image parsers may read a header past the end. */
+        all = calloc(1, (size_t)n + sizeof(uint64_t) * 8);
     if (all && fread(all, 1, (size_t)n, f) != (size_t)n) {
         free(all);
         all = NULL;
@@ -144,7 +147,7 @@ ROW(cuModuleUnload, , (CUmodule m), unload(module_of(m)))
 ROW(cuModuleGetFunction, , (CUfunction * out, CUmodule m, const char *name),
     find(module_of(m), name, (void **)out))
 
-/* One that the image may have, but does not tell of, gets this much. */
+/* Bytes for a variable that the image may contain but does not describe. */
 static const size_t unknown_room = 65536;
 
 static int variable_new(struct module *m, const char *name, struct variable **out)

@@ -1,4 +1,5 @@
-/* Memory pools by the driver: what it shares with the runtime, and allocation from one. */
+/* The driver's memory pools: the rows that it shares with the runtime, and allocation from a
+ * pool. */
 #include "shims/cuda/shim_cuda.h"
 
 typedef CUmemLocation call_location;
@@ -8,7 +9,8 @@ typedef CUmemAccessDesc call_access;
 typedef CUmemAccess_flags call_access_flags;
 #include "shims/calls/pool.h"
 
-/* CUPTI has no names for these forms of CUDA 13: they count as those before. */
+/* These calls are new in CUDA 13 and CUPTI has no callback ids for them: they get the id of `like`,
+ * the call that they replace. */
 #define PLACED(name, like, params, result)                                                         \
     CUresult name params                                                                           \
     {                                                                                              \

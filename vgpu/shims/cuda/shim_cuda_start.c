@@ -1,5 +1,5 @@
-/* Start, versions, the names of errors, and the way by which most programs find the driver's
- * calls: cuGetProcAddress. */
+/* Start, versions, names of errors, and cuGetProcAddress, by which most programs find the driver's
+ * calls. */
 #include "shims/cuda/shim_cuda.h"
 
 #include <dlfcn.h>
@@ -55,8 +55,8 @@ static const struct {
 #undef E
 };
 
-/* Libraries of NVIDIA's that are not modelled and have a runtime of their own linked in. Once for
- * each. */
+/* Prints, once for each library, that this NVIDIA library is not modelled. These libraries have a
+ * CUDA runtime of their own linked in, so they reach the driver directly. */
 static void name_library(const char *path)
 {
     static const char *const names[] = {"libnpp", "libnvjpeg", "libcudss", "libcutensor"};
@@ -70,8 +70,8 @@ static void name_library(const char *path)
                     file);
 }
 
-/* Tables that only NVIDIA's own libraries know. A runtime that is linked in ends with an error
- * of its own if it does not get them. */
+/* Export tables are known to NVIDIA's own libraries only. A runtime that is linked into a library
+ * asks for one at its start and ends with an error of its own if it gets none. */
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
     Dl_info caller;
@@ -107,7 +107,8 @@ CUresult cuGetErrorString(CUresult error, const char **out)
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* What the header of this version calls a function that has had several forms. */
+/* For a function that has had several forms: the name of the form that this version's header means.
+ * Filled at build time. */
 static const struct {
     const char *name, *now;
 } forms[] = {
@@ -123,8 +124,9 @@ static void *own_symbol(const char *name)
     return self ? dlsym(self, name) : NULL;
 }
 
-/* Programs ask for the names of the header they were built with; for what has had several forms
- * they get the newest. A call that is exported but not modelled is found, too: it says so when
+/* Finds a call by its bare name, as the header of the caller's version spells it. If the call has
+ * had several forms, the caller gets the newest, or CUDA 12's if it asks for a version before 13. A
+ * call that the shim exports but does not model is found, too; it reports this when it is
  * called. */
 CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags,
                           CUdriverProcAddressQueryResult *status)
@@ -144,7 +146,7 @@ CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t 
 }
 
 #if CUDA_VERSION >= 12090
-/* The virtual driver has nothing to tell. */
+/* The virtual driver writes no log, so the callback is never called. */
 CUresult cuLogsRegisterCallback(CUlogsCallback call, void *user, CUlogsCallbackHandle *out)
 {
     static int listener;
@@ -161,7 +163,7 @@ CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle handle)
 }
 #endif
 
-/* Its form before the status was added. */
+/* The form from before the `status` argument was added. */
 #undef cuGetProcAddress
 CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags);
 CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t flags)

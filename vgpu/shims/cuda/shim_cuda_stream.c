@@ -1,5 +1,5 @@
-/* Streams, events and capture by the driver: what it shares with the runtime, and what it has
- * alone. */
+/* The driver's streams, events and capture: the rows that it shares with the runtime, and the calls
+ * that only the driver has. */
 #include "shims/cuda/shim_cuda.h"
 
 typedef CUstreamCaptureMode call_mode;
@@ -11,7 +11,7 @@ typedef cuuint64_t call_id;
 
 ROW(cuStreamCreate, , (CUstream * out, unsigned flags), new_stream(&api, out, flags, 0))
 
-#undef cuStreamGetCtx /* its newer form knows of green contexts, which are not modelled */
+#undef cuStreamGetCtx /* its newer form returns green contexts, which are not modelled */
 CUresult cuStreamGetCtx(CUstream stream, CUcontext *out);
 ROW_ON(cuStreamGetCtx, , (CUstream stream, CUcontext *out), stream,
        (*out = (CUcontext)(void *)&vg_core.device[s->device], CUDA_SUCCESS))

@@ -1,4 +1,4 @@
-/* Descriptions of tensors for bulk copies. */
+/* Tensor maps: descriptions of tensors for the device's bulk copies. */
 #include "code/tensor.h"
 #include "shims/cuda/shim_cuda.h"
 
@@ -23,7 +23,7 @@ static unsigned bits_of(CUtensorMapDataType type)
     case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
         return 32;
     default:
-        return 4; /* the packed types of later cards */
+        return 4; /* the packed 4-bit types of later cards */
     }
 }
 

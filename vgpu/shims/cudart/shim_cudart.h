@@ -1,7 +1,7 @@
-/* libcudart of the virtual GPU: what its files share. A call is opened (correlation id, CUPTI's
- * enter), resolved to a stream where it has one, and closed with its result. Functions that take a
- * stream exist twice: the plain name means the legacy default stream by 0, the _ptsz/_ptds name the
- * thread's own. */
+/* What the files of the virtual GPU's libcudart share. A call is opened (correlation id, CUPTI's
+ * enter callback), resolved to a stream if it has one, and closed with its result. Functions that
+ * take a stream exist twice: in the plain one a handle of 0 means the legacy default stream, in the
+ * _ptsz or _ptds one the thread's own default stream. */
 #ifndef VGPU_SHIM_CUDART_H
 #define VGPU_SHIM_CUDART_H
 
@@ -13,7 +13,7 @@
 
 #define CBID(name) ((uint32_t)CUPTI_RUNTIME_TRACE_CBID_##name)
 
-/* Opens a call; returns from the function when CUDA cannot start. */
+/* Opens a call. Returns from the surrounding function when CUDA cannot start. */
 #define OPEN(api, name)                                                                            \
     struct vg_api api;                                                                             \
     do {                                                                                           \
@@ -28,7 +28,8 @@ struct place {
     uint32_t cbid;
 };
 
-/* Opens a call on a stream. Not 0: the call is closed already, return it. */
+/* Opens a call on a stream and looks up the stream. If the result is not 0, the call is already
+ * closed and the caller returns the result. */
 static inline int open_on(struct vg_api *api, struct place at, cudaStream_t handle,
                           struct vg_stream **s)
 {
@@ -39,13 +40,13 @@ static inline int open_on(struct vg_api *api, struct place at, cudaStream_t hand
     return bad ? vg_api_exit(api, bad) : 0;
 }
 
-/* Defines NAME and NAME+SUFFIX: `result` is what they return, and may use `at`. The names of the
- * callback ids are pasted here: CUDA 12's build gives the functions other names (cudart12/names.h).
- */
+/* Defines NAME and NAME+SUFFIX. Both return the expression `result`, which may use `at`. The names
+ * of the callback ids are pasted in this macro, before the function's name is expanded, because the
+ * build for CUDA 12 renames functions by macros (cudart12/names.h). */
 #define TWIN(name, version, suffix, suffix_version, params, result)                                \
     TWO(name, CBID(name##_##version), name##suffix, CBID(name##suffix##_##suffix_version), params, \
         result)
-/* The same for a call on a stream: `result` may use `api` and the stream `s`. */
+/* TWIN for a call on a stream: `result` may use `api` and the stream `s`. */
 #define TWIN_ON(name, version, suffix, suffix_version, params, stream, result)                     \
     TWO(name, CBID(name##_##version), name##suffix, CBID(name##suffix##_##suffix_version), params, \
         ON_STREAM(at, stream, result))
@@ -69,8 +70,8 @@ static inline int open_on(struct vg_api *api, struct place at, cudaStream_t hand
         (cudaError_t)(bad_ ? bad_ : vg_api_exit(&api, (int)(result)));                             \
     })
 
-/* A call in one row: its name, the version in its callback id, its parameters, and what it returns,
- * an expression that may use `api`. */
+/* Defines a call in one row: its name, the version in its callback id, its parameters, and an
+ * expression for its result, which may use `api`. */
 #define ROW(name, version, params, ...)                                                            \
     cudaError_t name params                                                                        \
     {                                                                                              \
@@ -78,7 +79,7 @@ static inline int open_on(struct vg_api *api, struct place at, cudaStream_t hand
         CLOSE(api, (__VA_ARGS__));                                                                 \
     }
 
-/* Rows of shims/calls/. */
+/* Defines the rows of shims/calls/ for the runtime. */
 #define BOTH(Name, version, driver, params, ...)                                                   \
     cudaError_t cuda##Name params                                                                  \
     {                                                                                              \
@@ -95,9 +96,9 @@ static inline int open_on(struct vg_api *api, struct place at, cudaStream_t hand
     TWO(cuda##Name, CBID(cuda##Name##_##version), cuda##Name##_ptsz,                               \
         CBID(cuda##Name##_ptsz_##ptsz_version), params, ON_STREAM(at, stream, (__VA_ARGS__)))
 
-/* A kernel by the address that the program launches, or by its handle. */
+/* Finds a kernel by the host address that the program launches, or by its handle. NULL: unknown. */
 struct vg_function *function_find(const void *host_or_kernel);
-/* Tells CUPTI of memory that was allocated or, with `release`, freed. */
+/* Reports memory that was allocated or, with `release`, freed to CUPTI. */
 void emit_memory(void *ptr, size_t bytes, bool release, bool async, enum vg_memory_kind kind);
 
 #endif

@@ -1,5 +1,5 @@
-/* Arrays, mipmapped arrays, texture and surface objects. No kernel reads through them: an object is
- * the description that it was made from. */
+/* The runtime's arrays, mipmapped arrays, texture and surface objects. No kernel reads through
+ * them, so an object only stores the description that it was made from. */
 #include "shims/cudart/shim_cudart_array.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct cudaMipmappedArray {
     struct cudaArray *level[LEVELS];
 };
 
-struct object { /* a texture or a surface */
+struct object { /* of a texture or of a surface */
     struct cudaResourceDesc resource;
     struct cudaTextureDesc texture;
     struct cudaResourceViewDesc view;

@@ -1,5 +1,5 @@
-/* Arrays: what textures and surfaces are over. Here their elements lie one behind the other, row by
- * row, in device memory. */
+/* Arrays, which textures and surfaces read. In the virtual GPU an array's elements lie row by row
+ * in device memory. */
 #ifndef VGPU_SHIM_CUDART_ARRAY_H
 #define VGPU_SHIM_CUDART_ARRAY_H
 
@@ -8,10 +8,10 @@
 struct cudaArray {
     uint32_t magic;
     struct cudaChannelFormatDesc format;
-    struct cudaExtent extent; /* elements; 0 = this dimension is not there */
+    struct cudaExtent extent; /* in elements; 0: the array does not have this dimension */
     unsigned flags;
     void *memory;
-    size_t pitch; /* bytes of a row */
+    size_t pitch; /* bytes from row to row */
 };
 
 /* NULL: not an array. */
@@ -25,7 +25,7 @@ static inline size_t array_rows(const struct cudaArray *a)
     return a->extent.height ? a->extent.height : 1;
 }
 
-/* What a 3D copy does, for vg_copy. -1: an end of it is missing. */
+/* Translates a 3D copy for vg_copy. -1: one of its ends is missing. */
 int box_of(const struct cudaMemcpy3DParms *p, bool async, struct vg_copy *out);
 
 #endif

@@ -1,7 +1,7 @@
-/* Copies to, from and between arrays, copies and memsets of boxes (2D and 3D). */
+/* The runtime's copies to, from and between arrays, and copies and memsets of boxes (2D and 3D). */
 #include "shims/cudart/shim_cudart_array.h"
 
-/* One end of a copy: an address, and bytes from row to row and from slice to slice. */
+/* One end of a copy: an address and the bytes from row to row and from slice to slice. */
 struct end {
     char *at;
     size_t pitch, slice;
@@ -43,7 +43,7 @@ static cudaError_t box_copy(struct place at, struct end dst, struct end src, siz
     return copy_box(at, &c, handle);
 }
 
-/* An array at a position (in bytes and rows); .at = NULL if it is none. */
+/* The end in an array at position x (bytes), y (rows). `.at` is NULL if `array` is not an array. */
 static struct end array_end(const struct cudaArray *array, size_t x, size_t y)
 {
     const struct cudaArray *a = array_of(array);
@@ -79,7 +79,8 @@ TWIN(cudaMemcpy2DFromArrayAsync, v3020, _ptsz, v7000,
      box_copy(at, memory_end(dst, pitch), array_end(src, x, y), width, height, (int)kind, true,
               stream))
 
-/* A run of bytes in an array: it may go over the ends of rows, which lie one behind the other. */
+/* Copies `bytes` consecutive bytes of an array. They may cross the ends of rows, because rows lie
+ * one after the other without gaps. */
 TWIN(cudaMemcpyToArray, v3020, _ptds, v7000,
      (cudaArray_t dst, size_t x, size_t y, const void *src, size_t bytes, enum cudaMemcpyKind kind),
      box_copy(at, array_end(dst, x, y), memory_end(src, bytes), bytes, 1, (int)kind, false, NULL))
@@ -94,7 +95,7 @@ TWIN(cudaMemcpy2DArrayToArray, v3020, _ptds, v7000,
      ((void)kind, box_copy(at, array_end(dst, dx, dy), array_end(src, sx, sy), width, height,
                            cudaMemcpyDefault, false, NULL)))
 
-/* Where one end of a 3D copy lies: positions count elements in an array, bytes elsewhere. */
+/* One end of a 3D copy. Its position counts elements in an array, bytes in other memory. */
 static struct end end_3d(cudaArray_const_t array, struct cudaPos pos, struct cudaPitchedPtr ptr)
 {
     const struct cudaArray *a = array_of(array);
@@ -154,7 +155,8 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent extent)
           vg_malloc(vg_current_device(), &out->ptr, out->pitch * extent.height * extent.depth));
 }
 
-/* Slices lie a whole number of rows apart: with all rows of each set, they are one box of rows. */
+/* Slices lie a whole number of rows apart, so the box is set as one sequence of rows. This also
+ * sets the rows between the box's slices. */
 static int set_3d(struct vg_stream *s, struct cudaPitchedPtr p, int value, struct cudaExtent e,
                   bool async)
 {

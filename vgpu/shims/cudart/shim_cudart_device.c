@@ -1,4 +1,5 @@
-/* Devices and their properties, versions, errors, occupancy, profiler switches. */
+/* Devices and their attributes, versions, occupancy, and the calls that switch profilers on and
+ * off. */
 #include "shims/cudart/shim_cudart.h"
 #include "core/core_attributes.h"
 

@@ -1,11 +1,12 @@
-/* The runtime's ways to the driver: its functions by name, and device code loaded at run time. Both
- * are answered by the libcuda that lies beside this library. */
+/* The runtime's access to the driver: driver functions by name, and device code that is loaded at
+ * run time. The libcuda beside this library answers both. */
 #include "shims/cudart/shim_cudart.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 
-/* The driver's own signatures: cuda.h and the runtime's header define some names twice. */
+/* Signatures of the driver's functions, declared here because cuda.h and the runtime's header
+ * define some names in conflict. */
 typedef int (*get_proc_address)(const char *, void **, int, uint64_t, int *);
 typedef int (*library_load)(void **, const void *, void *, void **, unsigned, void *, void **,
                             unsigned);

@@ -1,4 +1,4 @@
-/* The thread's last error, and what the errors are called. */
+/* The thread's last error, and the names and texts of errors. */
 #include "shims/cudart/shim_cudart.h"
 
 static const struct {

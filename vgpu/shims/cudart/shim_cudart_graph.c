@@ -1,8 +1,8 @@
-/* Graphs: what the runtime shares with the driver, what it makes of a node's parameters, and the
- * calls that it has alone. */
+/* The runtime's graphs: the rows that it shares with the driver, the functions that read a node's
+ * parameters, and the calls that only the runtime has. */
 #include "shims/cudart/shim_cudart_array.h"
 
-#define CONTEXT /* the driver's calls have one here */
+#define CONTEXT /* the driver's calls have a context parameter here */
 typedef cudaGraphEdgeData call_edge;
 typedef enum cudaGraphNodeType call_kind;
 typedef struct cudaGraphNodeParams call_params;

@@ -1,10 +1,10 @@
-/* What goes beside graphs: their memory, and objects that they keep. */
+/* Calls around graphs: the memory of graphs, and user objects that graphs keep alive. */
 #include "shims/cudart/shim_cudart.h"
 
 ROW(cudaDeviceGraphMemTrim, v11040, (int device),
     device >= 0 && device < vg_device_count() ? cudaSuccess : cudaErrorInvalidDevice)
 
-/* Memory of graphs is the device's like any other: what is in use counts as reserved. */
+/* Memory of graphs is not counted apart: all attributes read as the bytes in use on the device. */
 cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
                                            void *value)
 {
@@ -18,7 +18,8 @@ cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttribut
     CLOSE(api, cudaSuccess);
 }
 
-/* Only the peaks may be set, and only to 0: what they forget was never kept. */
+/* The real call accepts only the peaks and only 0, to reset them. The shim records no peaks, so
+ * there is nothing to reset. */
 cudaError_t cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
                                            void *value)
 {
@@ -71,7 +72,8 @@ cudaError_t cudaUserObjectRelease(cudaUserObject_t o, unsigned count)
     CLOSE(api, cudaSuccess);
 }
 
-/* A graph keeps its references until the process ends: nothing asks when the object goes. */
+/* A graph keeps its references until the process ends, because destroying a graph does not release
+ * them. */
 cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t o, unsigned count,
                                       unsigned flags)
 {

@@ -1,4 +1,5 @@
-/* Calls whose effect the model does not need: they are checked, recorded and believed. */
+/* Calls whose effect the model does not need (hints, prefetches): they check their arguments, are
+ * recorded and report success. */
 #include "shims/cudart/shim_cudart.h"
 
 #include <stdio.h>
@@ -35,7 +36,7 @@ TWIN_ON(cudaStreamAttachMemAsync, v6000, _ptsz, v7000,
         (cudaStream_t stream, void *ptr, size_t bytes UNUSED, unsigned flags UNUSED), stream,
         ((void)s, known(ptr) ? VG_OK : VG_INVALID_VALUE))
 
-/* Of a range of managed memory: nothing was advised, and it was not moved. */
+/* Answers for a range of managed memory that no advice was given and that it was never moved. */
 static int range_attribute(void *out, size_t size, const void *ptr)
 {
     if (vg_pointer(ptr).kind != VG_MEM_MANAGED || !out || size % sizeof(int) != 0)

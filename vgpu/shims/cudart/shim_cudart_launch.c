@@ -1,6 +1,6 @@
-/* Registration of a program's kernels and variables (what nvcc's code calls before main) and their
- * launch. Binaries made by nvcc 13 call __cudaGetKernel and __cudaLaunchKernel, older ones
- * cudaLaunchKernel. */
+/* Registration of a program's kernels and variables, which the code that nvcc generates calls
+ * before main, and their launch. Binaries made by nvcc 13 call __cudaGetKernel and
+ * __cudaLaunchKernel, older ones cudaLaunchKernel. */
 #include "shims/cudart/shim_cudart.h"
 #include "code/image.h"
 
@@ -12,12 +12,13 @@ enum { CONFIGS = 16 };
 struct variable {
     const void *host;
     size_t size;
-    void *device; /* allocated at first use */
+    void *device; /* NULL until the first use allocates it */
     struct variable *next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct vg_function **table; /* open addressing by host address */
+/* Hash table with open addressing; the key is the host address. */
+static struct vg_function **table;
 static size_t table_cap, table_count;
 static struct variable *variables;
 
@@ -36,7 +37,7 @@ static void table_grow(void)
     table_cap = old_cap ? old_cap * 2 : 256;
     table = calloc(table_cap, sizeof(struct vg_function *));
     if (!table)
-        abort(); /* before main, out of memory for a few KB: nothing can go on */
+        abort(); /* before main, out of memory for a few KB: the program cannot run */
     for (size_t i = 0; i < old_cap; i++)
         if (old[i])
             table[slot_of(old[i]->host)] = old[i];
@@ -69,12 +70,12 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t smem,
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *smem, void *stream);
 cudaError_t __cudaGetKernel(cudaKernel_t *out, const void *host);
 
-/* A handle points to the binary's code. */
+/* The handle of a registered binary points to the binary's code. */
 void **__cudaRegisterFatBinary(void *fat)
 {
     void **handle = malloc(sizeof *handle);
     if (!handle)
-        abort(); /* before main, as above */
+        abort(); /* before main, as in table_grow */
     *handle = fat && vg_image_is_fat(fat) ? fat : NULL;
     return handle;
 }
@@ -113,7 +114,7 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
     pthread_mutex_unlock(&lock);
 }
 
-/* `device` is NULL until somebody asks for it. */
+/* `device` is NULL if the variable is to be allocated at its first use. */
 static void variable_add(const void *host, size_t size, void *device)
 {
     struct variable *v = calloc(1, sizeof *v);
@@ -137,10 +138,11 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
 {
     (void)handle, (void)device, (void)name, (void)ext, (void)constant, (void)global;
     if (vg_malloc_managed(host, size) == VG_OK)
-        variable_add(*host, size, *host); /* the program's code says *host for the variable */
+        variable_add(*host, size, *host); /* the program's code reads the variable through *host */
 }
 
-/* Device address of a registered variable (of device 0: others are not told apart). */
+/* The device address of a registered variable. It is allocated once, on the device that is current
+ * at the first use: the model keeps no copy for each device. */
 cudaError_t cudaGetSymbolAddress(void **out, const void *symbol)
 {
     OPEN(api, cudaGetSymbolAddress_v3020);

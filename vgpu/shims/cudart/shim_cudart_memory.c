@@ -1,5 +1,5 @@
-/* cudaMalloc and cudaMemcpy in their many spellings. cudaFree drains the device first, as the real
- * one does; the stream-ordered forms do not. */
+/* cudaMalloc, cudaFree, cudaMemcpy and their many forms. cudaFree waits until the device is idle
+ * first, as the real call does; the stream-ordered forms do not wait. */
 #include "shims/cudart/shim_cudart.h"
 
 void emit_memory(void *ptr, size_t bytes, bool release, bool async, enum vg_memory_kind kind)

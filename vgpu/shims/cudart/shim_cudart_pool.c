@@ -1,4 +1,5 @@
-/* Memory pools by the runtime: what it shares with the driver, and the calls of its own forms. */
+/* The runtime's memory pools: the rows that it shares with the driver, and the calls that only the
+ * runtime has. */
 #include "shims/cudart/shim_cudart.h"
 
 typedef struct cudaMemLocation call_location;

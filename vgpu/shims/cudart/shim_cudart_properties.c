@@ -1,4 +1,4 @@
-/* A device's properties: what cudaDeviceGetAttribute answers, as one struct. */
+/* cudaGetDeviceProperties: the answers of cudaDeviceGetAttribute as one struct. */
 #include "core/core_attributes.h"
 #include "shims/cudart/shim_cudart.h"
 #include "shims/cudart12/properties.h"
@@ -15,7 +15,7 @@ typedef struct cudaDeviceProp properties;
 #define GET_PROPERTIES cudaGetDeviceProperties
 #endif
 
-/* Members that hold one attribute. */
+/* A member that holds one attribute. */
 #define INT(member, attribute)                                                                     \
     {                                                                                              \
         offsetof(properties, member), cudaDevAttr##attribute                                       \

@@ -1,6 +1,6 @@
-/* Memory and events of other processes, and several devices beside one another. What another
- * process shares has an address and a size here; its contents stay there, as no kernel reads them.
- */
+/* Memory and events of other processes (IPC), and choices among devices. Memory that another
+ * process shares gets an address and a size here, but its contents are not shared, because no
+ * kernel reads them. */
 #include "shims/cudart/shim_cudart.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { SHARE_MAGIC = 0x76677368 };
 
-/* What travels in the 64 bytes of a handle. */
+/* What the 64 bytes of an IPC handle carry. */
 struct share {
     uint32_t magic;
     int pid, device;
@@ -29,7 +29,8 @@ static int export_memory(void *handle, size_t size, void *ptr)
     return share.bytes ? VG_OK : (int)cudaErrorInvalidValue;
 }
 
-/* Memory of this process is itself; that of another gets an address here. */
+/* A handle of this process gives the original address; one of another process gives newly allocated
+ * memory of the same size. */
 static int import_memory(const void *handle, void **out)
 {
     struct share share;
@@ -53,7 +54,7 @@ ROW(cudaMemPoolImportPointer, v11020,
     (void **out, cudaMemPool_t pool UNUSED, struct cudaMemPoolPtrExportData *data),
     import_memory(data, out))
 
-/* An event of another process is one that has been reached. */
+/* An event of another process counts as reached. */
 cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
 {
     OPEN(api, cudaIpcGetEventHandle_v4010);
@@ -89,7 +90,7 @@ ROW(cudaDeviceFlushGPUDirectRDMAWrites, v11030,
      enum cudaFlushGPUDirectRDMAWritesScope scope UNUSED),
     cudaSuccess)
 
-/* All devices are alike: the first is as near to what is wanted as any. */
+/* All virtual devices are alike, so the first one fits any wish. */
 ROW(cudaChooseDevice, v3020, (int *device, const struct cudaDeviceProp *wanted UNUSED),
     (*device = 0, cudaSuccess))
 ROW(cudaSetValidDevices, v3020, (int *list UNUSED, int n UNUSED), cudaSuccess)

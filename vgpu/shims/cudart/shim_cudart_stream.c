@@ -1,5 +1,5 @@
-/* Streams, events, capture and synchronisation: what the runtime shares with the driver, and what
- * it has alone. */
+/* The runtime's streams, events, capture and synchronisation: the rows that it shares with the
+ * driver, and the calls that only the runtime has. */
 #include "shims/cudart/shim_cudart.h"
 
 typedef enum cudaStreamCaptureMode call_mode;

@@ -1,4 +1,4 @@
-/* A device's properties as the binary interface of CUDA 12 lays them out. */
+/* A device's properties in the layout of CUDA 12's binary interface. */
 #ifndef VGPU_SHIM_CUDART12_PROPERTIES_H
 #define VGPU_SHIM_CUDART12_PROPERTIES_H
 

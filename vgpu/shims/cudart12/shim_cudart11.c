@@ -1,6 +1,7 @@
-/* What the runtime of CUDA 11 has in another form than that of CUDA 12. Programs bring that runtime
- * along (CatBoost); libvgpu-reach.so takes a call's form with _of_11 where there is one.
- * cudaGetDeviceProperties is that form under its own name, in CUDA 12's library, too. */
+/* Calls that have another form in the runtime of CUDA 11 than in that of CUDA 12. Some programs
+ * bring CUDA 11's runtime along (CatBoost); libvgpu-reach.so replaces a call of it by the form
+ * named ..._of_11 if there is one. cudaGetDeviceProperties has CUDA 11's form under its own name,
+ * in CUDA 12's library, too. */
 #include "shims/cudart/shim_cudart.h"
 #include "shims/cudart12/properties.h"
 #include "shims/vendor_call.h"
@@ -8,7 +9,7 @@
 #include <string.h>
 
 enum { RUNTIME_11 = 11080 };
-/* Where a device's properties ended in CUDA 11. */
+/* The size of the properties struct in CUDA 11. */
 enum { PROPERTIES_11 = offsetof(struct properties12, hostRegisterSupported) };
 
 #undef cudaGetDeviceProperties

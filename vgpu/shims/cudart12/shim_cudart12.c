@@ -1,5 +1,6 @@
-/* What the runtime of CUDA 12 has in another form than that of CUDA 13: calls before they got
- * edges' data, places of memory, or lost an argument, and structures before they grew. */
+/* Calls that have another form in the runtime of CUDA 12 than in that of CUDA 13: without edge
+ * data, with a device number instead of a location, with one more argument, or with a smaller
+ * struct. */
 #include "shims/cudart/shim_cudart.h"
 #include "shims/vendor_call.h"
 
@@ -56,7 +57,7 @@ CALL(cudaThreadExit, void)
     return (int)cudaDeviceReset();
 }
 
-/* ---- memory: a device by its number, -1 is the host ---- */
+/* ---- memory: a device by its number, -1 for the host ---- */
 
 static struct cudaMemLocation place(int device)
 {
@@ -82,7 +83,7 @@ CALL(cudaMemPrefetchAsync_ptsz, const void *ptr, size_t bytes, int device, cudaS
     return (int)cudaMemPrefetchAsync_v2_ptsz(ptr, bytes, place(device), 0, stream);
 }
 
-/* `failed` says which copy was wrong: none that this can tell. */
+/* `failed` should receive the index of a wrong copy; the shim cannot tell which one it was. */
 CALL(cudaMemcpyBatchAsync, void **dsts, void **srcs, size_t *sizes, size_t n,
      struct cudaMemcpyAttributes *attrs, size_t *attr_of, size_t attr_count, size_t *failed,
      cudaStream_t stream)
@@ -93,7 +94,7 @@ CALL(cudaMemcpyBatchAsync, void **dsts, void **srcs, size_t *sizes, size_t n,
                                   attr_of, attr_count, stream);
 }
 
-/* ---- graphs, without edges' data ---- */
+/* ---- graphs, without edge data ---- */
 
 CALL(cudaGraphAddDependencies, cudaGraph_t graph, const cudaGraphNode_t *from,
      const cudaGraphNode_t *to, size_t n)
@@ -123,7 +124,7 @@ CALL(cudaGraphNodeGetDependencies, cudaGraphNode_t node, cudaGraphNode_t *deps, 
     return (int)cudaGraphNodeGetDependencies_v2(node, deps, NULL, n);
 }
 
-/* The capture's calls in the forms for both default streams. */
+/* The capture calls, for both meanings of the default stream (`suffix`). */
 #define CAPTURE(suffix)                                                                            \
     cudaError_t cudaStreamGetCaptureInfo_v3##suffix(                                               \
         cudaStream_t stream, enum cudaStreamCaptureStatus *status, unsigned long long *id,         \
