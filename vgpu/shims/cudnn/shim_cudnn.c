@@ -1,4 +1,5 @@
-/* cuDNN's shim: handle, versions, errors, and what every call does to launch. */
+/* The cuDNN shim's handle, versions and error names, and the functions by which its calls launch
+ * kernels. */
 #include "shims/cudnn/shim_cudnn.h"
 
 #include <stdlib.h>
@@ -37,8 +38,9 @@ cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t *stream)
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* PyTorch refuses a cuDNN of an earlier minor version than the one that it was built with, which
- * may be later than the headers here. */
+/* PyTorch refuses a cuDNN with an earlier minor version than the one it was built with, which may
+ * be later than that of the headers here. So the shim claims a minor version that no release
+ * reaches. */
 enum { LATEST_MINOR = 99 };
 
 size_t cudnnGetVersion(void)

@@ -1,6 +1,6 @@
-/* Choosing a convolution algorithm: the library's guess (Get..._v7), the search that runs every one
- * on the device (Find..., Find...Ex), and their workspace sizes. The calls of the three passes
- * differ in names and in the order of their arguments only. */
+/* Choosing a convolution algorithm: the library's guess (Get..._v7), the search that runs every
+ * algorithm on the device (Find..., Find...Ex), and the size of their workspaces. The calls of the
+ * three passes differ only in their names and in the order of their arguments. */
 #include "shims/cudnn/shim_cudnn.h"
 
 #include <assert.h>
@@ -53,7 +53,7 @@ static cudnnStatus_t all_plans(const struct search *s, struct result out[CONV_MA
     *n = conv_algo_count(s->pass);
     for (int i = 0; i < *n; i++) {
         conv_plan_make(cudnn_profile(s->handle), &problem, s->pass, i, &out[i].plan);
-        out[i].time_ms = -1; /* as the library says "not measured" */
+        out[i].time_ms = -1; /* the library's value for "not measured" */
     }
     return CUDNN_STATUS_SUCCESS;
 }
@@ -66,9 +66,10 @@ static cudnnStatus_t guess(const struct search *s, struct result out[CONV_MAX_AL
     return status;
 }
 
-/* Runs each algorithm that fits the workspace, and waits for it, as the library does. Its clock
- * starts before it computes what to launch: that counts as well, so that on a fast device an
- * algorithm with less to compute wins over a faster one (recorded on an H200). */
+/* Runs each algorithm whose workspace fits and waits for it, as the library does. The library's
+ * clock starts before it computes what to launch, so that host time counts as well: on a fast
+ * device an algorithm with less to compute can win over one with a faster kernel (recorded on an
+ * H200). */
 static cudnnStatus_t try_all(const struct search *s, size_t limit,
                              struct result out[CONV_MAX_ALGOS], int *n)
 {
@@ -90,7 +91,8 @@ static cudnnStatus_t try_all(const struct search *s, size_t limit,
     return status;
 }
 
-/* Without a workspace from the caller the library allocates what the largest one needs. */
+/* If the caller gives no workspace, the library allocates one that is large enough for every
+ * algorithm. */
 static cudnnStatus_t try_with_own_workspace(const struct search *s,
                                             struct result out[CONV_MAX_ALGOS], int *n)
 {
@@ -123,7 +125,7 @@ static cudnnStatus_t workspace_size(const struct search *s, int algo, size_t *si
     return plan.status;
 }
 
-/* The result structs of the three passes have the same fields under different names. */
+/* The result structs of the three passes have the same layout, with different names of fields. */
 typedef cudnnConvolutionFwdAlgoPerf_t perf_any;
 static_assert(sizeof(perf_any) == sizeof(cudnnConvolutionBwdDataAlgoPerf_t) &&
                   sizeof(perf_any) == sizeof(cudnnConvolutionBwdFilterAlgoPerf_t) &&

@@ -1,4 +1,5 @@
-/* Descriptors of cuDNN's graph interface. */
+/* Descriptors of cuDNN's graph interface: storing and reading attributes, listing the engines of a
+ * graph, and running a plan. */
 #include "shims/cudnn/shim_cudnn_backend.h"
 
 #include <stdio.h>
@@ -135,11 +136,12 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
     struct backend *d = descriptor;
     NEED(d && count >= 0 && (values || count == 0));
     if (d->finalized)
-        return CUDNN_STATUS_NOT_INITIALIZED; /* as the library does: it is closed */
+        /* As the library does: a finalized descriptor cannot be changed. */
+        return CUDNN_STATUS_NOT_INITIALIZED;
     return put(d, (int)name, (int)type, count, values);
 }
 
-/* ---- engines of a graph ---- */
+/* ---- the engines that can compute a graph ---- */
 
 static const struct backend *graph_of(const struct backend *d)
 {
@@ -159,7 +161,8 @@ static const struct backend *graph_of(const struct backend *d)
     }
 }
 
-/* The engine that an ENGINE, a configuration or a plan names. */
+/* Finds the engine that an engine descriptor, a configuration or a plan names. False: there is
+ * none. */
 static bool engine_of(const struct backend *d, struct engine *out)
 {
     struct engine all[GRAPH_MAX_ENGINES];
@@ -202,7 +205,8 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor)
     return status;
 }
 
-/* Fills the configurations that the caller made with the engines of the graph. */
+/* Gives the heuristic's results: makes the caller's configuration descriptors name the engines of
+ * the graph. *count receives how many there are, at most `wanted` if that is not 0. */
 static cudnnStatus_t results(const struct backend *heuristic, int64_t wanted, int64_t *count,
                              void *out)
 {
@@ -228,7 +232,7 @@ static cudnnStatus_t results(const struct backend *heuristic, int64_t wanted, in
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* The caller's descriptor becomes a copy of ours. */
+/* The caller reads a descriptor by having its own descriptor filled: copies ours into it. */
 static void copy_into(struct backend *to, const struct backend *from)
 {
     for (size_t i = 0; i < from->attribute_count; i++)
@@ -275,7 +279,7 @@ static cudnnStatus_t give_notes(const struct backend *d, int64_t wanted, int64_t
     return give(notes, sizeof notes[0], n, wanted, count, out);
 }
 
-/* Plans can be written out and read in again by programs that keep them; here it is a name. */
+/* Programs can write a plan to text and read it in again. The shim's text only names the engine. */
 static cudnnStatus_t give_text(const struct backend *d, int64_t wanted, int64_t *count, void *out)
 {
     char text[96];
@@ -311,11 +315,12 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
         NEED(d->engine);
         return give(&d->engine->workspace, sizeof n, 1, wanted, count, out);
-    case CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED: /* bytes beyond what every device has */
+    /* Bytes of shared memory beyond what every device has. */
+    case CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED:
         return give(&nothing, sizeof(int32_t), 1, wanted, count, out);
     case CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION:
         return give_text(d, wanted, count, out);
-    default: /* not set: knobs, behaviours, layouts, of which there are none */
+    default: /* attributes that were not set (knobs, behaviour notes, layouts): there are none */
         return give(&nothing, sizeof nothing, 0, wanted, count, out);
     }
 }

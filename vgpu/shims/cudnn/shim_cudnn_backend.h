@@ -1,7 +1,7 @@
 /* cuDNN's graph interface, inside the shim. A descriptor is a bag of attributes as the caller set
- * them; those that it points to stay alive with it. shim_cudnn_backend.c keeps the bags and answers
- * what programs ask; shim_cudnn_graph.c turns a graph of operations into the kernels of an engine.
- */
+ * them; it keeps the descriptors that it points to alive. shim_cudnn_backend.c stores the
+ * attributes and answers questions about them; shim_cudnn_graph.c turns a graph of operations into
+ * an engine, which is a list of kernels. */
 #ifndef VGPU_SHIM_CUDNN_BACKEND_H
 #define VGPU_SHIM_CUDNN_BACKEND_H
 
@@ -16,14 +16,15 @@ struct backend {
     struct attribute {
         int name, type;
         int64_t count;
-        void *values; /* of attribute_size(type) each; descriptors are held */
+        /* `count` values of attribute_size(type) bytes; a descriptor value holds a reference. */
+        void *values;
     } * attributes;
     size_t attribute_count;
-    struct engine *engine; /* of a finalized plan */
+    struct engine *engine; /* NULL unless this is a finalized plan */
 };
 
 const struct attribute *backend_find(const struct backend *d, int name);
-/* The first value of an attribute; `unset` when there is none. */
+/* The first value of an attribute, or `unset` if there is none. */
 int64_t backend_number(const struct backend *d, int name, int64_t unset);
 struct backend *backend_child(const struct backend *d, int name, int64_t index);
 
@@ -34,7 +35,7 @@ struct engine { /* one way to compute a graph */
     int kernels;
     struct vg_kernel kernel[GRAPH_MAX_KERNELS];
 };
-/* The ways to compute this graph, best guess first; how many. 0: not supported. */
+/* Lists the ways to compute a graph, the best guess first. Returns how many; 0: not supported. */
 int graph_engines(const struct backend *graph, struct engine out[GRAPH_MAX_ENGINES]);
 
 #endif

@@ -1,4 +1,5 @@
-/* cuDNN's convolutions: descriptors, the check of a whole problem, and the calls that run one. */
+/* cuDNN's convolutions: their descriptors, the check of a whole problem, and the calls that run a
+ * plan. */
 #include "shims/cudnn/shim_cudnn.h"
 
 #include <stdlib.h>
@@ -167,7 +168,7 @@ cudnnStatus_t cudnnGetConvolution2dForwardOutputDim(const cudnnConvolutionDescri
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* What the multiplications are done in, and whether tensor cores do them. */
+/* Chooses the type in which the multiplications are done, and whether tensor cores do them. */
 void conv_choose_arithmetic(const struct vg_profile *p, struct conv_problem *c)
 {
     bool half = c->data == CUDNN_DATA_HALF || c->data == CUDNN_DATA_BFLOAT16;
@@ -176,7 +177,7 @@ void conv_choose_arithmetic(const struct vg_profile *p, struct conv_problem *c)
     c->tensor = false;
     if (c->math == CUDNN_FMA_MATH)
         return;
-    if (half) /* before Ampere, DEFAULT means: not on tensor cores */
+    if (half) /* before Ampere, DEFAULT_MATH does not use tensor cores */
         c->tensor =
             p->fp16_flops > p->fp32_flops && (p->cc_major >= 8 || c->math != CUDNN_DEFAULT_MATH);
     else if (c->data == CUDNN_DATA_FLOAT && p->tf32_flops > 0)
@@ -185,7 +186,7 @@ void conv_choose_arithmetic(const struct vg_profile *p, struct conv_problem *c)
         c->conv.type = VG_TF32;
 }
 
-/* A tensor of one channel lies the same way in both layouts. */
+/* True if the tensor has the filter's layout. A tensor with one channel has both layouts. */
 static bool same_layout(cudnnTensorDescriptor_t t, cudnnFilterDescriptor_t w)
 {
     enum vg_layout wanted = w->format == CUDNN_TENSOR_NHWC ? VG_NHWC : VG_NCHW;
@@ -246,7 +247,8 @@ struct convolution {
     cudnnConvolutionDescriptor_t c;
 };
 
-/* The factor of what the result holds has the computing type; all types but double take a float. */
+/* True if the result is added to what the output holds (beta is not 0). The caller's beta has the
+ * computing type: double for DOUBLE, float for all others. */
 static bool adds(const struct convolution *d, const void *beta)
 {
     return d->c->compute == CUDNN_DATA_DOUBLE ? *(const double *)beta != 0
@@ -311,8 +313,8 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *a
     return convolve(handle, &d, VG_WGRAD, (int)algo, beta, workSpace, bytes);
 }
 
-/* Convolution, bias and activation in one: where the kernel cannot add them itself, a pass follows.
- */
+/* Convolution, bias and activation in one call. In NHWC the kernel applies bias and activation
+ * itself; in NCHW the model launches a second pass for them. */
 cudnnStatus_t cudnnConvolutionBiasActivationForward(
     cudnnHandle_t handle, const void *alpha1, const cudnnTensorDescriptor_t xDesc, const void *x,
     const cudnnFilterDescriptor_t wDesc, const void *w, const cudnnConvolutionDescriptor_t convDesc,

@@ -1,5 +1,6 @@
-/* cuDNN's CTC loss: one kernel in which a block goes through a sequence's positions one after the
- * other, forward and, for gradients, back. The time of a position is a guess. */
+/* cuDNN's CTC loss. The model launches one kernel, in which a block goes through the positions of
+ * its sequence one after the other: forward and, if gradients are wanted, back. The time for a
+ * position is a guess. */
 #include "shims/cudnn/shim_cudnn.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 struct cudnnCTCLossStruct {
     bool set;
     cudnnDataType_t compute;
-    int longest; /* label; 0: not said */
+    int longest; /* the longest label; 0: not given */
 };
 
 cudnnStatus_t cudnnCreateCTCLossDescriptor(cudnnCTCLossDescriptor_t *out)
@@ -43,7 +44,7 @@ cudnnStatus_t cudnnSetCTCLossDescriptor_v9(cudnnCTCLossDescriptor_t c, cudnnData
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Probabilities of positions x sequences x letters. */
+/* Checks the arguments. The probabilities have three dimensions: positions, sequences, letters. */
 static bool fits(cudnnCTCLossDescriptor_t c, cudnnTensorDescriptor_t probs,
                  cudnnTensorDescriptor_t gradients)
 {

@@ -1,6 +1,7 @@
-/* Convolutions without tensor cores on NHWC, where the profile says that cuDNN's algorithm 0 is a
- * direct kernel (conv_direct_eff), as on an H200: that kernel, and what the other algorithms of
- * FP32 do: they work in NCHW between conversions. Names as recorded there. */
+/* Convolutions in NHWC without tensor cores, on devices whose profile says that cuDNN's algorithm 0
+ * is a direct kernel (conv_direct_eff), such as an H200. This file plans that kernel and the FP32
+ * kernels of the other algorithms, which compute in NCHW between two conversions. The kernels'
+ * names are those recorded on an H200. */
 #include "shims/cudnn/shim_cudnn.h"
 
 #define ENGINE(types)         "_Z33convolve_common_engine_float_NHWCI" types
@@ -56,8 +57,9 @@ void conv_plan_direct(const struct vg_profile *p, const struct conv_problem *q, 
     plan->host_ns = p->cudnn_direct_host_ns;
 }
 
-/* The tiles of FP32 read and write NCHW, but for those of the weight gradient. Filters of 1x1 lie
- * alike in both layouts. */
+/* The conversions around an FP32 kernel. The kernels read and write NCHW, except those of the
+ * weight gradient, which work in NHWC. The filter of a 1x1 convolution has the same layout in both
+ * and is never converted. */
 static struct vg_conversions around(const struct vg_conv *c, enum vg_pass pass)
 {
     double x = (double)(c->n * c->c * c->h * c->w) * 4, y = (double)(c->n * c->k * c->p * c->q) * 4;
@@ -91,7 +93,8 @@ void conv_plan_fp32_tiles(const struct vg_profile *p, const struct conv_problem 
     double ns = (double)vg_cost_fp32_tiles(p, c, pass, &kernel);
     if (kernel == VG_FP32_SLICED)
         v = (struct vg_conversions){{0, 0}, 0};
-    bool in = c->layout == VG_NHWC; /* into NCHW, and back */
+    /* true: convert from NHWC to NCHW and back; false: the other way. */
+    bool in = c->layout == VG_NHWC;
     for (int i = 0; i < 2; i++)
         if (v.in_bytes[i] > 0)
             conv_plan_flat(plan, in ? vg_name_to_nchw(VG_F32) : vg_name_to_nhwc(VG_F32),

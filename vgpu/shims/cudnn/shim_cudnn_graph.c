@@ -1,18 +1,19 @@
-/* What a graph of cuDNN's operations runs as.
+/* The kernels that a graph of cuDNN's operations runs as.
  *
- * A graph around a convolution runs as the convolution's kernels: pointwise operations behind it
- * are fused and cost nothing more. One with several matrix products is attention: one kernel
- * forward, three backward. What is left is fused into one kernel that reads and writes the graph's
- * real tensors. The names of the last two are those that recordings of an H100 show, without their
- * numbers of tiles; their lengths are guesses by arithmetic and bytes (no recording with shapes was
- * at hand). */
+ * A graph around a convolution runs as the convolution's kernels: pointwise operations behind the
+ * convolution are fused into them and add no time. A graph with several matrix products is
+ * attention: one kernel forward, three backward. Any other graph is fused into one kernel that
+ * reads and writes the graph's real tensors. The names of the attention and fused kernels are those
+ * in recordings of an H100, without the tile sizes in them. Their durations are guesses from the
+ * operations and the bytes, because no recording with shapes was available. */
 #include "shims/cudnn/shim_cudnn_backend.h"
 
 #include <string.h>
 
 enum { FMA_ENGINE = 100, SOLE_ENGINE = 1 };
 
-/* cuDNN's numbers of what its header has since 9.13 to 9.24: this builds with older ones, too. */
+/* Numbers that cuDNN's headers define from 9.13 to 9.24 on. They are repeated here because the shim
+ * must also build with older headers. */
 enum {
     ATTENTION = 41,
     ATTENTION_BACKWARD = 43,
@@ -58,7 +59,7 @@ static double elements(const struct backend *tensor)
     return n;
 }
 
-/* Product of the sizes from one dimension on. */
+/* The product of the sizes of dimension `first` and all later ones. */
 static int64_t product_from(const struct backend *tensor, int64_t first)
 {
     int64_t n = 1;
@@ -102,7 +103,8 @@ static int64_t largest(const struct backend *conv, int name, int64_t least)
     return most;
 }
 
-/* Three spatial dimensions count as two: the products of the sizes are what the model needs. */
+/* A convolution with three spatial dimensions is described as one with two: the cost model needs
+ * only the products of the sizes, so the first two are multiplied. */
 static struct conv_problem problem_of(const struct backend *op, int i, bool fma)
 {
     const struct backend *x = backend_child(op, convolutions[i].x, 0);
@@ -144,7 +146,8 @@ static void add_plan(const struct conv_plan *plan, int64_t id, struct engine *e)
     memcpy(e->kernel, plan->kernel, sizeof e->kernel);
 }
 
-/* With tensor cores first, then by ordinary arithmetic for programs that refuse TF32. */
+/* Lists the engines that use tensor cores first, then those with ordinary arithmetic for programs
+ * that refuse TF32. */
 static int conv_engines(const struct backend *op, int i, struct engine *out)
 {
     const struct vg_profile *p = vg_profile(vg_current_device());
@@ -159,7 +162,7 @@ static int conv_engines(const struct backend *op, int i, struct engine *out)
             if (plan.status != CUDNN_STATUS_SUCCESS || (fma && plan.tensor))
                 continue;
             add_plan(&plan, algo + (fma ? FMA_ENGINE : 0), &out[n]);
-            if (plan.heuristic && n > first) { /* what the library would guess goes first */
+            if (plan.heuristic && n > first) { /* the library's guess goes first */
                 struct engine guess = out[n];
                 memmove(&out[first + 1], &out[first], sizeof *out * (size_t)(n - first));
                 out[first] = guess;
@@ -167,17 +170,18 @@ static int conv_engines(const struct backend *op, int i, struct engine *out)
             n++;
         }
         if (!q.tensor && !fma)
-            break; /* the second pass would offer the same */
+            /* The problem uses no tensor cores: the second pass would list the same engines. */
+            break;
     }
     return n;
 }
 
-/* ---- everything else ---- */
+/* ---- graphs without a convolution ---- */
 
 struct work {
     double flops, bytes, blocks;
     int products;
-    cudnnDataType_t type; /* of the products' operands */
+    cudnnDataType_t type; /* the type of the products' operands */
 };
 
 static void add_product(const struct backend *op, struct work *w)
@@ -192,8 +196,8 @@ static void add_product(const struct backend *op, struct work *w)
     }
 }
 
-/* Above the diagonal nothing is computed: half of the products where queries and keys are as many.
- */
+/* True if attention is masked above the diagonal. Half of the products then need not be computed
+ * (if there are as many queries as keys). */
 static bool is_masked(const struct backend *op, int name)
 {
     const struct backend *graph = backend_child(op, name, 0), *inner;
@@ -203,7 +207,7 @@ static bool is_masked(const struct backend *op, int name)
     return false;
 }
 
-/* The attention operation that newer front ends set as one. */
+/* Adds attention that the graph contains as one operation, as newer front ends write it. */
 static void add_attention(const struct backend *op, int q_name, int k_name, int subgraph,
                           int products, struct work *w)
 {
@@ -214,7 +218,8 @@ static void add_attention(const struct backend *op, int q_name, int k_name, int 
                 (is_masked(op, subgraph) ? 0.5 : 1);
     w->blocks = elements(q) / (double)dimension(q, rank(q) - 1) / 128;
 }
-/* Real tensors of the graph are read or written once. */
+/* Adds the bytes of an operation's real tensors, each read or written once. Virtual tensors stay
+ * inside the kernel. */
 static void add_tensors(const struct backend *op, struct work *w)
 {
     for (size_t i = 0; i < op->attribute_count; i++) {
@@ -245,8 +250,8 @@ static void add_kernel(struct engine *e, const char *name, double blocks, double
                                                  .duration_ns = (int64_t)ns};
 }
 
-/* Shares of the peak: about what published measurements of attention reach forward and backward at
- * long sequences (assumed for all shapes). */
+/* `forward` and `backward` are the shares of the arithmetic peak that published measurements of
+ * attention reach at long sequences. The model assumes them for all shapes. */
 static void attention(const struct vg_profile *p, const struct work *w, struct engine *e)
 {
     const double forward = 0.6, backward = 0.5;

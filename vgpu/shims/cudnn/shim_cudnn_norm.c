@@ -1,10 +1,12 @@
-/* cuDNN's batch normalisation. NHWC in persistent mode runs one fused kernel a direction, with ReLU
- * and addition on request; NCHW reads the tensor three times forward and writes or reads it five
- * times backward, at the share of the bandwidth that public traces show. NHWC without the
- * persistent mode falls back to the general kernel (half as fast again: assumed).
+/* cuDNN's batch normalisation.
  *
- * That holds for the Ex calls. The plain ones take NHWC a channel at a time, with the kernel for
- * NCHW: every element costs a sector of memory. */
+ * The Ex calls: in NHWC, persistent mode runs one fused kernel for each direction, with ReLU and
+ * addition on request. NCHW reads the tensor three times forward and reads or writes it five times
+ * backward, at the share of the bandwidth that public traces show. NHWC without persistent mode
+ * runs the general kernel, which is assumed to take half as long again.
+ *
+ * The plain calls treat an NHWC tensor channel by channel with the kernel for NCHW, so that every
+ * element costs a whole sector of memory. */
 #include "shims/cudnn/shim_cudnn.h"
 
 #include <math.h>
@@ -103,7 +105,7 @@ static bool half_precision(cudnnTensorDescriptor_t x)
     return x->type == CUDNN_DATA_HALF || x->type == CUDNN_DATA_BFLOAT16;
 }
 
-/* The fused forms exist for NHWC half precision in persistent mode alone. */
+/* The fused forms (ReLU, addition) exist only for NHWC in half precision and persistent mode. */
 static cudnnStatus_t check_ops(cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops,
                                cudnnTensorDescriptor_t x)
 {
@@ -139,8 +141,8 @@ static cudnnStatus_t normalise(cudnnHandle_t h, cudnnTensorDescriptor_t x,
     return launch(h, x, name, ns);
 }
 
-/* The plain calls in NHWC go channel by channel: as measured, the time follows the elements,
- * whatever their type, and the mode without persistence takes 1.4 times as long. */
+/* The plain calls in NHWC. Measured: the time depends on the number of elements, not on their type,
+ * and takes 1.4 times as long without persistent mode. */
 static cudnnStatus_t normalise_strided(cudnnHandle_t h, cudnnBatchNormMode_t mode,
                                        cudnnTensorDescriptor_t x, const struct typed_name *name,
                                        double passes)
@@ -150,8 +152,9 @@ static cudnnStatus_t normalise_strided(cudnnHandle_t h, cudnnBatchNormMode_t mod
     return normalise(h, x, name, 4.0 * (double)tensor_elements(x), passes, eff);
 }
 
-/* In NCHW a block works on a channel: with few channels most of the device is idle. Shares of
- * layers with 64 and 256 channels on an H200 are as 1 to 3. */
+/* The share of the memory bandwidth that a call reaches. In NCHW each block works on one channel,
+ * so with few channels most of the device is idle: on an H200 layers with 64 and with 256 channels
+ * reach shares of 1 to 3. */
 static double share_of(const struct vg_profile *p, cudnnTensorDescriptor_t x, double nchw,
                        double nhwc, cudnnBatchNormMode_t mode)
 {
@@ -275,7 +278,7 @@ cudnnStatus_t cudnnBatchNormalizationBackward(
     return run_backward(handle, mode, true, CUDNN_BATCHNORM_OPS_BN, xDesc);
 }
 
-/* Partial sums of the persistent kernels. */
+/* Bytes of workspace for the partial sums of the persistent kernels. */
 static size_t sums_bytes(cudnnTensorDescriptor_t x)
 {
     return tensor_layout(x) == VG_NHWC ? 4096 + 2 * sizeof(float) * 80 * (size_t)x->dim[1] : 0;
@@ -311,7 +314,7 @@ cudnnStatus_t cudnnGetBatchNormalizationBackwardExWorkspaceSize(
                                                                     params, activation, size);
 }
 
-/* The fused forms keep one bit per element: which activations were positive. */
+/* The fused forms store one bit per element: whether the activation was positive. */
 cudnnStatus_t cudnnGetBatchNormalizationTrainingExReserveSpaceSize(
     cudnnHandle_t handle, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops,
     const cudnnActivationDescriptor_t activation, const cudnnTensorDescriptor_t x, size_t *size)

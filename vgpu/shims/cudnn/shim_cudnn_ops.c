@@ -1,5 +1,5 @@
 /* cuDNN's passes over whole tensors: activation, addition, bias gradient, softmax, set, scale,
- * transform, dropout. Each is one kernel whose time is the bytes it moves. */
+ * transform, dropout. Each launches one kernel that takes as long as moving its bytes. */
 #include "shims/cudnn/shim_cudnn.h"
 
 #include <stdlib.h>
@@ -87,7 +87,8 @@ static const struct typed_name dropout_bw = {
     "_ZN5cudnn10dropout_bpIffLi1ELi1ELi1EEEvPKT_17cudnnTensorStructPS1_S4_fPji",
     "_ZN5cudnn10dropout_bpI6__halffLi1ELi1ELi1EEEvPKT_17cudnnTensorStructPS2_S5_fPji", NULL};
 
-/* One thread moves four elements. */
+/* Launches one kernel that moves the tensor's bytes `passes` times. A block of 256 threads handles
+ * 1024 elements. */
 static cudnnStatus_t pass(cudnnHandle_t h, const struct typed_name *name, cudnnTensorDescriptor_t t,
                           double passes)
 {
@@ -160,7 +161,7 @@ cudnnStatus_t cudnnActivationBackward(cudnnHandle_t handle, cudnnActivationDescr
     return pass(handle, &activation_bw, xDesc, activation->mode == CUDNN_ACTIVATION_RELU ? 3 : 4);
 }
 
-/* Each dimension of `a` is that of `c` or 1. */
+/* True if `a` can be added to `c`: each dimension of `a` is 1 or that of `c`. */
 static bool broadcasts(cudnnTensorDescriptor_t a, cudnnTensorDescriptor_t c)
 {
     bool fits = a && a->set && c && c->set && a->nd == c->nd;
@@ -258,7 +259,7 @@ cudnnStatus_t cudnnScaleTensor(cudnnHandle_t handle, const cudnnTensorDescriptor
     return pass(handle, &scale_tensor, yDesc, 2);
 }
 
-/* From one layout or type to another. */
+/* Converts a tensor to another layout, or to another type or strides. */
 cudnnStatus_t cudnnTransformTensor(cudnnHandle_t handle, const void *alpha,
                                    const cudnnTensorDescriptor_t xDesc, const void *x,
                                    const void *beta, const cudnnTensorDescriptor_t yDesc, void *y)
@@ -278,7 +279,8 @@ cudnnStatus_t cudnnTransformTensor(cudnnHandle_t handle, const void *alpha,
 cudnnStatus_t cudnnDropoutGetStatesSize(cudnnHandle_t handle, size_t *size)
 {
     NEED(handle && size);
-    *size = (size_t)cudnn_profile(handle)->sm_count * 2048 * 24; /* a generator per thread */
+    /* 24 bytes for the random generator of each thread. */
+    *size = (size_t)cudnn_profile(handle)->sm_count * 2048 * 24;
     return CUDNN_STATUS_SUCCESS;
 }
 
@@ -301,7 +303,8 @@ cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t d, cudnnHandle_
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* The states are there already: nothing is made. */
+/* The random states exist already in the caller's memory; the shim does not initialise states
+ * anyway. */
 cudnnStatus_t cudnnRestoreDropoutDescriptor(cudnnDropoutDescriptor_t d, cudnnHandle_t handle,
                                             float rate, void *states, size_t bytes,
                                             unsigned long long seed)

@@ -1,13 +1,13 @@
-/* What one cuDNN convolution algorithm does with one problem: supported or not, workspace, and the
- * kernels with names and durations.
+/* The plan of one convolution algorithm for one problem: whether it is supported, its workspace,
+ * and its kernels with names and durations.
  *
- * The cost model gives the time of the best algorithm; the others are slower by a factor that
- * depends on the algorithm and, within a range, on the shape (a hash: the same shape is always
- * alike). Tensor cores are reached by the precomputed implicit product and, for 3x3 filters in
- * NCHW, by the unfused Winograd transform, as documented; in NHWC the plain implicit product
- * reaches them too, with a tile that suits it less (assumed), unless the profile says that it is
- * another kernel (shim_cudnn_direct.c). The factors are assumptions throughout: they stand in for
- * the 1.05 to 1.3 by which a guessed algorithm is slower than a searched one. */
+ * The cost model gives the duration of the best algorithm. The others are slower by a factor that
+ * depends on the algorithm and, within a range, on the shape (by a hash, so that the same shape
+ * always gets the same factor). Tensor cores are used by the precomputed implicit product and, for
+ * 3x3 filters in NCHW, by the unfused Winograd transform, as documented. In NHWC the plain implicit
+ * product uses them, too, with a tile that suits the problem less (assumed), unless the profile
+ * says that it is a direct kernel (shim_cudnn_direct.c). All factors are assumptions: they
+ * represent the 1.05 to 1.3 by which a guessed algorithm is slower than the one a search finds. */
 #include "shims/cudnn/shim_cudnn.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ int conv_algo_count(enum vg_pass pass)
     return passes[pass].count;
 }
 
-/* 0 to 1, the same for the same shape and pass. */
+/* A number from 0 to 1 that depends on the shape and the pass only. */
 static double shape_hash(const struct vg_conv *c, enum vg_pass pass)
 {
     const int64_t parts[] = {c->n, c->c, c->h, c->w, c->k, c->r, c->s, c->stride, (int64_t)pass};
@@ -114,7 +114,7 @@ static double workspace_of(const struct conv_problem *q, enum vg_pass pass, enum
             struct vg_conversions v = vg_conv_conversions(c, pass);
             return v.in_bytes[0] + v.in_bytes[1] + v.out_bytes;
         }
-        /* offsets, and partial sums of a gradient split along its long dimension */
+        /* offsets, and for the weight gradient partial sums, because its long dimension is split */
         return pass == VG_WGRAD ? 4096 + 4 * z.w : 4096 + 8.0 * (double)(c->p * c->q);
     case EXPLICIT:
         return (double)(c->c * c->r * c->s * c->p * c->q * 4);
@@ -178,11 +178,13 @@ static double converting_ns(const struct vg_profile *p, const struct vg_conv *c,
     return v->out_bytes > 0 ? ns + (double)vg_cost_layout(p, v->out_bytes, c->type, c->adds) : ns;
 }
 
-/* A 1x1 layer in NCHW is a batched product as it lies, where its pictures are aligned (seen with
- * cuDNN 9.19 on an H200: 56 x 56 is not converted, 7 x 7 is). 14 x 14 is aligned in part: a slower
- * product, unless converting takes less; its weight gradient is converted always, and all where
- * cuDNN's graphs guess. Sets *unaligned
- * to what the slower product takes. */
+/* The conversions around a convolution on tensor cores.
+ *
+ * A 1x1 layer in NCHW is a batched product of the tensors as they are, without conversion, if the
+ * number of pixels of a picture is a multiple of 8 (seen with cuDNN 9.19 on an H200: 56 x 56 is not
+ * converted, 7 x 7 is). A merely even number (14 x 14) allows a slower product: *unaligned is set
+ * to its duration, or the tensors are converted if that takes less time. For an even number the
+ * weight gradient is always converted, and so is everything in the graph interface. */
 static struct vg_conversions conversions(const struct vg_profile *p, const struct conv_problem *q,
                                          enum vg_pass pass, double *unaligned)
 {
@@ -202,7 +204,7 @@ static struct vg_conversions conversions(const struct vg_profile *p, const struc
     return none;
 }
 
-/* The implicit product on tensor cores, between the conversions that NCHW costs. */
+/* Plans the implicit product on tensor cores, and for NCHW the conversions before and after it. */
 static void plan_tensor(const struct vg_profile *p, const struct conv_problem *q, enum vg_pass pass,
                         bool other_tile, double factor, struct conv_plan *plan)
 {
@@ -210,13 +212,14 @@ static void plan_tensor(const struct vg_profile *p, const struct conv_problem *q
     double unaligned;
     struct vg_conversions v = conversions(p, q, pass, &unaligned);
     struct vg_conv own = *c;
-    own.adds &= v.out_bytes <= 0; /* else the conversion adds */
+    own.adds &= v.out_bytes <= 0; /* otherwise the conversion of the result adds to the output */
     double ns = (unaligned > 0 ? unaligned : (double)vg_cost_conv(p, &own, pass)) * factor;
     for (int i = 0; i < 2; i++)
         if (v.in_bytes[i] > 0)
             conv_plan_flat(plan, vg_name_to_nhwc(c->type), v.in_bytes[i],
                            (double)vg_cost_layout(p, v.in_bytes[i], c->type, false));
-    if (c->layout == VG_NCHW && v.in_bytes[0] <= 0) { /* 1x1: a batched product as it lies */
+    /* A 1x1 layer as a batched product, without conversion. */
+    if (c->layout == VG_NCHW && v.in_bytes[0] <= 0) {
         int align = unaligned > 0 ? 2 : c->type == VG_TF32 ? 4 : 8;
         struct vg_product g = {c->type, false, pass == VG_DGRAD, c->p * c->q, c->k, c->c,
                                c->n,    align};
@@ -229,7 +232,7 @@ static void plan_tensor(const struct vg_profile *p, const struct conv_problem *q
                        (double)vg_cost_layout(p, v.out_bytes, c->type, c->adds));
 }
 
-/* Transform the inputs, multiply, transform back. */
+/* Plans an algorithm that transforms its inputs, multiplies, and transforms the result back. */
 static void plan_transformed(const struct vg_profile *p, const struct conv_problem *q,
                              enum vg_pass pass, enum kind kind, double ns, struct conv_plan *plan)
 {
@@ -285,7 +288,8 @@ static double unfused_ns(const struct vg_profile *p, const struct conv_problem *
     return known ? (double)vg_cost_fp32_winograd_weights(p, &q->conv) : best * 1.08;
 }
 
-/* Ordinary arithmetic. For 3x3 filters Winograd is what the cost model's average stands for. */
+/* Plans an algorithm with ordinary arithmetic. For 3x3 filters the duration in the cost model is an
+ * average that Winograd stands for. */
 static void plan_ordinary(const struct vg_profile *p, const struct conv_problem *q,
                           enum vg_pass pass, enum kind kind, struct conv_plan *plan)
 {
@@ -338,7 +342,7 @@ static void plan_ordinary(const struct vg_profile *p, const struct conv_problem 
     }
 }
 
-/* Which one the library takes without trying: hardly ever the best. */
+/* True if the library takes this algorithm when it does not search. It is rarely the best one. */
 static bool is_guess(const struct vg_profile *p, const struct conv_problem *q, enum vg_pass pass,
                      enum kind kind)
 {

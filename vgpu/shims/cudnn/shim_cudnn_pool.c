@@ -1,5 +1,5 @@
-/* cuDNN's pooling: descriptors, output size and the two directions. Time is bytes moved at the
- * profile's share for pooling. */
+/* cuDNN's pooling: descriptors, output sizes and both directions. A kernel takes as long as moving
+ * its bytes at the profile's bandwidth share for pooling. */
 #include "shims/cudnn/shim_cudnn.h"
 
 #include <stdlib.h>
@@ -210,10 +210,12 @@ cudnnStatus_t cudnnPoolingBackward(cudnnHandle_t handle, const cudnnPoolingDescr
                                     : nhwc ? &pool_avg_bw_nhwc
                                            : &pool_avg_bw;
     const struct vg_profile *p = cudnn_profile(handle);
-    double bytes = tensor_bytes(xDesc) + tensor_bytes(yDesc); /* an average needs no x and y */
+    /* The backward pass of an average does not read x and y. */
+    double bytes = tensor_bytes(xDesc) + tensor_bytes(yDesc);
     int64_t ns = vg_cost_norm(p, bytes, max ? 2 : 1, p->pool_eff);
     double clocks = (double)tensor_elements(xDesc) * p->pool_bwd_clocks / p->sm_count;
-    int64_t searching = max ? (int64_t)(clocks / p->clock_mhz * 1e3) : 0; /* whose maximum it is */
+    /* Finds again which element was the maximum. */
+    int64_t searching = max ? (int64_t)(clocks / p->clock_mhz * 1e3) : 0;
     return cudnn_launch_flat(handle, typed_name(name, xDesc->type), tensor_elements(xDesc), 256,
                              searching > ns ? searching : ns);
 }

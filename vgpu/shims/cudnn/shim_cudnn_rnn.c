@@ -1,8 +1,9 @@
-/* cuDNN's recurrent layers: LSTM, GRU and plain cells, several layers, both directions. A layer is
- * a product over the whole sequence, then for each position a product and a cell; backward the same
- * the other way, and the weights' gradients as two products. The persistent algorithms, which keep
- * the weights on the multiprocessors, are not modelled: a sequence takes longer than it would with
- * them. The cells' names follow cuDNN's, from memory. */
+/* cuDNN's recurrent layers: LSTM, GRU and plain cells, with several layers and both directions. A
+ * layer is a product over the whole sequence, then a product and a cell kernel for each position.
+ * The backward pass does the same in reverse order; the gradient of the weights is two products.
+ * The persistent algorithms, which keep the weights on the multiprocessors, are not modelled, so a
+ * sequence takes longer than with them. The names of the cell kernels follow cuDNN's style from
+ * memory; no recording confirms them. */
 #include "shims/cudnn/shim_cudnn.h"
 
 #include <stdlib.h>
@@ -98,7 +99,8 @@ static bool projects(const struct cudnnRNNStruct *r)
     return r->projected != r->hidden;
 }
 
-/* Elements of the matrices of a pseudo-layer: of the input, of the state, of the projection. */
+/* Elements of the matrices of a pseudo-layer (one layer in one direction): those for the input, for
+ * the state and for the projection. */
 static size_t matrices(const struct cudnnRNNStruct *r, int pseudo)
 {
     size_t rows = (size_t)gates(r) * (size_t)r->hidden;
@@ -139,7 +141,7 @@ cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t h, cudnnRNNDescriptor_t r,
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Either may be left out: the descriptor with its address. */
+/* Describes a matrix in `t` and stores its address in `at`; the caller may leave out either. */
 static cudnnStatus_t place(cudnnTensorDescriptor_t t, void **at, cudnnDataType_t type, int rows,
                            int columns, const void *space, size_t elements)
 {
@@ -154,8 +156,8 @@ static cudnnStatus_t place(cudnnTensorDescriptor_t t, void **at, cudnnDataType_t
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* The matrices of a pseudo-layer lie gate by gate, input before state; all biases follow all
- * matrices. */
+/* In the space of the weights, the matrices of a pseudo-layer lie gate by gate, those for the input
+ * before those for the state. All biases follow after all matrices. */
 cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t h, cudnnRNNDescriptor_t r, int32_t pseudo,
                                       size_t bytes, const void *space, int32_t id,
                                       cudnnTensorDescriptor_t m, void **m_at,
@@ -184,7 +186,7 @@ cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t h, cudnnRNNDescriptor_t r, i
                  state + (size_t)g * hidden * (size_t)r->projected);
 }
 
-/* ---- running ---- */
+/* ---- the two passes and the gradient of the weights ---- */
 
 static cudnnStatus_t product(cudnnHandle_t h, const struct cudnnRNNStruct *r, int64_t m, int64_t n,
                              int64_t k)
@@ -212,7 +214,8 @@ static cudnnStatus_t cell(cudnnHandle_t h, const struct cudnnRNNStruct *r, int b
                              vg_cost_memory(p, bytes, backward ? 2 : 1, p->pointwise_eff));
 }
 
-/* A product over the whole sequence and, for each position, a product and a cell. */
+/* Launches, for each layer, a product over the whole sequence and, for each position, a product and
+ * a cell kernel. */
 static cudnnStatus_t pass(cudnnHandle_t h, const struct cudnnRNNStruct *r,
                           const struct cudnnRNNDataStruct *x, bool backward)
 {

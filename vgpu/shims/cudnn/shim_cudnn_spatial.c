@@ -1,5 +1,5 @@
 /* cuDNN's spatial transformer: the grid of an affine map, and bilinear samples at its points. Each
- * call is one kernel whose time is the bytes it moves. */
+ * call launches one kernel that takes as long as moving its bytes. */
 #include "shims/cudnn/shim_cudnn.h"
 
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static cudnnStatus_t pass(cudnnHandle_t h, const char *name, int64_t elements, d
     return cudnn_launch_flat(h, name, elements, 256, vg_cost_memory(p, bytes, 1, p->pointwise_eff));
 }
 
-/* A point has two coordinates. */
+/* Each point of the grid has two coordinates. */
 static cudnnStatus_t generate(cudnnHandle_t h, const char *name,
                               cudnnSpatialTransformerDescriptor_t s, const void *a, const void *b)
 {

@@ -31,7 +31,7 @@ static cudnnStatus_t set_tensor(cudnnTensorDescriptor_t t, cudnnDataType_t type,
     return CUDNN_STATUS_SUCCESS;
 }
 
-/* Packed strides: channels first, or last (NHWC). */
+/* Computes the strides of a tensor without gaps, with the channels last for NHWC. */
 static void packed(cudnnTensorFormat_t format, int nd, const int dim[], int stride[])
 {
     if (format == CUDNN_TENSOR_NHWC) {
@@ -136,7 +136,7 @@ double tensor_bytes(cudnnTensorDescriptor_t t)
 enum vg_layout tensor_layout(cudnnTensorDescriptor_t t)
 {
     bool last = t->nd >= 3 && t->stride[1] == 1 && t->stride[t->nd - 1] == t->dim[1];
-    /* one channel is both; it needs no conversion either way, so call it the usual one */
+    /* One channel fits both layouts and needs no conversion; it counts as NCHW. */
     return last && t->dim[1] > 1 ? VG_NHWC : VG_NCHW;
 }
 

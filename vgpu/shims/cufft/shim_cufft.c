@@ -1,5 +1,6 @@
-/* cuFFT's plans as PyTorch makes and uses them: created empty, made by cufftXtMakePlanMany(), given
- * a work area and a stream, destroyed. The other calls of cuFFT end the program. */
+/* cuFFT's plans as PyTorch makes and uses them: created empty, filled by cufftXtMakePlanMany(),
+ * given a work area and a stream, destroyed. A call that this shim does not define ends the program
+ * with a message. */
 #include "shims/cufft/shim_cufft.h"
 
 #include <pthread.h>
@@ -76,7 +77,7 @@ CALL(cufftDestroy, int handle)
     return FFT_SUCCESS;
 }
 
-/* How the data lies does not change the time. */
+/* The layout of the data (embedding, strides) does not change the time, so it is ignored. */
 CALL(cufftXtMakePlanMany, int handle, int rank, const long long *n, const long long *in,
      long long in_stride, long long in_step, int in_type, const long long *out,
      long long out_stride, long long out_step, int out_type, long long batch, size_t *work,

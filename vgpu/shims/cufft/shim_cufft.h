@@ -1,5 +1,5 @@
-/* Inside the cuFFT shim: plans, and which kernels one runs. cuFFT's header is not asked for: the
- * types are those of its binary interface, the numbers those of its enumerations. */
+/* Inside the cuFFT shim: plans, and which kernels a plan runs. The build needs no header of cuFFT:
+ * the types here are those of its binary interface, the numbers those of its enumerations. */
 #ifndef VGPU_SHIM_CUFFT_H
 #define VGPU_SHIM_CUFFT_H
 
@@ -18,12 +18,13 @@ enum {
 };
 enum { FFT_MAX_RANK = 3 };
 
-/* What goes in, what comes out. */
+/* The types of a transform's input and output. */
 struct fft_kind {
     bool real_in, real_out;
-    unsigned real_bytes; /* of one real number: 2, 4 or 8 */
+    unsigned real_bytes; /* bytes of one real number: 2, 4 or 8 */
 };
-bool fft_kind_of_data(int in_type, int out_type, struct fft_kind *out); /* two of cudaDataType */
+/* Both types are cudaDataType. */
+bool fft_kind_of_data(int in_type, int out_type, struct fft_kind *out);
 
 struct fft_plan {
     bool used, made, own_area;
@@ -35,8 +36,8 @@ struct fft_plan {
     size_t area_bytes;
 };
 
-struct fft_plan *fft_plan_of(int handle); /* NULL: none */
-/* Points of one transform that the plan stores, real ones counted as half. */
+struct fft_plan *fft_plan_of(int handle); /* NULL: no such plan */
+/* The number of points of one transform that the plan stores; real points count as half. */
 double fft_points(const struct fft_plan *p);
 size_t fft_area_bytes(const struct fft_plan *p);
 int fft_run(const struct fft_plan *p);

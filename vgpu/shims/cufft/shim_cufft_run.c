@@ -1,14 +1,15 @@
-/* What a transform runs: for each dimension as many kernels as its length needs, each of which
- * reads and writes all of the data once. Their times are those passes over the memory, or the
- * arithmetic (5 n log2 n operations) at half of the peak if that takes longer: assumed. */
+/* The kernels of a transform. Each dimension needs one to three kernels, depending on its length,
+ * and each kernel reads and writes all data once. A kernel takes as long as moving these bytes, or
+ * as its share of the arithmetic (5 n log2 n operations) at half of the peak if that takes longer.
+ * Both are assumptions. */
 #include "shims/cufft/shim_cufft.h"
 
 #include <math.h>
 
-/* What fits into the shared memory of a multiprocessor is done by one kernel. */
+/* A length that fits into the shared memory of a multiprocessor needs one kernel only. */
 enum { ONE_KERNEL = 1 << 13, TWO_KERNELS = 1 << 24, LARGEST_RADIX = 127 };
 
-/* Bytes of one real number of a cudaDataType; 0: not one that is transformed. */
+/* Bytes of one real number of a cudaDataType; 0: a type that cuFFT does not transform. */
 static unsigned data_bytes(int type, bool *real)
 {
     static const struct {
@@ -40,8 +41,8 @@ double fft_points(const struct fft_plan *p)
     return p->kind.real_in || p->kind.real_out ? points / 2 : points;
 }
 
-/* A length with a large prime in it is done by a convolution of the next power of 2 that holds it
- * twice (Bluestein). */
+/* True if n has a large prime factor. cuFFT computes such a length as a convolution (Bluestein's
+ * algorithm) whose length is the next power of 2 that holds n twice. */
 static bool by_convolution(int64_t n)
 {
     for (int64_t f = 2; f <= LARGEST_RADIX && n > 1; f++)

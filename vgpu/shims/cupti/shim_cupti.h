@@ -1,29 +1,32 @@
-/* libcupti of the virtual GPU: what its files share. It listens to the core (struct vg_sink) and
- * writes records as CUPTI does: buffers asked for on the program's thread, handed back by CUPTI's
- * own thread or by the caller of a flush; stamps in CLOCK_REALTIME; records of running work present
- * with end = 0, and their buffer kept back until the work has ended.
+/* What the files of the virtual GPU's libcupti share. The library listens to the core (struct
+ * vg_sink) and writes records as CUPTI does: it requests buffers on the program's thread; its own
+ * thread or the caller of a flush returns them; stamps are in CLOCK_REALTIME; the record of running
+ * work exists with end = 0, and its buffer is not returned before the work has ended.
  *
  * Keys in GPUPROF_VGPU (besides the core's):
  *   cupti=11.8|12.4|12.8|13.0   record layouts and version number of that release (13.0)
  *   driver_records=1            a driver record (cuLaunchKernel, ...) inside each launch
- * Misbehaviour, each as some release or neighbour of CUPTI does it:
+ * Misbehaviour. Each key imitates what some release of CUPTI, or another tool beside it, does:
  *   drop=P                      this share of the records is lost and counted as dropped
- *   late=MS                     stamps of device work become known so much later
- *   slow_return=MS              a pause of CUPTI's own thread between two buffers that it returns
- *   disorder=1                  records of a buffer in no order
+ *   late=MS                     stamps of device work become known this much later
+ *   slow_return=MS              CUPTI's own thread pauses between two buffers that it returns
+ *   disorder=1                  the records of a buffer are in no order
  *   untimed_after=N             device records after the Nth have start = end = 0
- *   switch_loss=MS              for so long after kinds were turned on again on another thread, a
- *                               thread's kernels have start = end = 0, and its calls are dropped
- *   busy_subscriber=1           cuptiSubscribe: 39, another tool was first
- *   steal_callbacks_after=MS    another client registers its callbacks (until ours do again)
+ *   switch_loss=MS              for so long after a thread turned kernels on again, the kernels
+ *                               of the other threads have start = end = 0, and their calls are
+ *                               dropped
+ *   busy_subscriber=1           cuptiSubscribe returns 39: another tool has subscribed before
+ *   steal_callbacks_after=MS    another client registers its buffer callbacks (until ours
+ *                               registers them again)
  *   kernels_off_after=MS        another client turns the kind of kernels off, for good
  *   clock_step=S:MS             the real-time clock is stepped by S seconds after MS
- *   null_buffer_crash=1         no buffer on request: crash, as before 12.9; else a counted drop
- *   copies_off_crash=1          turning copies or memsets off crashes the program, at once
+ *   null_buffer_crash=1         a request that gives no buffer crashes, as before 12.9;
+ *                               otherwise the record counts as dropped
+ *   copies_off_crash=1          turning copies or memsets off crashes the program at once
  *   wrap_correlation=1          correlation ids start just below 2^32
- * And without being asked, as 13.0.1 does: where kinds were on, and are off when the context is
- * made with no subscriber, all later calls have the same correlation id, and waits no start.
- */
+ * One misbehaviour of 13.0.1 is always imitated: if kinds of calls were turned on and off again,
+ * and there is no subscriber when the context is made, all later calls have the same correlation id
+ * and the records of waits have start = 0. */
 #ifndef VGPU_SHIM_CUPTI_H
 #define VGPU_SHIM_CUPTI_H
 
@@ -36,7 +39,8 @@ enum { KINDS = 64 };
 struct layout {
     const char *option;
     uint32_t api_version;
-    uint16_t stride[KINDS]; /* record size by kind; 0 = this release does not know it */
+    /* Size of a record by its kind; 0: this release does not know the kind. */
+    uint16_t stride[KINDS];
 };
 const struct layout *cupti_layout(void);
 bool cupti_kind_legacy(uint32_t kind);
@@ -45,28 +49,31 @@ struct misbehaviour {
     double drop;
     int64_t late_ns, slow_return_ns, steal_at_ns, kernels_off_at_ns, step_at_ns, step_ns;
     int64_t switch_loss_ns;
-    uint64_t untimed_after; /* 0 = never */
+    uint64_t untimed_after; /* 0: never */
     bool disorder, busy_subscriber, null_crash, copies_off_crash;
 };
 const struct misbehaviour *cupti_faults(void);
 
-/* Stamps. */
+/* Time stamps. */
 uint64_t cupti_stamp(int64_t monotonic_ns);
-void cupti_clock_follow(void); /* learns the offset of the real-time clock again */
-void cupti_clock_own(CUpti_TimestampCallbackFunc f); /* stamps are the client's; NULL: no longer */
+void cupti_clock_follow(void); /* measures the offset of the real-time clock again */
+/* From now on stamps come from the client's clock; NULL: no longer. */
+void cupti_clock_own(CUpti_TimestampCallbackFunc f);
 
-/* Kinds. */
+/* Which kinds of records are on. */
 bool cupti_kind_on(uint32_t kind);
 bool cupti_subscribed(void);
-bool cupti_numbers(void);   /* asked when a context is made */
-bool cupti_switching(void); /* another thread turned kernels on a moment ago (switch_loss) */
+/* False: calls get no correlation ids of their own. Asked when a context is made. */
+bool cupti_numbers(void);
+bool cupti_switching(void); /* another thread turned kernels on again a moment ago (switch_loss) */
 bool cupti_api_on(uint32_t kind, uint32_t cbid);
 uint32_t cupti_thread_id(void);
 
-/* Buffers. A record is `stride` bytes of `record`, padded with zeros; its start and end are put in
- * when `due_ns` has passed (0 = they are in it already). */
+/* Buffers. A record consists of `bytes` bytes of `record`, padded with zeros to the release's size
+ * of its kind. If `t` is given, start and end are written when the work has ended; otherwise the
+ * record already contains them. */
 struct timing {
-    int64_t start_ns, end_ns;  /* monotonic */
+    int64_t start_ns, end_ns;  /* in CLOCK_MONOTONIC */
     unsigned start_at, end_at; /* byte offsets in the record */
 };
 void buffer_append(const void *record, size_t bytes, const struct timing *t);
@@ -76,13 +83,14 @@ void buffers_register(CUpti_BuffersCallbackRequestFunc request,
 void buffers_per_thread(bool on);
 bool buffers_are_per_thread(void);
 void buffers_zeroed(bool on);
-size_t buffers_dropped(void); /* and resets */
+size_t buffers_dropped(void); /* since the last call: it resets the count */
 
-/* Records and callbacks from the core. */
+/* Records and callbacks that the core triggers. */
 void cupti_listen(void);
 void callbacks_enter(struct vg_api *api);
 void callbacks_exit(struct vg_api *api);
-void callbacks_end(void);              /* the subscription too */
-void records_of_device(uint32_t kind); /* DEVICE, CONTEXT, STREAM: what exists now */
+void callbacks_end(void); /* called when the subscription ends, too */
+/* Writes records of the devices, contexts or streams (`kind`) that exist now. */
+void records_of_device(uint32_t kind);
 
 #endif

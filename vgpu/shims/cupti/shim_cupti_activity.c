@@ -75,8 +75,8 @@ uint32_t cupti_thread_id(void)
     return own_tid;
 }
 
-static _Atomic int64_t switched_ns; /* kernels were turned on once more; 0 = never */
-static _Atomic long switched_by;    /* thread */
+static _Atomic int64_t switched_ns; /* when kernels were turned on for another time; 0: never */
+static _Atomic long switched_by;    /* the thread that did it */
 
 bool cupti_switching(void)
 {
@@ -161,7 +161,7 @@ CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind ki
 
 static CUptiResult filter(_Atomic uint8_t *off, CUpti_CallbackId cbid, uint8_t on)
 {
-    if (cupti_layout()->api_version < 23) /* came with 12.5 */
+    if (cupti_layout()->api_version < 23) /* these calls exist since 12.5 */
         return CUPTI_ERROR_NOT_SUPPORTED;
     if (cbid >= CBIDS)
         return CUPTI_ERROR_INVALID_PARAMETER;
@@ -202,7 +202,7 @@ CUptiResult cuptiActivityFlush(CUcontext context, uint32_t stream, uint32_t flag
     return cuptiActivityFlushAll(flag);
 }
 
-/* Full and complete buffers are handed back without being asked for; a period adds nothing. */
+/* The shim returns full, complete buffers on its own anyway, so a flush period changes nothing. */
 CUptiResult cuptiActivityFlushPeriod(uint32_t ms)
 {
     (void)ms;
@@ -288,7 +288,7 @@ CUptiResult cuptiGetTimestamp(uint64_t *stamp)
     return CUPTI_SUCCESS;
 }
 
-/* Accepted and without effect: what they add is not modelled. */
+/* Accepted without effect: the model has nothing to add to the records. */
 CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t on)
 {
     (void)on;
@@ -325,7 +325,7 @@ CUptiResult cuptiActivityEnableDeviceGraph(uint8_t on)
     return CUPTI_SUCCESS;
 }
 
-/* Managed memory does not migrate here. */
+/* Managed memory does not migrate in the model. */
 CUptiResult
 cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
                                            uint32_t count)
@@ -334,7 +334,7 @@ cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterCon
     return CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED;
 }
 
-/* Hardware tracing exists on Blackwell only. */
+/* Hardware tracing exists only on Blackwell. */
 CUptiResult cuptiActivityEnableHWTrace(uint8_t on)
 {
     (void)on;

@@ -1,6 +1,6 @@
-/* CUPTI's buffers: one per thread from 13.0 on, one for all threads before. A buffer stays here
- * until all work in it has ended. This library's own thread returns buffers that are full and
- * complete. */
+/* The buffers that CUPTI fills: one per thread from 13.0 on, one for all threads before. A buffer
+ * is not returned until all work in it has ended. The shim's own thread returns full, complete
+ * buffers. */
 #include "shims/cupti/shim_cupti_buffer.h"
 
 #include <signal.h>
@@ -13,7 +13,7 @@ enum { TICK_NS = 5000000, FAKE_BYTES = 1 << 20 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake;
-static struct buffer *buffers; /* all that CUPTI owns */
+static struct buffer *buffers; /* all buffers that the client has handed over */
 static struct slot shared_slot;
 static _Thread_local struct slot *thread_slot;
 static pthread_key_t slot_key;
@@ -22,7 +22,8 @@ static CUpti_BuffersCallbackCompleteFunc complete_buffer;
 static bool per_thread, per_thread_set, zeroed, worker_started, worker_needed;
 static size_t dropped;
 
-/* Another client: hands out its own memory and knows nothing of ours. */
+/* The callbacks of another client (steal_callbacks_after): they hand out their own memory and do
+ * not know our buffers. */
 static void fake_request(uint8_t **buffer, size_t *size, size_t *max)
 {
     *buffer = malloc(FAKE_BYTES);
@@ -45,7 +46,7 @@ static void steal_if_due(void)
     if (done || at == 0 || vg_now_ns() < at)
         return;
     done = true;
-    /* Buffers of the first client are unknown to the second, which drops them. */
+    /* The second client does not know the first client's buffers, so it drops what they contain. */
     for (struct buffer *b = buffers; b; b = b->next) {
         if (b->slot)
             b->slot->current = NULL;
@@ -89,7 +90,8 @@ static void thread_gone(void *slot)
     free(s);
 }
 
-/* The client's callback runs on this thread and without the lock. */
+/* Requests a buffer for the slot. The client's callback runs on the calling thread, with the lock
+ * released meanwhile. */
 static struct buffer *fetch_locked(struct slot *s)
 {
     steal_if_due();
@@ -112,7 +114,7 @@ static struct buffer *fetch_locked(struct slot *s)
     }
     *b = (struct buffer){.data = data, .size = size, .max_records = max, .next = buffers};
     buffers = b;
-    if (s->current) /* another thread was faster: its buffer goes back as it is */
+    if (s->current) /* another thread has installed a buffer meanwhile: return that one as it is */
         retire(s->current);
     s->current = b;
     b->slot = s;
@@ -133,7 +135,7 @@ void buffer_append(const void *record, size_t bytes, const struct timing *t)
     double share = cupti_faults()->drop;
     bool switching = cupti_switching();
     if (switching)
-        h.t = (struct timing){0, 0, h.t.start_at, h.t.end_at}; /* never known */
+        h.t = (struct timing){0, 0, h.t.start_at, h.t.end_at}; /* the times stay 0 */
     bool lost = !s || (switching && !t) ||
                 (share > 0 && (double)(buffer_random() >> 11) / 9007199254740992.0 < share);
     struct buffer *b = lost ? NULL : s->current;
@@ -157,7 +159,8 @@ void buffer_append(const void *record, size_t bytes, const struct timing *t)
     pthread_mutex_unlock(&lock);
 }
 
-/* Takes one buffer that may go back out of the list. */
+/* Takes one buffer that may be returned out of the list. `partial`: also buffers that are still
+ * being filled; `forced`: also with unfinished work. */
 static struct buffer *take_locked(bool partial, bool forced)
 {
     int64_t now = vg_now_ns();

@@ -1,5 +1,5 @@
-/* A buffer of the client's while CUPTI has it (shim_cupti_buffer.c), and what is written into it
- * (shim_cupti_write.c). All of it under the buffers' lock. */
+/* A client's buffer while CUPTI fills it (shim_cupti_buffer.c), and the writing of records into it
+ * (shim_cupti_write.c). The buffers' lock protects all of it. */
 #ifndef VGPU_SHIM_CUPTI_BUFFER_H
 #define VGPU_SHIM_CUPTI_BUFFER_H
 
@@ -22,26 +22,27 @@ struct held {
 struct buffer {
     uint8_t *data;
     size_t size, used, records, max_records;
-    struct pending *pending; /* in the order of submission */
+    struct pending *pending; /* records without times yet, in the order of submission */
     size_t pending_first, pending_end, pending_cap;
-    struct held held[HELD]; /* disorder: records waiting to be written later */
+    struct held held[HELD]; /* for disorder=1: records that are written later */
     size_t held_count;
-    struct slot *slot; /* who writes into it; NULL = full */
+    struct slot *slot; /* the slot that writes into it; NULL: the buffer is full */
     struct buffer *next;
 };
 
-struct slot { /* of a thread, or of all */
+struct slot { /* where one thread, or all threads, get their current buffer */
     struct buffer *current;
     bool requesting;
 };
 
 uint64_t buffer_random(void);
 bool buffer_has_room(const struct buffer *b, size_t stride);
-/* False: no memory, the record is lost. */
+/* Both return false if the record is lost for lack of memory. */
 bool buffer_write(struct buffer *b, const struct held *h);
 bool buffer_write_disordered(struct buffer *b, const struct held *h);
-size_t buffer_write_held(struct buffer *b); /* returns how many were lost */
-/* Fills in the times of work that has ended by `now`. All = also behind work that still runs. */
+size_t buffer_write_held(struct buffer *b); /* returns how many records were lost */
+/* Fills in the times of work that has ended by `now`. all: also of work that was submitted behind
+ * work that still runs. */
 void buffer_settle(struct buffer *b, int64_t now, bool all);
 
 #endif

@@ -1,5 +1,5 @@
-/* The callback interface (one subscriber), external correlation, names of calls and results, ids.
- */
+/* The callback interface (one subscriber), external correlation ids, names of calls and results,
+ * and the ids of contexts, devices and streams. */
 #include "core/core_graph.h"
 #include "shims/cupti/shim_cupti.h"
 
@@ -22,7 +22,7 @@ bool cupti_subscribed(void)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint8_t on[DOMAINS][CBIDS];
 
-/* Names by id, made at build time from the vendor's headers. */
+/* Names of calls by their callback id, generated from the vendor's headers at build time. */
 static const char *const runtime_names[CBIDS] = {
 #include "runtime_cbid_names.inc"
 };
@@ -57,11 +57,12 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc call,
     return busy ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
 
-/* As cuptiSubscribe; when it is taken, says by whom. */
+/* cuptiSubscribe with a version struct. If another tool has subscribed, it also returns that tool's
+ * name. */
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *out, CUpti_CallbackFunc call, void *user,
                               CUpti_SubscriberParams *p)
 {
-    if (cupti_layout()->api_version < 130000) /* came with 13.0 */
+    if (cupti_layout()->api_version < 130000) /* exists since 13.0 */
         return CUPTI_ERROR_NOT_SUPPORTED;
     if (p && p->structSize == 0)
         return CUPTI_ERROR_INVALID_PARAMETER;
@@ -260,7 +261,7 @@ CUptiResult cuptiGetErrorMessage(CUptiResult result, const char **text)
     return CUPTI_SUCCESS;
 }
 
-/* Handles of the virtual GPU are its own structs. */
+/* The handles of the virtual GPU point to its own structs. */
 CUptiResult cuptiGetContextId(CUcontext context, uint32_t *id)
 {
     if (!context || !id)
@@ -320,7 +321,7 @@ CUptiResult cuptiDeviceSupported(CUdevice device, int *supported)
     return CUPTI_SUCCESS;
 }
 
-/* The agent brings its own NVTX handler; CUPTI's does nothing here. */
+/* The agent has its own NVTX handler, so CUPTI's does nothing here. */
 int cuptiNvtxInitialize(void *table);
 int cuptiNvtxInitialize(void *table)
 {

@@ -1,4 +1,4 @@
-/* Stamps: in CLOCK_REALTIME, or by the clock that the client has registered. */
+/* Time stamps: in CLOCK_REALTIME, or from the clock that the client has registered. */
 #include "shims/cupti/shim_cupti.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 enum { TRIES = 4, NARROW_NS = 1000 };
 
-static _Atomic int64_t offset_ns; /* of the real-time clock */
+static _Atomic int64_t offset_ns; /* from CLOCK_MONOTONIC to CLOCK_REALTIME */
 
 static int64_t clock_ns(clockid_t id)
 {
@@ -29,19 +29,22 @@ void cupti_clock_follow(void)
         }
     }
     int64_t moved = offset - offset_ns;
-    if (moved > NARROW_NS || moved < -NARROW_NS) /* below that it is the measurement's own noise */
+    /* A smaller difference is noise of the measurement. */
+    if (moved > NARROW_NS || moved < -NARROW_NS)
         offset_ns = offset;
 }
 
 /* ---- the client's clock ---- */
 
-/* One reading: at what time, and how unsure that is, because the thread may lose its core. */
+/* One reading of the client's clock: its value, when it was taken (CLOCK_MONOTONIC), and how long
+ * the reading took. A long reading is inexact, because the thread may have lost its core. */
 struct reading {
     int64_t at_ns, width_ns;
     uint64_t value;
 };
 
-/* A straight line through the first reading and the one that makes its rate the surest. */
+/* The client's clock is taken as a straight line through the first reading and a later one, the one
+ * that gives the least uncertain rate. The relative uncertainty is `doubt`. */
 static struct {
     _Atomic(CUpti_TimestampCallbackFunc) clock;
     pthread_mutex_t lock;

@@ -1,12 +1,12 @@
-/* Record sizes by release, and the walk over a buffer. No field of a record ever moved, later
- * releases only appended (shown by the deprecated structs of cupti.h), so an older layout is a
- * shorter prefix. */
+/* Record sizes by release, and the walk over a buffer. No release moved a field of a record; later
+ * releases only appended fields (the deprecated structs of cupti.h show this). So the layout of an
+ * older release is a prefix of the newest. */
 #include "shims/cupti/shim_cupti.h"
 
 #include <string.h>
 
 #define SIZE(s) (uint16_t)sizeof(CUpti_Activity##s)
-/* What did not change from 11.8 to 13.0. */
+/* Kinds whose records did not change from 11.8 to 13.0. */
 #define STEADY                                                                                     \
     [CUPTI_ACTIVITY_KIND_DRIVER] = SIZE(API), [CUPTI_ACTIVITY_KIND_RUNTIME] = SIZE(API),           \
     [CUPTI_ACTIVITY_KIND_INTERNAL_LAUNCH_API] = SIZE(API),                                         \
@@ -98,7 +98,7 @@ const struct layout *cupti_layout(void)
     return found;
 }
 
-/* Kinds of the event and metric interfaces, which recent releases refuse. */
+/* True for kinds of the event and metric interfaces, which recent releases refuse. */
 bool cupti_kind_legacy(uint32_t kind)
 {
     static const uint8_t legacy[] = {6, 7, 14, 15, 16, 21, 23, 24, 29, 30, 31, 32, 41, 42, 43, 44};

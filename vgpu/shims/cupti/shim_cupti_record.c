@@ -1,4 +1,4 @@
-/* The core's records and calls in CUPTI's structs. */
+/* Writes the core's records and calls as CUPTI's structs. */
 #include "shims/cupti/shim_cupti.h"
 
 #include <stdatomic.h>
@@ -221,7 +221,7 @@ static void on_record(const struct vg_record *r)
             put_peer_copy(r);
         return;
     }
-    /* A graph is traced as a whole or by its nodes, never both. */
+    /* If graphs are traced as a whole, their nodes get no records. */
     bool node = r->graph_id != 0 && r->kind != VG_REC_GRAPH;
     if (on && !(node && cupti_kind_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE)))
         table[r->kind].put(r);
@@ -243,7 +243,7 @@ static void put_api(uint32_t kind, uint32_t cbid, const struct vg_api *api, int6
     buffer_append(&a, sizeof a, NULL);
 }
 
-/* The driver call inside a launch, where asked for. */
+/* The driver call that the runtime makes inside a launch; 0 for other calls. */
 static uint32_t driver_cbid(const struct vg_api *api)
 {
     switch (api->cbid) {
@@ -287,7 +287,7 @@ static void put_device(const struct vg_device *d)
     CUpti_ActivityDevice5 a;
     memset(&a, 0, sizeof a);
     a.kind = CUPTI_ACTIVITY_KIND_DEVICE;
-    a.globalMemoryBandwidth = (uint64_t)(p->memory_bytes_per_s / 1000); /* kBytes/s */
+    a.globalMemoryBandwidth = (uint64_t)(p->memory_bytes_per_s / 1000); /* in kB/s */
     a.globalMemorySize = d->capacity;
     a.constantMemorySize = 65536;
     a.l2CacheSize = (uint32_t)p->l2_bytes;

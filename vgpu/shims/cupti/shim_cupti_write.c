@@ -1,5 +1,5 @@
-/* Writes records into buffers. A record's bytes go in at once, its kind word last. A record of
- * device work has start = end = 0 until the work has ended. */
+/* Writes records into buffers. A record's bytes are written at once, with the word of its kind
+ * last. A record of device work has start = end = 0 until the work has ended. */
 #include "shims/cupti/shim_cupti_buffer.h"
 
 #include <stdatomic.h>
@@ -27,7 +27,8 @@ static void put_times(uint8_t *record, const struct timing *t)
     if (limit && timed_records > limit)
         return;
     memcpy(record + t->start_at, &start, sizeof start);
-    atomic_thread_fence(memory_order_release); /* a reader of shared memory sees the end last */
+    /* So that a concurrent reader of shared memory never sees the end before the start. */
+    atomic_thread_fence(memory_order_release);
     memcpy(record + t->end_at, &end, sizeof end);
 }
 
@@ -46,7 +47,7 @@ void buffer_settle(struct buffer *b, int64_t now, bool all)
         struct pending *p = &b->pending[i];
         if (p->t.end_at && p->t.end_ns <= known) {
             put_times(b->data + p->offset, &p->t);
-            p->t.end_at = 0; /* done */
+            p->t.end_at = 0; /* its times are written */
         }
     }
 }

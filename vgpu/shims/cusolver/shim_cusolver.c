@@ -1,4 +1,4 @@
-/* cuSOLVER's handles and versions, and what a factorisation launches. */
+/* cuSOLVER's handles and versions, and the kernels of a factorisation. */
 #include "shims/cusolver/shim_cusolver.h"
 
 #include <math.h>
@@ -55,7 +55,8 @@ CALL(cusolverGetProperty, int which, int *value)
     return SOLVER_SUCCESS;
 }
 
-/* Parameters of iterative methods and of the calls for all types: kept by nobody. */
+/* Parameter objects of iterative methods and of the calls for all types. The shim stores nothing in
+ * them. */
 #define PARAMETERS(create, destroy)                                                                \
     CALL(create, void **out)                                                                       \
     {                                                                                              \
@@ -84,7 +85,8 @@ SET(cusolverDnXsyevjSetTolerance, double)
 SET(cusolverDnXsyevjSetMaxSweeps, int)
 SET(cusolverDnXsyevjSetSortEig, int)
 
-/* ---- what a factorisation launches: a guess, nothing published stands behind it ---- */
+/* ---- the kernels of a factorisation: their times are guesses, no published source supports them
+ * ---- */
 
 struct solver_type solver_type_of(int data_type)
 {
@@ -118,7 +120,8 @@ int solver_blocked(const struct solver_handle *h, const char *panel, const char 
     double each = columns / panels;
     int bad = SOLVER_SUCCESS;
     for (int i = 0; i < (int)panels && !bad; i++) {
-        double rest = 1 - (i + 0.5) / panels; /* of the columns: updates shrink as its square */
+        /* Share of the columns that is left: the update shrinks as its square. */
+        double rest = 1 - (i + 0.5) / panels;
         bad = launch(h, panel, each * p->solver_column_ns, 1);
         if (!bad && i + 1 < (int)panels)
             bad = launch(h, update, 3 * rest * rest * arithmetic_ns(p, flops, t) / panels,

@@ -1,5 +1,5 @@
-/* Inside the cuSOLVER shim: handles, and what a factorisation launches. cuSOLVER's header is not
- * asked for: the types are those of its binary interface. */
+/* Inside the cuSOLVER shim: handles, and the kernels of a factorisation. The build needs no header
+ * of cuSOLVER: the types here are those of its binary interface. */
 #ifndef VGPU_SHIM_CUSOLVER_H
 #define VGPU_SHIM_CUSOLVER_H
 
@@ -37,14 +37,14 @@ struct solver_type { /* of a matrix's elements */
                      : true, default                                                               \
                      : false)                                                                      \
     }
-struct solver_type solver_type_of(int data_type); /* a cudaDataType */
+struct solver_type solver_type_of(int data_type); /* data_type is a cudaDataType */
 
-/* A blocked algorithm of `flops` on a matrix of `columns` columns: for each panel a kernel that one
- * column after the other goes through, and one that updates the rest. `info`, if there is one, gets
- * a 0. */
+/* Launches a blocked algorithm with `flops` operations on a matrix of `columns` columns. Each panel
+ * takes two kernels: `panel`, which computes one column after the other, and `update`, which
+ * updates the rest of the matrix. *info, if given, is set to 0. */
 int solver_blocked(const struct solver_handle *h, const char *panel, const char *update,
                    double columns, double flops, struct solver_type t, int *info);
-/* The same for `batch` small matrices at once, by one kernel. */
+/* Launches one kernel that does this for `batch` small matrices at once. */
 int solver_batched(const struct solver_handle *h, const char *name, double columns, double flops,
                    struct solver_type t, int *info, int batch);
 

@@ -1,4 +1,4 @@
-/* The calls that take the type of the numbers as an argument and sizes in 64 bits. */
+/* cuSOLVER's calls that take the type of the numbers as an argument and sizes as 64-bit numbers. */
 #include "shims/cusolver/shim_cusolver.h"
 
 #include <limits.h>
@@ -144,8 +144,8 @@ CALL(cusolverDnXgeev_bufferSize, handle h, void *p, int left, int right, int64_t
     return size(h, n, type, device, host);
 }
 
-/* 10 n^3 for the values of a matrix without symmetry, 25 n^3 with the vectors (Golub and Van Loan,
- * "Matrix Computations", 7.5). */
+/* 10 n^3 operations for the eigenvalues of a matrix without symmetry, 25 n^3 with the eigenvectors
+ * (Golub and Van Loan, "Matrix Computations", 7.5). */
 CALL(cusolverDnXgeev, handle h, void *p, int left, int right, int64_t n, int type, void *a,
      int64_t lda, int w_type, void *w, int vl_type, void *vl, int64_t ldvl, int vr_type, void *vr,
      int64_t ldvr, int compute, BUFFERS, int *info)

@@ -1,4 +1,5 @@
-/* Factorisations and solves of dense matrices, by type of number. */
+/* cuSOLVER's factorisations and solves of dense matrices whose calls are named by the type of the
+ * numbers (S, D, C, Z). */
 #include "shims/cusolver/shim_cusolver.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ static int size(handle h, int rows, int columns, int *out)
     return SOLVER_SUCCESS;
 }
 
-/* No rows are exchanged. */
+/* Writes pivots that exchange no rows: programs use pivots as indices. */
 static void give_pivots(int *pivots, int n)
 {
     for (int i = 0; pivots && i < n && i < PIVOTS; i++)
@@ -124,7 +125,8 @@ LU(D, double)
 LU(C, float complex)
 LU(Z, double complex)
 
-/* The orthogonal factor has one name for real matrices and another for complex ones. */
+/* The calls for the orthogonal factor are named "or" for real matrices and "un" for complex
+ * ones. */
 #define QR(T, type, or)                                                                            \
     CALL(cusolverDn##T##geqrf_bufferSize, handle h, int m, int n, type *a, int lda, int *out)      \
     {                                                                                              \

@@ -1,5 +1,5 @@
-/* Eigenvalues and singular values of dense matrices: by reduction (syevd, gesvd) or by rotations
- * (syevj, gesvdj), whose number of sweeps is a guess. */
+/* Eigenvalues and singular values of dense matrices: by reduction (syevd, gesvd) or by Jacobi
+ * rotations (syevj, gesvdj). The number of sweeps of the rotations is a guess. */
 #include "shims/cusolver/shim_cusolver.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static int size(handle h, int rows, int columns, int *out)
     return SOLVER_SUCCESS;
 }
 
-/* Without vectors only the reduction counts. */
+/* Operations: those of the reduction alone, or with the vectors. */
 static double eigen_flops(double n, int vectors)
 {
     return (vectors ? 9 : 4.0 / 3) * n * n * n;

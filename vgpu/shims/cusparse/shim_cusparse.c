@@ -1,4 +1,4 @@
-/* cuSPARSE's handle, versions and errors, and what kernels cost. */
+/* cuSPARSE's handle, versions and error names, and the durations of its kernels. */
 #include "shims/cusparse/shim_cusparse.h"
 
 #include <math.h>
@@ -102,7 +102,7 @@ const char *cusparseGetErrorString(int status)
     return known ? texts[status] : "unrecognized error code";
 }
 
-/* ---- what operations take ---- */
+/* ---- durations ---- */
 
 double sparse_value_bytes(int type)
 {
@@ -147,7 +147,8 @@ static int launch(const struct sparse_handle *h, const char *name, double ns, do
     return vg_library_launch(h->stream, &k) == 0 ? SPARSE_SUCCESS : SPARSE_EXECUTION_FAILED;
 }
 
-/* Rows of different lengths and scattered reads leave some of the memory's rate: a guess. */
+/* Sparse work reaches only a share of the memory's bandwidth, because rows have different lengths
+ * and reads are scattered. The share (0.7) is a guess. */
 static double bytes_ns(const struct vg_profile *p, double bytes)
 {
     return (double)vg_cost_memory(p, bytes, 1, 0.7 * p->pointwise_eff);

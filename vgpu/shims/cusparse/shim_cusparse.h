@@ -1,5 +1,5 @@
-/* Inside the cuSPARSE shim: handles, descriptors, and what an operation takes. cuSPARSE's header is
- * not asked for: the types are those of its binary interface, the numbers those of its
+/* Inside the cuSPARSE shim: handles, descriptors, and the durations of operations. The build needs
+ * no header of cuSPARSE: the types here are those of its binary interface, the numbers those of its
  * enumerations. */
 #ifndef VGPU_SHIM_CUSPARSE_H
 #define VGPU_SHIM_CUSPARSE_H
@@ -20,32 +20,34 @@ struct sparse_handle {
     int pointer_mode; /* 0: results go to the host */
 };
 
-/* A matrix, sparse or dense: what the program gave for it. */
-enum sparse_format { /* of matrices: the numbers of cusparseFormat_t */
+/* A sparse or dense matrix as the program described it. */
+enum sparse_format { /* the numbers of cusparseFormat_t for sparse matrices */
                      SPARSE_CSR = 1,
                      SPARSE_COO = 3,
                      SPARSE_DENSE = 100,
 };
 struct sparse_object {
     enum sparse_format format;
-    int64_t rows, cols, nnz; /* of a dense one: all elements */
+    int64_t rows, cols, nnz; /* of a dense matrix: all elements */
     int64_t leading, stride;
     void *offsets, *indices, *values;
     int offset_type, index_type, base, value_type, order;
     int batch;
 };
 
-/* Bytes of an element of a cudaDataType, and of an index (2: 32 bits, 3: 64 bits). */
+/* Bytes of an element of a cudaDataType, and of an index of a cusparseIndexType_t (2: 32 bits, 3:
+ * 64 bits). */
 double sparse_value_bytes(int type);
 double sparse_index_bytes(int type);
-/* Bytes of all that the object holds. */
+/* Bytes of the object's values, indices and offsets. */
 double sparse_bytes(const struct sparse_object *o);
 
-/* One kernel that moves `bytes` at the share of the memory's rate that sparse work gets, or does
- * `flops` if that takes longer; `threads` of work. */
+/* Launches one kernel of `threads` threads. It takes as long as moving `bytes` bytes at the
+ * bandwidth share of sparse work, or as `flops` operations if they take longer. */
 int sparse_launch(const struct sparse_handle *h, const char *name, double bytes, double flops,
                   double threads);
-/* A result of `size` bytes that a kernel has left, where pointers are the host's: waits. */
+/* If the handle returns results to the host: copies `size` bytes of a kernel's result to `out`,
+ * which waits for the kernel. */
 int sparse_result(const struct sparse_handle *h, void *out, size_t size);
 
 #endif

@@ -1,12 +1,12 @@
-/* cuSPARSE's calls on arrays that the program hands over one by one: descriptions of matrices, and
- * rows of coordinates made into offsets. */
+/* cuSPARSE's calls that take the arrays of a matrix as separate arguments: matrix descriptors, and
+ * the conversion of row indices (COO) to row offsets (CSR). */
 #include "shims/cusparse/shim_cusparse.h"
 
 #include <stdlib.h>
 
 typedef const struct sparse_handle *handle;
 
-struct matrix { /* what a cusparseMatDescr_t says */
+struct matrix { /* what the program set in a cusparseMatDescr_t */
     int type, fill, diagonal, base;
 };
 

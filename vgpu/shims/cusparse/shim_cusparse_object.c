@@ -1,4 +1,5 @@
-/* cuSPARSE's matrices: made of the program's pointers, given a number of batches, destroyed. */
+/* cuSPARSE's matrix objects: made from the program's pointers, given a number of batches,
+ * destroyed. */
 #include "shims/cusparse/shim_cusparse.h"
 
 #include <stdlib.h>
@@ -13,7 +14,8 @@ static int make(struct sparse_object **out, struct sparse_object as)
     return *out ? SPARSE_SUCCESS : SPARSE_ALLOC_FAILED;
 }
 
-/* Calls on objects that only read them have a form of their own, which is the same. */
+/* Each create call also exists in a form for objects that are only read (Const), which does the
+ * same. */
 #define BOTH(prefix, rest, params, ...)                                                            \
     CALL(prefix##rest, params)                                                                     \
     {                                                                                              \

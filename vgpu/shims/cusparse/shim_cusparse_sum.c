@@ -1,5 +1,5 @@
-/* The sum of two sparse matrices by rows. The result has as many values as both together: which of
- * them share a place is not computed. */
+/* The sum of two sparse matrices in CSR. The result gets as many values as both operands together,
+ * because the shim does not read their indices to find values at the same place. */
 #include "shims/cusparse/shim_cusparse.h"
 
 #include <complex.h>

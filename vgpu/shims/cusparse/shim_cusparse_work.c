@@ -1,4 +1,4 @@
-/* cuSPARSE's product of a sparse with a dense matrix, which reads what its operands hold once. */
+/* cuSPARSE's product of a sparse matrix with a dense one. The model moves each operand once. */
 #include "shims/cusparse/shim_cusparse.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static int answer(size_t *bytes, size_t value)
     return SPARSE_SUCCESS;
 }
 
-/* What a product of A with `columns` columns of B moves. */
+/* Bytes that the product of A with `columns` columns of B moves. */
 static double product_bytes(const object *a, double columns)
 {
     double value = sparse_value_bytes(a->value_type);

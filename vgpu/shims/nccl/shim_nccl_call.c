@@ -1,4 +1,4 @@
-/* The library's calls that move data, and memory that suits it. */
+/* NCCL's calls that move data, and its allocation and registration of memory. */
 #include "shims/nccl/shim_nccl.h"
 
 #define TWIN(name) extern __typeof__(name) p##name __attribute__((alias(#name)));
@@ -92,8 +92,9 @@ ncclResult_t ncclRecv(void *out, size_t count, ncclDataType_t type, int peer, nc
 }
 TWIN(ncclRecv)
 
-/* One rank sends to all, or receives from all, itself included: as the library does it, by sends
- * and receives of one group. `of_root`: its buffer of all parts, `of_each`: a rank's own part. */
+/* One rank sends to all ranks or receives from all, itself included. It is done with sends and
+ * receives in one group, as in the real library. `of_root` is the root's buffer with the parts of
+ * all ranks, `of_each` a rank's own part. */
 static ncclResult_t root_and_each(const char *name, struct operation o, size_t count,
                                   const char *of_root, const char *of_each, bool gathers)
 {
@@ -141,7 +142,8 @@ ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar, ncclDataTyp
     ncclResult_t bad = comm_check(comm);
     if (bad || !op || !type_bytes(type))
         return bad ? bad : meet_fail(comm, ncclInvalidArgument, "ncclRedOpCreatePreMulSum");
-    *op = ncclNumOps; /* no arithmetic is done: one is as good as another */
+    /* The model does no arithmetic with it, so every custom operation gets this number. */
+    *op = ncclNumOps;
     return ncclSuccess;
 }
 TWIN(ncclRedOpCreatePreMulSum)
@@ -170,7 +172,7 @@ ncclResult_t ncclCommRegister(const ncclComm_t comm, void *buffer, size_t bytes,
 {
     (void)bytes;
     if (handle)
-        *handle = buffer; /* the model knows no faster way for registered buffers */
+        *handle = buffer; /* the model has no faster path for registered buffers */
     return comm_check(comm);
 }
 TWIN(ncclCommRegister)

@@ -1,4 +1,4 @@
-/* Communicators: made by all ranks together, split, asked, ended. */
+/* Communicators: all ranks make one together; it can be split, asked and ended. */
 #include "shims/nccl/shim_nccl.h"
 
 #include <stdio.h>
@@ -112,7 +112,8 @@ static bool leader_answered(const struct ncclComm *c, uint64_t number_and_leader
     return c->region->split[number % 2][leader].answered >= number;
 }
 
-/* By key, then by rank; returns this rank's place, the size and the first one. */
+/* Orders the ranks of this rank's color by key, then by rank. Returns this rank's place in that
+ * order; sets *count to their number and *leader to the first of them. */
 static int place_among(const struct ncclComm *c, uint64_t number, int *count, int *leader)
 {
     const struct region *r = c->region;
@@ -205,7 +206,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
 }
 TWIN(ncclCommDestroy)
 
-/* Its kernels end where they stand; the other ranks find this one gone. */
+/* Ends the communicator at once: its unfinished kernels end, and the other ranks see this one as
+ * gone. */
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
     if (!comm)
@@ -217,7 +219,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
 }
 TWIN(ncclCommAbort)
 
-/* ---- asking ---- */
+/* ---- questions ---- */
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
 {
@@ -242,9 +244,8 @@ ASK(ncclCommCount, ranks)
 ASK(ncclCommUserRank, rank)
 ASK(ncclCommCuDevice, device)
 
-/* NCCL 2.29 and later, which say how large theirs is. Devices cannot communicate by themselves
- * here.
- */
+/* The answer of ncclCommQueryProperties in NCCL 2.29 and later; the caller says how large its
+ * struct is. Devices cannot communicate directly here. */
 struct properties {
     size_t size;
     unsigned magic, version;

@@ -1,14 +1,14 @@
-/* Data of small collectives. Programs check by them that all ranks agree (sizes, shapes, flags,
- * pickled objects), so what fits the mail is really gathered and reduced; of larger ones, as of
- * large copies, only the time passes. Each rank puts its input into shared memory as it arrives,
- * and takes the others' when all have. Half-precision numbers are not reduced: the output stays as
- * it was. */
+/* The data of small operations. Programs use small collectives to check that all ranks agree
+ * (sizes, shapes, flags, pickled objects), so operations that fit the mail are really gathered and
+ * reduced. For larger ones only the time passes, as for large copies. Each rank puts its input into
+ * shared memory when it arrives and reads the others' inputs when all have arrived. Half-precision
+ * numbers are not reduced: their output stays as it was. */
 #include "shims/nccl/shim_nccl.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that one rank puts in. */
+/* Bytes that one rank puts into the mail. */
 static size_t part(const struct operation *o)
 {
     bool whole = o->kind == KIND_REDUCE_SCATTER || o->kind == KIND_ALL_TO_ALL;
@@ -36,7 +36,8 @@ void data_keep(struct flight *f, const struct operation *const *ops, int n)
     size_t room = mail_room();
     f->ops = calloc((size_t)n, sizeof *f->ops);
     for (int i = 0; f->ops && i < n; i++)
-        if (part(ops[i]) <= room) { /* the same ones on every rank */
+        /* Every rank makes the same choice, because sizes and order agree. */
+        if (part(ops[i]) <= room) {
             bool all = ops[i]->kind == KIND_ALL_GATHER || ops[i]->kind == KIND_ALL_TO_ALL;
             room -= part(ops[i]);
             f->ops[f->ops_n++] = *ops[i];
@@ -97,7 +98,7 @@ REDUCE(reduce_u64, uint64_t)
 REDUCE(reduce_f32, float)
 REDUCE(reduce_f64, double)
 
-/* False: numbers of this type are not reduced. */
+/* Returns false for a type that is not reduced. */
 static bool reduce(void *to, const void *from, size_t n, ncclDataType_t type, ncclRedOp_t op)
 {
     switch (type) {
@@ -140,8 +141,9 @@ static void mean(void *to, size_t n, ncclDataType_t type, int ranks)
     }
 }
 
-/* Parts of the mail lie as they are numbered in `at`: aligned for the types, as the operations are.
- */
+/* Reduces one operation. Its part starts at `at` in each rank's mail, `skip` bytes before the
+ * elements that this rank needs. The parts are copied first, because they need not be aligned for
+ * their type. */
 static void take_reduced(const struct flight *f, const struct operation *o, size_t at, size_t skip)
 {
     size_t n = o->bytes / type_bytes(o->type);

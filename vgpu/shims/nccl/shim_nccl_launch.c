@@ -1,5 +1,5 @@
-/* Operations become kernels behind barriers. The operations of a group become one kernel for each
- * communicator and stream, collectives and pairs apart. */
+/* Turns operations into kernels behind barriers. The operations of a group become one kernel for
+ * each communicator and stream; collectives and pairs (sends and receives) get separate kernels. */
 #include "shims/nccl/shim_nccl.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ size_t type_bytes(ncclDataType_t type)
 
 /* ---- names ---- */
 
-/* Kept for ever: records point to them. */
+/* Returns a copy of `text` that is never freed, because records point to it. */
 static const char *intern(const char *text)
 {
     static char *names[NAMES];
@@ -41,7 +41,8 @@ static const char *intern(const char *text)
     return found;
 }
 
-/* As the library is built: kernels of their own for sums, one generic kernel for the rest. */
+/* The real library is built with named kernels for sums and one generic kernel for the other
+ * reductions. */
 static const char *kernel_name(const struct operation *o)
 {
     static const char *const types[] = {"u8",  "u8",  "u32", "u32",  "u64",    "u64",
@@ -80,7 +81,8 @@ static struct arrival *pair_place(const struct flight *f, int i, bool own)
     return &f->comm->region->pair[from][to][own ? way : !way][f->pair[i].sequence % NCCL_PLACES];
 }
 
-/* True when all that are needed have arrived; the last arrival, and whether they agree. */
+/* Returns true when all ranks that the kernel needs have arrived. Sets *last_ns to the latest
+ * arrival and *agree to false if they called different operations. */
 static bool all_here(const struct flight *f, int64_t *last_ns, bool *agree)
 {
     struct region *r = f->comm->region;
@@ -101,7 +103,7 @@ static bool arrive(void *arg, int64_t start_ns)
     const struct flight *f = arg;
     struct region *r = f->comm->region;
     if (f->comm->finished != f->sequence - 1)
-        return false; /* operations of a communicator run one after another */
+        return false; /* the operations of a communicator run one after another */
     if (f->comm->failed)
         return true;
     data_put(f);
@@ -156,7 +158,7 @@ static enum vg_collective modelled(enum nccl_kind kind)
     return as[kind];
 }
 
-/* The whole vector, whatever part of it the call counts. */
+/* Bytes of the whole vector; some calls count only one rank's part. */
 static double vector_bytes(const struct operation *o)
 {
     bool part =
@@ -213,8 +215,8 @@ static struct flight *flight_new(const struct operation *const *ops, int n)
     return f;
 }
 
-/* What a captured kernel does, at each launch of its graph: for ever, as copies of graphs share it.
- */
+/* What a captured kernel does at each launch of its graph. Never freed, because copies of the graph
+ * share it. */
 struct plan {
     int n;
     struct operation ops[];
@@ -245,7 +247,7 @@ static bool is_idle(const struct operation *o)
     return o->comm->ranks == 1 || o->bytes == 0;
 }
 
-/* A single rank only copies its data, if the result has another place. */
+/* With a single rank the data is only copied, if the result has a different address. */
 static int copy_only(const struct operation *o)
 {
     if (o->in == o->out || o->bytes == 0 || !o->out || !o->in)

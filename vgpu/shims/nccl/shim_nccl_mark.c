@@ -1,5 +1,6 @@
-/* NVTX as the real library has it: domain "NCCL", registered names, payloads by schema number that
- * say communicator, bytes and operation or peer. NCCL_NVTX_DISABLE turns it off, there and here. */
+/* NVTX ranges as the real library emits them: domain "NCCL", registered names, and payloads whose
+ * schema number says which fields they have (communicator, bytes, operation or peer).
+ * NCCL_NVTX_DISABLE turns them off, as in the real library. */
 #include "shims/nccl/shim_nccl.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -11,7 +12,7 @@ enum { SCHEMAS = 16777216 };
 
 struct payload {
     uint64_t comm, bytes;
-    int32_t word; /* operation, root or peer; not everywhere */
+    int32_t word; /* operation, root or peer; not all schemas have it */
 };
 
 static nvtxDomainHandle_t domain;
@@ -24,7 +25,8 @@ static void open_domain(void)
         domain = nvtxDomainCreateA("NCCL");
 }
 
-/* Few and constant: the address of the text is its name. */
+/* The registered string for a name. Names are string constants, so their address identifies
+ * them. */
 static nvtxStringHandle_t registered(const char *name)
 {
     static struct {

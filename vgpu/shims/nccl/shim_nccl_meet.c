@@ -1,5 +1,6 @@
-/* The shared memory in which ranks meet: a memfd of the process that made the unique id, opened by
- * the others through /proc. It has no name, so nothing is left behind however anybody ends. */
+/* The shared memory in which ranks meet: a memfd of the process that made the unique id. The others
+ * open it through /proc. A memfd has no name in the file system, so nothing is left behind however
+ * a process ends. */
 #include "core/core_record.h"
 #include "shims/nccl/shim_nccl.h"
 
@@ -18,12 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { QUERY_NS = 200000000 }; /* between looks at whether everybody is alive */
-/* On a card the kernel turns until the program aborts the communicator, as PyTorch's watchdog does
- * within 0.1 s. A program that never does goes on after this. */
+enum { QUERY_NS = 200000000 }; /* how often a waiting rank checks that the others are alive */
+/* On a real card the kernel spins until the program aborts the communicator, as PyTorch's watchdog
+ * does within 0.1 s. If a program never aborts, the kernel ends after this time. */
 static const int64_t grace_ns = 2000000000;
 
-struct meeting { /* inside ncclUniqueId */
+struct meeting { /* what ncclUniqueId contains */
     char magic[8];
     int pid, fd;
     uint64_t secret;
@@ -73,7 +74,8 @@ static bool is_alive(const struct ncclComm *c, int rank)
     return pid == 0 || kill(pid, 0) == 0 || errno != ESRCH;
 }
 
-/* The first rank that has ended or left; -1: none. A rank that has not come yet is not counted. */
+/* The first rank that has ended or left; -1: none. A rank that has not joined yet does not
+ * count. */
 static int gone(const struct ncclComm *c)
 {
     for (int i = 0; i < c->ranks; i++)
@@ -140,7 +142,7 @@ static ncclResult_t map_region(struct ncclComm *c, const struct meeting *m)
     return meet_fail(c, ncclRemoteError, "the process that made the unique id has ended");
 }
 
-/* Which device this is among those of the machine: CUDA_VISIBLE_DEVICES may have renumbered it. */
+/* The device's number among those of the machine; CUDA_VISIBLE_DEVICES may have renumbered it. */
 static int physical(int device)
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -151,7 +153,7 @@ static int physical(int device)
     return list && *list ? atoi(list) : device;
 }
 
-/* FNV-1a of the name of this host. */
+/* FNV-1a hash of this host's name. */
 static uint64_t own_host(void)
 {
     char name[256] = "";

@@ -1,7 +1,8 @@
-/* libnvidia-ml of the virtual GPU: what the profile of the device knows (memory, clocks, bus), and
- * what this process and those that publish it (core_gauges.c) have in use and keep busy. Power,
- * energy and temperature are not modelled: NOT_SUPPORTED, as many a real device answers. NVML's own
- * header is not needed; the numbers are those of its published interface. */
+/* libnvidia-ml of the virtual GPU. It answers from the device's profile (memory, clocks, bus) and
+ * from the memory and busy time of this process and of the other processes that publish theirs
+ * (core_gauges.c). Power, energy and temperature are not modelled: these calls return
+ * NOT_SUPPORTED, as on many real devices. The build needs no header of NVML: the numbers are those
+ * of its published interface. */
 #include "core/core_state.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ enum {
     NVML_NO_DRIVER = 9
 };
 
-enum { NVML_POWER_CAP = 0x4 }; /* why the clock is held down */
+enum { NVML_POWER_CAP = 0x4 }; /* a reason why the clock is lowered */
 
 typedef struct vg_device *nvmlDevice_t;
 struct nvml_utilization {
@@ -104,7 +105,9 @@ const char *nvmlErrorString(int result)
 
 int nvmlSystemGetDriverVersion(char *text, unsigned n)
 {
-    snprintf(text, n, "580.0.0"); /* programs parse it; the device's name says what it is */
+    /* Programs parse it, so it is a plausible number; the device's name tells that the GPU is
+     * virtual. */
+    snprintf(text, n, "580.0.0");
     return NVML_OK;
 }
 
@@ -130,7 +133,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *out)
 
 int nvmlDeviceGetUUID(nvmlDevice_t d, char *text, unsigned n)
 {
-    /* As the runtime's cudaDeviceProp.uuid ("vgpu-N", zeros) is written out. */
+    /* NVML's spelling of the bytes in the runtime's cudaDeviceProp.uuid ("vgpu-N" and zeros). */
     snprintf(text, n, "GPU-76677075-2d%02x-0000-0000-000000000000", '0' + d->index);
     return NVML_OK;
 }
@@ -166,7 +169,7 @@ int nvmlDeviceGetIndex(nvmlDevice_t d, unsigned *index)
     return NVML_OK;
 }
 
-/* Since the last question. */
+/* The share of busy time since the previous call, in percent. */
 int nvmlDeviceGetUtilizationRates(nvmlDevice_t d, struct nvml_utilization *out)
 {
     static struct {
@@ -183,7 +186,7 @@ int nvmlDeviceGetUtilizationRates(nvmlDevice_t d, struct nvml_utilization *out)
     return NVML_OK;
 }
 
-/* Of all programs on the device, as far as they publish what they use. */
+/* What all programs on the device use that publish their use. */
 int nvmlDeviceGetMemoryInfo(nvmlDevice_t d, struct nvml_memory *out)
 {
     pthread_mutex_lock(&vg_core.lock);

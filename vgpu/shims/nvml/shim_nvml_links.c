@@ -1,5 +1,6 @@
-/* What PyTorch looks up before it writes why it ran out of memory, and JAX when it starts: the list
- * of processes by its older name, links and fabric, of which the virtual GPU tells NVML nothing. */
+/* NVML calls that PyTorch looks up before it reports that it ran out of memory, and JAX when it
+ * starts: the list of processes by its older name, NVLink and fabric. The virtual GPU reports no
+ * links and no fabric. */
 #include "core/core_state.h"
 
 #include <string.h>
@@ -49,8 +50,8 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *d, unsigned link, void *pci)
     return NVML_NOT_SUPPORTED;
 }
 
-/* The card is in no fabric across machines: all fields behind the version are 0. The version says
- * how many bytes there are. */
+/* The card belongs to no fabric of several machines: all fields behind the version are set to 0.
+ * The low bits of the version are the size of the caller's struct. */
 int nvmlDeviceGetGpuFabricInfoV(void *d, void *info)
 {
     enum { SIZE = 0xffffff, MOST = 64 };
