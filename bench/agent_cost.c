@@ -1,8 +1,8 @@
-/* agent_cost AGENT: what the agent costs the program's own threads, per event. Runs itself without
- * the agent, with the agent loaded but idle, between windows (as with run --armed until somebody
- * asks), and recording, and prints the four and what recording adds. The rings are emptied between
- * bursts, as the collector does. Best of many bursts: the machine's noise is not the agent's cost.
- */
+/* agent_cost AGENT: measures what the agent costs the program's own threads for each event. The
+ * program runs itself four times: without the agent; with the agent loaded but idle; with the agent
+ * between windows (as with run --armed before the first window); and recording. It prints the four
+ * costs and what recording adds. It empties the rings between bursts, as the collector does. Each
+ * figure is the best of many bursts, because noise of the machine is not the agent's cost. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@ enum { BURST = 1500, BURSTS = 200, EVENTS = 4 };
 
 static struct spool_header *spool;
 
-/* The spool that this process has made by now, if any. */
+/* Maps the spool that this process has made, if there is one yet. */
 static void find_spool(const char *dir)
 {
     DIR *d = dir ? opendir(dir) : NULL;
@@ -111,7 +111,8 @@ static double measure(void (*run)(void))
     return best;
 }
 
-/* The least that any recorder pays for a range: the clock twice, and the record's bytes. */
+/* The least work that any recorder must do for a range: read the clock twice and write the record's
+ * bytes. */
 static void floor_range(void)
 {
     static char ring[1 << 16];
@@ -139,7 +140,7 @@ static int child(void)
     return 0;
 }
 
-/* One run of this program in a given environment; its numbers. */
+/* Runs this program once in the given environment and reads its figures into `ns`. */
 static int run(const char *self, const char *agent, const char *dir, const char *window,
                double ns[EVENTS])
 {

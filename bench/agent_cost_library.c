@@ -1,4 +1,5 @@
-/* Stands in for cuBLAS and cuDNN: calls that do nothing, so that what remains is what the agent costs. */
+/* Stand-ins for cuBLAS and cuDNN whose calls do nothing, so that only the agent's cost is left
+ * (agent_cost_library.h). */
 #include "bench/agent_cost_library.h"
 
 int cublasSgemm_v2(void *handle, int transa, int transb, int m, int n, int k, const float *alpha,

@@ -1,6 +1,6 @@
-/* Stand-ins for cuBLAS and cuDNN whose calls do nothing, so that what is measured is the agent's
- * hook and the descriptor reads it makes. Declared with plain types: the bench needs no CUDA
- * library. */
+/* Stand-ins for cuBLAS and cuDNN whose calls do nothing, so that a benchmark measures only the
+ * agent's hook and the descriptor reads that the hook makes. They are declared with plain types:
+ * the benchmark needs no CUDA library. */
 #ifndef GPUPROF_AGENT_COST_LIBRARY_H
 #define GPUPROF_AGENT_COST_LIBRARY_H
 

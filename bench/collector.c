@@ -1,7 +1,7 @@
-/* bench_collector [ROWS]: what the collector takes from a spool and puts into a profile, in rows a
- * second, and beside it, in the same run and on the same disk, bare SQLite inserts of the same
- * columns. Two million rows unless told otherwise: as many kernels as API calls. The spool is made
- * beforehand, 4 MiB at a time; only draining is timed. */
+/* bench_collector [ROWS]: measures how many rows per second the collector moves from a spool into a
+ * profile. For comparison it measures, in the same run and on the same disk, plain SQLite inserts
+ * of the same columns. Two million rows by default: as many kernels as API calls. The spool is
+ * filled beforehand, 4 MiB at a time; only draining is timed. */
 #include "analyzer/collector/collect.h"
 #include "analyzer/profile/sql/sql.h"
 #include "analyzer/profile/store.h"
@@ -43,7 +43,7 @@ static struct spool_writer start_spool(const char *folder)
         snprintf(name, sizeof name, "_Z%dgemm_%llu", 8, (unsigned long long)i);
         spool_add_name(&w, 0x1000 + 16 * i, name);
     }
-    for (int i = 0; i < 20; i++) /* as a run of ten seconds has them */
+    for (int i = 0; i < 20; i++) /* as many clock anchors as a run of ten seconds has */
         spool_anchor(&w, i * 500000000LL, 1700000000000000000 + i * 500000000LL);
     spool_ring_open(&w, 0, 7);
     spool_meta(&w, 0, "cbid.runtime.211", "cudaLaunchKernel");
@@ -51,7 +51,7 @@ static struct spool_writer start_spool(const char *folder)
     return w;
 }
 
-/* Fills all buffers; *launch counts calls. Returns the records made. */
+/* Fills all buffers and adds the number of calls to *launch. Returns the number of records made. */
 static int64_t fill(struct spool_writer *w, int64_t *launch)
 {
     int64_t records = 0;
@@ -80,14 +80,15 @@ static int commit(void *self, struct err *e)
     return store_commit_rows(self, e);
 }
 
-/* As `gpuprof run` does: what was read is committed before the spool gets its room back. */
+/* Like `gpuprof run`: commits what was read before the spool may reuse the room. */
 static int64_t drain(struct collector *c)
 {
     int64_t got = collect_drain(c, &error);
     return got < 0 || collect_commit(c, &error) < 0 ? -1 : got;
 }
 
-/* Seconds for about `rows` rows; *done tells how many there were. Negative: failed. */
+/* Returns the seconds for about `rows` rows and sets *done to their exact number. Negative:
+ * failed. */
 static double collect(const char *folder, int64_t rows, int64_t *done)
 {
     char path[256];
@@ -123,7 +124,7 @@ static double collect(const char *folder, int64_t rows, int64_t *done)
     return whole ? seconds : -1;
 }
 
-/* ---- bare SQLite ---- */
+/* ---- plain SQLite ---- */
 
 static struct sql_stmt *table(struct sql *db, const struct table *t)
 {

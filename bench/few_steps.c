@@ -1,11 +1,12 @@
-/* bench_few_steps: what one to three recorded steps know of what all of them say.
+/* bench_few_steps: measures how well one to three recorded steps predict what all recorded steps
+ * predict.
  *
- * bench_few_steps [-v] FILE...: each recording with five and more marked steps is cut to one, two
- * and three of them, as a profiler would have recorded these alone, and analysed. What is predicted
- * from the cut is compared with what is predicted from all steps, in percent of the step. Prints a
- * row for each number of steps: how far apart the two are, whether the interval from few steps
- * holds the value from all, and whether the value from few lies in the interval from all. -v: a row
- * for each pair as well. */
+ * bench_few_steps [-v] FILE...: each recording with at least five marked steps is cut to one, two
+ * and three of its steps, as if a profiler had recorded only these, and is analysed. The benchmark
+ * compares the savings predicted from the cut with those predicted from all steps, in percent of a
+ * step. It prints a row for each number of steps: how far the two differ, whether the interval from
+ * few steps contains the value from all, and whether the value from few lies in the interval from
+ * all. -v also prints a row for each pair of predictions. */
 #include "analyzer/advice/advice.h"
 #include "analyzer/import/import.h"
 #include "analyzer/timeline/timeline.h"
@@ -22,15 +23,15 @@ struct launch {
     int64_t process, correlation, start_ns;
 };
 
-/* A sink in front of a timeline: what lies in [start, end) passes. */
+/* A sink in front of a timeline that passes only rows in [start, end). */
 struct cut {
     struct sink to;
     int64_t start_ns, end_ns;
-    struct VEC(struct launch) launches; /* of the whole recording, sorted */
-    bool learns;                        /* fills launches, and lets everything pass */
+    struct VEC(struct launch) launches; /* the launches of the whole recording, sorted */
+    bool learns; /* in the first reading: fills `launches` and passes every row */
 };
 
-struct pair { /* one rule, from all steps and from few; shares of the step */
+struct pair { /* one rule's saving from all steps and from few steps, as shares of the step */
     double all_low, all, all_high, low, mid, high;
     int steps;
 };
@@ -51,8 +52,9 @@ static bool inside(const struct cut *c, int64_t ns)
     return ns >= c->start_ns && ns < c->end_ns;
 }
 
-/* By its launch, where that is known; else, and if that came before, where it runs: a profiler that
- * starts in the middle of a loop sees the GPU catch up with what it was given before. */
+/* True if GPU work belongs to the cut. It belongs where its launch lies. If the launch is unknown
+ * or lies before the cut, it belongs where the work runs: a profiler that starts in the middle of a
+ * loop records the GPU finishing what was launched before. */
 static bool work_inside(const struct cut *c, int64_t process, int64_t correlation, int64_t start_ns,
                         int64_t end_ns)
 {

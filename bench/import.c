@@ -1,10 +1,10 @@
-/* bench_import TRACE.json[.gz]...: what each stage of reading traces costs, one more stage a row,
- * all in one run, so that a machine's speed cancels out: unpacking, reading JSON tokens, the rows,
- * the timeline, the analysis, the predictions; and the import into a profile. With --ranks all
- * files are the ranks of one recording, else each is measured by itself. Each figure is the median
- * of five processes of their own; the memory is their peak. Where simdjson is installed, what
- * unpacking with zlib and its on-demand reader need for the same files is the measure, and the aims
- * are multiples of that: 1 is returned when one is missed. */
+/* bench_import TRACE.json[.gz]...: measures the stages of reading a trace. Each row adds one stage:
+ * unpacking, reading JSON tokens, rows, timeline, analysis, predictions; the last row is the import
+ * into a profile. All stages run in one call, so that the machine's speed cancels out. With --ranks
+ * all files are the ranks of one recording; otherwise each file is measured by itself. Each figure
+ * is the median of five runs, each in a process of its own; the memory is the process's peak. If
+ * simdjson is installed, the time of zlib and simdjson's on-demand reader for the same files is the
+ * yardstick: the aims are multiples of it, and the exit status is 1 if one is missed. */
 #include "analyzer/advice/advice.h"
 #include "analyzer/import/import.h"
 #include "analyzer/profile/store.h"
@@ -191,7 +191,7 @@ struct cost {
     long peak_kib;
 };
 
-/* In a process of its own. */
+/* Runs one stage once, in a process of its own. */
 static int measure_once(stage *s, const struct input *in, struct cost *c)
 {
     struct rusage used;
@@ -220,8 +220,10 @@ static int by_seconds(const void *a, const void *b)
 static const struct row {
     const char *what;
     stage *run;
-    double times, of_ranks; /* of the peer at most, for one trace and for several; 0: no aim */
-    long mib;               /* at most, for one trace; 0: no aim */
+    /* The most allowed, as multiples of the peer's time, for one trace and for several; 0: no
+     * aim. */
+    double times, of_ranks;
+    long mib; /* the most memory allowed for one trace, in MiB; 0: no aim */
 } rows[] = {
 #ifdef GPUPROF_PEER
     {"zlib + simdjson on demand (peer)", peer, 0, 0, 0},
@@ -235,7 +237,7 @@ static const struct row {
     {"import into a profile", into_profile, 3.5, 0, 80},
 };
 
-/* 1 when an aim is missed. */
+/* Prints a row. Returns 1 if it misses an aim. */
 static int tell(const struct row *r, const struct cost *c, double least_s, double peer_s, bool one)
 {
     double mib = (double)c->peak_kib / 1024;
@@ -257,7 +259,7 @@ static int tell(const struct row *r, const struct cost *c, double least_s, doubl
     return slow || large;
 }
 
-/* 0, 1 when an aim is missed, -1 when a stage fails. */
+/* Returns 0, 1 if an aim is missed, -1 if a stage fails. */
 static int measure(const char *title, const struct input *in)
 {
     double peer_s = 0;

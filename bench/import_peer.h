@@ -1,4 +1,5 @@
-/* The peer that bench_import is measured beside, where its library was found. */
+/* The JSON reader (simdjson) that bench_import compares itself with, if it was found at build
+ * time. */
 #ifndef GPUPROF_BENCH_IMPORT_PEER_H
 #define GPUPROF_BENCH_IMPORT_PEER_H
 
@@ -9,7 +10,8 @@
 extern "C" {
 #endif
 
-/* Events in the text, -1 when it cannot be read. `padding` bytes behind the text must be there. */
+/* Returns the number of events in the text, -1 if it cannot be read. The caller must have allocated
+ * peer_padding() bytes behind the text. */
 int64_t peer_read(const char *text, size_t n);
 size_t peer_padding(void);
 

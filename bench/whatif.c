@@ -1,9 +1,11 @@
-/* bench_whatif: what predictions cost, on made-up training steps with many bottlenecks at once.
+/* bench_whatif: measures what predictions cost, on made-up training steps with many bottlenecks at
+ * once.
  *
- * One replay of about 100,000 tasks beside a plain pass that reads the same tasks and writes as
- * much (what memory alone costs); analysis with every finding's edits and intervals of 10 steps of
- * 10,000 events; and how that grows to ten million events, with more steps and with longer ones.
- * Each row of analysis runs in a process of its own. Exits 1 where an aim is missed. */
+ * It measures one replay of about 100,000 tasks beside a plain pass that reads the same tasks and
+ * writes as much (the cost of memory alone); the analysis with the edits and intervals of all
+ * findings, for 10 steps of 10,000 events; and how its cost grows up to ten million events, by more
+ * steps and by longer steps. Each analysis runs in a process of its own. The exit status is 1 if an
+ * aim is missed. */
 #include "analyzer/advice/advice.h"
 #include "analyzer/timeline/timeline.h"
 #include "analyzer/replay/replay.h"
@@ -25,16 +27,17 @@ enum {
     PAUSE_NS = 2500,
     LAUNCH_NS = 5000
 };
-/* Time per event against that of the row before it: what does not fit into caches costs more. */
+/* The allowed growth of the time per event from one row to the next; more data than the caches hold
+ * makes each event more expensive. */
 static const double aim_growth = 1.5;
 
-/* ---- a program ---- */
+/* ---- a made-up training program ---- */
 
 static struct sink sink;
 static struct err error;
 
 struct program {
-    int64_t host_ns, gpu_ns; /* how far each is */
+    int64_t host_ns, gpu_ns; /* how far the host and the GPU have got */
     int64_t id, events;
     uint64_t seed;
 };
@@ -57,7 +60,7 @@ static void put(struct program *p, enum row_kind kind, const void *row)
     p->events++;
 }
 
-/* `ns`, up to a tenth more. */
+/* Returns `ns` plus a random part of up to a tenth. */
 static int64_t about(struct program *p, int64_t ns)
 {
     p->seed = p->seed * 6364136223846793005u + 1442695040888963407u;
@@ -74,7 +77,7 @@ static int64_t call(struct program *p, const char *name, int64_t length_ns)
     return p->id;
 }
 
-/* Where work of `length_ns` issued by the last call begins. */
+/* Queues work of `length_ns` that the last call issued. Returns when it starts. */
 static int64_t queue(struct program *p, int64_t length_ns)
 {
     int64_t ready = p->host_ns - CALL_NS + LAUNCH_NS,
@@ -161,8 +164,8 @@ static const char *const forward[] = {
     "void at::native::vectorized_elementwise_kernel<4, at::native::relu_kernel>(...)"};
 static const int64_t forward_ns[] = {14000, 3000, 4000, 5000, 12000, 3000};
 
-/* About `events` events: a batch made and copied in line, layers, waits, zeroing, an optimizer by
- * tensor, blocks of memory. */
+/* Makes a step of about `events` events: a batch that is made and copied in the training loop,
+ * layers, waits, zeroing, an optimizer that launches kernels for each tensor, allocated memory. */
 static void step(struct program *p, int64_t events)
 {
     enum { FORWARDS = sizeof forward_ns / sizeof *forward_ns };
@@ -222,9 +225,9 @@ static struct timeline *make_timeline(int64_t steps, int64_t events, int64_t *al
     return t;
 }
 
-/* ---- what it costs ---- */
+/* ---- the measurements ---- */
 
-/* CPU time: all of it is one thread's. */
+/* CPU time of the process in seconds; the process has one thread. */
 static double now(void)
 {
     struct timespec t;
@@ -238,7 +241,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Reads every task and writes what a replay writes, in the same order, and does nothing else. */
+/* Reads every task and writes what a replay writes, in the same order, without computing
+ * anything. */
 static void plain_pass(struct replay *r, const struct graph *g, const struct plan *p)
 {
     int64_t at = 0;
@@ -298,7 +302,7 @@ static struct cost measure(int64_t steps, int64_t events)
     struct advice *a = advise_predicted(t, NULL, &error);
     if (!a)
         fail(error.text);
-    c.predict_s = now() - start - 2 * c.analyze_s; /* it analyses, too */
+    c.predict_s = now() - start - 2 * c.analyze_s; /* the total contains two analyses */
     if (!a->whatif.trusted)
         fail(a->whatif.why_not);
     c.tasks = a->whatif.tasks;
@@ -309,7 +313,7 @@ static struct cost measure(int64_t steps, int64_t events)
     return c;
 }
 
-/* In a process of its own; the row is printed. -1: it failed. */
+/* Measures one analysis in a process of its own. -1: it failed. */
 static int analyse(int64_t steps, int64_t events, struct cost *c)
 {
     int fd[2], status = 1;
@@ -332,7 +336,8 @@ static int analyse(int64_t steps, int64_t events, struct cost *c)
     return 0;
 }
 
-/* From 100,000 events up to `most`, by more steps or by longer ones. */
+/* Measures from 100,000 events up to `most`, by more steps or by longer ones. Returns 1 if an aim is
+ * missed or a measurement fails, otherwise 0. */
 static int grow(bool longer, int64_t most)
 {
     double before = 0;

@@ -1,7 +1,7 @@
-/* The thresholds of the analyzer as variables, for builds with GPUPROF_VARY. The environment
+/* The analyzer's thresholds as variables, for builds with GPUPROF_VARY. The environment variable
  * GPUPROF_VARY="NAME=FACTOR NAME=FACTOR" multiplies their values when the program starts. Whole
- * numbers are rounded away from the old value. A share that would reach 1 goes as much of the way
- * to 1 instead: a fifth more than 0.9 is 0.92. */
+ * numbers are rounded away from the old value. A share that would reach 1 instead goes the same
+ * fraction of the way to 1: a fifth more than 0.9 is 0.92. */
 #include "base/limit.h"
 
 #include <limits.h>
@@ -29,7 +29,7 @@ struct row {
     const char *name;
     int *whole;
     double *real;
-    size_t reals; /* one, or the values of a range */
+    size_t reals; /* 1, or the number of values of a range */
 };
 
 #define LIMIT_INT(name, value, unit, source)                 {#name, &name, NULL, 0},

@@ -1,6 +1,6 @@
 /* The environment variable by which `gpuprof run` chooses the virtual GPU:
- * GPUPROF_VGPU=MODEL[,key=value...]. Both ends know the keys; what each does stands in
- * core/core.h and shims/cupti/shim_cupti.h. */
+ * GPUPROF_VGPU=MODEL[,key=value...]. Recorder and virtual GPU both check it with the list of keys
+ * here; core/core.h and shims/cupti/shim_cupti.h say what each key does. */
 #ifndef VGPU_OPTIONS_H
 #define VGPU_OPTIONS_H
 
@@ -10,8 +10,9 @@
 
 enum { VGPU_MOST_DEVICES = 16 };
 
-/* The first option in `text` (MODEL[,key=value...]) that nobody reads, or that has no number where
- * one is needed, and its length; NULL: all are fine. */
+/* Finds the first option in `text` (MODEL[,key=value...]) whose key is unknown or whose value is
+ * not the number that it must be. Returns the option and sets *length; NULL: all options are
+ * valid. */
 static inline const char *vgpu_options_wrong(const char *text, size_t *length)
 {
     static const char *const keys[] = {"devices",

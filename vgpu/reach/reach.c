@@ -41,11 +41,11 @@ static const struct library {
 };
 enum { LIBRARIES = sizeof libraries / sizeof *libraries };
 
-static char own_folder[4096]; /* of the shims */
+static char own_folder[4096]; /* the folder of the shims */
 static char program[4096];
 static void *shims[LIBRARIES];
-static bool opens; /* the program, or a library that it started with, may open others */
-static bool ready; /* to look at them */
+static bool opens; /* the program, or a library that it started with, may call dlopen */
+static bool ready; /* changed() may look at new objects */
 
 static void *shim(size_t i)
 {
@@ -63,7 +63,8 @@ struct replacing {
     bool failed;
 };
 
-/* The shim's function of this name, in the library's form if there is one. */
+/* The shim's function for `name`: in the library's older form if the shim has one, otherwise under
+ * its own name. */
 static const void *function(const struct replacing *r, const char *name)
 {
     char form[256];
@@ -85,16 +86,16 @@ static void replace(void *arg, const char *name, uint64_t at)
         r->failed = true;
 }
 
-/* NVIDIA's own file. */
+/* True if the object's file name is that of NVIDIA's library. */
 static bool is_own(const struct library *l, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     return strncmp(name, l->stem, strlen(l->stem)) == 0;
 }
 
-/* The library itself, or an object that linked NVIDIA's archive. The runtime's archive may be in
- * an object without GPU code, too (CuPy's bindings): the table of functions for NVIDIA's other
- * libraries shows it. */
+/* True if the object is the library itself or has NVIDIA's archive of it linked in. An object
+ * without GPU code may contain the runtime's archive, too (CuPy's bindings): it then has the
+ * runtime's call for NVIDIA's own libraries, cudaGetExportTable. */
 static bool holds(const struct image *m, const struct library *l, const char *path,
                   bool device_code)
 {
@@ -103,9 +104,9 @@ static bool holds(const struct image *m, const struct library *l, const char *pa
     return may && image_has_symbol(m, l->marker, true);
 }
 
-/* Libraries of NVIDIA's with the runtime linked in, by name or by the folder of its wheels.
- * Users cannot link them again, and frameworks load all of them, so the driver's shim names one
- * only when it is used. */
+/* True for libraries of NVIDIA that have the runtime linked in, by file name or by the folder of
+ * NVIDIA's Python wheels. Users cannot link them differently, and frameworks load all of them, so
+ * no note is left here: the driver's shim names such a library when it is used. */
 static bool is_vendors(const char *path)
 {
     static const char *const names[] = {"/libnpp",      "/libnvjpeg.", "/libcudss.",
@@ -127,8 +128,9 @@ static void look_at(const char *path, uintptr_t base)
         return;
     opens |= !strstr(path, "/libgpuprof_agent.so") && image_has_symbol(&m, "dlopen", false) &&
              !image_has_symbol(&m, "dlopen", true);
-    const char *held = NULL; /* prefix of what was found last */
-    bool replaced = false;   /* a whole file of NVIDIA's: nobody calls the runtime in it */
+    const char *held = NULL; /* prefix of the library that was found last */
+    /* NVIDIA's own file was replaced as a whole, so nothing calls a runtime inside it. */
+    bool replaced = false;
     bool device_code =
         image_has_section(&m, ".nv_fatbin") || image_has_section(&m, ".nvFatBinSegment");
     for (size_t i = 0; i < LIBRARIES; i++) {
@@ -142,12 +144,13 @@ static void look_at(const char *path, uintptr_t base)
         }
         struct replacing r = {l, shims[i], base, false};
         image_functions(&m, replace, &r);
-        opens = true; /* the agent opens CUPTI, which may lie beside */
+        opens = true; /* the agent opens CUPTI, which may lie beside this library */
         if (r.failed)
             note_leave(NOTE_LIBRARY, path);
         replaced |= !r.failed && is_own(l, path);
     }
-    /* With symbols, a runtime that is linked in would have its own. */
+    /* GPU code, but no symbol table and no imported runtime: a runtime is linked in whose functions
+     * cannot be found. */
     bool linked_in = device_code && !image_has_section(&m, ".symtab") &&
                      !image_has_symbol(&m, "__cudaRegisterFatBinary", false) &&
                      !image_imports(&m, "cuda");
@@ -156,7 +159,8 @@ static void look_at(const char *path, uintptr_t base)
     image_close(&m);
 }
 
-/* Objects that were there at the last look; an object may come to where another one was. */
+/* The objects that the last look has seen. A new object may get the address of one that was
+ * closed. */
 static const struct link_map **known;
 static size_t known_count, known_room;
 
@@ -195,14 +199,15 @@ static void look_at_new(void)
     known_count = i;
 }
 
-/* What the loader calls for debuggers, at each change of its list. */
+/* The loader calls this for debuggers whenever its list of objects changes. */
 static void changed(void)
 {
     if (_r_debug.r_state == RT_CONSISTENT && ready)
         look_at_new();
 }
 
-/* Opening a library runs libc's constructor early, without the program's arguments. */
+/* Opening a library runs libc's constructor early, before libc knows the program's arguments; so
+ * this sets the program's name. */
 static void name_program(char **argv)
 {
     if (!argv || !argv[0] || (program_invocation_name && *program_invocation_name))
@@ -228,7 +233,7 @@ static void reach_all(void)
     if (!opens)
         return;
     for (size_t i = 0; i < LIBRARIES; i++)
-        shim(i); /* the loader is at work here, so nothing can be loaded */
+        shim(i); /* now, because nothing can be loaded later, while the loader is at work */
     ready = jump_write((void *)_r_debug.r_brk, (const void *)(uintptr_t)&changed) == 0;
 }
 
@@ -236,7 +241,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 {
     (void)argc;
     if (!environ)
-        environ = environment; /* libc's constructor is one of those that come later */
+        environ = environment; /* libc's own constructor runs later than this one */
     reach_all();
     name_program(argv);
 }

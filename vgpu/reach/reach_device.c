@@ -1,7 +1,7 @@
-/* What a program asks of the system and would get another answer with a card.
+/* Answers questions to the operating system as if the machine had a card.
  *
- * Some programs, JAX among them, look for a card's device file before they ask CUDA. Calls that
- * ask whether such a file exists get the answer for /dev/null. It costs one comparison a call. */
+ * Some programs (JAX, for one) look for a card's device file before they call CUDA. Calls that ask
+ * whether such a file exists get the answer for /dev/null. This costs one comparison per call. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <string.h>
@@ -23,14 +23,14 @@ static const char *path_of(const char *path)
     return path;
 }
 
-/* The structures are the kernel's on 64-bit machines. A glibc before 2.33 has no function of the name
- * stat to call, and programs built for one call __xstat. */
+/* The struct has the kernel's layout on 64-bit machines. The system call is made directly, because
+ * a glibc before 2.33 has no function named stat to call; programs built for one call __xstat. */
 static int status(int folder, const char *path, void *out, int flags)
 {
     return (int)syscall(SYS_newfstatat, folder, path_of(path), out, flags);
 }
 
-/* libc's own function of this name. */
+/* The address of libc's own function of this name. */
 static void *libcs(void **known, const char *name)
 {
     if (!*known)
@@ -56,7 +56,7 @@ SHOWN int stat64(const char *restrict path, struct stat64 *restrict out)
 
 SHOWN int __xstat(int version, const char *path, struct stat *out)
 {
-    (void)version; /* there has been one on 64-bit machines */
+    (void)version; /* 64-bit machines know only one version */
     return stat(path, out);
 }
 
@@ -88,7 +88,8 @@ SHOWN int faccessat(int folder, const char *path, int mode, int flags)
     return ((access_at_call *)libcs(&next, "faccessat"))(folder, path_of(path), mode, flags);
 }
 
-/* A card's memory is not the host's: of the range that stands for it, what holds nothing is not made. */
+/* The virtual card's memory is a large address range of the host. Locking all memory would fill it;
+ * with MCL_ONFAULT only pages that are in use are locked. */
 SHOWN int mlockall(int flags)
 {
     return (int)syscall(SYS_mlockall, flags | MCL_ONFAULT);

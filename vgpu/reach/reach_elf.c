@@ -1,4 +1,4 @@
-/* Reads an object's ELF file: which symbols it defines and which functions it takes from others. */
+/* Reads an object's ELF file: which symbols it defines and which functions it imports. */
 #include "reach/reach.h"
 
 #include <elf.h>
@@ -49,7 +49,7 @@ static const Elf64_Shdr *section(const struct image *m, size_t i)
     return i < h->e_shnum ? (const Elf64_Shdr *)(const void *)(m->bytes + h->e_shoff) + i : NULL;
 }
 
-/* The text at an offset of a table of strings; "" where the file is not as it should be. */
+/* The text at offset `at` of a string table; "" if the file is damaged. */
 static const char *text(const struct image *m, const Elf64_Shdr *table, uint64_t at)
 {
     if (!table || table->sh_offset > m->size || table->sh_size > m->size - table->sh_offset ||
@@ -68,7 +68,8 @@ bool image_has_section(const struct image *m, const char *name)
     return false;
 }
 
-/* Calls `each` for the symbols of one table; true from it ends this. */
+/* Calls `each` for the symbols of one kind of table, until it returns true. Returns whether it
+ * did. */
 static bool symbols(const struct image *m, uint32_t type,
                     bool (*each)(void *arg, const char *name, const Elf64_Sym *s), void *arg)
 {
@@ -139,5 +140,5 @@ void image_functions(const struct image *m, void (*each)(void *arg, const char *
     struct visit v = {each, arg};
     symbols(m, SHT_SYMTAB, visit, &v);
     symbols(m, SHT_DYNSYM, visit,
-            &v); /* of a stripped library the only one; the same jump twice is harmless */
+            &v); /* the only table of a stripped library; writing the same jump twice is harmless */
 }

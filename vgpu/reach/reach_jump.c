@@ -1,5 +1,5 @@
-/* Redirects a function. It may be as short as six bytes, so its start gets a jump of five bytes
- * to a place within 32-bit reach, and that place holds the long jump. */
+/* Redirects a function. A function may be as short as six bytes, so its start gets a jump of five
+ * bytes to memory within 32-bit reach, which holds the long jump. */
 #include "reach/reach.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static bool near(const unsigned char *from, const unsigned char *to)
     return far > -0x7fff0000 && far < 0x7fff0000;
 }
 
-/* Room for long jumps, within reach of `from`. */
+/* Finds room for a long jump within reach of `from`; NULL: there is none. */
 static unsigned char *room(const unsigned char *from)
 {
     if (pad.at && pad.used + LONG_JUMP <= PAGE && near(from, pad.at))

@@ -1,14 +1,14 @@
-/* What PyTorch's kernels leave in memory where programs read it back and branch on it. Kernels
- * compute nothing; but a value that they do not write reads as what its memory held before, and
- * that may be no index, no count and no flag:
+/* What PyTorch's kernels leave in memory where programs read it back and branch on it. The
+ * virtual GPU computes nothing; but a result that is never written reads as what its memory held
+ * before, which may not be a valid index, count or flag. So these results are written:
  *
  *   zeros(), full(), fill_()   the value
  *   all()                      true: checks of values pass, loops that wait for all end
- *   sum, max, min of integers  theirs, if the input's memory holds what lengths and counts may be
+ *   sum, max, min of integers  computed, if the input holds numbers that may be lengths or counts
  *   other reductions           0 (sums, means, any(), argmax(), the values and indices of max())
- *   integers and masks         what they are (integers.h): compared, added, selected, joined
+ *   integers and masks         computed (integers.h): compared, added, selected, joined
  *   ranges, uniform and normal draws
- *                              what they are, or might be (numbers.c)
+ *                              the range, or possible draws (numbers.c)
  *   checks of one value        true for x == x, x != inf, x >= a, x > 0, x < a > 0, x <= y, as
  *                              isfinite() and constraints of distributions ask; false for x != x,
  *                              x == inf and x < 0
@@ -16,7 +16,7 @@
  *   functions of one number    0: roots and powers, as at the end of a norm (one.h)
  *   a few values cast          the values: any() and all() of one number are such a cast
  *
- * Only small results, as for copies. */
+ * Only small results are written; copies have the same limit. */
 #include "values/results.h"
 
 #include "core/core_state.h"
