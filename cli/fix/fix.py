@@ -11,6 +11,7 @@ from actions import ACTIONS
 from source import CannotEdit, Source
 
 LOOKED_AT = 50000  # entries of the folder: more are a file system, not a program
+LARGEST = 4 << 20  # bytes of a file
 SKIPPED = {"node_modules", "site-packages", "dist-packages", "__pycache__"}
 
 
@@ -43,11 +44,13 @@ class Program:
             raise CannotEdit(f"{len(found) or 'no'} files {name} in {self.folder}; --source names the program's folder")
         path = found[0]
         if path not in self.open:
+            if not os.path.isfile(path) or os.path.getsize(path) > LARGEST:
+                raise CannotEdit(f"{path} is no file of a program")
             with open(path, "rb") as f:
                 text = f.read()
             try:
                 self.open[path] = Source(path, os.path.relpath(path, self.folder), text)
-            except (SyntaxError, ValueError, UnicodeDecodeError) as e:
+            except (SyntaxError, ValueError, RecursionError, MemoryError) as e:
                 raise CannotEdit(f"{path} does not parse: {e}") from None
         return self.open[path]
 
@@ -91,6 +94,11 @@ def diff(source):
     return "".join(line if line.endswith(("\n", "\r")) else line + "\n\\ No newline at end of file\n" for line in said)
 
 
+def printable(text):
+    """What a recording says may hold what a terminal obeys."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
 def saving(finding):
     saves = finding["saves_ms"]
     if finding["kind"] != "predicted":
@@ -119,7 +127,7 @@ def main(folder, rule):
     patch = "".join(diff(s) for s in program.open.values())
     sys.stdout.buffer.write(patch.encode("utf-8", "surrogateescape"))
     sys.stdout.flush()
-    print("\n".join(said + left) or "nothing to change", file=sys.stderr)
+    print(printable("\n".join(said + left)) or "nothing to change", file=sys.stderr)
     return 0 if patch else 1
 
 

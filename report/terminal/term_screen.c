@@ -143,6 +143,13 @@ static void write_command(const struct terminal *t, const char *label, const cha
     term_labelled(t, label, *label ? INK_BOLD : INK_DIM, line);
 }
 
+/* Does the advice name a line of a Python file, which `gpuprof fix` may be able to change? */
+static bool of_python(const struct outcome *x)
+{
+    const char *place = x->remedy.object.place;
+    return place && strstr(place, ".py:") && !strchr(place, '/');
+}
+
 static void write_next(const struct terminal *t, const struct advice *a,
                        const struct export_options *o, size_t shown)
 {
@@ -160,6 +167,12 @@ static void write_next(const struct terminal *t, const struct advice *a,
         try = text_setting(&setting, a, shown_finding(a, o, i));
     if (try)
         write_command(t, "", try, "measures it");
+    for (size_t i = 0; i < shown; i++)
+        if (of_python(shown_finding(a, o, i))) {
+            snprintf(line, sizeof line, "gpuprof fix %s", file);
+            write_command(t, "", line, "the change as a diff");
+            break;
+        }
 }
 
 static void write_screen(const struct terminal *t, const struct advice *a,

@@ -169,6 +169,20 @@ def together(build, checks):
     checks.check("line 4 has no end" in said, "a last line without an end is left", said)
 
 
+def hostile(build, checks):
+    """What is no file, what nests too deep, and words that a terminal would obey."""
+    folder = fresh(build)
+    os.mkfifo(os.path.join(folder, "train.py"))
+    wanted = finding("keep_workers", 1, {}, [], LOADER)
+    status, patch, said = fixed(folder, {**wanted, "title": "T\x1b[2J"})
+    checks.check((status, patch) == (1, b"") and "is no file of a program" in said and "\x1b" not in said, "a pipe", repr(said))
+    os.remove(os.path.join(folder, "train.py"))
+    with open(os.path.join(folder, "train.py"), "w", encoding="utf-8") as f:
+        f.write("x = DataLoader(" + "(" * 3000 + ")" * 3000 + ")\n")
+    status, patch, said = fixed(folder, wanted)
+    checks.check((status, patch) == (1, b"") and "does not parse" in said, "too many brackets", said[:300])
+
+
 def real(build, checks):
     """The command, on a recording of a card."""
     folder = fresh(build)
@@ -203,6 +217,7 @@ def main():
     for what, case in CASES.items():
         one_case(build, checks, what, *case)
     together(build, checks)
+    hostile(build, checks)
     real(build, checks)
     checks.done()
 
