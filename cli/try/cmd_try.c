@@ -16,13 +16,15 @@
 #include <string.h>
 #include <time.h>
 
-static const char *apply, *output, *device, *profile, *history;
+static const char *apply, *patch, *output, *device, *profile, *history;
 static int runs, top;
 static bool force, json;
 
 static const struct option_spec options[] = {
     {"apply", 0, OPTION_STRING, &apply, "K=V,...",
      "the change; default: the first advice it can try"},
+    {"patch", 0, OPTION_STRING, &patch, "FILE",
+     "the change is this diff, made in a copy of this folder"},
     {"top", 0, OPTION_INT, &top, "N", "the first N findings, and all together"},
     {"profile", 0, OPTION_STRING, &profile, "FILE",
      "predict from this profile and skip the first run"},
@@ -53,7 +55,8 @@ static int probe_from(struct trial *t, size_t from, struct err *e)
 {
     for (size_t i = from; i < t->count; i++) {
         struct tried *c = &t->change[i];
-        say("a run with %s, to see whether the program applies it", c->settings);
+        say("a run with %s, to see whether the program %s", c->settings,
+            c->patch ? "works" : "applies it");
         if (trial_probe(t, c, e) < 0)
             return -1;
         if (c->refused)
@@ -216,14 +219,15 @@ static int make_trial(struct trial *t, char **argv, struct err *e)
     t->argv = argv;
     t->device = device;
     t->quiet_stdout = json;
-    snprintf(t->folder, sizeof t->folder, "%s/gpuprof-try-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    bool fits = tmp && *tmp && (*tmp == '/' || !patch); /* a patched program runs elsewhere */
+    snprintf(t->folder, sizeof t->folder, "%s/gpuprof-try-XXXXXX", fits ? tmp : "/tmp");
     if (!mkdtemp(t->folder))
         return err_set(e, "cannot make %s: %s", t->folder, strerror(errno));
     if (profile || output)
         snprintf(t->profile, sizeof t->profile, "%s", profile ? profile : output);
     else
         snprintf(t->profile, sizeof t->profile, "%s/first.gpuprof", t->folder);
-    return 0;
+    return patch ? trial_patch(t, patch, e) : 0;
 }
 
 static void release(struct trial *t)
@@ -260,8 +264,8 @@ static int run(int argc, char **argv)
                                asked.name);
     if (top < 0 || top > TRY_TOP)
         return usage_error("try: --top needs a number from 1 to %d", TRY_TOP);
-    if (apply && top)
-        return usage_error("try: use either --apply or --top");
+    if (!!apply + !!top + !!patch > 1)
+        return usage_error("try: use only one of --apply, --patch and --top");
     if (profile && output)
         return usage_error("try: with --profile there is no first run to keep (-o)");
     if (argc == 1 && trial_is_profile(argv[0])) {
@@ -271,8 +275,10 @@ static int run(int argc, char **argv)
             return fail(&e);
         say_command(argv);
     }
-    if (output_check(output, force, &e) || make_trial(&t, argv, &e) < 0)
+    if (output_check(output, force, &e) || make_trial(&t, argv, &e) < 0) {
+        release(&t);
         return fail(&e);
+    }
     trial_catch_signals();
     int status = judge(&t, &e);
     release(&t);
@@ -290,7 +296,8 @@ const struct command cmd_try = {
                "  gpuprof try train.gpuprof              the program that was recorded\n"
                "  gpuprof try -- python train.py\n"
                "  gpuprof try --top 3 -- python train.py\n"
-               "  gpuprof try --apply num_workers=4 -- python train.py\n\n"
+               "  gpuprof try --apply num_workers=4 -- python train.py\n"
+               "  gpuprof try --patch faster.patch -- python train.py\n\n"
                "Exit status: 0 it saves time, 1 it does not, 2 a run failed or wrong usage, 3\n"
                "undecided, or the program refuses the change, 130 interrupted.",
     .options = options,

@@ -14,7 +14,8 @@
 enum { TRY_TOP = 8, TRY_ADVICE = 16 };
 
 struct tried {
-    char settings[1024]; /* separated by ; */
+    char settings[1024]; /* separated by ;. Of a patch: the file's name */
+    bool patch;          /* the program runs in the patched copy */
     char rule[64];       /* whose advice it is; "" if several rules advise it, or none */
     bool together;       /* all other changes together */
     /* The findings that advise it, while the profile is loaded. */
@@ -40,6 +41,7 @@ struct trial {
     /* The first run's stdout goes to stderr, since try's own stdout is for programs to read. */
     bool quiet_stdout;
     char folder[PATH_MAX - 64];
+    char patched[PATH_MAX]; /* the patched copy of the current folder; "" */
     char profile[PATH_MAX]; /* the profile from which changes are predicted */
     char gpu[128];          /* name of the virtual GPU; "" */
     int64_t step_ns;        /* step time of that profile; 0: unknown */
@@ -88,6 +90,10 @@ void trial_remove(struct trial *t);
 /* Chooses what to try: the settings in `apply`; else the first `top` findings that have a setting.
  * Predictions come from the loaded profile. -1 with *e set: there are none. */
 int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, struct err *e);
+/* Makes the copy for --patch. The change is then t->change[0], of which nothing is predicted. -1
+ * with *e set: the file is no patch, leads out of the folder, or does not fit. */
+int trial_patch(struct trial *t, const char *patch, struct err *e);
+void trial_patch_remove(const struct trial *t);
 /* Adds the combination of all changes that the program applies, if there are two or more. */
 int trial_join(struct trial *t, struct loaded *l, struct err *e);
 

@@ -169,6 +169,8 @@ int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, 
     if (load_virtual(l))
         snprintf(t->gpu, sizeof t->gpu, "%s", load_virtual(l));
     terminal_clean(t->gpu);
+    if (t->count) /* a patch */
+        return 0;
     return apply ? choose_asked(t, l, apply, e) : choose_top(t, l, top, e);
 }
 

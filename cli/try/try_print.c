@@ -48,7 +48,8 @@ static void change_json(struct json_tree *j, const struct tried *c)
     const struct ab_prediction *p = &c->predicted;
     const struct ab_result *r = &c->result;
     tree_begin(j, NULL, '{');
-    tree_str(j, "apply", c->settings);
+    tree_str(j, "apply", c->patch ? NULL : c->settings);
+    tree_str(j, "patch", c->patch ? c->settings : NULL);
     tree_str(j, "rule", *c->rule ? c->rule : NULL);
     tree_bool(j, "together", c->together);
     tree_str(j, "verdict", trial_verdict(c));
@@ -167,7 +168,9 @@ static void print_predicted(const struct trial *t, const struct tried *c)
                      *t->why_not ? t->why_not : "a bound, no prediction");
     else
         put_labelled("predicted", "nothing: %s",
-                     *t->why_not ? t->why_not : "no rule advises this change");
+                     *t->why_not ? t->why_not
+                     : c->patch  ? "gpuprof does not know what a patch changes"
+                                 : "no rule advises this change");
 }
 
 static void print_one(const struct trial *t, const struct tried *c)

@@ -55,7 +55,9 @@ static void become_run(const struct trial *t, const char *profile, const char *l
     char **v = calloc(n + 12, sizeof *v);
     if (!v || (log && to_log(log) < 0) || (!log && t->quiet_stdout && dup2(2, 1) < 0))
         _exit(125);
-    if (c)
+    if (c && c->patch && (chdir(t->patched) < 0 || setenv("PWD", t->patched, 1) < 0))
+        _exit(125);
+    if (c && !c->patch)
         extend_apply(c->settings);
     if (log)
         setenv("GPUPROF_HOOK", "steps", 1);

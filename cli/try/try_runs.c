@@ -67,7 +67,7 @@ static void ask_program(struct tried *c, const struct timeline *tl)
     char key[128];
     const char *refusal, *rest = c->settings;
     bool all = true;
-    for (struct setting_text s; settings_next(&rest, &s);) {
+    for (struct setting_text s; !c->patch && settings_next(&rest, &s);) {
         snprintf(key, sizeof key, FACT_APPLY ".%.*s", (int)s.name_size, s.name);
         if (obeyed(tl, key, &refusal))
             continue;
@@ -234,6 +234,7 @@ int trial_again(struct trial *t, struct tried *c, struct err *e)
 
 void trial_remove(struct trial *t)
 {
+    trial_patch_remove(t);
     static const char *const left[] = {"first.gpuprof", "again.gpuprof", "with.log", "without.log"};
     char path[PATH_MAX];
     for (size_t i = 0; i < (trial_interrupted() ? 4 : 2); i++) {

@@ -316,6 +316,55 @@ def interrupted_among_several(build, checks, profile):
         checks.check(leftovers(build) == [], "and nothing is left behind", str(leftovers(build)))
 
 
+PATCH = """\
+--- a/{0}
++++ b/{0}
+@@ -4,3 +4,3 @@
+     agent.gpuprof_agent_range_begin(b'step')
+-    time.sleep(s)
++    time.sleep(0.6 * s)
+     agent.gpuprof_agent_range_end()
+"""
+
+
+def patched(build, checks, profile):
+    """A diff is tried in a copy: the program runs there, and the user's files stay. What it patches is a module beside the program."""
+    folder = build.path("project")
+    os.makedirs(os.path.join(folder, "sub", "deep"))
+    program = "import step\nfor i in range(12):\n    step.run(0.010)\n"
+    module = ("import ctypes, time\nagent = ctypes.CDLL(None)\ndef run(s):\n    agent.gpuprof_agent_range_begin(b'step')\n    time.sleep(s)\n"
+              "    agent.gpuprof_agent_range_end()\n")
+    for name, text in (("sub/deep/train.py", program), ("sub/deep/step.py", module), ("good.patch", PATCH.format("sub/deep/step.py")),
+                       ("other.patch", PATCH.format("sub/deep/train.py")), ("out.patch", PATCH.format("../step.py")),
+                       ("none.patch", "no diff\n")):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+            f.write(text)
+    before = sorted(os.walk(folder))
+
+    def patch(name, *options, path="sub/deep/train.py"):
+        return build.run(["env", "-C", folder, build.gpuprof, "try", "--json", "--device", DEVICE, "--profile", profile, "--runs", "3",
+                          "--patch", name, *options, "--", sys.executable, "-B", path], TMPDIR=build.folder.name)
+
+    for _ in range(ATTEMPTS):
+        done = patch("good.patch")
+        said = answer(done)
+        if said["verdict"] == "MEASURED" and abs(said["measured_pct"]["mid"] - 40) < 8:
+            break
+    checks.check(said["verdict"] == "MEASURED" and abs(said["measured_pct"]["mid"] - 40) < 8 and done.returncode == 0,
+                 "a patch is measured", done.stdout + done.stderr)
+    checks.check((said["apply"], said["patch"], said["predicted_pct"]) == (None, "good.patch", None), "and named", done.stdout)
+    checks.check(sorted(os.walk(folder)) == before and leftovers(build) == [], "nothing is left behind", str(sorted(os.walk(folder))))
+    with open(os.path.join(folder, "sub", "deep", "step.py"), encoding="utf-8") as f:
+        checks.check(f.read() == module, "the user's file stays")
+    for name, options, path, why in (("other.patch", (), "sub/deep/train.py", "does not fit the files here"),
+                                     ("out.patch", (), "sub/deep/train.py", "is no unified diff"),
+                                     ("none.patch", (), "sub/deep/train.py", "is no unified diff"),
+                                     ("good.patch", (), os.path.join(folder, "sub/deep/train.py"), "as a path from here"),
+                                     ("good.patch", ("--apply", "pin_memory=1"), "sub/deep/train.py", "only one of --apply")):
+        done = patch(name, *options, path=path)
+        checks.check(done.returncode == 2 and why in done.stderr and leftovers(build) == [], f"refused: {why}", done.stderr)
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
     profile, predicted = confirmed(build, checks)
@@ -323,6 +372,7 @@ def main():
     with open(profile, "rb") as f, open(claims, "wb") as to:
         to.write(f.read())  # a false claim teaches: of this copy alone
     refuted(build, checks, claims)
+    patched(build, checks, profile)
     several(build, checks, profile, predicted)
     learned(build, checks, profile)
     underpowered(build, checks, profile)
