@@ -1,6 +1,7 @@
 /* Finds the line of the program from which a finding's GPU work comes. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/query.h"
+#include "base/keymap.h"
 
 #include <stdlib.h>
 
@@ -24,6 +25,20 @@ bool outcome_is_about(const struct facts *f, const struct outcome *o, uint32_t o
     return y && x->kind == y->kind && x->name == y->name && x->copy_kind == y->copy_kind;
 }
 
+/* Returns the first line seen at the same place: a line may run in several modules, and no module
+ * is known in the first steps. */
+static uint32_t first_of(struct keymap *places, const struct timeline *t, uint32_t line)
+{
+    const struct row_stack *s = line ? &t->stacks[tl_line_stack(line)] : NULL;
+    if (!s)
+        return 0;
+    struct key key = {{s->file, s->function, s->line, tl_line_way(line)}};
+    uint32_t first = keymap_get(places, key);
+    if (first == KEYMAP_NONE)
+        keymap_put(places, key, line);
+    return first == KEYMAP_NONE ? line : first;
+}
+
 /* Sums the finding's work by line. Returns the line with most of it, and *share of all; 0: there is
  * none. */
 static uint32_t most_of(const struct facts *f, const struct outcome *o, double *share)
@@ -31,17 +46,19 @@ static uint32_t most_of(const struct facts *f, const struct outcome *o, double *
     const struct timeline *t = f->tl;
     size_t lines = t->stack_count * SPOOL_LINES + 1;
     int64_t *ns = calloc(lines + 1, sizeof *ns), all = 0;
+    struct keymap places = {.slots = NULL};
     uint32_t best = 0;
     for (uint32_t i = 0; ns && i < t->op_count; i++) {
         if (!query_used(f, i) || !outcome_is_about(f, o, i))
             continue;
-        uint32_t line = tl_op_line(t, i);
+        uint32_t line = first_of(&places, t, tl_op_line(t, i));
         all += t->ops[i].end_ns - t->ops[i].start_ns;
         ns[line] += t->ops[i].end_ns - t->ops[i].start_ns;
         if (line && (!best || ns[line] > ns[best]))
             best = line;
     }
     *share = best && all > 0 ? (double)ns[best] / (double)all : 0;
+    keymap_release(&places);
     free(ns);
     return best;
 }

@@ -3,7 +3,7 @@
  * before it. A call in another step gets the line of calls that launched the same kernel in
  * the same context: what the thread launched before and after. If that context is new, a
  * shorter one is used, finally the kernel alone; at least nine in ten of those calls must
- * agree. Cost: three look-ups per launch. */
+ * agree, in whichever module. Cost: three look-ups per launch. */
 #include "analyzer/timeline/build.h"
 #include "base/keymap.h"
 #include "wire/python_owner.h"
@@ -141,6 +141,15 @@ static struct key context_key(const struct context *c, int level)
     return (struct key){{(int64_t)(before[level] ? mix(h, c->next) : h)}};
 }
 
+/* The same line and way, in whichever module: layers that are alike launch the same, and before the
+ * first step of the optimizer no module is known. */
+static bool agree(const struct timeline *t, uint32_t a, uint32_t b)
+{
+    const struct row_stack *x = &t->stacks[tl_line_stack(a)], *y = &t->stacks[tl_line_stack(b)];
+    return a == b || (tl_line_way(a) == tl_line_way(b) && x->file == y->file &&
+                      x->function == y->function && x->line == y->line);
+}
+
 static int learn(struct lining *l, struct key key, uint32_t line)
 {
     uint32_t at = keymap_get(&l->known, key);
@@ -152,8 +161,11 @@ static int learn(struct lining *l, struct key key, uint32_t line)
         return 0;
     }
     struct seen *s = &l->seen.at[at];
-    s->same += s->line == line;
-    s->other += s->line != line;
+    bool same = agree(l->t, s->line, line);
+    s->same += same;
+    s->other += !same;
+    if (same && !l->t->stacks[tl_line_stack(s->line)].caller)
+        s->line = line;
     return 0;
 }
 

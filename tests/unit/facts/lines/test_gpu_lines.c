@@ -106,6 +106,65 @@ TEST(modules_have_their_time)
     ck_assert(g->modules[0].ns == MS(3) && g->modules[1].ns == MS(1));
 }
 
+/* Each of four modules launches a quarter of a chain in one line. */
+TEST(a_finding_names_the_line_of_many_modules)
+{
+    static const char add[] = "void at::native::vectorized_elementwise_kernel<4, at::native::"
+                              "CUDAFunctor_add<float>, at::detail::Array<char*, 3>>";
+    struct builder b = build_start();
+    rows = 0;
+    for (int i = 1; i <= 4; i++) {
+        char name[] = "blocks.0 (Block)";
+        name[7] += (char)i;
+        struct row_stack m = {i, 0, 0, build_text(&b, name), 0, 0};
+        struct row_stack r = {
+            i + 4, i, build_text(&b, "/home/me/train.py"), build_text(&b, "forward"), 9, 0};
+        build_put(&b, ROW_STACK, &m);
+        build_put(&b, ROW_STACK, &r);
+    }
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = MS(10 * i);
+        build_range(&b, "step", at, at + MS(10));
+        for (int k = 0; k < 4; k++)
+            build_kernel(&b, add, at + US(10 + 20 * k), at + US(20) + US(2400) * k, US(2300));
+        for (int k = 0; k < 4 && i == LINED; k++)
+            line(&b, SPOOL_LINE_OWN, 5 + k, at + US(9 + 20 * k), 0);
+        if (i == LINED)
+            line(&b, SPOOL_LINE_STRETCH, 0, at, at + MS(10) - 1);
+    }
+    const struct outcome *o = case_outcome(build_analyze(&b), "pointwise-fusion");
+    ck_assert_msg(strstr(o->summary, "100 % of that work comes from train.py:9 (forward)"), "%s",
+                  o->summary);
+}
+
+/* No module is known before the first step of the optimizer: the same line all the same. */
+TEST(modules_known_later_are_the_same_line)
+{
+    struct builder b = build_start();
+    rows = 0;
+    struct row_stack m = {1, 0, 0, build_text(&b, "net (Net)"), 0, 0};
+    build_put(&b, ROW_STACK, &m);
+    int64_t early = stack(&b, 2, "forward", 9), late = 3;
+    struct row_stack r = {late, 1, build_text(&b, "/home/me/train.py"), build_text(&b, "forward"),
+                          9,    0};
+    build_put(&b, ROW_STACK, &r);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = MS(10 * i);
+        build_range(&b, "step", at, at + MS(10));
+        build_kernel(&b, "a", at + US(10), at + US(20), MS(1));
+        if (i != LINED && i != LINED + 2)
+            continue;
+        line(&b, SPOOL_LINE_OWN, i == LINED ? early : late, at + US(9), 0);
+        line(&b, SPOOL_LINE_STRETCH, 0, at, at + MS(10) - 1);
+    }
+    const struct timeline *t = build_finish(&b);
+    for (size_t i = 0; i < t->api_count; i++) {
+        ck_assert_str_eq(tl_text(t, t->apis[i].caller), "train.py:9 (forward)");
+        if (t->apis[i].line_matched)
+            ck_assert_int_eq(t->stacks[tl_line_stack(t->apis[i].line)].id, late);
+    }
+}
+
 TEST(nothing_without_lines)
 {
     struct builder b = start(false);
