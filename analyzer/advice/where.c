@@ -4,6 +4,7 @@
 #include "base/keymap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Returns the operation that is the finding's first example, or NULL if there is none (or if the
  * example is a gap before an operation). */
@@ -63,6 +64,14 @@ static uint32_t most_of(const struct facts *f, const struct outcome *o, double *
     return best;
 }
 
+/* Names the line as the place of the call or copy to change. */
+static void name_object(struct arena *arena, struct outcome *o, const char *line)
+{
+    struct remedy_object *object = &o->remedy.object;
+    if (!object->place && (object->kind == OBJECT_CALL || object->kind == OBJECT_COPY))
+        object->place = arena_printf(arena, "%.*s", (int)strcspn(line, " ,"), line);
+}
+
 /* Adds "; 83 % of that work comes from train.py:9 (Net.forward)" to the summary. Bounds without an
  * edit get it only if they are about copies, because then the example shows the work that the
  * finding is about. */
@@ -80,5 +89,7 @@ void outcome_say_where(const struct facts *f, struct arena *arena, struct outcom
     const char *more = arena_printf(arena, "%s; %.0f %% of %s from %s", o->summary, 100 * share,
                                     copies ? "these copies come" : "that work comes",
                                     timeline_line_text(f->tl, line, text, sizeof text));
+    if (share * 2 >= 1)
+        name_object(arena, o, text);
     o->summary = more ? more : o->summary;
 }

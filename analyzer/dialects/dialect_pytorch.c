@@ -140,11 +140,14 @@ const struct dialect dialect_pytorch = {
                 "{?fills:one operation on the whole tensor in place of the loop: a mask from "
                 "comparisons of index tensors (torch.arange) and one masked_fill_ or "
                 "torch.where; keep what is the same in each step (gradients: "
-                "zero_grad(set_to_none=True))}{!fills:lists in place of the "
+                "zero_grad(set_to_none=True))}{?reads:compute on the whole tensor and read the "
+                "result once: x.max(), x.sum(), (a == b).any(1).sum() in place of Python's max(), "
+                "sum(), `in` or `if` of each element; or .tolist() once, before the loop}"
+                "{!fills:{!reads:lists in place of the "
                 "loop: torch._foreach_mul_(tensors, x), torch._foreach_add_, torch._foreach_lerp_, "
                 "torch._foreach_norm (an EMA: AveragedModel(model, "
                 "multi_avg_fn=get_ema_multi_avg_fn(0.999)) of torch.optim.swa_utils); of rows and "
-                "elements one operation on the whole tensor}",
+                "elements one operation on the whole tensor}}",
             [ACTION_DETACH_STATE] =
                 "state = state.detach() before the next step uses it, total += loss.detach(), and "
                 "backward() without retain_graph=True",

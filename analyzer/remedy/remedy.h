@@ -72,6 +72,7 @@ struct remedy_object {
     X(SPREAD, "spread")                 /* the work lies in many places */                         \
     X(COMPUTES, "computes")             /* the line computes, rather than waits */                 \
     X(FILLS, "fills")                   /* the work writes values into parts of tensors */         \
+    X(READS, "reads")                   /* the host reads numbers in between */                    \
     X(LINES_KNOWN, "lines_known")       /* the lines of the program were recorded */               \
     X(ALSO_READ, "also_read")           /* reading results later helps as well */                  \
     X(OFFLOADED, "offloaded")           /* weights or states live in host memory */                \

@@ -10,6 +10,8 @@ static const char fill[] = "void at::native::vectorized_elementwise_kernel<4, "
                            "at::native::FillFunctor<float>, std::array<char*, 1ul> >(int)";
 static const char mul[] = "void at::native::vectorized_elementwise_kernel<4, "
                           "at::native::AUnaryFunctor<float, MulFunctor>, std::array<char*, 2ul> >";
+static const char greater[] = "void at::native::vectorized_elementwise_kernel<4, at::native::"
+                              "CompareFunctor<long>, std::array<char*, 3ul> >";
 static const char add[] = "void at::native::vectorized_elementwise_kernel<4, "
                           "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)";
 
@@ -50,6 +52,18 @@ static void fill_zeroing(struct builder *b, int64_t at)
     build_range(b, "zero_grad", at + US(4005), at + MS(9.2));
 }
 
+/* As Python's max() of a tensor's elements: a comparison, its answer, a wait, again and again. */
+static void fill_reading(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(10), MS(4));
+    for (int i = 0; i < ROWS; i++) {
+        int64_t call = at + US(4010 + 25 * i);
+        build_kernel(b, greater, call, call + US(4), US(2));
+        build_copy(b, 2, 3, 1, true, 1, call + US(5), US(2), call + US(7), US(1));
+        build_sync(b, call + US(8), US(2));
+    }
+}
+
 static struct builder with_looks(case_fill *of)
 {
     struct builder b = build_start();
@@ -81,6 +95,16 @@ TEST(test_average)
                                          "piecewise-work", US(25 * ROWS));
     ck_assert_ptr_null(o->remedy.object.place); /* nobody looked */
     case_said(o, CONDITION_FILLS, false);
+}
+
+/* Nothing but launches and waits fills the time, and all but one of the waits go. */
+TEST(test_reading)
+{
+    const struct outcome *o = case_first(case_advice_with(fill_reading, "torch.version", "2.14.1"),
+                                         "piecewise-work", US(25 * ROWS));
+    case_said(o, CONDITION_READS, true);
+    ck_assert_msg(strstr(o->summary, "reads a number behind 200 of them"), "%s", o->summary);
+    ck_assert_int_gt(o->saves_mid_ns, US(20 * ROWS));
 }
 
 TEST(test_others)

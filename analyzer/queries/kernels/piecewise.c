@@ -2,6 +2,7 @@
 #include "analyzer/queries/kernels/piecewise.h"
 
 #include "analyzer/queries/open.h"
+#include "analyzer/queries/waits.h"
 #include "base/vec.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@ struct run {
     uint32_t kinds[QUERY_PIECES_KINDS]; /* name ids of the run's kernels; 0 for copies and
                                            memsets */
     size_t kind_count;
-    uint32_t first_call, last_call;
+    uint32_t first_call, last_call, last_answer;
     int64_t length;
 };
 
@@ -18,11 +19,17 @@ struct stretches VEC(struct line_stretch);
 
 struct pass {
     const struct facts *f;
-    bool *marks;
-    int64_t fills; /* marked operations that write one value */
+    bool *marks, *calls;
+    int64_t fills, answers; /* marked operations that write one value, that the host reads */
     struct query_piecewise *out;
     struct stretches within;
 };
+
+/* True for a copy of a number to the host, which reads it. */
+static bool is_answer(const struct op *o)
+{
+    return o->kind == OP_COPY && o->copy_kind == COPY_D2H && o->bytes <= QUERY_ANSWER_BYTES;
+}
 
 /* True for the operations that loops over parameters or rows consist of. */
 static bool is_piece(const struct facts *f, uint32_t op)
@@ -32,7 +39,7 @@ static bool is_piece(const struct facts *f, uint32_t op)
         query_is_zeroing(f, op) != QUERY_NO)
         return false;
     if (o->kind != OP_KERNEL)
-        return o->kind == OP_MEMSET || o->copy_kind == COPY_D2D;
+        return o->kind == OP_MEMSET || o->copy_kind == COPY_D2D || is_answer(o);
     switch (o->class.family) {
     case FAMILY_ELEMENTWISE:
     case FAMILY_CAST:
@@ -62,19 +69,29 @@ static bool writes_value(const struct op *o)
     return o->kind == OP_MEMSET || (o->kind == OP_KERNEL && o->class.family == FAMILY_FILL);
 }
 
+/* One of the answers stays, with the wait for it: that of the one operation. */
+static void mark(struct pass *p, const struct run *r)
+{
+    const struct timeline *t = p->f->tl;
+    for (uint32_t c = r->first_call; c <= r->last_call; c++) {
+        uint32_t op = t->apis[c].op;
+        p->calls[c] = r->last_answer != TL_NONE && c < r->last_answer &&
+                      query_call_wait(t, &t->apis[c]) == CALL_AWAITS_GPU;
+        if (op == TL_NONE)
+            continue;
+        p->marks[op] = c != r->last_answer;
+        p->fills += writes_value(&t->ops[op]);
+        p->answers += is_answer(&t->ops[op]);
+    }
+}
+
 static void finish(struct pass *p, struct run *r)
 {
     const struct timeline *t = p->f->tl;
     /* A run with nearly as many kinds as operations does not repeat. */
     if (r->length >= QUERY_PIECES_LEAST &&
         r->length >= (int64_t)r->kind_count * QUERY_PIECES_REPEAT) {
-        for (uint32_t c = r->first_call; c <= r->last_call; c++) {
-            uint32_t op = t->apis[c].op;
-            if (op == TL_NONE)
-                continue;
-            p->marks[op] = true;
-            p->fills += writes_value(&t->ops[op]);
-        }
+        mark(p, r);
         p->out->runs++;
         p->out->longest_run = r->length > p->out->longest_run ? r->length : p->out->longest_run;
         struct line_stretch *s = vec_push(&p->within);
@@ -82,8 +99,7 @@ static void finish(struct pass *p, struct run *r)
             *s = (struct line_stretch){t->apis[r->first_call].start_ns,
                                        t->apis[r->last_call].end_ns};
     }
-    r->length = 0;
-    r->kind_count = 0;
+    *r = (struct run){.last_answer = TL_NONE};
 }
 
 static void follow(struct pass *p, struct run *r, uint32_t call)
@@ -103,6 +119,8 @@ static void follow(struct pass *p, struct run *r, uint32_t call)
     if (r->length++ == 0)
         r->first_call = call;
     r->last_call = call;
+    if (is_answer(o))
+        r->last_answer = call;
 }
 
 static enum query_take takes(const struct facts *f, uint32_t op, const void *arg)
@@ -122,7 +140,7 @@ static void follow_thread(struct pass *p)
     const struct timeline *t = p->f->tl;
     const struct thread *th = facts_main_thread(p->f);
     struct query_open open = query_open_start(t, p->f->steps.main_thread);
-    struct run r = {.length = 0};
+    struct run r = {.last_answer = TL_NONE};
     for (uint32_t c = th->first_api; c < th->first_api + th->apis; c++) {
         query_open_until(&open, t->apis[c].start_ns);
         const char *in = open.n ? tl_text(t, t->ranges[open.at[open.n - 1]].name) : NULL;
@@ -134,17 +152,33 @@ static void follow_thread(struct pass *p)
     finish(p, &r);
 }
 
+static int64_t idle_before(const struct facts *f, const bool *marks)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step != TL_NONE && f->steps.at[g->step].used && g->before_op != TL_NONE &&
+            marks[g->before_op])
+            ns += g->end_ns - g->start_ns;
+    }
+    return ns;
+}
+
 struct query_piecewise query_piecewise(const struct facts *f, struct arena *arena)
 {
     struct query_piecewise out = {.ops.longest = TL_NONE};
     struct pass p = {.f = f, .out = &out};
     p.marks = arena_array(arena, f->tl->op_count + 1, sizeof *p.marks);
-    if (!p.marks || f->tl->thread_count == 0)
+    p.calls = arena_array(arena, f->tl->api_count + 1, sizeof *p.calls);
+    if (!p.marks || !p.calls || f->tl->thread_count == 0)
         return out;
     follow_thread(&p);
     if (out.runs) {
         out.ops = query_ops_of(f, takes, p.marks);
         out.op_marks = p.marks;
+        out.call_marks = p.calls;
+        out.answers = p.answers;
+        out.idle_ns = idle_before(f, p.marks);
         out.fills = p.fills * 100 > out.ops.count * QUERY_ALMOST_PCT;
         out.line = facts_line_within(f, arena, p.within.at, p.within.n);
     }

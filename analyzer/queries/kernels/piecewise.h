@@ -1,8 +1,9 @@
 /* Work that the program does piece by piece in its own loop: a thread launches many small
  * operations of a few kinds one after another, outside the optimizer, as in an average over all
  * parameters or a mask filled row by row. A run ends at a kernel that computes products or
- * exchanges data, or if it gets more than QUERY_PIECES_KINDS kinds. Cost: one pass over the
- * training thread's calls. */
+ * exchanges data, or if it gets more than QUERY_PIECES_KINDS kinds. Numbers that the host reads in
+ * between belong to it, with the waits for them: so Python's max(), sum() and `in` read a tensor's
+ * elements. Cost: one pass over the training thread's calls, one over the gaps. */
 #ifndef GPUPROF_QUERIES_KERNELS_PIECEWISE_H
 #define GPUPROF_QUERIES_KERNELS_PIECEWISE_H
 
@@ -13,7 +14,10 @@ struct query_piecewise { /* sums over the used steps */
     struct query_ops ops;
     int64_t runs, longest_run; /* number of runs; operations in the longest one */
     bool fills;                /* nearly all of the operations write one value */
-    const bool *op_marks;      /* NULL: no run, or out of memory */
+    int64_t answers;           /* operations that copy a number to the host */
+    int64_t idle_ns;           /* idle time of the GPU before the operations, of any kind */
+    const bool *op_marks;      /* NULL: no run, or out of memory; without each run's last answer */
+    const bool *call_marks;    /* waits for the answers in op_marks */
     struct line_found line;    /* the line of the program that makes these launches */
 };
 struct query_piecewise query_piecewise(const struct facts *f, struct arena *arena);

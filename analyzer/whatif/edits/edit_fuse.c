@@ -74,6 +74,11 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     double pause = x->fuse.within ? draw_span(d, 2, ASSUMED_CAST_PAUSE) : 1;
     uint32_t first = TASK_NONE, step = TASK_NONE;
     for (uint32_t i = 0; i < g->count; i++) {
+        if (x->at.call_marks && g->tasks[i].kind == TASK_HOST_API &&
+            edit_picks_call(x, g, g->tasks[i].source))
+            edit_drop_pause(g, p, i, 1);
+        if (x->at.call_marks)
+            edit_drop_call(x, g, p, i);
         if (!fuses(x, g, i))
             continue;
         if (x->at.gone_marks && x->at.gone_marks[g->tasks[i].source]) {
@@ -95,4 +100,5 @@ const struct edit_kind edit_fuse = {
     .name = "fuse",
     .apply = apply,
     .change = LEDGER_KERNEL,
+    .owns_calls = true,
 };

@@ -1,16 +1,11 @@
 /* The edit "remove": without the operations and calls that the edit names. */
 #include "analyzer/whatif/edits/edits.h"
 
-static bool picks_call(const struct edit *x, const struct graph *g, uint32_t call)
-{
-    return x->at.call_marks ? x->at.call_marks[call] : x->at.calls && x->at.calls(g->a, call);
-}
-
 /* Is task i one of the removed calls, or the wait in it? */
 static bool of_call(const struct edit *x, const struct graph *g, uint32_t i)
 {
     const struct task *t = &g->tasks[i];
-    return (t->kind == TASK_HOST_API || t->kind == TASK_WAIT) && picks_call(x, g, t->source);
+    return (t->kind == TASK_HOST_API || t->kind == TASK_WAIT) && edit_picks_call(x, g, t->source);
 }
 
 /* Does task i follow a pause of its thread that lies between two removed calls? */
@@ -31,19 +26,11 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     (void)d;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
-        const struct op *o = edit_op(g, i);
-        if (o && edit_picks(x, g, t->source))
+        if (edit_op(g, i) && edit_picks(x, g, t->source))
             edit_drop(g, p, i);
         if (behind_pause(x, g, i))
             p->dur[t->prev] = 0;
-        if (t->kind == TASK_HOST_API && picks_call(x, g, t->source))
-            p->dur[i] = 0;
-        if (t->kind != TASK_WAIT)
-            continue;
-        uint32_t op = g->a->tl->apis[t->source].op;
-        if (picks_call(x, g, t->source) ||
-            (op != TL_NONE && t->flags & TASK_COPY_WAIT && edit_picks(x, g, op)))
-            p->mark[i] |= PLAN_DROP;
+        edit_drop_call(x, g, p, i);
     }
 }
 

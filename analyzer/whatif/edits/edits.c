@@ -22,9 +22,12 @@ void edit_drop(const struct graph *g, struct plan *p, uint32_t i)
 
 void edit_drop_with(const struct graph *g, struct plan *p, uint32_t i, double part)
 {
-    if (!edit_drop_launched(g, p, i))
-        return;
-    uint32_t call = g->tasks[i].issue;
+    if (edit_drop_launched(g, p, i))
+        edit_drop_pause(g, p, g->tasks[i].issue, part);
+}
+
+void edit_drop_pause(const struct graph *g, struct plan *p, uint32_t call, double part)
+{
     uint32_t pause = g->tasks[call].prev;
     if (pause != TASK_NONE && g->tasks[pause].kind == TASK_HOST_GAP &&
         (p->most || g->tasks[pause].dur_ns < ASSUMED_PAUSE_NS))
@@ -47,6 +50,24 @@ bool edit_takes_stops(const struct edit *x, const struct facts *f)
             return true;
     }
     return false;
+}
+
+bool edit_picks_call(const struct edit *x, const struct graph *g, uint32_t call)
+{
+    return x->at.call_marks ? x->at.call_marks[call] : x->at.calls && x->at.calls(g->a, call);
+}
+
+void edit_drop_call(const struct edit *x, const struct graph *g, struct plan *p, uint32_t i)
+{
+    const struct task *t = &g->tasks[i];
+    if (t->kind == TASK_HOST_API && edit_picks_call(x, g, t->source))
+        p->dur[i] = 0;
+    if (t->kind != TASK_WAIT)
+        return;
+    uint32_t op = g->a->tl->apis[t->source].op;
+    if (edit_picks_call(x, g, t->source) ||
+        (op != TL_NONE && t->flags & TASK_COPY_WAIT && edit_picks(x, g, op)))
+        p->mark[i] |= PLAN_DROP;
 }
 
 bool edit_updates(const struct graph *g, uint32_t i)

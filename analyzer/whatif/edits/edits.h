@@ -64,8 +64,10 @@ void edit_drop(const struct graph *g, struct plan *p, uint32_t i);
 /* The same, but removes only the share `part` of the pause: the rest belongs to operators that
  * stay. */
 void edit_drop_with(const struct graph *g, struct plan *p, uint32_t i, double part);
-/* The same, but keeps the pause: a library launched the work inside a call that the program still
- * makes. Returns false if the call launched other work too and therefore stays. */
+/* Removes the share `part` of the host's pause before a call, by the same rule. */
+void edit_drop_pause(const struct graph *g, struct plan *p, uint32_t call, double part);
+/* As edit_drop(), but keeps the pause: a library launched the work inside a call that the program
+ * still makes. Returns false if the call launched other work too and therefore stays. */
 bool edit_drop_launched(const struct graph *g, struct plan *p, uint32_t i);
 
 /* Returns the share of an FP32 kernel's time that remains on tensor cores (tensor.c). `share`:
@@ -84,8 +86,12 @@ bool edit_in_nhwc(const struct edit *x, const struct graph *g, uint32_t i);
  * x->at.op_calls. */
 bool edit_converts(const struct edit *x, const struct graph *g, uint32_t i);
 
-/* True if the edit names this operation. */
+/* True if the edit names this operation, or this call. */
 bool edit_picks(const struct edit *x, const struct graph *g, uint32_t op);
+bool edit_picks_call(const struct edit *x, const struct graph *g, uint32_t call);
+/* Removes task i if it is a call that the edit names, the wait in one, or the wait for a copy that
+ * the edit names. */
+void edit_drop_call(const struct edit *x, const struct graph *g, struct plan *p, uint32_t i);
 
 /* True if the task updates the parameters or sets their gradients to zero. */
 bool edit_updates(const struct graph *g, uint32_t i);

@@ -3,6 +3,12 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/kernels/piecewise.h"
 
+/* Of a loop that only launches, the pauses between launches; of one that reads, all. */
+static int64_t idle_of(const struct query_piecewise *p)
+{
+    return p->answers ? p->idle_ns : p->ops.idle_ns;
+}
+
 static void add_evidence(const struct facts *f, struct outcome *o, const struct query_piecewise *p)
 {
     double count = (double)each_step(f, p->ops.count);
@@ -13,13 +19,34 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
                      p->ops.count ? (double)p->ops.busy_ns / (double)p->ops.count / 1e3 : 0, "us",
                      NULL);
     outcome_evidence_per(o, "their GPU time", ms(per_step(f, p->ops.busy_ns)), "ms", NULL);
-    outcome_evidence_per(o, "GPU idle between them", ms(per_step(f, p->ops.idle_ns)), "ms", NULL);
+    outcome_evidence_per(o, "GPU idle between them", ms(per_step(f, idle_of(p))), "ms", NULL);
+    if (p->answers)
+        outcome_evidence_per(o, "of them, numbers that the host reads and waits for",
+                             (double)each_step(f, p->answers), "count",
+                             "SELECT * FROM copy WHERE kind = 2 AND bytes <= 64");
+}
+
+static const char *summary(const struct facts *f, struct arena *arena,
+                           const struct query_piecewise *p, int64_t cost)
+{
+    int64_t answers = each_step(f, p->answers);
+    const char *reads = answers ? arena_printf(arena,
+                                               "; the host reads a number behind %lld of "
+                                               "them, and waits for the GPU each time",
+                                               (long long)answers)
+                                : "";
+    return arena_printf(arena,
+                        "%lld small operations %s come one after another, in runs of up to %lld of "
+                        "the same few kinds%s%s: %s of the GPU's time, work and idle%s",
+                        (long long)each_step(f, p->ops.count), scope_words(f)->per,
+                        (long long)p->longest_run, p->line.place ? ", launched at " : "",
+                        line_found_text(&p->line, arena), time_text(arena, cost), reads);
 }
 
 static void check_piecewise_work(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_piecewise p = query_piecewise(f, arena);
-    int64_t cost = per_step(f, p.ops.busy_ns + p.ops.idle_ns);
+    int64_t cost = per_step(f, p.ops.busy_ns + idle_of(&p));
     int64_t count = each_step(f, p.ops.count);
     o->why = arena_printf(arena, "%lld operations %s come in long runs of the same few",
                           (long long)count, scope_words(f)->per);
@@ -27,16 +54,12 @@ static void check_piecewise_work(const struct facts *f, struct arena *arena, str
         return;
     add_evidence(f, o, &p);
     o->edit = (struct edit){.kind = &edit_fuse, .at.op_marks = p.op_marks};
+    if (p.answers)
+        o->edit.at.call_marks = p.call_marks;
     o->remedy.object.place = p.line.place;
     o->remedy.conditions[CONDITION_FILLS] = p.fills;
-    outcome_fires(
-        o, cost,
-        arena_printf(arena,
-                     "%lld small operations %s come one after another, in runs of up to "
-                     "%lld of the same few kinds%s%s: %s of the GPU's time, work and idle",
-                     (long long)count, scope_words(f)->per, (long long)p.longest_run,
-                     p.line.place ? ", launched at " : "", line_found_text(&p.line, arena),
-                     time_text(arena, cost)));
+    o->remedy.conditions[CONDITION_READS] = p.answers > 0;
+    outcome_fires(o, cost, summary(f, arena, &p, cost));
     outcome_example_op(o, f->tl, p.ops.longest, "longest of them");
 }
 
@@ -46,14 +69,17 @@ const struct rule rule_piecewise_work = {
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_piecewise_work,
     .looks_for = "Runs of many small operations of the same few kinds (fills, copies, casts, sums, "
-                 "pointwise work), launched one after another by the training thread, outside the "
+                 "pointwise work, numbers that the host reads), launched one after another by the "
+                 "training thread, outside the "
                  "optimizer and zero_grad().",
     .doc =
         "A Python loop over parameters, rows or boxes launches a kernel or three for each: every "
         "launch costs the host some microseconds, and the GPU hardly works meanwhile. Averages of "
         "parameters (EMA), masks filled row by row, gradients looked at one by one are such loops. "
         "Operations on lists of tensors, or one on the whole tensor, do the same in a few "
-        "launches. torch.compile(model) does not reach such a loop. The line is the one where the "
+        "launches. Python's max(), sum(), `in` and `if` of a tensor's elements read each of them, "
+        "and "
+        "wait. torch.compile(model) does not reach such a loop. The line is the one where the "
         "thread was found most often while it launched them.",
     .remedy = {.action = ACTION_DO_AT_ONCE, .object.kind = OBJECT_CALL},
     .tips = {{"no-python-loops", "Do not loop over tensors or elements in Python", NULL}},
