@@ -32,6 +32,8 @@
 #define FACT_TORCH_MATMUL_PRECISION         "torch.matmul.precision"
 #define FACT_TORCH_MATMUL_ALLOW_TF32        "torch.matmul.allow_tf32"
 #define FACT_TORCH_DETERMINISTIC_ALGORITHMS "torch.deterministic_algorithms"
+#define FACT_TORCH_FILLS_NEW                "torch.fills_new"
+#define FACT_TORCH_FILLS_NEW_WHERE          "torch.fills_new.where"
 #define FACT_TORCH_ATTENTION                "torch.attention"
 #define FACT_TORCH_AUTOCAST                 "torch.autocast"
 #define FACT_TORCH_AUTOCAST_WHERE           "torch.autocast.where"

@@ -38,6 +38,7 @@ def hook_switches():
     for owner, name, note in (
             (in_c, "_set_cudnn_benchmark", told_where(facts.TORCH_CUDNN_BENCHMARK_WHERE)),
             (in_c, "set_anomaly_enabled", told_where(facts.TORCH_ANOMALY_MODE_WHERE)),
+            (in_c, "_set_deterministic_algorithms", told_where(facts.TORCH_FILLS_NEW_WHERE)),
             (in_c, "_set_default_dtype", told_where(facts.TORCH_FLOAT64_WHERE, counts=is_double)),
             (torch, "set_num_threads", told_where(facts.TORCH_NUM_THREADS_WHERE, own=True))):
         if hasattr(owner, name):

@@ -92,7 +92,10 @@ def switches():
             fact(facts.TORCH_MATMUL_PRECISION, torch.get_float32_matmul_precision())
     if hook.known.get(facts.TORCH_ANOMALY_MODE) != "True":
         fact(facts.TORCH_ANOMALY_MODE, torch.is_anomaly_enabled())
-    fact(facts.TORCH_DETERMINISTIC_ALGORITHMS, torch.are_deterministic_algorithms_enabled())
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    fact(facts.TORCH_DETERMINISTIC_ALGORITHMS, deterministic)
+    filled = getattr(getattr(torch.utils, "deterministic", None), "fill_uninitialized_memory", False)
+    fact(facts.TORCH_FILLS_NEW, deterministic and filled)
     fact(facts.TORCH_NUM_THREADS, torch.get_num_threads())
     kernels = [k for k in ("flash", "mem_efficient", "math", "cudnn")
                if getattr(backends.cuda, f"{k}_sdp_enabled", bool)()]

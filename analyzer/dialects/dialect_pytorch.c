@@ -100,6 +100,10 @@ const struct dialect dialect_pytorch = {
             [ACTION_STOP_ANOMALY_DETECTION] = "remove torch.autograd.set_detect_anomaly(True) or "
                                               "torch.autograd.detect_anomaly(): "
                                               "it is for finding where a NaN comes from",
+            [ACTION_KEEP_NEW_UNFILLED] =
+                "torch.utils.deterministic.fill_uninitialized_memory = False behind "
+                "torch.use_deterministic_algorithms(True): results stay the same from run to run, "
+                "unless an operation reads what none has written",
             [ACTION_STOP_TRACING] =
                 "train without {call}; torch.profiler.profile(schedule=torch.profiler.schedule("
                 "wait=10, warmup=3, active=5)) records a few steps and then costs nothing",

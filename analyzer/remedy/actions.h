@@ -39,6 +39,7 @@
     X(COMPUTE_BY_MORE_THREADS, "compute_by_more_threads", COMPUTE_BY_MORE_THREADS, NULL)           \
     X(SWITCH_DEBUGGING_OFF, "switch_debugging_off", SWITCH_DEBUGGING_OFF, NULL)                    \
     X(STOP_ANOMALY_DETECTION, "stop_anomaly_detection", SWITCH_DEBUGGING_OFF, NULL)                \
+    X(KEEP_NEW_UNFILLED, "keep_new_unfilled", SWITCH_DEBUGGING_OFF, NULL)                          \
     X(STOP_TRACING, "stop_tracing", SWITCH_DEBUGGING_OFF, NULL)                                    \
     X(FREEZE_GARBAGE, "freeze_garbage", FREEZE_GARBAGE, "gc=freeze")                               \
     X(COLLECT_GARBAGE_RARELY, "collect_garbage_rarely", FREEZE_GARBAGE, "gc=freeze")               \

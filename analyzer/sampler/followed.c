@@ -203,6 +203,13 @@ void followed_look(struct followed *f, struct stacks *stacks, int64_t now_ns, st
     }
 }
 
+int64_t followed_pause(const struct followed *f, int64_t now_ns, int64_t usual_ns, int64_t share)
+{
+    int64_t least = f->cost_ns * share;
+    bool spent = (f->spent_ns + f->cost_ns) * share > now_ns - f->since_ns;
+    return spent && least > usual_ns ? least : usual_ns;
+}
+
 void followed_flush(struct followed *f, struct samples *done)
 {
     for (size_t i = 0; i < f->threads.n; i++)

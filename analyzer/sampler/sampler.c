@@ -68,12 +68,13 @@ static void look(struct sampler *s, struct followed *f, int64_t now_ns)
     f->next_ns = 0;
     followed_look(f, &s->stacks, now_ns, &s->done);
     s->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (known)
+    if (known) {
         f->cost_ns = (f->cost_ns + s->cpu_ns - before) / 2;
-    int64_t pause =
-        f->cost_ns * COST_SHARE * peers_of(s, f->helper) * (peers_of(s, !f->helper) ? 2 : 1);
+        f->spent_ns += s->cpu_ns - before;
+    }
+    int64_t share = COST_SHARE * peers_of(s, f->helper) * (peers_of(s, !f->helper) ? 2 : 1);
     if (!f->next_ns)
-        f->next_ns = now_ns + about(s, pause > usual ? pause : usual);
+        f->next_ns = now_ns + about(s, followed_pause(f, now_ns, usual, share));
 }
 
 /* Looks at all processes that are due. Returns the time of the next look. */
@@ -141,6 +142,7 @@ void sampler_follow(struct sampler *s, pid_t pid, int64_t process, bool helper)
         *f = (struct followed){.pid = pid,
                                .process = process,
                                .helper = helper,
+                               .since_ns = clock_monotonic_ns(),
                                .works_ns = helper ? clock_monotonic_ns() : 0};
     pthread_cond_signal(&s->changed);
     pthread_mutex_unlock(&s->lock);

@@ -173,7 +173,7 @@ class Data(Dataset):
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(),
                             torch.nn.Linear(144, 2))
-opt = torch.optim.Adam(model.parameters(), lr=1e-4)
+opt = torch.optim.Adam(model.parameters(), lr=1e-4); torch.use_deterministic_algorithms(True, warn_only=True)
 loader = DataLoader(Data(), batch_size=4)  # line 12
 for epoch in range(2):
     model.train()
@@ -206,7 +206,7 @@ def settings(test):
             "torch.batch": "float32 4x3x8x8, int64 4", "torch.autocast": "cpu bfloat16",
             "torch.autocast.where": "seen.py:17", "torch.checkpoint": "used at seen.py:19",
             "torch.anomaly_mode": "True", "torch.anomaly_mode.where": "seen.py:21",
-            "torch.clip_grad": "used at seen.py:23", "torch.weights.memory_format": "contiguous",
+            "torch.fills_new.where": "seen.py:11", "torch.clip_grad": "used at seen.py:23", "torch.weights.memory_format": "contiguous",
             "torch.evaluation.grad_enabled": "seen.py:28"}.items():
         test.check(said.get(key) == text, f"fact {key}", said.get(key))
     reads = {name: n for name, n in marks.items() if name.startswith(("read", "sync", "copy"))}

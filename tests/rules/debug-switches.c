@@ -122,3 +122,30 @@ TEST(test_brief_kernels)
             case_verdict(build_analyze(&b), "debug-switches", wanted[i][k]);
         }
 }
+
+/* Each operation allocates, and so fills; without the mode these fills are the program's. */
+static void fill_filled(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 20; i++) {
+        int64_t t = at + US(10 * i), gpu = at + US(200 + 480 * i);
+        build_kernel(b, "vectorized_elementwise_kernel<4, FillFunctor<float> >", t, gpu, US(80));
+        build_kernel(b, case_gemm, t + US(5), gpu + US(80), US(400));
+    }
+}
+
+TEST(test_filled)
+{
+    for (int on = 0; on < 2; on++) {
+        struct builder b = build_start();
+        build_meta(&b, "torch.fills_new", on ? "True" : "False");
+        build_meta(&b, "torch.fills_new.where", "train.py:4");
+        case_loop(&b, fill_filled);
+        const struct advice *a = build_analyze(&b);
+        const struct outcome *o = case_verdict(a, "debug-switches", on ? RULE_FIRES : RULE_SILENT);
+        if (on) {
+            case_does(o, ACTION_KEEP_NEW_UNFILLED);
+            ck_assert_str_eq(o->remedy.object.place, "train.py:4");
+            ck_assert_int_ge(o->saves_mid_ns, US(20 * 75));
+        }
+    }
+}

@@ -1,5 +1,5 @@
 /* Fires if debugging aids were left on: launches that wait for their kernel, a check for NaN behind
- * every operation, NCCL's log. */
+ * every operation, a value in each new tensor, NCCL's log. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/training/checks.h"
 #include "wire/fact_keys.h"
@@ -84,6 +84,46 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     outcome_example_gaps(o, f, d->of.block ? PART_IDLE_LAUNCH : PART_IDLE_SYNC, "GPU idle");
 }
 
+/* PyTorch fills all memory that it hands out, so that whoever reads it unwritten finds the same in each run. Among
+ * these fills are the program's own. */
+static enum query_take fills_new(const struct facts *f, uint32_t op)
+{
+    const struct op *o = &f->tl->ops[op];
+    bool fills = o->kind == OP_KERNEL && o->class.family == FAMILY_FILL && !o->class.fused;
+    return fills && query_is_zeroing(f, op) == QUERY_NO ? QUERY_ALL : QUERY_NO;
+}
+
+static bool is_new_fill(const struct facts *f, uint32_t op)
+{
+    return fills_new(f, op) != QUERY_NO;
+}
+
+static void check_fills(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    const char *mode = timeline_meta(f->tl, FACT_TORCH_FILLS_NEW);
+    struct query_ops fills = query_ops(f, fills_new);
+    int64_t cost = per_step(f, fills.busy_ns + fills.idle_ns);
+    if (!mode || strcmp(mode, "True") != 0 || cost * QUERY_WORTH < f->step_ns)
+        return;
+    const char *where = timeline_meta(f->tl, FACT_TORCH_FILLS_NEW_WHERE);
+    long long count = (long long)each_step(f, fills.count);
+    outcome_evidence_per(o, "kernels that fill a tensor with one value", (double)count, "count",
+                         "SELECT * FROM kernel_time WHERE name LIKE '%FillFunctor%'");
+    outcome_evidence_per(o, "their GPU time", ms(per_step(f, fills.busy_ns)), "ms", NULL);
+    o->title = "Do not fill new tensors before they are written";
+    o->edit = (struct edit){.kind = &edit_remove, .at.ops = is_new_fill};
+    o->remedy.action = ACTION_KEEP_NEW_UNFILLED;
+    o->remedy.object.place = where;
+    outcome_fires(
+        o, cost,
+        arena_printf(arena,
+                     "deterministic mode%s%s%s fills each new tensor before it is written: "
+                     "up to %lld fills %s, %s",
+                     where ? ", set at " : "", where ? where : "", where ? "," : "", count,
+                     scope_words(f)->per, time_text(arena, cost)));
+    outcome_example_op(o, f->tl, fills.longest, "longest fill");
+}
+
 static void check_debug_switches(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct debug d = find_switches(f);
@@ -105,6 +145,8 @@ static void check_debug_switches(const struct facts *f, struct arena *arena, str
                  "their kernels, but all of these take under 10 us, as slow launches do";
         return;
     }
+    if (!d.of.block && !checks)
+        check_fills(f, arena, o);
     if ((!d.of.block && !checks) || cost * QUERY_WORTH < f->step_ns)
         return;
     if (d.of.block)
@@ -120,12 +162,17 @@ const struct rule rule_debug_switches = {
     .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
     .check = check_debug_switches,
     .in_window = true,
-    .looks_for = "Launches that return only after their kernel has run, kernels that look for NaN "
-                 "or infinity after many operations, those of PyTorch's anomaly detection among "
-                 "them, and CUDA_LAUNCH_BLOCKING and NCCL_DEBUG in the environment.",
+    .looks_for =
+        "Launches that return only after their kernel has run, kernels that look for NaN "
+        "or infinity after many operations, those of PyTorch's anomaly detection among "
+        "them, fills of new tensors in PyTorch's deterministic mode, and CUDA_LAUNCH_BLOCKING "
+        "and NCCL_DEBUG in the environment.",
     .doc = "CUDA_LAUNCH_BLOCKING=1 makes the host wait for each kernel, so that CUDA reports an "
            "error where it happens; the next launch then finds an idle GPU. Anomaly detection adds "
-           "a check and a read-back to every operation. Both are tools for finding an error, not "
+           "a check and a read-back to every operation. Deterministic mode also fills all memory "
+           "that PyTorch "
+           "hands out, which reproducible results need only where an operation reads memory that "
+           "none has written. All are tools for finding an error, not "
            "for training. NCCL's log costs time only at the start, so gpuprof names it but does "
            "not count it.",
     .remedy = {.action = ACTION_SWITCH_DEBUGGING_OFF},
