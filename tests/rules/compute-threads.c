@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A line of the program waits for `held` of the 8 ms between the calls of the model. */
-static const struct advice *with_line(const char *threads, int held)
+static const struct advice *with_steps(const char *threads, int held, int64_t unit)
 {
     struct builder b = build_start();
     build_meta(&b, "torch.version", "2.9.0");
@@ -23,14 +23,19 @@ static const struct advice *with_line(const char *threads, int held)
                               .line = 800};
     build_put(&b, ROW_STACK, &torch);
     for (int i = 0; i < 30; i++) {
-        int64_t at = MS(100 + 10 * i);
-        build_range_at(&b, "gpuprof.step", 0, at, at + MS(10));
-        build_range(&b, "backward", at + MS(1), at + MS(9));
-        build_range(&b, "optimizer.step", at + MS(9), at + MS(10));
+        int64_t at = MS(100) + 10 * i * unit;
+        build_range_at(&b, "gpuprof.step", 0, at, at + 10 * unit);
+        build_range(&b, "backward", at + unit, at + 9 * unit);
+        build_range(&b, "optimizer.step", at + 9 * unit, at + 10 * unit);
         for (int k = 1; held && k < 9; k++)
-            look_at(&b, k <= held ? own : torch.id, at + MS(k) + US(500));
+            look_at(&b, k <= held ? own : torch.id, at + k * unit + unit / 2);
     }
     return build_analyze(&b);
+}
+
+static const struct advice *with_line(const char *threads, int held)
+{
+    return with_steps(threads, held, MS(1));
 }
 
 static const struct advice *on_cpu(const char *threads)
@@ -64,4 +69,11 @@ TEST(a_line_that_waits_between_its_calls)
     ck_assert_int_eq(a->class, VERDICT_HOST);
     ck_assert_msg(strncmp(a->verdict, "Host-bound (no GPU): program work outside", 41) == 0, "%s",
                   a->verdict);
+}
+
+/* Below a millisecond the way to the operations counts, not their work. */
+TEST(a_model_of_small_operations)
+{
+    case_verdict(with_steps("1", 0, US(90)), "compute-threads", RULE_SILENT);
+    case_verdict(with_steps("1", 0, US(200)), "compute-threads", RULE_FIRES);
 }

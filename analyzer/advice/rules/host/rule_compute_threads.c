@@ -30,6 +30,12 @@ static void check_compute_threads(const struct facts *f, struct arena *arena, st
     if (threads * ranks * RULES_FEW_THREADS > cores ||
         computes * 100 < f->step_ns * RULES_COMPUTES_PCT)
         return;
+    if (computes < RULES_THREADED_US * INT64_C(1000)) {
+        o->why = arena_printf(
+            arena, "the model computes %s %s: its operations are too small for more threads",
+            time_text(arena, computes), scope_words(f)->per);
+        return;
+    }
     int each = cores / ranks;
     outcome_evidence(o, "threads in each rank", threads, "count", NULL);
     outcome_evidence(o, "usable cores", cores, "count", NULL);
@@ -51,7 +57,7 @@ const struct rule rule_compute_threads = {
     .needs = HAVE_STEPS,
     .check = check_compute_threads,
     .looks_for = "A model that computes on the CPU for half of the step or more, with at most half "
-                 "as many threads as cores, over all ranks.",
+                 "as many threads as cores, over all ranks; a millisecond in each step at least.",
     .doc = "torch.set_num_threads(1) or OMP_NUM_THREADS=1, as launchers set it, leaves the other "
            "cores idle where the model computes on the CPU. The bound assumes that twice the "
            "threads take half the time; small operators gain little or nothing, and a rerun "
