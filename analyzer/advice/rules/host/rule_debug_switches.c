@@ -84,8 +84,9 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
     outcome_example_gaps(o, f, d->of.block ? PART_IDLE_LAUNCH : PART_IDLE_SYNC, "GPU idle");
 }
 
-/* PyTorch fills all memory that it hands out, so that whoever reads it unwritten finds the same in each run. Among
- * these fills are the program's own. */
+/* Takes fills outside zero_grad(). In deterministic mode PyTorch fills all memory that it hands out,
+ * so that an operation that reads it unwritten reads the same in each run. Fills that the program
+ * itself asks for look the same. */
 static enum query_take fills_new(const struct facts *f, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
