@@ -1,9 +1,9 @@
-/* look DIR: what the spools in DIR hold, a line each: `kernels N`, `named N` (kernels whose name is
- * known), `copies N`, `memsets N`, `syncs N`, `api N`, `untimed N`, `ranges N`, `calls N`, `spools
- * N`, `sealed N`, `records N` (all of CUPTI's), `starved N`, `dropped N`, `told N`
- * (records and dropped ones), `rings left N` (full ones), `full N` (lost for want of a ring),
- * `health CODE`, `silent for N s`, `cupti_version N`, `libcupti PATH`, `call ...`, `collectives N,
- * N bytes, types N N ...`. */
+/* look DIR: prints what the spools in DIR contain, one line for each fact: `kernels N`, `named N`
+ * (kernels whose name is known), `copies N`, `memsets N`, `syncs N`, `api N`, `untimed N`, `ranges
+ * N`, `calls N`, `spools N`, `sealed N`, `records N` (all of CUPTI's), `starved N`, `dropped N`,
+ * `told N` (records plus dropped ones), `rings left N` (full ones that a thread has left), `full N`
+ * (records lost because no ring was free), `health CODE`, `silent for N s`, `cupti_version N`,
+ * `libcupti PATH`, `call ...`, `collectives N, N bytes, types N N ...`. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

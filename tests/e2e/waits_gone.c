@@ -1,5 +1,5 @@
-/* waits_gone PROFILE [CALL]...: the step that the replay predicts when the waits of those calls are
- * gone, in ms; none named: as recorded. For two_waits.py. */
+/* waits_gone PROFILE [CALL]...: prints the length of the step, in ms, that the replay predicts if
+ * the waits of these calls are removed; without a CALL, the recorded length. For two_waits.py. */
 #include "analyzer/advice/advice.h"
 #include "analyzer/import/import.h"
 #include "analyzer/replay/replay.h"

@@ -1,4 +1,4 @@
-/* What the fuzz targets share: the input as a file, its import, and the advice on it. */
+/* What the fuzz targets share: the input as a file, its import, and the analysis of the result. */
 #include "tests/fuzz/fuzz.h"
 
 #include "analyzer/advice/advice.h"

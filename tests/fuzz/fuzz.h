@@ -1,5 +1,5 @@
-/* What the fuzz targets share: bytes become a file in memory, an importer reads it into a timeline,
- * and the analysis runs over what came out. Whatever the bytes, none of it may crash, hang or use
+/* What the fuzz targets share: the input becomes a file in memory, an importer reads it into a
+ * timeline, and the analysis runs over the result. No input may make any of this crash, hang or use
  * memory without bound; errors are expected and ignored. */
 #ifndef GPUPROF_TESTS_FUZZ_H
 #define GPUPROF_TESTS_FUZZ_H

@@ -1,4 +1,4 @@
-/* Names of kernels: demangling, the name that is shown, the class. */
+/* Fuzzes names of kernels: demangling, the name that is shown, the class. */
 #include "tests/fuzz/fuzz.h"
 
 #include "analyzer/timeline/classify.h"

@@ -1,4 +1,4 @@
-/* Fuzzes the reader of traces of PyTorch and others. */
+/* Fuzzes the reader of traces from PyTorch's profiler and other programs that write its format. */
 #include "tests/fuzz/fuzz.h"
 
 #include "analyzer/import/import.h"

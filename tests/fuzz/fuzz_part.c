@@ -1,5 +1,5 @@
-/* A part of a reduction as it lies on disk, unpacked: the input is a list of patches to a whole one, as fuzz_spool.c takes them.
- * Its files become a job, and each a timeline. */
+/* Fuzzes the reader of a part of a reduction, as it lies on disk. The input is a list of patches to
+ * a valid one, as in fuzz_spool.c. The files in it become a job, and each becomes a timeline. */
 #include "tests/fuzz/fuzz.h"
 
 #include "analyzer/advice/advice.h"

@@ -1,4 +1,4 @@
-/* A profile, byte by byte as a file: SQLite's pages and our schema. */
+/* Fuzzes the reader of profiles: the input is the file, with SQLite's pages and our schema. */
 #include "tests/fuzz/fuzz.h"
 
 #include "analyzer/import/import.h"

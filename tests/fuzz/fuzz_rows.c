@@ -1,7 +1,7 @@
-/* The rows of a training loop with some numbers changed, through the analysis, its predictions and
- * every exporter. The input is a list of changes, each of twelve bytes: table, column, row (two
- * bytes), and eight of a number, of which a first byte of 0 to 15 stands for one that is hostile by
- * itself. */
+/* Fuzzes the analysis, its predictions and every exporter with the rows of a training loop in which
+ * some numbers are changed. The input is a list of changes of twelve bytes each: table, column, row
+ * (two bytes), and an eight-byte number. A first byte of 0 to 15 in the number stands for one of 16
+ * hostile values. */
 #include "tests/fuzz/fuzz.h"
 
 #include "analyzer/advice/advice.h"

@@ -1,5 +1,5 @@
-/* The spool of a process that was killed, adopted: the input is a list of patches to a whole one,
- * each four bytes of offset, one of length, and that many bytes. */
+/* Fuzzes the adoption of a killed process's spool. The input is a list of patches to a valid spool:
+ * four bytes of offset, one byte of length, and that many bytes. */
 #include "tests/fuzz/fuzz.h"
 
 #include "analyzer/advice/advice.h"

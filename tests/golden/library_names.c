@@ -1,8 +1,8 @@
-/* The classifier against every kernel name inside installed libraries: no kernel whose name says
- * FP32 multiply-add is ever taken for one on tensor cores, and none that says tensor cores for one
- * without.
+/* Tests the classifier with every kernel name in installed libraries: no kernel whose name says
+ * FP32 multiply-add may be classified as one on tensor cores, and none that says tensor cores as
+ * one without.
  *
- * usage: library_names LIBRARY...     libraries that are not there are left out; 77 without any
+ * usage: library_names LIBRARY...     skips libraries that do not exist; exit 77 if none does
  * Cost: reads each library once, about a second per gigabyte. */
 #include "analyzer/timeline/classify.h"
 

@@ -1,13 +1,15 @@
-/* properties FILE...: what must hold of the replay on any recording, tried on profiles and traces.
+/* properties FILE...: tests properties of the replay that must hold on any recording, with profiles
+ * and traces.
  *
- * Unchanged, every recorded task starts and ends when it was recorded to; copies of it, in turns
- * that repeat few recorded steps, end no earlier. Scaled, the end is scaled. What a task takes
- * longer delays the end by as much where it has no slack, by at most as much anywhere, and twice
- * the delay by at least twice as much. Nothing ends later when a task is shorter or gone, or when
- * dependencies of one kind are.
+ * Without an edit, every recorded task starts and ends when it was recorded to; copies of it, in
+ * turns that repeat a few recorded steps, end no earlier. If all durations are scaled, the end is
+ * scaled. A task that takes longer delays the end by as much if it has no slack, by at most as much
+ * anywhere, and twice the delay by at least twice as much. Nothing ends later if a task is shorter
+ * or removed, or if the dependencies of one kind are removed.
  *
- * The tasks that are tried are drawn by a fixed seed, as many as a fixed amount of work allows. One
- * line a file; exit 1 when anything fails, and what and where is printed. */
+ * A fixed seed draws the tasks that are tested, as many as a fixed amount of work allows. The
+ * program prints one line for each file; if anything fails, it says what and where, and the exit
+ * status is 1. */
 #include "analyzer/advice/advice.h"
 #include "analyzer/import/import.h"
 #include "analyzer/whatif/critical.h"

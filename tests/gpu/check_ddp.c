@@ -1,10 +1,11 @@
-/* The gradients that two ranks of train_ddp average against those of one rank with both halves of
- * the batch, on two real GPUs. Status 1 when they differ, 77 without two GPUs that compute.
+/* Compares the gradients that two ranks of train_ddp average with those of one rank that has both
+ * halves of the batch, on two real GPUs. Exit status 1 if they differ, 77 without two GPUs that
+ * compute.
  *
- * The halves hold the same pictures and different labels: then batch normalisation, which takes its
- * statistics over what a rank sees, does the same in both, and everything in the backward pass is
- * linear in what the labels make of it. So the mean must agree up to rounding, and either half
- * alone must not. Both ranks are driven by this process; each has its communicator, model and
+ * The halves contain the same pictures and different labels. So batch normalisation, which takes
+ * its statistics over what a rank sees, does the same in both, and everything in the backward pass
+ * is linear in what depends on the labels. The mean must therefore agree up to rounding, and either
+ * half alone must not. This process drives both ranks; each has its own communicator, model and
  * reducer. */
 #include "reference_workloads/conv/model.h"
 #include "reference_workloads/ddp/nccl_check.h"

@@ -1,10 +1,10 @@
-/* train_gpt's mathematics on a real GPU, at a size that plain C can follow. A line per check,
- * status 1 if any fails, 77 without a GPU that computes.
+/* Checks train_gpt's mathematics on a real GPU, at a size that plain C can follow. Prints a line
+ * for each check. Exit status 1 if any fails, 77 without a GPU that computes.
  *
- * The loss is compared with a forward pass in double precision; every tensor's gradient with the
- * change of that loss along two directions, its own and a random one; the other ways to compute
- * (unfused, checkpointing, allocating, padding, 16 bits) with the first; the optimizer's three
- * forms and the four of clipping with each other and with the formula. */
+ * It compares the loss with a forward pass in double precision; the gradient of each tensor with
+ * the change of that loss along two directions (the gradient's own and a random one); the other
+ * ways to compute (unfused, checkpointing, allocating, padding, 16 bits) with the first; and the
+ * three forms of the optimizer and the four of clipping with each other and with the formula. */
 #include "reference_workloads/gpt/data.h"
 #include "tests/gpu/gpt_reference.h"
 

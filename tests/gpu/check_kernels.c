@@ -1,6 +1,5 @@
-/* The trainer's own kernels against plain C, on a real GPU: `check_kernels` prints a line per
- * kernel and type and ends with status 1 if any differs, 77 without a GPU that computes.
- */
+/* Compares the trainer's own kernels with plain C on a real GPU. `check_kernels` prints a line for
+ * each kernel and type. Exit status 1 if any differs, 77 without a GPU that computes. */
 #include "reference_workloads/common/check.h"
 #include "reference_workloads/conv/kernels.h"
 

@@ -1,4 +1,4 @@
-/* See gpt_reference.h. */
+/* train_gpt's forward pass in plain C and double precision (gpt_reference.h). */
 #include "tests/gpu/gpt_reference.h"
 
 #include "reference_workloads/gpt/data.h"

@@ -1,5 +1,5 @@
-/* train_gpt's forward pass in plain C and double precision: slow, and as the formulas stand in
- * books. It shares the layout of the parameters with the trainer, and nothing of its kernels. */
+/* train_gpt's forward pass in plain C and double precision: slow, with the formulas as in
+ * textbooks. It uses the trainer's layout of the parameters, and none of its kernels. */
 #ifndef GPUPROF_TESTS_GPT_REFERENCE_H
 #define GPUPROF_TESTS_GPT_REFERENCE_H
 

@@ -1,6 +1,6 @@
-/* Waits for the GPU at known lines: each is marked with its name, and waits.py looks them up. Built
- * with and without frame pointers, debug information, a shared runtime. Takes the number of
- * steps. */
+/* A program that waits for the GPU at known lines. Each line is marked with its name, which
+ * waits.py looks up. It is built with and without frame pointers, debug information and a shared
+ * runtime. Its argument is the number of steps. */
 #include "agent/gpuprof.h"
 
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-/* A library of the user's own that waits: of waits_cpp.cu. */
+/* A library of the user that waits for the GPU, for waits_cpp.cu. */
 #include <cuda_runtime.h>
 
 void library_wait(void);

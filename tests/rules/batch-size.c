@@ -1,4 +1,5 @@
-/* When batch-size fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule batch-size: when it fires, when it is silent or suppressed, and when it cannot
+ * tell. */
 #include "tests/rules/gauges.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* When bias-before-norm fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule bias-before-norm: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. */
 #include "tests/unit/rule_case.h"
 
 static const char conv[] = "sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_"

@@ -1,4 +1,5 @@
-/* When broadcast-buffers fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule broadcast-buffers: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. */
 #include "tests/rules/buffers.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* Shared by the cases of several rules: what fills their steps. */
+/* Fills the steps of the cases of broadcast-buffers and device-copies: an exchange of gradients,
+ * and broadcasts at the start of a step. */
 #ifndef GPUPROF_TESTS_RULES_BUFFERS_H
 #define GPUPROF_TESTS_RULES_BUFFERS_H
 

@@ -1,4 +1,5 @@
-/* When channels-last fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule channels-last: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* When checkpointing fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule checkpointing: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. */
 #include "tests/unit/rule_case.h"
 
 static const char *range = "recompute";

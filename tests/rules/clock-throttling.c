@@ -1,5 +1,5 @@
-/* When clock-throttling fires, when it stays silent or is refused, when it cannot tell. No
- * trainer plants it: a slow clock is an option of the virtual GPU. */
+/* Cases of the rule clock-throttling: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. No trainer plants it: a slow clock is an option of the virtual GPU. */
 #include "tests/rules/gauges.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,4 @@
-/* Shared by the cases of several rules: what fills their steps. */
+/* Fills the steps of cases about communication: collectives of one or several ranks. */
 #ifndef GPUPROF_TESTS_RULES_COMM_H
 #define GPUPROF_TESTS_RULES_COMM_H
 

@@ -1,5 +1,5 @@
-/* When compute-threads fires, when it stays silent, when it cannot tell. No trainer plants it: they
- * compute on the GPU. */
+/* Cases of the rule compute-threads: when it fires, when it is silent, and when it cannot tell. No
+ * trainer plants it: they compute on the GPU. */
 #include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* When copy-volume fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule copy-volume: when it fires, when it is silent or suppressed, and when it cannot
+ * tell. */
 #include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* Shared by the cases of several rules: what fills their steps. */
+/* Fills the steps of cases about processor cores: how much of the time a thread ran, waited for a
+ * core or for storage. */
 #ifndef GPUPROF_TESTS_RULES_CORES_H
 #define GPUPROF_TESTS_RULES_CORES_H
 

@@ -1,5 +1,6 @@
-/* When cuda-core-convolutions fires, when it stays silent or is refused, when it cannot tell. No
- * trainer plants it: the virtual GPU's cuDNN has no kernels as slow. */
+/* Cases of the rule cuda-core-convolutions: when it fires, when it is silent or suppressed, and
+ * when it cannot tell. No trainer plants it: the virtual GPU's cuDNN has no kernels that are so
+ * slow. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 

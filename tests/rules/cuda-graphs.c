@@ -1,4 +1,5 @@
-/* When cuda-graphs fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule cuda-graphs: when it fires, when it is silent or suppressed, and when it cannot
+ * tell. */
 #include "tests/rules/cores.h"
 #include "tests/rules/host.h"
 #include "tests/rules/refuse.h"

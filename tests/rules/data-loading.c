@@ -1,5 +1,5 @@
-/* When data-loading fires, when it stays silent or is refused, when it cannot tell. No trainer
- * plants it: it is for programs without GPU work. */
+/* Cases of the rule data-loading: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. No trainer plants it: it is for programs without GPU work. */
 #include "tests/rules/feed.h"
 #include "tests/rules/loading.h"
 #include "tests/unit/rule_case.h"

@@ -1,4 +1,5 @@
-/* When debug-switches fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule debug-switches: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. */
 #include "tests/unit/rule_case.h"
 
 static void fill_blocking(struct builder *b, int64_t at)

@@ -1,5 +1,5 @@
-/* When dense-embedding fires, when it stays silent, when it cannot tell. No trainer plants it:
- * it is for Python's programs. */
+/* Cases of the rule dense-embedding: when it fires, when it is silent, and when it cannot tell. No
+ * trainer plants it: it only occurs in Python programs. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* When device-copies fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule device-copies: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. */
 #include "tests/rules/buffers.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,5 +1,5 @@
-/* When double-precision fires, when it stays silent, when it cannot tell. No trainer plants it:
- * the trainers compute in FP32 and below. */
+/* Cases of the rule double-precision: when it fires, when it is silent, and when it cannot tell. No
+ * trainer plants it: the trainers compute in FP32 and below. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* When dp-instead-of-ddp fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule dp-instead-of-ddp: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. */
 #include "tests/rules/comm.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* When eval-activations fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule eval-activations: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. */
 #include "tests/unit/rule_case.h"
 
 static const char train_norm[] = "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>()";

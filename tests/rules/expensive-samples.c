@@ -1,5 +1,5 @@
-/* When expensive-samples fires, when it stays silent, when it cannot tell. No trainer plants it: the
- * lines of a dataset are Python's. */
+/* Cases of the rule expensive-samples: when it fires, when it is silent, and when it cannot tell.
+ * No trainer plants it: it names lines of a dataset in Python. */
 #include "tests/rules/loading.h"
 #include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"

@@ -1,4 +1,5 @@
-/* When exposed-communication fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule exposed-communication: when it fires, when it is silent or suppressed, and when
+ * it cannot tell. */
 #include "tests/rules/trace.h"
 #include "tests/unit/rule_case.h"
 

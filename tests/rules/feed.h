@@ -1,4 +1,4 @@
-/* Shared by the cases of several rules: what fills their steps. */
+/* Builds loops that wait for a data loader, for the cases of the rules about loading. */
 #ifndef GPUPROF_TESTS_RULES_FEED_H
 #define GPUPROF_TESTS_RULES_FEED_H
 

@@ -1,5 +1,5 @@
-/* When few-blocks fires, when it stays silent or is refused, when it cannot tell. No trainer
- * plants it: the trainers' own kernels fill the GPU. */
+/* Cases of the rule few-blocks: when it fires, when it is silent or suppressed, and when it cannot
+ * tell. No trainer plants it: the trainers' own kernels fill the GPU. */
 #include "tests/unit/rule_case.h"
 
 static struct {

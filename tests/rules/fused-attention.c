@@ -1,5 +1,5 @@
-/* When fused-attention fires, when it stays silent or is refused, when it cannot tell. No
- * trainer plants it: every run of train_gpt has it (tests/e2e/support.py). */
+/* Cases of the rule fused-attention: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. No trainer plants it: every run of train_gpt has it (tests/e2e/support.py). */
 #include "tests/unit/rule_case.h"
 
 static const char forward[] = "void (anonymous namespace)::softmax_warp_forward<c10::BFloat16, "

@@ -1,4 +1,4 @@
-/* Shared by the cases of several rules: what fills their steps. */
+/* Adds samples of the GPU's clock and memory to the cases of rules that read them. */
 #ifndef GPUPROF_TESTS_RULES_GAUGES_H
 #define GPUPROF_TESTS_RULES_GAUGES_H
 

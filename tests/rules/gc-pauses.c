@@ -1,5 +1,5 @@
-/* When gc-pauses fires, when it stays silent or is refused, when it cannot tell. No trainer
- * plants it: it is for Python's programs (tests/python). */
+/* Cases of the rule gc-pauses: when it fires, when it is silent or suppressed, and when it cannot
+ * tell. No trainer plants it: it only occurs in Python programs (tests/python). */
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"
 

@@ -1,5 +1,5 @@
-/* When generation fires, when it stays silent or is refused, when it cannot tell. No trainer
- * plants it: it is for Python's programs (vgpu/tests/torch). */
+/* Cases of the rule generation: when it fires, when it is silent or suppressed, and when it cannot
+ * tell. No trainer plants it: it only occurs in Python programs (vgpu/tests/torch). */
 #include "tests/unit/rule_case.h"
 
 static const char *generates;

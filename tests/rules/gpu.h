@@ -1,4 +1,4 @@
-/* Shared by the cases of several rules: what fills their steps. */
+/* Names and helpers for cases about GPU kernels. */
 #ifndef GPUPROF_TESTS_RULES_GPU_H
 #define GPUPROF_TESTS_RULES_GPU_H
 

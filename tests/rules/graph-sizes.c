@@ -1,5 +1,5 @@
-/* When graph-sizes fires, when it stays silent, when it cannot tell. No trainer plants it: none
- * captures a graph for each size of its batches. */
+/* Cases of the rule graph-sizes: when it fires, when it is silent, and when it cannot tell. No
+ * trainer plants it: none captures a graph for each size of its batches. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 

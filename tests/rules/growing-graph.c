@@ -1,5 +1,5 @@
-/* When growing-graph fires, when it stays silent, when it cannot tell. No trainer plants it: the
- * graph is autograd's. */
+/* Cases of the rule growing-graph: when it fires, when it is silent, and when it cannot tell. No
+ * trainer plants it: the graph that grows is autograd's. */
 #include "tests/unit/rule_case.h"
 
 /* Steps of 10 kernels; each has `more` than the one before it, and where `uneven` now and then

@@ -1,4 +1,4 @@
-/* Shared by the cases of several rules: what fills their steps. */
+/* Fills the steps of cases about what blocks the host. */
 #ifndef GPUPROF_TESTS_RULES_HOST_H
 #define GPUPROF_TESTS_RULES_HOST_H
 

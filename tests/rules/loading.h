@@ -1,4 +1,5 @@
-/* Shared by the cases of several rules: what fills their steps. */
+/* Builds loops with rows of a data loader (a framework's hook records them), for the rules about
+ * loading. */
 #ifndef GPUPROF_TESTS_RULES_LOADING_H
 #define GPUPROF_TESTS_RULES_LOADING_H
 

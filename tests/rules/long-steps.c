@@ -1,4 +1,5 @@
-/* When long-steps fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule long-steps: when it fires, when it is silent or suppressed, and when it cannot
+ * tell. */
 #include "tests/rules/cores.h"
 #include "tests/rules/trace.h"
 #include "tests/unit/rule_case.h"

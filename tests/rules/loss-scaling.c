@@ -1,4 +1,5 @@
-/* When loss-scaling fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule loss-scaling: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. */
 #include "tests/rules/phase.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,5 +1,5 @@
-/* When managed-memory fires, when it stays silent or is refused, when it cannot tell. No trainer
- * plants it: gpuprof does not record what it finds. */
+/* Cases of the rule managed-memory: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. No trainer plants it: gpuprof does not record what the rule needs. */
 #include "tests/unit/rule_case.h"
 
 /* Pages that move because somebody touched them: no call launched it. */

@@ -1,4 +1,5 @@
-/* When no-sync fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule no-sync: when it fires, when it is silent or suppressed, and when it cannot
+ * tell. */
 #include "tests/rules/comm.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* When num-workers fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule num-workers: when it fires, when it is silent or suppressed, and when it cannot
+ * tell. */
 #include "tests/rules/cores.h"
 #include "tests/rules/feed.h"
 #include "tests/rules/host.h"

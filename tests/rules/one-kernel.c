@@ -1,5 +1,5 @@
-/* When one-kernel fires, when it stays silent, gives way, or cannot tell. No trainer plants it: their
- * kernels are many. */
+/* Cases of the rule one-kernel: when it fires, when it is silent or gives way to another rule, and
+ * when it cannot tell. No trainer plants it: the trainers' steps run many kernels. */
 #include "tests/unit/rule_case.h"
 
 static const char distances[] = "void at::native::cdist_kernel<float>";

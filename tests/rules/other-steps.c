@@ -1,5 +1,5 @@
-/* When other-steps fires, when it stays silent, when it cannot tell. No trainer plants it: the
- * lines of a checkpoint or a validation are Python's. */
+/* Cases of the rule other-steps: when it fires, when it is silent, and when it cannot tell. No
+ * trainer plants it: it names lines of Python code that write a checkpoint or validate. */
 #include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"
 

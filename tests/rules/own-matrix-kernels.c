@@ -1,5 +1,5 @@
-/* When own-matrix-kernels fires, when it stays silent or is refused, when it cannot tell. No
- * trainer plants it: the trainers leave products to libraries. */
+/* Cases of the rule own-matrix-kernels: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. No trainer plants it: the trainers leave products to libraries. */
 #include "tests/unit/rule_case.h"
 
 static const char *kernel;

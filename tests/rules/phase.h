@@ -1,4 +1,4 @@
-/* Shared by the cases of several rules: what fills their steps. */
+/* Fills the steps of cases about kernels in a phase of the step: gradient unscaling, type casts. */
 #ifndef GPUPROF_TESTS_RULES_PHASE_H
 #define GPUPROF_TESTS_RULES_PHASE_H
 

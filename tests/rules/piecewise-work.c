@@ -1,5 +1,5 @@
-/* When piecewise-work fires, when it stays silent, when it cannot tell. No trainer plants it:
- * the trainers make one call for many pieces. */
+/* Cases of the rule piecewise-work: when it fires, when it is silent, and when it cannot tell. No
+ * trainer plants it: the trainers make one call for many pieces. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 #include "tests/rules/stacks.h"

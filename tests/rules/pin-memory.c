@@ -1,4 +1,5 @@
-/* When pin-memory fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule pin-memory: when it fires, when it is silent or suppressed, and when it cannot
+ * tell. */
 #include "tests/rules/feed.h"
 #include "tests/rules/host.h"
 #include "tests/unit/rule_case.h"

@@ -1,6 +1,6 @@
-/* When pipeline-bubble fires, when it stays silent; and that neither the waits of a pipeline nor
- * the collectives of a split model are exchanges of gradients. No trainer plants it: none splits
- * its model into stages (tests/golden/many_ranks.py). */
+/* Cases of the rule pipeline-bubble: when it fires and when it is silent; and that neither the
+ * waits of a pipeline nor the collectives of a split model are exchanges of gradients. No trainer
+ * plants it: none splits its model into stages (tests/golden/many_ranks.py). */
 #include "tests/rules/comm.h"
 #include "tests/unit/rule_case.h"
 

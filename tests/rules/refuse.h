@@ -1,4 +1,4 @@
-/* Shared by the cases of several rules: what fills their steps. */
+/* Reads why a rule is suppressed or cannot tell, and its evidence. */
 #ifndef GPUPROF_TESTS_RULES_REFUSE_H
 #define GPUPROF_TESTS_RULES_REFUSE_H
 

@@ -1,4 +1,5 @@
-/* When shapes-change fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule shapes-change: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. */
 #include "tests/unit/rule_case.h"
 
 static int every, step_number;

@@ -1,5 +1,5 @@
-/* When slow-line fires, when it stays silent, gives way, or cannot tell. No trainer plants it: its
- * lines are Python's. */
+/* Cases of the rule slow-line: when it fires, when it is silent or gives way to another rule, and
+ * when it cannot tell. No trainer plants it: it names lines of Python code. */
 #include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"
 

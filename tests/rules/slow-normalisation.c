@@ -1,5 +1,5 @@
-/* When slow-normalisation fires, when it stays silent, when it cannot tell. No trainer plants
- * it: the virtual GPU's cuDNN has no kernels as slow. */
+/* Cases of the rule slow-normalisation: when it fires, when it is silent, and when it cannot tell.
+ * No trainer plants it: the virtual GPU's cuDNN has no kernels that are so slow. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 

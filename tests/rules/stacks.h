@@ -1,4 +1,4 @@
-/* Shared by the cases of several rules: looks at the program's stacks. */
+/* Adds samples of the program's stacks to the cases of several rules. */
 #ifndef GPUPROF_TESTS_RULES_STACKS_H
 #define GPUPROF_TESTS_RULES_STACKS_H
 

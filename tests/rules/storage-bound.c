@@ -1,4 +1,5 @@
-/* When storage-bound fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule storage-bound: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. */
 #include "tests/rules/cores.h"
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"

@@ -1,5 +1,6 @@
-/* When straggler fires, when it stays silent, when it cannot tell; and what it rests on: the
- * collectives of several ranks matched by order, clocks put right, the late rank named. */
+/* Cases of the rule straggler: when it fires, when it is silent, and when it cannot tell; and what
+ * it relies on: the collectives of several ranks are matched by their order, clocks are corrected,
+ * the late rank is named. */
 #include "tests/unit/rank_rows.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* When tensor-cores fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule tensor-cores: when it fires, when it is silent or suppressed, and when it
+ * cannot tell. */
 #include "tests/rules/gpu.h"
 #include "tests/rules/phase.h"
 #include "tests/rules/refuse.h"

@@ -1,4 +1,4 @@
-/* Shared by the cases of several rules: what fills their steps. */
+/* The helper QUIET of cases about traces: checks that the listed rules are silent. */
 #ifndef GPUPROF_TESTS_RULES_TRACE_H
 #define GPUPROF_TESTS_RULES_TRACE_H
 

@@ -1,5 +1,5 @@
-/* When tracing fires, when it stays silent, when it cannot tell. No trainer plants it: it is for
- * Python's programs. */
+/* Cases of the rule tracing: when it fires, when it is silent, and when it cannot tell. No trainer
+ * plants it: it only occurs in Python programs. */
 #include "tests/unit/rule_case.h"
 
 /* Kernels of 50 us that the host launches every 200. */

@@ -1,5 +1,5 @@
-/* When warm-up fires, when it stays silent or is refused, when it cannot tell. No trainer plants
- * it: what lies in a window is the recording's affair. */
+/* Cases of the rule warm-up: when it fires, when it is silent or suppressed, and when it cannot
+ * tell. No trainer plants it: it depends on what the recording's window contains. */
 #include "tests/unit/rule_case.h"
 
 /* Allocations in every step are no warm-up, however long. */

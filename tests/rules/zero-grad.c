@@ -1,4 +1,5 @@
-/* When zero-grad fires, when it stays silent or is refused, when it cannot tell. */
+/* Cases of the rule zero-grad: when it fires, when it is silent or suppressed, and when it cannot
+ * tell. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,13 +1,14 @@
-/* Synthetic timelines for tests: one process, one device, as many threads and streams as asked for.
+/* Synthetic timelines for tests: one process, one device, as many threads and streams as a test
+ * asks for.
  *
  *   struct builder b = build_start();
  *   build_range(&b, "step", MS(0), MS(10));
  *   build_kernel(&b, "volta_sgemm_128x64_nn", US(10), US(20), MS(1)); // call at, kernel at, length
  *   struct advice *a = build_analyze(&b);
  *
- * What is built lives as long as the test's process.
- * Every call lasts CALL_NS unless said otherwise. `thread` and `stream` are ids: 1 exists from the
- * start, others are made by build_thread and build_stream. A failure aborts the test. */
+ * What is built lives until the test's process ends. A call takes CALL_NS unless a length is given.
+ * `thread` and `stream` are ids: 1 exists from the start, build_thread and build_stream make
+ * others. A failure aborts the test. */
 #ifndef GPUPROF_TESTS_BUILD_TIMELINE_H
 #define GPUPROF_TESTS_BUILD_TIMELINE_H
 

@@ -1,6 +1,6 @@
-/* The collector on spools made by hand, for tests of it: a folder of spools, the collector on it
- * and a sink that remembers. A live process is this one; a dead one is a pid that the kernel never
- * gives out. Suites put `setup` and `teardown` around each test. */
+/* Runs the collector on spools that a test makes by hand: a folder of spools, the collector on it
+ * and a sink that remembers the rows. The test's own process is the live one; a dead process has a
+ * pid that the kernel never assigns. Suites run `setup` and `teardown` around each test. */
 #ifndef GPUPROF_TESTS_COLLECT_SPOOLS_H
 #define GPUPROF_TESTS_COLLECT_SPOOLS_H
 

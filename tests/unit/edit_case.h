@@ -1,4 +1,4 @@
-/* Edits on synthetic steps: what a step takes with one of them. */
+/* Applies edits to synthetic steps: how long a step takes with one of them. */
 #ifndef GPUPROF_TESTS_EDIT_CASE_H
 #define GPUPROF_TESTS_EDIT_CASE_H
 

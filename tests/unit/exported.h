@@ -1,4 +1,4 @@
-/* A small run, and what an exporter makes of it. */
+/* Makes a small run and passes it to an exporter. */
 #ifndef GPUPROF_TESTS_EXPORTED_H
 #define GPUPROF_TESTS_EXPORTED_H
 

@@ -1,4 +1,4 @@
-/* Loops whose step times are known, for cases of diff and gate. */
+/* Loops whose step times are known, for the cases of diff and gate. */
 #ifndef GPUPROF_TESTS_UNIT_GATE_CASE_H
 #define GPUPROF_TESTS_UNIT_GATE_CASE_H
 

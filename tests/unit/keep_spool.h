@@ -1,4 +1,4 @@
-/* One spool of this process, made by hand, and the collector that reads it. */
+/* One spool of the test's process, made by hand, and the collector that reads it. */
 #ifndef GPUPROF_TESTS_KEEP_SPOOL_H
 #define GPUPROF_TESTS_KEEP_SPOOL_H
 

@@ -1,4 +1,5 @@
-/* Traces in Kineto's form, written in tests, and what the importer makes of them. In their text ' stands for ". */
+/* Traces in Kineto's format that tests write as text, and what the importer makes of them. In the
+ * text ' stands for ". */
 #ifndef GPUPROF_TESTS_KINETO_CASE_H
 #define GPUPROF_TESTS_KINETO_CASE_H
 

@@ -1,5 +1,6 @@
-/* Runs the tests of the files named on the command line ("test_x" for test_x.c), or all of them: one Check suite a file.
- * A case that hangs is stopped after two minutes: how long one takes says nothing on a machine that does other work, too. */
+/* Runs the tests of the files named on the command line ("test_x" for test_x.c), or all of them:
+ * one Check suite for each file. A case that hangs is stopped after two minutes; the limit is that
+ * high because on a busy machine a test may take much longer than usual. */
 #include "tests/unit/test.h"
 
 #include <stdbool.h>

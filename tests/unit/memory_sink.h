@@ -1,5 +1,5 @@
-/* A sink that remembers: every row as it was put, by kind, with its texts. `limit`: rows of one
- * kind before it fails (0 = none). */
+/* A sink that remembers every row as it was put, by kind, with its texts. `limit`: how many rows of
+ * one kind it takes before it fails (0: no limit). */
 #ifndef GPUPROF_TESTS_MEMORY_SINK_H
 #define GPUPROF_TESTS_MEMORY_SINK_H
 

@@ -1,5 +1,4 @@
-/* Exports of Nsight Systems, made here and read into memory: what the tests of that importer share.
- */
+/* Makes exports of Nsight Systems and reads them into memory, for the tests of that importer. */
 #ifndef GPUPROF_TESTS_NSYS_EXPORT_H
 #define GPUPROF_TESTS_NSYS_EXPORT_H
 

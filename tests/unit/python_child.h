@@ -1,5 +1,5 @@
-/* A Python program as a child, for tests of what is read from outside: it runs until it is ended.
- */
+/* A Python program as a child process that runs until the test ends it, for tests that read it from
+ * outside. */
 #ifndef GPUPROF_TESTS_PYTHON_CHILD_H
 #define GPUPROF_TESTS_PYTHON_CHILD_H
 

@@ -1,5 +1,5 @@
-/* Rows of several ranks of one job: process, thread, device and stream of rank r have the id r + 1.
- */
+/* Rows of several ranks of one job: the process, thread, device and stream of rank r have the id r
+ * + 1. */
 #ifndef GPUPROF_TESTS_RANK_ROWS_H
 #define GPUPROF_TESTS_RANK_ROWS_H
 

@@ -1,4 +1,5 @@
-/* Synthetic steps for the suites of graph, replay and what-if: a graph over what `fill` makes. */
+/* Synthetic steps for the suites of graph, replay and what-if: builds a graph of steps that a
+ * function `fill` makes. */
 #ifndef GPUPROF_TESTS_REPLAY_STEPS_H
 #define GPUPROF_TESTS_REPLAY_STEPS_H
 

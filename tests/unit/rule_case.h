@@ -1,4 +1,5 @@
-/* Cases for rules: a loop of equal steps filled by a function, and what each rule says of it. */
+/* Cases for rules: a loop of equal steps that a function fills, and the outcome of each rule on
+ * it. */
 #ifndef GPUPROF_TESTS_RULE_CASE_H
 #define GPUPROF_TESTS_RULE_CASE_H
 

@@ -1,7 +1,8 @@
-/* Tests that register themselves with main.c. TEST(name) { ... } runs with the other tests of its file, in their order, each
- * in a process of its own. TEST_EACH(name, from, to) runs once for each `_i` from `from` to before `to`; TEST_EXIT is the
- * same of a test that has to end its process with that status. TEST_FIXTURE(begin, end): what runs around each test that stands
- * below it in the file; a second one replaces the first; NULL for nothing. */
+/* Tests that register themselves with main.c. TEST(name) { ... } runs with the other tests of its
+ * file, in their order, each in a process of its own. TEST_EACH(name, from, to) runs once for each
+ * `_i` from `from` up to, not including, `to`. TEST_EXIT is a test that must end its process with
+ * the given status. TEST_FIXTURE(begin, end) sets what runs around each test below it in the file;
+ * a second one replaces the first, and NULL means nothing. */
 #ifndef GPUPROF_TESTS_UNIT_TEST_H
 #define GPUPROF_TESTS_UNIT_TEST_H
 

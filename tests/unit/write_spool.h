@@ -1,6 +1,7 @@
-/* Spool files made by hand, in the layout of wire/spool_format.h, for tests of the collector.
- * Small: four buffers and two rings of a page each. The writer is mapped like an agent's, so a test
- * can go on writing while the collector reads. Nothing is checked that a test may want to break. */
+/* Writes spool files by hand, in the layout of wire/spool_format.h, for tests of the collector.
+ * They are small: four buffers and two rings of a page each. The writer maps the file as an agent
+ * does, so a test can write while the collector reads. Nothing is checked that a test may want to
+ * break. */
 #ifndef GPUPROF_TESTS_WRITE_SPOOL_H
 #define GPUPROF_TESTS_WRITE_SPOOL_H
 

@@ -1,4 +1,4 @@
-/* The trainers' settings: every way to set one, and every way to get it wrong. */
+/* The trainers' settings: every way to set one, and every way to set it wrongly. */
 #include "tests/unit/test.h"
 #include "reference_workloads/common/args.h"
 

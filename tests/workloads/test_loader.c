@@ -1,4 +1,5 @@
-/* The trainers' input pipeline: order, sameness for every number of workers, labels, pixels. */
+/* The trainers' input pipeline: the order of samples, the same samples for every number of workers,
+ * labels, pixels. */
 #include "tests/unit/test.h"
 #include "reference_workloads/common/loader.h"
 

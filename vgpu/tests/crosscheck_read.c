@@ -1,6 +1,6 @@
-/* crosscheck_read FILE, linked with NVIDIA's libcupti: walks the buffers with its
- * cuptiActivityGetNextRecord (which needs no driver) and prints the number of records by kind.
- * Fails when a walk ends anywhere but at a buffer's end. */
+/* crosscheck_read FILE, linked with NVIDIA's libcupti: walks the buffers in FILE with its
+ * cuptiActivityGetNextRecord (which needs no driver) and prints the number of records of each kind.
+ * Fails if a walk does not end exactly at a buffer's end. */
 #include <cupti.h>
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* crosscheck_write FILE: runs a little of everything on the virtual GPU and writes the buffers that
- * its CUPTI delivers to FILE, each behind its length; prints the number of records by kind. */
+ * its CUPTI delivers to FILE, each after its length. Prints the number of records of each kind. */
 #include <cuda_runtime_api.h>
 #include <cupti.h>
 

@@ -1,7 +1,8 @@
-/* Threads that are cancelled while they mark ranges, with a mutex held. Marking a range is no
- * cancellation point: each gets to the end of what it does, and is cancelled where it asks for it.
- * The first mark of all is by such a thread; one marks more names than the agent has room for at
- * first. Prints `reached 3 of 3`, then marks 20 ranges more. */
+/* Threads that are cancelled while they mark ranges, with a mutex held. Marking a range must not be
+ * a cancellation point: each thread must finish its marks and be cancelled at its own cancellation
+ * point. Such a thread also makes the very first mark of the process, and one thread marks more
+ * names than the agent has room for at first. Prints `reached 3 of 3`, then marks 20 more
+ * ranges. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

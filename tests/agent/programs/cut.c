@@ -1,5 +1,5 @@
-/* Marks ten ranges, gives the collector time to read them, cuts the spool short and ends without
- * touching it again: `cut BYTES`. */
+/* Marks ten ranges, gives the collector time to read them, truncates the spool and ends without
+ * touching it again. Prints `cut BYTES`. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A libcupti that does nothing, for tests/agent/places.sh: it is copied under the names and into
- * the folders that toolkits, wheels and environments use, to see which copy the agent takes. */
+/* A libcupti that does nothing. tests/agent/places.sh copies it under the names and into the
+ * folders that toolkits, wheels and environments use, to see which copy the agent loads. */
 #include <stddef.h>
 #include <time.h>
 

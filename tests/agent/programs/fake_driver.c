@@ -1,4 +1,5 @@
-/* Says which driver is here, as libcuda and libcudart do: $FAKE_DRIVER. It has no GPU. */
+/* A stand-in for libcuda and libcudart without a GPU. It reports the driver version in
+ * $FAKE_DRIVER. */
 #include <stdlib.h>
 
 int cuDriverGetVersion(int *version);

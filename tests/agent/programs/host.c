@@ -1,5 +1,6 @@
-/* host [local|deepbind|global LIBRARY]...: opens libraries like programs that bring their own, and
- * calls `work` in those that have it; then, if none did, what libcuda does with an injection. */
+/* host [local|deepbind|global LIBRARY]...: opens libraries as programs that bring their own do, and
+ * calls `work` in each that has it. If none has it, the program does what libcuda does with an
+ * injection library. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

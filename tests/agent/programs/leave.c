@@ -1,8 +1,10 @@
-/* What a program may do with its threads and its memory while it uses a GPU: `leave HOW`.
- * threads: main leaves by pthread_exit, and the process ends with its last thread. main: the same,
- * with no other thread. function: with a function in a stream. cancel: threads are cancelled in
- * calls that wait. lock: mlockall, which takes what the program has, not what a card has. lowest:
- * what is opened gets the lowest number that is free. */
+/* leave HOW: what a program may do with its threads and its memory while it uses a GPU.
+ *   threads   main leaves by pthread_exit, and the process ends with its last thread
+ *   main      the same without another thread
+ *   function  the same, with a host function in a stream
+ *   cancel    threads are cancelled in calls that wait
+ *   lock      mlockall, which must lock the program's memory, not the card's
+ *   lowest    files that the program opens must get the lowest free number */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>

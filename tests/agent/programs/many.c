@@ -1,10 +1,13 @@
-/* Processes and threads in numbers. `many children N`: N processes at once, each marks ten ranges
- * and waits until all have. `many chain N`: one process that runs N programs, one by exec from the
- * other, each of which marks ten ranges. `many threads N`: N threads at once, each marks ten
- * ranges. `many churn N`: N threads one after the other, each marks one; says how long one took, in
- * us. `many burst N`: four threads at once, each marks N ranges without a pause. `many confined N`:
- * as `threads`, but the kernel kills the process when one of them opens a file; 77 where the kernel
- * has no such filter. */
+/* Many processes and threads.
+ *   many children N   N processes at once; each marks ten ranges and waits until all have
+ *   many chain N      one process that runs N programs one after the other by exec; each marks ten
+ *                     ranges
+ *   many threads N    N threads at once; each marks ten ranges
+ *   many churn N      N threads one after the other; each marks one range; prints how long one
+ *                     took, in us
+ *   many burst N      four threads at once; each marks N ranges without a pause
+ *   many confined N   like `threads`, but the kernel kills the process if a thread opens a file;
+ *                     exit status 77 where the kernel has no such filter */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>

@@ -1,5 +1,6 @@
-/* Makes marks of every kind that tests/agent/chain.sh counts, through this copy of NVTX and, given
- * a library, through that one's; prints what NVTX answers. `marks [LIBRARY]` */
+/* marks [LIBRARY]: makes marks of every kind that tests/agent/chain.sh counts, through this
+ * program's copy of NVTX and, if a library is given, through that library's copy. Prints what NVTX
+ * returns. */
 #include <dlfcn.h>
 #include <stdio.h>
 

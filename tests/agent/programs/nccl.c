@@ -1,5 +1,5 @@
-/* Calls the real NCCL as far as it goes without a GPU: every call fails for want of a communicator,
- * after it has said what it is about. */
+/* Calls the real NCCL as far as that works without a GPU: every call fails because it has no
+ * communicator, after the agent has seen its arguments. */
 #include <nccl.h>
 #include <stdio.h>
 

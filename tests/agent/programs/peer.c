@@ -1,7 +1,6 @@
-/* A second CUPTI client, as a library that programs/gpu.cu loads, or that stands in
- * CUDA_INJECTION64_PATH and so is there before the agent. It asks for kernels, copies and runtime
- * calls, and prints what it got and which calls failed. GPUPROF_TEST_PEER_DOES, words with commas:
- */
+/* A second CUPTI client: a library that programs/gpu.cu loads, or that CUDA_INJECTION64_PATH names,
+ * so that it is loaded before the agent. It asks for kernels, copies and runtime calls, and prints
+ * what it got and which calls failed. GPUPROF_TEST_PEER_DOES contains words separated by commas: */
 // clang-format off
 /*   dlsym      finds its functions by dlsym, where nobody can see the calls; else they are linked
  *   subscribe  subscribes as well

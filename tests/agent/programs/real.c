@@ -1,7 +1,7 @@
-/* Builds descriptors with the real cuDNN and cuBLASLt, which load and answer without a GPU, and
- * makes the calls that need one with a handle of none: they fail, after the agent has seen what
- * they are about. `real cudnn|descriptors|cublaslt LIBRARY`; exit status 77: the library is not
- * there. */
+/* real cudnn|descriptors|cublaslt LIBRARY: builds descriptors with the real cuDNN and cuBLASLt,
+ * which load and answer without a GPU. Then it makes the calls that need a GPU with a NULL handle:
+ * they fail, after the agent has seen their arguments. Exit status 77: the library is not
+ * installed. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-/* Two versions of the CUDA runtime in one process, each with a library of its own that calls it, as extensions
- * built for another CUDA have. RUNTIME=N is a stand-in of the runtime that answers N, CALLER what calls it; the
- * program loads both callers, in both orders of asking, and prints the answers. */
+/* Two versions of the CUDA runtime in one process, each with a library that calls it, as with
+ * extensions that were built for another CUDA. Compiled with RUNTIME=N this is a stand-in for a
+ * runtime that returns N; compiled with CALLER it is the library that calls it. The program loads
+ * both callers, asks in both orders, and prints the answers. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* A program that ends, forks, execs and misbehaves in the ways that programs do; tests/agent/
- * transparent.sh runs it with and without the agent and compares what comes out. Uses no CUDA; with
- * GPUPROF_TEST_MARKS set it makes NVTX ranges, so that the agent is awake. */
+/* A program that ends, forks, execs and misbehaves in the ways that programs do.
+ * tests/agent/transparent.sh runs it with and without the agent and compares its output. It does
+ * not use CUDA; if GPUPROF_TEST_MARKS is set, it makes NVTX ranges, so that the agent is active. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

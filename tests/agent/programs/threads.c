@@ -1,11 +1,11 @@
-/* Threads that come and go, all of them working: `threads ROUNDS [LIBRARY] [exit]`. Each marks
- * ranges and steps, tells of a collective, copies, waits for its stream and reads what others have
- * registered, while another CUPTI client (GPUPROF_TEST_PEER) has its sessions in between; in a
- * single round it has all of it. Meanwhile a child is forked that marks a range, and LIBRARY, which
- * has a copy of NVTX of its own, is opened, used and closed again. `exit`: then one thread ends the
- * process while the others work. GPUPROF_TEST_MORE: so many further ranges in each loop. Under
- * ThreadSanitizer the agent's own thread, its rings, its string table and its window are what is
- * tried; else that nothing is lost. */
+/* threads ROUNDS [LIBRARY] [exit]: threads that start and end, all of them at work. Each marks
+ * ranges and steps, reports a collective, copies, waits for its stream and reads what other threads
+ * have registered, while another CUPTI client (GPUPROF_TEST_PEER) starts and stops; with one round,
+ * each thread does all of this once. Meanwhile a forked child marks a range, and LIBRARY, which
+ * contains a copy of NVTX, is opened, used and closed again. With `exit` one thread then ends the
+ * process while the others work. GPUPROF_TEST_MORE is a number of further ranges in each loop.
+ * Under ThreadSanitizer this tests the agent's thread, rings, string table and window; otherwise it
+ * tests that nothing is lost. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
-/* Another tool for NVTX, as the user would name it in NVTX_INJECTION64_PATH: counts what reaches
- * it, answers like a tool that keeps track, and prints at the end what it has seen. It has handles
- * of its own and aborts when it is given others. Naming of categories, which the agent leaves
- * alone, shows that those go to it directly. */
+/* Another NVTX tool, such as a user names in NVTX_INJECTION64_PATH. It counts the calls that reach
+ * it, answers as a tool that keeps state, and prints at the end what it has seen. It returns
+ * handles of its own and aborts if it is given others. It also counts namings of categories, which
+ * the agent does not handle, to show that they go to the tool directly. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A library that uses CUDA: 10 copies and 10 products. tests/agent/places.sh opens it in all ways.
- */
+/* A library that uses CUDA: 10 copies and 10 products. tests/agent/places.sh opens it in every
+ * way. */
 #include <stdio.h>
 
 #include <cublas_v2.h>

@@ -1,5 +1,6 @@
-/* Preloaded into programs on a machine with pages of 4 KiB: refuses them what a kernel with pages of 64 KiB refuses. What they
- * map begins there as there; protection and advice for what they mapped must begin at such a page; so must offsets in files. */
+/* Preloaded into programs on a machine with 4-KiB pages, to imitate a kernel with 64-KiB pages:
+ * mappings begin at addresses that are multiples of 64 KiB; mprotect and madvise inside them, and
+ * file offsets, are refused unless they are such multiples, too. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>

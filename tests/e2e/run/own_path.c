@@ -1,5 +1,5 @@
-/* A CUDA program that brings its libraries along, as PyTorch's wheels do: its RPATH, which comes
- * before LD_LIBRARY_PATH, leads to a runtime of its own. Prints how many devices it sees. */
+/* A CUDA program that brings its libraries along, as PyTorch's wheels do: its RPATH, which takes
+ * precedence over LD_LIBRARY_PATH, leads to its own runtime. Prints how many devices it sees. */
 #include <stdio.h>
 
 #ifdef OWN_RUNTIME

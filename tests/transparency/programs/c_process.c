@@ -1,4 +1,4 @@
-/* What a C program can see of its process: c_process MODE (table.py). */
+/* c_process MODE: prints what a C program can see of its process (table.py compares it). */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>

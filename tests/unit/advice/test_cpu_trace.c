@@ -1,5 +1,5 @@
 /* Traces of PyTorch's profiler from machines without a GPU: whether the program trained there, the
- * parts of its steps, and the answer. */
+ * parts of its steps, and the verdict. */
 #include "tests/unit/rule_case.h"
 
 #define BACKWARD "autograd::engine::evaluate_function: AddmmBackward0"

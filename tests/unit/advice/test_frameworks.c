@@ -1,4 +1,4 @@
-/* Advice comes in the words of what drives the program. */
+/* Advice uses the words of the framework that drives the program. */
 #include "tests/unit/rule_case.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Records of kernels in CUDA graphs that are missing look like idle time. */
+/* Missing records of kernels in CUDA graphs look like idle time. */
 #include "tests/unit/rule_case.h"
 
 /* Steps of 10 ms: a graph of four kernels, the last one `hole` behind the third; then as long an

@@ -1,4 +1,4 @@
-/* Where records are missing the verdict says so, whatever is missing: each kind of health row. */
+/* If records are missing, the verdict says so, for every kind of health row. */
 
 #include "tests/unit/test.h"
 #include "analyzer/facts/health_kinds.h"

@@ -1,4 +1,5 @@
-/* What frameworks do once in a window: CUDA graphs are captured, kernels compiled on first use. */
+/* What frameworks do once in a window: they capture CUDA graphs and compile kernels at their first
+ * use. */
 #include "tests/unit/rule_case.h"
 
 #include "analyzer/queries/once.h"

@@ -1,4 +1,4 @@
-/* The order of findings, with no recording behind them: what each saves is given. */
+/* The order of findings. No recording is behind them: the test sets what each saves. */
 #include "tests/unit/test.h"
 
 #include "analyzer/advice/passes.h"

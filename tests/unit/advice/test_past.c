@@ -1,4 +1,4 @@
-/* What trials teach: the history file, and by how much it widens intervals. */
+/* What earlier trials teach: the history file, and how much it widens intervals. */
 #include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "analyzer/advice/past.h"

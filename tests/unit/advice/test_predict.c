@@ -1,4 +1,4 @@
-/* What a finding says that it saves, against what it has measured. */
+/* The saving that a finding states, compared with what it has measured. */
 #include "analyzer/advice/past.h"
 #include "analyzer/advice/passes.h"
 #include "analyzer/profile/history.h"

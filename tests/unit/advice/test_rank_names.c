@@ -1,4 +1,4 @@
-/* Names of groups of ranks, as the hook tells what a program calls its process groups. */
+/* Names of groups of ranks, made from what the hook records of a program's process groups. */
 #include "tests/unit/rank_rows.h"
 #include "tests/unit/rule_case.h"
 

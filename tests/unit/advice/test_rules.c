@@ -1,5 +1,5 @@
-/* What holds for all rules, and what comes before any of them; the cases of each are in
- * tests/rules/. */
+/* What holds for all rules, and what is decided before any of them runs. The cases of each rule are
+ * in tests/rules/. */
 #include "tests/rules/loading.h"
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"

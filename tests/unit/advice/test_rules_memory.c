@@ -1,4 +1,5 @@
-/* Device memory that comes and goes all the time, in a recording in which no step repeats. */
+/* Device memory that is allocated and freed all the time, in a recording in which no step
+ * repeats. */
 #include "tests/unit/rule_case.h"
 
 /* n different kernels of 1 ms, each behind calls of `length` that allocate and free. */

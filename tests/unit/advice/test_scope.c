@@ -1,5 +1,5 @@
-/* What numbers are per, in words: of a step, of a batch, of a window. The names that a recording
- * contains stand as they are beside them, also where they read like such words. */
+/* The words for what numbers refer to: a step, a batch, a window. Names from the recording beside
+ * them are not changed, even where they read like such words. */
 #include "tests/unit/exported.h"
 #include "tests/unit/rule_case.h"
 

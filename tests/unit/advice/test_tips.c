@@ -1,5 +1,5 @@
-/* Every rule answers a tip that people are given; rules that answer the same one say the same of
- * it. The list of topics stands here a second time: a tip that is dropped is missed. */
+/* Every rule answers a tuning tip that is commonly given; rules that answer the same tip word it
+ * the same way. The list of topics is repeated here, so that a dropped tip is noticed. */
 #include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 

@@ -1,4 +1,4 @@
-/* What a finding about waits says of its saving. */
+/* What a finding about waits says about its saving. */
 #include "tests/unit/replay_steps.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,4 @@
-/* The agent in this process and its spool, for tests of it. */
+/* Runs the agent in the test's own process and reads its spool. */
 #ifndef GPUPROF_TESTS_SPOOL_AGENT_H
 #define GPUPROF_TESTS_SPOOL_AGENT_H
 

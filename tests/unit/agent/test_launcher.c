@@ -1,4 +1,4 @@
-/* Variables by which launchers number processes. */
+/* The environment variables by which launchers number processes. */
 #include "tests/unit/test.h"
 #include "wire/launcher.h"
 

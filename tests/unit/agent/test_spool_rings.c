@@ -1,4 +1,4 @@
-/* The agent's rings when they are full: its threads go on in others. */
+/* The agent's rings when they are full: its threads continue in other rings. */
 #include "tests/unit/test.h"
 #include "tests/unit/agent/spool_agent.h"
 

@@ -1,4 +1,4 @@
-/* Secrets in command lines and names: what is hidden, and what only looks alike. */
+/* Secrets in command lines and names: what is hidden, and what only looks like a secret. */
 #include "tests/unit/test.h"
 #include "base/secrets/secrets.h"
 

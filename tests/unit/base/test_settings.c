@@ -1,5 +1,5 @@
-/* Settings as text: what the one reader makes of them, by the table that other houses' readers are
- * held to as well. */
+/* Settings as text: what the reader makes of them. The table of cases is also run against the other
+ * readers of settings. */
 #include "tests/unit/test.h"
 #include "base/settings.h"
 

@@ -1,4 +1,4 @@
-/* Times in words: base/size.h. */
+/* Times written in words (base/size.h). */
 #include "tests/unit/test.h"
 #include "base/arena.h"
 #include "base/size.h"

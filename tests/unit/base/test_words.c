@@ -1,4 +1,4 @@
-/* Sets of words: each is found, and nothing else. */
+/* Sets of words: each word of a set is found, and no other. */
 #include "tests/unit/test.h"
 #include "base/words.h"
 

@@ -1,5 +1,5 @@
-/* Windows that somebody asks for while the program runs. Spools made by hand; a window begins by
- * the clock, so that these tests wait for it. */
+/* Windows that are asked for while the program runs. The spools are made by hand. A window begins
+ * by the clock, so these tests wait for it. */
 #include "tests/unit/test.h"
 #include "tests/unit/collect_spools.h"
 

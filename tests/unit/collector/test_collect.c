@@ -1,5 +1,5 @@
-/* The collector: what is taken while the program runs, what is kept of a dead one, and what becomes
- * of a sink that fails. */
+/* The collector: what it takes while the program runs, what it keeps of a dead one, and what it
+ * does when its sink fails. */
 #include "tests/unit/test.h"
 #include <pthread.h>
 #include <sys/stat.h>

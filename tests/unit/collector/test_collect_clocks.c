@@ -1,4 +1,4 @@
-/* The collector: two clocks, one of which is stepped, slewed or never related to the other. */
+/* The collector with two clocks, one of which is stepped, slewed or never related to the other. */
 
 #include "tests/unit/test.h"
 #include "tests/unit/collect_spools.h"

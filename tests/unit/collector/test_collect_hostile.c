@@ -1,5 +1,5 @@
-/* The collector: rings as the agent writes them, then rings, ids, headers and files that no agent
- * would write. */
+/* The collector on rings as the agent writes them, and on rings, ids, headers and files that no
+ * agent would write. */
 
 #include "tests/unit/test.h"
 #include "tests/unit/collect_spools.h"

@@ -1,4 +1,5 @@
-/* The collector: CUPTI's records of several releases, copies, API names, what is cut or untimed. */
+/* The collector: CUPTI's records of several releases, copies, names of calls, and records that are
+ * cut off or have no times. */
 
 #include "tests/unit/test.h"
 #include "analyzer/collector/spool/spool.h"

@@ -1,5 +1,5 @@
-/* Rows are committed before a spool gets its room back, and another collector goes on where one was
- * killed: between any two of its acts nothing is lost, and nothing comes twice. */
+/* Rows are committed before a spool may reuse the room, and another collector continues where one
+ * was killed: wherever it is killed, no row is lost and none comes twice. */
 #include "tests/unit/test.h"
 #include "tests/unit/collect_spools.h"
 

@@ -1,4 +1,5 @@
-/* Readings of the GPU's gauges: which answer stands where, and what no answer becomes. */
+/* Readings of the GPU's gauges: which answer goes into which column, and what is written if there
+ * is no answer. */
 #include "tests/unit/test.h"
 #include "analyzer/collector/gauges.h"
 

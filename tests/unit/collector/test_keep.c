@@ -1,5 +1,5 @@
-/* Which rows the collector keeps of a long run: windows, up to the largest size. Spools made by
- * hand, of this process. */
+/* Which rows of a long run the collector keeps: windows, up to the size limit. The spools are made
+ * by hand, for this process. */
 #include "tests/unit/test.h"
 #include "tests/unit/keep_spool.h"
 

@@ -1,4 +1,5 @@
-/* Lines of launches: one row of `stack` for each line, stretches with and without an end. */
+/* The program's lines of launches: one row of `stack` for each line, and stretches with and without
+ * an end. */
 #include "tests/unit/collect_spools.h"
 
 static uint32_t train, forward, module; /* ids in the spool */

@@ -1,4 +1,4 @@
-/* The collector: rings that a thread of the program has left for another one. */
+/* The collector: rings that a thread of the program has left to continue in another one. */
 
 #include "tests/unit/test.h"
 #include "tests/unit/collect_spools.h"

@@ -1,4 +1,4 @@
-/* Times in which CUPTI told nothing: what of them counts as not recorded. */
+/* Times without any record from CUPTI: which part of them counts as not recorded. */
 #include "tests/unit/test.h"
 #include "tests/unit/keep_spool.h"
 

@@ -1,4 +1,5 @@
-/* The text of lines of the program: only of its own files, as they were when the recording began. */
+/* The text of the program's lines: only from its own files, as they were when the recording
+ * began. */
 #include "tests/unit/test.h"
 #include "analyzer/collector/spool/sources.h"
 #include "base/clock.h"

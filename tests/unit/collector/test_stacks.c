@@ -1,5 +1,5 @@
-/* Stacks behind long calls: the collector unwinds this process's own, and the call's range names
- * the line; damaged and useless ones change nothing. */
+/* Stacks of long calls: the collector unwinds the test's own process, and the call's range names
+ * the line. Damaged and useless stacks change nothing. */
 
 #include "tests/unit/test.h"
 #include "analyzer/unwind/unwind.h"

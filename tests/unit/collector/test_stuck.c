@@ -1,5 +1,5 @@
-/* Ranks that wait for another one in a collective. Spools made by hand, of children of this test
- * that sleep, work or are stopped; time is the clock's, so that these tests take seconds. */
+/* Ranks that wait for another rank in a collective. The spools are made by hand, for children of
+ * this test that sleep, work or are stopped. The tests use real time and take seconds. */
 #include "tests/unit/test.h"
 #include "analyzer/collector/stuck.h"
 #include "tests/unit/collect_spools.h"

@@ -1,5 +1,6 @@
-/* Each rank under a gpuprof of its own, in one folder: the one that records the late rank names it.
- * Spools made by hand, of children of this test that sleep or are stopped. */
+/* Ranks that each run under a gpuprof of their own, in one folder: the gpuprof that records the
+ * late rank names it. The spools are made by hand, for children of this test that sleep or are
+ * stopped. */
 #include "tests/unit/test.h"
 #include "analyzer/collector/collect.h"
 #include "tests/unit/memory_sink.h"

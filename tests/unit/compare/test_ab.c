@@ -1,4 +1,5 @@
-/* A/B statistics: what is confirmed, smaller, refuted, and what cannot be told. */
+/* A/B statistics: which savings are confirmed, smaller than predicted or refuted, and when the test
+ * cannot decide. */
 #include "tests/unit/test.h"
 #include "analyzer/compare/ab.h"
 

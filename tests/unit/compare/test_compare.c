@@ -1,5 +1,5 @@
-/* diff and gate on loops whose step times are known: what passes, what does not, what cannot be
- * said, and who is blamed. */
+/* diff and gate on loops whose step times are known: what passes, what fails, what cannot be
+ * decided, and which cause is named. */
 #include "tests/unit/test.h"
 #include "report/export.h"
 #include "tests/unit/gate_case.h"

@@ -1,5 +1,5 @@
-/* gate against a history of runs: the distribution, its noise, where it changed, and what does not
- * count. */
+/* gate against a history of runs: the distribution, its noise, where it changed, and which runs do
+ * not count. */
 #include "tests/unit/test.h"
 #include "tests/unit/gate_case.h"
 

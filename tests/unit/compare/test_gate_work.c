@@ -1,4 +1,4 @@
-/* gate refuses to compare different work, and fails a program that failed. */
+/* gate refuses to compare different work, and fails if the program failed. */
 #include "tests/unit/test.h"
 #include "tests/unit/gate_case.h"
 

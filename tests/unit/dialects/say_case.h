@@ -1,4 +1,4 @@
-/* What a dialect says of a remedy. */
+/* Helpers that check how a dialect words a remedy. */
 #ifndef TESTS_UNIT_DIALECTS_SAY_CASE_H
 #define TESTS_UNIT_DIALECTS_SAY_CASE_H
 

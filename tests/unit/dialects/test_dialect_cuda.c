@@ -1,4 +1,5 @@
-/* The words of CUDA C, of libtorch and of directives, which say CUDA's where they have none. */
+/* The dialects of CUDA C, libtorch and directives; the latter two use CUDA's words where they have
+ * none of their own. */
 #include "tests/unit/test.h"
 #include "tests/unit/dialects/say_case.h"
 

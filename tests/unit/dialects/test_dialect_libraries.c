@@ -1,4 +1,4 @@
-/* The words of libraries on PyTorch: of each, one row here for its file in analyzer/dialects/. */
+/* The dialects of libraries on PyTorch: one row here for each file in analyzer/dialects/. */
 #include "tests/unit/dialects/say_case.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,5 @@
-/* The words of Lightning: what its Trainer has a setting for, and PyTorch's words for the rest. */
+/* The dialect of Lightning: its own words for what its Trainer has a setting for, PyTorch's words
+ * for the rest. */
 #include "tests/unit/test.h"
 #include "tests/unit/dialects/say_case.h"
 

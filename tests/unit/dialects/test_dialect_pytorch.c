@@ -1,4 +1,4 @@
-/* The words of PyTorch. */
+/* The dialect of PyTorch. */
 #include "tests/unit/test.h"
 #include "tests/unit/dialects/say_case.h"
 

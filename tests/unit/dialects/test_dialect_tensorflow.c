@@ -1,4 +1,4 @@
-/* The words of TensorFlow and JAX. */
+/* The dialects of TensorFlow and JAX. */
 #include "tests/unit/test.h"
 #include "tests/unit/dialects/say_case.h"
 

@@ -1,5 +1,5 @@
-/* Every dialect: its templates name nothing that does not exist, and the frameworks' have words for
- * every action. What each says stands in the suites beside this one. */
+/* All dialects: their templates use only names that exist, and the frameworks' dialects have words
+ * for every action. The suites beside this one test what each says. */
 #include "tests/unit/test.h"
 #include "analyzer/dialects/dialect.h"
 #include "base/arena.h"

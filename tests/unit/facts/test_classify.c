@@ -1,4 +1,4 @@
-/* Kernel names to classes: names as the libraries emit them. */
+/* Classes of kernels by their names, as the libraries write them. */
 #include "tests/unit/test.h"
 #include "analyzer/timeline/build.h"
 #include "analyzer/timeline/classify.h"

@@ -1,5 +1,5 @@
-/* Ranges whose names count upwards are steps, where the word before the number says so and they
- * hold the GPU's work. */
+/* Ranges whose names contain an increasing number are steps if the word before the number says so
+ * and they contain the GPU's work. */
 #include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 

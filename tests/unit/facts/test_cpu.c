@@ -1,4 +1,4 @@
-/* Runs without a GPU: where a step goes, steps by batches, and the answer. */
+/* Runs without a GPU: where the time of a step goes, steps by batches, and the verdict. */
 #include "tests/unit/exported.h"
 #include "tests/unit/rule_case.h"
 

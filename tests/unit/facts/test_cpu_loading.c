@@ -1,4 +1,4 @@
-/* Without a GPU: what belongs to loading, and what merely lies inside it. */
+/* Runs without a GPU: which work belongs to loading, and which only lies inside it. */
 #include "tests/rules/feed.h"
 
 static struct builder start(void)

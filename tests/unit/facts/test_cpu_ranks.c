@@ -1,4 +1,4 @@
-/* Ranks without a GPU: which one is late, and how many threads they start. */
+/* Several ranks without a GPU: which one is late, and how many threads they start. */
 #include "tests/unit/rule_case.h"
 
 #include "wire/spool_format.h"

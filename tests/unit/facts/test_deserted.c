@@ -1,5 +1,5 @@
-/* A rank that ended leaves the others in a collective that it never called: that step is no step.
- */
+/* A rank that ended leaves the others in a collective that it never called: that step does not
+ * count as a step. */
 #include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 

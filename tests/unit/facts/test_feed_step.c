@@ -1,4 +1,5 @@
-/* How many workers are advised: none where it is not certain that a step becomes shorter. */
+/* How many data-loading workers are advised: none if it is uncertain that a step becomes
+ * shorter. */
 #include "tests/unit/test.h"
 #include "analyzer/queries/input/feed.h"
 

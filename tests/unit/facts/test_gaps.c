@@ -1,4 +1,4 @@
-/* Idle gaps: each cause alone, with a known answer; parts that sum. */
+/* Idle gaps of the GPU: each cause alone, with a known answer, and parts that add up. */
 #include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "tests/unit/build_timeline.h"

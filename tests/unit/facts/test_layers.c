@@ -1,5 +1,5 @@
-/* Forward passes of deep models without any marks: their layers are no steps, nor are the
- * parameters of an update. */
+/* Forward passes of deep models without marks: their layers are not taken for steps, nor are the
+ * parameters of an optimizer's update. */
 #include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "tests/unit/build_timeline.h"

@@ -1,5 +1,5 @@
-/* Loops of programs in C without marks: a few kernels, and a wait for the GPU behind them; and what
- * must not be taken for such a loop. */
+/* Loops of C programs without marks: a few kernels and a wait for the GPU after them; and what must
+ * not be taken for such a loop. */
 #include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 

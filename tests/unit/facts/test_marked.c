@@ -1,4 +1,4 @@
-/* Steps that are known as blocks alone. */
+/* Steps of which the recording contains only blocks (several steps in one row). */
 #include "tests/unit/test.h"
 #include "analyzer/measure/marked.h"
 

@@ -1,4 +1,4 @@
-/* The median by selection is that of the sorted values, whatever their order. */
+/* The median by selection equals that of the sorted values, for any order. */
 #include "tests/unit/test.h"
 #include "analyzer/facts/passes.h"
 

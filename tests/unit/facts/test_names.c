@@ -1,4 +1,4 @@
-/* Names of kernels: what is shown of a mangled one, and what it tells. */
+/* Names of kernels: how a mangled one is shown, and what it tells about the kernel. */
 #include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 

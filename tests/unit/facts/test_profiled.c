@@ -1,4 +1,5 @@
-/* Steps in which the program's own profiler starts or stops do not count, unless they are most. */
+/* Steps in which the program's own profiler starts or stops do not count, unless most steps are
+ * such. */
 #include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 

@@ -1,5 +1,5 @@
-/* Analysis of runs recorded in windows: what lies between them is neither idle nor a slow step.
- */
+/* Analysis of runs recorded in windows: the time between two windows is neither idle time nor a
+ * slow step. */
 #include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 

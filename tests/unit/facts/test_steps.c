@@ -1,4 +1,4 @@
-/* Steps: from marks, from repetition, and which of them count. */
+/* Steps: found by marks or by repetition, and which of them count. */
 #include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 

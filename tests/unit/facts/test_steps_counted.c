@@ -1,5 +1,5 @@
-/* Which steps count: of unknown beginning, of two speeds, long ones. What is told of them fits
- * together. */
+/* Which steps count: steps of unknown beginning, of two speeds, long ones. What is reported about
+ * them is consistent. */
 #include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 

@@ -1,5 +1,5 @@
-/* Steps without marks: what a warm-up, a single pass or missing launches must not hide or make up.
- */
+/* Steps without marks: a warm-up, a single pass or missing launches must not hide steps or invent
+ * them. */
 #include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 

@@ -1,6 +1,6 @@
-/* Steps without marks, in loops of many kinds. Each is recorded in four ways: the optimizer's
- * kernel has a name that is known or not, batches and losses are copied or not. What is found must
- * be the loop's steps, or be said to be doubtful. */
+/* Steps without marks, in loops of many kinds. Each is recorded in four ways: the name of the
+ * optimizer's kernel is known or not, and batches and losses are copied or not. The analysis must
+ * find the loop's steps or report that it doubts them. */
 #include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 

@@ -1,4 +1,4 @@
-/* Timeline: joins, order, tolerance of rows that cannot be true. */
+/* The timeline: how rows are joined and ordered, and that it tolerates rows that cannot be true. */
 #include "tests/unit/test.h"
 #include "tests/unit/build_timeline.h"
 

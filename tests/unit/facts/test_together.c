@@ -1,4 +1,4 @@
-/* Which files hold ranks of one run. */
+/* Which files contain ranks of one run. */
 #include "tests/unit/test.h"
 #include "analyzer/measure/together.h"
 

@@ -1,4 +1,4 @@
-/* Where no step repeats the window of the recording takes the place of a step: where its time goes,
+/* If no step repeats, the window of the recording takes the place of a step: where its time goes,
  * which rules are asked, and what every report calls it. */
 #include "tests/unit/exported.h"
 #include "tests/unit/rule_case.h"

@@ -1,4 +1,4 @@
-/* Choosing importers, and several files in one sink. */
+/* The choice of the importer, and several files in one sink. */
 #include "tests/unit/test.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The Kineto importer on small traces of every generation, written here. */
+/* The Kineto importer on small traces of every generation, which the test writes. */
 #include "tests/unit/kineto_case.h"
 
 TEST(todays_form)

@@ -1,4 +1,4 @@
-/* Calls of Python functions in a Kineto trace: stacks, looks, and the lines of launches. */
+/* Calls of Python functions in a Kineto trace: stacks, samples, and the lines of launches. */
 #include "tests/unit/kineto_case.h"
 #include "wire/spool_format.h"
 

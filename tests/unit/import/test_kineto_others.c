@@ -1,5 +1,6 @@
-/* The Kineto importer on what others write in its format: JAX and TensorFlow, SYCL; in forms of their
- * own: rocprofv3, rocmProfileData; on the allocator's events; and on times that are far apart. */
+/* The Kineto importer on traces of other programs: JAX, TensorFlow and SYCL in Kineto's format;
+ * rocprofv3 and rocmProfileData in forms of their own; events of the allocator; and times that are
+ * far apart. */
 #include "analyzer/profile/sql/sql.h"
 #include "tests/unit/kineto_case.h"
 

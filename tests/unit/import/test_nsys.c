@@ -1,5 +1,5 @@
-/* The Nsight Systems importer on small exports made here: the schemas of 2021 and of 2026, hostile
- * ones, others. */
+/* The Nsight Systems importer on small exports that the test makes: the schemas of 2021 and of
+ * 2026, hostile ones, others. */
 #include "tests/unit/test.h"
 #include "tests/unit/nsys_export.h"
 

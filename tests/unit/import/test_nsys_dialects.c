@@ -1,5 +1,5 @@
-/* What Nsight Systems exports of several years and programs add or leave out: each dialect as a
- * small export made here. */
+/* What Nsight Systems' exports of several years and programs add or omit: each variant as a small
+ * export that the test makes. */
 #include "tests/unit/test.h"
 #include "tests/unit/nsys_export.h"
 

@@ -1,4 +1,4 @@
-/* Exports of Nsight Systems that cost more than they hold: computed columns, texts that multiply,
+/* Exports of Nsight Systems that cost more than their size: computed columns, texts that multiply,
  * many streams. */
 #include "tests/unit/test.h"
 #include "tests/unit/nsys_export.h"

@@ -1,4 +1,4 @@
-/* A loader that shows only in what the training thread asks of the operating system. */
+/* A data loader that is visible only in the operating system calls of the training thread. */
 #include "tests/unit/rule_case.h"
 
 static const char kernel[] = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn";

@@ -1,4 +1,4 @@
-/* Which folders gpuprof removes, and what in them. */
+/* Which folders of spools gpuprof removes, and which files in them. */
 #include "tests/unit/test.h"
 #include "analyzer/profile/spools_folder.h"
 

@@ -1,4 +1,4 @@
-/* A profile whose writer was killed while it recorded: what was committed is whole. */
+/* A profile whose writer was killed while it recorded: what was committed can be read. */
 #include "tests/unit/test.h"
 #include <signal.h>
 #include <sys/resource.h>

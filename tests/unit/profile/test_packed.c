@@ -1,5 +1,5 @@
-/* Rows as bytes: they come back as they went in, damaged ones do no harm, and parts of a job are
- * read as they were written, or not at all. */
+/* Rows packed as bytes: they come back as they were put in, and damaged ones do no harm. Parts of a
+ * job are read as they were written, or not at all. */
 #include "tests/unit/test.h"
 #include "analyzer/profile/packed.h"
 #include "analyzer/reduce/job.h"

@@ -1,4 +1,5 @@
-/* Where a new profile grows: links in its way, others who take it away. */
+/* Where a new profile is written while it grows: links in its way, other processes that take its
+ * name. */
 #include "tests/unit/test.h"
 #include "analyzer/profile/place.h"
 #include "base/mode.h"

@@ -1,4 +1,4 @@
-/* The sink that no secret passes, and what --redact takes away besides. */
+/* The sink that removes secrets, and what --redact removes in addition. */
 #include "tests/unit/test.h"
 #include "analyzer/profile/redact.h"
 #include "base/identity.h"

@@ -1,4 +1,4 @@
-/* The profile file: schema against description, round trips. */
+/* The profile file: its schema compared with the description, and round trips. */
 #include "tests/unit/test.h"
 #include <sys/wait.h>
 

@@ -1,4 +1,4 @@
-/* The profile file: cut short, of another version, written by somebody else, on a full disk. */
+/* The profile file: truncated, of another version, written by another program, on a full disk. */
 #include "tests/unit/test.h"
 #include <signal.h>
 #include <sys/resource.h>

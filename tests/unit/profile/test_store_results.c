@@ -1,4 +1,4 @@
-/* What is written into a finished profile, and the views on it. */
+/* What is written into a finished profile, and the views over it. */
 
 #include "tests/unit/test.h"
 #include "tests/unit/store_file.h"

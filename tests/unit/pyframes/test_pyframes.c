@@ -1,4 +1,5 @@
-/* Frames of real Python programs, read from outside: by each Python that the test is told of. */
+/* Frames of real Python programs, read from another process, with each Python that the test is
+ * given. */
 #include "tests/unit/test.h"
 #include "analyzer/pyframes/pyframes.h"
 

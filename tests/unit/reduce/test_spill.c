@@ -1,4 +1,5 @@
-/* Summaries that lie in a file: few bytes of them stay in memory, and all rows come back. */
+/* Summaries that are spilled to a file: only few bytes of them stay in memory, and all rows come
+ * back. */
 #include "tests/unit/test.h"
 #include "analyzer/reduce/job.h"
 

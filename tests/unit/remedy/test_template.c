@@ -1,4 +1,4 @@
-/* Templates, the settings made of them, and the names that remedies have in JSON. */
+/* Templates of remedies, the settings made from them, and the names of remedies in JSON. */
 #include "tests/unit/test.h"
 #include "analyzer/remedy/template.h"
 #include "base/arena.h"

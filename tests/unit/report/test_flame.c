@@ -1,4 +1,4 @@
-/* The page's graphs: boxes of functions, lines and kernels, and of the frames of samples. */
+/* The page's flame graphs: boxes of functions, lines and kernels, and of the frames of samples. */
 #include "tests/unit/test.h"
 #include "tests/unit/exported.h"
 #include "wire/spool_format.h"

@@ -1,4 +1,4 @@
-/* Folded stacks: what a flame graph is drawn from. */
+/* Folded stacks, the input of flame graphs. */
 
 #include "tests/unit/test.h"
 #include "tests/unit/exported.h"

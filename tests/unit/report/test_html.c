@@ -1,4 +1,4 @@
-/* The page: what it shows, and that names are harmless in it. */
+/* The HTML page: what it shows, and that names in it cannot do harm. */
 #include "tests/unit/test.h"
 #include "report/page/events/packed.h"
 #include "report/page/svg.h"

@@ -1,5 +1,5 @@
-/* Documents built whole: exact numbers, no text that a terminal obeys, and what was written can be
- * read. */
+/* JSON documents built as a tree: numbers are exact, no text contains control characters that a
+ * terminal obeys, and what was written can be read again. */
 #include "tests/unit/test.h"
 #include "report/json/json_tree.h"
 

@@ -1,4 +1,4 @@
-/* A finding about work that only some steps do: its saving is of the run, in every output. */
+/* A finding about work that only some steps do: every output gives its saving for the whole run. */
 #include "tests/unit/exported.h"
 #include "tests/unit/test.h"
 #include "analyzer/compare/compare.h"

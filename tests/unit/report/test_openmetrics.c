@@ -1,4 +1,4 @@
-/* Metrics: labels of a profile that somebody else wrote. */
+/* OpenMetrics: labels of a profile that an untrusted program wrote. */
 
 #include "tests/unit/test.h"
 #include "tests/unit/exported.h"

@@ -1,5 +1,5 @@
-/* The terminal's text: fits its width, cuts no title, tells as much as it is asked for, and puts
- * nothing on a terminal that it would obey. */
+/* The terminal's text: it fits the width, cuts no title, says as much as was asked for, and
+ * contains no control characters from the recording. */
 #include "tests/unit/test.h"
 #include "report/terminal/terminal.h"
 #include "report/words/text.h"

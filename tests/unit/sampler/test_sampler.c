@@ -1,4 +1,4 @@
-/* Samples of real Python programs, and the tree of stacks. */
+/* Samples of real Python programs, and the tree of stacks made from them. */
 #include "tests/unit/test.h"
 #include "analyzer/sampler/followed.h"
 #include "analyzer/sampler/sampler.h"

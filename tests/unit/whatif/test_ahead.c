@@ -1,5 +1,5 @@
-/* A host that stays some steps ahead of the GPU: the recording begins with work that was launched
- * before it, and with waits for that. */
+/* A host that runs some steps ahead of the GPU: the recording begins with work that was launched
+ * before it, and with waits for that work. */
 #include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 

@@ -1,5 +1,5 @@
-/* A loader's thread that copies batches to the GPU for itself and waits for these copies: they end
- * no step, and what they take now is no limit of a faster step. */
+/* A loader's thread that copies batches to the GPU and waits for these copies itself. These waits
+ * do not end a step, and their present length does not limit how fast a step can become. */
 #include "analyzer/measure/launched.h"
 #include "tests/unit/replay_steps.h"
 #include "tests/unit/rule_case.h"

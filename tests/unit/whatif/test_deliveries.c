@@ -1,4 +1,4 @@
-/* A loop that workers hold up, where only the waits for them were recorded. */
+/* A loop that waits for data-loading workers, of which only the waits were recorded. */
 #include "tests/unit/test.h"
 #include "analyzer/queries/input/delivery.h"
 

@@ -1,4 +1,4 @@
-/* Steps that become shorter or longer in the course of the loop. */
+/* Steps that become shorter or longer while the loop runs. */
 #include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 

@@ -1,4 +1,5 @@
-/* Edits that rules aim themselves, edits of the whole step, and the engine's checks of itself. */
+/* Edits that rules aim at chosen tasks, edits of the whole step, and the replay's checks of
+ * itself. */
 #include "analyzer/advice/advice.h"
 #include "tests/unit/edit_case.h"
 #include "tests/unit/rule_case.h"

@@ -1,4 +1,5 @@
-/* Edits of what the host does: launches that block, checks, copies within its memory, reading. */
+/* Edits of the host's work: launches that block, checks, copies within its memory, reading of
+ * files. */
 #include "analyzer/queries/training/outside.h"
 #include "tests/unit/edit_case.h"
 #include "tests/unit/rule_case.h"

@@ -1,4 +1,4 @@
-/* The edit of fusion: by hand, and by PyTorch's compiler. */
+/* The edit of kernel fusion, by hand and by PyTorch's compiler. */
 #include "tests/unit/test.h"
 #include "tests/unit/edit_case.h"
 

@@ -1,4 +1,4 @@
-/* Edits of kernels that become one, and of calls that vanish. */
+/* Edits that join kernels into one, and edits that remove calls. */
 #include "tests/unit/edit_case.h"
 #include "tests/unit/rule_case.h"
 

@@ -1,4 +1,4 @@
-/* The edit of the layout of images. */
+/* The edit of the memory layout of images (channels last). */
 #include "tests/unit/edit_case.h"
 #include "analyzer/queries/kernels/shapes.h"
 #include "tests/unit/rule_case.h"

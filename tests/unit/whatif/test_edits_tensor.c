@@ -1,4 +1,4 @@
-/* What tensor cores leave of products in FP32: by rates, by bytes, and by where rows begin. */
+/* How long FP32 products take on tensor cores: by rates, by bytes, and by the alignment of rows. */
 #include "tests/unit/edit_case.h"
 #include "analyzer/queries/kernels/shapes.h"
 #include "tests/unit/rule_case.h"

@@ -1,4 +1,4 @@
-/* What a recording lacks: steps, events, waits. What is said then holds for whatever was not
+/* Recordings that lack steps, events or waits: the prediction must then hold for whatever was not
  * recorded. */
 #include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"

@@ -1,4 +1,4 @@
-/* The graph: which tasks and edges a recording becomes, and what is left unexplained. */
+/* The graph: which tasks and edges a recording becomes, and which time stays unexplained. */
 #include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 

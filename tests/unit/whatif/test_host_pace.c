@@ -1,5 +1,5 @@
-/* The host's own pace varies, within a recording and from run to run: an interval holds that where
- * the host is the limit either before a change or after it, and nowhere else. */
+/* The host's own pace varies within a recording and from run to run. An interval must include that
+ * variation if the host is the limit before or after a change, and only then. */
 #include "tests/unit/test.h"
 #include "tests/unit/edit_case.h"
 

@@ -1,4 +1,4 @@
-/* Batches in the graph by the rows of a framework's hook, where no range names them. */
+/* Batches in the graph, taken from the rows of a framework's hook if no range names them. */
 #include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 #include "wire/spool_format.h"

@@ -1,5 +1,5 @@
-/* Calls beside a launch that only ask: whether they were recorded changes nothing. And launches
- * into a full queue: what they take of the host is what others take. */
+/* Calls beside a launch that only ask for something: it must not matter whether they were recorded.
+ * And launches into a full queue: they cost the host as much as other launches. */
 #include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 

@@ -1,4 +1,5 @@
-/* Pages of managed memory that move while steps run: no stream orders them, and no call waits. */
+/* Pages of managed memory that move while steps run: no stream orders them, and no call waits for
+ * them. */
 #include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 

@@ -1,4 +1,4 @@
-/* Room in a stream's queue where a change takes operations out of it. */
+/* Room in a stream's queue after a change removes operations from it. */
 #include "tests/unit/test.h"
 #include "tests/unit/edit_case.h"
 

@@ -1,4 +1,4 @@
-/* Kernels in several streams, and how much of them can run at the same time. */
+/* Kernels in several streams, and which of them can run at the same time. */
 #include "tests/unit/test.h"
 #include "tests/unit/replay_steps.h"
 

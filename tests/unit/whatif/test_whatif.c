@@ -1,4 +1,4 @@
-/* Edits: what they would save, above all when that is nothing. */
+/* Edits: what they would save, above all if that is nothing. */
 #include "tests/unit/test.h"
 #include "analyzer/advice/advice.h"
 #include "analyzer/whatif/edits/edits.h"

@@ -1,9 +1,9 @@
-/* How fast this card does the work of training: matrix products by type, size and alignment,
- * convolutions by type, layout and pass, batch normalisation by layout and form of call. Prints
- * NAME<TAB>VALUE<TAB>UNIT: TFLOP/s for products and convolutions, GB/s for normalisation (tensor
- * bytes passed over, 3 passes forward, 5 backward). Algorithms are cuDNN's own measured choice
- * within 256 MiB. Ends in about twenty seconds; 77 without a GPU.
- */
+/* Measures how fast this card does the work of training: matrix products by type, size and
+ * alignment; convolutions by type, layout and pass; batch normalisation by layout and form of call.
+ * Prints NAME<TAB>VALUE<TAB>UNIT: TFLOP/s for products and convolutions, GB/s for normalisation
+ * (bytes of the tensor, counted in 3 passes forward and 5 backward). The algorithms are those that
+ * cuDNN's own search chooses within 256 MiB. Takes about twenty seconds; exit status 77 without a
+ * GPU. */
 #include "vgpu/tests/calibrate/measure.h"
 
 #include <cublas_v2.h>

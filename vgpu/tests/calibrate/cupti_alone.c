@@ -1,6 +1,6 @@
 /* CUPTI in a program without gpuprof: between cudaProfilerStart and cudaProfilerStop it records the
- * kinds of $CUPTI_ALONE ("10,5,4"), and throws the records away. What a program's steps cost more
- * is then CUPTI's own part. CUDA loads this by $CUDA_INJECTION64_PATH. */
+ * kinds listed in $CUPTI_ALONE ("10,5,4") and discards the records. What the program's steps then
+ * take longer is CUPTI's own cost. CUDA loads this library by $CUDA_INJECTION64_PATH. */
 #include "vgpu/tests/calibrate/cupti_pool.h"
 
 static void turn(bool on)

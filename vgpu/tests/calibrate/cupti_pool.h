@@ -1,4 +1,5 @@
-/* Buffers for CUPTI whose records are thrown away: given out, taken back, given out again. */
+/* Buffers for CUPTI whose records are discarded: they are handed out, taken back and handed out
+ * again. */
 #ifndef VGPU_TESTS_CALIBRATE_CUPTI_POOL_H
 #define VGPU_TESTS_CALIBRATE_CUPTI_POOL_H
 

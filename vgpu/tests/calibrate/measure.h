@@ -1,4 +1,5 @@
-/* What the measuring programs share: a clock, one line per figure, and an end with a reason. */
+/* What the measuring programs share: a clock, one output line for each figure, and an exit with a
+ * reason. */
 #ifndef VGPU_TESTS_CALIBRATE_MEASURE_H
 #define VGPU_TESTS_CALIBRATE_MEASURE_H
 

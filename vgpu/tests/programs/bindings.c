@@ -1,4 +1,4 @@
-/* NVIDIA's runtime in a library without code for a GPU, as the bindings of a language have it: 3
+/* A library that contains NVIDIA's runtime but no GPU code, as the bindings of a language do: 3
  * copies, 2 memsets. */
 #include <cuda_runtime_api.h>
 

@@ -1,4 +1,5 @@
-/* Does a known amount by the driver's interface: 3 copies, 2 memsets, in a context of its own. */
+/* Does a known amount of work through the driver's interface: 3 copies, 2 memsets, in a context of
+ * its own. */
 #include <cuda.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* opens LIBRARY: does its work if it has some (work.cu); else uses it as CUDA's runtime: 3 copies,
- * 2 memsets. */
+/* opens LIBRARY: calls the library's work function if it has one (work.cu); otherwise uses it as
+ * CUDA's runtime: 3 copies, 2 memsets. */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <stdio.h>

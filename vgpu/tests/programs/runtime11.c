@@ -1,6 +1,6 @@
-/* A program with the runtime of CUDA 11 linked in, which its calls and structures show: does 3
- * copies, 2 memsets. runtime11_linked.c stands for that runtime. The declarations are those of its
- * headers; what is behind a structure must stay as it is. */
+/* A program with the runtime of CUDA 11 linked in, which its calls and structs show: 3 copies, 2
+ * memsets. runtime11_linked.c stands for that runtime. The declarations are those of its headers;
+ * calls must not change the memory behind a struct. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The functions that runtime11.c calls, as the runtime that it has linked in: each fails unless it
- * is replaced. Two that it does not call say that this is a runtime, and CUDA 11's. */
+/* The runtime that runtime11.c has linked in: the functions that it calls. Each fails unless it is
+ * replaced. Two more functions mark this as a runtime, and as that of CUDA 11. */
 enum { NOT_REPLACED = 999 };
 
 #define OF_THE_RUNTIME(name)                                                                       \

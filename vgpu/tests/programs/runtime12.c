@@ -1,5 +1,5 @@
-/* A program of CUDA 12, whose calls and structures its runtime must know: does 3 copies, 2 memsets.
- * The declarations are those of its headers; what is behind a structure must stay as it is. */
+/* A program of CUDA 12 with calls and structs that only its runtime has: 3 copies, 2 memsets. The
+ * declarations are those of its headers; calls must not change the memory behind a struct. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Arrays and boxes of the virtual GPU: data goes where the call says, textures and surfaces keep
- * what they were made from, and a copy's direction is that of its pointers. */
+/* Arrays and boxes of the virtual GPU: data goes where the call says, textures and surfaces return
+ * what they were made from, and a copy has the direction of its pointers. */
 #include "tests/unit/vgpu_program.h"
 
 #include <stdbool.h>

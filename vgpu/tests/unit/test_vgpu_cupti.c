@@ -1,5 +1,5 @@
-/* The virtual GPU's CUPTI: records complete and joined, work that runs kept back, layouts of
- * releases, callbacks, threads, graphs. */
+/* The virtual GPU's CUPTI: records are complete and can be joined, those of running work are held
+ * back; layouts of releases, callbacks, threads, graphs. */
 #include "tests/unit/vgpu_records.h"
 
 Suite *test_vgpu_cupti_suite(void);

@@ -1,5 +1,5 @@
-/* The virtual GPU's CUPTI with the faults that can be asked of it: records lost, disordered,
- * untimed or late, a clock that is stepped, callbacks that are taken away. */
+/* The virtual GPU's CUPTI with the faults that it can imitate: records that are lost, disordered,
+ * without times or late, a clock that is stepped, callbacks that another client takes over. */
 #include "tests/unit/vgpu_records.h"
 
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
-/* A program of the driver API: it finds the calls by name, loads a kernel from PTX and from a
- * cubin, and shares streams and memory with the runtime. */
+/* A program that uses the driver's interface: it finds the calls by name, loads a kernel from PTX
+ * and from a cubin, and shares streams and memory with the runtime. */
 #include "tests/unit/vgpu_program.h"
 
 #include <cuda.h>

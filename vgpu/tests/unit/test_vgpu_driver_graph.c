@@ -1,5 +1,5 @@
-/* Graphs by the driver's interface: built by hand and captured, asked for what they hold, changed
- * and launched. XLA launches its steps so. */
+/* Graphs through the driver's interface: built by hand and captured, queried, changed and launched.
+ * XLA launches its steps in this way. */
 #include "tests/unit/vgpu_program.h"
 
 #include <cuda.h>

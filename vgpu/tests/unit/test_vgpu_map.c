@@ -1,5 +1,5 @@
-/* Memory in two halves, as allocators use it that grow in place: addresses are reserved first,
- * memory is mapped there later. And what a device answers of its properties. */
+/* Virtual memory management, as used by allocators that grow in place: they reserve addresses first
+ * and map memory there later. Also the answers to questions about a device's properties. */
 #include "tests/unit/vgpu_program.h"
 
 #include <cuda.h>

@@ -1,5 +1,5 @@
-/* What a CUDA program may observe of the virtual GPU's memory: which copies hold up the host, the
- * copy engines, data that really moves, and an end to it. */
+/* What a CUDA program can observe of the virtual GPU's memory: which copies block the host, the
+ * copy engines, data that is really moved, and what happens when memory is used up. */
 #include "core/core_state.h"
 #include "tests/unit/vgpu_program.h"
 

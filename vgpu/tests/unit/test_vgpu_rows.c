@@ -1,5 +1,5 @@
-/* Kernels whose blocks have a row each, estimated from their code: which blocks are looked at, and
- * loads that have to wait for a store. */
+/* Kernels in which each block has a row, estimated from their code: which blocks are sampled, and
+ * loads that must wait for a store. */
 #include "tests/unit/vgpu_code_work.h"
 
 Suite *test_vgpu_rows_suite(void);

@@ -1,4 +1,4 @@
-/* What a CUDA program may observe of the virtual GPU: who waits for whom, what blocks the host, the
+/* What a CUDA program can observe of the virtual GPU: who waits for whom, what blocks the host, the
  * full queue, graphs, several devices, fork. */
 #include "tests/unit/vgpu_program.h"
 

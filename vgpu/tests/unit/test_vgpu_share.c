@@ -1,5 +1,5 @@
-/* Memory pools, memory of other processes, and hints on the virtual GPU: settings are kept, handles
- * lead to memory of the right size, wrong pointers are refused. */
+/* Memory pools, memory of other processes, and hints on the virtual GPU: settings are stored,
+ * handles lead to memory of the right size, wrong pointers are refused. */
 #include "tests/unit/vgpu_program.h"
 
 #include <cuda.h>

@@ -1,4 +1,4 @@
-/* What PyTorch's kernels cost by their names, grids and arguments. */
+/* The durations of PyTorch's kernels, from their names, grids and arguments. */
 #include "core/core.h"
 
 #include <check.h>

@@ -1,4 +1,4 @@
-/* What the estimate counts of a kernel in PTX. */
+/* Estimates a kernel in PTX and returns what was counted. */
 #ifndef GPUPROF_TESTS_VGPU_CODE_WORK_H
 #define GPUPROF_TESTS_VGPU_CODE_WORK_H
 

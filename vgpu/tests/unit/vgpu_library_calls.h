@@ -1,6 +1,6 @@
-/* What the calls of a library launched on the virtual GPU, for tests: kernels are seen as CUPTI
- * would see them, through the core's sink. Each test is a process of its own (Check forks), so each
- * chooses its device. */
+/* Records which kernels a library's calls launch on the virtual GPU: the test sees them as CUPTI
+ * would, through the core's sink. Each test is a process of its own (Check forks), so each chooses
+ * its device. */
 #ifndef GPUPROF_TESTS_VGPU_LIBRARY_CALLS_H
 #define GPUPROF_TESTS_VGPU_LIBRARY_CALLS_H
 

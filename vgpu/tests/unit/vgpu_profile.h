@@ -1,4 +1,4 @@
-/* A device's profile of the virtual GPU, read for a test. */
+/* Reads a device's profile of the virtual GPU for a test. */
 #ifndef GPUPROF_TESTS_VGPU_PROFILE_H
 #define GPUPROF_TESTS_VGPU_PROFILE_H
 

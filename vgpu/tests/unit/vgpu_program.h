@@ -1,7 +1,7 @@
-/* A CUDA program in a test of the virtual GPU: one kernel, as nvcc would register it, and how to
- * launch and time it. Each test is a process of its own (Check forks), so each chooses its device
- * by the environment. Durations are stretched until this machine's scheduler is small beside them.
- */
+/* A CUDA program inside a test of the virtual GPU: one kernel, registered as nvcc's code registers
+ * it, and how to launch and time it. Each test is a process of its own (Check forks), so each
+ * chooses its device by the environment. Durations are stretched until delays of this machine's
+ * scheduler are small beside them. */
 #ifndef GPUPROF_TESTS_VGPU_PROGRAM_H
 #define GPUPROF_TESTS_VGPU_PROGRAM_H
 

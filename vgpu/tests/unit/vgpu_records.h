@@ -1,5 +1,5 @@
-/* A CUPTI client in a test of the virtual GPU: what is delivered to it lies in `seen`. Each test is
- * a process of its own (Check forks). */
+/* A CUPTI client inside a test of the virtual GPU: `seen` contains what was delivered to it. Each
+ * test is a process of its own (Check forks). */
 #ifndef GPUPROF_TESTS_VGPU_RECORDS_H
 #define GPUPROF_TESTS_VGPU_RECORDS_H
 

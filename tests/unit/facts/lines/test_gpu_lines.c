@@ -1,4 +1,5 @@
-/* The GPU's time by line: launches in steps that carry lines, and the same launches in others. */
+/* The GPU's time by line of the program: launches in steps that record lines, and the same launches
+ * in steps that do not. */
 #include "analyzer/facts/lines.h"
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"

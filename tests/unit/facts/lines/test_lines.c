@@ -1,4 +1,5 @@
-/* Time by line: what looks at the program's stacks are charged to, and whose line a stack is. */
+/* Time by line of the program: to which line a sample of a stack is charged, and whose line that
+ * is. */
 #include "analyzer/facts/lines.h"
 #include "tests/unit/rule_case.h"
 

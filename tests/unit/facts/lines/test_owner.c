@@ -1,4 +1,4 @@
-/* Whose code a file of Python is (wire/python_owner.h). */
+/* To whom a Python file belongs: the user, a library or Python itself (wire/python_owner.h). */
 #include "wire/python_owner.h"
 
 #include "tests/unit/test.h"

@@ -1,5 +1,6 @@
-/* Kernels of Hopper that are modelled from their code. Bulk copies (TMA): what one lane starts
- * counts with all its bytes, whichever lane and warp it is. Loops of persistent kernels. */
+/* Kernels for Hopper that are modelled from their code: bulk copies (TMA), which count with all
+ * their bytes although one lane starts them, whichever lane and warp that is; and loops of
+ * persistent kernels. */
 #include "code/tensor.h"
 #include "tests/unit/vgpu_code_work.h"
 

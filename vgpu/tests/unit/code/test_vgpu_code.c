@@ -1,4 +1,4 @@
-/* Kernels modelled from their code: PTX, what sampled warps do, the time of it. */
+/* Kernels modelled from their code: reading PTX, what sampled warps do, and the resulting time. */
 #include "tests/unit/vgpu_code_work.h"
 
 #include <check.h>

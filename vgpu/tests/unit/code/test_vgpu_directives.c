@@ -1,5 +1,6 @@
-/* Kernels as compilers make them of directives: GCC's entries, declared before they are defined, whose
- * first lane loads for all, or which leave all to a function behind a pointer. */
+/* Kernels that compilers generate from directives: GCC's kernels, which are declared before they
+ * are defined, in which the first lane loads for all, or which leave all work to a function behind
+ * a pointer. */
 #include "tests/unit/vgpu_program.h"
 
 #include <cuda.h>

@@ -1,4 +1,5 @@
-/* Containers of device code: how they are unpacked and walked, and which code a device takes. */
+/* Containers of device code: how they are unpacked and walked, and which of the code a device
+ * uses. */
 #include "code/image.h"
 #include "ptx/fatbin.h"
 

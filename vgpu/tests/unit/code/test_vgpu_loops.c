@@ -1,4 +1,4 @@
-/* Kernels modelled from their code: how often their loops turn. */
+/* Kernels modelled from their code: how often their loops run. */
 #include "tests/unit/vgpu_code_work.h"
 #include "tests/unit/vgpu_profile.h"
 

@@ -1,5 +1,5 @@
-/* Bytes that machine code moves. The words are as ptxas writes them for sm_90 and nvdisasm shows
- * them. */
+/* The bytes that machine code moves. The instruction words are those that ptxas writes for sm_90
+ * and nvdisasm shows. */
 #include "ptx/sass.h"
 
 #include <check.h>

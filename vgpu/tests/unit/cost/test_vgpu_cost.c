@@ -1,7 +1,7 @@
-/* The cost model against what it was calibrated on: one training step of ResNet-50 at batch 32,
- * summed from its shapes. Published numbers: public traces of a V100 in FP32 and an A100-40 in TF32
- * (both NCHW), and published rates of AMP in NHWC. They were used for the fit, so this guards the
- * implementation, not the model. Times are in ms, by class of kernel. */
+/* Compares the cost model with what it was calibrated on: one training step of ResNet-50 with batch
+ * 32, summed from its shapes. The published numbers are public traces of a V100 in FP32 and an
+ * A100-40 in TF32 (both NCHW), and published rates of AMP in NHWC. They were used for the fit, so
+ * this guards the implementation, not the model. Times are in ms, by class of kernel. */
 #include "tests/unit/vgpu_profile.h"
 
 #include <math.h>

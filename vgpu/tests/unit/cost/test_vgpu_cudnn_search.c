@@ -1,4 +1,5 @@
-/* cuDNN's search on the virtual GPU counts what the library computes before it launches. */
+/* cuDNN's search on the virtual GPU includes the time that the library computes on the host before
+ * it launches. */
 #include "tests/unit/vgpu_library_calls.h"
 
 #include <cudnn.h>

@@ -1,6 +1,6 @@
-/* The H200's profile against the card that it was fitted to (docs/measurements/h200-2026-11.md):
- * kernel times of the calibration in us. As they were used for the fit, this guards the
- * implementation, not the model. */
+/* Compares the H200's profile with the card that it was fitted to
+ * (docs/measurements/h200-2026-11.md): kernel times of the calibration in us. They were used for
+ * the fit, so this guards the implementation, not the model. */
 #include "tests/unit/vgpu_profile.h"
 
 #include <math.h>

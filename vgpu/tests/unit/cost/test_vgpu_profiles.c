@@ -1,4 +1,4 @@
-/* The readers of profiles and kernels.ini, which must refuse what is not right, and the names of
+/* The readers of profiles and of kernels.ini, which must refuse invalid files, and the names of
  * kernels. */
 #include "tests/unit/vgpu_profile.h"
 

@@ -1,5 +1,5 @@
-/* What a program may observe of the virtual cuBLAS and cuBLASLt: which kernels a call launches, and
- * which of their results hold up the host. */
+/* What a program can observe of the virtual cuBLAS and cuBLASLt: which kernels a call launches, and
+ * which results make the host wait. */
 #include "tests/unit/vgpu_library_calls.h"
 
 #include <cublasLt.h>

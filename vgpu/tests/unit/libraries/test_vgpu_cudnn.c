@@ -1,5 +1,5 @@
-/* What a program may observe of the virtual cuDNN: which kernels a call launches, what is refused,
- * which algorithm is guessed and which is found. */
+/* What a program can observe of the virtual cuDNN: which kernels a call launches, what it refuses,
+ * which algorithm it guesses and which the search finds. */
 #include "tests/unit/vgpu_library_calls.h"
 
 #include <cudnn.h>

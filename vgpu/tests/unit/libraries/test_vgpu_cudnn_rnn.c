@@ -1,5 +1,5 @@
 /* Sequences on the virtual cuDNN: where the weights of recurrent layers lie, which kernels a
- * sequence takes, and how the loss of one follows its length. */
+ * sequence takes, and how the time of the CTC loss depends on the length. */
 #include "tests/unit/vgpu_library_calls.h"
 
 #include <cudnn.h>

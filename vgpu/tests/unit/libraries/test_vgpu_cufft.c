@@ -1,5 +1,5 @@
-/* What a program may observe of the virtual cuFFT: plans, their work areas, and how many kernels of
- * which length a transform launches. */
+/* What a program can observe of the virtual cuFFT: plans, their work areas, how many kernels a
+ * transform launches and how long they take. */
 #include "shims/cufft/shim_cufft.h"
 #include "tests/unit/vgpu_library_calls.h"
 

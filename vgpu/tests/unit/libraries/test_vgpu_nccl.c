@@ -1,5 +1,5 @@
-/* NCCL on the virtual GPU: kernels end when all ranks have arrived, what stands behind them waits
- * without holding up the host, and ranks that are wrong or gone end in an error. */
+/* NCCL on the virtual GPU: kernels end when all ranks have arrived; what is queued behind them
+ * waits without blocking the host; ranks that make a wrong call or end cause an error. */
 #include <check.h>
 
 #if __has_include(<nccl.h>)

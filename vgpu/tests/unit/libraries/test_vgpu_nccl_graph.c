@@ -1,6 +1,6 @@
-/* NCCL in graphs on the virtual GPU: a captured collective meets the other ranks anew at each
- * launch, which does not hold up the host; what the graph has beside it runs meanwhile, what it has
- * behind it waits. */
+/* NCCL in graphs on the virtual GPU: a captured collective meets the other ranks again at each
+ * launch, without blocking the host. Nodes that do not depend on it run meanwhile; nodes that do
+ * wait for it. */
 #include <check.h>
 
 #if __has_include(<nccl.h>)

@@ -1,5 +1,5 @@
-/* What a program may observe of the virtual cuSPARSE and cuSOLVER: which calls launch something,
- * how its length follows the size of the matrices, and what reaches the host. */
+/* What a program can observe of the virtual cuSPARSE and cuSOLVER: which calls launch kernels, how
+ * their duration depends on the size of the matrices, and which results reach the host. */
 #include "shims/cusolver/shim_cusolver.h"
 #include "shims/cusparse/shim_cusparse.h"
 #include "tests/unit/vgpu_library_calls.h"

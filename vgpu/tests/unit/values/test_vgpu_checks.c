@@ -1,4 +1,4 @@
-/* What checks of one value by PyTorch say: that it is an ordinary positive number. */
+/* The results of PyTorch's checks of one value: they say that it is an ordinary positive number. */
 #include "tests/unit/vgpu_program.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Indices that a program cannot foresee: what it reads back is in range. */
+/* Random indices that a program draws and reads back: they are in range. */
 #include "tests/unit/vgpu_program.h"
 
 START_TEST(random_integers_are_in_range)

@@ -1,4 +1,5 @@
-/* Integers and masks that PyTorch's kernels compute element by element and a program reads back. */
+/* Integers and masks that PyTorch's kernels compute element by element and that a program reads
+ * back. */
 #include "tests/unit/vgpu_program.h"
 
 #include <string.h>

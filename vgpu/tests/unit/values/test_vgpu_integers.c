@@ -1,4 +1,4 @@
-/* Integers that PyTorch's kernels compute and a program reads back. */
+/* Integers that PyTorch's kernels compute and that a program reads back. */
 #include "tests/unit/vgpu_program.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* What kernels of PyTorch and CUB leave in memory where a program reads it back. */
+/* What kernels of PyTorch and CUB leave in memory that a program reads back. */
 #include "tests/unit/vgpu_program.h"
 
 #include <string.h>
