@@ -149,7 +149,7 @@ struct query_places query_host_places(const struct facts *f, const int64_t *othe
     return p;
 }
 
-static bool operators_recorded(const struct timeline *t)
+bool query_operators_recorded(const struct timeline *t)
 {
     for (size_t i = 0; i < t->range_count; i++)
         if (strcmp(tl_text(t, t->ranges[i].domain), "cpu_op") == 0 ||
@@ -179,7 +179,7 @@ int64_t query_silence_ns(const struct facts *f)
 {
     const struct timeline *t = f->tl;
     int64_t all = 0;
-    if (t->have & HAVE_LOADER || f->steps.used == 0 || operators_recorded(t))
+    if (t->have & HAVE_LOADER || f->steps.used == 0 || query_operators_recorded(t))
         return 0;
     for (size_t i = 0; i < f->gap_count; i++) {
         const struct gap *g = &f->gaps[i];

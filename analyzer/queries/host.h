@@ -31,6 +31,8 @@ struct query_places query_host_places(const struct facts *f, const int64_t *othe
  * the step, and no range tells why: it may be making a batch. Returns 0 if the recording has
  * records of data loading, or ranges of operators, because these would show the reason. */
 int64_t query_silence_ns(const struct facts *f);
+/* True if the ranges of PyTorch's operators were recorded. */
+bool query_operators_recorded(const struct timeline *t);
 
 /* Time per step that the GPU waits for the host: slow launching, restarts after a
  * wait, and other host work. */

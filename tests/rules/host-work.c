@@ -271,3 +271,20 @@ TEST(time_that_recording_stacks_takes_is_not_the_programs)
         ck_assert_msg(o->verdict == cases[i].verdict, "%s", o->why);
     }
 }
+
+/* One wait at the end of a step, then 7 ms without a call: an export of Nsight has no operators. */
+static void fill_silent(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 10; i++)
+        build_kernel(b, "k", at + US(20 * i), at + US(20 * i) + US(10), US(200));
+    build_sync(b, at + US(220), MS(2));
+}
+
+TEST(silence_may_be_a_batch_in_the_making)
+{
+    const struct outcome *o = case_outcome(case_advice(fill_silent), "host-work");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_msg(strstr(o->summary, "says whether it makes a batch") != NULL, "%s", o->summary);
+    ck_assert_int_eq(case_outcome(case_advice(fill_silent), "num-workers")->verdict,
+                     RULE_CANNOT_TELL);
+}

@@ -109,3 +109,31 @@ TEST(test_extension_of_pytorch)
                      operators[i].own ? RULE_FIRES : RULE_SILENT);
     }
 }
+
+static bool with_operators;
+
+/* An extension that registers no operator: its launch, on a thread without marks, lies in no
+ * range. */
+static void fill_bare(struct builder *b, int64_t at)
+{
+    b->thread = 2;
+    build_kernel(b, kernel, at + US(10), at + US(500), MS(6));
+    b->thread = 1;
+    if (with_operators)
+        build_range(b, "aten::mm", at + US(31), at + US(40));
+    build_kernel(b, case_gemm, at + US(32), at + US(6500), MS(2));
+}
+
+TEST(test_extension_without_operators)
+{
+    kernel = "linear_forward_kernel(float const*, float const*, float*, int, int)";
+    for (int i = 0; i < 2; i++) {
+        struct builder b = build_start();
+        with_operators = i;
+        build_thread(&b, 2, "extension");
+        build_meta(&b, "framework", "pytorch");
+        case_loop(&b, fill_bare);
+        case_verdict(build_analyze(&b), "own-matrix-kernels",
+                     with_operators ? RULE_FIRES : RULE_SILENT);
+    }
+}

@@ -112,6 +112,10 @@ static const char *place_text(const struct facts *f, struct arena *arena, const 
         return query_of_python(f) && !t->waits
                    ? " in many pauses below 1 ms (Python between operators)"
                    : " in many pauses below 1 ms";
+    if (query_silence_ns(f) * 2 > t->all)
+        return " outside all recorded ranges and CUDA calls; nothing recorded says whether it "
+               "makes "
+               "a batch there";
     return f->tl->have & HAVE_RANGES && !t->waits && query_of_python(f)
                ? " outside all recorded ranges (Python between operators)"
                : " outside all recorded ranges";

@@ -2,6 +2,7 @@
  * cuBLAS and cuDNN have fast ones. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/query.h"
 
 #include <ctype.h>
@@ -56,16 +57,20 @@ static bool in_namespace(const char *name)
     return colons && (size_t)(colons - name) < strcspn(name, "<(");
 }
 
-/* True if one of PyTorch's own operators launched the kernel, or compiled code: those call
- * libraries or generated kernels. An extension launches its kernels in operators of its own. */
-static bool in_operator(const struct facts *f, const struct op *o)
+/* True if one of PyTorch's own operators launched the kernel, or compiled code, or if that was not
+ * recorded: those call libraries or generated kernels. An extension launches its kernels in
+ * operators of its own or, where operators were recorded, in none. */
+static bool in_operator(const struct facts *f, const struct op *o, bool recorded)
 {
     const char *in = o->api == TL_NONE ? NULL : query_range_of(f, o->api);
-    return !in || query_name_has(in, "aten::|Compiled|inductor|triton|cudaGraph");
+    if (!in)
+        return !recorded || o->api == TL_NONE || o->in_graph != GRAPH_NONE;
+    return query_name_has(in, "aten::|Compiled|inductor|triton|cudaGraph");
 }
 
 struct own {
     bool pytorch;
+    bool operators;    /* PyTorch's operators were recorded */
     bool *called;      /* by operation: a recorded library call launched it */
     bool *looked, *is; /* by name: it was examined; it is such a kernel */
     int64_t *ns;       /* by name, over the used steps */
@@ -77,7 +82,7 @@ static bool is_own(const struct facts *f, struct own *x, uint32_t op)
 {
     const struct op *o = &f->tl->ops[op];
     if (o->kind != OP_KERNEL || x->called[op] || !query_used(f, op) ||
-        (x->pytorch && in_operator(f, o)))
+        (x->pytorch && in_operator(f, o, x->operators)))
         return false;
     if (!x->looked[o->full_name]) {
         const char *name = tl_text(f->tl, o->full_name);
@@ -124,7 +129,9 @@ static bool find(const struct facts *f, struct arena *arena, struct own *x)
 
 static void check_own_matrix_kernels(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct own x = {.longest = TL_NONE, .pytorch = query_of_pytorch(f)};
+    struct own x = {.longest = TL_NONE,
+                    .pytorch = query_of_pytorch(f),
+                    .operators = query_operators_recorded(f->tl)};
     if (!find(f, arena, &x)) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "out of memory";
