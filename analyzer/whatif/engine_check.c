@@ -24,7 +24,7 @@ static const char *doubt(struct engine *x, const struct whatif *w)
     if (graph_too_wide(f->tl))
         return "only bounds: the recording has too many streams or threads to replay";
     bool calls = f->tl->have & HAVE_API;
-    if ((w->steps == 0 || w->tasks == 0 || w->once) && (calls || analysis_of_window(f)))
+    if ((w->steps == 0 || w->tasks == 0) && (calls || analysis_of_window(f)))
         return "only bounds: the recording contains no repeating step";
     if (!calls)
         return f->tl->op_count ? "only bounds: the recording contains no CUDA calls"
@@ -72,7 +72,8 @@ static void assume(struct engine *x, struct whatif *w, unsigned assumption, cons
  * the missing one-time work together. */
 static void assume_warm(struct engine *x, struct whatif *w)
 {
-    int64_t ns = w->steps < GRAPH_STEPS_ENOUGH ? per_step(x->f, query_warm_up(x->f).ns) : 0;
+    bool few = w->steps < GRAPH_STEPS_ENOUGH && !w->once;
+    int64_t ns = few ? per_step(x->f, query_warm_up(x->f).ns) : 0;
     if (ns * QUERY_WORTH < x->f->step_ns)
         return;
     x->first_ns = ns;
@@ -122,7 +123,8 @@ static void engine_assume(struct engine *x, struct whatif *w)
     const struct steps *s = &x->f->steps;
     double scatter = 100 * WHATIF_SCATTER_ERRORS * s->cv / sqrt(s->used > 0 ? (double)s->used : 1);
     if (w->steps < GRAPH_STEPS_ENOUGH)
-        w->wider = w->steps == 1
+        w->wider = w->once ? "the recording contains no repeating step"
+                   : w->steps == 1
                        ? "the recording contains only one step"
                        : arena_printf(x->arena, "the recording contains only %zu consecutive steps",
                                       w->steps);

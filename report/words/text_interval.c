@@ -8,8 +8,9 @@ const char *text_interval(struct text *b, const struct advice *a, const struct o
     if (x->upper_bound || !x->edit.kind || x->edit.best_case)
         return NULL;
     int n = snprintf(b->s, sizeof b->s,
-                     "interval: %zu recorded step%s replayed%s, on hosts of other paces%s%s", steps,
-                     steps == 1 ? "" : "s", x->edit.kind->certain ? "" : ", unknowns drawn",
+                     "interval: %zu recorded %s%s replayed%s, on hosts of other paces%s%s", steps,
+                     a->whatif.once ? "window" : "step", steps == 1 ? "" : "s",
+                     x->edit.kind->certain ? "" : ", unknowns drawn",
                      a->whatif.wider ? "; wider for what is missing" : "",
                      x->widened_ns > 0 ? ", and by past trials" : "");
     if (x->ledger_low_ns > 0 || x->ledger_high_ns > 0)

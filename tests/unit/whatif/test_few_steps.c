@@ -4,6 +4,7 @@
 #include "analyzer/advice/advice.h"
 #include "tests/unit/replay_steps.h"
 #include "tests/unit/rule_case.h"
+#include "report/words/text.h"
 
 static bool any(const struct facts *f, uint32_t op)
 {
@@ -191,4 +192,23 @@ TEST(one_time_work_in_the_only_step_may_be_gone_behind_a_change)
     ck_assert(!many.b.a->whatif.wider || !strstr(many.b.a->whatif.wider, "one-time"));
     ck_assert_int_gt(one.high_ns, all.high_ns + MS(3));
     ck_assert_int_lt(llabs(one.mid_ns - all.mid_ns), MS(1));
+}
+
+/* One pass: products in FP32 of 1 to 5 ms, and nothing that repeats. */
+TEST(a_window_without_steps_carries_predictions)
+{
+    static const char *const names[] = {"volta_sgemm_128x64_nn", "softmax", "layer_norm",
+                                        "volta_sgemm_32x128_tn", "gelu"};
+    struct builder b = build_start();
+    struct text words;
+    for (int i = 0; i < 5; i++)
+        build_kernel(&b, names[i], MS(6) * i, MS(6) * i + US(10), MS(1 + i));
+    build_sync(&b, MS(24) + US(20), MS(5));
+    build_predict(&b);
+    const struct outcome *o = case_outcome(b.a, "tensor-cores");
+    ck_assert(analysis_of_window(b.a->facts));
+    ck_assert(b.a->whatif.trusted && !o->upper_bound);
+    ck_assert_ptr_nonnull(strstr(b.a->whatif.wider, "no repeating step"));
+    ck_assert_int_gt(o->saves_low_ns, 0);
+    ck_assert_ptr_nonnull(strstr(text_interval(&words, b.a, o), "1 recorded window replayed"));
 }
