@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Processor time per event and peak memory of `analyze` and `import` on long traces, and of what reads the profile.
+"""Measures processor time per event and peak memory of `analyze` and `import` on long traces, and of reading the profile.
 
-Usage: import_large.py BUILD/bin/gpuprof [EVENTS]...        (10**5, 10**6 and 10**7 events unless told)
+Usage: import_large.py BUILD/bin/gpuprof [EVENTS]...        (10**5, 10**6 and 10**7 events by default)
 
-Writes a Kineto .json.gz of each size as a stream, in batches, into a temporary folder (ten million events take about
-90 MB there, their profile more), runs the commands on it as a user would and prints a table. The trace is synthetic:
-steps of a hundred launches, each with its kernel, so it says how the cost grows and not how a particular program
-reads. `profile` is `analyze` of what `import` wrote; `report` and each export read that, too. Exits 1 when a command fails, needs more than 1.5 GiB, or from a
-million events on takes more processor time per event, the kernel's included, than LINEAR allows over the size before.
+Writes a Kineto .json.gz of each size in batches into a temporary folder (ten million events take about 90 MB there,
+their profile more), runs the commands on it as a user would, and prints a table. The trace is synthetic: steps of a
+hundred launches, each with its kernel. So the table shows how the cost grows, not what a particular program's trace
+costs. `profile` is `analyze` of what `import` wrote; `report` and each export read that profile, too. The exit status is
+1 if a command fails or needs more than 1.5 GiB, or if, from a million events on, it takes more processor time per event
+(the kernel's included) than LINEAR times that of the size before.
 """
 
 import gzip
@@ -21,7 +22,7 @@ LAUNCHES = 100  # a step
 EVENTS_PER_STEP = 2 * LAUNCHES + 1
 LAUNCH_US, KERNEL_US, STEP_US = 8, 20, LAUNCHES * 24
 LIMIT_MIB = 1536
-LINEAR = 1.3  # CPU time per event against the size before: 1.15 is the aim, the rest is what two runs differ by
+LINEAR = 1.3  # CPU time per event relative to the size before: the aim is 1.15, the rest allows for differences between runs
 
 FORMATS = ("chrome", "speedscope", "folded", "json", "markdown", "openmetrics")
 
@@ -35,7 +36,7 @@ PAIR = (
 
 
 def write_trace(path, events):
-    """At least `events` complete events; returns how many."""
+    """Writes at least `events` complete events; returns how many."""
     steps = max(1, round(events / EVENTS_PER_STEP))
     with gzip.open(path, "wt", compresslevel=1) as out:
         out.write('{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"synthetic"}],"traceEvents":[\n')
@@ -51,7 +52,7 @@ def write_trace(path, events):
 
 
 def measure(command, folder):
-    """Seconds, CPU seconds, peak MiB and exit status of one command; its own, not those of all children so far."""
+    """Returns seconds, CPU seconds, peak MiB and exit status of one command, without those of earlier children."""
     with open(os.path.join(folder, "output"), "wb") as sink:
         start = time.monotonic()
         child = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What lines cost the steps that carry them: an eager PyTorch step of some hundred launches, called through nested modules, on the
-virtual GPU. Each step with lines is compared with the two beside it, which have none, in processor time of the whole process; the same
-of steps without lines is taken off. Usage: launch_lines.py BUILD PYTHON [ROUNDS [STEPS]]; PYTHON has a CUDA build of PyTorch 2. The
-aim is 3 %."""
+"""Measures what recording the program's lines costs the steps in which it is on: an eager PyTorch step of some hundred launches,
+called through nested modules, on the virtual GPU. Each step with lines is compared with the two steps beside it without lines, in
+processor time of the whole process. The same difference among steps without lines is subtracted. The aim is 3 %.
+Usage: launch_lines.py BUILD PYTHON [ROUNDS [STEPS]]; PYTHON has a CUDA build of PyTorch 2."""
 import json
 import os
 import sqlite3
@@ -35,7 +35,7 @@ WARM = 20  # steps until everything is loaded
 
 
 def run(build, python, folder, steps):
-    """Steps carry lines that a stretch covers."""
+    """A step counts as one with lines if a stretch of recorded lines covers it."""
     profile, script = os.path.join(folder, "x.gpuprof"), os.path.join(folder, "program.py")
     with open(script, "w", encoding="utf-8") as file:
         file.write(PROGRAM)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Does advice on data loading hold on real PyTorch, on this machine's CPUs? Each program of loading_programs.py is
-tried with the advice that it is given (`gpuprof try`), and the table is printed in Markdown.
+"""Tests whether advice on data loading holds with real PyTorch on this machine's CPUs. Each program of loading_programs.py is
+run with the advice that it gets (`gpuprof try`). Prints a table in Markdown.
 
-With --device virtual:MODEL those run that copy their batches to a GPU and load them in one worker or none.
+With --device virtual:MODEL the programs run that copy their batches to a GPU and load them in at most one worker.
 
 usage: loading.py BUILD [--python PYTHON] [--device DEVICE] [--epochs N] [--runs N] [--state FILE] [PROGRAM...]
 """
@@ -15,7 +15,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "loading_programs.py")
-# The model of what a step takes was made with these in view; the others were judged once, afterwards.
+# The model of the step time was developed with these programs; the others were judged once, afterwards.
 SEEN = ("cpu_inline io_inline tiny_inline tiny_workers crowded_workers crowded_trainer short_epochs short_epochs_spawn "
         "short_epochs_anew stream two_loaders prefetch_thread collate large_batches garbage uneven fed io_workers").split()
 HELD_OUT = ("mixed_inline tiny_beside_work short_epochs_inline stream_sharded subclass large_workers "
@@ -25,7 +25,7 @@ ABOUT_LOADING = ("data-loading", "num-workers", "worker-startup", "gc-pauses")
 
 
 def trial(args, name, folder):
-    """What `try` says of the first advice with a setting, or why there is none."""
+    """Returns what `try` says of the first advice that has a setting, or why there is none."""
     command = [args.python, "-W", "ignore", PROGRAMS, name, str(args.epochs)]
     profile = os.path.join(folder, name + ".gpuprof")
     tool = os.path.join(args.build, "bin", "gpuprof")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Small PyTorch programs whose step is decided by how data is loaded: what `bench/loading.py` tries advice on.
+"""Small PyTorch programs whose step time depends on how data is loaded. `bench/loading.py` tries advice on them.
 
 usage: loading_programs.py NAME [EPOCHS]
 """
@@ -17,14 +17,14 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def burn(ms):
-    """So much CPU time of this thread, whatever else runs."""
+    """Uses this much CPU time of the calling thread, however busy the machine is."""
     end = time.thread_time() + ms / 1e3
     while time.thread_time() < end:
         pass
 
 
 class Made(Dataset):
-    """Samples that cost CPU time, sleep (a disk, a network), and have a size."""
+    """Samples that cost CPU time, sleep (as for a disk or a network), and have a size."""
 
     def __init__(self, samples, cpu_ms=0.0, sleep_ms=0.0, floats=16):
         self.samples, self.cpu_ms, self.sleep_ms, self.floats = samples, cpu_ms, sleep_ms, floats
@@ -41,7 +41,7 @@ class Made(Dataset):
 
 
 class Scaled(Made):
-    """Samples that tensor operations make, which leave Python's lock to other threads."""
+    """Samples made by tensor operations, which release Python's lock for other threads."""
 
     def __getitem__(self, i):
         image = torch.nn.functional.interpolate(torch.rand(1, 3, 400, 400), size=(224, 224), mode="bilinear")
@@ -57,7 +57,7 @@ class Uneven(Made):
 
 
 class Stream(IterableDataset):
-    """Delivers everything to whoever asks."""
+    """Gives all samples to every worker that asks."""
 
     def __init__(self, samples, cpu_ms):
         self.samples, self.cpu_ms = samples, cpu_ms
@@ -78,7 +78,7 @@ class Sharded(Stream):
 
 
 class Loader(DataLoader):
-    """A subclass of the program's own."""
+    """A subclass of DataLoader that the program defines itself."""
 
 
 def slow_collate(samples):
@@ -147,7 +147,7 @@ def crowded_workers(n):
 
 
 def crowded_trainer(n):
-    """The training itself wants all cores."""
+    """The training itself uses all cores."""
     torch.set_num_threads(2)
     trainer, weights = Trainer(), torch.ones(700, 700)
     for _ in range(n):
@@ -265,10 +265,10 @@ def io_workers(n):
                                        persistent_workers=True))
 
 
-# ---- beside a GPU, on which the step takes no time -------------------------------------------------
+# ---- with a GPU, on which the step takes no time -------------------------------------------------
 
 def gpu_python(n):
-    """The worker's queue waits for Python's lock."""
+    """The queue of the worker's batches waits for Python's lock."""
     Trainer().epochs(n, DataLoader(Made(50 * 16, cpu_ms=1), batch_size=16, num_workers=1, persistent_workers=True))
 
 

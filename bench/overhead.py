@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What profiling costs the program: train_conv's own median step without recording, armed (`run --armed`, nobody asks), with the
-marks of its steps alone (`run --range none`, as reruns of `try` record), and with all recorded, in turn (A B C D D C B A ...), so that a drifting machine
-does not decide. Usage: overhead.py BUILD [ROUNDS [DEFECT]]. On the virtual GPU the device's part of a step is modelled and
-exact: what is measured is what the host adds to it. `launch-bound` is the sensitive case."""
+"""Measures what recording costs the program: train_conv's own median step in four modes: without recording; armed (`run --armed`,
+no window is asked for); with only the marks of its steps (`run --range none`, as reruns of `try` record); and with everything
+recorded. The modes take turns (A B C D D C B A ...), so that a drift of the machine affects all of them. On the virtual GPU the
+device's part of a step is modelled and exact, so the difference is what the host adds. `launch-bound` is the sensitive case.
+Usage: overhead.py BUILD [ROUNDS [DEFECT]]."""
 import os
 import re
 import statistics

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What the Python hook costs a program: a loop of 20,000 cheap steps, and its start, with and without
+"""Measures what the Python hook costs a program: a loop of 20,000 cheap steps, and the program's start, with and without
 `gpuprof run`, in pairs that take turns.
 
 usage: python_hook.py BUILD [--budget US] [--pairs N] [--device NAME] [PYTHON ...]
-    PYTHON   interpreters with PyTorch; none named: /usr/bin/python3 and those of $GPUPROF_TEST_PYTHONS
-    NAME     virtual:MODEL, for a CUDA build of PyTorch: also the start of a program that uses this GPU, beside the same
-             with nothing recorded (`run --no-record`)
-    status 1 when a step costs more than US (8) or the start of a program more than 0.3 s (0.5 s on a GPU); 77 no PyTorch
+    PYTHON   interpreters with PyTorch; by default /usr/bin/python3 and those of $GPUPROF_TEST_PYTHONS
+    NAME     virtual:MODEL, for a CUDA build of PyTorch: also the start of a program that uses this GPU, compared with
+             the same start without recording (`run --no-record`)
+    exit status 1 if a step costs more than US (8) or the start of a program more than 0.3 s (0.5 s on a GPU); 77
+    without PyTorch
 """
 import argparse
 import json
@@ -60,7 +61,7 @@ def has_torch(python):
 
 
 def paired(measure, program, gpuprof, count, without=()):
-    """Pairs of what is measured without and with gpuprof; which comes first takes turns."""
+    """Measures pairs without and with gpuprof; which of the two comes first alternates."""
     pairs = []
     for n in range(count):
         both = [[*without, *program], [*gpuprof, *program]]
@@ -73,7 +74,7 @@ def judge(python, gpuprof, options):
     steps = paired(loop, [python, "-W", "ignore", "-c", LOOP], gpuprof, options.pairs)
     plain = statistics.median(p[0] for p, _ in steps)
     between = statistics.median(t[0] - p[0] for p, t in steps)
-    # other programs only add to a run: the best of each side is the least disturbed
+    # other programs only make a run longer: the shortest run of each side is the least disturbed
     costs = min(t[0] for _, t in steps) - min(p[0] for p, _ in steps)
     print(f"{python}: step {plain:.2f} us, the hook costs {costs:.2f} us (best of {len(steps)} medians over 20,000 steps on either "
           f"side; {between:+.2f} us in the median of the pairs; budget {options.budget:g} us)")
@@ -90,7 +91,7 @@ def judge(python, gpuprof, options):
 
 
 def start_on(python, gpuprof, options):
-    """The start of a program on the GPU: PyTorch, a context and a kernel."""
+    """Measures the start of a program on the GPU: PyTorch, a context and a kernel."""
     on = [*gpuprof[:-1], "--device", options.device, "--"]
     program = [python, "-c", "import torch; torch.ones(1, device='cuda').item()"]
     bare = [*on[:2], "--no-record", "-q", "--device", options.device, "--"]

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Processor time and peak memory of a process for jobs of many ranks, each with about 4,800 events.
+"""Measures processor time and peak memory of a process for jobs of many ranks, each with about 4,800 events.
 
-Usage: ranks.py BUILD/bin/gpuprof [--of TRACE] [RANKS]...        (8, 64, 256 and 1024 unless told; with --of 8 and 64)
+Usage: ranks.py BUILD/bin/gpuprof [--of TRACE] [RANKS]...        (8, 64, 256 and 1024 by default; with --of 8 and 64)
 
-Writes a Kineto .json.gz for each rank (8 steps of 4 exchanges and 74 kernels between two of them; a quarter of the ranks late
-together) into a temporary folder, and runs `analyze` on the folder, `reduce`, and `analyze` and `report` on what reduce wrote; where
-gpuprof-mpi was built also that, with two processes. Peak memory is that of the largest process. With --of the ranks are copies
-of a recorded rank, its time bent so that one rank is late (ranks_copies.py). Exits 1 where the late ranks are not named.
+Writes a Kineto .json.gz for each rank into a temporary folder: 8 steps of 4 exchanges, with 74 kernels between two exchanges; a
+quarter of the ranks are late together. Then it runs `analyze` on the folder, `reduce`, and `analyze` and `report` on what reduce
+wrote; if gpuprof-mpi was built, that too, with two processes. Peak memory is that of the largest process. With --of the ranks are
+copies of a recorded rank whose times are changed so that one rank is late (ranks_copies.py). The exit status is 1 if gpuprof does
+not name the late ranks.
 """
 import gzip
 import os
@@ -50,10 +51,10 @@ def write_rank(folder, rank, ranks, late, chance):
 
 
 def write_ranks(folder, ranks, trace):
-    """Returns what the answer says of the late ones."""
+    """Returns the sentence about the late ranks that gpuprof's answer must contain."""
     chance, late = random.Random(1), range(ranks // 4, ranks // 2)
     if trace:
-        maker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ranks_copies.py")  # by itself: a child's peak begins with ours
+        maker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ranks_copies.py")  # a child's peak begins with its parent's
         subprocess.run([sys.executable, maker, trace, folder, str(ranks), str(ranks // 3)], check=True)
         return f"rank {ranks // 3} is late"
     for rank in range(ranks):

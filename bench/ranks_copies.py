@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Copies of a recorded rank (a Kineto trace of PyTorch), one for each rank of a job: beside another clock, each has its own time
-of arrival at every collective, and all leave it together. Time in between is stretched, so events keep their order.
+"""Makes copies of a recorded rank (a Kineto trace of PyTorch), one for each rank of a job. Each copy has its own clock and its own
+times of arrival at the collectives; all ranks leave a collective together. The time in between is stretched, so events keep their
+order.
 
 Usage: ranks_copies.py TRACE.json.gz FOLDER RANKS LATE_RANK...
 """
@@ -18,7 +19,7 @@ RANK = re.compile(r'"rank": \d+, "world_size": \d+')
 
 
 def collectives(text):
-    """Start and end, in order; those that begin before the one before has ended are left out."""
+    """Start and end of each collective, in order. One that begins before the previous one has ended is left out."""
     found = []
     for start, dur in sorted((float(a), float(b)) for a, b in COLLECTIVE.findall(text)):
         if not found or start > found[-1][1]:
@@ -27,7 +28,7 @@ def collectives(text):
 
 
 def arrivals(found, ranks, late, chance):
-    """Per rank the new starts, and the common ends. A late rank is late where some computing came before."""
+    """Returns the new starts for each rank, and the common ends. A late rank is late only where it computed before."""
     starts, ends, at = [[] for _ in range(ranks)], [], found[0][0]
     for i, (start, end) in enumerate(found):
         work = start - found[i - 1][1] if i else 0
@@ -39,7 +40,7 @@ def arrivals(found, ranks, late, chance):
 
 
 def bent(found, starts, ends, shift):
-    """The map from recorded to new time: linear between the ends of collectives, a constant shift outside."""
+    """Returns the map from recorded to new times: linear between the ends of collectives, a constant shift before and after."""
     old = [t for pair in found for t in pair]
     new = [t for pair in zip(starts, ends) for t in pair]
 

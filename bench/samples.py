@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What the samples of Python's lines cost: a program that computes in functions forty deep and launches work for the GPU, and two
-helpers that compute, without samples (GPUPROF_SAMPLES=0) and with them, in turn. Usage: samples.py BUILD [ROUNDS [SECONDS]].
-The sampler's own processor time, as a share of one core (the aim is 1 %), and the processor time that the program takes for the
-same work."""
+"""Measures what sampling Python's lines costs: a program that computes in functions forty deep and launches GPU work, and two helper
+processes that compute, without samples (GPUPROF_SAMPLES=0) and with them, in turn. It prints the sampler's own processor time as
+a share of one core (the aim is 1 %), and the processor time that the program takes for the same work.
+Usage: samples.py BUILD [ROUNDS [SECONDS]]."""
 import json
 import os
 import sqlite3

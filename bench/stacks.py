@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the stacks behind long calls cost: tests/programs/waits.c, which waits at six places in each step and on a second
-thread, without stacks (GPUPROF_STACKS=0) and with them, in turn. Usage: stacks.py BUILD [ROUNDS [STEPS]]. CPU: of the program
-and of gpuprof together, as a share of one core; the difference is the cost, and the aim is 1 % of a core."""
+"""Measures what recording the stacks of long calls costs: tests/programs/waits.c, which waits at six places in each step and on a
+second thread, without stacks (GPUPROF_STACKS=0) and with them, in turn. The CPU figure is that of the program and gpuprof
+together, as a share of one core; the difference is the cost, and the aim is 1 % of a core. Usage: stacks.py BUILD [ROUNDS [STEPS]]."""
 import os
 import resource
 import sqlite3

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What a launch costs the thread that makes it when 1, 4, 16 and 64 threads launch at once: without recording and with, in
-turn, as processor time of the thread that had the least. The difference holds CUPTI's part (the virtual one's) too;
-`agent_cost` tells the agent's own. Usage: storm.py BUILD [ROUNDS]."""
+"""Measures what recording adds to a launch for the thread that makes it, when 1, 4, 16 and 64 threads launch at once: without and
+with recording, in turn, as processor time of the thread that needed least. The difference includes the cost of CUPTI (here the
+virtual one); `agent_cost` measures the agent's own cost. Usage: storm.py BUILD [ROUNDS]."""
 import os
 import re
 import subprocess

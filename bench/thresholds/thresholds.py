@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Which answers hang on which threshold: varies each row of the analyzer's limits.def by a fifth down and up, and compares what
-`gpuprof analyze --json` says of recordings. Whole numbers move by one at least; shares stay below one; of a range all values move.
+"""Which answers depend on which threshold: varies each row of the analyzer's limits.def by a fifth down and up, and compares what
+`gpuprof analyze --json` says about recordings. Whole numbers move by at least one; shares stay below one; all values of a range move.
 
     bench/thresholds/thresholds.py BUILD [--rows REGEX] [--off] [--as-given] [--jobs N] [--write FILE.tsv] [RECORDING...]
 
-BUILD is configured with -DGPUPROF_VARY=ON and has gpuprof. Without recordings the script takes the small ones of ../shared/traces
-and records train_conv with each of its defects on the virtual GPU, if BUILD has it. Of a recording whose steps are marked it makes
-a copy without the marks, so that the search for steps has something to do; --as-given makes none. --rows chooses rows. --off puts
-each row at zero and out of reach instead: a row that no recording then notices may go. The table names, for each row that changes
-an answer and each direction, the recordings and what changes: class of the verdict, order of the findings, source, count or
-length of the steps, other numbers by more than 5 %. Exit status 0: all was asked, whatever changed."""
+BUILD is configured with -DGPUPROF_VARY=ON and contains gpuprof. Without recordings the script uses the small ones of
+../shared/traces and records train_conv with each of its defects on the virtual GPU, if BUILD has it. For each recording whose steps
+are marked it adds a copy without the marks, so that the search for steps is tested, too; --as-given adds none. --rows chooses rows.
+--off sets each row to zero and to an unreachable value instead: a row that then changes no answer may be removed. The table names,
+for each row and direction that changes an answer, the recordings and what changes: class of the verdict, order of the findings,
+source, count or length of the steps, other numbers by more than 5 %. Exit status 0: all recordings were analysed, whatever changed."""
 import argparse
 import concurrent.futures
 import glob
@@ -28,14 +28,14 @@ ROW = re.compile(r'LIMIT_(INT|REAL|SPAN|RANGE)\((\w+),\s*(.+?),\s*"([^"]*)",\s*(
 FIFTH = (("a fifth less", 0.8), ("a fifth more", 1.2))
 OFF = (("zero", 0), ("out of reach", 1e6))
 MOVED = 0.05     # of a number's value
-NOTHING = 0.01   # of a millisecond or a percent: less is no number of a report
-LARGE = 400_000  # bytes: of the recordings of others, larger ones take too long
+NOTHING = 0.01   # of a millisecond or a percent: reports show no smaller numbers
+LARGE = 400_000  # bytes: larger recordings of other people take too long
 MARK = b"ProfilerStep#"
 STEPS = 24       # of each trainer
 
 
 def rows_of(pattern):
-    """(name, value, unit, source) of each row, room by room."""
+    """Yields (name, value, unit, source) of each row whose name matches, from the limits.def of all folders."""
     for path in sorted(glob.glob(os.path.join(ROOT, "analyzer", "**", "limits.def"), recursive=True)):
         with open(path, encoding="utf-8") as f:
             for _, name, value, unit, source in ROW.findall(f.read()):
@@ -46,7 +46,7 @@ def rows_of(pattern):
 # ---- recordings ----
 
 def unmarked(path, folder):
-    """A copy without the marks of its steps, or None: there are none."""
+    """Makes a copy without the marks of the steps; None if there are no marks."""
     name = os.path.basename(path)
     copy = os.path.join(folder, "unmarked-" + name)
     if name.endswith(".json.gz"):
@@ -67,7 +67,7 @@ def unmarked(path, folder):
 
 
 def trainers(build, folder):
-    """Records train_conv with each of its defects; prints the paths."""
+    """Records train_conv with each of its defects; yields the paths."""
     program = os.path.join(build, "bin", "train_conv")
     listed = subprocess.run([program, "--defect", "list"], capture_output=True, text=True, check=True).stdout
     for defect in ["none"] + [line.split("\t")[0] for line in listed.splitlines()]:
@@ -93,7 +93,7 @@ def recordings(options, folder):
 # ---- answers ----
 
 def numbers(value, at=""):
-    """Path and value of each number in an answer."""
+    """Yields path and value of each number in an answer."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from numbers(inner, f"{at}.{key}")
@@ -105,7 +105,7 @@ def numbers(value, at=""):
 
 
 def answer(options, path, varied=""):
-    """What gpuprof says; None when it says nothing."""
+    """Returns gpuprof's answer; None if it gives none."""
     done = subprocess.run([os.path.join(options.build, "bin", "gpuprof"), "analyze", "--json", path], capture_output=True, text=True,
                           timeout=600, check=False, env={**os.environ, "GPUPROF_VARY": varied})
     return json.loads(done.stdout) if done.returncode == 0 and done.stdout else None
@@ -116,7 +116,7 @@ def moved(a, b):
 
 
 def changes(old, new):
-    """Words for what differs between two answers."""
+    """Returns words for what differs between two answers."""
     if new is None:
         return ["no answer"]
     found = []
@@ -141,7 +141,7 @@ def changes(old, new):
 # ---- the table ----
 
 def ask(options, pool, old, rows):
-    """Name of the row and direction: list of 'recording: changes'."""
+    """Returns, for the row's name and the direction, a list of 'recording: changes'."""
     asked = {(row[0], way, path): pool.submit(answer, options, path, f"{row[0]}={factor}")
              for row in rows for way, factor in options.factors for path in old}
     told = {}

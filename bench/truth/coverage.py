@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many recordings of others that have findings carry a prediction, and why the others do not.
+"""Counts how many recordings by other people that have findings also get a prediction, and why the others do not.
 Usage: coverage.py GPUPROF FOLDER --write docs/accuracy/coverage.tsv"""
 import collections
 import json
@@ -20,7 +20,7 @@ def answers(gpuprof, folder):
 
 
 def reason(r):
-    """In words that do not name the recording."""
+    """Words the reason without naming the recording."""
     replay = r["replay"] or {}
     if not replay.get("trusted"):
         return replay.get("why_not") or "nothing was replayed"

@@ -1,12 +1,12 @@
-"""Programs that nobody chose: a trainer, a size and a handful of habits, drawn at random.
+"""Programs that were not chosen by hand: a trainer, a size and a handful of habits, drawn at random.
 
-The planted cases of truth.py have one or two faults each, and the engine was built with them in view. A drawn
-program has any number of faults, in sizes that no case has, so that it judges bounds and intervals where they
-were not tuned. The same seed draws the same programs.
+The planted cases of truth.py have one or two faults each, and the engine was developed with them in view. A drawn
+program has any number of faults, in sizes that no case has. So it tests bounds and intervals where they were not
+tuned. The same seed draws the same programs.
 """
 import random
 
-# habit -> choices; the first one is the trainer's own default, and is drawn half of the time. Periods divide four steps: the
+# habit -> choices; the first one is the trainer's default and is drawn half of the time. Periods divide four steps: the
 # trainers measure their pace over four (reference_workloads/common/clock.h).
 PICTURES = {
     "depth": ["50", "18", "34", "101"],
@@ -49,14 +49,14 @@ TEXT = {
     "host-overhead-us": ["0", "5", "15"],
 }
 HABITS = {"train_conv": PICTURES, "train_amp": PICTURES, "train_gpt": TEXT}
-# Types of the matrix work that each trainer is for and each GPU has.
+# Types of matrix arithmetic that each trainer supports and each GPU has.
 PRECISIONS = {"train_conv": ["bf16", "fp32", "tf32", "fp16"], "train_amp": ["fp16"],
               "train_gpt": ["bf16", "fp32", "tf32"]}
 OLD = {"t4", "v100"} # no bf16, no tf32
 
 
 def program(rng, trainer, model):
-    """The arguments of one drawn program."""
+    """Returns the arguments of one drawn program."""
     args = []
     for habit, choices in HABITS[trainer].items():
         value = choices[0] if rng.random() < 0.5 else rng.choice(choices)
@@ -67,7 +67,7 @@ def program(rng, trainer, model):
 
 
 def draw(count, seed, trainers, models):
-    """[(name, trainer, model, arguments)], `count` of them."""
+    """Returns `count` rows of (name, trainer, model, arguments)."""
     rng, out = random.Random(seed), []
     for i in range(count):
         trainer, model = rng.choice([t for t in trainers if t in HABITS]), rng.choice(models)

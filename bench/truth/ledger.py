@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""The ledger of savings: each prediction for a real card beside what the change brought there, misses included.
+"""The ledger of savings: each prediction for a real card beside what the change saved there, misses included.
 
 Rows come from the tables in docs/accuracy/ and docs/measurements/, as the engine of that day predicted them, and from the
-before/after pairs in FOLDER (pairs.tsv), as this GPUPROF predicts them. The half of a row is drawn by a hash of its names, so that
-nobody chooses it. For each kind of change the seen half says by how much its intervals have to be wider (split-conformal: the
-ceil(0.8 (n + 1))-th smallest miss), the other half whether they then hold. Of a kind with fewer than LEAST rows that would be the
-worst miss; it takes what all kinds say together. One recorded step is as wide as its kind: what one step does not show, the replay
-adds itself (docs/accuracy/few_steps.tsv). Misses count from the range of the reruns where there are several, for what differs from run to
-run of one program is no error of a prediction, and in logarithms of the odds, saved to left. Of the scales in the table it is one by
-which intervals are narrow, and the one by which their low ends stay above nothing.
-The engine widens by the table (analyzer/advice/limits.def). It is made of intervals as they were before that, `replayed`, so nothing is
-widened twice; `told` is what a user is told, by old engines as today's would tell it. An interval holds where the measured median lies in
-it, and meets the runs where some of them do.
+before/after pairs in FOLDER (pairs.tsv), as this GPUPROF predicts them. A hash of a row's names assigns it to one of two halves, so
+that the choice is not ours. For each kind of change, the seen half determines by how much its intervals must be wider
+(split-conformal: the ceil(0.8 (n + 1))-th smallest miss), and the other half tests whether they then hold. For a kind with fewer than
+LEAST rows that quantile would be the worst miss, so such a kind takes the quantile of all kinds together. A prediction from one
+recorded step is widened like its kind: the replay itself adds for what one step cannot show (docs/accuracy/few_steps.tsv). If there
+are several reruns, a miss is counted from their range, because differences between runs of one program are not errors of a
+prediction. Misses are logarithms of the odds of saved to left time: of the scales in the table, intervals on this one are among the
+narrowest, and only on it their low ends stay above zero.
+
+The engine widens its intervals by the table (analyzer/advice/limits.def). The table is made of intervals before that widening,
+`replayed`, so nothing is widened twice; `told` is what a user is told; for rows of old engines it is what today's engine would tell.
+An interval holds if the measured median lies in it, and meets the runs if some of them lie in it.
 Usage: ledger.py GPUPROF FOLDER --write docs/ledger.tsv docs/accuracy/intervals.tsv
        ledger.py --check docs/ledger.tsv docs/accuracy/intervals.tsv: does the table follow from the rows, and the engine from the table?"""
 import hashlib
@@ -27,7 +29,7 @@ COLUMNS = ("source", "device", "program", "change", "kind", "step before, ms", "
            "measured %", "measured: least", "most", "replayed", "told", "engine", "in view when predicted", "half")
 KINDS = ("structural", "kernel", "host-limited", "one step only")
 AGREE = 1  # %, added to what is saved and to what is left: WHATIF_AGREE
-LEAST = 9  # rows of which the quantile is not the worst miss
+LEAST = 9  # fewest rows for which the quantile is not simply the worst miss
 
 
 def odds(p):
@@ -41,7 +43,7 @@ def of_odds(x):
 
 
 def points(scale):
-    """A scale of points by a share of what depends on the middle: from, and back."""
+    """Scales points by a share of what depends on the middle: returns the map and its inverse."""
     return (lambda p, mid: p / scale(mid)), (lambda x, mid: min(max(x * scale(mid), 0), 100))
 
 
@@ -65,7 +67,7 @@ def kind(change, steps=None):
 
 
 def engine_misses():
-    """What the engine widens by, in logarithms of odds, by kind."""
+    """Returns by how much the engine widens, in logarithms of odds, for each kind."""
     with open(os.path.join(TOP, "analyzer", "advice", "limits.def"), encoding="utf-8") as f:
         by = {name: float(x) for name, x in re.findall(r"ADVICE_MISS_(\w+), ([\d.]+)", f.read())}
     return dict(zip(KINDS, (by["STRUCTURAL"], by["KERNEL"], by["HOST"], max(by.values()))))
@@ -84,7 +86,7 @@ def widened(what, mid, low, high):
 
 
 def held(span, measured):
-    """Nobody predicts a loss: it is no miss of an interval that begins at nothing, and no hit."""
+    """'hit' or 'miss'; 'loss' if the change made the step longer and the interval begins at zero, because the engine predicts no losses."""
     return ("hit" if span[0] - TOLERANCE <= measured <= span[1] + TOLERANCE else
             "loss" if measured < 0 and span[0] == 0 else "miss")
 
@@ -105,7 +107,7 @@ def row(source, device, program, change, what, step, predicted, measured, engine
 
 
 def of_h200(path):
-    """The tables of what was predicted and rerun on the card."""
+    """Reads the tables of what was predicted and rerun on the card."""
     view = engine = ""
     with open(path, encoding="utf-8") as f:
         for line in f:
@@ -122,7 +124,7 @@ def of_h200(path):
 
 
 def of_table(path, source, device, engine, view):
-    """Tables with `predicted` as "58.3 (41.9 to 62.0)"."""
+    """Reads tables that write `predicted` as "58.3 (41.9 to 62.0)"."""
     with open(path, encoding="utf-8") as f:
         head, *lines = [line.rstrip("\n").split("\t") for line in f]
     for cells in lines:
@@ -163,7 +165,7 @@ def of_pairs(gpuprof, folder):
 
 
 def runs(x):
-    """The range of what was measured."""
+    """Returns the range of the measured savings."""
     measured = [float(c) for c in x[11:14] if c != ""]
     return min(measured), max(measured)
 
@@ -174,7 +176,7 @@ def meets(x, at):
 
 
 def miss(x, scale=SCALE):
-    """By how much the replay's interval fails the runs, on that scale. A loss counts as nothing saved."""
+    """Returns by how much the replay's interval misses the runs, on that scale. A loss counts as a saving of zero."""
     to, mid = SCALES[scale][0], float(x[6])
     least, most = (to(max(m, 0), mid) for m in runs(x))
     return max(to(float(x[7]), mid) - most, least - to(float(x[8]), mid), 0)
@@ -186,13 +188,13 @@ def quantile(misses):
 
 
 def width(x, by, scale):
-    """Of the interval in points, so much wider."""
+    """Returns the width of the interval in points after it was widened by this much."""
     low, high = wider(*(float(c) for c in x[6:9]), by, scale)
     return high - low
 
 
 def fit(rows, what, scale=SCALE):
-    """The quantile of the seen half; whether it is of all kinds."""
+    """Returns the quantile of the seen half, and whether it is that of all kinds."""
     seen = [x for x in rows if x[6] != "" and x[-1] == "seen"]
     own = [x for x in seen if x[4] == what]
     return quantile([miss(x, scale) for x in (own if len(own) >= LEAST else seen)]), len(own) < LEAST
@@ -223,7 +225,7 @@ def read(path):
 
 
 def check(ledger, table):
-    """Yields what is wrong."""
+    """Yields each inconsistency."""
     rows, lines = read(ledger)[1:], read(table)
     if [tuple(str(c) for c in line) for line in intervals(rows)] != lines:
         yield f"{table} does not follow from {ledger}: make ledger"

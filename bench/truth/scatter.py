@@ -1,27 +1,27 @@
-"""What runs of one program say of a saving when they differ among themselves: no prediction can be judged more finely."""
+"""What the runs of one program say about a saving if they differ among themselves: a prediction cannot be judged more finely."""
 
-WIDE_POINTS = 10 # of the step: reruns that say no more than this do not decide about 2 or 3 points
+WIDE_POINTS = 10 # of the step: reruns that scatter by more than this cannot decide about 2 or 3 points
 
 
 def saved_range(base, with_it):
-    """Least and most of the step saved, in percent, over all pairs of one run without and one with the change."""
+    """Least and largest saving, in percent of the step, over all pairs of a run without and a run with the change."""
     return 100 * (1 - max(with_it) / min(base)), 100 * (1 - min(with_it) / max(base))
 
 
 def overlaps(r):
-    """Does the predicted interval share a value with the measured range? Of a bound: does a pair of runs keep it?"""
+    """True if the predicted interval and the measured range have a value in common. For a bound: true if one pair of runs respects it."""
     if r["mid"] is None:
         return r["bound"] is not None and r["measured_low"] <= r["bound"] + 1
     return r["low"] <= r["measured_high"] and r["measured_low"] <= r["high"]
 
 
 def undecided(r):
-    """Neither a hit nor a miss: the runs scatter widely, and some of them agree with the prediction."""
+    """True if the prediction is neither a hit nor a miss: the runs scatter widely, and some of them agree with it."""
     return r["measured_high"] - r["measured_low"] > WIDE_POINTS and overlaps(r)
 
 
 def said(rows):
-    """A sentence for the summary."""
+    """Returns a sentence for the summary."""
     rows = [r for r in rows if r["mid"] is not None]
     if not rows:
         return []

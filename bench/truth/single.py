@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""One run, one answer: how often a single run of a planted defect finds it. Records every trainer with each of its
-defects N times, asks once each, and counts. No run is repeated because of what it said.
+"""One run, one answer: how often a single run of a planted defect is enough to find it. Records every trainer with each of its
+defects N times, analyses each recording once, and counts. A run is never repeated because of its answer.
 
     bench/truth/single.py BUILD [DEFECT...] [--runs 20] [--steps 30,60] [--models a100-80,h200,v100]
                     [--trainers train_conv,train_ddp] [--busy-neighbour] [--note TEXT] [--seconds S] [--state FILE]
                     [--write docs/accuracy/single.tsv]
 
-BUILD is the build folder. --busy-neighbour keeps one core busy with another program meanwhile. Each run is a line of
---state, so that --seconds ends a call cleanly and the next one goes on where it stopped. --write makes the tables of
-all that --state holds; --note says there what else the machine did. Exit status: 0 when every run worked, whatever the
-rates say; `done` says whether runs are left.
+BUILD is the build folder. --busy-neighbour keeps one core busy with another program meanwhile. Each run is a line in
+--state, so that --seconds ends a call cleanly and the next call continues where it stopped. --write makes the tables of
+everything in --state; --note adds there what else the machine did. Exit status: 0 if every run worked, whatever the
+rates are; `done` says whether runs are left.
 """
 import argparse
 import collections
@@ -24,10 +24,10 @@ sys.path[:0] = [os.path.join(HERE, "../../tests/e2e"), os.path.join(HERE, "../..
 from ranks import WHERE  # noqa: E402
 from support import Build, lacks_cores, planted  # noqa: E402
 
-# Defects of train_ddp that cost nothing on most devices with two ranks: where they cost, and with how many ranks.
+# Defects of train_ddp that cost nothing on most devices with two ranks: the devices and numbers of ranks where they do cost time.
 COSTLY = {d: WHERE[d] for d in ("no-overlap", "one-bucket", "missing-no-sync", "dp")}
 TRAINERS = ["train_conv", "train_amp", "train_gpt", "train_ddp"]
-# What a model needs beside the defect's settings. A defect of the precision chooses it itself.
+# Arguments that a model needs in addition to the defect's. A defect of the precision sets the precision itself.
 EXTRA = {"v100": ["--precision", "fp16"], "t4": ["--precision", "fp16"]}
 PRECISION = "tensor-cores"
 AIM_FOUND, AIM_FIRST = 99, 97  # % of the runs
@@ -41,7 +41,7 @@ def defects_of(build, trainer):
 
 
 def answer_of(analysis, rule):
-    """What is said of the rule: found, or why not."""
+    """Returns what the answer says about the rule: found, or why not."""
     if any(f["rule"] == rule for f in analysis["findings"]):
         return "found", ""
     for key, word, why in (("cannot_tell", "cannot tell", "missing"), ("suppressed", "not now", "why"),
@@ -61,7 +61,7 @@ class Single:
         self.count = collections.Counter((Cell(*(r[k] for k in Cell._fields)), r["neighbour"]) for r in self.runs)
 
     def wanted(self):
-        """Runs in turn, so that a call that is cut short has seen a little of everything."""
+        """Lists the runs in alternation, so that a call that is cut short has measured a little of everything."""
         o, cells = self.options, []
         for trainer in o.trainers:
             for defect, rule in defects_of(self.build, trainer):
@@ -81,7 +81,7 @@ class Single:
                 *ranks, *extra]
 
     def measure(self, cell, rule):
-        """The first finding counts; 16-bit arithmetic is left out where train_ddp computes in TF32: that advice is right."""
+        """The first finding counts. Advice to use 16-bit arithmetic is ignored if train_ddp computes in TF32: that advice is right."""
         profile = self.build.path("single.gpuprof")
         run = self.build.run([self.build.gpuprof, "run", "-q", "-f", "--device", "virtual:" + cell.model, "-o", profile,
                               "--", *self.command(cell, rule)])
@@ -91,7 +91,7 @@ class Single:
         names = [f["rule"] for f in analysis["findings"] if cell.trainer != "train_ddp" or f["rule"] != PRECISION]
         answer, why = answer_of(analysis, rule)
         if answer != "found" and lacks_cores(analysis):
-            answer = "cannot tell"  # the verdict says that the training thread had no core
+            answer = "cannot tell"  # the verdict says that the training thread waited for a core
         row = {**cell._asdict(), "rule": rule, "neighbour": self.options.busy_neighbour, "answer": answer, "why": why,
                "first": names[0] if names else None, "step_ms": analysis["steps"]["median_ms"],
                "load": round(os.getloadavg()[0], 1),
@@ -153,7 +153,7 @@ def table(runs):
 
 
 def odd(runs):
-    """A line for each place where the defect was not found, or not first."""
+    """Returns a line for each group of runs in which the defect was not always the first finding."""
     out = []
     for where, rows in sorted(group(runs, "trainer", "defect", "model", "steps", "neighbour").items()):
         said = collections.Counter(f"{r['answer']}, first {r['first'] or 'nothing'}" for r in rows if r["first"] != r["rule"])
@@ -170,7 +170,7 @@ def words(text):
 def options_of(arguments):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("build")
-    p.add_argument("defects", nargs="*")  # straight behind BUILD: argparse takes them in one piece
+    p.add_argument("defects", nargs="*")  # must follow BUILD directly: argparse accepts positional arguments only in one piece
     p.add_argument("--runs", type=int, default=20)
     p.add_argument("--steps", type=lambda t: [int(n) for n in words(t)], default=[30, 60])
     p.add_argument("--models", type=words, default=["a100-80", "h200", "v100"])

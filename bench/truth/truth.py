@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Do the predictions come true? Records the reference trainer with a planted defect, asks for the
-predictions, reruns it unrecorded and interleaved without and with each change that was advised,
-and compares. Writes the table, failures included.
+predictions, reruns it without recording, alternately without and with each advised change, and
+compares. Writes the table, failures included.
 
     bench/truth/truth.py BIN [--state DIR] [--models t4,v100,a100-80,h100,h200] [--cases a,b] [--repeats N]
                    [--seconds S] [--only-predict] [--write docs/accuracy/truth.tsv] [--json FILE]
                    [--device auto]
 
 BIN is the folder of gpuprof and the trainers. Runs take real time: nothing else should use the
-machine's cores meanwhile. What was recorded and measured stays in DIR, so that the command can be
-called again to go on where it stopped (--seconds), and to judge another engine by the same runs
-(--only-predict). Exit status: 0 when every run worked, whatever the figures say.
+machine's cores meanwhile. Recordings and measurements stay in DIR, so that the command can be
+called again to continue where it stopped (--seconds), and to judge another version of the engine by
+the same runs (--only-predict). Exit status: 0 if every run worked, whatever the figures are.
 """
 import argparse
 import itertools
@@ -34,7 +34,7 @@ from support import planted  # noqa: E402
 
 TRAINERS = "train_conv,train_gpt,train_amp,train_ddp"
 
-# name -> (arguments, settings to rerun with besides those advised)
+# name -> (arguments, settings to rerun with in addition to the advised ones)
 NOTHING = {
     "sync every step, GPU saturated": ("--sync-every 1 --data fixed --precision fp32 --steps 14",
                                        ["sync_every=100"]),
@@ -56,7 +56,7 @@ SEVERAL = {
 
 
 def run(args, **env):
-    """What it prints; None when the program has no setting of that name, or refuses it."""
+    """Returns what the program prints; None if it has no setting of that name, or refuses it."""
     r = subprocess.run(args, capture_output=True, text=True, env={**os.environ, **env}, timeout=300)
     if (r.returncode and "there is no setting" in r.stderr) or " is refused" in r.stderr:
         return None
@@ -66,7 +66,7 @@ def run(args, **env):
 
 
 class Store:
-    """What was recorded and measured: profiles, and one line of JSON per rerun."""
+    """Recordings and measurements: profiles, and one line of JSON per rerun."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -80,7 +80,7 @@ class Store:
 
     @staticmethod
     def settings(arm):
-        """The same settings in another order are the same run."""
+        """Sorts the settings: the same ones in another order are the same run."""
         return ";".join(sorted(arm.split(";")))
 
     def add(self, model, case, arm, ms):
@@ -98,11 +98,11 @@ class Store:
 class Case:
     def __init__(self, name, kind, args, settings=(), rule=None, undo=None, trainer="train_conv"):
         self.name, self.kind, self.args, self.settings, self.rule = name, kind, args, settings, rule
-        self.undo = undo if isinstance(undo, dict) else {rule: undo} # rule -> what takes a planted defect out
+        self.undo = undo if isinstance(undo, dict) else {rule: undo} # rule -> what removes a planted defect
         self.trainer = trainer
 
     def argv(self, o, model):
-        """V100 and T4 have no bf16, the trainer's default. A real device: the trainer's own choice."""
+        """V100 and T4 have no bf16, the trainer's default. On a real device the trainer chooses."""
         args = [os.path.join(o.bin, self.trainer), "--steps", str(o.steps), *self.args.split()]
         told = "precision" in self.args or "fp32" in self.args or self.rule == "tensor-cores"
         old = model in ("v100", "t4") and not told
@@ -110,13 +110,13 @@ class Case:
 
 
 def defects(o, trainer):
-    """Rows of name, rule and what takes the defect out; none where the trainer is not built."""
+    """Returns rows of name, rule and what removes the defect; none if the trainer is not built."""
     program = os.path.join(o.bin, trainer)
     return [l.split("\t") for l in run([program, "--defect", "list"]).splitlines()] if os.path.exists(program) else []
 
 
 def drawn_cases(o):
-    """[(model, case)]: programs drawn at random."""
+    """Returns [(model, case)] of programs drawn at random."""
     trainers = [t for t in o.trainers.split(",") if defects(o, t)]
     undo = {rule: off for t in trainers for _, rule, off, *_ in defects(o, t) if off}
     return [(model, Case(name, "drawn", args, undo=undo, trainer=trainer))
@@ -140,7 +140,7 @@ def cases(o):
 
 
 def setting_of(case, f):
-    """What carries out advice or, where no setting does, takes the planted defect out."""
+    """Returns the setting that carries out the advice; if there is none, what removes the planted defect."""
     return f["setting"] or case.undo.get(f["rule"])
 
 
@@ -154,27 +154,27 @@ def report_of(o, profile, predict, case=None):
 
 
 def stack_of(report, case):
-    """All that is advised together, as far as settings carry it out, and what a step takes then; None
-    when that is one thing."""
+    """Returns everything that is advised together, as far as settings carry it out, and the step time with it; None
+    if that is only one change."""
     stack = (report.get("replay") or {}).get("stack", [])
     stack = list(itertools.takewhile(lambda s: setting_of(case, s), stack))
     return (";".join(setting_of(case, s) for s in stack), stack[-1]) if len(stack) > 1 else None
 
 
 def arms_of(report, case):
-    """The settings to rerun with: each that is advised, those of the case, and all advised at once."""
+    """Lists the settings to rerun with: each advised one, those of the case, and all advised ones at once."""
     one = [f["setting"] for f in report["findings"] if f["setting"]]
     together = stack_of(report, case)
     return [*case.settings, *one, *([together[0]] if together else [])]
 
 
 def differ(times):
-    """Do the runs of one arm differ by more than a steady machine's?"""
+    """True if the runs of one arm differ by more than 5 %, which runs on a steady machine do not."""
     return bool(times) and max(times) > 1.05 * min(times)
 
 
 def measure(o, store, model, case, deadline):
-    """Adds reruns until each arm has enough, and one more where they differ by over 5 %; False when time is up."""
+    """Adds reruns until each arm has enough, and one more if they differ by over 5 %; False if the time is up."""
     profile = store.profile(model, case.name)
     device = "auto" if o.device == "auto" else f"virtual:{model}"
     if not os.path.exists(profile):
@@ -203,7 +203,7 @@ def measure(o, store, model, case, deadline):
 
 
 def measured(o, store, model, case, deadline):
-    """measure(), where a program that fails on a real card leaves the other cases to be measured."""
+    """Like measure(), but a program that fails on a real card does not keep the other cases from being measured."""
     try:
         return measure(o, store, model, case, deadline)
     except (SystemExit, subprocess.TimeoutExpired) as why:
@@ -225,7 +225,7 @@ def saved_pct(store, model, case, arm):
 
 
 def row(store, model, case, report, what, arm, kind, mid, low, high, floor=0):
-    """Savings count in shares of the step: recorded and unrecorded steps differ a little."""
+    """Compares savings as shares of the step, because recorded and unrecorded steps differ a little."""
     step = report["breakdown_of_ms"]
     measured = saved_pct(store, model, case, arm)
     if measured is None:
@@ -245,7 +245,7 @@ def row(store, model, case, report, what, arm, kind, mid, low, high, floor=0):
 
 
 def why_missing(report, rule):
-    """What is said of a planted defect that was not advised against."""
+    """Returns what gpuprof says about a planted defect for which it gave no advice."""
     for kind, words in (("cannot_tell", "cannot tell"), ("suppressed", "not now")):
         for r in report.get(kind, []):
             if r["rule"] == rule:
@@ -266,7 +266,7 @@ def judge(o, store, model, case):
         rows.append(row(store, model, case, report, f["rule"], arm, f["error_class"], s["mid"],
                         s["low"], s["high"]))
     advised = {setting.split("=")[0] for setting in by_setting}
-    for arm in case.settings: # not advised: it is said to change a step by less than 1 %
+    for arm in case.settings: # not advised: gpuprof predicts that it changes a step by less than 1 %
         if arm.split("=")[0] not in advised and replay.get("trusted"):
             rows.append(row(store, model, case, report, "not advised", arm, "structural", 0, 0, 0,
                             floor=1))
@@ -291,7 +291,7 @@ def judge(o, store, model, case):
 
 
 def real_pairs(o):
-    """Recordings that others made on real GPUs, before and after one change: tests/golden/pairs.py judges the same."""
+    """Reads recordings that other people made on real GPUs, before and after one change; tests/golden/pairs.py judges the same ones."""
     folder = os.path.join(o.traces, "pairs")
     if not os.path.isfile(os.path.join(folder, "pairs.tsv")):
         return []

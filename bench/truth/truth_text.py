@@ -1,4 +1,4 @@
-"""What truth.py has judged: the figures that sum it up and the misses as Markdown, a row for each prediction as data."""
+"""Writes what truth.py has judged: the summary and the misses as Markdown, and a row for each prediction as data."""
 import statistics
 
 import scatter
@@ -22,12 +22,12 @@ def line(r):
 
 
 def cells(row):
-    """Of a row of Markdown."""
+    """Splits a row of Markdown into its cells."""
     return [c.strip().replace("`", "") for c in row.strip().strip("|").split("|")]
 
 
 def table(judged):
-    """Lines of values with tabs between: what was planted (one, several, nothing), then the columns of HEAD."""
+    """Returns lines of tab-separated values: what was planted (one defect, several, nothing), then the columns of HEAD."""
     out = ["\t".join(["planted", *cells(HEAD.split("\n", maxsplit=1)[0])])]
     for kind in ("one", "several", "nothing", "drawn"):
         for j in (j for j in judged if j["case"].kind == kind):
@@ -88,7 +88,7 @@ def misses(r):
 
 
 def apart(rows):
-    """What is off: rows that miss, and rows of which the runs decide nothing."""
+    """Splits rows that are off into misses and rows that the runs do not decide."""
     return [r for r in rows if not scatter.undecided(r)], [r for r in rows if scatter.undecided(r)]
 
 
@@ -100,7 +100,7 @@ def undecided_text(rows):
 
 
 def text(o, judged):
-    """Lines of Markdown: the figures that docs/accuracy.md quotes, and the misses."""
+    """Returns lines of Markdown: the figures that docs/accuracy.md quotes, and the misses."""
     what = ("programs drawn at random, with no fault planted" if o.drawn else "planted defects") + \
         (", on the virtual GPU" if all(j["virtual"] for j in judged) else f", on {judged[0]['model']}")
     out = [f"{len(judged)} recordings of {what}; each rerun {o.repeats} times with and without each change, in turn, once more where "
