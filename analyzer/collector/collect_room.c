@@ -40,15 +40,20 @@ void collect_look_at_room(struct collector *c)
 {
     struct statvfs st;
     int64_t now_ns = clock_monotonic_ns();
-    if (now_ns < c->next_room_ns || statvfs(c->dir, &st) != 0)
+    if (!c->keeper.commit || now_ns < c->next_room_ns || statvfs(c->dir, &st) != 0)
         return;
     c->next_room_ns = now_ns + look_ns;
     uint64_t room = (uint64_t)st.f_bavail * st.f_frsize;
     tell_spools(c, room);
-    bool any = room >= LEAST_ROOM;
-    for (size_t i = 0; i < c->spools.n && !any; i++)
-        any = !c->spools.at[i]->done && spool_has_spare(c->spools.at[i]);
-    if (any || c->out.limit.reached)
+    bool fits = room >= LEAST_ROOM, any_buffers = false;
+    for (size_t i = 0; i < c->spools.n && !fits; i++) {
+        struct spool *s = c->spools.at[i];
+        if (s->done)
+            continue;
+        any_buffers |= atomic_load(&s->h->counter[SPOOL_BUFFERS_MADE]) > 0;
+        fits = spool_has_spare(s);
+    }
+    if (fits || !any_buffers || c->out.limit.reached)
         return;
     c->out.limit.reached = c->out.limit.disk = true;
     c->out.limit.from_ns = INT64_MAX;

@@ -49,12 +49,12 @@ static int fall_back(struct recording *r, const struct err *why)
     return -1;
 }
 
-/* The spools' room is of use where they lie beside the profile. */
+/* The store calls this when it finds no space on the disk. The spools lie on the same one. */
 static bool make_room(void *self)
 {
     struct recording *r = self;
     r->full = true;
-    return r->collector && !r->folders->disk[0] && collect_make_room(r->collector);
+    return r->collector && collect_make_room(r->collector);
 }
 
 static uint32_t store_text(void *self, const char *s, size_t n)
