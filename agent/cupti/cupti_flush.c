@@ -36,6 +36,9 @@ enum {
     LATE_MS = 100,
     LATE_NAPS = 10,
     NAMES_MS = 500,
+    /* A flush comes sooner, after SOON_MS, if CUPTI has asked for so many buffers since the last. */
+    MANY_ASKED = 8,
+    SOON_MS = 2,
     LEAST_STACK = 1 << 20, /* bytes; by itself it would get what `ulimit -s` says */
 };
 enum finish { FINISH_NONE, FINISH_PLAIN, FINISH_FORCED };
@@ -209,6 +212,9 @@ static void charge_self(void)
 
 struct pace {
     int64_t next_flush_ns, next_anchor_ns, next_grow_ns;
+    /* The last flush, and how many buffers CUPTI had asked for by then. */
+    int64_t flushed_ns;
+    uint64_t buffers_asked;
     int flush_ms, walk_ms;
     uint32_t names; /* number of names at the last round */
     /* records: some came since the last anchor; alone: no thread of the program is left. */
@@ -218,6 +224,25 @@ struct pace {
 static int slower(int ms, int most)
 {
     return ms * 2 < most ? ms * 2 : most;
+}
+
+static void note_flush(struct pace *p, int64_t now_ns)
+{
+    p->flushed_ns = now_ns;
+    p->buffers_asked = cupti_buffers_asked();
+}
+
+/* Threads that come and go ask for a buffer each, and CUPTI returns it at the next flush only. Between
+ * two flushes these buffers are freed here; what was in them is handed over at the next one. */
+static void flush_soon(struct thread *t, struct pace *p, int64_t now_ns)
+{
+    if (cupti.waiting || peer_holds() || cupti_buffers_scarce() ||
+        cupti_buffers_asked() - p->buffers_asked < MANY_ASKED ||
+        now_ns - p->flushed_ns < SOON_MS * 1000000ll)
+        return;
+    note_flush(p, now_ns);
+    cupti.api.ActivityFlushAll(0);
+    p->records |= cupti_publish(t, false).records;
 }
 
 /* One round. Returns how long to sleep, in ns. */
@@ -232,12 +257,14 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
         /* No flush now: each one returns half-full buffers. */
         p->next_flush_ns = now + p->flush_ms * 1000000ll;
     } else if (now >= p->next_flush_ns) {
+        note_flush(p, now);
         struct cupti_progress more = peer_holds() ? cupti_publish(t, true) : flush(t, false);
         bool busy = done.buffers || more.buffers;
         done.records |= more.records;
         p->flush_ms = busy ? FLUSH_MS : slower(p->flush_ms, IDLE_MS);
         p->next_flush_ns = now + p->flush_ms * 1000000ll;
     }
+    flush_soon(t, p, now);
     if (atomic_exchange(&names_done, asked) != asked)
         futex_wake(&names_done);
     p->records |= done.records;

@@ -28,6 +28,7 @@ is() { # is WHAT "LINE"...: each line stands in what was seen
         fi
     done
 }
+count() { sed -n "s/^$1 //p" "$work/seen"; }
 ends() { # ends WHAT STATUS OUTPUT
     n=$((n + 1))
     if [ $status != "$2" ] || [ "$(cat "$work/out")" != "$3" ]; then
@@ -63,6 +64,11 @@ done
 run h200 30 churn # nobody empties the buffers of threads that were
 ends churn 0 "30 steps"
 is churn "kernels 3600" "named 3600" "dropped 0"
+n=$((n + 1))
+if [ "$(count "buffers made")" -gt 600 ]; then
+    echo "FAIL churn: $(count "buffers made") buffers for 3000 threads, one at a time"
+    bad=$((bad + 1))
+fi
 run h200 30 kill 3
 ends kill 137 "30 steps"
 is kill "$all" "$named" "ranges 30" "sealed 0"
@@ -89,7 +95,6 @@ full() { # full COMMAND: under a limit of file sizes that leaves the spool its f
     "$@"
     ulimit -S -f "$before"
 }
-count() { sed -n "s/^$1 //p" "$work/seen"; }
 for model in cupti=12.4 cupti=12.4,late=30 cupti=12.4,slow_return=50 cupti=13.0 cupti=13.0,late=30; do
     model=$model,own_work=0 # or a busy machine has more records
     run h200,$model 30

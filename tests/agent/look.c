@@ -18,7 +18,7 @@ enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, KERNEL = 10, SYNC = 38 }
 
 static struct {
     unsigned long records, starved, kernels, named, copies, memsets, syncs, api, untimed, ranges,
-        calls, spools, sealed, dropped, collectives, collective_bytes, left, full;
+        calls, spools, sealed, dropped, collectives, collective_bytes, left, full, made;
 } n;
 static char types[4096]; /* of the collectives, in order */
 
@@ -138,6 +138,7 @@ static void spool(const char *path)
     n.left += atomic_load(&h->counter[SPOOL_RINGS_LEFT]);
     n.full += atomic_load(&h->counter[SPOOL_RING_FULL]);
     n.starved += atomic_load(&h->counter[SPOOL_BUFFER_STARVED]);
+    n.made += atomic_load(&h->counter[SPOOL_BUFFERS_MADE]);
     for (uint32_t i = 0; i < h->buffer_count; i++) {
         uint32_t state = atomic_load(&d[i].state);
         if (state != SPOOL_FREE)
@@ -166,7 +167,7 @@ int main(int argc, char **argv)
     printf("ranges %lu\ncalls %lu\nspools %lu\nsealed %lu\ndropped %lu\n", n.ranges, n.calls,
            n.spools, n.sealed, n.dropped);
     printf("records %lu\nstarved %lu\ntold %lu\n", n.records, n.starved, n.records + n.dropped);
-    printf("rings left %lu\nfull %lu\n", n.left, n.full);
+    printf("rings left %lu\nfull %lu\nbuffers made %lu\n", n.left, n.full, n.made);
     printf("collectives %lu, %lu bytes, types%s\n", n.collectives, n.collective_bytes, types);
     return 0;
 }
