@@ -1,5 +1,5 @@
-// What simdjson's on-demand reader needs for the same text: of every event it looks at the members
-// that any importer needs, and keeps nothing. C++ because simdjson is; the rest of the bench is C.
+// Reads a trace with simdjson's on-demand reader, for comparison: it looks at those members of every
+// event that any importer needs, and stores nothing. It is C++ because simdjson is.
 #include "bench/import_peer.h"
 
 #include <simdjson.h>

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What torch.compile saves, predicted and run: each of compiled_programs.py's models is recorded on the virtual GPU, eager and
-compiled. The table, in Markdown, has what `pointwise-fusion` predicts from the first beside how much shorter the GPU works for a
-step of the second, in percent of the eager step.
+"""Compares the predicted saving of torch.compile with the real one on the virtual GPU: each model of compiled_programs.py is recorded
+eager and compiled. The table, in Markdown, shows what `pointwise-fusion` predicts from the eager recording beside how much less time
+the GPU works for a step of the compiled one, in percent of the eager step.
 
 usage: compiled.py BUILD PYTHON [--device a100-80] [--keep FOLDER] [MODEL...]
 
-PYTHON needs PyTorch's CUDA build, timm, Transformers and diffusers. FOLDER keeps the recordings; one that it has is not made
-again. A model takes one to three minutes on two cores, most of it the compiler's.
+PYTHON needs PyTorch's CUDA build, timm, Transformers and diffusers. FOLDER keeps the recordings; a recording that is there is not
+made again. A model takes one to three minutes on two cores, most of it for the compiler.
 """
 import argparse
 import json
@@ -21,7 +21,7 @@ STEPS = "10"
 
 
 def recorded(args, folder, model, way):
-    """The answer to a recording, as JSON."""
+    """Returns gpuprof's analysis of a recording, as JSON."""
     gpuprof = os.path.join(args.build, "bin", "gpuprof")
     profile = os.path.join(folder, f"{model}-{way}.gpuprof")
     if not os.path.exists(profile):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Models as users train them, eager or with torch.compile: what `vgpu/bench/published/compiled.py` runs on the virtual GPU.
+"""Models as users train them, eager or with torch.compile; `vgpu/bench/published/compiled.py` runs them on the virtual GPU.
 
 usage: compiled_programs.py [MODEL eager|compiled STEPS]
 
-Without arguments it prints the models. Random weights and data, bfloat16 by autocast unless the name ends in `-fp32`, fused
-AdamW. Transformers have fewer layers than published, which changes no share of a layer's work.
+Without arguments it prints the names of the models. Weights and data are random; the precision is bfloat16 by autocast unless the
+name ends in `-fp32`; the optimizer is fused AdamW. Transformers have fewer layers than published, which does not change how the
+time of a layer is divided.
 """
 import sys
 
@@ -13,7 +14,7 @@ from torch import nn
 
 
 class Loss(nn.Module):
-    """A model with what follows it: compiled together."""
+    """A model and its loss in one module, so that they are compiled together."""
 
     def __init__(self, model, of):
         super().__init__()

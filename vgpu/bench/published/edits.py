@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Does advice save what others measured? Of each pair of published.py's programs that differ in one change, the first is
-recorded on the virtual GPU and analyzed; the table, in Markdown, has what the advice predicts beside what the published
-figures of both say, and beside what the virtual GPU reaches with the change.
+"""Compares the predicted savings with published measurements. Of each pair of published.py's programs that differ in one change, the
+first is recorded on the virtual GPU and analysed. The table, in Markdown, shows what the advice predicts beside what follows from the
+published figures of both, and beside what the virtual GPU reaches with the change.
 
 usage: edits.py BUILD PYTHON [--keep FOLDER] [NAME...]
 
-PYTHON as for published.py. FOLDER keeps the recordings; one that it has is not made again.
+PYTHON as for published.py. FOLDER keeps the recordings; a recording that is there is not made again.
 """
 import argparse
 import json
@@ -23,7 +23,7 @@ def case(name):
     return next(c for c in CASES if c.name == name)
 
 
-# before, the rule whose advice makes after of it, after; the same program changed where after has another batch
+# before, the rule whose advice leads to after, after; the changed program itself if after has another batch
 EDITS = [
     ("gpt2-fp32", "tensor-cores", "gpt2-bf16", None),
     ("gpt2-tf32", "tensor-cores", "gpt2-bf16", None),
@@ -39,7 +39,7 @@ EDITS = [
 
 
 def rate(args, c, folder):
-    """Samples a second on the virtual GPU; the recording stays in the folder."""
+    """Samples per second on the virtual GPU; the recording stays in the folder."""
     note = os.path.join(folder, c.name + ".json")
     if not os.path.exists(note):
         got = run(args, c, folder)
@@ -50,7 +50,7 @@ def rate(args, c, folder):
 
 
 def predicted(args, name, rule, folder):
-    """Percent of the step, (middle, low, high), or None: not advised."""
+    """Percent of the step saved, (middle, low, high), or None if the change is not advised."""
     done = subprocess.run([os.path.join(args.build, "bin", "gpuprof"), "analyze", "--json", os.path.join(folder, name + ".gpuprof")],
                           capture_output=True, text=True, check=True)
     answer = json.loads(done.stdout)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Do programs run as fast on the virtual GPU as others measured them on the card? Each program of published_programs.py
-runs with the published batch and precision; the table, in Markdown, has what it reached beside the published figure.
+"""Compares the speed of programs on the virtual GPU with published measurements on the card. Each program of published_programs.py
+runs with the published batch and precision; the table, in Markdown, shows what it reached beside the published figure.
 
 usage: published.py BUILD PYTHON [--state FILE] [NAME...]
 
-PYTHON has a CUDA build of PyTorch 2, torchvision and transformers. A run that FILE already has is not repeated.
+PYTHON has a CUDA build of PyTorch 2, torchvision and transformers. A run that is in FILE is not repeated.
 """
 import argparse
 import json
@@ -35,7 +35,7 @@ class Case:
 
 
 def named(name, model, ms, arguments):
-    """Of the 32 models there, three whose steps are longer than what their host needs for them."""
+    """A case for one of three models (of the 32 published there) whose steps take longer than their host needs."""
     return Case(name, "a100-40", f"named --name {model} --batch 12 --micro {arguments}", 12e3 / ms, DGX)
 
 
@@ -76,7 +76,7 @@ CASES = [
 
 
 def busy_ms(profile, batch, rate, steps):
-    """The device's busy time of a step: of the last steps, as long as the program counted them."""
+    """The device's busy time per step, over the last steps that the program counted."""
     db = sqlite3.connect(f"file:{profile}?mode=ro", uri=True)
     spans = sorted(db.execute("SELECT start_ns, end_ns FROM kernel UNION ALL SELECT start_ns, end_ns FROM copy"))
     begin, reached, busy = spans[-1][1] - steps * batch / rate * 1e9, 0, 0

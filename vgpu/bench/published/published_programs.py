@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Training loops of which others published the throughput: what `vgpu/bench/published/published.py` runs on the virtual GPU.
+"""Training loops whose throughput was published; `vgpu/bench/published/published.py` runs them on the virtual GPU.
 
 usage: published_programs.py PROGRAM [--batch N] [--precision fp32|tf32|amp|bf16] [--steps N] ...
 
-Prints the samples a second over the last steps, as the published programs measure them.
+Prints the samples per second over the last steps, as the published programs measure them.
 """
 import argparse
 import math
@@ -98,13 +98,13 @@ def seresnext101(o):
 
 
 def named(o):
-    """The model of torchvision that --name names."""
+    """Returns the torchvision model that --name names."""
     import torchvision
     return pictures(getattr(torchvision.models, o.name)(), o)
 
 
 class Pretraining(nn.Module):
-    """BERT-large with both of its losses; words are predicted at the masked places only, as in the published program."""
+    """BERT-large with both of its losses; words are predicted only at the masked places, as in the published program."""
 
     def __init__(self):
         super().__init__()

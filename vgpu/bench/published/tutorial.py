@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""ResNet-50 of PyTorch's profiler tutorial on the virtual V100, beside two recordings that others made of it on a V100, with 0
-and with 4 workers: kernels of each kind in a step and their time, the GPU's time of a step, the first finding, and the change in
-pace. Without workers the program's batches take as long to make as the recording's did, and workers do the same work. --same-host:
-its host launches as slowly, too. Each operator does some work more, so much that a step without workers takes as long as the
-recorded one; pairs of runs for which it does not do so, within 5 %, do not count.
+"""Compares ResNet-50 of PyTorch's profiler tutorial on the virtual V100 with two recordings by other people on a V100, with 0 and with 4
+workers: kernels of each kind in a step and their time, the GPU's time of a step, the first finding, and the change in pace. Without
+workers the program takes as long to make a batch as in the recording, and the workers do the same work. With --same-host the host
+also launches as slowly as the recorded one: each operator does some extra work, so much that a step without workers takes as long as
+the recorded one. Pairs of runs in which it does not, within 5 %, do not count.
 
 usage: tutorial.py [--same-host] BUILD PYTHON WORKERS0.json.gz WORKERS4.json.gz
 """
@@ -21,14 +21,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS = 24
 PAIRS = 10  # runs without and with workers
 FIRST_WORK, TURNS_PER_MS = 1600, 25  # --same-host: turns of an empty loop for each operator, and how many make a step 1 ms longer
-SAME, TRIES = 0.05, 40  # --same-host: how near a step without workers has to come, and pairs at most
+SAME, TRIES = 0.05, 40  # --same-host: how close a step without workers must come to the recorded one, and the most pairs
 KINDS = [("batch norm", r"bn_|batch_norm|BatchNorm"), ("pooling", r"pool|AdaptiveAverage"), ("softmax and loss", r"oft[Mm]ax|nll_loss|ClassNLL"),
          ("convolution and product", r"conv|scudnn|dgrad|wgrad|winograd|gemm|gemv|cutlass|fft|splitK|xmma|Offsets|nchwToNhwc|nhwcToNchw"),
          ("reduction", r"reduce_kernel"), ("element by element", r"elementwise|multi_tensor|Functor")]
 
 
 class Profile:
-    """What a step of a recording holds: means from its first steady step to the last."""
+    """What a step of a recording contains: means from its first steady step to the last."""
 
     def __init__(self, gpuprof, path):
         self.said = json.loads(subprocess.run([gpuprof, "analyze", "--json", path], capture_output=True, check=True, text=True).stdout)
@@ -58,7 +58,7 @@ def recorded(gpuprof, trace, folder, name):
 
 
 def simulated(gpuprof, python, workers, load_ms, folder, work, pictures=0):
-    """The profile, and how many pictures a batch transformed: as many as load_ms allows, unless pictures says."""
+    """Returns the profile and how many pictures a batch transformed: as many as load_ms allows, unless `pictures` gives a number."""
     path = os.path.join(folder, f"virtual{workers}.gpuprof")
     done = subprocess.run([gpuprof, "run", "-q", "-f", "--device", "virtual:v100", "-o", path, "--", python, "-W", "ignore",
                            os.path.join(HERE, "tutorial_program.py"), str(workers), f"{load_ms:.2f}", str(STEPS), str(pictures), str(work)],
@@ -67,13 +67,13 @@ def simulated(gpuprof, python, workers, load_ms, folder, work, pictures=0):
 
 
 def pair(gpuprof, python, load_ms, folder, work):
-    """Runs without and with workers, which make the same batches."""
+    """Runs the program without and with workers; both make the same batches."""
     without, pictures = simulated(gpuprof, python, 0, load_ms, folder, work)
     return [without, simulated(gpuprof, python, 4, load_ms, folder, work, pictures)[0]]
 
 
 def gain(runs):
-    """What workers save, % of the mean step."""
+    """What the workers save, in percent of the mean step."""
     return 100 * (1 - runs[1].pace_ms / runs[0].pace_ms)
 
 
@@ -82,7 +82,8 @@ def gains(runs):
 
 
 def measured(args, gpuprof, load_ms, real, folder):
-    """The pairs. With --same-host those count whose step without workers takes about as long as the recorded one; each pair steers the next."""
+    """Returns the pairs. With --same-host only those count whose step without workers takes about as long as the recorded one; each pair
+    adjusts the extra work of the next."""
     work, pairs = FIRST_WORK if args.same_host else 0, []
     for _ in range(TRIES):
         runs = pair(gpuprof, args.python, load_ms, folder, work)

@@ -1,8 +1,8 @@
-"""ResNet-50 as PyTorch's profiler tutorial trains it: batches of 32 pictures of 224 x 224, FP32, SGD with momentum, and the
-profiler around it, with shapes and stacks. A batch transforms PICTURES pictures as the tutorial does, small ones in random colours:
-work that keeps a core busy. With PICTURES 0 it transforms as many as it can in LOAD_MS, and says at the end how many those were.
+"""ResNet-50 as PyTorch's profiler tutorial trains it: batches of 32 pictures of 224 x 224, FP32, SGD with momentum, with the profiler
+around it recording shapes and stacks. Each batch transforms PICTURES pictures as the tutorial does (small pictures in random
+colours), which keeps a core busy. With PICTURES 0 it transforms as many as it can in LOAD_MS, and prints at the end how many.
 
-OPERATOR_WORK counts the turns of an empty loop that each operator costs its thread besides: what makes a host launch more slowly.
+OPERATOR_WORK is a number of turns of an empty loop that each operator does in its thread, to imitate a host that launches more slowly.
 
 usage: tutorial_program.py WORKERS LOAD_MS STEPS PICTURES OPERATOR_WORK
 """
@@ -25,7 +25,7 @@ TRANSFORM = torchvision.transforms.Compose([torchvision.transforms.Resize(224), 
 
 
 class Batches(torch.utils.data.Dataset):
-    """Each item is a batch, so that making it costs what it shall and no more."""
+    """Each item of the data set is a whole batch, so that making one costs exactly the wanted time."""
 
     def __init__(self):
         self.small, self.made = Image.frombytes("RGB", (32, 32), os.urandom(32 * 32 * 3)), []
@@ -44,7 +44,7 @@ class Batches(torch.utils.data.Dataset):
 
 
 class SlowOperators(TorchDispatchMode):
-    """Operators of both threads, backward's too, do OPERATOR_WORK before they launch."""
+    """Operators of both threads, also those of the backward pass, do OPERATOR_WORK before they launch."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         for _ in range(OPERATOR_WORK):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What hand-written kernels take on the virtual H100 (kernels.cu), against bounds that follow from the card's numbers and
-from what each kernel has to do; the same from binaries that are packed in each of nvcc's ways; and against published times of
-an RTX A6000.
+"""Checks how long hand-written kernels take on the virtual H100 (kernels.cu), against bounds that follow from the card's figures and
+from the work of each kernel; the same for binaries that are packed in each of nvcc's ways; and against published times of an RTX
+A6000.
 
 usage: kernels.py BUILD
 """
@@ -32,7 +32,7 @@ BOUND = {  # seconds
     "transpose_tile<33>": 8 * ALL / MEMORY,
     "stencil": 8 * ALL / MEMORY,
     "softmax": 8 * ALL / MEMORY,
-    "turns": 1000 * 8 / CLOCK,  # at each turn at least a chain of two operations of four clocks
+    "turns": 1000 * 8 / CLOCK,  # each turn takes at least two dependent operations of four clocks
 }
 SLOWER = (("product_apart", "product_naive", 5), ("product_naive", "product_tiled", 1.1),
           ("product_tiled", "product_column", 1.2), ("product_column", "product_square", 1.2),
@@ -52,7 +52,7 @@ PUBLISHED = {"product_apart": 309.0, "product_naive": 1986.5, "product_tiled": 2
 
 
 def plain(name):
-    """product_naive of _Z13product_naivePKfS0_Pfi, transpose_tile<33> of _Z14transpose_tileILi33EEvPKfPfi"""
+    """Demangles: _Z13product_naivePKfS0_Pfi becomes product_naive, _Z14transpose_tileILi33EEvPKfPfi becomes transpose_tile<33>."""
     found = re.match(r"_Z(\d+)(.*)", name)
     length, rest = int(found.group(1)), found.group(2)
     width = re.match(r"ILi(\d+)E", rest[length:])

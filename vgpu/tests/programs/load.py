@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A program takes the same times on the virtual GPU whatever else the machine does: each kernel has the same length, and the
-advice begins with the same finding, alone and beside busy processes.
+"""Checks that a program takes the same times on the virtual GPU whatever else the machine does: alone and beside busy processes each
+kernel has the same length, and the advice begins with the same finding.
 
 usage: load.py BUILD [BUSY]
 """
@@ -22,7 +22,7 @@ PROGRAMS = {  # name: program, arguments, device
 
 
 def looked_at(build, name, turn):
-    """Lengths of the kernels in the order of their launches, and the first finding."""
+    """Returns the lengths of the kernels in the order of their launches, and the first finding."""
     program, arguments, device = PROGRAMS[name]
     profile = build.path(f"{program.replace('/', '-')}.{turn}.gpuprof")
     done = build.run([build.gpuprof, "run", "-f", "-q", "--device", device, "-o", profile, "--",
@@ -48,7 +48,7 @@ def main():
         checks.check(done.returncode == 0 and alone, f"{name}: {len(alone)} kernels", done.stderr[-300:])
         differ = sum(x != y for x, y in zip(alone, beside)) + abs(len(alone) - len(beside))
         checks.check(differ == 0, f"{name}: each takes as long beside {busy} busy processes", f"{differ} do not")
-        if name != "kernels":  # one launch of each is no loop: what is found there is chance
+        if name != "kernels":  # each kernel is launched once, which is no loop: a finding there is chance
             checks.check(first == again, f"{name}: the first finding stays {first}", f"{again}")
     checks.done()
 

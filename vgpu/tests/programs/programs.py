@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Programs that come to CUDA in different ways, on the virtual GPU: it either sees all they do, or gpuprof names the
-reason and what to do in the answer.
+"""Programs that reach CUDA in different ways, on the virtual GPU: either it sees everything they do, or gpuprof's answer names the
+reason and what to do.
 
 usage: programs.py BUILD LIBCUDART
 """

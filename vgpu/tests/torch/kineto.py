@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""torch.profiler in the script and gpuprof around it: the trace that Kineto writes, read by gpuprof, agrees with gpuprof's
+"""torch.profiler in the script and gpuprof around it: the trace that Kineto writes, imported by gpuprof, must agree with gpuprof's
 own profile of the same run: the same kernels and copies in the same order, their times, and the steps.
 
 usage: kineto.py BUILD [NAME ...]     with names: only if 'kineto' is among them
 
-GPUPROF_TORCH names the Python with a CUDA build of PyTorch 2; status 77 without it.
+GPUPROF_TORCH names the Python with a CUDA build of PyTorch 2; exit status 77 without it.
 """
 import os
 import sqlite3
@@ -38,7 +38,7 @@ def copies(path):
 
 
 def find(whole, part, shape):
-    """Where the rows of `part` lie in `whole`, one after the other: the same in `shape`, and as long within LENGTH_NS."""
+    """Finds where the rows of `part` lie consecutively in `whole`: with the same `shape`, and lengths that agree within LENGTH_NS."""
     whole_shapes, part_shapes = [shape(r) for r in whole], [shape(r) for r in part]
     for i in range(len(whole) - len(part) + 1):
         if whole_shapes[i:i + len(part)] == part_shapes and all(
@@ -48,7 +48,7 @@ def find(whole, part, shape):
 
 
 def close_times(own, theirs):
-    """Lengths, and starts after the first: the largest difference in ns."""
+    """Returns the largest difference, in ns, of the lengths and of the starts relative to the first."""
     return max(max(abs(a[1] - b[1]), abs((a[0] - own[0][0]) - (b[0] - theirs[0][0]))) for a, b in zip(own, theirs))
 
 
@@ -71,7 +71,7 @@ def compare_work(checks, own, theirs):
 
 
 def compare_steps(checks, build, own, theirs):
-    """The trace lacks what came before its first step."""
+    """The trace does not contain what came before its first step."""
     sql = "SELECT to_ns - from_ns, compute_ns FROM step ORDER BY id"
     build.analyze(theirs)
     ours, seen = rows(own, sql), rows(theirs, sql)

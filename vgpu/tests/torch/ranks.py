@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Several ranks of real PyTorch on the virtual GPU: gpuprof around torchrun and inside it finds the steps of each rank and
-the same collectives on all; a rank that dies takes the others with it as on a card, and what was recorded is kept.
+"""Several ranks of real PyTorch on the virtual GPU. gpuprof around torchrun and inside it finds the steps of each rank and the same
+collectives on all. A rank that dies ends the others, as on a card, and what was recorded is kept.
 
 usage: ranks.py BUILD [NAME ...]
 """
@@ -26,7 +26,7 @@ def script(name):
 
 
 def collectives(profile):
-    """Of each rank, how many on its communicators of all ranks."""
+    """For each rank: how many collectives it called on its communicators of all ranks."""
     db = sqlite3.connect(f"file:{profile}?mode=ro", uri=True)
     return dict(db.execute("SELECT p.rank, count(*) FROM collective c JOIN process p ON p.id = c.process GROUP BY 1"))
 
@@ -40,7 +40,7 @@ def same_on_all(checks, analysis, name, ranks):
 
 
 def around(build, checks, python):
-    """One profile of all ranks."""
+    """gpuprof around torchrun: one profile of all ranks."""
     for name, ranks in (("dies", 4), ("fsdp", 2)):
         out = build.path(f"around-{name}.gpuprof")
         done = build.run([build.gpuprof, "run", "-q", "-f", "--device", f"virtual:h100,devices={ranks}", "-o", out, "--",
@@ -82,7 +82,7 @@ def mesh(build, checks, python):
 
 
 def inside(build, checks, python):
-    """A profile for each rank."""
+    """gpuprof inside torchrun: a profile for each rank."""
     for name, ranks in (("dies", 4), ("fsdp", 2)):
         folder = build.path("inside-" + name)
         done = build.run([*torchrun(python, ranks), "--no-python", build.gpuprof, "run", "-q", "--device", "virtual:h100",

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Real PyTorch with CUDA on the virtual GPU: each script runs to its end under `gpuprof run` with the output that it
-would print, and the profile holds its steps, its kernels by name and number, and the lines and modules of the script.
+"""Real PyTorch with CUDA on the virtual GPU: each script runs to its end under `gpuprof run` with its usual output, and the profile
+contains its steps, its kernels by name and number, and the lines and modules of the script.
 
 usage: run.py BUILD [NAME ...]
 
 GPUPROF_TORCH names the Python that has a CUDA build of PyTorch 2 (`python3 -m venv DIR && DIR/bin/pip install torch`,
-several GB). Without it there is nothing to run: status 77.
+several GB). Exit status 77 without it.
 """
 import json
 import os
@@ -76,7 +76,7 @@ def has_cuda(python):
 
 
 def look(checks, build, case, out):
-    """Both ranks of a launcher are in one profile."""
+    """Checks the profile and its analysis. If a launcher starts two ranks, both must be in one profile."""
     db = sqlite3.connect(f"file:{out}?mode=ro", uri=True)
     counts = dict(db.execute("SELECT s.text, count(*) FROM kernel k JOIN string s ON s.id = k.name GROUP BY 1"))
     for part, least in case.kernels.items():

@@ -1,4 +1,4 @@
-"""DistributedDataParallel; rank 1 ends in step 5 as told by the first argument: exit, kill, raise."""
+"""DistributedDataParallel; rank 1 ends in step 5 in the way that the first argument names: exit, kill, raise."""
 import os
 import signal
 import sys

@@ -1,4 +1,4 @@
-"""Products in FP8 (torch._scaled_mm), and attention by each of its implementations, in a loop that trains."""
+"""Products in FP8 (torch._scaled_mm), and attention by each of its implementations, in a training loop."""
 import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel

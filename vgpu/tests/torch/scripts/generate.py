@@ -1,5 +1,5 @@
-"""Text generated in each step, as reinforcement learning does. Stands in for Transformers, whose generate() is such a
-method of such a class in a module of that name."""
+"""Generates text in each step, as reinforcement learning does. The class stands in for Transformers, whose generate() is a method of a
+class with this name, in a module with this name."""
 import sys
 import types
 

@@ -1,4 +1,4 @@
-"""A CUDA graph with an all-reduce in it, beside products on another stream, replayed by two ranks of which one is late."""
+"""A CUDA graph that contains an all-reduce, and products on another stream beside it; two ranks replay it, one of them late."""
 import os
 import time
 

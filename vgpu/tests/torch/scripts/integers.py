@@ -1,5 +1,5 @@
-"""Integers and masks that the GPU computes and the host reads, in memory where other numbers lay: what lengths, graph numbers,
-labels and tokens lead to. The CPU computes the same; a difference ends the program."""
+"""Integers and masks that the GPU computes and the host reads, in memory that held other numbers before: they decide about lengths,
+numbers of graphs, labels and tokens. The CPU computes the same; a difference ends the program."""
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence

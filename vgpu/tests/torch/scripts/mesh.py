@@ -1,4 +1,4 @@
-"""Four ranks in a mesh of two by two: layers divided over one axis, and sharded over the other with FSDP2."""
+"""Four ranks in a mesh of two by two: layers are divided along one axis, and sharded along the other with FSDP2."""
 import os
 
 import torch

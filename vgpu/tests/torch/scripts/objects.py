@@ -1,4 +1,4 @@
-"""Objects that ranks send each other by way of the GPU: sizes, then bytes. Each must arrive as it was sent."""
+"""Ranks send each other objects through the GPU: sizes, then bytes. Each object must arrive as it was sent."""
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,4 @@
-"""What PyTorch asks of CUDA's libraries besides products and convolutions: each operator ends, in steps that train."""
+"""Operators for which PyTorch uses CUDA's libraries, besides products and convolutions: each must complete, in training steps."""
 import torch
 from torch.nn import functional as F
 

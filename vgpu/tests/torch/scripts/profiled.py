@@ -1,4 +1,4 @@
-"""torch.profiler around six of twelve steps of a loop that the GPU bounds: profiled.py TRACE [LAUNCHES]."""
+"""torch.profiler around six of twelve steps of a loop whose pace the GPU sets: profiled.py TRACE [LAUNCHES]."""
 import sys
 
 import torch
