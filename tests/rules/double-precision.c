@@ -17,6 +17,38 @@ static void fill_update(struct builder *b, int64_t at)
                  at + US(10), MS(9));
 }
 
+static const char *kernel;
+
+static void fill_kernel(struct builder *b, int64_t at)
+{
+    build_kernel(b, kernel, at, at + US(10), MS(9));
+}
+
+/* A fused optimizer takes its numbers as doubles, whatever the type of the weights. */
+TEST(test_type_of_the_elements)
+{
+    static const struct {
+        const char *name;
+        enum verdict verdict;
+    } cases[] = {
+        {"multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, "
+         "FusedAdamMathFunctor<float, "
+         "4, (ADAM_MODE)1, false>, float const*, double, double, double, double, double, bool>",
+         RULE_SILENT},
+        {"multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, "
+         "FusedAdamMathFunctor<double, "
+         "4, (ADAM_MODE)1, false>, float const*, double, double, double, double, double, bool>",
+         RULE_FIRES},
+        {"reduce_kernel<512, 1, ReduceOp<double, MeanOps<double, double, double, double> > >",
+         RULE_FIRES},
+        {"ampere_scudnn_double_buffer_128x64", RULE_SILENT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kernel = cases[i].name;
+        case_verdict(case_advice(fill_kernel), "double-precision", cases[i].verdict);
+    }
+}
+
 static const struct advice *with_weights(struct builder *b, case_fill *fill, const char *type)
 {
     char text[64];

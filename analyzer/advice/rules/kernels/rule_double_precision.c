@@ -14,9 +14,20 @@ static bool all_double(const struct facts *f)
     return weights && strstr(weights, ", float64, on cuda");
 }
 
+/* What stands first is the type of the elements: FusedAdamMathFunctor<float, ...>, double, double
+ * updates floats by numbers that the host passes as doubles. */
 static bool names_double(const char *name)
 {
-    return query_name_has(name, "dgemm|_f64|double|d884") && !strstr(name, "double_buffer");
+    static const char *const others[] = {"float", "half", "Half", "BFloat16"};
+    const char *type = strstr(name, "double");
+    if (query_name_has(name, "dgemm|_f64|d884"))
+        return true;
+    for (size_t i = 0; type && i < sizeof others / sizeof *others; i++) {
+        const char *other = strstr(name, others[i]);
+        if (other && other < type)
+            return false;
+    }
+    return type && strncmp(type, "double_buffer", 13) != 0;
 }
 
 static bool is_double(const struct facts *f, uint32_t op)
