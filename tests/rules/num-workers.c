@@ -46,10 +46,10 @@ TEST(beside_a_gpu)
 }
 
 /* A batch takes 5.9 ms, the rest of the step 4: one core carries one worker that computes, and more
- * that sleep. */
+ * that sleep. Who stands without a core does not sleep. */
 TEST(workers_that_sleep_share_a_core)
 {
-    for (int sleeps = 0; sleeps < 2; sleeps++) {
+    for (int sleeps = 0; sleeps < 3; sleeps++) {
         struct builder b = build_start();
         build_meta(&b, "usable_cores", "1");
         build_meta(&b, "torch.loader", "DataLoader(num_workers=0)");
@@ -61,8 +61,10 @@ TEST(workers_that_sleep_share_a_core)
             span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 1, at, 6, -1);
             build_kernel(&b, "gemm", MS(at + 6.01), MS(at + 6.02), MS(3));
         }
+        if (sleeps == 2)
+            starve(&b, 0.9);
         const struct outcome *o = case_outcome(build_analyze(&b), "num-workers");
-        case_workers(o, sleeps ? 2 : 1);
+        case_workers(o, sleeps == 1 ? 2 : 1);
     }
 }
 

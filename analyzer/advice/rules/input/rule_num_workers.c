@@ -27,6 +27,15 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+/* How much of its time whoever makes the batches stands without a core: the workers, or without any
+ * the training thread. */
+static double starved_pct(const struct facts *facts, const struct query_loader *l)
+{
+    if (facts->host.loader_workers != 0)
+        return query_starved_pct(l);
+    return facts->host.starved_ns > 0 ? fmin(share_pct(facts, facts->host.starved_ns), 100) : 0;
+}
+
 /* Wall time of a batch decides how many workers are needed, since a worker may also wait for files.
  * CPU time decides how many workers the cores can carry. */
 static struct need need_of(const struct facts *facts, double starved_pct)
@@ -273,7 +282,7 @@ static void check_num_workers(const struct facts *facts, struct arena *arena, st
     if (idle * QUERY_WORTH < facts->step_ns)
         return;
     struct query_loader l = query_loader(facts, arena);
-    struct need f = need_of(facts, query_starved_pct(&l));
+    struct need f = need_of(facts, starved_pct(facts, &l));
     const char *why_not = no_use(facts, arena, &f);
     why_not = why_not ? why_not : taken_ready(facts, arena);
     if (why_not) {
