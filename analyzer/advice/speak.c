@@ -2,6 +2,7 @@
  * remedy in words and as a setting that tries it. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/input/feed.h"
+#include "analyzer/queries/query.h"
 #include "wire/fact_keys.h"
 
 #include <string.h>
@@ -22,6 +23,7 @@ void outcome_in_program(const struct facts *f, struct arena *arena, struct outco
 {
     const struct program_facts *facts = &o->rule->program;
     struct remedy *r = &o->remedy;
+    r->conditions[CONDITION_COMPILED] = query_fused_by_compiler(f);
     if (r->object.kind != o->rule->remedy.object.kind) /* these facts describe another object */
         return;
     if (facts->line && !r->object.place)

@@ -9,7 +9,9 @@ const struct dialect dialect_pytorch = {
     .loader = {"DataLoader(...", "", "num_workers", ")", NULL},
     .phrases = {{"autocast", "with torch.autocast('cuda', dtype=torch.bfloat16): ...{?has_tf32: "
                              "around forward and loss}"},
-                {"compile", "torch.compile(model)"},
+                {"compile",
+                 "{!compiled:torch.compile(model)}{?compiled:compile what torch.compile leaves "
+                 "out now (TORCH_LOGS=graph_breaks names it)}"},
                 {"compile_to_graphs", "torch.compile(model, mode='reduce-overhead')"},
                 {"fused_optimizer", "torch.optim.{optimizer|AdamW}(params, fused=True)"},
                 /* A call inside an installed package may not be the user's to change. */

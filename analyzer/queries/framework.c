@@ -50,6 +50,19 @@ bool query_of_pytorch(const struct facts *f)
     return !ours && !runs_kernel(f, "cupy_|cudapy|_cuda_kernel_forward|tensorflow::");
 }
 
+bool query_fused_by_compiler(const struct facts *f)
+{
+    size_t kernels = 0, fused = 0;
+    for (uint32_t i = 0; i < f->tl->op_count; i++) {
+        const struct op *op = &f->tl->ops[i];
+        if (op->kind != OP_KERNEL || !query_used(f, i))
+            continue;
+        kernels++;
+        fused += op->class.fused;
+    }
+    return fused * QUERY_SOME > kernels;
+}
+
 const char *query_other_accelerator(const struct facts *f)
 {
     static const struct {

@@ -124,6 +124,8 @@ struct query_launches {
     bool untold; /* cannot be decided: all kernels are shorter, and their launches end after them */
 };
 struct query_launches query_launches(const struct facts *f);
+/* True if many kernels of the used steps come from a compiler that fuses operations (Triton, XLA). */
+bool query_fused_by_compiler(const struct facts *f);
 /* True if there is any sign that Python drives the program. */
 bool query_of_python(const struct facts *f);
 /* True if it does so with PyTorch, or if there is at least no sign of another

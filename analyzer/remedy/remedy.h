@@ -97,7 +97,8 @@ struct remedy_object {
     X(NOT_DDP, "not_ddp")                   /* the program does not use DDP */                     \
     X(ONE_BY_ONE, "one_by_one")             /* add workers one by one, up to the free cores */     \
     X(TOGETHER, "together")                 /* several ranks are late for the same reason */       \
-    X(MAYBE_PIPELINE, "maybe_pipeline")     /* the exchanges may be those of pipeline stages */
+    X(MAYBE_PIPELINE, "maybe_pipeline")     /* the exchanges may be those of pipeline stages */    \
+    X(COMPILED, "compiled")                 /* a compiler makes many of the program's kernels */
 
 enum param {
 #define X(name, id) PARAM_##name,

@@ -23,6 +23,26 @@ static void fill_compiled(struct builder *b, int64_t at)
     many(b, "triton_poi_fused_add_gelu_0", at, 4, US(300));
 }
 
+static void fill_half_compiled(struct builder *b, int64_t at)
+{
+    many(b, "triton_poi_fused_add_gelu_0", at, 4, US(300));
+    many(b, add, at + MS(2), 4, US(300));
+}
+
+/* Nobody is told to compile what is compiled. */
+TEST(what_a_compiler_leaves_out)
+{
+    for (int half = 0; half < 2; half++) {
+        struct builder b = build_start();
+        build_meta(&b, "framework", "pytorch");
+        case_loop(&b, half ? fill_half_compiled : fill_chain);
+        const struct outcome *o = case_verdict(build_analyze(&b), "pointwise-fusion", RULE_FIRES);
+        const char *words = o->words[FRAMEWORK_PYTORCH];
+        ck_assert_int_eq(strstr(words, "torch.compile(model)") == NULL, half);
+        ck_assert_int_eq(strstr(words, "compile what torch.compile leaves out") != NULL, half);
+    }
+}
+
 /* Between products, or over other shapes: no chain. */
 static void fill_single(struct builder *b, int64_t at)
 {

@@ -167,16 +167,13 @@ static bool in_a_line(const struct query_cause *c, const struct told *t)
 /* Returns true if a compiler made the kernels already, but no graph launches them. */
 static bool is_compiled_already(const struct facts *f)
 {
-    size_t kernels = 0, fused = 0, in_graphs = 0;
+    size_t kernels = 0, in_graphs = 0;
     for (uint32_t i = 0; i < f->tl->op_count; i++) {
-        const struct op *op = &f->tl->ops[i];
-        if (op->kind != OP_KERNEL || !query_used(f, i))
-            continue;
-        kernels++;
-        fused += op->class.fused;
-        in_graphs += op->in_graph != GRAPH_NONE;
+        bool kernel = f->tl->ops[i].kind == OP_KERNEL && query_used(f, i);
+        kernels += kernel;
+        in_graphs += kernel && f->tl->ops[i].in_graph != GRAPH_NONE;
     }
-    return fused * QUERY_SOME > kernels && in_graphs * 2 < kernels && query_captures_seen(f) == 0;
+    return query_fused_by_compiler(f) && in_graphs * 2 < kernels && query_captures_seen(f) == 0;
 }
 
 static void advise(const struct facts *f, struct arena *arena, struct outcome *o,
