@@ -13,7 +13,7 @@ static const char id[] = "broadcast-buffers";
 
 enum { COPIES = 10 };
 
-/* Packed by one kernel, sent in 60 us, copied back one by one. */
+/* One kernel packs buffers, `kernel` sends them in `length`, and copies unpack them one by one. */
 static inline void send(struct builder *b, const char *kernel, int64_t at, int64_t length)
 {
     build_kernel(b, "void at::native::CatArrayBatchedCopy<float, unsigned int, 1>(int)", at,

@@ -6,12 +6,13 @@
 
 static const char nccl[] = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage)";
 
-/* The kernel in which exchange() moves bytes. */
+/* The name of the kernel by which exchange() moves bytes. */
 static const char *moved_by = nccl;
 
 static const char everything[] = "kernels,copies,memsets,api,syncs,ranges,collectives";
 
-/* What the program calls its process group, and the collective in it; NULL: nothing. */
+/* `group` is the program's name for its process group, `what` the collective in it; NULL: not
+ * recorded. */
 static inline void exchange_in(struct builder *b, const char *group, const char *what,
                                int64_t stream, int64_t bytes, int64_t call, int64_t start,
                                int64_t length)
@@ -51,7 +52,7 @@ static inline const struct advice *looked(struct builder *b, case_fill *fill)
     return build_analyze(b);
 }
 
-/* Kernels alone do not say what they move. */
+/* Only the kernels are recorded, not the collectives: so the sizes are unknown. */
 static inline void fill_unrecorded(struct builder *b, int64_t at)
 {
     build_kernel(b, case_gemm, at + US(10), at + US(100), US(7900));

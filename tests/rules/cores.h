@@ -6,7 +6,7 @@
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"
 
-struct share { /* of a thread's time; below 0: not recorded */
+struct share { /* shares of a thread's time; below 0: not recorded */
     double cpu, queue, io;
     int64_t read, storage; /* bytes per step */
 };
@@ -43,7 +43,7 @@ static inline struct builder start(const char *cores)
     return b;
 }
 
-/* A worker that makes a batch all the time; the GPU waits 4 ms of 10 for it. */
+/* A worker that makes batches all the time; the GPU waits for it 4 ms of 10. */
 static inline void fill_waits(struct builder *b, int64_t at)
 {
     build_range(b, "data.wait", at, at + MS(4));
@@ -53,7 +53,7 @@ static inline void fill_waits(struct builder *b, int64_t at)
     build_kernel(b, case_gemm, at + MS(4), at + MS(4) + US(10), US(5980));
 }
 
-/* Samples of the training thread, which stands in the run queue for this share of the time. */
+/* Samples of the training thread, which waits for a core during this share of the time. */
 static inline void starve(struct builder *b, double share)
 {
     for (int i = 0; i < 4; i++) {

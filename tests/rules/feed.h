@@ -7,16 +7,17 @@
 
 enum { STEPS = 40 };
 
-struct program { /* each step: the wait for a batch, then the rest */
+struct program { /* each step: the wait for a batch, then the rest of the step */
     double wait_ms, rest_ms, fetch_ms, cpu_ms;
-    int workers;                       /* 0: the training thread makes the batches */
-    int feed_loop;                     /* steps in one loop over the loader; 0: all in one */
-    double begin_ms, first_ms, end_ms; /* of each loop: starting, its first wait, stopping */
-    double cpu, line;                  /* of a worker's time: computing; in line for a core */
-    double trains;                     /* cores on which the training thread computes */
-    double idle_cores;                 /* -1: not recorded */
+    int workers;   /* 0: the training thread makes the batches */
+    int feed_loop; /* steps in one loop over the loader; 0: all in one */
+    /* For each of these loops: time to start it, its first wait, time to stop it. */
+    double begin_ms, first_ms, end_ms;
+    double cpu, line;  /* shares of a worker's time: computing, waiting for a core */
+    double trains;     /* number of cores on which the training thread computes */
+    double idle_cores; /* -1: not recorded */
     const char *cores;
-    int loader; /* its number */
+    int loader; /* the loader's number */
 };
 
 static const struct program usual = {.wait_ms = 8,
@@ -62,7 +63,7 @@ static inline void samples(struct builder *b, int64_t process, int64_t thread, d
     }
 }
 
-/* Another process with a thread: workers are processes of their own. */
+/* Adds a process with one thread for a worker. */
 static inline void worker_process(struct builder *b)
 {
     struct row_process p = {

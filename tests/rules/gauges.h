@@ -22,7 +22,7 @@ static inline void sample(struct builder *b, int64_t at, int64_t mhz, int64_t re
     build_put(b, ROW_GPU_SAMPLE, &r);
 }
 
-/* A step's loop with a sample of these values in each step; mhz 0: none. */
+/* Analyses a loop with a sample of these values in each step; mhz 0: without samples. */
 static inline const struct advice *gauged(struct builder *b, case_fill *fill, int64_t mhz,
                                           int64_t reasons, int64_t memory)
 {

@@ -6,7 +6,7 @@
 
 #define QUIET(a, ...) case_quiet(a, (const char *const[]){__VA_ARGS__, NULL})
 
-/* 3 ms of the step are a copy that the host is blocked in. */
+/* A copy that blocks the host for 3 ms of the step. */
 static inline void fill_copy(struct builder *b, int64_t at, int64_t from)
 {
     build_copy(b, COPY_H2D, from, MEMORY_DEVICE, true, 20 << 20, at, MS(3), at + US(10),

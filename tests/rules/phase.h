@@ -10,7 +10,8 @@ static const char unscale[] =
 static const char cast[] = "void at::native::unrolled_elementwise_kernel<at::native::"
                            "direct_copy_kernel_cuda(at::TensorIteratorBase&)>";
 
-/* `n` kernels of `each_ns` behind each other, queued ahead; then a product that fills 9.85 ms. */
+/* `n` consecutive kernels of `each_ns`, queued ahead; then a product that fills the step up to 9.85
+ * ms. */
 static inline void many(struct builder *b, const char *name, int64_t at, int n, int64_t each_ns)
 {
     int64_t gpu = at + US(100);
@@ -21,7 +22,7 @@ static inline void many(struct builder *b, const char *name, int64_t at, int n, 
     build_kernel(b, case_gemm, at + US(5) * n, gpu, at + US(9950) - gpu);
 }
 
-/* A product, then the host waits for it and works 2 ms with what it read; a product again. */
+/* A product; the host waits for it and works 2 ms with the result; then another product. */
 static inline void waits_inside(struct builder *b, int64_t at, const char *range)
 {
     build_kernel(b, case_gemm, at + US(10), at + US(100), MS(5));

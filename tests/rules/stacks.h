@@ -4,7 +4,7 @@
 
 #include "tests/unit/rule_case.h"
 
-/* The number of the stack of one frame, in a file of the user's. */
+/* Adds a stack of one frame, in a file of the user; returns its id. */
 static inline int64_t stack_of(struct builder *b, const char *file, const char *function,
                                int64_t line)
 {

@@ -32,10 +32,10 @@ struct built {
 
 struct builder {
     struct timeline *t;
-    struct built *kept; /* what is freed in the end */
+    struct built *kept; /* freed at the end */
     struct sink sink;
     struct advice *a;
-    int64_t thread, stream; /* where rows go; set them to change it */
+    int64_t thread, stream; /* where new rows go; tests set them */
     int64_t next_id, correlation;
 };
 
@@ -97,8 +97,7 @@ static inline struct row_device build_a100(struct builder *b)
                                .copy_engines = 3};
 }
 
-/* `device`: NULL for an A100; else its name, compute capability given, virtual when the name says
- * so. */
+/* `device`: NULL for an A100; otherwise its name. It is a virtual one if the name says so. */
 static inline struct builder build_start_on(const char *device, int cc_major, int cc_minor)
 {
     struct err e = ERR_INIT;
@@ -152,7 +151,7 @@ static inline int64_t build_api(struct builder *b, const char *name, int64_t sta
     return build_api_of(b, name, start, length, 0);
 }
 
-/* A kernel without its call; correlation 0 = nobody knows who launched it. */
+/* A kernel without its call; correlation 0: its launch is unknown. */
 static inline void build_kernel_of(struct builder *b, const char *name, int64_t correlation,
                                    int64_t start, int64_t length, int64_t grid)
 {
@@ -172,7 +171,7 @@ static inline void build_kernel_of(struct builder *b, const char *name, int64_t 
     build_put(b, ROW_KERNEL, &r);
 }
 
-/* cudaLaunchKernel at `call`, the kernel runs [start, start + length). */
+/* cudaLaunchKernel at `call`; the kernel runs in [start, start + length). */
 static inline void build_kernel(struct builder *b, const char *name, int64_t call, int64_t start,
                                 int64_t length)
 {
@@ -180,7 +179,8 @@ static inline void build_kernel(struct builder *b, const char *name, int64_t cal
     build_kernel_of(b, name, correlation, start, length, 64);
 }
 
-/* cudaMemcpy or cudaMemcpyAsync, [call, call + call_length), moving `bytes` during [start, ...). */
+/* cudaMemcpy or cudaMemcpyAsync in [call, call + call_length); the copy moves `bytes` from `start`
+ * on. */
 static inline void build_copy(struct builder *b, int64_t kind, int64_t src, int64_t dst, bool async,
                               int64_t bytes, int64_t call, int64_t call_length, int64_t start,
                               int64_t length)
@@ -215,7 +215,7 @@ static inline void build_memset(struct builder *b, int64_t bytes, int64_t call, 
     build_put(b, ROW_MEMSET, &r);
 }
 
-/* cudaStreamSynchronize and its record. */
+/* A call of cudaStreamSynchronize and its synchronisation record. */
 static inline void build_sync(struct builder *b, int64_t start, int64_t length)
 {
     int64_t correlation = build_api(b, "cudaStreamSynchronize", start, length);
@@ -231,7 +231,7 @@ static inline void build_sync(struct builder *b, int64_t start, int64_t length)
     build_put(b, ROW_SYNC, &r);
 }
 
-/* A range of a domain that is not the program's NVTX; NULL: one that is. */
+/* A range in the domain `domain`; NULL: in the program's own NVTX. */
 static inline void build_range_in(struct builder *b, const char *domain, const char *name,
                                   int64_t depth, int64_t start, int64_t end)
 {
@@ -252,7 +252,7 @@ static inline void build_range_at(struct builder *b, const char *name, int64_t d
     build_range_in(b, NULL, name, depth, start, end);
 }
 
-/* Depth 0 for "step", 1 for everything else. */
+/* A range at depth 0 if its name is "step", otherwise at depth 1. */
 static inline void build_range(struct builder *b, const char *name, int64_t start, int64_t end)
 {
     build_range_at(b, name, strncmp(name, "step", 4) != 0, start, end);
@@ -289,7 +289,8 @@ static inline struct timeline *build_finish(struct builder *b)
     return b->t;
 }
 
-/* Verdict and Next speak of the same change, and the verdict of what fills most of the step. */
+/* Checks that the verdict and the "Next" line name the same change, and that the verdict is about
+ * what fills most of the step. */
 static inline void build_agrees(const struct advice *a)
 {
     static const char *const without[] = {"not-enough-data", "start-up", "straggler", "contention",
@@ -324,7 +325,7 @@ static inline struct advice *build_analyze(struct builder *b)
     return b->a;
 }
 
-/* The same with predictions, in place of an answer without them. */
+/* Replaces the analysis by one with predictions. */
 static inline struct advice *build_predict(struct builder *b)
 {
     struct err e = ERR_INIT;
@@ -338,7 +339,7 @@ static inline struct advice *build_predict(struct builder *b)
     return b->a;
 }
 
-/* The next of a row of numbers that chance seems to choose; `x` is not 0 at its start. */
+/* Returns the next pseudo-random number; *x must not be 0 at the start. */
 static inline int64_t build_random(uint64_t *x)
 {
     *x ^= *x << 13;

@@ -14,8 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEAD = 2147483000, START = 1000000 };      /* START: monotonic ns of profile time 0 */
-static const int64_t epoch = 1700000000000000000; /* CUPTI's clock at monotonic 0 */
+/* START: CLOCK_MONOTONIC ns of time 0 in the profile. */
+enum { DEAD = 2147483000, START = 1000000 };
+static const int64_t epoch = 1700000000000000000; /* CUPTI's clock at CLOCK_MONOTONIC 0 */
 
 static char dir[64];
 static struct memory *m;
@@ -48,7 +49,7 @@ static inline struct spool_writer writer(const char *name, int pid, uint64_t tic
     return w;
 }
 
-/* A process that is there, by its name in the directory. */
+/* A spool of a live process, with this name in the folder. */
 static inline struct spool_writer live(const char *name)
 {
     struct spool_writer w = writer(name, getpid(), spool_ticks(getpid()));
@@ -77,7 +78,7 @@ static inline void finish(void)
     ck_assert_msg(collect_finish(c, &e) == 0, "%s", e.text);
 }
 
-/* CUPTI's stamp of a profile time. */
+/* CUPTI's time stamp for a time in the profile. */
 static inline int64_t stamp(int64_t ns)
 {
     return epoch + START + ns;

@@ -19,7 +19,7 @@ static inline bool is_k(const struct facts *f, uint32_t op)
     return strcmp(tl_text(f->tl, f->tl->ops[op].name), "k") == 0;
 }
 
-/* Four short kernels and a long one, then a wait, then 1 ms of the host's own: 7 ms. */
+/* A step of 7 ms: four short kernels and a long one, a wait, then 1 ms of the host's own work. */
 static inline void fill_mixed(struct builder *b, int64_t at)
 {
     for (int i = 0; i < 4; i++)
@@ -28,7 +28,7 @@ static inline void fill_mixed(struct builder *b, int64_t at)
     build_sync(b, at + US(100), MS(6) - US(70));
 }
 
-/* 4 ms of compute, then 3 ms of communication that nothing hides. */
+/* A step of 4 ms of computing, then 3 ms of exposed communication. */
 static inline void fill_comm(struct builder *b, int64_t at)
 {
     for (int i = 0; i < 4; i++)

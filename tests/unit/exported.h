@@ -25,7 +25,7 @@ static inline struct advice *exported_run(struct builder *b, const char *device)
                      at + MS(7), MS(1));
         build_sync(b, at + MS(4) + US(300), MS(4));
     }
-    for (int i = 0; i < 2; i++) { /* 100 ms, of which the thread has a core in 40 */
+    for (int i = 0; i < 2; i++) { /* covers 100 ms, of which the thread runs in 40 */
         struct row_host_sample s = {.id = ++b->next_id,
                                     .process = 1,
                                     .thread = 1,
@@ -42,7 +42,7 @@ static inline struct advice *exported_run(struct builder *b, const char *device)
     return build_analyze(b);
 }
 
-/* malloc'ed output of exporter `name`. */
+/* The output of exporter `name`; the caller frees it. */
 static inline char *exported(const char *name, const struct advice *a)
 {
     struct err e = ERR_INIT;

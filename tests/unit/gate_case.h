@@ -8,15 +8,15 @@
 
 static const char gemm[] = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn";
 
-/* What a run of the loop is like. */
+/* Properties of one run of the loop. */
 struct run {
     const char *device; /* NULL: an A100 */
     int steps;
-    double step_ms, noise; /* of uniform noise, relative */
-    double input_ms;       /* of it, the GPU waits for the next batch */
-    double sort_ms;        /* of it, in a kernel of this name */
+    double step_ms, noise; /* width of uniform noise, relative to step_ms */
+    double input_ms;       /* part of step_ms in which the GPU waits for the next batch */
+    double sort_ms;        /* part of step_ms in a kernel whose name contains "sort" */
     uint64_t seed;
-    int burst; /* every so many steps the GPU waits 10 ms for a batch; 0: never */
+    int burst; /* the GPU waits 10 ms for a batch in every burst-th step; 0: never */
 };
 
 static inline double uniform(uint64_t *state) /* -1 .. 1 */

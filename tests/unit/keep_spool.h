@@ -13,7 +13,7 @@
 #include "tests/unit/write_spool.h"
 
 enum { START = 1000000, KERNEL_NS = 100 };
-static const int64_t epoch = 1700000000000000000; /* CUPTI's clock at monotonic 0 */
+static const int64_t epoch = 1700000000000000000; /* CUPTI's clock at CLOCK_MONOTONIC 0 */
 
 static char dir[64];
 static struct memory *m;
@@ -56,7 +56,7 @@ static inline void finish(void)
     ck_assert_msg(collect_finish(c, &e) == 0, "%s", e.text);
 }
 
-/* Kernel i runs in [i, i + 1) * KERNEL_NS. */
+/* Adds kernels; kernel i runs in [i, i + 1) * KERNEL_NS. */
 static inline void kernels(int from, int n)
 {
     uint64_t at = 0;

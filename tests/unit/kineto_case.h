@@ -18,7 +18,7 @@ static inline void kineto_free(void *m)
     memory_free(m);
 }
 
-/* The rows live as long as the test. *rc: what the importer answers. */
+/* Imports `text`. The rows live until the test ends; *rc receives the importer's result. */
 static inline struct memory *kineto_try(const char *text, int *rc, struct err *e)
 {
     struct sink sink;
@@ -36,7 +36,7 @@ static inline struct memory *kineto_try(const char *text, int *rc, struct err *e
     return m;
 }
 
-/* Of a text that can be read, written as by printf. */
+/* Imports a text that must be readable; it is formatted as by printf. */
 __attribute__((format(printf, 1, 2))) static inline struct memory *kineto(const char *format, ...)
 {
     static char text[1 << 17];

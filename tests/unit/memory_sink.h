@@ -15,7 +15,8 @@ struct memory {
     struct str_table strings;
     int64_t (*rows[ROW_KINDS])[TABLE_MAX_ROW / sizeof(int64_t) + 1];
     int count[ROW_KINDS], limit;
-    _Atomic uint32_t *ends; /* set to 1 at the first kernel: its process ends meanwhile */
+    /* Set to 1 at the first kernel, to say that the recorded process ends meanwhile. */
+    _Atomic uint32_t *ends;
 };
 
 static inline uint32_t memory_intern(void *self, const char *s, size_t n)
@@ -56,7 +57,7 @@ static inline void memory_free(struct memory *m)
     free(m);
 }
 
-/* Row i (from 0) of a kind, as a struct row_TYPE; i must be below count[kind]. */
+/* Row i (from 0) of a kind, as a struct row_TYPE; i must be less than count[kind]. */
 #define MEMORY_ROW(m, type, kind, i) ((const struct row_##type *)(const void *)(m)->rows[kind][i])
 
 static inline const char *memory_text(const struct memory *m, uint32_t id)
@@ -64,7 +65,7 @@ static inline const char *memory_text(const struct memory *m, uint32_t id)
     return str_text(&m->strings, id);
 }
 
-/* Value of a meta key (the last one), NULL without. */
+/* The last value of a meta key; NULL: none. */
 static inline const char *memory_meta(const struct memory *m, const char *key)
 {
     for (int i = m->count[ROW_META]; i-- > 0;)
@@ -73,7 +74,7 @@ static inline const char *memory_meta(const struct memory *m, const char *key)
     return NULL;
 }
 
-/* Value of a health code, -1 without. */
+/* The value of a health code; -1: none. */
 static inline int64_t memory_health(const struct memory *m, const char *code)
 {
     for (int i = 0; i < m->count[ROW_HEALTH]; i++)

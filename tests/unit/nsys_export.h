@@ -14,7 +14,7 @@
 
 extern const struct importer import_nsys;
 
-/* pid 66 and tid 67 of host 1 (bits: 8 host, 8 vm, 24 pid, 24 tid) */
+/* pid 66 and tid 67 of host 1 (fields: 8 bits host, 8 virtual machine, 24 pid, 24 tid) */
 #define PID "0x0101000042000000"
 #define TID "0x0101000042000043"
 

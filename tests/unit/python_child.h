@@ -15,10 +15,10 @@
 struct python_child {
     pid_t pid;
     char script[128];
-    int says; /* what it prints */
+    int says; /* the pipe with its output */
 };
 
-/* "python3", and each of GPUPROF_TEST_PYTHONS, by number; NULL: there are no more. */
+/* The i-th Python: "python3", then each of GPUPROF_TEST_PYTHONS; NULL: there are no more. */
 static inline const char *python_number(int i)
 {
     static char list[4096];
@@ -32,7 +32,8 @@ static inline const char *python_number(int i)
     return at;
 }
 
-/* Starts it and waits for the first line that it prints. False: there is no such Python. */
+/* Starts the program and waits for the first line that it prints. False: this Python does not
+ * exist. */
 static inline bool python_start(struct python_child *c, const char *python, const char *text,
                                 char *line, size_t size)
 {

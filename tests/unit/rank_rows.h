@@ -9,7 +9,7 @@
 struct rank_rows {
     struct timeline *t;
     struct sink sink;
-    int64_t id; /* of the last row */
+    int64_t id; /* of the latest row */
 };
 
 static inline struct rank_rows rank_rows_start(void)
@@ -42,7 +42,7 @@ static inline void rank_rows_fact(struct rank_rows *r, int64_t rank, const char 
     rank_rows_put(r, ROW_META, &m);
 }
 
-/* `host`: NULL = not recorded. */
+/* Adds a rank. `host`: NULL: not recorded. */
 static inline void rank_rows_rank(struct rank_rows *r, int64_t rank, int64_t ranks,
                                   const char *host)
 {
@@ -70,7 +70,7 @@ static inline void rank_rows_step(struct rank_rows *r, int64_t rank, int64_t fro
     rank_rows_put(r, ROW_RANGE, &step);
 }
 
-/* Launched `ahead_ns` before it would have to be. */
+/* Adds a kernel that was launched `ahead_ns` earlier than necessary. */
 static inline void rank_rows_kernel(struct rank_rows *r, int64_t rank, const char *name,
                                     int64_t from, int64_t to, int64_t ahead_ns)
 {
@@ -93,7 +93,7 @@ static inline void rank_rows_kernel(struct rank_rows *r, int64_t rank, const cha
     rank_rows_put(r, ROW_KERNEL, &k);
 }
 
-/* An all-reduce of 4 KB, begun with its kernel at `start`. */
+/* Adds an all-reduce of 4 KB, whose call and kernel begin at `start`. */
 static inline void rank_rows_collective(struct rank_rows *r, int64_t rank, int64_t communicator,
                                         int64_t ranks, int64_t sequence, int64_t start)
 {

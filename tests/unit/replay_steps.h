@@ -25,7 +25,7 @@ static inline void bench_free(void *kept)
     free(x);
 }
 
-/* The last step is longer by `tail` on the host. */
+/* Builds `steps` steps; in the last one the host takes `tail` longer. */
 static inline struct bench bench_start_tail(int steps, int64_t period, int64_t tail,
                                             void (*fill)(struct builder *, int64_t))
 {
@@ -61,13 +61,13 @@ static inline struct bench bench_start(int64_t period, void (*fill)(struct build
     return bench_start_of(STEPS, period, fill);
 }
 
-/* What a step takes with the plan as it is. */
+/* The length of a step that the replay gives for the present plan. */
 static inline int64_t bench_step(struct bench *x)
 {
     return replay_run(&x->r, x->g, &x->plan);
 }
 
-/* What an edit saves of the step, as it would be said. */
+/* The saving per step of an edit, as a user is told it. */
 static inline struct span_ns bench_span(struct bench *x, struct edit edit)
 {
     struct err e = ERR_INIT;
@@ -84,7 +84,8 @@ static inline struct span_ns bench_span(struct bench *x, struct edit edit)
     return s;
 }
 
-/* Host-bound: ten launches 500 us apart, kernels of 100 us, then the host waits for them. */
+/* A host-bound step: ten launches 500 us apart of kernels of 100 us; then the host waits for
+ * them. */
 static inline void fill_host_bound(struct builder *b, int64_t at)
 {
     for (int i = 0; i < 10; i++)
@@ -92,7 +93,7 @@ static inline void fill_host_bound(struct builder *b, int64_t at)
     build_sync(b, at + US(4600), US(20));
 }
 
-/* GPU-bound: eight kernels of 1 ms issued at once; then a wait for all of them. */
+/* A GPU-bound step: eight kernels of 1 ms, launched at once; then a wait for all of them. */
 static inline void fill_gpu_bound(struct builder *b, int64_t at)
 {
     for (int i = 0; i < 8; i++)

@@ -25,7 +25,7 @@ static inline void case_loop(struct builder *b, case_fill *fill)
     }
 }
 
-/* The answer on that loop where the recording says `value` under `key`; NULL: nothing. */
+/* Analyses that loop, with `value` recorded under `key`; key NULL: with nothing recorded. */
 static inline const struct advice *case_advice_with(case_fill *fill, const char *key,
                                                     const char *value)
 {
@@ -101,20 +101,20 @@ static inline void case_said(const struct outcome *o, enum condition which, bool
     ck_assert_msg(o->remedy.conditions[which] == so, "%s", condition_id(which));
 }
 
-/* NULL: it is not set. */
+/* Checks a text parameter of the remedy; NULL: it must not be set. */
 static inline void case_text(const struct outcome *o, enum param key, const char *text)
 {
     ck_assert_pstr_eq(o->remedy.params[key].text, text);
 }
 
-/* It is to have n workers. */
+/* Checks that the remedy sets n workers. */
 static inline void case_workers(const struct outcome *o, int64_t n)
 {
     case_does(o, ACTION_SET_WORKERS);
     ck_assert_int_eq(o->remedy.params[PARAM_WORKERS].number, n);
 }
 
-/* The value that stands under that text in the evidence. */
+/* The value of the evidence with this text. */
 static inline double case_value(const struct outcome *o, const char *text)
 {
     for (size_t i = 0; i < o->evidence_count; i++)
@@ -124,7 +124,7 @@ static inline double case_value(const struct outcome *o, const char *text)
     return -1;
 }
 
-/* The same, within `tolerance`. */
+/* Checks that value within `tolerance`. */
 static inline void case_measures(const struct outcome *o, const char *text, double value,
                                  double tolerance)
 {
@@ -132,8 +132,8 @@ static inline void case_measures(const struct outcome *o, const char *text, doub
     ck_assert_msg(fabs(told - value) <= tolerance, "%s: %g, not %g", text, told, value);
 }
 
-/* Fires, first of its group (lost time, or cheaper computing) but for what stands in, and promises
- * at most `ns` (within 5 %). */
+/* Checks that the rule fires, comes first in its group (lost time, or cheaper computing) apart from
+ * rules that only stand in, and promises a saving of up to `ns` (within 5 %). */
 static inline const struct outcome *case_first_of(const char *test, const struct advice *a,
                                                   const char *id, int64_t ns)
 {
@@ -150,7 +150,8 @@ static inline const struct outcome *case_first_of(const char *test, const struct
     return o;
 }
 
-/* Nothing fires for `ids`, NULL-ended: one bottleneck is not found twice. */
+/* Checks that none of the rules `ids` (NULL-terminated) fires: one bottleneck must not be found
+ * twice. */
 static inline void case_quiet(const struct advice *a, const char *const *ids)
 {
     for (; *ids; ids++)
@@ -158,17 +159,17 @@ static inline void case_quiet(const struct advice *a, const char *const *ids)
                       case_outcome(a, *ids)->summary);
 }
 
-/* Without the data that it needs a rule cannot tell, and says what is missing. */
+/* Checks that a rule that lacks data cannot tell, and says which data is missing. */
 static inline void case_cannot_tell_of(const char *test, case_fill *fill, const char *have,
                                        const char *id)
 {
     case_verdict_of(test, case_advice_with(fill, "have", have), id, RULE_CANNOT_TELL);
 }
 
-/* A kernel on tensor cores, with nothing to say against it. */
+/* A kernel on tensor cores to which no rule objects. */
 static const char case_gemm[] = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn";
 
-/* A step of which 97 % is such a kernel, queued ahead. */
+/* A step in which such a kernel takes 97 %, queued ahead. */
 static inline void case_busy(struct builder *b, int64_t at)
 {
     build_kernel(b, case_gemm, at + US(10), at + US(100), US(9850));

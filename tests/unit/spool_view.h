@@ -32,7 +32,7 @@ static inline void view_dir(char *dir, size_t size)
     setenv("GPUPROF_DIR", dir, 1);
 }
 
-/* Files in the directory that end in `suffix`; the path of the last one. */
+/* Counts the files in the directory that end in `suffix`; `path` receives the last one. */
 static inline int view_files(const char *dir, const char *suffix, char *path, size_t size)
 {
     int n = 0;
@@ -94,7 +94,8 @@ static inline struct spool_ring *view_ring(const struct spool_view *v, uint32_t 
     return (struct spool_ring *)((char *)v->h + v->h->rings_off) + i;
 }
 
-/* Calls see(record, arg) for each unread record but PAD; marks them read. Returns their number. */
+/* Calls see(record, arg) for each unread record except pads, and marks them read. Returns their
+ * number. */
 static inline uint64_t
 view_each(struct spool_view *v, uint16_t kind,
           void (*see)(const struct spool_view *, const struct spool_rec *, void *), void *arg)
@@ -108,7 +109,8 @@ view_each(struct spool_view *v, uint16_t kind,
             const struct spool_rec *rec = (const void *)(data + at % v->h->ring_bytes);
             ck_assert_uint_gt(rec->size, 0);
             ck_assert_uint_eq(rec->size % 8, 0);
-            bool step = kind == SPOOL_REC_RANGE && rec->kind == SPOOL_REC_STEP; /* one, too */
+            /* A step is a range, too. */
+            bool step = kind == SPOOL_REC_RANGE && rec->kind == SPOOL_REC_STEP;
             if (rec->kind == kind || step || (kind == 0 && rec->kind != SPOOL_REC_PAD)) {
                 n++;
                 if (see)

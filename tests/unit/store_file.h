@@ -30,7 +30,7 @@ static inline void teardown(void)
 {
     unlink(path);
     rmdir(path);
-    ck_assert_int_eq(rmdir(dir), 0); /* nothing else was left behind */
+    ck_assert_int_eq(rmdir(dir), 0); /* no other file was left behind */
 }
 
 static inline struct store *create(void)
@@ -56,7 +56,7 @@ static inline void make_empty(void)
 static inline void edit(const char *statements)
 {
     struct err e = ERR_INIT;
-    struct sql *db = sql_open(path, SQL_CREATE, &e); /* views and all */
+    struct sql *db = sql_open(path, SQL_CREATE, &e); /* with views and everything else */
     ck_assert_msg(db && sql_exec(db, statements, &e) == 0, "%s", e.text);
     sql_close(db);
 }
@@ -76,14 +76,14 @@ static inline bool exists(const char *file)
     return access(file, F_OK) == 0;
 }
 
-/* An hour passes since the file was written to. */
+/* Makes the file look as if it was last written an hour ago. */
 static inline void let_pass(const char *file)
 {
     struct utimbuf hour_ago = {time(NULL) - 3600, time(NULL) - 3600};
     ck_assert_int_eq(utime(file, &hour_ago), 0);
 }
 
-/* How many files of profiles that are not whole lie there. */
+/* Counts the incomplete profiles in the folder. */
 static inline size_t partials(void)
 {
     char pattern[160];
@@ -94,7 +94,7 @@ static inline size_t partials(void)
     return n;
 }
 
-/* One line that names the file. */
+/* Checks that the message is one line and names the file. */
 static inline void check_line(const struct err *e)
 {
     ck_assert_msg(strstr(e->text, path) != NULL, "'%s' does not name %s", e->text, path);
@@ -110,7 +110,7 @@ static inline void refused(const char *reason)
     ck_assert_msg(strstr(e.text, reason) != NULL, "'%s' lacks '%s'", e.text, reason);
 }
 
-/* A row in which every column differs. Ids are `id`; texts are `text`. */
+/* Fills a row so that every column differs. Ids are `id`; texts are `text`. */
 static inline void fill(enum row_kind kind, int64_t *row, int64_t id, uint32_t text)
 {
     const struct table *t = &tables[kind];

@@ -18,7 +18,8 @@ struct unit_test {
 
 void unit_test_add(struct unit_test *t); /* keeps the pointer */
 
-/* Calls end(what) when the test's process ends, whatever becomes of the test; the last that was asked for comes first. */
+/* Calls end(what) when the test's process ends, even if the test fails. The call registered last is
+ * made first. */
 void test_later(void (*end)(void *), void *what);
 
 #define TEST_ROW(name, ...)                                                                        \

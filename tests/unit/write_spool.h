@@ -28,7 +28,8 @@ struct spool_writer {
     uint64_t seq;
 };
 
-/* Start of a process in clock ticks; what the agent writes so that a reused pid is told apart. */
+/* When a process started, in clock ticks: the agent writes it so that a reused pid is
+ * recognised. */
 static inline uint64_t spool_ticks(int pid)
 {
     char path[64], text[1024] = "";
@@ -45,7 +46,7 @@ static inline uint64_t spool_ticks(int pid)
     return p ? strtoull(p + 1, NULL, 10) : 0;
 }
 
-/* The strides of CUPTI 13.0 in bytes, for the kinds that the collector reads. */
+/* Sets the record sizes of CUPTI 13.0, in bytes, for the kinds that the collector reads. */
 static inline void spool_strides(struct spool_header *h)
 {
     static const uint16_t sizes[][2] = {{1, 96},  {2, 88},  {3, 216},  {4, 40},  {5, 40},
@@ -97,7 +98,7 @@ static inline struct spool_writer spool_begin_sized(const char *path, int pid, u
         abort();
     w.h = (struct spool_header *)(void *)w.map;
     memcpy(w.map, &h, sizeof h);
-    atomic_store(&w.h->strings_used, 16); /* id 0 */
+    atomic_store(&w.h->strings_used, 16); /* id 0 is the empty text */
     atomic_store(&w.h->rings_used, SPOOL_TEST_RINGS);
     return w;
 }
@@ -107,7 +108,7 @@ static inline struct spool_writer spool_begin(const char *path, int pid, uint64_
     return spool_begin_sized(path, pid, ticks, SPOOL_TEST_BYTES);
 }
 
-/* From here on the collector takes the file for one. */
+/* Marks the spool as complete: from now on the collector accepts it. */
 static inline void spool_ready(struct spool_writer *w)
 {
     memcpy(w->h->magic, SPOOL_MAGIC, sizeof w->h->magic);
@@ -220,7 +221,7 @@ static inline void spool_ring_open(struct spool_writer *w, int i, uint32_t tid)
     atomic_store(&spool_ring_at(w, i)->state, SPOOL_RING_OPEN);
 }
 
-/* Appends a record as an agent does, with a pad before the end of the ring. */
+/* Appends a record as an agent does; a pad fills the end of the ring if the record does not fit. */
 static inline void spool_append(struct spool_writer *w, int i, const void *record, uint16_t size)
 {
     struct spool_ring *ring = spool_ring_at(w, i);

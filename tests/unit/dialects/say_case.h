@@ -11,7 +11,7 @@ struct said {
     const char *words;
 };
 
-/* A number, a text: a parameter that is set. */
+/* The values of a remedy's parameter: a number, a text. */
 #define NUMBER(n)                                                                                  \
     {                                                                                              \
         true, NULL, n                                                                              \
@@ -24,7 +24,7 @@ struct said {
 static inline void says(const struct dialect *d, const struct said *said, size_t n)
 {
     struct arena arena = ARENA_INIT;
-    struct facts facts = {0}; /* of a loop */
+    struct facts facts = {0}; /* facts of a loop */
     for (size_t i = 0; i < n; i++)
         ck_assert_pstr_eq(dialect_say(d, &facts, &said[i].remedy, &arena), said[i].words);
     arena_release(&arena);

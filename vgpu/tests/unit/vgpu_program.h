@@ -17,7 +17,8 @@ void **__cudaRegisterFatBinary(void *fat);
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
                             int limit, void *tid, void *bid, void *block, void *grid, int *warp);
 
-/* What nvcc makes of `__global__ void work(...)`: an address that stands for the kernel. */
+/* Stands for `__global__ void work(...)` in nvcc's code: a host address that identifies the
+ * kernel. */
 static const char kernel;
 
 static inline void name_kernel(const char *address, const char *name)
@@ -58,7 +59,8 @@ static inline cudaStream_t stream(unsigned flags)
     return s;
 }
 
-/* Tests end without tidying up; what they made stays reachable for leak checkers. */
+/* Tests end without freeing anything; what they allocated stays reachable here for leak
+ * checkers. */
 static void *kept[128];
 static size_t kept_count;
 
@@ -90,8 +92,8 @@ static inline double between_ms(cudaEvent_t a, cudaEvent_t b)
     return ms;
 }
 
-/* Length of one launch of `blocks` behind another; the least of some, because a host that is held
- * up between the two lets the device idle. */
+/* The length of one launch of `blocks`, measured behind another launch. It is the least of several,
+ * because the device becomes idle if the host is delayed between the two. */
 static inline double length_ms(unsigned blocks)
 {
     cudaStream_t s = stream(cudaStreamNonBlocking);
@@ -106,7 +108,7 @@ static inline double length_ms(unsigned blocks)
     return least;
 }
 
-/* One-block kernels of about 18 ms that leave the device to others. */
+/* One-block kernels of about 18 ms, which leave most of the device free. */
 #define SLOW   "h200,noise=0,scale=12000"
 #define LONG   1
 #define FULL   16384 /* fills the device */

@@ -24,7 +24,7 @@ enum { BYTES = 1 << 16, MANY = 4096, HANDED = 64 };
 
 static const char kernel;
 
-/* What was delivered, in order; `seen_lock` because CUPTI's own thread delivers, too. */
+/* What was delivered, in order. Needs seen_lock, because CUPTI's own thread delivers, too. */
 static pthread_mutex_t seen_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     CUpti_ActivityKernel4 kernel[MANY];
@@ -36,7 +36,8 @@ static struct {
 } seen;
 static bool refuse;
 static uint8_t *last_request;
-static uint8_t *handed[HANDED]; /* reachable for leak checkers when a thief loses them */
+/* Keeps buffers reachable for leak checkers if another client loses them. */
+static uint8_t *handed[HANDED];
 
 static inline void request(uint8_t **buffer, size_t *size, size_t *max)
 {
@@ -100,8 +101,8 @@ static inline void launch_many(int n)
     OK(cudaDeviceSynchronize());
 }
 
-/* Hands over all that is complete. A buffer may just be on its way by CUPTI's own thread: until a
- * fifth of a second has brought nothing more. */
+/* Flushes all complete buffers. CUPTI's own thread may just be delivering one, so it waits until
+ * nothing more has come for a fifth of a second. */
 static inline void settle(void)
 {
     OK(cudaDeviceSynchronize());
