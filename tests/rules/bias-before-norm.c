@@ -17,6 +17,11 @@ static const char cudnn_add[] = "_Z24op_generic_tensor_kernelILi2E6__halffS0_Li2
 static const char residual[] =
     "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>(int)";
 
+static const char group[] =
+    "void at::native::_GLOBAL__N__7fea3eb9_20_group_norm_kernel_cu_977e8e6d::"
+    "RowwiseMomentsCUDAKernel<float, float>(long)";
+
+static const char *behind = norm;
 static const char *between; /* convolution and normalisation; NULL: nothing */
 
 static void fill_layers(struct builder *b, int64_t at)
@@ -26,7 +31,7 @@ static void fill_layers(struct builder *b, int64_t at)
         build_kernel(b, conv, t, t + US(10), US(1000));
         if (between)
             build_kernel(b, between, t + US(8), t + US(1010), US(200));
-        build_kernel(b, norm, t + US(16), t + US(1210), US(390));
+        build_kernel(b, behind, t + US(16), t + US(1210), US(390));
     }
 }
 
@@ -46,6 +51,9 @@ TEST(test_bias_before_norm)
     bias_case(cudnn_add, RULE_FIRES);
     bias_case(residual, RULE_SILENT); /* of two tensors */
     bias_case(NULL, RULE_SILENT);
+    behind = group; /* of several channels */
+    bias_case(bias, RULE_SILENT);
+    behind = norm;
     case_cannot_tell(fill_layers, "copies,api", "bias-before-norm");
 }
 

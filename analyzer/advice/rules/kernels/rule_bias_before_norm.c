@@ -7,14 +7,20 @@
 
 #include <string.h>
 
+/* True for a kernel that normalises each channel by itself. A normalisation over several channels
+ * keeps what their biases differ by. */
 static bool batch_norm(const struct timeline *t, const struct op *o)
 {
+    static const char *const several[] = {"layer_norm", "group_norm", "GroupNorm", "rms_norm"};
     static const char *const parts[] = {"batch_norm", "batchnorm", "BatchNorm", "bn_fw", "bn_bw",
                                         "bnorm",      "Bn_fwd",    "Bn_bwd",    "norm_"};
     const char *name = tl_text(t, o->full_name);
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++)
+        if (strstr(name, several[i]))
+            return false;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(name, parts[i]))
-            return o->class.family == FAMILY_NORM && !strstr(name, "layer_norm");
+            return o->class.family == FAMILY_NORM;
     return false;
 }
 
