@@ -161,6 +161,11 @@ const struct dialect dialect_pytorch = {
                 "save checkpoints with torch.distributed.checkpoint.async_save, or copy the state "
                 "to pinned memory and write it from a thread; log and evaluate every N steps with "
                 "a larger N, and read results (.item(), .cpu()) together",
+            [ACTION_COMPILE_ONCE] =
+                "TORCH_LOGS=recompiles names what differs: pass a number that changes as a tensor "
+                "(a "
+                "learning rate: lr=torch.tensor(1e-3)), mark sizes with "
+                "torch._dynamo.mark_dynamic, and keep counters out of what is compiled",
             [ACTION_FIX_GRAPH_SIZES] =
                 "pad the batch to one size, or to a few (lengths in multiples of 64 or 128, "
                 "DataLoader(drop_last=True)); or torch.compile(dynamic=True) without "

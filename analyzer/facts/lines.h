@@ -43,6 +43,7 @@ struct line {
                               "subprocess.run"; "" = none */
     const char *innermost; /* the innermost function in most samples: "selectors.poll" */
     const char *call;      /* for LINE_SLEEPS: "wait4", "futex"; "" = not known */
+    bool compiles;         /* mostly in PyTorch's compiler */
     int number;            /* line number */
     uint8_t does;          /* enum line_does: what it does most of the time */
     int64_t looks;         /* number of samples */

@@ -53,6 +53,7 @@
     X(RUN_LESS_BETWEEN_LAUNCHES, "run_less_between_launches", MOVE_HOST_WORK, NULL)                \
     X(DO_AT_ONCE, "do_at_once", DO_AT_ONCE, NULL)                                                  \
     X(MOVE_RARE_WORK, "move_rare_work", MOVE_RARE_WORK, NULL)                                      \
+    X(COMPILE_ONCE, "compile_once", MOVE_RARE_WORK, NULL)                                          \
     X(DETACH_STATE, "detach_state", DETACH_STATE, NULL)                                            \
     X(FIX_GRAPH_SIZES, "fix_graph_sizes", FIX_SHAPES, NULL)                                        \
     X(FIX_SHAPES, "fix_shapes", FIX_SHAPES, NULL)                                                  \

@@ -5,12 +5,19 @@
 
 enum { STEPS = 30, EVERY = 5 };
 static int steps = STEPS;
+static const char *compiler; /* a file of PyTorch's compiler, below the line; NULL: none */
 
 /* A step of 10 ms; each EVERY-th is `long_ms` long, with other launches behind the usual ones. */
 static struct builder loop(double long_ms)
 {
     struct builder b = build_start();
     int64_t save = stack_of(&b, "/home/me/train.py", "save", 13), at = MS(100);
+    if (compiler) {
+        struct row_stack r = {
+            ++b.next_id, save, build_text(&b, compiler), build_text(&b, "compile"), 7, 0};
+        build_put(&b, ROW_STACK, &r);
+        save = r.id;
+    }
     for (int i = 0; i < steps; i++) {
         bool longer = i % EVERY == EVERY - 1 && long_ms > 0;
         int64_t length = longer ? MS(long_ms) : MS(10);
@@ -61,4 +68,15 @@ TEST(few_steps)
         case_verdict(build_analyze(&b), "other-steps", cases[i].verdict);
     }
     steps = STEPS;
+}
+
+/* A compilation for each new value is no checkpoint. */
+TEST(test_compilation)
+{
+    compiler = "/x/lib/python3.11/site-packages/torch/_dynamo/convert_frame.py";
+    struct builder b = loop(200);
+    const struct outcome *o = case_verdict(build_analyze(&b), "other-steps", RULE_FIRES);
+    case_does(o, ACTION_COMPILE_ONCE);
+    ck_assert_str_eq(o->remedy.object.place, "train.py:13");
+    compiler = NULL;
 }

@@ -37,6 +37,9 @@ CAUSES = {
                "one-kernel", ["cdist_kernel", "kernel.py:13"], 1),
     "mask": ("", "loss = (out * keep[:, None]).square().mean() if mended else out[keep].square().mean()",
              "sync-in-loop", ["behind nonzero", "mask.py:11", "torch.where(mask, x, 0)"], 3),
+    "elements": ("lens = torch.randint(1, 20, (400,), device='cuda')",
+                 "loss = out.square().mean() * (lens.max() if mended else max(lens))",
+                 "piecewise-work", ["reads a number behind", "elements.py:11"], 3),
     "lock": ("lock = threading.Lock()\ndef upload():\n    while True:\n        with lock:\n            time.sleep(0.1)\n"
              "        time.sleep(0.001)\nthreading.Thread(target=upload, daemon=True).start()\n"
              "def record():\n    with lock:\n        pass",

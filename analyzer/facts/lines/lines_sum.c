@@ -87,6 +87,13 @@ static uint8_t does_most(const struct charged *c)
                                         : LINE_SLEEPS;
 }
 
+/* True for a function of PyTorch's compiler. */
+static bool is_compiler(const struct timeline *t, uint32_t stack)
+{
+    const char *file = stack == TL_NONE ? "" : tl_text(t, t->stacks[stack].file);
+    return strstr(file, "torch/_dynamo/") || strstr(file, "torch/_inductor/");
+}
+
 static void name(struct facts *f, struct line *l, const struct sum *s)
 {
     const struct timeline *t = f->tl;
@@ -96,6 +103,7 @@ static void name(struct facts *f, struct line *l, const struct sum *s)
     l->function = stack_function(t, s->line, a);
     l->called = s->called.stack == TL_NONE ? "" : stack_function(t, s->called.stack, a);
     l->innermost = s->innermost.stack == TL_NONE ? "" : stack_function(t, s->innermost.stack, a);
+    l->compiles = is_compiler(t, s->called.stack) || is_compiler(t, s->innermost.stack);
     l->call = tl_text(t, s->charged.call);
     l->number = (int)t->stacks[s->line].line;
     l->does = does_most(&s->charged);

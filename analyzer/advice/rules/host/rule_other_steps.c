@@ -1,4 +1,4 @@
-/* Fires if some steps repeatedly do additional work: a checkpoint, a validation, a log. They are
+/* Fires if some steps repeatedly do additional work: a checkpoint, a validation, a log, a compilation. They are
  * not part of the usual step, but take their share of every run. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
@@ -37,6 +37,10 @@ static void check_other_steps(const struct facts *f, struct arena *arena, struct
     o->of_run = true;
     o->error_class = ERROR_RERUN_DECIDES; /* how much of it can go or move is not known */
     o->remedy.object.place = l ? l->place : NULL;
+    if (l && l->compiles) {
+        o->title = "Compile once, not anew for other values";
+        o->remedy.action = ACTION_COMPILE_ONCE;
+    }
     outcome_fires(o, each,
                   arena_printf(arena,
                                "%zu of %zu steps do other work besides and take %s in place of %s, "
@@ -54,7 +58,8 @@ const struct rule rule_other_steps = {
     .check = check_other_steps,
     .looks_for =
         "Steps with work that the others lack (more kernels, other launches, or on the CPU "
-        "more time outside the model), three or more of them (two of 16 steps), and their lines.",
+        "more time outside the model), three or more of them (two of 16 steps), and their lines; "
+        "whether torch.compile works in them.",
     .doc = "A checkpoint after every short epoch, a validation every few steps, or pictures for a "
            "log are left out of the step that all other numbers are about. Where they come often "
            "they take most of the run. The bound is all of that work, spread over all steps of the "
