@@ -10,6 +10,8 @@
 #include "analyzer/queries/limits.h"
 #include "wire/spool_format.h"
 
+#include <math.h>
+
 static bool is_half(const struct kernel_class *c)
 {
     return c->half || c->dtype == SPOOL_DT_F16 || c->dtype == SPOOL_DT_BF16;
@@ -56,12 +58,25 @@ static double conv_left(const struct edit *x, const struct graph *g, uint32_t i,
     return draw_around(d, 0, ASSUMED_NHWC.good * lucky, ASSUMED_NHWC.likely, ASSUMED_NHWC.bad);
 }
 
+/* PyTorch's kernels reach a fifth of an H200's memory rate, so the multiprocessors limit them.
+ * Returns how many times as many of their clocks this card has for each byte of its memory rate. */
+static double clocks_for_bytes(const struct graph *g)
+{
+    const struct row_device *v = g->a->device;
+    double rate = query_memory_rate(g->a); /* bytes per ns */
+    if (!v || v->sm_count <= 0 || v->clock_khz <= 0 || rate <= 0)
+        return 1;
+    return (double)v->sm_count * (double)v->clock_khz / 1e6 / rate / ASSUMED_NORM_CLOCKS;
+}
+
 /* Returns the share of the memory's rate that batch normalisation in NHWC reaches, beyond a fixed
  * time per call. */
 static double norm_share(const struct graph *g, const struct draw *d)
 {
-    return query_of_pytorch(g->a) ? draw_range(d, 1, ASSUMED_NORM_PYTORCH)
-                                  : draw_range(d, 1, ASSUMED_NORM);
+    return query_of_pytorch(g->a)
+               ? fmin(draw_range(d, 1, ASSUMED_NORM_PYTORCH) * clocks_for_bytes(g),
+                      ASSUMED_NORM_MOST)
+               : draw_range(d, 1, ASSUMED_NORM);
 }
 
 /* The same when sizes are not known: the share of the time, by the kernel's name. */

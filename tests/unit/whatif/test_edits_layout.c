@@ -76,6 +76,30 @@ TEST(sizes_tell_what_normalisation_takes_and_calls_what_is_in_nhwc_already)
     ck_assert_int_le(llabs(before - with(&x, edit, &middle) - US(600 + 600 + 1000)), US(20));
 }
 
+static void fill_calls_of_pytorch(struct builder *b, int64_t at)
+{
+    if (at == MS(100))
+        build_meta(b, "framework", "pytorch");
+    fill_calls(b, at);
+}
+
+/* PyTorch's kernel is limited by the multiprocessors: with twice their clock it takes half. */
+TEST(normalisation_of_pytorch_goes_by_multiprocessors)
+{
+    struct bench x = bench_start(MS(5), fill_calls_of_pytorch);
+    struct edit edit = {.kind = &edit_layout,
+                        .at.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena)};
+    struct row_device *v = &x.b.t->devices[0];
+    v->clock_khz /= 2;
+    int64_t slow = with(&x, edit, &middle);
+    v->clock_khz *= 2;
+    int64_t fast = with(&x, edit, &middle);
+    ck_assert_ptr_eq(x.b.a->facts->device, v);
+    ck_assert_int_gt(slow, fast + US(80));
+    v->clock_khz *= 100; /* no faster than memory */
+    ck_assert_int_gt(with(&x, edit, &middle), fast - US(120));
+}
+
 static void fill_torch(struct builder *b, int64_t at)
 {
     static const char *const names[] = {
