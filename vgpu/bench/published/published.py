@@ -39,6 +39,31 @@ def named(name, model, ms, arguments):
     return Case(name, "a100-40", f"named --name {model} --batch 12 --micro {arguments}", 12e3 / ms, DGX)
 
 
+TIMM = "pytorch-image-models, results/benchmark-train-amp-{nchw,nhwc}-pt112-cu113-rtx3090.csv"
+
+
+def collection(name, batch, before, after):
+    """A model of torchvision as the collection has it, too, before and after channels-last, on an RTX 3090 in AMP."""
+    arguments = f"named --name {name} --batch {batch} --precision amp --steps 4 --warmup 2"
+    return [Case(f"{name}-{layout}", "rtx3090", arguments + more, rate, TIMM)
+            for layout, rate, more in (("nchw", before, ""), ("nhwc", after, " --channels-last"))]
+
+
+# of the models that both have, one of each family and size of group
+COLLECTION = [("resnet18", 512, 2764, 3482), ("resnet50", 512, 826.1, 1218.0), ("resnet101", 256, 569.0, 747.9), ("resnext50_32x4d", 384, 663.4, 1001.0),
+              ("wide_resnet50_2", 384, 495.7, 668.8), ("densenet121", 256, 730.1, 913.7), ("vgg16", 384, 465.4, 546.1),
+              ("vit_b_16", 192, 390.9, 393.0), ("vit_b_32", 512, 1704, 1709), ("convnext_tiny", 256, 813.2, 819.2), ("convnext_base", 128, 337.0, 338.7),
+              ("swin_t", 256, 646.8, 648.7), ("regnet_y_400mf", 512, 2101, 2085), ("regnet_y_1_6gf", 512, 954.3, 650.1), ("regnet_y_8gf", 256, 385.8, 117.9),
+              ("regnet_x_3_2gf", 384, 787.5, 308.9), ("regnet_x_16gf", 192, 266.6, 107.6), ("efficientnet_b0", 384, 1459, 1752),
+              ("mobilenet_v2", 512, 1832, 2313), ("mnasnet1_0", 512, 2054, 2930)]
+EFFICIENT = DLE.format("Classification/ConvNets/efficientnet")
+
+
+def efficient(name, model, card, batch, precision, rate):
+    return Case(f"{name}-{card}-{precision}", model, f"named --name {name} --batch {batch} --precision {precision} --steps 4 --warmup 2"
+                + (" --channels-last" if precision == "amp" else ""), rate, EFFICIENT)
+
+
 def gpt(name, ms, commit, arguments):
     return Case("gpt2-" + name, "a100-80", "gpt2 --batch 16 " + arguments, 16e3 / ms, LECTURE.format(commit))
 
@@ -72,6 +97,11 @@ CASES = [
     named("resnext101-8d-a100-tf32", "resnext101_32x8d", 99.7, "--precision tf32"),
     Case("bert-a100-tf32-128", "a100-80", "bert --batch 128 --length 128 --precision tf32 --micro", 317, BERT),
     Case("bert-a100-amp-128", "a100-80", "bert --batch 256 --length 128 --precision amp --half --micro", 580, BERT),
+    efficient("efficientnet_b0", "a100-80", "a100", 256, "tf32", 1078),
+    efficient("efficientnet_b0", "a100-80", "a100", 256, "amp", 2489),
+    efficient("efficientnet_b0", "v100", "v100", 128, "fp32", 646),
+    efficient("efficientnet_b0", "v100", "v100", 256, "amp", 1401),
+    *(case for row in COLLECTION for case in collection(*row)),
 ]
 
 
