@@ -188,10 +188,14 @@ C_PROGRAMS = {  # file of programs/: modes
 }
 # tests/agent/programs/leave.c. Who may lock little memory (docs/known-issues.md) cannot try "lock".
 LOCKS = os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
-LEAVE = ("threads", "main", "function", "cancel", *(["lock"] if LOCKS else []), "lowest")
+LEAVE = ("threads", "main", "function", "cancel", *(["lock"] if LOCKS else []), "lowest", "short", "confined")
+# a small stack, and files so small that there is no room for a spool; of gpuprof, too, or of the program alone
+LIMITS = {"ulimit -s 64": "bash -c 'ulimit -s 64; {run} sh trainer.sh {bin}/train_conv --steps 3 --batch 8'",
+          "ulimit -s 64, in gpuprof": "bash -c 'ulimit -s 64; exec sh trainer.sh {bin}/train_conv --steps 3 --batch 8'",
+          "ulimit -f 100, in gpuprof": "bash -c 'ulimit -f 100; exec sh trainer.sh {bin}/train_conv --steps 3 --batch 8'"}
 VIRTUAL = {  # the trainers of reference_workloads on the virtual GPU, times scrubbed
     "train_conv": "sh trainer.sh {bin}/train_conv --steps 6 --batch 8", "train_amp": "sh trainer.sh {bin}/train_amp --steps 4",
     "train_gpt": "sh trainer.sh {bin}/train_gpt --steps 4", "train_conv, wrong option": "sh trainer.sh {bin}/train_conv --batch none",
-    "train_conv, its list": "sh trainer.sh {bin}/train_conv --defect list", **{f"leave, {how}": f"{{bin}}/agent_leave {how}" for how in LEAVE},
+    "train_conv, its list": "sh trainer.sh {bin}/train_conv --defect list", **{f"leave, {how}": f"{{bin}}/agent_leave {how}" for how in LEAVE}, **LIMITS,
 }
-VIRTUAL_IDLE = ("train_conv, wrong option", "train_conv, its list", *(f"leave, {how}" for how in LEAVE))  # these launch no kernel
+VIRTUAL_IDLE = ("train_conv, wrong option", "train_conv, its list", "ulimit -f 100, in gpuprof", *(f"leave, {how}" for how in LEAVE))  # these launch no kernel

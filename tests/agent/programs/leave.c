@@ -4,13 +4,20 @@
  *   function  the same, with a host function in a stream
  *   cancel    threads are cancelled in calls that wait
  *   lock      mlockall, which must lock the program's memory, not the card's
- *   lowest    files that the program opens must get the lowest free number */
+ *   lowest    files that the program opens must get the lowest free number
+ *   short     500 threads one after the other, each with one copy
+ *   confined  the same, where the kernel kills a process that opens a file */
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cuda_runtime_api.h>
@@ -95,6 +102,43 @@ static int lowest(void)
     return 0;
 }
 
+static void *copy_once(void *unused)
+{
+    char bytes[BYTES] = {0};
+    cudaMemcpy(device, bytes, BYTES, cudaMemcpyHostToDevice);
+    return unused;
+}
+
+static int short_threads(void)
+{
+    int good = 0;
+    for (int i = 0; i < 500; i++) {
+        pthread_t t;
+        if (pthread_create(&t, NULL, copy_once, NULL) == 0)
+            good += pthread_join(t, NULL) == 0;
+    }
+    printf("%d threads\n", good);
+    return 0;
+}
+
+/* The kernel kills the process if any thread opens a file from now on. */
+static int confined(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {.len = sizeof rules / sizeof *rules, .filter = rules};
+    work(NULL);
+    usleep(300000); /* what is opened once has been */
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) != 0)
+        return 77;
+    return short_threads();
+}
+
 static void at_exit(void)
 {
     puts("over");
@@ -114,6 +158,10 @@ int main(int argc, char **argv)
         return cancel();
     if (strcmp(how, "lowest") == 0)
         return lowest();
+    if (strcmp(how, "short") == 0)
+        return short_threads();
+    if (strcmp(how, "confined") == 0)
+        return confined();
     if (strcmp(how, "threads") == 0)
         pthread_create(&t, NULL, work, NULL);
     else

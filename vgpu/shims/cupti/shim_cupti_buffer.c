@@ -90,6 +90,26 @@ static void thread_gone(void *slot)
     free(s);
 }
 
+/* Buffers that were returned, for the next requests. They are not freed: the C library would open a
+ * file when it gives memory of a thread back, and some programs may not open one. */
+static struct buffer *returned;
+
+static struct buffer *new_locked(void)
+{
+    struct buffer *b = returned;
+    if (!b)
+        return calloc(1, sizeof *b);
+    returned = b->next;
+    *b = (struct buffer){.pending = b->pending, .pending_cap = b->pending_cap};
+    return b;
+}
+
+static void give_back_locked(struct buffer *b)
+{
+    b->next = returned;
+    returned = b;
+}
+
 /* Requests a buffer for the slot. The client's callback runs on the calling thread, with the lock
  * released meanwhile. */
 static struct buffer *fetch_locked(struct slot *s)
@@ -102,17 +122,18 @@ static struct buffer *fetch_locked(struct slot *s)
     size_t size = 0, max = 0;
     pthread_mutex_unlock(&lock);
     request(&data, &size, &max);
-    struct buffer *b = calloc(1, sizeof *b);
     if (data && !zeroed)
         memset(data, 0, size);
     pthread_mutex_lock(&lock);
     if (!data && cupti_faults()->null_crash)
         raise(SIGSEGV);
-    if (!data || !size || !b) {
-        free(b);
+    struct buffer *b = data && size ? new_locked() : NULL;
+    if (!b)
         return NULL;
-    }
-    *b = (struct buffer){.data = data, .size = size, .max_records = max, .next = buffers};
+    b->data = data;
+    b->size = size;
+    b->max_records = max;
+    b->next = buffers;
     buffers = b;
     if (s->current) /* another thread has installed a buffer meanwhile: return that one as it is */
         retire(s->current);
@@ -198,9 +219,8 @@ static void deliver_locked(bool partial, bool forced)
             nap(cupti_faults()->slow_return_ns);
         if (complete)
             complete(NULL, 0, b->data, b->size, b->used);
-        free(b->pending);
-        free(b);
         pthread_mutex_lock(&lock);
+        give_back_locked(b);
     }
 }
 
