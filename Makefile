@@ -5,7 +5,7 @@ CMAKE_FLAGS ?=
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all setup configure demo test test-long torch fresh aarch64 fuzz bench truth drawn ledger many-ranks matrix transparency images gpu-portable gpu-check install packed wheel archive deb release format clean
+.PHONY: all setup configure demo test test-long torch fresh aarch64 fuzz bench truth drawn ledger many-ranks matrix transparency images gpu-portable gpu-check install packed wheel archive deb release release-check format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -124,26 +124,33 @@ gpu-check:
 install: all
 	cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))
 
-# What installs where nothing is installed, into DIST: a wheel, an archive to unpack, a .deb; `make release OUT=DIR` makes them, the
-# sources, an SBOM and checksums. All are of one build. With GPUPROF_UBUNTU=http://HOST/ubuntu, a mirror from which
-# scripts/sysroot.py fetches an old C library, they run on systems with glibc 2.27 or newer; else on those like this machine.
+# What installs where nothing is installed, into DIST: a wheel, an archive to unpack, a .deb, all of one build, for MACHINE (x86_64 or
+# aarch64). They run on systems with glibc 2.28 or newer (scripts/sysroot.py); with SYSROOT= on those like this machine.
+# `make release OUT=DIR` makes them for both machines, the sources, an SBOM and checksums.
 DIST ?= dist
-SYSROOT ?= $(if $(GPUPROF_UBUNTU)$(wildcard build-sysroot/complete),$(CURDIR)/build-sysroot)
-PACKED = build-packed
-packed: setup
-	@$(if $(SYSROOT),scripts/sysroot.py $(SYSROOT))
-	@cmake --preset packed -DGPUPROF_SYSROOT=$(SYSROOT) $(CMAKE_FLAGS) >$(PACKED).log 2>&1 || { cat $(PACKED).log; exit 1; }
-	@rm -f $(PACKED).log; scripts/progress.sh "building what is packed" $(PACKED)/build.log cmake --build $(PACKED) -j $(JOBS) --target packed
+MACHINE ?= $(shell uname -m)
+MACHINES ?= x86_64 aarch64
+SYSROOT ?= $(CURDIR)/build-sysroot
+PACKED = build-packed/$(MACHINE)
+packed:
+	@CMAKE_FLAGS="$(CMAKE_FLAGS)" scripts/setup.sh $(if $(filter $(MACHINE),$(shell uname -m)),build,cross)
+	@$(if $(SYSROOT),scripts/sysroot.py $(SYSROOT) $(MACHINE))
+	@mkdir -p $(PACKED) && cmake --preset packed -B $(PACKED) $(if $(SYSROOT),-DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/sysroot.cmake \
+	    -DGPUPROF_MACHINE=$(MACHINE) -DGPUPROF_SYSROOT=$(SYSROOT)/$(MACHINE)) $(CMAKE_FLAGS) >$(PACKED).log 2>&1 || { cat $(PACKED).log; exit 1; }
+	@scripts/progress.sh "building what is packed for $(MACHINE)" $(PACKED)/build.log cmake --build $(PACKED) -j $(JOBS) --target packed
 
 wheel archive deb: packed
-	@scripts/pack.py $(PACKED) $(DIST) $@
+	@scripts/pack.py $(DIST) $@ $(PACKED)
 
-release: DIST = $(if $(filter command%,$(origin OUT)),$(OUT),dist)
-release: packed
-	@scripts/pack.py $(PACKED) $(DIST) $@
+release:
+	@$(foreach m,$(MACHINES),$(MAKE) packed MACHINE=$m &&) scripts/pack.py $(if $(filter command%,$(origin OUT)),$(OUT),dist) $@ $(MACHINES:%=build-packed/%)
+
+# What `make release` wrote into OUT, on bare systems, old and new, of both machines (tests/fresh/release.sh): a quarter of an hour.
+release-check:
+	@tests/fresh/release.sh $(BUILD)-release $(if $(filter command%,$(origin OUT)),$(OUT),dist) $(FRESH)
 
 format:
 	git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-aarch64 $(PACKED) $(DIST) demo.html demo.json
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-aarch64 build-packed $(DIST) demo.html demo.json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Packs what is built into files for other machines: pack.py BUILD OUT wheel|archive|deb..., or release: all of them, the
-sources, what is inside (SPDX) and checksums. Packed twice, they are the same to the byte: their times are SOURCE_DATE_EPOCH, or
-that of the last commit."""
+"""Packs what is built into files for other machines: pack.py OUT wheel|archive|deb BUILD, or release BUILD...: all of them for each
+build, the sources, what is inside (SPDX) and checksums. Packed twice, they are the same to the byte: their times are
+SOURCE_DATE_EPOCH, or that of the last commit."""
 import base64
 import gzip
 import hashlib
@@ -44,6 +44,11 @@ def files(folder):
     return sorted((os.path.relpath(path, folder), path) for path in found)
 
 
+def machine_of(program):
+    with open(program, "rb") as f:
+        return {62: "x86_64", 183: "aarch64"}[int.from_bytes(f.read(20)[18:], "little")]
+
+
 def needs_glibc(folder):
     """The newest version of the C library that a file names, as (2, 27)."""
     newest = (2, 17)
@@ -51,7 +56,7 @@ def needs_glibc(folder):
         with open(path, "rb") as f:
             if f.read(4) != b"\x7fELF":
                 continue
-        for version in re.findall(r"GLIBC_(\d+)\.(\d+)", output("objdump", "-p", path)):
+        for version in re.findall(r"GLIBC_(\d+)\.(\d+)", output("readelf", "-V", path)):
             newest = max(newest, tuple(map(int, version)))
     return newest
 
@@ -66,7 +71,7 @@ def write_wheel(stage, out, version, machine):
             inside.append((f"{base}.data/data/{name}", f.read(), os.access(path, os.X_OK)))
         if name == "bin/gpuprof":
             inside[-1:] = [(f"{base}.data/scripts/gpuprof", COMMAND.encode(), True),
-                           (f"{base}.data/scripts/{NAME}", inside[-1][1], True)]
+                           (f"{base}.data/data/bin/{NAME}", inside[-1][1], True)]  # it finds its library from there
     with open(os.path.join(TOP, "README.md"), encoding="utf-8") as f:
         about = (f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {version}\nSummary: {SUMMARY}\nLicense: Apache-2.0\n"
                  f"Requires-Python: >=3.8\nDescription-Content-Type: text/markdown\n\n{f.read()}")
@@ -107,7 +112,7 @@ def write_archive(stage, out, version, machine):
     return archive(os.path.join(out, base + ".tar.gz"), base, files(stage))
 
 
-def write_source(_, out, version, __):
+def write_source(out, version):
     base = f"gpuprof-{version}"
     tracked = output("git", "ls-files").splitlines()
     return archive(os.path.join(out, base + ".tar.gz"), base, [(name, os.path.join(TOP, name)) for name in sorted(tracked)])
@@ -172,28 +177,30 @@ def write_sums(out):
     return path
 
 
-KINDS = {"wheel": write_wheel, "archive": write_archive, "deb": write_deb, "source": write_source}
+KINDS = {"wheel": write_wheel, "archive": write_archive, "deb": write_deb}
+
+
+def pack(build, out, version, kinds):
+    with tempfile.TemporaryDirectory() as stage:
+        for component in ("gpuprof", "gpuprof-dev"):
+            subprocess.run(["cmake", "--install", build, "--prefix", stage, "--component", component, "--strip"], check=True, stdout=subprocess.DEVNULL)
+        machine = machine_of(stage + "/bin/gpuprof")
+        print(f"for {machine}, glibc {'.'.join(map(str, needs_glibc(stage)))} or newer")
+        return [KINDS[kind](stage, out, version, machine) for kind in kinds]
 
 
 def main():
-    build, out, *kinds = sys.argv[1:]
-    release = kinds == ["release"]
+    out, kind, *builds = sys.argv[1:]
+    release = kind == "release"
     os.makedirs(out, exist_ok=True)
     if release and (os.listdir(out) or output("git", "status", "--porcelain")):
         sys.exit("release: it needs an empty folder, and a tree in which all is committed")
-    version, machine = setting(build, "CMAKE_PROJECT_VERSION"), output("uname", "-m")
-    stage = tempfile.mkdtemp()
-    try:
-        for component in ("gpuprof", "gpuprof-dev"):
-            subprocess.run(["cmake", "--install", build, "--prefix", stage, "--component", component, "--strip"], check=True, stdout=subprocess.DEVNULL)
-        made = [KINDS[kind](stage, out, version, machine) for kind in (KINDS if release else kinds)]
-        if release:
-            made += [write_sbom(build, out, version), write_sums(out)]
-        for path in made:
-            print(f"{path}  {os.path.getsize(path) / 1e6:.1f} MB")
-        print(f"needs glibc {'.'.join(map(str, needs_glibc(stage)))}")
-    finally:
-        shutil.rmtree(stage)
+    version = setting(builds[0], "CMAKE_PROJECT_VERSION")
+    made = [path for build in builds for path in pack(build, out, version, KINDS if release else [kind])]
+    if release:
+        made += [write_source(out, version), write_sbom(builds[0], out, version), write_sums(out)]
+    for path in made:
+        print(f"{path}  {os.path.getsize(path) / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what packages.txt names, and fetches CUDA's headers and compiler where this machine has none:
-# scripts/setup.sh build|test|fresh. Packages: Debian and Ubuntu, as root or with sudo; elsewhere it names what is missing.
+# scripts/setup.sh build|test|fresh|cross. Packages: Debian and Ubuntu, as root or with sudo; elsewhere it names what is missing.
 # CUDA: NVIDIA's Python wheels, into build-cuda/ (scripts/cuda_places.sh has the places that count before it). It says what
 # it wants, asks one question, and does nothing when all is there. GPUPROF_SETUP=yes or no answers for scripts. Without a
 # terminal and without that answer it installs packages, but nothing of NVIDIA's.

@@ -1,73 +1,91 @@
 #!/usr/bin/env python3
-"""Makes the folder DIR in which the C library is an old one, so that what is built with it runs on old systems, too: sysroot.py
-DIR. The library, of Ubuntu 18.04 (glibc 2.27), is fetched, 5 MB, from the mirror of Ubuntu that GPUPROF_UBUNTU names
-(http://HOST/ubuntu); the headers of Linux, cJSON, SQLite, zlib and libdw and the static libraries are this machine's. cmake/sysroot.cmake builds with it. Does nothing where DIR is complete."""
+"""Makes what a program for other machines is built with: sysroot.py DIR MACHINE (x86_64 or aarch64). DIR/MACHINE gets the headers
+and link libraries of glibc 2.28, so that the program runs on old systems, too; SQLite, zlib, cJSON and libdw come as this system's
+packages for MACHINE. The C library is that of Python's package ziglang, 101 MB, fetched into DIR after one question, which
+GPUPROF_SETUP=yes or no answers for scripts. DIR/MACHINE/run has a C library to run such a program with here. cmake/sysroot.cmake
+builds with it. Does nothing where all is there."""
 import glob
-import hashlib
-import io
 import os
+import re
 import shutil
 import subprocess
 import sys
-import tarfile
-import urllib.request
 
-MIRROR = os.environ.get("GPUPROF_UBUNTU")
-PACKAGES = {"libc6_2.27-3ubuntu1_amd64.deb": "1e1eb86fd646aa68f7144ec692b837b6b352d215880c6a2d0c92c19d36938427",
-            "libc6-dev_2.27-3ubuntu1_amd64.deb": "e426c70a940a7d0c5c95823a5fd01f26bd8bcb08d109df2f8c96c439da8dc440"}
-HEADERS = ("linux", "asm-generic", "cjson", "sqlite3.h", "zlib.h", "elfutils", "libelf.h", "gelf.h", "dwarf.h")
-THERE = ("asm", "zconf.h", "bits/syscall.h")  # in the folder of the machine
-STATIC = ("libsqlite3.a", "libz.a")
+ZIG, GLIBC = "ziglang==0.17.1", "2.28"
+DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
+PACKAGES = ("libsqlite3-dev", "zlib1g-dev", "libcjson-dev", "libcjson1", "libdw-dev", "libelf-dev", "libc6")
 
 
-def unpack(package, folder):
-    """A .deb is an ar archive: a line of 60 bytes, then the data, for each of its files."""
-    at = 8
-    while at < len(package):
-        name, size = package[at:at + 16].decode().strip(" /"), int(package[at + 48:at + 58])
-        if name.startswith("data.tar"):
-            with tarfile.open(fileobj=io.BytesIO(package[at + 60:at + 60 + size])) as tar:
-                tar.extractall(folder)
-        at += 60 + size + size % 2
+def may_fetch():
+    answer = os.environ.get("GPUPROF_SETUP")
+    if not answer and sys.stdin.isatty():
+        answer = input("sysroot: fetch an old C library, 101 MB, as Python's package ziglang? [Y/n] ").lower() or "yes"
+    return (answer or "no").startswith("y")
+
+
+def zig(folder):
+    """The compiler of the package, whose C library can be as old as one asks for."""
+    program = os.path.join(folder, "zig/ziglang/zig")
+    if not os.path.exists(program):
+        if not may_fetch():
+            sys.exit("sysroot: an old C library was not fetched: GPUPROF_SETUP=yes fetches it, make SYSROOT= builds with this machine's")
+        print(f"sysroot: fetching {ZIG}, 101 MB", flush=True)
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--target",
+                        os.path.join(folder, "zig"), ZIG], check=True)
+    return program
+
+
+def c_library(program, place, machine):
+    """What that compiler reads and links for an empty program, in the order in which it looks."""
+    empty = os.path.join(place, "empty")
+    with open(empty + ".c", "w", encoding="utf-8") as f:
+        f.write("int main(void) { return 0; }\n")
+    said = subprocess.run([program, "cc", "-v", "-target", f"{machine}-linux-gnu.{GLIBC}", "-fPIE", "-pie", empty + ".c", "-o", empty],
+                          env={**os.environ, "ZIG_GLOBAL_CACHE_DIR": os.path.join(os.path.dirname(place), "cache")}, check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=place).stdout
+    searched = re.search(r"<\.\.\.> search starts here:\n(.*?)End of search list", said, re.S).group(1).split()
+    for headers in reversed(searched[1:]):  # the first is the compiler's own
+        shutil.copytree(os.path.join(place, headers), os.path.join(place, "usr/include"), dirs_exist_ok=True)
+    libraries = os.path.join(place, "usr/lib", machine + "-linux-gnu")
+    os.makedirs(libraries)
+    for file in set(re.findall(r"\S+/(?:\w+\.so\.\d+|Scrt1\.o|libc_nonshared\.a)(?= )", said)):
+        name = os.path.basename(file)
+        shutil.copy(os.path.join(place, file), os.path.join(libraries, name))
+        if ".so." in name and name != "libc.so.6":
+            os.symlink(name, os.path.join(libraries, name.split(".so")[0] + ".so"))
+    with open(libraries + "/libc.so", "w", encoding="utf-8") as f:
+        f.write("GROUP ( libc.so.6 libc_nonshared.a AS_NEEDED ( libld.so.2 ) )\n")
+
+
+def packages(place, machine):
+    """By the apt of this system, with lists of its own: it installs nothing, and changes nothing."""
+    apt = os.path.join(place, "apt")
+    os.makedirs(apt + "/lists/partial")
+    settings = [word for setting in (f"APT::Architecture={DEBIAN[machine]}", f"APT::Architectures={DEBIAN[machine]}", f"Dir::Cache={apt}",
+                                     f"Dir::State::Lists={apt}/lists", "Dir::State::Status=/dev/null", "APT::Sandbox::User=")
+                for word in ("-o", setting)]
+    for command in (["update", "-qq"], ["download", "-qq", *PACKAGES]):
+        subprocess.run(["apt-get", *settings, *command], cwd=apt, check=True)
+    for package in glob.glob(apt + "/*.deb"):
+        into = place + "/run" if os.path.basename(package).startswith("libc6_") else place
+        subprocess.run(["dpkg-deb", "-x", package, into], check=True)
+    shutil.rmtree(apt)
 
 
 def main():
-    folder = os.path.abspath(sys.argv[1])
-    machine = subprocess.check_output(["cc", "-dumpmachine"], text=True).strip()
-    if os.path.exists(os.path.join(folder, "complete")):
+    folder, machine = os.path.abspath(sys.argv[1]), sys.argv[2]
+    place = os.path.join(folder, machine)
+    if os.path.exists(place + "/complete"):
         return
-    if machine != "x86_64-linux-gnu":
-        sys.exit(f"sysroot: no old C library is known for {machine}")
-    if not MIRROR:
-        sys.exit("sysroot: GPUPROF_UBUNTU=http://HOST/ubuntu names the mirror that has the old C library; make SYSROOT= builds with "
-                 "this machine's")
-    shutil.rmtree(folder, ignore_errors=True)
-    for name, wanted in PACKAGES.items():
-        print(f"sysroot: fetching {name}")
-        try:
-            with urllib.request.urlopen(f"{MIRROR}/pool/main/g/glibc/{name}", timeout=60) as answer:
-                package = answer.read()
-        except (OSError, ValueError) as e:
-            sys.exit(f"sysroot: {name} is not to be had from GPUPROF_UBUNTU={MIRROR}: {e}")
-        if hashlib.sha256(package).hexdigest() != wanted:
-            sys.exit(f"sysroot: {name} is not the file that it should be")
-        unpack(package, folder)
-    for link in glob.glob(f"{folder}/**/*", recursive=True):
-        if os.path.islink(link) and os.readlink(link).startswith("/"):
-            to = folder + os.readlink(link)
-            os.unlink(link)
-            os.symlink(to, link)
-    into = os.path.join(folder, "usr/include")
-    places = ["/usr/include", f"/usr/include/{machine}"]
-    for name in HEADERS + THERE:
-        found = [p for p in (os.path.join(place, name) for place in places) if os.path.exists(p)]
-        if found and os.path.isdir(found[0]):
-            shutil.copytree(found[0], os.path.join(into, name), dirs_exist_ok=True)
-        elif found:
-            shutil.copy(found[0], os.path.join(into, machine if "bits/" in name else "", name))
-    for name in STATIC:
-        shutil.copy(os.path.join("/usr/lib", machine, name), os.path.join(folder, "usr/lib", machine))
-    open(os.path.join(folder, "complete"), "w", encoding="utf-8").close()
+    shutil.rmtree(place, ignore_errors=True)
+    os.makedirs(place)
+    try:
+        c_library(zig(folder), place, machine)
+        print(f"sysroot: fetching {', '.join(PACKAGES)} for {machine}", flush=True)
+        packages(place, machine)
+    except (OSError, subprocess.CalledProcessError) as e:
+        sys.exit(f"sysroot: not made: {e}")
+    open(place + "/complete", "w", encoding="utf-8").close()
 
 
 if __name__ == "__main__":

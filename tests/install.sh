@@ -51,7 +51,7 @@ if grep -q '^GPUPROF_PORTABLE:BOOL=ON' "$build/CMakeCache.txt"; then # needs not
     ldd "$top/usr/bin/gpuprof" | grep -v -e linux-vdso -e ld-linux -e 'lib[cm]\.so' -e "=> $top/" >foreign && fail "it needs $(cat foreign)"
 fi
 # an archive, unpacked by somebody who is not root, under another name
-SOURCE_DATE_EPOCH=1700000000 "$here/../scripts/pack.py" "$build" "$top/pack" archive >log 2>&1 || { cat log; fail "pack.py"; }
+SOURCE_DATE_EPOCH=1700000000 "$here/../scripts/pack.py" "$top/pack" archive "$build" >log 2>&1 || { cat log; fail "pack.py"; }
 mkdir "$top/elsewhere" && tar xzf "$top"/pack/*.tar.gz -C "$top/elsewhere" && chmod -R a+rX "$top"
 program=$(find "$top/elsewhere" -path '*/bin/gpuprof')
 [ -x "$program" ] && [ ! -e "$program-mpi" ] || fail "a package carries gpuprof-mpi, which needs MPI"

@@ -43,7 +43,7 @@ def call(*command, **more):
 
 
 def pack(build, folder):
-    call(sys.executable, os.path.join(TOP, "scripts/pack.py"), build, folder, "wheel", env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"})
+    call(sys.executable, os.path.join(TOP, "scripts/pack.py"), folder, "wheel", build, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"})
     return glob.glob(folder + "/*.whl")[0]
 
 

@@ -17,14 +17,12 @@
 #include "agent/core/cancel.h"
 #include "agent/core/clock.h"
 #include "agent/core/instrument.h"
+#include "agent/core/old_names.h"
 #include "agent/core/spool.h"
 #include "agent/core/window.h"
 
-/* old symbol versions, so that the agent loads on older systems */
-#if defined(__x86_64__) && defined(__GLIBC__)
-__asm__(".symver pthread_key_create,pthread_key_create@GLIBC_2.2.5");
-__asm__(".symver pthread_setspecific,pthread_setspecific@GLIBC_2.2.5");
-#endif
+OLD_NAME(pthread_key_create);
+OLD_NAME(pthread_setspecific);
 
 /* FINISH_MS: how long an ordinary exit waits for each instrument. WAIT_NAPS: how many naps of 0.1
  * ms a thread takes while another thread makes the spool. */

@@ -1,4 +1,3 @@
-/* Finds symbols of other libraries, through versions of dlsym and dlopen that every glibc has. */
 #include "agent/core/resolve.h"
 
 #include <dlfcn.h>
@@ -6,12 +5,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GLIBC__)
-__asm__(".symver dlsym,dlsym@GLIBC_2.2.5");
-__asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
-__asm__(".symver dlclose,dlclose@GLIBC_2.2.5");
-__asm__(".symver dlerror,dlerror@GLIBC_2.2.5");
-#endif
+#include "agent/core/old_names.h"
+
+OLD_NAME(dlsym);
+OLD_NAME(dlopen);
+OLD_NAME(dlclose);
+OLD_NAME(dlerror);
 
 void *resolve_open(const char *path, int flags)
 {

@@ -1,6 +1,4 @@
-/* Symbols of other libraries. resolve.c is the only file that calls dlsym and dlopen. It binds them
- * to the versions that every glibc since 2.2.5 has, so that the agent loads on systems older than
- * the one it was built on. */
+/* Symbols of other libraries. resolve.c is the only file that calls dlsym and dlopen. */
 #ifndef GPUPROF_AGENT_CORE_RESOLVE_H
 #define GPUPROF_AGENT_CORE_RESOLVE_H
 

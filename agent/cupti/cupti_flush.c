@@ -13,14 +13,12 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/instrument.h"
+#include "agent/core/old_names.h"
 #include "agent/core/window.h"
 #include "agent/cupti/callers.h"
 #include "agent/cupti/cupti.h"
 
-/* Old symbol versions, so that the agent loads on older systems. */
-#if defined(__x86_64__) && defined(__GLIBC__)
-__asm__(".symver pthread_create,pthread_create@GLIBC_2.2.5");
-#endif
+OLD_NAME(pthread_create);
 
 enum {
     FLUSH_MS = 100,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # make aarch64: gpuprof for aarch64 (Grace Hopper, GB200, Spark), built on another machine and tested there under qemu-user: arm64.sh STATE
 # [BUILD]. BUILD is this machine's own build: both must say the same of the same recordings. STATE is the folder of the build,
-# and keeps a Debian of arm64, made of its packages. Needs root for debootstrap, and namespaces: nothing is registered on the machine itself.
+# and keeps a Debian of arm64 (emulated.sh).
 set -u
 here=$(cd "$(dirname "$0")/../.." && pwd)
 packages=libc6-dev,libsqlite3-dev,zlib1g-dev,libcjson-dev,libdw-dev,libjpeg62-turbo-dev,check,python3-minimal
@@ -27,48 +27,13 @@ check() { # WORDS COMMAND...
     fi
 }
 
-mirror() {
-    cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
-        sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p' | grep '/debian/*$' | head -n 1
-}
-
-# Unpacked and not installed, which would run each package's programs. Its links must not lead out of it.
-make_root() {
-    [ ! -e "$root/complete" ] || return 0
-    rm -rf "$root" && debootstrap --download-only --arch=arm64 --variant=minbase --include=$packages bookworm "$root" \
-        "${FRESH_MIRROR:-$(mirror)}" >"$state/root.log" 2>&1 || return 1
-    for package in "$root"/var/cache/apt/archives/*.deb; do
-        dpkg -x "$package" "$root" || return 1
-    done
-    for folder in lib bin sbin; do
-        [ ! -d "$root/$folder" ] || [ -L "$root/$folder" ] || cp -a "$root/$folder/." "$root/usr/$folder" || return 1
-        rm -rf "${root:?}/$folder" && ln -s "usr/$folder" "$root/$folder" || return 1
-    done
-    find "$root/usr" -type l -lname '/*' | while IFS= read -r link; do
-        ln -sfnr "$root$(readlink "$link")" "$link"
-    done
-    mkdir -p "$root/tmp" "$root/proc" "$root/dev" && touch "$root/complete"
-}
-
 build() {
     cmake -S "$here" -B "$made" -DCMAKE_TOOLCHAIN_FILE="$here/cmake/aarch64.cmake" -DGPUPROF_ARM64="$root" &&
         cmake --build "$made" -j "$(nproc)" --target gpuprof gpuprof_agent vgpu unit_tests test_spool test_spool_rings train_conv large_pages
 }
 
-# Its programs run as if they were this machine's, in namespaces of their own.
 inside() {
-    unshare --user --map-root-user --mount --pid --fork --kill-child "$0" enter "$root" "$here" "$state" "$@"
-}
-
-enter() { # ROOT SOURCES STATE COMMAND...
-    root=$1 own='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
-    mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc || exit 9
-    echo ":aarch64:M::\\x7fELF\\x02\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x02\\x00\\xb7\\x00:$own:$(command -v qemu-aarch64-static):F" \
-        >/proc/sys/fs/binfmt_misc/register || exit 9
-    mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount -t tmpfs tmpfs "$root/tmp" &&
-        mkdir -p "$root$2" "$root$3" && mount --bind "$2" "$root$2" && mount --bind "$3" "$root$3" || exit 9
-    shift 3
-    exec chroot "$root" env -i PATH=/usr/bin:/bin HOME=/root LANG=C.UTF-8 "$@"
+    "$here/tests/fresh/emulated.sh" in "$root" aarch64 "$here,$state" "$@"
 }
 
 # qemu takes MADV_POPULATE_WRITE for done, so files there grow when they are written: two cases ask for the opposite.
@@ -100,10 +65,6 @@ r = json.load(open(sys.argv[1]))
 assert r["counts"]["kernels"] > 100 and r["steps"]["used"] >= 3, (r["counts"], r["steps"])' "$state/said.json"
 }
 
-if [ "${1-}" = enter ]; then
-    shift
-    enter "$@"
-fi
 mkdir -p "${1:?arm64.sh STATE [BUILD]}" && state=$(cd "$1" && pwd) || exit 2
 native=${2:+$(cd "$2" && pwd)}
 root=$state/root made=$state
@@ -111,7 +72,7 @@ for tool in debootstrap qemu-aarch64-static aarch64-linux-gnu-gcc aarch64-linux-
     command -v $tool >/dev/null || skip "no $tool"
 done
 [ "$(id -u)" = 0 ] || [ -e "$root/complete" ] || skip "no namespaces: needs root"
-make_root || { tail -n 3 "$state/root.log"; skip "no network for debootstrap"; }
+"$here/tests/fresh/emulated.sh" make "$root" bookworm aarch64 $packages >"$state/root.log" 2>&1 || { tail -n 3 "$state/root.log"; skip "no network for debootstrap"; }
 root=$(cd "$root" && pwd -P)
 inside uname -m >"$state/said" 2>&1 || { cat "$state/said"; skip "no namespaces: this kernel has no binfmt_misc in them"; }
 check "builds" build
