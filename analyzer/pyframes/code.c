@@ -50,13 +50,9 @@ static size_t put_utf8(char *to, uint32_t c)
 
 static uint32_t character(const uint8_t *bytes, size_t i, size_t width)
 {
-    uint16_t two;
-    uint32_t four;
-    if (width == 1)
-        return bytes[i];
-    memcpy(&two, bytes + i * 2, width == 2 ? sizeof two : 0);
-    memcpy(&four, bytes + i * 4, width == 4 ? sizeof four : 0);
-    return width == 2 ? two : four;
+    uint32_t c = 0; /* of a little-endian machine, as both that are supported */
+    memcpy(&c, bytes + i * width, width);
+    return c;
 }
 
 /* Reads a str in its compact form, which compilers always produce, as UTF-8; control characters
