@@ -30,9 +30,10 @@ make_root() { # ROOT SUITE MACHINE PACKAGES
         ln -sfnr "$root$(readlink "$link")" "$link"
     done
     rm -rf "$root"/var/cache/apt/archives
-    # dpkg and pip want these, which packages make when they are installed
+    # pip and dpkg want these, which packages make when they are installed
     mkdir -p "$root"/{tmp,proc,dev,etc/ssl/certs,var/lib/dpkg/info,var/lib/dpkg/updates} &&
-        touch "$root"/{etc/ssl/certs/ca-certificates.crt,var/lib/dpkg/status,complete}
+        cat "$root"/usr/share/ca-certificates/mozilla/*.crt >"$root/etc/ssl/certs/ca-certificates.crt" 2>/dev/null
+    touch "$root"/{var/lib/dpkg/status,complete}
 }
 
 emulation() {

@@ -48,7 +48,7 @@ failed=0
 [ $# -gt 0 ] || set -- bullseye:x86_64 trixie:x86_64 bullseye:aarch64
 for on in "$@"; do
     echo "== $on =="
-    "$here/tests/fresh/emulated.sh" make "$state/${on/:/-}" "${on%:*}" "${on#*:}" python3-venv >"$state/root.log" 2>&1 ||
+    "$here/tests/fresh/emulated.sh" make "$state/${on/:/-}" "${on%:*}" "${on#*:}" python3-venv,ca-certificates >"$state/root.log" 2>&1 ||
         { tail -n 3 "$state/root.log"; failed=$((failed + 1)); continue; }
     "$here/tests/fresh/emulated.sh" in "$state/${on/:/-}" "${on#*:}" "$here,$dist" "$here/tests/fresh/release.sh" within "$dist" "${on#*:}" ||
         failed=$((failed + 1))
