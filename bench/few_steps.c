@@ -10,6 +10,7 @@
 #include "analyzer/advice/advice.h"
 #include "analyzer/import/import.h"
 #include "analyzer/timeline/timeline.h"
+#include "base/order.h"
 #include "base/vec.h"
 
 #include <math.h>
@@ -234,12 +235,6 @@ static void cut_file(const char *path)
     timeline_free(t);
 }
 
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void summary(int steps)
 {
     size_t n = 0, holds = 0, lies = 0;
@@ -253,7 +248,7 @@ static void summary(int steps)
         lies += p->mid >= p->all_low && p->mid <= p->all_high;
     }
     if (n) {
-        qsort(off, n, sizeof *off, by_double);
+        qsort(off, n, sizeof *off, order_double);
         printf(
             "%d step%s: %zu predictions, apart by %.2f points (median), %.2f (90 %%), %.2f (most); "
             "the interval from few holds the value from all in %.1f %%; the value from few lies "

@@ -9,6 +9,7 @@
 #include "analyzer/advice/advice.h"
 #include "analyzer/timeline/timeline.h"
 #include "analyzer/replay/replay.h"
+#include "base/order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,12 +236,6 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Reads every task and writes what a replay writes, in the same order, without computing
  * anything. */
 static void plain_pass(struct replay *r, const struct graph *g, const struct plan *p)
@@ -274,8 +269,8 @@ static int one_replay(void)
         plain_pass(&r, g, &plan);
         plain[i] = now() - start;
     }
-    qsort(replay, REPLAYS, sizeof *replay, by_value);
-    qsort(plain, REPLAYS, sizeof *plain, by_value);
+    qsort(replay, REPLAYS, sizeof *replay, order_double);
+    qsort(plain, REPLAYS, sizeof *plain, order_double);
     double ms = replay[REPLAYS / 2] * 1e3, each = ms * 1e6 / (double)g->count;
     bool ok = each * 100000 <= AIM_REPLAY_US * 1e3;
     printf("one replay of %zu tasks: %.2f ms, %.0f ns a task, %.1f times a plain pass over them; "

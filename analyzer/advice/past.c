@@ -1,6 +1,7 @@
 /* Widens intervals by what past trials and the ledger of real cards show; see past.h. */
 #include "analyzer/advice/passes.h"
 #include "analyzer/advice/past.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,12 +54,6 @@ int past_learn(struct advice *a, const struct past_trials *past, struct err *e)
     return 0;
 }
 
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double past_miss(const struct advice *a, const struct edit_kind *kind, size_t *trials)
 {
     double *miss = a->past_count ? malloc(a->past_count * sizeof *miss) : NULL;
@@ -71,7 +66,7 @@ double past_miss(const struct advice *a, const struct edit_kind *kind, size_t *t
     }
     *trials = n;
     if (n)
-        qsort(miss, n, sizeof *miss, by_double);
+        qsort(miss, n, sizeof *miss, order_double);
     /* Rank of the quantile, counted from 1 and rounded up. */
     size_t at = n >= (size_t)ADVICE_PAST_TRIALS ? (ADVICE_PAST_PCT * (n + 1) + 99) / 100 : n;
     double by = n ? miss[(at < n ? at : n) - 1] : 0;

@@ -8,6 +8,8 @@
  * The kernel says where its host thread is. */
 #include "analyzer/collector/stuck.h"
 
+#include "base/order.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +25,6 @@ static const int64_t least_ns = 10000000000, unmarked_ns = 30000000000, idle_ns 
 
 /* ---- one process ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* See stuck.h. */
 int64_t stuck_usual_ns(const struct spool_pace *p)
 {
@@ -37,7 +33,7 @@ int64_t stuck_usual_ns(const struct spool_pace *p)
     if (n < FEW_LENGTHS || p->steps < FEW_STEPS)
         return 0;
     memcpy(sorted, p->length_ns, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_value);
+    qsort(sorted, n, sizeof *sorted, order_int64);
     return sorted[n / 2];
 }
 

@@ -1,6 +1,9 @@
 /* Compares the trials of `try`: draws the bootstrap interval and decides the verdict; see ab.h. */
 #include "analyzer/compare/ab.h"
 
+#include "base/order.h"
+#include "base/random.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,21 +12,6 @@ enum { BLOCK = 10, DRAWS = 5000 };
 
 const char *const ab_verdict_text[] = {"CONFIRMED", "SMALLER",      "LARGER",
                                        "REFUTED",   "UNDERPOWERED", "MEASURED"};
-
-/* splitmix64: gives the same numbers on every machine. */
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static double mean(const int64_t *v, size_t n)
 {
@@ -75,7 +63,7 @@ static double draw_run(const struct ab_run *r, int64_t *scratch, uint64_t *state
     whole = whole < most ? whole : most;
     block = whole > block ? whole : block;
     for (size_t filled = 0; filled < r->count;) {
-        size_t at = (size_t)(next(state) % r->count);
+        size_t at = (size_t)(random_next(state) % r->count);
         for (size_t i = 0; i < block && filled < r->count; i++)
             scratch[filled++] = r->ns[(at + i) % r->count];
     }
@@ -86,7 +74,7 @@ static double draw_arm(const struct ab_arm *arm, int64_t *scratch, uint64_t *sta
 {
     double sum = 0;
     for (size_t i = 0; i < arm->count; i++)
-        sum += draw_run(&arm->run[next(state) % arm->count], scratch, state);
+        sum += draw_run(&arm->run[random_next(state) % arm->count], scratch, state);
     return sum / (double)arm->count;
 }
 
@@ -169,7 +157,7 @@ int ab_judge(struct ab_arm *a, struct ab_arm *b, const struct ab_prediction *p, 
         double drawn_a = draw_arm(a, scratch, &state);
         draws[i] = 1 - exp(draw_arm(b, scratch, &state) - drawn_a);
     }
-    qsort(draws, DRAWS, sizeof *draws, by_double);
+    qsort(draws, DRAWS, sizeof *draws, order_double);
     r->a_ns = llround(exp(log_a));
     r->b_ns = llround(exp(log_b));
     r->saved = 1 - exp(log_b - log_a);

@@ -7,6 +7,7 @@
 #include "analyzer/compare/gate_checks.h"
 #include "analyzer/compare/steps_sample.h"
 #include "analyzer/compare/work.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,16 +43,10 @@ int past_run_of(struct arena *arena, const struct advice *past, const struct adv
     return commit && !run->commit ? -1 : 1;
 }
 
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Returns the median of v, and sorts v. */
 static double middle(double *v, size_t n)
 {
-    qsort(v, n, sizeof *v, by_double);
+    qsort(v, n, sizeof *v, order_double);
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 

@@ -2,6 +2,9 @@
  * mean or the ratio of two. */
 #include "analyzer/compare/steps_sample.h"
 
+#include "base/order.h"
+#include "base/random.h"
+
 #include <stdlib.h>
 
 enum { BLOCK = 10, DRAWS = 5000 };
@@ -12,15 +15,6 @@ struct sample {
     size_t n;
     bool pace; /* of the mean, with slow steps; else of the median */
 };
-
-/* splitmix64: small, good enough for a bootstrap, and gives the same numbers on every machine. */
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
 
 static int load(struct sample *s, const struct advice *a, bool pace)
 {
@@ -80,17 +74,11 @@ static double draw_middle(struct sample *s, uint64_t *state)
 {
     size_t block = s->n / 4 < BLOCK ? (s->n / 4 ? s->n / 4 : 1) : BLOCK; /* at least four blocks */
     for (size_t filled = 0; filled < s->n;) {
-        size_t at = (size_t)(next(state) % s->n);
+        size_t at = (size_t)(random_next(state) % s->n);
         for (size_t i = 0; i < block && filled < s->n; i++)
             s->draw[filled++] = s->ns[(at + i) % s->n];
     }
     return s->pace ? mean(s->draw, s->n) : (double)select_kth(s->draw, s->n, s->n / 2);
-}
-
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Returns the 95 % percentile interval of the ratio now / base over DRAWS draws; with now NULL, of
@@ -105,7 +93,7 @@ static int interval(struct sample *base, struct sample *now, double *low, double
         double b = draw_middle(base, &state);
         v[i] = now ? draw_middle(now, &state) / (b > 0 ? b : 1) : b;
     }
-    qsort(v, DRAWS, sizeof *v, by_double);
+    qsort(v, DRAWS, sizeof *v, order_double);
     *low = v[DRAWS * 25 / 1000];
     *high = v[DRAWS * 975 / 1000];
     free(v);

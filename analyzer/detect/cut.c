@@ -4,6 +4,7 @@
 
 #include "analyzer/detect/limits.h"
 #include "analyzer/measure/median.h"
+#include "base/order.h"
 #include "base/vec.h"
 
 #include <math.h>
@@ -97,12 +98,6 @@ static bool alike(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c, 
     return dice(s, a, b, c, d, w) >= DETECT_ALIKE;
 }
 
-static int compare_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 typedef double comparison(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
                           struct scratch *w);
 
@@ -122,7 +117,7 @@ static double similarity_of(const struct sequence *s, uint32_t x, comparison *by
             each[g] = sorted[g];
     }
     if (sorted) {
-        qsort(sorted, n - lag, sizeof *sorted, compare_double);
+        qsort(sorted, n - lag, sizeof *sorted, order_double);
         median = sorted[(n - lag - 1) / 2];
     }
     free(sorted);

@@ -4,18 +4,14 @@
  * hundred thousand events take equally long with either. */
 #include "analyzer/measure/median.h"
 
-#include <stdlib.h>
+#include "base/order.h"
 
-static int compare_ns(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+#include <stdlib.h>
 
 void sort_ns(int64_t *v, size_t n)
 {
     if (n)
-        qsort(v, n, sizeof *v, compare_ns);
+        qsort(v, n, sizeof *v, order_int64);
 }
 
 static int64_t middle_of(int64_t a, int64_t b, int64_t c)

@@ -6,6 +6,7 @@
 #include "analyzer/measure/limits.h"
 #include "analyzer/timeline/idmap.h"
 #include "analyzer/timeline/sort.h"
+#include "base/order.h"
 #include "base/vec.h"
 
 #include <string.h>
@@ -141,12 +142,6 @@ static int number_tokens(struct sequence *s, const struct events *v, const struc
     return rc;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Finds the first stretch from one optimizer kernel to the next whose length is at least `low` and
  * below `high`. Returns false if there is none. */
 static bool stretch_of(const struct sequence *s, uint32_t low, uint32_t high, uint32_t *from,
@@ -194,7 +189,7 @@ static int64_t apart(const struct sequence *s, uint32_t *distance, size_t n)
 {
     double widest = MEASURE_APART;
     uint32_t least = 0;
-    qsort(distance, n, sizeof *distance, by_size);
+    qsort(distance, n, sizeof *distance, order_uint32);
     for (size_t i = 0; i + 1 < n && distance[i] <= MEASURE_WITHIN; i++) {
         if ((double)distance[i + 1] / distance[i] <= widest)
             continue;

@@ -1,6 +1,7 @@
 /* Marks the work that cuDNN does on its own while it searches for an algorithm. */
 #include "analyzer/queries/search.h"
 
+#include "base/order.h"
 #include "wire/spool_format.h"
 
 #include <stdlib.h>
@@ -126,12 +127,6 @@ static uint64_t sizes_hash(const struct row_call *r)
     return (h ^ (uint64_t)r->in_type) * 1099511628211u;
 }
 
-static int by_hash(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* True if the step contains a convolution of new sizes, which are added to `known`. Steps are
  * examined in order, because calls of several threads are not sorted by step. */
 static bool step_brings_new(const struct facts *f, uint32_t step, uint64_t *known, size_t *count)
@@ -144,12 +139,12 @@ static bool step_brings_new(const struct facts *f, uint32_t step, uint64_t *know
             facts_step_at(f, c->row.start_ns) != step)
             continue;
         uint64_t h = sizes_hash(&c->row);
-        if (bsearch(&h, known, before, sizeof h, by_hash))
+        if (bsearch(&h, known, before, sizeof h, order_uint64))
             continue;
         new = true;
         known[(*count)++] = h;
     }
-    qsort(known, *count, sizeof *known, by_hash);
+    qsort(known, *count, sizeof *known, order_uint64);
     return new;
 }
 

@@ -2,19 +2,14 @@
  * explain. */
 #include "analyzer/replay/graph.h"
 #include "analyzer/replay/limits.h"
+#include "base/order.h"
 
 #include <stdlib.h>
-
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 static int64_t quarter(int64_t *v, size_t n)
 {
     if (n)
-        qsort(v, n, sizeof *v, by_value);
+        qsort(v, n, sizeof *v, order_int64);
     return n ? v[n / 4] : 0;
 }
 

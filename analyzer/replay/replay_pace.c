@@ -2,13 +2,9 @@
 #include "analyzer/replay/replay_pace.h"
 #include "analyzer/replay/limits.h"
 
-#include <stdlib.h>
+#include "base/order.h"
 
-static int by_ns(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
+#include <stdlib.h>
 
 /* Returns true if this step took longer than the others when it was recorded: for example it wrote
  * a log, saved a model, or lost the core. */
@@ -51,7 +47,7 @@ static int64_t pace_of(struct replay *r, const struct graph *g, size_t skip)
         n = rows_of(r, g, skip, false, REPLAY_ROW);
     if (n < REPLAY_ROW)
         return r->step_ns;
-    qsort(r->row, n, sizeof *r->row, by_ns);
+    qsort(r->row, n, sizeof *r->row, order_int64);
     return n % 2 ? r->row[n / 2] : (r->row[n / 2 - 1] + r->row[n / 2]) / 2;
 }
 

@@ -1,16 +1,12 @@
 /* Finds which ranks of a job have no process in the recording. Cost: O(n log n) in processes. */
 #include "analyzer/timeline/build.h"
 
+#include "base/order.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { WORLD_MOST = 1 << 20 /* no job has more GPUs: such a number is wrong */, TOLD = 8 };
-
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 /* The distinct ranks of the largest job in the recording, sorted; *world: its size. The caller
  * frees the array; NULL: out of memory. */
@@ -27,7 +23,7 @@ static int64_t *ranks_there(const struct build *b, int64_t *world, size_t *n)
             at[(*n)++] = p->rank;
     }
     if (at)
-        qsort(at, *n, sizeof *at, by_number);
+        qsort(at, *n, sizeof *at, order_int64);
     size_t distinct = 0;
     for (size_t i = 0; at && i < *n; i++)
         if (distinct == 0 || at[distinct - 1] != at[i])

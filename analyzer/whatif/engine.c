@@ -4,6 +4,7 @@
 
 #include "analyzer/queries/query.h"
 #include "analyzer/whatif/limits.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -157,12 +158,6 @@ int64_t engine_most(struct engine *x, const struct edit *edit)
     return engine_within(best, limit > 0 ? limit : 0);
 }
 
-static int by_ns(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 int64_t engine_to_median(const struct engine *x, int64_t ns)
 {
     double by = x->now.pace_ns > 0 ? (double)x->f->step_ns / (double)x->now.pace_ns : 1;
@@ -176,7 +171,7 @@ static struct span_ns span_under(struct engine *x, int assumption, const struct 
     int64_t saved[DRAWS];
     for (int i = 0; i < draws; i++)
         saved[i] = engine_to_median(x, saved_under(x, assumption, edits, n, i, false));
-    qsort(saved, (size_t)draws, sizeof *saved, by_ns);
+    qsort(saved, (size_t)draws, sizeof *saved, order_int64);
     return (struct span_ns){.low_ns = saved[draws / 10],
                             .mid_ns = saved[draws / 2],
                             .high_ns = saved[draws - 1 - draws / 10]};
@@ -190,7 +185,7 @@ static struct span_ns span_of_corners(struct engine *x, const struct edit *const
     for (int i = 0; i <= CORNERS; i++)
         saved[i] = engine_to_median(x, saved_under(x, 0, edits, n, i ? DRAWS + i - 1 : 0, false));
     int64_t mid = saved[0];
-    qsort(saved, 1 + CORNERS, sizeof *saved, by_ns);
+    qsort(saved, 1 + CORNERS, sizeof *saved, order_int64);
     return (struct span_ns){.low_ns = saved[0], .mid_ns = mid, .high_ns = saved[CORNERS]};
 }
 

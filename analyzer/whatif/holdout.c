@@ -6,6 +6,8 @@
 #include "analyzer/whatif/holdout.h"
 #include "analyzer/whatif/limits.h"
 
+#include "base/order.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -125,12 +127,6 @@ static size_t lend(const struct graph *g, struct plan *p, const struct rows *r, 
     return same;
 }
 
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 int holdout_check(struct whatif *w, const struct graph *g, const struct replay *now, struct plan *p,
                   struct replay *then)
 {
@@ -152,7 +148,7 @@ int holdout_check(struct whatif *w, const struct graph *g, const struct replay *
             error[errors++] = 100.0 * fabs((double)replay_run(then, g, p) - measured) / measured;
     }
     if (errors)
-        qsort(error, errors, sizeof *error, by_double);
+        qsort(error, errors, sizeof *error, order_double);
     w->holdout_error_pct = errors ? error[errors / 2] : -1;
     w->holdout_p95_pct = errors ? error[errors * 95 / 100] : -1;
     free(r.list);

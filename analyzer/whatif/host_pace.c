@@ -5,16 +5,11 @@
 
 #include "analyzer/measure/ranges.h"
 #include "analyzer/whatif/limits.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 
 enum { BLOCK = 4, STEPS_MOST = 256 };
-
-static int by_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Interpolates between the two nearest values. */
 static double quantile(const double *sorted, size_t n, double q)
@@ -36,7 +31,7 @@ struct host_pace host_pace_of(const struct graph *g)
         if (task_is_host(t) && !(t->flags & TASK_BEHIND) && t->step < blocks * BLOCK)
             block[t->step / BLOCK] += (double)t->dur_ns;
     }
-    qsort(block, blocks, sizeof *block, by_double);
+    qsort(block, blocks, sizeof *block, order_double);
     double usual = quantile(block, blocks, 0.5);
     if (usual <= 0)
         return (struct host_pace){1, 1};

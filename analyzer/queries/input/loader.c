@@ -5,6 +5,7 @@
 #include "analyzer/measure/input.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/timeline/name_test.h"
+#include "base/order.h"
 #include "wire/spool_format.h"
 
 #include <stdlib.h>
@@ -95,12 +96,6 @@ static void add_worker(struct query_loader *l, const struct ends *e)
     add_grown(&l->read_bytes, first->read_bytes, last->read_bytes);
 }
 
-static int by_time(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The largest number of threads that make batches at the same time. Counting all threads would be
  * wrong: a loop may start its workers anew, and another loader has its own. */
 static size_t at_one_time(const struct facts *f, struct arena *arena, const struct ends *of)
@@ -116,8 +111,8 @@ static size_t at_one_time(const struct facts *f, struct arena *arena, const stru
     }
     if (n == 0)
         return 0;
-    qsort(from, n, sizeof *from, by_time);
-    qsort(to, n, sizeof *to, by_time);
+    qsort(from, n, sizeof *from, order_int64);
+    qsort(to, n, sizeof *to, order_int64);
     for (size_t i = 0, gone = 0; i < n; i++) {
         while (to[gone] < from[i])
             gone++;

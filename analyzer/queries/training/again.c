@@ -1,6 +1,7 @@
 /* Finds kernels that the backward pass launches again as in the forward pass (again.h). */
 #include "analyzer/queries/training/again.h"
 
+#include "base/order.h"
 #include "base/vec.h"
 
 #include <stdlib.h>
@@ -25,12 +26,6 @@ static uint64_t pair_hash(const struct facts *f, uint32_t first, uint32_t second
 {
     uint64_t h = mix(kernel_hash(&f->tl->ops[first]), kernel_hash(&f->tl->ops[second]));
     return mix(h, f->steps.op_step[first]);
-}
-
-static int by_hash(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
 }
 
 /* Index of the one kernel that the call launches in a used step, or TL_NONE. */
@@ -76,7 +71,7 @@ static void mark(void *self, uint32_t first, uint32_t second)
 {
     struct pass *p = self;
     uint64_t h = pair_hash(p->f, first, second);
-    if (bsearch(&h, p->forward.at, p->forward.n, sizeof h, by_hash))
+    if (bsearch(&h, p->forward.at, p->forward.n, sizeof h, order_uint64))
         p->marks[first] = p->marks[second] = true;
 }
 
@@ -95,7 +90,7 @@ struct query_again query_again(const struct facts *f, struct arena *arena)
         return out;
     each_pair(f, main, note, &p);
     if (p.forward.n)
-        qsort(p.forward.at, p.forward.n, sizeof *p.forward.at, by_hash);
+        qsort(p.forward.at, p.forward.n, sizeof *p.forward.at, order_uint64);
     for (uint32_t k = 0; p.forward.n && k < f->tl->thread_count; k++)
         if (k != main && f->tl->threads[k].process == f->steps.process)
             each_pair(f, k, mark, &p);

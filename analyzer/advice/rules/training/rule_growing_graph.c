@@ -4,6 +4,7 @@
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/query.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,6 @@ struct growth {   /* in operations of the GPU */
     int64_t first, last, mean;
     int64_t own; /* what a step would have if nothing grew */
 };
-
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 /* By how much most steps have more than the one before them; 0: not by the same number. The first
  * step and the last may be cut off. */
@@ -31,7 +26,7 @@ static int64_t growth_of(const struct steps *s, struct arena *arena)
             more[n++] = (int64_t)s->at[i].ops - (int64_t)s->at[i - 1].ops;
     if (n < (size_t)RULES_GROWTHS)
         return 0;
-    qsort(more, n, sizeof *more, by_size);
+    qsort(more, n, sizeof *more, order_int64);
     int64_t each = more[n / 2];
     for (size_t i = 0; i < n; i++)
         same += llabs(more[i] - each) * RULES_GROWTH_NEAR <= each;
