@@ -23,8 +23,7 @@ static bool force, json;
 static const struct option_spec options[] = {
     {"apply", 0, OPTION_STRING, &apply, "K=V,...",
      "the change; default: the first advice it can try"},
-    {"patch", 0, OPTION_STRING, &patch, "FILE",
-     "the change is this diff, made in a copy of this folder"},
+    {"patch", 0, OPTION_STRING, &patch, "FILE", "a diff is the change, in a copy of this folder"},
     {"top", 0, OPTION_INT, &top, "N", "the first N findings, and all together"},
     {"profile", 0, OPTION_STRING, &profile, "FILE",
      "predict from this profile and skip the first run"},
