@@ -122,5 +122,5 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    return room_for(run, argc, argv);
+    return run_on_large_stack(run, argc, argv);
 }

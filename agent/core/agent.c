@@ -273,7 +273,7 @@ none:
 
 struct thread *agent_thread_begin(struct thread *t, bool record)
 {
-    int saved = errno, state = cancel_put_off();
+    int saved = errno, state = cancel_disable();
     t = begin(t, record);
     cancel_restore(state);
     errno = saved;

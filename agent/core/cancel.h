@@ -10,7 +10,7 @@
 #include <pthread.h>
 
 /* Returns the state to pass to cancel_restore. */
-static inline int cancel_put_off(void)
+static inline int cancel_disable(void)
 {
     int state;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);

@@ -38,7 +38,7 @@ int InitializeInjection(void)
         return 1;
     }
     chain(t);
-    int state = cancel_put_off();
+    int state = cancel_disable();
     instruments_start(t);
     cost_measure(t);
     cancel_restore(state);

@@ -247,7 +247,7 @@ void *ring_reserve(struct thread *t, enum spool_rec_kind kind, size_t bytes)
     if (AGENT_UNLIKELY((control != SPOOL_RUN || window_closed()) && !t->is_agent)) {
         if (control == SPOOL_STOP)
             agent_stop_asked();
-        if (control == SPOOL_STOP || !window_lets(kind, control))
+        if (control == SPOOL_STOP || !window_allows(kind, control))
             return NULL;
     }
     if (AGENT_UNLIKELY(kind == SPOOL_REC_STEP))

@@ -192,7 +192,7 @@ int spool_grow(uint64_t off, uint64_t len)
     bool by_kernel;
     if (atomic_load_explicit(&agent.spool->full, memory_order_relaxed))
         return -1; /* the collector allows no more: all spools together have reached their limit */
-    int state = cancel_put_off();
+    int state = cancel_disable();
     if (!touching_takes_room)
         rc = reserve(off, len);
     if (rc == 0)

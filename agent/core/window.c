@@ -145,7 +145,7 @@ bool window_by_profiler(void)
 
 /* ---- the collector's word ---- */
 
-void window_obey(uint32_t control)
+void window_apply_control(uint32_t control)
 {
     bool pause = control == SPOOL_PAUSE;
     if (control == SPOOL_STOP || atomic_load(&g.paused) == pause)
@@ -163,9 +163,9 @@ bool window_counts(int64_t now_ns)
     return !window_closed() && now_ns >= atomic_load(&g.settled_ns);
 }
 
-bool window_lets(enum spool_rec_kind kind, uint32_t control)
+bool window_allows(enum spool_rec_kind kind, uint32_t control)
 {
-    window_obey(control);
+    window_apply_control(control);
     switch (kind) {
     case SPOOL_REC_META:
     case SPOOL_REC_HEALTH:

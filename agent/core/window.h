@@ -23,9 +23,9 @@ static inline bool window_closed(void)
 void window_begin(void); /* for a new spool */
 /* May a record of this kind be written? control: what the collector asks for. Called only after
  * that has changed, or while the window is closed. */
-bool window_lets(enum spool_rec_kind kind, uint32_t control);
+bool window_allows(enum spool_rec_kind kind, uint32_t control);
 /* does what the collector asks for, also where nothing is recorded */
-void window_obey(uint32_t control);
+void window_apply_control(uint32_t control);
 /* Id of a range's name while the window is closed: 0 unless the range may be a step mark. Its
  * number is cut off, because the names of a million steps would fill the table. */
 uint32_t window_name(const char *text);

@@ -73,7 +73,7 @@ uint64_t cupti_buffers_asked(void); /* how many buffers CUPTI has requested so f
 void cupti_buffers_gather_begin(void);
 /* Copies the records of complete buffer i into a shared one, and frees it; false: buffer i stays as
  * it is. */
-bool cupti_buffers_gather(uint32_t i, size_t valid);
+bool cupti_buffers_merge(uint32_t i, size_t valid);
 bool cupti_buffers_gathered(void); /* makes the shared buffer readable; false: there is none */
 /* CUPTI holds a buffer with records in it that it requested up to this request. */
 bool cupti_buffers_pending(uint64_t up_to);
@@ -113,10 +113,10 @@ bool peer_holds(void);
 /* ---- the client's buffers while CUPTI has them (peer_out.c) ---- */
 
 void peer_forget(void); /* in a new process */
-void peer_goes_out(uint8_t *buffer, size_t size);
+void peer_buffer_lent(uint8_t *buffer, size_t size);
 /* Called before the client gets its buffer back: from then on gpuprof does not read it. True: its
  * records were already copied. */
-bool peer_comes_back(const uint8_t *buffer);
+bool peer_buffer_returned(const uint8_t *buffer);
 bool peer_is_out(void);       /* CUPTI has a buffer of the client's */
 bool peer_pending(void);      /* some of these buffers hold records that are not copied */
 void peer_keep_pending(void); /* copies those records */
@@ -131,7 +131,7 @@ void silence_watch(struct thread *t, bool records, int64_t now_ns);
 void silence_end(struct thread *t, bool kept); /* kept: CUPTI did not return all buffers */
 void cupti_flush_wake(void);
 /* cupti_flush_wake if CUPTI runs in this process; false: it does not run. */
-bool cupti_attend(void);
+bool cupti_wake_if_running(void);
 /* Flushes for at most 100 ms until CUPTI has returned the buffers that it requested up to request
  * `up_to`. It does not force a flush, which would take records of running work without their times.
  * Any thread may call it. False: CUPTI kept some. */

@@ -236,7 +236,7 @@ bool cupti_buffers_gathered(void)
     return true;
 }
 
-bool cupti_buffers_gather(uint32_t i, size_t valid)
+bool cupti_buffers_merge(uint32_t i, size_t valid)
 {
     uint8_t *from = (uint8_t *)spool_buffer(i);
     if (valid < sizeof(uint32_t) || valid > GATHER_MOST)

@@ -66,7 +66,7 @@ void cupti_flush_wake(void)
     futex_wake(&bell);
 }
 
-bool cupti_attend(void)
+bool cupti_wake_if_running(void)
 {
     if (!cupti_running() || !cupti.thread)
         return false;
@@ -266,7 +266,7 @@ static int64_t round_of_work(struct thread *t, struct pace *p)
     if (atomic_exchange(&names_done, asked) != asked)
         futex_wake(&names_done);
     p->records |= done.records;
-    window_obey(atomic_load_explicit(&agent.spool->control, memory_order_relaxed));
+    window_apply_control(atomic_load_explicit(&agent.spool->control, memory_order_relaxed));
     watch_switch(now);
     cupti_switch(window_wants_cupti(now));
     tell_of_runs_on(t);

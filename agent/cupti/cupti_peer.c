@@ -264,7 +264,7 @@ bool peer_request(uint8_t **buffer, size_t *size, size_t *max_records)
         return false;
     memset(*buffer, 0, *size); /* gpuprof told CUPTI that buffers come zeroed */
     if (cupti_running())
-        peer_goes_out(*buffer, *size);
+        peer_buffer_lent(*buffer, *size);
     return true;
 }
 
@@ -273,7 +273,7 @@ bool peer_complete(CUcontext context, uint32_t stream, uint8_t *buffer, size_t s
     CUpti_BuffersCallbackCompleteFunc complete = atomic_load(&peer.complete);
     if (!complete)
         return false;
-    if (cupti_running() && !peer_comes_back(buffer))
+    if (cupti_running() && !peer_buffer_returned(buffer))
         cupti_buffers_keep(buffer, valid);
     complete(context, stream, buffer, size, agent.spool ? keep_clients(buffer, valid) : valid);
     return true;

@@ -56,7 +56,7 @@ static struct cupti_progress publish(struct thread *t, bool hand_over)
         uint64_t at = cupti_names_walk(t, spool_buffer(i), walked[i].at, bytes, complete);
         p.records |= at != walked[i].at;
         walked[i].at = at;
-        if (complete && hand_over && !cupti_buffers_gather(i, bytes)) {
+        if (complete && hand_over && !cupti_buffers_merge(i, bytes)) {
             atomic_store_explicit(&d->state, SPOOL_READY, memory_order_release);
             p.buffers++;
         }
@@ -100,7 +100,7 @@ static bool wait_for_turn(void)
     bool mine = take_turn();
     if (mine)
         return true;
-    int saved = errno, state = cancel_put_off();
+    int saved = errno, state = cancel_disable();
     for (int i = 0; !mine && i < TURN_NAPS; i++) {
         nanosleep(&nap, NULL);
         mine = take_turn();

@@ -6,7 +6,7 @@
 const struct instrument instrument_cupti = {
     .forget = cupti_forget,
     .start = cupti_start,
-    .wake = cupti_attend,
+    .wake = cupti_wake_if_running,
     .step_over = cupti_step_over,
     .replaced = cupti_replaced,
     .finish = cupti_finish,

@@ -32,14 +32,14 @@ void peer_forget(void)
 static void wait_for(struct out *o)
 {
     const struct timespec nap = {.tv_nsec = TURN_NAP_NS};
-    int saved = errno, state = cancel_put_off();
+    int saved = errno, state = cancel_disable();
     while (atomic_exchange(&o->busy, true))
         nanosleep(&nap, NULL);
     cancel_restore(state);
     errno = saved;
 }
 
-bool peer_comes_back(const uint8_t *buffer)
+bool peer_buffer_returned(const uint8_t *buffer)
 {
     for (int i = 0; i < OUT; i++) {
         if (atomic_load(&out[i].buffer) != buffer)
@@ -62,9 +62,9 @@ bool peer_is_out(void)
     return false;
 }
 
-void peer_goes_out(uint8_t *buffer, size_t size)
+void peer_buffer_lent(uint8_t *buffer, size_t size)
 {
-    peer_comes_back(buffer); /* it may have come back without our knowing */
+    peer_buffer_returned(buffer); /* it may have come back without our knowing */
     for (int i = 0; i < OUT; i++) {
         if (atomic_load(&out[i].buffer) || atomic_exchange(&out[i].busy, true))
             continue;

@@ -41,7 +41,7 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(
 static CUptiResult flush_all(void)
 {
     CUptiResult rc = CUPTI_SUCCESS;
-    int saved = errno, state = cancel_put_off();
+    int saved = errno, state = cancel_disable();
     if (!cupti_flush_late(UINT64_MAX))
         rc = cupti.api.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     cancel_restore(state);

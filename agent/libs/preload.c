@@ -90,7 +90,7 @@ bool hook_begin(struct hook_call *c)
     struct thread *t = thread_enter();
     if (!t)
         return false;
-    if (AGENT_UNLIKELY(window_closed()) && !window_lets(SPOOL_REC_CALL, spool_control())) {
+    if (AGENT_UNLIKELY(window_closed()) && !window_allows(SPOOL_REC_CALL, spool_control())) {
         thread_leave(t); /* nothing is recorded: read no clock, look nothing up */
         return false;
     }

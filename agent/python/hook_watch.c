@@ -158,7 +158,7 @@ static int tell(struct watch *w, const struct act *a)
 
 /* Calls the note with the arguments, or (a is NULL) with the result. Returns the result, or NULL if
  * the note raised something that the program must see. */
-static void *told(struct watch *w, const struct act *a, void *result)
+static void *call_note(struct watch *w, const struct act *a, void *result)
 {
     if (!result || !w->note)
         return result;
@@ -196,7 +196,7 @@ static void *copying(struct watch *w, struct act *a)
     void *result = hook_tensor_copy(&c, w->next, a, text, sizeof text);
     if (text[0] && w->name[0])
         record(text, start_ns);
-    return c.to_gpu ? told(w, NULL, result) : result;
+    return c.to_gpu ? call_note(w, NULL, result) : result;
 }
 
 static void *timing(struct watch *w, struct act *a)
@@ -255,7 +255,7 @@ static void *afterwards(struct watch *w, struct act *a)
     else if (w->kind == HOOK_IMPORT)
         hook_import_done(w, a);
     else
-        return told(w, w->kind == HOOK_AFTER ? a : NULL, result);
+        return call_note(w, w->kind == HOOK_AFTER ? a : NULL, result);
     return result;
 }
 
@@ -298,7 +298,7 @@ static void *before(struct watch *w, struct act *a)
 
 /* True if there is nothing to record: within a call of the same kind, or for a method of a tensor
  * that is not plain. */
-static bool passes(const struct watch *w, const struct act *a)
+static bool has_nothing_to_record(const struct watch *w, const struct act *a)
 {
     if (w->kind == HOOK_NOTE || inside[w->kind] || agent_passive())
         return true;
@@ -321,7 +321,7 @@ void *watch_run(struct watch *w, struct act *a)
         return watch_run(w->next, a);
     if (w->kind != HOOK_COPY && tell(w, a) < 0)
         return NULL;
-    if (passes(w, a))
+    if (has_nothing_to_record(w, a))
         return watch_run(w->next, a);
     inside[w->kind]++;
     if (w->kind == HOOK_READ || w->kind == HOOK_SYNC)

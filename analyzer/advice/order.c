@@ -25,7 +25,7 @@ static bool may_be_nothing(const struct outcome *o)
 /* Returns the ns by which a finding ranks: the least that a prediction saves, or the middle if that
  * is zero. The middle of a bound is all of it for idle or exposed time (structural), and a share of
  * it for kernels that become faster by an unknown amount. */
-static int64_t worth(const struct outcome *o)
+static int64_t rank_value(const struct outcome *o)
 {
     return may_be_nothing(o) ? o->saves_mid_ns : least(o);
 }
@@ -41,8 +41,8 @@ static int by_worth(const void *a, const void *b)
         return x->rule->changes_training ? 1 : -1;
     if (may_be_nothing(x) != may_be_nothing(y))
         return may_be_nothing(x) ? 1 : -1;
-    if (worth(x) != worth(y))
-        return worth(x) < worth(y) ? 1 : -1;
+    if (rank_value(x) != rank_value(y))
+        return rank_value(x) < rank_value(y) ? 1 : -1;
     return strcmp(x->rule->id, y->rule->id);
 }
 
@@ -78,8 +78,8 @@ static void place_bounds(struct advice *a)
 static bool saves_far_more(const struct outcome *x, const struct outcome *y)
 {
     bool middles = may_be_nothing(x) || may_be_nothing(y);
-    int64_t of_x = middles ? x->saves_mid_ns : worth(x);
-    int64_t of_y = middles ? y->saves_mid_ns : worth(y);
+    int64_t of_x = middles ? x->saves_mid_ns : rank_value(x);
+    int64_t of_y = middles ? y->saves_mid_ns : rank_value(y);
     return (double)of_x > ADVICE_FAR_MORE * (double)of_y;
 }
 
@@ -132,7 +132,7 @@ static void put_cause_first(struct advice *a)
     while (i < a->ranked_count && !is_cause(a, a->ranked[i]->rule))
         i++;
     if (i < a->ranked_count && may_lead(a, i) &&
-        100 * a->ranked[i]->saves_mid_ns >= ADVICE_CAUSE_PCT * worth(a->ranked[0]))
+        100 * a->ranked[i]->saves_mid_ns >= ADVICE_CAUSE_PCT * rank_value(a->ranked[0]))
         move_up(a, i, 0);
 }
 

@@ -87,7 +87,7 @@ static void bound_more(struct engine *x, struct outcome *o, int64_t high)
 /* Returns the high end for a prediction whose interval reaches beyond what the finding measured:
  * without the widening by the engine's doubts, but at least its middle and what the finding
  * measured. */
-static int64_t no_doubt(struct engine *x, const struct outcome *o, struct span_ns s)
+static int64_t high_within_replay(struct engine *x, const struct outcome *o, struct span_ns s)
 {
     int64_t most = engine_most(x, &o->edit);
     most = most > o->saves_high_ns ? most : o->saves_high_ns;
@@ -180,7 +180,7 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
             bound_more(x, o, s.high_ns);
             return;
         }
-        s.high_ns = no_doubt(x, o, s);
+        s.high_ns = high_within_replay(x, o, s);
     }
     o->own_low_ns = own.low_ns;
     o->own_high_ns = own.high_ns;
@@ -292,7 +292,7 @@ static void explain_stack(struct advice *a)
 }
 
 /* For changes that save nothing now but do after other changes: says so as the reason. */
-static void tell_later(struct advice *a)
+static void suppress_later(struct advice *a)
 {
     for (size_t i = 0; i < a->outcome_count; i++) {
         struct outcome *o = &a->outcomes[i];
@@ -340,7 +340,7 @@ static void put_off(struct advice *a)
     }
 }
 
-static void tell_put_off(struct advice *a)
+static void explain_put_off(struct advice *a)
 {
     for (size_t i = 0; i < a->outcome_count; i++)
         if (a->outcomes[i].put_off)
@@ -401,8 +401,8 @@ void predict_together(struct advice *a, struct engine *x)
         return;
     predict_stack(a, x);
     explain_stack(a);
-    tell_later(a);
-    tell_put_off(a);
+    suppress_later(a);
+    explain_put_off(a);
 }
 
 int advice_together(struct advice *a, const struct outcome *const *o, size_t n,

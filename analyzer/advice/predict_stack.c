@@ -100,7 +100,7 @@ static struct choice next(const struct advice *a, struct engine *x, const struct
 
 /* Returns the saving to report: within its interval, and for the first change the finding's own
  * number. */
-static int64_t told(struct span_ns s, int64_t together_ns, bool first)
+static int64_t reported_saving(struct span_ns s, int64_t together_ns, bool first)
 {
     if (first)
         return s.mid_ns;
@@ -122,7 +122,7 @@ void predict_stack(struct advice *a, struct engine *x)
         struct span_ns s = n ? predict_span(a, x, chosen, n + 1)
                              : (struct span_ns){c.outcome->saves_low_ns, c.outcome->saves_mid_ns,
                                                 c.outcome->saves_high_ns, c.outcome->least_ns};
-        int64_t saved = engine_within(told(s, c.together_ns, n == 0) + unseen, step);
+        int64_t saved = engine_within(reported_saving(s, c.together_ns, n == 0) + unseen, step);
         if (saved <= told_sum) { /* the replay gives it less than its finding claims */
             out.at[out.n++] = c.outcome;
             continue;

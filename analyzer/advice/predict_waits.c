@@ -65,14 +65,14 @@ static void count(const struct graph *g, uint32_t i, size_t place, void *arg)
     }
 }
 
-/* Argument of spare(): sets `keep` of the calls at one place to `value`. */
+/* Argument of mark_place(): sets `keep` of the calls at one place to `value`. */
 struct spare {
     size_t place;
     bool *keep;
     bool value;
 };
 
-static void spare(const struct graph *g, uint32_t i, size_t place, void *arg)
+static void mark_place(const struct graph *g, uint32_t i, size_t place, void *arg)
 {
     struct spare *s = arg;
     if (place == s->place)
@@ -87,7 +87,7 @@ static void drop_all(struct engine *x, const struct outcome *o)
 }
 
 /* Returns what a step saves in ns if only the waits at `place` go. */
-static int64_t alone(struct engine *x, const struct outcome *o, size_t place, bool *keep)
+static int64_t saved_by_place(struct engine *x, const struct outcome *o, size_t place, bool *keep)
 {
     struct outcome one = *o;
     const struct outcome *only = &one;
@@ -126,7 +126,7 @@ static const struct step_wait *best_alone(struct engine *x, const struct outcome
         if (!at)
             break;
         tried[at - p->at] = true;
-        at->saves_ns = alone(x, o, (size_t)(at - p->at), keep);
+        at->saves_ns = saved_by_place(x, o, (size_t)(at - p->at), keep);
         best = !best || at->saves_ns > best->saves_ns ? at : best;
     }
     free(keep);

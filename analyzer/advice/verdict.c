@@ -238,7 +238,7 @@ static const char *host_parts(struct advice *a, const struct group *g)
 static bool short_of_cpu(const struct advice *a)
 {
     int64_t idle = query_awaits_host(a->facts), starved = a->facts->host.starved_ns;
-    return query_short_of_cpu(a->facts) &&
+    return query_lack_of_core_dominates(a->facts) &&
            (a->ranked_count == 0 || a->ranked[0]->least_ns < (starved < idle ? starved : idle));
 }
 

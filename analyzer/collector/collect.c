@@ -175,7 +175,7 @@ static void drain_buffers(struct collector *c, struct spool *s)
 }
 
 /* Reads what is left in the spool of a process that has ended, and puts the process' own rows.
- * let_go removes the file once its rows are safe. */
+ * remove_finished_spool removes the file once its rows are safe. */
 static void finish_spool(struct collector *c, struct spool *s)
 {
     c->out.from = s;

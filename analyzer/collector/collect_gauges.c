@@ -59,7 +59,7 @@ int collect_pause_ms(struct collector *c)
         if (s->were_ready >= MANY_BUFFERS)
             /* short-lived threads leave one buffer each, and each buffer takes a megabyte */
             return SOON_MS;
-        if (spool_closely(s, now))
+        if (spool_samples_often(s, now))
             pause = CLOSE_MS;
     }
     return pause;

@@ -98,7 +98,7 @@ static int put_states(struct collector *c, struct err *e)
 }
 
 /* The records of an ended process are safe: removes its file and its state. */
-static void let_go(struct collector *c, struct spool *s)
+static void remove_finished_spool(struct collector *c, struct spool *s)
 {
     struct err ignored = ERR_INIT;
     unlink(s->path);
@@ -116,7 +116,7 @@ static void give_back_all(struct collector *c)
         if (!s->done)
             spool_give_back(s);
         else if (!s->gone)
-            let_go(c, s);
+            remove_finished_spool(c, s);
     }
 }
 

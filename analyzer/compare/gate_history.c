@@ -62,7 +62,7 @@ static double student(size_t degrees)
 
 /* Returns how far above the middle another equal run may lie, as a share of the middle. v is
  * scratch. */
-static double reach(const struct past_run *past, size_t n, double mid, double *v)
+static double noise_bound(const struct past_run *past, size_t n, double mid, double *v)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
@@ -96,8 +96,8 @@ static size_t change_point(const double *v, size_t n, double *before, double *af
 }
 
 /* Returns where the runs became slower, as the end of a sentence, or "". */
-static const char *since(struct gate *g, const struct gate_wish *wish, double now_ns,
-                         double allowed, bool slower, double *v)
+static const char *slower_since(struct gate *g, const struct gate_wish *wish, double now_ns,
+                                double allowed, bool slower, double *v)
 {
     size_t n = wish->past_count, total = n + (slower ? 1 : 0);
     double before = 0, after = 0;
@@ -132,7 +132,7 @@ static int judge(struct gate *g, struct gate_check *c, const struct advice *now,
                     samples;
     if (sample_median(now, &low, &high) < 0)
         return -1;
-    double noise = 100 * reach(wish->past, n, mid, v);
+    double noise = 100 * noise_bound(wish->past, n, mid, v);
     c->allowed = noise > wish->max_regress_pct ? noise : wish->max_regress_pct;
     c->measured = 100 * (now_ns / mid - 1);
     c->low = 100 * (low / samples / mid - 1);
@@ -143,7 +143,7 @@ static int judge(struct gate *g, struct gate_check *c, const struct advice *now,
     const char *wide = noise > wish->max_regress_pct
                            ? "; these differ among themselves, so more than the limit is allowed"
                            : "";
-    const char *where = since(g, wish, now_ns, c->allowed, verdict == GATE_SLOWER, v);
+    const char *where = slower_since(g, wish, now_ns, c->allowed, verdict == GATE_SLOWER, v);
     gate_judge(g, c, verdict,
                arena_printf(&g->arena,
                             "%.3f ms; the median of the last %zu good runs is %.3f ms%s%s%s%s%s",

@@ -82,8 +82,8 @@ static double dice(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c,
 }
 
 /* Returns the share of the shorter one's operations that the longer one contains. */
-static double held(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
-                   struct scratch *w)
+static double contained_share(const struct sequence *s, uint32_t a, uint32_t b, uint32_t c,
+                              uint32_t d, struct scratch *w)
 {
     uint32_t least = b - a < d - c ? b - a : d - c;
     return least ? (double)shared(s, a, b, c, d, w) / (double)least : 0;

@@ -327,9 +327,9 @@ static int detect(struct detected *d, const struct timeline *t, const struct seq
     if (rc == 0 && s.n >= 2)
         rc = all_cuts(cuts, &s, wanted, guess, &w);
     if (rc > 0 && !wanted)
-        rc = layers_left_out(cuts, rc, &s, t, of->process);
+        rc = drop_cuts_in_calls(cuts, rc, &s, t, of->process);
     if (rc > 0 && guess)
-        rc = waits_left_out(cuts, rc, &s, t, of->process);
+        rc = keep_cuts_with_waits(cuts, rc, &s, t, of->process);
     if (rc > 0)
         c = choose_cut(cuts, (size_t)rc);
     bool layers = c && layers_perhaps(cuts, (size_t)rc, c);

@@ -118,8 +118,8 @@ static bool in_updates(const struct calls *updates, const struct sequence *s, ui
     return inside * 2 > n && inside >= DETECT_SEVERAL * hit;
 }
 
-int layers_left_out(struct cut *cuts, int n, const struct sequence *s, const struct timeline *t,
-                    uint32_t process)
+int drop_cuts_in_calls(struct cut *cuts, int n, const struct sequence *s, const struct timeline *t,
+                       uint32_t process)
 {
     struct calls modules = {0}, updates = {0};
     int left = 0, rc = n > 0 ? find_calls(&modules, &updates, t, process) : 0;

@@ -15,8 +15,8 @@ bool layers_alike(const struct cut *c);
 bool layers_once(const struct cut *c);
 /* Removes the cuts whose segments all lie within a single call of a module or an update, and keeps
  * the order. Returns how many cuts are left, or -1 without memory. */
-int layers_left_out(struct cut *cuts, int n, const struct sequence *s, const struct timeline *t,
-                    uint32_t process);
+int drop_cuts_in_calls(struct cut *cuts, int n, const struct sequence *s, const struct timeline *t,
+                       uint32_t process);
 /* Returns the best cut whose segments contain the layers of `c` and more, or NULL. */
 const struct cut *layers_pass(const struct cut *cuts, size_t n, const struct cut *c);
 /* True if the segments of `c` look like layers, and no other cut shows layers within them. */

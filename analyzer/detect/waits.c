@@ -63,8 +63,8 @@ static bool long_ones(const struct cut *c, const struct sequence *s)
     return n > DETECT_LAYERS_MOST && p[n] - p[0] >= n * DETECT_LAYER_LONG;
 }
 
-int waits_left_out(struct cut *cuts, int n, const struct sequence *s, const struct timeline *t,
-                   uint32_t process)
+int keep_cuts_with_waits(struct cut *cuts, int n, const struct sequence *s,
+                         const struct timeline *t, uint32_t process)
 {
     int left = 0;
     for (int i = 0; i < n; i++) {

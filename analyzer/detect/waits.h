@@ -8,8 +8,8 @@
 
 /* Keeps the cuts with a wait in nearly each segment, and those with many segments that are longer
  * than any layer, in their order. Returns how many are left, or -1 without memory. */
-int waits_left_out(struct cut *cuts, int n, const struct sequence *s, const struct timeline *t,
-                   uint32_t process);
+int keep_cuts_with_waits(struct cut *cuts, int n, const struct sequence *s,
+                         const struct timeline *t, uint32_t process);
 /* Returns the share of the segments in which the host waits for the whole GPU; -1 without
  * memory. */
 double waits_for_device(const struct cut *c, const struct sequence *s, const struct timeline *t,

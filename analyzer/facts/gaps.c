@@ -120,8 +120,8 @@ static int charge_known(struct pass *p, int64_t from, int64_t to, uint32_t x, si
     const struct facts *a = p->a;
     if (!a->window_count)
         return charge_gap(p, from, to, x, k);
-    for (size_t i = recorded_after(a, from); i < a->window_count && a->windows[i].start_ns < to;
-         i++) {
+    for (size_t i = recorded_first_ending_after(a, from);
+         i < a->window_count && a->windows[i].start_ns < to; i++) {
         struct span s = recorded_part(&a->windows[i], from, to);
         uint32_t before = s.end_ns == to ? x : TL_NONE;
         if (s.end_ns > s.start_ns && charge_gap(p, s.start_ns, s.end_ns, before, k) < 0)

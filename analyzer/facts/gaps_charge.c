@@ -39,7 +39,7 @@ static void charge(struct charge *c, enum part part, int64_t from, int64_t to, u
 
 /* Makes the calls that ended by `now` the owners of later host work. If several calls block in
  * turn, the longer lost lead counts, not the sum. */
-static void take_credit(struct pass *p, int64_t now)
+static void adopt_finished_drains(struct pass *p, int64_t now)
 {
     for (; p->next_drain < p->drains.n && p->drains.at[p->next_drain].end_ns <= now;
          p->next_drain++) {
@@ -58,7 +58,7 @@ static void charge_work(struct pass *p, struct charge *c, enum part part, int64_
 {
     if (to <= from)
         return;
-    take_credit(p, from);
+    adopt_finished_drains(p, from);
     int64_t owed = to - from < p->credit_ns ? to - from : p->credit_ns;
     p->credit_ns -= owed;
     charge(c, p->credit_part, from, from + owed, api, thread);
@@ -122,7 +122,8 @@ static size_t call_after(const struct lane *l, int64_t t)
 /* The thread whose range names a piece without calls. The thread that launches next, if it is
  * inside a range then; otherwise the thread that made the last call, because the launching
  * thread may wait for it. */
-static uint32_t worker(const struct pass *p, uint32_t last, int64_t from, int64_t to)
+static uint32_t thread_doing_host_work(const struct pass *p, uint32_t last, int64_t from,
+                                       int64_t to)
 {
     int64_t middle = from + (to - from) / 2;
     bool told = range_place_at(p->a->tl, p->launcher, middle) != TL_NONE;
@@ -149,7 +150,8 @@ static void charge_between_calls(struct pass *p, struct charge *c, int64_t from,
             next = (uint32_t)(&k->at[j] - t->apis);
         }
     }
-    uint32_t whose = to - from > c->longest_ns ? worker(p, last, from, to) : p->launcher;
+    uint32_t whose =
+        to - from > c->longest_ns ? thread_doing_host_work(p, last, from, to) : p->launcher;
     if (p->launch_unknown)
         charge(c, PART_UNEXPLAINED, from, to, next, whose);
     else
@@ -246,7 +248,7 @@ void charge_idle(struct pass *p, struct charge *c, int64_t from, int64_t to, uin
     p->launch_unknown = x != TL_NONE && !a && !touched;
     if (touched) { /* the host touched migrated memory, so it needed the GPU's result and had to
                       wait for it: charge nothing to that wait */
-        take_credit(p, from);
+        adopt_finished_drains(p, from);
         p->credit_ns = 0;
     }
     p->launcher = a ? a->thread : p->lane[0].thread;

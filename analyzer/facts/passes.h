@@ -13,11 +13,11 @@
 #include "analyzer/measure/spans.h"
 
 /* recorded.c, called by steps_find. recorded_find fills the windows (-1: out of memory);
- * recorded_cut ends steps with their window; recorded_drop, once operations have steps, stops using
+ * recorded_cut ends steps with their window; recorded_drop_incomplete_steps, once operations have steps, stops using
  * steps of a window whose GPU time is incomplete. */
 int recorded_find(struct facts *f);
 void recorded_cut(struct facts *f);
-void recorded_drop(struct facts *f);
+void recorded_drop_incomplete_steps(struct facts *f);
 /* cpu_parts.c */
 bool cpu_is_all(const struct timeline *t); /* no GPU worked, and none should have */
 bool cpu_trace(const struct timeline *t);  /* cpu_trace.c: the same for a trace of another

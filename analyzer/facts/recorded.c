@@ -32,7 +32,7 @@ int recorded_find(struct facts *f)
     return 0;
 }
 
-size_t recorded_after(const struct facts *f, int64_t ns)
+size_t recorded_first_ending_after(const struct facts *f, int64_t ns)
 {
     size_t low = 0, high = f->window_count;
     while (low < high) {
@@ -47,7 +47,7 @@ size_t recorded_after(const struct facts *f, int64_t ns)
 
 const struct recorded_window *recorded_at(const struct facts *f, int64_t ns)
 {
-    size_t i = recorded_after(f, ns);
+    size_t i = recorded_first_ending_after(f, ns);
     return i < f->window_count && f->windows[i].start_ns <= ns ? &f->windows[i] : NULL;
 }
 
@@ -95,7 +95,7 @@ static void drop_unfinished(struct facts *f, const struct recorded_window *r, si
     }
 }
 
-void recorded_drop(struct facts *f)
+void recorded_drop_incomplete_steps(struct facts *f)
 {
     struct steps *s = &f->steps;
     const struct timeline *t = f->tl;
@@ -135,7 +135,7 @@ int64_t recorded_length_ns(const struct facts *f)
 int64_t recorded_known_ns(const struct facts *f, int64_t from_ns, int64_t to_ns)
 {
     int64_t sum = f->window_count ? 0 : to_ns - from_ns;
-    for (size_t i = recorded_after(f, from_ns); i < f->window_count; i++) {
+    for (size_t i = recorded_first_ending_after(f, from_ns); i < f->window_count; i++) {
         struct span s = recorded_part(&f->windows[i], from_ns, to_ns);
         sum += s.end_ns - s.start_ns;
     }

@@ -6,12 +6,12 @@
 #include "analyzer/facts/facts.h"
 #include "analyzer/measure/spans.h"
 
-/* recorded_at: the window around `ns`, or NULL. recorded_after: index of the first window that ends
+/* recorded_at: the window around `ns`, or NULL. recorded_first_ending_after: index of the first window that ends
  * after `ns`. recorded_part: the known part of [from_ns, to_ns) in the window; if there is none,
  * end_ns = start_ns. recorded_known_ns: the sum of these parts over all windows.
  * recorded_covered_ns: the time that the spans cover in the known parts of all windows. */
 const struct recorded_window *recorded_at(const struct facts *f, int64_t ns);
-size_t recorded_after(const struct facts *f, int64_t ns);
+size_t recorded_first_ending_after(const struct facts *f, int64_t ns);
 static inline struct span recorded_part(const struct recorded_window *r, int64_t from_ns,
                                         int64_t to_ns)
 {

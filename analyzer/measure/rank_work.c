@@ -47,7 +47,8 @@ const char *rank_work_text(const struct rank_work *w, int64_t ordinal, char *buf
     return buf;
 }
 
-static bool said(const struct timeline *t, uint32_t process, uint32_t device, struct rank_work *w)
+static bool read_summary(const struct timeline *t, uint32_t process, uint32_t device,
+                         struct rank_work *w)
 {
     bool any = false;
     for (size_t i = 0; i < t->meta_count; i++) {
@@ -175,7 +176,7 @@ static int measure_host(const struct timeline *t, uint32_t process, struct rank_
 int rank_work_find(const struct timeline *t, uint32_t process, uint32_t device, struct rank_work *w)
 {
     *w = (struct rank_work){0};
-    if (said(t, process, device, w))
+    if (read_summary(t, process, device, w))
         return 0;
     *w = (struct rank_work){0};
     return measure_gpu(t, device, w) < 0 || measure_host(t, process, w) < 0 ? -1 : 0;

@@ -185,7 +185,7 @@ static int is_step(const struct sequence *s, uint32_t least, uint32_t wide)
  * two sizes: a few operations within an update, and many from one update to the next. The widest
  * gap between sorted distances separates the two, unless the distance below it is a step already.
  * 0: there is no gap, so each kernel is an update. -1 without memory. */
-static int64_t apart(const struct sequence *s, uint32_t *distance, size_t n)
+static int64_t least_between_updates(const struct sequence *s, uint32_t *distance, size_t n)
 {
     double widest = MEASURE_APART;
     uint32_t least = 0;
@@ -216,7 +216,7 @@ static int mark_updates(struct sequence *s)
                 distance[n++] = i - last;
             last = i;
         }
-    int64_t least = apart(s, distance, n);
+    int64_t least = least_between_updates(s, distance, n);
     free(distance);
     if (least < 0 || last == TL_NONE)
         return least < 0 ? -1 : 0;

@@ -47,7 +47,7 @@ static int make_tagged(char *name, const char *tag)
 
 /* Creates the file with random letters. mkostemps is not used, because it sets the mode 0600
  * whatever the umask is. -1 with errno set. */
-static int make_untagged(char *name)
+static int make_with_random_tag(char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     unsigned char random[PLACE_UNIQUE];
@@ -73,7 +73,7 @@ static int make_file(struct place *p, const char *tag, struct err *e)
         return err_set(e, "out of memory");
     }
     int fd = tag && strlen(tag) == PLACE_UNIQUE ? make_tagged(p->partial, tag)
-                                                : make_untagged(p->partial);
+                                                : make_with_random_tag(p->partial);
     if (fd < 0 || fstat(fd, &st) != 0) {
         err_set(e, "%s: cannot be created: %s", p->path, strerror(errno));
         if (fd >= 0)
@@ -91,7 +91,7 @@ static int make_file(struct place *p, const char *tag, struct err *e)
 /* Locks the folder, so that no other gpuprof starts to write in it meanwhile. True: locked. After
  * TURN_TRIES it goes on without the lock, because another program may hold it forever; p->turn is
  * -1 with *e set if the folder cannot be opened. */
-static bool take_turn(struct place *p, struct err *e)
+static bool lock_folder(struct place *p, struct err *e)
 {
     char *folder = place_folder(p->path);
     p->turn = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -168,7 +168,7 @@ int place_make(struct place *p, const char *path, int as, const char *tag, struc
         return -1;
     if (!(p->path = strdup(path)))
         return err_set(e, "out of memory");
-    bool alone = take_turn(p, e);
+    bool alone = lock_folder(p, e);
     if (p->turn >= 0 && choose_name(p, path, alone, e) == 0 && make_file(p, tag, e) == 0)
         return 0;
     place_release(p);
@@ -186,7 +186,7 @@ void place_close(struct place *p)
 {
     struct err ignored = ERR_INIT;
     if (p->turn < 0)
-        take_turn(p, &ignored);
+        lock_folder(p, &ignored);
 }
 
 /* True if p->partial is still the file that this process created. */

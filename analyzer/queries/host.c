@@ -88,7 +88,7 @@ int64_t query_awaits_host(const struct facts *f)
     return part[PART_IDLE_HOST] + part[PART_IDLE_LAUNCH] + part[PART_IDLE_SYNC];
 }
 
-bool query_training_crowded(const struct facts *f)
+bool query_training_lacks_core(const struct facts *f)
 {
     int64_t idle = query_awaits_host(f), starved = f->host.starved_ns;
     return share_pct(f, starved < idle ? starved : idle) >= QUERY_CROWDED_PCT;
@@ -96,20 +96,20 @@ bool query_training_crowded(const struct facts *f)
 
 int64_t query_cores_save(const struct facts *f, int64_t input_ns)
 {
-    int64_t idle = input_ns + (query_training_crowded(f) ? query_awaits_host(f) : 0);
+    int64_t idle = input_ns + (query_training_lacks_core(f) ? query_awaits_host(f) : 0);
     int64_t away = f->host.starved_ns + f->host.asleep_ns;
     bool known = f->host.starved_ns >= 0 && f->host.asleep_ns >= 0 && away <= f->step_ns;
     int64_t most = known ? f->step_ns - (f->step_ns - away) / 2 : f->step_ns;
     return idle < most ? idle : most;
 }
 
-bool query_crowded_out(const struct facts *f)
+bool query_wait_is_lack_of_core(const struct facts *f)
 {
     return f->host.starved_ns > 0 &&
            f->host.starved_ns * 100 >= query_awaits_host(f) * QUERY_CROWDED_OUT_PCT;
 }
 
-bool query_short_of_cpu(const struct facts *f)
+bool query_lack_of_core_dominates(const struct facts *f)
 {
     return share_pct(f, f->host.starved_ns) >= QUERY_SHORT_STARVED_PCT &&
            share_pct(f, query_awaits_host(f)) >= QUERY_SHORT_IDLE_PCT;

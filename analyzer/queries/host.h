@@ -39,13 +39,13 @@ bool query_operators_recorded(const struct timeline *t);
 int64_t query_awaits_host(const struct facts *f);
 /* True if most of that wait coincides with a training thread that is ready but has no core: with a
  * core, it would hardly keep the GPU waiting. The rest of the wait is the host's own work. */
-bool query_crowded_out(const struct facts *f);
+bool query_wait_is_lack_of_core(const struct facts *f);
 /* True if the training thread lacks a core during much of the step while the GPU waits: then no
  * other finding can be judged well. */
-bool query_short_of_cpu(const struct facts *f);
+bool query_lack_of_core_dominates(const struct facts *f);
 /* True if the training thread is ready but lacks a core during QUERY_CROWDED_PCT of the step or
  * more (less is usual on any machine) and the GPU waits for it. False if that was not sampled. */
-bool query_training_crowded(const struct facts *f);
+bool query_training_lacks_core(const struct facts *f);
 /* The most that enough cores can save per step. input_ns: time that the GPU waits for workers
  * without cores. If the training thread lacks cores, all of the GPU's wait for it counts too,
  * because a thread on a crowded core also runs more slowly, by half if two share a core. The

@@ -176,7 +176,8 @@ static int find_marks(const struct job *j, size_t file, struct mark_group *marks
 
 /* Collects what together_roles needs to know of each file, one file at a time, and its step
  * marks. -1 with *e set. */
-static int look_at(const struct job *j, struct together *x, struct mark_group *marks, struct err *e)
+static int inspect_files(const struct job *j, struct together *x, struct mark_group *marks,
+                         struct err *e)
 {
     int64_t epoch_ns = 0;
     for (size_t i = 0; i < j->files.n; i++) {
@@ -231,14 +232,14 @@ static size_t find_focus(const struct job *j, const struct file_role *roles,
 }
 
 /* Removes files of other runs, and sets *words and *focus. -1 with *e set. */
-static int apart(struct job *j, struct arena *arena, const char **words, size_t *focus,
-                 struct err *e)
+static int drop_other_runs(struct job *j, struct arena *arena, const char **words, size_t *focus,
+                           struct err *e)
 {
     size_t n = j->files.n;
     struct together *x = together_open(arena, n);
     struct file_role *roles = calloc(n + 1, sizeof *roles);
     struct mark_group *marks = calloc(n + 1, sizeof *marks);
-    int rc = x && roles && marks ? look_at(j, x, marks, e) : err_no_memory(e);
+    int rc = x && roles && marks ? inspect_files(j, x, marks, e) : err_no_memory(e);
     int taken = rc == 0 ? together_roles(x, roles) : -1;
     if (rc == 0 && taken < 0)
         rc = err_no_memory(e);
@@ -259,7 +260,7 @@ int job_sort_out(struct job *j, struct arena *arena, const char **left_out, size
     *focus = 0;
     if (!damaged && *e->text)
         return -1;
-    if (j->files.n > 1 && apart(j, arena, &others, focus, e) < 0)
+    if (j->files.n > 1 && drop_other_runs(j, arena, &others, focus, e) < 0)
         return -1;
     *left_out = damaged && others ? arena_printf(arena, "%s. %s", damaged, others)
                 : damaged         ? damaged

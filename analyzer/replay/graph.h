@@ -142,7 +142,7 @@ int graph_join(struct graph *g, struct err *e);
 bool graph_events_missing(const struct facts *f);
 int graph_unroll(struct graph *g, size_t turns, struct err *e);
 void graph_residuals(struct graph *g);
-uint32_t graph_made_room(const struct facts *f, uint32_t api);
+uint32_t graph_awaited_for_room(const struct facts *f, uint32_t api);
 bool graph_ran_inside(const struct facts *f, uint32_t api);
 uint32_t graph_polled_op(const struct facts *f, int64_t from_ns, int64_t to_ns);
 int64_t graph_page_back(const struct facts *f, int64_t from, int64_t to);

@@ -180,7 +180,7 @@ static int join_wait(struct joiner *j, uint32_t i)
         return join_done(j, i, j->op_task[c->op]);
     }
     if (c->kind == API_LAUNCH) { /* the launch waited for room in the queue */
-        uint32_t op = graph_made_room(j->g->a, t->source);
+        uint32_t op = graph_awaited_for_room(j->g->a, t->source);
         uint32_t done = op == TL_NONE ? TASK_NONE : j->op_task[op];
         j->g->tails[i] = WAIT_NOTHING;
         t->flags |= done == TASK_NONE ? TASK_ROOT : 0; /* that operation ended before the window */

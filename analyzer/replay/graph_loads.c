@@ -72,7 +72,8 @@ static int count_credits(const struct maker *m, const struct load *loads, size_t
  * has the batch. Such a delay exists because a thread of its own serves the workers' queue; in
  * Python this thread waits for the lock under which the next batch is made. Returns 0 if the delay
  * is short, or if it differs from batch to batch. */
-static int64_t usual_way(const struct maker *m, const struct load *loads, size_t n, size_t offset)
+static int64_t usual_handover(const struct maker *m, const struct load *loads, size_t n,
+                              size_t offset)
 {
     enum { MOST = 4096 };
     int64_t way[MOST];
@@ -92,7 +93,7 @@ static int64_t usual_way(const struct maker *m, const struct load *loads, size_t
 /* Adds LOAD tasks for batches whose making was not recorded: as if one worker made them one after
  * the other, each from the delivery of the batch before to its own delivery. So a replay with
  * shorter steps does not get batches faster. This worker has the last lane for itself. */
-static int suppose_loads(struct maker *m, const struct deliveries *d)
+static int infer_loads(struct maker *m, const struct deliveries *d)
 {
     enum { AHEAD = 2 }; /* PyTorch's loader lets a worker prepare at least this many batches */
     uint32_t lane = (uint32_t)m->g->lanes - 1;
@@ -145,7 +146,7 @@ static void put_made(struct maker *m, struct loads *loads)
     size_t offset = load_offset(m, loads->at, loads->n);
     if (offset < m->marks.n) {
         m->g->credits = count_credits(m, loads->at, loads->n, offset);
-        m->g->way_ns = usual_way(m, loads->at, loads->n, offset);
+        m->g->way_ns = usual_handover(m, loads->at, loads->n, offset);
     }
     for (size_t i = 0; m->g->credits && i < loads->n; i++) {
         const struct load *l = &loads->at[i];
@@ -167,7 +168,7 @@ int graph_put_loads(struct maker *m)
             enum delivery_reading waits = query_delivery_reading(m->a, &d);
             m->g->batches_ready = waits != DELIVERY_LIMITS;
             m->g->batches_late = waits != DELIVERY_COSTS;
-            rc = suppose_loads(m, &d);
+            rc = infer_loads(m, &d);
             query_deliveries_release(&d);
             return rc < 0 || m->failed ? -1 : 0;
         }

@@ -15,7 +15,7 @@
  * made room even if that was a while before the return: drivers notice room late (H200: up to 0.4
  * ms). With fewer, but at least half of that, the operation must have ended just before the
  * return. */
-uint32_t graph_made_room(const struct facts *f, uint32_t api)
+uint32_t graph_awaited_for_room(const struct facts *f, uint32_t api)
 {
     const struct timeline *t = f->tl;
     const struct api *c = &t->apis[api];

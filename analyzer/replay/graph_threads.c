@@ -59,7 +59,7 @@ static void put_api(struct maker *m, uint32_t api, const uint32_t *event_of)
     bool copy_wait = copies && wait != CALL_GOES_ON && copy_blocked(&m->t->ops[op], c);
     bool for_kernel = m->g->launches_block && graph_ran_inside(m->a, api);
     bool waits = (!copies && wait == CALL_AWAITS_GPU) || copy_wait || for_kernel ||
-                 graph_made_room(m->a, api) != TL_NONE;
+                 graph_awaited_for_room(m->a, api) != TL_NONE;
     int64_t length = c->end_ns - c->start_ns,
             usual = c->kind == API_LAUNCH && !for_kernel ? graph_launch_ns(m) : REPLAY_CALL_NS,
             own = waits && length > usual ? usual : length;

@@ -196,7 +196,7 @@ IN_BOTH void take_batch(struct pass *x, const struct task *t, uint32_t i)
         x->ready + REPLAY_TAKE_BATCH_NS + (int64_t)x->p->pool.get_ns;
 }
 
-IN_BOTH int64_t behind(const struct pass *x, const struct task *t, uint32_t i)
+IN_BOTH int64_t prev_lag(const struct pass *x, const struct task *t, uint32_t i)
 {
     return x->p->mark[i] & PLAN_NODE ? t->prev_lag_ns * x->p->node_lag_permille / 1000
                                      : t->prev_lag_ns;
@@ -228,7 +228,7 @@ IN_BOTH void gather(struct pass *x, const struct task *t, uint32_t i)
     bool gpu = task_on_gpu(t), detached = x->p->mark[i] & PLAN_DETACH;
     bool dropped = x->p->mark[i] & PLAN_DROP;
     if (t->prev != TASK_NONE && !detached) {
-        int64_t after_prev = lag(x, behind(x, t, i));
+        int64_t after_prev = lag(x, prev_lag(x, t, i));
         /* A dropped task must not delay its successor by a lag, because the two may have overlapped
          * in the recording. */
         after(x, r->order[t->lane] + (dropped && after_prev > 0 ? 0 : after_prev), t->prev);

@@ -21,7 +21,7 @@ static void put(struct samples *done, const struct sample *s)
 
 /* Distinguishes running from ready: for both the kernel says R. The thread's clocks before and
  * after the look show which of both it did for longer. */
-static void settle(struct followed_thread *t, const struct proc_look *now)
+static void decide_running_or_ready(struct followed_thread *t, const struct proc_look *now)
 {
     if (t->sample.state == SAMPLE_RUNNING && now->turns >= 0 &&
         now->queue_ns - t->before.queue_ns > now->cpu_ns - t->before.cpu_ns)
@@ -32,7 +32,7 @@ static void end_sample(struct followed_thread *t, const struct proc_look *now, s
 {
     if (!t->sampled)
         return;
-    settle(t, now);
+    decide_running_or_ready(t, now);
     put(done, &t->sample);
     t->sampled = false;
 }
@@ -71,7 +71,7 @@ static void prolong(struct followed_thread *t, const struct proc_look *now, int6
 /* True if the thread's outermost function was seen before. A stack that changed while it was read
  * mostly ends in another function than the thread's own; so a new outermost function is remembered,
  * but does not count the first time. */
-static bool knows_root(struct followed_thread *t, uint64_t code)
+static bool seen_outermost_before(struct followed_thread *t, uint64_t code)
 {
     for (int i = 0; i < ROOTS; i++)
         if (t->root[i] == code)
@@ -99,7 +99,7 @@ static void look_at(struct followed *f, struct followed_thread *t, struct stacks
         end_sample(t, &now, done);
         f->walks += n >= 0;
         f->failed = n < 0 ? f->failed + 1 : 0;
-        if (n > 0 && knows_root(t, frames[n - 1].code)) {
+        if (n > 0 && seen_outermost_before(t, frames[n - 1].code)) {
             uint8_t state = state_of(now.state);
             t->sample = (struct sample){
                 .process = f->process,

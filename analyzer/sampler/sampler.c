@@ -28,7 +28,7 @@ struct sampler {
 
 /* A random time between 3/4 and 5/4 of ns. With constant pauses, a loop with steps of 10 ms would
  * always be sampled at the same place. */
-static int64_t about(struct sampler *s, int64_t ns)
+static int64_t jittered(struct sampler *s, int64_t ns)
 {
     s->random ^= s->random << 13;
     s->random ^= s->random >> 7;
@@ -50,7 +50,7 @@ static int64_t usual_pause(const struct followed *f, int64_t now_ns)
     return age < first_ns ? 5 * ms : age < long_ns ? 10 * ms : 40 * ms;
 }
 
-static int64_t peers_of(const struct sampler *s, bool helper)
+static int64_t count_followed(const struct sampler *s, bool helper)
 {
     int64_t n = 0;
     for (size_t i = 0; i < s->followed.n; i++)
@@ -72,9 +72,10 @@ static void look(struct sampler *s, struct followed *f, int64_t now_ns)
         f->cost_ns = (f->cost_ns + s->cpu_ns - before) / 2;
         f->spent_ns += s->cpu_ns - before;
     }
-    int64_t share = COST_SHARE * peers_of(s, f->helper) * (peers_of(s, !f->helper) ? 2 : 1);
+    int64_t share =
+        COST_SHARE * count_followed(s, f->helper) * (count_followed(s, !f->helper) ? 2 : 1);
     if (!f->next_ns)
-        f->next_ns = now_ns + about(s, followed_pause(f, now_ns, usual, share));
+        f->next_ns = now_ns + jittered(s, followed_pause(f, now_ns, usual, share));
 }
 
 /* Looks at all processes that are due. Returns the time of the next look. */

@@ -314,8 +314,8 @@ const char *timeline_meta_place(const struct timeline *t, const char *key);
 /* Reads a row of the hook about a group of ranks: returns the program's name for it, and sets
  * *ranks to its size and *apart to the distance between rank numbers. NULL: another kind of row. */
 #define TL_NO_GROUP_NAME "-"
-const char *timeline_told_group(const struct timeline *t, const struct row_meta *m, int64_t *ranks,
-                                int64_t *apart);
+const char *timeline_group_of_meta(const struct timeline *t, const struct row_meta *m,
+                                   int64_t *ranks, int64_t *apart);
 /* Index of the thread that launched op `i`, or TL_NONE if not known. */
 static inline uint32_t tl_op_thread(const struct timeline *t, uint32_t i)
 {

@@ -122,8 +122,8 @@ void build_join_collectives(struct build *b)
 
 /* ---- the program's names of groups ---- */
 
-const char *timeline_told_group(const struct timeline *t, const struct row_meta *m, int64_t *ranks,
-                                int64_t *apart)
+const char *timeline_group_of_meta(const struct timeline *t, const struct row_meta *m,
+                                   int64_t *ranks, int64_t *apart)
 {
     static const char key[] = FACT_TORCH_GROUP ".";
     int at = 0;
@@ -143,7 +143,7 @@ static uint32_t told_name(struct build *b, int64_t process, int64_t ranks)
         int64_t of, apart;
         const struct row_meta *m = &b->metas.at[i];
         const char *told =
-            m->process == process ? timeline_told_group(&b->t, m, &of, &apart) : NULL;
+            m->process == process ? timeline_group_of_meta(&b->t, m, &of, &apart) : NULL;
         if (!told || of != ranks)
             continue;
         if (name && strcmp(name, told) != 0)

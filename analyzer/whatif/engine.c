@@ -41,7 +41,7 @@ static struct draw draw_of(int n)
 /* Resets the plan and shortens each call by recording cost that the profiler's own figures do not
  * show. A rerun without profiler has no such cost. In a share WHATIF_STAYS of the draws the rerun
  * is assumed to be recorded too, and keeps all of it. */
-static void spare_recording(struct engine *x, int draw, unsigned assume)
+static void drop_recording_cost(struct engine *x, int draw, unsigned assume)
 {
     double u = fmod(0.5 + 0.4142135623730951 * (draw < FIRST_RUN ? draw : 0), 1.0);
     int64_t each = (int64_t)(WHATIF_RECORD_NS * fmax(0, u - WHATIF_STAYS) / (1 - WHATIF_STAYS));
@@ -81,7 +81,7 @@ static int64_t saved_under(struct engine *x, int assumption, const struct edit *
 {
     struct draw d = most ? (struct draw){{0, 0, 0}} : draw_of(draw);
     int64_t *base_ns = &x->base_ns[assumption][draw];
-    spare_recording(x, draw, x->assume[assumption]);
+    drop_recording_cost(x, draw, x->assume[assumption]);
     vary_host(x, draw);
     if (*base_ns == 0) {
         replay_run(&x->then, x->g, &x->plan);
@@ -102,7 +102,7 @@ int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_
 
 int64_t engine_host_unstacked(struct engine *x)
 {
-    spare_recording(x, 0, x->assume[0]);
+    drop_recording_cost(x, 0, x->assume[0]);
     host_pace_unstack(x->stacked, x->g, &x->plan, 0.5);
     replay_run(&x->then, x->g, &x->plan);
     double base_ns = x->then.pace_ns > 0 ? (double)x->then.pace_ns : 1;
@@ -274,7 +274,7 @@ int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_
  * already, so the widths add as squares, and limits it to `limit`. If the replay predicts more than
  * the limit, its lower end is as wrong as its middle, so the interval keeps its width below the
  * limit. */
-static struct span_ns within(struct span_ns s, int64_t wide, int64_t limit)
+static struct span_ns limit_span(struct span_ns s, int64_t wide, int64_t limit)
 {
     int64_t half = (int64_t)hypot((double)(s.mid_ns - s.low_ns), (double)wide);
     int64_t more = (int64_t)hypot((double)(s.high_ns - s.mid_ns), (double)wide);
@@ -288,8 +288,8 @@ static struct span_ns within(struct span_ns s, int64_t wide, int64_t limit)
 static struct span_ns within_runs(struct engine *x, struct span_ns s, int64_t wide, int64_t limit,
                                   const struct edit *const *edits, size_t n)
 {
-    struct span_ns recorded = within(s, wide, limit);
-    struct span_ns any = within(span_of_runs(x, s, edits, n), wide, limit);
+    struct span_ns recorded = limit_span(s, wide, limit);
+    struct span_ns any = limit_span(span_of_runs(x, s, edits, n), wide, limit);
     recorded.low_ns = any.low_ns < recorded.low_ns ? any.low_ns : recorded.low_ns;
     recorded.high_ns = any.high_ns > recorded.high_ns ? any.high_ns : recorded.high_ns;
     return recorded;

@@ -11,7 +11,7 @@ enum { MOST = 1024 };
 static int noted[MOST];
 static size_t count;
 
-void files_note(void)
+void files_remember(void)
 {
     DIR *d = opendir("/proc/self/fd");
     if (!d)
@@ -24,7 +24,7 @@ void files_note(void)
     closedir(d);
 }
 
-void files_leave(void)
+void files_close_inherited(void)
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; nothing >= 0 && fd < 2; fd++)

@@ -4,9 +4,9 @@
 #define GPUPROF_CLI_COMMON_FILES_H
 
 /* Remembers which files are open. Call it before any other file is opened. */
-void files_note(void);
+void files_remember(void);
 /* Call it when the program has the files: this process closes its own. Its stdin and stdout become
  * empty; stderr stays. */
-void files_leave(void);
+void files_close_inherited(void);
 
 #endif

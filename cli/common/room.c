@@ -21,7 +21,7 @@ static void enter(void)
     call.status = call.run(call.argc, call.argv);
 }
 
-int room_for(int (*run)(int argc, char **argv), int argc, char **argv)
+int run_on_large_stack(int (*run)(int argc, char **argv), int argc, char **argv)
 {
     struct rlimit limit;
     pthread_attr_t threads;

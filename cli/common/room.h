@@ -5,6 +5,6 @@
 
 /* Calls run(argc, argv) on a stack that is large enough, whose threads get a large stack as
  * well. */
-int room_for(int (*run)(int argc, char **argv), int argc, char **argv);
+int run_on_large_stack(int (*run)(int argc, char **argv), int argc, char **argv);
 
 #endif

@@ -226,7 +226,7 @@ static int run(int argc, char **argv)
         setenv("GPUPROF_WINDOW", plan.window, 1);
     else
         unsetenv("GPUPROF_WINDOW");
-    files_note();
+    files_remember();
     signals_keep();
     if (armed)
         signals_reserve(SIGRTMIN + RECORD_SIGNAL);

@@ -101,7 +101,7 @@ int child_start(struct child *c, char **argv, const struct run_device *d,
     if (c->pid == 0)
         run_program(argv, report[1], record ? record->recorder : NULL);
     signals_for(c->pid > 0 ? c->pid : 0);
-    files_leave();
+    files_close_inherited();
     close(report[1]);
     ssize_t n = c->pid > 0 ? read(report[0], &why, sizeof why) : 0;
     close(report[0]);

@@ -35,7 +35,7 @@ struct recording {
 /* The disk is full. The profile keeps what was committed, and gives back the room of the rest,
  * because the program may need it. From now on only rows without a time are written. If even that
  * fails, there is no profile any more. */
-static int fall_back(struct recording *r, const struct err *why)
+static int keep_committed_on_full_disk(struct recording *r, const struct err *why)
 {
     struct err ignored = ERR_INIT;
     if (store_roll_back(r->store, &ignored) == 0) {
@@ -68,7 +68,7 @@ static int store_row(void *self, enum row_kind kind, const void *row, struct err
     struct recording *r = self;
     if (!r->store)
         return err_set(e, "%s", r->lost.text);
-    return r->inner.put(r->inner.self, kind, row, e) < 0 ? fall_back(r, e) : 0;
+    return r->inner.put(r->inner.self, kind, row, e) < 0 ? keep_committed_on_full_disk(r, e) : 0;
 }
 
 static int keep_state(void *self, const char *name, const void *state, size_t n, struct err *e)
@@ -76,7 +76,7 @@ static int keep_state(void *self, const char *name, const void *state, size_t n,
     struct recording *r = self;
     if (!r->store)
         return err_set(e, "%s", r->lost.text);
-    return store_put_state(r->store, name, state, n, e) < 0 ? fall_back(r, e) : 0;
+    return store_put_state(r->store, name, state, n, e) < 0 ? keep_committed_on_full_disk(r, e) : 0;
 }
 
 static int keep_rows(void *self, struct err *e)
@@ -84,7 +84,7 @@ static int keep_rows(void *self, struct err *e)
     struct recording *r = self;
     if (!r->store)
         return err_set(e, "%s", r->lost.text);
-    return store_commit_rows(r->store, e) < 0 ? fall_back(r, e) : 0;
+    return store_commit_rows(r->store, e) < 0 ? keep_committed_on_full_disk(r, e) : 0;
 }
 
 /* Writes what is known before the program starts. */

@@ -161,7 +161,7 @@ static void record_program(struct watch *w, struct recording *r)
 /* True if the recorder must end without an analysis: the profile is complete, and `analyze` can
  * follow. The user should not wait, and SIGKILL must not come while results are added, or before
  * the profile has its name. */
-static bool goes_at_once(const struct watch *w, const struct apart *a)
+static bool must_skip_analysis(const struct watch *w, const struct apart *a)
 {
     return w->hurry || w->late || (a->is && w->end_by_ns);
 }
@@ -196,7 +196,7 @@ static int finish(struct watch *w, struct recording *r, struct apart *a,
         return -1;
     recorder_says(apart_name(a));
     listen_to(w, 0);
-    if (!goes_at_once(w, a))
+    if (!must_skip_analysis(w, a))
         rc = add_results(a, job->results, e);
     struct err why = ERR_INIT;
     return apart_end(a, rc < 0 ? &why : e) < 0 ? -1 : rc;
@@ -205,7 +205,7 @@ static int finish(struct watch *w, struct recording *r, struct apart *a,
 /* If every core is busy, this process waits for its turn (SCHED_BATCH): waking up so often, it
  * would otherwise take the core away from the program each time. It still gets its share, so
  * nothing is lost. */
-static void step_aside(void)
+static void use_batch_scheduling(void)
 {
     struct sched_param none = {0};
     if (sched_getscheduler(0) == SCHED_OTHER)
@@ -218,9 +218,9 @@ static _Noreturn void record(struct watch w, const struct recorder_job *job)
     struct apart a = {.is = false};
     const struct record_options *o = job->record;
     setsid();
-    step_aside();
+    use_batch_scheduling();
     signal(SIGRTMAX, SIG_DFL);
-    files_leave();
+    files_close_inherited();
     struct recording *r =
         o->armed || apart_begin(&a, job->folders, o->output, o->output_as, &e) == 0
             ? record_open(o, job->folders, &a, &e)

@@ -21,7 +21,7 @@ static bool several_gpu_processes(const struct timeline *t)
 
 /* 1: the number is already used within `scope`; 0: it was free, and is used from now on; -1: out of
  * memory. */
-static int taken(struct keymap *given, int64_t scope, int64_t number)
+static int claim_number(struct keymap *given, int64_t scope, int64_t number)
 {
     struct key key = {{scope, number}};
     return keymap_get(given, key) != KEYMAP_NONE ? 1 : keymap_put(given, key, 0);
@@ -36,7 +36,7 @@ static int find_first_pids(struct chrome *c)
     for (size_t i = 0; rc >= 0 && i < c->t->process_count; i++) {
         int64_t rank = c->t->processes[i].rank;
         bool usable = rank >= 0 && rank < 100000;
-        rc = usable ? taken(&given, 0, rank) : 1;
+        rc = usable ? claim_number(&given, 0, rank) : 1;
         c->first_pid[i] = PIDS_A_PROCESS * ((rc ? 100000 + (int64_t)i : rank) + 1);
     }
     keymap_release(&given);
@@ -77,17 +77,19 @@ static int name_rows(struct chrome *c, struct keymap *pids, struct keymap *tids,
     int rc = 0;
     for (size_t i = 0; rc >= 0 && i < t->process_count; i++) {
         c->process_pid[i] = host_pid(c, i);
-        if ((rc = taken(pids, 0, c->process_pid[i])) > 0)
+        if ((rc = claim_number(pids, 0, c->process_pid[i])) > 0)
             c->process_pid[i] = 2000000000 + (int64_t)i;
     }
     for (size_t i = 0; rc >= 0 && i < t->thread_count; i++) {
         int64_t tid = t->threads[i].row.tid;
-        rc = tid <= 0 || tid >= TID_HOST_LANE ? 1 : taken(tids, t->threads[i].process, tid);
+        rc = tid <= 0 || tid >= TID_HOST_LANE ? 1 : claim_number(tids, t->threads[i].process, tid);
         c->thread_tid[i] = rc ? 3000000000 + (int64_t)i : tid;
     }
     for (size_t i = 0; rc >= 0 && i < t->stream_count; i++) {
         int64_t tid = t->streams[i].row.stream; /* to some viewers 0 means the process itself */
-        rc = tid <= 0 || tid >= 900000 ? 1 : taken(streams, chrome_stream_pid(c, (uint32_t)i), tid);
+        rc = tid <= 0 || tid >= 900000
+                 ? 1
+                 : claim_number(streams, chrome_stream_pid(c, (uint32_t)i), tid);
         c->stream_tid[i] = rc ? 900000 + (int64_t)i : tid;
     }
     return rc < 0 ? -1 : 0;

@@ -21,7 +21,7 @@ static size_t steps_in_bar(const struct steps *s)
 }
 
 /* True if the numbers count the step: it is used, and its length is known. */
-static bool counts(const struct step *s)
+static bool step_counts(const struct step *s)
 {
     return s->used && s->length_ns > 0;
 }
@@ -32,8 +32,8 @@ static size_t shown_step(const struct steps *s, size_t from, size_t n)
 {
     size_t best = from;
     for (size_t i = from; i < from + n && i < s->count; i++) {
-        bool better = counts(&s->at[i]) != counts(&s->at[best])
-                          ? counts(&s->at[i])
+        bool better = step_counts(&s->at[i]) != step_counts(&s->at[best])
+                          ? step_counts(&s->at[i])
                           : length(&s->at[i]) > length(&s->at[best]);
         if (better)
             best = i;
@@ -56,7 +56,7 @@ static void write_part(const struct page *p, int part, bool used, double most)
         double scale = 100 / fmax(most, (double)length(&s->at[k])), below = 0;
         const int64_t *parts = p->a->facts->step_parts ? p->a->facts->step_parts[k] : NULL;
         double height = scale * (double)(parts ? parts[part] : length(&s->at[k]));
-        if (counts(&s->at[k]) != used || height < 0.3)
+        if (step_counts(&s->at[k]) != used || height < 0.3)
             continue;
         for (int q = 0; parts && q < part; q++)
             below += scale * (double)parts[q];
@@ -160,7 +160,7 @@ static void write_outlier(const struct page *p, size_t i, size_t median)
     fprintf(p->f, "<li>%s %lld: ", scope_words(f)->label, (long long)facts_step_number(f, i));
     page_put(p, "%s, ", text_ms(&t, length(s)));
     fprintf(p->f, "%.1f times the median%s", (double)length(s) / (double)f->steps.median_ns,
-            counts(s) ? "" : ", left out of the numbers");
+            step_counts(s) ? "" : ", left out of the numbers");
     const struct gap *g = part >= 0 ? longest_gap(f, i, part) : NULL;
     if (part >= 0)
         page_put(p, ": %s more <i class=\"swatch p", text_ms(&t, extra));

@@ -294,7 +294,7 @@ static inline int64_t spool_time(const struct spool *s, int64_t monotonic_ns)
 void spool_sample_host(struct spool *s, struct spool_out *out); /* samples only if it is time to */
 /* True if the process is to be sampled closely: for some seconds after it started, or began to use
  * a GPU or to count steps. A short run consists only of these seconds. */
-bool spool_closely(struct spool *s, int64_t now_ns);
+bool spool_samples_often(struct spool *s, int64_t now_ns);
 void spool_drain_rings(struct spool *s, struct spool_out *out);
 /* Decodes one record of `stride` bytes; the first four are its kind. */
 void spool_put_record(struct spool *s, struct spool_out *out, const uint8_t *at, uint32_t stride);
@@ -355,7 +355,7 @@ void spool_free_callers(struct spool *s);
 void spool_put_wait(struct spool *s, struct spool_out *out, struct row_sync *row, bool timed);
 void spool_note_caller(struct spool *s, struct spool_out *out, const struct row_api *call);
 /* returns id; notes whether ids repeat */
-uint32_t spool_watched_id(struct spool *s, uint32_t id, int64_t layer);
+uint32_t spool_note_call_id(struct spool *s, uint32_t id, int64_t layer);
 void spool_add_silence(struct spool *s, const struct spool_rec_silent *r);
 void spool_note_call(struct spool *s, int64_t start_ns); /* a library call that works on the GPU */
 void spool_add_step(struct spool *s, const struct spool_rec_range *r);

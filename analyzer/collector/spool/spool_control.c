@@ -36,7 +36,7 @@ static bool closed(const struct spool *leader, int64_t now_ns)
 
 /* How many times to double the distance between windows: each time the remaining
  * space is halved, one more. */
-static uint32_t thinning(const struct spool_limit *l)
+static uint32_t spacing_doublings(const struct spool_limit *l)
 {
     uint32_t thin = 0;
     if (!l->bytes || l->max_bytes <= l->spool_bytes)
@@ -56,7 +56,7 @@ static void tell(struct spool *s, bool pause)
 
 void spool_direct(struct spool **spools, size_t n, struct spool_out *out, int64_t now_ns)
 {
-    uint32_t thin = thinning(&out->limit);
+    uint32_t thin = spacing_doublings(&out->limit);
     spool_times_advance(&out->times, now_ns, thin);
     spool_ask_advance(&out->times, spools, n, now_ns);
     if (out->limit.reached && out->times.asked)

@@ -171,7 +171,7 @@ static void put_api(struct spool *s, struct spool_out *out, const struct record 
     row.id = ++out->ids[ROW_API];
     row.thread = spool_thread_id(s, out, a.tid);
     row.name = api_name(s, out, a.kind == CUPTI_DRIVER, a.cbid);
-    row.correlation = correlation(s, spool_watched_id(s, a.correlation, row.layer));
+    row.correlation = correlation(s, spool_note_call_id(s, a.correlation, row.layer));
     row.result = a.result;
     spool_put(out, ROW_API, &row);
     spool_put_caller(s, out, &row);

@@ -127,7 +127,7 @@ static void sample_thread(struct spool *s, struct spool_out *out, int task, cons
     spool_put(out, ROW_HOST_SAMPLE, &h);
 }
 
-bool spool_closely(struct spool *s, int64_t now_ns)
+bool spool_samples_often(struct spool *s, int64_t now_ns)
 {
     unsigned seen = 1u | (s->devices.n ? 2u : 0) | (s->steps ? 4u : 0);
     if (seen & ~s->seen)
@@ -150,7 +150,7 @@ void spool_sample_host(struct spool *s, struct spool_out *out)
         if (f->d_name[0] >= '1' && f->d_name[0] <= '9')
             sample_thread(s, out, dirfd(d), f->d_name);
     closedir(d);
-    bool closely = spool_closely(s, begin);
+    bool closely = spool_samples_often(s, begin);
     int64_t least = closely ? CLOSE_NS : SAMPLE_NS;
     int64_t pause =
         (clock_ns(CLOCK_THREAD_CPUTIME_ID) - used) * (closely ? CLOSE_COST_SHARE : COST_SHARE);

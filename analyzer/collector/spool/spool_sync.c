@@ -16,7 +16,7 @@ static void put_as(struct spool_out *out, struct row_sync *row, int64_t start_ns
 /* Detects that CUPTI has stopped numbering calls (the agent avoids that: agent/cupti/cupti.c).
  * Normally each runtime call has an id of its own. Without such ids neither kernels nor waits can
  * be matched with calls. */
-uint32_t spool_watched_id(struct spool *s, uint32_t id, int64_t layer)
+uint32_t spool_note_call_id(struct spool *s, uint32_t id, int64_t layer)
 {
     if (layer == 0 && s->same_ids < SPOOL_SAME_IDS) {
         s->same_ids = id && id == s->newest_id ? s->same_ids + 1 : 0;

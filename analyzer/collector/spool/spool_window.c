@@ -196,7 +196,7 @@ static int64_t find_silent_end_ns(struct spool *s, const struct spool_out *out)
 /* Sum of the silences worth a warning: those in which the program called a GPU library
  * or made steps. A program that compiles for seconds does not use the GPU; such a
  * silence is not reported. */
-static int64_t told_silences_ns(const struct spool *s)
+static int64_t reported_silences_ns(const struct spool *s)
 {
     int64_t ns = 0;
     for (size_t i = 0; i < s->silences.n; i++) {
@@ -248,8 +248,8 @@ static void put_one(struct spool *s, struct spool_out *out, struct row_recorded 
 
 /* Puts the intersection of two windows, without silences; r is a window of process
  * s. by_time may be NULL. */
-static void put_shared(struct spool *s, struct spool_out *out, struct row_recorded r,
-                       const struct row_recorded *by_time)
+static void put_window_overlap(struct spool *s, struct spool_out *out, struct row_recorded r,
+                               const struct row_recorded *by_time)
 {
     int64_t end_ns = r.end_ns;
     if (by_time) {
@@ -298,7 +298,7 @@ void spool_put_recorded(struct spool *s, struct spool_out *out)
                    "CUPTI reported nothing for seconds while the program continued: another "
                    "profiler in it may have taken over. If the program called GPU libraries "
                    "meanwhile, this time (ms in value) counts as not recorded",
-                   told_silences_ns(s) / 1000000);
+                   reported_silences_ns(s) / 1000000);
     spool_put_loss(
         s, out, "cupti-end",
         "CUPTI reported nothing until the end of the run, although the program continued to use "
@@ -314,8 +314,8 @@ void spool_put_recorded(struct spool *s, struct spool_out *out)
     size_t n = gated ? l->windows.n : 1;
     for (size_t i = 0; i < n; i++) {
         if (!t->at.n && !t->asked)
-            put_shared(s, out, windows[i], NULL);
+            put_window_overlap(s, out, windows[i], NULL);
         for (size_t k = 0; k < t->at.n; k++)
-            put_shared(s, out, windows[i], &t->at.at[k]);
+            put_window_overlap(s, out, windows[i], &t->at.at[k]);
     }
 }

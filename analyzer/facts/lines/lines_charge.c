@@ -66,7 +66,7 @@ static void charge(struct pass *p, const struct row_stack_sample *s, uint32_t st
 }
 
 /* Time of look number i of the row. */
-static int64_t look_at_ns(const struct row_stack_sample *s, int64_t i)
+static int64_t look_time_ns(const struct row_stack_sample *s, int64_t i)
 {
     return s->looks > 1 ? s->start_ns + (int64_t)((double)(s->end_ns - s->start_ns) * (double)i /
                                                   (double)(s->looks - 1))
@@ -82,9 +82,9 @@ static int64_t looks_before(const struct row_stack_sample *s, int64_t ns)
         return s->looks;
     int64_t i = (int64_t)((double)(ns - s->start_ns) * (double)(s->looks - 1) /
                           (double)(s->end_ns - s->start_ns));
-    while (i > 0 && look_at_ns(s, i) >= ns)
+    while (i > 0 && look_time_ns(s, i) >= ns)
         i--;
-    while (i < s->looks && look_at_ns(s, i) < ns)
+    while (i < s->looks && look_time_ns(s, i) < ns)
         i++;
     return i;
 }
@@ -184,7 +184,7 @@ static enum part cpu_part_at(const struct pass *p, int64_t ns)
 static void charge_look(struct pass *p, const struct row_stack_sample *s, uint32_t stack)
 {
     for (int64_t i = 0; i < s->looks; i++) {
-        int64_t ns = look_at_ns(s, i);
+        int64_t ns = look_time_ns(s, i);
         uint32_t step = facts_step_at(p->f, ns);
         if (step != TL_NONE && p->f->steps.at[step].used)
             charge(p, s, stack, cpu_part_at(p, ns), 1);

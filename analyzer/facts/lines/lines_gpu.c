@@ -50,7 +50,7 @@ static bool carries(const struct pass *p, uint32_t step)
            (double)p->lined_ns[step] >= FACTS_STEP_LINED * (double)p->work_ns[step];
 }
 
-static void look(struct pass *p)
+static void find_steps_with_lines(struct pass *p)
 {
     const struct timeline *t = p->f->tl;
     for (uint32_t i = 0; i < t->op_count; i++) {
@@ -148,7 +148,7 @@ static void finish(struct facts *f, struct gpu_lines *g, int64_t step_ns)
 static void sum(struct pass *p, struct facts *f, struct gpu_lines *g)
 {
     int64_t all_ns = 0;
-    look(p);
+    find_steps_with_lines(p);
     for (uint32_t i = 0; i < f->steps.count; i++) {
         all_ns += p->work_ns[i];
         g->of_step[i] = p->in_all || carries(p, i);

@@ -111,7 +111,7 @@ static const char *told(const struct facts *f, const struct kind *k)
     const char *name = NULL;
     for (size_t i = 0; i < t->meta_count; i++) {
         int64_t ranks, apart;
-        const char *one = timeline_told_group(t, &t->metas[i], &ranks, &apart);
+        const char *one = timeline_group_of_meta(t, &t->metas[i], &ranks, &apart);
         if (!one || ranks != (int64_t)k->sums.ranks || apart != k->stride)
             continue;
         if (name && strcmp(name, one) != 0)

@@ -129,7 +129,7 @@ static int find_meets(const struct facts *f, struct members *m, struct arrival *
 /* How much of the time from the median arrival to the last one the last rank itself caused, and was
  * not charged with before. Since the group's previous meeting, a rank that waited less than the
  * median rank worked that much longer. */
-static int64_t own_doing(const struct members *m, const struct arrival *v, size_t n)
+static int64_t own_lateness(const struct members *m, const struct arrival *v, size_t n)
 {
     const struct lineup *last = &m->lines.at[v[n - 1].line],
                         *mid = &m->lines.at[v[(n - 1) / 2].line];
@@ -152,7 +152,7 @@ static bool was_queued(const struct timeline *t, uint32_t op)
 
 /* Counts ranks that arrive together behind the others: two or more, at most half of all, after a
  * pause that is at least half of the time from the first to the last arrival. */
-static void note_group(struct members *m, const struct arrival *v, size_t n)
+static void count_joint_lateness(struct members *m, const struct arrival *v, size_t n)
 {
     size_t first = n;
     int64_t widest = 0;
@@ -177,7 +177,7 @@ static bool charge(struct facts *f, struct members *m, struct meet *x, const str
     const struct arrival *last = &v[n - 1];
     struct rank_facts *late = &m->at[last->member];
     struct delay *d = &m->delays[last->member];
-    int64_t kept = last->start_ns - v[(n - 1) / 2].start_ns, own_ns = own_doing(m, v, n);
+    int64_t kept = last->start_ns - v[(n - 1) / 2].start_ns, own_ns = own_lateness(m, v, n);
     if (m->lines.at[last->line].pairs || own_ns * 2 < kept)
         return false;
     x->own_ns = own_ns;
@@ -230,15 +230,15 @@ static void remember(struct members *m, const struct arrival *v, int64_t wait_ns
 }
 
 /* Evaluates one collective; v: at least two arrivals, sorted by start. */
-static void settle(struct facts *f, struct members *m, struct meet *x, const struct arrival *v,
-                   size_t n)
+static void evaluate_collective(struct facts *f, struct members *m, struct meet *x,
+                                const struct arrival *v, size_t n)
 {
     struct group *g = &m->groups.at[x->group];
     const struct arrival *last = &v[n - 1];
     struct ranks *r = &f->ranks;
     int64_t first_end = last->end_ns;
     if (charge(f, m, x, v, n)) {
-        note_group(m, v, n);
+        count_joint_lateness(m, v, n);
         g->late_ns += x->own_ns;
     }
     for (size_t i = 0; i < n; i++) {
@@ -268,7 +268,7 @@ int meet_all(struct facts *f, struct members *m)
     for (size_t i = 0; rc == 0 && i < m->meets.n; i++) {
         struct meet *x = &m->meets.at[i];
         size_t n = meet_arrivals(f, m, &m->groups.at[x->group], x->k, v);
-        settle(f, m, x, v, n);
+        evaluate_collective(f, m, x, v, n);
     }
     free(m->delays);
     m->delays = NULL;

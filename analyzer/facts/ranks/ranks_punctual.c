@@ -26,8 +26,8 @@ static int64_t waits(const struct arrival *v, int64_t start_ns, int64_t last_ns)
 
 /* Replays one collective. ahead, by member: how much earlier than recorded the member reaches this
  * point; updated. -1: out of memory. */
-static int once_more(const struct facts *f, struct members *m, const struct meet *x,
-                     const struct arrival *v, size_t n, uint32_t late, int64_t *ahead)
+static int replay_collective(const struct facts *f, struct members *m, const struct meet *x,
+                             const struct arrival *v, size_t n, uint32_t late, int64_t *ahead)
 {
     int64_t last = v[n - 1].start_ns, then = INT64_MIN;
     int64_t gap = v[n - 1].member == late && x->own_ns > 0 ? last - v[n - 2].start_ns : 0;
@@ -79,7 +79,7 @@ int punctual_waits(struct facts *f, struct members *m)
     for (size_t i = 0; rc == 0 && late != TL_NONE && i < m->meets.n; i++) {
         const struct meet *x = &m->meets.at[i];
         size_t n = meet_arrivals(f, m, &m->groups.at[x->group], x->k, v);
-        rc = once_more(f, m, x, v, n, late, ahead);
+        rc = replay_collective(f, m, x, v, n, late, ahead);
     }
     free(v);
     free(ahead);

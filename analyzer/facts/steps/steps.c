@@ -228,7 +228,7 @@ static int find_launches(struct facts *f)
 
 /* 0 if the operation runs inside the window, otherwise TL_NONE. Launch times do not decide here,
  * because the window's first work was launched before the window begins. */
-static uint32_t in_window(const struct steps *s, const struct op *o)
+static uint32_t window_step_of(const struct steps *s, const struct op *o)
 {
     return o->start_ns >= s->at[0].start_ns && o->end_ns <= s->at[0].end_ns ? 0 : TL_NONE;
 }
@@ -253,7 +253,7 @@ static int assign_ops(struct facts *f)
         bool ours = t->streams[t->ops[i].stream].process == s->process;
         int64_t launched = s->launch_ns[i];
         uint32_t k = !ours    ? TL_NONE
-                     : window ? in_window(s, &t->ops[i])
+                     : window ? window_step_of(s, &t->ops[i])
                               : facts_step_at(f, launched);
         s->op_step[i] = k;
         if (k == TL_NONE)
@@ -292,7 +292,7 @@ static bool replayed_later(const struct timeline *t, const struct mark_group *ma
 
 /* True if the steps are only guessed and the GPU works in little of the window: most of the time is
  * set-up, and the window shows that better. */
-static bool beside_the_point(const struct facts *f, const struct detected *d)
+static bool guess_covers_too_little(const struct facts *f, const struct detected *d)
 {
     struct span w = steps_window(f);
     return d->guessed &&
@@ -309,7 +309,7 @@ static int without_marks(struct facts *f)
 /* Applies the user's statements about steps, which override marks: a kernel that begins each
  * step, or the number of steps. Fills *d in any case. 1: the user made one; 0: none; -1 with *e
  * set: it cannot be satisfied. */
-static int as_given(struct facts *f, bool marked, struct detected *d, struct err *e)
+static int steps_from_user(struct facts *f, bool marked, struct detected *d, struct err *e)
 {
     const char *kernel = timeline_meta(f->tl, "steps.kernel");
     const char *count = timeline_meta(f->tl, "steps.count");
@@ -332,7 +332,7 @@ int steps_find(struct facts *f, struct err *e)
     /* the marks do not count if their process has no GPU work and another one has */
     if (marks.count && f->tl->op_count && f->tl->threads[marks.thread].process != f->steps.process)
         marks.count = 0;
-    int given = as_given(f, marks.count > 0, &d, e);
+    int given = steps_from_user(f, marks.count > 0, &d, e);
     if (given < 0)
         return -1;
     f->steps.detected_count = d.count;
@@ -342,19 +342,19 @@ int steps_find(struct facts *f, struct err *e)
         marks.count = 0;
     /* The user's statement counts first, then marks, then repetition. The
      * window is the last resort. */
-    int rc = given                                ? steps_from_detection(f, &d)
-             : one_pass(f->tl, &marks)            ? steps_from_window(f)
-             : marks.count                        ? steps_from_marks(f, &marks)
-             : d.text && !beside_the_point(f, &d) ? steps_from_detection(f, &d)
-                                                  : without_marks(f);
+    int rc = given                                       ? steps_from_detection(f, &d)
+             : one_pass(f->tl, &marks)                   ? steps_from_window(f)
+             : marks.count                               ? steps_from_marks(f, &marks)
+             : d.text && !guess_covers_too_little(f, &d) ? steps_from_detection(f, &d)
+                                                         : without_marks(f);
     if (rc < 0)
         return err_no_memory(e);
     if (!analysis_of_window(f))
         recorded_cut(f);
     if (assign_ops(f) < 0)
         return err_no_memory(e);
-    recorded_drop(f);
-    if (steps_lengths(f) < 0 || (!analysis_of_window(f) && steps_drop_deserted(f) < 0) ||
+    recorded_drop_incomplete_steps(f);
+    if (steps_lengths(f) < 0 || (!analysis_of_window(f) && steps_drop_after_rank_death(f) < 0) ||
         steps_drop_profiled(f) < 0 || steps_choose(&f->steps, f->on_cpu) < 0)
         return err_no_memory(e);
     return 0;

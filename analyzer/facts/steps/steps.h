@@ -7,9 +7,9 @@
 
 int steps_find(struct facts *f,
                struct err *e); /* steps.c; calls all passes below but the two explain functions */
-int steps_drop_deserted(struct facts *f); /* steps_deserted.c */
-int steps_drop_profiled(struct facts *f); /* steps_profiled.c */
-int steps_lengths(struct facts *f);       /* steps_length.c */
+int steps_drop_after_rank_death(struct facts *f); /* steps_deserted.c */
+int steps_drop_profiled(struct facts *f);         /* steps_profiled.c */
+int steps_lengths(struct facts *f);               /* steps_length.c */
 /* steps_choose.c. Chooses which steps are used, and computes their statistics. on_cpu: the
  * program ran without a GPU. */
 int steps_choose(struct steps *s, bool on_cpu);

@@ -90,7 +90,7 @@ static uint32_t step_of(const struct facts *f, const struct collective *c)
     return c->op != TL_NONE ? f->steps.op_step[c->op] : facts_step_at(f, c->row.start_ns);
 }
 
-int steps_drop_deserted(struct facts *f)
+int steps_drop_after_rank_death(struct facts *f)
 {
     const struct timeline *t = f->tl;
     struct steps *s = &f->steps;

@@ -27,7 +27,7 @@ static int read_database(const char *path, bool temporary, const char *shown, st
     if (!n.db)
         return -1;
     int rc;
-    const char *strange = nsys_strange_table(n.db);
+    const char *strange = nsys_non_table(n.db);
     if (strange)
         rc =
             err_set(e, "%s: %s is not a plain table: not an Nsight Systems export", shown, strange);

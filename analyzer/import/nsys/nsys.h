@@ -73,7 +73,7 @@ struct nsys {
 
 /* The name of a table that gpuprof would read and that is no plain table in this file, such as a
  * view, which may compute for ever. NULL: there is none. */
-const char *nsys_strange_table(struct sql *db);
+const char *nsys_non_table(struct sql *db);
 int nsys_read_tables(struct nsys *n);
 
 /* Opens a SELECT of `columns` (NULL-terminated) from a table; columns that this export lacks read

@@ -350,7 +350,7 @@ static void find_base(struct nsys *n)
     n->base_ns = utc ? n->out->epoch_ns - utc : first;
 }
 
-const char *nsys_strange_table(struct sql *db)
+const char *nsys_non_table(struct sql *db)
 {
     static const char *const others[] = {"StringIds",
                                          "ThreadNames",

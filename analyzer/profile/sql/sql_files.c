@@ -66,7 +66,7 @@ static const char *last_part(const char *name)
 /* Opens the file with O_PATH, which does not read it. Closing such a descriptor
  * leaves this process' locks on the file in place, which closing an ordinary one
  * would not. -1: no such file. */
-static int hold(const struct sql_files *f, const char *name, struct stat *st)
+static int open_without_reading(const struct sql_files *f, const char *name, struct stat *st)
 {
     int fd = openat(f->folder, last_part(name), O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, st) != 0) {
@@ -102,13 +102,13 @@ static int open_database(struct sql_files *f, const char *name, sqlite3_file *fi
 {
     struct stat before, after;
     int rc = f->journal ? SQLITE_CANTOPEN : locate(f, name);
-    int fd = rc == SQLITE_OK ? hold(f, name, &before) : -1;
+    int fd = rc == SQLITE_OK ? open_without_reading(f, name, &before) : -1;
     if (fd >= 0 && !S_ISREG(before.st_mode))
         rc = SQLITE_CANTOPEN;
     if (rc == SQLITE_OK)
         rc = f->base->xOpen(f->base, name, file, flags, got);
     if (rc == SQLITE_OK) {
-        int again = hold(f, name, &after);
+        int again = open_without_reading(f, name, &after);
         if (again < 0 || !S_ISREG(after.st_mode) ||
             (fd >= 0 && (after.st_dev != before.st_dev || after.st_ino != before.st_ino)))
             rc = SQLITE_CANTOPEN;

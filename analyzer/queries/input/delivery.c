@@ -92,7 +92,7 @@ static bool awaited(const struct delivery *x)
 
 /* True if workers set the pace between the first used step and the last: enough
  * of the waits are long. */
-static bool held_up(const struct deliveries *d, const struct facts *f)
+static bool workers_set_pace(const struct deliveries *d, const struct facts *f)
 {
     size_t waits = 0, taken = 0;
     int64_t waited_ns = 0, steps_ns = 0, from_ns = INT64_MAX, to_ns = INT64_MIN;
@@ -119,7 +119,7 @@ static bool held_up(const struct deliveries *d, const struct facts *f)
 
 /* Sets made_ns. An awaited batch was ready when the wait ended. Batches taken without a wait were
  * ready earlier: they are spread evenly between the waits before and after them. */
-static void date(struct deliveries *d)
+static void set_made_times(struct deliveries *d)
 {
     size_t last = 0;
     for (size_t i = 0; i < d->n; i++) {
@@ -147,8 +147,8 @@ int query_deliveries(const struct facts *f, struct deliveries *d)
     int rc = take_ranges(d, f, &others);
     if (rc == 0 && d->n == 0 && !others && f->tl->os_call_count)
         rc = take_os_waits(d, f);
-    if (rc == 0 && d->n && held_up(d, f))
-        date(d);
+    if (rc == 0 && d->n && workers_set_pace(d, f))
+        set_made_times(d);
     else
         query_deliveries_release(d);
     return rc;

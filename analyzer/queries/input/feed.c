@@ -194,7 +194,8 @@ struct cpu_use {
 /* CPU use of a thread, without spinning. PyTorch's helper threads compute only while the training
  * thread does. CPU time beyond that is spinning: OpenMP's threads spin for a while after their
  * work, and give up the core to any thread that needs it. Helper threads make no recorded calls. */
-static double helps(const struct facts *facts, uint32_t thread, double cpu, double main_cpu)
+static double cpu_without_spinning(const struct facts *facts, uint32_t thread, double cpu,
+                                   double main_cpu)
 {
     const struct thread *th = &facts->tl->threads[thread];
     const char *threads = timeline_meta(facts->tl, FACT_TORCH_NUM_THREADS);
@@ -214,7 +215,8 @@ static void add_threads(const struct facts *facts, const bool *works, const stru
         u->all = (u->all < 0 ? 0 : u->all) + cpu;
         u->lines = (u->lines < 0 ? 0 : u->lines) + (line > 0 ? line : 0);
         if (facts->tl->threads[i].process == facts->steps.process) {
-            u->trains = (u->trains < 0 ? 0 : u->trains) + helps(facts, i, cpu, u->main_cpu);
+            u->trains =
+                (u->trains < 0 ? 0 : u->trains) + cpu_without_spinning(facts, i, cpu, u->main_cpu);
         } else if (works[facts->tl->threads[i].process] && line >= 0) {
             workers++;
             worker_cpu += cpu;
@@ -293,8 +295,8 @@ static void split_fetch(struct feed *f, const struct cpu_use *u)
 
 /* Sets the cost of handing a batch from a worker to the loop: estimates by size,
  * lowered to what was observed. */
-static void hand_over(const struct facts *facts, struct arena *arena, struct feed *f,
-                      struct sums *s)
+static void set_handover_costs(const struct facts *facts, struct arena *arena, struct feed *f,
+                               struct sums *s)
 {
     double bytes = fact_number(facts, arena, f, "batch.bytes");
     const char *text = timeline_meta(facts->tl, FACT_TORCH_BATCH_BYTES);
@@ -313,7 +315,7 @@ static void hand_over(const struct facts *facts, struct arena *arena, struct fee
     }
 }
 
-static void waiting(struct feed *f, const struct sums *s, const struct cpu_use *u)
+static void set_wait_times(struct feed *f, const struct sums *s, const struct cpu_use *u)
 {
     f->wait_ns = s->wait_ns / f->steps;
     /* the training thread waits while it sleeps, and only while the thread
@@ -366,8 +368,8 @@ static void fill(const struct facts *facts, struct arena *arena, struct feed *f,
     struct cpu_use u = cpu_use(facts);
     share_cores(facts, f, &u);
     split_fetch(f, &u);
-    waiting(f, s, &u);
-    hand_over(facts, arena, f, s);
+    set_wait_times(f, s, &u);
+    set_handover_costs(facts, arena, f, s);
     f->startup_ns = -1;
     if (f->have > 0 && s->loops > 0) {
         double first = s->first_ns - s->loops * (f->fetch_ns + f->hand_low);

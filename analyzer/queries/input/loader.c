@@ -123,7 +123,7 @@ static size_t at_one_time(const struct facts *f, struct arena *arena, const stru
 
 /* The share of the steps' time in which the thread was sampled. Threads that replace each
  * other then count as one. */
-static double lives(const struct facts *f, const struct ends *e)
+static double sampled_share(const struct facts *f, const struct ends *e)
 {
     const struct steps *s = &f->steps;
     if (s->count == 0)
@@ -151,7 +151,7 @@ struct query_loader query_loader(const struct facts *f, struct arena *arena)
         int64_t wants = 0, queue = 0;
         add_grown(&wants, first->cpu_ns, last->cpu_ns);
         add_grown(&queue, first->run_queue_ns, last->run_queue_ns);
-        double ns = (double)(last->time_ns - first->time_ns), share = lives(f, e);
+        double ns = (double)(last->time_ns - first->time_ns), share = sampled_share(f, e);
         double wanted = (double)(wants + (queue > 0 ? queue : 0)) / ns;
         l.used_cores += wants > 0 ? share * (double)wants / ns : 0;
         l.wanted_cores += share * wanted;
@@ -193,7 +193,7 @@ int64_t query_awaits_starved(const struct facts *f, const struct query_loader *l
                : 0;
 }
 
-bool query_workers_speak(const struct facts *f, const struct query_loader *l)
+bool query_report_workers_not_thread(const struct facts *f, const struct query_loader *l)
 {
     int64_t idle = query_awaits_starved(f, l);
     return idle > 0 && idle * 100 >= query_awaits_host(f) * QUERY_SPEAK_PCT &&

@@ -38,7 +38,7 @@ int64_t query_awaits_starved(const struct facts *f, const struct query_loader *l
  * them: it is one cause, so only one finding reports it. True: the finding on workers does, because
  * the GPU's wait for them is at least QUERY_SPEAK_PCT per cent of its wait for the host, and steps
  * repeat, which that finding requires. */
-bool query_workers_speak(const struct facts *f, const struct query_loader *l);
+bool query_report_workers_not_thread(const struct facts *f, const struct query_loader *l);
 /* Time making batches that is neither computing nor waiting for a core. */
 int64_t query_elsewhere_ns(const struct query_loader *l);
 /* True if that is at least half of the time making batches; false if it was not sampled. */

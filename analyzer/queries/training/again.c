@@ -81,9 +81,9 @@ static enum query_take takes(const struct facts *f, uint32_t op, const void *arg
     return ((const bool *)arg)[op] ? QUERY_ALL : QUERY_NO;
 }
 
-struct query_again query_again(const struct facts *f, struct arena *arena)
+struct query_recomputed query_recomputed(const struct facts *f, struct arena *arena)
 {
-    struct query_again out = {.ops.longest = TL_NONE};
+    struct query_recomputed out = {.ops.longest = TL_NONE};
     struct pass p = {.f = f, .marks = arena_array(arena, f->tl->op_count + 1, sizeof(bool))};
     uint32_t main = f->steps.main_thread;
     if (!p.marks || main >= f->tl->thread_count)

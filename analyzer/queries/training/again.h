@@ -7,10 +7,10 @@
 
 #include "analyzer/queries/query.h"
 
-struct query_again {
+struct query_recomputed {
     struct query_ops ops; /* sums over the used steps */
     const bool *op_marks; /* by op: it is computed again; NULL: out of memory */
 };
-struct query_again query_again(const struct facts *f, struct arena *arena);
+struct query_recomputed query_recomputed(const struct facts *f, struct arena *arena);
 
 #endif

@@ -51,7 +51,7 @@ static void graph_at_most(const struct graph *g, struct plan *p)
 {
     /* a result was waited for: on the training thread; on another thread */
     bool waited[2] = {false, false};
-    bool crowded = query_short_of_cpu(g->a);
+    bool crowded = query_lack_of_core_dominates(g->a);
     p->node_lag_permille = 0;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
@@ -102,7 +102,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     uint32_t pause = TASK_NONE;
     int64_t node_ns = (int64_t)draw_span(d, 0, ASSUMED_NODE_NS);
     p->node_lag_permille = (int64_t)draw_span(d, 1, ASSUMED_NODE_LAG);
-    double pause_left = query_short_of_cpu(g->a) ? draw_between(d, 2, 0, 1) : 1;
+    double pause_left = query_lack_of_core_dominates(g->a) ? draw_between(d, 2, 0, 1) : 1;
     bool model_only = x->at.op_marks && draw_between(d, 2, 0, 1) > ASSUMED_CAPTURES_ALL;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];

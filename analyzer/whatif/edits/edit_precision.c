@@ -86,7 +86,8 @@ static double in_16_bits(const struct edit *x, const struct graph *g, uint32_t i
 /* Returns the share that remains of a kernel that moves numbers: half the bytes at best. Autocast
  * keeps softmax and norms of rows in FP32, and so the work between them and the next product; an
  * addition with one such operand also stays in FP32. */
-static double moved(const struct graph *g, uint32_t i, const struct types *t, const struct draw *d)
+static double left_of_moving(const struct graph *g, uint32_t i, const struct types *t,
+                             const struct draw *d)
 {
     bool kept = g->classes[i].family == FAMILY_SOFTMAX || g->classes[i].traits & TRAIT_BY_ROW;
     if (t->autocast && !t->fused && kept)
@@ -116,8 +117,8 @@ static void add_casts(const struct graph *g, struct plan *p, uint32_t i, const s
 
 /* Returns the share of a kernel's time that remains. Kernels that already work on 16-bit numbers
  * keep their time. */
-static double remains(const struct edit *x, const struct graph *g, uint32_t i,
-                      const struct types *t, double update, const struct draw *d)
+static double left_of_kernel(const struct edit *x, const struct graph *g, uint32_t i,
+                             const struct types *t, double update, const struct draw *d)
 {
     switch (g->classes[i].family) {
     case FAMILY_GEMM:
@@ -131,7 +132,7 @@ static double remains(const struct edit *x, const struct graph *g, uint32_t i,
     case FAMILY_SOFTMAX:
         if (query_is_optimizer(g->a, g->tasks[i].source) != QUERY_NO)
             return update;
-        return g->classes[i].traits & TRAIT_HALF ? 1 : moved(g, i, t, d);
+        return g->classes[i].traits & TRAIT_HALF ? 1 : left_of_moving(g, i, t, d);
     case FAMILY_OPTIMIZER:
         return update;
     default:
@@ -168,7 +169,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
             edit_drop_launched(g, p, i);
         if (f == FAMILY_UNKNOWN || p->dur[i] <= ASSUMED_FLOOR_NS)
             continue;
-        double by = remains(x, g, i, &t, update, d);
+        double by = left_of_kernel(x, g, i, &t, update, d);
         p->dur[i] = ASSUMED_FLOOR_NS + (int64_t)((double)(p->dur[i] - ASSUMED_FLOOR_NS) * by);
         bool product = f == FAMILY_GEMM || f == FAMILY_CONV || f == FAMILY_ATTENTION;
         if (product && by < 1 && t.autocast)

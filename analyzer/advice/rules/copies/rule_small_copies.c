@@ -84,7 +84,7 @@ static bool removes(const struct facts *f, uint32_t op)
     return small_copy(f, op);
 }
 
-static bool silences(const struct facts *f, uint32_t api)
+static bool is_removed_call(const struct facts *f, uint32_t api)
 {
     uint32_t op = f->tl->apis[api].op;
     return op != TL_NONE && small_copy(f, op);

@@ -45,7 +45,7 @@ static struct churn churn_of(const struct facts *f, const struct query_search *s
     return c;
 }
 
-static bool silences(const struct facts *f, uint32_t api)
+static bool is_removed_call(const struct facts *f, uint32_t api)
 {
     uint8_t kind = f->tl->apis[api].kind;
     return kind == API_ALLOC || kind == API_FREE || kind == API_HOST_ALLOC;

@@ -54,7 +54,7 @@ static const char *why_not_now(const struct facts *f, struct arena *arena,
                             "the training thread had no core for %s %s, although this program's "
                             "threads use only %.1f of %d: another program took the core",
                             starved, scope_words(f)->per, l->used_cores, f->host.usable_cores);
-    if (query_workers_speak(f, l))
+    if (query_report_workers_not_thread(f, l))
         return arena_printf(arena,
                             "the training thread had no core for %s %s, nor have the loader's "
                             "workers: one cause, which starved-workers counts for both",
@@ -96,7 +96,7 @@ static void check_cpu_contention(const struct facts *f, struct arena *arena, str
     o->why = arena_printf(
         arena, "the training thread had no core for %s %s, and the GPU waited for the host %s",
         time_text(arena, starved), scope_words(f)->per, time_text(arena, idle));
-    if (!query_training_crowded(f))
+    if (!query_training_lacks_core(f))
         return;
     struct query_loader l = query_loader(f, arena);
     int cores = f->host.usable_cores;

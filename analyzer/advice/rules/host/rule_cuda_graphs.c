@@ -31,7 +31,7 @@ static int64_t claimed_elsewhere(const struct facts *f, struct arena *arena)
  * the step that it can contain. */
 static int64_t goes_with_launches(const struct facts *f, const struct query_capture *s)
 {
-    bool crowded = query_short_of_cpu(f);
+    bool crowded = query_lack_of_core_dominates(f);
     int64_t short_ns = 0, queued = 0;
     for (size_t i = 0; i < f->gap_count; i++) {
         const struct gap *g = &f->gaps[i];
@@ -61,7 +61,7 @@ static const char *no_use(const struct facts *f, struct arena *arena, const stru
     if (query_launches(f).block)
         return "every launch waits for its kernel, as with CUDA_LAUNCH_BLOCKING=1: switch that off "
                "first";
-    if (now && query_crowded_out(f))
+    if (now && query_wait_is_lack_of_core(f))
         return arena_printf(arena,
                             "the training thread was ready to launch but had no core for %s %s: "
                             "other programs, or too many threads, take the cores",
@@ -245,7 +245,7 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
                                                         (double)f->totals.kernel_count_all
                                                   : 0;
     add_evidence(f, o, &s, idle, short_pct);
-    o->error_class = query_short_of_cpu(f) ? ERROR_RERUN_DECIDES : ERROR_STRUCTURAL;
+    o->error_class = query_lack_of_core_dominates(f) ? ERROR_RERUN_DECIDES : ERROR_STRUCTURAL;
     o->edit = graph_edit(f, arena);
     spare_shards(f, o);
     if (analysis_of_window(f))

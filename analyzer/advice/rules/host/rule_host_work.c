@@ -275,7 +275,7 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
                               with_it, f->steps.used);
         return;
     }
-    if (query_crowded_out(f) || idle * QUERY_WORTH < f->step_ns) {
+    if (query_wait_is_lack_of_core(f) || idle * QUERY_WORTH < f->step_ns) {
         o->verdict = RULE_SUPPRESSED;
         o->why = arena_printf(arena,
                               "the training thread was ready to run but had no core for %s %s: "

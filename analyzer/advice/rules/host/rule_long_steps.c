@@ -51,7 +51,7 @@ static const char *elsewhere(const struct facts *f, struct outcome *o)
         return "Python's garbage collector makes them long: gc-pauses is about that";
     if (f->long_part == PART_IDLE_HOST && query_steps_with(f, PART_IDLE_HOST) * 2 >= f->steps.used)
         return "most steps contain such work, more or less of it: host-work is about that";
-    if (f->long_part == PART_IDLE_HOST && query_crowded_out(f))
+    if (f->long_part == PART_IDLE_HOST && query_wait_is_lack_of_core(f))
         return "the training thread had no core when it was ready to run: other programs, or too "
                "many threads, make steps long";
     if (f->long_part == PART_IDLE_HOST && (f->long_in || every_so_many(&f->steps)))

@@ -201,7 +201,7 @@ static bool lacked_a_core(const struct facts *f, struct arena *arena, struct out
             with_it, f->steps.used, time_text(arena, f->host.starved_ns), scope_words(f)->per);
         return true;
     }
-    if (query_short_of_cpu(f) && f->host.starved_ns >= idle) {
+    if (query_lack_of_core_dominates(f) && f->host.starved_ns >= idle) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = arena_printf(arena,
                               "the GPU idles %s %s after synchronisations, but the training thread "

@@ -10,7 +10,7 @@ static const char *why_not_now(const struct facts *f, struct arena *arena,
                                const struct query_loader *l, const char *starved)
 {
     int cores = f->host.usable_cores;
-    if (!query_training_crowded(f) || query_workers_speak(f, l) || cores <= 0 ||
+    if (!query_training_lacks_core(f) || query_report_workers_not_thread(f, l) || cores <= 0 ||
         query_others_compute(l, cores))
         return NULL;
     return arena_printf(arena,
@@ -33,7 +33,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
     if (limited > 0)
         outcome_evidence(o, "periods in which the program used up the container's CPU limit",
                          limited, "%", "SELECT * FROM fact WHERE key LIKE 'cgroup_cpu_%'");
-    if (query_training_crowded(f))
+    if (query_training_lacks_core(f))
         outcome_evidence_per(o, "training thread ready, but without a core,",
                              ms(f->host.starved_ns), "ms", rows);
 }
@@ -49,7 +49,7 @@ static void starved(const struct facts *f, struct arena *arena, struct outcome *
                              l->used_cores, f->host.usable_cores);
         o->remedy.action = ACTION_GET_CORES; /* the number of workers matters little */
     }
-    if (query_training_crowded(f)) /* one cause: cores for all of them end both */
+    if (query_training_lacks_core(f)) /* one cause: cores for all of them end both */
         also = arena_printf(arena, ", and %s for the training thread, which lacks a core, too",
                             time_text(arena, query_awaits_host(f)));
     outcome_fires(o, query_cores_save(f, idle),

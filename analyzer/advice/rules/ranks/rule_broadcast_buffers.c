@@ -43,7 +43,7 @@ static bool is_early(const struct facts *f, int64_t computed_ns)
 
 /* Marks broadcasts before much of the step's computing is done, and the copies that fill their
  * buffers. Returns false without memory. */
-static bool look(const struct facts *f, struct arena *arena, struct found *x)
+static bool find_broadcasts(const struct facts *f, struct arena *arena, struct found *x)
 {
     const struct timeline *t = f->tl;
     uint32_t step = TL_NONE, with = TL_NONE;
@@ -86,7 +86,7 @@ static enum query_take is_marked(const struct facts *f, uint32_t op, const void 
 
 /* Returns true if the hook recorded how large DDP's buffers are, and no more than that was sent.
  * (Buffers can be larger than the gradients, for example causal masks.) */
-static bool told(const struct facts *f, const struct found *x)
+static bool fits_ddp_buffers(const struct facts *f, const struct found *x)
 {
     const char *bytes = timeline_meta(f->tl, FACT_TORCH_DDP_BUFFERS);
     return bytes && x->bytes &&
@@ -97,7 +97,7 @@ static bool told(const struct facts *f, const struct found *x)
  * as the gradients. */
 static bool small(const struct facts *f, const struct found *x)
 {
-    if (told(f, x))
+    if (fits_ddp_buffers(f, x))
         return true;
     if (x->bytes && x->other_bytes)
         return x->bytes * RULES_SMALL_PART < x->other_bytes;
@@ -107,7 +107,7 @@ static bool small(const struct facts *f, const struct found *x)
 static void check_broadcast_buffers(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct found x = {0};
-    if (f->totals.family_count[FAMILY_COMM] == 0 || !look(f, arena, &x)) {
+    if (f->totals.family_count[FAMILY_COMM] == 0 || !find_broadcasts(f, arena, &x)) {
         o->why = "no collectives on this GPU";
         return;
     }

@@ -124,7 +124,8 @@ static void check_checkpointing(const struct facts *f, struct arena *arena, stru
 {
     struct query_phase p = query_phase(f, arena, &phase_recompute);
     if (p.ops.count == 0 && timeline_meta(f->tl, FACT_TORCH_CHECKPOINT)) {
-        struct query_again again = query_again(f, arena); /* the hook recorded that it recomputes */
+        struct query_recomputed again =
+            query_recomputed(f, arena); /* the hook recorded that it recomputes */
         p.ops = again.ops;
         p.op_marks = again.op_marks;
         p.call_marks = NULL;

@@ -38,7 +38,7 @@ static const char fused_classes[] = "=SGD|=Adam|=AdamW|=Adagrad";
 
 /* Returns the optimizer as the hook recorded it, e.g. "AdamW(fused=None)", or NULL if it recorded
  * none or several classes. */
-static const char *told(const struct timeline *t)
+static const char *hooked_optimizer(const struct timeline *t)
 {
     const char *one = NULL;
     for (size_t i = 0; i < t->meta_count; i++) {
@@ -56,7 +56,8 @@ static const char *told(const struct timeline *t)
  * memory. */
 static const char *class_of(const struct facts *f, struct arena *arena, const struct update *u)
 {
-    const char *text = u->name ? tl_text(f->tl, u->name) + sizeof PREFIX - 1 : told(f->tl);
+    const char *text =
+        u->name ? tl_text(f->tl, u->name) + sizeof PREFIX - 1 : hooked_optimizer(f->tl);
     return text ? arena_printf(arena, "%.*s", (int)strcspn(text, ".("), text) : NULL;
 }
 
