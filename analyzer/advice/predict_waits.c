@@ -94,11 +94,11 @@ static int64_t saved_by_place(struct engine *x, const struct outcome *o, size_t 
     struct spare s = {place, keep, false};
     one.edit.spared = keep;
     drop_all(x, o);
-    each_dropped(x, spare, &s);
+    each_dropped(x, mark_place, &s);
     int64_t ns = predict_saved(x, &only, 1);
     drop_all(x, o);
     s.value = true;
-    each_dropped(x, spare, &s);
+    each_dropped(x, mark_place, &s);
     return ns > 0 ? ns : 0;
 }
 

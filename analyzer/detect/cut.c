@@ -132,8 +132,8 @@ static double likeness(const struct sequence *s, uint32_t x, struct scratch *w)
     double next = similarity_of(s, x, dice, 1, NULL, w);
     if (next >= DETECT_ALIKE)
         return next;
-    return fmax(next,
-                fmin(similarity_of(s, x, dice, 2, NULL, w), similarity_of(s, x, held, 1, NULL, w)));
+    return fmax(next, fmin(similarity_of(s, x, dice, 2, NULL, w),
+                           similarity_of(s, x, contained_share, 1, NULL, w)));
 }
 
 /* ---- the best cut for one K ---- */

@@ -5,10 +5,9 @@ Rows come from the tables in docs/accuracy/ and docs/measurements/, as the engin
 before/after pairs in FOLDER (pairs.tsv), as this GPUPROF predicts them. A hash of a row's names assigns it to one of two halves, so
 that the choice is not ours. For each kind of change, the seen half determines by how much its intervals must be wider
 (split-conformal: the ceil(0.8 (n + 1))-th smallest miss), and the other half tests whether they then hold. For a kind with fewer than
-LEAST rows that quantile would be the worst miss, so such a kind takes the quantile of all kinds together. A prediction from one
-recorded step is widened like its kind: the replay itself adds for what one step cannot show (docs/accuracy/few_steps.tsv). If there
-are several reruns, a miss is counted from their range, because differences between runs of one program are not errors of a
-prediction. Misses are logarithms of the odds of saved to left time: of the scales in the table, intervals on this one are among the
+LEAST rows that quantile would be one of the largest misses, so such a kind takes the quantile of all kinds together. A prediction from
+one recorded step is widened like its kind: the replay itself adds for what one step cannot show (docs/accuracy/few_steps.tsv). A
+miss is counted from the measured median. Misses are logarithms of the odds of saved to left time: of the scales in the table, intervals on this one are among the
 narrowest, and only on it their low ends stay above zero.
 
 The engine widens its intervals by the table (analyzer/advice/limits.def). The table is made of intervals before that widening,
@@ -29,7 +28,7 @@ COLUMNS = ("source", "device", "program", "change", "kind", "step before, ms", "
            "measured %", "measured: least", "most", "replayed", "told", "engine", "in view when predicted", "half")
 KINDS = ("structural", "kernel", "host-limited", "one step only")
 AGREE = 1  # %, added to what is saved and to what is left: WHATIF_AGREE
-LEAST = 9  # fewest rows for which the quantile is not simply the worst miss
+LEAST = 20  # rows; of fewer the quantile is one of the largest three misses
 
 
 def odds(p):
@@ -176,10 +175,10 @@ def meets(x, at):
 
 
 def miss(x, scale=SCALE):
-    """Returns by how much the replay's interval misses the runs, on that scale. A loss counts as a saving of zero."""
+    """By how much the replay's interval fails the measured median, on that scale. A loss counts as nothing saved."""
     to, mid = SCALES[scale][0], float(x[6])
-    least, most = (to(max(m, 0), mid) for m in runs(x))
-    return max(to(float(x[7]), mid) - most, least - to(float(x[8]), mid), 0)
+    measured = to(max(float(x[11]), 0), mid)
+    return max(to(float(x[7]), mid) - measured, measured - to(float(x[8]), mid), 0)
 
 
 def quantile(misses):

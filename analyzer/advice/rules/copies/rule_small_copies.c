@@ -111,7 +111,7 @@ static void check_small_copies(const struct facts *f, struct arena *arena, struc
     outcome_evidence_per(o, "bytes in them", (double)each_step(f, ops.bytes) / 1e3, "kB", rows);
     outcome_evidence_per(o, "their GPU time", ms(busy), "ms", rows);
     outcome_evidence_per(o, "GPU idle for them", ms(idle), "ms", NULL);
-    o->edit = (struct edit){.kind = &edit_remove, .at = {.ops = removes, .calls = silences}};
+    o->edit = (struct edit){.kind = &edit_remove, .at = {.ops = removes, .calls = is_removed_call}};
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "%s sends %lld copies of a few bytes to the GPU one by one: %s",

@@ -119,7 +119,7 @@ static void check_allocation_in_loop(const struct facts *f, struct arena *arena,
         outcome_evidence_per(o, "allocations of pinned memory", (double)c.host_allocations / used,
                              "count", rows);
     outcome_evidence_per(o, "host time in these calls", ms(per_step(f, c.ns)), "ms", rows);
-    o->edit = (struct edit){.kind = &edit_remove, .at.calls = silences};
+    o->edit = (struct edit){.kind = &edit_remove, .at.calls = is_removed_call};
     const char *where = where_of(f, &c);
     const char *what = what_it_does(arena, (double)(c.allocations + c.host_allocations) / used,
                                     (double)c.frees / used);
