@@ -162,7 +162,7 @@ selftest() {
         mv "$tree/kept" "$tree/$file"
     done
     echo 'int ranks_planted(struct facts *f, int (*of)(int)) { return of(f != NULL); }' >>"$tree/analyzer/facts/ranks/ranks.c"
-    for wrong in "agent/core/spool.h bool cupti_attend(void);" "report/page/page.h extern const struct page_events data_events;" \
+    for wrong in "agent/core/spool.h bool cupti_wake_if_running(void);" "report/page/page.h extern const struct page_events data_events;" \
         "analyzer/facts/facts.h int ranks_planted(struct facts *f, int (*of)(int));"; do
         file=${wrong%% *}
         cp "$tree/$file" "$tree/kept" || { failed=1; continue; }

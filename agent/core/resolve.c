@@ -1,3 +1,4 @@
+/* Looks up symbols of other libraries: the only file that calls dlsym and dlopen. */
 #include "agent/core/resolve.h"
 
 #include <dlfcn.h>
