@@ -1,13 +1,10 @@
 /* The plan of one convolution algorithm for one problem: whether it is supported, its workspace,
- * and its kernels with names and durations.
- *
- * The cost model gives the duration of the best algorithm. The others are slower by a factor that
- * depends on the algorithm and, within a range, on the shape (by a hash, so that the same shape
- * always gets the same factor). Tensor cores are used by the precomputed implicit product and, for
- * 3x3 filters in NCHW, by the unfused Winograd transform, as documented. In NHWC the plain implicit
- * product uses them, too, with a tile that suits the problem less (assumed), unless the profile
- * says that it is a direct kernel (shim_cudnn_direct.c). All factors are assumptions: they
- * represent the 1.05 to 1.3 by which a guessed algorithm is slower than the one a search finds. */
+ * and its kernels with names and durations. The cost model gives the
+ * duration of the best algorithm. The others are slower by 1.05 to 1.3 (assumed), a factor of the
+ * algorithm and, by a hash, of the shape. Tensor cores are used by the precomputed implicit product
+ * and, for 3x3 filters in NCHW, by the unfused Winograd transform, as documented; in NHWC by the
+ * plain implicit product, too, with a worse tile (assumed), unless the profile says that it is a
+ * direct kernel (shim_cudnn_direct.c). */
 #include "shims/cudnn/shim_cudnn.h"
 
 #include <string.h>
@@ -288,8 +285,7 @@ static double unfused_ns(const struct vg_profile *p, const struct conv_problem *
     return known ? (double)vg_cost_fp32_winograd_weights(p, &q->conv) : best * 1.08;
 }
 
-/* Plans an algorithm with ordinary arithmetic. For 3x3 filters the duration in the cost model is an
- * average that Winograd stands for. */
+/* Plans an algorithm with ordinary arithmetic. Winograd stands for it with 3x3 filters. */
 static void plan_ordinary(const struct vg_profile *p, const struct conv_problem *q,
                           enum vg_pass pass, enum kind kind, struct conv_plan *plan)
 {
