@@ -372,7 +372,7 @@ def main():
     with open(profile, "rb") as f, open(claims, "wb") as to:
         to.write(f.read())  # a false claim teaches: of this copy alone
     refuted(build, checks, claims)
-    patched(build, checks, profile)
+    patched(build, checks, claims)  # what is tried is written into a profile
     several(build, checks, profile, predicted)
     learned(build, checks, profile)
     underpowered(build, checks, profile)
