@@ -30,10 +30,13 @@ for rule in $(gpuprof rules | sed -n '/^$/q; s/ .*//p'); do
     grep -q "^## $rule$" "$rules" || fail "the page of the rules lacks $rule"
 done
 [ "$(wc -l <named)" -ge 3 ] || fail "--help names no pages: $(cat named)"
+[ -n "$(find "$top/usr" -path '*/fix/fix.py')" ] || fail "what gpuprof fix runs is not installed"
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then
     agent=$(find "$top/usr" -name libgpuprof_agent.so)
     grep -qF "agent: $(realpath "$agent")" said || fail "doctor does not find the agent: $(cat said)"
     [ -e "$(dirname "$agent")/python/sitecustomize.py" ] || fail "the Python hook is not beside the agent"
+    newest=$(objdump -p "$agent" | sed -n 's/.* GLIBC_2\.\([0-9]*\).*/\1/p' | sort -n | tail -n 1)
+    [ "$newest" -le 28 ] || fail "the agent needs glibc 2.$newest: a new version of a function that old ones have, too (old_names.h)"
     gpuprof run -o x.gpuprof -- true >out 2>&1 || fail "run: $(cat out)"
 fi
 if [ -d "$build/lib/vgpu" ]; then

@@ -19,6 +19,8 @@
 #include "agent/cupti/cupti.h"
 
 OLD_NAME(pthread_create);
+OLD_NAME(pthread_attr_getstacksize);
+OLD_NAME(pthread_attr_setstacksize);
 
 enum {
     FLUSH_MS = 100,
