@@ -74,6 +74,7 @@ extern __thread struct thread agent_thread AGENT_TLS;
  * a fork. If the thread gets no ring, it counts one lost record if `record`. NULL: nothing to
  * record. */
 struct thread *agent_thread_begin(struct thread *t, bool record);
+uint64_t agent_threads_begun(void); /* how many threads of the program began to record so far */
 
 /* Enters the agent for a hook. record: the hook writes a record. A hook that begins a range passes
  * false, because the record is written when the range ends. */

@@ -36,8 +36,8 @@ enum {
     LATE_MS = 100,
     LATE_NAPS = 10,
     NAMES_MS = 500,
-    /* A flush comes sooner, after SOON_MS, if CUPTI has asked for so many buffers since the last. */
-    MANY_ASKED = 8,
+    /* A flush comes sooner, after SOON_MS, if so many threads have begun since the last. */
+    MANY_BEGUN = 8,
     SOON_MS = 2,
     LEAST_STACK = 1 << 20, /* bytes; by itself it would get what `ulimit -s` says */
 };
@@ -212,9 +212,9 @@ static void charge_self(void)
 
 struct pace {
     int64_t next_flush_ns, next_anchor_ns, next_grow_ns;
-    /* The last flush, and how many buffers CUPTI had asked for by then. */
+    /* The last flush, and how many threads had begun by then. */
     int64_t flushed_ns;
-    uint64_t buffers_asked;
+    uint64_t begun;
     int flush_ms, walk_ms;
     uint32_t names; /* number of names at the last round */
     /* records: some came since the last anchor; alone: no thread of the program is left. */
@@ -229,15 +229,16 @@ static int slower(int ms, int most)
 static void note_flush(struct pace *p, int64_t now_ns)
 {
     p->flushed_ns = now_ns;
-    p->buffers_asked = cupti_buffers_asked();
+    p->begun = agent_threads_begun();
 }
 
-/* Threads that come and go ask for a buffer each, and CUPTI returns it at the next flush only. Between
- * two flushes these buffers are freed here; what was in them is handed over at the next one. */
+/* Each thread that comes and goes takes a buffer, which CUPTI returns only at a flush. Threads that
+ * stay take a new buffer after each flush, so the number of requests does not tell: flushing for
+ * these would go on without end. */
 static void flush_soon(struct thread *t, struct pace *p, int64_t now_ns)
 {
     if (cupti.waiting || peer_holds() || cupti_buffers_scarce() ||
-        cupti_buffers_asked() - p->buffers_asked < MANY_ASKED ||
+        agent_threads_begun() - p->begun < MANY_BEGUN ||
         now_ns - p->flushed_ns < SOON_MS * 1000000ll)
         return;
     note_flush(p, now_ns);
