@@ -13,7 +13,7 @@
 enum { NODES = 4096, PROBES = 64, SPINS = 10000, RANK = 5 };
 
 /* Positions in spool_rec_call.dim. */
-enum { N, C, H, W, K, R, S, STRIDE, PAD, DILATION };
+enum { N, C, H, W, K, R, S, STRIDE, PAD, DILATION, GROUPS };
 enum { GEMM_M, GEMM_N, GEMM_K, GEMM_BATCH };
 
 static struct node {
@@ -21,6 +21,7 @@ static struct node {
     struct spool_rec_call about;
     int64_t dim[RANK], stride[RANK]; /* of a tensor */
     int rank;
+    int32_t filter_channels; /* of an operation: input channels that one output channel sees */
 } nodes[NODES];
 static const char gone;
 #define GONE ((const void *)&gone)
@@ -118,6 +119,13 @@ static void set_strides(struct setting *s)
     copy_dims(s, s->to->stride);
 }
 
+/* No attribute tells the groups: a filter of a grouped convolution sees one group's channels. */
+static void put_groups(struct node *n)
+{
+    if (n->filter_channels > 0 && n->about.dim[C] % n->filter_channels == 0)
+        n->about.dim[GROUPS] = n->about.dim[C] / n->filter_channels;
+}
+
 static void set_x(struct setting *s)
 {
     const struct node *x = descriptor(s, 0);
@@ -131,6 +139,7 @@ static void set_x(struct setting *s)
     a->dim[C] = (int32_t)x->dim[1];
     a->dim[H] = (int32_t)x->dim[x->rank - 2];
     a->dim[W] = (int32_t)x->dim[x->rank - 1];
+    put_groups(s->to);
 }
 
 static void set_w(struct setting *s)
@@ -144,6 +153,8 @@ static void set_w(struct setting *s)
     a->dim[K] = (int32_t)w->dim[0];
     a->dim[R] = (int32_t)w->dim[w->rank - 2];
     a->dim[S] = (int32_t)w->dim[w->rank - 1];
+    s->to->filter_channels = (int32_t)w->dim[1];
+    put_groups(s->to);
 }
 
 static void set_y(struct setting *s)

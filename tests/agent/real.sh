@@ -31,9 +31,10 @@ check() { # check LIBRARY NAMES LINE...: what `real` did with the first of these
 }
 folders=("$@" /usr/lib/x86_64-linux-gnu /usr/lib/python3/dist-packages/nvidia/*/lib /usr/local/lib/python3*/*-packages/nvidia/*/lib)
 
-# families and types by enum in wire/spool_format.h: convolution forward, fp16 in and out, fp32 inside, NHWC; then a product
+# families and types by enum in wire/spool_format.h: convolution forward, fp16 in and out, fp32 inside, NHWC, in four
+# groups; then a product
 # of three bf16 pairs, TF32 allowed, into fp32, first factor transposed.
-check cudnn "libcudnn.so.9 libcudnn.so.8" "cudnnBackendExecute 2 types 4 4 4 2 layouts 2 2 dims 32 64 56 56 128 3 3 2 1 1 0"
+check cudnn "libcudnn.so.9 libcudnn.so.8" "cudnnBackendExecute 2 types 4 4 4 2 layouts 2 2 dims 32 64 56 56 128 3 3 2 1 1 4"
 forward="cudnnConvolutionForward 2 types"
 check descriptors "libcudnn.so.9 libcudnn.so.8" \
     "$forward 4 4 4 2 layouts 1 1 dims 8 16 32 32 64 3 3 1 1 1 1" \
