@@ -139,6 +139,40 @@ TEST(test_layouts_of_calls)
     ck_assert(o->remedy.conditions[CONDITION_PLAIN_NORM]);
 }
 
+static int64_t groups;
+
+static void fill_grouped_call(struct builder *b, int64_t at)
+{
+    struct row_call c = {.family = SPOOL_CALL_CONV_FWD,
+                         .in_type = SPOOL_DT_F16,
+                         .in_layout = SPOOL_LAYOUT_NCHW,
+                         .dim = {64, 512, 56, 56, 512, 3, 3, 1, 1, 1, groups}};
+    call_of(b, at, c, "cudnnBackendExecute");
+    build_kernel(b, conv, at + US(2), at + US(11), US(7900));
+    c.dim[10] = 1;
+    call_of(b, at + US(10), c, "cudnnBackendExecute");
+    build_kernel(b, conv, at + US(12), at + US(7911), MS(1));
+    build_kernel(b, to_nhwc, at + US(20), at + US(8911), MS(1));
+}
+
+/* Wide groups may be much slower in NHWC: most of the convolutions' time, so nothing is advised.
+ * Groups of 8 channels, and 32 groups or 64, are not. */
+TEST(test_layouts_of_groups)
+{
+    static const struct {
+        int64_t groups;
+        bool fires;
+    } cases[] = {{1, true},   {2, false}, {16, false}, {32, true},
+                 {48, false}, {64, true}, {128, true}, {512, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        groups = cases[i].groups;
+        const struct outcome *o = case_outcome(case_advice(fill_grouped_call), "channels-last");
+        ck_assert_int_eq(o->verdict, cases[i].fires ? RULE_FIRES : RULE_SUPPRESSED);
+        if (!cases[i].fires)
+            ck_assert_ptr_nonnull(strstr(o->why, "7.900 ms of convolutions"));
+    }
+}
+
 /* As in a CUDA graph: the kernels have no calls, but those recorded before the capture say NHWC. */
 TEST(test_layouts_of_calls_before_the_capture)
 {

@@ -156,6 +156,13 @@ bool query_conv_in_16_bits(const struct row_call *c)
            c->dim[10] == 1 && c->dim[1] >= QUERY_FEW_CHANNELS && c->dim[4] >= QUERY_FEW_CHANNELS;
 }
 
+bool query_conv_in_wide_groups(const struct row_call *c)
+{
+    int64_t groups = c->dim[10], width = groups > 1 ? c->dim[1] / groups : 0;
+    bool many = width <= QUERY_MANY_GROUPS && groups % QUERY_MANY_GROUPS == 0;
+    return query_is_conv(c) && query_in_16_bits(c) && width > QUERY_NARROW_GROUP && !many;
+}
+
 bool query_conv_off_tensor_cores(const struct facts *f, const struct call *c, uint32_t op)
 {
     if (op == TL_NONE || !query_conv_in_16_bits(&c->row))

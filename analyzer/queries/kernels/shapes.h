@@ -23,6 +23,9 @@ int64_t query_call_ns(const struct facts *f, const struct call *c, uint32_t *lon
 bool query_conv_off_tensor_cores(const struct facts *f, const struct call *c, uint32_t op);
 /* a channels-last convolution in 16 bits, not grouped, with enough channels */
 bool query_conv_in_16_bits(const struct row_call *c);
+/* True for a convolution in 16 bits whose groups are too wide for cuDNN's kernels for groups in
+ * channels-last. */
+bool query_conv_in_wide_groups(const struct row_call *c);
 bool query_in_16_bits(const struct row_call *c); /* its operands have 16 bits */
 /* True for batch normalisation by cuDNN's extended calls, which have kernels for channels-last. */
 bool query_norm_extended(const struct facts *f, const struct row_call *c);

@@ -46,6 +46,8 @@ static double conv_left(const struct edit *x, const struct graph *g, uint32_t i,
     if (edit_picks(x, g, g->tasks[i].source))
         return draw_around(d, 2, ASSUMED_PICKED.good * edit_on_tensor_cores(g, 1),
                            ASSUMED_PICKED.likely, ASSUMED_PICKED.bad);
+    if (r && query_conv_in_wide_groups(r))
+        return draw_range(d, 0, ASSUMED_NHWC_GROUPS);
     if (held_up_by_rows(c, r))
         return draw_range(d, 0, ASSUMED_ODD_ROWS);
     if (is_narrow(c) && !r) /* the number of channels may be odd */

@@ -63,6 +63,31 @@ static void fill_calls(struct builder *b, int64_t at)
     build_sync(b, at + US(100), MS(4) - US(10));
 }
 
+static void fill_groups(struct builder *b, int64_t at)
+{
+    struct row_call c = {.start_ns = at,
+                         .end_ns = at + US(9),
+                         .family = SPOOL_CALL_CONV_FWD,
+                         .in_type = SPOOL_DT_F16,
+                         .in_layout = SPOOL_LAYOUT_NCHW,
+                         .dim = {64, 96, 56, 56, 96, 3, 3, 1, 1, 1, 2}};
+    build_call(b, c, "cudnnBackendExecute");
+    build_kernel(b, "void conv2d_grouped_direct_kernel<__half>()", at + US(2), at + US(100), MS(1));
+    build_kernel(b, "long_one", at + US(40), at + US(1100), MS(3));
+    build_sync(b, at + US(100), MS(4) - US(10));
+}
+
+/* Of a millisecond in groups of 48 channels two come on top, or none. */
+TEST(wide_groups_may_take_several_times_as_long)
+{
+    struct bench x = bench_start(MS(5), fill_groups);
+    struct edit edit = {.kind = &edit_layout,
+                        .at.op_calls = query_op_calls(x.b.a->facts, &x.b.a->arena)};
+    int64_t before = with(&x, (struct edit){.kind = NULL}, &middle);
+    ck_assert_int_le(llabs(with(&x, edit, &middle) - before - MS(2)), US(20));
+    ck_assert_int_le(llabs(with(&x, edit, &lucky) - before), US(20));
+}
+
 /* 25 us of bytes take 63 at 40 % of the rate, and the kernel's 3; the product keeps a third. */
 TEST(sizes_tell_what_normalisation_takes_and_calls_what_is_in_nhwc_already)
 {

@@ -3,6 +3,7 @@
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
 #include "analyzer/queries/kernels/shapes.h"
+#include "analyzer/queries/limits.h"
 
 #include "wire/fact_keys.h"
 #include "wire/spool_format.h"
@@ -103,14 +104,36 @@ static struct norms norms_in_nchw(const struct facts *f)
     return x;
 }
 
+static enum query_take is_in_wide_groups(const struct facts *f, uint32_t op, const void *arg)
+{
+    const uint32_t *calls = arg;
+    const struct op *o = &f->tl->ops[op];
+    return o->kind == OP_KERNEL && o->class.family == FAMILY_CONV && calls[op] != TL_NONE &&
+                   query_conv_in_wide_groups(&f->tl->calls[calls[op]].row)
+               ? QUERY_BUSY
+               : QUERY_NO;
+}
+
 /* Returns true, with the reason in *o, if a change of layout would not help. */
-static bool refused(const struct facts *f, struct outcome *o, const uint32_t *calls)
+static bool refused(const struct facts *f, struct arena *arena, struct outcome *o,
+                    const uint32_t *calls)
 {
     int64_t all = f->totals.family_ns[FAMILY_CONV];
-    if (!query_nvidia(f) || query_ops_of(f, is_fp32_convolution, calls).busy_ns * 2 <= all)
+    if (!query_nvidia(f))
+        return false;
+    int64_t wide = query_ops_of(f, is_in_wide_groups, calls).busy_ns;
+    if (query_ops_of(f, is_fp32_convolution, calls).busy_ns * 2 > all)
+        o->why = "the convolutions run in FP32 without tensor cores, and there channels-last is "
+                 "slower";
+    else if (wide * 100 > all * RULES_WIDE_GROUPS_PCT)
+        o->why = arena_printf(arena,
+                              "%.3f ms of convolutions %s work in groups of more than %d channels, "
+                              "for which cuDNN's kernels can be several times slower in "
+                              "channels-last; only a trial can tell",
+                              ms(per_step(f, wide)), scope_words(f)->per, QUERY_NARROW_GROUP);
+    else
         return false;
     o->verdict = RULE_SUPPRESSED;
-    o->why = "the convolutions run in FP32 without tensor cores, and there channels-last is slower";
     return true;
 }
 
@@ -131,7 +154,7 @@ static bool worth_it(const struct facts *f, struct arena *arena, struct outcome 
     if (cost * QUERY_WORTH < f->step_ns)
         return false;
     if (f->totals.family_ns[FAMILY_CONV] > 0)
-        return !refused(f, o, s->calls);
+        return !refused(f, arena, o, s->calls);
     o->why = arena_printf(arena,
                           "%.3f ms of transposes %s, but no convolution that would no longer need "
                           "them with channels-last",
@@ -201,13 +224,16 @@ const struct rule rule_channels_last = {
     .program = {.now = FACT_TORCH_INPUT},
     .looks_for = "Layout conversion kernels (nchwToNhwc, nhwcToNchw, batched transposes) around "
                  "convolutions on tensor cores.",
-    .doc = "Tensor-core convolutions work in NHWC. With NCHW tensors the library converts the "
-           "input and the output; with channels-last it does not need to. cuDNN's batch "
-           "normalisation of 16-bit numbers reaches a sixth of an H200's memory rate in NCHW and "
-           "40 % in NHWC, and a 1x1 convolution of small images in NCHW loads two elements at a "
-           "time. So this saves more than the conversions. Without tensor cores (plain FP32) NHWC "
-           "is slower, so gpuprof does not advise it there; nor where the recorded calls show "
-           "that the tensors are in NHWC already.",
+    .doc =
+        "Tensor-core convolutions work in NHWC. With NCHW tensors the library converts the "
+        "input and the output; with channels-last it does not need to. cuDNN's batch "
+        "normalisation of 16-bit numbers reaches a sixth of an H200's memory rate in NCHW and "
+        "40 % in NHWC, and a 1x1 convolution of small images in NCHW loads two elements at a "
+        "time. So this saves more than the conversions. Without tensor cores (plain FP32) NHWC "
+        "is slower, so gpuprof does not advise it there; nor where the recorded calls show "
+        "that the tensors are in NHWC already, or that many convolutions work in groups of "
+        "more than eight channels (RegNets of that kind took 1.3 to 3.5 times as long in NHWC on "
+        "an RTX 3090).",
     .remedy = {.action = ACTION_USE_CHANNELS_LAST, .object.kind = OBJECT_KERNEL},
     .tips = {{"channels-last", "Keep images in channels-last layout", NULL}},
 };
