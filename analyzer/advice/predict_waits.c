@@ -95,6 +95,7 @@ static int64_t saved_by_place(struct engine *x, const struct outcome *o, size_t 
     one.edit.spared = keep;
     drop_all(x, o);
     each_dropped(x, mark_place, &s);
+    engine_forget(x); /* `keep` has changed */
     int64_t ns = predict_saved(x, &only, 1);
     drop_all(x, o);
     s.value = true;

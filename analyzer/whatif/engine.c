@@ -5,9 +5,47 @@
 #include "analyzer/queries/query.h"
 #include "analyzer/whatif/limits.h"
 #include "base/order.h"
+#include "base/str.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+/* What the engine remembers answers to. */
+enum question { SAVED, SAVED_AT_MOST, MOST, LEFT };
+
+static uint64_t question_of(enum question what, int assumption, int draw,
+                            const struct edit *const *edits, size_t n)
+{
+    int about[] = {what, assumption, draw};
+    uint64_t q = str_hash((const char *)about, sizeof about);
+    for (size_t i = 0; i < n; i++)
+        q = (q ^ str_hash((const char *)edits[i], sizeof *edits[i])) * 0x9e3779b97f4a7c15u;
+    return q;
+}
+
+static bool remembered(const struct engine *x, uint64_t question, int64_t *ns)
+{
+    for (size_t i = x->answers.n; i-- > 0;)
+        if (x->answers.at[i].question == question) {
+            *ns = x->answers.at[i].ns;
+            return true;
+        }
+    return false;
+}
+
+/* Without memory it only remembers nothing. */
+static int64_t remember(struct engine *x, uint64_t question, int64_t ns)
+{
+    struct answer *a = vec_push(&x->answers);
+    if (a)
+        *a = (struct answer){question, ns};
+    return ns;
+}
+
+void engine_forget(struct engine *x)
+{
+    x->answers.n = 0;
+}
 
 void engine_take_cost_out(struct engine *x, struct whatif *w)
 {
@@ -21,6 +59,7 @@ void engine_take_cost_out(struct engine *x, struct whatif *w)
         if (g->tasks[i].kind == TASK_HOST_API)
             g->tasks[i].dur_ns -= each < g->tasks[i].dur_ns ? each : g->tasks[i].dur_ns;
     plan_rebase(&x->plan, g);
+    engine_forget(x);
     replay_run(&x->now, g, &x->plan);
     w->unprofiled_ns = x->now.pace_ns;
 }
@@ -80,7 +119,10 @@ static int64_t saved_under(struct engine *x, int assumption, const struct edit *
                            size_t n, int draw, bool most)
 {
     struct draw d = most ? (struct draw){{0, 0, 0}} : draw_of(draw);
-    int64_t *base_ns = &x->base_ns[assumption][draw];
+    int64_t *base_ns = &x->base_ns[assumption][draw], ns;
+    uint64_t question = question_of(most ? SAVED_AT_MOST : SAVED, assumption, draw, edits, n);
+    if (remembered(x, question, &ns))
+        return ns;
     drop_recording_cost(x, draw, x->assume[assumption]);
     vary_host(x, draw);
     if (*base_ns == 0) {
@@ -92,7 +134,7 @@ static int64_t saved_under(struct engine *x, int assumption, const struct edit *
         edit_apply(edits[i], x->g, &x->plan, &d);
     replay_settle(&x->then, x->g, &x->plan);
     double share = 1 - (double)x->then.pace_ns / x->plan.work / (double)*base_ns;
-    return (int64_t)(share * (double)x->now.pace_ns);
+    return remember(x, question, (int64_t)(share * (double)x->now.pace_ns));
 }
 
 int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_t n, int draw)
@@ -143,7 +185,10 @@ static int64_t input_left_ns(const struct engine *x, const struct edit *edit)
 
 int64_t engine_most(struct engine *x, const struct edit *edit)
 {
-    int64_t best = 0, left = INT64_MAX;
+    int64_t best = 0, left = INT64_MAX, known;
+    uint64_t question = question_of(MOST, 0, 0, &edit, 1);
+    if (remembered(x, question, &known))
+        return known;
     for (int i = 0; i < x->assumptions; i++) {
         int64_t usual = saved_under(x, i, &edit, 1, 0, false);
         int64_t most = saved_under(x, i, &edit, 1, 0, true), work = work_left_ns(x);
@@ -155,7 +200,7 @@ int64_t engine_most(struct engine *x, const struct edit *edit)
     left = of_host(&edit, 1) && x->work_ns > left ? x->work_ns : left;
     int64_t limit = x->f->step_ns - (left > input ? left : input);
     best = engine_to_median(x, best) + (of_host(&edit, 1) ? x->first_ns : 0);
-    return engine_within(best, limit > 0 ? limit : 0);
+    return remember(x, question, engine_within(best, limit > 0 ? limit : 0));
 }
 
 int64_t engine_to_median(const struct engine *x, int64_t ns)
@@ -251,11 +296,15 @@ static int64_t kind_left_ns(const struct engine *x, const struct edit *edit)
 static int64_t edited_left_ns(struct engine *x, const struct edit *const *edits, size_t n)
 {
     const struct draw lucky = {{0, 0, 0}};
+    uint64_t question = question_of(LEFT, 0, 0, edits, n);
+    int64_t known;
+    if (remembered(x, question, &known))
+        return known;
     plan_reset(&x->plan, x->g);
     x->plan.most = false;
     for (size_t i = 0; i < n; i++)
         edit_apply(edits[i], x->g, &x->plan, &lucky);
-    return engine_within(work_left_ns(x), x->f->step_ns);
+    return remember(x, question, engine_within(work_left_ns(x), x->f->step_ns));
 }
 
 int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_t n)
@@ -347,6 +396,7 @@ void engine_close(struct engine *x)
     replay_release(&x->now);
     replay_release(&x->then);
     room_release(&x->room);
+    vec_release(&x->answers);
     graph_free(x->g);
 }
 

@@ -8,6 +8,7 @@
 #include "analyzer/whatif/whatif.h"
 #include "analyzer/whatif/host_pace.h"
 #include "analyzer/whatif/room.h"
+#include "base/vec.h"
 
 enum {
     DRAWS = 24,
@@ -22,6 +23,13 @@ enum {
     UNSTACKED = FIRST_RUN + RUNS,
     ALL_DRAWS,
     ASSUMPTIONS_MOST = 5
+};
+
+/* An answer that the engine gave. Rankings, intervals and the order of changes ask for the same ones
+ * again: about half of all replays. */
+struct answer {
+    uint64_t question;
+    int64_t ns;
 };
 
 struct engine {
@@ -44,6 +52,7 @@ struct engine {
     int64_t first_ns;
     /* By assumption and draw: the pace of the unchanged steps in ns; 0 = not replayed yet. */
     int64_t base_ns[ASSUMPTIONS_MOST][ALL_DRAWS];
+    struct answers VEC(struct answer) answers;
 };
 
 /* Builds the graph and fills the first figures of w. `arena` owns every text that the engine makes.
@@ -60,6 +69,10 @@ const char *engine_distrust(struct engine *x, const struct whatif *w);
 /* Subtracts the profiler's own measured cost from the calls that it was added to, so that savings
  * are shares of the program's step without the profiler. Call it after engine_check. */
 void engine_take_cost_out(struct engine *x, struct whatif *w);
+
+/* Forgets the answers. An edit is told from others by its value, so call this after changing an array
+ * that an edit names. */
+void engine_forget(struct engine *x);
 
 /* engine_saved_by returns what n edits save together under that draw, in ns of the recorded pace;
  * engine_to_median converts this to the scale of the median step. Every edit must have a kind. */
