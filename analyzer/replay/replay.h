@@ -78,6 +78,8 @@ struct replay {
     /* For replay_queue.h. number: by task; queue: by stream, its last QUEUE_DEPTH operations;
      * queued: by stream, how many so far. */
     uint32_t *number, *queue, *queued;
+    bool rooms;   /* some call of the graph waits for room in a queue */
+    bool *legacy; /* by stream: other streams and this one may wait for each other (after_legacy) */
     int64_t jitter_ns[TASK_KINDS];
     int64_t length_ns; /* end of the last step */
     int64_t step_ns;   /* mean of the steps behind the skipped ones */

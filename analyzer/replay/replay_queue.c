@@ -6,8 +6,8 @@
 bool replay_queue_begin(struct replay *r, const struct graph *g, const struct plan *p)
 {
     bool thinner = false;
-    for (uint32_t i = 0; i < g->count && !thinner; i++)
-        thinner = replay_takes_room(&g->tasks[i]) && p->mark[i] & PLAN_DROP;
+    for (uint32_t i = 0; r->rooms && i < g->count && !thinner; i++)
+        thinner = p->mark[i] & PLAN_DROP && replay_takes_room(&g->tasks[i]);
     if (!thinner)
         return false;
     memset(r->queued, 0, (g->streams + 1) * sizeof *r->queued);
