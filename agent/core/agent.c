@@ -244,13 +244,6 @@ static uint32_t wait_started(void)
     return word;
 }
 
-static _Atomic uint64_t threads_begun;
-
-uint64_t agent_threads_begun(void)
-{
-    return atomic_load_explicit(&threads_begun, memory_order_relaxed);
-}
-
 static struct thread *begin(struct thread *t, bool record)
 {
     t->busy = true;
@@ -261,8 +254,6 @@ static struct thread *begin(struct thread *t, bool record)
     if ((word & 3) != AGENT_RECORDING)
         goto none;
     t->tid = (uint32_t)syscall(SYS_gettid);
-    if (t->refused != word)
-        atomic_fetch_add_explicit(&threads_begun, 1, memory_order_relaxed);
     if (t->refused == word || ring_open(t) != 0) {
         t->refused = word;
         agent_count(SPOOL_NO_RING, record);

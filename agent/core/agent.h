@@ -46,6 +46,7 @@ struct thread {
     bool is_agent; /* the agent's own thread, which writes its last records after a stop */
     /* in a hooked library call: calls that the library itself makes are not recorded */
     bool in_call;
+    bool has_asked; /* CUPTI has asked in it for a buffer (agent/cupti/cupti_buffers.c) */
     struct spool_ring *ring;
     char *data;
     /* bytes written by this thread; bytes read by the collector, as last seen */
@@ -74,7 +75,6 @@ extern __thread struct thread agent_thread AGENT_TLS;
  * a fork. If the thread gets no ring, it counts one lost record if `record`. NULL: nothing to
  * record. */
 struct thread *agent_thread_begin(struct thread *t, bool record);
-uint64_t agent_threads_begun(void); /* how many threads of the program began to record so far */
 
 /* Enters the agent for a hook. record: the hook writes a record. A hook that begins a range passes
  * false, because the record is written when the range ends. */

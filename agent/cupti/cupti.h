@@ -69,7 +69,8 @@ bool cupti_buffers_scarce(void);
 
 /* Copies another client's records into buffers of ours. */
 void cupti_buffers_keep(const uint8_t *records, size_t bytes);
-uint64_t cupti_buffers_asked(void); /* how many buffers CUPTI has requested so far */
+uint64_t cupti_buffers_asked(void);   /* how many buffers CUPTI has requested so far */
+uint64_t cupti_buffers_threads(void); /* in how many threads it has requested one */
 void cupti_buffers_gather_begin(void);
 /* Copies the records of complete buffer i into a shared one, and frees it; false: buffer i stays as
  * it is. */

@@ -8,11 +8,16 @@
 #include "agent/core/clock.h"
 #include "agent/cupti/cupti.h"
 
-static _Atomic uint64_t requests;
+static _Atomic uint64_t requests, threads;
 
 uint64_t cupti_buffers_asked(void)
 {
     return atomic_load(&requests);
+}
+
+uint64_t cupti_buffers_threads(void)
+{
+    return atomic_load_explicit(&threads, memory_order_relaxed);
 }
 
 static uint64_t next_request(void)
@@ -149,6 +154,10 @@ void CUPTIAPI cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *max_r
         return;
     *max_records = 0;
     bool here = cupti_running(); /* false in a forked child, where the buffers are not mapped */
+    if (here && !agent_thread.has_asked) {
+        agent_thread.has_asked = true;
+        atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed);
+    }
     int64_t i = here ? find() : -1;
     if (i >= 0) {
         *buffer = (uint8_t *)spool_buffer((uint32_t)i);

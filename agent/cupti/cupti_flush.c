@@ -36,8 +36,9 @@ enum {
     LATE_MS = 100,
     LATE_NAPS = 10,
     NAMES_MS = 500,
-    /* A flush comes sooner, after SOON_MS, if so many threads have begun since the last. */
-    MANY_BEGUN = 8,
+    /* A flush comes sooner, after SOON_MS, if so many threads have taken their first buffer since the
+     * last. */
+    MANY_NEW = 8,
     SOON_MS = 2,
     LEAST_STACK = 1 << 20, /* bytes; by itself it would get what `ulimit -s` says */
 };
@@ -212,9 +213,9 @@ static void charge_self(void)
 
 struct pace {
     int64_t next_flush_ns, next_anchor_ns, next_grow_ns;
-    /* The last flush, and how many threads had begun by then. */
+    /* The last flush, and how many threads had taken a buffer by then. */
     int64_t flushed_ns;
-    uint64_t begun;
+    uint64_t threads;
     int flush_ms, walk_ms;
     uint32_t names; /* number of names at the last round */
     /* records: some came since the last anchor; alone: no thread of the program is left. */
@@ -229,7 +230,7 @@ static int slower(int ms, int most)
 static void note_flush(struct pace *p, int64_t now_ns)
 {
     p->flushed_ns = now_ns;
-    p->begun = agent_threads_begun();
+    p->threads = cupti_buffers_threads();
 }
 
 /* Each thread that comes and goes takes a buffer, which CUPTI returns only at a flush. Threads that
@@ -238,7 +239,7 @@ static void note_flush(struct pace *p, int64_t now_ns)
 static void flush_soon(struct thread *t, struct pace *p, int64_t now_ns)
 {
     if (cupti.waiting || peer_holds() || cupti_buffers_scarce() ||
-        agent_threads_begun() - p->begun < MANY_BEGUN ||
+        cupti_buffers_threads() - p->threads < MANY_NEW ||
         now_ns - p->flushed_ns < SOON_MS * 1000000ll)
         return;
     note_flush(p, now_ns);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# cupti.sh AGENT GPU LOOK VGPU_DIR: what the agent gets out of CUPTI, on the virtual GPU, well-behaved and not.
-agent=$1 gpu=$2 look=$3
+# cupti.sh AGENT GPU LOOK VGPU_DIR FLUSHES: what the agent gets out of CUPTI, on the virtual GPU, well-behaved and not.
+agent=$1 gpu=$2 look=$3 flushes=$5
 export LD_LIBRARY_PATH=$4
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -61,12 +61,24 @@ for way in execl execle execlp execv execve execvp execvpe fexecve; do
 replaced"
     is $way "kernels 601" "named 601" "ranges 30"
 done
-run h200 30 churn # nobody empties the buffers of threads that were
-ends churn 0 "30 steps"
+flushed() { # flushed ENDING: the same, and sets `took`, in ms, and `asked`, how often CUPTI was flushed
+    rm -f "$work/flushed"
+    took=$(date +%s%N)
+    GPUPROF_CUPTI=$flushes GPUPROF_TEST_FLUSHES=$work/flushed run h200 30 "$1"
+    took=$((($(date +%s%N) - took) / 1000000)) asked=$(stat -c %s "$work/flushed")
+    ends "$1" 0 "30 steps"
+    n=$((n + 1))
+}
+flushed churn # nobody empties the buffers of threads that were
 is churn "kernels 3600" "named 3600" "dropped 0"
-n=$((n + 1))
-if [ "$(count "buffers made")" -gt 600 ]; then
-    echo "FAIL churn: $(count "buffers made") buffers for 3000 threads, one at a time"
+if [ "$(count "buffers made")" -gt 600 ] || [ "$asked" -lt $((20 + took / 50)) ]; then # by the clock alone every 100 ms
+    echo "FAIL churn: $(count "buffers made") buffers for 3000 threads, one at a time; CUPTI was flushed $asked times in $took ms"
+    bad=$((bad + 1))
+fi
+flushed stay # each of these threads takes a buffer after every flush, which is no reason for the next one
+is stay "kernels 8600" "dropped 0"
+if [ "$asked" -gt $((20 + took / 25)) ]; then
+    echo "FAIL stay: CUPTI was flushed $asked times in $took ms for eight threads"
     bad=$((bad + 1))
 fi
 run h200 30 kill 3

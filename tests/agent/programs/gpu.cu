@@ -84,6 +84,27 @@ static void churn(int threads, float *device)
     cudaDeviceSynchronize();
 }
 
+static void *launch_on(void *device)
+{
+    for (int i = 0; i < 1000; i++) {
+        launch(device);
+        usleep(1000);
+    }
+    return nullptr;
+}
+
+// At the same time, each with a launch a millisecond for a second or more.
+static void stay(int threads, float *device)
+{
+    pthread_t t[16];
+    for (int i = 0; i < threads; i++)
+        if (pthread_create(&t[i], nullptr, launch_on, device) != 0)
+            exit(2);
+    for (int i = 0; i < threads; i++)
+        pthread_join(t[i], nullptr);
+    cudaDeviceSynchronize();
+}
+
 int main(int argc, char **argv)
 {
     int steps = argc > 1 ? atoi(argv[1]) : 10;
@@ -122,6 +143,8 @@ int main(int argc, char **argv)
     }
     if (!strcmp(ending, "churn"))
         churn(3000, device);
+    if (!strcmp(ending, "stay"))
+        stay(8, device);
     if (!strcmp(ending, "_exit"))
         _exit(0);
     if (!strncmp(ending, "exec", 4) || !strcmp(ending, "fexecve"))
