@@ -48,6 +48,13 @@ static inline char *spool_buffer(uint32_t i)
     return (char *)agent.spool + agent.spool->buffers_off + (uint64_t)i * SPOOL_BUFFER_BYTES;
 }
 
+/* ---- mlockall (lock_all.c) ---- */
+
+/* spool_grow stands between the second and the third; the first begins a spool. */
+void lock_all_new_spool(void);
+void lock_all_begin_grow(void);
+void lock_all_end_grow(uint64_t off, uint64_t len);
+
 /* ---- strings (strings.c) ---- */
 
 int strings_open(void); /* makes a new table for a new spool */

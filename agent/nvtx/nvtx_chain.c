@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "agent/core/resolve.h"
 
@@ -23,16 +24,33 @@ struct nvtx_text {
     char bytes[];
 };
 
+/* Mapped at the first text: few programs have any, and it counts against `ulimit -l`. NULL: no
+ * memory. */
+static char *texts(void)
+{
+    static _Atomic(char *) memory;
+    char *have = atomic_load_explicit(&memory, memory_order_acquire), *none = NULL;
+    if (have)
+        return have;
+    have = mmap(NULL, KEEP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (have == MAP_FAILED)
+        return NULL;
+    if (atomic_compare_exchange_strong(&memory, &none, have))
+        return have;
+    munmap(have, KEEP_BYTES);
+    return none;
+}
+
 struct nvtx_text *nvtx_keep(const char *bytes)
 {
-    static _Alignas(16) char memory[KEEP_BYTES];
     static _Atomic size_t used;
-    if (!bytes)
+    char *memory = bytes ? texts() : NULL;
+    if (!memory)
         return NULL;
     size_t n = strlen(bytes), size = AGENT_ALIGN(sizeof(struct nvtx_text) + n + 1, 16);
     size_t at = atomic_load(&used);
     do {
-        if (at + size > sizeof memory)
+        if (at + size > KEEP_BYTES)
             return NULL;
     } while (!atomic_compare_exchange_weak(&used, &at, at + size));
     struct nvtx_text *x = (struct nvtx_text *)(memory + at);

@@ -64,6 +64,7 @@ const struct health_kind health_kinds[] = {
     {"agent-cpu", HEALTH_NOTE, 0},
     {"outlived", HEALTH_NOTE, 0}, /* the analysis does not cover what runs
                                      after the program's end */
+    {"mlockall", HEALTH_NOTE, 0}, /* the program ran otherwise; the records are whole */
     {"stuck", HEALTH_NOTE, 0},
     {"no-gauges", HEALTH_NOTE, 0},
     {"no-stacks", HEALTH_NOTE, 0},
