@@ -59,7 +59,7 @@ fresh:
 aarch64: all
 	@tests/fresh/arm64.sh $(BUILD)-aarch64 $(BUILD) || [ $$? = 77 ]
 
-# libFuzzer on what reads files, and mutants of recordings through all commands, under sanitizers: seven side by side for S
+# libFuzzer on what reads files, and mutants of recordings through all commands, under sanitizers: side by side for S
 # seconds. Needs clang. What is learned and found stays in $(BUILD)-fuzz.
 S ?= 60
 fuzz:

@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=${1:?usage: fuzz.sh BUILD SECONDS [TARGET...]} seconds=${2:?}
 shift 2
-[ $# -gt 0 ] || set -- kineto nsys part profile rows spool demangle mutate
+[ $# -gt 0 ] || set -- kineto nsys part profile rows facts spool demangle mutate
 if ! command -v clang >/dev/null; then
     echo "make fuzz needs clang with libFuzzer: install clang (Debian, Ubuntu: apt install clang)" >&2
     exit 2

@@ -4,27 +4,12 @@
  * hostile values. */
 #include "tests/fuzz/fuzz.h"
 
-#include "analyzer/advice/advice.h"
-#include "analyzer/profile/store.h"
-#include "report/export.h"
+#include "analyzer/timeline/timeline.h"
 #include "tests/unit/memory_sink.h"
 
 enum { CHANGE = 12 };
 
-static struct memory *seed;
-
-static void load_seed(void)
-{
-    struct err e = ERR_INIT;
-    struct sink out;
-    seed = memory_new(&out);
-    struct store *s = store_open(FUZZ_SOURCE_DIR "/corpus_profile/windows.sqlite", 0, &e);
-    if (!s || store_read(s, &out, &e) < 0) {
-        fprintf(stderr, "%s\n", e.text);
-        abort();
-    }
-    store_close(s);
-}
+static const struct memory *seed;
 
 static int64_t number(const uint8_t *data)
 {
@@ -83,39 +68,16 @@ static int fill(struct sink *sink, const uint8_t *data, size_t size, struct err 
     return 0;
 }
 
-/* One of them, told by the input: all together take ten times as long as the rest. */
-static void write_one(struct advice *a, size_t which)
-{
-    struct export_options o = {
-        .title = "fuzz", .source = "fuzz", .detail = DETAIL_ALL, .merged_ranks = true};
-    const struct exporter *x = exporters[which % exporter_count];
-    struct err e = ERR_INIT;
-    char *text = NULL;
-    size_t n = 0;
-    FILE *f = x->analysis ? open_memstream(&text, &n) : NULL;
-    if (!f)
-        return;
-    x->analysis(a, &o, f, &e);
-    fclose(f);
-    free(text);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct err e = ERR_INIT;
-    if (!seed)
-        load_seed();
+    seed = fuzz_recording();
     struct timeline *t = timeline_new(&e);
     if (!t)
         return 0;
     struct sink sink = timeline_sink(t);
-    struct advice *a = NULL;
-    if (fill(&sink, data, size, &e) == 0 && timeline_finish(t, &e) == 0)
-        a = advise_predicted(t, NULL, &e);
-    if (a)
-        write_one(a, size ? data[size - 1] : 0);
-    if (a)
-        advice_free(a);
+    if (fill(&sink, data, size, &e) == 0)
+        fuzz_answer(t, true, size ? data[size - 1] : 0);
     timeline_free(t);
     return 0;
 }
