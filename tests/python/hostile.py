@@ -98,19 +98,31 @@ def hostile_settings(r):
     return r.choice([b";", b","]).join(part() for _ in range(r.randrange(5)))
 
 
+# what else the hook and the agent read of the environment
+VARIABLES = ["GPUPROF_WINDOW", "GPUPROF_LINES", "GPUPROF_STACKS", "GPUPROF_HOOK", "GPUPROF_MODULES", "GPUPROF_PYTHON", "GPUPROF_CUPTI",
+             "GPUPROF_CUPTI_PAUSES", "GPUPROF_CHAIN_NVTX", "GPUPROF_CHAIN_INJECTION", "PYTHONPYCACHEPREFIX", "OMP_NUM_THREADS"]
+
+
+def hostile_environment(r):
+    def value():
+        return r.choice([b"", b"0", b"1", b"-1", b"steps", b"every=", b"every=0,window=-1", b"every=9999999999999999999,window=1", b"/",
+                         b"9" * 400, b"\xff\xfe/\xed\xa0\x80", b"x" * 60000, b"%s%n", b"a:b;c=d,,", bytes(r.randrange(1, 256) for _ in range(40))])
+    return {name: os.fsdecode(value()) for name in r.sample(VARIABLES, r.randrange(4))}
+
+
 def comparable(text):
     return re.sub(r"0x[0-9a-f]+", "0x", text)
 
 
 def one(test, program, path, seed):
     r = random.Random(seed)
-    variables = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    variables = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **hostile_environment(r)}
     plain = test.run([PYTHON, program, str(seed)], **variables)
     # settings change what a program does, so half of the runs have none and are compared to the byte
     if r.random() < 0.5:
         variables["GPUPROF_APPLY"] = os.fsdecode(hostile_settings(r))
     done, profile = test.traced([PYTHON, program, str(seed)], **variables)
-    what = f"seed {seed}" + (f", {variables['GPUPROF_APPLY'][:60]!r}" if "GPUPROF_APPLY" in variables else "")
+    what = f"seed {seed}" + "".join(f", {name}={value[:60]!r}" for name, value in variables.items() if not name.startswith("PYTHON"))
     if "GPUPROF_APPLY" in variables:
         test.check(done.returncode >= 0 and "python-hook" not in done.stderr and "gpuprof_" not in done.stderr, f"{what}: no fault of ours",
                    f"{done.returncode} {done.stderr[-500:]}")
