@@ -137,3 +137,28 @@ TEST(test_extension_without_operators)
                      with_operators ? RULE_FIRES : RULE_SILENT);
     }
 }
+
+static int64_t host_ns; /* what the host works in a step before it waits for the GPU */
+
+static void fill_beside_host(struct builder *b, int64_t at)
+{
+    build_kernel(b, "matmul_naive", at + US(10), at + US(30), MS(6));
+    build_sync(b, at + host_ns, host_ns < MS(6) ? MS(6.03) - host_ns : US(5));
+}
+
+/* Without the kernel a step takes as long as its host: that bounds what a faster one saves. */
+TEST(test_bound_by_the_host)
+{
+    struct builder b = build_start();
+    host_ns = MS(9.9);
+    case_loop(&b, fill_beside_host);
+    const struct outcome *o = case_outcome(build_predict(&b), "own-matrix-kernels");
+    ck_assert_int_le(o->saves_high_ns, US(200));
+    b = build_start();
+    host_ns = US(40);
+    case_loop(&b, fill_beside_host);
+    o = case_outcome(build_predict(&b), "own-matrix-kernels");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert(o->upper_bound);
+    ck_assert_int_gt(o->saves_high_ns, MS(5.8));
+}

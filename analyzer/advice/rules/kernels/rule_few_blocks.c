@@ -174,6 +174,8 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o, 
     outcome_evidence(o, "the most that this launch can keep at work of the GPU",
                      100 * filled(f, op), "%", NULL);
     o->error_class = ERROR_KERNEL_MODEL;
+    o->edit = (struct edit){.kind = &edit_scale, .at.ops = is_small, .best_case = true};
+    o->limit_ns = empty;
     outcome_fires(
         o, empty,
         arena_printf(arena,

@@ -10,6 +10,17 @@ static bool is_tuned(const struct kernel_class *c)
     return c->tensor == TRI_YES || c->family == FAMILY_ATTENTION;
 }
 
+/* By operation: the kernel's launches. NULL without memory. */
+static const bool *launches_of(const struct facts *f, const struct kernel_total *k,
+                               struct arena *arena)
+{
+    const struct op *ops = f->tl->ops;
+    bool *marks = arena_array(arena, f->tl->op_count + 1, sizeof *marks);
+    for (size_t i = 0; marks && i < f->tl->op_count; i++)
+        marks[i] = ops[i].kind == OP_KERNEL && ops[i].full_name == ops[k->longest].full_name;
+    return marks;
+}
+
 static void check_one_kernel(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_dominant d = query_dominant(f, arena);
@@ -32,6 +43,9 @@ static void check_one_kernel(const struct facts *f, struct arena *arena, struct 
     outcome_evidence_per(o, "its launches", (double)d.kernel->count / (double)f->steps.used,
                          "count", NULL);
     o->error_class = ERROR_KERNEL_MODEL; /* its time in another form is not known */
+    const bool *marks = launches_of(f, d.kernel, arena);
+    if (marks)
+        o->edit = (struct edit){.kind = &edit_scale, .at.op_marks = marks, .best_case = true};
     o->title = arena_printf(arena, "Look at %.60s, %.0f %% of the GPU's work",
                             d.function ? d.function : "one kernel", share);
     o->remedy.object.name = d.function;
@@ -59,7 +73,8 @@ const struct rule rule_one_kernel = {
                  "does not compute on tensor cores.",
     .doc = "A single slow operator can be nearly all of a step: a distance matrix by a kernel that "
            "uses no fast units, a sort, a scan, an index into a large table. No timeline "
-           "shows which form of it is faster, so the bound is all of its time. Its line and the "
+           "shows which form of it is faster, so the bound is a replay in which it takes no time. "
+           "Its line and the "
            "operator in its name say where to look; Nsight Compute shows what limits it. It gives "
            "way to a finding about the same kernel that says how to make it cheaper and saves a "
            "good part of that.",

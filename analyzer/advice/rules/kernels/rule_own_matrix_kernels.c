@@ -72,6 +72,7 @@ struct own {
     bool pytorch;
     bool operators;    /* PyTorch's operators were recorded */
     bool *called;      /* by operation: a recorded library call launched it */
+    bool *marks;       /* by operation: it is such a kernel */
     bool *looked, *is; /* by name: it was examined; it is such a kernel */
     int64_t *ns;       /* by name, over the used steps */
     int64_t count, all_ns;
@@ -99,10 +100,11 @@ static bool find(const struct facts *f, struct arena *arena, struct own *x)
 {
     const struct timeline *t = f->tl;
     x->called = arena_array(arena, t->op_count + 1, sizeof *x->called);
+    x->marks = arena_array(arena, t->op_count + 1, sizeof *x->marks);
     x->looked = arena_array(arena, t->strings.n + 1, sizeof *x->looked);
     x->is = arena_array(arena, t->strings.n + 1, sizeof *x->is);
     x->ns = arena_array(arena, t->strings.n + 1, sizeof *x->ns);
-    if (!x->called || !x->looked || !x->is || !x->ns)
+    if (!x->called || !x->marks || !x->looked || !x->is || !x->ns)
         return false;
     for (size_t i = 0; i < t->call_count; i++)
         for (uint32_t k = 0; t->calls[i].first_api != TL_NONE && k < t->calls[i].apis; k++)
@@ -113,6 +115,7 @@ static bool find(const struct facts *f, struct arena *arena, struct own *x)
         if (!is_own(f, x, i))
             continue;
         const struct op *o = &t->ops[i];
+        x->marks[i] = true;
         x->count++;
         x->all_ns += o->end_ns - o->start_ns;
         x->ns[o->full_name] += o->end_ns - o->start_ns;
@@ -151,6 +154,7 @@ static void check_own_matrix_kernels(const struct facts *f, struct arena *arena,
     outcome_evidence(o, arena_printf(arena, "of that, '%.60s'", tl_text(f->tl, most->name)),
                      ms(per_step(f, x.ns[most->full_name])), "ms", rows);
     o->error_class = ERROR_KERNEL_MODEL;
+    o->edit = (struct edit){.kind = &edit_scale, .at.op_marks = x.marks, .best_case = true};
     outcome_fires(o, all,
                   arena_printf(arena,
                                "kernels of the program's own compute products or convolutions for "
@@ -178,8 +182,9 @@ const struct rule rule_own_matrix_kernels = {
            "tiles in registers as well, and over 90 % with tiles for warps and a search for their "
            "sizes (S. Boehm 2022, \"How to Optimize a CUDA Matmul Kernel for cuBLAS-like "
            "Performance\", on an A6000). Tensor cores are faster again: their peak in TF32 is 8 "
-           "times that of FP32 on an A100. The shapes are not recorded, so the bound is all of "
-           "the kernels' time. A kernel that multiplies small matrices, or does other work as "
+           "times that of FP32 on an A100. The shapes are not recorded, so the bound is a replay "
+           "in which the kernels take no time. A kernel that multiplies small matrices, or does "
+           "other work as "
            "well, may be right as it is.",
     .remedy = {.action = ACTION_USE_LIBRARY_KERNELS, .object.kind = OBJECT_KERNEL},
     .tips = {{"library-kernels", "Leave products and convolutions to cuBLAS and cuDNN", NULL}},
