@@ -139,6 +139,30 @@ TEST(test_layouts_of_calls)
     ck_assert(o->remedy.conditions[CONDITION_PLAIN_NORM]);
 }
 
+/* No conversions, as around depthwise convolutions, but a normalisation of 51 MB in 1.9 ms. */
+static void fill_norm_alone(struct builder *b, int64_t at)
+{
+    struct row_call c = {.family = SPOOL_CALL_CONV_FWD,
+                         .in_type = SPOOL_DT_BF16,
+                         .in_layout = SPOOL_LAYOUT_NCHW,
+                         .dim = {64, 64, 56, 56, 64, 3, 3, 1, 1, 1, 64}};
+    call_of(b, at, c, "cudnnConvolutionForward");
+    build_kernel(b, "void conv_depthwise2d_forward_kernel<c10::BFloat16>()", at + US(2),
+                 at + US(11), US(7900));
+    c.family = SPOOL_CALL_NORM;
+    call_of(b, at + US(10), c, "cudnnBatchNormalizationForwardTrainingEx");
+    build_kernel(b, "void cudnn::bn_fw_tr_1C11_kernel_NCHW<__nv_bfloat16, float>", at + US(12),
+                 at + US(7912), US(1900));
+}
+
+TEST(test_normalisation_alone)
+{
+    const struct outcome *o = case_first(case_advice(fill_norm_alone), "channels-last", US(1875));
+    ck_assert_ptr_nonnull(
+        strstr(o->summary, "batch normalisation of images in NCHW takes 1.90 ms"));
+    ck_assert_double_eq_tol(case_value(o, "batch normalisation in NCHW"), 1.9, 0.01);
+}
+
 static int64_t groups;
 
 static void fill_grouped_call(struct builder *b, int64_t at)

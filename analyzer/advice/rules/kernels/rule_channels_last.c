@@ -1,4 +1,5 @@
-/* Fires if kernels convert the layout of images around convolutions on tensor cores. */
+/* Fires if kernels convert the layout of images around convolutions on tensor cores, or normalise
+ * images in the layout that takes longer. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/query.h"
@@ -137,9 +138,10 @@ static bool refused(const struct facts *f, struct arena *arena, struct outcome *
     return true;
 }
 
-/* Returns false, with the reason in *o, if conversions cost too little or would stay. */
+/* Returns false, with the reason in *o, if conversions and slow normalisation, which cost `lost`,
+ * cost too little or would stay. */
 static bool worth_it(const struct facts *f, struct arena *arena, struct outcome *o,
-                     const struct source *s, int64_t cost)
+                     const struct source *s, int64_t cost, int64_t lost)
 {
     int64_t others = per_step(f, query_ops_of(f, is_library_layout, s).busy_ns);
     o->why =
@@ -151,7 +153,7 @@ static bool worth_it(const struct facts *f, struct arena *arena, struct outcome 
                               "for kernels of its own, %.3f ms %s",
                               ms(others), scope_words(f)->per);
     }
-    if (cost * QUERY_WORTH < f->step_ns)
+    if (lost * QUERY_WORTH < f->step_ns)
         return false;
     if (f->totals.family_ns[FAMILY_CONV] > 0)
         return !refused(f, arena, o, s->calls);
@@ -194,10 +196,11 @@ static void check_channels_last(const struct facts *f, struct arena *arena, stru
     }
     const struct source source = {calls, query_images_layout(f)};
     struct query_ops ops = query_ops_of(f, is_layout, &source);
-    int64_t cost = per_step(f, ops.busy_ns);
-    if (!worth_it(f, arena, o, &source, cost))
-        return;
     struct norms n = norms_in_nchw(f);
+    int64_t cost = per_step(f, ops.busy_ns), norm = per_step(f, (int64_t)n.ns);
+    int64_t lost = cost + per_step(f, (int64_t)(n.ns - n.best_ns));
+    if (!worth_it(f, arena, o, &source, cost, lost))
+        return;
     add_evidence(f, o, &ops, &n);
     bool measures = query_find_seen(f) || query_cudnn_benchmark(f);
     o->error_class = ERROR_KERNEL_MODEL;
@@ -205,12 +208,16 @@ static void check_channels_last(const struct facts *f, struct arena *arena, stru
                             .at = {.op_marks = kept, .op_calls = calls},
                             .layout.best = measures ? 0 : RULES_GUESSED_LEFT};
     o->remedy.conditions[CONDITION_PLAIN_NORM] = n.plain > 0;
-    o->most_ns = cost + per_step(f, (int64_t)(n.ns - n.best_ns));
-    outcome_fires(o, cost,
-                  arena_printf(arena,
-                               "%.0f kernels %s only convert NCHW to NHWC and back: %s of GPU time",
-                               (double)ops.count / (double)f->steps.used, scope_words(f)->per,
-                               time_text(arena, cost)));
+    o->most_ns = lost;
+    const char *converts = arena_printf(
+        arena, "%.0f kernels %s only convert NCHW to NHWC and back: %s of GPU time",
+        (double)ops.count / (double)f->steps.used, scope_words(f)->per, time_text(arena, cost));
+    const char *normalises =
+        arena_printf(arena,
+                     "batch normalisation of images in NCHW takes %s of GPU time %s, at %.0f %% of "
+                     "the memory's rate",
+                     time_text(arena, norm), scope_words(f)->per, 100 * n.best_ns / n.ns);
+    outcome_fires(o, cost, norm > cost && cost * QUERY_WORTH < f->step_ns ? normalises : converts);
     outcome_example_op(o, f->tl, ops.longest, "longest conversion");
 }
 
@@ -223,7 +230,8 @@ const struct rule rule_channels_last = {
     .in_window = true,
     .program = {.now = FACT_TORCH_INPUT},
     .looks_for = "Layout conversion kernels (nchwToNhwc, nhwcToNchw, batched transposes) around "
-                 "convolutions on tensor cores.",
+                 "convolutions on tensor cores; batch normalisation of images in NCHW far below "
+                 "the memory's rate.",
     .doc =
         "Tensor-core convolutions work in NHWC. With NCHW tensors the library converts the "
         "input and the output; with channels-last it does not need to. cuDNN's batch "
