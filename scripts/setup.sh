@@ -19,6 +19,7 @@ have() { # dpkg knows it, pkg-config does, or the tool of that name is on the PA
     libcjson-dev) pkg-config --exists libcjson ;;
     libjpeg*-dev) pkg-config --exists libjpeg ;;
     libdw-dev) pkg-config --exists libdw ;;
+    ninja-build) command -v ninja ;;
     check) pkg-config --exists check ;;
     python3-pip) python3 -m pip --version ;;
     *) command -v "$1" ;;
