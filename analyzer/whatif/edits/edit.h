@@ -110,9 +110,6 @@ struct edit {
             int times;
         } batch;
         struct {
-            int every; /* only one of so many steps updates the parameters */
-        } accumulate;
-        struct {
             double good, bad; /* the GPU work takes between these shares of its time */
         } scale;
         struct {

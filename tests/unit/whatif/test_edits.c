@@ -290,8 +290,6 @@ static struct edit some(const struct edit_kind *kind)
         x.workers.count = 2;
     if (kind == &edit_batch)
         x.batch.times = 2;
-    if (kind == &edit_accumulate)
-        x.accumulate.every = 2;
     return x;
 }
 

@@ -45,14 +45,6 @@ TEST(a_punctual_rank_takes_away_the_waiting_for_it_alone)
     ck_assert_int_lt(ns, MS(7.45));
 }
 
-TEST(accumulating_communicates_once_in_so_many_steps)
-{
-    struct bench x = bench_start(MS(8), fill_comm);
-    int64_t ns = with(&x, (struct edit){.kind = &edit_accumulate, .accumulate.every = 3}, &middle);
-    ck_assert_int_gt(ns, MS(5.9));
-    ck_assert_int_lt(ns, MS(6.1));
-}
-
 /* 2 ms of compute, then forty collectives of 50 us, most of which is what any costs. */
 static void fill_small_comm(struct builder *b, int64_t at)
 {
