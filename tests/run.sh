@@ -3,7 +3,7 @@
 # test-long`, `long`: those that must have the machine to themselves (`alone`), then the others, unit and golden tests under
 # ASan+UBSan and the agent's under TSan (`beside`: other work may run meanwhile). Says of each test that was skipped or failed
 # why, names the ten that took longest, and closes with "N passed, N failed, N skipped" or "N passed, N failed: NAMES".
-# GPUPROF_TESTS=once leaves out what would say the same on a second machine: the sanitizers, units, recordings, the page, times.
+# GPUPROF_TESTS=once leaves out what would say the same on a second machine: units, recordings, the page, times, the sources.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=${1:-build} what=${2:-}
@@ -100,6 +100,8 @@ finish() {
 # Tests labelled `timed` judge milliseconds of the virtual GPU, which lives on the real clock: they have the machine
 # alone. The others run side by side, twice as many as there are cores and one, because much of them waits.
 many="-j $((2 * jobs + 1))"
+# What says the same on a second machine
+same='^(unit|rule|golden|browser|vgpu)\.|\.selftest$|^(words|layers|fact_keys|house|limits|format|health_codes|e2e\.(kill|profile|readme|terminal))$'
 
 alone() {
     run "" "$build" -L long -L timed
@@ -128,7 +130,7 @@ long) alone; beside ;;
     echo "== release =="
     if [ "${GPUPROF_TESTS:-}" = once ]; then
         # shellcheck disable=SC2086
-        run "" "$build" -LE 'timed|long' -E '^(unit|rule|golden|browser|vgpu)\.' $many
+        run "" "$build" -LE 'timed|long' -E "$same" $many
     else
         # shellcheck disable=SC2086
         run "" "$build" -LE 'timed|long' $many
