@@ -85,27 +85,30 @@ int captures_find(struct captures *c, const struct timeline *t);
 bool captures_hold(const struct captures *c, const struct timeline *t, const struct api *a);
 int captures_line(struct captures *c, struct timeline *t);
 void captures_release(struct captures *c);
-/* timeline_comm.c: what is exchanged by a collective of this name, in a
- * process group of this name. */
-enum comm_kind comm_kind_of(const char *group, const char *collective);
 /* timeline_clean.c: fills b->bound; called once. */
 void build_bounds(struct build *b);
 /* Adds v, which must not be negative, to *total unless the sum would exceed
  * `most`. False: not added. */
 bool clean_total(int64_t v, int64_t most, int64_t *total);
+/* The name's id, or that of the empty name if no such string was recorded. */
+static inline uint32_t clean_name(const struct build *b, uint32_t id)
+{
+    return id < b->t.strings.n ? id : 0;
+}
 /* Shared memory of the kernel per block in KiB, rounded up, at most UINT8_MAX. */
 uint8_t clean_shared(const struct row_kernel *k);
 /* Checks all numbers of a row that is kept whole, and replaces impossible ones.
  * False: leave the row out. */
 bool clean_row(struct build *b, enum row_kind kind, void *row);
 
-/* Index of the entry with this id, which is added if there is none. TL_NONE: out of memory. */
+/* timeline_places.c. Index of the entry with this id, which is added if there is none. TL_NONE: out of
+ * memory. */
 uint32_t build_process(struct build *b, int64_t id);
 uint32_t build_thread(struct build *b, int64_t id, int64_t process);
 uint32_t build_device(struct build *b, int64_t id, int64_t process);
 uint32_t build_stream(struct build *b, int64_t id, int64_t process);
 
-/* Add one row; timeline_rows.c. -1: out of memory. */
+/* Add one row; timeline_rows.c, timeline_places.c. -1: out of memory. */
 int put_kernel(struct build *b, const void *row);
 int put_copy(struct build *b, const void *row);
 int put_memset(struct build *b, const void *row);

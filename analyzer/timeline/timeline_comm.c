@@ -32,7 +32,7 @@ static bool has_any(const char *name, const char *const *words)
 /* PyTorch's meshes are named mesh_tp, mesh_dp_shard; Megatron's groups TENSOR_MODEL_PARALLEL_GROUP,
  * EXPERT_DATA_PARALLEL_GROUP; others tp, ep. A group with a word for data exchanges gradients,
  * whatever else its name says. */
-enum comm_kind comm_kind_of(const char *group, const char *collective)
+static enum comm_kind comm_kind_of(const char *group, const char *collective)
 {
     static const char *const pairs[] = {"send", "recv", "ncclsend", "ncclrecv", NULL};
     static const char *const data[] = {"data", "dp", "ddp", "fsdp", "default", "world", NULL};
