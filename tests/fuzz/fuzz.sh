@@ -28,13 +28,13 @@ mutate() {
     python3 tests/fuzz/mutate.py "$build/bin/gpuprof" --seconds "$seconds" --first "$(date +%s)" --keep "$build/findings"
 }
 
-# fuzz NAME: 60 s without an end is a hang; less would be the fault of the other targets on a machine of few cores.
+# fuzz NAME: ten minutes without an end are a hang; less may be the fault of a busy machine of few cores.
 fuzz() {
     mkdir -p "$build/corpus/$1"
     seeds=""
     [ -d "tests/fuzz/corpus_$1" ] && seeds="tests/fuzz/corpus_$1"
     # shellcheck disable=SC2086 # there may be no seeds
-    "$build/bin/fuzz_$1" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -max_len=131072 -print_final_stats=1 \
+    "$build/bin/fuzz_$1" -max_total_time="$seconds" -timeout=600 -rss_limit_mb=2048 -max_len=131072 -print_final_stats=1 \
         -artifact_prefix="$build/findings/$1-" "$build/corpus/$1" $seeds
 }
 
