@@ -73,11 +73,6 @@ void pyframes_close(struct pyframes *p)
     free(p);
 }
 
-int pyframes_minor(const struct pyframes *p)
-{
-    return p->layout.minor;
-}
-
 bool pyframes_forbidden(const struct pyframes *p)
 {
     return p->memory.error == EPERM;

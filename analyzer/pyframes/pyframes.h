@@ -36,7 +36,6 @@ struct pyframe {
 
 enum pyframes_result pyframes_open(struct pyframes **out, pid_t pid);
 void pyframes_close(struct pyframes *p);
-int pyframes_minor(const struct pyframes *p);      /* 11 for Python 3.11 */
 bool pyframes_forbidden(const struct pyframes *p); /* the kernel refused the last read */
 /* Lists its threads, at most `most`. 0: the process has ended, or its Python has. */
 size_t pyframes_threads(struct pyframes *p, struct pythread *out, size_t most);
