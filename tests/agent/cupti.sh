@@ -71,7 +71,7 @@ flushed() { # flushed ENDING: the same, and sets `took`, in ms, and `asked`, how
 }
 flushed churn # nobody empties the buffers of threads that were
 is churn "kernels 3600" "named 3600" "dropped 0"
-if [ "$(count "buffers made")" -gt 600 ] || [ "$asked" -lt $((20 + took / 50)) ]; then # by the clock alone every 100 ms
+if [ "$(count "buffers made")" -gt 600 ] || [ "$asked" -lt $((20 + took / 100)) ]; then # by the clock alone every 100 ms
     echo "FAIL churn: $(count "buffers made") buffers for 3000 threads, one at a time; CUPTI was flushed $asked times in $took ms"
     bad=$((bad + 1))
 fi
