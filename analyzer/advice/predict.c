@@ -384,6 +384,9 @@ int predict_each(struct advice *a, struct engine *x, const struct past_trials *p
         return -1;
     if (engine_check(x, &a->whatif) < 0)
         return err_no_memory(e);
+    for (size_t i = 0; i < a->outcome_count; i++)
+        if (a->outcomes[i].verdict == RULE_FIRES || a->outcomes[i].later)
+            edit_find(&a->outcomes[i].edit, x->g, &a->arena);
     if (!a->whatif.trusted) {
         raise_bounds(a, x);
         return 0;

@@ -52,11 +52,12 @@ enum task_trait {
     TRAIT_BY_ROW = 4,    /* normalises rows: layer, group or RMS norm */
     TRAIT_FUSED = 8      /* a compiler fused several operations into this kernel */
 };
-/* What edits read of every task. It lies in an array of its own because edits scan all tasks
+/* What edits and draws read of every task. It lies in an array of its own because edits scan all tasks
  * often. */
 struct task_class {
     uint8_t family; /* of a kernel: enum kernel_family; of other tasks FAMILY_UNKNOWN */
     uint8_t traits; /* bits of enum task_trait */
+    uint8_t kind;   /* the task's */
 };
 
 #define TASK_NONE UINT32_MAX

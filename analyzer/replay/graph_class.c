@@ -11,6 +11,7 @@ int graph_classify(struct graph *g)
         return -1;
     for (size_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
+        g->classes[i].kind = t->kind;
         if (t->kind != TASK_KERNEL && t->kind != TASK_COLL)
             continue;
         g->computes[t->lane] |= t->kind == TASK_KERNEL;

@@ -87,8 +87,8 @@ static void drop_recording_cost(struct engine *x, int draw, unsigned assume)
     plan_reset(&x->plan, x->g);
     x->plan.assume = assume;
     x->plan.dated = &x->now;
-    for (size_t i = 0; i < x->g->count; i++)
-        if (x->g->tasks[i].kind == TASK_HOST_API)
+    for (size_t i = 0; each && i < x->g->count; i++)
+        if (x->g->classes[i].kind == TASK_HOST_API)
             x->plan.dur[i] -= each < x->plan.dur[i] ? each : x->plan.dur[i];
 }
 

@@ -46,23 +46,24 @@ void host_pace_apply(const struct host_pace *h, const struct graph *g, struct pl
     if (by == 1 || by <= 0)
         return;
     for (size_t i = 0; i < g->count; i++)
-        if (task_is_host(&g->tasks[i]))
+        if (g->classes[i].kind <= TASK_HOST_GAP)
             p->dur[i] = (int64_t)((double)p->dur[i] * by);
 }
 
 /* The host stages copies from and to pageable memory, so their time is host time as well. */
 static bool is_staged(const struct graph *g, const struct task *t)
 {
-    const struct op *o = t->kind == TASK_COPY ? &g->a->tl->ops[t->source] : NULL;
-    return o && (o->src_kind == MEMORY_PAGEABLE || o->dst_kind == MEMORY_PAGEABLE);
+    const struct op *o = &g->a->tl->ops[t->source];
+    return o->src_kind == MEMORY_PAGEABLE || o->dst_kind == MEMORY_PAGEABLE;
 }
 
 void host_pace_of_run(const struct graph *g, struct plan *p, double u)
 {
     double by = 1 + (2 * u < 1 ? WHATIF_HOST_FASTER : WHATIF_HOST_SLOWER) * (u - 0.5) / 0.4;
     for (size_t i = 0; i < g->count; i++) {
-        const struct task *t = &g->tasks[i];
-        if (task_is_host(t) || t->kind == TASK_LOAD || is_staged(g, t))
+        uint8_t kind = g->classes[i].kind;
+        if (kind <= TASK_HOST_GAP || kind == TASK_LOAD ||
+            (kind == TASK_COPY && is_staged(g, &g->tasks[i])))
             p->dur[i] = (int64_t)((double)p->dur[i] * by);
     }
 }

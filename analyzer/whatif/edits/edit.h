@@ -24,6 +24,9 @@ struct edit_kind {
      * the ranges in limits.def. */
     void (*apply)(const struct edit *x, const struct graph *g, struct plan *p,
                   const struct draw *d);
+    /* True for the tasks that apply() looks at, whatever it draws: edit_next() gives it these. NULL: it
+     * looks at all. */
+    bool (*touches)(const struct edit *x, const struct graph *g, uint32_t task);
 
     /* ---- properties that the engine reads ---- */
     bool certain; /* draws no parameters: one replay is enough */
@@ -96,6 +99,9 @@ struct hand_over {
 struct edit {
     const struct edit_kind *kind; /* NULL: nothing to replay */
     struct aim at;
+    /* The tasks that the kind touches, in order, from edit_find(). NULL: not looked up yet. */
+    const uint32_t *tasks;
+    size_t task_count;
     const bool *spared; /* by call, for wait_by_wait: waits to keep; NULL: none */
     /* It is not known how much of the change is possible: the replay makes all of it and gives an
      * upper bound. */

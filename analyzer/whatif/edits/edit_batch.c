@@ -33,19 +33,27 @@ static double by_waves(const struct facts *f, const struct op *o, int times, con
     return draw_between(d, 0, waves(blocks, wave, times), worst);
 }
 
+static bool touches(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    (void)x;
+    if (g->tasks[i].kind == TASK_LOAD)
+        return true;
+    return edit_op(g, i) && !edit_exchange(g, i) && !edit_updates(g, i);
+}
+
 /* With `times` the batch, kernels, copies and loading grow; launches, the update and the exchange
  * of gradients stay. p->work makes the engine compare times per sample. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     int times = x->batch.times > 1 ? x->batch.times : 1;
     p->work *= times;
-    for (uint32_t i = 0; i < g->count; i++) {
-        const struct task *t = &g->tasks[i];
+    uint32_t i;
+    for (size_t k = 0; edit_next(x, g, &k, &i);) {
         const struct op *o = edit_op(g, i);
-        if (t->kind == TASK_LOAD)
+        if (!o) {
             p->dur[i] *= times;
-        if (!o || edit_exchange(g, i) || edit_updates(g, i))
             continue;
+        }
         double by = o->kind == OP_KERNEL ? by_waves(g->a, o, times, d) : times;
         int64_t ramp = p->dur[i] < ASSUMED_FLOOR_NS ? p->dur[i] : ASSUMED_FLOOR_NS;
         p->dur[i] = ramp + (int64_t)((double)(p->dur[i] - ramp) * by);
@@ -55,4 +63,5 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_batch = {
     .name = "batch",
     .apply = apply,
+    .touches = touches,
 };

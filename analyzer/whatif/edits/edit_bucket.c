@@ -24,23 +24,25 @@ static void gather_step(const struct graph *g, struct plan *p, const uint32_t *r
     }
 }
 
+static bool touches(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    (void)x;
+    return edit_exchange(g, i);
+}
+
 /* Applies it step by step. ASSUMED_BUCKETS, ASSUMED_COMM_OVERHEAD and ASSUMED_COMM_REST have the
  * ranges. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
-    (void)x;
     size_t groups = (size_t)draw_span(d, 1, ASSUMED_BUCKETS), n = 0;
-    uint32_t *row = malloc((g->count + 1) * sizeof *row);
+    uint32_t i, *row = malloc((g->count + 1) * sizeof *row);
     int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < g->count; i++)
-        if (edit_exchange(g, i) && p->dur[i] < least)
-            least = p->dur[i];
+    for (size_t k = 0; edit_next(x, g, &k, &i);)
+        least = p->dur[i] < least ? p->dur[i] : least;
     int64_t spared =
         least == INT64_MAX ? 0 : (int64_t)((double)least * draw_span(d, 0, ASSUMED_COMM_OVERHEAD));
     double rest = draw_span(d, 2, ASSUMED_COMM_REST);
-    for (uint32_t i = 0; row && i < g->count; i++) {
-        if (!edit_exchange(g, i))
-            continue;
+    for (size_t k = 0; row && edit_next(x, g, &k, &i);) {
         if (n && g->tasks[i].step != g->tasks[row[0]].step) {
             gather_step(g, p, row, n, groups, spared, rest);
             n = 0;
@@ -55,5 +57,6 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_bucket = {
     .name = "bucket",
     .apply = apply,
+    .touches = touches,
     .needs_events = true,
 };

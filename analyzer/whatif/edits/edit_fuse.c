@@ -15,6 +15,12 @@ static bool fuses(const struct edit *x, const struct graph *g, uint32_t i)
                 : query_is_optimizer(g->a, g->tasks[i].source) != QUERY_NO;
 }
 
+static bool touches(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    uint8_t kind = g->tasks[i].kind;
+    return fuses(x, g, i) || (x->at.call_marks && (kind == TASK_HOST_API || kind == TASK_WAIT));
+}
+
 /* The work to fuse. Each different kernel in it is one pass over the parameters. */
 struct update {
     int passes;
@@ -27,7 +33,8 @@ static struct update update_of(const struct edit *x, const struct graph *g)
     enum { PASSES = 8 };
     uint32_t seen[PASSES];
     struct update u = {0, INT64_MAX};
-    for (uint32_t i = 0; i < g->count; i++) {
+    uint32_t i;
+    for (size_t n = 0; edit_next(x, g, &n, &i);) {
         if (!fuses(x, g, i))
             continue;
         if (g->tasks[i].dur_ns < u.least_ns)
@@ -72,8 +79,8 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
                        : draw_between(d, 1, u.passes > 1 ? ASSUMED_PASSES / u.passes : 1, 1);
     bool one = u.passes == 1 && x->fuse.bad <= 0;
     double pause = x->fuse.within ? draw_span(d, 2, ASSUMED_CAST_PAUSE) : 1;
-    uint32_t first = TASK_NONE, step = TASK_NONE;
-    for (uint32_t i = 0; i < g->count; i++) {
+    uint32_t first = TASK_NONE, step = TASK_NONE, i;
+    for (size_t k = 0; edit_next(x, g, &k, &i);) {
         if (x->at.call_marks && g->tasks[i].kind == TASK_HOST_API &&
             edit_picks_call(x, g, g->tasks[i].source))
             edit_drop_pause(g, p, i, 1);
@@ -99,6 +106,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_fuse = {
     .name = "fuse",
     .apply = apply,
+    .touches = touches,
     .change = LEDGER_KERNEL,
     .owns_calls = true,
 };

@@ -86,7 +86,8 @@ static void leave_out(const struct edit *x, const struct graph *g, struct plan *
 {
     bool layout = draw_between(d, 1, 0, 1) < ASSUMED_KEEPS_LAYOUT && !has_groups(g->a);
     bool attention = draw_between(d, 1, 0, 1) < ASSUMED_KNOWS_ATTENTION;
-    for (uint32_t i = 0; i < g->count; i++) {
+    uint32_t i;
+    for (size_t k = 0; edit_next(x, g, &k, &i);) {
         const struct op *o = edit_op(g, i);
         if (!o)
             continue;
@@ -97,18 +98,29 @@ static void leave_out(const struct edit *x, const struct graph *g, struct plan *
     }
 }
 
+static bool touches(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    if (!task_on_gpu(&g->tasks[i]))
+        return false;
+    if (edit_op(g, i) && (edit_picks(x, g, g->tasks[i].source) || edit_converts(x, g, i) ||
+                          (x->at.gone_marks && x->at.gone_marks[g->tasks[i].source])))
+        return true;
+    uint32_t before = i; /* work behind a row ends it */
+    while (before-- > 0 && !task_on_gpu(&g->tasks[before]))
+        ;
+    return before != UINT32_MAX && edit_op(g, before) && edit_picks(x, g, g->tasks[before].source);
+}
+
 /* Collects rows of neighbouring kernels of a stream that the edit names, at most ROW in one step,
  * and joins each row. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     enum { ROW = 16 };
-    uint32_t row[ROW];
+    uint32_t row[ROW], i;
     size_t n = 0;
     if (query_of_pytorch(g->a))
         leave_out(x, g, p, d);
-    for (uint32_t i = 0; i < g->count; i++) {
-        if (!task_on_gpu(&g->tasks[i]))
-            continue;
+    for (size_t k = 0; edit_next(x, g, &k, &i);) {
         bool picked =
             edit_op(g, i) && !(p->mark[i] & PLAN_DROP) && edit_picks(x, g, g->tasks[i].source);
         bool next =
@@ -127,5 +139,6 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_join = {
     .name = "join",
     .apply = apply,
+    .touches = touches,
     .change = LEDGER_KERNEL,
 };

@@ -145,12 +145,21 @@ static void slow_call(const struct edit *x, const struct graph *g, uint32_t i, s
         p->dur[launch] += (int64_t)draw_between(d, 2, 0, ASSUMED_PRODUCT_CALL_NS);
 }
 
+static bool touches(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    const struct op *o = edit_op(g, i);
+    if (!o || o->kind != OP_KERNEL)
+        return false;
+    uint8_t f = o->class.family;
+    return (f == FAMILY_LAYOUT || f == FAMILY_CONV || f == FAMILY_NORM || f == FAMILY_POOL) &&
+           !edit_in_nhwc(x, g, i);
+}
+
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
-    for (uint32_t i = 0; i < g->count; i++) {
+    uint32_t i;
+    for (size_t k = 0; edit_next(x, g, &k, &i);) {
         const struct op *o = edit_op(g, i);
-        if (!o || o->kind != OP_KERNEL || edit_in_nhwc(x, g, i))
-            continue;
         if (o->class.family == FAMILY_LAYOUT)
             edit_drop_launched(g, p, i);
         else
@@ -163,5 +172,6 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_layout = {
     .name = "layout",
     .apply = apply,
+    .touches = touches,
     .change = LEDGER_KERNEL,
 };

@@ -44,7 +44,8 @@ static struct types types_of(const struct edit *x, const struct graph *g)
 {
     int64_t conv_ns = 0, product_ns = 0;
     size_t fused = 0, moves = 0;
-    for (uint32_t i = 0; i < g->count; i++) {
+    uint32_t i;
+    for (size_t k = 0; edit_next(x, g, &k, &i);) {
         uint8_t f = g->classes[i].family;
         conv_ns += f == FAMILY_CONV ? g->tasks[i].dur_ns : 0;
         product_ns += f == FAMILY_GEMM || f == FAMILY_ATTENTION ? g->tasks[i].dur_ns : 0;
@@ -140,11 +141,18 @@ static double left_of_kernel(const struct edit *x, const struct graph *g, uint32
     }
 }
 
+static bool touches(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    (void)x;
+    return g->classes[i].family != FAMILY_UNKNOWN || g->classes[i].traits & TRAIT_FUSED;
+}
+
 /* Changes only FP32 matrix kernels: with TF32 the program keeps its types. */
 static void in_tf32(const struct edit *x, const struct graph *g, struct plan *p,
                     const struct draw *d)
 {
-    for (uint32_t i = 0; i < g->count; i++) {
+    uint32_t i;
+    for (size_t k = 0; edit_next(x, g, &k, &i);) {
         uint8_t f = g->classes[i].family;
         const struct op *o = edit_op(g, i);
         if ((f != FAMILY_GEMM && f != FAMILY_CONV) || !o || o->class.dtype != SPOOL_DT_F32 ||
@@ -163,7 +171,8 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     }
     struct types t = types_of(x, g);
     double update = beside_update(g, d);
-    for (uint32_t i = 0; i < g->count; i++) {
+    uint32_t i;
+    for (size_t k = 0; edit_next(x, g, &k, &i);) {
         uint8_t f = g->classes[i].family;
         if (x->precision.layout && f == FAMILY_LAYOUT && edit_op(g, i))
             edit_drop_launched(g, p, i);
@@ -190,6 +199,7 @@ static bool in_tf32_alone(const struct edit *x, const struct facts *f, struct ed
 const struct edit_kind edit_precision = {
     .name = "precision",
     .apply = apply,
+    .touches = touches,
     .change = LEDGER_KERNEL,
     .lesser = in_tf32_alone,
 };

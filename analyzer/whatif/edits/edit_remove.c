@@ -19,12 +19,24 @@ static bool behind_pause(const struct edit *x, const struct graph *g, uint32_t i
     return before != TASK_NONE && of_call(x, g, before);
 }
 
+static bool touches(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    const struct task *t = &g->tasks[i];
+    if (edit_op(g, i))
+        return edit_picks(x, g, t->source);
+    if (t->kind != TASK_HOST_API && t->kind != TASK_WAIT)
+        return false;
+    uint32_t op = g->a->tl->apis[t->source].op;
+    return of_call(x, g, i) || (t->flags & TASK_COPY_WAIT && op != TL_NONE && edit_picks(x, g, op));
+}
+
 /* Removes operations with their launches, and calls with their waits. Tasks that waited for a
  * removed task wait for its predecessor. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
+    uint32_t i;
     (void)d;
-    for (uint32_t i = 0; i < g->count; i++) {
+    for (size_t k = 0; edit_next(x, g, &k, &i);) {
         const struct task *t = &g->tasks[i];
         if (edit_op(g, i) && edit_picks(x, g, t->source))
             edit_drop(g, p, i);
@@ -37,6 +49,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_remove = {
     .name = "remove",
     .apply = apply,
+    .touches = touches,
     .change = LEDGER_HOST,
     .certain = true,
     .owns_calls = true,

@@ -50,13 +50,21 @@ static bool stays(const struct edit *x, const struct facts *f, uint32_t call)
            (x->spared && x->spared[call]);
 }
 
+static bool touches(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    const struct task *t = &g->tasks[i];
+    (void)x;
+    return t->kind == TASK_WAIT && t->flags & TASK_DRAINS;
+}
+
 /* Drops the waits for all queued work, except waits of uploads: edits of copies handle those. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)d;
-    for (uint32_t i = 0; i < g->count; i++) {
+    uint32_t i;
+    for (size_t k = 0; edit_next(x, g, &k, &i);) {
         const struct task *t = &g->tasks[i];
-        if (t->kind != TASK_WAIT || !(t->flags & TASK_DRAINS) || stays(x, g->a, t->source))
+        if (stays(x, g->a, t->source))
             continue;
         const struct api *c = &g->a->tl->apis[t->source];
         if (c->op != TL_NONE && g->a->tl->ops[c->op].copy_kind == COPY_H2D)
@@ -71,6 +79,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
 const struct edit_kind edit_unsync = {
     .name = "unsync",
     .apply = apply,
+    .touches = touches,
     .change = LEDGER_HOST,
     .certain = true,
     .of_host = true,

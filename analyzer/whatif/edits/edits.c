@@ -5,6 +5,23 @@
 #include "analyzer/queries/waits.h"
 #include "wire/spool_format.h"
 
+#include <stdlib.h>
+
+void edit_find(struct edit *x, const struct graph *g, struct arena *arena)
+{
+    uint8_t *touched = x->kind && x->kind->touches ? calloc(g->count + 1, 1) : NULL;
+    size_t n = 0;
+    for (uint32_t i = 0; touched && i < g->count; i++)
+        n += touched[i] = x->kind->touches(x, g, i);
+    uint32_t *tasks = touched ? arena_array(arena, n + 1, sizeof *tasks) : NULL;
+    x->tasks = tasks;
+    x->task_count = n;
+    for (uint32_t i = 0; tasks && i < g->count; i++)
+        if (touched[i])
+            *tasks++ = i;
+    free(touched);
+}
+
 bool edit_drop_launched(const struct graph *g, struct plan *p, uint32_t i)
 {
     uint32_t call = g->tasks[i].issue;

@@ -21,6 +21,20 @@ static inline void edit_apply(const struct edit *x, const struct graph *g, struc
         x->kind->apply(x, g, p, d);
 }
 
+/* Finds once which tasks the edit touches: an edit is applied some thirty times, and most kinds touch
+ * few of the tasks. Without memory, or for a kind without `touches`, apply() goes through all. */
+void edit_find(struct edit *x, const struct graph *g, struct arena *arena);
+/* Sets *i to the next task that the edit touches; *k counts from 0. */
+static inline bool edit_next(const struct edit *x, const struct graph *g, size_t *k, uint32_t *i)
+{
+    if (x->tasks)
+        return *k < x->task_count && (*i = x->tasks[(*k)++], true);
+    while (*k < g->count)
+        if (x->kind->touches(x, g, *i = (uint32_t)(*k)++))
+            return true;
+    return false;
+}
+
 /* All kinds, sorted by name; for tests. */
 extern const struct edit_kind *const edit_kinds[];
 extern const size_t edit_kind_count;
