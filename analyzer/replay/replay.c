@@ -1,8 +1,8 @@
 /* Replays a graph with the changes of a plan: one pass over its tasks in order.
  *
- * A prediction replays the graph some thirty times, and nearly all of these plans change only
- * durations and marks. So the pass is compiled twice: once for such a plain plan, once for any
- * plan. */
+ * A prediction replays the graph some thirty times. Nine of ten tasks are calls, pauses and GPU work
+ * that wait only for their predecessor, their launch and edges: usual_tasks() replays these, in some
+ * 40 instructions each, and any_task() all others. */
 #include "analyzer/replay/replay_pace.h"
 #include "analyzer/replay/replay_queue.h"
 #include "analyzer/replay/limits.h"
@@ -33,16 +33,49 @@ static bool legacy_pair(const struct stream *s, const struct stream *o)
            s->row.context == o->row.context && s->device == o->device;
 }
 
+/* How the passes go over a task: bits of r->way. */
+enum way {
+    WAY_ODD = 1, /* only any_task() knows it */
+    WAY_GPU = 2,
+    WAY_KERNEL = 4,
+    WAY_STALL = 8,
+    WAY_ROOM = 16,  /* the call may wait for room in a queue */
+    WAY_SILENT = 32 /* a pause of another thread; it may last for several steps, and ends none */
+};
+
+static uint8_t way_of(const struct replay *r, const struct task *t, uint32_t main)
+{
+    bool gpu = task_on_gpu(t), host = task_is_host(t) && !t->edges && t->issue == TASK_NONE;
+    unsigned way = gpu && t->issue != TASK_NONE && !r->legacy[t->lane] ? WAY_GPU
+                   : host                                              ? 0
+                                                                       : WAY_ODD;
+    way |= t->prev == TASK_NONE || t->flags & TASK_BEHIND ? WAY_ODD : 0;
+    way |= t->kind == TASK_KERNEL ? WAY_KERNEL : 0;
+    way |= t->flags & TASK_STALL ? WAY_STALL : 0;
+    way |= t->queue != TASK_NONE ? WAY_ROOM : 0;
+    way |= t->kind == TASK_HOST_GAP && t->lane != main ? WAY_SILENT : 0;
+    return (uint8_t)way;
+}
+
 /* Looks up once what each pass would ask for each task. */
 static void look_up(struct replay *r, const struct graph *g)
 {
     const struct stream *all = g->a->tl->streams;
-    for (uint32_t i = 0; i < g->count && !r->rooms; i++)
-        r->rooms = g->tasks[i].queue != TASK_NONE;
+    uint32_t main = (uint32_t)g->streams + g->a->steps.main_thread;
+    size_t begun = 0;
     for (size_t s = 0; s < g->streams; s++) {
         r->legacy[s] = false;
         for (size_t o = 0; o < g->streams && !r->legacy[s]; o++)
             r->legacy[s] = legacy_pair(&all[s], &all[o]);
+    }
+    for (uint32_t i = 0; i < g->count; i++) {
+        const struct task *t = &g->tasks[i];
+        r->rooms |= t->queue != TASK_NONE;
+        r->way[i] = way_of(r, t, main);
+        if (t->lane == main && t->step >= begun) { /* begins a step */
+            r->way[i] |= WAY_ODD;
+            begun = (size_t)t->step + 1;
+        }
     }
 }
 
@@ -64,9 +97,10 @@ int replay_init(struct replay *r, const struct graph *g)
     r->queue = malloc((g->streams + 1) * QUEUE_DEPTH * sizeof *r->queue);
     r->queued = malloc((g->streams + 1) * sizeof *r->queued);
     r->legacy = malloc((g->streams + 1) * sizeof *r->legacy);
+    r->way = malloc(n * sizeof *r->way);
     if (!r->start || !r->end || !r->order || !r->bind || !r->tail || !r->tail_task ||
         !r->step_end || !r->step_begin || !r->got || !r->row || !r->number || !r->queue ||
-        !r->queued || !r->legacy) {
+        !r->queued || !r->legacy || !r->way) {
         replay_release(r);
         return -1;
     }
@@ -91,16 +125,13 @@ void replay_release(struct replay *r)
     free(r->queue);
     free(r->queued);
     free(r->legacy);
+    free(r->way);
     memset(r, 0, sizeof *r);
 }
 
-#define IN_BOTH static inline __attribute__((always_inline))
-
 /* The state of one pass. */
 struct pass {
-    /* The plan has no assumption, no scaled lag, no workers, and keeps the residuals. A
-     * compile-time constant in each of the two versions of the pass. */
-    bool plain;
+    bool usual; /* the plan has no scaled lag and keeps the residuals, so usual_tasks() knows it */
     struct replay *r;
     const struct graph *g;
     const struct plan *p;
@@ -116,24 +147,18 @@ struct pass {
     uint32_t begun, behind; /* steps begun; how many of these began while the GPU still had work */
 };
 
-static bool is_plain(const struct plan *p)
+static bool assumes(const struct pass *x, unsigned what)
 {
-    return !p->assume && p->scale_lags_permille == 1000 && p->pool.workers == 0 && !p->mean_jitter;
+    return x->p->assume & what;
 }
 
-IN_BOTH bool assumes(const struct pass *x, unsigned what)
+static int64_t lag(const struct pass *x, int64_t ns)
 {
-    return !x->plain && x->p->assume & what;
-}
-
-IN_BOTH int64_t lag(const struct pass *x, int64_t ns)
-{
-    return x->plain || x->p->scale_lags_permille == 1000 ? ns
-                                                         : ns * x->p->scale_lags_permille / 1000;
+    return x->p->scale_lags_permille == 1000 ? ns : ns * x->p->scale_lags_permille / 1000;
 }
 
 /* The task may not start before `ns`, when `task` releases it. */
-IN_BOTH void after(struct pass *x, int64_t ns, uint32_t task)
+static void after(struct pass *x, int64_t ns, uint32_t task)
 {
     if (ns > x->ready) {
         x->ready = ns;
@@ -141,7 +166,7 @@ IN_BOTH void after(struct pass *x, int64_t ns, uint32_t task)
     }
 }
 
-IN_BOTH void after_legacy(struct pass *x, const struct task *t)
+static void after_legacy(struct pass *x, const struct task *t)
 {
     const struct stream *all = x->g->a->tl->streams;
     if (!x->r->legacy[t->lane] || t->flags & TASK_NO_LEGACY)
@@ -151,7 +176,7 @@ IN_BOTH void after_legacy(struct pass *x, const struct task *t)
             after(x, x->r->tail[s], x->r->tail_task[s]);
 }
 
-IN_BOTH void after_tails(struct pass *x, const struct task *t, uint32_t i)
+static void after_tails(struct pass *x, const struct task *t, uint32_t i)
 {
     uint32_t target = x->g->tails[i];
     if (target == WAIT_NOTHING)
@@ -164,7 +189,7 @@ IN_BOTH void after_tails(struct pass *x, const struct task *t, uint32_t i)
 
 /* Returns when the pool has made batch `number`. The worker that is free first makes it, in the
  * time `cost` of the recorded load. */
-IN_BOTH int64_t pool_make(struct pass *x, uint32_t number, int64_t cost)
+static int64_t pool_make(struct pass *x, uint32_t number, int64_t cost)
 {
     const struct pool *pool = &x->p->pool;
     int w = 0;
@@ -181,7 +206,7 @@ IN_BOTH int64_t pool_make(struct pass *x, uint32_t number, int64_t cost)
 }
 
 /* The training thread begins its next step: notes when, and whether the GPU still has work. */
-IN_BOTH void begin_step(struct pass *x, const struct task *t)
+static void begin_step(struct pass *x, const struct task *t)
 {
     int64_t done = INT64_MIN;
     for (size_t s = 0; s < x->g->streams; s++)
@@ -195,14 +220,14 @@ IN_BOTH void begin_step(struct pass *x, const struct task *t)
         x->r->step_begin[x->begun++] = x->ready;
 }
 
-IN_BOTH bool pooled(const struct pass *x, const struct task *t)
+static bool pooled(const struct pass *x, const struct task *t)
 {
-    return !x->plain && x->p->pool.workers > 0 &&
+    return x->p->pool.workers > 0 &&
            (t->kind == TASK_GET || (t->kind == TASK_LOAD && t->flags & TASK_INLINE));
 }
 
 /* The training thread takes a batch from the plan's pool of workers. */
-IN_BOTH void take_batch(struct pass *x, const struct task *t, uint32_t i)
+static void take_batch(struct pass *x, const struct task *t, uint32_t i)
 {
     int64_t cost = x->p->dur[i];
     if (t->kind == TASK_GET) {
@@ -216,7 +241,7 @@ IN_BOTH void take_batch(struct pass *x, const struct task *t, uint32_t i)
         x->ready + REPLAY_TAKE_BATCH_NS + (int64_t)x->p->pool.get_ns;
 }
 
-IN_BOTH int64_t prev_lag(const struct pass *x, const struct task *t, uint32_t i)
+static int64_t prev_lag(const struct pass *x, const struct task *t, uint32_t i)
 {
     return x->p->mark[i] & PLAN_NODE ? t->prev_lag_ns * x->p->node_lag_permille / 1000
                                      : t->prev_lag_ns;
@@ -224,7 +249,7 @@ IN_BOTH int64_t prev_lag(const struct pass *x, const struct task *t, uint32_t i)
 
 /* For ASSUME_ORDER: kernels of one device that did not run at the same time keep their recorded
  * order. */
-IN_BOTH void after_latest(struct pass *x, const struct task *t, uint32_t i)
+static void after_latest(struct pass *x, const struct task *t, uint32_t i)
 {
     const struct timeline *tl = x->g->a->tl;
     if (t->kind != TASK_KERNEL || tl->streams[t->lane].device != x->g->a->steps.device)
@@ -235,14 +260,14 @@ IN_BOTH void after_latest(struct pass *x, const struct task *t, uint32_t i)
     x->latest = last && task_end(last) > task_end(t) ? x->latest : i;
 }
 
-IN_BOTH bool taken_ready(const struct pass *x, const struct task *t)
+static bool taken_ready(const struct pass *x, const struct task *t)
 {
     return assumes(x, ASSUME_READY) && t->kind == TASK_GET && t->prev != TASK_NONE;
 }
 
 /* Collects when the dependencies of task i allow it to start (x->ready) and which of them comes
  * last (x->bind). */
-IN_BOTH void gather(struct pass *x, const struct task *t, uint32_t i)
+static void gather(struct pass *x, const struct task *t, uint32_t i)
 {
     const struct replay *r = x->r;
     bool gpu = task_on_gpu(t), detached = x->p->mark[i] & PLAN_DETACH;
@@ -280,18 +305,18 @@ IN_BOTH void gather(struct pass *x, const struct task *t, uint32_t i)
  * loaded, and not on the way to the GPU. A graph needs that way only once for all of its nodes (60
  * to 180 us per launch on an RTX 5080, in published traces), so PLAN_NODE shortens the other stalls
  * only. */
-IN_BOTH bool in_call(const struct pass *x, const struct task *t)
+static bool in_call(const struct pass *x, const struct task *t)
 {
     return t->issue != TASK_NONE && t->at_ns - task_end(&x->g->tasks[t->issue]) <= REPLAY_STALL_NS;
 }
 
 /* Sets the start and end of task i, and what its lane's next task waits for. */
-IN_BOTH void finish(struct pass *x, const struct task *t, uint32_t i)
+static void finish(struct pass *x, const struct task *t, uint32_t i)
 {
     struct replay *r = x->r;
     bool dropped = x->p->mark[i] & PLAN_DROP, gpu = task_on_gpu(t);
     int64_t rest = t->wait_ns;
-    if (!x->plain && x->p->mean_jitter && !(t->flags & (TASK_STALL | TASK_ROOT | TASK_BEHIND)))
+    if (x->p->mean_jitter && !(t->flags & (TASK_STALL | TASK_ROOT | TASK_BEHIND)))
         rest = r->jitter_ns[t->kind];
     if (assumes(x, ASSUME_NO_EVENTS) && x->g->loose_ns)
         rest = x->g->loose_ns[i];
@@ -325,38 +350,7 @@ IN_BOTH void finish(struct pass *x, const struct task *t, uint32_t i)
     }
 }
 
-/* Most tasks: a call or a pause that the plan leaves and that waits only for its predecessor, and in
- * a call's case for room. The same as gather() and finish() do, at a third of the cost. */
-IN_BOTH bool only_follows(const struct pass *x, const struct task *t, uint32_t i)
-{
-    if (!task_is_host(t) || t->edges || x->p->mark[i])
-        return false;
-    return x->plain || (x->p->scale_lags_permille == 1000 && !x->p->mean_jitter &&
-                        !(assumes(x, ASSUME_STALLS_DATED) && t->flags & TASK_STALL));
-}
-
-IN_BOTH void follow(struct pass *x, const struct task *t, uint32_t i)
-{
-    struct replay *r = x->r;
-    x->ready = t->prev == TASK_NONE ? 0 : r->order[t->lane] + t->prev_lag_ns;
-    x->bind = t->prev;
-    if (t->lane == x->main && t->step >= x->begun)
-        begin_step(x, t);
-    bool loose = assumes(x, ASSUME_NO_EVENTS) && x->g->loose_ns;
-    int64_t start = x->ready + (loose ? x->g->loose_ns[i] : t->wait_ns);
-    int64_t end = start + x->p->dur[i];
-    if (t->queue != TASK_NONE) {
-        uint32_t room = x->thinner ? replay_queue_room(r, x->g, i) : t->queue;
-        if (room != TASK_NONE && r->end[room] > end) {
-            end = r->end[room];
-            x->bind = room;
-        }
-    }
-    r->start[i] = start;
-    r->end[i] = r->order[t->lane] = end;
-}
-
-IN_BOTH void any_task(struct pass *x, const struct task *t, uint32_t i)
+static void any_task(struct pass *x, const struct task *t, uint32_t i)
 {
     struct replay *r = x->r;
     x->ready = t->prev == TASK_NONE && t->issue == TASK_NONE ? 0 : INT64_MIN;
@@ -378,20 +372,79 @@ IN_BOTH void any_task(struct pass *x, const struct task *t, uint32_t i)
     }
 }
 
-IN_BOTH void pass_over(struct pass *x, struct replay *r, const struct graph *g, bool plain)
+/* When GPU work may start: also its launch and its edges are done. */
+static inline int64_t after_launch(const struct pass *x, const struct task *t, int64_t ready,
+                                   uint32_t *bind)
 {
-    x->plain = plain;
+    const struct replay *r = x->r;
+    int64_t issued = r->start[t->issue] + t->issue_lag_ns;
+    const struct edge *e = &x->g->edges[t->edge],
+                      *end = e + t->edges - (assumes(x, ASSUME_NO_EVENTS) ? t->guessed : 0);
+    if (issued > ready) {
+        ready = issued;
+        *bind = t->issue;
+    }
+    for (; e < end; e++)
+        if (r->end[e->from] + e->lag_ns > ready) {
+            ready = r->end[e->from] + e->lag_ns;
+            *bind = e->from;
+        }
+    return ready;
+}
+
+/* Replays task i and those behind it up to the first odd one, and returns that one: one that waits in
+ * another way, or that the plan or an assumption treats specially. */
+static __attribute__((noinline)) uint32_t usual_tasks(const struct pass *x, uint32_t i)
+{
+    struct replay *r = x->r;
+    const uint8_t *way = r->way, *mark = x->p->mark;
+    const uint32_t count = (uint32_t)x->g->count;
+    const int64_t *dur = x->p->dur, *loose = assumes(x, ASSUME_NO_EVENTS) ? x->g->loose_ns : NULL;
+    int64_t *start = r->start, *end = r->end, *order = r->order, *step_end = r->step_end;
+    unsigned odd = WAY_ODD | (assumes(x, ASSUME_STALLS_DATED) ? WAY_STALL : 0) |
+                   (assumes(x, ASSUME_ORDER) || x->await != INT64_MIN ? WAY_KERNEL : 0);
+    for (; i < count && !(way[i] & odd) && !(mark[i] & ~PLAN_NODE); i++) {
+        const struct task *t = &x->g->tasks[i];
+        uint32_t bind = t->prev;
+        int64_t ready = order[t->lane] + (mark[i] ? prev_lag(x, t, i) : t->prev_lag_ns);
+        int64_t rest = loose ? loose[i] : t->wait_ns;
+        if (way[i] & WAY_GPU)
+            ready = after_launch(x, t, ready, &bind);
+        if (mark[i] && !(t->flags & TASK_STALL && in_call(x, t)))
+            rest = rest * x->p->node_lag_permille / 1000;
+        int64_t begin = ready + rest, done = begin + dur[i];
+        start[i] = begin;
+        if (way[i] & WAY_ROOM) {
+            uint32_t room = x->thinner ? replay_queue_room(r, x->g, i) : t->queue;
+            if (room != TASK_NONE && end[room] > done) {
+                done = end[room];
+                bind = room;
+            }
+        }
+        end[i] = order[t->lane] = done;
+        r->bind[i] = bind;
+        if (way[i] & WAY_GPU) {
+            r->tail[t->lane] = done;
+            r->tail_task[t->lane] = i;
+            if (x->thinner)
+                replay_queue_put(r, t, i);
+        }
+        if (done > step_end[t->step] && !(way[i] & WAY_SILENT))
+            step_end[t->step] = done;
+    }
+    return i;
+}
+
+static void pass_over(struct pass *x, struct replay *r, const struct graph *g)
+{
     for (uint32_t i = 0; i < g->count; i++) {
+        if (x->usual && (i = usual_tasks(x, i)) == g->count)
+            break;
         const struct task *t = &g->tasks[i];
-        if (only_follows(x, t, i))
-            follow(x, t, i);
-        else
-            any_task(x, t, i);
+        any_task(x, t, i);
         r->bind[i] = x->bind;
-        /* A pause of another thread may last for several steps. The step ends with its calls, not
-         * with the pause. */
-        bool silence = t->kind == TASK_HOST_GAP && t->lane != x->main;
-        if (!silence && !(t->flags & TASK_BEHIND) && r->end[i] > r->step_end[t->step])
+        if (!(r->way[i] & WAY_SILENT) && !(t->flags & TASK_BEHIND) &&
+            r->end[i] > r->step_end[t->step])
             r->step_end[t->step] = r->end[i];
     }
 }
@@ -401,6 +454,7 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
     struct pass x = {
         .r = r, .g = g, .p = p, .engine = INT64_MIN, .await = INT64_MIN, .latest = TASK_NONE};
     x.main = (uint32_t)g->streams + g->a->steps.main_thread;
+    x.usual = p->scale_lags_permille == 1000 && !p->mean_jitter;
     if (g->count == 0)
         return r->step_ns = 0;
     x.thinner = replay_queue_begin(r, g, p);
@@ -409,10 +463,7 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
     memset(r->order, 0, (g->lanes + 1) * sizeof *r->order);
     memset(r->step_end, 0, (g->steps + 1) * sizeof *r->step_end);
     memset(r->got, 0, (g->gets + 1) * sizeof *r->got);
-    if (is_plain(p))
-        pass_over(&x, r, g, true);
-    else
-        pass_over(&x, r, g, false);
+    pass_over(&x, r, g);
     r->ran_dry = x.behind * REPLAY_DRY <= x.begun;
     replay_pace(r, g);
     return r->step_ns;

@@ -80,6 +80,7 @@ struct replay {
     uint32_t *number, *queue, *queued;
     bool rooms;   /* some call of the graph waits for room in a queue */
     bool *legacy; /* by stream: other streams and this one may wait for each other (after_legacy) */
+    uint8_t *way; /* by task: how passes go over it (replay.c) */
     int64_t jitter_ns[TASK_KINDS];
     int64_t length_ns; /* end of the last step */
     int64_t step_ns;   /* mean of the steps behind the skipped ones */

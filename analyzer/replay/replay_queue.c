@@ -11,10 +11,11 @@ bool replay_queue_begin(struct replay *r, const struct graph *g, const struct pl
     if (!thinner)
         return false;
     memset(r->queued, 0, (g->streams + 1) * sizeof *r->queued);
+    memset(r->number, 0, g->count * sizeof *r->number);
     for (uint32_t i = 0; i < g->count; i++) {
-        const struct task *t = &g->tasks[i];
-        r->number[i] = 0;
-        if (replay_takes_room(t) && !(p->mark[i] & PLAN_DROP)) {
+        uint8_t kind = g->classes[i].kind;
+        if (kind >= TASK_KERNEL && kind < TASK_EV_REC && !(p->mark[i] & PLAN_DROP)) {
+            const struct task *t = &g->tasks[i];
             uint32_t n = r->queued[t->lane]++;
             if (t->issue != TASK_NONE)
                 r->number[t->issue] = n;

@@ -162,8 +162,9 @@ double room_left_ns(const struct room *r, const struct graph *g, const struct pl
     struct work *of = calloc(g->streams + 1, sizeof *of), room = {0};
     double most = 0;
     for (uint32_t i = 0; of && i < g->recorded; i++) {
+        uint8_t kind = g->classes[i].kind;
         const struct task *t = &g->tasks[i];
-        if ((t->kind != TASK_KERNEL && t->kind != TASK_COPY && t->kind != TASK_MEMSET) ||
+        if ((kind != TASK_KERNEL && kind != TASK_COPY && kind != TASK_MEMSET) ||
             t->lane >= g->streams)
             continue;
         add_work(&of[t->lane], 1, g, p, i, PLAN_DROP | PLAN_DETACH);

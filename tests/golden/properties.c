@@ -260,6 +260,9 @@ static void without_dependencies(struct trial *x)
         memcpy(h.tails, x->g->tails, tails);
         for (uint32_t i = 0; i < h.count; i++)
             cut(&h.tasks[i], &h.tails[i], (enum cut)which);
+        replay_release(&x->then);
+        if (replay_init(&x->then, &h) < 0)
+            break;
         replay_run(&x->then, &h, &x->plan);
         none_later(x, cut_names[which], TASK_NONE);
     }
