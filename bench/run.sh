@@ -25,6 +25,8 @@ part "predictions: a replay, and analysis with all edits on up to ten million ev
     "$build/bin/bench_whatif"
 if [ $# -gt 0 ]; then
     part "reading traces" "$build/bin/bench_import" "$build/bin/bench_import" "$@"
+    part "what predictions cost: instructions of analyze over analyze --no-predict" "$(command -v valgrind)" \
+        python3 "$here/../tests/golden/cost.py" "$build/bin/gpuprof" . 1.6 "$@"
 fi
 part "analyze, import, report and export on traces of up to ten million events" "$build/bin/gpuprof" \
     python3 "$here/import_large.py" "$build/bin/gpuprof"
