@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """One answer, one truth: no two numbers of an answer contradict each other, in its verdict, findings, possible order of
-changes, ranks, text, page and JSON, and no advice that has only an upper bound stands before a larger prediction.
+changes, ranks, critical path, text, page, Markdown and JSON, and no advice that has only an upper bound stands before a larger prediction.
 Asked of the recordings that standins.py writes, of those in real/, and of the recordings in FOLDER that have at most SIZE
 bytes (0: of all; folders in it that hold ranks are asked as one run, too).
 Usage: consistent.py GPUPROF FOLDER SIZE."""
@@ -45,6 +45,62 @@ def of_parts(r):
             yield f"verdict: {name} {text} %, the parts say {shares[name]:.1f} %"
     if r["steps"]["unit"] == "window" and re.search(r"of each [\d.]+ m?s step", r["verdict"] + r["why"]):
         yield f"no step repeats, and yet: {r['verdict']}"
+
+
+# what a text calls a part of a step
+PARTS = {"compute": "compute", "copies, not overlapped": "copy_exposed", "communication, not overlapped": "comm_exposed",
+         "GPU idle: waiting for input data": "idle_input", "GPU idle: host blocked in a copy": "idle_copy",
+         "GPU idle: after a synchronisation": "idle_sync", "GPU idle: launches too slow": "idle_launch",
+         "GPU idle: allocating or freeing": "idle_alloc", "GPU idle: other host work": "idle_host",
+         "GPU idle: between queued kernels": "idle_queued"}
+
+
+def of_why(r):
+    """The times and shares in verdict and reasons are those of the parts and of the step."""
+    step, parts = r["breakdown_of_ms"], r["breakdown_ms"]
+    for name, n, unit, share in re.findall(r"(" + "|".join(map(re.escape, PARTS)) + r") ([\d.]+) (us|ms|s) \((\d+) %\)", r["why"]):
+        value = parts.get(PARTS[name])
+        if value is not None and (not near(times(f"{n} {unit}")[0], value) or abs(100 * value / step - float(share)) > 1):
+            yield f"why: {name} {n} {unit} ({share} %), the parts say {value} ms of {step} ms"
+    busy = re.search(r"kernels compute during (\d+) % of", r["verdict"])
+    if busy and step and "compute" in parts and abs(100 * parts["compute"] / step - float(busy.group(1))) > 1:
+        yield f"verdict: kernels compute during {busy.group(1)} %, the parts say {100 * parts['compute'] / step:.1f} %"
+    fed = re.search(r"the GPU waits for data during (\d+) %", r["verdict"])
+    if fed and step and abs(100 * parts["idle_input"] / step - float(fed.group(1))) > 1:
+        yield f"verdict: waits for data during {fed.group(1)} %, the parts say {100 * parts['idle_input'] / step:.1f} %"
+    length = re.search(r"of each ([\d.]+) (us|ms|s) step", r["verdict"])
+    if length and not near(times(" ".join(length.groups()))[0], step):
+        yield f"verdict: {length.group(0)}, the step takes {step} ms"
+
+
+def of_path(r):
+    """The critical path's parts sum to the replayed step, and none is worth more than the step."""
+    replay = r["replay"] or {}
+    path, step = replay.get("critical_path") or [], replay.get("step_ms") or 0
+    if path and abs(sum(p["path_ms"] for p in path) - step) > 0.01 * step + 0.01:
+        yield f"a critical path of {sum(p['path_ms'] for p in path):.3f} ms in a step of {step} ms"
+    for p in path:
+        if p["worth_ms"] > step * 1.001 or p["idle_ms"] > step * 1.001:
+            yield f"critical path: {p} in a step of {step} ms"
+    stack = replay.get("stack") or []
+    if stack and abs(sum(s["saves_ms"] for s in stack) - r["stacked_ms"]) > 0.002 * step + 0.002:
+        yield f"the changes save {sum(s['saves_ms'] for s in stack):.3f} ms together, and 'stacked' is {r['stacked_ms']} ms"
+
+
+def of_verdicts(r):
+    """Each rule has one verdict, and shares are shares."""
+    lists = [[f["rule"] for f in r["findings"]]] + [[x["rule"] if isinstance(x, dict) else x for x in r[k]]
+                                                  for k in ("suppressed", "cannot_tell", "fine")]
+    rules = [rule for one in lists for rule in set(one)]
+    for rule in sorted({x for x in rules if rules.count(x) > 1}):
+        yield f"{rule} has {rules.count(rule)} verdicts"
+    for f in r["findings"]:
+        for e in f["evidence"]:
+            if e["value"] < 0 or e["unit"] == "%" and "memory's rate" not in e["text"] and e["value"] > 100.5:
+                yield f"{f['rule']}: {e['text']} {e['value']} {e['unit']}"
+        of = re.search(r"of (?:each )?([\d.]+) (us|ms|s) (?:per step|step)\b", f["summary"])
+        if of and f["of"] == "step" and not near(times(" ".join(of.groups()))[0], f["of_ms"]):
+            yield f"{f['rule']}: {of.group(0)} in its summary, of {f['of_ms']} ms"
 
 
 def of_savings(r):
@@ -145,6 +201,41 @@ def of_text(r, text):
             yield f"straggler: {f['why']}, and the ranks' line says {said.group(1)} {said.group(2)}"
 
 
+def of_applied(r, flat):
+    """The changes one after another are those of JSON: their order, and what a step takes after each."""
+    stack = (r["replay"] or {}).get("stack") or []
+    said = re.search(r"Applied in this order: ([\d.]+ (?:us|ms|s))((?: -> [\d.]+ (?:us|ms|s) \(`?[a-z0-9-]+`?\))+)", flat)
+    if not said:
+        return
+    steps = re.findall(r"-> ([\d.]+ (?:us|ms|s)) \(`?([a-z0-9-]+)", said.group(2))
+    if [rule for _, rule in steps] != [s["rule"] for s in stack]:
+        yield f"applied in the order {[rule for _, rule in steps]}, in JSON {[s['rule'] for s in stack]}"
+        return
+    told = [(times(said.group(1))[0], r["breakdown_of_ms"])] + [(times(t)[0], s["step_ms"]) for (t, _), s in zip(steps, stack)]
+    for shown, value in told:
+        if not near(shown, value):
+            yield f"applied in this order: {shown} ms, in JSON {value} ms"
+
+
+def of_markdown(r, text):
+    """Markdown says what JSON says, in its order."""
+    plain = re.sub(r"\\([\\`*_{}\[\]()#+.!|<>~-])", r"\1", html.unescape(text))
+    if r["verdict"] not in plain:
+        yield "Markdown has another verdict than JSON"
+    rows = re.findall(r"^\| \d+ \| .*? \(`([a-z0-9-]+)`\) \| (.*?) \|", plain, re.M)
+    if [rule for rule, _ in rows] != [f["rule"] for f in r["findings"]]:
+        yield f"Markdown has the findings {[rule for rule, _ in rows]}"
+        return
+    for (_, said), f in zip(rows, r["findings"]):
+        value = f["saves_ms"]["high" if f["kind"] == "upper-bound" else "mid"]
+        if not times(said) or not near(times(said)[0], value):
+            yield f"{f['rule']}: '{said}' in Markdown, {value} ms in JSON"
+    for name, value, share in re.findall(r"^\| (" + "|".join(map(re.escape, PARTS)) + r") \| ([\d.]+) \| ([\d.]+) \|", plain, re.M):
+        part = r["breakdown_ms"].get(PARTS[name])
+        if part is not None and (abs(float(value) - part) > 0.006 or abs(100 * part / r["breakdown_of_ms"] - float(share)) > 0.06):
+            yield f"Markdown: {name} {value} ms, {share} %, the parts say {part} ms of {r['breakdown_of_ms']} ms"
+
+
 def of_page(r, page):
     """The page says what JSON says, in its order."""
     page = html.unescape(page)
@@ -168,8 +259,12 @@ def asked(gpuprof, paths, page):
     if done.returncode:
         return None  # what cannot be read is said by others
     r = json.loads(done.stdout)
-    wrong = [w for check in (of_parts, of_savings, of_order, of_stack, of_others) for w in check(r)]
-    wrong += of_text(r, run("analyze", "-v", *paths).stdout)
+    wrong = [w for check in (of_parts, of_why, of_path, of_verdicts, of_savings, of_order, of_stack, of_others) for w in check(r)]
+    text = run("analyze", "-v", *paths).stdout
+    wrong += of_text(r, text)
+    markdown = run("analyze", "--markdown", *paths).stdout
+    wrong += [w for said in (text, markdown) for w in of_applied(r, " ".join(said.split()))]
+    wrong += of_markdown(r, markdown)
     if run("report", "-f", "-o", page, *paths).returncode == 0:
         with open(page, encoding="utf-8") as f:
             wrong += of_page(r, f.read())
