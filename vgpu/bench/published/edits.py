@@ -56,14 +56,16 @@ def rate(args, c, folder):
 
 
 def predicted(args, name, rule, folder):
-    """Percent of the step saved, (middle, low, high), or None if the change is not advised."""
+    """Percent of the step saved, (middle, low, high), or None if the change is not advised; and whether it can be compared."""
     done = subprocess.run([os.path.join(args.build, "bin", "gpuprof"), "analyze", "--json", os.path.join(folder, name + ".gpuprof")],
                           capture_output=True, text=True, check=True)
     answer = json.loads(done.stdout)
+    # what another program's threads took of this machine's cores no published program lacked
+    compared = "recorded short of CPU" if answer["verdict"].startswith("Short of CPU") else "yes"
     for finding in answer["findings"]:
         if finding["rule"] == rule:
-            return [100 * finding["saves_ms"][k] / answer["breakdown_of_ms"] for k in ("mid", "low", "high")]
-    return None
+            return [100 * finding["saves_ms"][k] / answer["breakdown_of_ms"] for k in ("mid", "low", "high")], compared
+    return None, compared
 
 
 def sign(saved):
@@ -80,14 +82,16 @@ def row(args, edit, folder):
             changed = Case(f"{after}-same-batch", changed.model, arguments, 0, "")
         here = f"{100 * (1 - rate(args, case(before), folder) / rate(args, changed, folder)):.1f}"
     there = 100 * (1 - case(before).published / case(after).published)
-    told = predicted(args, before, rule, folder)
+    told, compared = predicted(args, before, rule, folder)
+    if case(before).batch() != case(after).batch():
+        compared = "published with another batch"
     mid, low, high = told or (0, 0, 0)
     words = "not advised" if told is None else f"{mid:.1f} ({low:.1f} to {high:.1f})"
     # nobody predicts a loss: a change that is not advised is right where it brings nothing or loses
     right = sign(there) == sign(mid) or (told is None and sign(there) < 0)
     inside = right if told is None else low <= there <= high
     near = abs((max(there, 0) if told is None else there) - mid) <= NEAR
-    return (before, case(before).model, rule, words, f"{there:.1f}", *("yes" if x else "no" for x in (right, near, inside)), here, case(before).source)
+    return (before, case(before).model, rule, words, f"{there:.1f}", *("yes" if x else "no" for x in (right, near, inside)), here, compared, case(before).source)
 
 
 def main():
@@ -98,7 +102,7 @@ def main():
     parser.add_argument("--after", action="store_true")
     parser.add_argument("names", nargs="*")
     args = parser.parse_intermixed_args()
-    print("program", "card", "advice", "predicted, % of the step", "published", "sign right", f"within {NEAR} points", "in the interval", "virtual GPU", "source",
+    print("program", "card", "advice", "predicted, % of the step", "published", "sign right", f"within {NEAR} points", "in the interval", "virtual GPU", "compared", "source",
           sep="\t")
     with tempfile.TemporaryDirectory() as folder:
         if args.keep:

@@ -55,7 +55,12 @@ COLLECTION = [("resnet18", 512, 2764, 3482), ("resnet50", 512, 826.1, 1218.0), (
               ("vit_b_16", 192, 390.9, 393.0), ("vit_b_32", 512, 1704, 1709), ("convnext_tiny", 256, 813.2, 819.2), ("convnext_base", 128, 337.0, 338.7),
               ("swin_t", 256, 646.8, 648.7), ("regnet_y_400mf", 512, 2101, 2085), ("regnet_y_1_6gf", 512, 954.3, 650.1), ("regnet_y_8gf", 256, 385.8, 117.9),
               ("regnet_x_3_2gf", 384, 787.5, 308.9), ("regnet_x_16gf", 192, 266.6, 107.6), ("efficientnet_b0", 384, 1459, 1752),
-              ("mobilenet_v2", 512, 1832, 2313), ("mnasnet1_0", 512, 2054, 2930)]
+              ("mobilenet_v2", 512, 1832, 2313), ("mnasnet1_0", 512, 2054, 2930),
+              # drawn later, by the hash of their names, from thirty that both have
+              ("regnet_y_16gf", 192, 264.4, 83.2), ("vgg11", 512, 826.0, 954.0), ("regnet_y_32gf", 128, 174.4, 66.3), ("mnasnet0_5", 512, 2847, 4680),
+              ("convnext_large", 96, 187.0, 187.9), ("convnext_small", 192, 489.8, 487.2), ("resnet34", 512, 1622, 2037),
+              ("densenet161", 128, 346.0, 399.2), ("vgg13_bn", 256, 468.4, 573.5), ("swin_b", 128, 279.7, 281.0), ("mnasnet0_75", 512, 2176, 3239),
+              ("regnet_x_400mf", 512, 2695, 1781)]
 EFFICIENT = DLE.format("Classification/ConvNets/efficientnet")
 
 
