@@ -64,6 +64,14 @@ static void fill_reading(struct builder *b, int64_t at)
     }
 }
 
+/* Each turn of the loop takes the host 115 us. */
+static void fill_slowly(struct builder *b, int64_t at)
+{
+    build_kernel(b, case_gemm, at, at + US(10), MS(2));
+    for (int i = 0; i < 68; i++)
+        build_kernel(b, i % 2 ? mul : add, at + US(2010 + 115 * i), at + US(2020 + 115 * i), US(2));
+}
+
 static struct builder with_looks(case_fill *of)
 {
     struct builder b = build_start();
@@ -95,6 +103,16 @@ TEST(test_average)
                                          "piecewise-work", US(25 * ROWS));
     ck_assert_ptr_null(o->remedy.object.place); /* nobody looked */
     case_said(o, CONDITION_FILLS, false);
+}
+
+/* The loop's own pauses go with it. */
+TEST(test_slow_loop)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.version", "2.14.1");
+    case_loop(&b, fill_slowly);
+    case_verdict(build_analyze(&b), "piecewise-work", RULE_FIRES);
+    ck_assert_int_gt(case_outcome(build_predict(&b), "piecewise-work")->saves_low_ns, MS(5));
 }
 
 /* Nothing but launches and waits fills the time, and all but one of the waits go. */

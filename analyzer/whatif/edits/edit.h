@@ -122,6 +122,7 @@ struct edit {
             /* The fused kernel moves between these shares of the bytes; 0, 0: not known. */
             double good, bad;
             bool within; /* the fused work consists of steps inside operators that stay */
+            bool loop;   /* a loop of the program launches it, which goes with its pauses */
         } fuse;
         struct {
             /* A convolution may take this share of its time with a better algorithm; 0: the library

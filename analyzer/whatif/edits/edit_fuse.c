@@ -62,6 +62,19 @@ static double filled(const struct graph *g, uint32_t task)
     return fmax(blocks / (double)processors, ASSUMED_FILLED);
 }
 
+/* Removes the host's time between two removed launches: the loop's own work. A pause from
+ * QUERY_OWN_WORK_NS on is something else, which stays. */
+static void drop_loop(const struct graph *g, struct plan *p, uint32_t i)
+{
+    uint32_t call = g->tasks[i].issue;
+    uint32_t pause = call == TASK_NONE ? TASK_NONE : g->tasks[call].prev;
+    uint32_t before = pause == TASK_NONE ? TASK_NONE : g->tasks[pause].prev;
+    if (before != TASK_NONE && g->tasks[pause].kind == TASK_HOST_GAP &&
+        g->tasks[before].kind == TASK_HOST_API && p->dur[before] == 0 &&
+        g->tasks[pause].dur_ns < QUERY_OWN_WORK_NS)
+        p->dur[pause] = 0;
+}
+
 /* The first kernel of a step takes over the work of the others. The shortest kernel is nearly all
  * fixed cost, which a fused kernel pays once. The rest is transfer of bytes, and a fused kernel
  * reaches the full rate where single kernels leave multiprocessors empty. Several passes become
@@ -100,6 +113,8 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
         double rest = one || x->at.gone_marks ? draw_between(d, 1, filled(g, i), 1) : bytes;
         p->dur[first] += p->dur[i] > spared ? (int64_t)((double)(p->dur[i] - spared) * rest) : 0;
         edit_drop_with(g, p, i, pause);
+        if (x->fuse.loop)
+            drop_loop(g, p, i);
     }
 }
 

@@ -53,7 +53,7 @@ static void check_piecewise_work(const struct facts *f, struct arena *arena, str
     if (!p.op_marks || count < QUERY_PIECES_LEAST || cost * QUERY_WORTH < f->step_ns)
         return;
     add_evidence(f, o, &p);
-    o->edit = (struct edit){.kind = &edit_fuse, .at.op_marks = p.op_marks};
+    o->edit = (struct edit){.kind = &edit_fuse, .at.op_marks = p.op_marks, .fuse.loop = true};
     if (p.answers)
         o->edit.at.call_marks = p.call_marks;
     o->remedy.object.place = p.line.place;
