@@ -23,7 +23,10 @@ void outcome_in_program(const struct facts *f, struct arena *arena, struct outco
 {
     const struct program_facts *facts = &o->rule->program;
     struct remedy *r = &o->remedy;
+    const char *compile = timeline_meta(f->tl, FACT_TORCH_COMPILE);
     r->conditions[CONDITION_COMPILED] = query_fused_by_compiler(f);
+    r->conditions[CONDITION_GRAPHS_ASKED] =
+        compile && (strstr(compile, "'reduce-overhead'") || strstr(compile, "'max-autotune'"));
     if (r->object.kind != o->rule->remedy.object.kind) /* these facts describe another object */
         return;
     if (facts->line && !r->object.place)

@@ -13,6 +13,12 @@ const struct dialect dialect_any = {
                 "process, a library that computes outside Python)}{!computes:it waits there and "
                 "computes nothing: wait less often, or begin it earlier, in a thread or a process "
                 "of its own}; what of it every {?window:run}{!window:step} needs stays",
+            [ACTION_MOVE_TO_PROCESS] =
+                "Python computes in one thread of a process at a time: do that work in another "
+                "process (multiprocessing), less often, or in a library that computes outside "
+                "Python",
+            [ACTION_KEEP_RESULTS] = "keep its results: the same weights give the same result for "
+                                    "the same input; leave out what nobody uses",
             [ACTION_COMPUTE_BY_MORE_THREADS] =
                 "OMP_NUM_THREADS={threads}, or torch.set_num_threads({threads})",
             [ACTION_LOOK_AT_KERNEL] =

@@ -7,17 +7,20 @@ const struct dialect dialect_pytorch = {
     .base = &dialect_any,
     .hooked = true,
     .loader = {"DataLoader(...", "", "num_workers", ")", NULL},
-    .phrases = {{"autocast", "with torch.autocast('cuda', dtype=torch.bfloat16): ...{?has_tf32: "
-                             "around forward and loss}"},
-                {"compile",
-                 "{!compiled:torch.compile(model)}{?compiled:compile what torch.compile leaves "
-                 "out now (TORCH_LOGS=graph_breaks names it)}"},
-                {"compile_to_graphs", "torch.compile(model, mode='reduce-overhead')"},
-                {"fused_optimizer", "torch.optim.{optimizer|AdamW}(params, fused=True)"},
-                /* A call inside an installed package may not be the user's to change. */
-                {"package",
-                 "{?package:{package} waits ({place}); if that is not your code, look for its "
-                 "option that leaves this out (logs, timers, checks); if it is: }"}},
+    .phrases =
+        {{"autocast", "with torch.autocast('cuda', dtype=torch.bfloat16): ...{?has_tf32: "
+                      "around forward and loss}"},
+         {"compile", "{!compiled:torch.compile(model)}{?compiled:compile what torch.compile leaves "
+                     "out now (TORCH_LOGS=graph_breaks names it)}"},
+         {"compile_to_graphs", "{?graphs_asked:mend what keeps torch.compile from its CUDA graphs "
+                               "(TORCH_LOGS=perf_hints names "
+                               "it)}{!graphs_asked:{?compiled:mode='reduce-overhead' in the "
+                               "torch.compile call that is there}{!compiled:torch.compile(model, "
+                               "mode='reduce-overhead')}}"},
+         {"fused_optimizer", "torch.optim.{optimizer|AdamW}(params, fused=True)"},
+         /* A call inside an installed package may not be the user's to change. */
+         {"package", "{?package:{package} waits ({place}); if that is not your code, look for its "
+                     "option that leaves this out (logs, timers, checks); if it is: }"}},
     .words =
         {
             [ACTION_LOAD_IN_WORKERS] = "{loader num_workers prefetch_factor persistent_workers}",
@@ -154,6 +157,20 @@ const struct dialect dialect_pytorch = {
                 "torch._foreach_norm (an EMA: AveragedModel(model, "
                 "multi_avg_fn=get_ema_multi_avg_fn(0.999)) of torch.optim.swa_utils); of rows and "
                 "elements one operation on the whole tensor}}",
+            [ACTION_CALL_ONCE] =
+                "{?sequence:give it the whole sequence in one call: PyTorch's recurrent layers "
+                "loop inside}{?in_turn:what does not need the call before (an embedding, the "
+                "product of inputs and weights) can be computed for all {times} at once, before "
+                "the loop; torch.compile or a CUDA graph for the rest}{!sequence:{!in_turn:stack "
+                "the inputs of the {times} calls along the batch (torch.stack, flatten(0, 1)), "
+                "call it once, and unflatten the result}}",
+            [ACTION_KEEP_RESULTS] =
+                "{?same_input:what gets the same tensor again: call it once, "
+                "before the loop, and keep the result}{!same_input:{?frozen:compute its results "
+                "once for each sample (in a first "
+                "pass, or by a dictionary of what was seen) and keep them: the same sample gives "
+                "the same result in each epoch}{!frozen:if nobody uses the result, leave the call "
+                "out; if the same weights and inputs come again, keep it}}",
             [ACTION_DETACH_STATE] =
                 "state = state.detach() before the next step uses it, total += loss.detach(), and "
                 "backward() without retain_graph=True",

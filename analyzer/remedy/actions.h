@@ -48,10 +48,12 @@
     X(TRAIN_ON_GPU, "train_on_gpu", MOVE_HOST_WORK, NULL)                                          \
     X(WAIT_ASIDE, "wait_aside", MOVE_HOST_WORK, NULL)                                              \
     X(SHORTEN_LINE, "shorten_line", MOVE_HOST_WORK, NULL)                                          \
+    X(MOVE_TO_PROCESS, "move_to_process", MOVE_HOST_WORK, NULL)                                    \
     X(FUSE_HOST_UPDATE, "fuse_host_update", MOVE_HOST_WORK, NULL)                                  \
     X(COMPILE_TO_GRAPHS, "compile_to_graphs", MOVE_HOST_WORK, NULL)                                \
     X(RUN_LESS_BETWEEN_LAUNCHES, "run_less_between_launches", MOVE_HOST_WORK, NULL)                \
     X(DO_AT_ONCE, "do_at_once", DO_AT_ONCE, NULL)                                                  \
+    X(CALL_ONCE, "call_once", DO_AT_ONCE, NULL)                                                    \
     X(MOVE_RARE_WORK, "move_rare_work", MOVE_RARE_WORK, NULL)                                      \
     X(COMPILE_ONCE, "compile_once", MOVE_RARE_WORK, NULL)                                          \
     X(DETACH_STATE, "detach_state", DETACH_STATE, NULL)                                            \
@@ -111,6 +113,7 @@
 #define ACTIONS_OF_TRAINING(X)                                                                     \
     X(KEEP_ACTIVATIONS, "keep_activations", KEEP_ACTIVATIONS, "checkpoint=0")                      \
     X(EVALUATE_WITHOUT_GRADIENTS, "evaluate_without_gradients", EVALUATE_WITHOUT_GRADIENTS, NULL)  \
+    X(KEEP_RESULTS, "keep_results", KEEP_RESULTS, NULL)                                            \
     X(FUSE_OPTIMIZER, "fuse_optimizer", FUSE_OPTIMIZER, "optimizer=fused")                         \
     X(UPDATE_BY_LISTS, "update_by_lists", FUSE_OPTIMIZER, "optimizer=foreach")                     \
     X(WRITE_UPDATE_BY_LISTS, "write_update_by_lists", FUSE_OPTIMIZER, NULL)                        \

@@ -54,6 +54,7 @@ struct remedy_object {
     X(DTYPE, "dtype")               /* "bf16" */                                                   \
     X(TF32_SAVES, "tf32_saves")     /* what TF32 alone saves, e.g. "44.6 ms" */                    \
     X(RANKS, "ranks")               /* e.g. "rank 3", "ranks 4 to 7" */                            \
+    X(TIMES, "times")               /* calls in one forward pass */                                \
     X(CAUSE, "cause")               /* why a rank is late: "work", "gpu", "host", "unknown" */
 
 /* Conditions that hold besides. X(NAME, ID): CONDITION_NAME in C, ID in templates and in JSON. */
@@ -98,7 +99,13 @@ struct remedy_object {
     X(ONE_BY_ONE, "one_by_one")             /* add workers one by one, up to the free cores */     \
     X(TOGETHER, "together")                 /* several ranks are late for the same reason */       \
     X(MAYBE_PIPELINE, "maybe_pipeline")     /* the exchanges may be those of pipeline stages */    \
-    X(COMPILED, "compiled")                 /* a compiler makes many of the program's kernels */
+    X(COMPILED, "compiled")                 /* a compiler makes many of the program's kernels */   \
+    X(GRAPHS_ASKED, "graphs_asked")         /* ... and was asked for CUDA graphs */                \
+    X(IN_TURN, "in_turn")                   /* each call gets what the one before computed */      \
+    X(SEQUENCE, "sequence")                 /* ... and takes whole sequences as well */            \
+    X(FROZEN, "frozen")                     /* no weight of it learns or changes */                \
+    X(SAME_INPUT, "same_input")             /* it gets the same tensors again */                   \
+    X(NO_SYNC_USED, "no_sync_used")         /* the program calls no_sync() */
 
 enum param {
 #define X(name, id) PARAM_##name,

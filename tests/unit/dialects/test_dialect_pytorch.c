@@ -32,6 +32,35 @@ TEST(loaders)
     says(&dialect_pytorch, said, sizeof said / sizeof *said);
 }
 
+/* A program that compiles is not told to compile. */
+TEST(graphs)
+{
+    static const struct said said[] = {
+        {{.action = ACTION_LAUNCH_AS_GRAPH},
+         "torch.compile(model, mode='reduce-overhead'), or "
+         "torch.cuda.graphs.make_graphed_callables; a larger batch helps as well"},
+        {{.action = ACTION_LAUNCH_AS_GRAPH, .conditions[CONDITION_COMPILED] = true},
+         "mode='reduce-overhead' in the torch.compile call that is there, or "
+         "torch.cuda.graphs.make_graphed_callables; a larger batch helps as well"},
+        {{.action = ACTION_LAUNCH_AS_GRAPH,
+          .conditions = {[CONDITION_COMPILED] = true, [CONDITION_GRAPHS_ASKED] = true}},
+         "mend what keeps torch.compile from its CUDA graphs (TORCH_LOGS=perf_hints names it), or "
+         "torch.cuda.graphs.make_graphed_callables; a larger batch helps as well"},
+    };
+    says(&dialect_pytorch, said, sizeof said / sizeof *said);
+}
+
+/* no_sync() that is there already, but around too little. */
+TEST(exchanges)
+{
+    static const struct said said[] = {
+        {{.action = ACTION_EXCHANGE_ONCE, .conditions[CONDITION_NO_SYNC_USED] = true},
+         "no_sync() has no effect on a forward pass outside of it: put model(part) inside, too, of "
+         "all parts but the last"},
+    };
+    says(&dialect_pytorch, said, sizeof said / sizeof *said);
+}
+
 TEST(precision)
 {
     static const struct said said[] = {

@@ -111,6 +111,7 @@ static void check_no_sync(const struct facts *f, struct arena *arena, struct out
                          ms(packing), "ms", NULL);
     o->error_class = ERROR_STRUCTURAL;
     o->edit = (struct edit){.kind = &edit_remove, .at.op_marks = n.marks};
+    o->remedy.conditions[CONDITION_NO_SYNC_USED] = timeline_meta(f->tl, FACT_TORCH_DDP_NO_SYNC);
     outcome_fires(
         o, gain,
         arena_printf(arena,
