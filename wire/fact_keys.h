@@ -49,6 +49,8 @@
 #define FACT_TORCH_COMPILE                  "torch.compile"
 #define FACT_TORCH_CUDA_GRAPH               "torch.cuda_graph"
 #define FACT_TORCH_MODULE_RANGES            "torch.module_ranges"
+#define FACT_TORCH_MODULES_REPEATED         "torch.modules.repeated"
+#define FACT_TORCH_MODULES_FROZEN           "torch.modules.frozen"
 #define FACT_TORCH_DDP                      "torch.ddp"
 #define FACT_TORCH_DDP_WHERE                "torch.ddp.where"
 #define FACT_TORCH_DDP_BUFFERS              "torch.ddp.buffers"

@@ -8,6 +8,7 @@ gpuprof_data.py     data loading
 gpuprof_train.py    steps, backward, optimizer, precision, settings
 gpuprof_ranks.py    DDP, FSDP, DeepSpeed, process groups
 gpuprof_switches.py which line set a switch, and debugging aids that are on
+gpuprof_calls.py    modules: names, repeated calls, those that do not learn
 gpuprof_apply.py    settings
 gpuprof_compile.py  torch.compile
 gpuprof_modules.py  a range for each call of a module, on request (GPUPROF_MODULES=1)
@@ -279,7 +280,7 @@ def install(module, itself):
     torch, this = module, itself
     torch_folder = os.path.dirname(module.__file__) + os.sep
     only_steps = os.environ.get("GPUPROF_HOOK") == "steps"
-    for name in ("facts", "apply", "data", "compile", "switches", "ranks", "train"):
+    for name in ("facts", "apply", "data", "compile", "switches", "ranks", "calls", "train"):
         load(name)
     hook_torch()
     awaited = {**here["data"].awaited(), **here["train"].awaited()}

@@ -1,5 +1,4 @@
 """Steps, backward passes, optimizer, precision and settings of a training program."""
-import os
 import sys
 
 facts = hook.here["facts"]
@@ -8,6 +7,7 @@ torch = hook.torch
 apply = hook.here["apply"]
 switched = hook.here["switches"]
 ranks = hook.here["ranks"]
+calls = hook.here["calls"]
 
 
 # ---- steps and the optimizer ------------------------------------------------------------------
@@ -32,7 +32,7 @@ def first_step(optimizer, *_, **__):
     switched.at_first_step()
     if of_all:
         hook_late()
-    guarded(look_for_modules)()
+    guarded(calls.look)()
 
 
 @guarded
@@ -122,54 +122,6 @@ def hook_optimizer(module):
 backwards = 0
 
 
-named, outermost = set(), set()  # ids of modules
-# Attribute names of DistributedDataParallel and of torch.compile.
-MOST_NAMED, WRAPPED = 8192, ("module", "_orig_mod")
-undo_look = None  # ends our watch of module calls; None while we do not watch them
-
-
-def name_modules(root):
-    """Tells the agent the name of each module within the outermost one."""
-    outermost.add(id(root))
-    below = [("", root)]
-    while below and len(named) < MOST_NAMED:
-        name, one = below.pop()
-        kind = type(one).__name__
-        named.add(id(one))
-        hook.agent.gpuprof_hook_module(id(one), hook.encoded(f"{name} ({kind})" if name else kind))
-        below.extend((f"{name}.{part}" if name and name not in WRAPPED else part, child)
-                     for part, child in one.__dict__.get("_modules", {}).items()
-                     if child is not None and id(child) not in named)
-
-
-@guarded
-def called(module, *_, **__):
-    if id(module) not in named:
-        name_modules(module)
-    elif id(module) in outermost:
-        stop_looking()
-
-
-def stop_looking():
-    global undo_look
-    if undo_look:
-        undo_look()
-        undo_look = None
-
-
-def look_for_modules():
-    """Learns the modules from their calls, until an outermost module is called again. Not if a compiler
-    may trace the calls. The calls are watched in place: a forward hook would change the program's stack."""
-    global undo_look
-    here = sys.modules.get("torch.nn.modules.module")
-    if (undo_look or facts.TORCH_COMPILE in hook.known or sys.version_info < (3, 11)
-            or os.environ.get("GPUPROF_LINES") == "0" or not hasattr(here, "Module")):
-        return
-    undo_look = wrap(here.Module, "__call__", hook.NOTE, note=called)
-    if stop_looking not in hook.undo_at_compile:
-        hook.undo_at_compile.append(stop_looking)
-
-
 def know_node(args):
     """Tells the agent the node at which the backward pass begins, from which launches in it find
     their forward calls."""
@@ -189,6 +141,7 @@ def note_backward(*args, **__):
     backwards += 1
     if backwards <= 3 and not hook.only_steps:
         know_node(args)
+    calls.at_backward()
     if backwards <= 3 and torch.is_anomaly_enabled():
         fact(facts.TORCH_ANOMALY_MODE, "True")
     if backwards == 30:  # a profiler for a few steps has ended by now

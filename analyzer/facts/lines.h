@@ -23,6 +23,8 @@ enum lines_of {
     LINES_WAITS,   /* waits of the training thread for the GPU, in synchronising calls. Per step */
     LINES_WORKERS, /* time of the loader's worker processes to make batches. Per batch */
     LINES_OTHER,   /* the longer steps with other work that are left out. Per such step */
+    LINES_THREADS, /* what other threads of Python compute while the training thread sleeps on a
+                      lock in the time of LINES_STEP. Per step */
     LINES_KINDS
 };
 

@@ -80,7 +80,8 @@ void json_lines(struct json_tree *j, const struct advice *a)
     static const char *const key[LINES_KINDS] = {[LINES_STEP] = "step",
                                                  [LINES_WAITS] = "waits",
                                                  [LINES_WORKERS] = "workers",
-                                                 [LINES_OTHER] = "other_steps"};
+                                                 [LINES_OTHER] = "other_steps",
+                                                 [LINES_THREADS] = "threads"};
     const struct gpu_lines *gpu = facts_gpu_lines(a->facts);
     int64_t looks = facts_line_looks(a->facts);
     if (looks == 0 && gpu->count == 0)

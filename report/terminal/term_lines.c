@@ -57,6 +57,7 @@ void term_lines(const struct terminal *t, const struct advice *a, size_t most)
     write_gpu(t, f, most);
     snprintf(head, sizeof head, "Lines that wait for the GPU, %s", scope_words(f)->per);
     write_list(t, facts_lines(f, LINES_WAITS), head, most);
+    write_list(t, facts_lines(f, LINES_THREADS), "Lines of threads that the step waits for", most);
     write_list(t, facts_lines(f, LINES_WORKERS), "Lines of the loader's workers, per batch", most);
     write_list(t, facts_lines(f, LINES_OTHER), "Lines of the longer steps that do not count", most);
 }

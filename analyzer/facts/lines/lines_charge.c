@@ -3,6 +3,7 @@
  * spread evenly between the first and the last. */
 #include "analyzer/facts/lines/lines_parts.h"
 
+#include "analyzer/facts/limits.h"
 #include "analyzer/facts/passes.h"
 #include "base/vec.h"
 
@@ -151,17 +152,27 @@ static bool is_idle(enum part part)
     return false;
 }
 
+/* The stretches of LINES_STEP. False: out of memory. */
+static bool find_idle(const struct facts *f, struct stretches *at)
+{
+    bool ok = true;
+    for (size_t i = 0; i < f->gap_count && ok; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step != TL_NONE && f->steps.at[g->step].used && is_idle(g->part))
+            ok = add(at, g->start_ns, g->end_ns, g->part);
+    }
+    for (size_t i = 0; f->on_cpu && i < f->steps.count && ok; i++)
+        if (f->steps.at[i].used)
+            ok = add(at, f->steps.at[i].start_ns, f->steps.at[i].end_ns, PART_OTHER);
+    return ok;
+}
+
 static int charge_gaps(struct pass *p)
 {
     const struct facts *f = p->f;
     struct stretches at = {0};
     int64_t part_ns[PART_COUNT] = {0};
-    bool ok = true;
-    for (size_t i = 0; i < f->gap_count && ok; i++) {
-        const struct gap *g = &f->gaps[i];
-        if (g->step != TL_NONE && f->steps.at[g->step].used && is_idle(g->part))
-            ok = add(&at, g->start_ns, g->end_ns, g->part);
-    }
+    bool ok = find_idle(f, &at);
     for (size_t i = 0; i < IDLE; i++)
         part_ns[idle[i]] = f->breakdown_ns[idle[i]];
     int rc = ok ? charge_main(p, &at, part_ns, LINES_STEP) : -1;
@@ -267,6 +278,64 @@ static int charge_workers(struct pass *p)
     return lines_sum(p->f, p->stacks, p->charged, part_ns, &f->lines->of[LINES_WORKERS]);
 }
 
+/* ---- other threads ---- */
+
+/* Adds the part of each idle stretch in which the training thread sleeps on a lock, as it does
+ * while another thread has Python's. False: out of memory. */
+static bool find_asleep(const struct pass *p, const struct stretches *steps, struct stretches *at)
+{
+    const struct timeline *t = p->f->tl;
+    bool ok = true;
+    for (size_t i = 0; i < t->stack_sample_count && ok; i++) {
+        const struct row_stack_sample *s = &t->stack_samples[i];
+        int64_t from = s->start_ns - FACTS_TOGETHER_NS, to = s->end_ns + FACTS_TOGETHER_NS;
+        if (p->stack_of[i] == TL_NONE || does_of(p, s, p->stack_of[i]) != LINE_SLEEPS ||
+            strcmp(tl_text(t, s->call), "futex") != 0 ||
+            timeline_thread_index(t, s->thread) != p->f->steps.main_thread)
+            continue;
+        for (size_t k = first_after(steps, from); k < steps->n && steps->at[k].start_ns <= to && ok;
+             k++) {
+            const struct stretch *x = &steps->at[k];
+            ok = add(at, x->start_ns > from ? x->start_ns : from, x->end_ns < to ? x->end_ns : to,
+                     (enum part)WAITS);
+        }
+    }
+    return ok;
+}
+
+/* True for a look at a thread of the training process that runs Python beside the training. */
+static bool is_beside(const struct pass *p, size_t sample)
+{
+    const struct timeline *t = p->f->tl;
+    const struct row_stack_sample *s = &t->stack_samples[sample];
+    uint32_t thread = timeline_thread_index(t, s->thread), main = p->f->steps.main_thread;
+    return p->stack_of[sample] != TL_NONE && s->looks > 0 &&
+           (s->state == STACK_RUNNING || s->state == STACK_READY) && thread != TL_NONE &&
+           thread != main && t->threads[thread].process == t->threads[main].process;
+}
+
+/* Charges what other threads compute in Python while the training thread sleeps on a lock. */
+static int charge_threads(struct pass *p)
+{
+    struct facts *f = p->f;
+    struct stretches steps = {0}, at = {0};
+    int64_t part_ns[PART_COUNT] = {0}, looks = 0;
+    bool ok = find_idle(f, &steps) && find_asleep(p, &steps, &at);
+    forget_charged(p);
+    for (size_t i = 0; i < f->tl->stack_sample_count && at.n && ok; i++)
+        if (is_beside(p, i))
+            charge_sample(p, &f->tl->stack_samples[i], p->stack_of[i], &at);
+    for (size_t i = 0; i < f->tl->stack_count; i++)
+        looks += p->stacks[i].line == TL_NONE ? 0 : p->charged[i].all;
+    const struct lines *step = &f->lines->of[LINES_STEP];
+    double share = step->looks > looks ? (double)looks / (double)step->looks : 1;
+    part_ns[WAITS] = looks ? (int64_t)(share * (double)step->ns) : 0;
+    int rc = ok ? lines_sum(f, p->stacks, p->charged, part_ns, &f->lines->of[LINES_THREADS]) : -1;
+    vec_release(&steps);
+    vec_release(&at);
+    return rc;
+}
+
 /* ---- the pass ---- */
 
 static int begin(struct pass *p)
@@ -309,6 +378,8 @@ int lines_measure(struct facts *f, struct err *e)
         rc = charge_other_steps(&p);
     if (rc == 0)
         rc = charge_workers(&p);
+    if (rc == 0)
+        rc = charge_threads(&p);
     free(p.stacks);
     free(p.charged);
     free(p.stack_of);

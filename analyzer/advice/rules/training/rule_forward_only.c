@@ -1,0 +1,211 @@
+/* Fires if much of the step is forward computing that no backward pass goes back through. */
+#include "analyzer/advice/rule.h"
+#include "analyzer/advice/rules/limits.h"
+#include "analyzer/facts/lines.h"
+#include "analyzer/queries/kernels/modules.h"
+#include "analyzer/queries/training/eval.h"
+#include "wire/fact_keys.h"
+
+#include <string.h>
+
+/* Work of one line of the program, or of the frozen module. */
+struct work {
+    int64_t own_ns, backward_ns;
+    bool computes; /* products, convolutions, attention */
+};
+
+struct pass {
+    const struct facts *f;
+    const bool *evaluating; /* by call: it belongs to an evaluation; NULL: none */
+    struct work *lines;     /* by index in timeline.stacks, at the first row with this line */
+    uint32_t *first;        /* by index in timeline.stacks: that row */
+    struct work module;
+    bool *marks;
+    struct query_module frozen;
+};
+
+static bool same_line(const struct row_stack *x, const struct row_stack *y)
+{
+    return x->file == y->file && x->function == y->function && x->line == y->line;
+}
+
+/* A line has a row for each module in which it runs. Lines are found by launches, which have few. */
+static uint32_t first_row(struct pass *p, uint32_t stack)
+{
+    const struct timeline *t = p->f->tl;
+    if (!p->first[stack]) {
+        uint32_t i = 0;
+        while (!same_line(&t->stacks[i], &t->stacks[stack]))
+            i++;
+        p->first[stack] = i + 1;
+    }
+    return p->first[stack] - 1;
+}
+
+/* The first row of the op's line; TL_NONE if it does not count. */
+static uint32_t line_of(struct pass *p, uint32_t op)
+{
+    const struct op *o = &p->f->tl->ops[op];
+    uint32_t line = tl_op_line(p->f->tl, op);
+    bool counts = line && query_used(p->f, op) && o->api != TL_NONE &&
+                  query_is_optimizer(p->f, op) == QUERY_NO &&
+                  !(p->evaluating && p->evaluating[o->api]);
+    return counts ? first_row(p, tl_line_stack(line)) : TL_NONE;
+}
+
+static void add_work(struct work *w, const struct op *o, bool own)
+{
+    *(own ? &w->own_ns : &w->backward_ns) += o->end_ns - o->start_ns;
+    w->computes |= own && (o->class.family == FAMILY_GEMM || o->class.family == FAMILY_CONV ||
+                           o->class.family == FAMILY_ATTENTION);
+}
+
+static void sum_work(struct pass *p)
+{
+    const struct timeline *t = p->f->tl;
+    for (uint32_t i = 0; i < t->op_count; i++) {
+        uint32_t at = line_of(p, i);
+        if (at == TL_NONE)
+            continue;
+        bool own = tl_line_way(tl_op_line(t, i)) == SPOOL_LINE_OWN;
+        add_work(&p->lines[at], &t->ops[i], own);
+        if (p->frozen.name[0] && query_in_module(p->f, &p->frozen, i))
+            add_work(&p->module, &t->ops[i], own);
+    }
+}
+
+/* True if it computes forward, and has no backward pass. */
+static bool alone(const struct work *w)
+{
+    return w->computes && w->backward_ns * RULES_NO_BACKWARD < w->own_ns;
+}
+
+/* The line with most such work. TL_NONE: none. */
+static uint32_t largest(const struct pass *p)
+{
+    uint32_t best = TL_NONE;
+    for (uint32_t i = 0; i < p->f->tl->stack_count; i++)
+        if (alone(&p->lines[i]) && (best == TL_NONE || p->lines[i].own_ns > p->lines[best].own_ns))
+            best = i;
+    return best;
+}
+
+static enum query_take takes(const struct facts *f, uint32_t op, const void *marks)
+{
+    (void)f;
+    return ((const bool *)marks)[op] ? QUERY_ALL : QUERY_NO;
+}
+
+/* Marks the work of the frozen module, if it has no backward pass, else that of the largest line
+ * without one. *most: that line, TL_NONE for the module. False: there is neither. */
+static bool mark(struct pass *p, uint32_t *most)
+{
+    bool module = alone(&p->module);
+    *most = module ? TL_NONE : largest(p);
+    if (!module)
+        p->frozen = (struct query_module){.name = ""};
+    for (uint32_t i = 0; i < p->f->tl->op_count && (module || *most != TL_NONE); i++) {
+        uint32_t at = line_of(p, i);
+        p->marks[i] =
+            at != TL_NONE && (module ? query_in_module(p->f, &p->frozen, i) : at == *most);
+    }
+    return module || *most != TL_NONE;
+}
+
+/* True if some line has a backward pass: else nothing is trained here. */
+static bool trains(const struct pass *p)
+{
+    for (uint32_t i = 0; i < p->f->tl->stack_count; i++)
+        if (p->lines[i].backward_ns > 0)
+            return true;
+    return false;
+}
+
+/* "train.py:9" */
+static const char *place_of(const struct facts *f, uint32_t stack)
+{
+    const struct gpu_lines *g = facts_gpu_lines(f);
+    const struct row_stack *s = &f->tl->stacks[stack];
+    for (size_t i = 0; i < g->count; i++)
+        if (same_line(&f->tl->stacks[g->at[i].stack], s))
+            return g->at[i].place;
+    return NULL;
+}
+
+static const char *summary(const struct facts *f, struct arena *arena, const struct pass *p,
+                           const char *place, int64_t cost)
+{
+    const char *what =
+        p->frozen.name[0]
+            ? arena_printf(arena, "the forward pass of %s, which does not learn%s", p->frozen.name,
+                           p->frozen.same_input ? ", some of it for the same tensor again" : "")
+            : "forward computing that no backward pass goes back through";
+    return arena_printf(arena, "%s of %s %s are %s%s%s", time_text(arena, cost),
+                        time_text(arena, f->step_ns), scope_words(f)->per, what,
+                        place ? ", at " : "", place ? place : "");
+}
+
+static bool cannot_tell(const struct facts *f, struct outcome *o)
+{
+    if (facts_gpu_lines(f)->count > 0)
+        return false;
+    o->verdict = RULE_CANNOT_TELL;
+    o->why = "not recorded: from which lines work comes, and which of them have a backward pass "
+             "(gpuprof run records it of PyTorch programs)";
+    return true;
+}
+
+static void check_forward_only(const struct facts *f, struct arena *arena, struct outcome *o)
+{
+    int64_t evaluations;
+    struct pass p = {.f = f, .frozen = query_module_of(f->tl, FACT_TORCH_MODULES_FROZEN)};
+    uint32_t most;
+    if (cannot_tell(f, o))
+        return;
+    p.evaluating = query_evaluating(f, arena, &evaluations);
+    p.lines = arena_array(arena, f->tl->stack_count + 1, sizeof *p.lines);
+    p.first = arena_array(arena, f->tl->stack_count + 1, sizeof *p.first);
+    p.marks = arena_array(arena, f->tl->op_count + 1, sizeof *p.marks);
+    o->why = "nearly all forward computing has a backward pass";
+    if (!p.lines || !p.first || !p.marks)
+        return;
+    sum_work(&p);
+    if (!trains(&p) || !mark(&p, &most))
+        return;
+    struct query_ops ops = query_ops_of(f, takes, p.marks);
+    int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns);
+    if (cost * QUERY_SOME < f->step_ns)
+        return;
+    const char *place = most == TL_NONE ? p.frozen.place : place_of(f, most);
+    outcome_evidence_per(o, "its GPU time", ms(per_step(f, ops.busy_ns)), "ms",
+                         "SELECT * FROM line_gpu_time LIMIT 20");
+    outcome_evidence_per(o, "its launches", (double)each_step(f, ops.count), "count", NULL);
+    o->remedy.object.place = place;
+    if (p.frozen.same_input)
+        o->title = arena_printf(arena, "Keep what %s computes from the same input", p.frozen.name);
+    else if (!p.frozen.name[0])
+        o->title = "Look at forward work without a backward pass";
+    o->remedy.conditions[CONDITION_FROZEN] = p.frozen.name[0];
+    o->remedy.conditions[CONDITION_SAME_INPUT] = p.frozen.same_input;
+    o->error_class = ERROR_RERUN_DECIDES; /* how much of it recurs is not known */
+    o->edit = (struct edit){.kind = &edit_remove, .at.op_marks = p.marks, .best_case = true};
+    outcome_fires(o, cost, summary(f, arena, &p, place, cost));
+    outcome_example_op(o, f->tl, ops.longest, "longest of it");
+}
+
+const struct rule rule_forward_only = {
+    .id = "forward-only",
+    .title = "Compute once what does not learn",
+    .needs = HAVE_KERNELS | HAVE_API | HAVE_STEPS,
+    .check = check_forward_only,
+    .looks_for = "Lines or modules with products, convolutions or attention in the forward pass "
+                 "and no work in the backward pass, a tenth of the step in all; modules of which "
+                 "no weight learns and no weight or buffer is written.",
+    .doc = "An encoder that does not learn gives the same result for the same input, in each step "
+           "or in each epoch: kept, its output costs a copy. A second forward pass whose result "
+           "nobody uses can go. A teacher, a target network or the scores before an update need "
+           "their forward pass where their weights or inputs change; the saving is a bound, since "
+           "the recording does not show which samples come again. Evaluation does not count.",
+    .remedy = {.action = ACTION_KEEP_RESULTS, .object.kind = OBJECT_CALL},
+    .tips = {{"frozen-features", "Compute the features of a frozen encoder once", NULL}},
+};

@@ -1,0 +1,58 @@
+/* Cases of the rule forward-only: when it fires, when it is silent, and when it cannot tell. No
+ * trainer plants it: their launches carry no lines of Python. */
+#include "tests/unit/rule_case.h"
+#include "tests/rules/launch_lines.h"
+
+/* Steps of 10 ms: an encoder for 4 ms, a head for 1 ms, and the backward pass of the head, for 2
+ * ms; `learns`: and of the encoder. */
+static struct builder loop(const char *frozen, bool learns)
+{
+    struct builder b = build_start();
+    int64_t encoder = line_in(&b, "encoder.0 (Linear)", "Net.forward", 9);
+    int64_t head = line_in(&b, "head (Linear)", "Net.forward", 12);
+    build_meta(&b, "torch.version", "2.14.1");
+    if (frozen)
+        build_meta(&b, "torch.modules.frozen", frozen);
+    launches_have_lines(&b, MS(100), MS(100 + 10 * CASE_STEPS) - 1);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100 + 10 * i);
+        launch_from(&b, SPOOL_LINE_OWN, encoder, at);
+        build_kernel(&b, case_gemm, at + US(10), at + US(20), MS(4));
+        launch_from(&b, SPOOL_LINE_OWN, head, at + US(30));
+        build_kernel(&b, case_gemm, at + US(40), at + MS(4.1), MS(1));
+        launch_from(&b, SPOOL_LINE_FORWARD, head, at + US(50));
+        build_kernel(&b, case_gemm, at + US(60), at + MS(5.2), MS(2));
+        if (learns)
+            launch_from(&b, SPOOL_LINE_FORWARD, encoder, at + US(70));
+        build_kernel(&b, case_gemm, at + US(80), at + MS(7.3), MS(2));
+        build_range(&b, "step", at, at + MS(10));
+    }
+    return b;
+}
+
+TEST(test_forward_only)
+{
+    struct builder b = loop("encoder (Encoder), same input at train.py:50", false);
+    const struct outcome *o = case_first(build_analyze(&b), "forward-only", MS(4));
+    ck_assert_str_eq(o->remedy.object.place, "train.py:50");
+    ck_assert(o->upper_bound);
+    ck_assert_str_eq(o->title, "Keep what encoder (Encoder) computes from the same input");
+    case_said(o, CONDITION_FROZEN, true);
+    case_said(o, CONDITION_SAME_INPUT, true);
+    ck_assert_msg(strstr(o->summary, "of encoder (Encoder), which does not learn, some of it "
+                                     "for the same tensor again, at train.py:50"),
+                  "%s", o->summary);
+    b = loop(NULL, false); /* a result that nobody uses */
+    o = case_verdict(build_analyze(&b), "forward-only", RULE_FIRES);
+    case_said(o, CONDITION_FROZEN, false);
+    ck_assert_str_eq(o->remedy.object.place, "train.py:9");
+}
+
+TEST(test_what_learns)
+{
+    struct builder b = loop(NULL, true);
+    case_verdict(build_analyze(&b), "forward-only", RULE_SILENT);
+    b = loop("head (Linear) at train.py:12", true); /* it has a backward pass all the same */
+    case_verdict(build_analyze(&b), "forward-only", RULE_SILENT);
+    case_verdict(case_advice(case_busy), "forward-only", RULE_CANNOT_TELL);
+}

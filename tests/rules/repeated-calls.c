@@ -1,0 +1,64 @@
+/* Cases of the rule repeated-calls: when it fires, when it is silent, and when it cannot tell. No
+ * trainer plants it: they have no modules. */
+#include "tests/unit/rule_case.h"
+#include "tests/rules/launch_lines.h"
+
+enum { CALLS = 10, EACH = 4 };
+
+/* Steps of 10 ms: CALLS calls, each with EACH kernels of `kernel_ns` that the host launches every
+ * 200 us, and a product behind them. */
+static struct builder loop(const char *told, int64_t kernel_ns)
+{
+    static const char *const names[EACH] = {"a", "b", "c", "d"};
+    struct builder b = build_start();
+    int64_t core = line_in(&b, "core (GRU)", "Policy.forward", 22);
+    int64_t head = line_in(&b, "head (Linear)", "Policy.forward", 30);
+    build_meta(&b, "torch.version", "2.14.1");
+    if (told)
+        build_meta(&b, "torch.modules.repeated", told);
+    launches_have_lines(&b, MS(100), MS(100 + 10 * CASE_STEPS) - 1);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100 + 10 * i);
+        launch_from(&b, SPOOL_LINE_OWN, core, at);
+        for (int k = 0; k < CALLS * EACH; k++)
+            build_kernel(&b, names[k % EACH], at + US(200 * k + 10), at + US(200 * k + 20),
+                         kernel_ns);
+        launch_from(&b, SPOOL_LINE_OWN, head, at + US(200 * CALLS * EACH));
+        build_kernel(&b, case_gemm, at + MS(8) + US(10), at + MS(8) + US(20), MS(1));
+        build_range(&b, "step", at, at + MS(10));
+    }
+    return b;
+}
+
+TEST(test_repeated_calls)
+{
+    struct builder b = loop("core (GRU), 10 times, in turn at train.py:22", US(5));
+    const struct outcome *o = case_first(build_analyze(&b), "repeated-calls", MS(8.9));
+    ck_assert_str_eq(o->remedy.object.place, "train.py:22");
+    case_measures(o, "calls of it in one forward pass", CALLS, 0);
+    case_said(o, CONDITION_SEQUENCE, true);
+    case_said(o, CONDITION_IN_TURN, false);
+    o = case_outcome(build_predict(&b), "repeated-calls");
+    ck_assert(!o->upper_bound && o->saves_low_ns > MS(4));
+    b = loop("core (Cell), 10 times, in turn at train.py:22", US(5)); /* one needs the other */
+    o = case_verdict(build_analyze(&b), "repeated-calls", RULE_FIRES);
+    case_said(o, CONDITION_IN_TURN, true);
+    ck_assert(case_outcome(build_predict(&b), "repeated-calls")->upper_bound);
+    b = loop("core (Cell), 10 times at train.py:22", US(5));
+    o = case_verdict(build_analyze(&b), "repeated-calls", RULE_FIRES);
+    case_said(o, CONDITION_IN_TURN, false);
+    case_said(o, CONDITION_SEQUENCE, false);
+}
+
+TEST(test_calls_that_are_worth_it)
+{
+    struct builder b = loop("core (GRU), 10 times at train.py:22", US(190)); /* long kernels */
+    case_verdict(build_analyze(&b), "repeated-calls", RULE_SILENT);
+    b = loop("head (Linear), 10 times at train.py:30", US(5)); /* hardly any of the step */
+    case_verdict(build_analyze(&b), "repeated-calls", RULE_SILENT);
+    b = loop(NULL, US(5));
+    case_verdict(build_analyze(&b), "repeated-calls", RULE_SILENT);
+    b = build_start(); /* no modules */
+    case_loop(&b, case_busy);
+    case_verdict(build_analyze(&b), "repeated-calls", RULE_CANNOT_TELL);
+}
