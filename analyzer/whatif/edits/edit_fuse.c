@@ -35,7 +35,7 @@ static struct update update_of(const struct edit *x, const struct graph *g)
     struct update u = {0, INT64_MAX};
     uint32_t i;
     for (size_t n = 0; edit_next(x, g, &n, &i);) {
-        if (!fuses(x, g, i))
+        if (x->at.call_marks && !fuses(x, g, i))
             continue;
         if (g->tasks[i].dur_ns < u.least_ns)
             u.least_ns = g->tasks[i].dur_ns;
@@ -99,7 +99,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
             edit_drop_pause(g, p, i, 1);
         if (x->at.call_marks)
             edit_drop_call(x, g, p, i);
-        if (!fuses(x, g, i))
+        if (x->at.call_marks && !fuses(x, g, i))
             continue;
         if (x->at.gone_marks && x->at.gone_marks[g->tasks[i].source]) {
             edit_drop(g, p, i);
