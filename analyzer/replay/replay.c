@@ -399,6 +399,7 @@ static __attribute__((noinline)) uint32_t usual_tasks(const struct pass *x, uint
     struct replay *r = x->r;
     const uint8_t *way = r->way, *mark = x->p->mark;
     const uint32_t count = (uint32_t)x->g->count;
+    uint32_t *binds = r->bind;
     const int64_t *dur = x->p->dur, *loose = assumes(x, ASSUME_NO_EVENTS) ? x->g->loose_ns : NULL;
     int64_t *start = r->start, *end = r->end, *order = r->order, *step_end = r->step_end;
     unsigned odd = WAY_ODD | (assumes(x, ASSUME_STALLS_DATED) ? WAY_STALL : 0) |
@@ -406,6 +407,14 @@ static __attribute__((noinline)) uint32_t usual_tasks(const struct pass *x, uint
     for (; i < count && !(way[i] & odd) && !(mark[i] & ~PLAN_NODE); i++) {
         const struct task *t = &x->g->tasks[i];
         uint32_t bind = t->prev;
+        if (!(way[i] | mark[i]) && !loose) { /* the host goes on */
+            start[i] = order[t->lane] + t->prev_lag_ns + t->wait_ns;
+            end[i] = order[t->lane] = start[i] + dur[i];
+            binds[i] = bind;
+            if (end[i] > step_end[t->step])
+                step_end[t->step] = end[i];
+            continue;
+        }
         int64_t ready = order[t->lane] + (mark[i] ? prev_lag(x, t, i) : t->prev_lag_ns);
         int64_t rest = loose ? loose[i] : t->wait_ns;
         if (way[i] & WAY_GPU)
@@ -422,7 +431,7 @@ static __attribute__((noinline)) uint32_t usual_tasks(const struct pass *x, uint
             }
         }
         end[i] = order[t->lane] = done;
-        r->bind[i] = bind;
+        binds[i] = bind;
         if (way[i] & WAY_GPU) {
             r->tail[t->lane] = done;
             r->tail_task[t->lane] = i;
