@@ -2,6 +2,7 @@
  * trainer plants it: the trainers make one call for many pieces. */
 #include "tests/rules/gpu.h"
 #include "tests/unit/rule_case.h"
+#include "tests/rules/launch_lines.h"
 #include "tests/rules/stacks.h"
 
 enum { ROWS = 200 };
@@ -103,6 +104,21 @@ TEST(test_average)
                                          "piecewise-work", US(25 * ROWS));
     ck_assert_ptr_null(o->remedy.object.place); /* nobody looked */
     case_said(o, CONDITION_FILLS, false);
+}
+
+/* The line that launches says more than where the thread was found. */
+TEST(test_launching_line)
+{
+    struct builder b = with_looks(fill_average);
+    int64_t product = line_in(&b, "net (Linear)", "Net.forward", 3);
+    int64_t average = line_in(&b, "outside a module", "ema", 17);
+    launches_have_lines(&b, MS(100), MS(100 + 10 * CASE_STEPS) - 1);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        launch_from(&b, SPOOL_LINE_OWN, product, MS(100 + 10 * i));
+        launch_from(&b, SPOOL_LINE_OWN, average, MS(100 + 10 * i) + US(4005));
+    }
+    const struct outcome *o = case_verdict(build_analyze(&b), "piecewise-work", RULE_FIRES);
+    ck_assert_str_eq(o->remedy.object.place, "train.py:17");
 }
 
 /* The loop's own pauses go with it. */

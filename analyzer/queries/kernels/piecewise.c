@@ -1,6 +1,7 @@
 /* Finds runs of many small operations that one operation could replace, and sums them up. */
 #include "analyzer/queries/kernels/piecewise.h"
 
+#include "analyzer/facts/lines.h"
 #include "analyzer/queries/open.h"
 #include "analyzer/queries/waits.h"
 #include "base/vec.h"
@@ -164,6 +165,34 @@ static int64_t idle_before(const struct facts *f, const bool *marks)
     return ns;
 }
 
+/* The line from which most of the marked operations are launched, in steps whose launches carry
+ * lines. NULL texts: no line launches QUERY_LINE_SHARE of them. */
+static struct line_found launched_from(const struct facts *f, struct arena *arena,
+                                       const bool *marks)
+{
+    const struct timeline *t = f->tl;
+    const struct gpu_lines *g = facts_gpu_lines(f);
+    int64_t *counts = arena_array(arena, g->count + 1, sizeof *counts), all = 0;
+    size_t best = 0;
+    for (uint32_t i = 0; counts && g->count && i < t->op_count; i++) {
+        uint32_t line = marks[i] && facts_gpu_lines_sum(f, i) ? tl_op_line(t, i) : 0;
+        if (!line)
+            continue;
+        const struct row_stack *s = &t->stacks[tl_line_stack(line)];
+        size_t k = 0;
+        while (k < g->count &&
+               (g->at[k].number != s->line || t->stacks[g->at[k].stack].function != s->function ||
+                t->stacks[g->at[k].stack].file != s->file))
+            k++;
+        counts[k]++;
+        all++;
+        best = k < g->count && counts[k] > counts[best] ? k : best;
+    }
+    if (all < LINES_LEAST || (double)counts[best] < QUERY_LINE_SHARE * (double)all)
+        return (struct line_found){NULL, NULL};
+    return (struct line_found){g->at[best].place, g->at[best].function};
+}
+
 struct query_piecewise query_piecewise(const struct facts *f, struct arena *arena)
 {
     struct query_piecewise out = {.ops.longest = TL_NONE};
@@ -180,7 +209,9 @@ struct query_piecewise query_piecewise(const struct facts *f, struct arena *aren
         out.answers = p.answers;
         out.idle_ns = idle_before(f, p.marks);
         out.fills = p.fills * 100 > out.ops.count * QUERY_ALMOST_PCT;
-        out.line = facts_line_within(f, arena, p.within.at, p.within.n);
+        out.line = launched_from(f, arena, p.marks);
+        if (!out.line.place)
+            out.line = facts_line_within(f, arena, p.within.at, p.within.n);
     }
     vec_release(&p.within);
     return out;

@@ -79,8 +79,10 @@ const struct rule rule_piecewise_work = {
         "Operations on lists of tensors, or one on the whole tensor, do the same in a few "
         "launches. Python's max(), sum(), `in` and `if` of a tensor's elements read each of them, "
         "and "
-        "wait. torch.compile(model) does not reach such a loop. The line is the one where the "
-        "thread was found most often while it launched them.",
+        "wait. torch.compile(model) does not reach such a loop. The line is the one that "
+        "launches most of them, or, where launches carry no lines, the one where the thread was "
+        "found "
+        "most often meanwhile.",
     .remedy = {.action = ACTION_DO_AT_ONCE, .object.kind = OBJECT_CALL},
     .tips = {{"no-python-loops", "Do not loop over tensors or elements in Python", NULL}},
 };
