@@ -60,7 +60,7 @@ void moved_release(struct moved *m); /* removes the reserving file unless moved_
 
 /* Finds what a killed recording left. If the folder .gpuprof-XXXXXX of its spools still exists, the
  * file PATH.XXXXXX.partial beside it is kept, because only both together contain all that was
- * recorded. place_left returns the file's path, malloc'ed; NULL: there is none, or it is empty, or
+ * recorded. place_left returns the file's path, malloc'ed; NULL: there is none, or it is
  * still being written. place_remove_left removes it. */
 char *place_left(const char *spools);
 void place_remove_left(const char *partial);

@@ -165,7 +165,7 @@ char *place_left(const char *spools)
         struct stat st;
         if (!has_tag(f->d_name, spools_folder_tag(name)) ||
             fstatat(dirfd(d), f->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
-            st.st_size == 0 || writer(dirfd(d), f->d_name) != 0)
+            writer(dirfd(d), f->d_name) != 0)
             continue;
         if (asprintf(&found, "%s/%s", folder, f->d_name) < 0)
             found = NULL;

@@ -35,12 +35,17 @@ def roles(front):
     return found
 
 
-def is_there(pid):
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
-            return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
+def still_there(mark):
+    """The processes of this attempt, also those that nobody had seen: they have its mark in their environment."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                if mark in f.read().split(b"\0"):
+                    found.append(int(pid))
+        except OSError:
+            continue
+    return found
 
 
 def left_of(build):
@@ -71,7 +76,9 @@ def is_counted(found, expected):
 
 def attempt(build, which, seconds, expected):
     """What is wrong, '' = nothing."""
+    build.env["KILLS_ATTEMPT"] = mark = f"{os.getpid()}-{time.monotonic_ns()}"
     run = start(build)
+    del build.env["KILLS_ATTEMPT"]
     time.sleep(seconds)
     seen = roles(run.pid)
     killed = [role for role in which if role in seen]
@@ -82,9 +89,8 @@ def attempt(build, which, seconds, expected):
             pass
     out, err = run.communicate(timeout=120)
     end = time.monotonic() + 30
-    while any(is_there(pid) for pid in seen.values()) and time.monotonic() < end:
-        time.sleep(0.02)
-    stays = [role for role, pid in seen.items() if is_there(pid)]
+    while (stays := still_there(f"KILLS_ATTEMPT={mark}".encode())) and time.monotonic() < end:
+        time.sleep(0.05)
     steps, ended = len(re.findall(r"^step +\d+ .*\)$", out, re.M)), "median_step_ms=" in out
     found = left_of(build)
     what = f"{'+'.join(killed)} after {seconds:.3f} s, {steps} steps, status {run.returncode}, {err!r}: "

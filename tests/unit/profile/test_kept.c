@@ -116,6 +116,15 @@ TEST(test_nothing_was_committed)
     remove_all();
 }
 
+/* The first transaction was taken back: an empty file is left, which goes with its spools. */
+TEST(test_an_empty_file_goes_too)
+{
+    leave(0);
+    ck_assert_int_eq(truncate(partial, 0), 0);
+    remove_all();
+    ck_assert_int_eq(access(partial, F_OK), -1);
+}
+
 /* Another recording of that name leaves it alone, as long as its spools are there. */
 TEST(test_stays_with_its_spools)
 {
