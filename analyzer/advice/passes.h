@@ -22,6 +22,13 @@ bool predict_open_to(const struct outcome *o);
 struct span_ns predict_span(const struct advice *a, struct engine *x,
                             const struct outcome *const *o, size_t n);
 int64_t predict_saved(struct engine *x, const struct outcome *const *o, size_t n);
+/* predict.c: widens the predicted interval of a finding by what the ledger of real cards shows. */
+struct span_ns predict_calibrated(const struct advice *a, struct engine *x, const struct outcome *o,
+                                  struct span_ns s);
+/* predict_lesser.c: `lesser` is the same finding, predicted for kind->lesser. Turns `o` into the
+ * one that saves more, and adds to its summary what the other saves. */
+void predict_lesser(struct advice *a, struct engine *x, struct outcome *o,
+                    const struct outcome *lesser);
 /* predict_stack.c: fills a->stack. predict_waits.c: adds to a finding about waits what its best
  * single wait saves. */
 void predict_stack(struct advice *a, struct engine *x);

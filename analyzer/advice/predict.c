@@ -119,31 +119,6 @@ static void explain_above(struct outcome *o, int64_t measured_ns)
                      (double)(o->saves_mid_ns - measured_ns) / 1e6, "ms", NULL);
 }
 
-/* Adds to a finding about FP32 what TF32 alone saves: one line that keeps the program's types,
- * while 16 bits need more work. */
-static void add_tf32(struct advice *a, struct engine *x, struct outcome *o)
-{
-    struct outcome tf32 = *o;
-    const struct outcome *one = &tf32;
-    if (!o->edit.kind->lesser(&o->edit, a->facts, &tf32.edit))
-        return;
-    struct span_ns s = predict_span(a, x, &one, 1);
-    if (negligible(a, s.mid_ns))
-        return;
-    const char *saves = time_text(&a->arena, s.mid_ns);
-    const char *high = time_text(&a->arena, s.high_ns);
-    const char *within =
-        s.low_ns > 0 ? arena_printf(&a->arena, "%s to %s", time_text(&a->arena, s.low_ns), high)
-                     : arena_printf(&a->arena, "at most %s", high);
-    bool more = query_of_pytorch(a->facts) && !negligible(a, s.mid_ns - o->saves_mid_ns);
-    o->summary = arena_printf(&a->arena, "%s. TF32 alone, which changes no types, saves %s (%s)%s",
-                              o->summary, saves, within,
-                              more ? ", more than 16 bits, whose casts take time" : "");
-    remedy_text(&o->remedy, PARAM_TF32_SAVES, saves);
-    o->remedy.conditions[CONDITION_TF32_FIRST] = more && !o->remedy.conditions[CONDITION_HAS_TF32];
-    outcome_evidence_per(o, "saved by TF32 alone,", (double)s.mid_ns / 1e6, "ms", NULL);
-}
-
 /* Limits the low end to the idle time of kind->sure_parts, which is sure to go. */
 static struct span_ns within_sure(const struct facts *f, const struct edit_kind *kind,
                                   struct span_ns s)
@@ -195,8 +170,6 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
         (int64_t)(past_miss(a, o->edit.kind, &o->widened_after) * (double)a->facts->step_ns);
     if (edit->kind->wait_by_wait && !negligible(a, o->saves_mid_ns))
         predict_waits(a, x, o);
-    if (edit->kind->lesser)
-        add_tf32(a, x, o);
     explain_above(o, measured_ns);
 }
 
@@ -263,7 +236,12 @@ static void predict_all(struct advice *a, struct engine *x)
         if (kind->wait_by_wait)
             o->edit.spared = spared_by(a, o);
         if (predict_open_to(o)) {
+            struct outcome lesser = *o;
             predict(a, x, o);
+            if (kind->lesser && kind->lesser(&o->edit, a->facts, &lesser.edit)) {
+                predict(a, x, &lesser);
+                predict_lesser(a, x, o, &lesser);
+            }
             if (crowded && kind->of_host && !o->rule->no_core)
                 keep_as_bound(o);
         } else if (o->verdict == RULE_FIRES && o->edit.best_case)
@@ -359,17 +337,21 @@ static void raise_bounds(struct advice *a, struct engine *x)
     }
 }
 
+struct span_ns predict_calibrated(const struct advice *a, struct engine *x, const struct outcome *o,
+                                  struct span_ns s)
+{
+    return widen_by_ledger(a, s, &o, 1, engine_within(engine_most(x, &o->edit), o->limit_ns));
+}
+
 /* Widens the predictions of findings by what the ledger of real cards shows. */
 static void calibrate(const struct advice *a, struct engine *x)
 {
     for (size_t i = 0; i < a->outcome_count; i++) {
         struct outcome *o = &a->outcomes[i];
-        const struct outcome *one = o;
         if (o->verdict != RULE_FIRES || !o->edit.kind || o->upper_bound || o->edit.best_case)
             continue;
         struct span_ns s = {o->saves_low_ns, o->saves_mid_ns, o->saves_high_ns, o->least_ns};
-        int64_t most = engine_within(engine_most(x, &o->edit), o->limit_ns);
-        struct span_ns wide = widen_by_ledger(a, s, &one, 1, most);
+        struct span_ns wide = predict_calibrated(a, x, o, s);
         o->ledger_low_ns = s.low_ns - wide.low_ns;
         o->ledger_high_ns = wide.high_ns - s.high_ns;
         o->saves_low_ns = wide.low_ns;

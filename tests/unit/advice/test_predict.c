@@ -78,9 +78,10 @@ TEST(tf32_comes_first_where_it_saves_more_than_16_bits)
         struct bench x = bench_start(MS(8.2), fill_fp32);
         const struct outcome *o = case_outcome(x.b.a, "tensor-cores");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
-        double saved = evidence(o, "saved by TF32 alone,");
-        ck_assert_double_gt(saved, 1);
-        ck_assert_int_eq(saved * 1e6 > (double)o->saves_mid_ns, first);
+        double other = evidence(o, first ? "saved by 16 bits," : "saved by TF32 alone,");
+        ck_assert_double_gt(other, first ? 0 : 1);
+        ck_assert_double_lt(other * 1e6, (double)o->saves_mid_ns); /* it predicts the better one */
+        ck_assert_int_eq(o->edit.precision.tf32, first);
         ck_assert_int_eq(strstr(o->summary, "more than 16 bits") != NULL, first);
         case_does(o, ACTION_MIX_PRECISION);
         ck_assert_ptr_nonnull(o->remedy.params[PARAM_TF32_SAVES].text);
