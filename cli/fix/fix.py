@@ -38,7 +38,10 @@ class Program:
         self.script = next((w for w in (command or "").split() if w.endswith(".py")), None)
 
     def source(self, name):
-        """Of "train.py" or "data/train.py"."""
+        """Of "train.py", "data/train.py", or a path from the root that leads below the folder."""
+        folder = os.path.realpath(self.folder) + os.sep
+        if os.path.realpath(name).startswith(folder) and os.path.isabs(name):
+            name = os.path.realpath(name)[len(folder):]
         found = [p for p in self.paths.get(os.path.basename(name), []) if ("/" + p).endswith("/" + name.lstrip("./"))]
         if len(found) != 1:
             raise CannotEdit(f"{len(found) or 'no'} files {name} in {self.folder}; --source names the program's folder")

@@ -126,10 +126,10 @@ def fresh(build):
     return tempfile.mkdtemp(dir=build.folder.name)
 
 
-def fixed(folder, *findings):
+def fixed(folder, *findings, script="train.py"):
     """(status, diff, what is said) of those findings about train.py in the folder."""
     out, said = io.TextIOWrapper(io.BytesIO(), "utf-8", "surrogateescape", newline=""), io.StringIO()
-    stdin, sys.stdin = sys.stdin, io.StringIO(json.dumps({"command": "python3 train.py", "findings": findings}))
+    stdin, sys.stdin = sys.stdin, io.StringIO(json.dumps({"command": f"python3 {script}", "findings": findings}))
     with redirect_stdout(out), redirect_stderr(said):
         status = fix.main(folder, "")
     sys.stdin = stdin
@@ -166,6 +166,10 @@ def together(build, checks):
     after = applied(folder, patch)
     checks.check(status == 0 and after.startswith("x = DataLoader(d, num_workers=2, persistent_workers=True, pin_memory=True)\n"),
                  "changes of one call", after)
+    whole = fixed(folder, finding("fuse_pointwise", 1, {}, [], None), script=os.path.join(folder, "train.py"))
+    checks.check("files" not in whole[2], "a program that was recorded by its whole path", whole[2])
+    other = fixed(folder, finding("fuse_pointwise", 1, {}, [], None), script="/elsewhere/train.py")
+    checks.check("no files /elsewhere/train.py" in other[2], "but not one of another folder", other[2])
     checks.check("line 4 has no end" in said, "a last line without an end is left", said)
 
 
