@@ -59,6 +59,8 @@
 #define FACT_TORCH_FSDP                     "torch.fsdp"
 #define FACT_TORCH_DEEPSPEED                "torch.deepspeed"
 #define FACT_TRANSFORMERS_GENERATE          "transformers.generate"
+/* The first losses, separated by blanks, if `gpuprof try` asked for them. */
+#define FACT_TORCH_LOSSES                   "torch.losses"
 #define FACT_TORCH_TRAINED_BY               "torch.trained_by"
 
 /* Facts about loader number N have the key FACT_TORCH_LOADER ".N." and one of these words. Those of

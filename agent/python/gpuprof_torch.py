@@ -11,6 +11,7 @@ gpuprof_switches.py which line set a switch, and debugging aids that are on
 gpuprof_calls.py    modules: names, repeated calls, those that do not learn
 gpuprof_apply.py    settings
 gpuprof_compile.py  torch.compile
+gpuprof_losses.py   the first losses, on request (GPUPROF_LOSSES=N)
 gpuprof_modules.py  a range for each call of a module, on request (GPUPROF_MODULES=1)
 gpuprof_facts.py    keys of facts, which the build makes from wire/fact_keys.h
 With GPUPROF_HOOK=steps the hook records only steps, and obeys settings."""
@@ -254,6 +255,8 @@ def hook_torch():
     fact(here["facts"].TORCH_VERSION, torch.__version__)
     fact(here["facts"].PYTHON_VERSION, sys.version.split()[0])
     here["apply"].at_import()
+    if os.environ.get("GPUPROF_LOSSES", "").isdigit():
+        load("losses")
     here["train"].hook_backward()
     if only_steps:
         if here["apply"].yes("non_blocking"):

@@ -151,14 +151,14 @@ def note_backward(*args, **__):
 
 def hook_backward():
     """Watches the engine, which tensors' backward() and torch.autograd.backward() both call."""
-    before = apply.before_backward
+    notes = [apply.before_backward, hook.here["losses"].keep if "losses" in hook.here else None]
     engine = type(getattr(getattr(torch.autograd, "Variable", None), "_execution_engine", None))
     in_engine = hasattr(engine, "run_backward")
     owner, name = (engine, "run_backward") if in_engine else (torch.autograd, "backward")
     if not hook.only_steps:
         wrap(owner, name, hook.BACKWARD, "backward", note=note_backward)
-    if before:
-        wrap(owner, name, hook.BEFORE_BACKWARD, note=before)
+    for note in filter(None, notes):
+        wrap(owner, name, hook.BEFORE_BACKWARD, note=note)
 
 
 def hook_module(module):

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-static const char *apply, *patch, *output, *device, *profile, *history;
+static const char *apply, *patch, *fix, *output, *device, *profile, *history;
 static int runs, top;
 static bool force, json;
 
@@ -24,6 +24,8 @@ static const struct option_spec options[] = {
     {"apply", 0, OPTION_STRING, &apply, "K=V,...",
      "the change; default: the first advice it can try"},
     {"patch", 0, OPTION_STRING, &patch, "FILE", "a diff is the change, in a copy of this folder"},
+    {"fix", 0, OPTION_STRING, &fix, "FILE",
+     "the change: advice as a diff, written to FILE"},
     {"top", 0, OPTION_INT, &top, "N", "the first N findings, and all together"},
     {"profile", 0, OPTION_STRING, &profile, "FILE",
      "predict from this profile and skip the first run"},
@@ -207,6 +209,8 @@ static int judge(struct trial *t, struct err *e)
         if (ab_judge(&t->without, &t->change[i].arm, &t->change[i].predicted, &t->change[i].result,
                      e) < 0)
             return fail(e);
+    for (size_t i = 0; i < t->count && !*t->gpu; i++) /* a virtual GPU computes none */
+        t->change[i].computes = losses_compare(&t->losses_without, &t->change[i].losses);
     keep(t);
     (json ? trial_print_json : trial_print)(t);
     return trial_interrupted() ? interrupted() : status_of(t);
@@ -217,8 +221,10 @@ static int make_trial(struct trial *t, char **argv, struct err *e)
     const char *tmp = getenv("TMPDIR");
     t->argv = argv;
     t->device = device;
+    t->fix = fix;
     t->quiet_stdout = json;
-    bool fits = tmp && *tmp && (*tmp == '/' || !patch); /* a patched program runs elsewhere */
+    bool fits =
+        tmp && *tmp && (*tmp == '/' || !(patch || fix)); /* a patched program runs elsewhere */
     snprintf(t->folder, sizeof t->folder, "%s/gpuprof-try-XXXXXX", fits ? tmp : "/tmp");
     if (!mkdtemp(t->folder))
         return err_set(e, "cannot make %s: %s", t->folder, strerror(errno));
@@ -263,8 +269,8 @@ static int run(int argc, char **argv)
                                asked.name);
     if (top < 0 || top > TRY_TOP)
         return usage_error("try: --top needs a number from 1 to %d", TRY_TOP);
-    if (!!apply + !!top + !!patch > 1)
-        return usage_error("try: use only one of --apply, --patch and --top");
+    if (!!apply + !!top + !!patch + !!fix > 1)
+        return usage_error("try: use only one of --apply, --fix, --patch and --top");
     if (profile && output)
         return usage_error("try: with --profile there is no first run to keep (-o)");
     if (argc == 1 && trial_is_profile(argv[0])) {
@@ -274,7 +280,8 @@ static int run(int argc, char **argv)
             return fail(&e);
         say_command(argv);
     }
-    if (output_check(output, force, &e) || make_trial(&t, argv, &e) < 0) {
+    if (output_check(output, force, &e) || output_check(fix, force, &e) ||
+        make_trial(&t, argv, &e) < 0) {
         release(&t);
         return fail(&e);
     }
@@ -296,6 +303,7 @@ const struct command cmd_try = {
                "  gpuprof try -- python train.py\n"
                "  gpuprof try --top 3 -- python train.py\n"
                "  gpuprof try --apply num_workers=4 -- python train.py\n"
+               "  gpuprof try --fix faster.patch -- python train.py\n"
                "  gpuprof try --patch faster.patch -- python train.py\n\n"
                "Exit status: 0 it saves time, 1 it does not, 2 a run failed or wrong usage, 3\n"
                "undecided, or the program refuses the change, 130 interrupted.",

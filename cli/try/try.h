@@ -7,11 +7,12 @@
 #define GPUPROF_CLI_TRY_TRY_H
 
 #include "analyzer/compare/ab.h"
+#include "analyzer/compare/losses.h"
 #include "cli/load/load.h"
 
 #include <limits.h>
 
-enum { TRY_TOP = 8, TRY_ADVICE = 16 };
+enum { TRY_TOP = 8, TRY_ADVICE = 16, TRY_TEXT = 320 };
 
 struct tried {
     char settings[1024]; /* separated by ;. Of a patch: the file's name */
@@ -28,6 +29,8 @@ struct tried {
     double at_most;           /* share of the step, if only a bound is known; 0 */
     struct ab_arm arm;
     struct ab_result result;
+    struct losses losses;
+    struct losses_result computes; /* whether the change alters the losses */
     size_t acknowledged;
     bool obeys;        /* the program said that it applies the change */
     bool refused;      /* it did not apply a setting in the first run: not tried further */
@@ -41,6 +44,7 @@ struct trial {
     /* The first run's stdout goes to stderr, since try's own stdout is for programs to read. */
     bool quiet_stdout;
     char folder[PATH_MAX - 64];
+    const char *fix;        /* the diff to make; NULL: none is wanted */
     char patched[PATH_MAX]; /* the patched copy of the current folder; "" */
     char profile[PATH_MAX]; /* the profile from which changes are predicted */
     char gpu[128];          /* name of the virtual GPU; "" */
@@ -48,6 +52,7 @@ struct trial {
     int64_t tried_ns;       /* Unix time */
     char why_not[256];      /* why nothing is predicted; "" */
     struct ab_arm without;
+    struct losses losses_without;
     struct tried change[TRY_TOP + 1]; /* the last one may be all of them together */
     size_t count;
     /* Advice that ranks before the last one tried, but has no setting (""), or one that is tried
@@ -90,8 +95,17 @@ void trial_remove(struct trial *t);
 /* Chooses what to try: the settings in `apply`; else the first `top` findings that have a setting.
  * Predictions come from the loaded profile. -1 with *e set: there are none. */
 int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, struct err *e);
+/* Fills in what is predicted of a change, by the findings that advise it. */
+int trial_predict(struct tried *c, const struct trial *t, struct loaded *l, struct err *e);
+/* Lists a finding among those that are not tried. */
+void trial_pass(struct trial *t, const struct outcome *o);
+/* Runs a program in a folder, with its output to stderr. Its exit status; 127: it is not installed. */
+int trial_run_in(const char *folder, const char *program, char *const *words);
 /* Makes the copy for --patch. The change is then t->change[0], of which nothing is predicted. -1
  * with *e set: the file is no patch, leads out of the folder, or does not fit. */
+/* Makes the diff t->fix, of the first finding for which that is possible, and the copy with it. -1
+ * with *e set: there is none. */
+int trial_fix(struct trial *t, struct loaded *l, struct err *e);
 int trial_patch(struct trial *t, const char *patch, struct err *e);
 void trial_patch_remove(const struct trial *t);
 /* Adds the combination of all changes that the program applies, if there are two or more. */
@@ -103,6 +117,11 @@ int trial_keep(const struct trial *t, const struct tried *c, const char *profile
 int trial_remember(const struct trial *t, const struct tried *c, const char *history,
                    struct err *e);
 
+/* One clause, written into `text`, and the object "losses". */
+struct json_tree;
+const char *trial_losses_text(const struct trial *t, const struct losses_result *r,
+                              char text[TRY_TEXT]);
+void trial_losses_json(struct json_tree *j, const struct losses_result *r);
 const char *trial_verdict(const struct tried *c);
 const char *trial_why(const struct tried *c);
 void trial_print(const struct trial *t);

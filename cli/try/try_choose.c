@@ -31,7 +31,7 @@ static bool add_settings(char *list, size_t size, const char *settings)
     return true;
 }
 
-static int predict(struct tried *c, const struct trial *t, struct loaded *l, struct err *e)
+int trial_predict(struct tried *c, const struct trial *t, struct loaded *l, struct err *e)
 {
     struct span_ns s = {0};
     int rc = 0;
@@ -97,7 +97,7 @@ static int choose_asked(struct trial *t, struct loaded *l, const char *apply, st
         advise_otherwise(c, t, a);
     if (c->advice_count == 1)
         snprintf(c->rule, sizeof c->rule, "%s", c->advice[0]->rule->id);
-    return predict(c, t, l, e);
+    return trial_predict(c, t, l, e);
 }
 
 static bool chosen(const struct trial *t, const char *setting)
@@ -108,7 +108,7 @@ static bool chosen(const struct trial *t, const char *setting)
     return false;
 }
 
-static void pass(struct trial *t, const struct outcome *o)
+void trial_pass(struct trial *t, const struct outcome *o)
 {
     if (t->passed_count == TRY_ADVICE)
         return;
@@ -140,14 +140,14 @@ static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
     for (size_t i = 0; i < a->ranked_count && t->count < (size_t)top; i++) {
         const struct outcome *o = a->ranked[i];
         if (!o->setting || settings_change_numbers(o->setting))
-            pass(t, o);
+            trial_pass(t, o);
         if (!o->setting || settings_change_numbers(o->setting) || chosen(t, o->setting))
             continue;
         struct tried *c = &t->change[t->count++];
         snprintf(c->settings, sizeof c->settings, "%s", o->setting);
         snprintf(c->rule, sizeof c->rule, "%s", o->rule->id);
         c->advice[c->advice_count++] = o;
-        if (predict(c, t, l, e) < 0)
+        if (trial_predict(c, t, l, e) < 0)
             return -1;
     }
     if (t->count < (size_t)top)
@@ -171,6 +171,8 @@ int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, 
     terminal_clean(t->gpu);
     if (t->count) /* a patch */
         return 0;
+    if (t->fix)
+        return trial_fix(t, l, e);
     return apply ? choose_asked(t, l, apply, e) : choose_top(t, l, top, e);
 }
 
@@ -190,5 +192,5 @@ int trial_join(struct trial *t, struct loaded *l, struct err *e)
         return 0;
     c->together = true;
     t->count++;
-    return predict(c, t, l, e);
+    return trial_predict(c, t, l, e);
 }

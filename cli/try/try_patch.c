@@ -1,4 +1,4 @@
-/* try --patch: the patched program in a copy. The copy of the current folder is made of links, but
+/* try --patch and --fix: the patched program in a copy. The copy of the current folder is made of links, but
  * for the files that the patch names, so that the user's own stay as they are. */
 #include "cli/try/try.h"
 
@@ -119,20 +119,19 @@ static int own_program(char **argv, const char *from, const char *to, struct err
     return 0;
 }
 
-/* Starts a program in the folder; its exit status, 127: it is not installed. */
-static int run_in(const char *folder, char *const *words)
+int trial_run_in(const char *folder, const char *program, char *const *words)
 {
     int status = 0;
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
         if (chdir(folder) == 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
-            execvp(words[0], words);
+            execvp(program, words);
         _exit(127);
     }
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
 
 int trial_patch(struct trial *t, const char *patch, struct err *e)
@@ -147,9 +146,10 @@ int trial_patch(struct trial *t, const char *patch, struct err *e)
     if (link_all(here, t->patched, e) < 0 || own_files(whole, here, t->patched, e) < 0 ||
         own_program(t->argv, here, t->patched, e) < 0)
         return -1;
-    int status = run_in(t->patched, (char *[]){"patch", "-p1", "-s", "-f", "-i", whole, NULL});
+    int status = trial_run_in(t->patched, "patch",
+                              (char *[]){"patch", "-p1", "-s", "-f", "-i", whole, NULL});
     if (status == 127)
-        status = run_in(t->patched, (char *[]){"git", "apply", whole, NULL});
+        status = trial_run_in(t->patched, "git", (char *[]){"git", "apply", whole, NULL});
     if (status == 127)
         return err_set(e, "try: needs patch or git");
     if (status)

@@ -65,6 +65,7 @@ static void change_json(struct json_tree *j, const struct tried *c)
         tree_num(j, "at_most_pct", 100 * c->at_most, 3);
     else
         tree_null(j, "at_most_pct");
+    trial_losses_json(j, &c->computes);
     tree_int(j, "runs_acknowledged", (int64_t)c->acknowledged);
     tree_str(j, "refused", *c->refusal ? c->refusal : NULL);
     tree_str(j, "silent", *c->silent ? c->silent : NULL);
@@ -176,6 +177,7 @@ static void print_predicted(const struct trial *t, const struct tried *c)
 static void print_one(const struct trial *t, const struct tried *c)
 {
     const struct ab_result *r = &c->result;
+    char text[TRY_TEXT];
     put(0, "%s: %s", c->settings, trial_verdict(c));
     put(2, "  %s", trial_why(c));
     if (*t->gpu)
@@ -192,6 +194,8 @@ static void print_one(const struct trial *t, const struct tried *c)
     if (!c->refused)
         put_labelled("runs", "%zu without, %zu with the change, recorded %s", t->without.count,
                      c->arm.count, t->marks ? "as step marks only" : "in full");
+    if (!c->refused)
+        put_labelled("losses", "%s", trial_losses_text(t, &c->computes, text));
     print_words(c);
 }
 
@@ -214,6 +218,22 @@ static int widest(const struct trial *t)
         if (!t->change[i].together && strlen(t->change[i].settings) > wide)
             wide = strlen(t->change[i].settings);
     return wide > 40 ? 40 : (int)wide;
+}
+
+/* One line, unless losses changed or could not be compared. */
+static void print_losses(const struct trial *t)
+{
+    char text[TRY_TEXT];
+    size_t equal = 0;
+    for (size_t i = 0; i < t->count; i++)
+        equal += t->change[i].refused || t->change[i].computes.verdict == LOSSES_EQUAL;
+    if (equal == t->count)
+        put(0, "Losses: equal to the bit in all runs.");
+    for (size_t i = 0; i < t->count && equal < t->count; i++)
+        if (!t->change[i].refused)
+            put(0, "Losses with %s: %s.",
+                t->change[i].together ? "all together" : t->change[i].settings,
+                trial_losses_text(t, &t->change[i].computes, text));
 }
 
 static void print_table(const struct trial *t)
@@ -239,6 +259,7 @@ static void print_table(const struct trial *t)
             t->marks ? "as step marks only" : "in full");
     if (*t->gpu)
         put(0, "On a virtual GPU: %s", t->gpu);
+    print_losses(t);
     if (*t->why_not)
         put(0, "No predictions, %s.", t->why_not);
     for (size_t i = 0; i < t->count; i++) {

@@ -52,6 +52,7 @@ static void become_run(const struct trial *t, const char *profile, const char *l
                        const struct tried *c, bool marks)
 {
     size_t n = count_words(t->argv), k = 0;
+    char losses[16];
     char **v = calloc(n + 12, sizeof *v);
     if (!v || (log && to_log(log) < 0) || (!log && t->quiet_stdout && dup2(2, 1) < 0))
         _exit(125);
@@ -59,8 +60,11 @@ static void become_run(const struct trial *t, const char *profile, const char *l
         _exit(125);
     if (c && !c->patch)
         extend_apply(c->settings);
-    if (log)
+    if (log) {
+        snprintf(losses, sizeof losses, "%d", LOSSES_MOST);
         setenv("GPUPROF_HOOK", "steps", 1);
+        setenv("GPUPROF_LOSSES", losses, 1);
+    }
     v[k++] = "gpuprof";
     v[k++] = "run";
     v[k++] = "-q";

@@ -209,6 +209,7 @@ int trial_probe(struct trial *t, struct tried *c, struct err *e)
     if (rerun(t, c, false, &l, e) < 0)
         return -1;
     ask_program(c, l.timeline);
+    losses_add(&c->losses, l.timeline);
     t->marks = trial_marks_tell(t, l.analysis) && t->marks;
     c->obeys = c->acknowledged > 0;
     c->acknowledged = 0; /* from now on it counts timed reruns */
@@ -222,6 +223,7 @@ int trial_again(struct trial *t, struct tried *c, struct err *e)
     struct ab_arm *arm = c ? &c->arm : &t->without;
     if (rerun(t, c, t->marks, &l, e) < 0)
         return -1;
+    losses_add(c ? &c->losses : &t->losses_without, l.timeline);
     if (c && !t->marks)
         ask_program(c, l.timeline);
     else if (c)

@@ -365,6 +365,14 @@ def patched(build, checks, profile):
         checks.check(done.returncode == 2 and why in done.stderr and leftovers(build) == [], f"refused: {why}", done.stderr)
 
 
+def unfixed(build, checks, profile):
+    """Of a program in C nothing can be changed."""
+    diff = build.path("faster.patch")
+    done = build.run([build.gpuprof, "try", "--profile", profile, "--fix", diff, "--", "true"], TMPDIR=build.folder.name)
+    checks.check(done.returncode == 2 and "there is no advice that gpuprof can put into the files here" in done.stderr and
+                 not os.path.exists(diff) and leftovers(build) == [], "a program without Python files cannot be fixed", done.stderr)
+
+
 def main():
     build, checks = Build(sys.argv[1]), Checks()
     profile, predicted = confirmed(build, checks)
@@ -372,6 +380,7 @@ def main():
     with open(profile, "rb") as f, open(claims, "wb") as to:
         to.write(f.read())  # a false claim teaches: of this copy alone
     refuted(build, checks, claims)
+    unfixed(build, checks, claims)
     patched(build, checks, claims)  # what is tried is written into a profile
     several(build, checks, profile, predicted)
     learned(build, checks, profile)

@@ -19,6 +19,7 @@ class Slow(Dataset):
         time.sleep(0.002)
         return torch.ones(4), i % 2
 def train():
+    torch.manual_seed(0)
     model = torch.nn.Linear(4, 2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x, y in DataLoader(Slow(), batch_size=16, num_workers=0):
@@ -31,10 +32,11 @@ if __name__ == "__main__":
     train()
 """
 
-# In a worker a sample costs sixty times as much: the advice is wrong, which no profile can know. There are several times as
-# many batches as workers may have ready at the first step.
+# In a worker a sample costs sixty times as much, and is another one: the advice is wrong, which no profile can know. There are
+# several times as many batches as workers may have ready at the first step.
 WORSE = SCRIPT.replace("time.sleep(0.002)",
-                       "time.sleep(0.03 if torch.utils.data.get_worker_info() else 0.0005)").replace("16 * 14", "16 * 60")
+                       "time.sleep(0.03 if torch.utils.data.get_worker_info() else 0.0005)").replace(
+    "torch.ones(4)", "torch.ones(4) * (2 if torch.utils.data.get_worker_info() else 1)").replace("16 * 14", "16 * 60")
 
 
 def attempt(t, *options, script="train.py"):
@@ -54,8 +56,29 @@ def refuted(t):
     t.check(said.get("measured_pct", {}).get("high", 0) < 0, "it makes the step longer", done.stdout)
     t.check(said.get("verdict") == "REFUTED" and done.returncode == 1, "and is refuted, status 1",
             f"{done.returncode} {done.stdout}")
+    losses = said.get("losses", {})
+    t.check(losses.get("verdict") == "changed" and losses["differ_pct"] > 1 and losses["without_change_differ_pct"] == 0,
+            "the change of its losses is not hidden", losses)
     t.check(said.get("asked") == 3 and "1 finding" in (said.get("fewer") or ""),
             "--top 3 says why it tried one", done.stdout)
+
+
+def fixed(t, profile):
+    """The advice becomes a diff of the program, which is tried in a copy, and stays as a file."""
+    with open(t.path("train.py"), encoding="utf-8") as f:
+        before = f.read()
+    done = t.run(["env", "-C", t.folder.name, t.gpuprof, "try", "--json", "--runs", "2", "--profile", profile, "--fix", "faster.patch", "--",
+                  PYTHON, "train.py"], TMPDIR=t.folder.name)
+    said = json.loads(done.stdout or '{"tried": [{}]}')["tried"][0]
+    t.check(said.get("rule") == "data-loading" and said.get("patch") == "faster.patch" and "changed: Load data" in done.stderr,
+            "the first advice becomes a diff", done.stdout + done.stderr)
+    t.check(said.get("measured_pct", {}).get("mid", 0) > 20 and said["losses"]["verdict"] == "equal", "which is tried", done.stdout)
+    with open(t.path("train.py"), encoding="utf-8") as f:
+        t.check(f.read() == before, "the user's file stays")
+    with open(t.path("faster.patch"), encoding="utf-8") as f:
+        t.check("+    for x, y in DataLoader(Slow(), batch_size=16, num_workers=" in f.read(), "the diff is there to be applied")
+    again = t.run(["env", "-C", t.folder.name, t.gpuprof, "try", "--profile", profile, "--fix", "faster.patch", "--", PYTHON, "train.py"])
+    t.check(again.returncode == 2 and "faster.patch" in again.stderr, "and is not replaced unasked", again.stderr)
 
 
 def main():
@@ -74,6 +97,8 @@ def main():
     t.check(said.get("reruns_record") == "steps", "reruns record steps alone: their marks tell the pace",
             done.stdout)
     t.check(done.returncode == 0, "status 0: it saves time", done.returncode)
+    t.check(said.get("losses", {}).get("verdict") == "equal" and said["losses"]["compared"] == 14,
+            "the losses are equal to the bit", said.get("losses"))
     done, said = attempt(t, "--profile", profile, "--apply", "cudnn_benchmark=1;no_such_setting=1")
     t.check(said.get("refused") is not None, "a setting that the hook does not know is refused by name", done.stdout + done.stderr)
     t.check(said.get("verdict") not in ("CONFIRMED", "SMALLER", "LARGER"), "and nothing is confirmed", done.stdout)
@@ -89,6 +114,7 @@ def main():
     t.run([t.gpuprof, "report", profile, "-o", page])
     with open(page, encoding="utf-8") as f:
         t.check("<b>Tried.</b> num_workers=2: UNDERPOWERED" in f.read(), "and so does the page")
+    fixed(t, profile)
     refuted(t)
     t.check(not [n for n in os.listdir(t.folder.name) if n.startswith("gpuprof-try-")], "nothing is left behind")
     t.done()
