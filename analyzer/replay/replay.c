@@ -2,7 +2,8 @@
  *
  * A prediction replays the graph some thirty times. Nine of ten tasks are calls, pauses and GPU work
  * that wait only for their predecessor, their launch and edges: usual_tasks() replays these, in some
- * 40 instructions each, and any_task() all others. */
+ * 60 instructions each, and any_task() all others. */
+#include "analyzer/replay/replay_legacy.h"
 #include "analyzer/replay/replay_pace.h"
 #include "analyzer/replay/replay_queue.h"
 #include "analyzer/replay/limits.h"
@@ -22,15 +23,6 @@ static void mean_jitter(struct replay *r, const struct graph *g)
     }
     for (int k = 0; k < TASK_KINDS; k++)
         r->jitter_ns[k] = n[k] ? sum[k] / n[k] : 0;
-}
-
-/* The legacy default stream and the blocking streams of its context wait for each other. */
-static bool legacy_pair(const struct stream *s, const struct stream *o)
-{
-    return s != o && s->row.flags >= 0 && o->row.flags >= 0 &&
-           !((s->row.flags | o->row.flags) & STREAM_NON_BLOCKING) &&
-           (s->row.flags | o->row.flags) & STREAM_LEGACY_DEFAULT &&
-           s->row.context == o->row.context && s->device == o->device;
 }
 
 /* How the passes go over a task: bits of r->way. */
@@ -60,14 +52,8 @@ static uint8_t way_of(const struct replay *r, const struct task *t, uint32_t mai
 /* Looks up once what each pass would ask for each task. */
 static void look_up(struct replay *r, const struct graph *g)
 {
-    const struct stream *all = g->a->tl->streams;
     uint32_t main = (uint32_t)g->streams + g->a->steps.main_thread;
     size_t begun = 0;
-    for (size_t s = 0; s < g->streams; s++) {
-        r->legacy[s] = false;
-        for (size_t o = 0; o < g->streams && !r->legacy[s]; o++)
-            r->legacy[s] = legacy_pair(&all[s], &all[o]);
-    }
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         r->rooms |= t->queue != TASK_NONE;
@@ -100,7 +86,7 @@ int replay_init(struct replay *r, const struct graph *g)
     r->way = malloc(n * sizeof *r->way);
     if (!r->start || !r->end || !r->order || !r->bind || !r->tail || !r->tail_task ||
         !r->step_end || !r->step_begin || !r->got || !r->row || !r->number || !r->queue ||
-        !r->queued || !r->legacy || !r->way) {
+        !r->queued || !r->legacy || !r->way || replay_find_legacy(r, g) < 0) {
         replay_release(r);
         return -1;
     }
