@@ -15,6 +15,7 @@ enum { PARTS = 4, KEPT = SPOOL_ALIGN };
 static _Atomic uint64_t grown[PARTS]; /* where the part in use ends */
 static _Atomic int growing;           /* threads that give a part room */
 static _Atomic bool away;             /* the empty parts are taken away */
+static _Atomic bool lost;             /* one did not come back: the spool grows no more */
 
 static uint64_t part_begin(int part)
 {
@@ -30,15 +31,16 @@ void lock_all_new_spool(void)
         atomic_store(&grown[i], part_begin(i));
     atomic_store(&growing, 0); /* a forked child inherits both */
     atomic_store(&away, false);
+    atomic_store(&lost, false);
 }
 
 /* The kernel would let this thread wait as well: the call holds all changes of the map. */
-void lock_all_begin_grow(void)
+bool lock_all_begin_grow(void)
 {
     for (;;) {
         atomic_fetch_add(&growing, 1);
         if (!atomic_load(&away))
-            return;
+            return !atomic_load(&lost);
         atomic_fetch_sub(&growing, 1);
         sched_yield();
     }
@@ -46,7 +48,7 @@ void lock_all_begin_grow(void)
 
 void lock_all_end_grow(uint64_t off, uint64_t len)
 {
-    for (int i = 0; i < PARTS; i++) {
+    for (int i = 0; i < PARTS && len; i++) {
         uint64_t had = atomic_load(&grown[i]);
         if (off < part_begin(i) || off >= part_begin(i + 1))
             continue;
@@ -67,7 +69,8 @@ static void take_ends_away(void)
 }
 
 /* Brings the ends back, and unlocks the spool. If another thread has mapped something there
- * meanwhile, the part grows no more: what finds no room is counted. */
+ * meanwhile, that memory is the program's: the spool grows no more, and what finds no room is
+ * counted. */
 static void bring_ends_back(void)
 {
     for (int i = 0; i < PARTS; i++) {
@@ -75,8 +78,8 @@ static void bring_ends_back(void)
                  end = part_begin(i + 1);
         uint64_t there = last + KEPT < end ? last + KEPT : end;
         munlock((char *)agent.spool + begin, there - begin);
-        if (there < end)
-            mremap((char *)agent.spool + last, KEPT, end - last, 0);
+        if (there < end && mremap((char *)agent.spool + last, KEPT, end - last, 0) == MAP_FAILED)
+            atomic_store(&lost, true);
     }
 }
 

@@ -193,14 +193,16 @@ int spool_grow(uint64_t off, uint64_t len)
     if (atomic_load_explicit(&agent.spool->full, memory_order_relaxed))
         return -1; /* the collector allows no more: all spools together have reached their limit */
     int state = cancel_disable();
-    lock_all_begin_grow();
-    if (!touching_takes_room)
+    bool may = lock_all_begin_grow();
+    if (!may)
+        rc = -1;
+    else if (!touching_takes_room)
         rc = reserve(off, len);
     if (rc == 0)
         rc = mprotect((char *)agent.spool + off, len, PROT_READ | PROT_WRITE);
     if (rc == 0)
         rc = touch((char *)agent.spool + off, len, &by_kernel);
-    lock_all_end_grow(off, len);
+    lock_all_end_grow(off, may ? len : 0);
     cancel_restore(state);
     errno = saved; /* the program must find its own errno */
     return rc;

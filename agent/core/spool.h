@@ -50,9 +50,10 @@ static inline char *spool_buffer(uint32_t i)
 
 /* ---- mlockall (lock_all.c) ---- */
 
-/* spool_grow stands between the second and the third; the first begins a spool. */
+/* spool_grow stands between the second and the third; the first begins a spool. begin_grow: false
+ * if the spool cannot grow any more. end_grow: len is 0 then. */
 void lock_all_new_spool(void);
-void lock_all_begin_grow(void);
+bool lock_all_begin_grow(void);
 void lock_all_end_grow(uint64_t off, uint64_t len);
 
 /* ---- strings (strings.c) ---- */
