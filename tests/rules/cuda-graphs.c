@@ -101,6 +101,11 @@ static void fill_allocations(struct builder *b, int64_t at)
     launches(b, at, "cudaMalloc", 10);
 }
 
+static void fill_wait_inside(struct builder *b, int64_t at)
+{
+    launches(b, at, "cudaStreamSynchronize", 80);
+}
+
 static void fill_one_wait(struct builder *b, int64_t at)
 {
     launches(b, at, "cudaStreamSynchronize", 100);
@@ -172,6 +177,15 @@ TEST(test_a_wait_at_the_end_is_outside_of_the_capture)
     case_verdict(a, "cuda-graphs", RULE_FIRES);
     ck_assert_double_eq_tol(
         evidence(case_outcome(a, "cuda-graphs"), "one capture can contain")->value, 100, 0.01);
+    ck_assert_ptr_null(strstr(case_outcome(a, "cuda-graphs")->summary, "cannot hold"));
+}
+
+TEST(a_wait_inside_is_named_though_it_costs_little)
+{
+    const struct outcome *o = case_outcome(case_advice(fill_wait_inside), "cuda-graphs");
+    ck_assert_int_eq(o->verdict, RULE_FIRES);
+    ck_assert_ptr_nonnull(strstr(o->summary, "cannot hold cudaStreamSynchronize"));
+    ck_assert_double_eq_tol(evidence(o, "one capture can contain")->value, 80, 0.01);
 }
 
 TEST(test_shapes_change)

@@ -143,6 +143,24 @@ static void launch_fewer(struct outcome *o, double region_pct)
     o->remedy.conditions[CONDITION_REPEATS] = region_pct >= RULES_REGION_PCT;
 }
 
+/* The call that no graph can hold, and what it leaves of the launches; "" if all of them fit. */
+static const char *interrupted(const struct facts *f, struct arena *arena,
+                               const struct query_capture *s)
+{
+    enum { ALL_PCT = 99 };
+    if (s->interrupter == TL_NONE || s->region_pct > ALL_PCT || analysis_of_window(f))
+        return "";
+    uint32_t launch;
+    const char *runs = query_wait_operator(f->tl, s->interrupter, &launch);
+    const char *line = outcome_caller(f->tl, s->interrupter);
+    line = line ? line : outcome_caller(f->tl, launch);
+    return arena_printf(arena,
+                        "; a graph cannot hold %s%s%s%s%s: the longest part without it has %.0f %% "
+                        "of the launches",
+                        tl_text(f->tl, f->tl->apis[s->interrupter].name), runs ? " behind " : "",
+                        runs ? runs : "", line ? ", at " : "", line ? line : "", s->region_pct);
+}
+
 /* Names the cause in one sentence. The saving may be larger than that cause: a host that needs less
  * time for launches is also earlier with everything else, for example with a batch. */
 static const char *summary_of(const struct facts *f, struct arena *arena, int64_t launches,
@@ -253,9 +271,11 @@ static void check_cuda_graphs(const struct facts *f, struct arena *arena, struct
     o->most_ns = goes_with_launches(f, &s);
     outcome_evidence_per(o, "GPU idle that goes with the launches,", ms(o->most_ns), "ms", NULL);
     outcome_evidence_per(o, "the host's time for them", ms(host), "ms", NULL);
-    outcome_fires(
-        o, idle,
-        summary_of(f, arena, f->totals.launches / (int64_t)s.steps, short_pct, idle, host));
+    outcome_fires(o, idle,
+                  arena_printf(arena, "%s%s",
+                               summary_of(f, arena, f->totals.launches / (int64_t)s.steps,
+                                          short_pct, idle, host),
+                               interrupted(f, arena, &s)));
     outcome_example_gaps(o, f, PART_IDLE_LAUNCH, "GPU idle, next kernel not launched yet");
 }
 
