@@ -110,6 +110,22 @@ static void charge(struct walk *w, enum path_class c, uint32_t task, int64_t fro
         w->by_task[task] += to - from;
 }
 
+/* Charges what task i waited longer than for what it depends on, before time `at`. As long as its
+ * call has not returned, GPU work waits for the call: a first launch loads code, for example. */
+static void charge_wait(struct walk *w, uint32_t i, int64_t at, int64_t floor)
+{
+    const struct task *t = &w->g->tasks[i];
+    bool gpu = task_on_gpu(t);
+    enum path_class rest = t->flags & TASK_STALL ? PATH_UNEXPLAINED
+                           : gpu                 ? PATH_QUEUED
+                                                 : class_of(w->g, t);
+    int64_t from = at - t->wait_ns, called = from;
+    if (gpu && t->issue != TASK_NONE)
+        called = w->r->end[t->issue] < at ? w->r->end[t->issue] : at;
+    charge(w, PATH_LAUNCH, i, from, called, floor);
+    charge(w, rest, i, called > from ? called : from, at, floor);
+}
+
 /* Walks back from time `at` to `floor`. Task i ends at `at`, or begins then if `starts` is set. */
 static void walk_back(struct walk *w, uint32_t i, bool starts, int64_t at, int64_t floor)
 {
@@ -128,8 +144,7 @@ static void walk_back(struct walk *w, uint32_t i, bool starts, int64_t at, int64
             charge(w, own, i, r->start[i], at, floor);
             at = r->start[i] < at ? r->start[i] : at;
         }
-        enum path_class stall = t->flags & TASK_STALL ? PATH_UNEXPLAINED : gpu ? PATH_QUEUED : own;
-        charge(w, stall, i, at - t->wait_ns, at, floor);
+        charge_wait(w, i, at, floor);
         at -= t->wait_ns;
         if (from == TASK_NONE || from >= i)
             break;

@@ -231,3 +231,21 @@ TEST(loading_code_is_not_allocating)
     ck_assert_int_le(llabs(path[PATH_MODULE].path_ns - MS(3)), US(20));
     ck_assert_int_le(llabs(path[PATH_ALLOC].path_ns - MS(1)), US(20));
 }
+
+/* Short launches, and one of 5 ms whose kernel begins as it returns. */
+static void fill_long_launch(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 20; i++)
+        build_kernel(b, "k", at + US(20 * i), at + US(20 * i + 8), US(20));
+    int64_t correlation = build_api(b, "cudaLaunchKernel", at + US(400), MS(5));
+    build_kernel_of(b, "k", correlation, at + MS(5) + US(400), MS(1), 64);
+    build_sync(b, at + MS(5) + US(420), MS(1) + US(10));
+}
+
+TEST(a_kernel_that_waits_for_its_launch_is_explained)
+{
+    struct bench x = bench_start(MS(8), fill_long_launch);
+    const struct path_share *path = x.b.a->whatif.path;
+    ck_assert_int_ge(path[PATH_LAUNCH].idle_ns, MS(4.8));
+    ck_assert_int_eq(path[PATH_UNEXPLAINED].idle_ns, 0);
+}
