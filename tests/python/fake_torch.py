@@ -64,6 +64,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
         return model(*args)
     return traced
 def is_anomaly_enabled(): return False
+def is_grad_enabled(): return True
 def are_deterministic_algorithms_enabled(): return False
 def get_num_threads(): return 4
 def get_float32_matmul_precision(): raise RuntimeError("mix of the legacy and new APIs")
