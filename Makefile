@@ -37,13 +37,11 @@ test:
 	@$(MAKE) all
 	@tests/run.sh $(BUILD)
 
-# What takes longest: every planted bottleneck, trials, jobs on two nodes, storms, and the tests under sanitizers. CI runs both,
-# this in two parts: PART=alone, which must have the machine to itself, and PART=beside.
-PART ?= long
+# What takes longest, each with the machine to itself: every planted bottleneck, trials, jobs on two nodes, storms. CI runs both.
 test-long:
 	@CMAKE_FLAGS="$(CMAKE_FLAGS)" scripts/setup.sh test
 	@$(MAKE) all
-	@tests/run.sh $(BUILD) $(PART)
+	@tests/run.sh $(BUILD) long
 
 # Real PyTorch with CUDA on the virtual GPU (vgpu/docs/pytorch.md): needs several GB of wheels, so it is a target of its own.
 # GPUPROF_TORCH=DIR/bin/python names the interpreter; without it one line says how to set it up. TORCH="mlp gpt" takes two.
