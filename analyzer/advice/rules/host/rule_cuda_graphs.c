@@ -147,8 +147,8 @@ static void launch_fewer(struct outcome *o, double region_pct)
 static const char *interrupted(const struct facts *f, struct arena *arena,
                                const struct query_capture *s)
 {
-    enum { ALL_PCT = 99 };
-    if (s->interrupter == TL_NONE || s->region_pct > ALL_PCT || analysis_of_window(f))
+    if (s->interrupter == TL_NONE || s->region_pct > RULES_REGION_WHOLE_PCT ||
+        analysis_of_window(f))
         return "";
     uint32_t launch;
     const char *runs = query_wait_operator(f->tl, s->interrupter, &launch);
