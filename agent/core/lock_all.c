@@ -3,9 +3,12 @@
  * gpuprof. If it fails for want of room, the empty parts are taken away for the length of the call.
  * They come back unlocked, so what the recording uses later does not count either. */
 #include <errno.h>
-#include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "agent/core/cancel.h"
 #include "agent/core/resolve.h"
 #include "agent/core/spool.h"
 
@@ -16,6 +19,13 @@ static _Atomic uint64_t grown[PARTS]; /* where the part in use ends */
 static _Atomic int growing;           /* threads that give a part room */
 static _Atomic bool away;             /* the empty parts are taken away */
 static _Atomic bool lost;             /* one did not come back: the spool grows no more */
+
+/* A thread that only yields keeps its core from threads of lower priority, and programs that lock their
+ * memory often have such threads. The call itself: the C library's may be cancelled. */
+static void nap(void)
+{
+    syscall(SYS_nanosleep, &(struct timespec){0, 50000}, NULL);
+}
 
 static uint64_t part_begin(int part)
 {
@@ -42,7 +52,7 @@ bool lock_all_begin_grow(void)
         if (!atomic_load(&away))
             return !atomic_load(&lost);
         atomic_fetch_sub(&growing, 1);
-        sched_yield();
+        nap();
     }
 }
 
@@ -89,7 +99,7 @@ static int lock_without_spool(int (*next)(int), int flags)
     if (!atomic_compare_exchange_strong(&away, &no, true))
         return -1;
     while (atomic_load(&growing))
-        sched_yield();
+        nap();
     take_ends_away();
     int rc = next(flags & ~MCL_FUTURE), why = errno;
     bring_ends_back();
@@ -108,8 +118,10 @@ AGENT_EXPORT int mlockall(int flags)
     struct thread *t = next && agent.page ? thread_enter_for(false) : NULL;
     int rc = next ? next(flags) : -1, saved = errno;
     if (t && rc != 0 && saved == ENOMEM && flags & MCL_CURRENT && agent_recording()) {
+        int state = cancel_disable();
         rc = lock_without_spool(next, flags);
         saved = errno;
+        cancel_restore(state);
         if (rc != 0)
             about_health(
                 t, SPOOL_WARNING, "mlockall",

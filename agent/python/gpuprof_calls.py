@@ -21,10 +21,12 @@ frozen = {}  # id of a module that does not learn, as none inside it does: its F
 
 
 class Calls:
-    """Calls of one module in one forward pass. in_turn: each gets what an earlier one computed."""
+    """Calls of one module in one forward pass. in_turn: each gets what an earlier one computed.
+    sequences: the module is a recurrent layer, which takes a whole sequence in one call."""
 
-    def __init__(self, learns):
+    def __init__(self, module, learns):
         self.count, self.place, self.learnt, self.in_turn = 0, "", learns, False
+        self.sequences = isinstance(module, getattr(torch.nn, "RNNBase", ()))
 
 
 class Frozen:
@@ -105,7 +107,7 @@ def count(module, args, named):
     if calls is None:
         if next(module.parameters(), None) is None:
             return
-        calls = counted[id(module)] = Calls([t.requires_grad for t in tensors_in(args, named)])
+        calls = counted[id(module)] = Calls(module, [t.requires_grad for t in tensors_in(args, named)])
     calls.count += 1
     if calls.count == 2:
         calls.place = hook.user_place()
@@ -144,8 +146,8 @@ def at_backward():
     if often and facts.TORCH_MODULES_REPEATED not in hook.known:
         most = max(often, key=lambda i: counted[i].count)
         calls = counted[most]
-        turn = ", in turn" if calls.in_turn else ""
-        fact(facts.TORCH_MODULES_REPEATED, f"{names[most]}, {calls.count} times{turn} at {calls.place}")
+        how = (", in turn" if calls.in_turn else "") + (", takes sequences" if calls.sequences else "")
+        fact(facts.TORCH_MODULES_REPEATED, f"{names[most]}, {calls.count} times{how} at {calls.place}")
     counted.clear()
     passes += 1
     if passes == PASSES:

@@ -22,6 +22,8 @@ bool predict_open_to(const struct outcome *o);
 struct span_ns predict_span(const struct advice *a, struct engine *x,
                             const struct outcome *const *o, size_t n);
 int64_t predict_saved(struct engine *x, const struct outcome *const *o, size_t n);
+/* predict.c: true if so much is next to nothing of a step. */
+bool predict_negligible(const struct advice *a, int64_t ns);
 /* predict.c: widens the predicted interval of a finding by what the ledger of real cards shows. */
 struct span_ns predict_calibrated(const struct advice *a, struct engine *x, const struct outcome *o,
                                   struct span_ns s);

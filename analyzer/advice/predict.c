@@ -17,6 +17,11 @@ static size_t edits_of(const struct outcome *const *o, size_t n, const struct ed
     return n;
 }
 
+bool predict_negligible(const struct advice *a, int64_t ns)
+{
+    return ns * QUERY_WORTH < a->facts->step_ns;
+}
+
 int64_t predict_saved(struct engine *x, const struct outcome *const *o, size_t n)
 {
     const struct edit *edits[EDITS_MOST] = {NULL};
@@ -38,11 +43,6 @@ struct span_ns predict_span(const struct advice *a, struct engine *x,
 bool predict_open_to(const struct outcome *o)
 {
     return (o->verdict == RULE_FIRES || o->put_off) && o->edit.kind && !o->edit.best_case;
-}
-
-static bool negligible(const struct advice *a, int64_t ns)
-{
-    return ns * QUERY_WORTH < a->facts->step_ns;
 }
 
 /* Raises the finding's bound from what it measured to `most`, but not above its limit. It adds
@@ -151,7 +151,7 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
         s.mid_ns = (s.low_ns + s.high_ns) / 2;
     }
     if (a->whatif.wider && s.high_ns >= o->saves_high_ns && !peer) {
-        if (s.low_ns == 0 && negligible(a, s.mid_ns)) {
+        if (s.low_ns == 0 && predict_negligible(a, s.mid_ns)) {
             bound_more(x, o, s.high_ns);
             return;
         }
@@ -168,7 +168,7 @@ static void predict(struct advice *a, struct engine *x, struct outcome *o)
     o->limit_ns = edit->kind->within_measured ? measured_ns : o->limit_ns;
     o->widened_ns =
         (int64_t)(past_miss(a, o->edit.kind, &o->widened_after) * (double)a->facts->step_ns);
-    if (edit->kind->wait_by_wait && !negligible(a, o->saves_mid_ns))
+    if (edit->kind->wait_by_wait && !predict_negligible(a, o->saves_mid_ns))
         predict_waits(a, x, o);
     explain_above(o, measured_ns);
 }
@@ -215,11 +215,23 @@ static void bound_unstacked(const struct advice *a, struct engine *x, struct out
 {
     int64_t most = engine_host_unstacked(x);
     o->saves_mid_ns = o->saves_mid_ns < most / 2 ? o->saves_mid_ns : most / 2;
-    if (!negligible(a, most))
+    if (!predict_negligible(a, most))
         return;
     o->verdict = RULE_SUPPRESSED;
     o->why = "PyTorch's profiler recorded stacks (with_stack=True), which slows the host: without "
              "them the GPU hardly waits for it";
+}
+
+/* Predicts a change and its lesser form, if the device has it. */
+static void predict_either(struct advice *a, struct engine *x, struct outcome *o)
+{
+    struct outcome lesser = *o;
+    bool both = o->edit.kind->lesser(&o->edit, a->facts, &lesser.edit);
+    predict(a, x, o);
+    if (!both)
+        return;
+    predict(a, x, &lesser);
+    predict_lesser(a, x, o, &lesser);
 }
 
 /* Replays each finding's change: most become predictions, best_case changes get bounds. */
@@ -236,12 +248,10 @@ static void predict_all(struct advice *a, struct engine *x)
         if (kind->wait_by_wait)
             o->edit.spared = spared_by(a, o);
         if (predict_open_to(o)) {
-            struct outcome lesser = *o;
-            predict(a, x, o);
-            if (kind->lesser && kind->lesser(&o->edit, a->facts, &lesser.edit)) {
-                predict(a, x, &lesser);
-                predict_lesser(a, x, o, &lesser);
-            }
+            if (kind->lesser)
+                predict_either(a, x, o);
+            else
+                predict(a, x, o);
             if (crowded && kind->of_host && !o->rule->no_core)
                 keep_as_bound(o);
         } else if (o->verdict == RULE_FIRES && o->edit.best_case)
@@ -289,7 +299,7 @@ static const char *why_not_now(struct advice *a, const struct outcome *o)
     const char *most = time_text(&a->arena, o->saves_high_ns);
     const struct stacked *then = stacked_as(a, o);
     const char *alone =
-        negligible(a, o->saves_high_ns)
+        predict_negligible(a, o->saves_high_ns)
             ? arena_printf(&a->arena,
                            "present, but fixing it alone saves at most %s: another bottleneck "
                            "takes over",
@@ -310,7 +320,7 @@ static void put_off(struct advice *a)
     for (size_t i = 0; i < a->outcome_count; i++) {
         struct outcome *o = &a->outcomes[i];
         int64_t most_ns = o->edit.best_case ? o->saves_high_ns : o->saves_mid_ns;
-        if (o->verdict != RULE_FIRES || !o->edit.kind || !negligible(a, most_ns) ||
+        if (o->verdict != RULE_FIRES || !o->edit.kind || !predict_negligible(a, most_ns) ||
             o->saves_high_ns * 100 > a->facts->step_ns * ADVICE_NOTHING_PCT)
             continue;
         o->verdict = RULE_SUPPRESSED;

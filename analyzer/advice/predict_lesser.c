@@ -4,16 +4,12 @@
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/query.h"
 
-static bool negligible(const struct advice *a, int64_t ns)
-{
-    return ns * QUERY_WORTH < a->facts->step_ns;
-}
-
 static const char *saving(struct advice *a, struct engine *x, const struct outcome *o)
 {
     struct span_ns s = {o->saves_low_ns, o->saves_mid_ns, o->saves_high_ns, o->least_ns};
     s = o->upper_bound ? s : predict_calibrated(a, x, o, s);
-    const char *mid = negligible(a, s.mid_ns) ? "next to nothing" : time_text(&a->arena, s.mid_ns);
+    const char *mid =
+        predict_negligible(a, s.mid_ns) ? "next to nothing" : time_text(&a->arena, s.mid_ns);
     const char *high = time_text(&a->arena, s.high_ns);
     return s.low_ns > 0
                ? arena_printf(&a->arena, "%s (%s to %s)", mid, time_text(&a->arena, s.low_ns), high)
@@ -23,11 +19,11 @@ static const char *saving(struct advice *a, struct engine *x, const struct outco
 void predict_lesser(struct advice *a, struct engine *x, struct outcome *o,
                     const struct outcome *tf32)
 {
-    if (tf32->upper_bound || negligible(a, tf32->saves_mid_ns))
+    if (tf32->upper_bound || predict_negligible(a, tf32->saves_mid_ns))
         return;
     struct outcome whole = *o;
-    bool more =
-        query_of_pytorch(a->facts) && !negligible(a, tf32->saves_mid_ns - whole.saves_mid_ns);
+    bool more = query_of_pytorch(a->facts) &&
+                !predict_negligible(a, tf32->saves_mid_ns - whole.saves_mid_ns);
     if (more)
         *o = *tf32;
     o->summary = more ? arena_printf(&a->arena,

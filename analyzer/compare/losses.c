@@ -69,7 +69,7 @@ static void fewest(const struct losses *l, size_t *n)
 
 struct losses_result losses_compare(const struct losses *without, const struct losses *with)
 {
-    struct losses_result r = {.compared = LOSSES_MOST};
+    struct losses_result r = {.compared = LOSSES_MOST, .without_runs = without->count};
     fewest(without, &r.compared);
     fewest(with, &r.compared);
     if (!without->count || !with->count)

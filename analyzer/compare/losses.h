@@ -25,6 +25,7 @@ extern const char *const losses_verdict_text[];
 struct losses_result {
     enum losses_verdict verdict;
     size_t compared; /* number of losses that each run has */
+    size_t without_runs;
     /* Largest relative difference: of a run with the change from the range of those without, and
      * among those without. INFINITY: one of the two is no finite number. */
     double apart, noise;

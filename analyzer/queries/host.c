@@ -213,3 +213,15 @@ int query_ranks_here(const struct facts *f)
     }
     return n > 1 ? n : 1;
 }
+
+int64_t query_idle_before(const struct facts *f, const bool *op_marks)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < f->gap_count; i++) {
+        const struct gap *g = &f->gaps[i];
+        if (g->step != TL_NONE && f->steps.at[g->step].used && g->before_op != TL_NONE &&
+            op_marks[g->before_op])
+            ns += g->end_ns - g->start_ns;
+    }
+    return ns;
+}

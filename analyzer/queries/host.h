@@ -27,6 +27,9 @@ struct query_places {
 /* `other`: time to leave out of each of f->gaps; NULL: leave out nothing. */
 struct query_places query_host_places(const struct facts *f, const int64_t *other);
 
+/* All idle time of the GPU before the marked operations, of any kind, in the used steps. */
+int64_t query_idle_before(const struct facts *f, const bool *op_marks);
+
 /* Idle time of the GPU per step during which the training thread makes no call for a large part of
  * the step, and no range tells why: it may be making a batch. Returns 0 if the recording has
  * records of data loading, or ranges of operators, because these would show the reason. */

@@ -12,6 +12,8 @@
 
 #include <limits.h>
 
+struct json_tree;
+
 enum { TRY_TOP = 8, TRY_ADVICE = 16, TRY_TEXT = 320 };
 
 struct tried {
@@ -99,14 +101,15 @@ int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, 
 int trial_predict(struct tried *c, const struct trial *t, struct loaded *l, struct err *e);
 /* Lists a finding among those that are not tried. */
 void trial_pass(struct trial *t, const struct outcome *o);
-/* Runs a program in a folder, with its output to stderr. Its exit status; 127: it is not installed. */
+/* Runs a program in a folder, with its output to stderr. Returns its exit status; 127: it is not
+ * installed. */
 int trial_run_in(const char *folder, const char *program, char *const *words);
 /* Makes the copy for --patch. The change is then t->change[0], of which nothing is predicted. -1
  * with *e set: the file is no patch, leads out of the folder, or does not fit. */
+int trial_patch(struct trial *t, const char *patch, struct err *e);
 /* Makes the diff t->fix, of the first finding for which that is possible, and the copy with it. -1
  * with *e set: there is none. */
 int trial_fix(struct trial *t, struct loaded *l, struct err *e);
-int trial_patch(struct trial *t, const char *patch, struct err *e);
 void trial_patch_remove(const struct trial *t);
 /* Adds the combination of all changes that the program applies, if there are two or more. */
 int trial_join(struct trial *t, struct loaded *l, struct err *e);
@@ -117,8 +120,7 @@ int trial_keep(const struct trial *t, const struct tried *c, const char *profile
 int trial_remember(const struct trial *t, const struct tried *c, const char *history,
                    struct err *e);
 
-/* One clause, written into `text`, and the object "losses". */
-struct json_tree;
+/* Whether the change alters the losses: one clause, written into `text`, and the object "losses". */
 const char *trial_losses_text(const struct trial *t, const struct losses_result *r,
                               char text[TRY_TEXT]);
 void trial_losses_json(struct json_tree *j, const struct losses_result *r);

@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 
+/* By hand: losses that differ by more from run to run hide what a change does. */
+#define LOUD 0.01
+
 const char *trial_losses_text(const struct trial *t, const struct losses_result *r,
                               char text[TRY_TEXT])
 {
@@ -20,12 +23,16 @@ const char *trial_losses_text(const struct trial *t, const struct losses_result 
         snprintf(
             text, TRY_TEXT,
             "the first %zu differ by no more than those of runs without the change (%.2g %%)%s", n,
-            100 * r->noise, r->noise > 0.01 ? "; with fixed seeds they would tell more" : "");
-    else
-        snprintf(text, TRY_TEXT,
-                 "changed: number %zu is %.7g instead of %.7g (%.2g %%); those of runs without the "
-                 "change differ by %.2g %% at most",
-                 r->worst + 1, r->with, r->without, 100 * r->apart, 100 * r->noise);
+            100 * r->noise, r->noise > LOUD ? "; with fixed seeds they would tell more" : "");
+    else {
+        int digits = r->apart < 1e-6 ? 17 : 7; /* enough to see the difference */
+        int used = snprintf(text, TRY_TEXT, "changed: number %zu is %.*g instead of %.*g (%.2g %%)",
+                            r->worst + 1, digits, r->with, digits, r->without, 100 * r->apart);
+        if (r->without_runs > 1)
+            snprintf(text + used, TRY_TEXT - (size_t)used,
+                     "; those of runs without the change differ by %.2g %% at most",
+                     100 * r->noise);
+    }
     return text;
 }
 

@@ -1,5 +1,5 @@
-/* try --patch and --fix: the patched program in a copy. The copy of the current folder is made of links, but
- * for the files that the patch names, so that the user's own stay as they are. */
+/* try --patch and --fix: the patched program in a copy. The copy of the current folder is made of
+ * links, but for the files that the patch names, so that the user's own stay as they are. */
 #include "cli/try/try.h"
 
 #include <dirent.h>

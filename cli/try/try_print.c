@@ -220,20 +220,26 @@ static int widest(const struct trial *t)
     return wide > 40 ? 40 : (int)wide;
 }
 
-/* One line, unless losses changed or could not be compared. */
+/* One line for all changes if their losses are all equal, or none was compared. */
 static void print_losses(const struct trial *t)
 {
     char text[TRY_TEXT];
-    size_t equal = 0;
-    for (size_t i = 0; i < t->count; i++)
-        equal += t->change[i].refused || t->change[i].computes.verdict == LOSSES_EQUAL;
-    if (equal == t->count)
-        put(0, "Losses: equal to the bit in all runs.");
-    for (size_t i = 0; i < t->count && equal < t->count; i++)
-        if (!t->change[i].refused)
-            put(0, "Losses with %s: %s.",
-                t->change[i].together ? "all together" : t->change[i].settings,
-                trial_losses_text(t, &t->change[i].computes, text));
+    size_t of[LOSSES_CHANGED + 1] = {0}, tried = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        of[t->change[i].computes.verdict] += !t->change[i].refused;
+        tried += !t->change[i].refused;
+    }
+    bool alike = of[LOSSES_EQUAL] == tried || of[LOSSES_UNKNOWN] == tried;
+    for (size_t i = 0, said = 0; i < t->count; i++) {
+        const struct tried *c = &t->change[i];
+        if (c->refused || (alike && said++))
+            continue;
+        put(0, "Losses%s%s: %s.", alike ? "" : " with ",
+            alike         ? ""
+            : c->together ? "all together"
+                          : c->settings,
+            trial_losses_text(t, &c->computes, text));
+    }
 }
 
 static void print_table(const struct trial *t)

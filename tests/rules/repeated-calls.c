@@ -32,7 +32,7 @@ static struct builder loop(const char *told, int64_t kernel_ns)
 
 TEST(test_repeated_calls)
 {
-    struct builder b = loop("core (GRU), 10 times, in turn at train.py:22", US(5));
+    struct builder b = loop("core (GRU), 10 times, in turn, takes sequences at train.py:22", US(5));
     const struct outcome *o = case_first(build_analyze(&b), "repeated-calls", MS(8.9));
     ck_assert_str_eq(o->remedy.object.place, "train.py:22");
     case_measures(o, "calls of it in one forward pass", CALLS, 0);

@@ -19,6 +19,7 @@ struct query_module query_module_of(const struct timeline *t, const char *key)
     snprintf(m.name, sizeof m.name, "%.*s", (int)(end - text), text);
     m.times = *end == ',' ? strtoll(end + 1, NULL, 10) : 0;
     m.in_turn = strstr(end, ", in turn") != NULL;
+    m.sequence = strstr(end, ", takes sequences") != NULL;
     m.same_input = strstr(end, ", same input") != NULL;
     return m;
 }

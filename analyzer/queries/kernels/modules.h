@@ -9,6 +9,7 @@ struct query_module {
     char name[128];    /* "core (GRU)"; "Net" if it is an outermost one; "" = no such fact */
     int64_t times;     /* calls in one forward pass; 0: not told */
     bool in_turn;      /* each call gets what an earlier one computed */
+    bool sequence;     /* one call takes a whole sequence as well */
     bool same_input;   /* the same tensors again and again */
     const char *place; /* "train.py:22"; NULL = not known */
 };

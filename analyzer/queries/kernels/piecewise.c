@@ -2,6 +2,7 @@
 #include "analyzer/queries/kernels/piecewise.h"
 
 #include "analyzer/facts/lines.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/open.h"
 #include "analyzer/queries/waits.h"
 #include "base/vec.h"
@@ -153,18 +154,6 @@ static void follow_thread(struct pass *p)
     finish(p, &r);
 }
 
-static int64_t idle_before(const struct facts *f, const bool *marks)
-{
-    int64_t ns = 0;
-    for (size_t i = 0; i < f->gap_count; i++) {
-        const struct gap *g = &f->gaps[i];
-        if (g->step != TL_NONE && f->steps.at[g->step].used && g->before_op != TL_NONE &&
-            marks[g->before_op])
-            ns += g->end_ns - g->start_ns;
-    }
-    return ns;
-}
-
 /* The line from which most of the marked operations are launched, in steps whose launches carry
  * lines. NULL texts: no line launches QUERY_LINE_SHARE of them. */
 static struct line_found launched_from(const struct facts *f, struct arena *arena,
@@ -207,7 +196,7 @@ struct query_piecewise query_piecewise(const struct facts *f, struct arena *aren
         out.op_marks = p.marks;
         out.call_marks = p.calls;
         out.answers = p.answers;
-        out.idle_ns = idle_before(f, p.marks);
+        out.idle_ns = query_idle_before(f, p.marks);
         out.fills = p.fills * 100 > out.ops.count * QUERY_ALMOST_PCT;
         out.line = launched_from(f, arena, p.marks);
         if (!out.line.place)

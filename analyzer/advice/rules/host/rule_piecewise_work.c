@@ -81,8 +81,7 @@ const struct rule rule_piecewise_work = {
         "and "
         "wait. torch.compile(model) does not reach such a loop. The line is the one that "
         "launches most of them, or, where launches carry no lines, the one where the thread was "
-        "found "
-        "most often meanwhile.",
+        "found most often meanwhile.",
     .remedy = {.action = ACTION_DO_AT_ONCE, .object.kind = OBJECT_CALL},
     .tips = {{"no-python-loops", "Do not loop over tensors or elements in Python", NULL}},
 };

@@ -2,6 +2,7 @@
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/facts/lines.h"
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/kernels/modules.h"
 #include "wire/fact_keys.h"
 
@@ -12,19 +13,6 @@ static enum query_take takes(const struct facts *f, uint32_t op, const void *mar
 {
     (void)f;
     return ((const bool *)marks)[op] ? QUERY_BUSY : QUERY_NO;
-}
-
-/* All idle time of the GPU before these operations: a loop that calls a module does nothing else. */
-static int64_t idle_before(const struct facts *f, const bool *marks)
-{
-    int64_t ns = 0;
-    for (size_t i = 0; i < f->gap_count; i++) {
-        const struct gap *g = &f->gaps[i];
-        if (g->step != TL_NONE && f->steps.at[g->step].used && g->before_op != TL_NONE &&
-            marks[g->before_op])
-            ns += g->end_ns - g->start_ns;
-    }
-    return ns;
 }
 
 struct kind {
@@ -94,7 +82,8 @@ static void check_repeated_calls(const struct facts *f, struct arena *arena, str
     if (!marks)
         return;
     struct query_ops ops = query_ops_of(f, takes, marks);
-    ops.idle_ns = idle_before(f, marks);
+    /* A loop that calls a module does nothing else. */
+    ops.idle_ns = query_idle_before(f, marks);
     int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns);
     o->why = arena_printf(arena, "%lld calls of %s take %s %s, which one call would take as well",
                           (long long)m.times, m.name, time_text(arena, cost), scope_words(f)->per);
@@ -102,14 +91,13 @@ static void check_repeated_calls(const struct facts *f, struct arena *arena, str
         (ops.busy_ns / ops.count > RULES_SHORT_CALL_NS && ops.idle_ns * 2 < ops.busy_ns))
         return;
     add_evidence(f, o, &m, &ops);
-    bool sequence = strstr(m.name, "(GRU)") || strstr(m.name, "(LSTM)") || strstr(m.name, "(RNN)");
     o->remedy.object.place = m.place;
-    o->remedy.conditions[CONDITION_IN_TURN] = m.in_turn && !sequence;
-    o->remedy.conditions[CONDITION_SEQUENCE] = m.in_turn && sequence;
+    o->remedy.conditions[CONDITION_IN_TURN] = m.in_turn && !m.sequence;
+    o->remedy.conditions[CONDITION_SEQUENCE] = m.in_turn && m.sequence;
     remedy_number(&o->remedy, PARAM_TIMES, m.times);
     o->edit = (struct edit){.kind = &edit_fuse,
                             .at.op_marks = spared(f, arena, &m, marks),
-                            .best_case = m.in_turn && !sequence,
+                            .best_case = m.in_turn && !m.sequence,
                             .fuse = {.good = 1.0 / (double)m.times, .bad = 1, .loop = true}};
     o->error_class = ERROR_STRUCTURAL;
     outcome_fires(o, cost,
