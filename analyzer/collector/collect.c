@@ -271,12 +271,14 @@ int64_t collect_drain(struct collector *c, struct err *e)
     return c->out.rows - before;
 }
 
-/* Drains until no process records any more, for at most wait_ms. */
+/* Drains until no process records any more, for at most wait_ms of pauses. A process that goes on
+ * recording makes each drain long: it gets four times that by the clock. */
 static void await_silence(struct collector *c, int wait_ms)
 {
     struct err ignored = ERR_INIT;
     bool any = true;
-    for (int ms = 0; any && ms < wait_ms; ms += LOOK_MS) {
+    int64_t until_ns = clock_monotonic_ns() + INT64_C(4000000) * wait_ms;
+    for (int ms = 0; any && ms < wait_ms && clock_monotonic_ns() < until_ns; ms += LOOK_MS) {
         any = false;
         for (size_t i = 0; i < c->spools.n; i++) {
             struct spool *s = c->spools.at[i];
