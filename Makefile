@@ -37,7 +37,7 @@ test:
 	@$(MAKE) all
 	@tests/run.sh $(BUILD)
 
-# What takes longest, each with the machine to itself: every planted bottleneck, trials, jobs on two nodes, storms. CI runs both.
+# What takes longest: every planted bottleneck, trials, jobs on two nodes, storms, and the tests under sanitizers. CI runs both.
 test-long:
 	@CMAKE_FLAGS="$(CMAKE_FLAGS)" scripts/setup.sh test
 	@$(MAKE) all

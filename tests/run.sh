@@ -1,16 +1,15 @@
 #!/bin/sh
-# usage: run.sh BUILD [long]. What `make test` runs: ctest of the release build without the long tests, unit and golden tests
-# under ASan+UBSan, the agent's under TSan; `long`: the long tests of both alone, for `make test-long`. Says of each test that
-# was skipped or failed why, names the ten that took longest, and closes with "N passed, N failed, N skipped" or "N passed, N
-# failed: NAMES".
-# GPUPROF_TESTS=once leaves out what would say the same on a second machine: the sanitizers, units, recordings, the page, times.
+# usage: run.sh BUILD [long]. What `make test` runs: ctest of the release build without the long tests. For `make test-long`,
+# `long`: those that must have the machine to themselves, then the others, unit and golden tests under ASan+UBSan and the
+# agent's under TSan. Says of each test that was skipped or failed why, names the ten that took longest, and closes with
+# "N passed, N failed, N skipped" or "N passed, N failed: NAMES".
+# GPUPROF_TESTS=once leaves out what would say the same on a second machine: units, recordings, the page, times, the sources.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 build=${1:-build} what=${2:-}
 jobs=$(nproc 2>/dev/null || echo 2)
 export PYTHONDONTWRITEBYTECODE=1 # nothing is left between the sources
 passed=0 failed=0 skipped=0 names= reasons= why= times=
-asan="gpuprof unit_tests properties" # what is built for its tests
 
 # "NAME: why" of the tests named that the last ctest in $1 skipped: the last line that each wrote
 why_skipped() {
@@ -63,19 +62,24 @@ run() {
     rm -f "$log"
 }
 
-# sanitized PRESET "TARGETS" CTEST-ARGS...
+# built PRESET TARGETS...: the build of a sanitizer; its log stays where it fails
+built() {
+    preset=$1
+    shift
+    cmake --preset "$preset" >"build-$preset.log" 2>&1 &&
+        nice -n 19 cmake --build "build-$preset" -j "$jobs" --target "$@" >>"build-$preset.log" 2>&1 && rm -f "build-$preset.log"
+}
+
+# sanitized PRESET CTEST-ARGS...: the tests of a build that `built` has made
 sanitized() {
-    preset=$1 targets=$2
-    shift 2
+    preset=$1
+    shift
     echo "== $preset =="
-    # shellcheck disable=SC2086 # several targets
-    if cmake --preset "$preset" >"build-$preset.log" 2>&1 &&
-        cmake --build "build-$preset" -j "$jobs" --target $targets >>"build-$preset.log" 2>&1; then
-        rm -f "build-$preset.log"
-        run "$preset:" "build-$preset" "$@"
-    else
+    if [ -e "build-$preset.log" ]; then
         tail -40 "build-$preset.log"
         failed=$((failed + 1)) names="$names $preset:build"
+    else
+        run "$preset:" "build-$preset" "$@"
     fi
 }
 
@@ -89,27 +93,51 @@ finish() {
     else
         echo "$passed passed, $failed failed"
     fi
-    [ "$failed" = 0 ] && { [ "$passed" -gt 0 ] || [ "$what" = long ]; }
+    [ "$failed" = 0 ] && { [ "$passed" -gt 0 ] || [ -n "$what" ]; }
     exit
 }
 
 # Tests labelled `timed` judge milliseconds of the virtual GPU, which lives on the real clock: they have the machine
 # alone. The others run side by side, one more than there are cores, because much of them waits.
-if [ "$what" = long ]; then
-    run "" "$build" -L long -j $((jobs + 1))
-    sanitized asan "$asan" -L long -j $((jobs + 1))
-    finish
-fi
-echo "== release =="
-if [ "${GPUPROF_TESTS:-}" = once ]; then
-    run "" "$build" -LE 'timed|long' -E '^(unit|rule|golden|browser|vgpu)\.' -j $((jobs + 1))
-    finish
-fi
-run "" "$build" -LE 'timed|long' -j $((jobs + 1))
-run "" "$build" -L timed -LE long
-sanitized asan "$asan" -LE long -R '^(unit|golden)\.' -j $((jobs + 1))
-if [ -e "$build/lib/libgpuprof_agent.so" ]; then
-    sanitized tsan "gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_marks_library agent_look" \
-        -R '^(unit\.test_(spool|nvtx)|agent\.threads)$'
-fi
+many="-j $((jobs + 1))"
+# What says the same on a second machine
+same='^(unit|rule|golden|browser|vgpu)\.|\.selftest$|^(words|layers|fact_keys|house|limits|format|health_codes|e2e\.(kill|profile|readme|terminal))$'
+
+alone() {
+    run "" "$build" -L long -L timed
+}
+
+# The sanitizers' builds take the time in which the tests beside them wait.
+beside() {
+    agent=
+    [ ! -e "$build/lib/libgpuprof_agent.so" ] || agent=yes
+    {
+        built asan gpuprof unit_tests properties
+        [ -z "$agent" ] || built tsan gpuprof_agent test_spool test_nvtx agent_threads agent_peer agent_marks_library agent_look
+    } &
+    # shellcheck disable=SC2086 # two words
+    run "" "$build" -L long -LE timed $many
+    wait
+    # shellcheck disable=SC2086
+    sanitized asan -R '^(unit|golden)\.' $many
+    [ -z "$agent" ] || sanitized tsan -R '^(unit\.test_(spool|nvtx)|agent\.threads)$'
+}
+
+case $what in
+long)
+    alone
+    beside
+    ;;
+*)
+    echo "== release =="
+    if [ "${GPUPROF_TESTS:-}" = once ]; then
+        # shellcheck disable=SC2086
+        run "" "$build" -LE 'timed|long' -E "$same" $many
+    else
+        # shellcheck disable=SC2086
+        run "" "$build" -LE 'timed|long' $many
+        run "" "$build" -L timed -LE long
+    fi
+    ;;
+esac
 finish

@@ -11,6 +11,7 @@ defect may also come second in one case of twenty, but never be missed.
 """
 import argparse
 import json
+import math
 import os
 import re
 import sqlite3
@@ -93,10 +94,14 @@ class Matrix:
         self.checks.check(not empty, f"{name}: each query of the evidence lists rows", "; ".join(empty))
 
     def remedy(self, name, trainer, model, defects, setting, before):
-        """What the finding tells the trainer to change, changed: the faster of two runs, as other work only adds time."""
-        after = min(printed_pace_ms(self.build.run(
-            [self.build.gpuprof, "run", "--no-record", "--device", f"virtual:{model}", "--",
-             *self.command(trainer, model, defects, part=2)], GPUPROF_APPLY=setting).stdout) for _ in range(2))
+        """What the finding tells the trainer to change, changed. A second run decides where the first one is no faster, as other
+        work only adds time."""
+        after = math.inf
+        for _ in range(2):
+            if after >= 0.99 * before:
+                after = min(after, printed_pace_ms(self.build.run(
+                    [self.build.gpuprof, "run", "--no-record", "--device", f"virtual:{model}", "--",
+                     *self.command(trainer, model, defects, part=2)], GPUPROF_APPLY=setting).stdout))
         self.checks.check(after < 0.99 * before, f"{name}: {setting} makes the step faster",
                           f"{before:.2f} ms before, {after:.2f} ms after")
         print(f"        {before:.2f} ms before, {after:.2f} ms after")
