@@ -6,6 +6,7 @@ usage: node_disk.py BUILD
 """
 import glob
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -41,16 +42,29 @@ def steps_of(profile):
         db.close()
 
 
+def until(condition):
+    """Whether that came about within a minute."""
+    end = time.monotonic() + 60
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.1)
+    return condition()
+
+
+def step_now(build, where):
+    """The step that gpuprof knows of; 0: none yet."""
+    found = re.search(r"step (\d+)", build.run([build.gpuprof, "record", "--status", where]).stdout)
+    return int(found.group(1)) if found else 0
+
+
 def while_it_grows(build, checks, disk):
     run = start(build, "out/x.gpuprof", "--report", steps=600, SLURM_TMPDIR=disk)
-    time.sleep(1)
+    until(lambda: all(any(word in f for f in files(disk)) for word in (".spool", ".partial")))
     grows, beside = files(disk), files(build.path("out"))
     checks.check(any(f.endswith(".spool") for f in grows) and any(".partial" in f for f in grows), "records and profile grow on the node's disk",
                  str(grows))
     empty = [f for f in beside if os.path.isfile(build.path(f"out/{f}")) and os.path.getsize(build.path(f"out/{f}"))]
     checks.check(not empty and any(f.startswith("x.gpuprof.") for f in beside), "the name is reserved where the profile belongs", str(beside))
-    done = build.run([build.gpuprof, "record", "--status", "out"])
-    checks.check(done.returncode == 0 and "step" in done.stdout, "it answers through the profile's folder", done.stdout + done.stderr)
+    checks.check(until(lambda: step_now(build, "out") > 0), "it answers through the profile's folder")
     done = build.run(command(build, "out/x.gpuprof", steps=5), SLURM_TMPDIR=disk)
     checks.check(done.returncode == 0 and "x.2.gpuprof" in files(build.path("out")), "another run with this name gets the next one",
                  done.stderr)
@@ -94,14 +108,15 @@ def two_in_a_folder(build, checks, disk):
 
 def killed(build, checks, disk):
     run = start(build, "killed.gpuprof", steps=100000, SLURM_TMPDIR=disk)
-    time.sleep(1.5)
+    until(lambda: step_now(build, str(run.pid)) > 40)
     with open(f"/proc/{run.pid}/task/{run.pid}/children", encoding="ascii") as f:
         for pid in f.read().split():  # the recorder is in a session of its own
             os.kill(int(pid), signal.SIGKILL)
     os.killpg(run.pid, signal.SIGKILL)
     run.communicate()
-    time.sleep(1.5)  # a folder that is younger may belong to a run that begins
     left = glob.glob(os.path.join(disk, ".gpuprof-*"))
+    for name in left:
+        os.utime(name, (time.time() - 100,) * 2)  # one that is young may belong to a run that begins
     loud = [word for word in command(build, "next.gpuprof", steps=5) if word != "-q"]
     done = build.run(loud, SLURM_TMPDIR=disk)
     told = [line for line in done.stderr.splitlines() if "gpuprof import" in line]
