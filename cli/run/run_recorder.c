@@ -202,6 +202,24 @@ static int finish(struct watch *w, struct recording *r, struct apart *a,
     return apart_end(a, rc < 0 ? &why : e) < 0 ? -1 : rc;
 }
 
+/* A session of its own, so that a terminal's signals do not reach this process. The kernel schedules
+ * each session as a group (autogroup): this one gets the program's priority, or the recorder would
+ * starve beside a preferred program, and disturb others beside one that should not (sched(7)). */
+static void begin_session(void)
+{
+    static const char path[] = "/proc/self/autogroup";
+    int nice = 0;
+    FILE *f = fopen(path, "r");
+    bool known = f && fscanf(f, "/autogroup-%*d nice %d", &nice) == 1;
+    if (f)
+        fclose(f);
+    setsid();
+    if (known && nice && (f = fopen(path, "w"))) {
+        fprintf(f, "%d", nice);
+        fclose(f);
+    }
+}
+
 /* If every core is busy, this process waits for its turn (SCHED_BATCH): waking up so often, it
  * would otherwise take the core away from the program each time. It still gets its share, so
  * nothing is lost. */
@@ -217,7 +235,7 @@ static _Noreturn void record(struct watch w, const struct recorder_job *job)
     struct err e = ERR_INIT;
     struct apart a = {.is = false};
     const struct record_options *o = job->record;
-    setsid();
+    begin_session();
     use_batch_scheduling();
     signal(SIGRTMAX, SIG_DFL);
     files_close_inherited();

@@ -212,6 +212,22 @@ def recorder_alone(build, checks):
     checks.check(len(err.splitlines()) == 1 and "gpuprof import " in err, "recorder killed: one line tells", err)
 
 
+def scheduled(build, checks):
+    """The kernel schedules each session as a group: the recorder's has the priority of the program's."""
+    if not os.path.exists("/proc/self/autogroup"):
+        print("skipped  autogroup: this kernel has none")
+        return
+    run = subprocess.Popen(["sh", "-c", 'echo 3 >/proc/self/autogroup; exec "$@"', "sh", build.gpuprof, "run", "-q", "-f", "-o", "killed.gpuprof",
+                            "--", "sh", "-c", "echo runs; sleep 1"], stdout=subprocess.PIPE, text=True, env=build.env, cwd=build.folder.name,
+                           start_new_session=True)
+    run.stdout.readline()
+    with open(f"/proc/{recorder(run.pid)}/autogroup", encoding="ascii") as f:
+        group = f.read()
+    run.communicate(timeout=60)
+    checks.check(group.endswith("nice 3\n"), "the recorder has the priority of the program's session", group)
+    os.unlink(build.path("killed.gpuprof"))
+
+
 COUNTS = """
 import signal, time
 got = []
@@ -256,6 +272,7 @@ def main():
         everything(build, checks, f"the job killed, {i + 1}", random.uniform(0, 1.2))
     before_the_program(build, checks, expected)
     recorder_alone(build, checks)
+    scheduled(build, checks)
     witness_alone(build, checks)
     checks.done()
 
