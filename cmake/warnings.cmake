@@ -1,6 +1,6 @@
-# gpuprof_target(TARGET): language level, include root, warnings as errors, sanitizers by preset.
+# gpuprof_target(TARGET): language level, include root, warnings, sanitizers by preset.
 option(GPUPROF_PORTABLE "Link SQLite and zlib statically" OFF)
-option(GPUPROF_WERROR "Warnings are errors" ON)
+option(GPUPROF_WERROR "Warnings are errors" OFF) # a newer compiler must not stop a user; CI turns it on
 set(GPUPROF_SANITIZE "" CACHE STRING "address,undefined or thread")
 function(gpuprof_target target)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR})
