@@ -32,17 +32,6 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static int find_script(char *path, size_t n, struct err *e)
-{
-    static const char *const places[] = {"../lib/fix/fix.py", "../lib/gpuprof/fix/fix.py",
-                                         "../lib/x86_64-linux-gnu/gpuprof/fix/fix.py",
-                                         "../lib/aarch64-linux-gnu/gpuprof/fix/fix.py"};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (run_file_beside(places[i], path, n) == 0)
-            return 0;
-    return err_set(e, "fix.py is not beside this gpuprof: install gpuprof again");
-}
-
 struct fixer {
     pid_t pid;
     FILE *in, *out; /* it reads all of the analysis, and then writes the diff */
@@ -113,8 +102,8 @@ static int run(int argc, char **argv)
         return 2;
     if (source && access(source, R_OK | X_OK) != 0)
         return usage_error("fix: --source %s: %s", source, strerror(errno));
-    if (output_check(output, force, &e) || find_script(script, sizeof script, &e) ||
-        fixer_start(&x, script, &e))
+    if (output_check(output, force, &e) ||
+        run_file_script("fix/fix.py", script, sizeof script, &e) || fixer_start(&x, script, &e))
         return fail(&e);
     signal(SIGPIPE, SIG_IGN); /* Python may end early: its status tells */
     const char *const *paths = (const char *const *)argv;

@@ -35,6 +35,8 @@ enum { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
 
 /* A file relative to the folder of this program. -1: it does not exist. */
 int run_file_beside(const char *relative, char *out, size_t n);
+/* A Python script that a command runs: "fix/fix.py". -1 with *e set. */
+int run_file_script(const char *name, char *out, size_t n, struct err *e);
 int run_folder_virtual_gpu(char *out, size_t n); /* as built, or as installed; -1: neither exists */
 /* The agent: $GPUPROF_AGENT, else the one beside this program. -1 with *e set. */
 int run_file_agent(char *out, size_t n, struct err *e);

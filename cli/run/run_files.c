@@ -25,6 +25,20 @@ int run_file_beside(const char *relative, char *out, size_t n)
     return rc;
 }
 
+int run_file_script(const char *name, char *out, size_t n, struct err *e)
+{
+    static const char *const places[] = {"../lib", "../lib/gpuprof",
+                                         "../lib/x86_64-linux-gnu/gpuprof",
+                                         "../lib/aarch64-linux-gnu/gpuprof"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char inside[PATH_MAX];
+        snprintf(inside, sizeof inside, "%s/%s", places[i], name);
+        if (run_file_beside(inside, out, n) == 0)
+            return 0;
+    }
+    return err_set(e, "%s is not beside this gpuprof: install gpuprof again", name);
+}
+
 int run_folder_virtual_gpu(char *out, size_t n)
 {
     if (run_file_beside("../lib/vgpu", out, n) == 0)
