@@ -1,4 +1,5 @@
 /* analyze: verdict and ranked findings of a profile or of traces. */
+#include "analyzer/profile/store.h"
 #include "cli/common/command.h"
 #include "cli/load/confine.h"
 #include "cli/results/export_to.h"
@@ -16,7 +17,7 @@
 static bool json, markdown, force, no_predict, verbose;
 static struct load_how how;
 static const char *format, *rule_id, *output, *history;
-static int top;
+static int top, rows;
 
 static const struct option_spec options[] = {
     {"json", 0, OPTION_FLAG, &json, NULL, "machine-readable output; docs/json.md describes it"},
@@ -26,6 +27,7 @@ static const struct option_spec options[] = {
     {"verbose", 'v', OPTION_FLAG, &verbose, NULL,
      "everything: all findings with evidence, all rules"},
     {"top", 0, OPTION_INT, &top, "N", "at most N findings"},
+    {"rows", 0, OPTION_INT, &rows, "N", "with --json: N rows behind each number"},
     {"no-predict", 0, OPTION_FLAG, &no_predict, NULL, "upper bounds, without replaying the steps"},
     {"history", 0, OPTION_STRING, &history, "FILE", "use past trials to set the intervals"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
@@ -43,6 +45,19 @@ static enum detail detail_wanted(bool terminal)
     if (verbose)
         return DETAIL_ALL;
     return terminal && !rule_id && !top ? DETAIL_BRIEF : DETAIL_USUAL;
+}
+
+static int check_rows(const char *format_name, int argc, char **argv)
+{
+    if (!rows)
+        return 0;
+    if (rows < 0 || strcmp(format_name, "json") != 0 || how.redact)
+        return usage_error(
+            "analyze: --rows needs a number and --json, and no --redact: rows hold names");
+    if (argc != 1 || store_is_profile(argv[0]) != 1)
+        return usage_error(
+            "analyze: --rows needs one profile; `gpuprof import` makes one of a trace");
+    return 0;
 }
 
 static int run(int argc, char **argv)
@@ -68,6 +83,8 @@ static int run(int argc, char **argv)
                                .count = (size_t)argc,
                                .also = {load_history(history)},
                                .outputs = {output}});
+    if (check_rows(name, argc, argv))
+        return 2;
     progress_begin("analysing", argv[0]);
     int rc = no_predict ? load_analysis(paths, (size_t)argc, &how, &l, &e)
                         : load_predicted(paths, (size_t)argc, &how, load_history(history), &l, &e);
@@ -80,6 +97,8 @@ static int run(int argc, char **argv)
     o.top = top;
     o.detail = detail;
     o.rule = rule_id;
+    o.rows = rows;
+    o.rows_of = rows ? argv[0] : NULL;
     int status = !x || export_to(x, &what, &o, output, force, &e) ? fail(&e) : 0;
     pager_close(&pager);
     load_release(&l);

@@ -21,6 +21,8 @@ struct export_options {
     const char *virtual_gpu; /* diff, gate: name of the virtual GPU of either recording, or NULL */
     int top;                 /* findings to show; 0: all */
     const char *rule;        /* only this rule; NULL: all */
+    const char *rows_of;     /* json: the profile whose rows behind each evidence to show; NULL */
+    int rows;                /* so many of them */
     enum detail detail;      /* for the terminal only, like colour and width */
     bool color;
     int width;                       /* terminal columns; 0: 80 */

@@ -60,11 +60,11 @@ report/chrome           wire report report/words report/json analyzer/timeline a
 report/page             wire report report/words report/json report/chrome analyzer/timeline analyzer/measure analyzer/facts
 report/page/ranks       report report/words report/page analyzer/timeline analyzer/facts
 report/page/events      wire report report/words report/json report/chrome report/page report/page/ranks analyzer/timeline analyzer/facts
-report/export           report report/words report/json report/terminal report/chrome report/page report/page/ranks report/page/events analyzer/timeline analyzer/measure analyzer/facts analyzer/compare
+report/export           analyzer/profile report report/words report/json report/terminal report/chrome report/page report/page/ranks report/page/events analyzer/timeline analyzer/measure analyzer/facts analyzer/compare
 cli/common              report/terminal analyzer/advice
 cli/load                cli/common report analyzer/profile analyzer/import analyzer/measure analyzer/facts analyzer/advice analyzer/reduce
 cli/results             cli/common cli/load report report/tables analyzer/profile analyzer/collector
-cli                     cli/common cli/run cli/load cli/results report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
+cli                     analyzer/profile cli/common cli/run cli/load cli/results report report/words report/json report/terminal report/page analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/run                 wire vgpu/include cli/common cli/load cli/results report report/words analyzer/profile analyzer/collector
 cli/record              cli/common cli/results report analyzer/profile analyzer/collector
 cli/gate                cli/common cli/load cli/results report report/words analyzer/import analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare

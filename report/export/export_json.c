@@ -1,8 +1,13 @@
 /* All results for programs. docs/json.md is the schema; SCHEMA counts its incompatible changes. */
 #include "report/export.h"
+
+#include "analyzer/profile/evidence_rows.h"
 #include "report/json/json_facts.h"
 #include "report/words/comparison.h"
 #include "report/words/text.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 enum { SCHEMA = 1 };
 
@@ -46,7 +51,48 @@ static void write_remedy(struct json_tree *j, const struct outcome *o)
     tree_end(j);
 }
 
-static void write_finding(struct json_tree *j, const struct facts *f, const struct outcome *o)
+struct row_writer {
+    struct json_tree *j;
+    bool open; /* a row has begun */
+};
+
+static void put_value(void *self, const char *column, const char *text, bool is_number)
+{
+    struct row_writer *w = self;
+    if (!w->open)
+        tree_begin(w->j, NULL, '{');
+    w->open = true;
+    if (!is_number)
+        tree_str(w->j, column, text);
+    else if (strpbrk(text, ".eIN")) /* also Inf */
+        tree_num(w->j, column, strtod(text, NULL), 6);
+    else
+        tree_int(w->j, column, strtoll(text, NULL, 10));
+}
+
+static void end_row(void *self)
+{
+    struct row_writer *w = self;
+    if (w->open)
+        tree_end(w->j);
+    w->open = false;
+}
+
+static void write_rows(struct json_tree *j, const struct export_options *o, const char *query)
+{
+    struct err e = ERR_INIT;
+    struct row_writer w = {j, false};
+    tree_begin(j, "rows", '[');
+    int rc =
+        evidence_rows(o->rows_of, query, o->rows, &(struct row_reader){put_value, end_row, &w}, &e);
+    end_row(&w);
+    tree_end(j);
+    if (rc < 0)
+        tree_str(j, "rows_missing", e.text);
+}
+
+static void write_finding(struct json_tree *j, const struct facts *f, const struct outcome *o,
+                          const struct export_options *wanted)
 {
     tree_begin(j, NULL, '{');
     tree_str(j, "rule", o->rule->id);
@@ -84,6 +130,8 @@ static void write_finding(struct json_tree *j, const struct facts *f, const stru
         tree_num(j, "value", e->value, 6);
         tree_str(j, "unit", e->unit);
         tree_str(j, "sql", e->sql);
+        if (wanted->rows_of && e->sql)
+            write_rows(j, wanted, e->sql);
         tree_end(j);
     }
     tree_end(j);
@@ -235,7 +283,7 @@ static int json_analysis(const struct advice *a, const struct export_options *o,
     tree_begin(&j, "findings", '[');
     const struct outcome *x;
     for (size_t i = 0; (x = shown_finding(a, o, i)); i++)
-        write_finding(&j, a->facts, x);
+        write_finding(&j, a->facts, x, o);
     tree_end(&j);
     tree_ms(&j, "stacked_ms", stacked_saving_ns(a));
     if (a->whatif.tasks || a->whatif.why_not)

@@ -128,6 +128,7 @@ def main():
     os.set_inheritable(told, True)
     for name, arguments in {
             "analyze": ["analyze", "in/a.gpuprof"],
+            "analyze with rows": ["analyze", "--json", "--rows", "2", "in/a.gpuprof"],
             "analyze a trace": ["analyze", "--json", "in/a.json.gz"],
             "analyze a folder of links": ["analyze", "links"],
             "report": ["report", "in/a.gpuprof", "-o", "out/a.html"],

@@ -30,6 +30,9 @@ void sql_close(struct sql *db); /* accepts NULL */
  * write should be tried again. */
 void sql_on_full(struct sql *db, bool (*make_room)(void *self), void *self);
 int sql_exec(struct sql *db, const char *text, struct err *e);
+/* Lets queries on a file that is read use the views that `schema` creates, in place of any that the
+ * file has. -1 with *e set. */
+int sql_own_views(struct sql *db, const char *schema, struct err *e);
 /* True for an ordinary table: no view, no virtual table, no computed columns. */
 bool sql_has_table(struct sql *db, const char *table);
 /* True if something else has that name, or if it cannot be decided. */
@@ -52,6 +55,8 @@ const char *sql_text(struct sql_stmt *s, int col,
                       * for files that are read: beyond it texts are "", and the next step fails */
                      size_t *n);
 bool sql_is_null(struct sql_stmt *s, int col);
+bool sql_is_number(struct sql_stmt *s, int col);
+const char *sql_column(struct sql_stmt *s, int col); /* its name; NULL: there are no more */
 void sql_finalize(struct sql_stmt *s);
 
 #endif

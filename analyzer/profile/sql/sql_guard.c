@@ -14,12 +14,13 @@ static int on_progress(void *self)
     return g->exhausted;
 }
 
-/* SQLite's authorizer. `source`: the view or trigger that contains the access, NULL for
- * gpuprof's own statements. */
-static int authorize(void *self, int action, const char *a, const char *b, const char *database,
-                     const char *source)
+int sql_guard_authorize(void *self, int action, const char *a, const char *b, const char *database,
+                        const char *source)
 {
-    (void)self, (void)database;
+    const struct sql_guard *g = self;
+    (void)database;
+    if (g->own_views)
+        source = NULL;
     switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
@@ -65,7 +66,7 @@ void sql_guard_reading(sqlite3 *db, struct sql_guard *g, const char *path)
     sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, STATEMENT_MAX);
     sqlite3_exec(db, "PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON", NULL, NULL, NULL);
     sqlite3_progress_handler(db, GUARD_STEPS, on_progress, g);
-    sqlite3_set_authorizer(db, authorize, g);
+    sqlite3_set_authorizer(db, sql_guard_authorize, g);
 }
 
 bool sql_guard_row(struct sql_guard *g)

@@ -14,6 +14,7 @@ struct sql_guard {
     int64_t rows;
     int64_t bytes;  /* of texts */
     bool exhausted; /* a limit was reached */
+    bool own_views; /* the only views are those of sql_own_views */
 };
 
 enum { GUARD_STEPS = 1000 };
@@ -21,6 +22,10 @@ enum { GUARD_STEPS = 1000 };
 /* Call it before the first query. Disables views, triggers and functions in the schema, allows only
  * reading, and interrupts statements that run too long. */
 void sql_guard_reading(sqlite3 *db, struct sql_guard *g, const char *path);
+/* SQLite's authorizer on such a connection; self: its struct sql_guard. `source`: the view or
+ * trigger that contains the access, NULL for gpuprof's own statements. */
+int sql_guard_authorize(void *self, int action, const char *a, const char *b, const char *database,
+                        const char *source);
 /* The same for a connection that writes, as far as possible: no views, no triggers, no
  * functions in the schema. */
 void sql_guard_writing(sqlite3 *db);
