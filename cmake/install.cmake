@@ -51,6 +51,8 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/vgpu/docs DESTINATION ${CMAKE_INSTALL_DOCD
 
 install(PROGRAMS ${CMAKE_SOURCE_DIR}/ci/gpuprof-gate.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuprof/ci COMPONENT gpuprof)
 
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/skills DESTINATION ${CMAKE_INSTALL_DATADIR}/gpuprof COMPONENT gpuprof)
+
 # Manual pages from docs/man/, and completions as the program prints them.
 find_program(AWK NAMES awk mawk gawk REQUIRED)
 file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/*.md)

@@ -30,7 +30,9 @@ for rule in $(gpuprof rules | sed -n '/^$/q; s/ .*//p'); do
     grep -q "^## $rule$" "$rules" || fail "the page of the rules lacks $rule"
 done
 [ "$(wc -l <named)" -ge 3 ] || fail "--help names no pages: $(cat named)"
-[ -n "$(find "$top/usr" -path '*/fix/fix.py')" ] || fail "what gpuprof fix runs is not installed"
+for file in fix/fix.py skills/gpuprof/SKILL.md; do
+    [ -n "$(find "$top/usr" -path "*/$file")" ] || fail "$file is not installed"
+done
 if [ -e "$build/lib/libgpuprof_agent.so" ]; then
     agent=$(find "$top/usr" -name libgpuprof_agent.so)
     grep -qF "agent: $(realpath "$agent")" said || fail "doctor does not find the agent: $(cat said)"
