@@ -12,14 +12,12 @@
 
 static void list_commands(FILE *f)
 {
-    fprintf(f, "usage: gpuprof COMMAND [options] ...\n"
+    fprintf(f, "usage: gpuprof COMMAND [options] ... | --version\n"
                "Finds out why a training loop is slow, and what to change first.\n"
                "  gpuprof run python train.py      record, then print the verdict\n"
-               "commands:\n");
+               "commands: (`gpuprof COMMAND --help` explains one)\n");
     for (size_t i = 0; i < command_count; i++)
         fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->help);
-    fprintf(f,
-            "\n`gpuprof COMMAND --help` explains a command. `gpuprof --version`: the version.\n");
 }
 
 static const struct command *find(const char *name)

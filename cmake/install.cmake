@@ -7,7 +7,7 @@ if(GPUPROF_PORTABLE) # with the one library that is not linked statically
         COMPONENT gpuprof)
 endif()
 install(TARGETS gpuprof RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gpuprof)
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/cli/fix DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuprof
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/cli/fix ${CMAKE_SOURCE_DIR}/cli/mcp DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuprof
     COMPONENT gpuprof FILES_MATCHING PATTERN "*.py")
 if(TARGET gpuprof-mpi) # of its own: a package of gpuprof must not need MPI
     install(TARGETS gpuprof-mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT gpuprof-mpi)

@@ -70,6 +70,7 @@ cli/record              cli/common cli/results report analyzer/profile analyzer/
 cli/gate                cli/common cli/load cli/results report report/words analyzer/import analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 cli/try                 wire cli/common cli/load cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
 cli/fix                 cli/common cli/load cli/results cli/run report
+cli/mcp                 cli/common cli/run
 cli/import              wire cli/common cli/load cli/results cli/run report analyzer/profile analyzer/import analyzer/collector
 cli/reduce              cli/common cli/load cli/results analyzer/profile analyzer/import analyzer/reduce
 cli/mpi                 cli/common cli/load cli/reduce analyzer/profile analyzer/import analyzer/reduce
