@@ -29,7 +29,9 @@ def roles(front):
         try:
             with open(f"/proc/{pid}/comm", encoding="ascii") as f:
                 name = f.read().strip()
-            found["recorder" if os.getsid(pid) == pid else "witness" if name == "witness" else "program"] = pid
+            # the recorder is started first, and leads a session of its own a little later
+            recorder = os.getsid(pid) == pid or "recorder" not in found and name == "gpuprof"
+            found["recorder" if recorder else "witness" if name == "witness" else "program"] = pid
         except OSError:
             continue
     return found
