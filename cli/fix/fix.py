@@ -15,12 +15,17 @@ LARGEST = 4 << 20  # bytes of a file
 SKIPPED = {"node_modules", "site-packages", "dist-packages", "__pycache__"}
 
 
+def leads_on(folder, path):
+    """No link; or one of a copy that `try` made of the current folder, in the place of the folder to which it leads."""
+    return not os.path.islink(path) or os.path.realpath(path) == os.path.join(os.path.realpath("."), os.path.relpath(path, folder))
+
+
 def python_files(folder):
     """Paths below a folder by base name, without environments and hidden folders."""
     found, seen = {}, 0
-    for at, folders, names in os.walk(folder):
+    for at, folders, names in os.walk(folder, followlinks=True):
         folders[:] = sorted(f for f in folders if f not in SKIPPED and not f.startswith(".") and
-                            not os.path.exists(os.path.join(at, f, "pyvenv.cfg")))
+                            not os.path.exists(os.path.join(at, f, "pyvenv.cfg")) and leads_on(folder, os.path.join(at, f)))
         for name in names:
             if name.endswith(".py"):
                 found.setdefault(name, []).append(os.path.join(at, name))

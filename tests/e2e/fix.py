@@ -173,6 +173,22 @@ def together(build, checks):
     checks.check("line 4 has no end" in said, "a last line without an end is left", said)
 
 
+def linked(build, checks):
+    """In a copy of links, as `try` makes it, files are found behind those that stand where the folder does, and behind no others."""
+    here, copy = fresh(build), fresh(build)
+    for name in ("sub", "other"):
+        os.mkdir(os.path.join(here, name))
+        with open(os.path.join(here, name, f"{name}.py"), "w", encoding="utf-8") as f:
+            f.write("x = 1\n")
+    os.symlink(os.path.join(here, "sub"), os.path.join(copy, "sub"))
+    os.symlink(os.path.join(here, "other"), os.path.join(copy, "elsewhere"))
+    before = os.getcwd()
+    os.chdir(here)
+    found = fix.python_files(copy)
+    os.chdir(before)
+    checks.check(found == {"sub.py": [os.path.join(copy, "sub", "sub.py")]}, "a copy made of links", found)
+
+
 def hostile(build, checks):
     """What is no file, what nests too deep, and words that a terminal would obey."""
     folder = fresh(build)
@@ -221,6 +237,7 @@ def main():
     for what, case in CASES.items():
         one_case(build, checks, what, *case)
     together(build, checks)
+    linked(build, checks)
     hostile(build, checks)
     real(build, checks)
     checks.done()
