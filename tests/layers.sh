@@ -68,7 +68,7 @@ cli                     analyzer/profile cli/common cli/run cli/load cli/results
 cli/run                 wire vgpu/include cli/common cli/load cli/results report report/words analyzer/profile analyzer/collector
 cli/record              cli/common cli/results report analyzer/profile analyzer/collector
 cli/gate                cli/common cli/load cli/results report report/words analyzer/import analyzer/profile analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
-cli/try                 wire cli/common cli/load cli/run report report/words report/json report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
+cli/try                 wire cli/common cli/load cli/results cli/run report report/words report/json report/page report/terminal analyzer/profile analyzer/facts analyzer/advice analyzer/compare
 cli/fix                 cli/common cli/load cli/results cli/run report
 cli/mcp                 cli/common cli/run
 cli/import              wire cli/common cli/load cli/results cli/run report analyzer/profile analyzer/import analyzer/collector

@@ -31,6 +31,12 @@ static bool add_settings(char *list, size_t size, const char *settings)
     return true;
 }
 
+void trial_name(struct tried *c, const struct outcome *o)
+{
+    snprintf(c->rule, sizeof c->rule, "%s", o->rule->id);
+    snprintf(c->title, sizeof c->title, "%s", o->title);
+}
+
 int trial_predict(struct tried *c, const struct trial *t, struct loaded *l, struct err *e)
 {
     struct span_ns s = {0};
@@ -68,7 +74,7 @@ static void advise_otherwise(struct tried *c, const struct trial *t, const struc
         const struct outcome *o = a->ranked[i];
         if (!o->setting || !names_setting(c->settings, o->setting))
             continue;
-        snprintf(c->rule, sizeof c->rule, "%s", o->rule->id);
+        trial_name(c, o);
         snprintf(c->advised, sizeof c->advised, "%s", o->setting);
         if (o->upper_bound)
             c->at_most = (double)o->saves_high_ns / (double)t->step_ns;
@@ -96,7 +102,7 @@ static int choose_asked(struct trial *t, struct loaded *l, const char *apply, st
     if (c->advice_count == 0 && t->step_ns > 0)
         advise_otherwise(c, t, a);
     if (c->advice_count == 1)
-        snprintf(c->rule, sizeof c->rule, "%s", c->advice[0]->rule->id);
+        trial_name(c, c->advice[0]);
     return trial_predict(c, t, l, e);
 }
 
@@ -145,7 +151,7 @@ static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
             continue;
         struct tried *c = &t->change[t->count++];
         snprintf(c->settings, sizeof c->settings, "%s", o->setting);
-        snprintf(c->rule, sizeof c->rule, "%s", o->rule->id);
+        trial_name(c, o);
         c->advice[c->advice_count++] = o;
         if (trial_predict(c, t, l, e) < 0)
             return -1;
@@ -161,8 +167,9 @@ static int choose_top(struct trial *t, struct loaded *l, int top, struct err *e)
     return err_set(e, "nothing to try, %s: name a change with --apply", t->fewer);
 }
 
-int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, struct err *e)
+int trial_choose(struct trial *t, struct loaded *l, struct err *e)
 {
+    const struct series *s = t->in;
     t->step_ns = l->analysis->facts->step_ns;
     if (!l->analysis->whatif.trusted && l->analysis->whatif.why_not)
         snprintf(t->why_not, sizeof t->why_not, "%s", l->analysis->whatif.why_not);
@@ -171,9 +178,9 @@ int trial_choose(struct trial *t, struct loaded *l, const char *apply, int top, 
     terminal_clean(t->gpu);
     if (t->count) /* a patch */
         return 0;
-    if (t->fix)
+    if (s->fix)
         return trial_fix(t, l, e);
-    return apply ? choose_asked(t, l, apply, e) : choose_top(t, l, top, e);
+    return s->apply ? choose_asked(t, l, s->apply, e) : choose_top(t, l, s->top ? s->top : 1, e);
 }
 
 int trial_join(struct trial *t, struct loaded *l, struct err *e)

@@ -1,5 +1,6 @@
 /* try --patch and --fix: the patched program in a copy. The copy of the current folder is made of
  * links, but for the files that the patch names, so that the user's own stay as they are. */
+#include "base/str.h"
 #include "cli/try/try.h"
 
 #include <dirent.h>
@@ -134,17 +135,33 @@ int trial_run_in(const char *folder, const char *program, char *const *words)
     return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
 }
 
+char *trial_text(const char *path, struct err *e)
+{
+    FILE *f = fopen(path, "re");
+    char *text = NULL;
+    size_t room = 0;
+    bool read = f && getdelim(&text, &room, 0, f) >= 0; /* texts have no NUL */
+    if (f)
+        fclose(f);
+    if (read)
+        return text;
+    free(text);
+    err_set(e, "try: cannot read %s", path);
+    return NULL;
+}
+
 int trial_patch(struct trial *t, const char *patch, struct err *e)
 {
     char here[PATH_MAX], whole[PATH_MAX];
+    const struct series *s = t->in;
     if (!getcwd(here, sizeof here) || !realpath(patch, whole))
         return err_set(e, "try: %s: %s", patch, strerror(errno));
-    for (char **w = t->argv; *w; w++)
+    for (char **w = s->argv; *w; w++)
         if (strncmp(*w, here, strlen(here)) == 0 && (*w)[strlen(here)] == '/')
             return err_set(e, "try: name %s as a path from here: the copy has it, too", *w);
-    snprintf(t->patched, sizeof t->patched, "%s/patched", t->folder);
+    snprintf(t->patched, sizeof t->patched, "%s/patched%zu", s->folder, s->count + 1);
     if (link_all(here, t->patched, e) < 0 || own_files(whole, here, t->patched, e) < 0 ||
-        own_program(t->argv, here, t->patched, e) < 0)
+        own_program(s->argv, here, t->patched, e) < 0)
         return -1;
     int status = trial_run_in(t->patched, "patch",
                               (char *[]){"patch", "-p1", "-s", "-f", "-i", whole, NULL});
@@ -155,23 +172,27 @@ int trial_patch(struct trial *t, const char *patch, struct err *e)
     if (status)
         return err_set(e, "try: %s does not fit the files here", patch);
     const char *name = strrchr(patch, '/');
-    struct tried *c = &t->change[t->count++];
+    struct tried *c = t->change;
+    t->count = 1;
     snprintf(c->settings, sizeof c->settings, "%s", name ? name + 1 : patch);
     c->patch = true;
-    return 0;
+    c->diff = c->diff ? c->diff : trial_text(whole, e);
+    return c->diff ? 0 : -1;
 }
 
+/* Everything but the output of a run that failed, unless the user stopped it. */
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
     (void)st;
     (void)kind;
-    (void)at;
-    return remove(path) && errno != ENOENT;
+    if (at->level != 1 || !str_ends_with(path, ".log") || trial_interrupted())
+        remove(path); /* the folder stays if it holds such an output */
+    return 0;
 }
 
-void trial_patch_remove(const struct trial *t)
+void series_remove(const struct series *s)
 {
     enum { OPEN = 16 };
-    if (*t->patched) /* links are removed, not what they lead to */
-        nftw(t->patched, remove_one, OPEN, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    /* links are removed, not what they lead to */
+    nftw(s->folder, remove_one, OPEN, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }

@@ -1,122 +1,12 @@
-/* Prints the answer of a trial, for people and for programs (try.h). */
+/* Prints the answer of `try` for people (try.h). */
 #include "cli/try/try.h"
 
 #include "cli/common/command.h"
-#include "report/json/json_tree.h"
 #include "report/terminal/terminal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* True if the trial was stopped before there were enough runs for a verdict. */
-static bool cut_short(const struct tried *c)
-{
-    return trial_interrupted() && c->result.verdict == AB_UNDERPOWERED;
-}
-
-const char *trial_verdict(const struct tried *c)
-{
-    if (c->refused)
-        return "REFUSED";
-    return cut_short(c) ? "INTERRUPTED" : ab_verdict_text[c->result.verdict];
-}
-
-const char *trial_why(const struct tried *c)
-{
-    if (c->refused)
-        return "the program does not apply the setting: nothing was tried";
-    return cut_short(c) ? "interrupted before there were enough runs to decide" : c->result.why;
-}
-
-static void range_json(struct json_tree *j, const char *key, bool known, double low, double mid,
-                       double high)
-{
-    if (!known) {
-        tree_null(j, key);
-        return;
-    }
-    tree_begin(j, key, '{');
-    tree_num(j, "low", 100 * low, 3);
-    tree_num(j, "mid", 100 * mid, 3);
-    tree_num(j, "high", 100 * high, 3);
-    tree_end(j);
-}
-
-static void change_json(struct json_tree *j, const struct tried *c)
-{
-    const struct ab_prediction *p = &c->predicted;
-    const struct ab_result *r = &c->result;
-    tree_begin(j, NULL, '{');
-    tree_str(j, "apply", c->patch ? NULL : c->settings);
-    tree_str(j, "patch", c->patch ? c->settings : NULL);
-    tree_str(j, "rule", *c->rule ? c->rule : NULL);
-    tree_bool(j, "together", c->together);
-    tree_str(j, "verdict", trial_verdict(c));
-    tree_str(j, "why", trial_why(c));
-    tree_int(j, "runs_with", (int64_t)c->arm.count);
-    if (r->a_ns)
-        tree_ms(j, "with_ms", r->b_ns);
-    else
-        tree_null(j, "with_ms");
-    range_json(j, "measured_pct", r->a_ns > 0, r->low, r->saved, r->high);
-    range_json(j, "predicted_pct", p->known, p->low, p->mid, p->high);
-    if (c->at_most > 0)
-        tree_num(j, "at_most_pct", 100 * c->at_most, 3);
-    else
-        tree_null(j, "at_most_pct");
-    trial_losses_json(j, &c->computes);
-    tree_int(j, "runs_acknowledged", (int64_t)c->acknowledged);
-    tree_str(j, "refused", *c->refusal ? c->refusal : NULL);
-    tree_str(j, "silent", *c->silent ? c->silent : NULL);
-    tree_end(j);
-}
-
-/* Step time without a change, as used in the comparison; 0: unknown. */
-static int64_t without_ns(const struct trial *t)
-{
-    for (size_t i = 0; i < t->count; i++)
-        if (t->change[i].result.a_ns)
-            return t->change[i].result.a_ns;
-    return 0;
-}
-
-/* True if fewer changes were tried than --top wanted. */
-static bool fewer(const struct trial *t)
-{
-    return t->asked > 1 && *t->fewer;
-}
-
-void trial_print_json(const struct trial *t)
-{
-    struct json_tree j;
-    tree_start(&j, '{');
-    j.one_line = true;
-    tree_int(&j, "schema", 2);
-    tree_str(&j, "virtual_gpu", *t->gpu ? t->gpu : NULL);
-    tree_bool(&j, "interrupted", trial_interrupted());
-    tree_int(&j, "runs_without", (int64_t)t->without.count);
-    if (without_ns(t))
-        tree_ms(&j, "without_ms", without_ns(t));
-    else
-        tree_null(&j, "without_ms");
-    tree_str(&j, "no_predictions", *t->why_not ? t->why_not : NULL);
-    tree_str(&j, "reruns_record", t->marks ? "steps" : "all");
-    tree_begin(&j, "tried", '[');
-    for (size_t i = 0; i < t->count; i++)
-        change_json(&j, &t->change[i]);
-    tree_end(&j);
-    if (t->asked)
-        tree_int(&j, "asked", t->asked);
-    else
-        tree_null(&j, "asked");
-    tree_str(&j, "fewer", fewer(t) ? t->fewer : NULL);
-    tree_begin(&j, "not_tried", '[');
-    for (size_t i = 0; i < t->passed_count; i++)
-        tree_str(&j, NULL, t->passed[i].rule);
-    tree_end(&j);
-    tree_print(&j, stdout);
-}
 
 /* Wraps at words. Lines after the first begin at column `indent`. */
 static void wrap(int column, int indent, const char *fmt, va_list ap)
@@ -196,19 +86,9 @@ static void print_one(const struct trial *t, const struct tried *c)
                      c->arm.count, t->marks ? "as step marks only" : "in full");
     if (!c->refused)
         put_labelled("losses", "%s", trial_losses_text(t, &c->computes, text));
+    if (c->patch)
+        put_labelled("decision", "%s, because %s", trial_decision[trial_kept(c)], trial_decides(c));
     print_words(c);
-}
-
-static const char *range_text(char text[48], bool known, double low, double mid, double high,
-                              double at_most)
-{
-    if (known)
-        snprintf(text, 48, "%5.1f %% (%.1f to %.1f)", 100 * mid, 100 * low, 100 * high);
-    else if (at_most > 0)
-        snprintf(text, 48, "at most %.1f %%", 100 * at_most);
-    else
-        snprintf(text, 48, "    -");
-    return text;
 }
 
 static int widest(const struct trial *t)
@@ -250,18 +130,15 @@ static void print_table(const struct trial *t)
            "measured (95 %)", "verdict");
     for (size_t i = 0; i < t->count; i++) {
         const struct tried *c = &t->change[i];
-        const struct ab_prediction *p = &c->predicted;
-        const struct ab_result *r = &c->result;
         printf("%-*.*s  %-24s %-24s %s\n", wide, wide, c->together ? "all together" : c->settings,
-               range_text(predicted, p->known, p->low, p->mid, p->high, c->at_most),
-               range_text(measured, r->a_ns > 0, r->low, r->saved, r->high, 0), trial_verdict(c));
+               trial_predicted(predicted, c), trial_measured(measured, c), trial_verdict(c));
     }
     putchar('\n');
-    if (without_ns(t))
+    if (trial_without_ns(t))
         put(0,
             "The step takes %.2f ms without a change: the mean of the steady steps of %zu runs. "
             "Each change got as many runs, recorded %s.",
-            (double)without_ns(t) / 1e6, t->without.count,
+            (double)trial_without_ns(t) / 1e6, t->without.count,
             t->marks ? "as step marks only" : "in full");
     if (*t->gpu)
         put(0, "On a virtual GPU: %s", t->gpu);
@@ -276,21 +153,68 @@ static void print_table(const struct trial *t)
     }
 }
 
-void trial_print(const struct trial *t)
+/* Of a series: a line for each change, and why it was kept or taken back. */
+static void print_rounds(const struct series *s)
 {
-    if (trial_interrupted())
-        put(0, "Interrupted: the results up to now follow.");
+    char predicted[48], measured[48], losses[TRY_TEXT], judged[TRY_TEXT];
+    int wide = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if ((int)strlen(s->at[i].change->rule) > wide)
+            wide = (int)strlen(s->at[i].change->rule);
+    printf("%-*s %-21s %-21s decision\n", wide + 2, "change", "predicted (80 %)",
+           "measured (95 %)");
+    for (size_t i = 0; i < s->count; i++) {
+        const struct tried *c = s->at[i].change;
+        printf("%zu %-*s %-21s %-21s %s\n", i + 1, wide, c->rule, trial_predicted(predicted, c),
+               trial_measured(measured, c), trial_decision[trial_kept(c)]);
+    }
+    putchar('\n');
+    if (*s->at->gpu)
+        put(0, "On a virtual GPU: %s", s->at->gpu);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct tried *c = s->at[i].change;
+        put(2, "%zu %s: %s (%s). Losses: %s.%s%s", i + 1, c->rule, trial_decides(c),
+            trial_judged(judged, c), trial_losses_text(&s->at[i], &c->computes, losses),
+            c->failed ? " " : "", c->failed ? c->refusal : "");
+    }
+    if (s->kept)
+        put(0,
+            "What was kept saves %.1f %% of the step (the measured savings, one on top of "
+            "another): `git apply %s` makes it.",
+            100 * series_saved(s), s->fix);
+    else
+        put(0, "Nothing was kept, and %s is not written.", s->fix);
+    if (*s->ended)
+        put(0, "It ended: %s.", s->ended);
+}
+
+static void print_trial(const struct series *s)
+{
+    const struct trial *t = s->at;
     if (t->count == 1)
-        print_one(t, &t->change[0]);
+        print_one(t, t->change);
     else if (t->count)
         print_table(t);
-    if (fewer(t)) {
+    if (s->top > 1 && *t->fewer) {
         size_t alone = t->count - (t->count && t->change[t->count - 1].together);
-        put(0, "%zu of %d tried: %s.", alone, t->asked, t->fewer);
+        put(0, "%zu of %d tried: %s.", alone, s->top, t->fewer);
     }
-    for (size_t i = 0; i < t->passed_count; i++) {
-        const struct passed *p = &t->passed[i];
-        if (*p->setting)
+}
+
+void series_print(const struct series *s)
+{
+    const struct trial *last = series_last(s);
+    if (trial_interrupted())
+        put(0, "Interrupted: the results up to now follow.");
+    (s->until ? print_rounds : print_trial)(s);
+    for (size_t i = 0; i < last->passed_count; i++) {
+        const struct passed *p = &last->passed[i];
+        if (s->fix)
+            put(0,
+                "%s: not tried, because gpuprof leaves it to you: `gpuprof explain %s` shows what "
+                "to edit",
+                p->rule, p->rule);
+        else if (*p->setting)
             put(0,
                 "%s: not tried, because it changes the computed numbers: request it with --apply "
                 "%s",

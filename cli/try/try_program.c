@@ -51,16 +51,17 @@ static size_t count_words(char **argv)
 static void become_run(const struct trial *t, const char *profile, const char *log,
                        const struct tried *c, bool marks)
 {
-    size_t n = count_words(t->argv), k = 0;
+    size_t n = count_words(t->in->argv), k = 0;
     char losses[16];
     char **v = calloc(n + 12, sizeof *v);
-    if (!v || (log && to_log(log) < 0) || (!log && t->quiet_stdout && dup2(2, 1) < 0))
+    if (!v || (log && to_log(log) < 0) || (!log && t->in->quiet_stdout && dup2(2, 1) < 0))
         _exit(125);
-    if (c && c->patch && (chdir(t->patched) < 0 || setenv("PWD", t->patched, 1) < 0))
+    const char *copy = c && c->patch ? t->patched : t->base;
+    if (*copy && (chdir(copy) < 0 || setenv("PWD", copy, 1) < 0))
         _exit(125);
     if (c && !c->patch)
         extend_apply(c->settings);
-    if (log) {
+    if (profile != t->profile) { /* a rerun */
         snprintf(losses, sizeof losses, "%d", LOSSES_MOST);
         setenv("GPUPROF_HOOK", "steps", 1);
         setenv("GPUPROF_LOSSES", losses, 1);
@@ -72,9 +73,9 @@ static void become_run(const struct trial *t, const char *profile, const char *l
     v[k++] = "--strict";
     v[k++] = "-o";
     v[k++] = (char *)profile;
-    if (t->device) {
+    if (t->in->device) {
         v[k++] = "--device";
-        v[k++] = (char *)t->device;
+        v[k++] = (char *)t->in->device;
     }
     if (marks) {
         v[k++] = "--range";
@@ -84,7 +85,7 @@ static void become_run(const struct trial *t, const char *profile, const char *l
     char **all = realloc(v, (k + n + 1) * sizeof *v);
     if (!all)
         _exit(125);
-    memcpy(all + k, t->argv, (n + 1) * sizeof *all);
+    memcpy(all + k, t->in->argv, (n + 1) * sizeof *all);
     execv("/proc/self/exe", all);
     _exit(125);
 }
@@ -96,7 +97,7 @@ int trial_record(const struct trial *t, const char *profile, const char *log, co
     if (trial_interrupted())
         return err_set(e, "interrupted");
     fflush(NULL);
-    signals_open(t->argv);
+    signals_open(t->in->argv);
     pid_t pid = fork();
     if (pid == 0) {
         signals_give_back();

@@ -187,15 +187,21 @@ static int rerun(struct trial *t, struct tried *c, bool marks, struct loaded *l,
 {
     char profile[PATH_MAX], log[PATH_MAX], words[400];
     const char *path[] = {profile};
-    snprintf(profile, sizeof profile, "%s/again.gpuprof", t->folder);
-    snprintf(log, sizeof log, "%s/%s.log", t->folder, c ? "with" : "without");
+    snprintf(profile, sizeof profile, "%s/again.gpuprof", t->in->folder);
+    snprintf(log, sizeof log, "%s/%s.log", t->in->folder, c ? "with" : "without");
     int status = trial_record(t, profile, log, c, marks, e);
     if (status < 0 || trial_interrupted())
         return -1;
     if (status != 0) {
         last_words(log, words, sizeof words);
-        return err_set(e, "a rerun %s%s exited with status %d: %s (its output: %s)",
-                       c ? "with " : "without a change", c ? c->settings : "", status, words, log);
+        bool goes_on = c && t->in->until;
+        if (goes_on)
+            unlink(log);
+        if (c)
+            c->failed = true;
+        return err_set(e, "a rerun %s%s exited with status %d: %s%s%s%s",
+                       c ? "with " : "without a change", c ? c->settings : "", status, words,
+                       goes_on ? "" : " (its output: ", goes_on ? "" : log, goes_on ? "" : ")");
     }
     int rc = load_analysis(path, 1, &(struct load_how){0}, l, e);
     unlink(profile);
@@ -232,16 +238,4 @@ int trial_again(struct trial *t, struct tried *c, struct err *e)
     int rc = t->marks ? take_marks(arm, l.timeline, t->warm, e) : take_steps(arm, l.analysis, e);
     load_release(&l);
     return rc;
-}
-
-void trial_remove(struct trial *t)
-{
-    trial_patch_remove(t);
-    static const char *const left[] = {"first.gpuprof", "again.gpuprof", "with.log", "without.log"};
-    char path[PATH_MAX];
-    for (size_t i = 0; i < (trial_interrupted() ? 4 : 2); i++) {
-        snprintf(path, sizeof path, "%s/%s", t->folder, left[i]);
-        unlink(path);
-    }
-    rmdir(t->folder); /* fails, and the folder stays, if it holds a failed run's log */
 }

@@ -205,6 +205,15 @@ def marks_alone(build, checks):
                  str(counts))
 
 
+def late(build, checks, profile):
+    """No rerun begins when the time is over."""
+    done = attempt(build, "--json", "--profile", profile, "--max-time", "0.001", "--apply", "little=1",
+                   program=stand_in(build, "little=1 1"))
+    said = answer(done)
+    checks.check((said["verdict"], said["decision"], said["runs_with"], said["measured_pct"], done.returncode) ==
+                 ("UNDERPOWERED", "taken back", 0, None, 3), "without time nothing is decided", done.stdout)
+
+
 def disobedient(build, checks, profile):
     """A program without GPUPROF_APPLY in its environment."""
     done = attempt(build, "--runs", "2", "--profile", profile, "--apply", "num_workers=4",
@@ -346,13 +355,18 @@ def patched(build, checks, profile):
                           "--patch", name, *options, "--", sys.executable, "-B", path], TMPDIR=build.folder.name)
 
     for _ in range(ATTEMPTS):
-        done = patch("good.patch")
+        done = patch("good.patch", "-f", "--record", build.path("why.md"))
         said = answer(done)
         if said["verdict"] == "MEASURED" and abs(said["measured_pct"]["mid"] - 40) < 8:
             break
     checks.check(said["verdict"] == "MEASURED" and abs(said["measured_pct"]["mid"] - 40) < 8 and done.returncode == 0,
                  "a patch is measured", done.stdout + done.stderr)
     checks.check((said["apply"], said["patch"], said["predicted_pct"]) == (None, "good.patch", None), "and named", done.stdout)
+    checks.check((said["decision"], said["diff"]) == ("kept", PATCH.format("sub/deep/step.py")), "it is kept, says JSON", done.stdout)
+    with open(build.path("why.md"), encoding="utf-8") as f:
+        record = f.read()
+    checks.check("## gpuprof try: 1 of 1 change kept" in record and "It is kept, because it saves time; the losses were not compared (MEASURED: " in record
+                 and "```diff\n" + said["diff"] + "```\n" in record, "and the record, with the diff", record)
     checks.check(sorted(os.walk(folder)) == before and leftovers(build) == [], "nothing is left behind", str(sorted(os.walk(folder))))
     with open(os.path.join(folder, "sub", "deep", "step.py"), encoding="utf-8") as f:
         checks.check(f.read() == module, "the user's file stays")
@@ -360,7 +374,9 @@ def patched(build, checks, profile):
                                      ("out.patch", (), "sub/deep/train.py", "is no unified diff"),
                                      ("none.patch", (), "sub/deep/train.py", "is no unified diff"),
                                      ("good.patch", (), os.path.join(folder, "sub/deep/train.py"), "as a path from here"),
-                                     ("good.patch", ("--apply", "pin_memory=1"), "sub/deep/train.py", "only one of --apply")):
+                                     ("good.patch", ("--apply", "pin_memory=1"), "sub/deep/train.py", "only one of --apply"),
+                                     ("good.patch", ("--until", "2"), "sub/deep/train.py", "--until needs --fix FILE"),
+                                     ("good.patch", ("--record", "x.json"), "sub/deep/train.py", "format markdown is no json file")):
         done = patch(name, *options, path=path)
         checks.check(done.returncode == 2 and why in done.stderr and leftovers(build) == [], f"refused: {why}", done.stderr)
 
@@ -385,6 +401,7 @@ def main():
     several(build, checks, profile, predicted)
     learned(build, checks, profile)
     underpowered(build, checks, profile)
+    late(build, checks, claims)
     disobedient(build, checks, profile)
     kept(build, checks, profile)
     marks_alone(build, checks)

@@ -67,9 +67,9 @@ class Test:
             file.write(text)
         return self.path(name)
 
-    def run(self, command, **variables):
+    def run(self, command, timeout=400, **variables):
         return subprocess.run(command, capture_output=True, text=True, errors="replace",
-                              stdin=subprocess.DEVNULL, timeout=400, cwd=self.folder.name,
+                              stdin=subprocess.DEVNULL, timeout=timeout, cwd=self.folder.name,
                               env={**self.env, **variables})
 
     def traced(self, command, **variables):

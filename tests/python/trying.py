@@ -4,6 +4,7 @@
 """
 import json
 import os
+import subprocess
 import sys
 
 from support import PYTHON, Test, have_torch
@@ -81,6 +82,82 @@ def fixed(t, profile):
     t.check(again.returncode == 2 and "faster.patch" in again.stderr, "and is not replaced unasked", again.stderr)
 
 
+# Three loaders make their batches in the loop, in 160, 120 and 88 ms. Workers pay for two of them; those of the third sleep much longer.
+FAULTS = """
+import time, torch
+from torch.utils.data import Dataset, DataLoader, get_worker_info
+class Slow(Dataset):
+    def __init__(self, alone, in_worker):
+        self.seconds = alone, in_worker
+    def __len__(self):
+        return 4 * 14
+    def __getitem__(self, i):
+        time.sleep(self.seconds[get_worker_info() is not None])
+        return torch.ones(4), i % 2
+def train():
+    torch.manual_seed(0)
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    a = DataLoader(Slow(0.040, 0.040), batch_size=4)
+    b = DataLoader(Slow(0.030, 0.030), batch_size=4)
+    c = DataLoader(Slow(0.022, 0.200), batch_size=4)
+    for (x, y), (u, v), (w, z) in zip(a, b, c):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x + u + w), y).backward()
+        optimizer.step()
+if __name__ == "__main__":
+    train()
+"""
+DECIDED = [("data-loading", "kept"), ("data-loading", "kept"), ("data-loading", "taken back")]
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def series(t):
+    """`--until`: what pays is kept, one change on top of another; what does not is taken back, and not tried again. One diff holds what
+    was kept."""
+    program, folder = t.write("series/train.py", FAULTS), t.path("series")
+    for _ in range(2):  # a busy machine hides a saving
+        done = t.run(["env", "-C", folder, t.gpuprof, "try", "-f", "--json", "--runs", "3", "--fix", "all.patch", "--until", "5",
+                      "--record", "why.md", "--", PYTHON, "-B", "train.py"], timeout=700, TMPDIR=t.folder.name)
+        said = json.loads(done.stdout or '{"tried": []}')
+        tried = said["tried"]
+        if [(c["rule"], c["decision"]) for c in tried] == DECIDED:
+            break
+    t.check(done.returncode == 0 and [(c["rule"], c["decision"]) for c in tried] == DECIDED, "two changes are kept, one is taken back",
+            done.stdout + done.stderr)
+    t.check("no other advice" in (said["ended"] or ""), "and is not tried again", said["ended"])
+    t.check(tried[0]["without_ms"] > tried[1]["without_ms"] > tried[2]["without_ms"], "each is compared with what was kept", done.stdout)
+    t.check(said["kept_diff"] == tried[0]["diff"] + tried[1]["diff"] == text_of(t.path("series/all.patch")), "one diff has what was kept",
+            done.stdout)
+    record = text_of(t.path("series/why.md"))
+    t.check("## gpuprof try: 2 of 3 changes kept" in record and
+            all(c[key] in record for c in tried for key in ("diff", "finding", "decision_why")), "the record has all", record)
+    t.check(text_of(program) == FAULTS and sorted(os.listdir(folder)) == ["all.patch", "train.py", "why.md"], "the tree stays")
+    applied = t.run(["git", "-C", folder, "apply", "all.patch"])
+    lines = [line for line in text_of(program).splitlines() if "num_workers=" in line]
+    t.check(applied.returncode == 0 and [line.split()[0] for line in lines] == ["a", "b"], "git applies it", applied.stderr)
+    back = t.run(["git", "-C", folder, "apply", "-R", "all.patch"])
+    t.check(back.returncode == 0 and text_of(program) == FAULTS, "and reverts it", back.stderr)
+
+
+def killed(t, profile):
+    """Stopped in its first change, a series leaves nothing behind."""
+    out = subprocess.Popen([t.gpuprof, "try", "--profile", profile, "--fix", "all.patch", "--until", "3", "--", PYTHON, "train.py"],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=t.folder.name,
+                           env={**t.env, "TMPDIR": t.folder.name})
+    for line in out.stderr:
+        if line.startswith("gpuprof: round 1 "):
+            break
+    out.terminate()
+    out.communicate(timeout=120)
+    left = [n for n in os.listdir(t.folder.name) if n.startswith("gpuprof-try-") or n == "all.patch"]
+    t.check(out.returncode == 130 and not left, "a killed series leaves nothing", f"{out.returncode} {left}")
+
+
 def main():
     if not have_torch():
         print("skipped: no PyTorch in /usr/bin/python3")
@@ -115,6 +192,8 @@ def main():
     with open(page, encoding="utf-8") as f:
         t.check("<b>Tried.</b> num_workers=2: UNDERPOWERED" in f.read(), "and so does the page")
     fixed(t, profile)
+    killed(t, profile)
+    series(t)
     refuted(t)
     t.check(not [n for n in os.listdir(t.folder.name) if n.startswith("gpuprof-try-")], "nothing is left behind")
     t.done()
