@@ -50,6 +50,7 @@ def commands(number, path, good, folder):
         (["import", "-f", "-o", profile, path], None), (["analyze", "--json", path, good], "-"),
         (["reduce", "-f", "-o", out(".reduced.gpuprof"), path, good], None),
         (["reduce", "-f", "-o", out(".job.gpuprof"), ranks], None), (["analyze", "--json", ranks], "-"),
+        (["analyze", "--json", "--rows", "9", path], "-"),
     ] + ([(["lint-trace", path], None)] if path.endswith(".json") else [])
     # each command meets every third mutant, `analyze --json` all of them
     return [(["analyze", "--json", path], "-")] + every[number % 3::3]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The rows behind every number: each query that stands beside the evidence of a finding lists rows in the profile that
-the trace becomes: of those that standins.py writes, and, where FOLDER is there, of each Nth real one.
+the trace becomes, to SQLite's own client and with --rows: of those that standins.py writes, and, where FOLDER is there, of
+each Nth real one.
 Usage: evidence.py GPUPROF FOLDER N."""
 import glob
 import json
@@ -18,7 +19,7 @@ def empty(gpuprof, trace, profile):
     done = subprocess.run([gpuprof, "import", "-f", "-o", profile, trace], capture_output=True, text=True, check=False)
     if done.returncode:
         return 0, []  # what cannot be read is said by others
-    analyze = [gpuprof, "analyze", "--json", "--no-predict", profile]
+    analyze = [gpuprof, "analyze", "--json", "--no-predict", "--rows", "1", profile]
     report = json.loads(subprocess.run(analyze, capture_output=True, check=True).stdout)
     database, bad, count = sqlite3.connect(profile), [], 0
     for finding in report["findings"]:
@@ -26,7 +27,11 @@ def empty(gpuprof, trace, profile):
             if not evidence["sql"] or not evidence["value"]:
                 continue
             count += 1
-            if not database.execute(evidence["sql"]).fetchone():
+            cursor = database.execute(evidence["sql"])
+            row, shown = cursor.fetchone(), evidence["rows"]
+            if "rows_missing" in evidence or bool(row) != bool(shown) or row and set(shown[0]) != {c[0] for c in cursor.description}:
+                bad.append(f"{finding['rule']}: --rows shows {shown}, {evidence.get('rows_missing')}: {evidence['sql']}")
+            if not row:
                 bad.append(f"{finding['rule']}: no row for '{evidence['text']}' = {evidence['value']}: {evidence['sql']}")
     database.close()
     return count, bad
