@@ -87,7 +87,9 @@ static int status_of(const struct series *s)
         for (size_t i = 0; i < s->at[k].count; i++) {
             const struct tried *c = &s->at[k].change[i];
             enum ab_verdict v = c->result.verdict;
-            if ((c->refused && !c->failed) || v == AB_UNDERPOWERED)
+            if (c->failed)
+                continue;
+            if (c->refused || v == AB_UNDERPOWERED)
                 status = 3;
             else if (!s->until && v != AB_REFUTED && c->result.saved > 0)
                 return 0;

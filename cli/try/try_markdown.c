@@ -69,10 +69,12 @@ static void write_change(size_t number, const struct trial *t, const struct trie
     markdown_printf(f, "%s: %s\n\nIt is %s, because %s (%s). ", name_of(c),
                     trial_decision[trial_kept(c)], trial_decision[trial_kept(c)], trial_decides(c),
                     trial_judged(judged, c));
-    fprintf(f, "Runs: %zu without, %zu with the change. ", t->without.count, c->arm.count);
-    markdown_printf(f, "Losses: %s.", trial_losses_text(t, &c->computes, losses));
-    if (*c->refusal)
-        markdown_printf(f, " The program says: %s", c->refusal);
+    if (c->refused)
+        markdown_printf(f, "What it said: %s", c->refusal);
+    else {
+        fprintf(f, "Runs: %zu without, %zu with the change. ", t->without.count, c->arm.count);
+        markdown_printf(f, "Losses: %s.", trial_losses_text(t, &c->computes, losses));
+    }
     fputs("\n\n", f);
     if (c->diff)
         write_diff(c->diff, f);

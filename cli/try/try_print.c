@@ -173,9 +173,9 @@ static void print_rounds(const struct series *s)
         put(0, "On a virtual GPU: %s", s->at->gpu);
     for (size_t i = 0; i < s->count; i++) {
         const struct tried *c = s->at[i].change;
-        put(2, "%zu %s: %s (%s). Losses: %s.%s%s", i + 1, c->rule, trial_decides(c),
-            trial_judged(judged, c), trial_losses_text(&s->at[i], &c->computes, losses),
-            c->failed ? " " : "", c->failed ? c->refusal : "");
+        put(2, "%zu %s: %s (%s). %s: %s.", i + 1, c->rule, trial_decides(c),
+            trial_judged(judged, c), c->refused ? "What it said" : "Losses",
+            c->refused ? c->refusal : trial_losses_text(&s->at[i], &c->computes, losses));
     }
     if (s->kept)
         put(0,

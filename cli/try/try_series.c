@@ -78,7 +78,7 @@ static int decide(struct series *s, const struct trial *t, struct err *e)
     char range[48], *both = NULL;
     bool kept = trial_kept(c);
     say("change %zu, %s: %s, %s", s->count, c->rule, trial_decision[kept],
-        trial_measured(range, c));
+        c->failed ? trial_why(c) : trial_measured(range, c));
     if (!kept)
         return 0;
     if (asprintf(&both, "%s%s", s->kept ? s->kept : "", c->diff) < 0)

@@ -144,6 +144,21 @@ def series(t):
     t.check(back.returncode == 0 and text_of(program) == FAULTS, "and reverts it", back.stderr)
 
 
+def broken(t):
+    """A change with which the program fails is taken back, with the program's words; then nothing is left to try."""
+    t.write("broken/train.py", SCRIPT.replace("time.sleep(0.002)", "time.sleep('no' if torch.utils.data.get_worker_info() else 0.002)"))
+    done = t.run(["env", "-C", t.path("broken"), t.gpuprof, "try", "--fix", "all.patch", "--until", "2", "--", PYTHON, "-B", "train.py"],
+                 TMPDIR=t.folder.name, COLUMNS="80")
+    lines = done.stdout.partition("change ")[2].splitlines()
+    t.check(done.returncode == 1 and len(lines) > 1 and lines[1].startswith("1 data-loading ") and lines[1].endswith(" taken back"),
+            "a change that breaks the program is taken back", done.stdout + done.stderr)
+    said = " ".join(done.stdout.split())
+    t.check("the program fails with the change (FAILED)" in said and "TypeError" in said and "Nothing was kept" in said, "with the reason",
+            done.stdout)
+    t.check(max(map(len, lines)) <= 80 and os.listdir(t.path("broken")) == ["train.py"], "in 80 columns, and nothing is written",
+            done.stdout)
+
+
 def killed(t, profile):
     """Stopped in its first change, a series leaves nothing behind."""
     out = subprocess.Popen([t.gpuprof, "try", "--profile", profile, "--fix", "all.patch", "--until", "3", "--", PYTHON, "train.py"],
@@ -194,6 +209,7 @@ def main():
     fixed(t, profile)
     killed(t, profile)
     series(t)
+    broken(t)
     refuted(t)
     t.check(not [n for n in os.listdir(t.folder.name) if n.startswith("gpuprof-try-")], "nothing is left behind")
     t.done()
