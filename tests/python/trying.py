@@ -60,7 +60,7 @@ def refuted(t):
     losses = said.get("losses", {})
     t.check(losses.get("verdict") == "changed" and losses["differ_pct"] > 1 and losses["without_change_differ_pct"] == 0,
             "the change of its losses is not hidden", losses)
-    t.check(said.get("asked") == 3 and "1 finding" in (said.get("fewer") or ""),
+    t.check(said.get("asked") == 3 and "gpuprof can apply 1" in (said.get("fewer") or ""),
             "--top 3 says why it tried one", done.stdout)
 
 
