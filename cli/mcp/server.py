@@ -37,6 +37,7 @@ Setting = Annotated[Optional[str], Field(description="a finding's `setting`")]
 Patch = Annotated[Optional[str], Field(description="a file with a diff, such as what `fix` printed")]
 FixTo = Annotated[Optional[str], Field(description="try the first advice that can be a diff, and write the diff here")]
 Profile = Annotated[Optional[str], Field(description="predict from this profile, without a first run")]
+Until = Annotated[Optional[int], Field(ge=1, le=20, description="with fix_to: so many changes at most, each on top of what was kept")]
 Runs = Annotated[Optional[int], Field(ge=2, le=32, description="reruns with and without; default: 3 to 6, by noise")]
 Device = Annotated[Optional[str], Field(description="`virtual:h200` rehearses on a virtual GPU, which measures nothing")]
 
@@ -153,14 +154,14 @@ async def record(program: Program, output: Output = None, device: Device = None)
 
 
 @server.tool(name="try", **RUNS)
-async def try_change(program: Program, apply: Setting = None, patch: Patch = None, fix_to: FixTo = None, profile: Profile = None,
-                     runs: Runs = None, device: Device = None) -> str:
+async def try_change(program: Program, apply: Setting = None, patch: Patch = None, fix_to: FixTo = None, until: Until = None,
+                     profile: Profile = None, runs: Runs = None, device: Device = None) -> str:
     """Reruns a program, or that of one profile, without and with a change: measured beside predicted, and whether losses stay. JSON.
     Without a change: the first finding with a setting. Only under `gpuprof mcp --run`."""
     needs_run("try -- PROGRAM")
     return answer(*await gpuprof("try", "--json", *option("apply", apply), *option("patch", patch), *option("fix", fix_to),
-                                 *option("profile", profile), *option("runs", runs), *option("device", device), "--", *program,
-                                 seconds=RUN_S, good=(0, 1, 3)))
+                                 *option("until", until), *option("profile", profile), *option("runs", runs), *option("device", device),
+                                 "--", *program, seconds=RUN_S, good=(0, 1, 3)))
 
 
 if __name__ == "__main__":

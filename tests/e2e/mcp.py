@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = os.environ.get("GPUPROF_TEST_MCP") or shutil.which("python3")
 TOOLS = {"analyze": ["files", "rule", "top"], "explain": ["rule"], "evidence": ["file", "rule", "rows"],
          "fix": ["files", "source", "rule"], "diff": ["base", "new"], "gate": ["base", "new", "max_regress_pct"],
-         "record": ["program", "output", "device"], "try": ["program", "apply", "patch", "fix_to", "profile", "runs", "device"]}
+         "record": ["program", "output", "device"], "try": ["program", "apply", "patch", "fix_to", "until", "profile", "runs", "device"]}
 NESTED = []
 for _ in range(300):
     NESTED = [NESTED]
