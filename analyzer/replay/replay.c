@@ -364,16 +364,16 @@ static inline int64_t after_launch(const struct pass *x, const struct task *t, i
 {
     const struct replay *r = x->r;
     int64_t issued = r->start[t->issue] + t->issue_lag_ns;
-    const struct edge *e = &x->g->edges[t->edge],
-                      *end = e + t->edges - (assumes(x, ASSUME_NO_EVENTS) ? t->guessed : 0);
+    const struct edge *edges = x->g->edges; /* NULL where no task has one */
+    uint32_t end = t->edge + t->edges - (assumes(x, ASSUME_NO_EVENTS) ? t->guessed : 0);
     if (issued > ready) {
         ready = issued;
         *bind = t->issue;
     }
-    for (; e < end; e++)
-        if (r->end[e->from] + e->lag_ns > ready) {
-            ready = r->end[e->from] + e->lag_ns;
-            *bind = e->from;
+    for (uint32_t i = t->edge; i < end; i++)
+        if (r->end[edges[i].from] + edges[i].lag_ns > ready) {
+            ready = r->end[edges[i].from] + edges[i].lag_ns;
+            *bind = edges[i].from;
         }
     return ready;
 }
