@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include "agent/core/agent.h"
+#include "agent/core/old_names.h"
+
+OLD_NUMBER(strtol);
 
 /* True for a thread of the agent, and for one of the virtual GPU, whose threads are named
  * "vgpu". */

@@ -17,6 +17,9 @@
 
 #include "agent/core/cancel.h"
 #include "agent/core/clock.h"
+#include "agent/core/old_names.h"
+
+OLD_NUMBER(strtoull);
 
 /* The most that a process may use. Only what is touched costs memory or disk. */
 enum { NAMES = 1 << 17, STRINGS_BYTES = 32 << 20, IMAGES = 64 };

@@ -6,6 +6,9 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/instrument.h"
+#include "agent/core/old_names.h"
+
+OLD_NUMBER(strtoull);
 
 _Atomic bool window_is_closed;
 

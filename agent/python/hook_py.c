@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "agent/core/agent.h"
+#include "agent/core/old_names.h"
 #include "agent/core/resolve.h"
+
+OLD_NUMBER(sscanf);
 
 enum { FRAMES = 48 };
 

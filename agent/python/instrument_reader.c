@@ -9,7 +9,11 @@
 #include <unistd.h>
 
 #include "agent/core/instrument.h"
+#include "agent/core/old_names.h"
 #include "agent/python/hook.h"
+
+OLD_NUMBER(strtol);
+OLD_NUMBER(strtoull);
 
 static int recorder; /* its pid; 0: it needs no permission, or its pid is unknown */
 

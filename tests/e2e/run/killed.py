@@ -217,7 +217,7 @@ def scheduled(build, checks):
     if not os.path.exists("/proc/self/autogroup"):
         print("skipped  autogroup: this kernel has none")
         return
-    run = subprocess.Popen(["sh", "-c", 'echo 3 >/proc/self/autogroup; exec "$@"', "sh", build.gpuprof, "run", "-q", "-f", "-o", "killed.gpuprof",
+    run = subprocess.Popen(["sh", "-c", 'echo 3 >/proc/self/autogroup; sleep 0.5; exec "$@"', "sh", build.gpuprof, "run", "-q", "-f", "-o", "killed.gpuprof",
                             "--", "sh", "-c", "echo runs; sleep 1"], stdout=subprocess.PIPE, text=True, env=build.env, cwd=build.folder.name,
                            start_new_session=True)
     run.stdout.readline()
