@@ -37,7 +37,7 @@ Setting = Annotated[Optional[str], Field(description="a finding's `setting`")]
 Patch = Annotated[Optional[str], Field(description="a file with a diff, such as what `fix` printed")]
 FixTo = Annotated[Optional[str], Field(description="try the first advice that can be a diff, and write the diff here")]
 Profile = Annotated[Optional[str], Field(description="predict from this profile, without a first run")]
-Until = Annotated[Optional[int], Field(ge=1, le=20, description="with fix_to: so many changes at most, each on top of what was kept")]
+Until = Annotated[Optional[int], Field(ge=1, le=8, description="with fix_to: so many changes at most, each on top of what was kept")]
 Runs = Annotated[Optional[int], Field(ge=2, le=32, description="reruns with and without; default: 3 to 6, by noise")]
 Device = Annotated[Optional[str], Field(description="`virtual:h200` rehearses on a virtual GPU, which measures nothing")]
 
