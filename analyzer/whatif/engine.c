@@ -1,14 +1,12 @@
-/* Predicts what edits save: draws their unknown parameters, replays, and makes intervals. See
- * engine.h. */
+/* Predicts what edits save: draws their unknown parameters and replays. engine_span.c makes the
+ * intervals. See engine.h. */
 #include "analyzer/whatif/engine.h"
 
 #include "analyzer/queries/query.h"
 #include "analyzer/whatif/limits.h"
-#include "base/order.h"
 #include "base/str.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* What the engine remembers answers to. */
 enum question { SAVED, SAVED_AT_MOST, MOST, LEFT };
@@ -137,9 +135,15 @@ static int64_t saved_under(struct engine *x, int assumption, const struct edit *
     return remember(x, question, (int64_t)(share * (double)x->now.pace_ns));
 }
 
+int64_t engine_saved_under(struct engine *x, int assumption, const struct edit *const *edits,
+                           size_t n, int draw)
+{
+    return saved_under(x, assumption, edits, n, draw, false);
+}
+
 int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_t n, int draw)
 {
-    return saved_under(x, 0, edits, n, draw, false);
+    return engine_saved_under(x, 0, edits, n, draw);
 }
 
 int64_t engine_host_unstacked(struct engine *x)
@@ -166,7 +170,7 @@ static int64_t work_left_ns(const struct engine *x)
     return (int64_t)(fmin(share, 1) * (double)x->f->step_ns);
 }
 
-static bool of_host(const struct edit *const *edits, size_t n)
+bool engine_of_host(const struct edit *const *edits, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!edits[i]->kind->of_host)
@@ -197,9 +201,9 @@ int64_t engine_most(struct engine *x, const struct edit *edit)
         left = work < left ? work : left;
     }
     int64_t input = input_left_ns(x, edit);
-    left = of_host(&edit, 1) && x->work_ns > left ? x->work_ns : left;
+    left = engine_of_host(&edit, 1) && x->work_ns > left ? x->work_ns : left;
     int64_t limit = x->f->step_ns - (left > input ? left : input);
-    best = engine_to_median(x, best) + (of_host(&edit, 1) ? x->first_ns : 0);
+    best = engine_to_median(x, best) + (engine_of_host(&edit, 1) ? x->first_ns : 0);
     return remember(x, question, engine_within(best, limit > 0 ? limit : 0));
 }
 
@@ -207,83 +211,6 @@ int64_t engine_to_median(const struct engine *x, int64_t ns)
 {
     double by = x->now.pace_ns > 0 ? (double)x->f->step_ns / (double)x->now.pace_ns : 1;
     return (int64_t)((double)ns * by);
-}
-
-/* Returns the middle and the inner 80 % of the draws under one assumption. */
-static struct span_ns span_under(struct engine *x, int assumption, const struct edit *const *edits,
-                                 size_t n, int draws)
-{
-    int64_t saved[DRAWS];
-    for (int i = 0; i < draws; i++)
-        saved[i] = engine_to_median(x, saved_under(x, assumption, edits, n, i, false));
-    qsort(saved, (size_t)draws, sizeof *saved, order_int64);
-    return (struct span_ns){.low_ns = saved[draws / 10],
-                            .mid_ns = saved[draws / 2],
-                            .high_ns = saved[draws - 1 - draws / 10]};
-}
-
-/* For large graphs, in place of many draws: the middle, and all parameters near their good and near
- * their bad end. */
-static struct span_ns span_of_corners(struct engine *x, const struct edit *const *edits, size_t n)
-{
-    int64_t saved[1 + CORNERS];
-    for (int i = 0; i <= CORNERS; i++)
-        saved[i] = engine_to_median(x, saved_under(x, 0, edits, n, i ? DRAWS + i - 1 : 0, false));
-    int64_t mid = saved[0];
-    qsort(saved, 1 + CORNERS, sizeof *saved, order_int64);
-    return (struct span_ns){.low_ns = saved[0], .mid_ns = mid, .high_ns = saved[CORNERS]};
-}
-
-/* Extends the interval to the results under the other assumptions. In a large graph these get only
- * one draw, the middle, and the first assumption's width on either side. */
-static struct span_ns span_with_others(struct engine *x, const struct edit *const *edits, size_t n,
-                                       int draws, bool large)
-{
-    struct span_ns s =
-        large && draws > 1 ? span_of_corners(x, edits, n) : span_under(x, 0, edits, n, draws);
-    const struct span_ns first = s;
-    for (int i = 1; i < x->assumptions; i++) {
-        struct span_ns other = span_under(x, i, edits, n, large ? 1 : draws);
-        if (large) {
-            other.low_ns = other.mid_ns - (first.mid_ns - first.low_ns);
-            other.high_ns = other.mid_ns + (first.high_ns - first.mid_ns);
-        }
-        s.low_ns = other.low_ns < s.low_ns ? other.low_ns : s.low_ns;
-        s.high_ns = other.high_ns > s.high_ns ? other.high_ns : s.high_ns;
-    }
-    return s;
-}
-
-/* Extends the interval by what the edits save in other runs, as a share of that run's step; the
- * difference can be large if host and GPU take equally long. The pace of a run's host, and what
- * recording stacks costs it, are independent of each other and of the other parameters, so the
- * widths add as squares, and the middle does not move. */
-static struct span_ns span_of_runs(struct engine *x, struct span_ns s,
-                                   const struct edit *const *edits, size_t n)
-{
-    static const int runs[][2] = {{FIRST_RUN, UNSTACKED}, {UNSTACKED, ALL_DRAWS}};
-    int64_t usual = engine_to_median(x, engine_saved_by(x, edits, n, 0));
-    for (int k = 0; k < (x->stacked ? 2 : 1); k++) {
-        int64_t less = 0, more = 0;
-        for (int run = runs[k][0]; run < runs[k][1]; run++) {
-            int64_t away = engine_to_median(x, engine_saved_by(x, edits, n, run)) - usual;
-            less = -away > less ? -away : less;
-            more = away > more ? away : more;
-        }
-        s.low_ns = s.mid_ns - (int64_t)hypot((double)(s.mid_ns - s.low_ns), (double)less);
-        s.high_ns = s.mid_ns + (int64_t)hypot((double)(s.high_ns - s.mid_ns), (double)more);
-    }
-    return s;
-}
-
-/* With only one to three recorded steps, returns by how much other steps may differ, in ns. It does
- * not cover steps that scatter by tens of percent: docs/accuracy.md, "Few steps". */
-static int64_t few_steps_ns(const struct whatif *w, int64_t step, int64_t mid)
-{
-    if (w->steps == 0 || w->steps >= GRAPH_STEPS_ENOUGH)
-        return 0;
-    return (int64_t)(WHATIF_FEW_OF_STEP * (double)step +
-                     WHATIF_FEW_OF_SAVING * (double)(mid > 0 ? mid : 0));
 }
 
 /* Returns the least that a step takes according to the edit's kind (least_ns), in ns. */
@@ -309,7 +236,7 @@ static int64_t edited_left_ns(struct engine *x, const struct edit *const *edits,
 
 int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_t n)
 {
-    if (!of_host(edits, n)) {
+    if (!engine_of_host(edits, n)) {
         int64_t left = edited_left_ns(x, edits, n);
         for (size_t i = 0; i < n; i++)
             left = kind_left_ns(x, edits[i]) > left ? kind_left_ns(x, edits[i]) : left;
@@ -317,61 +244,6 @@ int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_
     }
     int64_t input = n == 1 ? input_left_ns(x, edits[0]) : 0;
     return input > x->work_ns ? input : x->work_ns;
-}
-
-/* Widens the interval on either side by `wide`, which is independent of what the interval holds
- * already, so the widths add as squares, and limits it to `limit`. If the replay predicts more than
- * the limit, its lower end is as wrong as its middle, so the interval keeps its width below the
- * limit. */
-static struct span_ns limit_span(struct span_ns s, int64_t wide, int64_t limit)
-{
-    int64_t half = (int64_t)hypot((double)(s.mid_ns - s.low_ns), (double)wide);
-    int64_t more = (int64_t)hypot((double)(s.high_ns - s.mid_ns), (double)wide);
-    int64_t mid = engine_within(s.mid_ns, limit), low = engine_within(s.mid_ns - half, limit);
-    low = low < limit - half ? low : engine_within(limit - half, limit);
-    return (struct span_ns){low, mid, engine_within(s.mid_ns + more, limit), low};
-}
-
-/* Returns the interval for the recorded host, extended to the hosts of other runs; neither exceeds
- * what the recorded step allows. */
-static struct span_ns within_runs(struct engine *x, struct span_ns s, int64_t wide, int64_t limit,
-                                  const struct edit *const *edits, size_t n)
-{
-    struct span_ns recorded = limit_span(s, wide, limit);
-    struct span_ns any = limit_span(span_of_runs(x, s, edits, n), wide, limit);
-    recorded.low_ns = any.low_ns < recorded.low_ns ? any.low_ns : recorded.low_ns;
-    recorded.high_ns = any.high_ns > recorded.high_ns ? any.high_ns : recorded.high_ns;
-    return recorded;
-}
-
-struct span_ns engine_span(struct engine *x, const struct whatif *w,
-                           const struct edit *const *edits, size_t n)
-{
-    int64_t step = x->f->step_ns;
-    int draws = 1;
-    for (size_t i = 0; i < n; i++)
-        draws = edits[i]->kind->certain ? draws : DRAWS;
-    bool large = w->wider && x->g->count > WHATIF_LARGE;
-    struct span_ns s = span_with_others(x, edits, n, draws, large);
-    int64_t most = x->no_wait && n == 1 ? engine_most(x, edits[0]) : 0;
-    s.high_ns = most > s.high_ns ? most : s.high_ns;
-    s.high_ns += of_host(edits, n) ? x->first_ns : 0;
-    double doubt = w->unexplained_pct + (w->holdout_error_pct > 0 ? w->holdout_error_pct : 0) +
-                   w->class_error_pct + w->scatter_pct;
-    int64_t wide = (int64_t)((double)step * doubt / 200);
-    if (wide * WHATIF_AGREE < step)
-        wide = step / WHATIF_AGREE; /* no two runs agree better than that */
-    /* Errors that the replays with and without the edits share cancel, so the widening is at most
-     * half of the saving. */
-    if (wide > s.mid_ns / 2 && s.mid_ns > 0)
-        wide = s.mid_ns / 2;
-    wide += few_steps_ns(w, step, s.mid_ns);
-    int64_t limit = step - engine_floor_ns(x, edits, n);
-    /* Even the low end exceeds the limit: the replay says nothing about where below it the saving
-     * lies. */
-    if (n == 1 && edits[0]->kind->least_ns && s.low_ns - wide > limit)
-        return (struct span_ns){0, limit / 2, limit, 0};
-    return within_runs(x, s, wide, limit, edits, n);
 }
 
 static int make_ready(struct engine *x)

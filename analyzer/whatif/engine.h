@@ -84,10 +84,15 @@ int64_t engine_host_unstacked(struct engine *x);
  * with the cause removed wherever it acts. */
 int64_t engine_most(struct engine *x, const struct edit *edit);
 /* Returns what the edits save, with an interval: it holds the results under each assumption about
- * what was not recorded, and is widened by the engine's own errors. */
+ * what was not recorded, and is widened by the engine's own errors (engine_span.c). */
 struct span_ns engine_span(struct engine *x, const struct whatif *w,
                            const struct edit *const *edits, size_t n);
 
+/* The same under assumption number `assumption` of x->assume. */
+int64_t engine_saved_under(struct engine *x, int assumption, const struct edit *const *edits,
+                           size_t n, int draw);
+/* Returns true if each edit changes only what the host does. */
+bool engine_of_host(const struct edit *const *edits, size_t n);
 /* Returns the least that a step takes with all of these edits, in ns, whatever the replay says. */
 int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_t n);
 
