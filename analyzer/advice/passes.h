@@ -27,6 +27,12 @@ bool predict_negligible(const struct advice *a, int64_t ns);
 /* predict.c: widens the predicted interval of a finding by what the ledger of real cards shows. */
 struct span_ns predict_calibrated(const struct advice *a, struct engine *x, const struct outcome *o,
                                   struct span_ns s);
+/* predict_one.c. predict_one: replaces the finding's bound by the interval of what its change saves. predict_bound: sets the
+ * bound to what all of the change saves. predict_raise_bound: raises the bound to `most` ns, with evidence, where
+ * the finding measured less. */
+void predict_one(struct advice *a, struct engine *x, struct outcome *o);
+void predict_bound(const struct advice *a, struct engine *x, struct outcome *o);
+void predict_raise_bound(struct outcome *o, int64_t most);
 /* predict_lesser.c: `lesser` is the same finding, predicted for kind->lesser. Turns `o` into the
  * one that saves more, and adds to its summary what the other saves. */
 void predict_lesser(struct advice *a, struct engine *x, struct outcome *o,
