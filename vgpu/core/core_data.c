@@ -37,7 +37,7 @@ struct place { /* pages of one device's memory */
 
 int vg_data_open(struct vg_device *d)
 {
-    d->copied_to = calloc(d->capacity / PAGE / 64 + 1, sizeof *d->copied_to);
+    d->copied_to = calloc(d->span / PAGE / 64 + 1, sizeof *d->copied_to);
     return d->copied_to ? 0 : -1;
 }
 
@@ -51,8 +51,8 @@ static bool place_of(const void *p, size_t bytes, struct place *out)
     if (at.base != d->base)
         return false;
     size_t offset = (size_t)((const char *)p - d->base);
-    if (bytes > d->capacity - offset)
-        bytes = d->capacity - offset;
+    if (bytes > d->span - offset)
+        bytes = d->span - offset;
     *out = (struct place){d->copied_to, offset / PAGE, (offset + bytes - 1) / PAGE};
     return true;
 }

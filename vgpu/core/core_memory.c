@@ -1,6 +1,7 @@
-/* Memory of the virtual GPU. Each device is one reserved address range as large as its memory
- * (never committed: pages appear where a small copy writes). So a pointer tells its device, and an
- * allocation fails exactly when the device's memory is full. A sorted table holds pinned and
+/* Memory of the virtual GPU. Each device is one reserved address range (never committed: pages appear
+ * where a small copy writes), so a pointer tells its device. The range is larger than the device's
+ * memory, because a driver maps free pages wherever they lie: an allocation fails when the memory is
+ * full, not when what is free lies in pieces. A sorted table holds pinned and
  * managed host memory. */
 #include "core/core_state.h"
 
@@ -10,6 +11,8 @@
 
 /* The driver maps memory in blocks. Small allocations share a block, and need no new mapping. */
 enum { GRAIN = 512, DRIVER_BLOCK = 2 << 20, SMALL = 1 << 20 };
+/* Addresses per byte of memory. Twice as many would do for pieces of one size; programs mix sizes. */
+enum { SPAN = 4 };
 
 /* Blocks of a device by address. Free neighbours are merged. */
 struct vg_block {
@@ -33,15 +36,20 @@ static pthread_rwlock_t range_lock = PTHREAD_RWLOCK_INITIALIZER;
 int vg_memory_open(struct vg_device *d)
 {
     d->capacity = (size_t)d->profile.memory_bytes / GRAIN * GRAIN;
-    d->base = mmap(NULL, d->capacity, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    /* Less of it where the program's address space is limited (ulimit -v). */
+    for (d->span = d->capacity * SPAN; d->span >= d->capacity; d->span /= 2) {
+        d->base = mmap(NULL, d->span, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (d->base != MAP_FAILED)
+            break;
+    }
     if (d->base == MAP_FAILED)
         return -1;
-    madvise(d->base, d->capacity, MADV_DONTDUMP);
+    madvise(d->base, d->span, MADV_DONTDUMP);
     d->blocks = calloc(1, sizeof *d->blocks);
     if (!d->blocks || vg_data_open(d) != 0)
         return -1;
-    *d->blocks = (struct vg_block){.size = d->capacity, .free = true};
+    *d->blocks = (struct vg_block){.size = d->span, .free = true};
     return 0;
 }
 
@@ -49,7 +57,7 @@ static struct vg_device *device_of(const void *p)
 {
     for (int i = 0; i < vg_core.device_count; i++) {
         struct vg_device *d = &vg_core.device[i];
-        if ((const char *)p >= d->base && (const char *)p < d->base + d->capacity)
+        if ((const char *)p >= d->base && (const char *)p < d->base + d->span)
             return d;
     }
     return NULL;
@@ -338,7 +346,7 @@ struct vg_pointer vg_pointer(const void *p)
 {
     struct vg_device *d = device_of(p);
     if (d)
-        return (struct vg_pointer){VG_MEM_DEVICE, d->index, d->capacity, d->base};
+        return (struct vg_pointer){VG_MEM_DEVICE, d->index, d->span, d->base};
     struct vg_pointer found = {VG_MEM_PAGEABLE, -1, 0, NULL};
     pthread_rwlock_rdlock(&range_lock);
     size_t at = range_above(p);

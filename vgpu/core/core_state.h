@@ -109,9 +109,10 @@ struct vg_device {
     struct vg_stream *streams;
     struct vg_stream *legacy;
     uint32_t next_stream_id;
-    char *base; /* the address range that stands for the device's memory */
-    size_t capacity, used;
-    size_t backed; /* up to here, driver blocks hold small allocations */
+    char *base;            /* the address range that stands for the device's memory */
+    size_t capacity, used; /* bytes of memory */
+    size_t span;           /* bytes of addresses from base, of which `used` are given out */
+    size_t backed;         /* up to here, driver blocks hold small allocations */
     struct vg_block *blocks;
     _Atomic uint64_t *copied_to; /* a bit per page (core_data.c) */
     uint64_t peers;              /* bit i: access to device i is enabled */

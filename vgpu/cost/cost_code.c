@@ -91,7 +91,7 @@ static struct ptx_launch launch_of(const struct vg_profile *p, const struct vg_k
     memcpy(l.block, k->block, sizeof l.block);
     for (int i = 0; i < vg_core.device_count && i < PTX_MEMORIES; i++) {
         l.memory[i].base = vg_core.device[i].base;
-        l.memory[i].size = vg_core.device[i].capacity;
+        l.memory[i].size = vg_core.device[i].span;
         l.memories++;
     }
     return l;

@@ -202,6 +202,27 @@ START_TEST(memory_is_finite)
 }
 END_TEST
 
+/* A driver maps free pages wherever they lie. */
+START_TEST(free_memory_in_pieces_is_one_allocation)
+{
+    choose("t4");
+    size_t room, total;
+    char *piece[8], *whole;
+    OK(cudaMemGetInfo(&room, &total));
+    for (int i = 0; i < 8; i++)
+        OK(cudaMalloc((void **)&piece[i], total / 8));
+    for (int i = 0; i < 8; i += 2)
+        OK(cudaFree(piece[i]));
+    OK(cudaMalloc((void **)&whole, total / 2));
+    char in[] = "the last bytes", out[sizeof in];
+    OK(cudaMemcpy(whole + total / 2 - sizeof in, in, sizeof in, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(out, whole + total / 2 - sizeof in, sizeof in, cudaMemcpyDeviceToHost));
+    ck_assert_str_eq(out, in);
+    char *more;
+    ck_assert_int_eq(cudaMalloc((void **)&more, 1 << 20), cudaErrorMemoryAllocation);
+}
+END_TEST
+
 START_TEST(free_drains_the_device)
 {
     choose(SLOW);
@@ -281,6 +302,7 @@ Suite *test_vgpu_memory_suite(void)
     tcase_add_test(t, small_allocations_share_a_block);
     tcase_add_test(t, managed_variables_have_an_address);
     tcase_add_test(t, memory_is_finite);
+    tcase_add_test(t, free_memory_in_pieces_is_one_allocation);
     tcase_add_test(t, free_drains_the_device);
     suite_add_tcase(suite, t);
     return suite;
