@@ -143,10 +143,18 @@ void vg_copy_bytes(const struct vg_copy *c, bool host_waits)
     vg_copy_rows(c);
 }
 
+/* Returns where row y begins, in bytes behind set->ptr. */
+static size_t row_offset(const struct vg_set *set, size_t y)
+{
+    return set->slice_rows
+               ? y / set->slice_rows * set->slice_pitch + y % set->slice_rows * set->pitch
+               : y * set->pitch;
+}
+
 static void set_rows(const struct vg_set *set)
 {
     for (size_t y = 0; y < set->rows; y++) {
-        char *row = (char *)set->ptr + y * set->pitch;
+        char *row = (char *)set->ptr + row_offset(set, y);
         if (set->element <= 1)
             memset(row, (int)set->value, set->width);
         else
@@ -180,7 +188,7 @@ void vg_set_bytes(const struct vg_set *set)
     size_t bytes = set->width * set->rows;
     if (bytes == 0)
         return;
-    bool on_device = place_of(set->ptr, (set->rows - 1) * set->pitch + set->width, &to);
+    bool on_device = place_of(set->ptr, row_offset(set, set->rows - 1) + set->width, &to);
     if (bytes <= vg_core.copy_limit) {
         set_rows(set);
         return;

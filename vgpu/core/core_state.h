@@ -225,11 +225,13 @@ struct vg_crowd *vg_crowd_locked(struct vg_device *d, const struct vg_kernel *k,
 int64_t vg_crowded_locked(const struct vg_device *d, int64_t start_ns, int64_t duration_ns);
 struct vg_record vg_record_on(const struct vg_stream *s, enum vg_record_kind kind);
 int vg_launch(struct vg_stream *s, const struct vg_kernel *k, double host_ns);
-/* Rows of `width` bytes, `pitch` apart; elements of 1, 2 or 4 bytes get the value. */
+/* Rows of `width` bytes, `pitch` apart; elements of 1, 2 or 4 bytes get the value. A box has
+ * `slice_rows` rows in each slice, and its slices begin `slice_pitch` bytes apart; slice_rows = 0: all
+ * rows are in one slice. */
 struct vg_set {
     void *ptr;
     unsigned value, element;
-    size_t width, rows, pitch;
+    size_t width, rows, pitch, slice_rows, slice_pitch;
 };
 int vg_memset(struct vg_stream *s, void *ptr, int value, size_t bytes, bool async);
 int vg_memset_rows(struct vg_stream *s, const struct vg_set *set, bool async);

@@ -142,7 +142,7 @@ int vg_memset_rows(struct vg_stream *s, const struct vg_set *set, bool async)
 
 int vg_memset(struct vg_stream *s, void *ptr, int value, size_t bytes, bool async)
 {
-    struct vg_set set = {ptr, (unsigned)value, 1, bytes, 1, bytes};
+    struct vg_set set = {ptr, (unsigned)value, 1, bytes, 1, bytes, 0, 0};
     return vg_memset_rows(s, &set, async);
 }
 

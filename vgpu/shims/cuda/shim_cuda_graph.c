@@ -43,8 +43,8 @@ static int set_copy(struct vg_node *n, const CUDA_MEMCPY3D *p)
 static int set_memset(struct vg_node *n, const CUDA_MEMSET_NODE_PARAMS *p)
 {
     void *at = (void *)(uintptr_t)p->dst; /* NOLINT: device pointers are addresses here */
-    struct vg_set set = {at,        p->value, p->elementSize, p->width * p->elementSize,
-                         p->height, p->pitch};
+    struct vg_set set = {
+        at, p->value, p->elementSize, p->width * p->elementSize, p->height, p->pitch, 0, 0};
     vg_node_keep(n, p, sizeof *p);
     return vg_node_memset(n, &set);
 }

@@ -155,24 +155,30 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *out, struct cudaExtent extent)
           vg_malloc(vg_current_device(), &out->ptr, out->pitch * extent.height * extent.depth));
 }
 
-/* Slices lie a whole number of rows apart, so the box is set as one sequence of rows. This also
- * sets the rows between the box's slices. */
 static int set_3d(struct vg_stream *s, struct cudaPitchedPtr p, int value, struct cudaExtent e,
                   bool async)
 {
-    size_t rows = e.depth > 1 ? p.ysize * (e.depth - 1) + e.height : e.height * e.depth;
-    struct vg_set set = {p.ptr, (unsigned)value, 1, e.width, rows, p.pitch};
+    struct vg_set set = {.ptr = p.ptr,
+                         .value = (unsigned)value,
+                         .element = 1,
+                         .width = e.width,
+                         .rows = e.height * e.depth,
+                         .pitch = p.pitch,
+                         .slice_rows = e.height,
+                         .slice_pitch = p.pitch * p.ysize};
     return vg_memset_rows(s, &set, async);
 }
 
 TWIN_ON(cudaMemset2D, v3020, _ptds, v7000,
         (void *ptr, size_t pitch, int value, size_t width, size_t height), NULL,
-        vg_memset_rows(s, &(struct vg_set){ptr, (unsigned)value, 1, width, height, pitch}, false))
+        vg_memset_rows(s, &(struct vg_set){ptr, (unsigned)value, 1, width, height, pitch, 0, 0},
+                       false))
 
 TWIN_ON(cudaMemset2DAsync, v3020, _ptsz, v7000,
         (void *ptr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream),
         stream,
-        vg_memset_rows(s, &(struct vg_set){ptr, (unsigned)value, 1, width, height, pitch}, true))
+        vg_memset_rows(s, &(struct vg_set){ptr, (unsigned)value, 1, width, height, pitch, 0, 0},
+                       true))
 
 TWIN_ON(cudaMemset3D, v3020, _ptds, v7000,
         (struct cudaPitchedPtr p, int value, struct cudaExtent extent), NULL,

@@ -40,8 +40,8 @@ static int set_copy(struct vg_node *n, const struct cudaMemcpy3DParms *p)
 
 static int set_memset(struct vg_node *n, const struct cudaMemsetParams *p)
 {
-    struct vg_set set = {p->dst,    p->value, p->elementSize, p->width * p->elementSize,
-                         p->height, p->pitch};
+    struct vg_set set = {
+        p->dst, p->value, p->elementSize, p->width * p->elementSize, p->height, p->pitch, 0, 0};
     vg_node_keep(n, p, sizeof *p);
     return vg_node_memset(n, &set);
 }

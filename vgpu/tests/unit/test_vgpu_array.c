@@ -65,6 +65,11 @@ START_TEST(a_box_is_copied_alone)
                 bool inside = z >= 1 && z < 3 && y >= 1 && y < 3 && x >= 2 && x < 5;
                 ck_assert_int_eq(out[z][y][x], inside ? 7 : 1);
             }
+    OK(cudaMemset3D(device, 3, extent_of(8, 2, 3))); /* the first two rows of three slices */
+    OK(cudaMemcpy3D(&from));
+    for (int z = 0; z < 4; z++)
+        for (int y = 0; y < 4; y++)
+            ck_assert_int_eq(out[z][y][0], z < 3 && y < 2 ? 3 : 1);
 }
 END_TEST
 
