@@ -307,8 +307,8 @@ CREATE TABLE step (                                 -- one pass of the training 
     used INTEGER,                                   -- 1 steady state; 0 warm-up, outlier, cut off
     from_ns INTEGER,                                -- what its parts are of: on the GPU, from the end of what was
     to_ns INTEGER,                                  -- launched before the step to the end of what it launched
-    compute_ns INTEGER,                             -- the parts sum to to_ns - from_ns; docs/json.md
-    comm_exposed_ns INTEGER,                        -- tells them apart
+    compute_ns INTEGER,                             -- the parts sum to to_ns - from_ns;
+    comm_exposed_ns INTEGER,                        -- docs/json.schema.json describes each
     copy_exposed_ns INTEGER,
     idle_input_ns INTEGER,
     idle_copy_ns INTEGER,

@@ -1,4 +1,4 @@
-"""What gpuprof advises as changes of a Python file: one function for each action (docs/json.md, "remedy"). It takes the files in
+"""What gpuprof advises as changes of a Python file: one function for each action (docs/json.schema.json, "remedy"). It takes the files in
 question and the remedy, and changes a Source or raises CannotEdit. What it returns is a note about what the user should look at,
 or nothing."""
 import ast

@@ -1,4 +1,4 @@
-/* All results for programs. docs/json.md is the schema; SCHEMA counts its incompatible changes. */
+/* All results for programs. docs/json.schema.json describes them; SCHEMA counts incompatible changes. */
 #include "report/export.h"
 
 #include "analyzer/profile/evidence_rows.h"

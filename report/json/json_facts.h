@@ -1,5 +1,5 @@
 /* The parts of the JSON report that hold measurements; export_json.c writes the rest. Each writes
- * its keys into the open object; docs/json.md describes them. */
+ * its keys into the open object; docs/json.schema.json describes them. */
 #ifndef GPUPROF_REPORT_JSON_JSON_FACTS_H
 #define GPUPROF_REPORT_JSON_JSON_FACTS_H
 
