@@ -55,6 +55,21 @@ PARTS = {"compute": "compute", "copies, not overlapped": "copy_exposed", "commun
          "GPU idle: between queued kernels": "idle_queued"}
 
 
+def of_work(r):
+    """The kinds of kernels sum to all kernels, no kernel takes more than its kind, and a copy is exposed no longer than it takes."""
+    work = r["work"]
+    kinds = {k["kind"]: k for k in work["kinds"]}
+    for key, total in (("ms", "kernel_ms"), ("count", "kernel_count")):
+        if abs(sum(k[key] for k in kinds.values()) - work[total]) > 1e-4 * (1 + work[total]):
+            yield f"kinds of kernels sum to {sum(k[key] for k in kinds.values())} {key}, all kernels to {work[total]}"
+    for k in work["kernels"]:
+        if k["ms"] > kinds[k["kind"]]["ms"] + 1e-5 or not k["min_ms"] <= k["mean_ms"] <= k["max_ms"]:
+            yield f"kernel {k} of {kinds[k['kind']]}"
+    for c in work["copies"]:
+        if c["exposed_ms"] > c["ms"] + 1e-5:
+            yield f"copies exposed for longer than they take: {c}"
+
+
 def of_why(r):
     """The times and shares in verdict and reasons are those of the parts and of the step."""
     step, parts = r["breakdown_of_ms"], r["breakdown_ms"]
@@ -259,7 +274,7 @@ def asked(gpuprof, paths, page):
     if done.returncode:
         return None  # what cannot be read is said by others
     r = json.loads(done.stdout)
-    wrong = [w for check in (of_parts, of_why, of_path, of_verdicts, of_savings, of_order, of_stack, of_others) for w in check(r)]
+    wrong = [w for check in (of_parts, of_work, of_why, of_path, of_verdicts, of_savings, of_order, of_stack, of_others) for w in check(r)]
     text = run("analyze", "-v", *paths).stdout
     wrong += of_text(r, text)
     markdown = run("analyze", "--markdown", *paths).stdout

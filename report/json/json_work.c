@@ -1,0 +1,108 @@
+/* What the GPU works on in a step, as JSON: kernels by kind and by name, copies, calls of CUDA. */
+#include "report/json/json_facts.h"
+
+#include "analyzer/timeline/classify.h"
+#include "report/words/text.h"
+
+enum { MOST_NAMES = 20 };
+
+/* `n` of all used steps, for one of them. */
+static void per_step(struct json_tree *j, const char *key, const struct facts *f, int64_t n)
+{
+    size_t used = f->steps.used ? f->steps.used : 1;
+    tree_num(j, key, (double)n / (double)used, 6);
+}
+
+static void ms_per_step(struct json_tree *j, const char *key, const struct facts *f, int64_t ns)
+{
+    tree_ms(j, key, facts_per_step(f, ns));
+}
+
+static void write_kinds(struct json_tree *j, const struct facts *f)
+{
+    const struct totals *t = &f->totals;
+    tree_begin(j, "kinds", '[');
+    for (unsigned family = 0; family < FAMILY_COUNT; family++) {
+        if (t->family_count[family] == 0)
+            continue;
+        tree_begin(j, NULL, '{');
+        tree_str(j, "kind", family_text(family));
+        per_step(j, "count", f, t->family_count[family]);
+        ms_per_step(j, "ms", f, t->family_ns[family]);
+        tree_num(j, "pct", percent_of(t->family_ns[family], t->kernel_ns), 3);
+        tree_end(j);
+    }
+    tree_end(j);
+}
+
+static void write_kernels(struct json_tree *j, const struct facts *f)
+{
+    const struct totals *t = &f->totals;
+    tree_begin(j, "kernels", '[');
+    for (size_t i = 0; i < t->kernel_count && i < MOST_NAMES; i++) {
+        const struct kernel_total *k = &t->kernels[i];
+        tree_begin(j, NULL, '{');
+        tree_str(j, "name", tl_text(f->tl, k->name));
+        tree_str(j, "kind", family_text(k->class.family));
+        if (k->class.tensor == TRI_UNKNOWN)
+            tree_null(j, "tensor_cores");
+        else
+            tree_bool(j, "tensor_cores", k->class.tensor == TRI_YES);
+        per_step(j, "count", f, k->count);
+        ms_per_step(j, "ms", f, k->total_ns);
+        tree_num(j, "pct", percent_of(k->total_ns, t->kernel_ns), 3);
+        tree_ms(j, "min_ms", k->min_ns);
+        tree_ms(j, "mean_ms", k->count ? k->total_ns / k->count : 0);
+        tree_ms(j, "max_ms", k->max_ns);
+        tree_end(j);
+    }
+    tree_end(j);
+}
+
+static void write_copies(struct json_tree *j, const struct facts *f)
+{
+    struct text way;
+    tree_begin(j, "copies", '[');
+    for (size_t i = 0; i < f->totals.copy_count; i++) {
+        const struct copy_total *c = &f->totals.copies[i];
+        tree_begin(j, NULL, '{');
+        tree_str(j, "way", text_copy(&way, c));
+        per_step(j, "count", f, c->count);
+        per_step(j, "bytes", f, c->bytes);
+        ms_per_step(j, "ms", f, c->total_ns);
+        tree_num(j, "gb_per_s", c->total_ns ? (double)c->bytes / (double)c->total_ns : 0, 3);
+        ms_per_step(j, "exposed_ms", f, c->exposed_ns);
+        ms_per_step(j, "host_blocked_ms", f, c->host_blocked_ns);
+        tree_end(j);
+    }
+    tree_end(j);
+}
+
+static void write_calls(struct json_tree *j, const struct facts *f)
+{
+    tree_begin(j, "calls", '[');
+    for (size_t i = 0; i < f->totals.api_count && i < MOST_NAMES; i++) {
+        const struct api_total *a = &f->totals.apis[i];
+        tree_begin(j, NULL, '{');
+        tree_str(j, "name", tl_text(f->tl, a->name));
+        per_step(j, "count", f, a->count);
+        ms_per_step(j, "ms", f, a->total_ns);
+        tree_ms(j, "max_ms", a->max_ns);
+        tree_end(j);
+    }
+    tree_end(j);
+}
+
+void json_work(struct json_tree *j, const struct facts *f)
+{
+    tree_begin(j, "work", '{');
+    ms_per_step(j, "kernel_ms", f, f->totals.kernel_ns);
+    per_step(j, "kernel_count", f, f->totals.kernel_count_all);
+    per_step(j, "short_count", f, f->totals.short_kernels);
+    per_step(j, "launch_count", f, f->totals.launches);
+    write_kinds(j, f);
+    write_kernels(j, f);
+    write_copies(j, f);
+    write_calls(j, f);
+    tree_end(j);
+}
