@@ -282,6 +282,12 @@ static inline const struct thread *facts_main_thread(const struct facts *f)
     return f->tl->thread_count ? &f->tl->threads[f->steps.main_thread] : &none;
 }
 
+/* True if all numbers that name no rank are of this one. */
+static inline bool facts_of_rank(const struct facts *f, const struct rank_facts *r)
+{
+    return r->process == f->steps.process && r->device == f->steps.device;
+}
+
 /* True if the program ran on the virtual GPU: every output must say so. */
 static inline bool facts_virtual(const struct facts *f)
 {

@@ -48,7 +48,7 @@ static const char *whose(const struct facts *f, struct text *out)
     const struct ranks *r = &f->ranks;
     out->s[0] = '\0';
     for (size_t i = 0; i < r->count; i++)
-        if (r->at[i].process == f->steps.process && r->at[i].device == f->steps.device)
+        if (facts_of_rank(f, &r->at[i]))
             snprintf(out->s, sizeof out->s, " (all numbers that name no rank are of rank %lld)",
                      (long long)r->at[i].rank);
     return out->s;

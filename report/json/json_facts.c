@@ -144,6 +144,7 @@ static void write_cpu_ranks(struct json_tree *j, const struct advice *a)
     for (size_t i = 0; i < r->count; i++) {
         tree_begin(j, NULL, '{');
         tree_int(j, "rank", r->at[i].rank);
+        tree_bool(j, "analysed", r->at[i].process == a->facts->steps.process);
         tree_ms(j, "step_mean_ms", r->at[i].step_ns);
         tree_ms(j, "own_ms", r->at[i].own_ns);
         tree_ms(j, "late_ms", i == r->late ? r->late_ns : 0);
@@ -165,7 +166,11 @@ static void write_ranks(struct json_tree *j, const struct advice *a)
         const struct rank_facts *f = &r->at[i];
         tree_begin(j, NULL, '{');
         tree_int(j, "rank", f->rank);
-        tree_ms(j, "step_median_ms", f->step_median_ns);
+        tree_bool(j, "analysed", facts_of_rank(a->facts, f));
+        if (f->step_median_ns > 0)
+            tree_ms(j, "step_median_ms", f->step_median_ns);
+        else
+            tree_null(j, "step_median_ms");
         tree_ms(j, "clock_offset_ms", f->offset_ns);
         tree_int(j, "collectives", f->matched);
         tree_ms(j, "comm_ms", f->comm_ns);

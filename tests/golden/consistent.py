@@ -191,8 +191,10 @@ def of_others(r):
         late = re.match(r"rank (\d+) is late", f["summary"])
         if f["rule"] == "straggler" and late and not ranks.get(int(late.group(1)), {}).get("late_ms", 1):
             yield f"rank {late.group(1)} is late in the finding, and never in the table"
-    if r["steps"]["source"] in ("framework", "nvtx") and any(x["step_median_ms"] == 0 for x in r["ranks"]):
+    if r["steps"]["source"] in ("framework", "nvtx") and any(x["step_median_ms"] is None for x in r["ranks"]):
         yield "a rank without a length of its step beside one that has marks"
+    if sum(x.get("analysed", True) for x in r["ranks"]) > 1 and r["gpu"]["window_ms"]:
+        yield f"the numbers are of several ranks: {r['ranks']}"
 
 
 def of_text(r, text):
