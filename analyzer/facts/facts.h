@@ -117,7 +117,13 @@ struct api_total {
     uint32_t longest; /* index in timeline.apis */
 };
 
+struct stream_total { /* operations of a stream run one after another, so its times sum up */
+    int64_t count, total_ns;
+    int64_t comm_ns, copy_ns; /* of it: collectives; copies and memsets */
+};
+
 struct totals {
+    struct stream_total *streams; /* by index in timeline.streams */
     struct kernel_total *kernels;
     size_t kernel_count; /* sorted by total_ns, falling */
     struct copy_total *copies;

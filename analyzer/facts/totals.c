@@ -1,4 +1,4 @@
-/* Sums over the used steps: kernels by name and family, copies by kind, calls by name. Cost: one
+/* Sums over the used steps: work by stream, kernels by name and family, copies by kind, calls by name. Cost: one
  * pass over the operations and calls. */
 #include "analyzer/facts/passes.h"
 #include "analyzer/facts/limits.h"
@@ -69,6 +69,17 @@ static int add_kernel(struct facts *f, struct sums *s, uint32_t i)
         t->fp32_matrix_ns += o->class.tensor == TRI_NO && o->class.dtype == SPOOL_DT_F32 ? ns : 0;
     }
     return 0;
+}
+
+static void add_to_stream(struct stream_total *s, const struct op *o)
+{
+    int64_t ns = o->end_ns - o->start_ns;
+    s->count++;
+    s->total_ns += ns;
+    if (o->kind != OP_KERNEL)
+        s->copy_ns += ns;
+    else if (o->class.family == FAMILY_COMM)
+        s->comm_ns += ns;
 }
 
 static struct copy_total *copy_total_of(struct sums *s, const struct op *o, uint32_t i)
@@ -199,11 +210,13 @@ int totals_sum(struct facts *f, const struct activity *act, struct err *e)
     struct sums s = {0};
     s.kernel_of = calloc((size_t)t->strings.n + 1, sizeof *s.kernel_of);
     s.api_of = calloc((size_t)t->strings.n + 1, sizeof *s.api_of);
-    int rc = s.kernel_of && s.api_of ? 0 : -1;
+    f->totals.streams = arena_array(&f->arena, t->stream_count, sizeof *f->totals.streams);
+    int rc = s.kernel_of && s.api_of && f->totals.streams ? 0 : -1;
     for (uint32_t i = 0; i < t->op_count && rc == 0; i++) {
         uint32_t k = f->steps.op_step[i];
         if (k == TL_NONE || !f->steps.at[k].used)
             continue;
+        add_to_stream(&f->totals.streams[t->ops[i].stream], &t->ops[i]);
         if (t->ops[i].kind == OP_KERNEL)
             rc = add_kernel(f, &s, i);
         else if (t->ops[i].kind == OP_COPY)

@@ -1,4 +1,5 @@
-/* What the GPU works on in a step, as JSON: kernels by kind and by name, copies, calls of CUDA. */
+/* What the GPU works on in a step, as JSON: kernels by kind and by name, copies,
+ * streams, calls of CUDA. */
 #include "report/json/json_facts.h"
 
 #include "analyzer/timeline/classify.h"
@@ -93,6 +94,26 @@ static void write_calls(struct json_tree *j, const struct facts *f)
     tree_end(j);
 }
 
+static void write_streams(struct json_tree *j, const struct facts *f)
+{
+    tree_begin(j, "streams", '[');
+    for (size_t i = 0; i < f->tl->stream_count; i++) {
+        const struct stream_total *s = &f->totals.streams[i];
+        const struct stream *of = &f->tl->streams[i];
+        if (s->count == 0)
+            continue;
+        tree_begin(j, NULL, '{');
+        tree_int(j, "device", f->tl->devices[of->device].ordinal);
+        tree_int(j, "stream", of->row.stream);
+        per_step(j, "count", f, s->count);
+        ms_per_step(j, "ms", f, s->total_ns);
+        ms_per_step(j, "comm_ms", f, s->comm_ns);
+        ms_per_step(j, "copy_ms", f, s->copy_ns);
+        tree_end(j);
+    }
+    tree_end(j);
+}
+
 void json_work(struct json_tree *j, const struct facts *f)
 {
     tree_begin(j, "work", '{');
@@ -103,6 +124,7 @@ void json_work(struct json_tree *j, const struct facts *f)
     write_kinds(j, f);
     write_kernels(j, f);
     write_copies(j, f);
+    write_streams(j, f);
     write_calls(j, f);
     tree_end(j);
 }

@@ -65,6 +65,9 @@ def of_work(r):
     for k in work["kernels"]:
         if k["ms"] > kinds[k["kind"]]["ms"] + 1e-5 or not k["min_ms"] <= k["mean_ms"] <= k["max_ms"]:
             yield f"kernel {k} of {kinds[k['kind']]}"
+    apart = sum(s["ms"] for s in work["streams"]) - sum(c["ms"] for c in work["copies"]) - work["kernel_ms"]
+    if not -1e-3 <= apart <= sum(s["copy_ms"] for s in work["streams"]) + 1e-3: # memsets
+        yield f"streams take {apart:.6f} ms more than their kernels and copies"
     for c in work["copies"]:
         if c["exposed_ms"] > c["ms"] + 1e-5:
             yield f"copies exposed for longer than they take: {c}"
