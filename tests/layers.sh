@@ -56,11 +56,11 @@ report/words            wire report analyzer/timeline analyzer/facts analyzer/ad
 report/json             report report/words analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 report/tables           report report/words analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 report/terminal         report report/words report/json analyzer/timeline analyzer/facts
-report/chrome           wire report report/words report/json analyzer/timeline analyzer/facts
-report/page             wire report report/words report/json report/chrome analyzer/timeline analyzer/measure analyzer/facts
+report/trace           wire report report/words report/json analyzer/timeline analyzer/facts
+report/page             wire report report/words report/json report/trace analyzer/timeline analyzer/measure analyzer/facts
 report/page/ranks       report report/words report/page analyzer/timeline analyzer/facts
-report/page/events      wire report report/words report/json report/chrome report/page report/page/ranks analyzer/timeline analyzer/facts
-report/export           analyzer/profile report report/words report/json report/terminal report/chrome report/page report/page/ranks report/page/events analyzer/timeline analyzer/measure analyzer/facts analyzer/compare
+report/page/events      wire report report/words report/json report/trace report/page report/page/ranks analyzer/timeline analyzer/facts
+report/export           analyzer/profile report report/words report/json report/terminal report/trace report/page report/page/ranks report/page/events analyzer/timeline analyzer/measure analyzer/facts analyzer/compare
 cli/common              report/terminal analyzer/advice
 cli/load                cli/common report analyzer/profile analyzer/import analyzer/measure analyzer/facts analyzer/advice analyzer/reduce
 cli/results             cli/common cli/load report report/tables analyzer/profile analyzer/collector

@@ -1,6 +1,6 @@
 /* speedscope's own format: one profile per row and lane; frames are shared by name. Its importer of
  * Chrome traces is quadratic, and takes frames with different arguments for different ones. */
-#include "report/chrome/rows.h"
+#include "report/trace/rows.h"
 #include "report/export.h"
 #include "report/json/json_write.h"
 #include "report/words/text.h"

@@ -4,7 +4,7 @@
 #define GPUPROF_REPORT_PAGE_EVENTS_PAGE_DATA_H
 
 #include "base/str.h"
-#include "report/chrome/rows.h"
+#include "report/trace/rows.h"
 #include "report/json/json_write.h"
 #include "report/page/page.h"
 

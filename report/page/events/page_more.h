@@ -3,7 +3,7 @@
 #ifndef GPUPROF_REPORT_PAGE_EVENTS_PAGE_MORE_H
 #define GPUPROF_REPORT_PAGE_EVENTS_PAGE_MORE_H
 
-#include "report/chrome/rows.h"
+#include "report/trace/rows.h"
 #include "report/words/text.h"
 
 /* Fills `b`; "" if nothing more is known. */

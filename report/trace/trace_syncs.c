@@ -1,6 +1,6 @@
 /* Finds the recording of an event for which a sync waits. Without it, readers of the trace would
  * have to guess the dependencies between streams. */
-#include "report/chrome/chrome.h"
+#include "report/trace/trace.h"
 
 #include <stdlib.h>
 
@@ -11,13 +11,13 @@ static uint32_t process_of(const struct timeline *t, uint32_t api)
 
 static int by_sync(const void *a, const void *b)
 {
-    const struct chrome_recording *x = a, *y = b;
+    const struct trace_recording *x = a, *y = b;
     if (x->process != y->process)
         return x->process < y->process ? -1 : 1;
     return (x->event_sync > y->event_sync) - (x->event_sync < y->event_sync);
 }
 
-int chrome_index_recordings(struct chrome *c)
+int trace_index_recordings(struct trace *c)
 {
     const struct timeline *t = c->t;
     c->recordings = arena_array(&c->arena, t->event_count + 1, sizeof *c->recordings);
@@ -27,30 +27,30 @@ int chrome_index_recordings(struct chrome *c)
         const struct event_record *e = &t->events[i];
         if (e->api != TL_NONE && e->stream != TL_NONE && e->event_sync >= 0)
             c->recordings[c->recording_count++] =
-                (struct chrome_recording){process_of(t, e->api), i, e->event_sync};
+                (struct trace_recording){process_of(t, e->api), i, e->event_sync};
     }
     qsort(c->recordings, c->recording_count, sizeof *c->recordings, by_sync);
     return 0;
 }
 
-void chrome_sync_args(struct chrome *c, const struct sync *s)
+void trace_sync_args(struct trace *c, const struct sync *s)
 {
     const struct timeline *t = c->t;
     const struct stream *on = s->stream == TL_NONE ? NULL : &t->streams[s->stream];
-    json_int(&c->j, "stream", on ? on->row.stream : -1);
+    c->to->integer(c->w, "stream", on ? on->row.stream : -1);
     if (on && on->device < t->device_count) {
-        json_int(&c->j, "device", t->devices[on->device].ordinal);
-        json_int(&c->j, "context", on->row.context);
+        c->to->integer(c->w, "device", t->devices[on->device].ordinal);
+        c->to->integer(c->w, "context", on->row.context);
     }
     if (s->api != TL_NONE)
-        json_int(&c->j, "correlation", (int64_t)s->api + 1);
-    struct chrome_recording key = {.process = process_of(t, s->api), .event_sync = s->event_sync};
-    const struct chrome_recording *r =
+        c->to->integer(c->w, "correlation", (int64_t)s->api + 1);
+    struct trace_recording key = {.process = process_of(t, s->api), .event_sync = s->event_sync};
+    const struct trace_recording *r =
         c->recording_count ? bsearch(&key, c->recordings, c->recording_count, sizeof key, by_sync)
                            : NULL;
     if (!r)
         return;
     const struct event_record *e = &t->events[r->event];
-    json_int(&c->j, "wait_on_stream", t->streams[e->stream].row.stream);
-    json_int(&c->j, "wait_on_cuda_event_record_corr_id", (int64_t)e->api + 1);
+    c->to->integer(c->w, "wait_on_stream", t->streams[e->stream].row.stream);
+    c->to->integer(c->w, "wait_on_cuda_event_record_corr_id", (int64_t)e->api + 1);
 }

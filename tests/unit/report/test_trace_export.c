@@ -1,7 +1,7 @@
 /* The Chrome trace: rows, slices, flows. */
 #include "tests/unit/test.h"
-#include "report/chrome/lanes.h"
-#include "report/chrome/rows.h"
+#include "report/trace/lanes.h"
+#include "report/trace/rows.h"
 #include "tests/unit/exported.h"
 
 #include <math.h>

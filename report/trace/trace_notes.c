@@ -1,19 +1,19 @@
 /* Results of the analysis on the trace: the verdict and the findings as a row, the cause of each
  * step's length, and how much work is queued. Their category is "gpuprof", by which readers that
  * sum up the program's own ranges leave them out. */
-#include "report/chrome/chrome.h"
+#include "report/trace/trace.h"
 
-#include "report/chrome/lanes.h"
+#include "report/trace/lanes.h"
 #include "report/words/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void write_parts(struct chrome *c, size_t step)
+static void write_parts(struct trace *c, size_t step)
 {
     for (int i = 0; i < PART_COUNT; i++)
         if (c->a->facts->step_parts[step][i] > 0)
-            json_ms(&c->j, part_key[i], c->a->facts->step_parts[step][i]);
+            c->to->ms(c->w, part_key[i], c->a->facts->step_parts[step][i]);
 }
 
 /* The part other than computing that takes most of a step; -1: none. */
@@ -31,7 +31,7 @@ static int whole_percent(int64_t part, int64_t whole)
     return (int)(percent_of(part, whole) + 0.5);
 }
 
-int64_t chrome_step_end(const struct steps *s, size_t i)
+int64_t trace_step_end(const struct steps *s, size_t i)
 {
     int64_t end = s->at[i].end_ns;
     if (i + 1 < s->count && end >= s->at[i + 1].start_ns)
@@ -39,14 +39,14 @@ int64_t chrome_step_end(const struct steps *s, size_t i)
     return end > s->at[i].start_ns ? end : s->at[i].start_ns;
 }
 
-void chrome_step_causes(struct chrome *c, int64_t pid)
+void trace_step_causes(struct trace *c, int64_t pid)
 {
     const struct facts *f = c->a->facts;
     if (!f->step_parts)
         return;
-    chrome_thread(
-        c, pid, TID_CAUSES,
-        analysis_of_window(f) ? "where the window's time goes" : "why a step takes its time", 2);
+    trace_row(c, pid, TID_CAUSES, LANE_OF_NOTES,
+              analysis_of_window(f) ? "where the window's time goes" : "why a step takes its time",
+              2);
     for (size_t i = 0; i < f->steps.count; i++) {
         const struct step *s = &f->steps.at[i];
         int64_t length = s->to_ns - s->from_ns;
@@ -60,10 +60,14 @@ void chrome_step_causes(struct chrome *c, int64_t pid)
         snprintf(name, sizeof name, "%.80s %d %% of %.60s, computing %d %%", why,
                  whole_percent(parts[cause < 0 ? PART_COMPUTE : cause], length),
                  text_ms(&t, length), whole_percent(parts[PART_COMPUTE], length));
-        chrome_slice(c, "gpuprof", name, pid, TID_CAUSES, s->start_ns,
-                     chrome_step_end(&f->steps, i));
+        trace_slice(c, &(struct slice){.cat = "gpuprof",
+                                       .name = name,
+                                       .pid = pid,
+                                       .tid = TID_CAUSES,
+                                       .start_ns = s->start_ns,
+                                       .end_ns = trace_step_end(&f->steps, i)});
         write_parts(c, i);
-        chrome_slice_end(c);
+        trace_slice_end(c, NULL);
     }
 }
 
@@ -83,25 +87,30 @@ static int by_time(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static void write_place(struct chrome *c, const struct place *p, int64_t pid, int64_t tid)
+static void write_place(struct trace *c, const struct place *p, int64_t pid, int64_t tid)
 {
     struct text t;
     char name[200];
     snprintf(name, sizeof name, "%zu. %.150s", p->rank, p->finding->title);
-    chrome_slice(c, "gpuprof", name, pid, tid, p->at->start_ns, p->at->end_ns);
-    json_str(&c->j, "here", p->at->text ? p->at->text : "");
+    trace_slice(c, &(struct slice){.cat = "gpuprof",
+                                   .name = name,
+                                   .pid = pid,
+                                   .tid = tid,
+                                   .start_ns = p->at->start_ns,
+                                   .end_ns = p->at->end_ns});
+    c->to->text(c->w, "here", p->at->text ? p->at->text : "");
     if (p->at->caller)
-        json_str(&c->j, "called from", p->at->caller);
+        c->to->text(c->w, "called from", p->at->caller);
     char saves[32];
     snprintf(saves, sizeof saves, "saves%s", scope_words(c->a->facts)->per_of);
-    json_str(&c->j, saves, text_saving(&t, c->a->facts, p->finding));
-    json_str(&c->j, "what", p->finding->summary ? p->finding->summary : "");
-    json_str(&c->j, "rule", p->finding->rule->id);
-    chrome_slice_end(c);
+    c->to->text(c->w, saves, text_saving(&t, c->a->facts, p->finding));
+    c->to->text(c->w, "what", p->finding->summary ? p->finding->summary : "");
+    c->to->text(c->w, "rule", p->finding->rule->id);
+    trace_slice_end(c, NULL);
 }
 
 /* Writes the verdict over the whole recording, and the places of the findings below it. */
-int chrome_findings(struct chrome *c, int64_t pid)
+int trace_findings(struct trace *c, int64_t pid)
 {
     const struct advice *a = c->a;
     size_t n = 0, most = a->ranked_count * (sizeof a->outcomes->examples / sizeof(struct example));
@@ -114,16 +123,20 @@ int chrome_findings(struct chrome *c, int64_t pid)
         for (size_t k = 0; k < a->ranked[i]->example_count; k++)
             places[n++] = (struct place){a->ranked[i], &a->ranked[i]->examples[k], i + 1};
     qsort(places, n, sizeof *places, by_time);
-    chrome_thread(c, pid, TID_FINDINGS, "verdict and findings", 0);
-    chrome_slice(c, "gpuprof", a->verdict ? a->verdict : "", pid, TID_FINDINGS, c->t->start_ns,
-                 c->t->end_ns);
-    json_str(&c->j, "why", a->why ? a->why : "");
-    json_str(&c->j, "next", a->next ? a->next : "");
-    chrome_slice_end(c);
+    trace_row(c, pid, TID_FINDINGS, LANE_OF_NOTES, "verdict and findings", 0);
+    trace_slice(c, &(struct slice){.cat = "gpuprof",
+                                   .name = a->verdict ? a->verdict : "",
+                                   .pid = pid,
+                                   .tid = TID_FINDINGS,
+                                   .start_ns = c->t->start_ns,
+                                   .end_ns = c->t->end_ns});
+    c->to->text(c->w, "why", a->why ? a->why : "");
+    c->to->text(c->w, "next", a->next ? a->next : "");
+    trace_slice_end(c, NULL);
     for (size_t i = 0; i < n && lane >= 0; i++) {
         lane = lanes_place(&lanes, places[i].at->start_ns, places[i].at->end_ns);
         if (lane > named)
-            chrome_thread(c, pid, TID_FINDINGS + (named = lane), "findings", 0);
+            trace_row(c, pid, TID_FINDINGS + (named = lane), LANE_OF_NOTES, "findings", 0);
         if (lane >= 0)
             write_place(c, &places[i], pid, TID_FINDINGS + lane);
     }
@@ -148,14 +161,14 @@ static int rising(const void *a, const void *b)
     return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
 }
 
-static void write_depth(struct chrome *c, int64_t pid, int64_t at_ns, int64_t depth)
+static void write_depth(struct trace *c, int64_t pid, int64_t at_ns, int64_t depth)
 {
-    chrome_counter(c, pid, at_ns, "launched, not begun", "operations", depth);
+    trace_counter(c, pid, at_ns, "launched, not begun", "operations", depth);
 }
 
 /* launched[n] and begun[n] both rise. Writes the largest number of waiting operations in each
  * sample. */
-static void write_depths(struct chrome *c, int64_t pid, const struct stamp *launched,
+static void write_depths(struct trace *c, int64_t pid, const struct stamp *launched,
                          const struct stamp *begun, size_t n)
 {
     int64_t each = (c->t->end_ns - c->t->start_ns) / DEPTH_SAMPLES + 1, shown = -1, most = 0;
@@ -183,7 +196,7 @@ static void write_depths(struct chrome *c, int64_t pid, const struct stamp *laun
 
 /* If launches are recorded: how many operations wait for the GPU. An empty queue while the GPU
  * idles means that the host is late. */
-int chrome_queue_depth(struct chrome *c)
+int trace_queue_depth(struct trace *c)
 {
     const struct timeline *t = c->t;
     struct stamp *launched = malloc((t->op_count + 1) * sizeof *launched);

@@ -1,5 +1,5 @@
-/* GPU rows of the Chrome trace: streams, their synchronisations, idle time by cause, samples. */
-#include "report/chrome/chrome.h"
+/* GPU rows of a trace: streams, their synchronisations, idle time by cause, samples. */
+#include "report/trace/trace.h"
 
 #include <string.h>
 
@@ -23,61 +23,46 @@ static const char *copy_name(const struct op *op, char *b, size_t n)
     return b;
 }
 
-static void write_args(struct chrome *c, const struct op *op, int64_t correlation)
+static void write_args(struct trace *c, const struct op *op)
 {
-    struct json *j = &c->j;
-    const struct stream *s = &c->t->streams[op->stream];
-    bool known = s->device < c->t->device_count;
-    json_int(j, "device", known ? c->t->devices[s->device].ordinal : 0);
-    json_int(j, "context", s->row.context);
-    json_int(j, "stream", s->row.stream < 0 ? 0 : s->row.stream);
-    json_int(j, "correlation", correlation);
     if (op->kind == OP_KERNEL) {
-        json_begin(j, "grid", '[');
-        for (int i = 0; i < 3; i++)
-            json_int(j, NULL, op->grid[i]);
-        json_end(j, ']');
-        json_begin(j, "block", '[');
-        for (int i = 0; i < 3; i++)
-            json_int(j, NULL, op->block[i]);
-        json_end(j, ']');
         if (op->in_graph)
-            json_bool(j, op->in_graph == GRAPH_WHOLE ? "whole graph" : "in graph", true);
-    } else {
-        json_int(j, "bytes", op->bytes);
-        if (op->end_ns > op->start_ns)
-            json_num(j, "memory bandwidth (GB/s)",
-                     (double)op->bytes / (double)(op->end_ns - op->start_ns), 3);
+            c->to->flag(c->w, op->in_graph == GRAPH_WHOLE ? "whole graph" : "in graph", true);
+        return;
     }
+    c->to->integer(c->w, "bytes", op->bytes);
+    if (op->end_ns > op->start_ns)
+        c->to->real(c->w, "memory bandwidth (GB/s)",
+                    (double)op->bytes / (double)(op->end_ns - op->start_ns), 3);
 }
 
 /* The number of an op's launch; if none is recorded, a number that no launch has. */
-static int64_t correlation_of(const struct chrome *c, uint32_t index)
+static int64_t correlation_of(const struct trace *c, uint32_t index)
 {
     uint32_t api = c->t->ops[index].api;
     return api != TL_NONE ? (int64_t)api + 1 : (int64_t)c->t->api_count + 1 + index;
 }
 
 /* What a collective moved, with the names of PyTorch's profiler where it has one. */
-static void write_collective(struct chrome *c, const struct collective *x)
+static void write_collective(struct trace *c, const struct collective *x)
 {
-    json_str(&c->j, "Collective name", tl_text(c->t, x->row.name));
+    c->to->text(c->w, "Collective name", tl_text(c->t, x->row.name));
     if (x->row.bytes >= 0)
-        json_int(&c->j, "message (bytes)", x->row.bytes);
+        c->to->integer(c->w, "message (bytes)", x->row.bytes);
     if (x->row.ranks > 0)
-        json_int(&c->j, "Group size", x->row.ranks);
+        c->to->integer(c->w, "Group size", x->row.ranks);
     if (x->row.communicator != 0 && x->row.communicator != -1) {
         char name[24];
         snprintf(name, sizeof name, "%llx", (unsigned long long)x->row.communicator);
-        json_str(&c->j, "Process Group Name", name);
+        c->to->text(c->w, "Process Group Name", name);
     }
     if (x->row.group_name)
-        json_str(&c->j, "Process Group Description", tl_text(c->t, x->row.group_name));
+        c->to->text(c->w, "Process Group Description", tl_text(c->t, x->row.group_name));
     if (x->row.sequence > 0)
-        json_int(&c->j, "Seq", x->row.sequence);
+        c->to->integer(c->w, "Seq", x->row.sequence);
 }
 
-static void write_op(struct chrome *c, const struct item *x, int64_t pid, int64_t tid)
+static void write_op(struct trace *c, const struct item *x, int64_t pid, int64_t tid)
 {
     static const char *const cats[] = {"kernel", "gpu_memcpy", "gpu_memset"};
     const struct op *op = &c->t->ops[x->index];
@@ -85,30 +70,47 @@ static void write_op(struct chrome *c, const struct item *x, int64_t pid, int64_
     const char *name = op->kind == OP_KERNEL ? tl_text(c->t, op->name)
                        : op->kind == OP_COPY ? copy_name(op, copy, sizeof copy)
                                              : "Memset (Device)";
-    int64_t correlation = correlation_of(c, x->index);
-    chrome_slice(c, cats[op->kind], name, pid, tid, x->start_ns, x->end_ns);
-    write_args(c, op, correlation);
+    const struct stream *s = &c->t->streams[op->stream];
+    bool known = s->device < c->t->device_count;
+    trace_slice(c,
+                &(struct slice){.cat = cats[op->kind],
+                                .name = name,
+                                .pid = pid,
+                                .tid = tid,
+                                .start_ns = x->start_ns,
+                                .end_ns = x->end_ns,
+                                .correlation = correlation_of(c, x->index),
+                                .op = op,
+                                .index = x->index,
+                                .bound = op->api != TL_NONE && c->t->apis[op->api].op == x->index,
+                                .device = known ? c->t->devices[s->device].ordinal : 0,
+                                .context = s->row.context,
+                                .stream = s->row.stream < 0 ? 0 : s->row.stream});
+    write_args(c, op);
     if (c->op_collective && c->op_collective[x->index] != TL_NONE)
         write_collective(c, &c->t->collectives[c->op_collective[x->index]]);
-    chrome_slice_end(c);
-    if (op->api != TL_NONE && c->t->apis[op->api].op == x->index)
-        chrome_flow(c, true, correlation, pid, tid, x->start_ns);
+    trace_slice_end(c, NULL);
 }
 
-static void write_sync(struct chrome *c, const struct item *x, int64_t pid, int64_t tid)
+static void write_sync(struct trace *c, const struct item *x, int64_t pid, int64_t tid)
 {
     static const char *const names[] = {"Synchronisation", "Event Sync", "Stream Wait Event",
                                         "Stream Sync", "Context Sync"};
     const struct sync *s = &c->t->syncs[x->index];
     const char *name = names[s->type <= SYNC_CONTEXT ? s->type : 0];
-    chrome_slice(c, "cuda_sync", name, pid, tid, x->start_ns, x->end_ns);
-    json_str(&c->j, "cuda_sync_kind", name);
-    chrome_sync_args(c, s);
-    chrome_slice_end(c);
+    trace_slice(c, &(struct slice){.cat = "cuda_sync",
+                                   .name = name,
+                                   .pid = pid,
+                                   .tid = tid,
+                                   .start_ns = x->start_ns,
+                                   .end_ns = x->end_ns});
+    c->to->text(c->w, "cuda_sync_kind", name);
+    trace_sync_args(c, s);
+    trace_slice_end(c, NULL);
 }
 
 /* Writes c->items, and names each lane before its first slice. */
-static void write_row(struct chrome *c, int64_t pid, int64_t tid, const char *name, int64_t sort)
+static void write_row(struct trace *c, int64_t pid, int64_t tid, const char *name, int64_t sort)
 {
     int named = -1;
     for (size_t i = 0; i < c->items.n; i++) {
@@ -120,7 +122,7 @@ static void write_row(struct chrome *c, int64_t pid, int64_t tid, const char *na
                 snprintf(full, sizeof full, "%s, lane %d", name, x->lane + 1);
             else
                 snprintf(full, sizeof full, "%s", name);
-            chrome_thread(c, pid, row, full, sort);
+            trace_row(c, pid, row, LANE_OF_STREAM, full, sort);
             named = x->lane;
         }
         if (x->kind == ITEM_OP)
@@ -130,10 +132,10 @@ static void write_row(struct chrome *c, int64_t pid, int64_t tid, const char *na
     }
 }
 
-static int write_stream(struct chrome *c, uint32_t i)
+static int write_stream(struct trace *c, uint32_t i)
 {
     char name[64];
-    int64_t pid = chrome_stream_pid(c, i), number = c->t->streams[i].row.stream;
+    int64_t pid = trace_stream_pid(c, i), number = c->t->streams[i].row.stream;
     if (rows_stream(&c->rows, i, &c->items))
         return -1;
     snprintf(name, sizeof name, "stream %lld", (long long)number);
@@ -170,14 +172,14 @@ static const char *gap_color(uint8_t part)
     }
 }
 
-static void write_gaps(struct chrome *c)
+static void write_gaps(struct trace *c)
 {
     enum { SHORTEST_NS = 1000 };
     const struct advice *a = c->a;
     if (a->facts->gap_count == 0 || a->facts->steps.device >= c->t->device_count)
         return;
     int64_t pid = c->device_pid[a->facts->steps.device], last_ns = INT64_MIN;
-    chrome_thread(c, pid, TID_GAPS, "GPU idle, by cause", 1);
+    trace_row(c, pid, TID_GAPS, LANE_OF_NOTES, "GPU idle, by cause", 1);
     for (size_t i = 0; i < a->facts->gap_count; i++) {
         const struct gap *g = &a->facts->gaps[i];
         char name[96];
@@ -185,17 +187,20 @@ static void write_gaps(struct chrome *c)
             continue;
         last_ns = g->end_ns;
         snprintf(name, sizeof name, "%s", part_title[g->part]);
-        chrome_slice(c, "user_annotation", name, pid, TID_GAPS, g->start_ns, g->end_ns);
+        trace_slice(c, &(struct slice){.cat = "user_annotation",
+                                       .name = name,
+                                       .pid = pid,
+                                       .tid = TID_GAPS,
+                                       .start_ns = g->start_ns,
+                                       .end_ns = g->end_ns});
         for (int p = 0; p < PART_COUNT; p++)
             if (gap_ns(a->facts, g, (enum part)p) > 0)
-                json_ms(&c->j, part_key[p], gap_ns(a->facts, g, (enum part)p));
-        json_end(&c->j, '}');
-        json_str(&c->j, "cname", gap_color(g->part));
-        json_end(&c->j, '}');
+                c->to->ms(c->w, part_key[p], gap_ns(a->facts, g, (enum part)p));
+        trace_slice_end(c, gap_color(g->part));
     }
 }
 
-static void write_samples(struct chrome *c)
+static void write_samples(struct trace *c)
 {
     for (size_t i = 0; i < c->t->gpu_sample_count; i++) {
         const struct row_gpu_sample *s = &c->t->gpu_samples[i];
@@ -204,16 +209,16 @@ static void write_samples(struct chrome *c)
             continue;
         uint32_t process = timeline_process_index(c->t, c->t->devices[d].process);
         int64_t at_ns = s->time_ns - rows_ahead(&c->rows, process), pid = c->device_pid[d];
-        chrome_counter(c, pid, at_ns, "GPU utilisation", "%", s->util_pct);
-        chrome_counter(c, pid, at_ns, "GPU memory used", "bytes", s->memory_used_bytes);
-        chrome_counter(c, pid, at_ns, "SM clock", "MHz", s->sm_clock_mhz);
-        chrome_counter(c, pid, at_ns, "power", "W", s->power_mw < 0 ? -1 : s->power_mw / 1000);
+        trace_counter(c, pid, at_ns, "GPU utilisation", "%", s->util_pct);
+        trace_counter(c, pid, at_ns, "GPU memory used", "bytes", s->memory_used_bytes);
+        trace_counter(c, pid, at_ns, "SM clock", "MHz", s->sm_clock_mhz);
+        trace_counter(c, pid, at_ns, "power", "W", s->power_mw < 0 ? -1 : s->power_mw / 1000);
     }
 }
 
 /* By device: did it do anything? A rank sees the GPUs of other ranks too; those on which it ran
  * nothing are left out. NULL: out of memory. */
-static bool *find_busy(struct chrome *c)
+static bool *find_busy(struct trace *c)
 {
     const struct timeline *t = c->t;
     bool *busy = arena_array(&c->arena, t->device_count + 1, sizeof *busy);
@@ -230,7 +235,7 @@ static bool *find_busy(struct chrome *c)
     return busy;
 }
 
-static int write_device_names(struct chrome *c)
+static int write_device_names(struct trace *c)
 {
     const bool *busy = find_busy(c);
     for (size_t i = 0; i < c->t->device_count; i++) {
@@ -243,13 +248,13 @@ static int write_device_names(struct chrome *c)
             snprintf(rank, sizeof rank, "rank %lld, ", (long long)c->t->processes[p].rank);
         snprintf(name, sizeof name, "%sGPU %lld: %.100s", rank, (long long)d->ordinal,
                  tl_text(c->t, d->name));
-        chrome_process(c, c->device_pid[i], name, 5000000 + c->device_pid[i]);
+        c->to->process(c->w, c->device_pid[i], true, name, 5000000 + c->device_pid[i]);
     }
     return busy ? 0 : -1;
 }
 
 /* Finds the collective of each op, if there are any. -1: out of memory. */
-static int index_collectives(struct chrome *c)
+static int index_collectives(struct trace *c)
 {
     if (c->t->collective_count == 0)
         return 0;
@@ -266,7 +271,7 @@ static int index_collectives(struct chrome *c)
 
 /* The device of a process: the analysed one if it belongs to the process, else the first that the
  * process used. */
-static uint32_t device_of(const struct chrome *c, uint32_t process)
+static uint32_t device_of(const struct trace *c, uint32_t process)
 {
     const struct timeline *t = c->t;
     uint32_t looked_at = c->a->facts->steps.device;
@@ -280,7 +285,7 @@ static uint32_t device_of(const struct chrome *c, uint32_t process)
 }
 
 /* Waits of a process for a whole device. They do not tell for which one. */
-static int write_device_waits(struct chrome *c, uint32_t process)
+static int write_device_waits(struct trace *c, uint32_t process)
 {
     uint32_t device = device_of(c, process);
     if (device >= c->t->device_count)
@@ -291,9 +296,9 @@ static int write_device_waits(struct chrome *c, uint32_t process)
     return 0;
 }
 
-int chrome_gpu(struct chrome *c)
+int trace_gpu(struct trace *c)
 {
-    if (index_collectives(c) || chrome_index_recordings(c))
+    if (index_collectives(c) || trace_index_recordings(c))
         return -1;
     if (write_device_names(c) < 0)
         return -1;
@@ -304,7 +309,7 @@ int chrome_gpu(struct chrome *c)
     for (uint32_t i = 0; c->t->sync_count && i < c->t->process_count; i++)
         if (write_device_waits(c, i))
             return -1;
-    if (chrome_queue_depth(c))
+    if (trace_queue_depth(c))
         return -1;
     write_samples(c);
     return 0;

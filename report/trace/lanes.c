@@ -1,5 +1,5 @@
 /* Gives each slice of a row the first lane in which it fits (lanes.h). */
-#include "report/chrome/lanes.h"
+#include "report/trace/lanes.h"
 
 static bool fits(struct open_ends *open, bool nest, int64_t start_ns, int64_t end_ns)
 {

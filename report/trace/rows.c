@@ -1,7 +1,7 @@
 /* Makes the rows of a timeline: the items of each, in drawing order, with lanes (rows.h). */
-#include "report/chrome/rows.h"
+#include "report/trace/rows.h"
 
-#include "report/chrome/lanes.h"
+#include "report/trace/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>
