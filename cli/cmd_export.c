@@ -14,13 +14,13 @@
 
 static bool force;
 static struct load_how how;
-static const char *output, *format = "chrome";
+static const char *output, *format;
 
 static const struct option_spec options[] = {
     {"output", 'o', OPTION_STRING, &output, "FILE",
      "the trace; .gz: gzipped; - is stdout; csv: DIR/"},
     {"format", 0, OPTION_STRING, &format, "NAME",
-     "chrome (default), speedscope, csv, or another one"},
+     "chrome (default), perfetto, speedscope, csv, ..."},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace FILE if it exists"},
     LOAD_STEP_KERNEL(how),
     LOAD_STEP_COUNT(how),
@@ -49,10 +49,13 @@ static int run(int argc, char **argv)
 {
     struct err e = ERR_INIT;
     struct loaded l;
+    if (!format)
+        format = export_by_suffix(output, "chrome");
     if (!format_known())
         return unknown_format();
     if (!output)
-        return usage_error("export: name the output: -o X.json or -o X.json.gz (- is stdout)");
+        return usage_error(
+            "export: name the output: -o X.json, X.json.gz or X.pftrace (- is stdout)");
     if (newest_if_none("export", &argc, &argv))
         return 2;
     bool tables = strcmp(format, "csv") == 0;
@@ -74,9 +77,10 @@ static int run(int argc, char **argv)
 
 const struct command cmd_export = {
     .name = "export",
-    .usage = "[--format NAME] [FILE|TRACE...] -o X.json[.gz]|DIR/",
-    .help = "write a Chrome trace for Perfetto, or tables for a database",
-    .details = "  gpuprof export train.gpuprof -o train.json.gz  for ui.perfetto.dev\n"
+    .usage = "[--format NAME] [FILE|TRACE...] -o X.json[.gz]|X.pftrace",
+    .help = "write a trace for Perfetto and others, or tables for a database",
+    .details = "  gpuprof export train.gpuprof -o train.pftrace  for ui.perfetto.dev\n"
+               "  gpuprof export train.gpuprof -o train.json.gz  for other viewers and tools\n"
                "  gpuprof export --format speedscope train.gpuprof -o train.speedscope.json\n"
                "  gpuprof export --format csv runs/*.gpuprof -o fleet/   docs/fleet.md\n\n"
                "Several ranks go into one file. For HTA and TraceLens export one rank each, and\n"

@@ -50,7 +50,7 @@ for name in x.pdf x.PNG x.json; do
     [ $? = 2 ] && [ ! -e "$top/$name" ] || fail "report -o $name is not refused: $said"
     case $said in *HTML*) ;; *) fail "report -o $name: $said" ;; esac
 done
-for wrong in "export x.pdf" "export x.html" "analyze x.html" "analyze --json x.md" "diff x.json" "gate x.xml"; do
+for wrong in "export x.pdf" "export x.md.gz" "analyze x.html" "analyze --json x.md" "diff x.json" "gate x.xml"; do
     said=$("$gpuprof" ${wrong% *} "$top/a" "$top/b" -o "$top/${wrong##* }" 2>&1)
     [ $? = 2 ] || fail "$wrong is not refused: $said"
     case $said in *"file: use a name such as X."*) ;; *) fail "$wrong: $said" ;; esac

@@ -43,18 +43,32 @@ static const char *suffix_of(const char *name)
     return dot ? dot : "";
 }
 
+const char *export_by_suffix(const char *path, const char *otherwise)
+{
+    size_t n = path ? strlen(path) : 0;
+    n -= n > 3 && strcmp(path + n - 3, ".gz") == 0 ? 3 : 0;
+    for (size_t i = 0; i < exporter_count; i++) {
+        size_t suffix = strlen(exporters[i]->suffix);
+        if (strcmp(exporters[i]->suffix, ".json") && exporters[i]->analysis && n > suffix &&
+            strncasecmp(path + n - suffix, exporters[i]->suffix, suffix) == 0)
+            return export_name(exporters[i]);
+    }
+    return otherwise;
+}
+
 int export_named(const char *format, const char *path, struct err *e)
 {
-    static const char *const known[] = {".html", ".pdf",    ".png",    ".svg", ".json",
-                                        ".gz",   ".md",     ".txt",    ".csv", ".xml",
-                                        ".docx", ".sqlite", ".gpuprof"};
+    static const char *const known[] = {".html", ".pdf",    ".png",     ".svg",    ".json",
+                                        ".gz",   ".md",     ".txt",     ".csv",    ".xml",
+                                        ".docx", ".sqlite", ".gpuprof", ".pftrace"};
     const struct exporter *x = exporter_find(strcmp(format, "text") ? format : "term");
     if (!x || !path)
         return 0;
     char name[4096];
     const char *own = suffix_of(x->suffix);
     size_t n = strlen(path);
-    bool gzip = n > 3 && strcmp(path + n - 3, ".gz") == 0 && strcmp(own, ".json") == 0;
+    bool gzip = n > 3 && strcmp(path + n - 3, ".gz") == 0 &&
+                (strcmp(own, ".json") == 0 || strcmp(own, ".pftrace") == 0);
     snprintf(name, sizeof name, "%.*s", (int)(gzip ? n - 3 : n), path);
     const char *suffix = suffix_of(name);
     bool plain = !strcmp(own, ".md") || !strcmp(own, ".prom");

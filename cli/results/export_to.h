@@ -17,6 +17,8 @@ struct exported {
 const struct exporter *export_format(const char *name, const struct exported *what, struct err *e);
 /* Its name for --format. */
 const char *export_name(const struct exporter *x);
+/* The format that the suffix of `path` names (".pftrace", also before ".gz"), else `otherwise`. Several write .json. */
+const char *export_by_suffix(const char *path, const char *otherwise);
 /* Checks before any work. -1 with *e set if the suffix of `path` (NULL: stdout) belongs to another
  * kind of file than `format` (a page called x.json). Unknown formats and suffixes pass. */
 int export_named(const char *format, const char *path, struct err *e);

@@ -21,6 +21,7 @@ struct slice {
     uint32_t index;                  /* the operation's */
     bool bound;                      /* it is the first that its call launched */
     int64_t device, context, stream; /* numbers as CUDA gives them */
+    int64_t owner;                   /* pid of the process that launched it */
 };
 
 enum lane_of { LANE_OF_THREAD, LANE_OF_STREAM, LANE_OF_NOTES };

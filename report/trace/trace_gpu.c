@@ -72,20 +72,21 @@ static void write_op(struct trace *c, const struct item *x, int64_t pid, int64_t
                                              : "Memset (Device)";
     const struct stream *s = &c->t->streams[op->stream];
     bool known = s->device < c->t->device_count;
-    trace_slice(c,
-                &(struct slice){.cat = cats[op->kind],
-                                .name = name,
-                                .pid = pid,
-                                .tid = tid,
-                                .start_ns = x->start_ns,
-                                .end_ns = x->end_ns,
-                                .correlation = correlation_of(c, x->index),
-                                .op = op,
-                                .index = x->index,
-                                .bound = op->api != TL_NONE && c->t->apis[op->api].op == x->index,
-                                .device = known ? c->t->devices[s->device].ordinal : 0,
-                                .context = s->row.context,
-                                .stream = s->row.stream < 0 ? 0 : s->row.stream});
+    trace_slice(c, &(struct slice){
+                       .cat = cats[op->kind],
+                       .name = name,
+                       .pid = pid,
+                       .tid = tid,
+                       .start_ns = x->start_ns,
+                       .end_ns = x->end_ns,
+                       .correlation = correlation_of(c, x->index),
+                       .op = op,
+                       .index = x->index,
+                       .bound = op->api != TL_NONE && c->t->apis[op->api].op == x->index,
+                       .device = known ? c->t->devices[s->device].ordinal : 0,
+                       .context = s->row.context,
+                       .owner = s->process < c->t->process_count ? c->process_pid[s->process] : 0,
+                       .stream = s->row.stream < 0 ? 0 : s->row.stream});
     write_args(c, op);
     if (c->op_collective && c->op_collective[x->index] != TL_NONE)
         write_collective(c, &c->t->collectives[c->op_collective[x->index]]);

@@ -87,3 +87,31 @@ test('Perfetto shows the verdict, the causes of the steps and the counters', {sk
     assert.ok(verdict >= 1 && causes >= 24, `${verdict} findings, ${causes} causes`);
     assert.ok(counters >= 1 && values >= 24, `${counters} counters of ${values} values`);
 });
+
+test('Perfetto reads its own format without an error, with the same slices as the Chrome trace', {skip}, async () => {
+    const gpu = "category in ('kernel', 'gpu_memcpy', 'gpu_memset')";
+    const sums = where => [`select count(*) as n, sum(dur) as ns, min(ts) as first, max(ts) as last from ${where}`,
+                           {n: 0, ns: 0, first: 0, last: 0}];
+    const calls = sums("slice where category = 'cuda_runtime'"), steps = sums("slice where name like 'ProfilerStep#%'");
+    const [[errors], work, ...rest] = await ask('trace.pftrace', [
+        ["select count(*) as n from stats where severity in ('error', 'data_loss') and value > 0", {n: 0}],
+        sums('gpu_slice'), calls, steps,
+        ['select count(*) as n from slice', {n: 0}],
+        ['select count(*) as n from counter', {n: 0}],
+    ]);
+    const [known, ...same] = await ask('chrome.json', [sums(`slice where ${gpu}`), calls, steps,
+        ['select count(*) as n from slice', {n: 0}], ['select count(*) as n from counter', {n: 0}]]);
+    assert.equal(errors, 0);
+    assert.equal(work[0], 24 * 41);
+    assert.deepEqual(work, known);
+    assert.deepEqual(rest, same);
+});
+
+test('A call names the GPU operation that it launched, and the operation its call', {skip}, async () => {
+    const [[launches], [submissions], [names]] = await ask('trace.pftrace', [
+        ["select count(distinct int_value) as n from args where key = 'gpu_correlation.render_stage_submission_event_ids[0]'", {n: 0}],
+        ['select count(distinct submission_id) as n from gpu_slice', {n: 0}],
+        ["select count(distinct name) as n from gpu_slice where name like 'sm90_xmma%'", {n: 0}],
+    ]);
+    assert.deepEqual([launches, submissions, names], [24 * 41, 24 * 41, 1]);
+});

@@ -121,6 +121,7 @@ export function makeFiles(device = 'NVIDIA H200') {
     execFileSync('python3', ['-c', addLines, at('lines.gpuprof')]);
     run('report', at('lines.gpuprof'), '-o', at('lines.html'));
     run('export', at('trace.json'), '-o', at('chrome.json'));
+    run('export', at('trace.json'), '-o', at('trace.pftrace'));
     run('export', '--format', 'speedscope', at('trace.json'), '-o', at('flame.speedscope.json'));
     return {at, run, remove: () => rmSync(folder, {recursive: true})};
 }

@@ -43,7 +43,8 @@ static inline struct advice *exported_run(struct builder *b, const char *device)
 }
 
 /* The output of exporter `name`; the caller frees it. */
-static inline char *exported(const char *name, const struct advice *a)
+/* What an exporter writes of an analysis, and how many bytes; the caller frees it. */
+static inline char *exported_bytes(const char *name, const struct advice *a, size_t *size)
 {
     struct err e = ERR_INIT;
     struct export_options o = {.title = "train", .source = "dir/train.gpuprof", .width = 100};
@@ -56,6 +57,17 @@ static inline char *exported(const char *name, const struct advice *a)
         abort();
     }
     fclose(f);
+    *size = n;
+    return out;
+}
+
+/* The same as text: zeros of a binary format become spaces. */
+static inline char *exported(const char *name, const struct advice *a)
+{
+    size_t n;
+    char *out = exported_bytes(name, a, &n);
+    for (size_t i = 0; i < n; i++)
+        out[i] = out[i] ? out[i] : ' ';
     return out;
 }
 
