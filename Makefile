@@ -63,6 +63,7 @@ fresh:
 # gpuprof built for aarch64 on this machine, and tested under emulation (tests/fresh/arm64.sh): twenty minutes on two cores.
 # What was built stays in $(BUILD)-aarch64.
 aarch64: all
+	@scripts/setup.sh cross && scripts/setup.sh fresh
 	@tests/fresh/arm64.sh $(BUILD)-aarch64 $(BUILD) || [ $$? = 77 ]
 
 # libFuzzer on what reads files, and mutants of recordings through all commands, under sanitizers: side by side for S
