@@ -18,6 +18,7 @@ struct export_options {
     const char *const *files; /* all files that were named, as shown; NULL: only source */
     size_t file_count;
     const char *base_source; /* diff, gate: path of the baseline, or NULL */
+    const char *mend;        /* gate: the diff that mends what became slower, or NULL */
     const char *virtual_gpu; /* diff, gate: name of the virtual GPU of either recording, or NULL */
     int top;                 /* findings to show; 0: all */
     const char *rule;        /* only this rule; NULL: all */

@@ -30,7 +30,7 @@ for rule in $(gpuprof rules | sed -n '/^$/q; s/ .*//p'); do
     grep -q "^## $rule$" "$rules" || fail "the page of the rules lacks $rule"
 done
 [ "$(wc -l <named)" -ge 3 ] || fail "--help names no pages: $(cat named)"
-for file in fix/fix.py mcp/server.py skills/gpuprof/SKILL.md share/gpuprof/json.schema.json; do
+for file in fix/fix.py mcp/server.py skills/gpuprof/SKILL.md share/gpuprof/json.schema.json ci/gpuprof-comment.sh; do
     [ -n "$(find "$top/usr" -path "*/$file")" ] || fail "$file is not installed"
 done
 case $(gpuprof mcp </dev/null 2>&1) in "" | *"lacks version 2 of the MCP SDK"*) ;; *) fail "mcp does not find its server" ;; esac

@@ -163,6 +163,12 @@ const char *outcome_remedy(const struct facts *f, const struct outcome *o)
     return text ? text : o->words[FRAMEWORK_PYTORCH] ? o->words[FRAMEWORK_PYTORCH] : "";
 }
 
+const char *outcome_place(const struct outcome *o)
+{
+    const char *place = o->remedy.object.place;
+    return place || !o->example_count ? place : o->examples[0].caller;
+}
+
 void outcome_look_at(struct outcome *o, struct arena *arena, const struct query_cause *c)
 {
     const struct line *l = c->line;

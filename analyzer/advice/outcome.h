@@ -101,6 +101,8 @@ int64_t outcome_of_ns(const struct facts *f, const struct outcome *o);
 const struct scope_words *outcome_scope(const struct facts *f, const struct outcome *o);
 /* Returns the remedy in the words of the program's framework; never NULL. */
 const char *outcome_remedy(const struct facts *f, const struct outcome *o);
+/* Returns the line to change, e.g. "train.py:9", else the line that makes the first example's call, else NULL. */
+const char *outcome_place(const struct outcome *o);
 void outcome_evidence(struct outcome *o, const char *text, double value, const char *unit,
                       const char *sql);
 void outcome_evidence_per(struct outcome *o, const char *text, double value, const char *unit,

@@ -10,6 +10,8 @@ struct change {
     const char *kind;        /* "finding", "part", "kernel" */
     int64_t base_ns, new_ns; /* per step */
     bool of_run;             /* of a finding: per step of the run (outcome.h) */
+    const struct outcome
+        *finding; /* the one that NEW has; NULL: it has none, or this is no finding */
 };
 
 const char *change_words(const struct change *c); /* returns the title of a part, else `what` */
@@ -37,7 +39,8 @@ struct diff {
     /* Why the two should not be compared (another GPU, other work), or NULL. */
     const char *comparable;
     struct change *changes;
-    size_t change_count; /* largest difference first */
+    size_t change_count;      /* largest difference first */
+    const struct advice *now; /* the analysis of NEW, which outlives this */
 };
 
 /* Returns why two runs should not be compared (another GPU, other work), or NULL. The arena owns
@@ -48,6 +51,8 @@ const char *runs_differ(struct arena *arena, const struct advice *base, const st
  * set; the caller frees the result by diff_free(). */
 struct diff *diff_find(struct advice *base, struct advice *now, bool per_sample, struct err *e);
 void diff_free(struct diff *d);
+/* Returns the finding of NEW whose time grew most, or NULL if none grew. */
+const struct outcome *diff_grown(const struct diff *d);
 
 enum gate_verdict { GATE_PASS = 0, GATE_SLOWER = 1, GATE_INCONCLUSIVE = 3 };
 

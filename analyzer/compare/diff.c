@@ -50,7 +50,7 @@ static void add_change(struct diff *d, struct change c)
 
 static void add(struct diff *d, const char *kind, const char *what, int64_t base_ns, int64_t new_ns)
 {
-    add_change(d, (struct change){what, kind, base_ns, new_ns, false});
+    add_change(d, (struct change){what, kind, base_ns, new_ns, false, NULL});
 }
 
 /* What one rule's finding saves at most in each. */
@@ -59,7 +59,7 @@ static void add_finding(struct diff *d, const struct outcome *base, const struct
     bool had = base->verdict == RULE_FIRES, has = now->verdict == RULE_FIRES;
     add_change(d, (struct change){base->rule->id, "finding", had ? base->saves_high_ns : 0,
                                   has ? now->saves_high_ns : 0,
-                                  (had && base->of_run) || (has && now->of_run)});
+                                  (had && base->of_run) || (has && now->of_run), has ? now : NULL});
 }
 
 static int64_t kernel_ns(const struct advice *a, const char *name)
@@ -145,6 +145,7 @@ struct diff *diff_find(struct advice *base, struct advice *now, bool by_sample, 
         err_set(e, "out of memory");
         return NULL;
     }
+    d->now = now;
     d->per_sample = by_sample;
     d->of_windows = analysis_of_window(base->facts) && analysis_of_window(now->facts);
     d->by_mean = analysis_by_mean(base->facts) || analysis_by_mean(now->facts);
@@ -176,6 +177,14 @@ struct diff *diff_find(struct advice *base, struct advice *now, bool by_sample, 
            moved_ns(&d->changes[d->change_count - 1]) < moved_ns(&d->changes[0]) / 100)
         d->change_count--;
     return d;
+}
+
+const struct outcome *diff_grown(const struct diff *d)
+{
+    for (size_t i = 0; i < d->change_count; i++)
+        if (d->changes[i].finding && d->changes[i].new_ns > d->changes[i].base_ns)
+            return d->changes[i].finding;
+    return NULL;
 }
 
 void diff_free(struct diff *d)

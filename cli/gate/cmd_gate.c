@@ -6,6 +6,7 @@
 #include "cli/common/output.h"
 #include "report/words/comparison.h"
 #include "cli/gate/history.h"
+#include "cli/gate/mend.h"
 
 #include "analyzer/profile/redact.h"
 
@@ -14,10 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool json, markdown, force;
 static struct load_how how;
-static const char *format, *output, *junit, *budget, *per, *past;
+static const char *format, *output, *junit, *budget, *per, *past, *source;
+static struct mender mender;
 static int runs = 10;
 /* More than two runs of the same program differ by, less than a slowdown that hurts. */
 static double max_regress = 3;
@@ -34,6 +37,7 @@ static const struct option_spec options[] = {
     {"junit", 0, OPTION_STRING, &junit, "FILE", "also write the checks as JUnit XML"},
     {"json", 0, OPTION_FLAG, &json, NULL, "machine-readable output; docs/json.md describes it"},
     {"markdown", 0, OPTION_FLAG, &markdown, NULL, "for a pull request or a job summary"},
+    {"source", 0, OPTION_STRING, &source, "DIR", "with --markdown: also the diff that mends it"},
     {"format", 0, OPTION_STRING, &format, "NAME", "text, json, markdown or junit"},
     {"output", 'o', OPTION_STRING, &output, "FILE", "write there instead of stdout"},
     {"force", 'f', OPTION_FLAG, &force, NULL, "replace existing files; in CI always"},
@@ -89,14 +93,19 @@ static void annotate(const struct gate *g)
     fputc('\n', stderr);
 }
 
-static int write_gate(const struct gate *g, const struct export_options *o, struct err *e)
+static int write_gate(const struct gate *g, struct export_options *o, struct err *e)
 {
     struct exported what = {.gate = g};
     const struct exporter *x = export_format(format_wanted(), &what, e);
+    const struct outcome *grown = g->diff && g->verdict == GATE_SLOWER ? diff_grown(g->diff) : NULL;
+    char *mend = mender_end(&mender, grown ? grown->rule->id : NULL);
+    o->mend = mend;
     annotate(g);
-    if (!x || export_to(x, &what, o, output, force, e))
-        return -1;
-    return junit ? export_to(exporter_find("junit"), &what, o, junit, force, e) : 0;
+    int rc = !x || export_to(x, &what, o, output, force, e) ? -1 : 0;
+    if (rc == 0 && junit)
+        rc = export_to(exporter_find("junit"), &what, o, junit, force, e);
+    free(mend);
+    return rc;
 }
 
 static int judge(const char *base, const char *now, const char *budget_text, struct err *e)
@@ -159,10 +168,16 @@ static int run(int argc, char **argv)
     if (per && strcmp(per, "sample") != 0)
         return usage_error("gate: --per accepts only sample, not '%s'", per);
     force = force || in_ci();
+    if (source && strcmp(format_wanted(), "markdown") != 0)
+        return usage_error("gate: --source needs --markdown");
+    if (source && access(source, R_OK | X_OK) != 0)
+        return usage_error("gate: --source %s: %s", source, strerror(errno));
     if (max_regress < 0 || !isfinite(max_regress))
         return usage_error("gate: --max-regress needs a percentage, at least 0");
     if (export_named(format_wanted(), output, &e) || export_named("junit", junit, &e) ||
         output_check(output, force, &e) || output_check(junit, force, &e))
+        return fail(&e);
+    if (source && mender_start(&mender, source, argv[argc - 1], &e))
         return fail(&e);
     confine(&(struct confined){.inputs = (const char *const *)argv,
                                .count = (size_t)argc,

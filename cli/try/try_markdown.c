@@ -1,47 +1,11 @@
 /* The record of the decisions, for a pull request or a log of changes (try.h). */
 #include "cli/try/try.h"
 
-#include "report/chars.h"
 #include "report/page/xml.h"
 #include "report/words/text.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* The longest run of ` in the text. */
-static size_t ticks(const char *text)
-{
-    size_t most = 0;
-    for (; *text; text += *text != 0) {
-        size_t n = strspn(text, "`");
-        most = n > most ? n : most;
-        text += n;
-    }
-    return most;
-}
-
-static void write_fence(size_t n, const char *language, FILE *f)
-{
-    while (n--)
-        fputc('`', f);
-    fprintf(f, "%s\n", language);
-}
-
-/* As code: nothing in it ends the block, and nothing acts on a terminal. */
-static void write_diff(const char *diff, FILE *f)
-{
-    size_t fence = ticks(diff) < 3 ? 3 : ticks(diff) + 1, n = strlen(diff), len;
-    write_fence(fence, "diff", f);
-    for (size_t i = 0; i < n; i += len) {
-        uint32_t code;
-        len = utf8_next(diff + i, n - i, &code);
-        if (code != '\n' && code != '\t' && char_acts(code))
-            fputc('?', f);
-        else
-            fwrite(diff + i, 1, len, f);
-    }
-    write_fence(fence, "\n", f);
-}
 
 static const char *name_of(const struct tried *c)
 {
@@ -77,7 +41,7 @@ static void write_change(size_t number, const struct trial *t, const struct trie
     }
     fputs("\n\n", f);
     if (c->diff)
-        write_diff(c->diff, f);
+        markdown_code(f, "diff", c->diff);
 }
 
 void series_markdown(const struct series *s, FILE *f)

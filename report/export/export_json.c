@@ -339,6 +339,7 @@ static void write_diff(struct json_tree *j, const struct diff *d)
         tree_ms(j, "new_ms", d->changes[i].new_ns);
         tree_ms(j, "change_ms", d->changes[i].new_ns - d->changes[i].base_ns);
         tree_str(j, "of", d->changes[i].of_run ? "run" : d->of_windows ? "window" : "step");
+        tree_str(j, "place", d->changes[i].finding ? outcome_place(d->changes[i].finding) : NULL);
         tree_end(j);
     }
     tree_end(j);

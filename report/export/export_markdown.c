@@ -251,10 +251,29 @@ static void write_windows(const struct diff *d, FILE *f)
             text_ms(&b, d->base_ns), text_ms(&n, d->new_ns), (d->ratio - 1) * 100);
 }
 
+/* The step of both, with its interval. */
+static void write_step(const struct diff *d, FILE *f)
+{
+    struct text b, n;
+    fprintf(f, "**%s -> %s** per step (%s): %+.1f %%", text_ms(&b, d->base_ns),
+            text_ms(&n, d->new_ns), d->by_mean ? "average" : "median", (d->ratio - 1) * 100);
+    if (d->enough)
+        fprintf(f, ", 95 %% interval %+.1f to %+.1f %%.\n\n", (d->ratio_low - 1) * 100,
+                (d->ratio_high - 1) * 100);
+    else
+        fputs(". One side has too few steps: the interval is unknown.\n\n", f);
+    if (d->enough && !d->by_mean)
+        fprintf(f,
+                "Mean step, long steps included: %s -> %s, %+.1f %%, 95 %% interval %+.1f to %+.1f "
+                "%%.\n\n",
+                text_ms(&b, d->pace.base_ns), text_ms(&n, d->pace.new_ns),
+                (d->pace.ratio - 1) * 100, (d->pace.ratio_low - 1) * 100,
+                (d->pace.ratio_high - 1) * 100);
+}
+
 static int markdown_diff(const struct diff *d, const struct export_options *o, FILE *f,
                          struct err *e)
 {
-    struct text b, n;
     struct sentence said;
     fputs("## gpuprof: what moved\n\n", f);
     write_notice_of(o, f);
@@ -272,22 +291,29 @@ static int markdown_diff(const struct diff *d, const struct export_options *o, F
         fprintf(f, "Not compared: %s.\n", d->comparable);
         return export_done(f, e);
     }
-    fprintf(f, "**%s -> %s** per step (%s): %+.1f %%", text_ms(&b, d->base_ns),
-            text_ms(&n, d->new_ns), d->by_mean ? "average" : "median", (d->ratio - 1) * 100);
-    if (d->enough)
-        fprintf(f, ", 95 %% interval %+.1f to %+.1f %%.\n\n", (d->ratio_low - 1) * 100,
-                (d->ratio_high - 1) * 100);
-    else
-        fputs(". One side has too few steps: the interval is unknown.\n\n", f);
-    if (d->enough && !d->by_mean)
-        fprintf(f,
-                "Mean step, long steps included: %s -> %s, %+.1f %%, 95 %% interval %+.1f to %+.1f "
-                "%%.\n\n",
-                text_ms(&b, d->pace.base_ns), text_ms(&n, d->pace.new_ns),
-                (d->pace.ratio - 1) * 100, (d->pace.ratio_low - 1) * 100,
-                (d->pace.ratio_high - 1) * 100);
+    write_step(d, f);
     write_changes(d, o, f);
     return export_done(f, e);
+}
+
+/* Of what became slower: the advice that has grown most with its line, and the diff that makes it. */
+static void write_slower(const struct diff *d, const struct export_options *o, FILE *f)
+{
+    const struct outcome *x = diff_grown(d);
+    if (!x)
+        return;
+    const char *place = outcome_place(x);
+    struct text saving;
+    fputs("**Cause:** ", f);
+    markdown_text(f, x->title);
+    fprintf(f, " (`%s`)", x->rule->id);
+    if (place)
+        markdown_printf(f, ", at %s", place);
+    fprintf(f, ". Saves %s: ", text_saving(&saving, d->now->facts, x));
+    markdown_text(f, outcome_remedy(d->now->facts, x));
+    fputs("\n\n", f);
+    if (o->mend)
+        markdown_code(f, "diff", o->mend);
 }
 
 static int markdown_gate(const struct gate *g, const struct export_options *o, FILE *f,
@@ -300,6 +326,10 @@ static int markdown_gate(const struct gate *g, const struct export_options *o, F
         fputs("\n\n", f);
     }
     write_notice_of(o, f);
+    if (g->diff && !g->diff->comparable && !g->diff->of_windows && g->diff->base_ns > 0)
+        write_step(g->diff, f);
+    if (g->diff && g->verdict == GATE_SLOWER)
+        write_slower(g->diff, o, f);
     fputs("| verdict | check | measured | allowed | why |\n|---|---|--:|--:|---|\n", f);
     for (size_t i = 0; i < g->check_count; i++) {
         const struct gate_check *c = &g->checks[i];

@@ -86,9 +86,7 @@ static void write_remedy(const struct page *p, const struct outcome *o)
 /* The source line that the finding names. */
 static void write_source(const struct page *p, const struct outcome *o)
 {
-    const char *place = o->remedy.object.place;
-    if (!place && o->example_count)
-        place = o->examples[0].caller;
+    const char *place = outcome_place(o);
     for (size_t i = 0; place && i < p->t->stack_count; i++) {
         const struct row_stack *s = &p->t->stacks[i];
         char here[512];

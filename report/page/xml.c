@@ -130,3 +130,37 @@ void markdown_printf(FILE *f, const char *fmt, ...)
     print(f, fmt, ap, markdown_text);
     va_end(ap);
 }
+
+/* The longest run of ` in the text. */
+static size_t ticks(const char *text)
+{
+    size_t most = 0;
+    for (; *text; text += *text != 0) {
+        size_t n = strspn(text, "`");
+        most = n > most ? n : most;
+        text += n;
+    }
+    return most;
+}
+
+static void write_fence(size_t n, const char *language, FILE *f)
+{
+    while (n--)
+        fputc('`', f);
+    fprintf(f, "%s\n", language);
+}
+
+void markdown_code(FILE *f, const char *language, const char *text)
+{
+    size_t fence = ticks(text) < 3 ? 3 : ticks(text) + 1, n = strlen(text), len;
+    write_fence(fence, language, f);
+    for (size_t i = 0; i < n; i += len) {
+        uint32_t code;
+        len = utf8_next(text + i, n - i, &code);
+        if (code != '\n' && code != '\t' && char_acts(code))
+            fputc('?', f);
+        else
+            fwrite(text + i, 1, len, f);
+    }
+    write_fence(fence, "\n", f);
+}

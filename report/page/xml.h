@@ -12,6 +12,8 @@ void xml_text_n(FILE *f, const char *s, size_t n); /* the first n bytes */
 /* For a paragraph, a heading or a table cell in Markdown. Nothing in the text becomes markup, HTML,
  * a link, a mention, a reference to an issue or mathematics; it stays on one line. */
 void markdown_text(FILE *f, const char *s);
+/* A block of code in Markdown: nothing in the text ends it, and nothing acts on a terminal. */
+void markdown_code(FILE *f, const char *language, const char *text);
 /* printf for markup: the format is a literal, and each %s argument is escaped. Only %s and %% are
  * allowed; format numbers before. */
 void xml_printf(FILE *f, const char *fmt, ...);
