@@ -28,9 +28,9 @@ enum { HEAD = 4096, MAX_FILES = 8192, MAX_LOOKED = 100000 };
     "-c \"from xprof.convert import raw_to_tool_data as r; open('trace.json', 'w').write("         \
     "r.xspace_to_tool_data(['FILE'], 'trace_viewer', {})[0])\""
 #define PERFETTO                                                                                   \
-    "gpuprof reads a trace in Perfetto's format as JSON: export_chrome_trace('trace.json.gz') in " \
-    "PyTorch, rocprofv3 --output-format json, or Perfetto's converter: traceconv json FILE "       \
-    "trace.json"
+    "a trace in Perfetto's format: analyze the profile that gpuprof exported it from, or read it " \
+    "as JSON: export_chrome_trace('trace.json.gz') in PyTorch, rocprofv3 --output-format json, "   \
+    "or Perfetto's converter: traceconv json FILE trace.json"
 /* Formats that gpuprof cannot read itself, and how to convert them. */
 static const struct {
     const char *suffix, *how;
@@ -44,6 +44,7 @@ static const struct {
     {".xplane.pb", XPLANE},
     {".xplane.pb.gz", XPLANE},
     {".pftrace", PERFETTO},
+    {".pftrace.gz", PERFETTO},
     {".perfetto-trace", PERFETTO},
 };
 

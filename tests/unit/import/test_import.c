@@ -93,6 +93,8 @@ TEST(test_refused)
     refused("report.nsys-rep", "nsys export --type sqlite");
     write_file("x.pftrace", "anything");
     refused("x.pftrace", "traceconv json");
+    write_file("x.pftrace.gz", "anything");
+    refused("x.pftrace.gz", "traceconv json");
     write_file("x.xplane.pb", "anything");
     refused("x.xplane.pb", "xprof");
     ck_assert_int_eq(mkdir(in_dir("parquet"), 0700), 0);
