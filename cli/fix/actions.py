@@ -31,6 +31,10 @@ def one_call(files, names, line_at):
     return found[0]
 
 
+# how many arguments of DataLoader stand before these
+WORKERS, PIN_MEMORY, PERSISTENT = 5, 7, 15
+
+
 def loader(files, remedy, place):
     return one_call(files, {called(remedy["now"]) or "DataLoader"}, place)
 
@@ -45,9 +49,9 @@ def set_workers(files, remedy, place):
             raise CannotEdit(f"line {call.lineno} says {' and '.join(needs)}, which need workers")
     elif "start_method" in remedy["params"] and not guarded(source):
         raise CannotEdit("workers import the program again, and it has no `if __name__ == '__main__':`")
-    source.set_keyword(call, "num_workers", str(workers))
+    source.set_keyword(call, "num_workers", str(workers), WORKERS)
     if workers and "made_anew" not in remedy["conditions"]:
-        source.set_keyword(call, "persistent_workers", "True")
+        source.set_keyword(call, "persistent_workers", "True", PERSISTENT)
 
 
 def guarded(source):
@@ -57,17 +61,25 @@ def guarded(source):
 @action("keep_workers")
 def keep_workers(files, remedy, place):
     source, call = loader(files, remedy, place)
-    source.set_keyword(call, "persistent_workers", "True")
+    if len(call.args) <= WORKERS and all(k.arg and (k.arg != "num_workers" or source.written(k.value) == "0") for k in call.keywords):
+        raise CannotEdit(f"line {call.lineno} asks for no workers to keep")
+    source.set_keyword(call, "persistent_workers", "True", PERSISTENT)
 
 
 @action("pin_batches")
 def pin_batches(files, remedy, place):
     source, call = loader(files, remedy, place)
-    source.set_keyword(call, "pin_memory", "True")
+    source.set_keyword(call, "pin_memory", "True", PIN_MEMORY)
     copies = copies_of_batches(source, call)
     for copy in copies:
-        source.set_keyword(copy, "non_blocking", "True")
+        without_waiting(source, copy)
     return None if copies else "add non_blocking=True where the batches go to the GPU"
+
+
+def without_waiting(source, call):
+    """x.to(device, dtype, non_blocking), x.to(dtype, non_blocking) or x.cuda(device, non_blocking)."""
+    of_two = last_name(call) == "cuda" or any(isinstance(a, ast.Constant) and isinstance(a.value, bool) for a in call.args)
+    source.set_keyword(call, "non_blocking", "True", 1 if of_two else 2)
 
 
 def copies_of_batches(source, loader_call):
@@ -93,7 +105,7 @@ def is_copy(call, names):
 @action("copy_without_waiting", "upload_without_waiting")
 def copy_without_waiting(files, remedy, place):
     source, call = one_call(files, {"to", "cuda"}, place)
-    source.set_keyword(call, "non_blocking", "True")
+    without_waiting(source, call)
 
 
 def optimizer(files, remedy, place):
@@ -154,7 +166,8 @@ def compile_model(files, arguments):
 
 @action("overwrite_gradients")
 def overwrite_gradients(files, remedy, place):
-    found = [(s, c, k) for s in files for c in s.calls({"zero_grad"}) for k in c.keywords if k.arg == "set_to_none"]
+    found = [(s, c, k) for s in files for c in s.calls({"zero_grad"}) for k in c.keywords
+             if k.arg == "set_to_none" and s.written(k.value) != "True"]
     if not found:
         raise CannotEdit("no zero_grad(set_to_none=False)")
     for source, call, keyword in found:
@@ -187,7 +200,7 @@ def stop_anomaly_detection(files, remedy, place):
 @action("keep_own_buffers")
 def keep_own_buffers(files, remedy, place):
     source, call = one_call(files, {"DistributedDataParallel", "DDP"}, place)
-    source.set_keyword(call, "broadcast_buffers", "False")
+    source.set_keyword(call, "broadcast_buffers", "False", 4)
 
 
 @action("use_single_precision")
@@ -195,12 +208,25 @@ def use_single_precision(files, remedy, place):
     source, line = place
     if not source:
         raise CannotEdit("the line that asks for 64 bits was not recorded")
-    changed = [source.replace(c.func, source.written(c.func.value) + ".float")
-               for c in source.calls({"double"}, line) if isinstance(c.func, ast.Attribute)]
-    changed += [source.replace(n, name_of(n).rpartition(".")[0] + ".float32") for n in source.nodes(ast.Attribute, line)
-                if n.attr in ("float64", "double") and name_of(n.value) in ("torch", "np", "numpy")]
-    if not changed:
+    others = sorted({n.lineno for n in double_of(source, None)} - {n.lineno for n in double_of(source, line)})
+    if others:
+        raise CannotEdit(f"the types of both must be the same, and 64 bits are asked for on line {', '.join(map(str, others))} as well")
+    for node in double_of(source, line):
+        if isinstance(source.parents[node], ast.Call) and source.parents[node].func is node:
+            source.replace(node, source.written(node.value) + ".float")
+        else:
+            source.replace(node, name_of(node.value) + ".float32")
+    if not double_of(source, line):
         raise CannotEdit(f"line {line} names no type of 64 bits")
+
+
+def double_of(source, line):
+    """x.double() and torch.float64: the attributes."""
+    def asks(node):
+        if isinstance(source.parents[node], ast.Call) and source.parents[node].func is node:
+            return node.attr == "double"
+        return node.attr in ("float64", "double") and name_of(node.value) in ("torch", "np", "numpy")
+    return [n for n in source.nodes(ast.Attribute, line) if asks(n)]
 
 
 @action("allocate_once", "keep_memory_pool")
@@ -223,15 +249,17 @@ def delete_call(files, names, place):
 
 @action("read_rarely", "wait_less")
 def keep_on_gpu(files, remedy, place):
-    """x += loss.item() and losses.append(loss.item()): what is summed or kept stays on the GPU until it is read."""
+    """x += n * loss.item() and losses.append(loss.item()): what is summed or kept stays on the GPU until it is read."""
     source, line = place
     if not source:
         raise CannotEdit("the line that waits was not recorded")
-    call = source.call({"item"}, line)
-    user = source.parents[call]
-    if isinstance(user, ast.AugAssign) and user.value is call:
+    call = value = source.call({"item"}, line)
+    while isinstance(source.parents[value], ast.BinOp) and isinstance(source.parents[value].op, (ast.Add, ast.Sub, ast.Mult, ast.Div)):
+        value = source.parents[value]
+    user = source.parents[value]
+    if isinstance(user, ast.AugAssign) and user.value is value:
         kept = source.written(user.target)
-    elif isinstance(user, ast.Call) and last_name(user) == "append" and user.args == [call]:
+    elif isinstance(user, ast.Call) and last_name(user) == "append" and user.args == [value]:
         kept = source.written(user.func.value)
     else:
         raise CannotEdit(f"line {line} uses the number at once: read it every hundredth step")

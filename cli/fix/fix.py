@@ -90,6 +90,8 @@ def change(program, finding):
             del source.changes[changes:]
             source.keywords = keywords
         raise
+    if all((len(s.changes), s.keywords) == (n, keywords) for s, n, keywords in before):
+        raise CannotEdit("it is written so already")
     return note
 
 

@@ -67,10 +67,14 @@ class Source:
         return node
 
     def replace(self, node, text):
-        self._change(self.begin(node), self.end(node), text.encode())
+        if self.written(node) != text:
+            self._change(self.begin(node), self.end(node), text.encode())
 
-    def set_keyword(self, call, name, value):
-        """name=value in a call, in place of what it says now. True: something changes."""
+    def set_keyword(self, call, name, value, place=None):
+        """name=value in a call, in place of what it says now. place: how many arguments stand before it where it has no name. True:
+        something changes."""
+        if place is not None and (len(call.args) > place or any(isinstance(a, ast.Starred) for a in call.args)):
+            raise CannotEdit(f"line {call.lineno} may set {name} without its name")
         for keyword in call.keywords:
             if keyword.arg is None:
                 raise CannotEdit(f"line {call.lineno} passes **{self.written(keyword.value)}, which may set {name}")

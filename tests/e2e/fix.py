@@ -34,11 +34,24 @@ CASES = {
         "x = DataLoader(\r\n    (data),  # all, of it\r\n    num_workers=2,  # few)\r\n)\r\n",
         "x = DataLoader(\r\n    (data),  # all, of it\r\n    num_workers=2,\r\n    persistent_workers=True,  # few)\r\n)\r\n"),
     "brackets around the last argument": (
-        ("keep_workers", 1, {}, [], LOADER), "x = DataLoader((a, b)[0], (2))\n",
-        "x = DataLoader((a, b)[0], (2), persistent_workers=True)\n"),
+        ("pin_batches", 1, {}, [], LOADER), "x = DataLoader((a, b)[0], (2))\n",
+        "x = DataLoader((a, b)[0], (2), pin_memory=True)\n"),
     "letters of more than one byte before the place": (
-        ("keep_workers", 1, {}, [], LOADER), "s = 'größer'; x = DataLoader(d)  # ü\n",
-        "s = 'größer'; x = DataLoader(d, persistent_workers=True)  # ü\n"),
+        ("pin_batches", 1, {}, [], LOADER), "s = 'größer'; x = DataLoader(d)  # ü\n",
+        "s = 'größer'; x = DataLoader(d, pin_memory=True)  # ü\n"),
+    "workers that are not asked for cannot stay": (
+        ("keep_workers", 1, {}, [], LOADER), "x = DataLoader(d, num_workers=0)\n", "!line 1 asks for no workers to keep"),
+    "an argument may have its value by its place": (
+        ("set_workers", 1, {"workers": 4}, [], LOADER), "x = DataLoader(d, 8, True, None, None, 2)\n",
+        "!line 1 may set num_workers without its name"),
+    "so may those of a list": (
+        ("pin_batches", 1, {}, [], LOADER), "x = DataLoader(*a)\n", "!line 1 may set pin_memory without its name"),
+    "and a copy's": (
+        ("copy_without_waiting", 1, {}, [], None), "x = x.to(device, dtype, True)\n", "!line 1 may set non_blocking without its name"),
+    "but a type may stand there": (
+        ("copy_without_waiting", 1, {}, [], None), "x = x.to(device, torch.half)\n", "x = x.to(device, torch.half, non_blocking=True)\n"),
+    "what is written so already": (
+        ("pin_batches", 1, {}, [], LOADER), "x = DataLoader(d, pin_memory=True)\n", "!it is written so already"),
     "**options may say it already": (
         ("set_workers", 1, {"workers": 4}, [], LOADER), "x = DataLoader(data, **options)\n",
         "!line 1 passes **options, which may set num_workers"),
@@ -95,7 +108,10 @@ CASES = {
         ("stop_anomaly_detection", 1, {}, [], None), "with torch.autograd.detect_anomaly(check_nan=True):\n    go()\n",
         "with torch.autograd.set_detect_anomaly(False):\n    go()\n"),
     "64 bits": (
-        ("use_single_precision", 1, {}, [], None), "m = N().double()\nx = y.double()\n", "m = N().float()\nx = y.double()\n"),
+        ("use_single_precision", 1, {}, [], None), "m = N().double()\n", "m = N().float()\n"),
+    "64 bits elsewhere, too": (
+        ("use_single_precision", 1, {}, [], None), "m = N().double()\nx = y.double()\n",
+        "!the types of both must be the same, and 64 bits are asked for on line 2 as well"),
     "64 bits by a type": (
         ("use_single_precision", 2, {}, [], None), "import torch\ntorch.set_default_dtype(torch.float64)\n",
         "import torch\ntorch.set_default_dtype(torch.float32)\n"),
@@ -107,6 +123,10 @@ CASES = {
         ("keep_own_buffers", 1, {}, [], None), "m = DDP(m, device_ids=[0])\n", "m = DDP(m, device_ids=[0], broadcast_buffers=False)\n"),
     "a sum stays on the GPU": (
         ("read_rarely", 2, {}, [], None), "while 1:\n    total += loss.item()\n", "while 1:\n    total += loss.detach()\n"),
+    "a sum of products": (
+        ("read_rarely", 1, {}, [], None), "total += len(x) * f(x).item() / 2\n", "total += len(x) * f(x).detach() / 2\n"),
+    "gradients that are set to None stay": (
+        ("overwrite_gradients", NO_PLACE, {}, [], None), "a.zero_grad(set_to_none=True)\n", "!no zero_grad(set_to_none=False)"),
     "a number that is used at once": (
         ("read_rarely", 1, {}, [], None), "print(loss.item())\n", "!line 1 uses the number at once: read it every hundredth step"),
     "an advice that has no edit": (
