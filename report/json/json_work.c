@@ -103,7 +103,10 @@ static void write_streams(struct json_tree *j, const struct facts *f)
         if (s->count == 0)
             continue;
         tree_begin(j, NULL, '{');
-        tree_int(j, "device", f->tl->devices[of->device].ordinal);
+        if (of->device < f->tl->device_count)
+            tree_int(j, "device", f->tl->devices[of->device].ordinal);
+        else
+            tree_null(j, "device");
         tree_int(j, "stream", of->row.stream);
         per_step(j, "count", f, s->count);
         ms_per_step(j, "ms", f, s->total_ns);
