@@ -84,7 +84,7 @@ void proto_bytes(struct proto *m, unsigned field, const void *at, size_t n)
     put(m, at, n);
 }
 
-/* Returns the length of the text once its bad bytes are replaced; writes it if `m` is given. */
+/* Returns the length of the text once what may not stay is replaced; writes it if `m` is given. */
 static size_t clean(struct proto *m, const char *text, size_t n)
 {
     static const char replacement[] = "\xef\xbf\xbd";
@@ -92,7 +92,7 @@ static size_t clean(struct proto *m, const char *text, size_t n)
     for (size_t i = 0, step; i < n; i += step) {
         uint32_t code;
         step = utf8_next(text + i, n - i, &code);
-        bool bad = step == 1 && code == 0xfffd;
+        bool bad = char_acts(code) || (step == 1 && code == 0xfffd);
         size_t width = bad ? 3 : step;
         length += width;
         if (m)

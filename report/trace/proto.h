@@ -19,7 +19,8 @@ void proto_release(struct proto *m);
 void proto_int(struct proto *m, unsigned field, uint64_t v); /* int, uint, enum, bool: a varint */
 void proto_double(struct proto *m, unsigned field, double v);
 void proto_bytes(struct proto *m, unsigned field, const void *at, size_t n);
-/* Text in UTF-8; a byte that belongs to no character becomes U+FFFD. */
+/* Text in UTF-8. A byte that belongs to no character becomes U+FFFD, as does a character that acts on what shows it
+ * (report/chars.h). */
 void proto_text(struct proto *m, unsigned field, const char *text);
 void proto_message(struct proto *m, unsigned field, const struct proto *inner);
 

@@ -166,6 +166,36 @@ def check_csv(what, path):
                 complain(what, "a spreadsheet computes it", field)
 
 
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+        if data[at - 1] < 0x80:
+            return value, at
+
+
+def check_perfetto(what, data):
+    """A row of packets up to the last byte; the texts in them hold no character that acts."""
+    at = 0
+    try:
+        while at < len(data):
+            tag, at = varint(data, at)
+            size, at = varint(data, at)
+            if tag != 1 << 3 | 2:
+                raise IndexError
+            at += size
+    except IndexError:
+        complain(what, "no packet", at, len(data))
+    if at != len(data):
+        complain(what, "its last packet is cut", at, len(data))
+    for acts in ("\x1b[31m", "\x1b]0;", "\u009b31m", "\u202egnp", "\u2066iso", "\ufeff\u2028"):
+        if acts.encode() in data:
+            complain(what, "a character acts", acts)
+    if "\ufffd[31mred".encode() not in data:
+        complain(what, "a name lost more than what acts")
+
+
 def main():
     gpuprof, source = os.path.abspath(sys.argv[1]), sys.argv[2]
     folder = tempfile.mkdtemp()
@@ -198,9 +228,10 @@ def main():
     check_json("diff --json", run("diff", "--json", base, bad))
     check_json("analyze --json", run("analyze", "--json", bad))
     check_json("chrome", run("export", bad, "-o", "-"))
+    check_perfetto("perfetto", run("export", "--format", "perfetto", bad, "-o", "-"))
     check_json("speedscope", run("export", "--format", "speedscope", bad, "-o", "-"))
     refused = subprocess.run([gpuprof, "export", "--format", "?", bad, "-o", "-"], capture_output=True, text=True).stderr
-    for name in set(re.search(r"the formats are (.*)", refused)[1].split(", ")) - {"csv", "html", "chrome"}:  # checked on their own
+    for name in set(re.search(r"the formats are (.*)", refused)[1].split(", ")) - {"csv", "html", "chrome", "perfetto"}:  # checked on their own
         check_text(f"export --format {name}", run("export", "--format", name, bad, "-o", "-"))
     run("export", "--format", "csv", bad, "-o", os.path.join(folder, "tables"))
     for table in ("runs", "steps", "findings"):

@@ -129,6 +129,12 @@ TEST(replaces_bad_bytes)
                      "a\xef\xbf\xbd\xc3\xa4",
                      8);
     proto_clear(&m);
+    proto_text(&m, 2, "\x1b[31m\u202e");
+    ck_assert_mem_eq(m.at,
+                     "\x12\x0a"
+                     "\xef\xbf\xbd[31m\xef\xbf\xbd",
+                     12);
+    proto_clear(&m);
     proto_int(&m, 3000, 300);
     ck_assert_mem_eq(m.at, "\xc0\xbb\x01\xac\x02", 5);
     proto_release(&m);
