@@ -187,6 +187,14 @@ def measure_algorithms(files, remedy, place):
 def allow_tf32(files, remedy, place):
     if "tf32_first" not in remedy["conditions"]:
         raise CannotEdit("where 16 bits are enough is the author's to decide")
+    for source in files:  # what the program says of it comes later than the imports
+        for call in source.calls({"set_float32_matmul_precision"}):
+            if not (call.args and isinstance(call.args[0], ast.Constant)):
+                raise CannotEdit(f"line {call.lineno} sets the precision to what is not known before")
+            return source.replace(call.args[0], '"high"') if call.args[0].value == "highest" else None
+        for node in source.nodes(ast.Assign):
+            if any(name_of(t).endswith("cuda.matmul.allow_tf32") for t in node.targets):
+                return source.replace(node.value, "True")
     files[0].insert_import_setting("torch", 'torch.set_float32_matmul_precision("high")')
 
 

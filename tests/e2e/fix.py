@@ -123,6 +123,15 @@ CASES = {
         ("keep_own_buffers", 1, {}, [], None), "m = DDP(m, device_ids=[0])\n", "m = DDP(m, device_ids=[0], broadcast_buffers=False)\n"),
     "a sum stays on the GPU": (
         ("read_rarely", 2, {}, [], None), "while 1:\n    total += loss.item()\n", "while 1:\n    total += loss.detach()\n"),
+    "TF32, where the program forbids it": (
+        ("mix_precision", NO_PLACE, {}, ["tf32_first"], None), "import torch\ntorch.set_float32_matmul_precision('highest')\n",
+        "import torch\ntorch.set_float32_matmul_precision(\"high\")\n"),
+    "in the older way": (
+        ("mix_precision", NO_PLACE, {}, ["tf32_first"], None), "import torch\ntorch.backends.cuda.matmul.allow_tf32 = False\n",
+        "import torch\ntorch.backends.cuda.matmul.allow_tf32 = True\n"),
+    "and where it has it": (
+        ("mix_precision", NO_PLACE, {}, ["tf32_first"], None), "import torch\ntorch.set_float32_matmul_precision('high')\n",
+        "!it is written so already"),
     "a sum of products": (
         ("read_rarely", 1, {}, [], None), "total += len(x) * f(x).item() / 2\n", "total += len(x) * f(x).detach() / 2\n"),
     "gradients that are set to None stay": (
