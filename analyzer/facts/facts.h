@@ -136,6 +136,7 @@ struct totals {
     int64_t tensor_ns, fp32_matrix_ns; /* matrix kernels on tensor cores; FP32 matrix
                                           kernels without tensor cores */
     int64_t matrix_ns, matrix_unknown_ns;
+    int64_t called_ns;     /* time of kernels whose launching call was recorded */
     int64_t launches;      /* API calls that put work on the GPU */
     int64_t short_kernels; /* under 10 us */
 };

@@ -59,6 +59,7 @@ static int add_kernel(struct facts *f, struct sums *s, uint32_t i)
     }
     t->kernel_ns += ns;
     t->kernel_count_all++;
+    t->called_ns += o->api != TL_NONE ? ns : 0;
     t->short_kernels += ns < FACTS_SHORT_NS;
     t->family_ns[o->class.family] += ns;
     t->family_count[o->class.family]++;

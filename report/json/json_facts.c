@@ -213,6 +213,7 @@ void json_facts(struct json_tree *j, const struct advice *a)
     write_gpu(j, &a->facts->gpu);
     write_counts(j, a->facts->tl);
     write_breakdown(j, a);
+    json_gaps(j, a->facts);
     json_work(j, a->facts);
     json_lines(j, a);
     write_ranks(j, a);

@@ -1,11 +1,11 @@
 /* What the GPU works on in a step, as JSON: kernels by kind and by name, copies,
- * streams, calls of CUDA. */
+ * streams, calls of CUDA; and the longest times in which it idles. */
 #include "report/json/json_facts.h"
 
 #include "analyzer/timeline/classify.h"
 #include "report/words/text.h"
 
-enum { MOST_NAMES = 20 };
+enum { MOST_NAMES = 20, MOST_GAPS = 10 };
 
 /* `n` of all used steps, for one of them. */
 static void per_step(struct json_tree *j, const char *key, const struct facts *f, int64_t n)
@@ -117,10 +117,44 @@ static void write_streams(struct json_tree *j, const struct facts *f)
     tree_end(j);
 }
 
+static bool longer(const struct gap *a, const struct gap *b)
+{
+    return a->end_ns - a->start_ns > b->end_ns - b->start_ns;
+}
+
+void json_gaps(struct json_tree *j, const struct facts *f)
+{
+    const struct gap *most[MOST_GAPS];
+    size_t n = 0;
+    for (size_t i = 0; i < f->gap_count; i++) {
+        size_t at = i < MOST_GAPS ? n++ : MOST_GAPS - 1;
+        if (i >= MOST_GAPS && !longer(&f->gaps[i], most[at]))
+            continue;
+        for (; at > 0 && longer(&f->gaps[i], most[at - 1]); at--)
+            most[at] = most[at - 1];
+        most[at] = &f->gaps[i];
+    }
+    tree_begin(j, "gaps", '[');
+    for (size_t i = 0; i < n; i++) {
+        const struct gap *g = most[i];
+        const struct timeline *t = f->tl;
+        tree_begin(j, NULL, '{');
+        tree_ms(j, "start_ms", g->start_ns);
+        tree_ms(j, "end_ms", g->end_ns);
+        tree_bool(j, "in_used_step", g->step != TL_NONE && f->steps.at[g->step].used);
+        tree_str(j, "part", part_key[g->part]);
+        tree_str(j, "call", g->api != TL_NONE ? tl_text(t, t->apis[g->api].name) : NULL);
+        tree_str(j, "range", g->range != TL_NONE ? tl_text(t, t->ranges[g->range].name) : NULL);
+        tree_end(j);
+    }
+    tree_end(j);
+}
+
 void json_work(struct json_tree *j, const struct facts *f)
 {
     tree_begin(j, "work", '{');
     ms_per_step(j, "kernel_ms", f, f->totals.kernel_ns);
+    tree_num(j, "called_pct", percent_of(f->totals.called_ns, f->totals.kernel_ns), 3);
     per_step(j, "kernel_count", f, f->totals.kernel_count_all);
     per_step(j, "short_count", f, f->totals.short_kernels);
     per_step(j, "launch_count", f, f->totals.launches);

@@ -68,6 +68,9 @@ def of_work(r):
     apart = sum(s["ms"] for s in work["streams"]) - sum(c["ms"] for c in work["copies"]) - work["kernel_ms"]
     if not -1e-3 <= apart <= sum(s["copy_ms"] for s in work["streams"]) + 1e-3: # memsets
         yield f"streams take {apart:.6f} ms more than their kernels and copies"
+    gaps = [g["end_ms"] - g["start_ms"] for g in r["gaps"]]
+    if any(a < b - 1e-6 for a, b in zip(gaps, gaps[1:])) or min(gaps, default=1) <= 0:
+        yield f"the longest gaps: {gaps}"
     for c in work["copies"]:
         if c["exposed_ms"] > c["ms"] + 1e-5:
             yield f"copies exposed for longer than they take: {c}"
