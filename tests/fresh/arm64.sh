@@ -42,12 +42,15 @@ agent() { # SUITE
     grep -q '^[0-9]*%: Checks: [1-9]' "$state/suite" && ! grep ':[FE]:' "$state/suite" | grep -v 'st_blocks == before'
 }
 
+# qemu does nothing at MADV_REMOVE, by which the room of a spare buffer goes back to the disk.
+not_of_ours='test_full_disk_takes_spare_buffers:.*before - room_of'
+
 units() {
     (cd "$here/tests" && find unit -name 'test_*.c' && ls rules/*.c) | sed 's|.*/||; s|\.c$||' |
         grep -vE "^($not_here|test_(spool|nvtx|agent).*)$" >"$state/suites"
     # shellcheck disable=SC2016 # that of the inner shell
-    inside sh -c 'while read -r s; do "$1" "$s" >"$2" 2>&1 </dev/null || { grep ":[FE]:" "$2"; bad=1; }; done <"$3"; exit ${bad:-0}' \
-        sh "$made/bin/unit_tests" "$state/suite" "$state/suites"
+    inside sh -c 'while read -r s; do "$1" "$s" >"$2" 2>&1 </dev/null || grep ":[FE]:" "$2" || echo "$s: $(tail -n 1 "$2")"; done <"$3"' \
+        sh "$made/bin/unit_tests" "$state/suite" "$state/suites" >"$state/wrong" && ! grep -v "$not_of_ours" "$state/wrong"
 }
 
 same() { # RECORDING: the same answer as on this machine, to the byte
