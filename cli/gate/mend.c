@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -49,9 +50,11 @@ char *mender_end(struct mender *m, const char *rule)
         return NULL;
     int status = -1;
     char *text = malloc(MOST);
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* the process may have ended */
     if (rule && text)
         fputs(rule, m->rule);
     fclose(m->rule);
+    signal(SIGPIPE, before);
     size_t n = text ? fread(text, 1, MOST, m->diff) : 0;
     fclose(m->diff);
     while (waitpid(m->pid, &status, 0) < 0 && errno == EINTR)
