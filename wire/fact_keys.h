@@ -24,6 +24,7 @@
 #define FACT_TORCH_WEIGHTS_MEMORY_FORMAT    "torch.weights.memory_format"
 #define FACT_TORCH_NUM_THREADS              "torch.num_threads"
 #define FACT_TORCH_NUM_THREADS_WHERE        "torch.num_threads.where"
+#define FACT_TORCH_OPTIMIZER_GROUPS         "torch.optimizer.groups"
 #define FACT_TORCH_CUDNN_BENCHMARK          "torch.cudnn.benchmark"
 #define FACT_TORCH_CUDNN_BENCHMARK_WHERE    "torch.cudnn.benchmark.where"
 #define FACT_TORCH_CUDNN_DETERMINISTIC      "torch.cudnn.deterministic"

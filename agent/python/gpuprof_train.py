@@ -47,6 +47,8 @@ def describe(optimizer):
     text = ", ".join(f"{n}={group[n]}" for n in names if n in group)
     fact(facts.TORCH_OPTIMIZER, f"{type(optimizer).__name__}({text})")
     tensors = [p for g in optimizer.param_groups for p in g["params"]]
+    kinds = {tuple(settings(g)) for g in optimizer.param_groups}
+    fact(facts.TORCH_OPTIMIZER_GROUPS, f"{len(optimizer.param_groups)} of {len(kinds)} kinds")
     dtypes = sorted({name_of(p.dtype) for p in tensors})
     devices = sorted({p.device.type for p in tensors})
     fact(facts.TORCH_PARAMETERS, f"{len(tensors)} tensors, {sum(p.numel() for p in tensors)} numbers, "
@@ -55,6 +57,16 @@ def describe(optimizer):
     layouts = {layout(p) for p in tensors if p.dim() == 4} - {None}
     if layouts:
         fact(facts.TORCH_WEIGHTS_MEMORY_FORMAT, "mixed" if len(layouts) > 1 else layouts.pop())
+
+
+def settings(group):
+    """What the update of a group depends on: no names. Values of the program's own classes are not
+    compared, because that would run its code."""
+    for name, value in group.items():
+        values = value if type(value) is tuple else (value,)
+        if name != "params" and not any(type(v) in (str, list) for v in values):
+            plain = all(type(v) in (bool, int, float, type(None)) for v in values)
+            yield name, values if plain else id(value)
 
 
 def layout(tensor):

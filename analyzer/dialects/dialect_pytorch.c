@@ -387,3 +387,7 @@ const struct dialect dialect_pytorch = {
 #include "analyzer/dialects/dialect_pytorch_ranks.def"
         },
 };
+            [ACTION_MERGE_GROUPS] =
+                "torch.optim.{optimizer}(groups) with one group for each learning rate and weight "
+                "decay, which lists all parameters that have them; then foreach, its default on "
+                "GPUs, or fused=True takes them at once",

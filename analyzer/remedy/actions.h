@@ -116,6 +116,7 @@
     X(KEEP_RESULTS, "keep_results", KEEP_RESULTS, NULL)                                            \
     X(FUSE_OPTIMIZER, "fuse_optimizer", FUSE_OPTIMIZER, "optimizer=fused")                         \
     X(UPDATE_BY_LISTS, "update_by_lists", FUSE_OPTIMIZER, "optimizer=foreach")                     \
+    X(MERGE_GROUPS, "merge_groups", FUSE_OPTIMIZER, NULL)                                          \
     X(WRITE_UPDATE_BY_LISTS, "write_update_by_lists", FUSE_OPTIMIZER, NULL)                        \
     X(CLIP_AT_ONCE, "clip_at_once", CLIP_AT_ONCE, "clip=fused")                                    \
     X(SCALE_ON_GPU, "scale_on_gpu", SCALE_ON_GPU, "scaler=fused")                                  \

@@ -149,6 +149,7 @@ def main_process(test, script):
     test.check(said.get("torch.loader.where") == "train.py:21", "line of the loop", said)
     test.check("num_workers=0" in said.get("torch.loader", ""), "settings of the loader", said)
     test.check("SGD" in said.get("torch.optimizer", ""), "class of the optimizer", said)
+    test.check(said.get("torch.optimizer.groups") == "1 of 1 kinds", "groups of the optimizer", said)
     test.check(not health(profile), "nothing in the health table", health(profile))
 
     done = test.run([test.gpuprof, "analyze", "--json", profile])

@@ -184,3 +184,19 @@ TEST(test_one_update)
     ck_assert_int_eq(o->verdict, RULE_FIRES);
     case_text(o, PARAM_OPTIMIZER, "Lion");
 }
+
+/* A group for each parameter, though most have the same settings. */
+TEST(test_groups)
+{
+    static const char *const groups[] = {"160 of 8 kinds", "160 of 160 kinds", "2 of 2 kinds"};
+    for (int i = 0; i < 3; i++) {
+        struct builder b = build_start();
+        build_meta(&b, "torch.parameters", "160 tensors, 1000000 numbers, float32, on cuda");
+        build_meta(&b, "torch.optimizer.groups", groups[i]);
+        case_loop(&b, fill_plain);
+        const struct outcome *o = case_verdict(build_analyze(&b), "fused-optimizer", RULE_FIRES);
+        case_does(o, i == 0 ? ACTION_MERGE_GROUPS : ACTION_FUSE_OPTIMIZER);
+        ck_assert_int_eq(strstr(o->summary, "160 groups with 8 different settings") != NULL,
+                         i == 0);
+    }
+}

@@ -4,6 +4,7 @@
 #include "analyzer/queries/query.h"
 #include "wire/fact_keys.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* of PyTorch's range, e.g. "Optimizer.step#SGD.step" */
@@ -59,6 +60,18 @@ static const char *class_of(const struct facts *f, struct arena *arena, const st
     const char *text =
         u->name ? tl_text(f->tl, u->name) + sizeof PREFIX - 1 : hooked_optimizer(f->tl);
     return text ? arena_printf(arena, "%.*s", (int)strcspn(text, ".("), text) : NULL;
+}
+
+/* True if the optimizer holds most parameters in groups of their own, of which many have the same
+ * settings: it works group by group, and so launches all of its kernels for each. */
+static bool scattered_groups(const struct facts *f, long long *groups, long long *kinds)
+{
+    const char *text = timeline_meta(f->tl, FACT_TORCH_OPTIMIZER_GROUPS);
+    const char *weights = timeline_meta(f->tl, FACT_TORCH_PARAMETERS);
+    long long tensors;
+    return text && weights && sscanf(text, "%lld of %lld kinds", groups, kinds) == 2 &&
+           sscanf(weights, "%lld tensors", &tensors) == 1 && *groups * 2 > tensors &&
+           *groups >= RULES_GROUPS_A_KIND * *kinds;
 }
 
 /* Chooses the remedy for this optimizer. A class written by the user has no flag for it. */
@@ -151,9 +164,26 @@ static bool by_lists(const struct facts *f, struct arena *arena, const struct qu
     return true;
 }
 
+/* More kernels at once help little where each group has few parameters. */
+static const char *regroup(struct arena *arena, struct outcome *o, long long groups,
+                           long long kinds)
+{
+    o->title = "Put parameters of the same settings into one group";
+    o->remedy.action = ACTION_MERGE_GROUPS;
+    outcome_evidence(o, "groups of parameters", (double)groups, "count",
+                     "SELECT * FROM fact WHERE key = 'torch.optimizer.groups'");
+    outcome_evidence(o, "different settings of them", (double)kinds, "count", NULL);
+    return arena_printf(arena,
+                        ": it works group by group, and has %lld groups with %lld different "
+                        "setting%s",
+                        groups, kinds, kinds == 1 ? "" : "s");
+}
+
 static void check_fused_optimizer(const struct facts *f, struct arena *arena, struct outcome *o)
 {
     struct query_ops ops;
+    long long groups, kinds;
+    bool scattered = scattered_groups(f, &groups, &kinds);
     bool many = query_optimizer_unfused(f, &ops);
     int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns), count = each_step(f, ops.count);
     int64_t products = query_optimizer_products(f);
@@ -164,19 +194,20 @@ static void check_fused_optimizer(const struct facts *f, struct arena *arena, st
                               "the optimizer computes %lld products of matrices among its %lld "
                               "kernels %s: no flag puts such an update into one kernel",
                               (long long)products, (long long)count, scope_words(f)->per);
-    if (by_lists(f, arena, &ops, o) || !many || cost * QUERY_WORTH < f->step_ns)
+    if ((!scattered && by_lists(f, arena, &ops, o)) || !many || cost * QUERY_WORTH < f->step_ns)
         return;
     struct update u = update_of(f);
     add_evidence(f, o, &ops, &u);
     o->error_class = ERROR_KERNEL_MODEL;
-    o->edit.kind = &edit_fuse;
+    o->edit = (struct edit){.kind = &edit_fuse, .fuse.loop = scattered};
     advise(f, arena, o, &u);
+    const char *grouped = scattered ? regroup(arena, o, groups, kinds) : "";
     const char *host =
         arena_printf(arena, "; the host takes %s to launch them", time_text(arena, u.host_ns));
     outcome_fires(o, cost,
-                  arena_printf(arena, "the optimizer runs %lld small kernels in %s %s%s",
+                  arena_printf(arena, "the optimizer runs %lld small kernels in %s %s%s%s",
                                (long long)count, time_text(arena, cost), scope_words(f)->per,
-                               u.host_ns > cost ? host : ""));
+                               u.host_ns > cost ? host : "", grouped));
     outcome_example_op(o, f->tl, ops.longest, "longest optimizer kernel");
 }
 
@@ -191,17 +222,17 @@ const struct rule rule_fused_optimizer = {
     .looks_for =
         "Dozens of small optimizer kernels per step instead of a few kernels over all tensors, or "
         "a few that pass over all of them again and again.",
-    .doc =
-        "An update is a pass over the parameters and their state. Launched per tensor, it "
-        "consists mostly of launches and half-empty kernels. A foreach optimizer takes a few "
-        "kernels for all tensors, and passes over them once for each of its operations: AdamW "
-        "reads and writes twenty values of a parameter, a fused one seven. Kernels count as the "
-        "optimizer's by their "
-        "names, or if they are launched in the range that PyTorch puts around its step (behind "
-        "the backward pass of a closure). The bound is the time of these kernels and "
-        "the gaps between them; one pass over the bytes remains. Of a foreach update 0.35 to 0.8 "
-        "of the time remain (SGD and Adagrad: 0.45 to all): two programs published what "
-        "fused=True saved them, about half of it.",
+    .doc = "An update is a pass over the parameters and their state. Launched per tensor, it "
+           "consists mostly of launches and half-empty kernels. A foreach optimizer takes a few "
+           "kernels for all tensors, and passes over them once for each of its operations: AdamW "
+           "reads and writes twenty values of a parameter, a fused one seven. Both take the "
+           "parameters of one group at once: with a group for each parameter every group has "
+           "launches of its own. Kernels count as the optimizer's by their names, or if they are "
+           "launched in the range that PyTorch puts around its step (behind the backward pass of a "
+           "closure). The bound is the time of these kernels and the gaps between them; one pass "
+           "over the bytes remains. Of a foreach update 0.35 to 0.8 of the time remain (SGD and "
+           "Adagrad: 0.45 to all): two programs published what fused=True "
+           "saved them, about half of it.",
     .remedy = {.action = ACTION_FUSE_OPTIMIZER, .object.kind = OBJECT_PARAMETERS},
     .tips = {{"fused-optimizer", "Use a fused or multi-tensor optimizer", NULL}},
 };
