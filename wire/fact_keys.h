@@ -9,6 +9,7 @@
 #define FACT_PYTHON_VERSION                 "python.version"
 #define FACT_PYTHON_TRACER                  "python.tracer"
 #define FACT_PROCESS_CORES                  "process_cores"
+#define FACT_PROCESS_CORES_GIVEN            "process_cores.given"
 #define FACT_TORCH_SETTINGS                 "torch.settings"
 /* The same for a program in C, which agent/gpuprof.h records. */
 #define FACT_PROGRAM_SETTINGS               "program.settings"

@@ -210,7 +210,10 @@ def note_iterated(loader, *_, **__):
     """Called before each loop, so that the loader's workers inherit the number."""
     hook.agent.gpuprof_hook_loading(number_for(loader))
     if hasattr(os, "sched_getaffinity"):
-        fact(facts.PROCESS_CORES, len(os.sched_getaffinity(0)))
+        cores = len(os.sched_getaffinity(0))
+        fact(facts.PROCESS_CORES, cores)
+        if cores < hook.cores_given:  # the program, or a package that it imports, confined it
+            fact(facts.PROCESS_CORES_GIVEN, hook.cores_given)
 
 
 @guarded

@@ -55,6 +55,10 @@ def _agent():
         sys.setdlopenflags(flags)
 
 
+def _cores():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+
+
 _awaited = {}  # name of a module: called with the module once it has been executed
 
 
@@ -87,7 +91,7 @@ def _torch(torch):
     with open(path, encoding="utf-8") as file:
         code = compile(file.read(), path, "exec")
     hook = type(sys)("gpuprof_torch")
-    hook.__file__ = path
+    hook.__file__, hook.cores_given = path, _given
     exec(code, hook.__dict__)
     for name, then in hook.install(torch, hook).items():
         if _ready(name):
@@ -104,6 +108,7 @@ def _chain():
 
 
 try:
+    _given = _cores()
     _step_back()
     _uncache()
     if os.environ.get("GPUPROF_DIR"):

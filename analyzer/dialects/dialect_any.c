@@ -8,6 +8,10 @@ const struct dialect dialect_any = {
         {
             [ACTION_GET_CORES] = "give the job cores of its own (--cpus-per-task, cpuset), or stop "
                                  "the other program, and record again",
+            [ACTION_USE_CORES_GIVEN] =
+                "find what confines the process: a call of sched_setaffinity() in the program or "
+                "in a package that it loads, or an OpenMP setting such as GOMP_CPU_AFFINITY or "
+                "KMP_AFFINITY; undo it behind the imports",
             [ACTION_SHORTEN_LINE] =
                 "{?computes:do it less often, once for many steps, or beside the loop (another "
                 "process, a library that computes outside Python)}{!computes:it waits there and "

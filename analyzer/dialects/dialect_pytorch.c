@@ -53,6 +53,11 @@ const struct dialect dialect_pytorch = {
                 "set num_workers to at most the number of cores that the training leaves free; "
                 "torch.set_num_threads(1) in worker_init_fn, OMP_NUM_THREADS=1; more cores for the "
                 "job (--cpus-per-task, cpuset); decode on the GPU (torchvision nvjpeg, DALI)",
+            [ACTION_USE_CORES_GIVEN] =
+                "os.sched_setaffinity(0, range(os.cpu_count())) behind the imports, or in "
+                "worker_init_fn for the workers alone; what confines the process is a call of "
+                "sched_setaffinity() in the program or in a package that it imports, or an OpenMP "
+                "setting such as GOMP_CPU_AFFINITY or KMP_AFFINITY",
             [ACTION_MAKE_SAMPLES_CHEAPER] =
                 "do once what does not change: decode, unpack, resize or tokenize before training "
                 "and store the result (np.load(mmap_mode='r'), webdataset, memory-mapped Arrow); "

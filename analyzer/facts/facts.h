@@ -145,6 +145,7 @@ struct totals {
 
 struct host_facts {
     int usable_cores; /* the smaller of CPU affinity and cgroup quota (rounded up); 0 = not known */
+    int given_cores; /* those that the process began with, if it confined itself to fewer; else 0 */
     int loader_workers;   /* workers seen making batches; -1 = not known, 0 = the
                              training thread makes them */
     bool loader_parallel; /* the loader uses workers, even if their number is not known */

@@ -24,26 +24,25 @@ struct fetches {
     int64_t in_steps;   /* batches made by the training thread within used steps */
 };
 
-/* The cores that the training process last reported for itself, since the command (taskset) or the
- * program may have confined it. 0 = it reported none. */
-static int process_cores(const struct facts *f)
+/* A number of cores that the training process last reported of itself. 0 = it reported none. */
+static int process_cores(const struct facts *f, const char *key)
 {
     const struct timeline *t = f->tl;
     int n = 0;
     for (size_t i = 0; i < t->meta_count && t->process_count; i++)
         if (t->metas[i].process == t->processes[f->steps.process].id &&
-            strcmp(tl_text(t, t->metas[i].key), FACT_PROCESS_CORES) == 0)
+            strcmp(tl_text(t, t->metas[i].key), key) == 0)
             n = atoi(tl_text(t, t->metas[i].value));
     return n;
 }
 
-/* The smallest of the machine's usable cores, the process' own and the
- * cgroup quota; 0 = not known. */
+/* The smallest of the machine's usable cores, the process' own (the command, as taskset does, or the
+ * program may have confined it) and the cgroup quota; 0 = not known. */
 static int usable_cores(const struct facts *f)
 {
     const struct timeline *t = f->tl;
     const char *cores = timeline_meta(t, "usable_cores"), *quota;
-    int n = cores ? atoi(cores) : 0, own = process_cores(f);
+    int n = cores ? atoi(cores) : 0, own = process_cores(f, FACT_PROCESS_CORES);
     if (own > 0 && (n <= 0 || own < n))
         n = own;
     quota = timeline_meta(t, "cgroup_cpu_quota");
@@ -292,6 +291,7 @@ int host_measure(struct facts *facts, struct err *e)
         rc = -1;
     if (rc == 0) {
         facts->host.usable_cores = usable_cores(facts);
+        facts->host.given_cores = process_cores(facts, FACT_PROCESS_CORES_GIVEN);
         facts->host.loader_workers = count_workers(facts, &f);
         facts->host.loader_parallel = f.parallel || facts->host.loader_workers > 0;
         facts->host.fetch_ns = median_ns(f.wall.at, f.wall.n);

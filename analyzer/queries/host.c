@@ -194,6 +194,17 @@ int64_t query_silence_ns(const struct facts *f)
     return all / (int64_t)f->steps.used;
 }
 
+const char *query_confined_text(const struct facts *f, struct arena *arena)
+{
+    const struct host_facts *h = &f->host;
+    if (h->given_cores <= h->usable_cores)
+        return "";
+    const char *out = arena_printf(
+        arena, "; the process began with %d cores, and something in it confined it to %d",
+        h->given_cores, h->usable_cores);
+    return out ? out : "";
+}
+
 int query_compute_threads(const struct facts *f)
 {
     const char *text = timeline_meta(f->tl, FACT_TORCH_NUM_THREADS);

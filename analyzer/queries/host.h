@@ -55,6 +55,8 @@ bool query_training_lacks_core(const struct facts *f);
  * thread's computing remains. */
 int64_t query_cores_save(const struct facts *f, int64_t input_ns);
 
+/* "; the process began with 8 cores, and something in it confined it to 1"; "" if not so. */
+const char *query_confined_text(const struct facts *f, struct arena *arena);
 /* Number of threads that PyTorch computes with on the CPU; 0: not known. */
 int query_compute_threads(const struct facts *f);
 /* Number of the job's ranks on this machine, at least 1. Other processes of a rank, such as its

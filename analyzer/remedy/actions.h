@@ -20,6 +20,7 @@
     X(SHARD_DATASET, "shard_dataset", LOAD_IN_WORKERS, NULL)                                       \
     X(FREE_CORES_FOR_WORKERS, "free_cores_for_workers", FREE_CORES_FOR_WORKERS, NULL)              \
     X(GET_CORES, "get_cores", FREE_CORES_FOR_WORKERS, NULL)                                        \
+    X(USE_CORES_GIVEN, "use_cores_given", FREE_CORES_FOR_WORKERS, NULL)                            \
     X(MAKE_SAMPLES_CHEAPER, "make_samples_cheaper", MAKE_SAMPLES_CHEAPER, NULL)                    \
     X(USE_FASTER_STORAGE, "use_faster_storage", USE_FASTER_STORAGE, NULL)                          \
     X(KEEP_WORKERS, "keep_workers", KEEP_WORKERS,                                                  \

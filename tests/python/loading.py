@@ -272,6 +272,8 @@ def main():
         case(test, script)
     said = facts(test.same("confined by itself", [PYTHON, script, "confined"]))
     test.check(said.get("process_cores") == "1", "cores of the program itself", said)
+    given = len(os.sched_getaffinity(0))
+    test.check(said.get("process_cores.given") == (str(given) if given > 1 else None), "those that it began with", said)
     test.check(not health(test.path("traced.gpuprof")), "nothing in the health table")
     test.done()
 

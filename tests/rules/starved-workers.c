@@ -104,3 +104,24 @@ TEST(without_what_starting_them_takes)
             ck_assert_int_eq(o->saves_high_ns / US(100), 30);
     }
 }
+
+/* A package that the process imports has pinned it to one core, which its workers inherit. */
+TEST(a_process_that_was_confined)
+{
+    struct builder b = start("4");
+    static const char *const metas[][2] = {{"process_cores", "1"}, {"process_cores.given", "4"}};
+    for (int i = 0; i < 2; i++) {
+        struct row_meta m = {.id = ++b.next_id,
+                             .process = 1,
+                             .key = build_text(&b, metas[i][0]),
+                             .value = build_text(&b, metas[i][1])};
+        build_put(&b, ROW_META, &m);
+    }
+    case_loop(&b, fill_waits);
+    clocks(&b, 1, (struct share){0.3, 0.1, 0, 0, 0});
+    clocks(&b, 2, (struct share){0.5, 0.45, 0, 0, 0});
+    const struct outcome *o = case_verdict(build_analyze(&b), "starved-workers", RULE_FIRES);
+    case_does(o, ACTION_USE_CORES_GIVEN);
+    ck_assert_ptr_nonnull(
+        strstr(o->summary, "began with 4 cores, and something in it confined it to 1"));
+}

@@ -67,19 +67,23 @@ static void crowded(const struct facts *f, struct arena *arena, struct outcome *
                     const struct query_loader *l)
 {
     int64_t input = query_awaits_starved(f, l);
+    const char *confined = query_confined_text(f, arena);
     const char *omp = timeline_meta(f->tl, "env.OMP_NUM_THREADS");
     add_evidence(f, o, l);
     if (omp && atoi(omp) == 1) /* torchrun's default */
         o->remedy.action = ACTION_START_FEWER_PROCESSES;
+    if (*confined)
+        o->remedy.action = ACTION_USE_CORES_GIVEN;
     o->error_class = ERROR_RERUN_DECIDES;
     outcome_fires(
         o, query_cores_save(f, input),
         arena_printf(arena,
                      "the program's threads need %.1f cores but may use %d: the training thread "
-                     "waits %s %s for a core, and the GPU waits%s",
+                     "waits %s %s for a core, and the GPU waits%s%s",
                      l->wanted_cores, f->host.usable_cores, time_text(arena, f->host.starved_ns),
                      scope_words(f)->per,
-                     input ? ", also for the loader's workers, which lack cores, too" : ""));
+                     input ? ", also for the loader's workers, which lack cores, too" : "",
+                     confined));
     outcome_example_gaps(o, f, PART_IDLE_HOST, "GPU idle, host thread without a core");
 }
 

@@ -41,7 +41,7 @@ static void add_evidence(const struct facts *f, struct outcome *o, const struct 
 static void starved(const struct facts *f, struct arena *arena, struct outcome *o,
                     const struct query_loader *l, int64_t idle)
 {
-    const char *whose = "", *also = "";
+    const char *whose = "", *also = "", *confined = query_confined_text(f, arena);
     bool one = l->workers == 1;
     if (query_others_compute(l, f->host.usable_cores) && query_limited_pct(f) < QUERY_LIMITED_PCT) {
         whose = arena_printf(arena,
@@ -49,16 +49,18 @@ static void starved(const struct facts *f, struct arena *arena, struct outcome *
                              l->used_cores, f->host.usable_cores);
         o->remedy.action = ACTION_GET_CORES; /* the number of workers matters little */
     }
+    if (*confined)
+        o->remedy.action = ACTION_USE_CORES_GIVEN;
     if (query_training_lacks_core(f)) /* one cause: cores for all of them end both */
         also = arena_printf(arena, ", and %s for the training thread, which lacks a core, too",
                             time_text(arena, query_awaits_host(f)));
     outcome_fires(o, query_cores_save(f, idle),
                   arena_printf(arena,
                                "the loader's %zu worker%s no core during %.0f %% of %s work%s; the "
-                               "GPU waits for %s %s %s%s",
+                               "GPU waits for %s %s %s%s%s",
                                l->workers, one ? " has" : "s have", query_starved_pct(l),
                                one ? "its" : "their", whose, one ? "it" : "them",
-                               time_text(arena, idle), scope_words(f)->per, also));
+                               time_text(arena, idle), scope_words(f)->per, also, confined));
     outcome_example_gaps(o, f, PART_IDLE_INPUT, "GPU idle, next batch not ready");
 }
 
@@ -102,7 +104,8 @@ const struct rule rule_starved_workers = {
         "More workers than cores compete with each other and with the training thread; so do "
         "other programs, and libraries that start a thread per core in each worker. Even more "
         "workers make it worse. Use fewer threads per worker, give the job more cores, or make "
-        "each batch cheaper. The bound is the whole waiting time, since workers with enough "
+        "each batch cheaper. Some packages pin the process that imports them to one core, and its "
+        "workers inherit that. The bound is the whole waiting time, since workers with enough "
         "cores may stay ahead of the loop, and the wait for the training thread where that lacks "
         "a core, too.",
     .remedy = {.action = ACTION_FREE_CORES_FOR_WORKERS, .object.kind = OBJECT_LOADER},
