@@ -330,6 +330,9 @@ struct spool_rec_stack {
     uint64_t registers[SPOOL_STACK_REGISTERS];
 };
 
+/* In place of a module's name, once modules are known: the line runs in no call of one. */
+#define SPOOL_NO_MODULE "outside a module"
+
 /* From start_ns on the thread launches from this line, until its next record or the end of the
  * stretch. A stretch is a time, mostly of one step, in which the agent records lines; at its end, a
  * record SPOOL_LINE_STRETCH gives its begin and end. */

@@ -17,12 +17,13 @@
 #include "agent/core/resolve.h"
 #include "wire/python_layout.h"
 #include "wire/python_owner.h"
+#include "wire/spool_format.h"
 
 enum { MOST_FRAMES = 1024, CODES = 8192, PROBES = 16, MOST_TEXT = 1024, MOST_CHECKED = 32 };
 
 /* What runs where no module does, under one name. */
 enum part { PART_NONE, PART_OPTIMIZER, PART_COMPILED, PART_OUTSIDE, PART_NOT_COMPILED, PARTS };
-static const char *const part_names[PARTS] = {"", "optimizer", "compiled code", "outside a module",
+static const char *const part_names[PARTS] = {"", "optimizer", "compiled code", SPOOL_NO_MODULE,
                                               "outside compiled code"};
 
 /* What is known of a code object, by its address. An entry is filled once; a different object at

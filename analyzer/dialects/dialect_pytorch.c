@@ -174,8 +174,12 @@ const struct dialect dialect_pytorch = {
                 "before the loop, and keep the result}{!same_input:{?frozen:compute its results "
                 "once for each sample (in a first "
                 "pass, or by a dictionary of what was seen) and keep them: the same sample gives "
-                "the same result in each epoch}{!frozen:if nobody uses the result, leave the call "
-                "out; if the same weights and inputs come again, keep it}}",
+                "the same result in each epoch}{!frozen:{?in_modules:keep what depends on no batch "
+                "(masks, positions) in a "
+                "buffer, and what depends on weights alone until the optimizer changes them: "
+                "compute it once per step, not for each micro-batch or layer}{!in_modules:if "
+                "nobody uses the result, leave the call "
+                "out; if the same weights and inputs come again, keep it}}}",
             [ACTION_DETACH_STATE] =
                 "state = state.detach() before the next step uses it, total += loss.detach(), and "
                 "backward() without retain_graph=True",

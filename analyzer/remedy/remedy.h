@@ -105,6 +105,7 @@ struct remedy_object {
     X(SEQUENCE, "sequence")                 /* ... and takes whole sequences as well */            \
     X(FROZEN, "frozen")                     /* no weight of it learns or changes */                \
     X(SAME_INPUT, "same_input")             /* it gets the same tensors again */                   \
+    X(IN_MODULES, "in_modules")             /* the work is launched in calls of modules */         \
     X(NO_SYNC_USED, "no_sync_used")         /* the program calls no_sync() */
 
 enum param {

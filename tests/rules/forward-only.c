@@ -56,3 +56,41 @@ TEST(test_what_learns)
     case_verdict(build_analyze(&b), "forward-only", RULE_SILENT);
     case_verdict(case_advice(case_busy), "forward-only", RULE_CANNOT_TELL);
 }
+
+/* Weights that a layer rounds anew in each of two micro-batches, in two lines of one function; the
+ * same with a gradient, and in no module. */
+TEST(work_inside_modules)
+{
+    for (int other = 0; other < 3; other++) {
+        struct builder b = build_start();
+        const char *in = other == 2 ? SPOOL_NO_MODULE : "up (QuantLinear)";
+        int64_t round[2] = {line_in(&b, in, "rounded", 5), line_in(&b, in, "rounded", 6)};
+        int64_t layer = line_in(&b, "up (QuantLinear)", "QuantLinear.forward", 9);
+        build_meta(&b, "torch.version", "2.14.1");
+        launches_have_lines(&b, MS(100), MS(100 + 10 * CASE_STEPS) - 1);
+        for (int i = 0; i < 2 * CASE_STEPS; i++) {
+            int64_t at = MS(100 + 5 * i);
+            for (int k = 0; k < 2; k++) {
+                launch_from(&b, SPOOL_LINE_OWN, round[k], at + US(20 * k));
+                build_kernel(&b, "elementwise_kernel<128, 2, round>", at + US(20 * k + 5),
+                             at + US(30) + MS(k), MS(1));
+            }
+            launch_from(&b, SPOOL_LINE_OWN, layer, at + US(50));
+            build_kernel(&b, case_gemm, at + US(60), at + MS(2.1), MS(1));
+            launch_from(&b, SPOOL_LINE_FORWARD, layer, at + US(70));
+            build_kernel(&b, case_gemm, at + US(80), at + MS(3.2), MS(1));
+            if (other == 1)
+                launch_from(&b, SPOOL_LINE_FORWARD, round[i % 2], at + US(90));
+            build_kernel(&b, case_gemm, at + US(100), at + MS(4.2), US(700));
+            if (i % 2)
+                build_range(&b, "step", at - MS(5), at + MS(5));
+        }
+        const struct outcome *o =
+            case_verdict(build_analyze(&b), "forward-only", other ? RULE_SILENT : RULE_FIRES);
+        if (other)
+            continue;
+        ck_assert_int_eq(o->saves_high_ns / US(100), 40);
+        ck_assert_str_eq(o->title, "Compute less often what no gradient goes through");
+        case_said(o, CONDITION_IN_MODULES, true);
+    }
+}

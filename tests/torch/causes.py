@@ -45,6 +45,21 @@ CAUSES = {
              "def record():\n    with lock:\n        pass",
              "loss = out.square().mean()\n    mended or (torch.cuda.synchronize(), record())",
              "", ["record()", "lock.py:", "waits for a lock or another thread"], 3),
+    "padding": ("words = torch.nn.Embedding(1000, 512).cuda()\nids = torch.zeros(64, 512, dtype=torch.long)\n"
+                "ids[:, :64] = torch.randint(1, 1000, (64, 64))\nx = x[:64]",
+                "loss = net(words((ids[:, :64].contiguous() if mended else ids).cuda())).square().mean()",
+                "padding", ["88 % of the 512 columns", "padding.py:14"], 1),
+    "labels": ("head = torch.nn.Linear(512, 20000).cuda()\nlabels = torch.full((64, 64), -100)\n"
+               "labels[:, ::8] = 7\nx = x[:4096]\nwhere = torch.arange(0, 4096, 8, device='cuda')",
+               "wanted = labels.cuda().flatten()\n    loss = torch.nn.functional.cross_entropy(head(out[where] if mended "
+               "else out), wanted[where] if mended else wanted)",
+               "ignored-labels", ["ignores 88 % of the 4096 labels", "labels.py:15"], 1),
+    "pieces": ("class Rounded(torch.nn.Linear):\n    def forward(self, x):\n        w = self.weight.detach()\n"
+               "        for _ in range(0 if mended else 20):\n            w = w * 2 / 2\n"
+               "        return torch.nn.functional.linear(x, self.weight + (w - self.weight).detach())\n"
+               "wide = Rounded(512, 65536, bias=False).cuda()\nx = x[:64]",
+               "loss = wide(out).square().mean()",
+               "forward-only", ["within modules that no backward pass", "pieces.py:12"], 3),
 }
 
 

@@ -5,13 +5,15 @@
 #include "analyzer/queries/kernels/modules.h"
 #include "analyzer/queries/training/eval.h"
 #include "wire/fact_keys.h"
+#include "wire/spool_format.h"
 
 #include <string.h>
 
 /* Work of one line of the program, or of the frozen module. */
 struct work {
     int64_t own_ns, backward_ns;
-    bool computes; /* products, convolutions, attention */
+    int64_t inside_ns; /* the share of own_ns that is launched in a module's call */
+    bool computes;     /* products, convolutions, attention */
 };
 
 struct pass {
@@ -22,6 +24,7 @@ struct pass {
     struct work module;
     bool *marks;
     struct query_module frozen;
+    bool function; /* it is a function's work in modules, without products */
 };
 
 static bool same_line(const struct row_stack *x, const struct row_stack *y)
@@ -60,6 +63,13 @@ static void add_work(struct work *w, const struct op *o, bool own)
                            o->class.family == FAMILY_ATTENTION);
 }
 
+static bool in_a_module(const struct timeline *t, uint32_t line)
+{
+    uint32_t module = facts_module_of(t, tl_line_stack(line));
+    return module != TL_NONE &&
+           strcmp(tl_text(t, t->stacks[module].function), SPOOL_NO_MODULE) != 0;
+}
+
 static void sum_work(struct pass *p)
 {
     const struct timeline *t = p->f->tl;
@@ -67,8 +77,11 @@ static void sum_work(struct pass *p)
         uint32_t at = line_of(p, i);
         if (at == TL_NONE)
             continue;
-        bool own = tl_line_way(tl_op_line(t, i)) == SPOOL_LINE_OWN;
+        uint32_t line = tl_op_line(t, i);
+        bool own = tl_line_way(line) == SPOOL_LINE_OWN;
         add_work(&p->lines[at], &t->ops[i], own);
+        if (own && in_a_module(t, line))
+            p->lines[at].inside_ns += t->ops[i].end_ns - t->ops[i].start_ns;
         if (p->frozen.name[0] && query_in_module(p->f, &p->frozen, i))
             add_work(&p->module, &t->ops[i], own);
     }
@@ -90,24 +103,70 @@ static uint32_t largest(const struct pass *p)
     return best;
 }
 
+/* True for work in a module's call, without products and a backward pass: masks, positions, weights
+ * that are rounded or normalised. */
+static bool aside(const struct work *w)
+{
+    return w->inside_ns * 2 > w->own_ns && !w->computes &&
+           w->backward_ns * RULES_NO_BACKWARD < w->own_ns;
+}
+
+static bool same_function(const struct pass *p, uint32_t x, uint32_t y)
+{
+    const struct row_stack *a = &p->f->tl->stacks[x], *b = &p->f->tl->stacks[y];
+    return a->file == b->file && a->function == b->function;
+}
+
+/* The largest line of the function with most such work; *ns: the function's. TL_NONE: none. */
+static uint32_t largest_function(const struct pass *p, int64_t *ns)
+{
+    uint32_t best = TL_NONE, count = (uint32_t)p->f->tl->stack_count;
+    *ns = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t sum = 0, most = 0;
+        for (uint32_t k = 0; aside(&p->lines[i]) && k < count; k++) {
+            bool with = aside(&p->lines[k]) && same_function(p, i, k);
+            sum += with ? p->lines[k].own_ns : 0;
+            most = with && p->lines[k].own_ns > most ? p->lines[k].own_ns : most;
+        }
+        if (sum > *ns && p->lines[i].own_ns == most) {
+            *ns = sum;
+            best = i;
+        }
+    }
+    return best;
+}
+
 static enum query_take takes(const struct facts *f, uint32_t op, const void *marks)
 {
     (void)f;
     return ((const bool *)marks)[op] ? QUERY_ALL : QUERY_NO;
 }
 
+/* True for an op at this line that belongs to what is reported. */
+static bool belongs(const struct pass *p, uint32_t op, uint32_t at, uint32_t most)
+{
+    if (most == TL_NONE)
+        return query_in_module(p->f, &p->frozen, op);
+    return at == most || (p->function && aside(&p->lines[at]) && same_function(p, at, most));
+}
+
 /* Marks the work of the frozen module, if it has no backward pass, else that of the largest line
- * without one. *most: that line, TL_NONE for the module. False: there is neither. */
+ * without one, or of a function. *most: that line, TL_NONE for the module. False: there is none. */
 static bool mark(struct pass *p, uint32_t *most)
 {
     bool module = alone(&p->module);
+    int64_t ns;
     *most = module ? TL_NONE : largest(p);
-    if (!module)
+    if (!module) {
+        uint32_t function = largest_function(p, &ns);
         p->frozen = (struct query_module){.name = ""};
+        p->function = function != TL_NONE && (*most == TL_NONE || ns > p->lines[*most].own_ns);
+        *most = p->function ? function : *most;
+    }
     for (uint32_t i = 0; i < p->f->tl->op_count && (module || *most != TL_NONE); i++) {
         uint32_t at = line_of(p, i);
-        p->marks[i] =
-            at != TL_NONE && (module ? query_in_module(p->f, &p->frozen, i) : at == *most);
+        p->marks[i] = at != TL_NONE && belongs(p, i, at, *most);
     }
     return module || *most != TL_NONE;
 }
@@ -139,7 +198,8 @@ static const char *summary(const struct facts *f, struct arena *arena, const str
         p->frozen.name[0]
             ? arena_printf(arena, "the forward pass of %s, which does not learn%s", p->frozen.name,
                            p->frozen.same_input ? ", some of it for the same tensor again" : "")
-            : "forward computing that no backward pass goes back through";
+        : p->function ? "work within modules that no backward pass goes back through"
+                      : "forward computing that no backward pass goes back through";
     return arena_printf(arena, "%s of %s %s are %s%s%s", time_text(arena, cost),
                         time_text(arena, f->step_ns), scope_words(f)->per, what,
                         place ? ", at " : "", place ? place : "");
@@ -184,7 +244,9 @@ static void check_forward_only(const struct facts *f, struct arena *arena, struc
     if (p.frozen.same_input)
         o->title = arena_printf(arena, "Keep what %s computes from the same input", p.frozen.name);
     else if (!p.frozen.name[0])
-        o->title = "Look at forward work without a backward pass";
+        o->title = p.function ? "Compute less often what no gradient goes through"
+                              : "Look at forward work without a backward pass";
+    o->remedy.conditions[CONDITION_IN_MODULES] = p.function;
     o->remedy.conditions[CONDITION_FROZEN] = p.frozen.name[0];
     o->remedy.conditions[CONDITION_SAME_INPUT] = p.frozen.same_input;
     o->error_class = ERROR_RERUN_DECIDES; /* how much of it recurs is not known */
@@ -201,11 +263,15 @@ const struct rule rule_forward_only = {
     .looks_for = "Lines or modules with products, convolutions or attention in the forward pass "
                  "and no work in the backward pass, a tenth of the step in all; modules of which "
                  "no weight learns and no weight or buffer is written.",
-    .doc = "An encoder that does not learn gives the same result for the same input, in each step "
-           "or in each epoch: kept, its output costs a copy. A second forward pass whose result "
-           "nobody uses can go. A teacher, a target network or the scores before an update need "
-           "their forward pass where their weights or inputs change; the saving is a bound, since "
-           "the recording does not show which samples come again. Evaluation does not count.",
+    .doc =
+        "An encoder that does not learn gives the same result for the same input, in each step "
+        "or in each epoch: kept, its output costs a copy. A second forward pass whose result "
+        "nobody uses can go. A teacher, a target network or the scores before an update need "
+        "their forward pass where their weights or inputs change; the saving is a bound, since "
+        "the recording does not show which samples come again. Evaluation does not count. Work "
+        "inside modules without products, such as masks, angles of positions or weights that are "
+        "rounded, often depends on no batch, or on weights alone, which only the optimizer "
+        "changes; layers and micro-batches compute it anew.",
     .remedy = {.action = ACTION_KEEP_RESULTS, .object.kind = OBJECT_CALL},
     .tips = {{"frozen-features", "Compute the features of a frozen encoder once", NULL}},
 };
