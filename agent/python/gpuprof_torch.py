@@ -8,6 +8,7 @@ gpuprof_data.py     data loading
 gpuprof_train.py    steps, backward, optimizer, precision, settings
 gpuprof_ranks.py    DDP, FSDP, DeepSpeed, process groups
 gpuprof_switches.py which line set a switch, and debugging aids that are on
+gpuprof_numbers.py  padding and ignored labels in what is copied to the GPU
 gpuprof_calls.py    modules: names, repeated calls, those that do not learn
 gpuprof_apply.py    settings
 gpuprof_compile.py  torch.compile
@@ -186,7 +187,7 @@ def hook_tensors():
     for name in READS:
         wrap(torch.Tensor, name, READ)
     for name in COPIES:
-        wrap(torch.Tensor, name, COPY, note=here["train"].note_input)
+        wrap(torch.Tensor, name, COPY, note=here["train"].note_copy)
     cuda, in_c = getattr(torch, "cuda", None), getattr(torch, "_C", None)
     for name, inner in {"synchronize": "_cuda_synchronize", "empty_cache": "_cuda_emptyCache"}.items():
         owner = in_c if hasattr(in_c, inner) else cuda
@@ -242,6 +243,9 @@ def find_agent():
     library.gpuprof_hook_kind.argtypes = [text]
     library.gpuprof_hook_node.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
     library.gpuprof_hook_module.argtypes = [ctypes.c_void_p, text]
+    for name, sizes in (("columns_used", 2), ("ignored", 1)):
+        look = getattr(library, f"gpuprof_hook_{name}")
+        look.restype, look.argtypes = i64, [ctypes.c_void_p, number] + [i64] * sizes
     return library
 
 
@@ -283,7 +287,7 @@ def install(module, itself):
     torch, this = module, itself
     torch_folder = os.path.dirname(module.__file__) + os.sep
     only_steps = os.environ.get("GPUPROF_HOOK") == "steps"
-    for name in ("facts", "apply", "data", "compile", "switches", "ranks", "calls", "train"):
+    for name in ("facts", "apply", "data", "compile", "switches", "ranks", "calls", "numbers", "train"):
         load(name)
     hook_torch()
     awaited = {**here["data"].awaited(), **here["train"].awaited()}

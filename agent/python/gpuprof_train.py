@@ -77,14 +77,27 @@ def layout(tensor):
     return None if last == plain else "channels_last" if last else "contiguous"
 
 
+def note_copy(tensor, copied):
+    """Returns True when neither note wants more: then it is called no more."""
+    done = [note(which) for note, which in ((note_input, tensor), (hook.here["numbers"].note_copied, copied))]
+    return all(done)
+
+
+found_input = False
+
+
 @guarded
 def note_input(tensor):
-    """Records the first tensor of four dimensions that is copied to the GPU. Returns True then: the
-    note is called no more."""
+    """Records the first tensor of four dimensions that is copied to the GPU. Returns True from then
+    on."""
+    global found_input
+    if found_input:
+        return True
     if type(tensor) is not torch.Tensor or tensor.dim() != 4 or tensor.requires_grad:
         return False
     shape = "x".join(map(str, tensor.shape))
     fact(facts.TORCH_INPUT, f"{name_of(tensor.dtype)} {shape} {layout(tensor) or 'contiguous'}")
+    found_input = True
     return True
 
 

@@ -3,6 +3,7 @@
  *   hook.c         records
  *   hook_watch.h   watched callables: the other files
  *   hook_tensor.c  what is known of tensors whose methods are watched
+ *   hook_numbers.c what a matrix of whole numbers holds
  *   hook_lines.c   lines of launches
  *   hook_py.c      Python's C API
  *   instrument_python.c  brings the Python hook into Python processes, and into no other
@@ -17,6 +18,12 @@
 AGENT_EXPORT void gpuprof_hook_loader(int what, int worker, int loader, int64_t start_ns,
                                       int64_t end_ns, int64_t cpu_ns);
 AGENT_EXPORT void gpuprof_hook_range(const char *name, int64_t start_ns, int64_t end_ns, int depth);
+/* Of a matrix of whole numbers of 4 or 8 bytes, row by row: its columns without those at the end in
+ * which all numbers are alike (0: all are alike); how many numbers are PyTorch's mark for labels that
+ * a loss ignores. */
+AGENT_EXPORT int64_t gpuprof_hook_columns_used(const void *numbers, int bytes, int64_t rows,
+                                               int64_t columns);
+AGENT_EXPORT int64_t gpuprof_hook_ignored(const void *numbers, int bytes, int64_t count);
 AGENT_EXPORT void gpuprof_hook_fact(const char *key, const char *value);
 AGENT_EXPORT void gpuprof_hook_health(const char *code, const char *text);
 
@@ -58,7 +65,8 @@ enum hook_kind {
     /* Reads a tensor: the range "sync NAME file:line", or "read ..." if it is not on a GPU. */
     HOOK_READ,
     /* May copy a tensor. If the host waits: the range "sync ..." for a copy off the GPU, "copy ..."
-     * for one to it; with the label "" none. The note gets each result that came to the GPU. */
+     * for one to it; with the label "" none. The note gets each result that came to the GPU, and what
+     * was copied. */
     HOOK_COPY,
     HOOK_SYNC,  /* waits for the GPU: the range "sync NAME file:line" */
     HOOK_BEGIN, /* SPOOL_LOADER_BEGIN */

@@ -156,17 +156,24 @@ static int tell(struct watch *w, const struct act *a)
     return watch_tell(w, args, kwargs);
 }
 
-/* Calls the note with the arguments, or (a is NULL) with the result. Returns the result, or NULL if
- * the note raised something that the program must see. */
-static void *call_note(struct watch *w, const struct act *a, void *result)
+static void put(void *tuple, int at, void *object)
+{
+    py.incref(object);
+    py.tuple_set(tuple, at, object);
+}
+
+/* Calls the note with the arguments, or (a is NULL) with the result and, unless it is NULL, the
+ * tensor that was copied. Returns the result, or NULL if the note raised something that the program
+ * must see. */
+static void *call_note(struct watch *w, const struct act *a, void *result, void *copied)
 {
     if (!result || !w->note)
         return result;
-    void *kwargs = NULL, *args = a ? act_as_tuple(a, &kwargs) : py.tuple_new(1);
-    if (args && !a) {
-        py.incref(result);
-        py.tuple_set(args, 0, result);
-    }
+    void *kwargs = NULL, *args = a ? act_as_tuple(a, &kwargs) : py.tuple_new(copied ? 2 : 1);
+    if (args && !a)
+        put(args, 0, result);
+    if (args && copied)
+        put(args, 1, copied);
     if (watch_tell(w, args, kwargs) == 0)
         return result;
     py.decref(result);
@@ -196,7 +203,7 @@ static void *copying(struct watch *w, struct act *a)
     void *result = hook_tensor_copy(&c, w->next, a, text, sizeof text);
     if (text[0] && w->name[0])
         record(text, start_ns);
-    return c.to_gpu ? call_note(w, NULL, result) : result;
+    return c.to_gpu ? call_note(w, NULL, result, act_arg(a, 0)) : result;
 }
 
 static void *timing(struct watch *w, struct act *a)
@@ -255,7 +262,7 @@ static void *afterwards(struct watch *w, struct act *a)
     else if (w->kind == HOOK_IMPORT)
         hook_import_done(w, a);
     else
-        return call_note(w, w->kind == HOOK_AFTER ? a : NULL, result);
+        return call_note(w, w->kind == HOOK_AFTER ? a : NULL, result, NULL);
     return result;
 }
 

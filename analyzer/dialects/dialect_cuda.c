@@ -182,6 +182,9 @@ const struct dialect dialect_cuda = {
                 "tensors and filters}",
             [ACTION_USE_SINGLE_PRECISION] = "float in place of double, cublasSgemm in place of "
                                             "cublasDgemm",
+            [ACTION_PAD_TO_LONGEST] = "pad each batch to its longest sequence",
+            [ACTION_SELECT_LABELLED] = "gather the labelled rows before the product with the "
+                                       "vocabulary's matrix",
             [ACTION_USE_SPARSE_GRADIENTS] = "a kernel that updates the rows in a list of ids",
             [ACTION_CAST_LESS] =
                 "let the update kernel write the 16-bit copy together with the FP32 weight",

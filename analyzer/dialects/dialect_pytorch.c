@@ -360,6 +360,17 @@ const struct dialect dialect_pytorch = {
                 "model.float(), and inputs of float32: array.astype(numpy.float32), "
                 "torch.as_tensor(x, dtype=torch.float32); no "
                 "torch.set_default_dtype(torch.float64)",
+            [ACTION_PAD_TO_LONGEST] =
+                "pad to the batch's longest: padding='longest' (True) in place of 'max_length' in "
+                "a "
+                "tokenizer, torch.nn.utils.rnn.pad_sequence or DataCollatorWithPadding in the "
+                "collate function; batches of similar lengths (group_by_length, a BatchSampler "
+                "that "
+                "sorts) leave less",
+            [ACTION_SELECT_LABELLED] =
+                "select before the last layer: keep = labels != -100, then head(hidden[keep]) and "
+                "F.cross_entropy(scores, labels[keep]); labels are mostly known on the host, where "
+                "selecting does not wait for the GPU",
             [ACTION_USE_SPARSE_GRADIENTS] =
                 "nn.Embedding(..., sparse=True) with an optimizer of its own for these weights: "
                 "torch.optim.SparseAdam, or SGD without momentum",
@@ -377,6 +388,10 @@ const struct dialect dialect_pytorch = {
             [ACTION_EVALUATE_WITHOUT_GRADIENTS] =
                 "model.eval() and with torch.inference_mode(): around validation",
             [ACTION_FUSE_OPTIMIZER] = "{@fused_optimizer}{!by_lists: (or foreach=True)}",
+            [ACTION_MERGE_GROUPS] =
+                "torch.optim.{optimizer}(groups) with one group for each learning rate and weight "
+                "decay, which lists all parameters that have them; then foreach, its default on "
+                "GPUs, or fused=True takes them at once",
             [ACTION_UPDATE_BY_LISTS] = "torch.optim.{optimizer}(params, foreach=True)",
             [ACTION_WRITE_UPDATE_BY_LISTS] =
                 "in {optimizer}.step, work on lists of parameters at once (torch._foreach_add_ and "
@@ -396,7 +411,3 @@ const struct dialect dialect_pytorch = {
 #include "analyzer/dialects/dialect_pytorch_ranks.def"
         },
 };
-            [ACTION_MERGE_GROUPS] =
-                "torch.optim.{optimizer}(groups) with one group for each learning rate and weight "
-                "decay, which lists all parameters that have them; then foreach, its default on "
-                "GPUs, or fused=True takes them at once",

@@ -118,6 +118,9 @@ const struct dialect dialect_tensorflow = {
                 "}{?to_channels_last:; data_format='channels_last' (the default) in every layer}",
             [ACTION_USE_SINGLE_PRECISION] = "keras.config.set_floatx('float32'), and inputs of "
                                             "float32; JAX: leave jax_enable_x64 off",
+            [ACTION_PAD_TO_LONGEST] = "dataset.padded_batch, or bucket_by_sequence_length",
+            [ACTION_SELECT_LABELLED] = "tf.gather of the labelled positions before the last layer; "
+                                       "in JAX, of a fixed number of them",
             [ACTION_USE_SPARSE_GRADIENTS] = "tf.gather on the variable: its gradient is "
                                             "tf.IndexedSlices; keep it so",
             [ACTION_CAST_LESS] = "keras.mixed_precision policies cast variables once per use: wrap "

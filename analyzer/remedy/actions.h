@@ -116,12 +116,14 @@
     X(EVALUATE_WITHOUT_GRADIENTS, "evaluate_without_gradients", EVALUATE_WITHOUT_GRADIENTS, NULL)  \
     X(KEEP_RESULTS, "keep_results", KEEP_RESULTS, NULL)                                            \
     X(FUSE_OPTIMIZER, "fuse_optimizer", FUSE_OPTIMIZER, "optimizer=fused")                         \
-    X(UPDATE_BY_LISTS, "update_by_lists", FUSE_OPTIMIZER, "optimizer=foreach")                     \
     X(MERGE_GROUPS, "merge_groups", FUSE_OPTIMIZER, NULL)                                          \
+    X(UPDATE_BY_LISTS, "update_by_lists", FUSE_OPTIMIZER, "optimizer=foreach")                     \
     X(WRITE_UPDATE_BY_LISTS, "write_update_by_lists", FUSE_OPTIMIZER, NULL)                        \
     X(CLIP_AT_ONCE, "clip_at_once", CLIP_AT_ONCE, "clip=fused")                                    \
     X(SCALE_ON_GPU, "scale_on_gpu", SCALE_ON_GPU, "scaler=fused")                                  \
     X(SHARD_LESS, "shard_less", SHARD_LESS, NULL)                                                  \
+    X(PAD_TO_LONGEST, "pad_to_longest", PAD_TO_LONGEST, NULL)                                      \
+    X(SELECT_LABELLED, "select_labelled", SELECT_LABELLED, NULL)                                   \
     X(USE_SPARSE_GRADIENTS, "use_sparse_gradients", USE_SPARSE_GRADIENTS, NULL)                    \
     X(OVERWRITE_GRADIENTS, "overwrite_gradients", OVERWRITE_GRADIENTS, "zero_grad=none")
 
