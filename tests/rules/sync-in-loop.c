@@ -75,6 +75,29 @@ TEST(test_no_core_for_much_of_the_step)
     ck_assert_str_eq(a->verdict_class, "contention");
 }
 
+/* Five times a step: kernels of 1.5 ms, and 0.5 ms idle behind each wait. */
+static void fill_often(struct builder *b, int64_t at)
+{
+    for (int i = 0; i < 5; i++) {
+        int64_t from = at + MS(2 * i);
+        build_kernel(b, case_gemm, from, from + US(10), US(1490));
+        build_sync(b, from + US(10), US(1490));
+    }
+}
+
+/* Such a host loses its lead whether it has a core or not: the wait is named, with a bound. */
+TEST(test_no_core_but_many_waits)
+{
+    struct builder b = build_start();
+    case_loop(&b, fill_often);
+    starve(&b, 0.5);
+    const struct outcome *o = case_verdict(build_predict(&b), "sync-in-loop", RULE_FIRES);
+    ck_assert(o->upper_bound);
+    ck_assert_int_gt(o->saves_high_ns, MS(1));
+    ck_assert_int_le(o->saves_high_ns, US(2550));
+    ck_assert_ptr_nonnull(strstr(o->summary, "the training thread had no core for 5.00 ms"));
+}
+
 TEST(test_sync)
 {
     const struct advice *a = case_advice(fill_sync);

@@ -188,10 +188,22 @@ static const bool *not_these(const struct facts *f, struct arena *arena, const b
     return both ? both : checks ? checks : search;
 }
 
+/* True if the training thread had no core for as long as the GPU idles after waits. */
+static bool crowded(const struct facts *f, int64_t idle)
+{
+    return query_lack_of_core_dominates(f) && f->host.starved_ns >= idle;
+}
+
+/* True if the host waits so often that its lead is lost again and again, with a core or without. */
+static bool often(const struct facts *f, const struct syncs *s)
+{
+    return s->count >= RULES_WAITS_OFTEN * (int64_t)f->steps.used;
+}
+
 /* Returns true if the idle time after a wait has another cause: the training thread had no core at
  * that time. */
 static bool lacked_a_core(const struct facts *f, struct arena *arena, struct outcome *o,
-                          int64_t idle)
+                          const struct syncs *s, int64_t idle)
 {
     size_t with_it = query_steps_with(f, PART_IDLE_SYNC);
     if (with_it * 2 < f->steps.used && f->host.starved_ns >= idle) {
@@ -201,7 +213,7 @@ static bool lacked_a_core(const struct facts *f, struct arena *arena, struct out
             with_it, f->steps.used, time_text(arena, f->host.starved_ns), scope_words(f)->per);
         return true;
     }
-    if (query_lack_of_core_dominates(f) && f->host.starved_ns >= idle) {
+    if (crowded(f, idle) && !often(f, s)) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = arena_printf(arena,
                               "the GPU idles %s %s after synchronisations, but the training thread "
@@ -280,6 +292,11 @@ static void fire(const struct facts *f, struct arena *arena, struct outcome *o,
                      line ? ", called from " : "", line ? line : "", before, time_text(arena, idle),
                      scope_words(f)->per, elsewhere ? ", most of it in range '" : "",
                      elsewhere ? after : "", elsewhere ? "'" : ""));
+    if (crowded(f, idle))
+        o->summary = arena_printf(arena,
+                                  "%s; the training thread had no core for %s, so that part of it "
+                                  "may have that cause",
+                                  o->summary, time_text(arena, f->host.starved_ns));
     if (w)
         outcome_example_call(o, f->tl, w->longest, "longest wait");
     outcome_example_gaps(o, f, PART_IDLE_SYNC, "GPU idle after a synchronisation");
@@ -327,14 +344,15 @@ static void check_sync_in_loop(const struct facts *f, struct arena *arena, struc
     bool none = s.count + s.read_backs == 0; /* all waits are explained by other rules */
     if (idle * QUERY_WORTH < f->step_ns || none)
         return;
-    if (lacked_a_core(f, arena, o, idle))
+    if (lacked_a_core(f, arena, o, &s, idle))
         return;
     struct query_waits why;
     query_waits(f, &why);
     add_evidence(f, o, &s, &why, idle);
     if (!advise_for_actions(f, o)) {
         advise(f, arena, o, &why, &s);
-        o->edit = (struct edit){.kind = &edit_unsync, .spared = others};
+        o->edit =
+            (struct edit){.kind = &edit_unsync, .spared = others, .best_case = crowded(f, idle)};
         advise_for_package(f, arena, o, worst(&s));
         if (why.most == WAIT_OTHER && mostly_timing(f, &s, others))
             advise_for_timing(o);
