@@ -54,11 +54,10 @@ static void move_up(struct advice *a, size_t from, size_t to)
 }
 
 /* True if `o` may rank before `before`. A bound may not pass a larger prediction: the bound says
- * what is possible at most, the prediction what will happen, unless its interval begins at
- * nothing. */
+ * what is possible at most, the prediction what will happen. */
 static bool may_pass(const struct outcome *o, const struct outcome *before)
 {
-    return !o->upper_bound || may_be_nothing(before) || before->saves_mid_ns < o->saves_mid_ns;
+    return !o->upper_bound || before->upper_bound || before->saves_mid_ns < o->saves_mid_ns;
 }
 
 /* Moves findings that may save nothing up past smaller ones. */

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """One answer, one truth: no two numbers of an answer contradict each other, in its verdict, findings, possible order of
-changes, ranks, critical path, text, page, Markdown and JSON, and no advice that has only an upper bound stands before a larger prediction,
-unless the prediction may come to nothing.
+changes, ranks, critical path, text, page, Markdown and JSON, and no advice that has only an upper bound stands before a larger prediction.
 Asked of the recordings that standins.py writes, of those in real/, and of the recordings in FOLDER that have at most SIZE
 bytes (0: of all; folders in it that hold ranks are asked as one run, too).
 Usage: consistent.py GPUPROF FOLDER SIZE."""
@@ -144,11 +143,11 @@ def of_savings(r):
 
 
 def of_order(r):
-    """No bound before a larger prediction that is sure to save something; what leads is what the verdict and the next step name."""
+    """No bound before a larger prediction; what leads is what the verdict and the next step name."""
     ranked = r["findings"]
     for i, bound in enumerate(ranked):
         for later in ranked[i + 1:]:
-            if (bound["kind"] == "upper-bound" and later["kind"] == "predicted" and later["group"] != "training" and later["saves_ms"]["low"] > 0 and
+            if (bound["kind"] == "upper-bound" and later["kind"] == "predicted" and later["group"] != "training" and
                     later["saves_ms"]["mid"] > bound["saves_ms"]["mid"] * 1.0001):
                 yield (f"{bound['rule']}, at most {bound['saves_ms']['high']} ms, stands before {later['rule']}, "
                        f"which saves {later['saves_ms']['mid']} ms")

@@ -61,18 +61,6 @@ TEST(a_bound_stands_before_a_smaller_prediction)
     check_first(&x, "exposed-communication");
 }
 
-/* An interval that begins at nothing promises no more than a bound; far more may still come of it. */
-TEST(a_bound_stands_before_a_prediction_that_may_be_nothing)
-{
-    for (int far = 0; far < 2; far++) {
-        struct ranking x = {0};
-        fires(&x, "pointwise-fusion", false, 0, far ? 120 : 56, far ? 140 : 68);
-        fires(&x, "sync-in-loop", true, 0, 55, 55);
-        rank(&x, PART_IDLE_SYNC);
-        check_first(&x, far ? "pointwise-fusion" : "sync-in-loop");
-    }
-}
-
 /* Not the first of the lost time alone. */
 TEST(lost_time_stands_before_cheaper_computing)
 {
