@@ -5,6 +5,7 @@ costs, who collects garbage; and the settings for one loader of several.
 usage: loading.py BUILD          77 without PyTorch
 """
 import json
+import os
 import sys
 
 from support import PYTHON, Test, facts, have_torch, health, query
