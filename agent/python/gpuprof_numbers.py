@@ -4,17 +4,20 @@ facts = hook.here["facts"]
 fact, guarded = hook.fact, hook.guarded
 torch = hook.torch
 
-LOOKS, PLACES, CALLS = 8, 8, 512  # looks at each line; lines; copies until we stop
+LOOKS, PLACES, CALLS = 16, 8, 512  # matrices at each line; lines; copies until we stop
 MOST = 1 << 20  # numbers of a matrix at which we look
 TYPES = ("torch.int64", "torch.int32")
+looks = {}  # line: matrices that we looked at
 shares = {}  # (fact, line): shares seen
 told = {}  # fact: the largest mean of them, and its line
 calls = 0
 
 
 def is_matrix(tensor):
-    return (type(tensor) is torch.Tensor and str(tensor.dtype) in TYPES and tensor.dim() == 2
-            and min(tensor.shape) > 1 and tensor.numel() <= MOST and tensor.is_contiguous())
+    """True for one that the agent can read: plain, in the host's memory."""
+    return (type(tensor) is torch.Tensor and str(tensor.dtype) in TYPES and tensor.device.type == "cpu"
+            and tensor.dim() == 2 and min(tensor.shape) > 1 and tensor.numel() <= MOST
+            and tensor.is_contiguous() and tensor.data_ptr() != 0)
 
 
 @guarded
@@ -22,8 +25,12 @@ def note_copied(tensor):
     """Called with a tensor in the host's memory. Returns True after enough calls."""
     global calls
     calls += 1
-    if is_matrix(tensor):
-        look(tensor, hook.here["data"].own_place())
+    if calls < CALLS and is_matrix(tensor):
+        place = hook.here["data"].own_place()
+        if place in looks or len(looks) < PLACES:
+            looks[place] = looks.get(place, 0) + 1
+            if looks[place] <= LOOKS:
+                look(tensor, place)
     return calls >= CALLS
 
 
@@ -41,11 +48,7 @@ def look(tensor, place):
 
 def tell(key, share, shape, place):
     """Of several lines the one with the largest share counts."""
-    if (key, place) not in shares and len(shares) >= PLACES:
-        return
     of_line = shares.setdefault((key, place), [])
-    if len(of_line) >= LOOKS:
-        return
     of_line.append(share)
     mean = sum(of_line) / len(of_line)
     most, where = told.get(key, (0.0, place))
