@@ -21,7 +21,7 @@ bool query_positions(const struct facts *f, const char *key, struct query_positi
     return true;
 }
 
-/* The sizes m, n and k of a product; NULL: the op is none, or they are not known. */
+/* The sizes m, n and k of a product, and how many it computes; NULL: the op is none, or they are not known. */
 static const int64_t *sizes_of(const struct facts *f, const uint32_t *calls, uint32_t op)
 {
     const struct row_call *c = calls[op] == TL_NONE ? NULL : &f->tl->calls[calls[op]].row;
@@ -31,6 +31,12 @@ static const int64_t *sizes_of(const struct facts *f, const uint32_t *calls, uin
 static bool has_size(const int64_t *sizes, int64_t size)
 {
     return sizes[0] == size || sizes[1] == size || sizes[2] == size;
+}
+
+/* A product over all positions, or one for each sequence, as attention's are. */
+static bool on_positions(const int64_t *sizes, const struct query_positions *p)
+{
+    return has_size(sizes, p->rows * p->columns) || (sizes[3] > 1 && has_size(sizes, p->columns));
 }
 
 static bool works(const struct facts *f, uint32_t op)
@@ -56,8 +62,7 @@ struct query_positions_work query_positions_all(const struct facts *f, struct ar
         int64_t ns = t->ops[i].end_ns - t->ops[i].start_ns;
         if (!works(f, i))
             continue;
-        bool on_them =
-            !sizes || has_size(sizes, p->rows * p->columns) || has_size(sizes, p->columns);
+        bool on_them = !sizes || on_positions(sizes, p);
         marks[i] = on_them && query_is_optimizer(f, i) == QUERY_NO &&
                    query_is_zeroing(f, i) == QUERY_NO && t->ops[i].class.family != FAMILY_COMM;
         products += sizes ? ns : 0;
