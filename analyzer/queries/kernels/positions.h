@@ -1,8 +1,8 @@
 /* Positions of a batch of sequences (rows times columns) of which nothing uses the result: padding,
  * and labels that the loss ignores. The hook looks at what the program copies to the GPU; library
  * calls with one of these sizes work on them. */
-#ifndef GPUPROF_QUERIES_TRAINING_POSITIONS_H
-#define GPUPROF_QUERIES_TRAINING_POSITIONS_H
+#ifndef GPUPROF_QUERIES_KERNELS_POSITIONS_H
+#define GPUPROF_QUERIES_KERNELS_POSITIONS_H
 
 #include "analyzer/queries/query.h"
 
