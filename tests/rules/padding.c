@@ -1,5 +1,6 @@
 /* Cases of the rule padding: when it fires, when it is silent, and when it cannot tell. No trainer
  * plants it: the hook looks at what a Python program copies. */
+#include "tests/rules/feed.h"
 #include "tests/unit/rule_case.h"
 #include "wire/spool_format.h"
 
@@ -58,4 +59,28 @@ TEST(test_no_padding)
     for (int64_t of = 64; of <= 128; of += 64) /* 128: a layer as wide as there are tags */
         case_verdict(with(&b, "50 % of 32 x 128 at train.py:9", of), "padding", RULE_SILENT);
     case_verdict(case_advice(case_busy), "padding", RULE_CANNOT_TELL);
+}
+
+/* Where the program's own function makes the samples, padding begins there; a package's does not count. */
+TEST(test_who_pads)
+{
+    for (int own = 0; own < 2; own++) {
+        struct builder b = build_start();
+        build_meta(&b, "torch.version", "2.14.1");
+        build_meta(&b, "torch.padding", "50 % of 32 x 128 at train.py:9");
+        build_meta(&b, "torch.loader.1", "DataLoader(num_workers=0)");
+        build_meta(&b, "torch.loader.1.collate", "Collator.__call__ transformers/data.py:3");
+        if (own)
+            build_meta(&b, "torch.loader.1.dataset", "Data.__getitem__ train.py:4");
+        positions = 32 * 128;
+        for (int i = 0; i < CASE_STEPS; i++) {
+            fill_step(&b, MS(100 + 10 * i));
+            span_of(&b, SPOOL_LOADER_FETCH, 1, -1, 1, 100 + 10 * i, 0.001, 0.001);
+            span_of(&b, SPOOL_LOADER_WAIT, 1, -1, 1, 100 + 10 * i, 0.001, -1);
+            build_range(&b, "step", MS(100 + 10 * i), MS(110 + 10 * i));
+        }
+        const struct outcome *o = case_verdict(build_analyze(&b), "padding", RULE_FIRES);
+        ck_assert_str_eq(o->remedy.object.place, own ? "train.py:4" : "train.py:9");
+        ck_assert_int_eq(strstr(o->summary, "made by Data.__getitem__ train.py:4") != NULL, own);
+    }
 }

@@ -2,8 +2,25 @@
  * is then on padding. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
+#include "analyzer/queries/input/feed.h"
 #include "analyzer/queries/kernels/positions.h"
 #include "wire/fact_keys.h"
+
+#include <string.h>
+
+/* The program's own function that makes the loader's batches, else their samples: "collate
+ * train.py:9". NULL: no loader does, or functions of packages. */
+static const char *maker(const struct facts *f, struct arena *arena)
+{
+    static const char *const keys[] = {FACT_LOADER_COLLATE, FACT_LOADER_DATASET};
+    struct feed feed;
+    for (int i = 0; i < 2 && query_feed(f, arena, &feed); i++) {
+        const char *made = query_feed_fact(f, arena, &feed, keys[i]);
+        if (made && strrchr(made, ' ') && !strchr(made, '/'))
+            return made;
+    }
+    return NULL;
+}
 
 static void check_padding(const struct facts *f, struct arena *arena, struct outcome *o)
 {
@@ -31,7 +48,8 @@ static void check_padding(const struct facts *f, struct arena *arena, struct out
     outcome_evidence(o, "of them, padding in all rows", 100 * p.share, "%", NULL);
     outcome_evidence_per(o, "GPU time of what works on them", ms(per_step(f, w.ops.busy_ns)), "ms",
                          NULL);
-    o->remedy.object.place = p.place;
+    const char *made = maker(f, arena);
+    o->remedy.object.place = made ? strrchr(made, ' ') + 1 : p.place;
     o->error_class = ERROR_KERNEL_MODEL;
     o->edit = (struct edit){.kind = &edit_scale,
                             .at.op_marks = w.marks,
@@ -40,11 +58,11 @@ static void check_padding(const struct facts *f, struct arena *arena, struct out
     outcome_fires(o, cost,
                   arena_printf(arena,
                                "%.0f %% of the %lld columns of a batch hold padding in all of its "
-                               "%lld rows, at %s: work on them takes about %s of %s %s",
+                               "%lld rows, at %s%s%s: work on them takes about %s of %s %s",
                                100 * p.share, (long long)p.columns, (long long)p.rows,
                                p.place ? p.place : "a line that is not known",
-                               time_text(arena, cost), time_text(arena, f->step_ns),
-                               scope_words(f)->per));
+                               made ? ", made by " : "", made ? made : "", time_text(arena, cost),
+                               time_text(arena, f->step_ns), scope_words(f)->per));
     outcome_example_op(o, f->tl, w.ops.longest, "longest kernel of it");
 }
 
