@@ -87,6 +87,15 @@ const char *query_samples_text(const struct facts *f, struct arena *arena)
     return out ? out : "";
 }
 
+/* True for a call of PyTorch, or of a module of another library (forward() by convention) in which
+ * PyTorch computes. */
+static bool calls_torch(const struct line *l)
+{
+    if (strncmp(l->called, "torch.", 6) == 0)
+        return strcmp(l->called, "torch.save") != 0 && strcmp(l->called, "torch.load") != 0;
+    return str_ends_with(l->called, ".forward") && strncmp(l->innermost, "torch.", 6) == 0;
+}
+
 /* True if PyTorch computes in the line or waits for its own threads: that is the model's work, or
  * the overhead from one launch to the next. */
 static bool is_computing(const struct line *l)
@@ -96,10 +105,9 @@ static bool is_computing(const struct line *l)
     int64_t ns = 0;
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         ns += l->part_ns[own[i]];
-    bool torch = strncmp(l->called, "torch.", 6) == 0 && strcmp(l->called, "torch.save") != 0 &&
-                 strcmp(l->called, "torch.load") != 0;
     return l->does == LINE_BACKWARD || str_ends_with(l->innermost, "_engine_run_backward") ||
-           (torch && ns * 2 > l->ns && (l->does == LINE_COMPUTES || l->does == LINE_STARVES));
+           (calls_torch(l) && ns * 2 > l->ns &&
+            (l->does == LINE_COMPUTES || l->does == LINE_STARVES));
 }
 
 /* Time that the line itself takes. Slow launching is not caused by a line. */

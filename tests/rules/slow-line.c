@@ -7,19 +7,26 @@ enum { STEPS = 30, LOOKS = 10 };
 
 #define TORCH "/x/lib/python3.11/site-packages/torch/"
 
-/* Steps of 10 ms on the CPU: backward up to 4 ms, then what the stacks show, by turns. */
-static const struct advice *on_cpu(const int64_t *stacks, size_t n, struct builder *b)
+/* Steps of 10 ms on the CPU: 3 ms of backward from there on; what the stacks show, by turns, up to
+ * `looks` ms. */
+static const struct advice *steps_on_cpu(const int64_t *stacks, size_t n, struct builder *b,
+                                         int backward, int looks)
 {
     build_meta(b, "torch.version", "2.9.0");
     for (int i = 0; i < STEPS; i++) {
         int64_t at = MS(100 + 10 * i);
         build_range_at(b, "gpuprof.step", 0, at, at + MS(10));
-        build_range(b, "backward", at + MS(1), at + MS(4));
+        build_range(b, "backward", at + MS(backward), at + MS(backward + 3));
         build_range(b, "optimizer.step", at + MS(9), at + MS(10));
-        for (int k = 0; k < LOOKS && n; k++)
+        for (int k = 0; k < looks && n; k++)
             look_at(b, stacks[(size_t)k % n], at + MS(k) + US(500));
     }
     return build_analyze(b);
+}
+
+static const struct advice *on_cpu(const int64_t *stacks, size_t n, struct builder *b)
+{
+    return steps_on_cpu(stacks, n, b, 1, LOOKS);
 }
 
 /* A function of several lines is one cause, and what computes in the model is none. */
@@ -42,6 +49,22 @@ TEST(test_slow_line)
     case_verdict(on_cpu(&torch, 1, &b), "slow-line", RULE_SILENT);
     b = build_start(); /* nobody looked */
     case_verdict(on_cpu(NULL, 0, &b), "slow-line", RULE_CANNOT_TELL);
+}
+
+/* A model of another library computes where PyTorch computes; what the library does itself counts. */
+TEST(test_slow_line_spares_models_of_libraries)
+{
+    const char *library = "/x/lib/python3.11/site-packages/models/resnet.py";
+    for (int own = 0; own < 2; own++) {
+        struct builder b = build_start();
+        int64_t line = stack_of(&b, "/home/me/train.py", "main", 9);
+        int64_t model = stack_below(&b, line, library, "ResNet.forward", 280);
+        int64_t stack = own ? stack_below(&b, model, library, "ResNet.table", 99)
+                            : stack_below(&b, model, TORCH "nn/functional.py", "_max_pool2d", 800);
+        const struct advice *a = steps_on_cpu(&stack, 1, &b, 6, 6);
+        const struct outcome *o = case_verdict(a, "slow-line", own ? RULE_FIRES : RULE_SILENT);
+        ck_assert(!own || strcmp(o->remedy.object.place, "train.py:9") == 0);
+    }
 }
 
 /* Where the GPU idles the host's other work is found already, with its line. */
