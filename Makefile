@@ -11,7 +11,7 @@ export CMAKE_GENERATOR ?= Ninja
 export NINJA_STATUS ?= [%p] $()
 endif
 
-.PHONY: all setup configure demo test test-long torch fresh aarch64 fuzz bench truth drawn ledger many-ranks matrix transparency images gpu-portable gpu-check install packed wheel archive deb release release-check format clean
+.PHONY: all setup configure demo test test-long torch fresh aarch64 fuzz bench truth drawn ledger judge many-ranks matrix transparency images gpu-portable gpu-check install packed wheel archive deb release release-check format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -90,6 +90,11 @@ drawn: all
 ledger: all
 	@bench/truth/ledger.py $(BUILD)/bin/gpuprof $(or $(TRACES),../shared/traces)/pairs --write docs/ledger.tsv docs/accuracy/intervals.tsv
 	@bench/truth/coverage.py $(BUILD)/bin/gpuprof $(or $(TRACES),../shared/traces) --write docs/accuracy/coverage.tsv
+
+# How much of what can be saved a greedy agent gets that follows gpuprof, beside one that tries settings in turn:
+# docs/accuracy/judge.tsv. Half an hour on a machine that does nothing else; what was measured stays in $(BUILD)/judge: make judge JUDGE="--seconds 600".
+judge: all
+	@bench/judge/judge.py $(BUILD)/bin --state $(BUILD)/judge --write docs/accuracy/judge.tsv $(JUDGE)
 
 # Every planted bottleneck of every trainer on four virtual GPUs, alone and in pairs, and what is said of it: docs/accuracy/matrix.tsv.
 # Minutes on a machine that does nothing else; what was seen stays in $(BUILD)/matrix.jsonl, so that it can be stopped and
