@@ -145,7 +145,8 @@ struct totals {
 
 struct host_facts {
     int usable_cores; /* the smaller of CPU affinity and cgroup quota (rounded up); 0 = not known */
-    int given_cores; /* those that the process began with, if it confined itself to fewer; else 0 */
+    /* Those that the process began with, if it confined itself to fewer and no quota is smaller; else 0. */
+    int given_cores;
     int loader_workers;   /* workers seen making batches; -1 = not known, 0 = the
                              training thread makes them */
     bool loader_parallel; /* the loader uses workers, even if their number is not known */

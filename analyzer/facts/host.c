@@ -291,7 +291,8 @@ int host_measure(struct facts *facts, struct err *e)
         rc = -1;
     if (rc == 0) {
         facts->host.usable_cores = usable_cores(facts);
-        facts->host.given_cores = process_cores(facts, FACT_PROCESS_CORES_GIVEN);
+        if (process_cores(facts, FACT_PROCESS_CORES) == facts->host.usable_cores)
+            facts->host.given_cores = process_cores(facts, FACT_PROCESS_CORES_GIVEN);
         facts->host.loader_workers = count_workers(facts, &f);
         facts->host.loader_parallel = f.parallel || facts->host.loader_workers > 0;
         facts->host.fetch_ns = median_ns(f.wall.at, f.wall.n);

@@ -4,6 +4,7 @@
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/kernels/modules.h"
 #include "analyzer/queries/training/eval.h"
+#include "base/keymap.h"
 #include "wire/fact_keys.h"
 #include "wire/spool_format.h"
 
@@ -14,6 +15,9 @@ struct work {
     int64_t own_ns, backward_ns;
     int64_t inside_ns; /* the share of own_ns that is launched in a module's call */
     bool computes;     /* products, convolutions, attention */
+    /* At a function's first line: the sum of its lines that are aside(), and the largest of them. */
+    int64_t function_ns;
+    uint32_t function_line;
 };
 
 struct pass {
@@ -117,24 +121,31 @@ static bool same_function(const struct pass *p, uint32_t x, uint32_t y)
     return a->file == b->file && a->function == b->function;
 }
 
-/* The largest line of the function with most such work; *ns: the function's. TL_NONE: none. */
+/* The largest line of the function with most such work; *ns: the function's. TL_NONE: none. A function
+ * is summed up at its first line. */
 static uint32_t largest_function(const struct pass *p, int64_t *ns)
 {
-    uint32_t best = TL_NONE, count = (uint32_t)p->f->tl->stack_count;
+    struct keymap known = {0};
+    uint32_t best = TL_NONE;
     *ns = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t sum = 0, most = 0;
-        for (uint32_t k = 0; aside(&p->lines[i]) && k < count; k++) {
-            bool with = aside(&p->lines[k]) && same_function(p, i, k);
-            sum += with ? p->lines[k].own_ns : 0;
-            most = with && p->lines[k].own_ns > most ? p->lines[k].own_ns : most;
-        }
-        if (sum > *ns && p->lines[i].own_ns == most) {
-            *ns = sum;
-            best = i;
+    for (uint32_t i = 0; i < p->f->tl->stack_count; i++) {
+        const struct row_stack *s = &p->f->tl->stacks[i];
+        struct key function = {{s->file, s->function}};
+        uint32_t at = keymap_get(&known, function);
+        if (!aside(&p->lines[i]) || (at == KEYMAP_NONE && keymap_put(&known, function, at = i) < 0))
+            continue;
+        struct work *w = &p->lines[at];
+        w->function_ns += p->lines[i].own_ns;
+        if (w->function_ns == p->lines[i].own_ns ||
+            p->lines[i].own_ns > p->lines[w->function_line].own_ns)
+            w->function_line = i;
+        if (w->function_ns > *ns) {
+            *ns = w->function_ns;
+            best = at;
         }
     }
-    return best;
+    keymap_release(&known);
+    return best == TL_NONE ? best : p->lines[best].function_line;
 }
 
 static enum query_take takes(const struct facts *f, uint32_t op, const void *marks)
