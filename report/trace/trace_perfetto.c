@@ -1,5 +1,5 @@
-/* Writes what a trace contains as packets of Perfetto. The numbers are those of its messages; the names of message and field
- * stand beside them. */
+/* Writes what a trace contains as packets of Perfetto: tracks, slices, their arguments and counters. The numbers are those of its
+ * messages; the names of message and field stand beside them. */
 #include "report/trace/trace_perfetto.h"
 
 #include "base/str.h"
@@ -7,148 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CLEARED = 1, NEEDS_STATE = 2 }; /* TracePacket.sequence_flags */
-/* Clocks: two that Perfetto knows, and one of this sequence, on which a packet's time is the distance from the packet before. */
-enum { CLOCK_REALTIME = 1, CLOCK_BOOTTIME = 6, CLOCK_STEPS = 64 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_COUNTER = 4 }; /* TrackEvent.type */
 enum { STAGE_OTHER = 0, STAGE_COMPUTE = 2 }; /* InternedGpuRenderStageSpecification.category */
 enum { ORDER_EXPLICIT = 3 };                 /* TrackDescriptor.child_ordering */
-enum { API_CUDA = 4 };                       /* InternedGraphicsContext.api */
-enum { GPU_CORRELATION = 3000 };             /* an extension of TrackEvent */
-
-/* Writes a packet with x->fresh and that message. `step`: its time, in ns since the packet before that has one; < 0: none. */
-static void packet(struct perfetto *x, int64_t step, unsigned field, const struct proto *message)
-{
-    struct proto *p = &x->packet;
-    proto_clear(p);
-    if (step >= 0)
-        proto_int(p, 8, (uint64_t)step); /* timestamp */
-    proto_int(p, 10, x->sequence);       /* trusted_packet_sequence_id */
-    proto_int(p, 13, x->begun ? NEEDS_STATE : CLEARED);
-    if (!x->begun) {
-        proto_clear(&x->one);
-        proto_int(&x->one, 58, CLOCK_STEPS); /* TracePacketDefaults.timestamp_clock_id */
-        proto_message(p, 59, &x->one);       /* trace_packet_defaults */
-    }
-    x->begun = true;
-    if (x->fresh.n)
-        proto_message(p, 12, &x->fresh); /* interned_data */
-    proto_message(p, field, message);
-    proto_clear(&x->whole);
-    proto_message(&x->whole, 1, p); /* Trace.packet */
-    x->failed |= x->whole.failed;
-    fwrite(x->whole.at, 1, x->whole.n, x->f);
-    proto_clear(&x->fresh);
-}
-
-static void add_clock(struct proto *snapshot, int clock, int64_t at_ns)
-{
-    struct proto c = {0}; /* ClockSnapshot.Clock */
-    proto_int(&c, 1, (uint64_t)clock);
-    proto_int(&c, 2, (uint64_t)at_ns);
-    if (clock == CLOCK_STEPS)
-        proto_int(&c, 3, 1); /* is_incremental */
-    proto_message(snapshot, 1, &c);
-    proto_release(&c);
-}
-
-/* Begins a sequence of packets, whose clock is at the trace's base. */
-static void begin_sequence(struct perfetto *x)
-{
-    struct proto snapshot = {0};
-    x->sequence++;
-    x->begun = false;
-    x->now_ns = 0;
-    add_clock(&snapshot, CLOCK_BOOTTIME, 0);
-    if (x->sequence == 1 && x->realtime_ns > 0)
-        add_clock(&snapshot, CLOCK_REALTIME, x->realtime_ns);
-    add_clock(&snapshot, CLOCK_STEPS, 0);
-    packet(x, -1, 6, &snapshot); /* clock_snapshot */
-    x->failed |= snapshot.failed;
-    proto_release(&snapshot);
-}
-
-/* Call this before texts of an event at that time are interned. A clock cannot go back, as times do where a new row begins:
- * the row gets a sequence of its own. */
-static void go_to(struct perfetto *x, int64_t at_ns)
-{
-    if (at_ns < x->now_ns)
-        begin_sequence(x);
-}
-
-/* Writes x->event at that time. */
-static void write_event(struct perfetto *x, int64_t at_ns, unsigned field)
-{
-    packet(x, at_ns - x->now_ns, field, &x->event);
-    x->now_ns = at_ns;
-}
-
-/* The number of a key in a map; a new one gets the number behind *last, and *is_new is set. 0 without memory. */
-static uint64_t number_of(struct perfetto *x, struct keymap *m, struct key key, uint64_t *last,
-                          bool *is_new)
-{
-    uint32_t known = keymap_get(m, key);
-    *is_new = known == KEYMAP_NONE;
-    if (!*is_new)
-        return known;
-    if (keymap_put(m, key, (uint32_t)++ * last) < 0) {
-        x->failed = true;
-        return 0;
-    }
-    return *last;
-}
-
-/* The key of a text in this sequence; `row` is that of a queue, else -1. */
-static struct key text_key(const struct perfetto *x, enum interned kind, const char *text,
-                           int64_t row)
-{
-    return (struct key){{kind, (int64_t)str_hash(text, strlen(text)), (int64_t)x->sequence, row}};
-}
-
-/* Messages of InternedData begin with iid = 1 and the text = 2. */
-static uint64_t intern(struct perfetto *x, enum interned kind, const char *text)
-{
-    bool is_new;
-    uint64_t iid = number_of(x, &x->interned, text_key(x, kind, text, -1), &x->last[kind], &is_new);
-    if (!is_new)
-        return iid;
-    proto_clear(&x->one);
-    proto_int(&x->one, 1, iid);
-    proto_text(&x->one, 2, text);
-    proto_message(&x->fresh, kind, &x->one);
-    return iid;
-}
-
-/* `row`: -1 for what runs; else a queue, which is told from others of its name by its row. */
-static uint64_t intern_stage(struct perfetto *x, const char *name, int64_t row, int category)
-{
-    bool is_new;
-    uint64_t iid = number_of(x, &x->interned, text_key(x, INTERNED_STAGE, name, row),
-                             &x->last[INTERNED_STAGE], &is_new);
-    if (!is_new)
-        return iid;
-    proto_clear(&x->one);
-    proto_int(&x->one, 1, iid);
-    proto_text(&x->one, 2, name);
-    proto_int(&x->one, 4, (uint64_t)category);
-    proto_message(&x->fresh, INTERNED_STAGE, &x->one);
-    return iid;
-}
-
-/* A context is told by the pid of its process. */
-static void intern_context(struct perfetto *x, int64_t owner)
-{
-    bool is_new;
-    struct key key = {{INTERNED_CONTEXT, owner, (int64_t)x->sequence}};
-    number_of(x, &x->interned, key, &x->last[INTERNED_CONTEXT], &is_new);
-    if (!is_new)
-        return;
-    proto_clear(&x->one);
-    proto_int(&x->one, 1, (uint64_t)owner); /* iid */
-    proto_int(&x->one, 2, (uint64_t)owner); /* pid */
-    proto_int(&x->one, 3, API_CUDA);
-    proto_message(&x->fresh, INTERNED_CONTEXT, &x->one);
-}
 
 /* ---- tracks ---- */
 
@@ -157,7 +18,7 @@ static uint64_t track_of(struct perfetto *x, int64_t pid, int64_t tid, const cha
                          bool *is_new)
 {
     struct key key = {{pid, tid, *name ? (int64_t)str_hash(name, strlen(name)) : 0}};
-    return number_of(x, &x->tracks, key, &x->last_track, is_new);
+    return perfetto_number(x, &x->tracks, key, &x->last_track, is_new);
 }
 
 /* Begins a TrackDescriptor in x->event. */
@@ -175,7 +36,7 @@ static void begin_track(struct perfetto *x, uint64_t uuid, uint64_t parent, cons
 
 static void end_track(struct perfetto *x)
 {
-    packet(x, -1, 60, &x->event); /* track_descriptor */
+    perfetto_packet(x, -1, 60, &x->event); /* track_descriptor */
 }
 
 static void write_process(void *w, int64_t pid, bool is_gpu, const char *name, int64_t sort)
@@ -247,7 +108,8 @@ static void correlate(struct perfetto *x, uint32_t launches)
 
 static void begin_event(struct perfetto *x, uint64_t track, const struct slice *s)
 {
-    uint64_t name = intern(x, INTERNED_NAME, s->name), cat = intern(x, INTERNED_CATEGORY, s->cat);
+    uint64_t name = perfetto_intern(x, INTERNED_NAME, s->name),
+             cat = perfetto_intern(x, INTERNED_CATEGORY, s->cat);
     proto_clear(&x->event);
     proto_int(&x->event, 3, cat); /* category_iids */
     proto_int(&x->event, 9, TYPE_BEGIN);
@@ -271,9 +133,9 @@ static void begin_stage(struct perfetto *x, const struct slice *s)
 {
     struct perfetto_row *r = row_at(x, s->pid, s->tid);
     bool kernel = s->op->kind == OP_KERNEL;
-    uint64_t queue = intern_stage(x, r ? r->name : "stream", r ? r - x->row.at : 0, STAGE_OTHER);
-    uint64_t stage = intern_stage(x, s->name, -1, kernel ? STAGE_COMPUTE : STAGE_OTHER);
-    intern_context(x, s->owner);
+    uint64_t queue = perfetto_stage(x, r ? r->name : "stream", r ? r - x->row.at : 0, STAGE_OTHER);
+    uint64_t stage = perfetto_stage(x, s->name, -1, kernel ? STAGE_COMPUTE : STAGE_OTHER);
+    perfetto_context(x, s->owner);
     proto_clear(&x->event);
     proto_int(&x->event, 1, (uint64_t)s->index + 1); /* event_id */
     proto_int(&x->event, 2, (uint64_t)(s->end_ns - s->start_ns));
@@ -297,7 +159,7 @@ static void end_slices(struct perfetto *x, int64_t by_ns)
         proto_clear(&x->event);
         proto_int(&x->event, 9, TYPE_END);
         proto_int(&x->event, 11, x->track);
-        write_event(x, x->ends.at[--x->ends.n], 11); /* track_event */
+        perfetto_event(x, x->ends.at[--x->ends.n], 11); /* track_event */
     }
 }
 
@@ -319,7 +181,7 @@ static void write_slice(void *w, const struct slice *s)
     struct perfetto *x = w;
     uint64_t track = s->op ? 0 : track_of_row(x, s->pid, s->tid);
     end_slices(x, track == x->track ? s->start_ns : INT64_MAX);
-    go_to(x, s->start_ns);
+    perfetto_go_to(x, s->start_ns);
     x->track = track;
     x->in_stage = s->op != NULL;
     if (s->op)
@@ -332,7 +194,7 @@ static void write_slice_end(void *w, const struct slice *s, const char *color)
 {
     struct perfetto *x = w;
     (void)color;
-    write_event(x, s->start_ns, s->op ? 53 : 11); /* gpu_render_stage_event, track_event */
+    perfetto_event(x, s->start_ns, s->op ? 53 : 11); /* gpu_render_stage_event, track_event */
     if (!s->op)
         put_end(x, s->end_ns);
 }
@@ -342,7 +204,7 @@ static void write_slice_end(void *w, const struct slice *s, const char *color)
 /* Begins an annotation in x->args. */
 static void begin_arg(struct perfetto *x, const char *key)
 {
-    uint64_t name = intern(x, INTERNED_KEY, key);
+    uint64_t name = perfetto_intern(x, INTERNED_KEY, key);
     proto_clear(&x->args);
     proto_int(&x->args, 1, name); /* name_iid */
 }
@@ -367,7 +229,7 @@ static void write_text(void *w, const char *key, const char *v)
         extra(x, key, v ? v : "");
         return;
     }
-    uint64_t text = intern(x, INTERNED_TEXT, v ? v : "");
+    uint64_t text = perfetto_intern(x, INTERNED_TEXT, v ? v : "");
     begin_arg(x, key);
     proto_int(&x->args, 17, text); /* string_value_iid */
     end_arg(x);
@@ -443,12 +305,12 @@ static void write_counter(void *w, int64_t pid, int64_t at_ns, const char *name,
         end_track(x);
     }
     end_row(x);
-    go_to(x, at_ns);
+    perfetto_go_to(x, at_ns);
     proto_clear(&x->event);
     proto_int(&x->event, 9, TYPE_COUNTER);
     proto_int(&x->event, 11, uuid);
     proto_int(&x->event, 30, (uint64_t)value); /* counter_value */
-    write_event(x, at_ns, 11);
+    perfetto_event(x, at_ns, 11);
 }
 
 /* Spans of one name of one thread have a track of their own, where they do not overlap. */
@@ -466,7 +328,7 @@ static void write_span(void *w, int64_t id, const struct slice *s, int64_t loade
         end_track(x);
     }
     end_row(x);
-    go_to(x, s->start_ns);
+    perfetto_go_to(x, s->start_ns);
     x->in_stage = false;
     x->track = uuid;
     begin_event(x, uuid, s);
@@ -489,57 +351,6 @@ const struct trace_format trace_perfetto = {
     .counter = write_counter,
     .span = write_span,
 };
-
-/* ---- what precedes all ---- */
-
-/* A FieldDescriptorProto; label 1: optional, 3: repeated; type 4: uint64, 11: message. */
-static void describe_field(struct proto *m, unsigned field, const char *name, uint64_t number,
-                           uint64_t label, const char *type_name)
-{
-    struct proto d = {0};
-    proto_text(&d, 1, name);
-    if (type_name)
-        proto_text(&d, 2, ".perfetto.protos.TrackEvent"); /* extendee */
-    proto_int(&d, 3, number);
-    proto_int(&d, 4, label);
-    proto_int(&d, 5, type_name ? 11 : 4);
-    if (type_name)
-        proto_text(&d, 6, type_name);
-    proto_message(m, field, &d);
-    proto_release(&d);
-}
-
-/* Describes GpuCorrelation, as protos/perfetto/trace/gpu/gpu_track_event.proto does. Perfetto before version 55 does not know
- * it, and would count each use as an error. */
-static void describe_correlation(struct perfetto *x)
-{
-    struct proto file = {0}, message = {0}, set = {0};
-    proto_text(&file, 1, "protos/perfetto/trace/gpu/gpu_track_event.proto");
-    proto_text(&file, 2, "perfetto.protos"); /* package */
-    proto_text(&message, 1, "GpuCorrelation");
-    describe_field(&message, 2, "render_stage_submission_event_ids", 1, 3, NULL);
-    describe_field(&message, 2, "render_stage_wait_event_ids", 2, 3, NULL);
-    proto_message(&file, 4, &message); /* message_type */
-    proto_clear(&message);
-    proto_text(&message, 1, "GpuTrackEvent");
-    describe_field(&message, 6, "gpu_correlation", GPU_CORRELATION, 1,
-                   ".perfetto.protos.GpuCorrelation"); /* extension */
-    proto_message(&file, 4, &message);
-    proto_message(&set, 1, &file); /* FileDescriptorSet.file */
-    proto_clear(&x->event);
-    proto_message(&x->event, 1, &set); /* ExtensionDescriptor.extension_set */
-    packet(x, -1, 72, &x->event);
-    proto_release(&file);
-    proto_release(&message);
-    proto_release(&set);
-}
-
-void perfetto_begin(struct perfetto *x, FILE *f, int64_t realtime_ns)
-{
-    *x = (struct perfetto){.f = f, .realtime_ns = realtime_ns};
-    begin_sequence(x);
-    describe_correlation(x);
-}
 
 int perfetto_end(struct perfetto *x)
 {

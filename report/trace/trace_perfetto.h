@@ -53,4 +53,21 @@ void perfetto_begin(struct perfetto *x, FILE *f, int64_t realtime_ns);
 /* 0, or -1 if out of memory. Releases the writer. */
 int perfetto_end(struct perfetto *x);
 
+/* Private to the format (perfetto_packets.c). */
+
+enum { GPU_CORRELATION = 3000 }; /* an extension of TrackEvent */
+
+/* Writes a packet with x->fresh and that message. `step`: its time, in ns since the packet before that has one; < 0: none. */
+void perfetto_packet(struct perfetto *x, int64_t step, unsigned field, const struct proto *message);
+/* Call this before texts of an event at that time are interned: a row gets a sequence of its own. */
+void perfetto_go_to(struct perfetto *x, int64_t at_ns);
+void perfetto_event(struct perfetto *x, int64_t at_ns, unsigned field); /* writes x->event */
+/* The number of a key in a map; a new one gets the number behind *last, and *is_new is set. 0 without memory. */
+uint64_t perfetto_number(struct perfetto *x, struct keymap *m, struct key key, uint64_t *last,
+                         bool *is_new);
+/* Texts get a number in this sequence. A stage is what runs (row -1), or a queue, told from others of its name by its row. */
+uint64_t perfetto_intern(struct perfetto *x, enum interned kind, const char *text);
+uint64_t perfetto_stage(struct perfetto *x, const char *name, int64_t row, int category);
+void perfetto_context(struct perfetto *x, int64_t owner); /* is told by the pid of its process */
+
 #endif
