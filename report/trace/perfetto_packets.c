@@ -164,8 +164,8 @@ static void describe_field(struct proto *m, unsigned field, const char *name, ui
     proto_release(&d);
 }
 
-/* Describes GpuCorrelation, as protos/perfetto/trace/gpu/gpu_track_event.proto does. Perfetto before version 55 does not know
- * it, and would count each use as an error. */
+/* Describes GpuCorrelation, as protos/perfetto/trace/gpu/gpu_track_event.proto does. Version 52 of Perfetto does not know it,
+ * and would count each use as an error. */
 static void describe_correlation(struct perfetto *x)
 {
     struct proto file = {0}, message = {0}, set = {0};
