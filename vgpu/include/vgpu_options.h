@@ -34,6 +34,7 @@ static inline const char *vgpu_options_wrong(const char *text, size_t *length)
                                        "untimed_after",
                                        "clock_step",
                                        "busy_subscriber",
+                                       "one_subscriber",
                                        "steal_callbacks_after",
                                        "kernels_off_after",
                                        "null_buffer_crash",

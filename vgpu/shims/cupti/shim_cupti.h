@@ -4,7 +4,9 @@
  * work exists with end = 0, and its buffer is not returned before the work has ended.
  *
  * Keys in GPUPROF_VGPU (besides the core's):
- *   cupti=11.8|12.4|12.8|13.0   record layouts and version number of that release (13.0)
+ *   cupti=11.8|12.4|12.8|13.0|13.3|13.4|13.5   record layouts and version number of that release (13.0); from 13.3 on
+ *                               with the second interface (shim_cupti_client.h)
+ *   one_subscriber=1            the driver is older than CUPTI 13.3 needs for several subscribers
  *   driver_records=1            a driver record (cuLaunchKernel, ...) inside each launch
  * Misbehaviour. Each key imitates what some release of CUPTI, or another tool beside it, does:
  *   drop=P                      this share of the records is lost and counted as dropped
@@ -60,14 +62,14 @@ void cupti_clock_follow(void); /* measures the offset of the real-time clock aga
 /* From now on stamps come from the client's clock; NULL: no longer. */
 void cupti_clock_own(CUpti_TimestampCallbackFunc f);
 
-/* Which kinds of records are on. */
+/* Which kinds of records are on, for any client. */
 bool cupti_kind_on(uint32_t kind);
 bool cupti_subscribed(void);
 /* False: calls get no correlation ids of their own. Asked when a context is made. */
 bool cupti_numbers(void);
 bool cupti_switching(void); /* another thread turned kernels on again a moment ago (switch_loss) */
 bool cupti_api_on(uint32_t kind, uint32_t cbid);
-uint32_t cupti_thread_id(void);
+uint32_t cupti_thread_id(bool system);
 
 /* Buffers. A record consists of `bytes` bytes of `record`, padded with zeros to the release's size
  * of its kind. If `t` is given, start and end are written when the work has ended; otherwise the
@@ -77,20 +79,25 @@ struct timing {
     unsigned start_at, end_at; /* byte offsets in the record */
 };
 void buffer_append(const void *record, size_t bytes, const struct timing *t);
+/* For one client alone; NULL: for all. */
+void buffer_append_to(CUpti_SubscriberHandle client, const void *record, size_t bytes);
 void buffers_flush(bool forced);
 void buffers_register(CUpti_BuffersCallbackRequestFunc request,
                       CUpti_BuffersCallbackCompleteFunc complete);
+void buffers_start(void); /* the thread that returns buffers */
+void buffers_lock(void);
+void buffers_unlock(void);
 void buffers_per_thread(bool on);
 bool buffers_are_per_thread(void);
-void buffers_zeroed(bool on);
-size_t buffers_dropped(void); /* since the last call: it resets the count */
+size_t
+buffers_dropped(CUpti_SubscriberHandle client); /* since the last call: it resets the count */
 
 /* Records and callbacks that the core triggers. */
 void cupti_listen(void);
 void callbacks_enter(struct vg_api *api);
 void callbacks_exit(struct vg_api *api);
 void callbacks_end(void); /* called when the subscription ends, too */
-/* Writes records of the devices, contexts or streams (`kind`) that exist now. */
-void records_of_device(uint32_t kind);
+/* Writes records of the devices, contexts or streams (`kind`) that exist now, for one client. */
+void records_of_device(CUpti_SubscriberHandle client, uint32_t kind);
 
 #endif

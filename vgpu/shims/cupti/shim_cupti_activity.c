@@ -1,5 +1,5 @@
-/* The activity interface: kinds, filters, attributes, flushes. */
-#include "shims/cupti/shim_cupti.h"
+/* The first activity interface: kinds, filters, attributes, flushes. */
+#include "shims/cupti/shim_cupti_client.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -7,10 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ATTRIBUTES = 16, CBIDS = 1024 };
+enum { ATTRIBUTES = 16 };
 
-static _Atomic bool enabled[KINDS];
-static _Atomic uint8_t runtime_off[CBIDS], driver_off[CBIDS];
 static size_t attributes[ATTRIBUTES] = {3200000, 8u << 20, 250, 65536, 250, 0, 3, 3, 0, 1};
 static CUpti_ActivityThreadIdType thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 static _Thread_local uint32_t own_tid;
@@ -50,107 +48,47 @@ const struct misbehaviour *cupti_faults(void)
     return &f;
 }
 
-bool cupti_kind_on(uint32_t kind)
+uint32_t cupti_thread_id(bool system)
 {
-    int64_t off_at =
-        kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? cupti_faults()->kernels_off_at_ns : 0;
-    if (off_at && vg_now_ns() >= off_at)
-        return false;
-    return atomic_load_explicit(&enabled[kind], memory_order_relaxed);
-}
-
-bool cupti_api_on(uint32_t kind, uint32_t cbid)
-{
-    if (!cupti_kind_on(kind) || cbid >= CBIDS)
-        return cbid >= CBIDS && cupti_kind_on(kind);
-    return !(kind == CUPTI_ACTIVITY_KIND_RUNTIME ? runtime_off : driver_off)[cbid];
-}
-
-uint32_t cupti_thread_id(void)
-{
-    if (thread_id_type == CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT)
+    if (!system && thread_id_type == CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT)
         return (uint32_t)(uintptr_t)pthread_self();
     if (!own_tid)
         own_tid = (uint32_t)syscall(SYS_gettid);
     return own_tid;
 }
 
-static _Atomic int64_t switched_ns; /* when kernels were turned on for another time; 0: never */
-static _Atomic long switched_by;    /* the thread that did it */
+/* A call of the first interface: it works unless the second one is in use. */
+#define FIRST                                                                                      \
+    do {                                                                                           \
+        CUptiResult rc_ = cupti_first();                                                           \
+        if (rc_ != CUPTI_SUCCESS)                                                                  \
+            return rc_;                                                                            \
+    } while (0)
 
-bool cupti_switching(void)
-{
-    int64_t loss = cupti_faults()->switch_loss_ns;
-    return loss && switched_ns && vg_now_ns() - switched_ns < loss &&
-           switched_by != syscall(SYS_gettid);
-}
-
-static void note_switch(uint32_t kind)
-{
-    static _Atomic bool before;
-    if (kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || enabled[kind])
-        return;
-    if (atomic_exchange(&before, true)) {
-        switched_by = syscall(SYS_gettid);
-        switched_ns = vg_now_ns();
-    }
-}
-
-static _Atomic bool calls_were_on;
-
-bool cupti_numbers(void)
-{
-    return !calls_were_on || enabled[CUPTI_ACTIVITY_KIND_RUNTIME] ||
-           enabled[CUPTI_ACTIVITY_KIND_DRIVER] || cupti_subscribed();
-}
-
-static CUptiResult enable(CUpti_ActivityKind kind, bool dump)
-{
-    uint32_t k = (uint32_t)kind;
-    if (vg_start() != VG_OK)
-        return CUPTI_ERROR_UNKNOWN;
-    if (cupti_kind_legacy(k) && cupti_layout()->api_version >= 130000)
-        return CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED;
-    if (k == 0 || k >= KINDS || !cupti_layout()->stride[k])
-        return CUPTI_ERROR_INVALID_KIND;
-    for (int i = 0; k == CUPTI_ACTIVITY_KIND_RUNTIME && i < CBIDS; i++)
-        runtime_off[i] = 0;
-    for (int i = 0; k == CUPTI_ACTIVITY_KIND_DRIVER && i < CBIDS; i++)
-        driver_off[i] = 0;
-    note_switch(k);
-    calls_were_on |= k == CUPTI_ACTIVITY_KIND_RUNTIME || k == CUPTI_ACTIVITY_KIND_DRIVER;
-    enabled[k] = true;
-    cupti_listen();
-    if (dump || k == CUPTI_ACTIVITY_KIND_DEVICE)
-        records_of_device(k);
-    return CUPTI_SUCCESS;
-}
+static struct CUpti_Subscriber_st *const all = &cupti_clients[0];
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-    return enable(kind, false);
+    FIRST;
+    return client_enable(all, (uint32_t)kind, false);
 }
 
 CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 {
-    return enable(kind, true);
+    FIRST;
+    return client_enable(all, (uint32_t)kind, true);
 }
 
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
-    if ((uint32_t)kind >= KINDS || !cupti_layout()->stride[kind])
-        return CUPTI_ERROR_INVALID_KIND;
-    bool copies = kind == CUPTI_ACTIVITY_KIND_MEMCPY || kind == CUPTI_ACTIVITY_KIND_MEMSET;
-    if (copies && enabled[kind] && cupti_faults()->copies_off_crash)
-        abort();
-    enabled[kind] = false;
-    return CUPTI_SUCCESS;
+    FIRST;
+    return client_disable(all, (uint32_t)kind);
 }
 
 CUptiResult cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind)
 {
     (void)context;
-    return enable(kind, false);
+    return cuptiActivityEnable(kind);
 }
 
 CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind)
@@ -159,29 +97,22 @@ CUptiResult cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind ki
     return cuptiActivityDisable(kind);
 }
 
-static CUptiResult filter(_Atomic uint8_t *off, CUpti_CallbackId cbid, uint8_t on)
-{
-    if (cupti_layout()->api_version < 23) /* these calls exist since 12.5 */
-        return CUPTI_ERROR_NOT_SUPPORTED;
-    if (cbid >= CBIDS)
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    off[cbid] = !on;
-    return CUPTI_SUCCESS;
-}
-
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t on)
 {
-    return filter(runtime_off, cbid, on);
+    FIRST;
+    return client_filter(all, false, cbid, on);
 }
 
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t on)
 {
-    return filter(driver_off, cbid, on);
+    FIRST;
+    return client_filter(all, true, cbid, on);
 }
 
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
                                            CUpti_BuffersCallbackCompleteFunc complete)
 {
+    FIRST;
     if (!request || !complete)
         return CUPTI_ERROR_INVALID_PARAMETER;
     buffers_register(request, complete);
@@ -212,9 +143,10 @@ CUptiResult cuptiActivityFlushPeriod(uint32_t ms)
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream, size_t *dropped)
 {
     (void)context, (void)stream;
+    FIRST;
     if (!dropped)
         return CUPTI_ERROR_INVALID_PARAMETER;
-    *dropped = buffers_dropped();
+    *dropped = buffers_dropped(all);
     return CUPTI_SUCCESS;
 }
 
@@ -230,6 +162,7 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *size
     size_t v = 0;
     if (vg_start() != VG_OK)
         return CUPTI_ERROR_UNKNOWN;
+    FIRST;
     if (!size || !value || (unsigned)attr >= ATTRIBUTES)
         return CUPTI_ERROR_INVALID_PARAMETER;
     if (attr == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER && cupti_layout()->api_version < 21)
@@ -240,7 +173,7 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *size
     memcpy(&v, value, need);
     attributes[attr] = v;
     if (attr == CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER)
-        buffers_zeroed(v != 0);
+        all->zeroed = v != 0;
     if (attr == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER)
         buffers_per_thread(v != 0);
     return CUPTI_SUCCESS;
@@ -250,6 +183,7 @@ CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *size
 {
     if (vg_start() != VG_OK)
         return CUPTI_ERROR_UNKNOWN;
+    FIRST;
     if (!size || !value || (unsigned)attr >= ATTRIBUTES)
         return CUPTI_ERROR_INVALID_PARAMETER;
     size_t need = one_byte(attr) ? 1 : sizeof attributes[0];
@@ -266,6 +200,7 @@ CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
 {
     if (vg_start() != VG_OK)
         return CUPTI_ERROR_UNKNOWN;
+    FIRST;
     if ((unsigned)type > CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
         return CUPTI_ERROR_INVALID_PARAMETER;
     thread_id_type = type;
@@ -282,6 +217,7 @@ CUptiResult cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
 
 CUptiResult cuptiGetTimestamp(uint64_t *stamp)
 {
+    FIRST;
     if (!stamp)
         return CUPTI_ERROR_INVALID_PARAMETER;
     *stamp = cupti_stamp(vg_now_ns());
@@ -292,36 +228,42 @@ CUptiResult cuptiGetTimestamp(uint64_t *stamp)
 CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t on)
 {
     (void)on;
+    FIRST;
     return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityEnableLaunchAttributes(uint8_t on)
 {
     (void)on;
+    FIRST;
     return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t on)
 {
     (void)on;
+    FIRST;
     return cupti_layout()->api_version < 26 ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t on)
 {
     (void)on;
+    FIRST;
     return cupti_layout()->api_version < 130000 ? CUPTI_ERROR_NOT_SUPPORTED : CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityEnableAllocationSource(uint8_t on)
 {
     (void)on;
+    FIRST;
     return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityEnableDeviceGraph(uint8_t on)
 {
     (void)on;
+    FIRST;
     return CUPTI_SUCCESS;
 }
 
@@ -343,19 +285,24 @@ CUptiResult cuptiActivityEnableHWTrace(uint8_t on)
 
 CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc f)
 {
+    FIRST;
     if (!f)
         return CUPTI_ERROR_INVALID_PARAMETER;
     cupti_clock_own(f);
     return CUPTI_SUCCESS;
 }
 
+/* With several subscribers it does nothing: one tool must not end CUPTI for the others. */
 CUptiResult cuptiFinalize(void)
 {
+    if (cupti_subscribers() > 1)
+        return CUPTI_SUCCESS;
     for (int k = 0; k < KINDS; k++)
-        enabled[k] = false;
+        all->enabled[k] = false;
     buffers_flush(true);
     buffers_register(NULL, NULL);
     callbacks_end();
     cupti_clock_own(NULL);
+    cupti_scope_end();
     return CUPTI_SUCCESS;
 }

@@ -1,7 +1,7 @@
-/* The buffers that CUPTI fills: one per thread from 13.0 on, one for all threads before. A buffer
+/* The buffers that CUPTI fills for each client: one per thread from 13.0 on, one for all threads before. A buffer
  * is not returned until all work in it has ended. The shim's own thread returns full, complete
  * buffers. */
-#include "shims/cupti/shim_cupti_buffer.h"
+#include "shims/cupti/shim_cupti_client.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -13,14 +13,11 @@ enum { TICK_NS = 5000000, FAKE_BYTES = 1 << 20 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake;
-static struct buffer *buffers; /* all buffers that the client has handed over */
-static struct slot shared_slot;
-static _Thread_local struct slot *thread_slot;
+static struct buffer *buffers;                  /* all buffers that the clients have handed over */
+static _Thread_local struct slot *thread_slots; /* one for each client */
 static pthread_key_t slot_key;
-static CUpti_BuffersCallbackRequestFunc request_buffer;
-static CUpti_BuffersCallbackCompleteFunc complete_buffer;
-static bool per_thread, per_thread_set, zeroed, worker_started, worker_needed;
-static size_t dropped;
+static bool per_thread, per_thread_set, worker_started, worker_needed;
+static struct CUpti_Subscriber_st *const first = &cupti_clients[0];
 
 /* The callbacks of another client (steal_callbacks_after): they hand out their own memory and do
  * not know our buffers. */
@@ -35,7 +32,7 @@ static void fake_complete(CUcontext ctx, uint32_t stream, uint8_t *buffer, size_
                           size_t valid)
 {
     (void)ctx, (void)stream, (void)valid;
-    if (size == FAKE_BYTES + 0u && request_buffer == fake_request && buffer)
+    if (size == FAKE_BYTES + 0u && first->request == fake_request && buffer)
         free(buffer);
 }
 
@@ -54,24 +51,24 @@ static void steal_if_due(void)
         b->size = b->used = b->held_count = 0;
         b->pending_first = b->pending_end;
     }
-    request_buffer = fake_request;
-    complete_buffer = fake_complete;
+    first->request = fake_request;
+    first->complete = fake_complete;
 }
 
-static struct slot *slot_here(void)
+static struct slot *slot_here(struct CUpti_Subscriber_st *c)
 {
     if (!per_thread)
-        return &shared_slot;
-    if (!thread_slot) {
-        thread_slot = calloc(1, sizeof *thread_slot);
-        pthread_setspecific(slot_key, thread_slot);
+        return &c->shared;
+    if (!thread_slots) {
+        thread_slots = calloc(CLIENTS, sizeof *thread_slots);
+        pthread_setspecific(slot_key, thread_slots);
     }
-    return thread_slot;
+    return thread_slots ? &thread_slots[c - cupti_clients] : NULL;
 }
 
 static void retire(struct buffer *b)
 {
-    dropped += buffer_write_held(b);
+    b->client->dropped += buffer_write_held(b);
     if (b->slot)
         b->slot->current = NULL;
     b->slot = NULL;
@@ -79,14 +76,15 @@ static void retire(struct buffer *b)
     pthread_cond_signal(&wake);
 }
 
-static void thread_gone(void *slot)
+static void thread_gone(void *slots)
 {
-    struct slot *s = slot;
+    struct slot *s = slots;
     pthread_mutex_lock(&lock);
-    if (s->current)
-        retire(s->current);
+    for (int i = 0; i < CLIENTS; i++)
+        if (s[i].current)
+            retire(s[i].current);
     pthread_mutex_unlock(&lock);
-    thread_slot = NULL;
+    thread_slots = NULL;
     free(s);
 }
 
@@ -110,26 +108,37 @@ static void give_back_locked(struct buffer *b)
     returned = b;
 }
 
-/* Requests a buffer for the slot. The client's callback runs on the calling thread, with the lock
- * released meanwhile. */
-static struct buffer *fetch_locked(struct slot *s)
+/* Asks the client for a buffer on the calling thread, with the lock released meanwhile. */
+static void ask_locked(struct CUpti_Subscriber_st *c, uint8_t **data, size_t *size, size_t *max)
+{
+    CUpti_BuffersCallbackRequestFunc request = c->request;
+    second_request request2 = c->request2;
+    struct second_requested info = {sizeof info};
+    bool zeroed = c->zeroed;
+    pthread_mutex_unlock(&lock);
+    if (request2)
+        request2(data, size, max, &info);
+    else if (request)
+        request(data, size, max);
+    if (*data && !zeroed)
+        memset(*data, 0, *size);
+    pthread_mutex_lock(&lock);
+    if (!*data && (request || request2) && cupti_faults()->null_crash)
+        raise(SIGSEGV);
+}
+
+/* Requests a buffer for the client's slot. */
+static struct buffer *fetch_locked(struct CUpti_Subscriber_st *c, struct slot *s)
 {
     steal_if_due();
-    CUpti_BuffersCallbackRequestFunc request = request_buffer;
-    if (!request)
-        return NULL;
     uint8_t *data = NULL;
     size_t size = 0, max = 0;
-    pthread_mutex_unlock(&lock);
-    request(&data, &size, &max);
-    if (data && !zeroed)
-        memset(data, 0, size);
-    pthread_mutex_lock(&lock);
-    if (!data && cupti_faults()->null_crash)
-        raise(SIGSEGV);
+    ask_locked(c, &data, &size, &max);
     struct buffer *b = data && size ? new_locked() : NULL;
     if (!b)
         return NULL;
+    b->client = c;
+    b->thread = (uint64_t)pthread_self();
     b->data = data;
     b->size = size;
     b->max_records = max;
@@ -142,17 +151,12 @@ static struct buffer *fetch_locked(struct slot *s)
     return b;
 }
 
-void buffer_append(const void *record, size_t bytes, const struct timing *t)
+static void append_locked(struct CUpti_Subscriber_st *c, const void *record, size_t bytes,
+                          const struct timing *t)
 {
-    uint32_t kind;
-    memcpy(&kind, record, sizeof kind);
-    size_t stride = cupti_layout()->stride[kind];
-    struct held h = {.bytes = stride, .timed = t != NULL};
-    memcpy(h.record, record, bytes < stride ? bytes : stride);
-    if (t)
-        h.t = *t;
-    pthread_mutex_lock(&lock);
-    struct slot *s = slot_here();
+    struct held h;
+    client_convert(c, record, bytes, t, &h);
+    struct slot *s = slot_here(c);
     double share = cupti_faults()->drop;
     bool switching = cupti_switching();
     if (switching)
@@ -160,23 +164,42 @@ void buffer_append(const void *record, size_t bytes, const struct timing *t)
     bool lost = !s || (switching && !t) ||
                 (share > 0 && (double)(buffer_random() >> 11) / 9007199254740992.0 < share);
     struct buffer *b = lost ? NULL : s->current;
-    if (b && !buffer_has_room(b, stride)) {
+    if (b && !buffer_has_room(b, h.bytes)) {
         retire(b);
         b = NULL;
     }
     if (!lost && !b)
-        b = fetch_locked(s);
-    if (!b || !buffer_has_room(b, stride)) {
-        dropped++;
+        b = fetch_locked(c, s);
+    if (!b || !buffer_has_room(b, h.bytes)) {
+        c->dropped++;
     } else {
         bool disorder = cupti_faults()->disorder;
-        dropped += !(disorder ? buffer_write_disordered(b, &h) : buffer_write(b, &h));
+        c->dropped += !(disorder ? buffer_write_disordered(b, &h) : buffer_write(b, &h));
         buffer_settle(b, vg_now_ns(), false);
         if (!worker_needed && b->pending_first < b->pending_end) {
             worker_needed = true;
             pthread_cond_signal(&wake);
         }
     }
+}
+
+void buffer_append(const void *record, size_t bytes, const struct timing *t)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < CLIENTS; i++)
+        if (client_takes(&cupti_clients[i], record))
+            append_locked(&cupti_clients[i], record, bytes, t);
+    pthread_mutex_unlock(&lock);
+}
+
+void buffer_append_to(CUpti_SubscriberHandle client, const void *record, size_t bytes)
+{
+    if (!client) {
+        buffer_append(record, bytes, NULL);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    append_locked(client, record, bytes, NULL);
     pthread_mutex_unlock(&lock);
 }
 
@@ -191,7 +214,7 @@ static struct buffer *take_locked(bool partial, bool forced)
             continue;
         if (b->slot && b->used == 0 && b->held_count == 0)
             continue;
-        dropped += buffer_write_held(b);
+        b->client->dropped += buffer_write_held(b);
         buffer_settle(b, now, true);
         if (b->pending_first < b->pending_end && !forced)
             continue;
@@ -209,16 +232,28 @@ static void nap(int64_t ns)
     nanosleep(&t, NULL);
 }
 
+static void hand_back(struct CUpti_Subscriber_st *c, const struct buffer *b,
+                      CUpti_BuffersCallbackCompleteFunc complete, second_complete complete2)
+{
+    struct second_completed info = {sizeof info, b->thread, c->own_records ? c->layouts : NULL,
+                                    c->own_records ? KINDS : 0};
+    if (complete2)
+        complete2(b->data, b->size, b->used, &info);
+    else if (complete)
+        complete(NULL, 0, b->data, b->size, b->used);
+}
+
 static void deliver_locked(bool partial, bool forced)
 {
     struct buffer *b;
     while ((b = take_locked(partial, forced)) != NULL) {
-        CUpti_BuffersCallbackCompleteFunc complete = complete_buffer;
+        struct CUpti_Subscriber_st *c = b->client;
+        CUpti_BuffersCallbackCompleteFunc complete = c->complete;
+        second_complete complete2 = c->complete2;
         pthread_mutex_unlock(&lock);
         if (!partial)
             nap(cupti_faults()->slow_return_ns);
-        if (complete)
-            complete(NULL, 0, b->data, b->size, b->used);
+        hand_back(c, b, complete, complete2);
         pthread_mutex_lock(&lock);
         give_back_locked(b);
     }
@@ -285,18 +320,60 @@ static void start_worker(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+static void start_locked(void)
+{
+    if (worker_started)
+        return;
+    worker_started = true;
+    if (!per_thread_set)
+        per_thread = cupti_layout()->api_version >= 130000;
+    start_worker();
+}
+
+void buffers_start(void)
+{
+    pthread_mutex_lock(&lock);
+    start_locked();
+    pthread_mutex_unlock(&lock);
+}
+
 void buffers_register(CUpti_BuffersCallbackRequestFunc request,
                       CUpti_BuffersCallbackCompleteFunc complete)
 {
     pthread_mutex_lock(&lock);
-    if (!worker_started) {
-        worker_started = true;
-        if (!per_thread_set)
-            per_thread = cupti_layout()->api_version >= 130000;
-        start_worker();
+    start_locked();
+    first->request = request;
+    first->complete = complete;
+    pthread_mutex_unlock(&lock);
+}
+
+/* A subscriber leaves: what it did not flush is lost, and its buffers are never returned. */
+void client_leave(struct CUpti_Subscriber_st *c)
+{
+    pthread_mutex_lock(&lock);
+    c->request2 = NULL;
+    c->complete2 = NULL;
+    for (struct buffer **at = &buffers; *at;) {
+        struct buffer *b = *at;
+        if (b->client != c) {
+            at = &b->next;
+            continue;
+        }
+        if (b->slot)
+            b->slot->current = NULL;
+        *at = b->next;
+        give_back_locked(b);
     }
-    request_buffer = request;
-    complete_buffer = complete;
+    pthread_mutex_unlock(&lock);
+}
+
+void buffers_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void buffers_unlock(void)
+{
     pthread_mutex_unlock(&lock);
 }
 
@@ -311,16 +388,11 @@ bool buffers_are_per_thread(void)
     return per_thread_set ? per_thread : cupti_layout()->api_version >= 130000;
 }
 
-void buffers_zeroed(bool on)
-{
-    zeroed = on;
-}
-
-size_t buffers_dropped(void)
+size_t buffers_dropped(CUpti_SubscriberHandle client)
 {
     pthread_mutex_lock(&lock);
-    size_t n = dropped;
-    dropped = 0;
+    size_t n = client->dropped;
+    client->dropped = 0;
     pthread_mutex_unlock(&lock);
     return n;
 }

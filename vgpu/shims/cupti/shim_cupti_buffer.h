@@ -10,16 +10,19 @@ enum { HELD = 4 };
 struct pending {
     size_t offset;
     struct timing t;
+    bool written; /* its times */
 };
 
 struct held {
-    uint8_t record[256];
+    uint8_t record[512];
     size_t bytes;
     struct timing t;
     bool timed;
 };
 
 struct buffer {
+    CUpti_SubscriberHandle client;
+    uint64_t thread; /* that asked for it */
     uint8_t *data;
     size_t size, used, records, max_records;
     struct pending *pending; /* records without times yet, in the order of submission */

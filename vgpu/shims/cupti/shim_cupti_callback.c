@@ -1,26 +1,13 @@
-/* The callback interface (one subscriber), external correlation ids, names of calls and results,
+/* The callback interface, external correlation ids, names of calls and results,
  * and the ids of contexts, devices and streams. */
 #include "core/core_graph.h"
-#include "shims/cupti/shim_cupti.h"
+#include "shims/cupti/shim_cupti_client.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CBIDS = 1024, DOMAINS = 8, DEPTH = 16, EXTERNAL_KINDS = 8 };
-
-struct CUpti_Subscriber_st {
-    _Atomic(CUpti_CallbackFunc) call;
-    _Atomic(void *) user;
-};
-static struct CUpti_Subscriber_st subscriber;
-
-bool cupti_subscribed(void)
-{
-    return subscriber.call != NULL;
-}
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uint8_t on[DOMAINS][CBIDS];
+enum { DEPTH = 16, EXTERNAL_KINDS = 8 };
 
 /* Names of calls by their callback id, generated from the vendor's headers at build time. */
 static const char *const runtime_names[CBIDS] = {
@@ -34,94 +21,50 @@ struct externals {
     uint64_t id[EXTERNAL_KINDS][DEPTH];
     int depth[EXTERNAL_KINDS];
 };
-static _Thread_local struct externals externals;
-static _Thread_local uint64_t correlation_data[DEPTH];
+static _Thread_local struct externals externals[CLIENTS];
+static _Thread_local uint64_t correlation_data[CLIENTS][DEPTH];
 static _Thread_local int nested;
 
-CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc call, void *user)
+static bool is_subscriber(CUpti_SubscriberHandle s)
 {
-    if (!out || !call)
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    if (vg_start() != VG_OK)
-        return CUPTI_ERROR_UNKNOWN;
-    pthread_mutex_lock(&lock);
-    bool busy = subscriber.call || cupti_faults()->busy_subscriber;
-    if (!busy) {
-        subscriber.user = user;
-        subscriber.call = call;
-        *out = &subscriber;
-    }
-    pthread_mutex_unlock(&lock);
-    if (!busy)
-        cupti_listen();
-    return busy ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
-}
-
-/* cuptiSubscribe with a version struct. If another tool has subscribed, it also returns that tool's
- * name. */
-CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *out, CUpti_CallbackFunc call, void *user,
-                              CUpti_SubscriberParams *p)
-{
-    if (cupti_layout()->api_version < 130000) /* exists since 13.0 */
-        return CUPTI_ERROR_NOT_SUPPORTED;
-    if (p && p->structSize == 0)
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    CUptiResult rc = cuptiSubscribe(out, call, user);
-    if (rc == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && p && p->oldSubscriberName &&
-        p->oldSubscriberSize > 0)
-        snprintf(p->oldSubscriberName, p->oldSubscriberSize, "CUPTI for another tool");
-    return rc;
-}
-
-CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle s)
-{
-    if (s != &subscriber)
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    pthread_mutex_lock(&lock);
-    subscriber.call = NULL;
-    memset((void *)on, 0, sizeof on);
-    pthread_mutex_unlock(&lock);
-    return CUPTI_SUCCESS;
-}
-
-void callbacks_end(void)
-{
-    if (subscriber.call)
-        cuptiUnsubscribe(&subscriber);
+    for (int i = 0; i < CLIENTS; i++)
+        if (s == &cupti_clients[i])
+            return s->call != NULL;
+    return false;
 }
 
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle s,
                                 CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
-    if (s != &subscriber || (unsigned)domain >= DOMAINS || cbid >= CBIDS)
+    if (!is_subscriber(s) || (unsigned)domain >= DOMAINS || cbid >= CBIDS)
         return CUPTI_ERROR_INVALID_PARAMETER;
-    on[domain][cbid] = enable != 0;
+    s->on[domain][cbid] = enable != 0;
     return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle s,
                               CUpti_CallbackDomain domain)
 {
-    if (s != &subscriber || (unsigned)domain >= DOMAINS)
+    if (!is_subscriber(s) || (unsigned)domain >= DOMAINS)
         return CUPTI_ERROR_INVALID_PARAMETER;
-    memset((void *)on[domain], enable != 0, CBIDS);
+    memset((void *)s->on[domain], enable != 0, CBIDS);
     return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle s)
 {
-    if (s != &subscriber)
+    if (!is_subscriber(s))
         return CUPTI_ERROR_INVALID_PARAMETER;
-    memset((void *)on, enable != 0, sizeof on);
+    memset((void *)s->on, enable != 0, sizeof s->on);
     return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle s,
                                   CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
-    if (!enable || s != &subscriber || (unsigned)domain >= DOMAINS || cbid >= CBIDS)
+    if (!enable || !is_subscriber(s) || (unsigned)domain >= DOMAINS || cbid >= CBIDS)
         return CUPTI_ERROR_INVALID_PARAMETER;
-    *enable = on[domain][cbid];
+    *enable = s->on[domain][cbid];
     return CUPTI_SUCCESS;
 }
 
@@ -136,39 +79,43 @@ CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, con
     return CUPTI_SUCCESS;
 }
 
-static void tell(struct vg_api *api, CUpti_ApiCallbackSite site, uint64_t *data)
+static void tell(struct vg_api *api, CUpti_ApiCallbackSite site, int level)
 {
-    CUpti_CallbackFunc call = subscriber.call;
     CUpti_CallbackDomain domain =
         api->driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
-    if (!call || api->cbid >= CBIDS || !on[domain][api->cbid])
-        return;
     const struct vg_device *d = &vg_core.device[vg_current_device()];
-    CUpti_CallbackData info = {.callbackSite = site,
-                               .functionName =
-                                   (api->driver ? driver_names : runtime_names)[api->cbid],
-                               .functionReturnValue = &api->result,
-                               .symbolName = api->symbol,
-                               .context = (CUcontext)d,
-                               .contextUid = d->context_id,
-                               .correlationData = data,
-                               .correlationId = api->correlation};
-    call(subscriber.user, domain, api->cbid, &info);
+    for (int i = 0; i < CLIENTS && api->cbid < CBIDS; i++) {
+        struct CUpti_Subscriber_st *c = &cupti_clients[i];
+        CUpti_CallbackFunc call = c->call;
+        if (!call || !c->on[domain][api->cbid])
+            continue;
+        CUpti_CallbackData info = {.callbackSite = site,
+                                   .functionName =
+                                       (api->driver ? driver_names : runtime_names)[api->cbid],
+                                   .functionReturnValue = &api->result,
+                                   .symbolName = api->symbol,
+                                   .context = (CUcontext)d,
+                                   .contextUid = d->context_id,
+                                   .correlationData = &correlation_data[i][level],
+                                   .correlationId = api->correlation};
+        call(c->user, domain, api->cbid, &info);
+    }
 }
 
-static void emit_external(const struct vg_api *api)
+static void emit_external(struct CUpti_Subscriber_st *c, const struct vg_api *api)
 {
+    const struct externals *e = &externals[c - cupti_clients];
     for (int k = 0; k < EXTERNAL_KINDS; k++) {
-        int depth = externals.depth[k];
+        int depth = e->depth[k];
         if (depth == 0)
             continue;
         CUpti_ActivityExternalCorrelation a;
         memset(&a, 0, sizeof a);
         a.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
         a.externalKind = (CUpti_ExternalCorrelationKind)k;
-        a.externalId = externals.id[k][depth - 1];
+        a.externalId = e->id[k][depth - 1];
         a.correlationId = api->correlation;
-        buffer_append(&a, sizeof a, NULL);
+        buffer_append_to(c, &a, sizeof a);
     }
 }
 
@@ -176,38 +123,56 @@ void callbacks_enter(struct vg_api *api)
 {
     int level = nested < DEPTH ? nested : DEPTH - 1;
     nested++;
-    correlation_data[level] = 0;
-    tell(api, CUPTI_API_ENTER, &correlation_data[level]);
-    if (cupti_kind_on(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION))
-        emit_external(api);
+    for (int i = 0; i < CLIENTS; i++)
+        correlation_data[i][level] = 0;
+    tell(api, CUPTI_API_ENTER, level);
+    for (int i = 0; i < CLIENTS; i++)
+        if (client_kind_on(&cupti_clients[i], CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION))
+            emit_external(&cupti_clients[i], api);
 }
 
 void callbacks_exit(struct vg_api *api)
 {
     if (nested > 0)
         nested--;
-    tell(api, CUPTI_API_EXIT, &correlation_data[nested < DEPTH ? nested : DEPTH - 1]);
+    tell(api, CUPTI_API_EXIT, nested < DEPTH ? nested : DEPTH - 1);
+}
+
+CUptiResult client_push(const struct CUpti_Subscriber_st *c, CUpti_ExternalCorrelationKind kind,
+                        uint64_t id)
+{
+    struct externals *e = &externals[c - cupti_clients];
+    if ((unsigned)kind >= EXTERNAL_KINDS || e->depth[kind] == DEPTH)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    e->id[kind][e->depth[kind]++] = id;
+    return CUPTI_SUCCESS;
+}
+
+CUptiResult client_pop(const struct CUpti_Subscriber_st *c, CUpti_ExternalCorrelationKind kind,
+                       uint64_t *last)
+{
+    struct externals *e = &externals[c - cupti_clients];
+    if ((unsigned)kind >= EXTERNAL_KINDS)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (e->depth[kind] == 0)
+        return CUPTI_ERROR_QUEUE_EMPTY;
+    uint64_t id = e->id[kind][--e->depth[kind]];
+    if (last)
+        *last = id;
+    return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id)
 {
-    if ((unsigned)kind >= EXTERNAL_KINDS || externals.depth[kind] == DEPTH)
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    externals.id[kind][externals.depth[kind]++] = id;
-    return CUPTI_SUCCESS;
+    CUptiResult rc = cupti_first();
+    return rc == CUPTI_SUCCESS ? client_push(&cupti_clients[0], kind, id) : rc;
 }
 
 CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
                                                   uint64_t *last)
 {
-    if ((unsigned)kind >= EXTERNAL_KINDS)
-        return CUPTI_ERROR_INVALID_PARAMETER;
-    if (externals.depth[kind] == 0)
-        return CUPTI_ERROR_QUEUE_EMPTY;
-    uint64_t id = externals.id[kind][--externals.depth[kind]];
-    if (last)
-        *last = id;
-    return CUPTI_SUCCESS;
+    CUptiResult rc = cupti_first();
+    return rc == CUPTI_SUCCESS ? client_pop(&cupti_clients[0], kind, last) : rc;
 }
 
 CUptiResult cuptiGetVersion(uint32_t *version)
@@ -228,6 +193,8 @@ static const struct {
     {CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT, "CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT",
      "The parameter is too small."},
     {CUPTI_ERROR_MAX_LIMIT_REACHED, "CUPTI_ERROR_MAX_LIMIT_REACHED", "No more records."},
+    {CUPTI_ERROR_NOT_COMPATIBLE, "CUPTI_ERROR_NOT_COMPATIBLE",
+     "The other activity interface is in use."},
     {CUPTI_ERROR_NOT_INITIALIZED, "CUPTI_ERROR_NOT_INITIALIZED", "CUPTI is not initialized."},
     {CUPTI_ERROR_QUEUE_EMPTY, "CUPTI_ERROR_QUEUE_EMPTY", "The stack is empty."},
     {CUPTI_ERROR_INVALID_KIND, "CUPTI_ERROR_INVALID_KIND", "An invalid activity kind."},

@@ -169,7 +169,8 @@ static void put_graph(const struct vg_record *r)
     buffer_append(&a, sizeof a, TIMING(CUpti_ActivityGraphTrace2, r));
 }
 
-static void put_stream(const struct vg_record *r)
+/* client NULL: for all. */
+static void put_stream_to(CUpti_SubscriberHandle client, const struct vg_record *r)
 {
     CUpti_ActivityStream a;
     memset(&a, 0, sizeof a);
@@ -180,7 +181,12 @@ static void put_stream(const struct vg_record *r)
     a.flag = r->stream.flags & 1 ? CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING
                                  : CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
     a.correlationId = r->correlation;
-    buffer_append(&a, sizeof a, NULL);
+    buffer_append_to(client, &a, sizeof a);
+}
+
+static void put_stream(const struct vg_record *r)
+{
+    put_stream_to(NULL, r);
 }
 
 static void put_overhead(const struct vg_record *r)
@@ -191,7 +197,7 @@ static void put_overhead(const struct vg_record *r)
     a.overheadKind = (CUpti_ActivityOverheadKind)r->overhead.kind;
     a.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
     a.objectId.pt.processId = (uint32_t)getpid();
-    a.objectId.pt.threadId = cupti_thread_id();
+    a.objectId.pt.threadId = cupti_thread_id(false);
     a.start = cupti_stamp(r->start_ns);
     a.end = cupti_stamp(r->end_ns);
     a.correlationId = r->correlation;
@@ -237,7 +243,7 @@ static void put_api(uint32_t kind, uint32_t cbid, const struct vg_api *api, int6
     a.start = cupti_stamp(start_ns);
     a.end = cupti_stamp(end_ns);
     a.processId = (uint32_t)getpid();
-    a.threadId = cupti_thread_id();
+    a.threadId = cupti_thread_id(false);
     a.correlationId = api->correlation;
     a.returnValue = (uint32_t)api->result;
     buffer_append(&a, sizeof a, NULL);
@@ -281,7 +287,7 @@ void cupti_listen(void)
     vg_set_sink(&sink);
 }
 
-static void put_device(const struct vg_device *d)
+static void put_device(CUpti_SubscriberHandle client, const struct vg_device *d)
 {
     const struct vg_profile *p = &d->profile;
     CUpti_ActivityDevice5 a;
@@ -307,10 +313,10 @@ static void put_device(const struct vg_device *d)
     a.name = p->name;
     a.isCudaVisible = 1;
     a.numaId = 0xffffffffu;
-    buffer_append(&a, sizeof a, NULL);
+    buffer_append_to(client, &a, sizeof a);
 }
 
-static void put_context(const struct vg_device *d)
+static void put_context(CUpti_SubscriberHandle client, const struct vg_device *d)
 {
     CUpti_ActivityContext3 a;
     memset(&a, 0, sizeof a);
@@ -320,17 +326,17 @@ static void put_context(const struct vg_device *d)
     a.computeApiKind = CUPTI_ACTIVITY_COMPUTE_API_CUDA;
     a.nullStreamId = 7;
     a.numMultiprocessors = (uint16_t)d->profile.sm_count;
-    buffer_append(&a, sizeof a, NULL);
+    buffer_append_to(client, &a, sizeof a);
 }
 
-void records_of_device(uint32_t kind)
+void records_of_device(CUpti_SubscriberHandle client, uint32_t kind)
 {
     for (int i = 0; i < vg_core.device_count; i++) {
         const struct vg_device *d = &vg_core.device[i];
         if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
-            put_device(d);
+            put_device(client, d);
         else if (kind == CUPTI_ACTIVITY_KIND_CONTEXT)
-            put_context(d);
+            put_context(client, d);
         for (struct vg_stream *s = d->streams; s && kind == CUPTI_ACTIVITY_KIND_STREAM;
              s = s->next) {
             struct vg_record r = {.kind = VG_REC_STREAM,
@@ -338,7 +344,7 @@ void records_of_device(uint32_t kind)
                                   .stream_id = s->id,
                                   .context_id = d->context_id,
                                   .stream = {s->flags, s->priority}};
-            put_stream(&r);
+            put_stream_to(client, &r);
         }
     }
 }

@@ -26,10 +26,12 @@ static void put_times(uint8_t *record, const struct timing *t)
     timed_records++;
     if (limit && timed_records > limit)
         return;
-    memcpy(record + t->start_at, &start, sizeof start);
+    if (t->start_at)
+        memcpy(record + t->start_at, &start, sizeof start);
     /* So that a concurrent reader of shared memory never sees the end before the start. */
     atomic_thread_fence(memory_order_release);
-    memcpy(record + t->end_at, &end, sizeof end);
+    if (t->end_at)
+        memcpy(record + t->end_at, &end, sizeof end);
 }
 
 void buffer_settle(struct buffer *b, int64_t now, bool all)
@@ -39,15 +41,15 @@ void buffer_settle(struct buffer *b, int64_t now, bool all)
         struct pending *p = &b->pending[b->pending_first];
         if (p->t.end_ns > known)
             break;
-        if (p->t.end_at)
+        if (!p->written)
             put_times(b->data + p->offset, &p->t);
         b->pending_first++;
     }
     for (size_t i = b->pending_first; all && i < b->pending_end; i++) {
         struct pending *p = &b->pending[i];
-        if (p->t.end_at && p->t.end_ns <= known) {
+        if (!p->written && p->t.end_ns <= known) {
             put_times(b->data + p->offset, &p->t);
-            p->t.end_at = 0; /* its times are written */
+            p->written = true;
         }
     }
 }
@@ -64,7 +66,7 @@ static bool add_pending(struct buffer *b, size_t offset, const struct timing *t)
         b->pending = grown;
         b->pending_cap = cap;
     }
-    b->pending[b->pending_end++] = (struct pending){offset, *t};
+    b->pending[b->pending_end++] = (struct pending){.offset = offset, .t = *t};
     return true;
 }
 
