@@ -10,6 +10,7 @@ struct vg_function {
     const void *host; /* the address by which the program launches it; NULL: loaded from a module */
     const char *name; /* mangled; must stay valid */
     unsigned smem_static, max_dynamic_smem, registers, max_threads;
+    unsigned ptx_arch, binary_arch; /* compute capability times ten; 0: not known */
     void *module;         /* the driver's module; NULL: registered by the program's binary */
     const void *image;    /* the device code that contains it; NULL: unknown */
     _Atomic bool known;   /* the image has been read */

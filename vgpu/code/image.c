@@ -164,21 +164,44 @@ static int suits(const struct fat_entry *e, int arch)
     return (int)e->arch <= arch ? (int)e->arch : -(int)e->arch;
 }
 
+/* How readily a driver takes an entry for the device: cubins run within one major version, and of
+ * what is left it compiles the newest PTX. 0: it cannot. */
+static int preference(const struct fat_entry *e, int arch)
+{
+    enum { OVER_PTX = 1 << 16 };
+    if ((int)e->arch > arch || (e->kind == FAT_CUBIN && (int)e->arch / 10 != arch / 10))
+        return 0;
+    return (int)e->arch + (e->kind == FAT_CUBIN ? OVER_PTX : 0);
+}
+
+/* CUB chooses its kernels by the architecture that the code was compiled for, not by the device's. */
+static void note_arch(struct vg_function *f, const struct fat_entry *e, int arch, int *best)
+{
+    if (preference(e, arch) <= *best)
+        return;
+    *best = preference(e, arch);
+    f->ptx_arch = e->arch;
+    f->binary_arch = e->kind == FAT_CUBIN ? e->arch : (unsigned)arch;
+}
+
 static bool fat_kernel(const void *image, const char *name, int arch, struct vg_function *f)
 {
     struct fat_walk w = fat_walk(image);
     struct fat_entry e;
     bool found = false, opaque = false;
-    int best = INT_MIN;
+    int best = INT_MIN, taken = 0;
     while (fat_next(&w, &e)) {
         char *data = fat_unpack(&e);
+        bool cubin = data && e.kind == FAT_CUBIN && is_cubin(data), here = false;
         opaque |= !data;
-        if (data && e.kind == FAT_CUBIN && is_cubin(data) && suits(&e, arch) > best &&
-            cubin_kernel(data, name, f)) {
+        if (cubin && suits(&e, arch) > best && cubin_kernel(data, name, f)) {
             best = suits(&e, arch);
-            found = true;
+            here = true;
         }
-        found |= data && e.kind == FAT_PTX && ptx_kernel(data, name);
+        here |= data && e.kind == FAT_PTX && ptx_kernel(data, name);
+        if (here)
+            note_arch(f, &e, arch, &taken);
+        found |= here;
         free(data);
     }
     return found || opaque;

@@ -231,9 +231,9 @@ static int attribute_of(int *value, CUfunction_attribute attribute, const struct
              : attribute == CU_FUNC_ATTRIBUTE_NUM_REGS            ? (int)f->registers
              : attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
                  ? (int)f->max_dynamic_smem
-             : attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION ||
-                     attribute == CU_FUNC_ATTRIBUTE_BINARY_VERSION
-                 ? cc
+             : attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION ? (f->ptx_arch ? (int)f->ptx_arch : cc)
+             : attribute == CU_FUNC_ATTRIBUTE_BINARY_VERSION
+                 ? (f->binary_arch ? (int)f->binary_arch : cc)
                  : 0;
     return CUDA_SUCCESS;
 }

@@ -265,8 +265,8 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *fu
     *out = (struct cudaFuncAttributes){.sharedSizeBytes = f->smem_static,
                                        .maxThreadsPerBlock = (int)f->max_threads,
                                        .numRegs = (int)f->registers,
-                                       .ptxVersion = cc,
-                                       .binaryVersion = cc,
+                                       .ptxVersion = f->ptx_arch ? (int)f->ptx_arch : cc,
+                                       .binaryVersion = f->binary_arch ? (int)f->binary_arch : cc,
                                        .maxDynamicSharedSizeBytes = (int)f->max_dynamic_smem};
     CLOSE(api, cudaSuccess);
 }

@@ -90,6 +90,43 @@ START_TEST(code_for_this_architecture_alone_goes_first)
 }
 END_TEST
 
+/* nvcc -gencode arch=compute_75,code=compute_75 -gencode arch=compute_80,code=compute_80: CUB has
+ * kernels for both, and refuses a device's own number that it was not compiled for. */
+START_TEST(a_kernel_knows_what_it_was_compiled_for)
+{
+    struct entry {
+        uint16_t kind, version;
+        uint32_t header;
+        uint64_t size;
+        uint32_t packed, name, code, arch, unknown[2];
+        uint64_t flags, reserved, unpacked;
+        char text[48];
+    };
+    static const struct {
+        int device;
+        unsigned ptx, binary;
+    } want[] = {{75, 75, 75}, {80, 80, 80}, {90, 80, 90}, {70, 0, 0}};
+    struct {
+        uint32_t magic;
+        uint16_t version, header;
+        uint64_t size;
+        struct entry entry[2];
+    } fat = {
+        0xba55ed50,
+        1,
+        16,
+        2 * sizeof(struct entry),
+        {{FAT_PTX, 1, 64, 48, 0, 0, 0, 75, {0}, 0, 0, 0, ".version 8.0\n.entry k() { ret; }"},
+         {FAT_PTX, 1, 64, 48, 0, 0, 0, 80, {0}, 0, 0, 0, ".version 8.0\n.entry k() { ret; }"}}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        struct vg_function f = {.name = "k"};
+        ck_assert(vg_image_kernel(&fat, "k", want[i].device, &f));
+        ck_assert_uint_eq(f.ptx_arch, want[i].ptx);
+        ck_assert_uint_eq(f.binary_arch, want[i].binary);
+    }
+}
+END_TEST
+
 /* As ptxas -lineinfo leaves it: each line ends with a zero. */
 START_TEST(ptx_is_found_in_a_cubin)
 {
@@ -127,6 +164,7 @@ Suite *test_vgpu_fatbin_suite(void)
     tcase_add_test(c, lz4_is_unpacked);
     tcase_add_test(c, container_is_walked);
     tcase_add_test(c, code_for_this_architecture_alone_goes_first);
+    tcase_add_test(c, a_kernel_knows_what_it_was_compiled_for);
     tcase_add_test(c, ptx_is_found_in_a_cubin);
     suite_add_tcase(s, c);
     return s;
