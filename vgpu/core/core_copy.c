@@ -28,6 +28,8 @@ static bool on_device(enum vg_memory_kind k)
 static int classify(const struct vg_copy *c, struct vg_record *r)
 {
     struct vg_pointer dst = vg_pointer(c->dst), src = vg_pointer(c->src);
+    if (!c->dst || !c->src)
+        return VG_INVALID_VALUE;
     if (c->kind < 0 || c->kind > 4)
         return VG_INVALID_DIRECTION;
     enum vg_copy_kind k = on_device(src.kind) ? (on_device(dst.kind) ? VG_COPY_DTOD : VG_COPY_DTOH)

@@ -122,6 +122,10 @@ START_TEST(small_data_really_moves)
     ck_assert_int_eq(out[31], 31 * 7);
     ck_assert_int_eq(out[32], 0);
     ck_assert_int_eq(cudaMemcpy(in, out, sizeof in, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+    /* what was never allocated is refused, and a program that does not look goes on */
+    ck_assert_int_eq(cudaMemcpy(device, NULL, sizeof in, cudaMemcpyDefault), cudaErrorInvalidValue);
+    ck_assert_int_eq(cudaMemcpy(NULL, in, sizeof in, cudaMemcpyDefault), cudaErrorInvalidValue);
+    ck_assert_int_eq(cudaMemcpy(device, NULL, 0, cudaMemcpyDefault), cudaSuccess);
 }
 END_TEST
 
