@@ -9,6 +9,7 @@ said=$run/said
 home=/root
 [ "$who" = root ] || home=/home/reader
 environment="PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=$home LANG=C.UTF-8 GPUPROF_SETUP=yes GPUPROF_TESTS=${GPUPROF_TESTS:-}"
+[ "${GPUPROF_TESTS:-}" != once ] || environment="$environment CMAKE_FLAGS=-DGPUPROF_TESTS=once"
 
 devices() {
     mount -t tmpfs tmpfs dev && chmod 755 dev && mkdir dev/pts dev/shm &&

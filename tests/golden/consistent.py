@@ -2,8 +2,8 @@
 """One answer, one truth: no two numbers of an answer contradict each other, in its verdict, findings, possible order of
 changes, ranks, critical path, text, page, Markdown and JSON, and no advice that has only an upper bound stands before a larger prediction.
 Asked of the recordings that standins.py writes, of those in real/, and of the recordings in FOLDER that have at most SIZE
-bytes (0: of all; folders in it that hold ranks are asked as one run, too).
-Usage: consistent.py GPUPROF FOLDER SIZE."""
+bytes. With `larger`: of the others in FOLDER alone, and of the folders in it that hold ranks, each as one run.
+Usage: consistent.py GPUPROF FOLDER SIZE [larger]."""
 import glob
 import gzip
 import html
@@ -294,29 +294,35 @@ def asked(gpuprof, paths, page):
     return wrong
 
 
-def recordings(folder, size, own):
-    """Lists of paths, each of which is asked as one."""
+def own_recordings(own):
     found = [os.path.join(own, row[0]) for row in standins.make(own)]
     for packed in sorted(glob.glob(os.path.join(HERE, "real", "*.gpuprof.gz"))):
         path = os.path.join(own, os.path.basename(packed)[:-3])
         with gzip.open(packed) as f, open(path, "wb") as out:
             out.write(f.read())
         found.append(path)
+    return found
+
+
+def others_recordings(folder, size, larger):
+    found = []
     for at, _, names in sorted(os.walk(folder)):
         files = [os.path.join(at, n) for n in sorted(names) if n.endswith(MARKED_KINDS)]
-        found += [f for f in files if not size or os.path.getsize(f) <= size]
-        if any(re.match(r"rank\d+\.", n) for n in names) and not size:
+        found += [f for f in files if (os.path.getsize(f) > size) == larger]
+        if any(re.match(r"rank\d+\.", n) for n in names) and larger:
             found.append(at)
     return found
 
 
 def main():
-    gpuprof, folder, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    gpuprof, folder, size, larger = sys.argv[1], sys.argv[2], int(sys.argv[3]), "larger" in sys.argv[4:]
     if not os.path.isdir(folder):
-        print("left out: no recordings in ../shared/traces")
+        print("left out: no recordings in ../shared/traces" if not larger else "skipped: no recordings in ../shared/traces")
+        if larger:
+            return 77
     answers = bad = 0
     with tempfile.TemporaryDirectory() as own:
-        for path in recordings(folder, size, own):
+        for path in ([] if larger else own_recordings(own)) + others_recordings(folder, size, larger):
             wrong = asked(gpuprof, [path], os.path.join(own, "page.html"))
             answers += wrong is not None
             bad += bool(wrong)

@@ -18,7 +18,7 @@ def run(box):
     rows_file = box.path("truth-rows.json")
     chosen = box.chosen(CASES)
     seconds = 40 if box.virtual else SECONDS_EACH * len(chosen)
-    where = ["--models", box.device.split(":")[1].split(",")[0], "--cases", "pageable,fp32"] if box.virtual else \
+    where = ["--models", box.device.split(":")[1].split(",")[0], "--cases", "pageable"] if box.virtual else \
         ["--device", "auto", "--trainers", "train_conv,train_gpt,train_amp", "--cases", ",".join(chosen)]
     box.run([sys.executable, os.path.join(box.source, "bench", "truth", "truth.py"), box.bin, "--repeats", "2", "--seconds", str(seconds),
              "--state", box.path("truth-state"), "--write", box.path("truth.tsv"), "--json", rows_file, *where],

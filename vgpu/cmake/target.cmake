@@ -1,6 +1,7 @@
 # vgpu_target(TARGET): include root, CUDA's headers, warnings, sanitizers. A parent project sets VGPU_WERROR and
 # VGPU_SANITIZE (for example "thread").
 option(VGPU_WERROR "Warnings are errors" OFF)
+option(VGPU_TESTS "Build the virtual GPU's tests" ON)
 function(vgpu_target target)
     target_include_directories(${target} PRIVATE ${vgpu_SOURCE_DIR} ${vgpu_SOURCE_DIR}/include ${CMAKE_CURRENT_BINARY_DIR})
     target_include_directories(${target} SYSTEM PRIVATE ${VGPU_CUDA_INCLUDES})
