@@ -157,7 +157,7 @@ __attribute__((constructor)) static void agent_load(int argc, char **argv)
     static char dir[sizeof agent.path];
     exec_load();
     const char *from = agent_env("GPUPROF_DIR");
-    if (!from || from[0] != '/' || strlen(from) >= sizeof dir)
+    if (!from || from[0] != '/' || strlen(from) >= sizeof dir || !agent_is_first())
         return;
     struct agent_page *page = page_map();
     if (!page)

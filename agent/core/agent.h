@@ -122,6 +122,9 @@ void agent_stop(void); /* write no new records from now on; those in the spool s
 void agent_stop_asked(void);
 
 void exec_load(void); /* called by the agent's constructor (exec.c) */
+/* False: another copy of the agent comes before this one (two installations, one inside the other).
+ * That one records; this one stays passive (inject.c). */
+bool agent_is_first(void);
 
 /* True if main has ended by pthread_exit and no thread of the program is left. The agent's own
  * thread asks. */

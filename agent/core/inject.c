@@ -9,6 +9,16 @@
 
 AGENT_EXPORT int InitializeInjection(void);
 AGENT_EXPORT const char gpuprof_agent_instance[] = GPUPROF_VERSION;
+extern const char own_instance[sizeof GPUPROF_VERSION]
+    __attribute__((alias("gpuprof_agent_instance"), visibility("hidden")));
+
+/* The loader binds the exported name to the first copy in search order, the hidden one to this
+ * copy. */
+bool agent_is_first(void)
+{
+    const char *volatile first = gpuprof_agent_instance, *volatile own = own_instance;
+    return first == own;
+}
 
 /* Calls the tool that the user had named in CUDA_INJECTION64_PATH, before the agent's own start. */
 static void chain(struct thread *t)
@@ -30,13 +40,6 @@ int InitializeInjection(void)
     struct thread *t = thread_enter();
     if (!t)
         return 1; /* CUDA ignores what this returns */
-    /* Two copies of the agent (an installed one and another) would both use CUPTI: the first one
-     * does. */
-    const void *first = resolve_global("gpuprof_agent_instance");
-    if (first && first != gpuprof_agent_instance) {
-        thread_leave(t);
-        return 1;
-    }
     chain(t);
     int state = cancel_disable();
     instruments_start(t);

@@ -117,6 +117,7 @@ int vendor_load_cupti(struct vendor_cupti *v, char *why, size_t size)
                  "its path.");
         return -1;
     }
+    v->library = handle;
     /* the loader found it by its name alone: the user wants to know its path */
     if (!strchr(v->path, '/'))
         resolve_path("libcupti.so", v->path, sizeof v->path);

@@ -30,6 +30,7 @@
     X(ActivityGetNumDroppedRecords)
 
 struct vendor_cupti {
+    void *library;
     char path[4096];
 #define X(name) __typeof__(&cupti##name) name;
     VENDOR_CUPTI_REQUIRED(X)

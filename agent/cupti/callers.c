@@ -12,6 +12,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/resolve.h"
 #include "agent/core/window.h"
+#include "agent/cupti/second.h"
 #include "agent/python/hook.h"
 #include "wire/spool_format.h"
 
@@ -164,6 +165,8 @@ static int knows_callbacks(struct dl_phdr_info *info, size_t bytes, void *arg)
 static bool may_be_shared(void)
 {
     size_t left = LOOK_BYTES;
+    if (second_used())
+        return false; /* there is room for all */
     return agent_env("GPUPROF_CHAIN_INJECTION") || dl_iterate_phdr(knows_callbacks, &left);
 }
 
@@ -172,7 +175,7 @@ void callers_refresh(struct thread *t)
     unsigned long long n = resolve_loads();
     if (cupti.waiting || n == loads)
         return;
-    if (!window_by_profiler())
+    if (!window_by_profiler() && !second_used())
         cupti_range_release();
     loads = n;
     if (atomic_load(&codes))

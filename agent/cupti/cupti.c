@@ -8,6 +8,7 @@
 #include "agent/core/resolve.h"
 #include "agent/core/window.h"
 #include "agent/cupti/holder.h"
+#include "agent/cupti/second.h"
 
 struct cupti cupti;
 
@@ -90,6 +91,9 @@ static const uint16_t quiet_driver[] = {
 static uint64_t read_timestamp(void)
 {
     uint64_t ns = 0;
+    /* While another tool holds CUPTI, a call of the wrong interface could keep it from its own. */
+    if (cupti.waiting)
+        return 0;
     return cupti.api.GetTimestamp(&ns) == CUPTI_SUCCESS ? ns : 0;
 }
 
@@ -259,6 +263,8 @@ static int begin(struct thread *t)
 {
     size_t one = sizeof(uint8_t);
     uint8_t yes = 1;
+    probe_strides();
+    about_meta_number(t, "cupti_interface", second_used() ? 2 : 1);
     if (cupti.api.ActivitySetAttribute) /* the collector hands buffers back zeroed */
         cupti.api.ActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &one, &yes);
     if (cupti.api.SetThreadIdType)
@@ -288,6 +294,7 @@ void cupti_forget(void)
 {
     atomic_store(&cupti.generation, 0);
     atomic_store(&were_on, false);
+    second_forget();
     cupti.thread = false;
 }
 
@@ -303,8 +310,8 @@ void cupti_start(struct thread *t)
     cupti.api.GetVersion(&cupti.version);
     about_meta_number(t, "cupti_version", cupti.version);
     about_meta(t, "libcupti", cupti.api.path);
-    probe_strides();
-    int held = subscribe(t);
+    second_forget();
+    int held = second_open(&cupti.api, cupti.version) ? 0 : subscribe(t);
     if (held < 0)
         return;
     atomic_store(&cupti.arena, 0);
@@ -328,7 +335,7 @@ void cupti_start(struct thread *t)
 
 void cupti_try_again(struct thread *t)
 {
-    if (cupti_held())
+    if (!second_open(&cupti.api, cupti.version) && cupti_held())
         return;
     about_health(t, SPOOL_INFO, "cupti-free",
                  "The tool that held CUPTI released it: gpuprof records GPU work from here on.", 0);

@@ -2,9 +2,11 @@
  * first. While the agent uses CUPTI, it answers calls that would take CUPTI away from it
  * (cupti_peer.c). All other calls go through to CUPTI. */
 #include <errno.h>
+#include <string.h>
 
 #include "agent/core/cancel.h"
 #include "agent/cupti/cupti.h"
+#include "agent/cupti/second.h"
 #include "agent/libs/preload.h"
 
 #define REAL(FN)                                                                                   \
@@ -17,6 +19,10 @@
         __typeof__(FN) *real_ = REAL(FN);                                                          \
         real_ ? real_(__VA_ARGS__) : CUPTI_ERROR_NOT_INITIALIZED;                                  \
     })
+
+/* A function that gpuprof itself calls: it is the second interface's if that is in use. */
+#define VIA(NAME, ...)                                                                             \
+    (second_used() ? cupti.api.NAME(__VA_ARGS__) : PASS(cupti##NAME, __VA_ARGS__))
 
 static _Atomic(CUpti_SubscriberHandle) subscriber;
 
@@ -66,26 +72,26 @@ static CUptiResult after_enable(CUpti_ActivityKind kind, CUptiResult rc)
 AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind)
 {
     before_enable(kind);
-    return after_enable(kind, PASS(cuptiActivityEnable, kind));
+    return after_enable(kind, VIA(ActivityEnable, kind));
 }
 
 AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 {
     before_enable(kind);
-    return after_enable(kind, PASS(cuptiActivityEnableAndDump, kind));
+    return after_enable(kind, VIA(ActivityEnableAndDump, kind));
 }
 
 AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableContext(CUcontext context,
                                                              CUpti_ActivityKind kind)
 {
     before_enable(kind);
-    return after_enable(kind, PASS(cuptiActivityEnableContext, context, kind));
+    return after_enable(kind, second_used() ? cupti.api.ActivityEnable(kind)
+                                            : PASS(cuptiActivityEnableContext, context, kind));
 }
 
 AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
 {
-    CUptiResult rc =
-        cupti_kind_used((uint32_t)kind) ? CUPTI_SUCCESS : PASS(cuptiActivityDisable, kind);
+    CUptiResult rc = cupti_kind_used((uint32_t)kind) ? CUPTI_SUCCESS : VIA(ActivityDisable, kind);
     peer_disables((uint32_t)kind);
     return rc;
 }
@@ -93,9 +99,9 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
 AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityDisableContext(CUcontext context,
                                                               CUpti_ActivityKind kind)
 {
-    CUptiResult rc = cupti_kind_used((uint32_t)kind)
-                         ? CUPTI_SUCCESS
-                         : PASS(cuptiActivityDisableContext, context, kind);
+    CUptiResult rc = cupti_kind_used((uint32_t)kind) ? CUPTI_SUCCESS
+                     : second_used()                 ? cupti.api.ActivityDisable(kind)
+                                     : PASS(cuptiActivityDisableContext, context, kind);
     peer_disables((uint32_t)kind);
     return rc;
 }
@@ -106,7 +112,7 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext co
                                                                     uint32_t stream,
                                                                     size_t *dropped)
 {
-    CUptiResult rc = PASS(cuptiActivityGetNumDroppedRecords, context, stream, dropped);
+    CUptiResult rc = VIA(ActivityGetNumDroppedRecords, context, stream, dropped);
     if (rc != CUPTI_SUCCESS || !dropped || !cupti_running())
         return rc;
     agent_count(SPOOL_CUPTI_DROPPED, *dropped);
@@ -128,27 +134,50 @@ AGENT_EXPORT CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp)
 {
     CUpti_TimestampCallbackFunc clock = peer_clock();
     if (!clock || !timestamp)
-        return PASS(cuptiGetTimestamp, timestamp);
+        return VIA(GetTimestamp, timestamp);
     *timestamp = clock();
     return CUPTI_SUCCESS;
 }
 
-/* gpuprof's own subscription ends as soon as another client wants to subscribe. */
+/* gpuprof's own subscription ends as soon as another client wants to subscribe, unless there is room for both. */
 AGENT_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *handle,
                                                  CUpti_CallbackFunc callback, void *user)
 {
-    cupti_range_release();
-    CUptiResult rc = PASS(cuptiSubscribe, handle, callback, user);
+    if (!second_used())
+        cupti_range_release();
+    CUptiResult rc = VIA(Subscribe, handle, callback, user);
     if (rc == CUPTI_SUCCESS && handle)
         atomic_store(&subscriber, *handle);
     return rc;
+}
+
+/* A client that wants CUPTI for itself alone would keep gpuprof out, or gpuprof it: it shares CUPTI, where this version can
+ * be shared. */
+static CUptiResult subscribe_shared(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,
+                                    void *user, const CUpti_SubscriberParams *params)
+{
+    struct second_params shared = {.bytes = sizeof shared};
+    if (params && params->structSize)
+        memcpy(&shared, params,
+               params->structSize < sizeof shared ? params->structSize : sizeof shared);
+    shared.bytes = sizeof shared;
+    shared.several = 1;
+    return PASS(cuptiSubscribe_v2, handle, callback, user,
+                (CUpti_SubscriberParams *)(void *)&shared);
 }
 
 AGENT_EXPORT CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *handle,
                                                     CUpti_CallbackFunc callback, void *user,
                                                     CUpti_SubscriberParams *params)
 {
-    cupti_range_release();
+    uint32_t version = 0;
+    bool before = !cupti_registered() && PASS(cuptiGetVersion, &version) == CUPTI_SUCCESS &&
+                  second_wanted(version);
+    if ((second_used() || before) &&
+        subscribe_shared(handle, callback, user, params) == CUPTI_SUCCESS)
+        return CUPTI_SUCCESS;
+    if (!second_used())
+        cupti_range_release();
     CUptiResult rc = PASS(cuptiSubscribe_v2, handle, callback, user, params);
     if (rc == CUPTI_SUCCESS && handle)
         atomic_store(&subscriber, *handle);
