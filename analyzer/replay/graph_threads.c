@@ -186,6 +186,19 @@ static uint32_t put_polls(struct maker *m, uint32_t i, uint32_t end)
     return last;
 }
 
+/* Adds the rest of a wait for the GPU that began before the window: a window from the GPU's first
+ * work to its last often begins when all is launched and the host waits already. Returns the wait's
+ * end, or `from` if the call is no such wait. */
+static int64_t put_open_wait(struct maker *m, uint32_t api, int64_t from)
+{
+    const struct api *c = &m->t->apis[api];
+    if (c->start_ns >= from || c->end_ns <= from || m->first_op[api] != TL_NONE ||
+        query_call_wait(m->t, c) != CALL_AWAITS_GPU)
+        return from;
+    graph_put(m, TASK_WAIT, from, (uint32_t)m->g->streams + c->thread, from, c->end_ns, api);
+    return c->end_ns;
+}
+
 int graph_put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of)
 {
     const struct thread *th = &m->t->threads[thread];
@@ -194,6 +207,8 @@ int graph_put_thread(struct maker *m, uint32_t thread, const uint32_t *event_of)
     m->mark = 0;
     for (uint32_t i = th->first_api; i < th->first_api + th->apis; i++) {
         const struct api *c = &m->t->apis[i];
+        if (c->start_ns < m->g->start_ns)
+            cursor = put_open_wait(m, i, cursor);
         if (c->start_ns < m->g->start_ns || c->start_ns >= m->end_ns || is_aside(c))
             continue;
         if (c->start_ns > cursor && (any || handed_over(m, thread, cursor, c->start_ns) != TL_NONE))

@@ -212,3 +212,22 @@ TEST(a_window_without_steps_carries_predictions)
     ck_assert_int_gt(o->saves_low_ns, 0);
     ck_assert_ptr_nonnull(strstr(text_interval(&words, b.a, o), "1 recorded window replayed"));
 }
+
+/* All is launched while the GPU still works on what came before the recording, and the host waits
+ * before the window begins. This wait follows the GPU, as one that begins in the window does. */
+TEST(a_wait_that_began_before_the_window_follows_the_gpu)
+{
+    static const char *const names[] = {"volta_sgemm_128x64_nn", "softmax", "layer_norm",
+                                        "volta_sgemm_32x128_tn", "gelu"};
+    struct builder b = build_start();
+    for (int i = 0; i < 5; i++)
+        build_kernel(&b, names[i], US(20) * i, MS(30) + MS(4) * i, MS(4));
+    build_sync(&b, MS(1), MS(49) + US(20));
+    build_predict(&b);
+    const struct outcome *o = case_outcome(b.a, "tensor-cores");
+    ck_assert(analysis_of_window(b.a->facts));
+    ck_assert_ptr_null(strstr(b.a->whatif.wider, "no wait of the host"));
+    ck_assert(!o->upper_bound);
+    ck_assert_int_gt(o->saves_mid_ns, MS(2)); /* of 8 */
+    ck_assert_int_gt(o->saves_low_ns, 0);
+}
