@@ -275,6 +275,7 @@ static int fill(struct detected *d, const struct sequence *s, const struct cut *
         d->at[i] = (struct span){s->time[p[i]], s->time[p[i + 1]]};
     d->votes = c->votes;
     d->guessed = c->guessed;
+    d->layers = layers;
     bool sure = cut_hint(c) == HINT_UPDATES; /* work before or behind the loop does not matter */
     d->confidence = fmin(fmin(c->coverage, c->similarity), sure ? c->within : c->whole);
     size_t outer = sure ? 0 : outer_period(s, c, w);

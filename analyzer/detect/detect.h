@@ -15,6 +15,7 @@ struct detected {
     const char *text;  /* for people; NULL = nothing was found */
     const char *doubt; /* for people: why others may be the steps; NULL = no doubt */
     bool guessed;      /* nothing is known but that the segments are alike */
+    bool layers;       /* the segments may be layers: they begin anywhere in one */
 };
 /* Finds steps by repetition. `wanted`: the number of steps if the user gives it, else 0. `guess`:
  * if nothing else is found, accept segments that are only alike. The arena owns the result. Returns

@@ -63,6 +63,7 @@ struct steps {
     size_t detected_count;
     bool on_gpu;          /* lengths are measured on the GPU: from the end of a step's work
                              to the end of the next's */
+    bool layers;          /* they may be the layers of one pass, and begin anywhere in a layer */
     bool batches;         /* the program marked no step: a step lasts from one batch to the next */
     uint32_t main_thread; /* index: the thread of the marks, else the thread that launches most */
     uint32_t process, device; /* indices: the process whose steps these are, and the

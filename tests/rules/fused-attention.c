@@ -106,6 +106,37 @@ static void fill_graph(struct builder *b, int64_t at)
         {case_gemm, US(400)});
 }
 
+/* Layers of one pass, without marks: they are taken for steps that begin where the host pauses, and
+ * that is between a product and its softmax. */
+static const struct advice *unmarked_layers(void)
+{
+    static const struct kernels layer[] = {{norms, US(50)},      {"ampere_sgemm_64x64_nn", US(300)},
+                                           {case_gemm, US(100)}, {masks, US(200)},
+                                           {forward, US(300)},   {copies, US(300)},
+                                           {case_gemm, US(100)}};
+    struct builder b = build_start();
+    int64_t call = MS(1), gpu = call;
+    for (int i = 0; i < 40; i++)
+        for (size_t k = 0; k < sizeof layer / sizeof *layer; k++) {
+            call += layer[k].name == masks ? US(60) : US(8);
+            gpu = gpu > call + US(8) ? gpu : call + US(8);
+            build_kernel(&b, layer[k].name, call, gpu, layer[k].ns);
+            gpu += layer[k].ns;
+        }
+    build_kernel(&b, "last", call + US(8), gpu, US(10));
+    return build_analyze(&b);
+}
+
+TEST(layers_begin_anywhere_in_an_attention)
+{
+    const struct advice *a = unmarked_layers();
+    const struct step *s = &a->facts->steps.at[20];
+    ck_assert(a->facts->steps.layers);
+    ck_assert_str_eq(tl_text(a->facts->tl, a->facts->tl->ops[s->first_op].name),
+                     "vectorized_elementwise_kernel<4, masked_fill_kernel>");
+    ck_assert_ptr_nonnull(strstr(case_outcome(a, "fused-attention")->summary, "written out"));
+}
+
 TEST(test_fused_attention)
 {
     /* mask and softmax go, the products take a quarter at best */

@@ -215,6 +215,7 @@ static int steps_from_detection(struct facts *f, const struct detected *d)
     s->source_text = d->text;
     s->doubt = d->doubt;
     s->confidence = d->confidence;
+    s->layers = d->layers;
     return 0;
 }
 

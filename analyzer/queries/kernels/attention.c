@@ -72,14 +72,20 @@ static bool beside(const struct op *o)
     return o->kind != OP_KERNEL || does[o->class.family];
 }
 
+/* True if two neighbouring operations belong to one pass. Layers that were taken for steps begin
+ * anywhere in a layer, also between a product and its softmax. */
+static bool together(const struct facts *f, uint32_t a, uint32_t b)
+{
+    return f->steps.op_step[a] == f->steps.op_step[b] || (f->steps.layers && query_used(f, b));
+}
+
 /* The next product after `op` in one direction, or TL_NONE. Appends the operations on scores
  * between them to `row`. */
 static uint32_t next_product(const struct facts *f, const uint32_t *neighbours, uint32_t op,
                              uint32_t *row, size_t *n)
 {
     uint32_t i = neighbours[op];
-    for (int k = 0; k <= FAR && i != TL_NONE && f->steps.op_step[i] == f->steps.op_step[op];
-         k++, i = neighbours[i]) {
+    for (int k = 0; k <= FAR && i != TL_NONE && together(f, op, i); k++, i = neighbours[i]) {
         const struct op *o = &f->tl->ops[i];
         if (product(o))
             return by_vector(f, o) ? TL_NONE : i;
