@@ -8,6 +8,12 @@ static void fill_few_casts(struct builder *b, int64_t at)
     many(b, cast, at, 3, US(100));
 }
 
+/* Weights of many values, unpacked into the wrong type. */
+static void fill_long_casts(struct builder *b, int64_t at)
+{
+    many(b, cast, at, 3, US(500));
+}
+
 static int64_t cast_ns, other_ns; /* of 40 casts each */
 
 static void fill_two_kinds(struct builder *b, int64_t at)
@@ -34,5 +40,6 @@ TEST(test_casts)
 {
     case_first(case_advice(fill_casts), "type-casts", US(500));
     case_verdict(case_advice(fill_few_casts), "type-casts", RULE_SILENT);
+    case_first(case_advice(fill_long_casts), "type-casts", US(1500));
     case_cannot_tell(fill_casts, "copies,api,ranges", "type-casts");
 }

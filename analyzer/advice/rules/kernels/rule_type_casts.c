@@ -41,7 +41,8 @@ static void check_type_casts(const struct facts *f, struct arena *arena, struct 
     struct query_ops ops = query_ops(f, is_cast);
     int64_t cost = per_step(f, ops.busy_ns + ops.idle_ns), count = each_step(f, ops.count);
     o->why = arena_printf(arena, "%lld casts and %.3f ms per step", (long long)count, ms(cost));
-    if (count < RULES_MANY_OPS || cost * QUERY_WORTH < f->step_ns)
+    bool long_ones = cost * QUERY_SOME >= f->step_ns;
+    if ((count < RULES_MANY_OPS && !long_ones) || cost * QUERY_WORTH < f->step_ns)
         return;
     const char *rows = "SELECT * FROM kernel_time WHERE name LIKE '%cast%' OR name LIKE '%copy%' "
                        "OR name LIKE '%convertTensor%'";
@@ -67,7 +68,8 @@ const struct rule rule_type_casts = {
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_type_casts,
     .cheaper = true,
-    .looks_for = "Dozens of kernels per step that only convert types.",
+    .looks_for = "Dozens of kernels per step that only convert types, or a few that take a tenth of "
+                 "the step.",
     .doc = "Mixed precision computes with 16-bit copies of FP32 weights. If the program casts "
            "tensor by tensor in every step, or for every use, each cast costs a small kernel. An "
            "update that writes both the FP32 weight and its 16-bit copy costs only two bytes per "
