@@ -123,18 +123,19 @@ def of_h200(path):
 
 
 def of_table(path, source, device, engine, view):
-    """Reads tables that write `predicted` as "58.3 (41.9 to 62.0)"."""
+    """Reads tables that write `predicted` as "58.3 (41.9 to 62.0)", or as "not advised"."""
     with open(path, encoding="utf-8") as f:
         head, *lines = [line.rstrip("\n").split("\t") for line in f]
     for cells in lines:
         c = dict(zip(head, cells))
         said = re.match(SPAN, c.get("predicted %") or c.get("predicted") or "")
         got = re.match(r"(-?[\d.]+)(?: \((-?[\d.]+) to (-?[\d.]+)\))?$", c.get("measured %") or c.get("measured") or "")
-        if said and got:
+        if (said or c.get("predicted %") == "not advised") and got:
             change = c["change"]
             yield row(source, c.get("device", device), c.get("pair") or c.get("program") or change, change, kind(change),
                       c.get("step before, ms") or c.get("step before, ms: from the rows"),
-                      [float(x) for x in said.groups()], [float(x) if x else "" for x in got.groups()], engine,
+                      [float(x) for x in said.groups()] if said else None,
+                      [float(x) if x else "" for x in got.groups()], c.get("engine") or engine,
                       "the pair" if "not blind" in c.get("result", "") else view)
 
 
