@@ -86,6 +86,7 @@ drawn: all
 	    --write docs/accuracy/drawn.tsv $(TRUTH)
 
 # Predictions for real cards beside what was measured there: docs/ledger.tsv, by kind of change docs/accuracy/intervals.tsv,
+# where none of a kind, a source or a program was in view docs/accuracy/left_out.tsv,
 # and which recordings carry none docs/accuracy/coverage.tsv.
 ledger: all
 	@bench/truth/ledger.py $(BUILD)/bin/gpuprof $(or $(TRACES),../shared/traces)/pairs --write docs/ledger.tsv docs/accuracy/intervals.tsv

@@ -13,8 +13,8 @@ narrowest, and only on it their low ends stay above zero.
 The engine widens its intervals by the table (analyzer/advice/limits.def). The table is made of intervals before that widening,
 `replayed`, so nothing is widened twice; `told` is what a user is told; for rows of old engines it is what today's engine would tell.
 An interval holds if the measured median lies in it, and meets the runs if some of them lie in it.
-Usage: ledger.py GPUPROF FOLDER --write docs/ledger.tsv docs/accuracy/intervals.tsv
-       ledger.py --check docs/ledger.tsv docs/accuracy/intervals.tsv: does the table follow from the rows, and the engine from the table?"""
+Usage: ledger.py GPUPROF FOLDER --write docs/ledger.tsv docs/accuracy/intervals.tsv (and left_out.tsv beside it)
+       ledger.py --check docs/ledger.tsv docs/accuracy/intervals.tsv: do the tables follow from the rows, and the engine from the table?"""
 import hashlib
 import json
 import math
@@ -214,6 +214,25 @@ def intervals(rows):
                *(f"{sum(width(x, fit(rows, what, s)[0], s) for x in halves[1]) / max(len(halves[1]), 1):.1f}" for s in SCALES))
 
 
+def left_out(rows):
+    """What all rows but some would tell of these: does the widening hold for kinds, cards and programs that no fit has seen?"""
+    said = [x for x in rows if x[6] != ""]
+    yield "left out, and told by the others", "predictions", "wider by", "hold"
+
+    def told(of):
+        by = quantile([miss(x) for x in said if x not in of])
+        return by, sum(held(wider(*(float(c) for c in x[6:9]), by), float(x[11])) == "hit" for x in of)
+
+    for at in (4, 0):
+        for what in dict.fromkeys(x[at] for x in said):
+            of = [x for x in said if x[at] == what]
+            by, hold = told(of)
+            yield what, len(of), f"{by:.3f}", hold
+    each = [told([x for x in said if x[2] == program]) for program in dict.fromkeys(x[2] for x in said)]
+    bys = [by for by, _ in each]
+    yield "each program, one after the other", len(said), f"{min(bys):.3f} to {max(bys):.3f}", sum(hold for _, hold in each)
+
+
 def write(path, lines):
     with open(path, "w", encoding="utf-8") as f:
         f.writelines("\t".join(str(c) for c in line) + "\n" for line in lines)
@@ -224,9 +243,15 @@ def read(path):
         return [tuple(line.rstrip("\n").split("\t")) for line in f]
 
 
+def others_of(table):
+    return os.path.join(os.path.dirname(table), "left_out.tsv")
+
+
 def check(ledger, table):
     """Yields each inconsistency."""
-    rows, lines = read(ledger)[1:], read(table)
+    rows, lines, others = read(ledger)[1:], read(table), others_of(table)
+    if [tuple(str(c) for c in line) for line in left_out(rows)] != read(others):
+        yield f"{others} does not follow from {ledger}: make ledger"
     if [tuple(str(c) for c in line) for line in intervals(rows)] != lines:
         yield f"{table} does not follow from {ledger}: make ledger"
     for what, *cells in lines[1:]:
@@ -253,6 +278,7 @@ def main():
             *of_pairs(gpuprof, folder)]
     write(ledger, [COLUMNS, *rows])
     write(table, intervals(rows))
+    write(others_of(table), left_out(rows))
     said = [x for x in rows if x[6] != ""]
     print(f"{len(rows)} rows; {sum(x[14] == 'hit' for x in said)} of {len(said)} intervals hold as replayed, "
           f"{sum(x[15] == 'hit' for x in said)} as told; {sum(meets(x, 9) for x in said)} meet the runs; "
