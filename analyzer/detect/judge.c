@@ -15,6 +15,14 @@ static bool moves_only(const struct cut *c)
     return c->computing < DETECT_HALF;
 }
 
+/* True if all that the GPU ran recurs alike, in segments longer than a layer. Then a first segment
+ * that takes most of the time is a slow first pass. */
+static bool all_recurs(const struct cut *c, const struct sequence *s)
+{
+    return c->coverage >= 1 && c->similarity >= 1 && c->whole >= DETECT_NEARLY_ALL &&
+           s->n >= c->k * DETECT_LAYER_LONG;
+}
+
 int judge_steps(struct cut *c, const struct sequence *s, struct scratch *w)
 {
     if (c->coverage < DETECT_HALF || c->similarity < DETECT_ALIKE || cut_splits_calls(s, c->token))
@@ -24,7 +32,7 @@ int judge_steps(struct cut *c, const struct sequence *s, struct scratch *w)
     /* A long warm-up takes most of the time; the steps after it, each with a batch, do most of the
      * work. */
     bool fills = cut_fills_recording(s, c->token, w->v) ||
-                 (cut_hint(c) >= HINT_COPIES && c->steady >= DETECT_WORK);
+                 (cut_hint(c) >= HINT_COPIES && c->steady >= DETECT_WORK) || all_recurs(c, s);
     if (!fills || layers_once(c) || moves_only(c))
         return 0;
     if (cut_hint(c) == HINT_UPDATES)
