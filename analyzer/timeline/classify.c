@@ -62,6 +62,8 @@ static const struct name_rule family_rules[] = {
     {"update_param|updateParam|UpdateParam|weight_update|weightUpdate|WeightUpdate", NULL,
      FAMILY_OPTIMIZER},
     {"gradient_descent|gradientDescent|GradientDescent", NULL, FAMILY_OPTIMIZER},
+    /* cuDNN rounds operands to TF32 for its kernels: the program converts nothing */
+    {"convertTensor_kernel<float, float|convertTensor_kernelIff", NULL, FAMILY_UNKNOWN},
     {"convertTensor_kernel|bfloat16_copy|float16_copy|converting_copy|cast_kernel|CastKernel", NULL,
      FAMILY_CAST},
     {"unrolled_elementwise_kernel", "direct_copy_kernel|copy_kernel", FAMILY_CAST},

@@ -136,7 +136,9 @@ static const struct {
      SPOOL_DT_F32, SPOOL_LAYOUT_UNKNOWN, 0},
     {"batched_transpose_16x32_dword", FAMILY_LAYOUT, TRI_NO, 0, 0, 0},
     {"void cudnn::ops::convertTensor_kernel<float, float, float, (cudnnKernelDataType_t)2>(float)",
-     FAMILY_CAST, TRI_NO, SPOOL_DT_F32, 0, 0},
+     FAMILY_UNKNOWN, TRI_NO, SPOOL_DT_F32, 0, 0},
+    {"void cudnn::ops::convertTensor_kernel<float, __half, float, (cudnnKernelDataType_t)0>(float)",
+     FAMILY_CAST, TRI_NO, SPOOL_DT_F16, 0, 0},
     {"void "
      "at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::"
      "TensorIteratorBase&)"
