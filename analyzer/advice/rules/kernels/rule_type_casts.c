@@ -68,8 +68,9 @@ const struct rule rule_type_casts = {
     .needs = HAVE_KERNELS | HAVE_STEPS,
     .check = check_type_casts,
     .cheaper = true,
-    .looks_for = "Dozens of kernels per step that only convert types, or a few that take a tenth of "
-                 "the step.",
+    .looks_for =
+        "Dozens of kernels per step that only convert types, or a few that take a tenth of "
+        "the step.",
     .doc = "Mixed precision computes with 16-bit copies of FP32 weights. If the program casts "
            "tensor by tensor in every step, or for every use, each cast costs a small kernel. An "
            "update that writes both the FP32 weight and its 16-bit copy costs only two bytes per "
