@@ -254,6 +254,13 @@ static int put_mark(struct joiner *j, uint32_t i)
     return idmap_set(&j->latest, r->event, one ? i : OF_TWO_CONTEXTS);
 }
 
+/* The step that the operation belongs to by the estimate of its launch, or the first. */
+static uint16_t step_of_op(const struct graph *g, uint32_t op)
+{
+    uint32_t step = g->a->steps.op_step[op] - g->first;
+    return step < g->steps ? (uint16_t)step : 0;
+}
+
 /* Connects a task of a stream to the call that issued it and to the event that its stream waits
  * for. */
 static int join_gpu(struct joiner *j, uint32_t i)
@@ -264,7 +271,8 @@ static int join_gpu(struct joiner *j, uint32_t i)
         t->issue = j->api_task[api];
         t->step = j->g->tasks[t->issue].step;
     } else {
-        t->step = 0;
+        bool seen = api != TL_NONE || t->kind == TASK_EV_REC || t->kind == TASK_EV_WAIT;
+        t->step = seen ? 0 : step_of_op(j->g, t->source);
         t->flags |= t->prev == TASK_NONE ? TASK_ROOT : 0;
     }
     if (t->kind == TASK_EV_REC)

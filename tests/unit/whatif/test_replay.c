@@ -188,6 +188,25 @@ TEST(a_thread_that_is_silent_for_steps_ends_none_of_them)
     ck_assert_int_eq(x.r.pace_ns, MS(10));
 }
 
+/* The first kernel of a step is launched by a recorded call, the others by a library that no profiler
+ * sees; then the host waits. */
+static void fill_unseen_launches(struct builder *b, int64_t at)
+{
+    build_kernel(b, "k", at + US(20), at + US(30), MS(1));
+    for (int i = 1; i < 8; i++)
+        build_kernel_of(b, "library", 0, at + US(40) + MS(1) * i, MS(1), 64);
+    build_sync(b, at + US(60), MS(8) + US(20));
+}
+
+TEST(work_without_a_recorded_launch_ends_its_own_step)
+{
+    struct bench x = bench_start(MS(10), fill_unseen_launches);
+    bench_step(&x);
+    for (size_t s = 0; s + 1 < x.g->steps; s++)
+        ck_assert_int_lt(x.r.step_end[s], MS(10) * ((int64_t)s + 1) + US(50));
+    ck_assert_int_le(llabs(x.r.pace_ns - MS(10)), US(50));
+}
+
 /* A kernel of 8 ms that begins one step after its launch. */
 static void fill_behind(struct builder *b, int64_t at)
 {
