@@ -142,8 +142,10 @@ const struct dialect dialect_pytorch = {
                                   "(an environment, a server), a file, a lock or a sleep: begin "
                                   "that earlier, in a thread of its own, while the GPU works",
             [ACTION_FUSE_HOST_UPDATE] =
-                "fused=True where the optimizer is created (Adam, AdamW, SGD, Adagrad): one call "
-                "does the work; for others, torch.compile(optimizer.step)",
+                "{?sparse:dense gradients (sparse=False in the embedding) and a dense optimizer, "
+                "where a batch reads many of the rows: one thread sorts and sums sparse "
+                "ones}{!sparse:fused=True where the optimizer is created (Adam, AdamW, SGD, "
+                "Adagrad): one call does the work; for others, torch.compile(optimizer.step)}",
             [ACTION_COMPILE_TO_GRAPHS] =
                 "{@compile_to_graphs}: CUDA graphs launch the compiled code at once; if shapes or "
                 "host code prevent that, torch._inductor.config.cpp_wrapper = True removes Python "
@@ -157,11 +159,14 @@ const struct dialect dialect_pytorch = {
                 "zero_grad(set_to_none=True))}{?reads:compute on the whole tensor and read the "
                 "result once: x.max(), x.sum(), (a == b).any(1).sum() in place of Python's max(), "
                 "sum(), `in` or `if` of each element; or .tolist() once, before the loop}"
-                "{!fills:{!reads:lists in place of the "
+                "{!fills:{!reads:{?loop:stack what the loop goes over and call each operator once "
+                "for all of it: broadcasting (x[:, None] with y[None]), gather and scatter, a mask "
+                "where lengths differ, torch.vmap; what needs the turn before: torch.compile}"
+                "{!loop:lists in place of the "
                 "loop: torch._foreach_mul_(tensors, x), torch._foreach_add_, torch._foreach_lerp_, "
                 "torch._foreach_norm (an EMA: AveragedModel(model, "
                 "multi_avg_fn=get_ema_multi_avg_fn(0.999)) of torch.optim.swa_utils); of rows and "
-                "elements one operation on the whole tensor}}",
+                "elements one operation on the whole tensor}}}",
             [ACTION_CALL_ONCE] =
                 "{?sequence:give it the whole sequence in one call: PyTorch's recurrent layers "
                 "loop inside}{?in_turn:what does not need the call before (an embedding, the "

@@ -72,8 +72,10 @@ struct remedy_object {
     X(CACHED, "cached")                 /* generate() has a cache of fixed size already */         \
     X(SPREAD, "spread")                 /* the work lies in many places */                         \
     X(COMPUTES, "computes")             /* the line computes, rather than waits */                 \
+    X(SPARSE, "sparse")                 /* the optimizer is one for sparse gradients */            \
     X(FILLS, "fills")                   /* the work writes values into parts of tensors */         \
     X(READS, "reads")                   /* the host reads numbers in between */                    \
+    X(LOOP, "loop")                     /* lines of a loop launch the work, of several kinds */    \
     X(LINES_KNOWN, "lines_known")       /* the lines of the program were recorded */               \
     X(ALSO_READ, "also_read")           /* reading results later helps as well */                  \
     X(OFFLOADED, "offloaded")           /* weights or states live in host memory */                \

@@ -5,7 +5,7 @@
 #include "tests/rules/launch_lines.h"
 #include "tests/rules/stacks.h"
 
-enum { ROWS = 200 };
+enum { ROWS = 200, PAIRS = 40 };
 
 static const char fill[] = "void at::native::vectorized_elementwise_kernel<4, "
                            "at::native::FillFunctor<float>, std::array<char*, 1ul> >(int)";
@@ -139,6 +139,48 @@ TEST(test_reading)
     case_said(o, CONDITION_READS, true);
     ck_assert_msg(strstr(o->summary, "reads a number behind 200 of them"), "%s", o->summary);
     ck_assert_int_gt(o->saves_mid_ns, US(20 * ROWS));
+}
+
+/* Pairs of short products and sums, each from a line of its own, as a loss that goes from pair to
+ * pair; in so many modules by turns. */
+static const struct advice *pairs_from_lines(int modules)
+{
+    struct builder b = build_start();
+    build_meta(&b, "torch.version", "2.14.1");
+    int64_t net = line_in(&b, "net (Linear)", "Net.forward", 3), near[PAIRS], far[PAIRS];
+    for (int i = 0; i < modules; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "layers.%d (Layer)", i);
+        near[i] = line_in(&b, name, "Layer.forward", 17);
+        far[i] = line_in(&b, name, "Layer.forward", 18);
+    }
+    launches_have_lines(&b, MS(100), MS(100 + 10 * CASE_STEPS) - 1);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100 + 10 * i);
+        build_range(&b, "step", at, at + MS(10));
+        build_kernel(&b, case_gemm, at + US(10), at + US(20), MS(4));
+        launch_from(&b, SPOOL_LINE_OWN, net, at);
+        for (int k = 0; k < 2 * PAIRS; k++) {
+            int64_t call = at + US(4100 + 50 * k);
+            build_kernel(&b, k % 2 ? add : case_gemm, call, call + US(10), US(3));
+            launch_from(&b, SPOOL_LINE_OWN, (k % 2 ? far : near)[k / 2 % modules], call - US(1));
+        }
+    }
+    return build_predict(&b);
+}
+
+/* Lines that one module runs again and again are a loop, whatever they launch; those that many modules
+ * run once each are layers. */
+TEST(test_loop_of_lines)
+{
+    const struct outcome *o = case_verdict(pairs_from_lines(1), "piecewise-work", RULE_FIRES);
+    ck_assert_msg(strstr(o->summary, "80 small operations"), "%s", o->summary);
+    ck_assert_msg(strstr(o->summary, "run up to 40 times each"), "%s", o->summary);
+    ck_assert_ptr_nonnull(strstr(o->remedy.object.place, "train.py:1"));
+    case_said(o, CONDITION_LOOP, true);
+    ck_assert_int_gt(o->saves_low_ns, MS(2.5));
+    ck_assert_int_lt(o->saves_high_ns, MS(4.5));
+    case_verdict(pairs_from_lines(PAIRS), "piecewise-work", RULE_SILENT);
 }
 
 TEST(test_others)

@@ -2,6 +2,7 @@
 #include "analyzer/queries/kernels/modules.h"
 
 #include "analyzer/facts/lines.h"
+#include "analyzer/queries/kernels/kinds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,49 +37,19 @@ bool query_in_module(const struct facts *f, const struct query_module *m, uint32
     return strncmp(name, m->name, n) == 0 && (name[n] == '.' || name[n] == ' ');
 }
 
-/* A kernel or another kind of operation, and how many there are, all and in the module. */
-struct kind {
-    uint32_t name, all, inside;
-};
-
-static int by_name(const void *a, const void *b)
-{
-    const struct kind *x = a, *y = b;
-    return (x->name > y->name) - (x->name < y->name);
-}
-
-/* Kinds in the steps that carry lines, sorted by name. Returns their number. */
-static size_t kinds_of(const struct facts *f, const struct query_module *m, struct kind *kinds)
-{
-    size_t n = 0, out = 0;
-    for (uint32_t i = 0; i < f->tl->op_count; i++)
-        if (query_used(f, i) && facts_gpu_lines_sum(f, i))
-            kinds[n++] = (struct kind){f->tl->ops[i].full_name, 1, query_in_module(f, m, i)};
-    if (n)
-        qsort(kinds, n, sizeof *kinds, by_name);
-    for (size_t i = 0; i < n; i++) {
-        if (out && kinds[out - 1].name == kinds[i].name) {
-            kinds[out - 1].all++;
-            kinds[out - 1].inside += kinds[i].inside;
-        } else
-            kinds[out++] = kinds[i];
-    }
-    return out;
-}
-
 const bool *query_module_ops(const struct facts *f, struct arena *arena,
                              const struct query_module *m)
 {
     bool *marks = arena_array(arena, f->tl->op_count + 1, sizeof *marks);
-    struct kind *kinds = arena_array(arena, f->tl->op_count + 1, sizeof *kinds);
-    size_t n = marks && kinds ? kinds_of(f, m, kinds) : 0;
-    for (uint32_t i = 0; marks && i < f->tl->op_count; i++) {
-        if (!query_used(f, i))
-            continue;
-        struct kind want = {f->tl->ops[i].full_name, 0, 0};
-        const struct kind *k = n ? bsearch(&want, kinds, n, sizeof *kinds, by_name) : NULL;
-        marks[i] = facts_gpu_lines_sum(f, i) || !k ? query_in_module(f, m, i)
-                                                   : k->inside * 100 >= k->all * QUERY_ALMOST_PCT;
+    for (uint32_t i = 0; marks && i < f->tl->op_count; i++)
+        marks[i] = query_used(f, i) && query_in_module(f, m, i);
+    struct query_kinds kinds = {0};
+    if (marks)
+        kinds = query_kinds(f, arena, marks);
+    for (uint32_t i = 0; i < f->tl->op_count && kinds.n; i++) {
+        const struct query_kind *k = query_kind_of(f, &kinds, i);
+        if (k && query_used(f, i) && !facts_gpu_lines_sum(f, i))
+            marks[i] = query_kind_is_marked(k);
     }
     return marks;
 }

@@ -3,6 +3,7 @@
 
 #include "analyzer/facts/lines.h"
 #include "analyzer/queries/host.h"
+#include "analyzer/queries/kernels/loops.h"
 #include "analyzer/queries/open.h"
 #include "analyzer/queries/waits.h"
 #include "base/vec.h"
@@ -155,9 +156,9 @@ static void follow_thread(struct pass *p)
 }
 
 /* The line from which most of the marked operations are launched, in steps whose launches carry
- * lines. NULL texts: no line launches QUERY_LINE_SHARE of them. */
+ * lines. NULL texts: no line launches `share` of them. */
 static struct line_found launched_from(const struct facts *f, struct arena *arena,
-                                       const bool *marks)
+                                       const bool *marks, double share)
 {
     const struct timeline *t = f->tl;
     const struct gpu_lines *g = facts_gpu_lines(f);
@@ -177,9 +178,22 @@ static struct line_found launched_from(const struct facts *f, struct arena *aren
         all++;
         best = k < g->count && counts[k] > counts[best] ? k : best;
     }
-    if (all < LINES_LEAST || (double)counts[best] < QUERY_LINE_SHARE * (double)all)
+    if (all < LINES_LEAST || (double)counts[best] < share * (double)all)
         return (struct line_found){NULL, NULL};
     return (struct line_found){g->at[best].place, g->at[best].function};
+}
+
+/* Adds what lines of loops launch, unless runs hold half of that already. */
+static void add_loops(struct pass *p, const struct query_loops *l)
+{
+    int64_t held = 0;
+    for (uint32_t i = 0; l->op_marks && i < p->f->tl->op_count; i++)
+        held += p->marks[i] && l->op_marks[i];
+    if (l->count < QUERY_PIECES_LEAST * (int64_t)p->f->steps.used || held * 2 >= l->count)
+        return;
+    for (uint32_t i = 0; i < p->f->tl->op_count; i++)
+        p->marks[i] |= l->op_marks[i];
+    p->out->visits = l->visits;
 }
 
 struct query_piecewise query_piecewise(const struct facts *f, struct arena *arena)
@@ -191,14 +205,16 @@ struct query_piecewise query_piecewise(const struct facts *f, struct arena *aren
     if (!p.marks || !p.calls || f->tl->thread_count == 0)
         return out;
     follow_thread(&p);
-    if (out.runs) {
+    struct query_loops loops = query_loops(f, arena);
+    add_loops(&p, &loops);
+    if (out.runs || out.visits) {
         out.ops = query_ops_of(f, takes, p.marks);
         out.op_marks = p.marks;
         out.call_marks = p.calls;
         out.answers = p.answers;
         out.idle_ns = query_idle_before(f, p.marks);
         out.fills = p.fills * 100 > out.ops.count * QUERY_ALMOST_PCT;
-        out.line = launched_from(f, arena, p.marks);
+        out.line = launched_from(f, arena, p.marks, out.visits ? 0 : QUERY_LINE_SHARE);
         if (!out.line.place)
             out.line = facts_line_within(f, arena, p.within.at, p.within.n);
     }

@@ -110,6 +110,10 @@ TEST(others)
          "torch._foreach_lerp_, torch._foreach_norm (an EMA: AveragedModel(model, "
          "multi_avg_fn=get_ema_multi_avg_fn(0.999)) of torch.optim.swa_utils); of rows and "
          "elements one operation on the whole tensor"},
+        {{.action = ACTION_DO_AT_ONCE, .conditions[CONDITION_LOOP] = true},
+         "stack what the loop goes over and call each operator once for all of it: broadcasting "
+         "(x[:, None] with y[None]), gather and scatter, a mask where lengths differ, torch.vmap; "
+         "what needs the turn before: torch.compile"},
         {{.action = ACTION_DO_AT_ONCE, .conditions[CONDITION_FILLS] = true},
          "one operation on the whole tensor in place of the loop: a mask from comparisons of index "
          "tensors (torch.arange) and one masked_fill_ or torch.where; keep what is the same in "
