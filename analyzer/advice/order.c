@@ -6,6 +6,7 @@
 #include "analyzer/advice/passes.h"
 #include "analyzer/queries/lines.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,8 +38,8 @@ static int by_worth(const void *a, const void *b)
 {
     const struct outcome *x = *(const struct outcome *const *)a;
     const struct outcome *y = *(const struct outcome *const *)b;
-    if (x->rule->changes_training != y->rule->changes_training)
-        return x->rule->changes_training ? 1 : -1;
+    if (outcome_changes_training(x) != outcome_changes_training(y))
+        return outcome_changes_training(x) ? 1 : -1;
     if (may_be_nothing(x) != may_be_nothing(y))
         return may_be_nothing(x) ? 1 : -1;
     if (rank_value(x) != rank_value(y))
@@ -67,7 +68,7 @@ static void place_bounds(struct advice *a)
         const struct outcome *o = a->ranked[i];
         size_t to = i;
         while (may_be_nothing(o) && to > 0 &&
-               a->ranked[to - 1]->rule->changes_training == o->rule->changes_training &&
+               outcome_changes_training(a->ranked[to - 1]) == outcome_changes_training(o) &&
                a->ranked[to - 1]->saves_mid_ns < o->saves_mid_ns)
             to--;
         move_up(a, i, to);
@@ -89,7 +90,7 @@ static void put_lost_time_first(struct advice *a)
     for (size_t i = 1; i < a->ranked_count; i++) {
         const struct outcome *o = a->ranked[i];
         size_t to = i;
-        while (!o->rule->cheaper && !o->rule->changes_training && to > 0 &&
+        while (!o->rule->cheaper && !outcome_changes_training(o) && to > 0 &&
                a->ranked[to - 1]->rule->cheaper && may_pass(o, a->ranked[to - 1]) &&
                !saves_far_more(a->ranked[to - 1], o))
             to--;
@@ -136,9 +137,27 @@ static void put_cause_first(struct advice *a)
         move_up(a, i, 0);
 }
 
+/* True if `o` says what to do about the time in the cause's lines: it names one of them, or is about
+ * batches as they are. With a GPU also if it is about host work at large, or the lines lack a core. */
+static bool answers_line(const struct facts *f, const struct outcome *o,
+                         const struct query_cause *c)
+{
+    char place[512];
+    bool named = false;
+    for (int line = c->from; line <= c->to && o->remedy.object.place && !named; line++) {
+        snprintf(place, sizeof place, "%.*s:%d", (int)strcspn(c->line->place, ":"), c->line->place,
+                 line);
+        named = strcmp(place, o->remedy.object.place) == 0;
+    }
+    if (named)
+        return true;
+    if (o->rule->about_input)
+        return query_line_of_input(c->line);
+    return !f->on_cpu && (o->rule->host_pace || (o->rule->no_core && c->starved_ns * 2 > c->ns));
+}
+
 /* True if `o` has a remedy for the time that `stand_in` only names, and saves enough of it. For
- * computing both must be about the same kernels. On the CPU, where no wait hides another one, both
- * must be about batches. */
+ * computing both must be about the same kernels. */
 static bool answers(const struct facts *f, const struct outcome *o, const struct outcome *stand_in)
 {
     int pct = stand_in->rule->cheaper ? ADVICE_ANSWER_CHEAPER_PCT : ADVICE_ANSWER_LOST_PCT;
@@ -148,8 +167,8 @@ static bool answers(const struct facts *f, const struct outcome *o, const struct
         return false;
     if (stand_in->rule->cheaper)
         return stand_in->example_count && outcome_is_about(f, o, stand_in->examples[0].op);
-    const struct line *l = f->on_cpu ? query_cause(f).line : NULL;
-    return !f->on_cpu || (l && o->rule->about_input && query_line_of_input(l));
+    struct query_cause c = query_cause(f);
+    return c.line && answers_line(f, o, &c);
 }
 
 /* Suppresses findings that only name a cost if another finding has a remedy for it. */
@@ -174,7 +193,7 @@ static void put_answer_first(struct advice *a)
     for (size_t i = 1; first->remedy.action == ACTION_SHORTEN_LINE && i < a->ranked_count; i++) {
         const struct outcome *o = a->ranked[i];
         const char *place = o->remedy.object.place;
-        if (place && first->remedy.object.place && !o->rule->changes_training &&
+        if (place && first->remedy.object.place && !outcome_changes_training(o) &&
             o->remedy.action != ACTION_SHORTEN_LINE &&
             strcmp(place, first->remedy.object.place) == 0 &&
             o->saves_high_ns * 100 >= first->saves_high_ns * ADVICE_ANSWER_LOST_PCT) {
@@ -244,7 +263,7 @@ struct group_total advice_group(const struct advice *a, bool cheaper)
     struct group_total t = {.findings = 0};
     for (size_t i = 0; i < a->ranked_count; i++) {
         const struct outcome *o = a->ranked[i];
-        if (o->rule->changes_training || o->rule->cheaper != cheaper)
+        if (outcome_changes_training(o) || o->rule->cheaper != cheaper)
             continue;
         t.findings++;
         t.of_run |= o->of_run;

@@ -1,10 +1,11 @@
 /* Fills outcomes: evidence, examples, savings and remedies. See outcome.h. */
 #include "analyzer/advice/outcome.h"
 #include "analyzer/advice/limits.h"
-
 #include "analyzer/advice/rule.h"
 #include "analyzer/queries/lines.h"
 #include "analyzer/queries/query.h"
+
+#include <string.h>
 
 static void add_evidence(struct outcome *o, struct evidence e)
 {
@@ -169,6 +170,11 @@ const char *outcome_place(const struct outcome *o)
     return place || !o->example_count ? place : o->examples[0].caller;
 }
 
+bool outcome_changes_training(const struct outcome *o)
+{
+    return o->rule->changes_training && !o->trains_not;
+}
+
 void outcome_look_at(struct outcome *o, struct arena *arena, const struct query_cause *c)
 {
     const struct line *l = c->line;
@@ -176,5 +182,10 @@ void outcome_look_at(struct outcome *o, struct arena *arena, const struct query_
                             *l->function ? "()" : "");
     o->remedy.action = ACTION_SHORTEN_LINE;
     o->remedy.object.place = l->place;
+    if (query_line_updates(l)) {
+        o->title = "Make the optimizer's step cheaper";
+        o->remedy.action = ACTION_FUSE_HOST_UPDATE;
+        o->remedy.conditions[CONDITION_SPARSE] = strstr(l->called, "Sparse") != NULL;
+    }
     o->remedy.conditions[CONDITION_COMPUTES] = l->does != LINE_SLEEPS && l->does != LINE_DISK;
 }

@@ -84,6 +84,7 @@ struct outcome {
     /* The remedy in each framework's words, written last (advice_speak). NULL: that framework has
      * no words for it. */
     const char *words[FRAMEWORKS];
+    bool trains_not; /* the rule's change would change the training, but nothing is trained here */
     /* Silent now, because nothing is lost by it, but it may save time after other changes. Its edit
      * and remedy are filled in. */
     bool later;
@@ -92,6 +93,8 @@ struct outcome {
     const char *setting;
 };
 
+/* Returns true if the change changes what is learnt: it ranks behind all others. */
+bool outcome_changes_training(const struct outcome *o);
 /* Returns true if the rule cannot tell because it checks GPU work and the program did none: then no
  * way of recording helps (rank.c). */
 bool outcome_wants_gpu(const struct facts *f, const struct outcome *o);

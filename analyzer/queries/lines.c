@@ -1,6 +1,7 @@
 /* Chooses which line of the program a finding names for the time that a step loses. */
 #include "analyzer/queries/lines.h"
 
+#include "analyzer/queries/host.h"
 #include "analyzer/queries/limits.h"
 #include "base/size.h"
 
@@ -87,12 +88,28 @@ const char *query_samples_text(const struct facts *f, struct arena *arena)
     return out ? out : "";
 }
 
-/* True for a call of PyTorch, or of a module of another library (forward() by convention) in which
+/* True for the calls of PyTorch with which a model computes: modules, functions, methods of tensors,
+ * backward passes, steps of optimizers. What else PyTorch does is the program's own work: it makes
+ * modules, copies their state, writes files and logs, checks arguments. */
+static bool computes(const char *call)
+{
+    static const char *const methods[] = {"forward", "__call__", "backward", "step"};
+    static const char *const others[] = {"save", "load"};
+    const char *dot = strrchr(call, '.'), *last = dot ? dot + 1 : call;
+    bool in_class = dot != NULL;
+    size_t n = in_class ? sizeof methods / sizeof *methods : sizeof others / sizeof *others;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(last, in_class ? methods[i] : others[i]) == 0)
+            return in_class;
+    return !in_class || (strncmp(call, "Tensor.", 7) == 0 && strncmp(last, "__", 2) != 0);
+}
+
+/* True for such a call, or one of a module of another library (forward() by convention) in which
  * PyTorch computes. */
 static bool calls_torch(const struct line *l)
 {
     if (strncmp(l->called, "torch.", 6) == 0)
-        return strcmp(l->called, "torch.save") != 0 && strcmp(l->called, "torch.load") != 0;
+        return computes(l->called + 6);
     return str_ends_with(l->called, ".forward") && strncmp(l->innermost, "torch.", 6) == 0;
 }
 
@@ -110,11 +127,18 @@ static bool is_computing(const struct line *l)
             (l->does == LINE_COMPUTES || l->does == LINE_STARVES));
 }
 
-/* Time that the line itself takes. Slow launching is not caused by a line. */
+bool query_line_updates(const struct line *l)
+{
+    return l->part_ns[PART_OPTIMIZER] * 2 > l->ns;
+}
+
+/* Time that the line itself takes. Slow launching is not caused by a line. Without a GPU the step of
+ * an optimizer that takes much of the loop's step is a cause as well. */
 static int64_t own_ns(const struct facts *f, const struct line *l)
 {
     int64_t launching = f->on_cpu ? 0 : l->part_ns[PART_IDLE_LAUNCH];
-    return is_computing(l) ? 0 : l->ns - launching;
+    bool update = f->on_cpu && query_line_updates(l) && l->ns * QUERY_MUCH_UPDATE >= f->step_ns;
+    return is_computing(l) && !update ? 0 : l->ns - launching;
 }
 
 /* True for lines of the same function. In a comprehension or at a file's top level: for the same
@@ -151,21 +175,34 @@ static struct query_cause cause_at(const struct facts *f, const struct line *l)
 /* The line must take 1/QUERY_CAUSE_LINE of the step, or as much of the step without the time
  * in which lines wait for a core (the line's own such time is then left out, too). If cores
  * are scarce, all computing takes longer, so that a line that sleeps would take too small a
- * share of the whole step. */
+ * share of the whole step. An update may be what the model needs, so any other such line is named
+ * before it. */
 struct query_cause query_cause(const struct facts *f)
 {
     const struct lines *all = facts_lines(f, LINES_STEP);
     struct query_cause best = {.line = NULL};
     int64_t rest = f->step_ns;
+    for (size_t i = 0; i < all->count; i++)
+        rest -= all->at[i].does_ns[LINE_STARVES];
     for (size_t i = 0; i < all->count; i++) {
         struct query_cause c = cause_at(f, &all->at[i]);
-        rest -= all->at[i].does_ns[LINE_STARVES];
-        if (c.ns > best.ns)
+        bool much = c.ns * QUERY_CAUSE_LINE >= f->step_ns ||
+                    (c.ns - c.starved_ns) * QUERY_CAUSE_LINE >= rest;
+        bool update = query_line_updates(&all->at[i]);
+        bool before = !best.line || c.ns > best.ns;
+        if (best.line && update != query_line_updates(best.line))
+            before = !update;
+        if (c.line && c.ns > 0 && much && before)
             best = c;
     }
-    bool much = best.ns * QUERY_CAUSE_LINE >= f->step_ns ||
-                (best.ns - best.starved_ns) * QUERY_CAUSE_LINE >= rest;
-    return best.ns > 0 && much ? best : (struct query_cause){.line = NULL};
+    return best;
+}
+
+bool query_pauses_may_lack_core(const struct facts *f)
+{
+    const struct line *l = query_cause(f).line;
+    return query_lack_of_core_dominates(f) &&
+           !(l && l->part_ns[PART_IDLE_HOST] * 2 >= f->breakdown_ns[PART_IDLE_HOST]);
 }
 
 int64_t query_cause_in_model(const struct facts *f)

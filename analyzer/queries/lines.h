@@ -35,6 +35,11 @@ int64_t query_cause_in_model(const struct facts *f);
 /* "memory_map() train.py:9, in subprocess.run (sleeps)"; "jitter() data.py:14 to 17, mostly line 16
  * (computes)". */
 const char *query_cause_text(const struct query_cause *c, struct arena *arena);
+/* True if pauses of the host may be waits for a core: the training thread lacks one for much of the
+ * step, and no line of the program holds half of the time that the GPU waits for other host work. */
+bool query_pauses_may_lack_core(const struct facts *f);
+/* True if most of the line's time is the optimizer's step. */
+bool query_line_updates(const struct line *l);
 /* True if most of the line's time is waiting for batches or making them. */
 bool query_line_of_input(const struct line *l);
 

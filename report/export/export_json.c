@@ -98,9 +98,9 @@ static void write_finding(struct json_tree *j, const struct facts *f, const stru
     tree_str(j, "rule", o->rule->id);
     tree_str(j, "title", o->title);
     tree_str(j, "group",
-             o->rule->changes_training ? "training"
-             : o->rule->cheaper        ? "cheaper"
-                                       : "lost");
+             outcome_changes_training(o) ? "training"
+             : o->rule->cheaper          ? "cheaper"
+                                         : "lost");
     tree_str(j, "summary", o->summary);
     tree_begin(j, "saves_ms", '{');
     tree_ms(j, "low", o->saves_low_ns);

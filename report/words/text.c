@@ -259,7 +259,7 @@ int64_t stacked_saving_ns(const struct advice *a)
     }
     for (size_t i = 0; i < a->ranked_count; i++) {
         const struct outcome *o = a->ranked[i];
-        if (!o->rule->changes_training && !o->of_run) /* left out of the stack as well */
+        if (!outcome_changes_training(o) && !o->of_run) /* left out of the stack as well */
             sum += o->upper_bound ? o->saves_high_ns : o->saves_mid_ns;
     }
     return sum < a->facts->step_ns ? sum : a->facts->step_ns;

@@ -97,7 +97,7 @@ const char *text_order(struct text *b, const struct advice *a, const struct expo
     bool bound = false, mixed = false, last = false, larger = false, lost = false;
     for (size_t i = 0; (x = shown_finding(a, o, i)); before = x, i++) {
         bool more = before && shown_ns(x) > shown_ns(before);
-        bool begins = before && !before->rule->changes_training && x->rule->changes_training;
+        bool begins = before && !outcome_changes_training(before) && outcome_changes_training(x);
         mixed |= more && !begins;
         last |= begins;
         lost |= i == 1 && more && !before->rule->cheaper && x->rule->cheaper;

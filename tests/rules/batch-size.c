@@ -49,6 +49,7 @@ TEST(programs_that_train_scale_their_rate)
     blocks = 27;
     const struct advice *a = gauged(&b, fill_small_kernels_of_training, 1400, 0, (int64_t)9 << 30);
     case_said(case_outcome(a, "batch-size"), CONDITION_ONLY_INFERS, false);
+    ck_assert(outcome_changes_training(case_outcome(a, "batch-size")));
 }
 
 static void fill_small_kernels_of_xla(struct builder *b, int64_t at)
@@ -108,6 +109,7 @@ TEST(batches_of_its_own)
         const struct outcome *o = case_outcome(build_analyze(&b), "batch-size");
         ck_assert_int_eq(o->verdict, RULE_FIRES);
         ck_assert_int_eq(o->remedy.conditions[CONDITION_NO_LOADER], !loader);
+        ck_assert(!outcome_changes_training(o)); /* it only infers, so nothing is learnt */
     }
 }
 

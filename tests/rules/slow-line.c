@@ -67,6 +67,56 @@ TEST(test_slow_line_spares_models_of_libraries)
     }
 }
 
+/* Without a GPU an update that takes much of the step is a cause, and gets the words of an update. */
+TEST(test_slow_line_names_an_update)
+{
+    for (int much = 0; much < 2; much++) {
+        struct builder b = build_start();
+        int64_t line = stack_of(&b, "/home/me/train.py", "main", 9);
+        int64_t stack = stack_below(&b, line, TORCH "optim/sparse_adam.py", "SparseAdam.step", 70);
+        build_meta(&b, "torch.version", "2.9.0");
+        for (int i = 0; i < STEPS; i++) {
+            int64_t at = MS(100 + 10 * i);
+            build_range_at(&b, "gpuprof.step", 0, at, at + MS(10));
+            build_range(&b, "backward", at + MS(1), at + MS(4));
+            build_range(&b, "optimizer.step", at + MS(much ? 5 : 8), at + MS(10));
+            for (int k = much ? 5 : 8; k < 10; k++)
+                look_at(&b, stack, at + MS(k) + US(500));
+        }
+        const struct outcome *o =
+            case_verdict(build_analyze(&b), "slow-line", much ? RULE_FIRES : RULE_SILENT);
+        if (much)
+            case_does(o, ACTION_FUSE_HOST_UPDATE);
+        if (much)
+            case_said(o, CONDITION_SPARSE, true);
+    }
+}
+
+/* What PyTorch does besides computing is the program's own work: it names the line. */
+TEST(test_slow_line_sees_calls_that_compute_nothing)
+{
+    static const struct {
+        const char *file, *function;
+        bool fires;
+    } calls[] = {
+        {TORCH "nn/modules/module.py", "Module.state_dict", true},
+        {TORCH "nn/modules/linear.py", "Linear.reset_parameters", true},
+        {TORCH "serialization.py", "save", true},
+        {TORCH "_tensor.py", "Tensor.__contains__", true},
+        {TORCH "_tensor.py", "Tensor.norm", false},
+        {TORCH "nn/modules/linear.py", "Linear.forward", false},
+        {TORCH "nn/functional.py", "cross_entropy", false},
+        {TORCH "optim/adam.py", "Adam.step", false},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct builder b = build_start();
+        int64_t line = stack_of(&b, "/home/me/train.py", "track", 9);
+        int64_t stack = stack_below(&b, line, calls[i].file, calls[i].function, 280);
+        case_verdict(steps_on_cpu(&stack, 1, &b, 6, 6), "slow-line",
+                     calls[i].fires ? RULE_FIRES : RULE_SILENT);
+    }
+}
+
 /* Where the GPU idles the host's other work is found already, with its line. */
 TEST(test_slow_line_gives_way)
 {

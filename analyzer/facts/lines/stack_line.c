@@ -21,22 +21,35 @@ static const char *function_of(const struct timeline *t, uint32_t i)
 /* ---- one stack ---- */
 
 /* False for wrappers, whose names tell the reader nothing: Module._call_impl,
- * no_grad.<locals>.decorate_context. */
+ * no_grad.<locals>.decorate_context. A special method says something by its class:
+ * WeightedRandomSampler.__iter__. */
 static bool says_something(const char *function)
 {
     const char *dot = strrchr(function, '.'), *last = dot ? dot + 1 : function;
-    return *last != '_' && *last != '<' && !strstr(function, "<locals>");
+    bool special = dot && strncmp(last, "__", 2) == 0 && *function != '_';
+    return (*last != '_' || special) && *last != '<' && !strstr(function, "<locals>");
+}
+
+/* True in PyTorch's loader, in which one call leads to the next: the last of them says what it
+ * does. */
+static bool in_loader(const struct timeline *t, uint32_t frame)
+{
+    return strstr(file_of(t, frame), "torch/utils/data/") != NULL;
 }
 
 /* The frame that says what the user's frame number `user` calls: the first one below it whose name
  * says something. frames: innermost first. */
 static uint32_t called_by(const struct timeline *t, const uint32_t *frames, size_t user)
 {
-    for (size_t i = user; i-- > 0;)
+    uint32_t found = TL_NONE;
+    for (size_t i = user; i-- > 0;) {
+        if (found != TL_NONE && !(in_loader(t, found) && in_loader(t, frames[i])))
+            break;
         if (says_something(function_of(t, frames[i])) &&
             strcmp(file_of(t, frames[i]), PYTHON_BUILT_IN) != 0)
-            return frames[i];
-    return user > 0 ? frames[user - 1] : TL_NONE;
+            found = frames[i];
+    }
+    return found != TL_NONE || user == 0 ? found : frames[user - 1];
 }
 
 static bool waits_for_engine(const struct timeline *t, uint32_t innermost)

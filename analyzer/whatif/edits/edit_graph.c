@@ -2,7 +2,7 @@
  * outside of the graph. */
 #include "analyzer/whatif/edits/edits.h"
 
-#include "analyzer/queries/host.h"
+#include "analyzer/queries/lines.h"
 #include "analyzer/queries/waits.h"
 
 /* Returns true for the launch of a collective. DDP launches collectives in hooks, outside of what
@@ -51,7 +51,7 @@ static void graph_at_most(const struct graph *g, struct plan *p)
 {
     /* a result was waited for: on the training thread; on another thread */
     bool waited[2] = {false, false};
-    bool crowded = query_lack_of_core_dominates(g->a);
+    bool crowded = query_pauses_may_lack_core(g->a);
     p->node_lag_permille = 0;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
@@ -89,7 +89,8 @@ static bool is_captured(const struct graph *g, const struct task *t)
  * after a share of the stream's usual delay.
  *
  * A long pause between launches is the program's own work and stays. But if the thread lacks a core
- * for much of the step, the pause may be waiting for a core: then it stays, goes, or goes in part.
+ * for much of the step, and no line of the program holds these pauses, the pause may be waiting for a
+ * core: then it stays, goes, or goes in part.
  * The loss and the optimizer of PyTorch programs vary in the same way: torch.compile and
  * make_graphed_callables leave them outside of the graph, a capture by hand may include them. */
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
@@ -102,7 +103,7 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     uint32_t pause = TASK_NONE;
     int64_t node_ns = (int64_t)draw_span(d, 0, ASSUMED_NODE_NS);
     p->node_lag_permille = (int64_t)draw_span(d, 1, ASSUMED_NODE_LAG);
-    double pause_left = query_lack_of_core_dominates(g->a) ? draw_between(d, 2, 0, 1) : 1;
+    double pause_left = query_pauses_may_lack_core(g->a) ? draw_between(d, 2, 0, 1) : 1;
     bool model_only = x->at.op_marks && draw_between(d, 2, 0, 1) > ASSUMED_CAPTURES_ALL;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];

@@ -5,6 +5,7 @@
 #include "analyzer/queries/training/sharding.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/kernels/piecewise.h"
+#include "analyzer/queries/lines.h"
 #include "analyzer/queries/once.h"
 #include "analyzer/queries/ranks/comm.h"
 #include "analyzer/queries/training/outside.h"
@@ -31,7 +32,7 @@ static int64_t claimed_elsewhere(const struct facts *f, struct arena *arena)
  * the step that it can contain. */
 static int64_t goes_with_launches(const struct facts *f, const struct query_capture *s)
 {
-    bool crowded = query_lack_of_core_dominates(f);
+    bool crowded = query_pauses_may_lack_core(f);
     int64_t short_ns = 0, queued = 0;
     for (size_t i = 0; i < f->gap_count; i++) {
         const struct gap *g = &f->gaps[i];

@@ -91,9 +91,9 @@ struct told {
     /* `spent`: the host's time in the range with most of it, also while the GPU works; 0 = no more
      * than `all`. */
     int64_t all, lost, inside, spent;
-    const char *where;  /* range with more than half of the time, or NULL */
-    const char *mostly; /* if many ranges share it: the largest of them, or NULL */
-    bool compiled, waits, brief;
+    const char *where;                 /* range with more than half of the time, or NULL */
+    const char *mostly;                /* if many ranges share it: the largest of them, or NULL */
+    bool compiled, waits, brief, line; /* line: the summary names one with most of it */
 };
 
 /* Returns where the host's work lies, as a part of the summary. */
@@ -112,6 +112,8 @@ static const char *place_text(const struct facts *f, struct arena *arena, const 
         return query_of_python(f) && !t->waits
                    ? " in many pauses below 1 ms (Python between operators)"
                    : " in many pauses below 1 ms";
+    if (t->line)
+        return "";
     if (query_silence_ns(f) * 2 > t->all)
         return " outside all recorded ranges and CUDA calls; nothing recorded says whether it "
                "makes "
@@ -302,6 +304,8 @@ static void check_host_work(const struct facts *f, struct arena *arena, struct o
                         .compiled = where && is_compiled(where) && query_captures_seen(f) == 0,
                         .waits = waits_for_others(f, idle),
                         .brief = !where && per_step(f, p.brief) * 2 >= all};
+    struct query_cause line = query_cause(f);
+    told.line = !where && in_a_line(&line, &told);
     fire(f, arena, o, &told);
 }
 

@@ -127,6 +127,25 @@ static struct program program_of(const struct facts *f)
     return p;
 }
 
+/* Returns true if the hook saw the program, and no training in it, but new data in each step. Then
+ * the host's work for a call of the model is shared by more samples as well. */
+static bool only_infers(const struct facts *f, const struct program *p)
+{
+    return !p->trains && timeline_meta(f->tl, FACT_TORCH_SETTINGS) && brings_data(f);
+}
+
+/* Returns how long the GPU waits for launches, or for the host if it launches for single samples. */
+static int64_t waits_for_launches(const struct facts *f)
+{
+    struct program p = program_of(f);
+    int64_t idle = query_launches(f).block ? 0 : f->breakdown_ns[PART_IDLE_LAUNCH];
+    if (only_infers(f, &p))
+        return idle + f->breakdown_ns[PART_IDLE_HOST];
+    /* The launches waited for a core, not for the next small kernel. */
+    int64_t starved = f->host.starved_ns > 0 ? f->host.starved_ns : 0;
+    return idle - (starved < idle ? starved : idle);
+}
+
 /* Mentions only what was seen: kernels that leave multiprocessors empty, or a host that launches
  * slowly. */
 static const char *summary_of(struct arena *arena, const struct fill *f, int64_t idle, int times)
@@ -164,6 +183,7 @@ static void advise(const struct facts *facts, struct arena *arena, struct outcom
     struct program p = program_of(facts);
     o->remedy.conditions[CONDITION_ONLY_INFERS] = !p.trains;
     o->remedy.conditions[CONDITION_NO_LOADER] = !p.loads;
+    o->trains_not = only_infers(facts, &p);
     o->error_class = ERROR_RERUN_DECIDES;
     o->edit = (struct edit){.kind = &edit_batch, .batch.times = times};
     outcome_fires(o, (f->empty_ns + idle) / times * (times - 1), summary_of(arena, f, idle, times));
@@ -228,10 +248,7 @@ static void check_batch_size(const struct facts *facts, struct arena *arena, str
         return;
     }
     struct fill f = fill_of(facts);
-    int64_t idle = query_launches(facts).block ? 0 : facts->breakdown_ns[PART_IDLE_LAUNCH];
-    /* The launches waited for a core, not for the next small kernel. */
-    if (facts->host.starved_ns > 0)
-        idle -= facts->host.starved_ns < idle ? facts->host.starved_ns : idle;
+    int64_t idle = waits_for_launches(facts);
     double pct = share_pct(facts, f.empty_ns + idle);
     o->why =
         arena_printf(arena, "empty multiprocessors and waits for launches cost only %.0f %% %s",
