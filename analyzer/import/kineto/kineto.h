@@ -61,10 +61,11 @@ struct kineto_event {
                                          receives from or sends to */
     uint64_t group_hash; /* hash of the process group's name and ranks, 0 = not recorded */
     uint32_t collective, group_label;
-    char dtype[16]; /* element type of a collective, as PyTorch names it */
-    char copy[8];   /* copy kind of HIP: DtoD, ... */
-    char head[48];  /* first bytes of the name, to recognise kinds of copies and syncs */
-    char label[64]; /* args.name of a metadata event, or details of a copy */
+    char dtype[16];     /* element type of a collective, as PyTorch names it */
+    char copy[8];       /* kind of a copy, if its name does not say it: DtoD, ... */
+    char memory[2][12]; /* from which kind of memory to which: pinned, device, ... */
+    char head[48];      /* first bytes of the name, to recognise kinds of copies and syncs */
+    char label[64];     /* args.name of a metadata event, or details of a copy */
     bool is_thread_name, is_process_name, is_memory, is_node; /* is_node: a node of backward() */
     int64_t reserved, device_type, step;                      /* -1 = absent */
 };
@@ -191,7 +192,7 @@ struct kineto_stream {
     int64_t device, stream, context;
 };
 
-enum { KINETO_MOST_PROCESSES = 1024, KINETO_ARGS = 40 };
+enum { KINETO_MOST_PROCESSES = 1024, KINETO_ARGS = 48 };
 
 struct kineto {
     struct sink *out;

@@ -86,6 +86,9 @@ static const struct arg {
     ARG("grid", THREE, grid),
     ARG("block", THREE, block),
     ARG("kind", CHARS, copy),
+    ARG("copy kind", CHARS, copy), /* PyTorch's monitor */
+    ARG("src kind", CHARS, memory[0]),
+    ARG("dst kind", CHARS, memory[1]),
     ARG("name", CHARS, label),
     ARG("dtype", CHARS, dtype),
     ARG("memcpy_details", CHARS, label),

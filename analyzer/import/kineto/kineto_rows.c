@@ -5,6 +5,7 @@
 #include "base/str.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define PUT(kind, row) k->out->put(k->out->self, kind, &(row), k->e)
 
@@ -13,8 +14,22 @@ static uint32_t intern(struct kineto *k, const char *s)
     return k->out->intern(k->out->self, s, strlen(s));
 }
 
-/* Sets kinds of copy and memory from "Memcpy HtoD (Pageable -> Device)" or HIP's kind "DtoD". */
-static void copy_kinds(struct kineto *k, const char *text, struct row_copy *c)
+/* The kind of memory that a text begins with; 0: none. */
+static int memory_kind(const char *text)
+{
+    static const struct {
+        const char *word;
+        int kind;
+    } memory[] = {{"Pageable", MEMORY_PAGEABLE}, {"Pinned", MEMORY_PINNED},
+                  {"Device", MEMORY_DEVICE},     {"Array", MEMORY_ARRAY},
+                  {"Managed", MEMORY_MANAGED},   {"Unified", MEMORY_MANAGED}};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        if (strncasecmp(text, memory[i].word, strlen(memory[i].word)) == 0)
+            return memory[i].kind;
+    return 0;
+}
+
+static int copy_kind(const char *text)
 {
     static const struct {
         const char *word;
@@ -26,21 +41,21 @@ static void copy_kinds(struct kineto *k, const char *text, struct row_copy *c)
                  {"PtoP", COPY_P2P}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strstr(text, kinds[i].word))
-            c->kind = kinds[i].kind;
-    const char *from = strchr(text, '('), *to = strstr(text, "->");
-    static const struct {
-        const char *word;
-        int kind;
-    } memory[] = {{"Pageable", MEMORY_PAGEABLE}, {"Pinned", MEMORY_PINNED},
-                  {"Device", MEMORY_DEVICE},     {"Array", MEMORY_ARRAY},
-                  {"Managed", MEMORY_MANAGED},   {"Unified", MEMORY_MANAGED}};
-    for (size_t i = 0; from && to && i < sizeof memory / sizeof *memory; i++) {
-        size_t n = strlen(memory[i].word);
-        if (strncmp(from + 1, memory[i].word, n) == 0)
-            c->src_kind = memory[i].kind;
-        if (strncmp(to + 3, memory[i].word, n) == 0)
-            c->dst_kind = memory[i].kind;
-    }
+            return kinds[i].kind;
+    return 0;
+}
+
+/* Sets kinds of copy and memory from a name "Memcpy HtoD (Pageable -> Device)", or from arguments,
+ * where the name does not say them. */
+static void copy_kinds(struct kineto *k, const struct kineto_event *v, struct row_copy *c)
+{
+    const char *from = strchr(v->head, '('), *to = strstr(v->head, "->");
+    bool named = from && to;
+    c->kind = copy_kind(v->head);
+    if (!c->kind)
+        c->kind = copy_kind(v->copy);
+    c->src_kind = memory_kind(named ? from + 1 : v->memory[0]);
+    c->dst_kind = memory_kind(named ? to + 3 : v->memory[1]);
     if (c->src_kind == MEMORY_PAGEABLE || c->src_kind == MEMORY_PINNED ||
         c->dst_kind == MEMORY_PAGEABLE || c->dst_kind == MEMORY_PINNED)
         k->memory_kinds = true;
@@ -117,9 +132,7 @@ static int put_copy(struct kineto *k, const struct kineto_event *v, int64_t star
                          .peer_device = -1,
                          .graph = v->graph,
                          .graph_node = v->graph_node};
-    copy_kinds(k, v->head, &r);
-    if (!r.kind)
-        copy_kinds(k, v->copy, &r);
+    copy_kinds(k, v, &r);
     return r.stream < 0 ? -1 : PUT(ROW_COPY, r);
 }
 

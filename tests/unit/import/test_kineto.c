@@ -39,6 +39,18 @@ TEST(todays_form)
                      "kernels,copies,memsets,memory_kinds,api,sync,ranges,ranks,device");
 }
 
+TEST(a_copy_of_pytorchs_monitor_says_its_kind_beside_its_name)
+{
+    struct memory *c =
+        kineto("[{'ph':'X','cat':'gpu_memcpy','name':'Memcpy','pid':0,'tid':7,'ts':140,'dur':2,"
+               "'args':{'device':0,'context':1,'stream':7,'correlation':8,'bytes':4096,"
+               "'copy kind':'DtoH','src kind':'device','dst kind':'pageable','flags':1}}]");
+    ck_assert_int_eq(LAST(c, copy, COPY)->kind, COPY_D2H);
+    ck_assert_int_eq(LAST(c, copy, COPY)->src_kind, MEMORY_DEVICE);
+    ck_assert_int_eq(LAST(c, copy, COPY)->dst_kind, MEMORY_PAGEABLE);
+    ck_assert_ptr_nonnull(strstr(memory_meta(c, "have"), "memory_kinds"));
+}
+
 TEST(form_of_2021_with_texts_for_ids_and_a_bare_list)
 {
     struct memory *c =
