@@ -47,9 +47,9 @@ test-long:
 # GPUPROF_TORCH=DIR/bin/python names the interpreter; without it one line says how to set it up. TORCH="mlp gpt" takes two.
 torch: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target gpuprof gpuprof_agent vgpu >$(BUILD)/torch.log || { tail -n 40 $(BUILD)/torch.log; exit 1; }
-	@tests/torch/run.py $(BUILD) $(TORCH) || [ $$? = 77 ]
-	@tests/torch/ranks.py $(BUILD) $(TORCH) || [ $$? = 77 ]
-	@tests/torch/kineto.py $(BUILD) $(TORCH) || [ $$? = 77 ]
+	@vgpu/tests/torch/run.py $(BUILD) $(TORCH) || [ $$? = 77 ]
+	@vgpu/tests/torch/ranks.py $(BUILD) $(TORCH) || [ $$? = 77 ]
+	@vgpu/tests/torch/kineto.py $(BUILD) $(TORCH) || [ $$? = 77 ]
 	@tests/torch/gallery.py $(BUILD) $(TORCH) || [ $$? = 77 ]
 	@tests/torch/causes.py $(BUILD) $(TORCH) || [ $$? = 77 ]
 

@@ -1,7 +1,7 @@
 #!/bin/bash
-# threads.sh AGENT THREADS LOOK VGPU_DIR PEER LIBRARY: many threads beside the agent's own. Under ThreadSanitizer no report; in any
+# threads.sh AGENT THREADS LOOK VGPU_DIR PEER LIBRARY SECOND: many threads beside the agent's own. Under ThreadSanitizer no report; in any
 # build nothing is lost.
-agent=$1 threads=$2 look=$3 vgpu=$4 peer=$5 library=$6
+agent=$1 threads=$2 look=$3 vgpu=$4 peer=$5 library=$6 second=$7
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 unset LD_PRELOAD CUDA_INJECTION64_PATH NVTX_INJECTION64_PATH GPUPROF_WINDOW
@@ -52,6 +52,17 @@ seen "copies $all"
 seen "ranges $ranges"
 seen "spools $((1 + rounds))"
 told
+# By CUPTI's second interface: alone, beside a client of the first one and beside another subscriber.
+newer=GPUPROF_VGPU=h200,own_work=0,cupti=13.4
+for beside in "" "GPUPROF_TEST_PEER=$peer GPUPROF_TEST_PEER_DOES=subscribe,clock" "GPUPROF_TEST_PEER=$second GPUPROF_TEST_PEER_DOES=own,dlsym"; do
+    # shellcheck disable=SC2086
+    run "second interface $beside" $newer $beside
+    seen "cupti_interface 2"
+    seen "copies $all"
+    seen "ranges $ranges"
+    seen "spools $((1 + rounds))"
+    told
+done
 more=1500 # 60,000 of each thread: nearly three rings, which nobody reads. 24 rings hold all of it; on a busy machine, where the
 # agent's thread makes fewer, the rest is counted
 run "full rings" GPUPROF_TEST_MORE=$more

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cupti.h>
 
@@ -21,7 +22,7 @@ void peer_end(void);
 void peer_report(void);
 int InitializeInjection(void);
 
-enum { BYTES = 1 << 20, OWN_RECORDS = 11, KINDS = 3 };
+enum { BYTES = 1 << 20, OWN_RECORDS = 11, KINDS = 3, NAPS = 100 };
 enum { START, END, NAME, CORRELATION, FIELDS }; /* what it wants of each record */
 
 /* As CUPTI 13.3 has them. */
@@ -69,8 +70,8 @@ static const struct kind {
     {CUPTI_ACTIVITY_KIND_RUNTIME, {0, 2, 3, 6}, 4, {8, 16, 0, 32}},
 };
 
-static CUpti_SubscriberHandle me;
-static atomic_long got[KINDS], wrong, failed;
+static _Atomic(CUpti_SubscriberHandle) me;
+static atomic_long got[KINDS], wrong, failed, out; /* out: buffers that CUPTI has */
 static int injected;
 
 CUptiResult linked_register(CUpti_SubscriberHandle, request_fn,
@@ -111,6 +112,7 @@ static void request(uint8_t **buffer, size_t *size, size_t *most, void *info)
     *buffer = malloc(BYTES);
     *size = BYTES;
     *most = 0;
+    out++;
 }
 
 static uint64_t field(const struct kind *k, const uint8_t *record, const struct layout *l,
@@ -156,6 +158,7 @@ static void complete(uint8_t *buffer, size_t size, size_t valid, struct complete
            CUPTI_SUCCESS)
         count((uint8_t *)r, info);
     free(buffer);
+    out--;
 }
 
 static void callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data)
@@ -176,14 +179,26 @@ void peer_begin(void)
     size_t size = 1;
     if (injected)
         return;
-    if (CALL(cuptiSubscribe_v2, "cuptiSubscribe_v2", &me, callback, NULL,
+    CUpti_SubscriberHandle handle = NULL;
+    if (CALL(cuptiSubscribe_v2, "cuptiSubscribe_v2", &handle, callback, NULL,
              (CUpti_SubscriberParams *)(void *)&p))
         return;
+    me = handle;
     CALL(linked_register, "cuptiActivityRegisterCallbacks_v2", me, request, complete);
     if (does("own"))
         CALL(linked_set, "cuptiActivitySetAttribute_v2", me, OWN_RECORDS, &size, &on);
     for (int i = 0; i < KINDS; i++)
         enable(&kinds[i]);
+}
+
+/* CUPTI's own thread may be about to return a buffer: the subscriber must stay until then. */
+static void take_back(void)
+{
+    for (int i = 0; i == 0 || (i < NAPS && out > 0); i++) {
+        CALL(cuptiActivityFlushAll, "cuptiActivityFlushAll", 0);
+        if (out > 0)
+            usleep(1000);
+    }
 }
 
 void peer_end(void)
@@ -192,7 +207,7 @@ void peer_end(void)
         return;
     for (int i = 0; i < KINDS; i++)
         CALL(linked_disable, "cuptiActivityDisable_v2", me, kinds[i].kind, NULL);
-    CALL(cuptiActivityFlushAll, "cuptiActivityFlushAll", 0);
+    take_back();
     CALL(cuptiUnsubscribe, "cuptiUnsubscribe", me);
     me = NULL;
 }
@@ -200,7 +215,7 @@ void peer_end(void)
 void peer_report(void)
 {
     if (does("hold") && me)
-        CALL(cuptiActivityFlushAll, "cuptiActivityFlushAll", 0);
+        take_back();
     printf("peer: kernels %ld copies %ld calls %ld wrong %ld failed %ld\n", got[0], got[1], got[2],
            wrong, failed);
 }

@@ -210,6 +210,26 @@ static const struct field memory[] = {Y(kind),       Y(memoryOperationType),
                                       Y(source)};
 #undef Y
 
+#define N(member) SAME(CUpti_ActivityContext3, member)
+static const struct field context[] = {N(kind),
+                                       N(contextId),
+                                       N(deviceId),
+                                       N(computeApiKind),
+                                       {offsetof(CUpti_ActivityContext3, nullStreamId), 2, 4},
+                                       N(parentContextId),
+                                       N(isGreenContext),
+                                       N(numMultiprocessors),
+                                       N(cigMode),
+                                       UNKNOWN(4)};
+#undef N
+/* Host functions, in a graph and in a stream: the model has no records of these. */
+static const struct field host_node[] = {AT(0, 4),   UNKNOWN(4), UNKNOWN(4), UNKNOWN(4),
+                                         UNKNOWN(8), UNKNOWN(4), UNKNOWN(8), UNKNOWN(4),
+                                         UNKNOWN(8), UNKNOWN(8), UNKNOWN(8)};
+static const struct field host_launch[] = {AT(0, 4),   UNKNOWN(4), UNKNOWN(4),
+                                           UNKNOWN(4), UNKNOWN(8), UNKNOWN(4),
+                                           UNKNOWN(8), UNKNOWN(8), UNKNOWN(8)};
+
 static const struct {
     const struct field *fields;
     size_t n;
@@ -230,6 +250,9 @@ static const struct {
     OF(EXTERNAL_CORRELATION, external),
     OF(STREAM, stream),
     OF(MEMORY2, memory),
+    OF(CONTEXT, context),
+    [56] = {host_node, sizeof host_node / sizeof *host_node},
+    [58] = {host_launch, sizeof host_launch / sizeof *host_launch},
 #undef OF
 };
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""torch.profiler in the script and gpuprof around it: the trace that Kineto writes, imported by gpuprof, must agree with gpuprof's
-own profile of the same run: the same kernels and copies in the same order, their times, and the steps.
+"""torch.profiler in the script and gpuprof around it: the trace that the profiler writes, imported by gpuprof, must agree with
+gpuprof's own profile of the same run: the same kernels and copies in the same order, their times, and the steps. Kineto by both of
+CUPTI's activity interfaces, and PyTorch's profiler that is a subscriber of the second one, if cupti-python is there.
 
 usage: kineto.py BUILD [NAME ...]     with names: only if 'kineto' is among them
 
@@ -8,6 +9,7 @@ GPUPROF_TORCH names the Python with a CUDA build of PyTorch 2; exit status 77 wi
 """
 import os
 import sqlite3
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -85,6 +87,25 @@ def compare_steps(checks, build, own, theirs):
         checks.check(max(apart) <= STEP_NS, f"each is as long in both, within {STEP_NS} ns", str(apart))
 
 
+def one(checks, build, python, device, interface, *backend):
+    print(device, *backend)
+    own, trace, theirs = build.path("own.gpuprof"), build.path("trace.json"), build.path("trace.gpuprof")
+    done = build.run([build.gpuprof, "run", "-q", "-f", "--device", device, "-o", own, "--", python, SCRIPT, trace, *backend])
+    checks.check(done.returncode == 0, "the script ends with status 0", done.stderr[-1500:])
+    used = rows(own, "SELECT v.text FROM meta m JOIN string k ON k.id = m.key JOIN string v ON v.id = m.value "
+                     "WHERE k.text = 'cupti_interface'")
+    checks.check(used and used[-1][0] == str(interface), f"gpuprof uses CUPTI's interface {interface}", str(used))
+    trace += ".gz" if backend else ""
+    done = build.run([build.gpuprof, "import", "-f", "-o", theirs, trace])
+    if checks.check(done.returncode == 0, "gpuprof reads the trace", done.stderr[-400:]):
+        build.analyze(own)
+        compare_work(checks, own, theirs)
+        compare_steps(checks, build, own, theirs)
+        answers = [build.analyze(x) for x in (own, trace)]
+        classes = [a["verdict_class"] for a in answers]
+        checks.check(classes[0] == classes[1] or "contention" in classes, f"both say '{classes[1]}'", str(classes))
+
+
 def main():
     python = os.environ.get("GPUPROF_TORCH")
     if not python:
@@ -94,17 +115,12 @@ def main():
         sys.exit(77)
     build, checks = Build(sys.argv[1]), Checks()
     build.env.pop("GPUPROF_TORCH", None)
-    own, trace, theirs = build.path("own.gpuprof"), build.path("trace.json"), build.path("trace.gpuprof")
-    done = build.run([build.gpuprof, "run", "-q", "-f", "--device", "virtual:h100", "-o", own, "--", python, SCRIPT, trace])
-    checks.check(done.returncode == 0, "the script ends with status 0", done.stderr[-1500:])
-    done = build.run([build.gpuprof, "import", "-f", "-o", theirs, trace])
-    if checks.check(done.returncode == 0, "gpuprof reads the trace", done.stderr[-400:]):
-        build.analyze(own)
-        compare_work(checks, own, theirs)
-        compare_steps(checks, build, own, theirs)
-        answers = [build.analyze(x) for x in (own, trace)]
-        classes = [a["verdict_class"] for a in answers]
-        checks.check(classes[0] == classes[1] or "contention" in classes, f"both say '{classes[1]}'", str(classes))
+    one(checks, build, python, "virtual:h100", 1)
+    one(checks, build, python, "virtual:h100,cupti=13.4", 2)
+    if subprocess.run([python, "-c", "import cupti.cupti, torch.profiler._cupti.monitor"], capture_output=True).returncode == 0:
+        one(checks, build, python, "virtual:h100,cupti=13.4", 2, "cupti_monitor")
+    else:
+        print("skipped: PyTorch's monitor: no cupti-python, or a PyTorch before 2.14")
     checks.done()
 
 
