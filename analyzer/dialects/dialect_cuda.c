@@ -49,8 +49,9 @@ const struct dialect dialect_cuda = {
             [ACTION_MOVE_HOST_WORK] = "move it to another thread, or do it while {!window:the next "
                                       "step's }work is queued",
             [ACTION_WAIT_ASIDE] =
-                "the host does not compute then, it waits: for another process, a file, a lock or "
-                "a sleep: begin that earlier, in a thread of its own, while the GPU works",
+                "the host does not compute then, it waits: for another thread or process, a file, "
+                "a "
+                "lock or a sleep: begin that earlier, in a thread of its own, while the GPU works",
             [ACTION_RUN_LESS_BETWEEN_LAUNCHES] =
                 "fewer and larger kernels, or a CUDA graph, which launches many at once",
             [ACTION_DO_AT_ONCE] =

@@ -138,9 +138,10 @@ const struct dialect dialect_pytorch = {
             [ACTION_TRAIN_ON_GPU] =
                 "the model trains on the CPU while the GPU waits: model.to('cuda') before the "
                 "optimizer is created, and its input, too",
-            [ACTION_WAIT_ASIDE] = "the host does not compute then, it waits: for another process "
-                                  "(an environment, a server), a file, a lock or a sleep: begin "
-                                  "that earlier, in a thread of its own, while the GPU works",
+            [ACTION_WAIT_ASIDE] =
+                "the host does not compute then, it waits: for another thread or process "
+                "(an environment, a server), a file, a lock or a sleep: begin "
+                "that earlier, in a thread of its own, while the GPU works",
             [ACTION_FUSE_HOST_UPDATE] =
                 "{?sparse:dense gradients (sparse=False in the embedding) and a dense optimizer, "
                 "where a batch reads many of the rows: one thread sorts and sums sparse "
