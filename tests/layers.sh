@@ -39,7 +39,7 @@ analyzer/facts/lines    wire analyzer/timeline analyzer/measure analyzer/facts
 analyzer/facts/find     analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/lines analyzer/facts/steps analyzer/facts/ranks
 analyzer/reduce         wire analyzer/profile analyzer/import analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/steps
 analyzer/queries        wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts
-analyzer/queries/kernels wire analyzer/timeline analyzer/facts analyzer/facts/lines analyzer/queries
+analyzer/queries/kernels wire analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/lines analyzer/queries
 analyzer/queries/input  wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
 analyzer/queries/training wire analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
 analyzer/queries/ranks  analyzer/timeline analyzer/measure analyzer/facts analyzer/queries
@@ -52,7 +52,7 @@ analyzer/advice/rules
 analyzer/advice         wire analyzer/profile analyzer/timeline analyzer/measure analyzer/facts analyzer/facts/find analyzer/queries analyzer/queries/input analyzer/queries/ranks analyzer/whatif analyzer/remedy analyzer/dialects
 analyzer/compare        wire analyzer/profile analyzer/timeline analyzer/facts analyzer/queries analyzer/whatif analyzer/advice
 report                  analyzer/profile analyzer/timeline analyzer/facts analyzer/whatif analyzer/advice analyzer/compare
-report/words            wire report analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
+report/words            wire report analyzer/timeline analyzer/measure analyzer/facts analyzer/advice analyzer/compare
 report/json             report report/words analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 report/tables           report report/words analyzer/timeline analyzer/facts analyzer/advice analyzer/compare
 report/terminal         report report/words report/json analyzer/timeline analyzer/facts

@@ -1,14 +1,15 @@
 /* The facts: everything that gpuprof measures on a timeline. No pass here gives advice.
  * Once facts_find has computed the facts they do not change: the what-if engine, the
  * rules and the exporters only read them. All `_ns` are int64 nanoseconds; "per step"
- * means divided by steps.used. Passes in order (find/): steps -> gaps -> totals -> ranks
- * -> host -> health -> lines. */
+ * means divided by steps.used. Passes in order (find/): steps -> gaps -> totals -> hardware
+ * -> ranks -> host -> health -> lines. */
 #ifndef GPUPROF_FACTS_FACTS_H
 #define GPUPROF_FACTS_FACTS_H
 
 #include "analyzer/facts/parts.h"
 #include "analyzer/facts/rank_facts.h"
 #include "analyzer/facts/scope.h"
+#include "analyzer/measure/peaks.h"
 #include "analyzer/timeline/timeline.h"
 
 /* Steps. */
@@ -142,6 +143,18 @@ struct totals {
     int64_t short_kernels; /* under 10 us */
 };
 
+/* How near the GPU comes to its peak, over the used steps. Products of matrices, convolutions and
+ * attention are nearly all arithmetic of a training step. Their sizes come from library calls, or from
+ * PyTorch's operators with recorded shapes; work whose sizes are not known is left out, so the shares
+ * are the least that they can be. Work that runs twice (recomputation) counts twice. */
+struct hardware_facts {
+    const struct peak *peak;  /* NULL: the device is not in the table, or no size is known */
+    double flops[PEAK_TYPES]; /* additions and multiplications, by the type that is computed in */
+    double peak_ns;           /* what they take at the peak of each type */
+    int64_t matrix_ns;        /* time of those kernels */
+    int64_t known_ns;         /* of it: with known sizes */
+};
+
 /* The host. */
 
 struct host_facts {
@@ -213,6 +226,7 @@ struct facts {
     int64_t (*step_parts)[PART_COUNT]; /* for each step; the parts sum to that step's time */
     struct gpu_facts gpu;
     struct totals totals;
+    struct hardware_facts hardware;
     struct host_facts host;
     struct ranks ranks;
     struct cpu_ranks cpu_ranks;

@@ -35,6 +35,7 @@ int gaps_find(struct facts *f, const struct activity *act, struct err *e);
 int totals_sum(struct facts *f, const struct activity *act, struct err *e);
 int host_measure(struct facts *f, struct err *e);
 void health_measure(struct facts *f);
+int hardware_measure(struct facts *f, struct err *e);
 void launches_measure(struct facts *f);    /* launches.c */
 void graph_holes_measure(struct facts *f); /* graph_holes.c, after the gaps are charged */
 

@@ -140,6 +140,8 @@ static void write_breakdown(const struct advice *a, FILE *f)
         fprintf(f, "Careful: %s.\n\n", m.s);
     if (text_rate(&m, a))
         fprintf(f, "%s.\n\n", m.s);
+    if (text_hardware(&m, a))
+        fprintf(f, "Hardware: %s.\n\n", m.s);
     write_parts(a, f);
 }
 

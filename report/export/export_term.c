@@ -142,6 +142,8 @@ static void write_breakdown(const struct terminal *t, const struct advice *a, en
         term_labelled(t, "Long", INK_BOLD, a->facts->long_text);
     if (text_rate(&line, a))
         term_labelled(t, "Rate", INK_BOLD, line.s);
+    if (text_hardware(&line, a))
+        term_labelled(t, "Hardware", INK_BOLD, line.s);
     if (!text_has_parts(a)) {
         write_ranks(t, a);
         fputc('\n', t->f);

@@ -5,6 +5,8 @@
 #include "analyzer/timeline/classify.h"
 #include "report/words/text.h"
 
+#include <math.h>
+
 enum { MOST_NAMES = 20, MOST_GAPS = 10 };
 
 /* `n` of all used steps, for one of them. */
@@ -150,6 +152,34 @@ void json_gaps(struct json_tree *j, const struct facts *f)
     tree_end(j);
 }
 
+static void write_arithmetic(struct json_tree *j, const struct facts *f)
+{
+    const struct hardware_facts *h = &f->hardware;
+    if (!h->peak || f->used_ns <= 0 || h->known_ns <= 0) {
+        tree_null(j, "arithmetic");
+        return;
+    }
+    tree_begin(j, "arithmetic", '{');
+    tree_num(j, "of_peak_pct", 100 * h->peak_ns / (double)f->used_ns, 3);
+    tree_num(j, "kernels_of_peak_pct", 100 * h->peak_ns / (double)h->known_ns, 3);
+    tree_num(j, "known_pct", percent_of(h->known_ns, h->matrix_ns), 3);
+    ms_per_step(j, "kernels_ms", f, h->matrix_ns);
+    tree_str(j, "device", h->peak->device);
+    tree_str(j, "source", h->peak->source);
+    tree_begin(j, "types", '[');
+    for (int i = 0; i < PEAK_TYPES; i++) {
+        if (h->flops[i] <= 0)
+            continue;
+        tree_begin(j, NULL, '{');
+        tree_str(j, "type", peak_type_text((enum peak_type)i));
+        tree_num(j, "tflop", h->flops[i] / 1e12 / (double)f->used_ns * (double)f->step_ns, 6);
+        tree_num(j, "peak_tflop_per_s", h->peak->tflops[i] > 0 ? h->peak->tflops[i] : NAN, 2);
+        tree_end(j);
+    }
+    tree_end(j);
+    tree_end(j);
+}
+
 void json_work(struct json_tree *j, const struct facts *f)
 {
     tree_begin(j, "work", '{');
@@ -158,6 +188,7 @@ void json_work(struct json_tree *j, const struct facts *f)
     per_step(j, "kernel_count", f, f->totals.kernel_count_all);
     per_step(j, "short_count", f, f->totals.short_kernels);
     per_step(j, "launch_count", f, f->totals.launches);
+    write_arithmetic(j, f);
     write_kinds(j, f);
     write_kernels(j, f);
     write_copies(j, f);

@@ -86,6 +86,9 @@ void page_breakdown(const struct page *p)
              word);
     write_bar(p, label, p->a->facts->breakdown_ns, p->a->facts->step_ns, 1);
     write_legend(p);
+    struct text hardware;
+    if (text_hardware(&hardware, p->a))
+        page_put(p, "<p class=\"dim\">Hardware: %s.</p>\n", hardware.s);
     page_put(p, "</section>\n");
 }
 

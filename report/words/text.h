@@ -23,6 +23,9 @@ const char *text_saving(struct text *b, const struct facts *f, const struct outc
  * have findings. */
 const char *text_groups(struct text *b, const struct advice *a);
 const char *text_between(struct text *b, int64_t low_ns, int64_t high_ns); /* "54.1 to 57.9 ms" */
+/* "31.2 % of the peak of A100 (312 TFLOP/s in 16 bits): ..."; NULL: the sizes of less than
+ * half of the work are known, or no peak. */
+const char *text_hardware(struct text *b, const struct advice *a);
 /* "7.87 batches per second, 504 samples per second (batches of 64)"; NULL if only the step time is
  * known (on a GPU). */
 const char *text_rate(struct text *b, const struct advice *a);

@@ -1,6 +1,7 @@
 /* Computes the arithmetic and bytes of a library call from its shapes. */
 #include "analyzer/queries/kernels/shapes.h"
 
+#include "analyzer/measure/arithmetic.h"
 #include "wire/spool_format.h"
 
 #include <string.h>
@@ -10,29 +11,9 @@ bool query_is_conv(const struct row_call *c)
     return spool_call_convolves(c->family);
 }
 
-static int64_t out_size(int64_t in, int64_t k, int64_t stride, int64_t pad, int64_t dilation)
-{
-    int64_t reach = (dilation > 0 ? dilation : 1) * (k - 1) + 1;
-    return stride > 0 && in + 2 * pad >= reach ? (in + 2 * pad - reach) / stride + 1 : 0;
-}
-
-/* Elements of a convolution's output. dim: n c h w k r s stride pad dilation groups */
-static double out_elements(const struct row_call *c)
-{
-    const int64_t *d = c->dim;
-    int64_t p = out_size(d[2], d[5], d[7], d[8], d[9]), q = out_size(d[3], d[6], d[7], d[8], d[9]);
-    return (double)d[0] * (double)d[4] * (double)p * (double)q;
-}
-
-static double filter_elements(const struct row_call *c) /* weights of one output channel */
-{
-    const int64_t *d = c->dim;
-    return (double)d[1] / (double)(d[10] > 0 ? d[10] : 1) * (double)d[5] * (double)d[6];
-}
-
 double query_conv_flops(const struct row_call *c)
 {
-    return 2.0 * out_elements(c) * filter_elements(c);
+    return query_is_conv(c) ? arithmetic_of_call(c) : 0;
 }
 
 static double in_elements(const struct row_call *c)
@@ -58,8 +39,8 @@ static double bytes_of(int64_t type)
 
 double query_conv_bytes(const struct row_call *c)
 {
-    return bytes_of(c->in_type) *
-           (in_elements(c) + out_elements(c) + (double)c->dim[4] * filter_elements(c));
+    return bytes_of(c->in_type) * (in_elements(c) + arithmetic_conv_out(c) +
+                                   (double)c->dim[4] * arithmetic_conv_filter(c));
 }
 
 /* dim: m n k batch transa transb */

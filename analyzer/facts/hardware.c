@@ -1,0 +1,187 @@
+/* Measures how near the GPU comes to its peak: counts the arithmetic of the used steps by the sizes
+ * of library calls and operators. Cost: one pass over the calls, two over the ranges with shapes. */
+#include "analyzer/facts/passes.h"
+#include "analyzer/measure/arithmetic.h"
+
+#include <stdlib.h>
+
+enum { OUTPUTS = 1024 }; /* different convolutions of a model; more are not looked up */
+
+struct hardware_pass {
+    struct facts *f;
+    bool *counted;        /* by op: its arithmetic is counted */
+    uint8_t *operator_of; /* by name: enum arithmetic_operator + 1; 0: not asked yet */
+    struct {
+        uint64_t of;
+        double out;
+    } output[OUTPUTS]; /* of convolutions, known by their backward pass */
+    size_t outputs;
+};
+
+static bool is_arithmetic(const struct op *o)
+{
+    unsigned family = o->class.family;
+    return o->kind == OP_KERNEL &&
+           (family == FAMILY_GEMM || family == FAMILY_CONV || family == FAMILY_ATTENTION);
+}
+
+static bool in_used_step(const struct facts *f, uint32_t op)
+{
+    uint32_t step = f->steps.op_step[op];
+    return step != TL_NONE && f->steps.at[step].used && tl_op_device(f->tl, op) == f->steps.device;
+}
+
+/* FP32 operands may be multiplied as TF32: the kernel's name tells. */
+static enum peak_type type_of(const struct peak *p, unsigned dtype, const struct op *o)
+{
+    switch (dtype) {
+    case SPOOL_DT_F64:
+        return PEAK_FP64;
+    case SPOOL_DT_F16:
+    case SPOOL_DT_BF16:
+        return PEAK_16_BITS;
+    case SPOOL_DT_F8E4M3:
+    case SPOOL_DT_F8E5M2:
+        return PEAK_8_BITS;
+    default:
+        return o->class.tensor == TRI_YES && p->tflops[PEAK_TF32] > 0 ? PEAK_TF32 : PEAK_FP32;
+    }
+}
+
+/* Looks for kernels that calls [first, first + n) launch in used steps and whose arithmetic is not
+ * counted yet, and counts them. Returns the longest; TL_NONE: there is none. */
+static uint32_t take_kernels(struct hardware_pass *x, uint32_t first, uint32_t n)
+{
+    const struct timeline *t = x->f->tl;
+    uint32_t longest = TL_NONE;
+    for (uint32_t i = first; i < first + n; i++) {
+        const struct api *a = &t->apis[i];
+        for (uint32_t o = a->op; a->op != TL_NONE && o < a->op + a->ops; o++) {
+            const struct op *op = &t->ops[o];
+            if (!is_arithmetic(op) || x->counted[o] || op->api != i || !in_used_step(x->f, o))
+                continue;
+            x->counted[o] = true;
+            x->f->hardware.known_ns += op->end_ns - op->start_ns;
+            if (longest == TL_NONE ||
+                op->end_ns - op->start_ns > t->ops[longest].end_ns - t->ops[longest].start_ns)
+                longest = o;
+        }
+    }
+    return longest;
+}
+
+static void add(struct hardware_pass *x, double flops, unsigned dtype, uint32_t op)
+{
+    struct hardware_facts *h = &x->f->hardware;
+    const struct op *o = &x->f->tl->ops[op];
+    enum peak_type type = type_of(h->peak, dtype ? dtype : o->class.dtype, o);
+    h->flops[type] += flops;
+    if (h->peak->tflops[type] > 0)
+        h->peak_ns += flops / (h->peak->tflops[type] * 1e3);
+}
+
+static void count_calls(struct hardware_pass *x)
+{
+    const struct timeline *t = x->f->tl;
+    for (size_t i = 0; i < t->call_count; i++) {
+        const struct call *c = &t->calls[i];
+        double flops = c->trial || c->first_api == TL_NONE ? 0 : arithmetic_of_call(&c->row);
+        uint32_t op = flops > 0 ? take_kernels(x, c->first_api, c->apis) : TL_NONE;
+        if (op != TL_NONE)
+            add(x, flops, (unsigned)c->row.in_type, op);
+    }
+}
+
+static enum arithmetic_operator operator_of(struct hardware_pass *x, const struct range *r)
+{
+    if (!r->shapes)
+        return OPERATOR_NONE;
+    if (!x->operator_of[r->name])
+        x->operator_of[r->name] = (uint8_t)(1 + arithmetic_operator_of(tl_text(x->f->tl, r->name)));
+    return (enum arithmetic_operator)(x->operator_of[r->name] - 1);
+}
+
+static double *output_of(struct hardware_pass *x, uint64_t of)
+{
+    for (size_t i = 0; i < x->outputs; i++)
+        if (x->output[i].of == of)
+            return &x->output[i].out;
+    return NULL;
+}
+
+/* PyTorch's profiler does not record a convolution's stride, but the size of its output's
+ * gradient. */
+static void learn_outputs(struct hardware_pass *x)
+{
+    const struct timeline *t = x->f->tl;
+    for (size_t i = 0; i < t->range_count; i++) {
+        double out = 0;
+        uint64_t of;
+        if (operator_of(x, &t->ranges[i]) == OPERATOR_CONV_BACKWARD && x->outputs < OUTPUTS &&
+            arithmetic_conv_output(OPERATOR_CONV_BACKWARD, tl_text(t, t->ranges[i].shapes), &out,
+                                   &of) &&
+            !output_of(x, of)) {
+            x->output[x->outputs].of = of;
+            x->output[x->outputs++].out = out;
+        }
+    }
+}
+
+static void count_operator(struct hardware_pass *x, const struct range *r)
+{
+    const struct timeline *t = x->f->tl;
+    const struct thread *th = &t->threads[r->thread];
+    enum arithmetic_operator what = operator_of(x, r);
+    const char *shapes = tl_text(t, r->shapes);
+    double unused = 0, *out = NULL;
+    uint64_t of;
+    if (what == OPERATOR_CONV && arithmetic_conv_output(what, shapes, &unused, &of))
+        out = output_of(x, of);
+    double flops = what == OPERATOR_NONE ? 0 : arithmetic_of_operator(what, shapes, out ? *out : 0);
+    if (flops <= 0)
+        return;
+    uint32_t first = timeline_api_from(t, th, r->start_ns), end = th->first_api + th->apis;
+    uint32_t last = first;
+    while (last < end && t->apis[last].start_ns < r->end_ns)
+        last++;
+    uint32_t op = take_kernels(x, first, last - first);
+    if (op != TL_NONE)
+        add(x, flops, (unsigned)arithmetic_operator_dtype(shapes), op);
+}
+
+static void count_all(struct hardware_pass *x)
+{
+    const struct timeline *t = x->f->tl;
+    struct hardware_facts *h = &x->f->hardware;
+    for (uint32_t i = 0; i < t->op_count; i++)
+        if (is_arithmetic(&t->ops[i]) && in_used_step(x->f, i))
+            h->matrix_ns += t->ops[i].end_ns - t->ops[i].start_ns;
+    if (h->matrix_ns == 0)
+        return;
+    count_calls(x);
+    learn_outputs(x);
+    for (size_t i = 0; i < t->range_count; i++)
+        count_operator(x, &t->ranges[i]);
+}
+
+int hardware_measure(struct facts *f, struct err *e)
+{
+    const struct peak *peak = f->device ? peak_of(tl_text(f->tl, f->device->name)) : NULL;
+    struct hardware_pass *x = peak && f->steps.op_step ? calloc(1, sizeof *x) : NULL;
+    if (!peak || !f->steps.op_step)
+        return 0;
+    bool ready = x && (x->counted = calloc(f->tl->op_count + 1, sizeof *x->counted)) &&
+                 (x->operator_of = calloc(f->tl->strings.n + 1, sizeof *x->operator_of));
+    if (ready) {
+        x->f = f;
+        f->hardware.peak = peak;
+        count_all(x);
+        if (f->hardware.known_ns == 0)
+            f->hardware.peak = NULL;
+        free(x->operator_of);
+    }
+    if (x)
+        free(x->counted);
+    free(x);
+    return ready ? 0 : err_no_memory(e);
+}
