@@ -60,7 +60,8 @@ static int run_passes(struct facts *f, struct err *e)
             rc = totals_sum(f, &act, e);
     }
     activity_release(&act);
-    if (rc < 0 || hardware_measure(f, e) < 0 || ranks_measure(f, e) < 0 || cpu_ranks_measure(f, e) < 0 || host_measure(f, e) < 0)
+    if (rc < 0 || hardware_measure(f, e) < 0 || ranks_measure(f, e) < 0 ||
+        cpu_ranks_measure(f, e) < 0 || host_measure(f, e) < 0)
         return -1;
     health_measure(f);
     graph_holes_measure(f);
