@@ -288,6 +288,12 @@ const char *verdict_missing(struct advice *a)
                             " The GPU records of %zu of %zu launches in the steps are missing: the "
                             "GPU may be busy where it appears idle.",
                             h->launches_lost, h->launches);
+    else if (h->launches_unrun * 100 > h->launches_made * FACTS_LOST_PCT)
+        text = arena_printf(&a->arena,
+                            " The profiler stopped before the GPU had run the last %zu of %zu "
+                            "launches: call torch.cuda.synchronize() (cudaDeviceSynchronize()) "
+                            "before it stops to record their kernels as well.",
+                            h->launches_unrun, h->launches_made);
     else if (h->recorded_pct < FACTS_RECORDED_PCT && has_health(a, "cupti-end"))
         text = arena_printf(
             &a->arena,

@@ -188,13 +188,16 @@ struct health_facts {
     int64_t run_steps;   /* steps of the whole run, including those between
                                   windows; 0 = not counted */
     int64_t run_mean_ns; /* mean length of the run_steps */
-    const char *recorded_text;      /* one sentence on recorded_pct and run_steps; NULL: the
+    const char *recorded_text;            /* one sentence on recorded_pct and run_steps; NULL: the
                                   whole run was recorded */
-    size_t launches, launches_lost; /* launches in used steps; launches among them
+    size_t launches, launches_lost;       /* launches in used steps; launches among them
                                        whose GPU record is missing */
-    int64_t graph_holes_ns;         /* idle time inside CUDA graphs over the used steps: records of
+    size_t launches_made, launches_unrun; /* in recordings of other profilers: launches in the
+                                             whole recording; those behind the last whose GPU
+                                             record is there */
+    int64_t graph_holes_ns;  /* idle time inside CUDA graphs over the used steps: records of
                                 their kernels are missing */
-    size_t python_functions;        /* calls of Python functions that PyTorch's profiler
+    size_t python_functions; /* calls of Python functions that PyTorch's profiler
                                 recorded (with_stack=True) */
     size_t calls_to_launch, calls_failed; /* launching calls in the recording; those of them
                                              that returned an error */

@@ -1,4 +1,5 @@
-/* Missing records of kernels in CUDA graphs look like idle time. */
+/* Records of kernels that are missing: in CUDA graphs, where they look like idle time, and behind the
+ * moment at which the profiler stopped. */
 #include "tests/unit/rule_case.h"
 
 /* Steps of 10 ms: a graph of four kernels, the last one `hole` behind the third; then as long an
@@ -41,4 +42,33 @@ TEST(few_holes_are_told_beside_the_reason)
         ck_assert_int_eq(strstr(a->why, "records of their kernels are missing") != NULL, ms);
         ck_assert_ptr_null(strstr(a->verdict, "seem to be missing"));
     }
+}
+
+/* Behind the steps, `extra` launches without a kernel; before them a capture, if wanted. */
+static const struct advice *stopped_early(const char *source, int extra, bool capture)
+{
+    struct builder b = build_start();
+    build_meta(&b, "source", source);
+    for (int i = 0; i < CASE_STEPS; i++) {
+        int64_t at = MS(100) + MS(10) * i;
+        build_kernel_of(&b, case_gemm, build_api(&b, "cudaLaunchKernel", at, CALL_NS), at + US(10),
+                        MS(9), 64);
+        build_range(&b, "step", at, at + MS(10));
+    }
+    int64_t behind = MS(100) + MS(10) * CASE_STEPS;
+    if (capture)
+        build_api(&b, "cudaStreamBeginCapture", behind, CALL_NS);
+    for (int i = 0; i < extra; i++)
+        build_api(&b, "cudaLaunchKernel", behind + US(50 * (i + 1)), CALL_NS);
+    return build_analyze(&b);
+}
+
+TEST(launches_that_the_gpu_had_not_run_are_told)
+{
+    const char *words = "before the GPU had run the last 5 of 17 launches";
+    ck_assert_ptr_nonnull(strstr(stopped_early("kineto", 5, false)->why, words));
+    ck_assert_ptr_nonnull(strstr(stopped_early("nsys", 5, false)->why, words));
+    ck_assert_ptr_null(strstr(stopped_early("kineto", 0, false)->why, "had run the last"));
+    ck_assert_ptr_null(strstr(stopped_early("kineto", 5, true)->why, "had run the last"));
+    ck_assert_ptr_null(strstr(stopped_early("run", 5, false)->why, "had run the last"));
 }
