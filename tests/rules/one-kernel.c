@@ -42,6 +42,19 @@ TEST(test_one_kernel)
     case_cannot_tell(fill_distances, "copies", "one-kernel");
 }
 
+static void fill_long_name(struct builder *b, int64_t at)
+{
+    build_kernel(b, "bilateral_filter_of_a_whole_volume_in_shared_memory", at + US(10),
+                 at + US(100), MS(9));
+}
+
+TEST(test_one_kernel_of_a_long_name)
+{
+    const struct outcome *o = case_outcome(case_advice(fill_long_name), "one-kernel");
+    ck_assert_str_eq(o->title, "Look at bilateral_filter_of_a_wh..., 100 % of the GPU's work");
+    ck_assert_ptr_nonnull(strstr(o->summary, "in_shared_memory"));
+}
+
 TEST(test_one_kernel_gives_way)
 {
     const struct advice *a = case_advice(fill_product);

@@ -4,6 +4,8 @@
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/dominant.h"
 
+#include <string.h>
+
 /* Kernels of libraries on tensor cores are as fast as they can be. */
 static bool is_tuned(const struct kernel_class *c)
 {
@@ -19,6 +21,15 @@ static const bool *launches_of(const struct facts *f, const struct kernel_total 
     for (size_t i = 0; marks && i < f->tl->op_count; i++)
         marks[i] = ops[i].kind == OP_KERNEL && ops[i].full_name == ops[k->longest].full_name;
     return marks;
+}
+
+/* For the title, which stands on one line beside its saving; the evidence has the whole name. */
+static const char *short_name(const char *function, struct arena *arena)
+{
+    enum { LONGEST = 27 };
+    if (!function)
+        return "one kernel";
+    return strlen(function) <= LONGEST ? function : arena_printf(arena, "%.24s...", function);
 }
 
 static void check_one_kernel(const struct facts *f, struct arena *arena, struct outcome *o)
@@ -46,8 +57,8 @@ static void check_one_kernel(const struct facts *f, struct arena *arena, struct 
     const bool *marks = launches_of(f, d.kernel, arena);
     if (marks)
         o->edit = (struct edit){.kind = &edit_scale, .at.op_marks = marks, .best_case = true};
-    o->title = arena_printf(arena, "Look at %.60s, %.0f %% of the GPU's work",
-                            d.function ? d.function : "one kernel", share);
+    o->title = arena_printf(arena, "Look at %s, %.0f %% of the GPU's work",
+                            short_name(d.function, arena), share);
     o->remedy.object.name = d.function;
     o->remedy.object.place = d.line;
     remedy_text(&o->remedy, PARAM_CALL, d.function);
