@@ -38,8 +38,9 @@ static bool stays_on(CUpti_ActivityKind kind)
            kind == CUPTI_ACTIVITY_KIND_MEMSET;
 }
 
-static _Atomic bool off;     /* we turned the kinds off, because the window is closed */
-static _Atomic bool were_on; /* the kinds were on at some time since CUPTI started */
+static _Atomic bool off;        /* we turned the kinds off, because the window is closed */
+static _Atomic bool were_on;    /* the kinds were on at some time since CUPTI started */
+static _Atomic bool no_kernels; /* CUPTI refused the kind of kernels when it was last turned on */
 
 /* Kinds that CUPTI reports once: at its start, or when the device, context or stream is created. */
 static const CUpti_ActivityKind one_shots[] = {
@@ -188,6 +189,8 @@ static CUptiResult enable_kinds(void)
     CUptiResult worst = CUPTI_SUCCESS;
     for (size_t i = 0; i < AGENT_ARRAY_LEN(kinds); i++) {
         CUptiResult rc = cupti.api.ActivityEnable(kinds[i]);
+        if (i == 0)
+            atomic_store(&no_kernels, rc != CUPTI_SUCCESS);
         if (rc != CUPTI_SUCCESS && (i == 0 || worst == CUPTI_SUCCESS))
             worst = rc;
     }
@@ -281,6 +284,11 @@ static int begin(struct thread *t)
     bool later = !window_wants_cupti(clock_now_ns()); /* no window wants GPU records yet */
     atomic_store(&off, later);
     rc = later ? CUPTI_SUCCESS : enable_kinds();
+    if (rc != CUPTI_SUCCESS && atomic_load(&no_kernels) && second_used()) {
+        cupti_range_release();
+        second_close(&cupti.api);
+        return begin(t); /* by the first interface */
+    }
     if (rc != CUPTI_SUCCESS)
         complain(t, "cupti-kinds", "CUPTI does not record everything that gpuprof requested", rc);
     for (size_t i = 0; i < AGENT_ARRAY_LEN(one_shots); i++)

@@ -39,7 +39,8 @@ static struct {
 #undef X
     CUptiResult(CUPTIAPI *subscribe)(Subscriber *, CUpti_CallbackFunc, void *,
                                      CUpti_SubscriberParams *);
-    Subscriber me;
+    Subscriber me, guard;
+    struct vendor_cupti first; /* as it was before */
 } s;
 static _Atomic bool used;
 
@@ -205,6 +206,10 @@ bool second_open(struct vendor_cupti *api, uint32_t version)
         api->Unsubscribe(s.me); /* another client uses the first interface */
         return false;
     }
+    /* cuptiFinalize of a tool that has left already would end CUPTI for a single subscriber. */
+    if (join(&s.guard, on_nothing, NULL, "gpuprof, against cuptiFinalize") != CUPTI_SUCCESS)
+        s.guard = NULL;
+    s.first = *api;
     api->ActivityRegisterCallbacks = register_callbacks;
     api->ActivityEnable = enable;
     api->ActivityEnableAndDump = enable_and_dump;
@@ -218,5 +223,17 @@ bool second_open(struct vendor_cupti *api, uint32_t version)
     api->SetThreadIdType = thread_ids;
     api->Subscribe = subscribe;
     atomic_store_explicit(&used, true, memory_order_release);
+    return true;
+}
+
+bool second_close(struct vendor_cupti *api)
+{
+    if (!second_used())
+        return false;
+    atomic_store(&used, false);
+    *api = s.first;
+    if (s.guard)
+        api->Unsubscribe(s.guard);
+    api->Unsubscribe(s.me);
     return true;
 }

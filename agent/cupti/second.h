@@ -12,6 +12,8 @@
 /* Subscribes and registers our buffer callbacks. True: from now on the functions in `api` are the second interface's, in the
  * form of the first. False: `api` is unchanged. GPUPROF_CUPTI_INTERFACE=1 or 2 decides instead of the version. */
 bool second_open(struct vendor_cupti *api, uint32_t version);
+/* Leaves it: `api` is as it was before second_open. False: it was not in use. */
+bool second_close(struct vendor_cupti *api);
 bool second_wanted(uint32_t version); /* gpuprof would use it in this version of CUPTI */
 bool second_used(void);
 void second_forget(void); /* in a new process */

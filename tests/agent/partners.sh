@@ -56,6 +56,9 @@ for version in 13.3 13.4 13.5; do
         done
     done
 done
+# One that ends CUPTI when it has left ends it for itself alone.
+row 13.4 second within finalize 2 same all
+row 13.4 second within finalize,dlsym 2 same all GPUPROF_STACKS=0
 # One that wants CUPTI for itself shares it, if the agent sees its call; else who is first has it.
 for when in before within stays; do
     row 13.4 second $when alone 2 same all
@@ -81,12 +84,14 @@ row 13.4 first before plain,dlsym 1 "failed 0" "ranges 30"
 # The agent by the first interface, as the user asked: a tool of the second is named.
 row 13.4 second before dlsym - same "health cupti-subscriber" GPUPROF_CUPTI_INTERFACE=1
 
-# An older driver has one subscriber, so the first interface it is.
-export GPUPROF_VGPU=h200,cupti=13.4,one_subscriber=1
-row="older driver"
-traced "$gpu" -- 30
-n=$((n + 1))
-grep -qx "cupti_interface 1" "$work/seen" && grep -qx "kernels 600" "$work/seen" || fail "not by interface 1"
+# An older driver has one subscriber, and where the second interface does not give kernels it is of no use: the first it is.
+for lacks in one_subscriber no_second_kernels; do
+    row=$lacks
+    traced "$gpu" GPUPROF_VGPU=h200,cupti=13.4,$lacks=1 -- 30
+    n=$((n + 1))
+    grep cupti_interface "$work/seen" | tail -1 | grep -qx "cupti_interface 1" && grep -qx "kernels 600" "$work/seen" ||
+        fail "not by interface 1"
+done
 
 # Another gpuprof: two copies of the agent in one process. The first one records.
 for version in 13.0 13.4; do

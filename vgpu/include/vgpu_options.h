@@ -35,6 +35,7 @@ static inline const char *vgpu_options_wrong(const char *text, size_t *length)
                                        "clock_step",
                                        "busy_subscriber",
                                        "one_subscriber",
+                                       "no_second_kernels",
                                        "steal_callbacks_after",
                                        "kernels_off_after",
                                        "null_buffer_crash",

@@ -6,6 +6,7 @@
  *   own        chooses the fields of its records
  *   alone      does not allow other subscribers
  *   hold       never ends
+ *   finalize   ends by cuptiFinalize, after it has unsubscribed
  */
 // clang-format on
 #include <dlfcn.h>
@@ -209,6 +210,8 @@ void peer_end(void)
         CALL(linked_disable, "cuptiActivityDisable_v2", me, kinds[i].kind, NULL);
     take_back();
     CALL(cuptiUnsubscribe, "cuptiUnsubscribe", me);
+    if (does("finalize"))
+        CALL(cuptiFinalize, "cuptiFinalize");
     me = NULL;
 }
 

@@ -8,6 +8,7 @@
  *                               with the second interface (shim_cupti_client.h)
  *   one_subscriber=1            the driver is older than CUPTI 13.3 needs for several subscribers
  *   driver_records=1            a driver record (cuLaunchKernel, ...) inside each launch
+ *   no_second_kernels=1         the second interface refuses the kind of kernels
  * Misbehaviour. Each key imitates what some release of CUPTI, or another tool beside it, does:
  *   drop=P                      this share of the records is lost and counted as dropped
  *   late=MS                     stamps of device work become known this much later

@@ -56,6 +56,8 @@ static CUptiResult enable(CUpti_SubscriberHandle s, uint32_t kind,
     /* Nodes and whole graphs cannot be traced at once, and the model's first subscriber never asks for whole ones. */
     if (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && cupti_several() == 1)
         return CUPTI_ERROR_NOT_COMPATIBLE;
+    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && vg_option("no_second_kernels", 0) != 0)
+        return CUPTI_ERROR_NOT_COMPATIBLE;
     CUptiResult rc = CUPTI_SUCCESS;
     if (s->own_records)
         rc = config ? client_choose(s, kind, &config->selection) : CUPTI_ERROR_INVALID_PARAMETER;
