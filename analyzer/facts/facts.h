@@ -102,6 +102,8 @@ struct kernel_total { /* one per distinct (name, family): a template may yield k
     struct kernel_class class;
     int64_t count, total_ns, min_ns, max_ns;
     uint32_t longest; /* op index */
+    int64_t sized_ns; /* time of those whose arithmetic is known (struct hardware_facts) */
+    double peak_ns;   /* what that arithmetic takes at the GPU's peak */
 };
 
 struct copy_total { /* one per (kind, src, dst) */

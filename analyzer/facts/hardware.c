@@ -9,8 +9,9 @@ enum { OUTPUTS = 1024 }; /* different convolutions of a model; more are not look
 
 struct hardware_pass {
     struct facts *f;
-    bool *counted;        /* by op: its arithmetic is counted */
-    uint8_t *operator_of; /* by name: enum arithmetic_operator + 1; 0: not asked yet */
+    bool *counted;         /* by op: its arithmetic is counted */
+    uint32_t *first_total; /* by name: where its totals begin */
+    uint8_t *operator_of;  /* by name: enum arithmetic_operator + 1; 0: not asked yet */
     struct {
         uint64_t of;
         double out;
@@ -70,14 +71,29 @@ static uint32_t take_kernels(struct hardware_pass *x, uint32_t first, uint32_t n
     return longest;
 }
 
+/* A name may have a total for each of several families. NULL: not one of the totals. */
+static struct kernel_total *total_of(struct hardware_pass *x, const struct op *o)
+{
+    struct totals *t = &x->f->totals;
+    for (size_t i = x->first_total[o->name]; i < t->kernel_count; i++)
+        if (t->kernels[i].name == o->name && t->kernels[i].class.family == o->class.family)
+            return &t->kernels[i];
+    return NULL;
+}
+
 static void add(struct hardware_pass *x, double flops, unsigned dtype, uint32_t op)
 {
     struct hardware_facts *h = &x->f->hardware;
     const struct op *o = &x->f->tl->ops[op];
     enum peak_type type = type_of(h->peak, dtype ? dtype : o->class.dtype, o);
+    double peak_ns = h->peak->tflops[type] > 0 ? flops / (h->peak->tflops[type] * 1e3) : 0;
+    struct kernel_total *k = peak_ns > 0 ? total_of(x, o) : NULL;
     h->flops[type] += flops;
-    if (h->peak->tflops[type] > 0)
-        h->peak_ns += flops / (h->peak->tflops[type] * 1e3);
+    h->peak_ns += peak_ns;
+    if (k) {
+        k->sized_ns += o->end_ns - o->start_ns;
+        k->peak_ns += peak_ns;
+    }
 }
 
 static void count_calls(struct hardware_pass *x)
@@ -158,6 +174,8 @@ static void count_all(struct hardware_pass *x)
             h->matrix_ns += t->ops[i].end_ns - t->ops[i].start_ns;
     if (h->matrix_ns == 0)
         return;
+    for (size_t i = x->f->totals.kernel_count; i-- > 0;)
+        x->first_total[x->f->totals.kernels[i].name] = (uint32_t)i;
     count_calls(x);
     learn_outputs(x);
     for (size_t i = 0; i < t->range_count; i++)
@@ -171,17 +189,20 @@ int hardware_measure(struct facts *f, struct err *e)
     if (!peak || !f->steps.op_step)
         return 0;
     bool ready = x && (x->counted = calloc(f->tl->op_count + 1, sizeof *x->counted)) &&
-                 (x->operator_of = calloc(f->tl->strings.n + 1, sizeof *x->operator_of));
+                 (x->operator_of = calloc(f->tl->strings.n + 1, sizeof *x->operator_of)) &&
+                 (x->first_total = calloc(f->tl->strings.n + 1, sizeof *x->first_total));
     if (ready) {
         x->f = f;
         f->hardware.peak = peak;
         count_all(x);
         if (f->hardware.known_ns == 0)
             f->hardware.peak = NULL;
-        free(x->operator_of);
     }
-    if (x)
+    if (x) {
         free(x->counted);
+        free(x->operator_of);
+        free(x->first_total);
+    }
     free(x);
     return ready ? 0 : err_no_memory(e);
 }

@@ -57,6 +57,8 @@ static void write_kernels(struct json_tree *j, const struct facts *f)
         tree_ms(j, "min_ms", k->min_ns);
         tree_ms(j, "mean_ms", k->count ? k->total_ns / k->count : 0);
         tree_ms(j, "max_ms", k->max_ns);
+        tree_num(j, "of_peak_pct", k->sized_ns > 0 ? 100 * k->peak_ns / (double)k->sized_ns : NAN,
+                 3);
         tree_end(j);
     }
     tree_end(j);

@@ -74,6 +74,10 @@ static void write_kernel(const struct page *p, const struct kernel_total *k)
     plain(p, percent_of(k->total_ns, p->a->facts->totals.kernel_ns), "%.1f %%");
     number(p, (double)k->total_ns / (double)k->count, text_time(&t, k->total_ns / k->count));
     number(p, (double)k->max_ns, text_time(&t, k->max_ns));
+    if (k->sized_ns > 0)
+        plain(p, 100 * k->peak_ns / (double)k->sized_ns, "%.0f %%");
+    else
+        number(p, 0, "-");
     whole_or_none(p, (int64_t)op->grid[0] * op->grid[1] * op->grid[2]);
     whole_or_none(p, (int64_t)op->block[0] * op->block[1] * op->block[2]);
     page_put(p, "<td>");
@@ -105,6 +109,7 @@ void page_kernels(const struct page *p)
     head(p, "share", false);
     head(p, "mean", false);
     head(p, "longest", false);
+    head(p, "of peak", false);
     head(p, "blocks", false);
     head(p, "threads", false);
     page_put(p, "<th>where</th></tr></thead><tbody>\n");

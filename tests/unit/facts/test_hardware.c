@@ -40,6 +40,19 @@ TEST(products_count)
     ck_assert_double_eq_tol(h->peak_ns, steps * 2e9 / 312e3, 1e-6);
 }
 
+TEST(kernels_have_their_share)
+{
+    struct builder b = build_start_on("NVIDIA A100-SXM4-80GB", 8, 0);
+    for (int i = 0; i < STEPS; i++)
+        step_of(&b, i, SPOOL_DT_BF16, true);
+    const struct totals *t = &build_analyze(&b)->facts->totals;
+    ck_assert_uint_eq(t->kernel_count, 2);
+    ck_assert_int_eq(t->kernels[0].sized_ns, t->kernels[0].total_ns);
+    ck_assert_double_eq_tol(t->kernels[0].peak_ns / (double)t->kernels[0].sized_ns,
+                            2e9 / 312e3 / 5e6, 1e-9);
+    ck_assert_int_eq(t->kernels[1].sized_ns, 0);
+}
+
 TEST(each_type_has_its_peak)
 {
     ck_assert(measured(SPOOL_DT_F64, true)->flops[PEAK_FP64] > 0);
