@@ -24,7 +24,8 @@ test('counts read as counts', async () => {
     const calls = await page.locator('#kerneltable tbody td:nth-child(3)').allTextContents();
     assert.deepEqual(calls, ['730', '730']);
     assert.equal(await page.locator('#host td').first().textContent(), '1,460');
-    assert.equal(await page.locator('#kerneltable tbody td:nth-child(8)').first().textContent(), '512');
+    assert.equal(await page.locator('#kerneltable tbody td:nth-child(9)').first().textContent(), '512');
+    assert.equal(await page.locator('#kerneltable tbody td:nth-child(8)').first().textContent(), '-'); // no sizes
     assert.doesNotMatch(await page.locator('main').innerText(), /\d[eE]\+?\d\d/);
     assert.deepEqual(bad, []);
     await close();
@@ -82,6 +83,17 @@ test('a long name keeps both ends, and is copied whole', async () => {
     await close();
 });
 
+test('products and convolutions have their share of the peak', async () => {
+    const {page, bad, close} = await open(browser, files.at('example.html'));
+    const kinds = await page.locator('#kerneltable tbody tr').evaluateAll(rows => rows.map(r => [r.cells[1].textContent, r.cells[7].textContent]));
+    const shares = kinds.filter(([kind]) => /^(convolution|matrix multiply)/.test(kind)).map(([, share]) => share);
+    assert.ok(shares.filter(share => /^[1-9]\d? %$/.test(share)).length > shares.length / 2, JSON.stringify(kinds));
+    assert.ok(kinds.filter(([kind]) => /^element-wise/.test(kind)).every(([, share]) => share === '-'), JSON.stringify(kinds));
+    assert.match(await page.locator('#breakdown').innerText(), /Hardware: .* % of the peak of A100/);
+    assert.deepEqual(bad, []);
+    await close();
+});
+
 test('a browser finds a long name, and rows are copied as rows', async () => {
     const {page, bad, close} = await ready();
     const shown = await page.locator('#kerneltable .mid', {hasText: 'vectorized'}).first().textContent();
@@ -93,7 +105,7 @@ test('a browser finds a long name, and rows are copied as rows', async () => {
         body.dispatchEvent(new ClipboardEvent('copy', {clipboardData: data, bubbles: true, cancelable: true}));
         return data.getData('text/plain').split('\n').map(row => row.split('\t'));
     });
-    assert.deepEqual(rows.map(row => row.length), [10, 10]);
+    assert.deepEqual(rows.map(row => row.length), [11, 11]);
     assert.deepEqual(rows.map(row => row[2]), ['730', '730']);
     assert.deepEqual(rows.map(row => row[0]).sort(), ['ampere_sgemm_128x128_tn', longName]);
     assert.deepEqual(bad, []);
@@ -102,7 +114,7 @@ test('a browser finds a long name, and rows are copied as rows', async () => {
 
 test('the heads of a table stand over their columns', async () => {
     const {page, bad, close} = await ready({viewport: {width: 700, height: 900}});
-    const ends = await page.locator('#kerneltable').evaluate(table => [...table.tHead.rows[0].cells].slice(2, 9).map((th, k) => {
+    const ends = await page.locator('#kerneltable').evaluate(table => [...table.tHead.rows[0].cells].slice(2, 10).map((th, k) => {
         const end = node => {
             const range = document.createRange();
             range.selectNodeContents(node);
