@@ -386,11 +386,11 @@ static void write_by_work(struct advice *a)
             verdict_saving(a));
     const char *why = why_text(a);
     const char *other = a->facts->other_text;
-    a->why =
-        why ? arena_printf(&a->arena, "%s%s%s%s%s%s%s%s", why, verdict_line(a), starved_text(a),
-                           other ? " " : "", other ? other : "", other ? "." : "",
-                           other ? verdict_other_line(a) : "", verdict_missing(a))
-            : NULL;
+    a->why = why ? arena_printf(&a->arena, "%s%s%s%s%s%s%s%s%s", why, verdict_line(a),
+                                starved_text(a), other ? " " : "", other ? other : "",
+                                other ? "." : "", other ? verdict_other_line(a) : "",
+                                verdict_before(a), verdict_missing(a))
+                 : NULL;
     a->next = verdict_next(a);
 }
 

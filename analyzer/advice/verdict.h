@@ -29,6 +29,9 @@ bool verdict_launches_lost(struct advice *a);
 bool verdict_graphs_lost(struct advice *a);
 /* Returns a sentence about missing evidence, to follow the reason, or "". */
 const char *verdict_missing(struct advice *a);
+/* For a window: a sentence about what the host does before it, if that takes longer than the window,
+ * or "". */
+const char *verdict_before(struct advice *a);
 /* verdict_records_missing writes the verdict and returns true if records are missing
  * (health_kinds.h) and the recording shows nothing else. verdict_with_records returns the reason,
  * with a sentence about missing records if there are any. */
