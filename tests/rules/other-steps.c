@@ -6,6 +6,7 @@
 enum { STEPS = 30, EVERY = 5 };
 static int steps = STEPS;
 static const char *compiler; /* a file of PyTorch's compiler, below the line; NULL: none */
+static bool model;           /* the line calls a module of the user's, which is looked at */
 
 /* A step of 10 ms; each EVERY-th is `long_ms` long, with other launches behind the usual ones. */
 static struct builder loop(double long_ms)
@@ -17,6 +18,11 @@ static struct builder loop(double long_ms)
             ++b.next_id, save, build_text(&b, compiler), build_text(&b, "compile"), 7, 0};
         build_put(&b, ROW_STACK, &r);
         save = r.id;
+    }
+    if (model) {
+        save = stack_below(&b, save, "/x/lib/python3.11/site-packages/torch/nn/modules/module.py",
+                           "Module._call_impl", 1780);
+        save = stack_below(&b, save, "/home/me/net.py", "Net.forward", 5);
     }
     for (int i = 0; i < steps; i++) {
         bool longer = i % EVERY == EVERY - 1 && long_ms > 0;
@@ -79,4 +85,14 @@ TEST(test_compilation)
     case_does(o, ACTION_COMPILE_ONCE);
     ck_assert_str_eq(o->remedy.object.place, "train.py:13");
     compiler = NULL;
+}
+
+/* Of a validation the model's lines do not say what it is for: the line that calls the model does. */
+TEST(test_line_outside_the_model)
+{
+    model = true;
+    struct builder b = loop(200);
+    const struct outcome *o = case_verdict(build_analyze(&b), "other-steps", RULE_FIRES);
+    ck_assert_str_eq(o->remedy.object.place, "train.py:13");
+    model = false;
 }

@@ -67,6 +67,29 @@ TEST(test_slow_line_spares_models_of_libraries)
     }
 }
 
+/* Without a GPU a validation is named by the line that calls the model. */
+TEST(test_slow_line_names_a_validation)
+{
+    struct builder b = build_start();
+    int64_t line = stack_of(&b, "/home/me/train.py", "evaluate", 30);
+    int64_t call = stack_below(&b, line, TORCH "nn/modules/module.py", "Module._call_impl", 1780);
+    int64_t net = stack_below(&b, call, "/home/me/net.py", "Net.forward", 5);
+    int64_t stack = stack_below(&b, net, TORCH "nn/modules/linear.py", "Linear.forward", 125);
+    build_meta(&b, "torch.version", "2.9.0");
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = MS(100 + 10 * i);
+        build_range_at(&b, "gpuprof.step", 0, at, at + MS(10));
+        build_range(&b, "validation", at + US(100), at + MS(5));
+        build_range(&b, "backward", at + MS(6), at + MS(8));
+        build_range(&b, "optimizer.step", at + MS(9), at + MS(10));
+        for (int k = 1; k < 5; k++)
+            look_at(&b, stack, at + MS(k));
+    }
+    const struct outcome *o = case_verdict(build_analyze(&b), "slow-line", RULE_FIRES);
+    ck_assert_str_eq(o->remedy.object.place, "train.py:30");
+    ck_assert_str_eq(o->title, "Look at evaluate()");
+}
+
 /* Without a GPU an update that takes much of the step is a cause, and gets the words of an update. */
 TEST(test_slow_line_names_an_update)
 {

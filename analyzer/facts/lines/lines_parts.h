@@ -12,8 +12,10 @@ struct stack_line {
     uint32_t line;      /* the user's innermost frame, or that of a package if there is none */
     uint32_t called;    /* the frame below it that says what the line calls */
     uint32_t innermost; /* the innermost frame of all */
-    bool in_backward;   /* the thread waits for autograd's engine */
-    bool in_worker;     /* a loader's worker process, which makes batches for another process */
+    uint32_t outside; /* if a module of PyTorch is called: the user's innermost frame outside of it,
+                           and of all modules around it */
+    bool in_backward; /* the thread waits for autograd's engine */
+    bool in_worker;   /* a loader's worker process, which makes batches for another process */
 };
 
 /* One entry per row of timeline.stacks. NULL: out of memory; the caller frees it. */

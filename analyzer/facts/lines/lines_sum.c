@@ -150,21 +150,35 @@ static int by_time(const void *a, const void *b)
     return x->looks != y->looks ? (x->looks < y->looks ? 1 : -1) : strcmp(x->place, y->place);
 }
 
+/* The stack's line; of work besides the training the one that calls the model, since the model's
+ * lines do not say what for. `besides`: all of the list is such work. */
+static struct stack_line line_for(const struct stack_line *s, const struct charged *c, bool besides)
+{
+    struct stack_line l = *s;
+    if (s->outside != TL_NONE && (besides || c->by_part[PART_VALIDATION] * 2 > c->all)) {
+        l.line = s->outside;
+        l.called = TL_NONE;
+    }
+    return l;
+}
+
 static int sum_stacks(const struct facts *f, const struct stack_line *stacks,
-                      const struct charged *charged, struct sums *sums, struct charged *total)
+                      const struct charged *charged, bool besides, struct sums *sums,
+                      struct charged *total)
 {
     for (size_t i = 0; i < f->tl->stack_count; i++) {
         if (charged[i].all == 0 || stacks[i].line == TL_NONE)
             continue;
-        struct sum *s = sum_of(f, sums, &stacks[i]);
+        struct stack_line l = line_for(&stacks[i], &charged[i], besides);
+        struct sum *s = sum_of(f, sums, &l);
         if (!s)
             return -1;
         add(&s->charged, &charged[i]);
         add(total, &charged[i]);
         if (charged[i].all > s->called.looks) {
-            s->called.stack = stacks[i].called;
+            s->called.stack = l.called;
             s->called.looks = charged[i].all;
-            s->innermost.stack = stacks[i].innermost;
+            s->innermost.stack = l.innermost;
         }
     }
     return 0;
@@ -175,7 +189,8 @@ int lines_sum(struct facts *f, const struct stack_line *stacks, const struct cha
 {
     struct sums sums = {0};
     struct charged total = {0};
-    int rc = sum_stacks(f, stacks, charged, &sums, &total);
+    bool besides = out == &f->lines->of[LINES_OTHER];
+    int rc = sum_stacks(f, stacks, charged, besides, &sums, &total);
     out->looks = total.all;
     for (int p = 0; p < PART_COUNT; p++)
         out->ns += part_ns[p];

@@ -60,11 +60,19 @@ static bool waits_for_engine(const struct timeline *t, uint32_t innermost)
                : str_ends_with(file, "torch/autograd/__init__.py");
 }
 
+static bool calls_module(const struct timeline *t, uint32_t frame)
+{
+    return strcmp(function_of(t, frame), "Module._call_impl") == 0 &&
+           python_owner(file_of(t, frame)) == PYTHON_OF_TORCH;
+}
+
 /* Finds the stack's line: its innermost frame in the user's code or, if there is none,
  * in an installed package. */
 static struct stack_line resolve(const struct timeline *t, uint32_t stack)
 {
-    struct stack_line s = {TL_NONE, TL_NONE, stack, waits_for_engine(t, stack), false};
+    struct stack_line s = {TL_NONE, TL_NONE, stack, TL_NONE, waits_for_engine(t, stack), false};
+    bool module =
+        false; /* the frame before calls one, and the user's frame outside of it is wanted */
     uint32_t frames[DEEPEST];
     size_t n = 0, line = SIZE_MAX, package = SIZE_MAX;
     for (uint32_t i = stack; i != TL_NONE && n < DEEPEST;
@@ -72,6 +80,11 @@ static struct stack_line resolve(const struct timeline *t, uint32_t stack)
         enum python_owner owner = python_owner(file_of(t, i));
         if (owner == PYTHON_OF_USER && line == SIZE_MAX)
             line = n;
+        if (owner == PYTHON_OF_USER && module) {
+            s.outside = i;
+            module = false;
+        }
+        module |= calls_module(t, i);
         if (owner == PYTHON_OF_PACKAGE && package == SIZE_MAX)
             package = n;
         s.in_worker |= strcmp(function_of(t, i), "_worker_loop") == 0 && owner == PYTHON_OF_TORCH;
