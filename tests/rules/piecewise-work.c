@@ -143,7 +143,8 @@ TEST(test_reading)
 
 /* Pairs of short products and sums, each from a line of its own, as a loss that goes from pair to
  * pair; in so many modules by turns. */
-static const struct advice *pairs_from_lines(int modules)
+/* `backward`: backward passes of a step, if the loop calls the model itself. */
+static const struct advice *pairs_of_passes(int modules, int backward)
 {
     struct builder b = build_start();
     build_meta(&b, "torch.version", "2.14.1");
@@ -158,7 +159,10 @@ static const struct advice *pairs_from_lines(int modules)
     for (int i = 0; i < CASE_STEPS; i++) {
         int64_t at = MS(100 + 10 * i);
         build_range(&b, "step", at, at + MS(10));
-        build_kernel(&b, case_gemm, at + US(10), at + US(20), MS(4));
+        for (int k = 0; k < backward; k++)
+            build_range(&b, "backward", at + MS(8.5) + US(10 * k), at + MS(8.5) + US(10 * k + 5));
+        if (!backward)
+            build_kernel(&b, case_gemm, at + US(10), at + US(20), MS(4));
         launch_from(&b, SPOOL_LINE_OWN, net, at);
         for (int k = 0; k < 2 * PAIRS; k++) {
             int64_t call = at + US(4100 + 50 * k);
@@ -167,6 +171,18 @@ static const struct advice *pairs_from_lines(int modules)
         }
     }
     return build_predict(&b);
+}
+
+static const struct advice *pairs_from_lines(int modules)
+{
+    return pairs_of_passes(modules, 0);
+}
+
+/* A loop that calls the model for each sample is one; passes over micro-batches are none. */
+TEST(test_loop_around_the_model)
+{
+    case_verdict(pairs_of_passes(1, 1), "piecewise-work", RULE_FIRES);
+    case_verdict(pairs_of_passes(1, PAIRS), "piecewise-work", RULE_SILENT);
 }
 
 /* Lines that one module runs again and again are a loop, whatever they launch; those that many modules

@@ -75,10 +75,26 @@ static void count_visits(struct pass *p)
     }
 }
 
-/* How many times a step runs the model: the fewest visits of a line that computes in a module. */
+/* Backward passes in the steps, as far as they have ranges. */
+static int64_t backward_passes(const struct facts *f)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < f->tl->range_count; i++) {
+        const struct range *r = &f->tl->ranges[i];
+        uint32_t step = strcmp(tl_text(f->tl, r->name), "backward") == 0
+                            ? facts_step_at(f, r->start_ns)
+                            : TL_NONE;
+        n += step != TL_NONE && f->steps.at[step].used;
+    }
+    return n;
+}
+
+/* How many times a step runs the model: the fewest visits of a line that computes in a module, but
+ * not more than there are backward passes, since a loop may call the model itself. */
 static int64_t passes(const struct pass *p, int64_t steps)
 {
-    int64_t fewest = INT64_MAX;
+    int64_t used = (int64_t)p->f->steps.used, backward = backward_passes(p->f);
+    int64_t fewest = backward ? (backward * steps + used / 2) / used : INT64_MAX;
     for (uint32_t i = 0; i < p->f->tl->stack_count; i++)
         if (p->at[i].products && p->at[i].visits < fewest)
             fewest = p->at[i].visits;
