@@ -1,9 +1,12 @@
 /* Cases of the rule compute-threads: when it fires, when it is silent, and when it cannot tell. No
  * trainer plants it: they compute on the GPU. */
+#include "tests/rules/cores.h"
 #include "tests/rules/stacks.h"
 #include "tests/unit/rule_case.h"
 
 #include <string.h>
+
+static bool stands_in_line;
 
 /* A line of the program waits for `held` of the 8 ms between the calls of the model. */
 static const struct advice *with_steps(const char *threads, int held, int64_t unit)
@@ -30,6 +33,8 @@ static const struct advice *with_steps(const char *threads, int held, int64_t un
         for (int k = 1; held && k < 9; k++)
             look_at(&b, k <= held ? own : torch.id, at + k * unit + unit / 2);
     }
+    if (stands_in_line)
+        clocks(&b, 1, (struct share){0.4, 0.5, 0, 0, 0});
     return build_analyze(&b);
 }
 
@@ -54,6 +59,19 @@ TEST(test_compute_threads)
     case_verdict(on_cpu("4"), "compute-threads", RULE_SILENT);
     case_verdict(case_advice(case_busy), "compute-threads", RULE_SILENT); /* on a GPU */
     case_verdict(on_cpu(NULL), "compute-threads", RULE_CANNOT_TELL);
+}
+
+/* Far more threads than cores are no advice while nobody stands in line. */
+TEST(test_more_threads_than_cores)
+{
+    case_verdict(on_cpu("32"), "compute-threads", RULE_SILENT);
+    stands_in_line = true;
+    const struct advice *a = on_cpu("32");
+    const struct outcome *o = case_verdict(a, "compute-threads", RULE_FIRES);
+    ck_assert_msg(strstr(outcome_remedy(a->facts, o), "torch.set_num_threads(4)"), "%s",
+                  outcome_remedy(a->facts, o));
+    case_verdict(on_cpu("4"), "compute-threads", RULE_SILENT);
+    stands_in_line = false;
 }
 
 /* What holds up the loop between the model's calls is not its computing, nor what it is bound by. */

@@ -1,9 +1,40 @@
-/* Fires if the model computes on the CPU with fewer threads than there are cores. */
+/* Fires if the model computes on the CPU with fewer threads than there are cores, or with far more. */
 #include "analyzer/advice/rule.h"
 #include "analyzer/advice/rules/limits.h"
 #include "analyzer/queries/host.h"
 #include "analyzer/queries/lines.h"
 #include "wire/fact_keys.h"
+
+/* True if the model's threads are far more than the cores, and the training thread lacks a core. */
+static bool is_crowded(const struct facts *f, int threads, int64_t computes)
+{
+    return threads >= f->host.usable_cores * RULES_FEW_THREADS &&
+           computes * 100 >= f->step_ns * RULES_COMPUTES_PCT &&
+           f->host.starved_ns * QUERY_SOME >= f->step_ns;
+}
+
+static void fire_crowded(const struct facts *f, struct arena *arena, struct outcome *o,
+                         int64_t computes)
+{
+    int threads = query_compute_threads(f), cores = f->host.usable_cores;
+    int ranks = query_ranks_here(f);
+    o->title = "Compute with no more threads than there are cores";
+    outcome_evidence(o, "threads in each rank", threads, "count", NULL);
+    outcome_evidence(o, "usable cores", cores, "count", NULL);
+    outcome_evidence_per(o, "computing of the model", ms(computes), "ms", NULL);
+    outcome_evidence_per(o, "the training thread is ready but has no core", ms(f->host.starved_ns),
+                         "ms", "SELECT * FROM host_sample");
+    o->error_class = ERROR_RERUN_DECIDES; /* how long threads wait for each other is not known */
+    remedy_number(&o->remedy, PARAM_THREADS, cores / ranks > 0 ? cores / ranks : 1);
+    outcome_fires(o, computes,
+                  arena_printf(arena,
+                               "the model computes %s %s with %d threads%s on %d core%s, and each "
+                               "operation waits for the slowest of them; the training thread has "
+                               "no core for %s",
+                               time_text(arena, computes), scope_words(f)->per, threads,
+                               ranks > 1 ? " in each rank" : "", cores, cores == 1 ? "" : "s",
+                               time_text(arena, f->host.starved_ns)));
+}
 
 static void check_compute_threads(const struct facts *f, struct arena *arena, struct outcome *o)
 {
@@ -27,6 +58,10 @@ static void check_compute_threads(const struct facts *f, struct arena *arena, st
                           "core%s",
                           threads, threads == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s", cores,
                           cores == 1 ? "" : "s");
+    if (is_crowded(f, threads * ranks, computes)) {
+        fire_crowded(f, arena, o, computes);
+        return;
+    }
     if (threads * ranks * RULES_FEW_THREADS > cores ||
         computes * 100 < f->step_ns * RULES_COMPUTES_PCT)
         return;
@@ -56,12 +91,18 @@ const struct rule rule_compute_threads = {
     .title = "Let PyTorch compute on all cores",
     .needs = HAVE_STEPS,
     .check = check_compute_threads,
-    .looks_for = "A model that computes on the CPU for half of the step or more, with at most half "
-                 "as many threads as cores, over all ranks; a millisecond in each step at least.",
-    .doc = "torch.set_num_threads(1) or OMP_NUM_THREADS=1, as launchers set it, leaves the other "
-           "cores idle where the model computes on the CPU. The bound assumes that twice the "
-           "threads take half the time; small operators gain little or nothing, and a rerun "
-           "decides.",
+    .looks_for =
+        "A model that computes on the CPU for half of the step or more, with at most half "
+        "as many threads as cores, over all ranks, a millisecond in each step at least; or with "
+        "twice as many threads as cores or more, where the training thread has no core for a tenth "
+        "of the step.",
+    .doc =
+        "torch.set_num_threads(1) or OMP_NUM_THREADS=1, as launchers set it, leaves the other "
+        "cores idle where the model computes on the CPU. The bound assumes that twice the "
+        "threads take half the time; small operators gain little or nothing, and a rerun "
+        "decides. Threads without cores make each operation wait for the slowest: launchers and "
+        "batch systems that count the node's cores set so many. Other programs may take the cores "
+        "as well, so the bound is all of the computing.",
     .remedy = {.action = ACTION_COMPUTE_BY_MORE_THREADS, .object.kind = OBJECT_PROGRAM},
     .program = {.line = FACT_TORCH_NUM_THREADS_WHERE},
     .tips = {{"affinity", "Pin threads to cores; start no more threads than there are cores",
