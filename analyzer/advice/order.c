@@ -152,7 +152,7 @@ static bool answers_line(const struct facts *f, const struct outcome *o,
     if (named)
         return true;
     if (o->rule->about_input)
-        return query_line_of_input(c->line);
+        return f->on_cpu ? query_line_of_input(c->line) : query_line_loads(c->line);
     return !f->on_cpu && (o->rule->host_pace || (o->rule->no_core && c->starved_ns * 2 > c->ns));
 }
 
@@ -167,7 +167,7 @@ static bool answers(const struct facts *f, const struct outcome *o, const struct
         return false;
     if (stand_in->rule->cheaper)
         return stand_in->example_count && outcome_is_about(f, o, stand_in->examples[0].op);
-    struct query_cause c = query_cause(f);
+    struct query_cause c = query_own_cause(f);
     return c.line && answers_line(f, o, &c);
 }
 

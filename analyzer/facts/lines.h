@@ -46,6 +46,7 @@ struct line {
     const char *innermost; /* the innermost function in most samples: "selectors.poll" */
     const char *call;      /* for LINE_SLEEPS: "wait4", "futex"; "" = not known */
     bool compiles;         /* mostly in PyTorch's compiler */
+    bool loads;            /* mostly in PyTorch's loader, or called by it */
     int number;            /* line number */
     uint8_t does;          /* enum line_does: what it does most of the time */
     int64_t looks;         /* number of samples */

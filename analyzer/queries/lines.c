@@ -176,8 +176,8 @@ static struct query_cause cause_at(const struct facts *f, const struct line *l)
  * in which lines wait for a core (the line's own such time is then left out, too). If cores
  * are scarce, all computing takes longer, so that a line that sleeps would take too small a
  * share of the whole step. An update may be what the model needs, so any other such line is named
- * before it. */
-struct query_cause query_cause(const struct facts *f)
+ * before it. `input`: lines that wait for batches or make them count, too. */
+static struct query_cause largest(const struct facts *f, bool input)
 {
     const struct lines *all = facts_lines(f, LINES_STEP);
     struct query_cause best = {.line = NULL};
@@ -192,10 +192,21 @@ struct query_cause query_cause(const struct facts *f)
         bool before = !best.line || c.ns > best.ns;
         if (best.line && update != query_line_updates(best.line))
             before = !update;
-        if (c.line && c.ns > 0 && much && before)
+        if (c.line && c.ns > 0 && much && before && (input || !query_line_loads(c.line)))
             best = c;
     }
     return best;
+}
+
+struct query_cause query_cause(const struct facts *f)
+{
+    return largest(f, true);
+}
+
+struct query_cause query_own_cause(const struct facts *f)
+{
+    struct query_cause c = largest(f, false);
+    return c.line ? c : query_cause(f);
 }
 
 bool query_pauses_may_lack_core(const struct facts *f)
@@ -226,6 +237,11 @@ const char *query_cause_text(const struct query_cause *c, struct arena *arena)
                            (int)strcspn(l->place, ":"), l->place, c->from, c->to, l->number,
                            *l->called ? ", in " : "", l->called, line_does_text(l));
     return out ? out : "";
+}
+
+bool query_line_loads(const struct line *l)
+{
+    return l->loads && query_line_of_input(l);
 }
 
 bool query_line_of_input(const struct line *l)

@@ -29,6 +29,9 @@ struct query_cause {
     int from, to;            /* first and last of these lines */
 };
 struct query_cause query_cause(const struct facts *f);
+/* The same, but lines that wait for batches or make them, which other rules are about, only if no
+ * other line takes so much. */
+struct query_cause query_own_cause(const struct facts *f);
 /* Without a GPU: how much of the forward, backward and optimizer parts of the step the cause takes,
  * since it may lie between the model's calls without being the model's computing. 0 with a GPU. */
 int64_t query_cause_in_model(const struct facts *f);
@@ -42,5 +45,7 @@ bool query_pauses_may_lack_core(const struct facts *f);
 bool query_line_updates(const struct line *l);
 /* True if most of the line's time is waiting for batches or making them. */
 bool query_line_of_input(const struct line *l);
+/* True if it is so in PyTorch's loader: a gap of the GPU before a batch may hold other work, too. */
+bool query_line_loads(const struct line *l);
 
 #endif

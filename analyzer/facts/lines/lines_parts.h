@@ -15,6 +15,7 @@ struct stack_line {
     uint32_t outside; /* if a module of PyTorch is called: the user's innermost frame outside of it,
                            and of all modules around it */
     bool in_backward; /* the thread waits for autograd's engine */
+    bool in_loader;   /* PyTorch's loader runs */
     bool in_worker;   /* a loader's worker process, which makes batches for another process */
 };
 

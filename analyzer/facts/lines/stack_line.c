@@ -70,7 +70,8 @@ static bool calls_module(const struct timeline *t, uint32_t frame)
  * in an installed package. */
 static struct stack_line resolve(const struct timeline *t, uint32_t stack)
 {
-    struct stack_line s = {TL_NONE, TL_NONE, stack, TL_NONE, waits_for_engine(t, stack), false};
+    struct stack_line s = {TL_NONE, TL_NONE, stack, TL_NONE, waits_for_engine(t, stack),
+                           false,   false};
     bool module =
         false; /* the frame before calls one, and the user's frame outside of it is wanted */
     uint32_t frames[DEEPEST];
@@ -85,6 +86,7 @@ static struct stack_line resolve(const struct timeline *t, uint32_t stack)
             module = false;
         }
         module |= calls_module(t, i);
+        s.in_loader |= in_loader(t, i);
         if (owner == PYTHON_OF_PACKAGE && package == SIZE_MAX)
             package = n;
         s.in_worker |= strcmp(function_of(t, i), "_worker_loop") == 0 && owner == PYTHON_OF_TORCH;

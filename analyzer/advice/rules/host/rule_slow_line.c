@@ -22,7 +22,7 @@ static void add_evidence(struct outcome *o, const struct query_cause *c)
 
 static void check_slow_line(const struct facts *f, struct arena *arena, struct outcome *o)
 {
-    struct query_cause c = query_cause(f);
+    struct query_cause c = query_own_cause(f);
     if (facts_line_looks(f) < LINES_LEAST) {
         o->verdict = RULE_CANNOT_TELL;
         o->why = "not recorded: enough samples of the program's Python stacks (gpuprof run takes "
