@@ -42,6 +42,23 @@ TEST(test_one_kernel)
     case_cannot_tell(fill_distances, "copies", "one-kernel");
 }
 
+/* A program that repeats nothing but the kernel, as benchmarks and solvers do. */
+TEST(test_one_kernel_without_steps)
+{
+    struct builder b = build_start();
+    int64_t at = 0;
+    for (int i = 0; i < 7; i++) {
+        int64_t ns = MS(3 + (i * i) % 5);
+        build_kernel(&b, "void place_queens(int)", at + US(10), at + US(40), ns);
+        at += ns + MS(1 + i % 3);
+    }
+    const struct advice *a = build_predict(&b);
+    ck_assert(analysis_of_window(a->facts));
+    const struct outcome *o = case_verdict(a, "one-kernel", RULE_FIRES);
+    ck_assert(o->upper_bound);
+    ck_assert_ptr_nonnull(strstr(o->summary, "in the window"));
+}
+
 static void fill_long_name(struct builder *b, int64_t at)
 {
     build_kernel(b, "bilateral_filter_of_a_whole_volume_in_shared_memory", at + US(10),

@@ -76,7 +76,7 @@ static void check_one_kernel(const struct facts *f, struct arena *arena, struct 
 const struct rule rule_one_kernel = {
     .id = "one-kernel",
     .title = "Look at the kernel that is most of the GPU's work",
-    .needs = HAVE_KERNELS | HAVE_STEPS,
+    .needs = HAVE_KERNELS,
     .check = check_one_kernel,
     .cheaper = true,
     .stands_in = true,
