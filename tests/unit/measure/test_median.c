@@ -1,6 +1,6 @@
 /* The median by selection equals that of the sorted values, for any order. */
 #include "tests/unit/test.h"
-#include "analyzer/facts/passes.h"
+#include "analyzer/measure/median.h"
 
 #include <string.h>
 
