@@ -13,13 +13,18 @@ SMALL, MORE, MOST = 10000, 4, 8
 LEAST_S = 0.1  # less tells too little of a way's growth
 
 
+def at(i):
+    """Microseconds: few or many, they spread over all steps of the seed, so that a replay has four times as much as well."""
+    return 1000 + i * 7919 % 90000
+
+
 def kernel(i, name="k", device=0, stream=7):
-    return {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": stream, "ts": 1000 + i % 90000, "dur": 2,
+    return {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": stream, "ts": at(i), "dur": 2,
             "args": {"device": device, "context": 1, "stream": stream, "correlation": i + 1000, "grid": [1, 1, 1], "block": [1, 1, 1]}}
 
 
 def call(i, duration, thread=42, name="a"):
-    return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 42, "tid": thread, "ts": 1000 + i % 90000, "dur": duration}
+    return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 42, "tid": thread, "ts": at(i), "dur": duration}
 
 
 KINDS = {"streams": lambda i: kernel(i, stream=i), "devices": lambda i: kernel(i, device=i), "names": lambda i: kernel(i, name=f"k{i}"),
