@@ -64,13 +64,13 @@ TEST(without_sizes_there_is_no_number)
     ck_assert_ptr_null(measured(SPOOL_DT_BF16, false)->peak);
 }
 
-/* A library call inside an operator: the product is one. */
-TEST(nothing_counts_twice)
+/* The same steps with an operator around the launch. */
+static const struct hardware_facts *inside_operator(const char *shapes, bool sized)
 {
     struct builder b = build_start_on("NVIDIA A100-SXM4-80GB", 8, 0);
     for (int i = 0; i < STEPS; i++) {
         int64_t at = MS(10) * i;
-        step_of(&b, i, SPOOL_DT_BF16, true);
+        step_of(&b, i, SPOOL_DT_BF16, sized);
         struct row_range r = {.id = ++b.next_id,
                               .process = 1,
                               .thread = b.thread,
@@ -78,33 +78,27 @@ TEST(nothing_counts_twice)
                               .end_ns = at + US(45),
                               .depth = 1,
                               .name = build_text(&b, "aten::mm"),
-                              .shapes =
-                                  build_text(&b, "1000 x 1000 BFloat16, 1000 x 1000 BFloat16")};
+                              .shapes = build_text(&b, shapes)};
         build_put(&b, ROW_RANGE, &r);
     }
     const struct hardware_facts *h = &build_analyze(&b)->facts->hardware;
+    ck_assert_ptr_nonnull(h->peak);
+    return h;
+}
+
+/* A library call inside an operator: the product is one. */
+TEST(nothing_counts_twice)
+{
+    const struct hardware_facts *h =
+        inside_operator("1000 x 1000 BFloat16, 1000 x 1000 BFloat16", true);
     ck_assert_double_eq_tol(h->flops[PEAK_16_BITS] / 2e9, (double)h->known_ns / (double)MS(5),
                             1e-9);
 }
 
 TEST(operators_count_without_calls)
 {
-    struct builder b = build_start_on("NVIDIA A100-SXM4-80GB", 8, 0);
-    for (int i = 0; i < STEPS; i++) {
-        int64_t at = MS(10) * i;
-        step_of(&b, i, SPOOL_DT_BF16, false);
-        struct row_range r = {.id = ++b.next_id,
-                              .process = 1,
-                              .thread = b.thread,
-                              .start_ns = at + US(8),
-                              .end_ns = at + US(45),
-                              .depth = 1,
-                              .name = build_text(&b, "aten::mm"),
-                              .shapes = build_text(&b, "1000 x 500 BFloat16, 500 x 1000 BFloat16")};
-        build_put(&b, ROW_RANGE, &r);
-    }
-    const struct hardware_facts *h = &build_analyze(&b)->facts->hardware;
-    ck_assert_ptr_nonnull(h->peak);
+    const struct hardware_facts *h =
+        inside_operator("1000 x 500 BFloat16, 500 x 1000 BFloat16", false);
     ck_assert_double_eq_tol(h->flops[PEAK_16_BITS] / 1e9, (double)h->known_ns / (double)MS(5),
                             1e-9);
 }
