@@ -50,8 +50,8 @@ const struct dialect dialect_cuda = {
                                       "step's }work is queued",
             [ACTION_WAIT_ASIDE] =
                 "the host does not compute then, it waits: for another thread or process, a file, "
-                "a "
-                "lock or a sleep: begin that earlier, in a thread of its own, while the GPU works",
+                "a lock or a sleep: begin that earlier, in a thread of its own, while the GPU "
+                "works",
             [ACTION_RUN_LESS_BETWEEN_LAUNCHES] =
                 "fewer and larger kernels, or a CUDA graph, which launches many at once",
             [ACTION_DO_AT_ONCE] =

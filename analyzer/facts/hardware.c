@@ -9,7 +9,9 @@ enum { OUTPUTS = 1024 }; /* different convolutions of a model; more are not look
 
 struct hardware_pass {
     struct facts *f;
-    bool *counted;         /* by op: its arithmetic is counted */
+    uint32_t *taken_by;    /* by op: number of the call or operator that launched it; 0: none yet */
+    uint32_t taken;        /* how many there are */
+    uint32_t looked;       /* index of the call behind those that operators have launched so far */
     uint32_t *first_total; /* by name: where its totals begin */
     uint8_t *operator_of;  /* by name: enum arithmetic_operator + 1; 0: not asked yet */
     struct {
@@ -49,26 +51,32 @@ static enum peak_type type_of(const struct peak *p, unsigned dtype, const struct
     }
 }
 
-/* Looks for kernels that calls [first, first + n) launch in used steps and whose arithmetic is not
- * counted yet, and counts them. Returns the longest; TL_NONE: there is none. */
-static uint32_t take_kernels(struct hardware_pass *x, uint32_t first, uint32_t n)
+/* The kernels that one library call or operator launched. */
+struct launched {
+    uint32_t first, n; /* its calls: a slice of timeline.apis */
+    uint32_t number;   /* in hardware_pass.taken_by */
+    int64_t ns;        /* time of its kernels that count */
+    int kernels;
+};
+
+/* Takes the kernels in used steps that calls [first, first + n) launch and that no other call or
+ * operator has taken. */
+static struct launched take_kernels(struct hardware_pass *x, uint32_t first, uint32_t n)
 {
     const struct timeline *t = x->f->tl;
-    uint32_t longest = TL_NONE;
+    struct launched l = {.first = first, .n = n, .number = ++x->taken};
     for (uint32_t i = first; i < first + n; i++) {
         const struct api *a = &t->apis[i];
         for (uint32_t o = a->op; a->op != TL_NONE && o < a->op + a->ops; o++) {
-            const struct op *op = &t->ops[o];
-            if (!is_arithmetic(op) || x->counted[o] || op->api != i || !in_used_step(x->f, o))
+            if (!is_arithmetic(&t->ops[o]) || x->taken_by[o] || t->ops[o].api != i ||
+                !in_used_step(x->f, o))
                 continue;
-            x->counted[o] = true;
-            x->f->hardware.known_ns += op->end_ns - op->start_ns;
-            if (longest == TL_NONE ||
-                op->end_ns - op->start_ns > t->ops[longest].end_ns - t->ops[longest].start_ns)
-                longest = o;
+            x->taken_by[o] = l.number;
+            l.ns += t->ops[o].end_ns - t->ops[o].start_ns;
+            l.kernels++;
         }
     }
-    return longest;
+    return l;
 }
 
 /* A name may have a total for each of several families. NULL: not one of the totals. */
@@ -81,7 +89,8 @@ static struct kernel_total *total_of(struct hardware_pass *x, const struct op *o
     return NULL;
 }
 
-static void add(struct hardware_pass *x, double flops, unsigned dtype, uint32_t op)
+/* Adds the share of one of the kernels by its time: which of them did how much is not known. */
+static void add_kernel(struct hardware_pass *x, uint32_t op, double flops, unsigned dtype)
 {
     struct hardware_facts *h = &x->f->hardware;
     const struct op *o = &x->f->tl->ops[op];
@@ -90,9 +99,23 @@ static void add(struct hardware_pass *x, double flops, unsigned dtype, uint32_t 
     struct kernel_total *k = peak_ns > 0 ? total_of(x, o) : NULL;
     h->flops[type] += flops;
     h->peak_ns += peak_ns;
+    h->known_ns += o->end_ns - o->start_ns;
     if (k) {
         k->sized_ns += o->end_ns - o->start_ns;
         k->peak_ns += peak_ns;
+    }
+}
+
+static void add(struct hardware_pass *x, const struct launched *l, double flops, unsigned dtype)
+{
+    const struct timeline *t = x->f->tl;
+    for (uint32_t i = l->first; l->ns > 0 && i < l->first + l->n; i++) {
+        const struct api *a = &t->apis[i];
+        for (uint32_t o = a->op; a->op != TL_NONE && o < a->op + a->ops; o++)
+            if (x->taken_by[o] == l->number)
+                add_kernel(x, o,
+                           flops * (double)(t->ops[o].end_ns - t->ops[o].start_ns) / (double)l->ns,
+                           dtype);
     }
 }
 
@@ -102,9 +125,10 @@ static void count_calls(struct hardware_pass *x)
     for (size_t i = 0; i < t->call_count; i++) {
         const struct call *c = &t->calls[i];
         double flops = c->trial || c->first_api == TL_NONE ? 0 : arithmetic_of_call(&c->row);
-        uint32_t op = flops > 0 ? take_kernels(x, c->first_api, c->apis) : TL_NONE;
-        if (op != TL_NONE)
-            add(x, flops, (unsigned)c->row.in_type, op);
+        if (flops <= 0)
+            continue;
+        struct launched l = take_kernels(x, c->first_api, c->apis);
+        add(x, &l, flops, (unsigned)c->row.in_type);
     }
 }
 
@@ -156,13 +180,16 @@ static void count_operator(struct hardware_pass *x, const struct range *r)
     double flops = what == OPERATOR_NONE ? 0 : arithmetic_of_operator(what, shapes, out ? *out : 0);
     if (flops <= 0)
         return;
+    /* An operator inside another one comes behind it: its calls have been looked at. */
     uint32_t first = timeline_api_from(t, th, r->start_ns), end = th->first_api + th->apis;
-    uint32_t last = first;
+    uint32_t last = first = first > x->looked ? first : x->looked;
     while (last < end && t->apis[last].start_ns < r->end_ns)
         last++;
-    uint32_t op = take_kernels(x, first, last - first);
-    if (op != TL_NONE)
-        add(x, flops, (unsigned)arithmetic_operator_dtype(shapes), op);
+    x->looked = last > x->looked ? last : x->looked;
+    struct launched l = take_kernels(x, first, last - first);
+    /* the picture's own gradient is not wanted: one kernel computes the weight's alone */
+    bool half = what == OPERATOR_CONV_BACKWARD && l.kernels == 1;
+    add(x, &l, half ? flops / 2 : flops, (unsigned)arithmetic_operator_dtype(shapes));
 }
 
 static void count_all(struct hardware_pass *x)
@@ -188,7 +215,7 @@ int hardware_measure(struct facts *f, struct err *e)
     struct hardware_pass *x = peak && f->steps.op_step ? calloc(1, sizeof *x) : NULL;
     if (!peak || !f->steps.op_step)
         return 0;
-    bool ready = x && (x->counted = calloc(f->tl->op_count + 1, sizeof *x->counted)) &&
+    bool ready = x && (x->taken_by = calloc(f->tl->op_count + 1, sizeof *x->taken_by)) &&
                  (x->operator_of = calloc(f->tl->strings.n + 1, sizeof *x->operator_of)) &&
                  (x->first_total = calloc(f->tl->strings.n + 1, sizeof *x->first_total));
     if (ready) {
@@ -199,7 +226,7 @@ int hardware_measure(struct facts *f, struct err *e)
             f->hardware.peak = NULL;
     }
     if (x) {
-        free(x->counted);
+        free(x->taken_by);
         free(x->operator_of);
         free(x->first_total);
     }

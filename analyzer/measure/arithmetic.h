@@ -1,6 +1,6 @@
 /* The arithmetic of library calls and of PyTorch's operators, from their shapes. A multiplication
- * and an addition are two operations; tricks that need fewer (Winograd) are not taken off, as in
- * published figures. */
+ * and an addition are two operations; tricks that need fewer (Winograd, a causal mask that skips
+ * half) are not taken off, as in published figures. */
 #ifndef GPUPROF_MEASURE_ARITHMETIC_H
 #define GPUPROF_MEASURE_ARITHMETIC_H
 

@@ -16,6 +16,27 @@ static enum peak_type main_type(const struct hardware_facts *h)
     return main;
 }
 
+/* "3.5 TFLOP" */
+static void put_work(char *out, size_t size, double flops)
+{
+    bool tera = flops >= 1e11, giga = flops >= 1e8;
+    snprintf(out, size, "%.3g %s",
+             flops / (tera   ? 1e12
+                      : giga ? 1e9
+                             : 1e6),
+             tera   ? "TFLOP"
+             : giga ? "GFLOP"
+                    : "MFLOP");
+}
+
+static void put_share(char *out, size_t size, double pct)
+{
+    if (pct < 0.1)
+        snprintf(out, size, "under 0.1 %%");
+    else
+        snprintf(out, size, "%.1f %%", pct);
+}
+
 const char *text_hardware(struct text *b, const struct advice *a)
 {
     const struct facts *f = a->facts;
@@ -26,16 +47,17 @@ const char *text_hardware(struct text *b, const struct advice *a)
     for (int i = 0; i < PEAK_TYPES; i++)
         flops += h->flops[i];
     enum peak_type type = main_type(h);
-    char rest[48] = "";
+    char rest[48] = "", work[24], all[24], running[24];
     if (known < 99)
-        snprintf(rest, sizeof rest, "; sizes are known for %.0f %% of these", known);
+        snprintf(rest, sizeof rest, " (sizes known for %.0f %%)", known);
+    put_work(work, sizeof work, flops / (double)f->used_ns * (double)f->step_ns);
+    put_share(all, sizeof all, 100 * h->peak_ns / (double)f->used_ns);
+    put_share(running, sizeof running, 100 * h->peak_ns / (double)h->known_ns);
     snprintf(
         b->s, sizeof b->s,
-        "%s%.3g %% of the peak of %s (%.4g TFLOP/s in %s): %.3g TFLOP %s; %.3g %% while products, "
-        "convolutions and attention run%s",
-        known < 99 ? "at least " : "", 100 * h->peak_ns / (double)f->used_ns, h->peak->device,
-        h->peak->tflops[type], peak_type_text(type),
-        flops / (double)f->used_ns * (double)f->step_ns / 1e12, scope_words(f)->per,
-        100 * h->peak_ns / (double)h->known_ns, rest);
+        "%s%s of the peak of %s (%.4g TFLOP/s in %s): %s %s; %s while products, convolutions and "
+        "attention run%s",
+        known < 99 ? "at least " : "", all, h->peak->device, h->peak->tflops[type],
+        peak_type_text(type), work, scope_words(f)->per, running, rest);
     return b->s;
 }

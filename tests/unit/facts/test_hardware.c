@@ -102,3 +102,49 @@ TEST(operators_count_without_calls)
     ck_assert_double_eq_tol(h->flops[PEAK_16_BITS] / 1e9, (double)h->known_ns / (double)MS(5),
                             1e-9);
 }
+
+/* The backward pass of a convolution in one operator: each step has `kernels` for it, 2 ms and 1 ms. */
+static const struct facts *backward_of(int kernels)
+{
+    static const char *const names[] = {"sm80_xmma_dgrad_implicit_gemm_f32f32_f32f32",
+                                        "sm80_xmma_wgrad_implicit_gemm_f32f32_f32f32"};
+    struct builder b = build_start_on("NVIDIA A100-SXM4-80GB", 8, 0);
+    for (int i = 0; i < STEPS; i++) {
+        int64_t at = MS(10) * i;
+        build_range(&b, "step", at, at + MS(10) - US(1));
+        for (int inner = 0; inner < 2; inner++) { /* the inner one says the same again */
+            struct row_range r = {.id = ++b.next_id,
+                                  .process = 1,
+                                  .thread = b.thread,
+                                  .start_ns = at + US(8 + inner),
+                                  .end_ns = at + US(60 - inner),
+                                  .depth = 1 + inner,
+                                  .name = build_text(&b, "aten::convolution_backward"),
+                                  .shapes = build_text(&b, "8 x 16 x 10 x 10 float, 8 x 4 x 12 x "
+                                                           "12 float, 16 x 4 x 3 x 3 float")};
+            build_put(&b, ROW_RANGE, &r);
+        }
+        for (int k = 0; k < kernels; k++)
+            build_kernel(&b, names[k], at + US(20 + 10 * k), at + MS(1 + 2 * k), MS(2 - k));
+    }
+    return build_analyze(&b)->facts;
+}
+
+TEST(kernels_of_one_operator_share_its_arithmetic)
+{
+    enum { ONE_GRADIENT = 2 * 8 * 16 * 10 * 10 * 4 * 3 * 3 };
+    const struct facts *both = backward_of(2), *weight = backward_of(1);
+    double steps = (double)both->hardware.known_ns / (double)MS(3);
+    double flops = 0, alone = 0;
+    for (int i = 0; i < PEAK_TYPES; i++) {
+        flops += both->hardware.flops[i];
+        alone += weight->hardware.flops[i];
+    }
+    ck_assert_double_eq_tol(flops, 2.0 * ONE_GRADIENT * steps, 1e-3);
+    ck_assert_double_eq_tol(alone, ONE_GRADIENT * (double)weight->hardware.known_ns / (double)MS(2),
+                            1e-3);
+    const struct kernel_total *k = both->totals.kernels;
+    ck_assert_uint_eq(both->totals.kernel_count, 2);
+    ck_assert_double_eq_tol(k[0].peak_ns / (double)k[0].sized_ns,
+                            k[1].peak_ns / (double)k[1].sized_ns, 1e-12);
+}
