@@ -128,15 +128,6 @@ static void complain(struct thread *t, const char *code, const char *what, CUpti
     about_health(t, SPOOL_WARNING, code, text, rc);
 }
 
-static void CUPTIAPI on_nothing(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                                const void *data)
-{
-    (void)user;
-    (void)domain;
-    (void)id;
-    (void)data;
-}
-
 /* Tries to subscribe, to learn whether another tool has. gpuprof unsubscribes at once: activity
  * records need no subscription, and ours would keep out a client that comes later. */
 static CUptiResult subscribe_for_a_moment(void)
@@ -144,7 +135,7 @@ static CUptiResult subscribe_for_a_moment(void)
     CUpti_SubscriberHandle handle = NULL;
     if (!cupti.api.Subscribe || !cupti.api.Unsubscribe)
         return CUPTI_SUCCESS;
-    CUptiResult rc = cupti.api.Subscribe(&handle, on_nothing, NULL);
+    CUptiResult rc = cupti.api.Subscribe(&handle, cupti_never_called, NULL);
     if (rc == CUPTI_SUCCESS)
         cupti.api.Unsubscribe(handle);
     return rc;

@@ -32,8 +32,8 @@ static const struct sign variables[] = {
     {"KINETO_USE_DAEMON", "Kineto, started by KINETO_USE_DAEMON"},
 };
 
-static void CUPTIAPI never_called(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                                  const void *data)
+void CUPTIAPI cupti_never_called(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                 const void *data)
 {
     (void)user;
     (void)domain;
@@ -51,7 +51,7 @@ static void asked(const struct vendor_cupti *api, char *name, size_t size)
                                 .oldSubscriberSize = size};
     if (!api->Subscribe_v2)
         return;
-    CUptiResult rc = api->Subscribe_v2(&none, never_called, NULL, &p);
+    CUptiResult rc = api->Subscribe_v2(&none, cupti_never_called, NULL, &p);
     if (rc == CUPTI_SUCCESS && api->Unsubscribe)
         api->Unsubscribe(none);
 }

@@ -10,4 +10,8 @@
 /* `name` is never empty: "Nsight Systems", "Another profiler or debugger (/opt/x/libtool.so)". */
 void holder_name(const struct vendor_cupti *api, char *name, size_t size);
 
+/* For subscriptions that want no callbacks. */
+void CUPTIAPI cupti_never_called(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                 const void *data);
+
 #endif

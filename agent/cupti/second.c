@@ -7,6 +7,7 @@
 #include "agent/core/agent.h"
 #include "agent/core/resolve.h"
 #include "agent/cupti/cupti.h"
+#include "agent/cupti/holder.h"
 
 enum {
     LEAST = 130301, /* 13.3 without an update can crash with several subscribers */
@@ -167,15 +168,6 @@ const struct second_peer *second_for_peers(void)
 
 /* ---- choosing ---- */
 
-static void CUPTIAPI on_nothing(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-                                const void *data)
-{
-    (void)user;
-    (void)domain;
-    (void)id;
-    (void)data;
-}
-
 bool second_wanted(uint32_t version)
 {
     const char *asked = agent_env("GPUPROF_CUPTI_INTERFACE");
@@ -200,14 +192,14 @@ static bool resolve(const struct vendor_cupti *api)
 bool second_open(struct vendor_cupti *api, uint32_t version)
 {
     if (!second_wanted(version) || !resolve(api) ||
-        join(&s.me, on_nothing, NULL, "gpuprof") != CUPTI_SUCCESS)
+        join(&s.me, cupti_never_called, NULL, "gpuprof") != CUPTI_SUCCESS)
         return false;
     if (s.ActivityRegisterCallbacks_v2(s.me, request, complete) != CUPTI_SUCCESS) {
         api->Unsubscribe(s.me); /* another client uses the first interface */
         return false;
     }
     /* cuptiFinalize of a tool that has left already would end CUPTI for a single subscriber. */
-    if (join(&s.guard, on_nothing, NULL, "gpuprof, against cuptiFinalize") != CUPTI_SUCCESS)
+    if (join(&s.guard, cupti_never_called, NULL, "gpuprof, against cuptiFinalize") != CUPTI_SUCCESS)
         s.guard = NULL;
     s.first = *api;
     api->ActivityRegisterCallbacks = register_callbacks;

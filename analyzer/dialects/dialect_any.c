@@ -23,7 +23,7 @@ const struct dialect dialect_any = {
                 "Python",
             [ACTION_KEEP_RESULTS] = "keep its results: the same weights give the same result for "
                                     "the same input; leave out what nobody uses",
-            [ACTION_COMPUTE_BY_MORE_THREADS] =
+            [ACTION_SET_COMPUTE_THREADS] =
                 "OMP_NUM_THREADS={threads}, or torch.set_num_threads({threads})",
             [ACTION_LOOK_AT_KERNEL] =
                 "compute less in it, less often, or in another form{?call:; ncu --kernel-name "

@@ -37,7 +37,7 @@
     X(LAUNCH_AS_GRAPH, "launch_as_graph", LAUNCH_AS_GRAPH, "cuda_graph=1")                         \
     X(COMPILE_PARTS, "compile_parts", LAUNCH_AS_GRAPH, "cuda_graph=1")                             \
     X(LAUNCH_FEWER, "launch_fewer", LAUNCH_AS_GRAPH, "cuda_graph=1")                               \
-    X(COMPUTE_BY_MORE_THREADS, "compute_by_more_threads", COMPUTE_BY_MORE_THREADS, NULL)           \
+    X(SET_COMPUTE_THREADS, "set_compute_threads", SET_COMPUTE_THREADS, NULL)                       \
     X(SWITCH_DEBUGGING_OFF, "switch_debugging_off", SWITCH_DEBUGGING_OFF, NULL)                    \
     X(STOP_ANOMALY_DETECTION, "stop_anomaly_detection", SWITCH_DEBUGGING_OFF, NULL)                \
     X(KEEP_NEW_UNFILLED, "keep_new_unfilled", SWITCH_DEBUGGING_OFF, NULL)                          \

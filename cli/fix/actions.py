@@ -242,7 +242,7 @@ def no_empty_cache(files, remedy, place):
     delete_call(files, {"empty_cache"}, place)
 
 
-@action("compute_by_more_threads")
+@action("set_compute_threads")
 def no_thread_limit(files, remedy, place):
     delete_call(files, {"set_num_threads"}, place)
 

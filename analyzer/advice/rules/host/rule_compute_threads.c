@@ -103,7 +103,7 @@ const struct rule rule_compute_threads = {
         "decides. Threads without cores make each operation wait for the slowest: launchers and "
         "batch systems that count the node's cores set so many. Other programs may take the cores "
         "as well, so the bound is all of the computing.",
-    .remedy = {.action = ACTION_COMPUTE_BY_MORE_THREADS, .object.kind = OBJECT_PROGRAM},
+    .remedy = {.action = ACTION_SET_COMPUTE_THREADS, .object.kind = OBJECT_PROGRAM},
     .program = {.line = FACT_TORCH_NUM_THREADS_WHERE},
     .tips = {{"affinity", "Pin threads to cores; start no more threads than there are cores",
               "gpuprof sees time without a core and how many threads need one; it does not see the "
