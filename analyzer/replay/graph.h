@@ -50,7 +50,10 @@ enum task_trait {
     TRAIT_NO_TENSOR = 1, /* does not use tensor cores */
     TRAIT_HALF = 2,      /* works on 16-bit numbers */
     TRAIT_BY_ROW = 4,    /* normalises rows: layer, group or RMS norm */
-    TRAIT_FUSED = 8      /* a compiler fused several operations into this kernel */
+    TRAIT_FUSED = 8,     /* a compiler fused several operations into this kernel */
+    /* of a call: */
+    TRAIT_COLLECTIVE = 16, /* launches a collective */
+    TRAIT_CAPTURES = 32    /* not a launch, and a graph's capture may hold it */
 };
 /* What edits and draws read of every task. It lies in an array of its own because edits scan all tasks
  * often. */
@@ -58,6 +61,7 @@ struct task_class {
     uint8_t family; /* of a kernel: enum kernel_family; of other tasks FAMILY_UNKNOWN */
     uint8_t traits; /* bits of enum task_trait */
     uint8_t kind;   /* the task's */
+    uint8_t call;   /* of HOST_API and WAIT: enum api_kind */
 };
 
 #define TASK_NONE UINT32_MAX

@@ -1,7 +1,21 @@
 /* Copies what edits and rules often ask of a task into an array of its own (struct task_class). */
 #include "analyzer/replay/graph_make.h"
 
+#include "analyzer/queries/waits.h"
+
 #include <stdlib.h>
+
+/* Returns the traits of a call. DDP launches collectives in hooks, outside of what torch.compile and
+ * make_graphed_callables capture. A copy, an event, or a call without a kind of its own may stand
+ * between two captured launches; the program no longer makes it when it runs the graph. */
+static unsigned traits_of_call(const struct timeline *t, const struct api *c)
+{
+    const struct op *o = c->op == TL_NONE ? NULL : &t->ops[c->op];
+    bool between = c->kind == API_OTHER || c->kind == API_EVENT_RECORD ||
+                   c->kind == API_STREAM_WAIT || c->kind == API_COPY_ASYNC;
+    return (o && o->kind == OP_KERNEL && o->class.family == FAMILY_COMM ? TRAIT_COLLECTIVE : 0) |
+           (between && !query_stops_capture(t, c) ? TRAIT_CAPTURES : 0);
+}
 
 int graph_classify(struct graph *g)
 {
@@ -12,6 +26,11 @@ int graph_classify(struct graph *g)
     for (size_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
         g->classes[i].kind = t->kind;
+        if (t->kind == TASK_HOST_API || t->kind == TASK_WAIT) {
+            const struct api *c = &g->a->tl->apis[t->source];
+            g->classes[i].call = c->kind;
+            g->classes[i].traits = (uint8_t)traits_of_call(g->a->tl, c);
+        }
         if (t->kind != TASK_KERNEL && t->kind != TASK_COLL)
             continue;
         g->computes[t->lane] |= t->kind == TASK_KERNEL;

@@ -39,6 +39,20 @@ static uint8_t way_of(const struct replay *r, const struct task *t, uint32_t mai
     return (uint8_t)way;
 }
 
+/* Lists the work that takes room in the queues, if some call waits for room. Returns -1 without
+ * memory. */
+static int list_roomy(struct replay *r, const struct graph *g)
+{
+    bool rooms = false;
+    for (size_t i = 0; i < g->count && !rooms; i++)
+        rooms = g->tasks[i].queue != TASK_NONE;
+    r->roomy = rooms ? malloc(g->count * sizeof *r->roomy) : NULL;
+    for (uint32_t i = 0; r->roomy && i < g->count; i++)
+        if (replay_takes_room(&g->tasks[i]))
+            r->roomy[r->roomy_count++] = i;
+    return rooms && !r->roomy ? -1 : 0;
+}
+
 /* Looks up once what each pass would ask for each task. */
 static void look_up(struct replay *r, const struct graph *g)
 {
@@ -46,7 +60,6 @@ static void look_up(struct replay *r, const struct graph *g)
     size_t begun = 0;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
-        r->rooms |= t->queue != TASK_NONE;
         r->way[i] = way_of(r, t, main);
         if (t->lane == main && t->step >= begun) { /* begins a step */
             r->way[i] |= WAY_ODD;
@@ -55,34 +68,51 @@ static void look_up(struct replay *r, const struct graph *g)
     }
 }
 
-int replay_init(struct replay *r, const struct graph *g)
+/* Returns room for n times of `wide` replays, at the border of a line of the cache, or NULL. */
+static int64_t *times(size_t n, size_t wide)
+{
+    enum { LINE = 64 };
+    size_t bytes = ((n + 1) * wide * sizeof(int64_t) + LINE - 1) / LINE * LINE;
+    int64_t *t = aligned_alloc(LINE, bytes);
+    return t ? memset(t, 0, bytes) : NULL;
+}
+
+int replay_make(struct replay *r, const struct graph *g, size_t wide)
 {
     memset(r, 0, sizeof *r);
     size_t n = g->count + 1;
-    r->start = malloc(n * sizeof *r->start);
-    r->end = malloc(n * sizeof *r->end);
-    r->order = malloc((g->lanes + 1) * sizeof *r->order);
-    r->bind = malloc(n * sizeof *r->bind);
-    r->tail = malloc((g->streams + 1) * sizeof *r->tail);
+    r->wide = wide;
+    r->start = times(g->count, wide);
+    r->end = times(g->count, wide);
+    r->order = times(g->lanes, wide);
+    r->tail = times(g->streams, wide);
+    r->step_end = times(g->steps, wide);
+    r->step_begin = times(g->steps, wide);
+    r->got = times(g->gets, wide);
     r->tail_task = malloc((g->streams + 1) * sizeof *r->tail_task);
-    r->step_end = malloc((g->steps + 1) * sizeof *r->step_end);
-    r->step_begin = malloc((g->steps + 1) * sizeof *r->step_begin);
     r->row = malloc((g->steps + 1) * sizeof *r->row);
-    r->got = malloc((g->gets + 1) * sizeof *r->got);
     r->number = malloc(n * sizeof *r->number);
     r->queue = malloc((g->streams + 1) * QUEUE_DEPTH * sizeof *r->queue);
     r->queued = malloc((g->streams + 1) * sizeof *r->queued);
     r->legacy = malloc((g->streams + 1) * sizeof *r->legacy);
     r->way = malloc(n * sizeof *r->way);
-    if (!r->start || !r->end || !r->order || !r->bind || !r->tail || !r->tail_task ||
-        !r->step_end || !r->step_begin || !r->got || !r->row || !r->number || !r->queue ||
-        !r->queued || !r->legacy || !r->way || replay_find_legacy(r, g) < 0) {
-        replay_release(r);
+    if (!r->start || !r->end || !r->order || !r->tail || !r->step_end || !r->step_begin ||
+        !r->got || !r->tail_task || !r->row || !r->number || !r->queue || !r->queued ||
+        !r->legacy || !r->way || replay_find_legacy(r, g) < 0 || list_roomy(r, g) < 0)
         return -1;
-    }
     mean_jitter(r, g);
     look_up(r, g);
     return 0;
+}
+
+int replay_init(struct replay *r, const struct graph *g)
+{
+    int rc = replay_make(r, g, 1);
+    r->bind = malloc((g->count + 1) * sizeof *r->bind);
+    if (rc == 0 && r->bind)
+        return 0;
+    replay_release(r);
+    return -1;
 }
 
 void replay_release(struct replay *r)
@@ -102,6 +132,7 @@ void replay_release(struct replay *r)
     free(r->queued);
     free(r->legacy);
     free(r->way);
+    free(r->roomy);
     memset(r, 0, sizeof *r);
 }
 
@@ -135,8 +166,7 @@ static __attribute__((noinline)) uint32_t usual_tasks(const struct pass *x, uint
     uint32_t *binds = r->bind;
     const int64_t *dur = x->p->dur, *loose = assumes(x, ASSUME_NO_EVENTS) ? x->g->loose_ns : NULL;
     int64_t *start = r->start, *end = r->end, *order = r->order, *step_end = r->step_end;
-    unsigned odd = WAY_ODD | (assumes(x, ASSUME_STALLS_DATED) ? WAY_STALL : 0) |
-                   (assumes(x, ASSUME_ORDER) || x->await != INT64_MIN ? WAY_KERNEL : 0);
+    const unsigned odd = odd_ways(x);
     for (; i < count && !(way[i] & odd) && !(mark[i] & ~PLAN_NODE); i++) {
         const struct task *t = &x->g->tasks[i];
         uint32_t bind = t->prev;
@@ -182,31 +212,41 @@ static void pass_over(struct pass *x, struct replay *r, const struct graph *g)
     for (uint32_t i = 0; i < g->count; i++) {
         if (x->usual && (i = usual_tasks(x, i)) == g->count)
             break;
-        const struct task *t = &g->tasks[i];
-        replay_any_task(x, t, i);
+        replay_odd_task(x, &g->tasks[i], i);
         r->bind[i] = x->bind;
-        if (!(r->way[i] & WAY_SILENT) && !(t->flags & TASK_BEHIND) &&
-            r->end[i] > r->step_end[t->step])
-            r->step_end[t->step] = r->end[i];
     }
 }
 
-int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p)
+struct pass replay_begin(struct replay *r, const struct graph *g, const struct plan *p)
 {
     struct pass x = {
         .r = r, .g = g, .p = p, .engine = INT64_MIN, .await = INT64_MIN, .latest = TASK_NONE};
     x.main = (uint32_t)g->streams + g->a->steps.main_thread;
     x.usual = p->scale_lags_permille == 1000 && !p->mean_jitter;
+    x.thinner = replay_queue_begin(r, g, p);
+    for (size_t i = 0; i < g->streams; i++)
+        r->tail[replay_at(r, i)] = INT64_MIN;
+    for (size_t i = 0; i <= g->lanes; i++)
+        r->order[replay_at(r, i)] = 0;
+    for (size_t i = 0; i <= g->steps; i++)
+        r->step_end[replay_at(r, i)] = 0;
+    for (size_t i = 0; i <= g->gets; i++)
+        r->got[replay_at(r, i)] = 0;
+    return x;
+}
+
+void replay_end(const struct pass *x)
+{
+    x->r->ran_dry = x->behind * REPLAY_DRY <= x->begun;
+    replay_pace(x->r, x->g);
+}
+
+int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p)
+{
     if (g->count == 0)
         return r->step_ns = 0;
-    x.thinner = replay_queue_begin(r, g, p);
-    for (size_t s = 0; s < g->streams; s++)
-        r->tail[s] = INT64_MIN;
-    memset(r->order, 0, (g->lanes + 1) * sizeof *r->order);
-    memset(r->step_end, 0, (g->steps + 1) * sizeof *r->step_end);
-    memset(r->got, 0, (g->gets + 1) * sizeof *r->got);
+    struct pass x = replay_begin(r, g, p);
     pass_over(&x, r, g);
-    r->ran_dry = x.behind * REPLAY_DRY <= x.begun;
-    replay_pace(r, g);
+    replay_end(&x);
     return r->step_ns;
 }

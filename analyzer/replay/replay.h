@@ -65,8 +65,11 @@ struct plan {
 };
 
 struct replay {
+    /* The times of task, lane, stream, step or batch i stand at i * wide: see struct replay_wide. */
+    size_t wide;
     int64_t *start, *end;     /* by task */
-    uint32_t *bind;           /* by task: the dependency that released it last, or TASK_NONE */
+    uint32_t *bind;           /* by task: the dependency that released it last, or TASK_NONE. NULL
+                                 in struct replay_wide */
     int64_t *order;           /* by lane: when its next task may start */
     int64_t *tail, *step_end; /* by stream: end of its latest work; by step */
     int64_t *step_begin;      /* by step: when the training thread begins it */
@@ -78,7 +81,9 @@ struct replay {
     /* For replay_queue.h. number: by task; queue: by stream, its last QUEUE_DEPTH operations;
      * queued: by stream, how many so far. */
     uint32_t *number, *queue, *queued;
-    bool rooms;   /* some call of the graph waits for room in a queue */
+    /* Where some call of the graph waits for room in a queue: the work that takes room, in order. */
+    uint32_t *roomy;
+    size_t roomy_count;
     bool *legacy; /* by stream: other streams and this one may wait for each other (after_legacy) */
     uint8_t *way; /* by task: how passes go over it (replay.c) */
     int64_t jitter_ns[TASK_KINDS];
@@ -88,6 +93,19 @@ struct replay {
      * it is step_ns. */
     int64_t pace_ns;
 };
+
+/* Replays of several plans in one pass: their times lie side by side, so that what a pass asks of a
+ * task, and the arithmetic, serve all of them. */
+enum { REPLAY_WIDE = 4 };
+struct replay_wide {
+    struct replay lane[REPLAY_WIDE]; /* what replay_run() leaves, without bind */
+    uint8_t *mark;                   /* scratch: by task, the marks of any plan */
+};
+
+static inline size_t replay_at(const struct replay *r, size_t i)
+{
+    return i * r->wide;
+}
 
 /* Makes a plan without changes. Returns -1 without memory. */
 int plan_init(struct plan *p, const struct graph *g);
@@ -102,5 +120,13 @@ int64_t replay_run(struct replay *r, const struct graph *g, const struct plan *p
 /* Like replay_run(), for a plan with workers: the cores that workers can use depend on the pace,
  * and the pace depends on these cores. A few passes find values that agree. */
 int64_t replay_settle(struct replay *r, const struct graph *g, struct plan *p);
+
+int replay_wide_init(struct replay_wide *w, const struct graph *g);
+void replay_wide_release(struct replay_wide *w);
+/* As replay_run() and replay_settle(), for n plans with the same assumptions; n: 1 to REPLAY_WIDE.
+ * Plan k leaves its result in w->lane[k]. */
+void replay_wide_run(struct replay_wide *w, const struct graph *g, struct plan *const *p, size_t n);
+void replay_wide_settle(struct replay_wide *w, const struct graph *g, struct plan *const *p,
+                        size_t n);
 
 #endif

@@ -26,7 +26,8 @@ static size_t rows_of(struct replay *r, const struct graph *g, size_t skip, bool
     for (size_t s = skip + 1; s < g->steps; s++) {
         clean = leave_out && was_long(g, s) ? 0 : clean + 1;
         if (clean >= row)
-            r->row[n++] = (r->step_end[s] - r->step_end[s - row]) / (int64_t)row;
+            r->row[n++] =
+                (r->step_end[replay_at(r, s)] - r->step_end[replay_at(r, s - row)]) / (int64_t)row;
     }
     return n;
 }
@@ -55,13 +56,13 @@ void replay_pace(struct replay *r, const struct graph *g)
 {
     size_t skip = g->skip;
     for (size_t s = 1; s < g->steps; s++)
-        if (r->step_end[s] < r->step_end[s - 1])
-            r->step_end[s] = r->step_end[s - 1];
-    r->length_ns = r->step_end[g->steps - 1];
+        if (r->step_end[replay_at(r, s)] < r->step_end[replay_at(r, s - 1)])
+            r->step_end[replay_at(r, s)] = r->step_end[replay_at(r, s - 1)];
+    r->length_ns = r->step_end[replay_at(r, g->steps - 1)];
     if (g->once) {
         r->step_ns = r->pace_ns = r->length_ns;
         return;
     }
-    r->step_ns = (r->length_ns - r->step_end[skip]) / (int64_t)(g->steps - 1 - skip);
+    r->step_ns = (r->length_ns - r->step_end[replay_at(r, skip)]) / (int64_t)(g->steps - 1 - skip);
     r->pace_ns = g->steps > g->recorded_steps ? r->step_ns : pace_of(r, g, skip);
 }

@@ -59,7 +59,33 @@ static inline bool in_call(const struct pass *x, const struct task *t)
     return t->issue != TASK_NONE && t->at_ns - task_end(&x->g->tasks[t->issue]) <= REPLAY_STALL_NS;
 }
 
+/* Makes the pass of plan p ready, and what r holds from an earlier one. */
+struct pass replay_begin(struct replay *r, const struct graph *g, const struct plan *p);
+/* Computes what the pass leaves in x->r. */
+void replay_end(const struct pass *x);
+
+/* Returns the bits of enum way that make a task one for replay_any_task(), until that was called
+ * again. */
+static inline unsigned odd_ways(const struct pass *x)
+{
+    return WAY_ODD | (assumes(x, ASSUME_STALLS_DATED) ? WAY_STALL : 0) |
+           (assumes(x, ASSUME_ORDER) || x->await != INT64_MIN ? WAY_KERNEL : 0);
+}
+
 /* Replays task i, whatever it waits for, and sets x->bind. */
 void replay_any_task(struct pass *x, const struct task *t, uint32_t i);
+/* The same, and notes whether its step ends later by it. */
+static inline void replay_odd_task(struct pass *x, const struct task *t, uint32_t i)
+{
+    struct replay *r = x->r;
+    replay_any_task(x, t, i);
+    int64_t end = r->end[replay_at(r, i)], *step_end = &r->step_end[replay_at(r, t->step)];
+    if (!(r->way[i] & WAY_SILENT) && !(t->flags & TASK_BEHIND) && end > *step_end)
+        *step_end = end;
+}
+
+/* For replay.c and replay_wide.c: replay_make() fills r with arrays for times that lie `wide` apart;
+ * replay_release() frees it also after a failure. */
+int replay_make(struct replay *r, const struct graph *g, size_t wide);
 
 #endif

@@ -6,20 +6,19 @@
 bool replay_queue_begin(struct replay *r, const struct graph *g, const struct plan *p)
 {
     bool thinner = false;
-    for (uint32_t i = 0; r->rooms && i < g->count && !thinner; i++)
-        thinner = p->mark[i] & PLAN_DROP && replay_takes_room(&g->tasks[i]);
+    for (size_t k = 0; k < r->roomy_count && !thinner; k++)
+        thinner = p->mark[r->roomy[k]] & PLAN_DROP;
     if (!thinner)
         return false;
     memset(r->queued, 0, (g->streams + 1) * sizeof *r->queued);
     memset(r->number, 0, g->count * sizeof *r->number);
-    for (uint32_t i = 0; i < g->count; i++) {
-        uint8_t kind = g->classes[i].kind;
-        if (kind >= TASK_KERNEL && kind < TASK_EV_REC && !(p->mark[i] & PLAN_DROP)) {
-            const struct task *t = &g->tasks[i];
-            uint32_t n = r->queued[t->lane]++;
-            if (t->issue != TASK_NONE)
-                r->number[t->issue] = n;
-        }
+    for (size_t k = 0; k < r->roomy_count; k++) {
+        if (p->mark[r->roomy[k]] & PLAN_DROP)
+            continue;
+        const struct task *t = &g->tasks[r->roomy[k]];
+        uint32_t n = r->queued[t->lane]++;
+        if (t->issue != TASK_NONE)
+            r->number[t->issue] = n;
     }
     memset(r->queued, 0, (g->streams + 1) * sizeof *r->queued);
     return true;

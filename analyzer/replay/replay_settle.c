@@ -16,11 +16,12 @@ static double host_busy(const struct replay *r, const struct graph *g, const str
         if (t->lane != lane || p->mark[i] & PLAN_DROP)
             continue;
         if (t->kind == TASK_HOST_API || t->kind == TASK_HOST_GAP)
-            busy += p->pool.busy * (double)(r->end[i] - r->start[i]);
+            busy += p->pool.busy * (double)(r->end[replay_at(r, i)] - r->start[replay_at(r, i)]);
         else if (t->kind == TASK_GET || t->kind == TASK_LOAD)
-            busy += (double)(r->end[i] - r->start[i]);
+            busy += (double)(r->end[replay_at(r, i)] - r->start[replay_at(r, i)]);
         else if (t->kind == TASK_WAIT && t->prev != TASK_NONE)
-            busy += p->pool.spin * (double)(r->end[i] - r->end[t->prev]);
+            busy +=
+                p->pool.spin * (double)(r->end[replay_at(r, i)] - r->end[replay_at(r, t->prev)]);
     }
     return busy / (double)g->steps;
 }
@@ -36,28 +37,65 @@ static double crowded(const struct replay *r, const struct graph *g, const struc
     return pool->slower * (1 + pool->cpu * (share > 1 ? share - 1 : 0));
 }
 
+/* The secant method on the logarithm of a ratio. */
+struct search {
+    double at, last, last_off;
+    int passes;
+    bool done;
+};
+
+enum { PASSES = 4 };
+
+static struct search search_from(struct plan *p)
+{
+    p->pool.stretch = p->pool.slower;
+    return (struct search){.at = log(fmax(p->pool.slower, 1e-3))};
+}
+
+/* Returns true if another pass is needed, with p->pool.stretch set for it. */
+static bool search_on(struct search *s, const struct replay *r, const struct graph *g,
+                      struct plan *p)
+{
+    s->done |= p->pool.workers == 0 || p->pool.cores == 0 || r->step_ns <= 0;
+    if (s->done)
+        return false;
+    double off = log(crowded(r, g, p, r->step_ns)) - s->at,
+           slope = s->passes ? (off - s->last_off) / (s->at - s->last) : -2;
+    s->passes++;
+    s->last = s->at;
+    s->last_off = off;
+    s->done = fabs(off) < 1e-3 || s->passes == PASSES;
+    if (s->done)
+        return false;
+    s->at -= off / (slope < -1 ? slope : -1);
+    p->pool.stretch = exp(s->at);
+    return true;
+}
+
 /* Finds the stretch at which what the replay assumed and what crowded() then computes agree. If
  * workers are slower, the steps are longer and leave more cores, so the two values move in opposite
  * directions, and the more so the more cores the training process takes. Hence the secant method on
  * the logarithm of their ratio, four passes at most. */
 int64_t replay_settle(struct replay *r, const struct graph *g, struct plan *p)
 {
-    struct pool *pool = &p->pool;
-    int64_t ns = 0;
-    double at = log(fmax(pool->slower, 1e-3)), last = 0, last_off = 0;
-    pool->stretch = pool->slower;
-    for (int pass = 0; pass < (pool->workers > 0 ? 4 : 1); pass++) {
-        ns = replay_run(r, g, p);
-        if (pool->workers == 0 || pool->cores == 0 || ns <= 0)
-            break;
-        double off = log(crowded(r, g, p, ns)) - at,
-               slope = pass ? (off - last_off) / (at - last) : -2;
-        last = at;
-        last_off = off;
-        if (fabs(off) < 1e-3)
-            break;
-        at -= off / (slope < -1 ? slope : -1);
-        pool->stretch = exp(at);
+    struct search s = search_from(p);
+    do
+        replay_run(r, g, p);
+    while (search_on(&s, r, g, p));
+    return r->step_ns;
+}
+
+void replay_wide_settle(struct replay_wide *w, const struct graph *g, struct plan *const *p,
+                        size_t n)
+{
+    struct search s[REPLAY_WIDE];
+    bool more = true;
+    for (size_t k = 0; k < n; k++)
+        s[k] = search_from(p[k]);
+    while (more) { /* a plan whose search has ended gets the same times again */
+        replay_wide_run(w, g, p, n);
+        more = false;
+        for (size_t k = 0; k < n; k++)
+            more |= search_on(&s[k], &w->lane[k], g, p[k]);
     }
-    return ns;
 }

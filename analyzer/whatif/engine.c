@@ -57,6 +57,8 @@ void engine_take_cost_out(struct engine *x, struct whatif *w)
         if (g->tasks[i].kind == TASK_HOST_API)
             g->tasks[i].dur_ns -= each < g->tasks[i].dur_ns ? each : g->tasks[i].dur_ns;
     plan_rebase(&x->plan, g);
+    for (size_t k = 0; k < REPLAY_WIDE - 1; k++)
+        plan_rebase(&x->beside[k], g);
     engine_forget(x);
     replay_run(&x->now, g, &x->plan);
     w->unprofiled_ns = x->now.pace_ns;
@@ -78,77 +80,115 @@ static struct draw draw_of(int n)
 /* Resets the plan and shortens each call by recording cost that the profiler's own figures do not
  * show. A rerun without profiler has no such cost. In a share WHATIF_STAYS of the draws the rerun
  * is assumed to be recorded too, and keeps all of it. */
-static void drop_recording_cost(struct engine *x, int draw, unsigned assume)
+static void drop_recording_cost(struct engine *x, struct plan *p, int draw, unsigned assume)
 {
     double u = fmod(0.5 + 0.4142135623730951 * (draw < FIRST_RUN ? draw : 0), 1.0);
     int64_t each = (int64_t)(WHATIF_RECORD_NS * fmax(0, u - WHATIF_STAYS) / (1 - WHATIF_STAYS));
-    plan_reset(&x->plan, x->g);
-    x->plan.assume = assume;
-    x->plan.dated = &x->now;
+    plan_reset(p, x->g);
+    p->assume = assume;
+    p->dated = &x->now;
     for (size_t i = 0; each && i < x->g->count; i++)
         if (x->g->classes[i].kind == TASK_HOST_API)
-            x->plan.dur[i] -= each < x->plan.dur[i] ? each : x->plan.dur[i];
+            p->dur[i] -= each < p->dur[i] ? each : p->dur[i];
 }
 
 /* Changes the host's pace in the plan. The steps with and without the edits are replayed at the
  * same pace, so this matters only if the host limits the step in one of the two. */
-static void vary_host(struct engine *x, int draw)
+static void vary_host(const struct engine *x, struct plan *p, int draw)
 {
     /* quantiles: 80 % of the runs lie between the outer two */
     static const double of_run[RUNS] = {0.1, 0.3, 0.7, 0.9};
     if (draw == UNSTACKED) {
-        host_pace_unstack(x->stacked, x->g, &x->plan, of_run[RUNS - 1]);
+        host_pace_unstack(x->stacked, x->g, p, of_run[RUNS - 1]);
         return;
     }
     if (draw >= FIRST_RUN) {
-        host_pace_of_run(x->g, &x->plan, of_run[draw - FIRST_RUN]);
+        host_pace_of_run(x->g, p, of_run[draw - FIRST_RUN]);
         return;
     }
     double u = draw == DRAWS  ? 0.1
                : draw > DRAWS ? 0.9
                               : fmod(0.5 + 0.7320508075688772 * draw, 1.0);
-    host_pace_apply(&x->host, x->g, &x->plan, u);
+    host_pace_apply(&x->host, x->g, p, u);
 }
 
-/* Returns what the edits save, in ns of the recorded pace: the share of the unrecorded step that
- * they save, times the recorded pace. `most`: removes the cause wherever it acts, with the best
- * parameters. */
-static int64_t saved_under(struct engine *x, int assumption, const struct edit *const *edits,
-                           size_t n, int draw, bool most)
+/* A draw that is to be replayed. */
+struct ask {
+    int draw;
+    uint64_t question;
+    int64_t *ns; /* what the edits save */
+};
+
+/* Replays n draws side by side, up to REPLAY_WIDE: the unchanged steps, where that was not done
+ * before, and the edits. The first plan stays in x->plan. */
+static void replay_asked(struct engine *x, int assumption, const struct edit *const *edits,
+                         size_t edit_count, const struct ask *ask, size_t n, bool most)
 {
-    struct draw d = most ? (struct draw){{0, 0, 0}} : draw_of(draw);
-    int64_t *base_ns = &x->base_ns[assumption][draw], ns;
-    uint64_t question = question_of(most ? SAVED_AT_MOST : SAVED, assumption, draw, edits, n);
-    if (remembered(x, question, &ns))
-        return ns;
-    drop_recording_cost(x, draw, x->assume[assumption]);
-    vary_host(x, draw);
-    if (*base_ns == 0) {
-        replay_run(&x->then, x->g, &x->plan);
-        *base_ns = x->then.pace_ns > 0 ? x->then.pace_ns : 1;
+    struct plan *plans[REPLAY_WIDE];
+    int64_t *base_ns = x->base_ns[assumption];
+    bool known = true;
+    for (size_t k = 0; k < n; k++) {
+        plans[k] = k ? &x->beside[k - 1] : &x->plan;
+        drop_recording_cost(x, plans[k], ask[k].draw, x->assume[assumption]);
+        vary_host(x, plans[k], ask[k].draw);
+        known &= base_ns[ask[k].draw] != 0;
     }
-    x->plan.most = most;
-    for (size_t i = 0; i < n; i++)
-        edit_apply(edits[i], x->g, &x->plan, &d);
-    replay_settle(&x->then, x->g, &x->plan);
-    double share = 1 - (double)x->then.pace_ns / x->plan.work / (double)*base_ns;
-    return remember(x, question, (int64_t)(share * (double)x->now.pace_ns));
+    if (!known) {
+        replay_wide_run(&x->draws, x->g, plans, n);
+        for (size_t k = 0; k < n; k++) {
+            int64_t ns = x->draws.lane[k].pace_ns;
+            base_ns[ask[k].draw] = ns > 0 ? ns : 1;
+        }
+    }
+    for (size_t k = 0; k < n; k++) {
+        struct draw d = most ? (struct draw){{0, 0, 0}} : draw_of(ask[k].draw);
+        plans[k]->most = most;
+        for (size_t i = 0; i < edit_count; i++)
+            edit_apply(edits[i], x->g, plans[k], &d);
+    }
+    replay_wide_settle(&x->draws, x->g, plans, n);
+    for (size_t k = 0; k < n; k++) {
+        double share =
+            1 - (double)x->draws.lane[k].pace_ns / plans[k]->work / (double)base_ns[ask[k].draw];
+        *ask[k].ns = remember(x, ask[k].question, (int64_t)(share * (double)x->now.pace_ns));
+    }
 }
 
-int64_t engine_saved_under(struct engine *x, int assumption, const struct edit *const *edits,
-                           size_t n, int draw)
+/* Fills saved[] with what the edits save, in ns of the recorded pace: the share of the unrecorded
+ * step that they save, times the recorded pace. `most`: removes the cause wherever it acts, with the
+ * best parameters. */
+static void saved_under(struct engine *x, int assumption, const struct edit *const *edits, size_t n,
+                        const int *draws, size_t count, bool most, int64_t *saved)
 {
-    return saved_under(x, assumption, edits, n, draw, false);
+    struct ask ask[REPLAY_WIDE];
+    size_t asked = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t q = question_of(most ? SAVED_AT_MOST : SAVED, assumption, draws[i], edits, n);
+        if (!remembered(x, q, &saved[i]))
+            ask[asked++] = (struct ask){draws[i], q, &saved[i]};
+        if (asked == REPLAY_WIDE || (asked && i + 1 == count)) {
+            replay_asked(x, assumption, edits, n, ask, asked, most);
+            asked = 0;
+        }
+    }
+}
+
+void engine_saved_under(struct engine *x, int assumption, const struct edit *const *edits, size_t n,
+                        const int *draws, size_t count, int64_t *saved)
+{
+    saved_under(x, assumption, edits, n, draws, count, false, saved);
 }
 
 int64_t engine_saved_by(struct engine *x, const struct edit *const *edits, size_t n, int draw)
 {
-    return engine_saved_under(x, 0, edits, n, draw);
+    int64_t ns;
+    saved_under(x, 0, edits, n, &draw, 1, false, &ns);
+    return ns;
 }
 
 int64_t engine_host_unstacked(struct engine *x)
 {
-    drop_recording_cost(x, 0, x->assume[0]);
+    drop_recording_cost(x, &x->plan, 0, x->assume[0]);
     host_pace_unstack(x->stacked, x->g, &x->plan, 0.5);
     replay_run(&x->then, x->g, &x->plan);
     double base_ns = x->then.pace_ns > 0 ? (double)x->then.pace_ns : 1;
@@ -194,8 +234,10 @@ int64_t engine_most(struct engine *x, const struct edit *edit)
     if (remembered(x, question, &known))
         return known;
     for (int i = 0; i < x->assumptions; i++) {
-        int64_t usual = saved_under(x, i, &edit, 1, 0, false);
-        int64_t most = saved_under(x, i, &edit, 1, 0, true), work = work_left_ns(x);
+        int64_t usual, most;
+        saved_under(x, i, &edit, 1, &(int){0}, 1, false, &usual);
+        saved_under(x, i, &edit, 1, &(int){0}, 1, true, &most);
+        int64_t work = work_left_ns(x);
         best = usual > best ? usual : best;
         best = most > best ? most : best;
         left = work < left ? work : left;
@@ -249,8 +291,11 @@ int64_t engine_floor_ns(struct engine *x, const struct edit *const *edits, size_
 static int make_ready(struct engine *x)
 {
     if (plan_init(&x->plan, x->g) < 0 || replay_init(&x->now, x->g) < 0 ||
-        replay_init(&x->then, x->g) < 0)
+        replay_init(&x->then, x->g) < 0 || replay_wide_init(&x->draws, x->g) < 0)
         return -1;
+    for (size_t k = 0; k < REPLAY_WIDE - 1; k++)
+        if (plan_init(&x->beside[k], x->g) < 0)
+            return -1;
     if (room_measure(&x->room, x->g) < 0)
         return -1;
     x->host = host_pace_of(x->g);
@@ -267,6 +312,9 @@ void engine_close(struct engine *x)
     plan_release(&x->plan);
     replay_release(&x->now);
     replay_release(&x->then);
+    replay_wide_release(&x->draws);
+    for (size_t k = 0; k < REPLAY_WIDE - 1; k++)
+        plan_release(&x->beside[k]);
     room_release(&x->room);
     vec_release(&x->answers);
     graph_free(x->g);

@@ -38,6 +38,8 @@ struct engine {
     struct graph *g;
     struct plan plan;
     struct replay now, then;
+    struct plan beside[REPLAY_WIDE - 1]; /* of the draws that are replayed in one pass */
+    struct replay_wide draws;
     unsigned assume[ASSUMPTIONS_MOST]; /* sets of enum assumption bits, the likeliest set first */
     int assumptions;
     struct host_pace host;
@@ -88,9 +90,10 @@ int64_t engine_most(struct engine *x, const struct edit *edit);
 struct span_ns engine_span(struct engine *x, const struct whatif *w,
                            const struct edit *const *edits, size_t n);
 
-/* The same under assumption number `assumption` of x->assume. */
-int64_t engine_saved_under(struct engine *x, int assumption, const struct edit *const *edits,
-                           size_t n, int draw);
+/* Fills saved[0 .. count - 1] with the same for these draws, under assumption number `assumption` of
+ * x->assume. */
+void engine_saved_under(struct engine *x, int assumption, const struct edit *const *edits, size_t n,
+                        const int *draws, size_t count, int64_t *saved);
 /* Returns true if each edit changes only what the host does. */
 bool engine_of_host(const struct edit *const *edits, size_t n);
 /* Returns the least that a step takes with all of these edits, in ns, whatever the replay says. */

@@ -11,9 +11,13 @@
 static struct span_ns span_under(struct engine *x, int assumption, const struct edit *const *edits,
                                  size_t n, int draws)
 {
+    int number[DRAWS] = {0};
     int64_t saved[DRAWS];
     for (int i = 0; i < draws; i++)
-        saved[i] = engine_to_median(x, engine_saved_under(x, assumption, edits, n, i));
+        number[i] = i;
+    engine_saved_under(x, assumption, edits, n, number, (size_t)draws, saved);
+    for (int i = 0; i < draws; i++)
+        saved[i] = engine_to_median(x, saved[i]);
     qsort(saved, (size_t)draws, sizeof *saved, order_int64);
     return (struct span_ns){.low_ns = saved[draws / 10],
                             .mid_ns = saved[draws / 2],
@@ -24,9 +28,11 @@ static struct span_ns span_under(struct engine *x, int assumption, const struct 
  * their bad end. */
 static struct span_ns span_of_corners(struct engine *x, const struct edit *const *edits, size_t n)
 {
+    static const int number[1 + CORNERS] = {0, DRAWS, DRAWS + 1};
     int64_t saved[1 + CORNERS];
+    engine_saved_under(x, 0, edits, n, number, 1 + CORNERS, saved);
     for (int i = 0; i <= CORNERS; i++)
-        saved[i] = engine_to_median(x, engine_saved_under(x, 0, edits, n, i ? DRAWS + i - 1 : 0));
+        saved[i] = engine_to_median(x, saved[i]);
     int64_t mid = saved[0];
     qsort(saved, 1 + CORNERS, sizeof *saved, order_int64);
     return (struct span_ns){.low_ns = saved[0], .mid_ns = mid, .high_ns = saved[CORNERS]};
@@ -63,8 +69,14 @@ static struct span_ns span_of_runs(struct engine *x, struct span_ns s,
     int64_t usual = engine_to_median(x, engine_saved_by(x, edits, n, 0));
     for (int k = 0; k < (x->stacked ? 2 : 1); k++) {
         int64_t less = 0, more = 0;
-        for (int run = runs[k][0]; run < runs[k][1]; run++) {
-            int64_t away = engine_to_median(x, engine_saved_by(x, edits, n, run)) - usual;
+        int number[RUNS];
+        int64_t saved[RUNS];
+        size_t count = (size_t)(runs[k][1] - runs[k][0]);
+        for (size_t i = 0; i < count; i++)
+            number[i] = runs[k][0] + (int)i;
+        engine_saved_under(x, 0, edits, n, number, count, saved);
+        for (size_t i = 0; i < count; i++) {
+            int64_t away = engine_to_median(x, saved[i]) - usual;
             less = -away > less ? -away : less;
             more = away > more ? away : more;
         }

@@ -5,7 +5,8 @@
  * turns that repeat a few recorded steps, end no earlier. If all durations are scaled, the end is
  * scaled. A task that takes longer delays the end by as much if it has no slack, by at most as much
  * anywhere, and twice the delay by at least twice as much. Nothing ends later if a task is shorter
- * or removed, or if the dependencies of one kind are removed.
+ * or removed, or if the dependencies of one kind are removed. Plans that are replayed side by side
+ * end when they do alone.
  *
  * A fixed seed draws the tasks that are tested, as many as a fixed amount of work allows. The
  * program prints one line for each file; if anything fails, it says what and where, and the exit
@@ -270,6 +271,53 @@ static void without_dependencies(struct trial *x)
     free(h.tails);
 }
 
+/* Changes durations, removes work and makes nodes, at a share of the tasks. */
+static void change(struct trial *x, struct plan *p, unsigned assume, int often)
+{
+    plan_reset(p, x->g);
+    p->assume = assume;
+    p->dated = &x->now;
+    p->node_lag_permille = 1000 - draw(x) % 1000;
+    for (size_t k = 0; k * 1000 < x->g->count * (size_t)often; k++) {
+        uint32_t i = draw(x);
+        const struct task *t = &x->g->tasks[i];
+        p->dur[i] = draw(x) % 3 ? p->dur[i] / 2 : p->dur[i] + DELAY_NS;
+        if (task_on_gpu(t))
+            p->mark[i] |= draw(x) % 3 ? PLAN_NODE : t->kind == TASK_COPY ? PLAN_DETACH : PLAN_DROP;
+    }
+}
+
+static void side_by_side(struct trial *x)
+{
+    static const unsigned assume[] = {
+        0, ASSUME_NO_EVENTS, ASSUME_STALLS_DATED, ASSUME_END_WAIT, ASSUME_ORDER, ASSUME_READY};
+    struct replay_wide w;
+    struct plan plans[REPLAY_WIDE], *p[REPLAY_WIDE];
+    bool made = replay_wide_init(&w, x->g) == 0;
+    for (size_t k = 0; k < REPLAY_WIDE; k++)
+        made &= plan_init(p[k] = &plans[k], x->g) == 0;
+    for (size_t a = 0; made && a < sizeof assume / sizeof *assume; a++) {
+        size_t n = a % REPLAY_WIDE + 1;
+        for (size_t k = 0; k < n; k++)
+            change(x, p[k], assume[a], (int)(k * 100));
+        replay_wide_run(&w, x->g, p, n);
+        for (size_t k = 0; k < n; k++) {
+            const struct replay *r = &w.lane[k];
+            replay_run(&x->then, x->g, p[k]);
+            expect(x, r->step_ns == x->then.step_ns && r->pace_ns == x->then.pace_ns,
+                   "has the pace that it has alone", TASK_NONE, r->pace_ns, x->then.pace_ns);
+            for (uint32_t i = 0; i < x->g->count; i++)
+                if (r->end[replay_at(r, i)] != x->then.end[i])
+                    expect(x, false, "ends beside others as alone", i, r->end[replay_at(r, i)],
+                           x->then.end[i]);
+        }
+    }
+    expect(x, made, "has memory", TASK_NONE, 0, 0);
+    for (size_t k = 0; k < REPLAY_WIDE; k++)
+        plan_release(p[k]);
+    replay_wide_release(&w);
+}
+
 /* ---- one recording ---- */
 
 static void try_all(struct trial *x)
@@ -281,6 +329,7 @@ static void try_all(struct trial *x)
     without_slack(x);
     delayed(x);
     shorter(x);
+    side_by_side(x);
     without_dependencies(x);
     printf("%s: %zu steps of %.3f ms, %zu tasks, %zu edges, %zu seen broken, unexplained %.2f %%: "
            "%zu checks, %zu failed\n",

@@ -43,13 +43,21 @@ static bool awaits_upload(const struct timeline *t, uint32_t api, uint8_t from)
     return o && (stream == TL_NONE || stream == o->stream) && of_batch(t, api - 1, from);
 }
 
+bool edit_copies_touch(const struct edit *x, const struct graph *g, uint32_t i)
+{
+    (void)x;
+    return g->classes[i].kind == TASK_COPY || g->classes[i].kind == TASK_WAIT;
+}
+
 /* See edits.h. Frameworks of Python copy pinned batches in the stream that computes, and with
  * non_blocking=True wait for none of the copies. Only a prefetcher has a stream of its own
  * (same_stream false). */
-void edit_copies(const struct graph *g, struct plan *p, uint8_t from, bool same_stream, double rate)
+void edit_copies(const struct edit *x, const struct graph *g, struct plan *p, uint8_t from,
+                 bool same_stream, double rate)
 {
     const struct timeline *t = g->a->tl;
-    for (uint32_t i = 0; i < g->count; i++) {
+    uint32_t i;
+    for (size_t k = 0; edit_next(x, g, &k, &i);) {
         if (same_stream && g->tasks[i].kind == TASK_WAIT &&
             awaits_upload(t, g->tasks[i].source, from))
             p->mark[i] |= PLAN_DROP;

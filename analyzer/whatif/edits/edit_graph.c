@@ -2,17 +2,8 @@
  * outside of the graph. */
 #include "analyzer/whatif/edits/edits.h"
 
+#include "analyzer/queries/limits.h"
 #include "analyzer/queries/lines.h"
-#include "analyzer/queries/waits.h"
-
-/* Returns true for the launch of a collective. DDP launches collectives in hooks, outside of what
- * torch.compile and make_graphed_callables capture. */
-static bool is_collective(const struct graph *g, const struct task *t)
-{
-    uint32_t op = t->kind == TASK_HOST_API ? g->a->tl->apis[t->source].op : TL_NONE;
-    return op != TL_NONE && g->a->tl->ops[op].kind == OP_KERNEL &&
-           g->a->tl->ops[op].class.family == FAMILY_COMM;
-}
 
 /* Returns true for a launch of work that no module of the program's model does
  * (query_outside_model). */
@@ -22,18 +13,37 @@ static bool is_of_loop(const struct edit *x, const struct graph *g, const struct
     return op != TL_NONE && x->at.op_marks[op];
 }
 
-static bool is_node(const struct task *t)
+static bool is_node(const struct graph *g, uint32_t i)
 {
-    return t->kind == TASK_KERNEL || t->kind == TASK_MEMSET || t->kind == TASK_COPY;
+    uint8_t kind = g->classes[i].kind;
+    return kind == TASK_KERNEL || kind == TASK_MEMSET || kind == TASK_COPY;
 }
 
 static bool is_launch(const struct graph *g, uint32_t i)
 {
-    const struct task *t = &g->tasks[i];
-    if (t->kind != TASK_HOST_API)
-        return false;
-    uint8_t kind = g->a->tl->apis[t->source].kind;
-    return kind == API_LAUNCH || kind == API_MEMSET;
+    const struct task_class *c = &g->classes[i];
+    return c->kind == TASK_HOST_API && (c->call == API_LAUNCH || c->call == API_MEMSET);
+}
+
+/* Returns true for calls between two launches that a capture records, or that the program no longer
+ * makes when it runs the graph. */
+static bool is_captured(const struct graph *g, uint32_t i)
+{
+    return g->classes[i].kind == TASK_HOST_API && g->classes[i].traits & TRAIT_CAPTURES;
+}
+
+/* Returns true for the wait of a launch for room in the queue: a graph needs little room. */
+static bool waits_for_room(const struct graph *g, uint32_t i)
+{
+    return g->classes[i].kind == TASK_WAIT && g->classes[i].call == API_LAUNCH;
+}
+
+/* Returns true for what no thread of the loop does: GPU work, and batches that workers make. */
+static bool runs_beside(const struct graph *g, uint32_t i)
+{
+    uint8_t kind = g->classes[i].kind;
+    return (kind >= TASK_KERNEL && kind <= TASK_EV_WAIT) ||
+           (kind == TASK_LOAD && g->tasks[i].flags & TASK_BEHIND);
 }
 
 /* Returns true for calls that take their time also with a graph: calls that manage memory or load
@@ -55,12 +65,12 @@ static void graph_at_most(const struct graph *g, struct plan *p)
     p->node_lag_permille = 0;
     for (uint32_t i = 0; i < g->count; i++) {
         const struct task *t = &g->tasks[i];
-        if (is_node(t))
+        if (is_node(g, i))
             p->mark[i] |= PLAN_NODE;
-        if (t->lane < g->streams || t->flags & TASK_BEHIND)
+        if (runs_beside(g, i))
             continue;
         bool *result = &waited[t->lane != (uint32_t)g->streams + g->a->steps.main_thread];
-        if (t->kind == TASK_WAIT && g->a->tl->apis[t->source].kind == API_LAUNCH)
+        if (waits_for_room(g, i))
             p->mark[i] |= PLAN_DROP;
         else if (t->kind == TASK_WAIT || t->kind == TASK_GET || t->kind == TASK_LOAD)
             *result = true;
@@ -70,18 +80,6 @@ static void graph_at_most(const struct graph *g, struct plan *p)
         if (is_launch(g, i))
             *result = false;
     }
-}
-
-/* Returns true for calls between two launches that a capture records, or that the program no longer
- * makes when it runs the graph. */
-static bool is_captured(const struct graph *g, const struct task *t)
-{
-    if (t->kind != TASK_HOST_API)
-        return false;
-    const struct api *c = &g->a->tl->apis[t->source];
-    return (c->kind == API_OTHER || c->kind == API_EVENT_RECORD || c->kind == API_STREAM_WAIT ||
-            c->kind == API_COPY_ASYNC) &&
-           !query_stops_capture(g->a->tl, c);
 }
 
 /* Launches that stand in a row, without a call that a graph cannot contain, become nodes: the first
@@ -106,27 +104,30 @@ static void apply(const struct edit *x, const struct graph *g, struct plan *p, c
     double pause_left = query_pauses_may_lack_core(g->a) ? draw_between(d, 2, 0, 1) : 1;
     bool model_only = x->at.op_marks && draw_between(d, 2, 0, 1) > ASSUMED_CAPTURES_ALL;
     for (uint32_t i = 0; i < g->count; i++) {
-        const struct task *t = &g->tasks[i];
-        if (is_node(t) && inside && t->issue != TASK_NONE &&
-            (is_launch(g, t->issue) || is_captured(g, &g->tasks[t->issue])))
-            p->mark[i] |= PLAN_NODE;
-        if (t->lane < g->streams || t->flags & TASK_BEHIND)
+        if (is_node(g, i)) {
+            uint32_t issue = inside ? g->tasks[i].issue : TASK_NONE;
+            if (issue != TASK_NONE && (is_launch(g, issue) || is_captured(g, issue)))
+                p->mark[i] |= PLAN_NODE;
             continue;
-        if (t->kind == TASK_HOST_GAP) {
-            if (t->dur_ns >= QUERY_OWN_WORK_NS)
+        }
+        if (runs_beside(g, i))
+            continue;
+        if (g->classes[i].kind == TASK_HOST_GAP) {
+            if (p->was[i] >= QUERY_OWN_WORK_NS)
                 p->dur[i] = (int64_t)((double)p->dur[i] * pause_left);
             pause = i;
             continue;
         }
-        if (t->kind == TASK_WAIT && g->a->tl->apis[t->source].kind == API_LAUNCH) {
-            p->mark[i] |= PLAN_DROP; /* waits for room in the queue: one launch needs little room */
+        if (waits_for_room(g, i)) {
+            p->mark[i] |= PLAN_DROP;
             continue;
         }
-        bool launch =
-            is_launch(g, i) && !is_collective(g, t) && !(model_only && is_of_loop(x, g, t));
-        bool stays = launch || (inside && is_captured(g, t));
+        const struct task *t = &g->tasks[i];
+        bool launch = is_launch(g, i) && !(g->classes[i].traits & TRAIT_COLLECTIVE) &&
+                      !(model_only && is_of_loop(x, g, t));
+        bool stays = launch || (inside && is_captured(g, i));
         if (stays && inside && pause != TASK_NONE && t->prev == pause &&
-            g->tasks[pause].dur_ns < QUERY_OWN_WORK_NS)
+            p->was[pause] < QUERY_OWN_WORK_NS)
             p->dur[pause] = 0;
         if (launch && p->dur[i] == 0)
             continue; /* another change has removed this launch */

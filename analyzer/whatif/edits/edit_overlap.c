@@ -6,7 +6,7 @@
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
     (void)d;
-    edit_copies(g, p, MEMORY_PINNED, x->overlap.in_stream, 0);
+    edit_copies(x, g, p, MEMORY_PINNED, x->overlap.in_stream, 0);
 }
 
 /* Returns the time of these copies per step: one copy engine still makes them one after the other,
@@ -20,6 +20,7 @@ static int64_t copies_ns(const struct facts *f)
 const struct edit_kind edit_overlap = {
     .name = "overlap",
     .apply = apply,
+    .touches = edit_copies_touch,
     .certain = true,
     .needs_events = true,
     .within_measured = true,

@@ -26,11 +26,11 @@ static double pinned_rate(const struct graph *g, const struct draw *d)
 
 static void apply(const struct edit *x, const struct graph *g, struct plan *p, const struct draw *d)
 {
-    (void)x;
-    edit_copies(g, p, MEMORY_PAGEABLE, query_of_pytorch(g->a), pinned_rate(g, d));
+    edit_copies(x, g, p, MEMORY_PAGEABLE, query_of_pytorch(g->a), pinned_rate(g, d));
 }
 
 const struct edit_kind edit_pin = {
     .name = "pin",
     .apply = apply,
+    .touches = edit_copies_touch,
 };

@@ -113,7 +113,9 @@ bool edit_updates(const struct graph *g, uint32_t i);
 /* Changes copies of batches from memory of that kind (enum memory_kind) so that they block neither
  * host nor stream (copies.c). same_stream: they stay in the stream that computes. rate: their new
  * rate in bytes per ns; 0: as recorded. */
-void edit_copies(const struct graph *g, struct plan *p, uint8_t from, bool same_stream,
-                 double rate);
+void edit_copies(const struct edit *x, const struct graph *g, struct plan *p, uint8_t from,
+                 bool same_stream, double rate);
+/* Their kinds' touches(). */
+bool edit_copies_touch(const struct edit *x, const struct graph *g, uint32_t i);
 
 #endif
