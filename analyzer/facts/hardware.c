@@ -57,6 +57,7 @@ struct launched {
     uint32_t number;   /* in hardware_pass.taken_by */
     int64_t ns;        /* time of its kernels that count */
     int kernels;
+    bool converts; /* FP32 inputs are recorded before autocast makes 16 bits of them */
 };
 
 /* Takes the kernels in used steps that calls [first, first + n) launch and that no other call or
@@ -106,6 +107,11 @@ static void add_kernel(struct hardware_pass *x, uint32_t op, double flops, unsig
     }
 }
 
+static bool is_half(const struct op *o)
+{
+    return o->class.dtype == SPOOL_DT_F16 || o->class.dtype == SPOOL_DT_BF16;
+}
+
 static void add(struct hardware_pass *x, const struct launched *l, double flops, unsigned dtype)
 {
     const struct timeline *t = x->f->tl;
@@ -115,7 +121,7 @@ static void add(struct hardware_pass *x, const struct launched *l, double flops,
             if (x->taken_by[o] == l->number)
                 add_kernel(x, o,
                            flops * (double)(t->ops[o].end_ns - t->ops[o].start_ns) / (double)l->ns,
-                           dtype);
+                           l->converts && is_half(&t->ops[o]) ? SPOOL_DT_UNKNOWN : dtype);
     }
 }
 
@@ -149,7 +155,7 @@ static double *output_of(struct hardware_pass *x, uint64_t of)
     return NULL;
 }
 
-/* PyTorch's profiler does not record a convolution's stride, but the size of its output's
+/* Older profilers of PyTorch do not record a convolution's stride, but the size of its output's
  * gradient. */
 static void learn_outputs(struct hardware_pass *x)
 {
@@ -175,7 +181,8 @@ static void count_operator(struct hardware_pass *x, const struct range *r)
     const char *shapes = tl_text(t, r->shapes);
     double unused = 0, *out = NULL;
     uint64_t of;
-    if (what == OPERATOR_CONV && arithmetic_conv_output(what, shapes, &unused, &of))
+    bool forward = what == OPERATOR_CONV || what == OPERATOR_CONV_PADDED;
+    if (forward && arithmetic_conv_output(what, shapes, &unused, &of))
         out = output_of(x, of);
     double flops = what == OPERATOR_NONE ? 0 : arithmetic_of_operator(what, shapes, out ? *out : 0);
     if (flops <= 0)
@@ -187,6 +194,7 @@ static void count_operator(struct hardware_pass *x, const struct range *r)
         last++;
     x->looked = last > x->looked ? last : x->looked;
     struct launched l = take_kernels(x, first, last - first);
+    l.converts = arithmetic_operator_dtype(shapes) == SPOOL_DT_F32;
     /* the picture's own gradient is not wanted: one kernel computes the weight's alone */
     bool half = what == OPERATOR_CONV_BACKWARD && l.kernels == 1;
     add(x, &l, half ? flops / 2 : flops, (unsigned)arithmetic_operator_dtype(shapes));

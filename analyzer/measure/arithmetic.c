@@ -49,8 +49,8 @@ enum arithmetic_operator arithmetic_operator_of(const char *name)
         {"aten::addmm", OPERATOR_SUM_PRODUCT},
         {"aten::baddbmm", OPERATOR_SUM_PRODUCT},
         {"aten::_addmm_activation", OPERATOR_SUM_PRODUCT},
-        {"aten::cudnn_convolution", OPERATOR_CONV},
-        {"aten::miopen_convolution", OPERATOR_CONV},
+        {"aten::cudnn_convolution", OPERATOR_CONV_PADDED},
+        {"aten::miopen_convolution", OPERATOR_CONV_PADDED},
         {"aten::_convolution", OPERATOR_CONV},
         {"aten::convolution_backward", OPERATOR_CONV_BACKWARD},
         {"aten::_scaled_dot_product_flash_attention", OPERATOR_ATTENTION},
@@ -136,6 +136,38 @@ static double convolution(const struct input *weight, double out)
                : 0;
 }
 
+enum { LISTS = 3, SPACE = 3 };
+
+/* Reads the first lists of numbers, "[2, 2]"; returns how many. */
+static int read_lists(const char *s, int64_t list[LISTS][SPACE])
+{
+    int n = 0;
+    for (s = strchr(s, '['); s && n < LISTS; s = strchr(s, '['), n++) {
+        char *end = (char *)s;
+        for (int i = 0; i < SPACE && *end != ']'; i++) {
+            list[n][i] = strtoll(end + 1, &end, 10);
+            if (*end != ',' && *end != ']')
+                return 0;
+        }
+        s = end;
+    }
+    return n;
+}
+
+/* Returns how many elements the output of a convolution has; 0: a size is missing. */
+static double conv_elements(const struct input *in, const struct input *weight, const char *shapes)
+{
+    int64_t list[LISTS][SPACE] = {{0}};
+    int space = in->dims - 2;
+    if (space < 1 || space > SPACE || weight->dims != in->dims || read_lists(shapes, list) < LISTS)
+        return 0;
+    double n = (double)in->dim[0] * (double)weight->dim[0];
+    for (int i = 0; i < space; i++)
+        n *= (double)out_size(in->dim[2 + i], weight->dim[2 + i], list[1][i], list[0][i],
+                              list[2][i]);
+    return n;
+}
+
 /* Two products of length x length x width for each head. */
 static double attention(const struct input *query, const struct input *key, int length)
 {
@@ -158,6 +190,8 @@ double arithmetic_of_operator(enum arithmetic_operator what, const char *shapes,
         return product(&in[1], &in[2]);
     case OPERATOR_CONV:
         return convolution(&in[1], out);
+    case OPERATOR_CONV_PADDED:
+        return convolution(&in[1], out > 0 ? out : conv_elements(&in[0], &in[1], shapes));
     case OPERATOR_CONV_BACKWARD: /* the gradients of the input and of the weight */
         return 2 * convolution(&in[2], elements(&in[0]));
     case OPERATOR_ATTENTION:

@@ -21,6 +21,7 @@ enum arithmetic_operator {
     OPERATOR_PRODUCT,            /* of the first two inputs */
     OPERATOR_SUM_PRODUCT,        /* of the second and third: the first is added */
     OPERATOR_CONV,               /* input, weight: the output's size must be known */
+    OPERATOR_CONV_PADDED,        /* the same, or lists: padding, stride, dilation */
     OPERATOR_CONV_BACKWARD,      /* the output's gradient, input, weight */
     OPERATOR_ATTENTION,          /* query, key: batch, heads, length, width */
     OPERATOR_ATTENTION_BACKWARD, /* the output's gradient, then the same */
@@ -30,7 +31,7 @@ enum arithmetic_operator {
 enum arithmetic_operator arithmetic_operator_of(const char *name);
 
 /* `shapes`: as in range.shapes, "64 x 3 x 224 x 224 float, ...". `out`: elements of a convolution's
- * output; 0: not known. Returns 0 if a size is missing. */
+ * output; 0: not known, so lists must tell it. Returns 0 if a size is missing. */
 double arithmetic_of_operator(enum arithmetic_operator what, const char *shapes, double out);
 /* enum spool_dtype of the first input; SPOOL_DT_UNKNOWN: no type, or another one. */
 int arithmetic_operator_dtype(const char *shapes);

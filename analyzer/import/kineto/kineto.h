@@ -72,10 +72,13 @@ struct kineto_event {
 
 /* The inputs of the current event, an operator. */
 struct kineto_shapes {
-    int inputs, types; /* number of inputs with dims, with types; at most KINETO_INPUTS are kept */
-    size_t used;       /* bytes used of text */
+    /* number of inputs with dims, with types, with values; at most KINETO_INPUTS are kept */
+    int inputs, types, values;
+    int lists;   /* how many of the values are lists of numbers */
+    size_t used; /* bytes used of text */
     struct {
-        uint16_t from, to; /* its dims are text[from..to) */
+        uint16_t from, to;           /* its dims are text[from..to) */
+        uint16_t list_from, list_to; /* its value, if that is a list of numbers */
         char type[16];
     } input[KINETO_INPUTS];
     char text[256];

@@ -389,7 +389,7 @@ void kineto_event_clear(struct kineto_event *v)
 int kineto_event_read(struct kineto *k, struct kineto_event *v)
 {
     kineto_event_clear(v);
-    k->shapes.inputs = k->shapes.types = 0;
+    k->shapes.inputs = k->shapes.types = k->shapes.values = k->shapes.lists = 0;
     k->shapes.used = 0;
     enum json_token t;
     while ((t = json_next(&k->json)) == JSON_KEY) {

@@ -103,6 +103,13 @@ TEST(operators_count_without_calls)
                             1e-9);
 }
 
+/* Autocast converts behind the point at which inputs are recorded: the kernel works in 16 bits. */
+TEST(autocast_counts_as_what_ran)
+{
+    const struct hardware_facts *h = inside_operator("1000 x 500 float, 500 x 1000 float", false);
+    ck_assert(h->flops[PEAK_16_BITS] > 0 && h->flops[PEAK_TF32] == 0 && h->flops[PEAK_FP32] == 0);
+}
+
 /* The backward pass of a convolution in one operator: each step has `kernels` for it, 2 ms and 1 ms. */
 static const struct facts *backward_of(int kernels)
 {

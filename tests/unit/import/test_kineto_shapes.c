@@ -32,6 +32,14 @@ static const struct {
     {"{'Input Dims': [[[2, 3], [4]], [5]], 'Input type': ['TensorList', 'long int']}",
      "[2 x 3, 4], 5 long int"},
     {"{'Input Dims': [[7, 7]]}", "7 x 7"},
+    /* a convolution's padding, stride and dilation; one list alone is not kept, nor what is no list of
+     * numbers */
+    {"{'Concrete Inputs': ['', '', '[3, 3]', '[2, 2]', '[1, 1]', '1', 'False'], 'Input Dims': "
+     "[[8, 3, 9, 9], [4, 3, 7, 7], [], [], [], [], []], 'Input type': ['float', 'float', "
+     "'ScalarList', 'ScalarList', 'ScalarList', 'Scalar', 'Scalar']}",
+     "8 x 3 x 9 x 9 float, 4 x 3 x 7 x 7 float, [3, 3], [2, 2], [1, 1]"},
+    {"{'Input Dims': [[8], [], [], []], 'Concrete Inputs': ['', '[1]', '[2, x]', '[3]']}", "8"},
+    {"{'Input Dims': [[8], [], [], []], 'Concrete Inputs': [{}, [['[1]']], '[2]', '[3]', 5]}", "8"},
     {"{'Input Dims': [[], [[], []]], 'Input type': ['float', 'TensorList']}", ""},
     {"{}", ""},
     {"[]", ""},

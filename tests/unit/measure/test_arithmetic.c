@@ -81,6 +81,18 @@ TEST(convolutions_of_operators)
     near(of("aten::convolution_backward", back, 0), 2 * 32 * 2 * 118013952.0);
     ck_assert(of("aten::cudnn_convolution", there, 0) == 0);
     ck_assert(!arithmetic_conv_output(OPERATOR_CONV_BACKWARD, "64 float", &out, &b));
+    /* its lists tell the size: padding 3, stride 2 */
+    near(of("aten::cudnn_convolution",
+            "32 x 3 x 224 x 224 float, 64 x 3 x 7 x 7 float, [3, 3], [2, 2], [1, 1]", 0),
+         32 * 2 * 118013952.0);
+    near(of("aten::miopen_convolution",
+            "512 x 4 x 8256 Half, 64 x 4 x 5 Half, 64 Half, [0], [1], [2]", 0),
+         2.0 * 512 * 64 * 8248 * 4 * 5);
+    ck_assert(of("aten::cudnn_convolution", "32 x 3 x 9 x 9, 64 x 3 x 7 x 7, [3, 3], [2, 2]", 0) ==
+              0);
+    ck_assert(of("aten::cudnn_convolution", "32 x 3 x 9 x 9, 64 x 3 x 7 x 7, [3], [2], [1]", 0) ==
+              0);
+    ck_assert(of("aten::cudnn_convolution", "3 x 9, 4 x 3, [3, [2, [1", 0) == 0);
 }
 
 TEST(peaks)
