@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The exported trace in HTA and TraceLens: as many steps and kernels as gpuprof counts, and the GPU busy for the same
-share of the time within 0.2 points.
-Usage: peers.py GPUPROF SOURCES FOLDER. The packages are looked for by the Python in GPUPROF_PEERS_PYTHON, else by this
+share of the time within 0.2 points. TraceLens also counts the arithmetic of products, convolutions and attention from the
+sizes in PyTorch's traces: the same within 5 %, but for what ARITHMETIC explains.
+Usage: peers.py GPUPROF SOURCES FOLDER [docs/accuracy/tracelens.tsv, to write]. The packages are looked for by the Python in GPUPROF_PEERS_PYTHON, else by this
 one: `pip install HolisticTraceAnalysis 'pandas<3'`; TraceLens from its repository, AMD-AGI/TraceLens (the package index
 has another project of that name). Exit 77 (skipped) where neither is there."""
 import gzip
@@ -13,6 +14,13 @@ import tempfile
 
 TRACES = ("resnet50-v100-workers0.json.gz", "linear-2080ti.json.gz", "ddp-compile-v100x2-rank1.json.gz")
 POINTS = 0.2
+PERCENT = 5
+ARITHMETIC = {  # with why they differ, where they do
+    "llama-tp-rtx4090x2.json.gz": "", "switch-moe-a100.json.gz": "", "owlv2-h100.json.gz": "", "part-a100-forward-bs512.json.gz": "",
+    "pairs/timesformer-one-rtx3080.json.gz": "", "pairs/vit-one-t4.json.gz": "", "pairs/eager-rtx5080.json.gz": "",
+    "dlrm-v100x8/rank0.json.gz": "", "resnet-checkpoint-mi300x8-rank0.json.gz": "",
+    "pairs/compiled-rtx3060.json.gz": "TraceLens does not count the backward pass of attention",
+    "pairs/cnn-b50-rtx3080.json.gz": "TraceLens counts the gradient of the pictures, which no kernel computes"}
 
 HTA = """
 import sys
@@ -31,6 +39,15 @@ times = a.get_df_gpu_timeline().set_index("type")["percent"]
 result = {"steps": len({e["name"] for e in a.tree.events if e.get("name", "").startswith("ProfilerStep#")}),
           "kernels": sum(e.get("cat") == "kernel" for e in a.tree.events), "busy": float(times["busy_time"])}
 """
+SIZES = """
+import sys
+from TraceLens import TreePerfAnalyzer
+a = TreePerfAnalyzer.from_file(sys.argv[1])
+df = a.build_df_unified_perf_table()
+steps = len({e["name"] for e in a.tree.events if e.get("name", "").startswith("ProfilerStep#")})
+df = df[df["op category"].str.startswith(("GEMM", "CONV", "SDPA")) & df["GFLOPS"].notna()]
+result = {"tflop": float(df["GFLOPS"].sum()) / 1e3 / max(steps, 1)}
+"""
 PEERS = {"HTA": ("from hta.trace_analysis import TraceAnalysis", HTA),
          "TraceLens": ("from TraceLens import TreePerfAnalyzer", TRACELENS)}
 
@@ -41,8 +58,8 @@ def python(code, *args, python=os.environ.get("GPUPROF_PEERS_PYTHON", sys.execut
     return subprocess.run([python, "-c", code, *args], capture_output=True, text=True, timeout=300, env=environment)
 
 
-def counts(peer, trace):
-    done = python(PEERS[peer][1] + "\nimport json\nprint('RESULT' + json.dumps(result))", trace)
+def counts(peer, trace, code=None):
+    done = python((code or PEERS[peer][1]) + "\nimport json\nprint('RESULT' + json.dumps(result))", trace)
     lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
     if not lines:
         raise RuntimeError(f"{peer} cannot read {trace}: {done.stderr.strip()[-300:]}")
@@ -74,8 +91,31 @@ def check(gpuprof, source, trace, peers):
         print(f"{os.path.basename(source)}: {peer} {theirs}, gpuprof busy {ours['gpu']['busy_pct']:.2f} %")
 
 
+def arithmetic(gpuprof, folder):
+    """Yields recording, TraceLens' 10^12 operations of a step, gpuprof's, and why they differ."""
+    for name, why in ARITHMETIC.items():
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            done = subprocess.run([gpuprof, "analyze", "--no-predict", "--json", path], capture_output=True, check=True)
+            ours = sum(t["tflop"] for t in json.loads(done.stdout)["work"]["arithmetic"]["types"])
+            yield name, counts("TraceLens", path, SIZES)["tflop"], ours, why
+
+
+def compare_arithmetic(gpuprof, folder, table):
+    """Returns what is wrong; writes the table, if there is a name for it."""
+    rows = list(arithmetic(gpuprof, folder))
+    lines = ["recording\tTraceLens, 10^12 operations a step\tgpuprof\tdifference %\twhy"]
+    lines += [f"{name}\t{theirs:.6g}\t{ours:.6g}\t{100 * (ours / theirs - 1):+.2f}\t{why}" for name, theirs, ours, why in rows]
+    print("\n".join(lines))
+    if table:
+        with open(table, "w", encoding="utf-8") as f:
+            f.write("\n".join(lines) + "\n")
+    return [f"{name}: {theirs:.6g} in TraceLens, {ours:.6g} in gpuprof" for name, theirs, ours, why in rows
+            if not why and abs(ours / theirs - 1) * 100 > PERCENT]
+
+
 def main():
-    gpuprof, sources, folder = sys.argv[1:4]
+    gpuprof, sources, folder, *table = sys.argv[1:]
     peers = [name for name, (probe, _) in PEERS.items() if python(probe).returncode == 0]
     for name in PEERS:
         if name not in peers:
@@ -92,6 +132,8 @@ def main():
         recordings = [example] + [p for p in (os.path.join(folder, t) for t in TRACES) if os.path.exists(p)]
         for i, source in enumerate(recordings):
             wrong += check(gpuprof, source, os.path.join(tmp, f"rank{i}.json"), peers)
+    if "TraceLens" in peers:
+        wrong += compare_arithmetic(gpuprof, folder, table[0] if table else None)
     print("\n".join(wrong) or f"{len(recordings)} traces, {' and '.join(peers)}: the same steps, kernels and busy time")
     return 1 if wrong else 0
 
